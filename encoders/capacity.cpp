@@ -1,0 +1,65 @@
+// Rule 2, functional unit capacity at every residue (Soi et al. 2025, Figure 4, CAPACITY; modulo
+// reservation table: Lam, PLDI 1988, and Rau, MICRO-27 1994).
+//
+// residues(v, offset, length): per residue s a literal implied when the window of v covers s. One
+// variable and one ternary clause (two binary ones where the window wraps) per residue; windows at
+// the row's ends need none. A window of length >= I covers every residue floor(length / I) times,
+// the rest is a window of length mod I. Per unit and residue one sum over the ops' windows: at most
+// one where capacity and amounts are 1, else a cardinality or pseudo-Boolean sum (choose.hpp).
+#include <algorithm>
+
+#include "encoders/modulo.hpp"
+
+namespace twill {
+
+const std::vector<Lit>& ModuloModel::residues(int v, Cycle offset, Cycle length) {
+  const Cycle ii = starts.ii();
+  offset %= ii;
+  const auto [entry, fresh] = occupied.try_emplace({v, offset, length});
+  std::vector<Lit>& literals = entry->second;
+  if (!fresh) return literals;
+  literals.assign(static_cast<std::size_t>(ii), kTrueLit);
+  if (length >= ii) return literals;
+  for (Cycle s = 0; s < ii; ++s) {
+    // v covers s when its row is in [low, high], circularly.
+    const Cycle low = ((s - offset - length + 1) % ii + ii) % ii;
+    const Cycle high = ((s - offset) % ii + ii) % ii;
+    const Lit from = starts.row_at_least(v, low), beyond = starts.row_at_least(v, high + 1);
+    Lit& covered = literals[static_cast<std::size_t>(s)];
+    if (low <= high) {
+      covered = f.implied_by_both(from, ~beyond);
+    } else {
+      covered = f.fresh();
+      f.implies(from, covered);
+      f.implies(~beyond, covered);
+    }
+  }
+  return literals;
+}
+
+void encode_capacity(ModuloModel& m) {
+  const Problem& p = m.problem;
+  const Cycle ii = m.starts.ii();
+  for (std::size_t unit = 0; unit < p.units.size(); ++unit) {
+    const auto group = m.groups.open("capacity of " + p.units[unit].name + " (" +
+                                     std::to_string(p.units[unit].capacity) + ")");
+    Amount always = 0;
+    std::vector<std::pair<Amount, const std::vector<Lit>*>> windows;
+    for (std::size_t v = 0; v < p.ops.size(); ++v)
+      for (const Reservation& r : p.ops[v].reservations) {
+        if (r.unit != static_cast<int>(unit)) continue;
+        always += r.length / ii * r.amount;
+        if (r.length % ii != 0)
+          windows.emplace_back(r.amount, &m.residues(static_cast<int>(v), r.offset, r.length % ii));
+      }
+    const Amount capacity = p.units[unit].capacity - always;
+    for (std::size_t s = 0; s < static_cast<std::size_t>(ii); ++s) {
+      std::vector<Term> terms;
+      for (const auto& [amount, literals] : windows) terms.push_back({amount, (*literals)[s]});
+      at_most_sum(m.f, m.choice, terms, capacity);
+      if (capacity < 0) break;
+    }
+  }
+}
+
+}  // namespace twill

@@ -1,0 +1,76 @@
+// Where clauses go. A ClauseSink takes DIMACS clauses (memory, a file, a solver, a counter); a
+// Formula is the one front that encoders write to: it folds constants, drops satisfied clauses and
+// counts what it passes on.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <vector>
+
+#include "encoders/literal.hpp"
+
+namespace twill {
+
+class ClauseSink {
+ public:
+  virtual ~ClauseSink() = default;
+  /// The next unused DIMACS variable, 1, 2, 3, ...
+  virtual int new_variable() = 0;
+  /// Non-zero literals, no terminator. The empty clause is allowed.
+  virtual void add_clause(std::span<const int> literals) = 0;
+};
+
+class Formula {
+ public:
+  explicit Formula(ClauseSink& sink) : sink_(sink) {}
+
+  Lit fresh() {
+    ++variables_;
+    return Lit::of(sink_.new_variable());
+  }
+
+  /// At least one of the literals. Constants fold here: a true literal drops the clause, a false one
+  /// is left out. While a guard is set, the clause holds only if the guard is true.
+  void clause(std::span<const Lit> literals);
+  void clause(std::initializer_list<Lit> literals) {
+    clause(std::span<const Lit>(literals.begin(), literals.size()));
+  }
+
+  // Implications with logical names, so that encoders read as logic.
+  void implies(Lit a, Lit b) { clause({~a, b}); }
+  void implies(Lit a, Lit b, Lit c) { clause({~a, ~b, c}); }  ///< a and b imply c
+  void unit(Lit a) { clause({a}); }
+
+  /// A literal that a and b imply together (one direction only). No new variable where one of the
+  /// two is constant.
+  Lit implied_by_both(Lit a, Lit b);
+
+  std::int64_t variables() const { return variables_; }
+  std::int64_t clauses() const { return clauses_; }
+  std::int64_t literals() const { return literals_; }
+
+  /// Every clause emitted while this object lives holds only if `guard` is true: selector literals
+  /// of constraint groups, for explanations.
+  class Guarded {
+   public:
+    Guarded(Formula& formula, Lit guard) : formula_(formula), outer_(formula.guard_) {
+      formula_.guard_ = guard;
+    }
+    ~Guarded() { formula_.guard_ = outer_; }
+    Guarded(const Guarded&) = delete;
+    Guarded& operator=(const Guarded&) = delete;
+
+   private:
+    Formula& formula_;
+    Lit outer_;
+  };
+
+ private:
+  ClauseSink& sink_;
+  Lit guard_ = kTrueLit;
+  std::vector<int> buffer_;
+  std::int64_t variables_ = 0, clauses_ = 0, literals_ = 0;
+};
+
+}  // namespace twill

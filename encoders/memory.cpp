@@ -1,0 +1,33 @@
+// Rule 4, memory capacity at every residue (Soi et al. 2025, Figure 5, MEMORY CAPACITY).
+//
+// Per memory and residue one pseudo-Boolean sum over the live copies of liveness.cpp: the full
+// copies' literals are the same at every residue, the partial copy's literal is the residue's own.
+#include "encoders/modulo.hpp"
+
+namespace twill {
+
+void encode_memory(ModuloModel& m) {
+  const Problem& p = m.problem;
+  for (std::size_t memory = 0; memory < p.memories.size(); ++memory) {
+    std::vector<Term> full;
+    std::vector<std::pair<Amount, const std::vector<Lit>*>> partial;
+    for (std::size_t u = 0; u < p.ops.size(); ++u) {
+      if (!m.lifetimes[u].counted()) continue;
+      for (const Footprint& f : p.ops[u].footprints) {
+        if (f.memory != static_cast<int>(memory) || f.amount == 0) continue;
+        for (const Lit l : m.lifetimes[u].full) full.push_back({f.amount, l});
+        partial.emplace_back(f.amount, &m.lifetimes[u].partial);
+      }
+    }
+    if (partial.empty()) continue;
+    const auto group = m.groups.open("capacity of " + p.memories[memory].name + " (" +
+                                     std::to_string(p.memories[memory].capacity) + ")");
+    for (std::size_t s = 0; s < static_cast<std::size_t>(m.starts.ii()); ++s) {
+      std::vector<Term> terms = full;
+      for (const auto& [amount, literals] : partial) terms.push_back({amount, (*literals)[s]});
+      at_most_sum(m.f, m.choice, terms, p.memories[memory].capacity);
+    }
+  }
+}
+
+}  // namespace twill

@@ -1,0 +1,107 @@
+#include "encoders/modulo.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "graph/loop.hpp"
+
+namespace twill {
+namespace {
+
+// Earliest and latest starts by the dependences alone, with the hand-overs that no assignment can
+// avoid, within the stages and the length asked for. Empty when there are none.
+std::optional<StartWindows> start_windows(const Problem& p, const ModuloRequest& request) {
+  const Cycle horizon = request.ii * request.stages;
+  const std::vector<Cycle> delays = request.families.spill ? forced_delays(p) : std::vector<Cycle>();
+  const auto earliest = earliest_starts(p, request.ii, delays);
+  if (!earliest) return std::nullopt;
+  StartWindows w{*earliest, std::vector<Cycle>(p.ops.size(), horizon - 1)};
+  if (request.length_high > 0) {
+    const auto latest = latest_starts(p, request.ii, request.length_high, delays);
+    for (std::size_t v = 0; v < p.ops.size(); ++v)
+      w.latest[v] = std::min(horizon - 1, (*latest)[v]);
+  }
+  for (std::size_t v = 0; v < p.ops.size(); ++v)
+    if (w.earliest[v] > w.latest[v]) return std::nullopt;
+  return w;
+}
+
+}  // namespace
+
+ModuloEncoding encode_modulo(Formula& f, const Problem& problem, const ModuloRequest& request,
+                             const EncodingChoice& choice) {
+  ModuloEncoding encoding;
+  encoding.ii = request.ii;
+  encoding.stages = request.stages;
+  encoding.length_low = request.length_low;
+
+  const Cycle horizon = request.ii * request.stages;
+  StartWindows window{std::vector<Cycle>(problem.ops.size(), 0),
+                      std::vector<Cycle>(problem.ops.size(), horizon - 1)};
+  if (!request.selectable) {  // selectable dependences may not be anticipated
+    auto narrow = start_windows(problem, request);
+    if (!narrow) {
+      f.clause({});
+      return encoding;
+    }
+    window = *std::move(narrow);
+  }
+  ModuloModel m{problem,
+                f,
+                choice,
+                request,
+                ConstraintGroups(f, request.selectable),
+                window,
+                choice.start == StartEncoding::order
+                    ? starts_order(f, request.ii, request.stages, window)
+                    : starts_rowstage(f, request.ii, request.stages, window),
+                {},
+                {},
+                {},
+                false,
+                {}};
+  if (request.pinned >= 0) f.unit(~m.starts.row_at_least(request.pinned, 1));
+  encode_warp_assignment(m);
+  encode_variable_latency(m);
+  encode_symmetry(m);
+  encode_dependence(m);
+  if (request.families.capacity) encode_capacity(m);
+  if (request.families.spill) encode_spill(m);
+  if (request.families.memory || request.families.registers) encode_liveness(m);
+  if (request.families.memory) encode_memory(m);
+  if (request.families.registers) encode_registers(m);
+  if (request.families.concurrency) encode_concurrency(m);
+  if (request.length_high > 0) encoding.longer = encode_length(m);
+
+  encoding.selectors = m.groups.selectors();
+  encoding.relaxed = m.relaxed;
+  encoding.rows = std::move(m.starts.rows());
+  encoding.stage_literals = std::move(m.starts.stage_literals());
+  encoding.slot = std::move(m.slot);
+  return encoding;
+}
+
+Lit ModuloEncoding::at_most_length(Cycle length) const {
+  if (length < length_low) return kFalseLit;
+  const auto index = static_cast<std::size_t>(length - length_low);
+  return index < longer.size() ? ~longer[index] : kTrueLit;
+}
+
+Schedule ModuloEncoding::decode(const Problem& problem,
+                                const std::function<bool(Lit)>& value) const {
+  const auto holds = [&](Lit l) { return l.is_constant() ? l.is_true() : value(l); };
+  const auto count = [&](const std::vector<Lit>& literals) {
+    return static_cast<Cycle>(std::count_if(literals.begin(), literals.end(), holds));
+  };
+  Schedule schedule;
+  schedule.initiation_interval = ii;
+  for (std::size_t v = 0; v < problem.ops.size(); ++v) {
+    schedule.start.push_back(ii * count(stage_literals[v]) + count(rows[v]));
+    const auto on = std::find_if(slot[v].begin(), slot[v].end(), holds);
+    schedule.warp.push_back(static_cast<int>(on - slot[v].begin()));
+  }
+  schedule.length = schedule_length(problem, schedule.start);
+  return schedule;
+}
+
+}  // namespace twill

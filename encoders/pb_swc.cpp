@@ -1,0 +1,35 @@
+// Sequential weighted counter: Hoelldobler, Manthey and Steinke, "A Compact Encoding of
+// Pseudo-Boolean Constraints into SAT", KI 2012.
+//
+// Auxiliary variables: s_{i,j} = "the first i terms weigh at least j", i = 1 .. n - 1, j = 1 .. k:
+// (n - 1) k. Clauses: (n - 2) k for s_{i-1,j} -> s_{i,j}, the sum of w_i over
+// i < n for x_i -> s_{i,j}, the sum of (k - w_i) over 1 < i < n for x_i and s_{i-1,j} -> s_{i,j+w_i},
+// and n - 1 for x_i -> not s_{i-1,k+1-w_i}. Unit propagation: consistent and arc consistent.
+#include <vector>
+
+#include "encoders/pseudo_boolean.hpp"
+
+namespace twill {
+
+void pb_swc(Formula& f, const PseudoBoolean& sum) {
+  if (sum.bound < 0) return f.clause({});
+  if (sum.terms.empty()) return;
+  const auto k = static_cast<std::size_t>(sum.bound);
+  std::vector<Lit> before, here(k);
+  for (std::size_t i = 0; i < sum.terms.size(); ++i) {
+    const Lit x = sum.terms[i].literal;
+    const auto weight = static_cast<std::size_t>(sum.terms[i].weight);
+    if (i > 0) f.implies(x, ~before[k - weight]);
+    if (i + 1 == sum.terms.size()) break;
+    for (Lit& l : here) l = f.fresh();
+    for (std::size_t j = 0; j < k; ++j) {
+      if (i > 0) f.implies(before[j], here[j]);
+      if (j < weight) f.implies(x, here[j]);
+      if (i > 0 && j + weight < k) f.implies(x, before[j], here[j + weight]);
+    }
+    before.swap(here);
+    here.resize(k);
+  }
+}
+
+}  // namespace twill

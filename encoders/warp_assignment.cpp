@@ -1,0 +1,56 @@
+// Rule 5, warp uniqueness: every op is on exactly one slot that is wide enough (Soi et al. 2025,
+// Figure 6, WARP UNIQUENESS, and Section 4.3, "operations that span multiple warps").
+//
+// Variables: slot[v][w] for every op and every slot that it may use; the others are constant false,
+// unless constraints are selectable: then they are variables that the width group forbids.
+// Clauses: one at-least-one and an at-most-one per op. cross[e] for the edges that can leave a slot:
+// cross[e] is implied by slot[u][w] and not slot[v][w], two clauses a slot (both directions).
+#include <algorithm>
+
+#include "encoders/modulo.hpp"
+
+namespace twill {
+
+void encode_warp_assignment(ModuloModel& m) {
+  const Problem& p = m.problem;
+  const int slots = static_cast<int>(p.warps.size());
+  for (int v = 0; v < static_cast<int>(p.ops.size()); ++v) {
+    std::vector<Lit> on(static_cast<std::size_t>(slots), kFalseLit);
+    const std::vector<int> allowed = allowed_slots(p, v);
+    for (int w = 0; w < slots; ++w)
+      if (m.groups.selectable())
+        on[static_cast<std::size_t>(w)] = m.f.fresh();
+      else if (std::find(allowed.begin(), allowed.end(), w) != allowed.end())
+        on[static_cast<std::size_t>(w)] = allowed.size() == 1 ? kTrueLit : m.f.fresh();
+    m.f.clause(on);
+    at_most_one(m.f, m.choice, on);
+    m.slot.push_back(std::move(on));
+  }
+  if (m.groups.selectable())
+    for (int v = 0; v < static_cast<int>(p.ops.size()); ++v) {
+      const Op& op = p.ops[static_cast<std::size_t>(v)];
+      const auto group =
+          m.groups.open("width of " + op.id + " (" + std::to_string(op.width) + " warps)");
+      for (int w = 0; w < slots; ++w)
+        if (p.warps[static_cast<std::size_t>(w)].width < op.width) m.f.unit(~m.on(v, w));
+    }
+  for (const Edge& e : p.edges) {
+    Lit cross = kFalseLit;
+    if (e.from != e.to) {
+      bool may_share = false, may_leave = false;
+      for (int w = 0; w < slots; ++w) {
+        const Lit a = m.on(e.from, w), b = m.on(e.to, w);
+        may_share = may_share || (!a.is_false() && !b.is_false());
+        may_leave = may_leave || (!a.is_false() && !b.is_true());
+      }
+      cross = !may_share ? kTrueLit : !may_leave ? kFalseLit : m.f.fresh();
+      for (int w = 0; w < slots; ++w) {
+        m.f.clause({~m.on(e.from, w), m.on(e.to, w), cross});
+        m.f.clause({m.on(e.from, w), ~m.on(e.to, w), cross});
+      }
+    }
+    m.cross.push_back(cross);
+  }
+}
+
+}  // namespace twill

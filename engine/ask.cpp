@@ -1,0 +1,46 @@
+#include "engine/search.hpp"
+#include "graph/verify.hpp"
+
+namespace twill {
+
+int rotation_pivot(const Problem& problem) {
+  int pivot = 0;
+  Cycle longest = -1;
+  for (int v = 0; v < static_cast<int>(problem.ops.size()); ++v)
+    for (const Reservation& r : problem.ops[static_cast<std::size_t>(v)].reservations)
+      if (r.length > longest) {
+        longest = r.length;
+        pivot = v;
+      }
+  return pivot;
+}
+
+Answer ask(const Search& search, Cycle ii, Cycle stages, int pinned, std::int64_t conflict_limit) {
+  try {
+    for (int detail = 0;; ++detail) {
+      SatSolver solver(search.budget, search.seed);
+      Formula formula(solver);
+      ModuloRequest request;
+      request.ii = ii;
+      request.stages = stages;
+      request.pinned = pinned;
+      request.detail = detail;
+      const ModuloEncoding encoding = encode_modulo(formula, search.problem, request, search.choice);
+      search.report.formula(formula);
+      const SatSolver::Answer verdict = solver.solve({}, conflict_limit);
+      search.report.tell();
+      if (verdict != SatSolver::Answer::sat) return {verdict, std::nullopt};
+      Schedule schedule =
+          encoding.decode(search.problem, [&](Lit l) { return solver.value(l); });
+      const auto violation = verify(search.problem, schedule);
+      if (!violation) return {verdict, std::move(schedule)};
+      if (!encoding.relaxed)
+        throw std::logic_error("the exact formula has a model that verify() refuses: " +
+                               violation->text);
+    }
+  } catch (const Budget::Spent&) {
+    return {};
+  }
+}
+
+}  // namespace twill

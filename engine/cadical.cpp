@@ -1,0 +1,79 @@
+#include "engine/cadical.hpp"
+
+#include <algorithm>
+#include <cadical.hpp>
+#include <limits>
+
+namespace twill {
+
+std::string cadical_version() { return CaDiCaL::Solver::version(); }
+
+// Counts conflicts through learned clauses (1.5.3 has no statistics to read) and ends the search
+// when the budget is spent.
+struct SatSolver::Impl : CaDiCaL::Terminator, CaDiCaL::Learner {
+  explicit Impl(Budget& b) : budget(b) {}
+  bool terminate() override { return budget.spent(); }
+  bool learning(int) override {
+    budget.count_conflict();
+    return false;
+  }
+  void learn(int) override {}
+
+  Budget& budget;
+  CaDiCaL::Solver solver;
+};
+
+SatSolver::SatSolver(Budget& budget, std::uint64_t seed)
+    : impl_(std::make_unique<Impl>(budget)), budget_(budget) {
+  impl_->solver.set("quiet", 1);
+  // Order literals that default to false make early starts the first guess.
+  impl_->solver.set("phase", 0);
+  impl_->solver.set("seed", static_cast<int>(seed % 2'000'000'000));
+  impl_->solver.connect_terminator(impl_.get());
+  impl_->solver.connect_learner(impl_.get());
+}
+
+SatSolver::~SatSolver() {
+  impl_->solver.disconnect_terminator();
+  impl_->solver.disconnect_learner();
+}
+
+void SatSolver::add_clause(std::span<const int> literals) {
+  if (++clauses_ % 4096 == 0 && budget_.spent()) throw Budget::Spent{};
+  for (const int l : literals) impl_->solver.add(l);
+  impl_->solver.add(0);
+}
+
+SatSolver::Answer SatSolver::solve(std::span<const Lit> assumptions, std::int64_t conflict_limit) {
+  if (budget_.spent()) return Answer::unknown;
+  for (const Lit l : assumptions) {
+    if (l.is_false()) return Answer::unsat;
+    if (!l.is_true()) impl_->solver.assume(l.dimacs());
+  }
+  std::int64_t limit = conflict_limit > 0 ? conflict_limit : -1;
+  const std::int64_t left = budget_.conflicts_left();
+  if (left >= 0) limit = limit < 0 ? left : std::min(limit, left);
+  limit = std::min<std::int64_t>(limit, std::numeric_limits<int>::max());
+  impl_->solver.limit("conflicts", static_cast<int>(limit));
+  switch (impl_->solver.solve()) {
+    case 10: return Answer::sat;
+    case 20: return Answer::unsat;
+    default: return Answer::unknown;
+  }
+}
+
+bool SatSolver::value(Lit literal) const {
+  if (literal.is_constant()) return literal.is_true();
+  // A variable that is in no clause is free: read it as false, and its negation as true.
+  const int code = literal.dimacs();
+  const int variable = std::abs(code);
+  const bool truth = variable <= impl_->solver.vars() && impl_->solver.val(variable) > 0;
+  return code > 0 ? truth : !truth;
+}
+
+bool SatSolver::failed(Lit assumption) const {
+  if (assumption.is_constant()) return assumption.is_false();
+  return impl_->solver.failed(assumption.dimacs());
+}
+
+}  // namespace twill

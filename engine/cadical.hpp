@@ -1,0 +1,47 @@
+// CaDiCaL as a clause sink and an incremental solver. The only file pair that names CaDiCaL; it uses
+// what 1.5.3 (Debian 12) and 2.x have in common.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "encoders/formula.hpp"
+#include "engine/budget.hpp"
+
+namespace twill {
+
+/// Version of the linked CaDiCaL, "1.5.3".
+std::string cadical_version();
+
+class SatSolver : public ClauseSink {
+ public:
+  enum class Answer { sat, unsat, unknown };
+
+  /// `budget` must outlive the solver; it is polled during search and while clauses are added
+  /// (where it ends the work by throwing Budget::Spent).
+  SatSolver(Budget& budget, std::uint64_t seed);
+  ~SatSolver() override;
+
+  int new_variable() override { return ++variables_; }
+  void add_clause(std::span<const int> literals) override;
+
+  /// Decides the clauses under the assumptions; constant assumptions are folded. unknown = the
+  /// budget is spent, or `conflict_limit` (0 = none) conflicts were not enough.
+  Answer solve(std::span<const Lit> assumptions = {}, std::int64_t conflict_limit = 0);
+  /// Truth of a literal in the model of the last sat answer.
+  bool value(Lit literal) const;
+  /// Did the assumption take part in the last unsat answer?
+  bool failed(Lit assumption) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+  Budget& budget_;
+  int variables_ = 0;
+  std::int64_t clauses_ = 0;
+};
+
+}  // namespace twill

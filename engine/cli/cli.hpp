@@ -1,0 +1,48 @@
+// The program `twill`: what its subcommands share. One file a subcommand; each adds its options to
+// the parser and returns what is to run once they are parsed.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/include/twill.hpp"
+
+namespace twill::cli {
+
+/// Exit codes of every subcommand.
+enum Exit : int {
+  kDone = 0,      ///< a schedule was found and verified; accepted; done
+  kNo = 1,        ///< no schedule exists (proved); refused
+  kBadInput = 2,  ///< bad input or usage
+  kStopped = 3,   ///< stopped at a limit or by a signal; the best so far is written
+  kInternal = 4,  ///< internal error
+};
+
+struct Command {
+  CLI::App* app = nullptr;
+  std::function<int()> run;
+};
+
+Command solve_command(CLI::App& program);
+Command lower_command(CLI::App& program);
+Command verify_command(CLI::App& program);
+Command show_command(CLI::App& program);
+Command kernels_command(CLI::App& program);
+Command machines_command(CLI::App& program);
+
+/// Names and versions of the program and of what it is linked with, a line each.
+std::string version_text();
+
+/// "500M" -> bytes; suffixes K, M, G, T are powers of 1024. Throws InputError.
+std::int64_t parse_bytes(const std::string& text);
+
+/// Does the path name a file that can be read: "-" or something that exists?
+bool is_file(const std::string& path);
+
+/// "a, b, c".
+std::string joined(const std::vector<std::string>& names);
+
+}  // namespace twill::cli

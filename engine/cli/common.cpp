@@ -1,0 +1,45 @@
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "engine/cli/cli.hpp"
+
+namespace twill::cli {
+
+std::int64_t parse_bytes(const std::string& text) {
+  const auto refuse = [&] {
+    throw InputError("command line", "--memory", text.empty() ? "nothing" : text,
+                     "must be bytes, with K, M, G or T for powers of 1024, as 500M or 2G");
+  };
+  std::size_t k = 0;
+  std::int64_t value = 0;
+  for (; k < text.size() && text[k] >= '0' && text[k] <= '9'; ++k) {
+    if (value > 1'000'000'000'000'000) refuse();
+    value = 10 * value + (text[k] - '0');
+  }
+  if (k == 0 || value == 0) refuse();
+  if (k == text.size()) return value;
+  const std::size_t power = std::string("KMGT").find(static_cast<char>(text[k] & ~0x20));
+  const std::string rest = text.substr(k + 1);
+  if (power == std::string::npos || !(rest.empty() || rest == "B" || rest == "iB")) refuse();
+  for (std::size_t p = 0; p <= power; ++p) {
+    if (value > std::numeric_limits<std::int64_t>::max() / 1024) refuse();
+    value *= 1024;
+  }
+  return value;
+}
+
+bool is_file(const std::string& path) {
+  std::error_code ignored;
+  return path == "-" || std::filesystem::exists(path, ignored);
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+}  // namespace twill::cli

@@ -1,0 +1,30 @@
+// SIGINT and SIGTERM as a stop token.
+#pragma once
+
+#include <csignal>
+#include <stop_token>
+#include <thread>
+
+namespace twill::cli {
+
+/// While one exists, the first SIGINT or SIGTERM requests a stop; a second one ends the program as
+/// usual. The handler only writes to a pipe, which is async-signal-safe; a thread reads it. At most
+/// one at a time.
+class Interrupt {
+ public:
+  Interrupt();
+  ~Interrupt();
+  Interrupt(const Interrupt&) = delete;
+  Interrupt& operator=(const Interrupt&) = delete;
+
+  std::stop_token token() const { return source_.get_token(); }
+
+ private:
+  int pipe_[2] = {-1, -1};
+  struct sigaction previous_int_ = {};
+  struct sigaction previous_term_ = {};
+  std::stop_source source_;
+  std::thread reader_;
+};
+
+}  // namespace twill::cli

@@ -1,0 +1,59 @@
+// twill lower: the concrete problem of a kernel on a machine; nothing is solved.
+
+#include <iostream>
+#include <memory>
+
+#include "engine/cli/cli.hpp"
+#include "engine/cli/workload.hpp"
+#include "engine/output/style.hpp"
+#include "graph/file.hpp"
+
+namespace twill::cli {
+namespace {
+
+struct LowerFlags {
+  WorkloadFlags work;
+  std::string output;
+  bool quiet = false;
+  bool json = false;
+};
+
+int run(const LowerFlags& flags) {
+  const Workload work = load(flags.work);
+  const Lowered& lowered = work.problems.front();
+  if (!flags.quiet) {
+    if (!lowered.layout.empty()) {
+      std::cerr << "layout " << printable(lowered.layout);
+      if (work.problems.size() > 1) {
+        std::cerr << ", the first of " << work.problems.size() << " that fit";
+      }
+      std::cerr << "\n";
+    }
+    if (!lowered.normalized.empty()) {
+      std::cerr << "normalised costs: " << normalization_text(lowered) << "\n";
+    }
+    for (const BandwidthSum& sum : lowered.bandwidth) {
+      std::cerr << "bandwidth of " << printable(sum.unit) << ": " << plural(sum.cycles, "cycle")
+                << " an iteration\n";
+    }
+  }
+  const std::string text = problem_text(lowered.problem);
+  if (flags.output.empty() || flags.json) std::cout << text;
+  if (!flags.output.empty()) write_file(flags.output, text);
+  return kDone;
+}
+
+}  // namespace
+
+Command lower_command(CLI::App& program) {
+  auto flags = std::make_shared<LowerFlags>();
+  CLI::App* app = program.add_subcommand(
+      "lower", "Put a kernel on a machine: the problem that `solve` would solve");
+  flags->work.add_to(*app);
+  app->add_option("-o,--output", flags->output, "Write the problem here, not to standard output");
+  app->add_flag("--quiet", flags->quiet, "Nothing on standard error but errors");
+  app->add_flag("--json", flags->json, "Print the problem even with -o");
+  return {app, [flags] { return run(*flags); }};
+}
+
+}  // namespace twill::cli

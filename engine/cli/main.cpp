@@ -1,0 +1,60 @@
+// Parses the command line, runs one subcommand and turns what it throws into an exit code.
+
+#include <exception>
+#include <iostream>
+#include <new>
+
+#include "engine/cli/cli.hpp"
+
+namespace {
+
+int run(int argc, char** argv) {
+  using namespace twill::cli;
+  CLI::App program(
+      "Twill finds provably best software pipelines and warp specialisations for GPU loops.");
+  program.name("twill");
+  program.set_version_flag("--version", version_text);
+  program.require_subcommand(1);
+  program.set_help_all_flag("--help-all", "Help on every subcommand");
+  program.footer(
+      "Exit codes: 0 found and verified, or accepted; 1 no schedule exists, or refused;\n"
+      "2 bad input or usage; 3 stopped at a limit, the best so far is written; 4 internal error.");
+  const Command commands[] = {solve_command(program),   lower_command(program),
+                              verify_command(program),  show_command(program),
+                              kernels_command(program), machines_command(program)};
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::Success& asked) {  // --help, --version
+    return program.exit(asked, std::cout, std::cerr);
+  } catch (const CLI::ParseError& error) {
+    std::cerr << "twill: command line: " << error.what() << "\n"
+              << "Run twill --help for more information.\n";
+    return kBadInput;
+  }
+  for (const Command& command : commands) {
+    if (command.app->parsed()) return command.run();
+  }
+  return kBadInput;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    const int code = run(argc, argv);
+    std::cout.flush();
+    if (!std::cout) {
+      std::cerr << "twill: standard output: cannot be written\n";
+      return twill::cli::kInternal;
+    }
+    return code;
+  } catch (const twill::InputError& error) {
+    std::cerr << "twill: " << error.what() << "\n";
+    return twill::cli::kBadInput;
+  } catch (const std::bad_alloc&) {
+    std::cerr << "twill: out of memory\n";
+  } catch (const std::exception& error) {
+    std::cerr << "twill: internal error: " << error.what() << "\n";
+  }
+  return twill::cli::kInternal;
+}

@@ -1,0 +1,239 @@
+// twill solve: the best schedule of a kernel on a machine, or of a problem.
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+
+#include "engine/cli/cli.hpp"
+#include "engine/cli/interrupt.hpp"
+#include "engine/cli/progress.hpp"
+#include "engine/cli/terminal.hpp"
+#include "engine/cli/workload.hpp"
+#include "engine/output/style.hpp"
+#include "graph/file.hpp"
+
+namespace twill::cli {
+namespace {
+
+struct SolveFlags {
+  WorkloadFlags work;
+  PictureFlags picture;
+  Options search;
+  std::string memory;
+  std::string output;
+  bool quiet = false;
+  bool json = false;
+};
+
+/// What became of one layout; no solution = not reached before a limit or signal.
+using Outcome = std::optional<Solution>;
+
+std::string outcome_text(const Outcome& outcome) {
+  if (!outcome) return "not tried: stopped before";
+  std::string text = to_string(outcome->status);
+  if (outcome->schedule) {
+    text += ", I = " + std::to_string(outcome->schedule->initiation_interval) +
+            ", L = " + std::to_string(outcome->schedule->length);
+  } else if (outcome->ii_lower_bound > 0 && outcome->status == Status::unknown) {
+    text += ", I >= " + std::to_string(outcome->ii_lower_bound);
+  }
+  text += " (" + decimal(outcome->seconds, 2) + " s)";
+  return text;
+}
+
+/// Every layout in the file's order, each with what is left of the limits.
+std::vector<Outcome> solve_all(const SolveFlags& flags, const Workload& work) {
+  Interrupt interrupt;
+  ProgressLine line(flags.quiet);
+  const auto begin = std::chrono::steady_clock::now();
+  std::int64_t conflicts = 0;
+  std::vector<Outcome> outcomes;
+  for (std::size_t k = 0; k < work.problems.size(); ++k) {
+    const Lowered& lowered = work.problems[k];
+    Options options = flags.search;
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+    if (options.time_limit > 0) options.time_limit -= spent.count();
+    if (options.conflict_limit > 0) options.conflict_limit -= conflicts;
+    const bool reached =
+        k > 0 && (interrupt.token().stop_requested() ||
+                  (flags.search.time_limit > 0 && options.time_limit <= 0) ||
+                  (flags.search.conflict_limit > 0 && options.conflict_limit <= 0));
+    Outcome outcome;
+    if (!reached) {
+      line.set_title(lowered.layout.empty() ? "" : "layout " + lowered.layout);
+      outcome = solve(lowered.problem, options, interrupt.token(),
+                      [&](const Progress& progress) { line.update(progress); });
+      outcome->problem_sha256 = work.hashes[k];
+      conflicts += outcome->conflicts;
+    }
+    line.clear();
+    if (!flags.quiet && work.from_kernel) {
+      std::cerr << "layout " << printable(lowered.layout) << ": " << outcome_text(outcome) << "\n";
+    }
+    outcomes.push_back(std::move(outcome));
+  }
+  return outcomes;
+}
+
+/// Smallest I, then smallest L, then the order in the machine file; -1 = none has a schedule.
+int best_of(const std::vector<Outcome>& outcomes) {
+  int best = -1;
+  const auto key = [&](int k) {
+    const Schedule& s = *outcomes[static_cast<std::size_t>(k)]->schedule;
+    return std::pair(s.initiation_interval, s.length);
+  };
+  for (int k = 0; k < static_cast<int>(outcomes.size()); ++k) {
+    const Outcome& outcome = outcomes[static_cast<std::size_t>(k)];
+    if (!outcome || !outcome->schedule) continue;
+    if (best < 0 || key(k) < key(best)) best = k;
+  }
+  return best;
+}
+
+/// Could this outcome, had it not been stopped, still have become better than `best`?
+bool open(const Outcome& outcome, const Schedule& best) {
+  if (!outcome) return true;
+  if (outcome->status == Status::optimal || outcome->status == Status::infeasible) return false;
+  if (outcome->ii_lower_bound != best.initiation_interval) {
+    return outcome->ii_lower_bound < best.initiation_interval;
+  }
+  return !outcome->schedule || outcome->length_lower_bound < best.length;
+}
+
+int exit_code(const std::vector<Outcome>& outcomes, int best) {
+  if (best < 0) {
+    const bool all = std::all_of(outcomes.begin(), outcomes.end(), [](const Outcome& outcome) {
+      return outcome && outcome->status == Status::infeasible;
+    });
+    return all ? kNo : kStopped;
+  }
+  const Solution& winner = *outcomes[static_cast<std::size_t>(best)];
+  if (winner.status != Status::optimal) return kStopped;
+  for (const Outcome& outcome : outcomes) {
+    if (open(outcome, *winner.schedule)) return kStopped;
+  }
+  return kDone;
+}
+
+/// X.schedule.json or X.json -> X.problem.json.
+std::string problem_path(const std::string& path) {
+  for (const std::string ending : {".schedule.json", ".json"}) {
+    if (path.size() > ending.size() && path.ends_with(ending)) {
+      return path.substr(0, path.size() - ending.size()) + ".problem.json";
+    }
+  }
+  return path + ".problem.json";
+}
+
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code error;
+  return a == b || (std::filesystem::equivalent(a, b, error) && !error);
+}
+
+/// Names that -o would overwrite are refused before anything is solved.
+void check_output(const SolveFlags& flags, const Workload& work) {
+  if (flags.output.empty()) return;
+  const auto refuse = [&](const std::string& path, const char* what) {
+    throw InputError("command line", "-o", flags.output,
+                     std::string("must not overwrite ") + what + " " + path);
+  };
+  for (const std::string& input : {flags.work.input, flags.work.machine}) {
+    if (input.empty() || input == "-") continue;
+    if (same_file(flags.output, input)) refuse(input, "the input");
+    if (!work.as_read && same_file(problem_path(flags.output), input)) refuse(input, "the input");
+  }
+  if (!work.as_read && problem_path(flags.output) == flags.output) {
+    refuse(flags.output, "the schedule with its problem");
+  }
+}
+
+/// The problem before the schedule, so that a schedule never names a problem that is not there.
+void write(const SolveFlags& flags, const Workload& work, std::size_t chosen,
+           const Solution& solution) {
+  const Lowered& lowered = work.problems[chosen];
+  if (!flags.output.empty()) {
+    if (!work.as_read) write_file(problem_path(flags.output), problem_text(lowered.problem));
+    write_file(flags.output, schedule_text(lowered.problem, solution));
+  }
+  if (flags.json) {
+    std::cout << schedule_text(lowered.problem, solution);
+  } else if (flags.output.empty() || !flags.picture.format.empty()) {
+    std::cout << picture(lowered.problem, solution, flags.picture, lowered.bandwidth, true);
+  }
+}
+
+void report(const SolveFlags& flags, const Lowered& lowered, const Solution& solution, bool all) {
+  if (flags.quiet) return;
+  if (all && solution.schedule) {
+    std::cerr << "best: layout " << printable(lowered.layout) << "\n";
+  }
+  if (!solution.schedule) return;
+  for (const BandwidthSum& sum : lowered.bandwidth) {
+    if (sum.cycles <= solution.schedule->initiation_interval) continue;
+    std::cerr << "twill: warning: " << printable(sum.unit) << " needs " << sum.cycles
+              << " cycles of bandwidth an iteration, more than I = "
+              << solution.schedule->initiation_interval << "\n";
+  }
+}
+
+int run(SolveFlags flags) {
+  if (!flags.memory.empty()) flags.search.memory_limit = parse_bytes(flags.memory);
+  const Workload work = load(flags.work);
+  check_output(flags, work);
+  if (!flags.quiet && !work.problems.front().normalized.empty()) {
+    std::cerr << "normalised costs: " << normalization_text(work.problems.front()) << "\n";
+  }
+  const std::vector<Outcome> outcomes = solve_all(flags, work);
+  const int best = best_of(outcomes);
+  const int code = exit_code(outcomes, best);
+
+  // Without any schedule, what is reported is a layout that was not settled, if there is one.
+  std::size_t chosen = best < 0 ? 0 : static_cast<std::size_t>(best);
+  for (std::size_t k = 0; best < 0 && code == kStopped && k < outcomes.size(); ++k) {
+    if (outcomes[k] && outcomes[k]->status == Status::unknown) chosen = k;
+  }
+  const Solution& solution = *outcomes[chosen];
+  const Lowered& lowered = work.problems[chosen];
+  if (solution.schedule) {
+    if (const auto violation = verify(lowered.problem, *solution.schedule)) {
+      throw std::logic_error("the schedule found breaks " + violation->rule + ": " +
+                             violation->text);
+    }
+  }
+  report(flags, lowered, solution, work.problems.size() > 1);
+  write(flags, work, chosen, solution);
+  return code;
+}
+
+}  // namespace
+
+Command solve_command(CLI::App& program) {
+  auto flags = std::make_shared<SolveFlags>();
+  CLI::App* app = program.add_subcommand("solve", "Find the best schedule and prove it");
+  flags->work.add_to(*app);
+  Options& search = flags->search;
+  app->add_option("--stages", search.stages,
+                  "complete = all that can matter; paper = Algorithm 1's window; N = at most N")
+      ->capture_default_str();
+  app->add_option("--ii", search.ii, "Only this initiation interval");
+  app->add_option("--encoding", search.encoding, "Encodings, as key=value,... (default: chosen)");
+  app->add_option("--threads", search.threads, "Threads (0 = all cores)")->capture_default_str();
+  app->add_option("--seed", search.seed, "Seed of the solver")->capture_default_str();
+  app->add_option("--time-limit", search.time_limit, "Seconds (0 = none)")->capture_default_str();
+  app->add_option("--conflict-limit", search.conflict_limit, "Conflicts in all (0 = none)")
+      ->capture_default_str();
+  app->add_option("--memory", flags->memory, "Bytes of formula and process, as 500M or 2G");
+  app->add_option("-o,--output", flags->output,
+                  "Write the schedule here and, for a kernel, its problem beside it");
+  app->add_flag("--quiet", flags->quiet, "Nothing on standard error but errors");
+  auto* json = app->add_flag("--json", flags->json, "Print the schedule, not a picture");
+  flags->picture.add_to(*app);
+  json->excludes(app->get_option("--format"));
+  return {app, [flags] { return run(*flags); }};
+}
+
+}  // namespace twill::cli

@@ -1,0 +1,169 @@
+#include "engine/cli/workload.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "engine/cli/cli.hpp"
+#include "engine/output/style.hpp"
+#include "graph/file.hpp"
+
+namespace twill::cli {
+namespace {
+
+constexpr int kKernelBudget = 300;
+constexpr int kLargestBudget = 1'000'000;
+
+std::string quoted(const std::string& text) {
+  return nlohmann::json(text).dump();
+}
+
+[[noreturn]] void refuse(const std::string& place, const std::string& value,
+                         const std::string& rule) {
+  throw InputError("command line", place, value, rule);
+}
+
+/// The "format" of a JSON file, "" when it has none. What is not JSON at all is left to the strict
+/// readers, whose messages say where it breaks.
+std::string format_of(const std::string& text) {
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object() || !json.contains("format") || !json["format"].is_string()) return {};
+  return json["format"].get<std::string>();
+}
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+int budget(const WorkloadFlags& flags, int otherwise) {
+  if (flags.normalize.empty()) return otherwise;
+  if (flags.normalize == "none") return 0;
+  int value = 0;
+  for (char c : flags.normalize) {
+    if (c < '0' || c > '9' || value > kLargestBudget) {
+      value = 0;
+      break;
+    }
+    value = 10 * value + (c - '0');
+  }
+  if (value < 1 || value > kLargestBudget) {
+    refuse("--normalize", quoted(flags.normalize),
+           "must be none or a number from 1 to " + std::to_string(kLargestBudget));
+  }
+  return value;
+}
+
+std::vector<std::pair<std::string, std::string>> overrides(const std::vector<std::string>& set) {
+  std::vector<std::pair<std::string, std::string>> result;
+  for (const std::string& item : set) {
+    const std::size_t sign = item.find('=');
+    if (sign == std::string::npos || sign == 0) {
+      refuse("--set", quoted(item), "must be PATH=VALUE, as units.SFU=2");
+    }
+    result.emplace_back(item.substr(0, sign), item.substr(sign + 1));
+  }
+  return result;
+}
+
+std::string machine_text(const WorkloadFlags& flags) {
+  if (contains(builtin_machines(), flags.machine)) return builtin_machine(flags.machine);
+  if (flags.machine.empty()) {
+    refuse("--machine", "nothing",
+           "a kernel needs a machine: a file or one of " + joined(builtin_machines()));
+  }
+  if (!is_file(flags.machine)) {
+    refuse("--machine", quoted(flags.machine),
+           "must be a file or a built-in machine: " + joined(builtin_machines()));
+  }
+  return read_file(flags.machine);
+}
+
+Workload load_kernel(const WorkloadFlags& flags, const std::string& text) {
+  LowerOptions options;
+  options.layout = flags.layout;
+  options.set = overrides(flags.set);
+  options.normalize = budget(flags, kKernelBudget);
+  options.normalize_relative = flags.relative;
+  if (flags.input == "-" && flags.machine == "-") {
+    refuse("--machine", "\"-\"", "kernel and machine cannot both be standard input");
+  }
+  const std::string machine = machine_text(flags);
+  std::string kernel = text;
+  if (kernel.empty()) {  // a built-in name, which may stand for the graph of the machine
+    const std::string name = kernel_on_machine(flags.input, machine, flags.machine);
+    kernel = builtin_kernel(name);
+  }
+  Workload work;
+  work.problems = lower(kernel, flags.input, machine, flags.machine, options);
+  for (const Lowered& lowered : work.problems) {
+    work.hashes.push_back(sha256(problem_text(lowered.problem)));
+  }
+  work.from_kernel = true;
+  return work;
+}
+
+Workload load_problem(const WorkloadFlags& flags, const std::string& text) {
+  const char* const rule = "a problem file is already on a machine";
+  if (!flags.machine.empty()) refuse("--machine", quoted(flags.machine), rule);
+  if (!flags.layout.empty()) refuse("--layout", quoted(flags.layout), rule);
+  if (!flags.set.empty()) refuse("--set", quoted(flags.set.front()), rule);
+  Workload work;
+  Lowered lowered;
+  lowered.problem = parse_problem(text, flags.input);
+  const int sum = budget(flags, 0);
+  if (sum > 0) {
+    lowered.problem = normalize_problem(lowered.problem, sum, flags.relative, &lowered.normalized);
+    work.hashes.push_back(sha256(problem_text(lowered.problem)));
+  } else {
+    work.hashes.push_back(sha256(text));
+    work.as_read = true;
+  }
+  work.problems.push_back(std::move(lowered));
+  return work;
+}
+
+}  // namespace
+
+void WorkloadFlags::add_to(CLI::App& app) {
+  app.add_option("KERNEL", input,
+                 "Built-in kernel, kernel file or problem file; - = standard input")
+      ->required();
+  app.add_option("--machine", machine, "Built-in machine or machine file");
+  app.add_option("--layout", layout, "Slot layout of the machine (default: every one that fits)");
+  app.add_option("--normalize", normalize,
+                 "Sum U of the normalised costs, or none (default: 300 for kernels, none for "
+                 "problem files)");
+  app.add_flag("--normalize-relative", relative, "Minimise the largest relative error of a ratio");
+  app.add_option("--set", set, "What if: replace a value of the machine, as units.SFU=2")
+      ->allow_extra_args(false);
+}
+
+Workload load(const WorkloadFlags& flags) {
+  if (contains(builtin_kernels(), flags.input)) return load_kernel(flags, {});
+  if (!is_file(flags.input)) {
+    refuse("KERNEL", quoted(flags.input),
+           "must be a file or a built-in kernel: " + joined(builtin_kernels()));
+  }
+  const std::string text = read_file(flags.input);
+  const std::string format = format_of(text);
+  if (format == "twill.kernel") return load_kernel(flags, text);
+  if (format.empty() || format == "twill.problem") return load_problem(flags, text);
+  throw InputError(flags.input, "/format", quoted(format), "must be twill.kernel or twill.problem");
+}
+
+std::string normalization_text(const Lowered& lowered) {
+  std::string text;
+  double worst = 0;
+  for (const NormalizedCost& cost : lowered.normalized) {
+    text += (text.empty() ? "" : ", ") + std::to_string(cost.before) + " -> " +
+            std::to_string(cost.after);
+    for (const NormalizedCost& other : lowered.normalized) {
+      const double before = static_cast<double>(cost.before) / static_cast<double>(other.before);
+      const double after = static_cast<double>(cost.after) / static_cast<double>(other.after);
+      worst = std::max(worst, std::abs(after / before - 1));
+    }
+  }
+  return text + "; largest ratio error " + percent(worst);
+}
+
+}  // namespace twill::cli

@@ -1,0 +1,38 @@
+// What is to be solved: a kernel lowered onto a machine, or a problem file.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "engine/include/twill.hpp"
+
+namespace twill::cli {
+
+/// The options that change the problem; `solve` and `lower` share them.
+struct WorkloadFlags {
+  std::string input;    ///< KERNEL, a kernel file or a problem file; "-" = standard input
+  std::string machine;  ///< built-in name or file
+  std::string layout;
+  std::string normalize;  ///< "" = the default of the input's kind
+  bool relative = false;
+  std::vector<std::string> set;
+
+  void add_to(CLI::App& app);
+};
+
+struct Workload {
+  std::vector<Lowered> problems;    ///< one a layout; a problem file is one without layout
+  std::vector<std::string> hashes;  ///< problem_sha256 of each
+  bool from_kernel = false;
+  bool as_read = false;  ///< the problem is the input file, byte by byte
+};
+
+/// Reads, decides by content what the input is, lowers and normalises. Kernels are normalised to
+/// U = 300 by default, problem files are taken as they are. Throws InputError.
+Workload load(const WorkloadFlags& flags);
+
+/// One line on what normalisation did to the costs: "512 -> 64, ...; largest ratio error 1.2 %".
+std::string normalization_text(const Lowered& lowered);
+
+}  // namespace twill::cli

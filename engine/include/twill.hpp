@@ -1,0 +1,68 @@
+// Twill: provably best software pipelines and warp specialisations for GPU loops.
+//
+// The one public header. Read or build a problem, solve it, verify the answer:
+//
+//   twill::Problem problem = twill::read_problem("loop.problem.json");
+//   twill::Solution solution = twill::solve(problem);
+//   if (solution.schedule && !twill::verify(problem, *solution.schedule)) ... // accepted
+//
+// No global state, no printing, re-entrant. Bad input throws twill::InputError (file, place, value,
+// rule); nothing else is thrown but std::bad_alloc. The C interface is twill.h.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "graph/check.hpp"        // check(problem): the input phase
+#include "graph/error.hpp"        // InputError
+#include "graph/lower.hpp"        // kernels and machines -> problems
+#include "graph/problem.hpp"      // Problem and its parts
+#include "graph/problem_io.hpp"   // problem files
+#include "graph/schedule.hpp"     // Schedule, Solution, Status
+#include "graph/schedule_io.hpp"  // schedule files
+#include "graph/verify.hpp"       // verify(problem, schedule): the independent judge
+
+namespace twill {
+
+/// What to search for and how. Every field has the program's default.
+struct Options {
+  /// Stages (iterations in flight) to search: "complete" = all that can matter, up to a proved
+  /// bound; "paper" = Algorithm 1's window ceil(L/I) = ceil(LEN/I); or a number, the most allowed.
+  std::string stages = "complete";
+  /// Only this initiation interval (then the smallest length at it).
+  std::optional<Cycle> ii;
+  /// Encodings by name, "key=value,...": see `twill encodings`. Unnamed keys follow the documented
+  /// automatic rule.
+  std::string encoding;
+  /// Threads for the parallel parts; 0 = all cores. The answer does not depend on it.
+  int threads = 0;
+  std::uint64_t seed = 0;
+  double time_limit = 0;             ///< seconds of wall clock; 0 = none
+  std::int64_t conflict_limit = 0;   ///< SAT conflicts in all; 0 = none
+  std::int64_t memory_limit = 0;     ///< bytes of formula and process; 0 = none
+};
+
+/// A snapshot for a progress line. Zero = not known yet.
+struct Progress {
+  std::string phase;  ///< "bounds", "coarse", "interval", "length", "verify"
+  Cycle ii_low = 0, ii_high = 0;          ///< proved bound and best found
+  Cycle length_low = 0, length_high = 0;  ///< at ii_high
+  std::int64_t variables = 0, clauses = 0, conflicts = 0;
+  double seconds = 0;
+};
+using ProgressCallback = std::function<void(const Progress&)>;
+
+/// The best schedule: smallest I, then smallest L. The answer is verified before it is returned.
+/// Same problem, options and seed: same answer, whatever the machine and the number of threads,
+/// unless a limit or the stop token ended the search (then the best so far is returned).
+/// Throws InputError when the problem or the options are not well formed.
+Solution solve(const Problem& problem, const Options& options = {}, std::stop_token stop = {},
+               const ProgressCallback& progress = {});
+
+/// Version of this library, "1.0.0".
+const char* version();
+
+}  // namespace twill

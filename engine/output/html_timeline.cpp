@@ -1,0 +1,203 @@
+// The timeline of the page: two periods, so that work crossing the period's end is seen whole.
+//
+// Positions are in percent of the drawing's width, which zooming changes; each op is a nested
+// <svg>, which cuts its label at its own border.
+
+#include <algorithm>
+
+#include "engine/output/html.hpp"
+#include "engine/output/pipeline.hpp"
+#include "engine/output/style.hpp"
+
+namespace twill {
+namespace {
+
+constexpr int kPeriods = 2;
+constexpr int kLane = 26;  // height of a lane, pixels
+constexpr int kBar = 22;   // height of a bar in it
+constexpr int kGroup = 6;  // between two units or slots
+constexpr int kAxis = 26;
+constexpr int kHeading = 24;
+
+std::size_t at(int index) {
+  return static_cast<std::size_t>(index);
+}
+
+std::string share(Cycle cycle, Cycle span) {
+  return decimal(100.0 * static_cast<double>(cycle) / static_cast<double>(span), 4) + "%";
+}
+
+std::string number(Cycle value) {
+  return std::to_string(value);
+}
+
+struct Drawing {
+  const Problem& problem;
+  const Schedule& schedule;
+  const SteadyState& state;
+  Cycle span;  ///< cycles drawn
+  int y = kAxis;
+  std::string names{};  ///< the fixed column at the left
+  std::string marks{};  ///< bands and rules below the bars
+  std::string bars{};
+
+  void heading(const char* text) {
+    names += "<div class=\"head\" style=\"height:" + number(kHeading) + "px\">" + text + "</div>";
+    y += kHeading;
+  }
+
+  void bar(const BusyPiece& piece, int period) {
+    const Op& op = problem.ops[at(piece.op)];
+    const Cycle shift = period * state.ii;
+
+    const Cycle iteration = piece.iteration + period;
+    const std::string label =
+        html_escape(op.id) + "[" + iteration_text(Section::steady, iteration) + "]";
+    const int slot = schedule.warp[at(piece.op)];
+    const int tile = sub_tile(op.id);
+    const Cycle hue = ((iteration % 6) + 6) % 6;
+    bars += "<svg class=\"op w" + number(slot) + " i" + number(hue) + " t" +
+            number(tile < 0 ? 9 : tile % 4) + (piece.first ? "" : " cont") + "\" data-op=\"" +
+            number(piece.op) + "\" data-short=\"" + number(piece.op + 1) + "\" x=\"" +
+            share(shift + piece.begin, span) + "\" y=\"" + number(y + piece.lane * kLane + 2) +
+            "\" width=\"" + share(piece.end - piece.begin, span) + "\" height=\"" + number(kBar) +
+            "\"><title>" + label + "\nslot " + html_escape(problem.warps[at(slot)].name) +
+            ", unit " + html_escape(units_of(problem, piece.op)) + "\nstart " +
+            number(schedule.start[at(piece.op)]) + ", " + plural(op.cycles, "cycle") + ", stage " +
+            number(state.stage[at(piece.op)]) + ", row " + number(state.row[at(piece.op)]) +
+            (piece.amount > 1 ? "\namount " + number(piece.amount) : "") +
+            (piece.copies > 1 ? "\n" + number(piece.copies) + " iterations at once" : "") +
+            "</title><rect width=\"100%\" height=\"" + number(kBar) +
+            "\" rx=\"3\"/><text x=\"5\" y=\"15\">" + label + "</text></svg>";
+  }
+
+  void mark(int v, int period) {  // an op of no cycles: a small diamond at its issue
+    const Op& op = problem.ops[at(v)];
+    const Cycle iteration = state.iteration(v) + period;
+    bars += "<svg class=\"nil w" + number(schedule.warp[at(v)]) + "\" data-op=\"" + number(v) +
+            "\" x=\"" + share(period * state.ii + state.row[at(v)], span) + "\" y=\"" +
+            number(y + 4) + "\" overflow=\"visible\" width=\"12\" height=\"18\"><title>" +
+            html_escape(op.id) + "[" + iteration_text(Section::steady, iteration) +
+            "]\nno cycles, start " + number(schedule.start[at(v)]) +
+            "</title><path d=\"M0 3 L5 9 L0 15 L-5 9 Z\"/></svg>";
+  }
+
+  void track(const std::string& name, const std::string& note, const Lanes& lanes, int slot) {
+    const int height = lanes.count * kLane;
+    names += "<div class=\"name\" style=\"height:" + number(height) + "px\"><b" +
+             (slot >= 0 ? " class=\"chip w" + number(slot) + "\"" : "") + ">" + html_escape(name) +
+             "</b><i>" + note + "</i></div>";
+    marks += "<rect class=\"band\" x=\"0\" y=\"" + number(y) + "\" width=\"100%\" height=\"" +
+             number(height) + "\"/>";
+    for (int period = 0; period < kPeriods; ++period) {
+      for (const BusyPiece& piece : lanes.pieces) bar(piece, period);
+      if (slot < 0) continue;
+      for (std::size_t v = 0; v < problem.ops.size(); ++v) {
+        if (problem.ops[v].cycles == 0 && schedule.warp[v] == slot)
+          mark(static_cast<int>(v), period);
+      }
+    }
+    y += height + kGroup;
+  }
+
+  void axis() {
+    Cycle step = 1;
+    for (int k = 0; step * 14 < span; ++k) step = k % 3 == 1 ? step / 2 * 5 : step * 2;
+    for (Cycle cycle = 0; cycle < span; cycle += step) {
+      marks += "<line class=\"tick\" x1=\"" + share(cycle, span) + "\" x2=\"" + share(cycle, span) +
+               "\" y1=\"18\" y2=\"" + number(y) + "\"/><text class=\"tick\" x=\"" +
+               share(cycle, span) + "\" y=\"13\" dx=\"3\">" + number(cycle) + "</text>";
+    }
+    for (int period = 0; period < kPeriods; ++period) {
+      marks += "<line class=\"period\" x1=\"" + share(period * state.ii, span) + "\" x2=\"" +
+               share(period * state.ii, span) + "\" y1=\"18\" y2=\"" + number(y) + "\"/>";
+    }
+  }
+};
+
+std::string choices(const Problem& problem, const SteadyState& state, bool by_slot) {
+  const char* const pressed = " aria-pressed=\"true\"";
+  bool tiles = false;
+  for (const Op& op : problem.ops) tiles = tiles || sub_tile(op.id) >= 0;
+  std::string text =
+      "<div class=\"bar\"><span class=\"choice\" id=\"colour\">colour by "
+      "<button data-by=\"slot\"" +
+      std::string(by_slot ? pressed : "") +
+      ">slot</button>"
+      "<button data-by=\"iteration\"" +
+      (by_slot ? "" : pressed) + ">iteration</button>";
+  if (tiles) text += "<button data-by=\"tile\">sub-tile</button>";
+  text +=
+      "</span><span class=\"choice\" id=\"zoom\">zoom <button data-zoom=\"1\" "
+      "aria-pressed=\"true\">1"
+      "</button><button data-zoom=\"2\">2</button><button data-zoom=\"4\">4</button>"
+      "<button data-zoom=\"8\">8</button></span><span class=\"legend by-slot\">";
+  for (std::size_t w = 0; w < problem.warps.size(); ++w) {
+    text += "<b class=\"chip w" + number(static_cast<Cycle>(w)) + "\">" +
+            html_escape(problem.warps[w].name) + "</b>";
+  }
+  text += "</span><span class=\"legend by-iteration\">";
+  const Cycle shown = std::min<Cycle>(state.stages + kPeriods - 1, 6);
+  for (Cycle k = 0; k < shown; ++k) {
+    text += "<b class=\"chip i" + number(k) + "\">" + iteration_text(Section::steady, k) + "</b>";
+  }
+  text += "</span><span class=\"legend by-tile\">";
+  std::vector<int> seen;
+  for (const Op& op : problem.ops) {
+    const int tile = sub_tile(op.id);
+    if (tile >= 0 && std::find(seen.begin(), seen.end(), tile) == seen.end()) seen.push_back(tile);
+  }
+  std::sort(seen.begin(), seen.end());
+  for (int tile : seen)
+    text += "<b class=\"chip t" + number(tile % 4) + "\">sub-tile " + number(tile) + "</b>";
+  return text + "<b class=\"chip t9\">shared</b></span></div>";
+}
+
+}  // namespace
+
+bool several_slots(const Problem& problem, const Solution& solution) {
+  int slot = -1;
+  for (std::size_t v = 0; solution.schedule && v < problem.ops.size(); ++v) {
+    if (problem.ops[v].cycles == 0) continue;
+    if (slot >= 0 && slot != solution.schedule->warp[v]) return true;
+    slot = solution.schedule->warp[v];
+  }
+  return false;
+}
+
+int sub_tile(const std::string& id) {
+  if (id.size() < 2 || id[0] != 's') return -1;
+  std::size_t k = 1;
+  int tile = 0;
+  while (k < id.size() && k < 4 && id[k] >= '0' && id[k] <= '9') tile = 10 * tile + (id[k++] - '0');
+  return k > 1 && (k == id.size() || id[k] == '_') ? tile : -1;
+}
+
+std::string html_timeline(const Problem& problem, const Solution& solution,
+                          const SteadyState& state) {
+  Drawing drawing{problem, *solution.schedule, state, kPeriods * state.ii};
+  drawing.heading("units");
+  for (std::size_t f = 0; f < problem.units.size(); ++f) {
+    drawing.track(problem.units[f].name, percent(state.busy[f]), state.units[f], -1);
+  }
+  drawing.heading("warp slots");
+  for (std::size_t w = 0; w < problem.warps.size(); ++w) {
+    drawing.track(problem.warps[w].name, "", state.slots[w], static_cast<int>(w));
+  }
+  drawing.axis();
+  std::string edges;
+  for (const Edge& edge : problem.edges) {
+    edges += (edges.empty() ? "" : " ") + number(edge.from) + "-" + number(edge.to);
+  }
+  return choices(problem, state, several_slots(problem, solution)) +
+         "<div class=\"timeline\" data-edges=\"" + edges + "\"><div class=\"names\">" +
+         "<div class=\"corner\">cycle</div>" + drawing.names +
+         "</div><div class=\"scroll\"><svg id=\"tl\" "
+         "width=\"100%\" height=\"" +
+         number(drawing.y) +
+         "\" role=\"img\" aria-label=\"timeline of the "
+         "steady state\">" +
+         drawing.marks + drawing.bars + "</svg></div></div>";
+}
+
+}  // namespace twill

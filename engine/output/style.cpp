@@ -1,0 +1,120 @@
+#include "engine/output/style.hpp"
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+
+namespace twill {
+namespace {
+
+constexpr Colour kVariableLatency = {"#9bd8a4", 114};
+constexpr std::array<Colour, 9> kColours = {{{"#f4b0c7", 218},
+                                             {"#9cc9f2", 117},
+                                             {"#f8bd7c", 215},
+                                             {"#f3e17f", 228},
+                                             {"#c8b6f0", 183},
+                                             {"#8fdcd6", 116},
+                                             {"#d9c3a5", 180},
+                                             {"#c6dd8a", 150},
+                                             {"#f29e94", 210}}};
+
+bool continues_character(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
+}
+
+}  // namespace
+
+std::string printable(std::string_view name) {
+  std::string text;
+  for (std::size_t k = 0; k < name.size(); ++k) {
+    const auto byte = static_cast<unsigned char>(name[k]);
+    if (byte < 0x20 || byte == 0x7F) {
+      text += '?';
+    } else if (byte == 0xC2 && k + 1 < name.size() &&
+               static_cast<unsigned char>(name[k + 1]) < 0xA0) {  // U+0080 to U+009F
+      text += '?';
+      ++k;
+    } else {
+      text += name[k];
+    }
+  }
+  return text;
+}
+
+std::size_t display_width(std::string_view text) {
+  std::size_t width = 0;
+  for (char c : text) width += continues_character(c) ? 0 : 1;
+  return width;
+}
+
+std::string fit(std::string_view text, std::size_t width, bool ascii, bool right) {
+  const std::size_t have = display_width(text);
+  if (have <= width) {
+    const std::string pad(width - have, ' ');
+    return right ? pad + std::string(text) : std::string(text) + pad;
+  }
+  if (width == 0) return {};
+  std::string cut;
+  std::size_t columns = 0;
+  for (char c : text) {
+    if (!continues_character(c) && ++columns == width) break;
+    cut += c;
+  }
+  return cut + (ascii ? "~" : "…");
+}
+
+std::string decimal(double value, int digits) {
+  std::int64_t scale = 1;
+  for (int k = 0; k < digits; ++k) scale *= 10;
+  if (!std::isfinite(value) || std::abs(value) > 1e15) return "?";
+  const auto rounded = std::llround(std::abs(value) * static_cast<double>(scale));
+  std::string text = std::to_string(rounded / scale);
+  if (digits > 0) {
+    const std::string behind = std::to_string(rounded % scale);
+    text += "." + std::string(static_cast<std::size_t>(digits) - behind.size(), '0') + behind;
+  }
+  return value < 0 && rounded != 0 ? "-" + text : text;
+}
+
+std::string percent(double share) {
+  return decimal(100 * share, 1) + " %";
+}
+
+std::string plural(std::int64_t count, std::string_view noun) {
+  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
+std::vector<Colour> slot_colours(const Problem& problem, const Solution& solution) {
+  std::vector<char> used(problem.warps.size(), solution.schedule ? 0 : 1);
+  if (solution.schedule) {
+    for (std::size_t v = 0; v < problem.ops.size(); ++v) {
+      if (problem.ops[v].cycles > 0 || problem.ops[v].streaming) {
+        used[static_cast<std::size_t>(solution.schedule->warp[v])] = 1;
+      }
+    }
+  }
+  std::vector<Colour> colours;
+  std::size_t next = 0;
+  for (std::size_t w = 0; w < problem.warps.size(); ++w) {
+    if (problem.warps[w].variable_latency) {
+      colours.push_back(kVariableLatency);
+    } else {
+      colours.push_back(used[w] ? kColours[next++ % kColours.size()] : kUnplaced);
+    }
+  }
+  return colours;
+}
+
+std::string units_of(const Problem& problem, int v) {
+  std::string text;
+  std::vector<char> seen(problem.units.size(), 0);
+  for (const Reservation& r : problem.ops[static_cast<std::size_t>(v)].reservations) {
+    const auto unit = static_cast<std::size_t>(r.unit);
+    if (seen[unit]) continue;
+    seen[unit] = 1;
+    text += (text.empty() ? "" : "+") + printable(problem.units[unit].name);
+  }
+  return text.empty() ? "-" : text;
+}
+
+}  // namespace twill

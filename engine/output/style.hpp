@@ -1,0 +1,45 @@
+// What the pictures share: names made safe to print, widths, numbers and the colour of each warp
+// slot.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/problem.hpp"
+#include "graph/schedule.hpp"
+
+namespace twill {
+
+/// `name` without control characters (a name could otherwise steer a terminal): each becomes '?'.
+std::string printable(std::string_view name);
+
+/// Code points of UTF-8 text: its width on a terminal, as far as names of ops go.
+std::size_t display_width(std::string_view text);
+
+/// Exactly `width` columns: padded on the right (or on the left), or cut with an ellipsis.
+std::string fit(std::string_view text, std::size_t width, bool ascii, bool right = false);
+
+/// `value` with `digits` behind the point, whatever the locale.
+std::string decimal(double value, int digits);
+
+/// 0.8412 -> "84.1 %".
+std::string percent(double share);
+
+/// "1 cycle", "2 cycles".
+std::string plural(std::int64_t count, std::string_view noun);
+
+/// A colour a slot has in every picture. After the Twill paper's Figure 9: variable latency green,
+/// then pink, blue, orange, yellow and others in the order of the slots that have work.
+struct Colour {
+  const char* hex;  ///< for light paper, with black text on it
+  int terminal;     ///< index into the 256 colours of xterm
+};
+inline constexpr Colour kUnplaced = {"#d5d9de", 252};
+std::vector<Colour> slot_colours(const Problem& problem, const Solution& solution);
+
+/// The amount of each unit that op v reserves, "TC" or "TC+SMEM"; "-" for none.
+std::string units_of(const Problem& problem, int v);
+
+}  // namespace twill

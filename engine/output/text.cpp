@@ -1,0 +1,191 @@
+#include "engine/output/text.hpp"
+
+#include <algorithm>
+
+#include "engine/output/style.hpp"
+
+namespace twill {
+namespace {
+
+std::size_t at(int index) {
+  return static_cast<std::size_t>(index);
+}
+
+std::string bold(const std::string& text, const TextOptions& options) {
+  return options.colour ? "\x1b[1m" + text + "\x1b[0m" : text;
+}
+
+/// "I   2064 cycles, proved smallest" or "..., lower bound 2064".
+std::string bounded(const char* name, Cycle value, Cycle bound, bool has_bound) {
+  std::string text = std::string("  ") + name + "  " + plural(value, "cycle");
+  if (!has_bound) return text + "  (no lower bound proved)";
+  text += "  (lower bound " + std::to_string(bound);
+  text += bound >= value ? ": smallest possible)" : ")";
+  return text;
+}
+
+std::string header(const Problem& problem, const Solution& solution, const TextOptions& options) {
+  std::string text =
+      bold(printable(problem.name) + ": " + to_string(solution.status), options) + "\n";
+  if (solution.schedule) {
+    const Schedule& schedule = *solution.schedule;
+    const Cycle ii = schedule.initiation_interval;
+    text += bounded("I", ii, solution.ii_lower_bound, solution.ii_lower_bound > 0) + "\n";
+    text += bounded("L", schedule.length, solution.length_lower_bound,
+                    solution.length_lower_bound > 0) +
+            "\n";
+    text += "  " + plural(stage_count(schedule), "stage") + ", " +
+            plural(static_cast<std::int64_t>(problem.ops.size()), "op");
+    if (problem.cycle_unit != 1.0) {
+      text += "; one cycle is " + decimal(problem.cycle_unit, 2) + " clocks: I is about " +
+              decimal(problem.cycle_unit * static_cast<double>(ii), 0) + " clocks";
+    }
+    text += "\n";
+    for (const BandwidthSum& sum : options.bandwidth) {
+      text += "  bandwidth of " + printable(sum.unit) + ": " + plural(sum.cycles, "cycle") +
+              " an iteration, " +
+              percent(static_cast<double>(sum.cycles) / static_cast<double>(ii)) + " of I" +
+              (sum.cycles > ii ? "  WARNING: exceeds I" : "") + "\n";
+    }
+  } else if (solution.ii_lower_bound > 0) {
+    text += "  no schedule; I is at least " + std::to_string(solution.ii_lower_bound) + "\n";
+  } else {
+    text += "  no schedule\n";
+  }
+  if (!solution.stages.empty()) {
+    text += "  stages searched: " + printable(solution.stages);
+    if (solution.max_stages > 0) text += ", up to " + std::to_string(solution.max_stages);
+    text += "\n";
+  }
+  for (const Goal& goal : solution.goals) {
+    text += "  goal " + printable(goal.name) + ": " + std::to_string(goal.value) +
+            " (lower bound " + std::to_string(goal.lower_bound) + ")\n";
+  }
+  if (!solution.conflict.empty()) {
+    text += "  what clashes:\n";
+    for (const std::string& line : solution.conflict) text += "    " + printable(line) + "\n";
+  }
+  return text;
+}
+
+/// "  softmax0  164 of 168 at cycle 37: s0_exp_p 128, 2 x s0_m 1".
+void add_pressure(const Problem& problem, const std::string& name, const Pressure& pressure,
+                  const std::vector<Amount>& amounts, const TextOptions& options,
+                  std::string& text) {
+  std::string line = "  " + fit(printable(name), 12, options.ascii) + " " +
+                     fit(std::to_string(pressure.peak), 8, options.ascii, true) + " of " +
+                     fit(std::to_string(pressure.capacity), 8, options.ascii);
+  if (pressure.peak > pressure.capacity) line += "  EXCEEDED";
+  if (pressure.peak > 0) {
+    line += "  cycle " + std::to_string(pressure.peak_cycle) + ":";
+    const auto room = static_cast<std::size_t>(std::max(options.width, 60));
+    std::vector<std::pair<int, Cycle>> live = pressure.live;
+    std::stable_sort(live.begin(), live.end(), [&](const auto& a, const auto& b) {
+      return static_cast<double>(amounts[at(a.first)]) * static_cast<double>(a.second) >
+             static_cast<double>(amounts[at(b.first)]) * static_cast<double>(b.second);
+    });
+    for (std::size_t k = 0; k < live.size(); ++k) {
+      const auto [op, copies] = live[k];
+      std::string item = k == 0 ? " " : ", ";
+      if (copies > 1) item += std::to_string(copies) + " x ";
+      item += printable(problem.ops[at(op)].id) + " " + std::to_string(amounts[at(op)]);
+      const std::string more = ", +" + std::to_string(live.size() - k);
+      const bool last = k + 1 == live.size();
+      if (display_width(line + item) + (last ? 0 : more.size()) > room) {
+        line += k == 0 ? " " + plural(static_cast<std::int64_t>(live.size()), "result") : more;
+        break;
+      }
+      line += item;
+    }
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  text += line + "\n";
+}
+
+std::string storage(const Problem& problem, const SteadyState& state, const Solution& solution,
+                    const TextOptions& options) {
+  std::string text = bold("Peak registers a thread, by slot", options) + "\n";
+  std::vector<Amount> amounts;
+  for (const Op& op : problem.ops) amounts.push_back(op.registers);
+  for (std::size_t w = 0; w < problem.warps.size(); ++w) {
+    add_pressure(problem, problem.warps[w].name, state.registers[w], amounts, options, text);
+  }
+  if (!problem.memories.empty()) text += "\n" + bold("Peak memory", options) + "\n";
+  for (std::size_t m = 0; m < problem.memories.size(); ++m) {
+    std::fill(amounts.begin(), amounts.end(), 0);
+    for (std::size_t v = 0; v < problem.ops.size(); ++v) {
+      for (const Footprint& f : problem.ops[v].footprints) {
+        if (f.memory == static_cast<int>(m)) amounts[v] += f.amount;
+      }
+    }
+    add_pressure(problem, problem.memories[m].name, state.memories[m], amounts, options, text);
+  }
+  if (!solution.ring_depths.empty()) {
+    text += "\n" + bold("Ring depths of streaming loads", options) + "\n ";
+    for (const auto& [op, depth] : solution.ring_depths) {
+      text += " " + printable(op) + " " + std::to_string(depth);
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+/// Columns as wide as their entries; ids and kinds give way when the line would exceed the width.
+std::string op_table(const Problem& problem, const Solution& solution, const SteadyState& state,
+                     const TextOptions& options) {
+  std::vector<std::vector<std::string>> rows = {
+      {"#", "op", "kind", "slot", "start", "row", "stage", "cycles", "live", "copies", "unit"}};
+  for (std::size_t v = 0; v < problem.ops.size(); ++v) {
+    const Op& op = problem.ops[v];
+    const int slot = solution.schedule->warp[v];
+    rows.push_back({std::to_string(v + 1), printable(op.id), printable(op.kind),
+                    printable(problem.warps[at(slot)].name),
+                    std::to_string(solution.schedule->start[v]), std::to_string(state.row[v]),
+                    std::to_string(state.stage[v]), std::to_string(op.cycles),
+                    std::to_string(state.lifetime[v]), std::to_string(state.copies[v]),
+                    units_of(problem, static_cast<int>(v))});
+  }
+  std::vector<std::size_t> width(rows[0].size(), 0);
+  for (const auto& row : rows) {
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      width[c] = std::max(width[c], display_width(row[c]));
+    }
+  }
+  std::size_t total = 2 * width.size();
+  for (std::size_t w : width) total += w;
+  const auto room = static_cast<std::size_t>(std::max(options.width, 60));
+  for (std::size_t c : {std::size_t{2}, std::size_t{10}, std::size_t{1}, std::size_t{3}}) {
+    const std::size_t keep = c == 1 ? 16 : c == 3 ? 8 : 6;
+    while (total > room && width[c] > keep) --width[c], --total;
+  }
+  const auto is_number = [](std::size_t c) { return c == 0 || (c >= 4 && c <= 9); };
+  std::string text =
+      bold("Ops", options) + " (live: cycles its result is held; copies: most held at once)\n";
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      line += "  " + fit(row[c], width[c], options.ascii, is_number(c));
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string text_picture(const Problem& problem, const Solution& solution,
+                         const TextOptions& options) {
+  std::string text = header(problem, solution, options);
+  if (!solution.schedule) return text;
+  const SteadyState state = steady_state(problem, *solution.schedule);
+  text += "\n" + bold("Steady state", options) + ", cycles 0 to " + std::to_string(state.ii) +
+          " (numbers: # in the op table; right: busy)\n";
+  text += text_timeline(problem, solution, state, options);
+  text += "\n" + storage(problem, state, solution, options);
+  text += "\n" + op_table(problem, solution, state, options);
+  text += "\n" + text_pipeline(problem, solution, state, options);
+  return text;
+}
+
+}  // namespace twill

@@ -1,0 +1,115 @@
+// solve(): bounds, interval, length, verification, in this order.
+#include <chrono>
+
+#include "engine/include/twill.hpp"
+#include "engine/ring_depth.hpp"
+#include "engine/search.hpp"
+#include "graph/bounds.hpp"
+#include "graph/loop.hpp"
+
+namespace twill {
+namespace {
+
+// The number in --stages N, or 0 for "complete" and "paper".
+Cycle stage_limit(const std::string& stages) {
+  if (stages == "complete" || stages == "paper") return 0;
+  Cycle limit = 0;
+  bool number = !stages.empty() && stages.size() <= 6;
+  for (const char c : stages) {
+    number = number && c >= '0' && c <= '9';
+    limit = 10 * limit + (c - '0');
+  }
+  if (!number || limit < 1)
+    throw InputError("options", "--stages", stages,
+                     "must be complete, paper or a number from 1 to 999999");
+  return limit;
+}
+
+void check_options(const Options& o) {
+  const auto not_negative = [](const char* name, auto value) {
+    if (!(value >= 0)) throw InputError("options", name, std::to_string(value), "must be >= 0");
+  };
+  if (o.ii && (*o.ii < 1 || *o.ii > kMaxCycles))
+    throw InputError("options", "--ii", std::to_string(*o.ii),
+                     "must be from 1 to " + std::to_string(kMaxCycles));
+  not_negative("--threads", o.threads);
+  not_negative("--time-limit", o.time_limit);
+  not_negative("--conflict-limit", o.conflict_limit);
+  not_negative("--memory", o.memory_limit);
+}
+
+// No schedule at this I is shorter: the longest path of dependences with the spills that every
+// schedule pays.
+Cycle length_bound(const Problem& problem, Cycle ii) {
+  const auto starts = earliest_starts(problem, ii, forced_delays(problem));
+  return starts ? schedule_length(problem, *starts) : 0;
+}
+
+Solution search_modulo(const Search& search, const Options& options, Cycle low) {
+  Solution solution;
+  const Cycle limit = stage_limit(options.stages);
+  Interval interval = options.ii ? only_interval(search, *options.ii, limit)
+                                 : smallest_interval(search, low, limit);
+  solution.max_stages = interval.max_stages;
+  solution.ii_lower_bound = interval.low;
+  if (interval.none) {
+    solution.status = Status::infeasible;
+    if (options.ii)
+      solution.conflict = {"no schedule has initiation interval " + std::to_string(*options.ii)};
+    else
+      solution.conflict = explain_infeasible(search, limit);
+    return solution;
+  }
+  if (!interval.best) return solution;
+  Schedule& best = *interval.best;
+  solution.length_lower_bound = length_bound(search.problem, best.initiation_interval);
+  const bool shortest =
+      smallest_length(search, best, solution.length_lower_bound, limit);
+  const bool smallest = options.ii || best.initiation_interval == interval.low;
+  solution.status = smallest && shortest ? Status::optimal : Status::feasible;
+  solution.schedule = std::move(best);
+  return solution;
+}
+
+}  // namespace
+
+const char* version() { return TWILL_VERSION; }
+
+Solution solve(const Problem& problem, const Options& options, std::stop_token stop,
+               const ProgressCallback& progress) {
+  check(problem);
+  check_options(options);
+  const EncodingChoice choice = parse_encoding(options.encoding);
+  const Cycle limit = stage_limit(options.stages);
+  Budget budget(std::move(stop), options.time_limit, options.conflict_limit, options.memory_limit);
+  Reporter report(progress, budget);
+  const Search search{problem, choice, options.seed, budget, report};
+
+  report.phase("bounds");
+  const Cycle low = lower_bounds(problem).front().value;
+  Solution solution;
+  if (choice.form != Form::modulo)
+    solution = search_straight_line(search, options, low);
+  else if (options.stages == "paper")
+    solution = search_paper(search, options, low);
+  else
+    solution = search_modulo(search, options, low);
+
+  solution.problem = problem.name;
+  solution.problem_sha256 = sha256(problem_text(problem));
+  solution.stages = options.stages;
+  if (limit > 0) solution.stages = std::to_string(limit);
+  solution.engine = "cnf";
+  solution.options = {{"encoding", encoding_text(choice)},
+                      {"seed", std::to_string(options.seed)}};
+  if (options.ii) solution.options.emplace_back("ii", std::to_string(*options.ii));
+  if (solution.schedule) solution.ring_depths = ring_depths(problem, *solution.schedule);
+  solution.seconds = budget.elapsed();
+  solution.conflicts = budget.conflicts();
+  solution.variables = report.largest_variables();
+  solution.clauses = report.largest_clauses();
+  solution.stopped_by = budget.reason();
+  return solution;
+}
+
+}  // namespace twill

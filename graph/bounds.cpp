@@ -1,0 +1,197 @@
+#include "graph/bounds.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "graph/loop.hpp"
+#include "graph/slot_bounds.hpp"
+#include "graph/wide.hpp"
+
+namespace twill {
+namespace {
+
+std::size_t at(int index) {
+  return static_cast<std::size_t>(index);
+}
+
+Cycle ceil_divide(Cycle a, Cycle b) {
+  return (a + b - 1) / b;
+}
+
+/// "3 x 512 + 2 x 64": equal terms are counted, larger ones first.
+std::string sum_text(const std::map<Cycle, int, std::greater<>>& terms) {
+  std::string text;
+  for (const auto& [value, count] : terms) {
+    if (!text.empty()) text += " + ";
+    text += (count > 1 ? std::to_string(count) + " x " : "") + std::to_string(value);
+  }
+  return text;
+}
+
+std::string instances(Amount n) {
+  return std::to_string(n) + (n == 1 ? " instance" : " instances");
+}
+
+/// Bound of one shared capacity: the sum of areas (amount x cycles) over it.
+Bound area_bound(const std::string& name, const std::string& label, Cycle total, Amount capacity,
+                 const std::map<Cycle, int, std::greater<>>& terms, const std::string& what) {
+  Bound bound{std::max<Cycle>(1, ceil_divide(total, capacity)), name, ""};
+  const std::string sum = sum_text(terms), all = std::to_string(total);
+  bound.text = label + ": " + sum + (sum == all ? "" : " = " + all) + what;
+  if (bound.value != total) bound.text += ": at least " + std::to_string(bound.value) + " cycles";
+  return bound;
+}
+
+/// Smallest lifetime of u's result that rules 1, 3 and 7 allow, in cycles.
+std::vector<Cycle> smallest_lifetimes(const Problem& problem) {
+  const std::vector<Cycle> delays = forced_delays(problem);
+  std::vector<Cycle> life(problem.ops.size(), 0);
+  for (std::size_t e = 0; e < problem.edges.size(); ++e) {
+    const Edge& edge = problem.edges[e];
+    life[at(edge.from)] = std::max(life[at(edge.from)], delays[e] + edge.hold);
+  }
+  return life;
+}
+
+/// No product or sum of a bound leaves 64 bits; a bound that would is left out.
+bool add_area(Cycle& total, Amount amount, Cycle cycles) {
+  Cycle area = 0;
+  return !__builtin_mul_overflow(amount, cycles, &area) &&
+         !__builtin_add_overflow(total, area, &total) && total < (Cycle{1} << 62);
+}
+
+}  // namespace
+
+std::vector<Bound> res_mii(const Problem& problem) {
+  std::vector<Bound> bounds;
+  for (int f = 0; f < static_cast<int>(problem.units.size()); ++f) {
+    const Unit& unit = problem.units[at(f)];
+    std::map<Cycle, int, std::greater<>> areas, lengths;
+    Cycle area = 0, exclusive = 0;
+    bool fits = true;
+    for (const Op& op : problem.ops) {
+      for (const Reservation& r : op.reservations) {
+        if (r.unit != f) continue;
+        fits = fits && add_area(area, r.amount, r.length);
+        if (!fits) continue;
+        ++areas[r.amount * r.length];
+        if (r.amount > unit.capacity / 2) {
+          exclusive += r.length;
+          ++lengths[r.length];
+        }
+      }
+    }
+    if (!fits || areas.empty()) continue;
+    Bound bound = area_bound("units", unit.name, area, unit.capacity, areas,
+                             " cycles on " + instances(unit.capacity));
+    if (exclusive > bound.value)
+      bound = area_bound("units", unit.name, exclusive, 1, lengths,
+                         " cycles, no two at a time on " + instances(unit.capacity));
+    bounds.push_back(std::move(bound));
+  }
+  return bounds;
+}
+
+bool reservation_fits(const Problem& problem, int v, Cycle ii) {
+  const Op& op = problem.ops[at(v)];
+  // Every segment covers all residues floor(length / I) times, and an arc of the rest once more;
+  // the fullest residue is the first of some arc.
+  for (const Reservation& probe : op.reservations) {
+    const Cycle residue = probe.offset % ii;
+    Wide used = 0;
+    for (const Reservation& r : op.reservations) {
+      if (r.unit != probe.unit) continue;
+      const Cycle behind = ((residue - r.offset) % ii + ii) % ii;
+      used += Wide{r.amount} * (r.length / ii + (behind < r.length % ii ? 1 : 0));
+    }
+    if (used > problem.units[at(probe.unit)].capacity) return false;
+  }
+  return true;
+}
+
+std::optional<Bound> rec_mii(const Problem& problem, bool forced_spills) {
+  const std::vector<Cycle> forced = forced_spills ? forced_delays(problem) : std::vector<Cycle>{};
+  // The feasible I form a half line; a cycle has distance >= 1, so the sum of all delays is in it.
+  Cycle high = 1;
+  for (std::size_t e = 0; e < problem.edges.size(); ++e)
+    high += forced.empty() ? problem.edges[e].delay : forced[e];
+  Cycle low = 0;
+  std::vector<int> critical = positive_cycle(problem, low, forced);
+  if (critical.empty()) return std::nullopt;
+  while (high - low > 1) {
+    const Cycle middle = low + (high - low) / 2;
+    if (std::vector<int> cycle = positive_cycle(problem, middle, forced); cycle.empty()) {
+      high = middle;
+    } else {
+      low = middle;
+      critical = std::move(cycle);
+    }
+  }
+  // The cycle gains at I = high - 1 and not at high: high = ceil(delays / distances).
+  Cycle delay = 0, distance = 0;
+  std::string path;
+  for (const int e : critical) {
+    const Edge& edge = problem.edges[at(e)];
+    delay += forced.empty() ? edge.delay : forced[at(e)];
+    distance += edge.distance;
+    path += problem.ops[at(edge.from)].id + " -> ";
+  }
+  path += problem.ops[at(problem.edges[at(critical.front())].from)].id;
+  Bound bound{high, forced_spills ? "recurrence with forced spills" : "recurrence", ""};
+  bound.text = path + ": " + std::to_string(delay) + " cycles of delay over distance " +
+               std::to_string(distance);
+  if (distance > 1) bound.text += ": at least " + std::to_string(high) + " cycles";
+  return bound;
+}
+
+std::vector<Bound> lifetime_bounds(const Problem& problem) {
+  const std::vector<Cycle> life = smallest_lifetimes(problem);
+  std::vector<Bound> bounds;
+  const auto add = [&](const std::string& label, Amount capacity, const auto& amount_of,
+                       const std::string& noun) {
+    std::map<Cycle, int, std::greater<>> terms;
+    Cycle total = 0;
+    bool fits = true;
+    for (std::size_t v = 0; v < problem.ops.size(); ++v) {
+      const Amount amount = amount_of(problem.ops[v]);
+      if (amount <= 0 || life[v] <= 0) continue;
+      fits = fits && add_area(total, amount, life[v]);
+      if (fits) ++terms[amount * life[v]];
+    }
+    if (terms.empty() || !fits || capacity <= 0) return;
+    bounds.push_back(
+        area_bound("lifetimes", label, total, capacity, terms,
+                   " (amount x least lifetime) in " + std::to_string(capacity) + " " + noun));
+  };
+  for (int m = 0; m < static_cast<int>(problem.memories.size()); ++m)
+    add(
+        problem.memories[at(m)].name, problem.memories[at(m)].capacity,
+        [m](const Op& op) {
+          Amount amount = 0;
+          for (const Footprint& f : op.footprints)
+            if (f.memory == m) amount += f.amount;
+          return amount;
+        },
+        "units of memory");
+  Amount registers = 0;
+  for (const WarpSlot& slot : problem.warps) registers += slot.registers;
+  add(
+      "registers", registers, [](const Op& op) { return op.registers; }, "registers of all slots");
+  return bounds;
+}
+
+std::vector<Bound> lower_bounds(const Problem& problem) {
+  std::vector<Bound> bounds = res_mii(problem);
+  const std::optional<Bound> plain = rec_mii(problem, false), forced = rec_mii(problem, true);
+  if (plain) bounds.push_back(*plain);
+  if (forced && (!plain || forced->value > plain->value)) bounds.push_back(*forced);
+  for (auto* more : {&lifetime_bounds, &slot_bounds})
+    for (Bound& bound : more(problem)) bounds.push_back(std::move(bound));
+  bounds.push_back({1, "trivial", "an initiation interval is at least 1 cycle"});
+  std::stable_sort(bounds.begin(), bounds.end(),
+                   [](const Bound& a, const Bound& b) { return a.value > b.value; });
+  return bounds;
+}
+
+}  // namespace twill

@@ -1,0 +1,93 @@
+#include "graph/builtin.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "graph/json_text.hpp"
+#include "graph/lower.hpp"
+#include "graph/machine.hpp"
+
+namespace twill {
+namespace {
+
+std::vector<std::string> names_in(std::string_view folder) {
+  std::vector<std::string> names;
+  for (const BuiltinFile& file : builtin_files())
+    if (file.folder == folder) names.emplace_back(file.name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+const BuiltinFile* find(std::string_view folder, std::string_view name) {
+  for (const BuiltinFile& file : builtin_files())
+    if (file.folder == folder && file.name == name) return &file;
+  return nullptr;
+}
+
+std::string text_of(std::string_view folder, const std::string& name, const char* what,
+                    const std::vector<std::string>& known) {
+  if (const BuiltinFile* file = find(folder, name)) return std::string(file->text);
+  throw InputError("built-in", what, quote(name),
+                   std::string("no such ") + what + "; built in: " + joined(known));
+}
+
+/// Kernel names that machines resolve (fmha-forward, ...).
+std::set<std::string> aliases() {
+  std::set<std::string> names;
+  for (const std::string& machine : builtin_machines())
+    for (const auto& [alias, kernel] : parse_machine(builtin_machine(machine), machine).aliases)
+      names.insert(alias);
+  return names;
+}
+
+}  // namespace
+
+std::vector<std::string> builtin_kernels() {
+  std::vector<std::string> names = names_in("kernels");
+  const std::set<std::string> more = aliases();
+  names.insert(names.end(), more.begin(), more.end());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<std::string> builtin_machines() {
+  return names_in("machines");
+}
+
+std::string builtin_machine(const std::string& name) {
+  return text_of("machines", name, "machine", builtin_machines());
+}
+
+std::string kernel_on_machine(const std::string& name, std::string_view machine_text,
+                              const std::string& machine_source) {
+  const Machine machine = parse_machine(machine_text, machine_source);
+  const auto alias = machine.aliases.find(name);
+  return alias == machine.aliases.end() ? name : alias->second;
+}
+
+std::string builtin_kernel(const std::string& name, const std::string& machine) {
+  if (find("kernels", name) == nullptr && aliases().count(name) != 0) {
+    if (machine.empty())
+      throw InputError("built-in", "kernel", quote(name),
+                       "stands for the graph of a machine: name the machine, one of " +
+                           joined(builtin_machines()));
+    const std::string resolved = kernel_on_machine(name, builtin_machine(machine), machine);
+    if (resolved == name)
+      throw InputError("built-in", "kernel", quote(name),
+                       "machine " + quote(machine) + " has no such graph");
+    return builtin_kernel(resolved);
+  }
+  return text_of("kernels", name, "kernel", builtin_kernels());
+}
+
+std::string builtin_schema(const std::string& name) {
+  return text_of("schema", name + ".schema", "schema", names_in("schema"));
+}
+
+}  // namespace twill

@@ -1,0 +1,258 @@
+#include "graph/check.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "graph/json_text.hpp"
+
+namespace twill {
+namespace {
+
+constexpr int kMaxWidth = std::numeric_limits<int>::max();
+
+/// The checks of one problem. Places are the JSON pointers that problem_text() would give.
+class Checker {
+ public:
+  Checker(const Problem& problem, const std::string& source) : problem_(problem), source_(source) {}
+
+  void run() {
+    text("/name", problem_.name);
+    if (!std::isfinite(problem_.cycle_unit) || problem_.cycle_unit <= 0)
+      fail("/cycle_unit", std::to_string(problem_.cycle_unit), "must be finite and positive");
+    units();
+    memories();
+    warps();
+    ops();
+    edges();
+    dependence_cycles();
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& place, const std::string& value,
+                         const std::string& rule) const {
+    throw InputError(source_, place, value, rule);
+  }
+
+  void range(const std::string& place, long long value, long long low, long long high) const {
+    if (value < low || value > high) fail(place, std::to_string(value), range_rule(low, high));
+  }
+
+  void text(const std::string& place, const std::string& value) const {
+    if (!valid_utf8(value) || value.find('\0') != value.npos)
+      fail(place, quote(value), "must be UTF-8 text without NUL");
+  }
+
+  void name(const std::string& place, const std::string& value, const char* what,
+            std::unordered_set<std::string>& seen) const {
+    if (value.empty()) fail(place, quote(value), std::string(what) + " must not be empty");
+    text(place, value);
+    if (!seen.insert(value).second)
+      fail(place, quote(value), std::string(what) + " must be unique");
+  }
+
+  void units() const {
+    std::unordered_set<std::string> seen;
+    for (const Unit& unit : problem_.units) {
+      const std::string place = "/units" + pointer_token(unit.name);
+      name(place, unit.name, "unit names", seen);
+      range(place, unit.capacity, 1, kMaxAmount);
+    }
+  }
+
+  void memories() const {
+    std::unordered_set<std::string> seen;
+    for (const Memory& memory : problem_.memories) {
+      const std::string place = "/memories" + pointer_token(memory.name);
+      name(place, memory.name, "memory names", seen);
+      range(place, memory.capacity, 0, kMaxAmount);
+    }
+  }
+
+  void warps() const {
+    if (problem_.warps.empty()) fail("/warps", "an empty array", "must have at least one slot");
+    std::unordered_set<std::string> seen;
+    int marked = -1;
+    for (std::size_t w = 0; w < problem_.warps.size(); ++w) {
+      const WarpSlot& slot = problem_.warps[w];
+      const std::string place = "/warps" + pointer_token(w);
+      name(place + "/name", slot.name, "slot names", seen);
+      range(place + "/width", slot.width, 1, kMaxWidth);
+      range(place + "/registers", slot.registers, 0, kMaxAmount);
+      if (!slot.variable_latency) continue;
+      if (marked >= 0)
+        fail(place + "/variable_latency", "true",
+             "at most one slot may be variable_latency, and " +
+                 quote(problem_.warps[static_cast<std::size_t>(marked)].name) + " is");
+      marked = static_cast<int>(w);
+    }
+  }
+
+  void ops() const {
+    if (problem_.ops.empty()) fail("/ops", "an empty array", "must have at least one op");
+    if (problem_.ops.size() > static_cast<std::size_t>(kMaxOps))
+      fail("/ops", std::to_string(problem_.ops.size()) + " ops",
+           "must have at most " + std::to_string(kMaxOps) + " ops");
+    std::unordered_set<std::string> seen;
+    for (std::size_t v = 0; v < problem_.ops.size(); ++v) {
+      const Op& op = problem_.ops[v];
+      const std::string place = "/ops" + pointer_token(v);
+      name(place + "/id", op.id, "op ids", seen);
+      text(place + "/kind", op.kind);
+      range(place + "/cycles", op.cycles, 0, kMaxCycles);
+      range(place + "/registers", op.registers, 0, kMaxAmount);
+      range(place + "/spill", op.spill, 0, kMaxCycles);
+      range(place + "/width", op.width, 1, kMaxWidth);
+      if (op.streaming) streaming(place, op);
+      reservations(place + "/reservation", op);
+      footprints(place + "/memory", op);
+    }
+  }
+
+  void streaming(const std::string& place, const Op& op) const {
+    if (!op.variable_latency)
+      fail(place + "/streaming", "true", "a streaming op must be variable_latency");
+    if (op.cycles != 0)
+      fail(place + "/cycles", std::to_string(op.cycles), "a streaming op must have 0 cycles");
+  }
+
+  void reservations(const std::string& place, const Op& op) const {
+    // Segments are named by their index among those of their unit, as in the file.
+    std::unordered_map<int, std::size_t> next;
+    for (const Reservation& segment : op.reservations) {
+      if (segment.unit < 0 || static_cast<std::size_t>(segment.unit) >= problem_.units.size())
+        fail(place, std::to_string(segment.unit), "must be the index of a unit");
+      const Unit& unit = problem_.units[static_cast<std::size_t>(segment.unit)];
+      const std::string here =
+          place + pointer_token(unit.name) + pointer_token(next[segment.unit]++);
+      range(here + "/0", segment.offset, 0, kMaxCycles);
+      range(here + "/1", segment.length, 1, kMaxCycles);
+      range(here + "/2", segment.amount, 1, unit.capacity);
+      if (op.cycles == 0) fail(here, shown(segment), "a zero-cycle op must have no reservation");
+      if (segment.offset + segment.length > op.cycles)
+        fail(here, shown(segment),
+             "offset + length must be at most the op's cycles, " + std::to_string(op.cycles));
+    }
+    if (op.reservations.size() > 1) overlaps(place, op);
+  }
+
+  /// Segments of one unit that run at the same time must fit its capacity together: a sweep over
+  /// their ends, releases before acquisitions of the same cycle.
+  void overlaps(const std::string& place, const Op& op) const {
+    std::vector<std::tuple<int, Cycle, Amount>> events;  // unit, offset, change of use
+    for (const Reservation& segment : op.reservations) {
+      events.emplace_back(segment.unit, segment.offset, segment.amount);
+      events.emplace_back(segment.unit, segment.offset + segment.length, -segment.amount);
+    }
+    std::sort(events.begin(), events.end());
+    Amount used = 0;  // returns to 0 after each unit
+    for (const auto& [f, offset, change] : events) {
+      used += change;
+      const Unit& unit = problem_.units[static_cast<std::size_t>(f)];
+      if (used > unit.capacity)
+        fail(place + pointer_token(unit.name), std::to_string(used),
+             "the op's segments that overlap at offset " + std::to_string(offset) +
+                 " must sum to at most the capacity, " + std::to_string(unit.capacity));
+    }
+  }
+
+  static std::string shown(const Reservation& segment) {
+    std::string text = "[";
+    text += std::to_string(segment.offset) + ", " + std::to_string(segment.length) + ", " +
+            std::to_string(segment.amount);
+    return text + "]";
+  }
+
+  void footprints(const std::string& place, const Op& op) const {
+    std::unordered_set<int> seen;
+    for (const Footprint& footprint : op.footprints) {
+      if (footprint.memory < 0 ||
+          static_cast<std::size_t>(footprint.memory) >= problem_.memories.size())
+        fail(place, std::to_string(footprint.memory), "must be the index of a memory");
+      const std::string here =
+          place + pointer_token(problem_.memories[static_cast<std::size_t>(footprint.memory)].name);
+      range(here, footprint.amount, 0, kMaxAmount);
+      if (!seen.insert(footprint.memory).second)
+        fail(here, std::to_string(footprint.amount), "one footprint per memory");
+    }
+  }
+
+  const Op& op(int v) const { return problem_.ops[static_cast<std::size_t>(v)]; }
+
+  void edges() const {
+    const int count = static_cast<int>(problem_.ops.size());
+    for (std::size_t e = 0; e < problem_.edges.size(); ++e) {
+      const Edge& edge = problem_.edges[e];
+      const std::string place = "/edges" + pointer_token(e);
+      for (const auto& [end, v] : {std::pair{"/from", edge.from}, std::pair{"/to", edge.to}})
+        if (v < 0 || v >= count) fail(place + end, std::to_string(v), "must be the index of an op");
+      range(place + "/delay", edge.delay, 0, kMaxCycles);
+      range(place + "/distance", edge.distance, 0, kMaxDistance);
+      range(place + "/hold", edge.hold, 0, kMaxCycles);
+      if (op(edge.to).streaming)
+        fail(place + "/to", quote(op(edge.to).id), "a streaming op must have no incoming edge");
+      if (op(edge.from).streaming && edge.delay != 0)
+        fail(place + "/delay", std::to_string(edge.delay),
+             "the outgoing delays of a streaming op must be 0");
+    }
+  }
+
+  /// Kahn's algorithm on the edges of distance 0; what cannot be ordered leads back to a cycle.
+  void dependence_cycles() const {
+    const std::size_t count = problem_.ops.size();
+    std::vector<std::vector<std::size_t>> out(count);
+    std::vector<std::size_t> waiting(count, 0);  // predecessors that are not ordered yet
+    for (const Edge& edge : problem_.edges) {
+      if (edge.distance != 0) continue;
+      out[static_cast<std::size_t>(edge.from)].push_back(static_cast<std::size_t>(edge.to));
+      ++waiting[static_cast<std::size_t>(edge.to)];
+    }
+    std::vector<std::size_t> ready;
+    for (std::size_t v = 0; v < count; ++v)
+      if (waiting[v] == 0) ready.push_back(v);
+    std::size_t ordered = 0;
+    for (; ordered < ready.size(); ++ordered)
+      for (const std::size_t v : out[ready[ordered]])
+        if (--waiting[v] == 0) ready.push_back(v);
+    if (ordered < count) report_cycle(waiting);
+  }
+
+  /// Every op with waiting > 0 has a predecessor of that kind: walk back until an op repeats.
+  [[noreturn]] void report_cycle(const std::vector<std::size_t>& waiting) const {
+    std::vector<std::size_t> incoming(waiting.size());  // the first such edge into each op
+    for (std::size_t e = problem_.edges.size(); e-- > 0;) {
+      const Edge& edge = problem_.edges[e];
+      if (edge.distance == 0 && waiting[static_cast<std::size_t>(edge.from)] > 0)
+        incoming[static_cast<std::size_t>(edge.to)] = e;
+    }
+    const auto source = [&](std::size_t v) {
+      return static_cast<std::size_t>(problem_.edges[incoming[v]].from);
+    };
+    std::size_t v = 0;
+    while (waiting[v] == 0) ++v;
+    for (std::vector<bool> seen(waiting.size()); !seen[v]; v = source(v)) seen[v] = true;
+    std::string cycle = one_line(problem_.ops[v].id);
+    std::size_t u = v;
+    do {
+      u = source(u);
+      cycle = one_line(problem_.ops[u].id) + " -> " + cycle;
+    } while (u != v);
+    fail("/edges" + pointer_token(incoming[v]) + "/distance", "0 around " + cycle,
+         "some distance along a dependence cycle must be positive");
+  }
+
+  const Problem& problem_;
+  const std::string& source_;
+};
+
+}  // namespace
+
+void check(const Problem& problem, const std::string& source) {
+  Checker(problem, source).run();
+}
+
+}  // namespace twill

@@ -1,0 +1,182 @@
+#include "graph/json_reader.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace twill {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string list(std::initializer_list<std::string_view> names) {
+  std::string text;
+  for (const std::string_view name : names) text += (text.empty() ? "" : ", ") + std::string(name);
+  return text;
+}
+
+bool contains(std::initializer_list<std::string_view> names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+std::string JsonValue::shown() const {
+  switch (value_->type()) {
+    case Json::value_t::object:
+      return "an object";
+    case Json::value_t::array:
+      return "an array of " + std::to_string(value_->size()) + " values";
+    case Json::value_t::string:
+      return quote(value_->get_ref<const std::string&>());
+    case Json::value_t::number_float: {
+      const auto written = document_->written_.find(pointer_);
+      return written == document_->written_.end() ? value_->dump() : written->second;
+    }
+    default:
+      return value_->dump();
+  }
+}
+
+void JsonValue::fail(const std::string& rule) const {
+  throw InputError(document_->source(), pointer_, shown(), rule);
+}
+
+void JsonValue::require(bool right_type, const char* rule) const {
+  if (!right_type) fail(rule);
+}
+
+std::int64_t JsonValue::integer(std::int64_t low, std::int64_t high) const {
+  require(value_->is_number(), "must be an integer");
+  require(value_->is_number_integer(), "must be an integer without fraction or exponent");
+  // The parser stores non-negative integers unsigned, up to 2^64 - 1.
+  constexpr auto kLargest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  if (value_->is_number_unsigned() && value_->get<std::uint64_t>() > kLargest)
+    fail(range_rule(low, high));
+  const auto value = value_->get<std::int64_t>();
+  if (value < low || value > high) fail(range_rule(low, high));
+  return value;
+}
+
+double JsonValue::number() const {
+  require(value_->is_number(), "must be a number");
+  const auto value = value_->get<double>();
+  require(std::isfinite(value), "must be finite");
+  return value;
+}
+
+const std::string& JsonValue::text() const {
+  require(value_->is_string(), "must be a string");
+  return value_->get_ref<const std::string&>();
+}
+
+bool JsonValue::boolean() const {
+  require(value_->is_boolean(), "must be true or false");
+  return value_->get<bool>();
+}
+
+std::size_t JsonValue::choice(std::initializer_list<std::string_view> choices) const {
+  const auto found = std::find(choices.begin(), choices.end(), std::string_view(text()));
+  if (found == choices.end()) fail("must be one of: " + list(choices));
+  return static_cast<std::size_t>(found - choices.begin());
+}
+
+std::vector<JsonValue> JsonValue::elements() const {
+  require(value_->is_array(), "must be an array");
+  std::vector<JsonValue> values;
+  values.reserve(value_->size());
+  for (const Json& value : *value_)
+    values.push_back(JsonValue(*document_, value, pointer_ + pointer_token(values.size())));
+  return values;
+}
+
+std::vector<JsonValue> JsonValue::elements(std::size_t exact) const {
+  if (!value_->is_array() || value_->size() != exact)
+    fail("must be an array of " + std::to_string(exact) + " values");
+  return elements();
+}
+
+void JsonValue::check_keys(std::initializer_list<std::string_view> required,
+                           std::initializer_list<std::string_view> optional) const {
+  require(value_->is_object(), "must be an object");
+  for (const auto& [key, value] : value_->items())
+    if (!contains(required, key) && !contains(optional, key))
+      JsonValue(*document_, value, pointer_ + pointer_token(key))
+          .fail("unknown key; known here: " + list(required) +
+                (required.size() == 0 || optional.size() == 0 ? "" : ", ") + list(optional));
+  for (const std::string_view key : required) at(key);
+}
+
+void JsonValue::check_format(std::string_view format, int version) const {
+  const JsonValue name = at("format");
+  if (name.text() != format) name.fail("must be " + quote(format));
+  const JsonValue number = at("version");
+  const std::int64_t found = number.integer();
+  if (found > version)
+    number.fail("a newer version of the format; this program reads version " +
+                std::to_string(version));
+  if (found != version) number.fail("must be " + std::to_string(version));
+}
+
+std::vector<std::pair<std::string, JsonValue>> JsonValue::members() const {
+  require(value_->is_object(), "must be an object");
+  std::vector<std::pair<std::string, JsonValue>> values;
+  values.reserve(value_->size());
+  for (const auto& [key, value] : value_->items())
+    values.emplace_back(key, JsonValue(*document_, value, pointer_ + pointer_token(key)));
+  return values;
+}
+
+JsonValue JsonValue::at(std::string_view key) const {
+  std::optional<JsonValue> value = find(key);
+  if (!value)
+    throw InputError(document_->source(), pointer_, "",
+                     "required key " + quote(key) + " is missing");
+  return *value;
+}
+
+std::optional<JsonValue> JsonValue::find(std::string_view key) const {
+  require(value_->is_object(), "must be an object");
+  const auto found = value_->find(std::string(key));
+  if (found == value_->end()) return std::nullopt;
+  return JsonValue(*document_, *found, pointer_ + pointer_token(key));
+}
+
+std::int64_t JsonValue::integer_or(std::string_view key, std::int64_t otherwise, std::int64_t low,
+                                   std::int64_t high) const {
+  const auto value = find(key);
+  return value ? value->integer(low, high) : otherwise;
+}
+
+int JsonValue::small_or(std::string_view key, int otherwise, int low, int high) const {
+  const auto value = find(key);
+  return value ? value->small(low, high) : otherwise;
+}
+
+double JsonValue::number_or(std::string_view key, double otherwise) const {
+  const auto value = find(key);
+  return value ? value->number() : otherwise;
+}
+
+std::string JsonValue::text_or(std::string_view key, std::string otherwise) const {
+  const auto value = find(key);
+  return value ? value->text() : std::move(otherwise);
+}
+
+bool JsonValue::boolean_or(std::string_view key, bool otherwise) const {
+  const auto value = find(key);
+  return value ? value->boolean() : otherwise;
+}
+
+void append(Json& object, std::string key, Json value) {
+  object.get_ref<Json::object_t&>().emplace_back(std::move(key), std::move(value));
+}
+
+std::string json_file_text(const Json& json, const std::string& source) {
+  try {
+    return json.dump(2) + "\n";
+  } catch (const Json::type_error&) {  // 316, the only one that dump() throws
+    throw InputError(source, "", "", "names and texts must be valid UTF-8");
+  }
+}
+
+}  // namespace twill

@@ -1,0 +1,81 @@
+// A kernel: a loop before it is put on a machine (twill.kernel, version 1). Ops have a kind, a tile
+// shape and an element type; what they cost is the machine's business. Private model.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "graph/error.hpp"
+#include "graph/problem.hpp"
+
+namespace twill {
+
+/// Largest extent of a tile dimension and largest rank ([M, N, K] of a matrix product).
+inline constexpr std::int64_t kMaxExtent = 16384;
+inline constexpr std::size_t kMaxRank = 3;
+
+/// The tile that an op works on. Shape [] is a scalar: index arithmetic on the uniform datapath.
+struct Tile {
+  std::vector<std::int64_t> shape;
+  std::string type;          ///< of the result's elements; a name that element_bits() knows
+  std::string operand_type;  ///< of the operands' elements; `type` unless the file says otherwise
+};
+
+/// Bits of an element type ("f32" -> 32), 0 for an unknown name.
+int element_bits(std::string_view type);
+
+/// A cost that the kernel states itself (a measured op, a textbook loop): no rule is asked.
+struct GivenCost {
+  std::string unit;
+  Cycle cycles = 0, occupancy = 0, latency = 0;
+  bool variable_latency = false;
+};
+
+struct KernelOp {
+  std::string id;
+  std::string kind;  ///< selects the machine's cost rule; may be "" where the cost is given
+  std::optional<Tile> tile;
+  std::optional<GivenCost> cost;
+  std::optional<int> width;             ///< hardware warps; else the rule's
+  std::optional<Amount> registers;      ///< per thread; else from the tile
+  std::optional<std::string> result;    ///< "registers", "none" or a memory; else the rule's
+  std::optional<std::size_t> alias_of;  ///< a view that holds nothing itself: index of its source
+  /// Bytes moved through a unit beside the op's own reservation, in the file's order.
+  std::vector<std::pair<std::string, std::int64_t>> traffic;
+};
+
+struct KernelEdge {
+  std::size_t from = 0, to = 0;
+  int distance = 0;
+  bool blocking = false;
+  std::optional<Cycle> delay;  ///< else the producer's latency
+  bool accumulate = false;     ///< in place, in order on the unit: delay = the producer's occupancy
+  Cycle hold = 0;
+};
+
+/// Ops that stream over one tile `columns` at a time: a chain, each op the next one's producer.
+struct Chunk {
+  std::string id;
+  std::vector<std::size_t> ops;
+  std::int64_t columns = 0;
+};
+
+struct Kernel {
+  std::string source;  ///< file name for messages
+  std::string name;
+  Amount resident_registers = 0;  ///< per thread, for addresses and the like
+  std::vector<std::pair<std::string, Amount>> resident_memory;
+  std::vector<KernelOp> ops;
+  std::vector<KernelEdge> edges;
+  std::vector<Chunk> chunks;
+};
+
+/// Strict reading; throws InputError with the JSON pointer, the value and the rule.
+Kernel parse_kernel(std::string_view text, const std::string& source);
+
+}  // namespace twill

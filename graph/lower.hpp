@@ -1,0 +1,69 @@
+// From a kernel (a loop before it is put on a machine) and a machine to a problem.
+//
+// A kernel file gives ops with kind, tile shape and element type; a machine file gives units,
+// memories, slot layouts and cost rules. Lowering multiplies them out. Both formats are this
+// project's own; their JSON Schemas are graph/schema/{kernel,machine}.schema.json.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "graph/error.hpp"
+#include "graph/problem.hpp"
+
+namespace twill {
+
+/// Names of what is built in, sorted. `fmha-forward` and `fmha-backward` stand for the sub-tiled
+/// attention graph of the machine asked for and are listed too.
+std::vector<std::string> builtin_kernels();
+std::vector<std::string> builtin_machines();
+/// The embedded text of a built-in kernel or machine; throws InputError for an unknown name.
+std::string builtin_kernel(const std::string& name, const std::string& machine = "");
+std::string builtin_machine(const std::string& name);
+/// The kernel that `name` stands for on a machine (its file's `aliases`), or `name` itself.
+std::string kernel_on_machine(const std::string& name, std::string_view machine_text,
+                              const std::string& machine_source);
+
+struct LowerOptions {
+  std::string layout;  ///< a layout's name; "" = every layout that can hold the kernel
+  /// Overrides applied to the machine file before it is checked, "units.SFU" -> "2": dotted path
+  /// into the file, JSON value. The path must exist and keep its type.
+  std::vector<std::pair<std::string, std::string>> set;
+  /// 0 = raw cycles; U > 0 = normalised so that the distinct costs sum to at most U (paper 5.2).
+  int normalize = 0;
+  bool normalize_relative = false;  ///< minimise the relative ratio error, not the paper's F
+};
+
+/// A second-order bandwidth (aux cycles of a unit that are no reservation): compare with I.
+struct BandwidthSum {
+  std::string unit;
+  Cycle cycles = 0;
+};
+
+/// How far a ratio of costs moved by normalisation.
+struct NormalizedCost {
+  Cycle before = 0, after = 0;
+};
+
+/// A kernel on one slot layout of a machine.
+struct Lowered {
+  std::string layout;
+  Problem problem;
+  std::vector<BandwidthSum> bandwidth;
+  std::vector<NormalizedCost> normalized;  ///< distinct costs, largest first; empty when raw
+};
+
+/// Lowers `kernel_text` onto `machine_text`: one problem per layout that can hold it, in the
+/// machine file's order. Throws InputError when a file is malformed, a layout does not fit the
+/// register file, or no layout can hold the kernel (with the reason for each).
+std::vector<Lowered> lower(std::string_view kernel_text, const std::string& kernel_source,
+                           std::string_view machine_text, const std::string& machine_source,
+                           const LowerOptions& options = {});
+
+/// Normalises the cycles of a problem (paper 5.2; see graph/normalize.hpp).
+Problem normalize_problem(const Problem& problem, int budget, bool relative,
+                          std::vector<NormalizedCost>* costs = nullptr);
+
+}  // namespace twill

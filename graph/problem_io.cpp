@@ -1,0 +1,180 @@
+#include "graph/problem_io.hpp"
+
+#include <iterator>
+#include <limits>
+#include <unordered_map>
+
+#include "graph/check.hpp"
+#include "graph/file.hpp"
+#include "graph/json_reader.hpp"
+
+namespace twill {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Index = std::unordered_map<std::string, int>;  // name -> position in its list
+
+constexpr const char* kFormat = "twill.problem";
+constexpr int kVersion = 1;
+constexpr int kMaxWidth = std::numeric_limits<int>::max();
+
+int lookup(const Index& index, const std::string& name, const JsonValue& where, const char* rule) {
+  const auto found = index.find(name);
+  if (found == index.end()) where.fail(rule);
+  return found->second;
+}
+
+// Ranges that depend on other values (an amount and its unit's capacity, ...) are check()'s.
+
+WarpSlot read_slot(const JsonValue& value) {
+  value.check_keys({"name", "width", "registers"}, {"variable_latency"});
+  WarpSlot slot;
+  slot.name = value.at("name").text();
+  slot.width = value.at("width").small(1, kMaxWidth);
+  slot.registers = value.at("registers").integer(0, kMaxAmount);
+  slot.variable_latency = value.boolean_or("variable_latency", false);
+  return slot;
+}
+
+void read_reservations(const JsonValue& value, const Index& units, Op& op) {
+  for (const auto& [name, segments] : value.members()) {
+    const int unit = lookup(units, name, segments, "the key must name a unit of this problem");
+    for (const JsonValue& segment : segments.elements()) {
+      const std::vector<JsonValue> numbers = segment.elements(3);
+      op.reservations.push_back({unit, numbers[0].integer(0, kMaxCycles),
+                                 numbers[1].integer(1, kMaxCycles),
+                                 numbers[2].integer(1, kMaxAmount)});
+    }
+  }
+}
+
+Op read_op(const JsonValue& value, const Index& units, const Index& memories) {
+  value.check_keys({"id", "cycles"}, {"kind", "reservation", "registers", "memory", "spill",
+                                      "width", "variable_latency", "streaming"});
+  Op op;
+  op.id = value.at("id").text();
+  op.kind = value.text_or("kind", "");
+  op.cycles = value.at("cycles").integer(0, kMaxCycles);
+  if (const auto reservation = value.find("reservation"))
+    read_reservations(*reservation, units, op);
+  op.registers = value.integer_or("registers", 0, 0, kMaxAmount);
+  if (const auto memory = value.find("memory"))
+    for (const auto& [name, amount] : memory->members())
+      op.footprints.push_back(
+          {lookup(memories, name, amount, "the key must name a memory of this problem"),
+           amount.integer(0, kMaxAmount)});
+  op.spill = value.integer_or("spill", 0, 0, kMaxCycles);
+  op.width = value.small_or("width", 1, 1, kMaxWidth);
+  op.variable_latency = value.boolean_or("variable_latency", false);
+  op.streaming = value.boolean_or("streaming", false);
+  return op;
+}
+
+Edge read_edge(const JsonValue& value, const Index& ops) {
+  value.check_keys({"from", "to", "delay", "distance"}, {"blocking", "hold"});
+  const auto end = [&](const char* key) {
+    const JsonValue id = value.at(key);
+    return lookup(ops, id.text(), id, "must be the id of an op");
+  };
+  Edge edge;
+  edge.from = end("from");
+  edge.to = end("to");
+  edge.delay = value.at("delay").integer(0, kMaxCycles);
+  edge.distance = value.at("distance").small(0, kMaxDistance);
+  edge.blocking = value.boolean_or("blocking", false);
+  edge.hold = value.integer_or("hold", 0, 0, kMaxCycles);
+  return edge;
+}
+
+Json op_json(const Problem& problem, const Op& op) {
+  Json reservation = Json::object();
+  std::unordered_map<int, std::ptrdiff_t> position;  // of a unit's list among the members
+  for (const Reservation& segment : op.reservations) {
+    const auto [found, first] = position.try_emplace(segment.unit, std::ssize(position));
+    if (first)
+      append(reservation, problem.units[static_cast<std::size_t>(segment.unit)].name,
+             Json::array());
+    auto& lists = reservation.get_ref<Json::object_t&>();
+    std::next(lists.begin(), found->second)
+        ->second.push_back(Json::array({segment.offset, segment.length, segment.amount}));
+  }
+  Json memory = Json::object();
+  for (const Footprint& footprint : op.footprints)
+    append(memory, problem.memories[static_cast<std::size_t>(footprint.memory)].name,
+           footprint.amount);
+  return {{"id", op.id},
+          {"kind", op.kind},
+          {"cycles", op.cycles},
+          {"reservation", std::move(reservation)},
+          {"registers", op.registers},
+          {"memory", std::move(memory)},
+          {"spill", op.spill},
+          {"width", op.width},
+          {"variable_latency", op.variable_latency},
+          {"streaming", op.streaming}};
+}
+
+}  // namespace
+
+Problem parse_problem(std::string_view text, const std::string& source) {
+  const JsonDocument document = JsonDocument::parse(text, source);
+  const JsonValue root = document.root();
+  root.check_format(kFormat, kVersion);
+  root.check_keys({"format", "version", "name", "units", "memories", "warps", "ops", "edges"},
+                  {"cycle_unit"});
+  Problem problem;
+  problem.name = root.at("name").text();
+  problem.cycle_unit = root.number_or("cycle_unit", 1.0);
+  Index units, memories, ops;
+  for (const auto& [name, capacity] : root.at("units").members()) {
+    units.emplace(name, static_cast<int>(units.size()));
+    problem.units.push_back({name, capacity.integer(1, kMaxAmount)});
+  }
+  for (const auto& [name, capacity] : root.at("memories").members()) {
+    memories.emplace(name, static_cast<int>(memories.size()));
+    problem.memories.push_back({name, capacity.integer(0, kMaxAmount)});
+  }
+  for (const JsonValue& slot : root.at("warps").elements())
+    problem.warps.push_back(read_slot(slot));
+  for (const JsonValue& op : root.at("ops").elements()) {
+    problem.ops.push_back(read_op(op, units, memories));
+    // Before the edges are read: one of the two might be the op that an edge does not find.
+    if (!ops.emplace(problem.ops.back().id, static_cast<int>(ops.size())).second)
+      op.at("id").fail("op ids must be unique");
+  }
+  for (const JsonValue& edge : root.at("edges").elements())
+    problem.edges.push_back(read_edge(edge, ops));
+  check(problem, source);
+  return problem;
+}
+
+Problem read_problem(const std::string& path) {
+  return parse_problem(read_file(path), path);
+}
+
+std::string problem_text(const Problem& problem) {
+  Json units = Json::object(), memories = Json::object();
+  for (const Unit& unit : problem.units) append(units, unit.name, unit.capacity);
+  for (const Memory& memory : problem.memories) append(memories, memory.name, memory.capacity);
+  Json warps = Json::array(), ops = Json::array(), edges = Json::array();
+  for (const WarpSlot& slot : problem.warps) {
+    warps.push_back({{"name", slot.name}, {"width", slot.width}, {"registers", slot.registers}});
+    if (slot.variable_latency) append(warps.back(), "variable_latency", true);
+  }
+  for (const Op& op : problem.ops) ops.push_back(op_json(problem, op));
+  for (const Edge& edge : problem.edges)
+    edges.push_back({{"from", problem.ops[static_cast<std::size_t>(edge.from)].id},
+                     {"to", problem.ops[static_cast<std::size_t>(edge.to)].id},
+                     {"delay", edge.delay},
+                     {"distance", edge.distance},
+                     {"blocking", edge.blocking},
+                     {"hold", edge.hold}});
+  const Json file = {{"format", kFormat},         {"version", kVersion},
+                     {"name", problem.name},      {"cycle_unit", problem.cycle_unit},
+                     {"units", std::move(units)}, {"memories", std::move(memories)},
+                     {"warps", std::move(warps)}, {"ops", std::move(ops)},
+                     {"edges", std::move(edges)}};
+  return json_file_text(file, problem.name);
+}
+
+}  // namespace twill

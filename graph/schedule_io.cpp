@@ -1,0 +1,184 @@
+#include "graph/schedule_io.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "graph/file.hpp"
+#include "graph/json_reader.hpp"
+
+namespace twill {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Index = std::unordered_map<std::string, int>;
+
+constexpr const char* kFormat = "twill.schedule";
+constexpr int kVersion = 1;
+/// What a schedule can need (problem.hpp): I <= kMaxOps * kMaxCycles, starts <= distance * I.
+constexpr Cycle kMaxInterval = kMaxOps * kMaxCycles;
+constexpr Cycle kMaxStart = kMaxDistance * kMaxInterval;
+
+bool is_sha256(const std::string& text) {
+  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == text.npos;
+}
+
+/// "complete", "paper" or a positive number in decimal.
+bool is_stages(const std::string& text) {
+  if (text == "complete" || text == "paper") return true;
+  return !text.empty() && text.size() <= 18 && text[0] != '0' &&
+         text.find_first_not_of("0123456789") == text.npos;
+}
+
+void read_ops(const Problem& problem, const JsonValue& ops, Schedule& schedule) {
+  Index op_index, slot_index;
+  for (const Op& op : problem.ops) op_index.emplace(op.id, static_cast<int>(op_index.size()));
+  for (const WarpSlot& slot : problem.warps)
+    slot_index.emplace(slot.name, static_cast<int>(slot_index.size()));
+  schedule.start.assign(problem.ops.size(), -1);
+  schedule.warp.assign(problem.ops.size(), -1);
+  for (const JsonValue& value : ops.elements()) {
+    value.check_keys({"id", "start", "warp"});
+    const JsonValue id = value.at("id"), warp = value.at("warp");
+    const auto op = op_index.find(id.text());
+    if (op == op_index.end()) id.fail("must be the id of an op of the problem");
+    const auto slot = slot_index.find(warp.text());
+    if (slot == slot_index.end()) warp.fail("must be the name of a warp slot of the problem");
+    const auto v = static_cast<std::size_t>(op->second);
+    if (schedule.start[v] >= 0) id.fail("each op must be listed once");
+    schedule.start[v] = value.at("start").integer(0, kMaxStart);
+    schedule.warp[v] = slot->second;
+  }
+  for (std::size_t v = 0; v < problem.ops.size(); ++v)
+    if (schedule.start[v] < 0) ops.fail("op " + quote(problem.ops[v].id) + " is missing");
+}
+
+/// The schedule itself: required with a status that has one, refused with one that has none.
+void read_schedule_part(const Problem& problem, const JsonValue& root, Solution& solution) {
+  constexpr const char* kKeys[] = {"initiation_interval", "length", "ops"};
+  if (solution.status == Status::infeasible || solution.status == Status::unknown) {
+    for (const char* key : kKeys)
+      if (const auto value = root.find(key))
+        value->fail(std::string("must be absent with status ") + to_string(solution.status));
+    return;
+  }
+  Schedule schedule;
+  schedule.initiation_interval = root.at("initiation_interval").integer(1, kMaxInterval);
+  schedule.length = root.at("length").integer(0, kMaxStart + kMaxCycles);
+  read_ops(problem, root.at("ops"), schedule);
+  solution.schedule = std::move(schedule);
+  root.at("lower_bound");
+}
+
+void read_optional(const Problem& problem, const JsonValue& root, Solution& solution) {
+  if (const auto bound = root.find("lower_bound")) {
+    bound->check_keys({"initiation_interval"}, {"length"});
+    solution.ii_lower_bound = bound->at("initiation_interval").integer(0, kMaxInterval);
+    solution.length_lower_bound = bound->integer_or("length", 0, 0, kMaxStart + kMaxCycles);
+  }
+  if (const auto conflict = root.find("conflict"))
+    for (const JsonValue& text : conflict->elements()) solution.conflict.push_back(text.text());
+  if (const auto rings = root.find("ring_depths"))
+    for (const auto& [id, depth] : rings->members()) {
+      const bool known = std::any_of(problem.ops.begin(), problem.ops.end(),
+                                     [&name = id](const Op& op) { return op.id == name; });
+      if (!known) depth.fail("the key must be the id of an op of the problem");
+      solution.ring_depths[id] = depth.integer(0);
+    }
+  if (const auto goals = root.find("goals"))
+    for (const JsonValue& goal : goals->elements()) {
+      goal.check_keys({"name", "value", "lower_bound"});
+      solution.goals.push_back(
+          {goal.at("name").text(), goal.at("value").integer(), goal.at("lower_bound").integer()});
+    }
+  solution.engine = root.text_or("engine", "");
+  if (const auto options = root.find("options"))
+    for (const auto& [name, value] : options->members())
+      solution.options.emplace_back(name, value.text());
+}
+
+}  // namespace
+
+Solution parse_schedule(const Problem& problem, std::string_view text, const std::string& source) {
+  const JsonDocument document = JsonDocument::parse(text, source);
+  const JsonValue root = document.root();
+  root.check_format(kFormat, kVersion);
+  root.check_keys({"format", "version", "problem", "problem_sha256", "status", "search", "solver"},
+                  {"initiation_interval", "length", "lower_bound", "ops", "conflict", "ring_depths",
+                   "goals", "engine", "options"});
+  Solution solution;
+  solution.problem = root.at("problem").text();
+  const JsonValue hash = root.at("problem_sha256");
+  solution.problem_sha256 = hash.text();
+  if (!is_sha256(solution.problem_sha256)) hash.fail("must be 64 lower-case hexadecimal digits");
+  constexpr Status kStatus[] = {Status::optimal, Status::feasible, Status::infeasible,
+                                Status::unknown};
+  solution.status =
+      kStatus[root.at("status").choice({"optimal", "feasible", "infeasible", "unknown"})];
+  read_schedule_part(problem, root, solution);
+  const JsonValue search = root.at("search");
+  search.check_keys({"stages", "max_stages"});
+  solution.stages = search.at("stages").text();
+  if (!is_stages(solution.stages))
+    search.at("stages").fail("must be \"complete\", \"paper\" or a positive number as a string");
+  solution.max_stages = search.at("max_stages").integer(0);
+  read_optional(problem, root, solution);
+  const JsonValue solver = root.at("solver");
+  solver.check_keys({"seconds", "conflicts"});
+  solution.seconds = solver.at("seconds").number();
+  if (solution.seconds < 0) solver.at("seconds").fail("must not be negative");
+  solution.conflicts = solver.at("conflicts").integer(0);
+  return solution;
+}
+
+Solution read_schedule(const Problem& problem, const std::string& path) {
+  return parse_schedule(problem, read_file(path), path);
+}
+
+std::string schedule_text(const Problem& problem, const Solution& solution) {
+  Json file = {{"format", kFormat},
+               {"version", kVersion},
+               {"problem", solution.problem},
+               {"problem_sha256", solution.problem_sha256},
+               {"status", to_string(solution.status)}};
+  if (solution.schedule) {
+    file["initiation_interval"] = solution.schedule->initiation_interval;
+    file["length"] = solution.schedule->length;
+  }
+  if (solution.schedule || solution.ii_lower_bound > 0) {
+    Json bound = {{"initiation_interval", solution.ii_lower_bound}};
+    if (solution.length_lower_bound > 0) bound["length"] = solution.length_lower_bound;
+    file["lower_bound"] = std::move(bound);
+  }
+  file["search"] = {{"stages", solution.stages}, {"max_stages", solution.max_stages}};
+  if (solution.schedule) {
+    Json ops = Json::array();
+    for (std::size_t v = 0; v < problem.ops.size(); ++v) {
+      const auto slot = static_cast<std::size_t>(solution.schedule->warp[v]);
+      ops.push_back({{"id", problem.ops[v].id},
+                     {"start", solution.schedule->start[v]},
+                     {"warp", problem.warps[slot].name}});
+    }
+    file["ops"] = std::move(ops);
+  }
+  if (!solution.conflict.empty()) file["conflict"] = solution.conflict;
+  if (!solution.ring_depths.empty()) file["ring_depths"] = solution.ring_depths;
+  if (!solution.goals.empty()) {
+    Json goals = Json::array();
+    for (const Goal& goal : solution.goals)
+      goals.push_back(
+          {{"name", goal.name}, {"value", goal.value}, {"lower_bound", goal.lower_bound}});
+    file["goals"] = std::move(goals);
+  }
+  if (!solution.engine.empty()) file["engine"] = solution.engine;
+  if (!solution.options.empty()) {
+    Json options = Json::object();
+    for (const auto& [name, value] : solution.options) options[name] = value;
+    file["options"] = std::move(options);
+  }
+  file["solver"] = {{"seconds", std::isfinite(solution.seconds) ? solution.seconds : 0.0},
+                    {"conflicts", solution.conflicts}};
+  return json_file_text(file, solution.problem);
+}
+
+}  // namespace twill

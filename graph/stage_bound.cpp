@@ -1,0 +1,83 @@
+// Proof that B(I) stages are enough.
+//
+// Let (M, A) be any valid schedule at I; write M(v) = r(v) + I * s(v) with the row r(v) in [0, I)
+// and the stage s(v) >= 0. Keep A and every row, and look for smaller stages s'.
+//
+// 1. Capacity (2), slots (5) and concurrency (8) depend on rows and slots only: they stay true.
+// 2. Dependence and spill (1, 7): with d' = d, or d + spill(u) when A(u) != A(v), an edge
+//    e = (u, v, d, delta) asks s'(v) - s'(u) >= c(e) := ceil((d' + r(u) - r(v)) / I) - delta.
+//    A self edge asks 0 >= c(e), true already.
+// 3. Memory and registers (4, 6): u's copies live on a residue y are those k with
+//    r(u) <= y + k * I < r(u) + life(u), counted over k >= 0 from u's issue, and
+//    life(u) = max over edges of (M(v) + delta * I + hold) - M(u). With the rows fixed, the count
+//    never grows when life(u) shrinks, and life(u) is non-decreasing in each s(v) - s(u), whatever
+//    `hold` is. So it is enough that s'(v) - s'(u) <= s(v) - s(u) =: D(e) on every edge whose
+//    source holds registers or memory. D(e) >= c(e), because s is valid.
+//
+// The conditions of 2 and 3 are difference constraints, satisfied by s itself. Their least solution
+// >= 0 exists therefore, is <= s componentwise (so no start moves later, and L does not grow), and
+// s'(v) is the weight of a longest path to v in the graph with an arc u -> v of weight c(e) for
+// every edge and an arc v -> u of weight -D(e) for every edge whose source holds something. There
+// is no positive cycle (the system is feasible), so a longest path may be taken simple: it enters
+// every op at most once, its first op not at all, and it stays in one weakly connected component.
+// Hence s'(v) <= the sum over the component of max(0, largest weight of an arc into the op), less
+// the smallest term. The weights are bounded without knowing the rows, since |r(u) - r(v)| <= I -
+// 1:
+//     c(e)  <= ceil((d' + I - 1) / I) - delta,                       d' <= d + spill(u),
+//     -D(e) <= -c(e) <= delta - ceil((d' - (I - 1)) / I) = delta - floor(d' / I),   d' >= d.
+// In the first line the spill counts only where the edge can cross slots; in the second it may be
+// added where the edge must cross. B(I) is 1 + the largest such sum of a component.
+#include "graph/stage_bound.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "graph/loop.hpp"
+
+namespace twill {
+namespace {
+
+bool holds_something(const Op& op) {
+  return op.registers > 0 || std::any_of(op.footprints.begin(), op.footprints.end(),
+                                         [](const Footprint& f) { return f.amount > 0; });
+}
+
+Cycle bound(const Problem& problem, Cycle ii, bool all_rules) {
+  std::vector<Cycle> term(problem.ops.size(), 0);
+  for (const Edge& edge : problem.edges) {
+    if (edge.from == edge.to) continue;
+    const auto u = static_cast<std::size_t>(edge.from), v = static_cast<std::size_t>(edge.to);
+    Cycle longest = edge.delay, shortest = edge.delay;
+    if (all_rules) {
+      if (crossing_possible(problem, edge)) longest += problem.ops[u].spill;
+      if (crossing_forced(problem, edge)) shortest += problem.ops[u].spill;
+    }
+    // ceil((x + I - 1) / I) = (x + 2 * I - 2) / I for x >= 0
+    term[v] = std::max(term[v], (longest + 2 * ii - 2) / ii - edge.distance);
+    if (all_rules && holds_something(problem.ops[u]))
+      term[u] = std::max(term[u], edge.distance - shortest / ii);
+  }
+  const Components components = weakly_connected_components(problem);
+  std::vector<Cycle> sum(static_cast<std::size_t>(components.count), 0);
+  std::vector<Cycle> least(static_cast<std::size_t>(components.count), -1);
+  Cycle stages = 0;
+  for (std::size_t v = 0; v < term.size(); ++v) {
+    const auto c = static_cast<std::size_t>(components.of[v]);
+    sum[c] += term[v];
+    least[c] = least[c] < 0 ? term[v] : std::min(least[c], term[v]);
+  }
+  for (std::size_t c = 0; c < sum.size(); ++c) stages = std::max(stages, sum[c] - least[c]);
+  return 1 + stages;
+}
+
+}  // namespace
+
+Cycle stage_bound(const Problem& problem, Cycle ii) {
+  return bound(problem, ii, true);
+}
+
+Cycle modulo_stage_bound(const Problem& problem, Cycle ii) {
+  return bound(problem, ii, false);
+}
+
+}  // namespace twill

@@ -1,0 +1,198 @@
+// With slots and orders fixed, every rule is a set of difference constraints
+// M(b) - M(a) >= w + k I, where k is read off the given schedule:
+//   rules 1, 7   M(v) - M(u) >= delay (+ spill) - distance I
+//   rules 2-4, 6 at the instant b begins, no more copies of a are there than before: with
+//                T the begin of b and [S, E) the presence of a,
+//                floor((T - S) / I) may not grow:    S - T >= 1 - (floor + 1) I
+//                floor((T - E) / I) may not shrink:  T - E >= floor I
+//                (sums only grow where something begins, so checking those instants is enough)
+//   rule 8       a waiting v and an op o on its slot: M(v) - M(o) >= cycles(o) + k I and
+//                M(o) - M(v) >= 1 - (k + 1) I with k = floor((M(v) - M(o)) / I)
+// For given I the least solution is a longest path (Bellman 1958, Ford 1956), and it minimises every
+// start at once, so the length too. All constraints are linear in I, so the I that have a solution
+// form an interval: the smallest one is found by bisection.
+#include "graph/tighten.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace twill {
+namespace {
+
+struct Constraint {  // M(to) - M(from) >= weight + turns * I
+  int from, to;
+  Cycle weight, turns;
+};
+
+Cycle floor_div(Cycle a, Cycle b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+
+// Something that is present from M(op) + offset on, and its possible ends M(op) + offset.
+struct Point {
+  int op;
+  Cycle offset, ordered_offset, turns = 0;  // the instant is M(op) + offset + turns * I
+};
+struct Presence {
+  Point begin;
+  std::vector<Point> ends;  // the end is the largest of them
+};
+
+class Decisions {
+ public:
+  Decisions(const Problem& problem, const Problem& ordered, const Schedule& schedule)
+      : p_(problem), o_(ordered), s_(schedule) {
+    dependences();
+    units();
+    memories();
+    registers();
+    waits();
+  }
+
+  // Earliest starts at I, or nothing.
+  std::optional<std::vector<Cycle>> earliest(Cycle ii) const {
+    std::vector<Cycle> start(p_.ops.size(), 0);
+    for (std::size_t round = 0; round <= p_.ops.size(); ++round) {
+      bool changed = false;
+      for (const Constraint& c : constraints_) {
+        const Cycle at_least = start[static_cast<std::size_t>(c.from)] + c.weight + c.turns * ii;
+        Cycle& to = start[static_cast<std::size_t>(c.to)];
+        if (to >= at_least) continue;
+        if (c.from == c.to) return std::nullopt;
+        to = at_least;
+        changed = true;
+      }
+      if (!changed) return start;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  Cycle at(const Point& x) const {
+    return s_.start[static_cast<std::size_t>(x.op)] + x.ordered_offset +
+           x.turns * s_.initiation_interval;
+  }
+  Cycle turns_between(const Point& a, const Point& b) const {  // floor((b - a) / I)
+    return floor_div(at(b) - at(a), s_.initiation_interval);
+  }
+  void after(const Point& a, const Point& b, Cycle gap, Cycle turns) {  // b - a >= gap + turns * I
+    constraints_.push_back(
+        {a.op, b.op, gap + a.offset - b.offset, turns + a.turns - b.turns});
+  }
+
+  // At the instant b begins there are no more copies of a than in the given schedule.
+  void no_more_at(const Presence& a, const Point& b, bool same) {
+    if (!same) after(b, a.begin, 1, -(turns_between(a.begin, b) + 1));
+    Cycle turns = turns_between(a.ends.front(), b);
+    for (const Point& end : a.ends) turns = std::min(turns, turns_between(end, b));
+    for (const Point& end : a.ends) after(end, b, 0, turns);
+  }
+  void keep_counts(const std::vector<Presence>& all) {
+    for (std::size_t i = 0; i < all.size(); ++i)
+      for (std::size_t j = 0; j < all.size(); ++j) no_more_at(all[i], all[j].begin, i == j);
+  }
+
+  void dependences() {
+    for (const Edge& e : p_.edges) {
+      const bool cross = s_.warp[static_cast<std::size_t>(e.from)] !=
+                         s_.warp[static_cast<std::size_t>(e.to)];
+      const Cycle spill = cross ? p_.ops[static_cast<std::size_t>(e.from)].spill : 0;
+      constraints_.push_back({e.from, e.to, e.delay + spill, -e.distance});
+    }
+  }
+
+  void units() {
+    for (int unit = 0; unit < static_cast<int>(p_.units.size()); ++unit) {
+      std::vector<Presence> all;
+      for (int v = 0; v < static_cast<int>(p_.ops.size()); ++v)
+        for (std::size_t i = 0; i < p_.ops[static_cast<std::size_t>(v)].reservations.size(); ++i) {
+          const Reservation& real = p_.ops[static_cast<std::size_t>(v)].reservations[i];
+          const Reservation& seen = o_.ops[static_cast<std::size_t>(v)].reservations[i];
+          if (real.unit != unit) continue;
+          all.push_back({{v, real.offset, seen.offset},
+                         {{v, real.offset + real.length, seen.offset + seen.length}}});
+        }
+      keep_counts(all);
+    }
+  }
+
+  Presence value(int u) const {
+    Presence presence{{u, 0, 0}, {}};
+    for (std::size_t i = 0; i < p_.edges.size(); ++i)
+      if (p_.edges[i].from == u)
+        presence.ends.push_back(
+            {p_.edges[i].to, p_.edges[i].hold, o_.edges[i].hold, p_.edges[i].distance});
+    return presence;
+  }
+
+  void memories() {
+    for (int memory = 0; memory < static_cast<int>(p_.memories.size()); ++memory) {
+      std::vector<Presence> all;
+      for (int u = 0; u < static_cast<int>(p_.ops.size()); ++u) {
+        Amount amount = 0;
+        for (const Footprint& f : p_.ops[static_cast<std::size_t>(u)].footprints)
+          if (f.memory == memory) amount += f.amount;
+        if (amount > 0) all.push_back(value(u));
+      }
+      std::erase_if(all, [](const Presence& x) { return x.ends.empty(); });
+      keep_counts(all);
+    }
+  }
+
+  void registers() {
+    for (int w = 0; w < static_cast<int>(p_.warps.size()); ++w) {
+      std::vector<Presence> all;
+      for (int u = 0; u < static_cast<int>(p_.ops.size()); ++u)
+        if (p_.ops[static_cast<std::size_t>(u)].registers > 0 &&
+            s_.warp[static_cast<std::size_t>(u)] == w)
+          all.push_back(value(u));
+      std::erase_if(all, [](const Presence& x) { return x.ends.empty(); });
+      keep_counts(all);
+    }
+  }
+
+  void waits() {
+    std::vector<bool> waits(p_.ops.size(), false);
+    for (const Edge& e : p_.edges)
+      if (e.blocking || (p_.ops[static_cast<std::size_t>(e.from)].spill > 0 &&
+                         s_.warp[static_cast<std::size_t>(e.from)] !=
+                             s_.warp[static_cast<std::size_t>(e.to)]))
+        waits[static_cast<std::size_t>(e.to)] = true;
+    for (int v = 0; v < static_cast<int>(p_.ops.size()); ++v) {
+      if (!waits[static_cast<std::size_t>(v)] || exempt_from_concurrency(p_, v)) continue;
+      for (int o = 0; o < static_cast<int>(p_.ops.size()); ++o) {
+        const Cycle cycles = p_.ops[static_cast<std::size_t>(o)].cycles;
+        if (o == v || cycles == 0 ||
+            s_.warp[static_cast<std::size_t>(o)] != s_.warp[static_cast<std::size_t>(v)])
+          continue;
+        const Point waiter{v, 0, 0}, other{o, 0, 0};
+        const Cycle turns = turns_between(other, waiter);
+        after(other, waiter, cycles, turns);
+        after(waiter, other, 1, -(turns + 1));
+      }
+    }
+  }
+
+  const Problem& p_;
+  const Problem& o_;
+  const Schedule& s_;
+  std::vector<Constraint> constraints_;
+};
+
+}  // namespace
+
+std::optional<Schedule> tighten(const Problem& problem, const Problem& ordered,
+                                const Schedule& schedule, Cycle low, Cycle high) {
+  const Decisions decisions(problem, ordered, schedule);
+  if (low > high || !decisions.earliest(high)) return std::nullopt;
+  while (low < high) {
+    const Cycle middle = low + (high - low) / 2;
+    if (decisions.earliest(middle))
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  Schedule best{high, 0, *decisions.earliest(high), schedule.warp};
+  best.length = schedule_length(problem, best.start);
+  return best;
+}
+
+}  // namespace twill

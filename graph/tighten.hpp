@@ -1,0 +1,23 @@
+// From the orders of a schedule to the best schedule with those orders.
+#pragma once
+
+#include <optional>
+
+#include "graph/problem.hpp"
+#include "graph/schedule.hpp"
+
+namespace twill {
+
+/// Keeps what a schedule of `ordered` decided, its slots and which copy of what comes before which,
+/// and finds the smallest initiation interval in [low, high], then the earliest starts (so the
+/// smallest length), that these decisions allow in `problem`. nullopt when they allow none in that
+/// range. The two problems have the same ops, edges, units and slots and may differ in their cycles:
+/// with coarse cycles in `ordered` this lifts a coarse schedule to the real cycles; with the same
+/// problem twice it tightens. Every result obeys the rules of `problem`; verify() confirms it.
+///
+/// Precondition: a valid schedule of `ordered`; monotone_in_ii(problem), or low == high or
+/// high == schedule's own I with ordered == problem (the allowed I are then an interval up to it).
+std::optional<Schedule> tighten(const Problem& problem, const Problem& ordered,
+                                const Schedule& schedule, Cycle low, Cycle high);
+
+}  // namespace twill

@@ -1,0 +1,286 @@
+// The rules of the model on concrete iterations: v[i] is the copy of op v in iteration i, issued at
+// start[v] + i * I. Nothing here is stated modulo I; graph/replay.hpp says why a finite unrolling
+// is enough. Rules and names: Soi et al. 2025 (arXiv:2512.18134), Figures 4-6.
+#include "graph/verify.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "graph/replay.hpp"
+
+namespace twill {
+namespace {
+
+using Verdict = std::optional<Violation>;
+
+std::string number(std::int64_t value) {
+  return std::to_string(value);
+}
+
+/// Largest accepted start: with it, no time of the unrolling overflows 64 bits.
+constexpr Cycle kMaxInterval = kMaxOps * kMaxCycles;
+constexpr Cycle kMaxStart = kMaxDistance * kMaxInterval;
+
+class Judge {
+ public:
+  Judge(const Problem& problem, const Schedule& schedule)
+      : problem_(problem), schedule_(schedule) {}
+
+  Verdict shape() const;
+  Verdict slots() const;
+  Verdict dependences() const;
+  Verdict capacity(const Unrolling& unrolling) const;
+  Verdict memory(const Unrolling& unrolling) const;
+  Verdict registers(const Unrolling& unrolling) const;
+  Verdict concurrency(const Unrolling& unrolling) const;
+
+ private:
+  const Op& op(int v) const { return problem_.ops[static_cast<std::size_t>(v)]; }
+  const WarpSlot& slot(int w) const { return problem_.warps[static_cast<std::size_t>(w)]; }
+  Cycle start(int v) const { return schedule_.start[static_cast<std::size_t>(v)]; }
+  int warp(int v) const { return schedule_.warp[static_cast<std::size_t>(v)]; }
+  int op_count() const { return static_cast<int>(problem_.ops.size()); }
+  Cycle issue(int v, Cycle iteration) const {
+    return start(v) + iteration * schedule_.initiation_interval;
+  }
+  std::string copy(int v, Cycle iteration) const {
+    return op(v).id + "[" + number(iteration) + "]";
+  }
+
+  /// A result is written to the other slot's reach: v's wait for u is blocking because of it.
+  bool crosses(const Edge& edge) const {
+    return op(edge.from).spill > 0 && warp(edge.from) != warp(edge.to);
+  }
+  std::vector<Train> lifetimes() const;
+  Verdict within(const Unrolling& unrolling, const std::vector<Train>& trains, Amount limit,
+                 const std::string& rule, const std::string& where) const;
+
+  const Problem& problem_;
+  const Schedule& schedule_;
+};
+
+Verdict Judge::shape() const {
+  const std::size_t ops = problem_.ops.size();
+  const auto wrong_size = [&](const std::string& what, std::size_t size) {
+    return Violation{"shape", "the schedule has " + std::to_string(size) + " " + what +
+                                  ", the problem has " + std::to_string(ops) + " ops"};
+  };
+  if (schedule_.start.size() != ops) return wrong_size("starts", schedule_.start.size());
+  if (schedule_.warp.size() != ops) return wrong_size("warp slots", schedule_.warp.size());
+  const Cycle interval = schedule_.initiation_interval;
+  if (interval < 1) return Violation{"initiation interval", "I = " + number(interval) + " < 1"};
+  if (interval > kMaxInterval)
+    return Violation{"initiation interval",
+                     "I = " + number(interval) + " > " + number(kMaxInterval)};
+  Cycle length = 0;
+  int last = -1;
+  for (int v = 0; v < op_count(); ++v) {
+    if (start(v) < 0)
+      return Violation{"start", op(v).id + " starts at " + number(start(v)) + " < 0"};
+    if (start(v) > kMaxStart)
+      return Violation{"start",
+                       op(v).id + " starts at " + number(start(v)) + " > " + number(kMaxStart)};
+    if (last >= 0 && start(v) + op(v).cycles <= length) continue;
+    length = start(v) + op(v).cycles;
+    last = v;
+  }
+  if (schedule_.length == length) return std::nullopt;
+  if (last < 0) return Violation{"length", "L = " + number(schedule_.length) + ", no op: 0"};
+  return Violation{"length", "L = " + number(schedule_.length) + ", but the last op to end is " +
+                                 op(last).id + " at " + number(start(last)) + " + " +
+                                 number(op(last).cycles) + " = " + number(length)};
+}
+
+Verdict Judge::slots() const {
+  const int marked = variable_latency_slot(problem_);
+  const int count = static_cast<int>(problem_.warps.size());
+  for (int v = 0; v < op_count(); ++v) {
+    const int w = warp(v);
+    if (w < 0 || w >= count)
+      return Violation{"warp uniqueness", op(v).id + " is on slot number " + number(w) +
+                                              ", not one of 0 .. " + number(count - 1)};
+    if (slot(w).width < op(v).width)
+      return Violation{"warp uniqueness", op(v).id + " is on " + slot(w).name + ": width " +
+                                              number(slot(w).width) + " < " + number(op(v).width)};
+    if (marked < 0) continue;
+    if (op(v).variable_latency && w != marked)
+      return Violation{"variable latency", op(v).id + " has variable latency and is on " +
+                                               slot(w).name + ", not on " + slot(marked).name};
+    if (!op(v).variable_latency && w == marked)
+      return Violation{"variable latency", op(v).id + " has fixed latency and is on " +
+                                               slot(w).name +
+                                               ", which only takes variable latency"};
+  }
+  return std::nullopt;
+}
+
+/// Every iteration repeats iteration 0 shifted, so u[0] and v[distance] stand for all of them.
+Verdict Judge::dependences() const {
+  for (const Edge& edge : problem_.edges) {
+    const Cycle ready = issue(edge.from, 0) + edge.delay;
+    const Cycle issued = issue(edge.to, edge.distance);
+    const std::string consumer = copy(edge.to, edge.distance), producer = copy(edge.from, 0);
+    if (issued < ready)
+      return Violation{"dependence", consumer + " at " + number(issued) + " < " + producer +
+                                         " at " + number(issue(edge.from, 0)) + " + delay " +
+                                         number(edge.delay) + " = " + number(ready)};
+    const Cycle spilled = ready + op(edge.from).spill;
+    if (crosses(edge) && issued < spilled)
+      return Violation{"cross-warp spill",
+                       consumer + " on " + slot(warp(edge.to)).name + " at " + number(issued) +
+                           " < " + producer + " on " + slot(warp(edge.from)).name + " at " +
+                           number(issue(edge.from, 0)) + " + delay " + number(edge.delay) +
+                           " + spill " + number(op(edge.from).spill) + " = " + number(spilled)};
+  }
+  return std::nullopt;
+}
+
+/// Checks that the trains together never hold more than `limit`; otherwise lists who holds what in
+/// the first cycle in which they do.
+Verdict Judge::within(const Unrolling& unrolling, const std::vector<Train>& trains, Amount limit,
+                      const std::string& rule, const std::string& where) const {
+  const auto cycle = unrolling.first_excess(trains, limit);
+  if (!cycle) return std::nullopt;
+  constexpr int kListed = 12;  // longer sums are cut, their total is not
+  std::string terms;
+  int listed = 0, left_out = 0;
+  Amount sum = 0;
+  for (const Train& train : trains) {
+    const Iterations active = unrolling.covering(train, *cycle);
+    if (active.count() == 0 || train.amount == 0) continue;
+    Amount held = 0;
+    if (__builtin_mul_overflow(active.count(), train.amount, &held) ||
+        __builtin_add_overflow(sum, held, &sum))
+      return Violation{rule, where + " at cycle " + number(*cycle) + ": " + number(active.count()) +
+                                 " copies of " + op(train.op).id + ", " + number(train.amount) +
+                                 " each > " + number(limit)};
+    if (listed == kListed) {
+      ++left_out;
+      continue;
+    }
+    terms += (listed++ > 0 ? " + " : "") + op(train.op).id + "[" + number(active.begin);
+    if (active.count() > 1) terms += ".." + number(active.end - 1);
+    terms +=
+        "] " + (active.count() > 1 ? number(active.count()) + " x " : "") + number(train.amount);
+  }
+  if (left_out > 0) terms += " + " + number(left_out) + " more";
+  return Violation{rule, where + " at cycle " + number(*cycle) + ": " + terms + " = " +
+                             number(sum) + " > " + number(limit)};
+}
+
+Verdict Judge::capacity(const Unrolling& unrolling) const {
+  std::vector<std::vector<Train>> busy(problem_.units.size());
+  for (int v = 0; v < op_count(); ++v)
+    for (const Reservation& r : op(v).reservations)
+      busy[static_cast<std::size_t>(r.unit)].push_back(
+          {v, start(v) + r.offset, r.length, r.amount});
+  for (std::size_t f = 0; f < busy.size(); ++f) {
+    const Unit& unit = problem_.units[f];
+    if (auto found =
+            within(unrolling, busy[f], unit.capacity, "capacity", "capacity of " + unit.name))
+      return found;
+  }
+  return std::nullopt;
+}
+
+/// Per op, its result's life: from its issue to the last use by any consumer, in whatever
+/// iteration.
+std::vector<Train> Judge::lifetimes() const {
+  std::vector<Train> lives;
+  for (int v = 0; v < op_count(); ++v) lives.push_back({v, issue(v, 0), 0, 0});
+  for (const Edge& edge : problem_.edges) {
+    Train& life = lives[static_cast<std::size_t>(edge.from)];
+    const Cycle last_use = issue(edge.to, edge.distance) + edge.hold;
+    life.length = std::max(life.length, last_use - life.first);
+  }
+  return lives;
+}
+
+Verdict Judge::memory(const Unrolling& unrolling) const {
+  std::vector<std::vector<Train>> held(problem_.memories.size());
+  for (Train life : lifetimes())
+    for (const Footprint& footprint : op(life.op).footprints) {
+      life.amount = footprint.amount;
+      held[static_cast<std::size_t>(footprint.memory)].push_back(life);
+    }
+  for (std::size_t m = 0; m < held.size(); ++m) {
+    const Memory& mem = problem_.memories[m];
+    if (auto found = within(unrolling, held[m], mem.capacity, "memory", "memory " + mem.name))
+      return found;
+  }
+  return std::nullopt;
+}
+
+Verdict Judge::registers(const Unrolling& unrolling) const {
+  std::vector<std::vector<Train>> held(problem_.warps.size());
+  for (Train life : lifetimes()) {
+    life.amount = op(life.op).registers;
+    held[static_cast<std::size_t>(warp(life.op))].push_back(life);
+  }
+  for (std::size_t w = 0; w < held.size(); ++w) {
+    const WarpSlot& here = problem_.warps[w];
+    if (auto found =
+            within(unrolling, held[w], here.registers, "registers", "registers of " + here.name))
+      return found;
+  }
+  return std::nullopt;
+}
+
+/// When v[j] waits on its slot, nothing else may execute there. "No other op" is read as the page
+/// of the model has it: another op, in any iteration. Earlier copies of v itself do not count: a
+/// slot issues in order, v[j-1] cannot be kept from issuing by v[j]'s wait, and an op longer than I
+/// could otherwise never wait at all. That an op o with cycles(o) >= I may not share the slot needs
+/// no rule of its own here: some copy of it executes in every cycle of the steady state.
+Verdict Judge::concurrency(const Unrolling& unrolling) const {
+  const int marked = variable_latency_slot(problem_);
+  const auto count = problem_.warps.size();
+  std::vector<std::vector<Train>> executions(count), waits(count);
+  std::vector<std::vector<const Edge*>> reasons(count);
+  for (int v = 0; v < op_count(); ++v)
+    if (op(v).cycles > 0)
+      executions[static_cast<std::size_t>(warp(v))].push_back({v, start(v), op(v).cycles, 1});
+  for (const Edge& edge : problem_.edges) {
+    if (warp(edge.to) == marked || !(edge.blocking || crosses(edge))) continue;
+    // Iteration i of the producer is waited for in iteration i + distance, the first being 0.
+    const auto w = static_cast<std::size_t>(warp(edge.to));
+    waits[w].push_back({edge.to, issue(edge.to, edge.distance), 0, 1});
+    reasons[w].push_back(&edge);
+  }
+  for (std::size_t w = 0; w < count; ++w) {
+    const auto clash = unrolling.first_clash(executions[w], waits[w]);
+    if (!clash) continue;
+    const Edge& edge = *reasons[w][clash->probe];
+    const Cycle producer =
+        (clash->cycle - waits[w][clash->probe].first) / schedule_.initiation_interval;
+    for (const Train& train : executions[w]) {
+      const Iterations active = unrolling.covering(train, clash->cycle);
+      if (train.op == edge.to || active.count() == 0) continue;
+      const Cycle begin = issue(train.op, active.begin);
+      return Violation{"concurrency",
+                       copy(edge.to, producer + edge.distance) + " on " + problem_.warps[w].name +
+                           " waits for " + copy(edge.from, producer) + " at cycle " +
+                           number(clash->cycle) +
+                           (edge.blocking ? " (blocking)"
+                                          : " (spilled from " + slot(warp(edge.from)).name + ")") +
+                           " while " + copy(train.op, active.begin) + " executes in [" +
+                           number(begin) + ", " + number(begin + train.length) + ")"};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Violation> verify(const Problem& problem, const Schedule& schedule) {
+  const Judge judge(problem, schedule);
+  if (auto found = judge.shape()) return found;
+  if (auto found = judge.slots()) return found;
+  if (auto found = judge.dependences()) return found;
+  const Unrolling unrolling(problem, schedule);
+  if (auto found = judge.capacity(unrolling)) return found;
+  if (auto found = judge.memory(unrolling)) return found;
+  if (auto found = judge.registers(unrolling)) return found;
+  return judge.concurrency(unrolling);
+}
+
+}  // namespace twill

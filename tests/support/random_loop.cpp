@@ -1,0 +1,175 @@
+#include "tests/support/random_loop.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace twill::test {
+
+std::uint64_t Random::next() {
+  std::uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+std::int64_t Random::range(std::int64_t low, std::int64_t high) {
+  const auto span = static_cast<std::uint64_t>(high - low) + 1;
+  return low + static_cast<std::int64_t>(next() % span);
+}
+
+namespace {
+
+class Generator {
+ public:
+  Generator(std::uint64_t seed, const LoopKnobs& knobs) : random_(seed), k_(knobs) {}
+
+  Problem run(std::uint64_t seed) {
+    p_.name = "random-" + std::to_string(seed);
+    machine();
+    const int count = pick(k_.min_ops, k_.max_ops);
+    for (int v = 0; v < count; ++v) p_.ops.push_back(op(v));
+    edges();
+    return p_;
+  }
+
+ private:
+  int pick(int low, int high) { return static_cast<int>(random_.range(low, high)); }
+
+  void machine() {
+    for (int f = 0, count = pick(1, std::max(1, k_.max_units)); f < count; ++f)
+      p_.units.push_back({"unit" + std::to_string(f), random_.range(1, k_.max_capacity)});
+    for (int m = 0, count = pick(0, k_.max_memories); m < count; ++m)
+      p_.memories.push_back({"mem" + std::to_string(m), random_.range(1, 6)});
+    const bool identical = k_.identical_slots && random_.percent(40);
+    for (int w = 0, count = pick(1, std::max(1, k_.max_slots)); w < count; ++w) {
+      WarpSlot slot;
+      if (identical && w > 0) slot = p_.warps[0];
+      slot.name = "w" + std::to_string(w);
+      if (!identical || w == 0) {
+        slot.width = k_.wide_ops && random_.percent(60) ? 4 : 1;
+        slot.registers = random_.range(k_.max_registers / 2, 3 * k_.max_registers);
+      }
+      p_.warps.push_back(slot);
+    }
+    if (k_.variable_latency_slot && random_.percent(50)) {
+      const WarpSlot load{"load", 1, random_.range(0, 2 * k_.max_registers), true};
+      p_.warps.insert(p_.warps.begin() + pick(0, static_cast<int>(p_.warps.size())), load);
+    }
+  }
+
+  Op op(int v) {
+    Op op;
+    op.id = "op" + std::to_string(v);
+    const bool marked = variable_latency_slot(p_) >= 0;
+    op.variable_latency = marked ? random_.percent(30) : random_.percent(5);
+    op.streaming = op.variable_latency && k_.streaming && random_.percent(33);
+    const bool zero = op.streaming || (k_.zero_cycle_ops && random_.percent(15));
+    op.cycles = zero || k_.max_cycles == 0 ? 0 : random_.range(1, k_.max_cycles);
+    if (op.cycles > 0) reservations(op);
+    if (k_.max_registers > 0 && random_.percent(60))
+      op.registers = random_.range(1, k_.max_registers);
+    for (int m = 0; m < static_cast<int>(p_.memories.size()); ++m)
+      if (random_.percent(30)) op.footprints.push_back({m, random_.range(1, 2)});
+    if (k_.max_spill > 0 && random_.percent(60)) op.spill = random_.range(1, k_.max_spill);
+    p_.ops.push_back(op);  // for allowed_slots() only
+    op.width = k_.wide_ops && random_.percent(30) ? 4 : 1;
+    p_.ops.back().width = op.width;
+    if (k_.always_placeable && allowed_slots(p_, v).empty()) op.width = 1;
+    p_.ops.pop_back();
+    return op;
+  }
+
+  void reservations(Op& op) {
+    const int used = random_.percent(80) ? 1 : pick(0, static_cast<int>(p_.units.size()));
+    std::vector<int> units;
+    for (int f = 0; f < static_cast<int>(p_.units.size()); ++f) units.push_back(f);
+    for (int i = 0; i < used; ++i) {
+      const auto at = static_cast<std::size_t>(pick(i, static_cast<int>(units.size()) - 1));
+      std::swap(units[static_cast<std::size_t>(i)], units[at]);
+    }
+    for (int i = 0; i < used; ++i) {
+      const int unit = units[static_cast<std::size_t>(i)];
+      const Amount capacity = p_.units[static_cast<std::size_t>(unit)].capacity;
+      const int segments = k_.multi_segment && random_.percent(25) ? pick(1, 2) : 1;
+      for (int s = 0; s < segments; ++s) {
+        Reservation r{unit, 0, op.cycles, random_.range(1, capacity)};
+        if (k_.multi_segment && random_.percent(30)) r.offset = random_.range(0, op.cycles - 1);
+        r.length = op.cycles - r.offset;
+        if ((k_.pipelined_units || segments > 1) && random_.percent(40))
+          r.length = random_.range(1, r.length);
+        // check() refuses an op whose own segments exceed a unit; segments that do not overlap
+        // cannot.
+        const bool overlaps = std::any_of(
+            op.reservations.begin(), op.reservations.end(), [&](const Reservation& other) {
+              return other.unit == unit && other.offset < r.offset + r.length &&
+                     r.offset < other.offset + other.length;
+            });
+        if (!overlaps) op.reservations.push_back(r);
+      }
+    }
+  }
+
+  void edges() {
+    const int count = static_cast<int>(p_.ops.size());
+    std::vector<int> rank(p_.ops.size());  // distance 0 only goes up in rank: no such cycle
+    for (int v = 0; v < count; ++v) rank[static_cast<std::size_t>(v)] = v;
+    for (int v = count - 1; v > 0; --v)
+      std::swap(rank[static_cast<std::size_t>(v)], rank[static_cast<std::size_t>(pick(0, v))]);
+    for (int i = 0, tries = pick(0, count * k_.max_edges_per_op); i < tries; ++i) {
+      Edge edge;
+      edge.from = pick(0, count - 1);
+      edge.to = pick(0, count - 1);
+      const bool carried = k_.max_distance > 0 && random_.percent(30);
+      if (!carried && edge.from == edge.to) continue;
+      if (!carried &&
+          rank[static_cast<std::size_t>(edge.from)] > rank[static_cast<std::size_t>(edge.to)])
+        std::swap(edge.from, edge.to);
+      const Op& producer = p_.ops[static_cast<std::size_t>(edge.from)];
+      if (p_.ops[static_cast<std::size_t>(edge.to)].streaming) continue;
+      if (carried) edge.distance = pick(1, k_.max_distance);
+      if (!producer.streaming)
+        edge.delay = random_.percent(80) ? producer.cycles : random_.range(0, producer.cycles + 1);
+      edge.blocking = k_.blocking && random_.percent(30);
+      if (k_.max_hold > 0 && random_.percent(20)) edge.hold = random_.range(1, k_.max_hold);
+      p_.edges.push_back(edge);
+    }
+  }
+
+  Random random_;
+  const LoopKnobs& k_;
+  Problem p_;
+};
+
+}  // namespace
+
+Problem random_loop(std::uint64_t seed, const LoopKnobs& knobs) {
+  return Generator(seed, knobs).run(seed);
+}
+
+Schedule random_schedule(const Problem& problem, Random& random, Cycle max_interval) {
+  Schedule schedule;
+  schedule.initiation_interval = random.range(1, max_interval);
+  const Cycle interval = schedule.initiation_interval;
+  for (int v = 0; v < static_cast<int>(problem.ops.size()); ++v) {
+    const auto slots = allowed_slots(problem, v);
+    const auto any = static_cast<std::int64_t>(problem.warps.size()) - 1;
+    const auto last = static_cast<std::int64_t>(slots.size()) - 1;
+    schedule.warp.push_back(slots.empty() || random.percent(2)
+                                ? static_cast<int>(random.range(0, any))
+                                : slots[static_cast<std::size_t>(random.range(0, last))]);
+    schedule.start.push_back(random.range(0, random.percent(50) ? 2 : 2 * interval));
+  }
+  // Push consumers back until the edges hold; gives up on a recurrence that I cannot meet.
+  const bool repair = random.percent(90);
+  for (std::size_t round = 0; repair && round <= problem.ops.size(); ++round)
+    for (const Edge& edge : problem.edges) {
+      const auto u = static_cast<std::size_t>(edge.from), v = static_cast<std::size_t>(edge.to);
+      Cycle apart = edge.delay - edge.distance * interval;
+      if (schedule.warp[u] != schedule.warp[v]) apart += problem.ops[u].spill;
+      schedule.start[v] = std::max(schedule.start[v], schedule.start[u] + apart);
+    }
+  schedule.length = schedule_length(problem, schedule.start);
+  return schedule;
+}
+
+}  // namespace twill::test

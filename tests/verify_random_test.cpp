@@ -1,0 +1,158 @@
+// verify() and the oracle's arithmetic modulo I give the same verdict and name the same rule.
+#include <doctest/doctest.h>
+
+#include <map>
+
+#include "graph/check.hpp"
+#include "graph/verify.hpp"
+#include "tests/support/brute_force.hpp"
+#include "tests/support/random_loop.hpp"
+
+using namespace twill;
+using namespace twill::test;
+
+namespace {
+
+constexpr int kProblems = 5000;
+
+std::string by_verify(const Problem& problem, const Schedule& schedule) {
+  const auto violation = verify(problem, schedule);
+  return violation ? violation->rule : "accepted";
+}
+
+std::string by_oracle(const Problem& problem, const Schedule& schedule) {
+  return broken_rule(problem, schedule).value_or("accepted");
+}
+
+/// Calls visit(problem, schedule) for accepted schedules of random problems; returns their number.
+template <class Visit>
+int for_accepted(int problems, Visit visit) {
+  int accepted = 0;
+  for (int seed = 0; seed < problems; ++seed) {
+    const Problem problem = random_loop(static_cast<std::uint64_t>(seed));
+    Random random(static_cast<std::uint64_t>(seed) + 1'000'000);
+    for (int tries = 0; tries < 6; ++tries) {
+      const Schedule schedule = random_schedule(problem, random, 9);
+      if (verify(problem, schedule)) continue;
+      ++accepted;
+      visit(problem, schedule, random);
+    }
+  }
+  return accepted;
+}
+
+}  // namespace
+
+TEST_CASE("random schedules of random problems") {
+  std::map<std::string, int> seen;
+  for (int seed = 0; seed < kProblems; ++seed) {
+    const Problem problem = random_loop(static_cast<std::uint64_t>(seed));
+    CAPTURE(seed);
+    CHECK_NOTHROW(check(problem));
+    Random random(static_cast<std::uint64_t>(seed));
+    for (int i = 0; i < 20; ++i) {
+      const Schedule schedule = random_schedule(problem, random, 8);
+      const std::string verdict = by_verify(problem, schedule);
+      REQUIRE(verdict == by_oracle(problem, schedule));
+      ++seen[verdict];
+    }
+  }
+  // Neither side of the comparison is rare.
+  for (const char* verdict :
+       {"accepted", "warp uniqueness", "variable latency", "dependence", "cross-warp spill",
+        "capacity", "memory", "registers", "concurrency"}) {
+    CAPTURE(verdict);
+    CHECK(seen[verdict] >= 200);
+  }
+  CHECK(seen.size() == 9);
+}
+
+TEST_CASE("every change of one field of an accepted schedule") {
+  std::map<std::string, int> seen;
+  const int accepted =
+      for_accepted(kProblems, [&](const Problem& problem, const Schedule& schedule, Random&) {
+        CAPTURE(problem.name);
+        REQUIRE(by_oracle(problem, schedule) == "accepted");
+        const auto compare = [&](const Schedule& changed) {
+          const std::string verdict = by_verify(problem, changed);
+          REQUIRE(verdict == by_oracle(problem, changed));
+          ++seen[verdict];
+        };
+        for (const Cycle step : {-1, 1}) {
+          Schedule changed = schedule;
+          changed.initiation_interval += step;
+          compare(changed);
+          changed = schedule;
+          changed.length += step;
+          compare(changed);
+        }
+        const Cycle interval = schedule.initiation_interval;
+        for (std::size_t v = 0; v < problem.ops.size(); ++v) {
+          for (const Cycle step : {-interval, Cycle{-1}, Cycle{1}, interval}) {
+            Schedule changed = schedule;
+            changed.start[v] += step;
+            compare(changed);
+            changed.length = schedule_length(problem, changed.start);
+            compare(changed);
+          }
+          for (int w = -1; w <= static_cast<int>(problem.warps.size()); ++w) {
+            Schedule changed = schedule;
+            changed.warp[v] = w;
+            compare(changed);
+          }
+        }
+        Schedule changed = schedule;
+        changed.start.pop_back();
+        compare(changed);
+        changed = schedule;
+        changed.warp.push_back(0);
+        compare(changed);
+      });
+  CHECK(accepted >= 1000);
+  CHECK(seen.size() == 13);
+  for (const auto& [verdict, count] : seen) {
+    CAPTURE(verdict);
+    CHECK(count >= 100);
+  }
+}
+
+TEST_CASE("a schedule shifted as a whole is judged the same") {
+  const int accepted =
+      for_accepted(1000, [](const Problem& problem, Schedule schedule, Random& random) {
+        CAPTURE(problem.name);
+        const Cycle shift = random.range(1, 3 * schedule.initiation_interval);
+        for (Cycle& start : schedule.start) start += shift;
+        schedule.length += shift;
+        REQUIRE(by_verify(problem, schedule) == "accepted");
+        REQUIRE(by_oracle(problem, schedule) == "accepted");
+      });
+  CHECK(accepted >= 200);
+}
+
+TEST_CASE("schedules of more stages than are replayed from cycle 0") {
+  std::map<std::string, int> seen;
+  for (int seed = 0; seed < 1000; ++seed) {
+    Problem problem = random_loop(static_cast<std::uint64_t>(seed));
+    CAPTURE(seed);
+    Random random(static_cast<std::uint64_t>(seed) + 7);
+    if (random.percent(50))  // room for thousands of copies
+      for (WarpSlot& slot : problem.warps) slot.registers *= random.range(1, 6'000);
+    for (int i = 0; i < 10; ++i) {
+      Schedule schedule = random_schedule(problem, random, 6);
+      const Cycle shift = schedule.initiation_interval * random.range(990, 2'000);
+      const auto late = static_cast<std::size_t>(random.range(0, std::ssize(schedule.start) - 1));
+      const bool all = random.percent(30);
+      for (std::size_t v = 0; v < schedule.start.size(); ++v)
+        if (all || v == late) schedule.start[v] += shift;
+      schedule.length = schedule_length(problem, schedule.start);
+      const std::string verdict = by_verify(problem, schedule);
+      REQUIRE(verdict == by_oracle(problem, schedule));
+      ++seen[verdict];
+    }
+  }
+  for (const char* verdict :
+       {"accepted", "dependence", "capacity", "memory", "registers", "concurrency"}) {
+    CAPTURE(verdict);
+    CHECK(seen[verdict] >= 20);
+  }
+}
