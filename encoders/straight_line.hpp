@@ -45,7 +45,8 @@ namespace twill {
 
 struct StraightLineRequest {
   Cycle ii = 1;
-  Cycle length = 1;  ///< L >= 1: every op ends in [0, L]
+  Cycle length =
+      1;  ///< L: every op ends in [0, L]; >= 1 in the literal form, >= 0 in the corrected
   bool literal = false;
   Cycle stages = 0;  ///< starts lie in [0, ii * stages) as well; 0 = no limit but the length
 };

@@ -2,13 +2,17 @@
 //
 // Where feasibility is monotone in I (graph/problem.hpp, monotone_in_ii) the search goes down from a
 // schedule and one refutation, at I - 1, proves the optimum:
-//   1. The serial problem (graph/serial.hpp) decides whether any schedule exists; its orders,
-//      tightened, are the first one.
-//   2. Coarse copies of the loop, at about 24 and 96 cycles per interval, are improved the same
-//      way under a conflict limit; each of their schedules, lifted by its orders, is a candidate.
-//   3. At full resolution: ask at best - 1, tighten every answer, until the bound is met or the
+//   1. Coarse copies of the loop, with 16 to 48 cycles in the bound, are asked at their own bound,
+//      three stages deep, under a small conflict limit. Each answer, lifted to the real cycles by
+//      its orders (graph/tighten.hpp), is a candidate; most loops are done here.
+//   2. Without one, the serial problem (graph/serial.hpp) decides whether any schedule exists; its
+//      orders, tightened, are the first schedule.
+//   3. Coarse copies with 24 and 96 cycles are improved step by step, each step lifted.
+//   4. At full resolution: ask at best - 1, tighten every answer, until the bound is met or the
 //      question is refuted.
 // Elsewhere it goes up from the bound and refutes every I on the way.
+#include <stdexcept>
+
 #include "engine/coarse.hpp"
 #include "engine/search.hpp"
 #include "graph/bounds.hpp"
@@ -22,6 +26,7 @@ namespace twill {
 namespace {
 
 constexpr std::int64_t kProbeConflicts = 2'000, kCoarseConflicts = 20'000;
+constexpr Cycle kProbeStages = 3;
 
 // Stages to search at `ii`, and the op to pin: with all stages allowed the schedule may be rotated,
 // which can add one stage; under a limit it may not.
@@ -45,43 +50,60 @@ bool improve(const Problem& problem, std::optional<Schedule>& best, std::optiona
   return true;
 }
 
-void improve_by_coarse(const Search& search, Interval& interval, Cycle stage_limit) {
-  const Problem& real = search.problem;
-  std::optional<Schedule>& best = interval.best;
-  for (const Cycle rows : {24, 96}) {
-    const Cycle grain = best->initiation_interval / rows;
-    if (best->initiation_interval == interval.low || grain < 2) return;
-    const Problem coarse = coarsened(real, grain);
-    const Cycle low = lower_bounds(coarse).front().value;
-    std::optional<Schedule> here =
-        tighten(coarse, real, *best, low, std::max(low, serial_ii(coarse)));
-    const Search inner{coarse, search.choice, search.seed, search.budget, search.report};
-    // The bound itself is asked first: where it can be met, that is often the easiest question.
-    Cycle ii = low;
-    std::int64_t limit = kProbeConflicts;
-    while (!here || here->initiation_interval > low) {
-      if (search.budget.spent() || best->initiation_interval == interval.low) return;
-      const Cycle stages = std::min(std::max<Cycle>(here ? stage_count(*here) + 1 : 2, 4),
-                                    stage_bound(coarse, ii) + 1);
-      const Answer answer =
-          ask(inner, ii, stage_limit > 0 ? std::min(stages, stage_limit) : stages,
-              stage_limit > 0 ? -1 : rotation_pivot(coarse), limit);
-      if (answer.verdict == SatSolver::Answer::sat) {
-        auto tighter = tighten(coarse, coarse, *answer.schedule, low, ii);
-        here = tighter ? std::move(tighter) : answer.schedule;
-        if (improve(real, best, tighten(real, coarse, *here, interval.low, serial_ii(real)),
-                    stage_limit)) {
-          search.report.state().ii_high = best->initiation_interval;
-          search.report.tell();
-        }
-      } else if (limit == kCoarseConflicts) {
-        break;
-      }
-      limit = kCoarseConflicts;
-      ii = here ? here->initiation_interval - 1 : serial_ii(coarse);
+// One coarse copy of the loop on the way to `interval.best`.
+class CoarseLevel {
+ public:
+  CoarseLevel(const Search& search, Interval& interval, Cycle stage_limit, Cycle rows)
+      : search_(search),
+        interval_(interval),
+        stage_limit_(stage_limit),
+        coarse_(coarsened(search.problem, std::max<Cycle>(1, interval.low / rows))),
+        low_(lower_bounds(coarse_).front().value) {}
+
+  // Asks at the coarse bound.
+  void probe() { ask_at(low_, kProbeStages, kProbeConflicts); }
+
+  // From the coarse schedule with the orders of `best` downward, while questions are answered.
+  void descend() {
+    here_ = tighten(coarse_, search_.problem, *interval_.best, low_,
+                    std::max(low_, serial_ii(coarse_)));
+    while (here_ && here_->initiation_interval > low_ && !done()) {
+      const Cycle stages = std::max<Cycle>(stage_count(*here_), kProbeStages);
+      if (!ask_at(here_->initiation_interval - 1, stages, kCoarseConflicts)) return;
     }
   }
-}
+
+  bool done() const {
+    return search_.budget.spent() ||
+           (interval_.best && interval_.best->initiation_interval == interval_.low);
+  }
+
+ private:
+  bool ask_at(Cycle ii, Cycle stages, std::int64_t conflicts) {
+    const Search inner{coarse_, search_.choice, search_.seed, search_.budget, search_.report};
+    if (stage_limit_ > 0) stages = std::min(stages, stage_limit_);
+    const Answer answer =
+        ask(inner, ii, stages, stage_limit_ > 0 ? -1 : rotation_pivot(coarse_), conflicts);
+    if (answer.verdict != SatSolver::Answer::sat) return false;
+    auto tighter = tighten(coarse_, coarse_, *answer.schedule, low_, ii);
+    here_ = tighter ? std::move(tighter) : answer.schedule;
+    if (improve(search_.problem, interval_.best,
+                tighten(search_.problem, coarse_, *here_, interval_.low,
+                        std::max(interval_.low, serial_ii(search_.problem))),
+                stage_limit_)) {
+      search_.report.state().ii_high = interval_.best->initiation_interval;
+      search_.report.tell();
+    }
+    return true;
+  }
+
+  const Search& search_;
+  Interval& interval_;
+  Cycle stage_limit_;
+  Problem coarse_;
+  Cycle low_;
+  std::optional<Schedule> here_;
+};
 
 Interval descend(const Search& search, Interval interval, Cycle stage_limit) {
   while (interval.best->initiation_interval > interval.low) {
@@ -116,38 +138,57 @@ Interval ascend(const Search& search, Interval interval, Cycle stage_limit) {
 
 }  // namespace
 
+namespace {
+
+// A schedule of the serial problem; none = proved in interval.none, or stopped.
+std::optional<Schedule> serial_schedule(const Search& search, const SerialProblem& serial,
+                                        Cycle stage_limit, Interval& interval) {
+  const Search inner{serial.problem, search.choice, search.seed, search.budget, search.report};
+  search.report.phase("serial");
+  Answer answer = ask_complete(inner, serial.ii, stage_limit, interval.max_stages);
+  interval.none = answer.verdict == SatSolver::Answer::unsat;
+  return std::move(answer.schedule);
+}
+
+}  // namespace
+
 Interval smallest_interval(const Search& search, Cycle low, Cycle stage_limit) {
   Interval interval;
   interval.low = low;
   search.report.state().ii_low = low;
-  search.report.phase("serial");
-  const SerialProblem serial = serial_problem(search.problem);
-  const Search serial_search{serial.problem, search.choice, search.seed, search.budget,
-                             search.report};
-  const Answer any = ask_complete(serial_search, serial.ii, stage_limit, interval.max_stages);
-  if (any.verdict == SatSolver::Answer::unknown) return interval;
-  if (any.verdict == SatSolver::Answer::unsat) {
-    interval.none = true;
-    return interval;
-  }
-  if (!monotone_in_ii(search.problem)) {
+  const Problem& problem = search.problem;
+  const SerialProblem serial = serial_problem(problem);
+  if (!monotone_in_ii(problem)) {
+    if (!serial_schedule(search, serial, stage_limit, interval)) return interval;
     search.report.phase("interval");
     return ascend(search, std::move(interval), stage_limit);
   }
-  const Cycle last = std::max(low, serial_ii(search.problem));
-  improve(search.problem, interval.best,
-          tighten(search.problem, serial.problem, *any.schedule, low, last), 0);
-  if (!interval.best)
-    throw std::logic_error("the orders of a serial schedule do not lift to the problem");
-  if (stage_limit > 0 && stage_count(*interval.best) > stage_limit) {
-    // Tightening moved an op past the stage limit; the spread-out schedule itself has the stages.
-    const auto spread = tighten(search.problem, serial.problem, *any.schedule, last, last);
-    if (spread && stage_count(*spread) <= stage_limit && !verify(search.problem, *spread))
-      interval.best = spread;
+  search.report.phase("probe");
+  for (const Cycle rows : {16, 32, 48}) {
+    CoarseLevel level(search, interval, stage_limit, rows);
+    level.probe();
+    if (level.done()) break;
+  }
+  if (!interval.best) {
+    const auto order = serial_schedule(search, serial, stage_limit, interval);
+    if (!order) return interval;
+    const Cycle last = std::max(low, serial_ii(problem));
+    improve(problem, interval.best, tighten(problem, serial.problem, *order, low, last),
+            stage_limit);
+    // Tightening may move an op past the stage limit; spread out, the stages are the serial ones.
+    if (!interval.best)
+      improve(problem, interval.best, tighten(problem, serial.problem, *order, last, last),
+              stage_limit);
+    if (!interval.best)
+      throw std::logic_error("the orders of a serial schedule do not lift to the problem");
   }
   search.report.state().ii_high = interval.best->initiation_interval;
   search.report.phase("coarse");
-  improve_by_coarse(search, interval, stage_limit);
+  for (const Cycle rows : {24, 96}) {
+    CoarseLevel level(search, interval, stage_limit, rows);
+    if (level.done()) break;
+    level.descend();
+  }
   search.report.phase("interval");
   return descend(search, std::move(interval), stage_limit);
 }

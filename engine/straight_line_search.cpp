@@ -50,8 +50,9 @@ Cycle modulo_low(const Problem& problem) {
 // The lengths that are tried at one I.
 struct Lengths {
   Verdict verdict = Verdict::sat;  // unsat: none can be right; unknown: stopped while finding out
-  Cycle low = 1, high = 0;
-  Cycle start_stages = 0;  // starts lie in that many stages; 0 = any
+  Cycle low = 0, high = 0;         // none below `low` is a valid schedule's, and that is proved
+  Cycle len = 1;                   // max(LEN(M), 1), where it was asked for
+  Cycle start_stages = 0;          // starts lie in that many stages; 0 = any
 };
 
 class StraightLineSearch {
@@ -90,15 +91,18 @@ Lengths StraightLineSearch::lengths(const Problem& problem, Cycle ii) {
     const Shortest modulo = modulo_length(search_, options_, ii);
     result.verdict = modulo.verdict;
     if (modulo.verdict != Verdict::sat) return result;
-    result.low = std::max<Cycle>(modulo.best->length, 1);
-  } else {
-    const auto earliest = earliest_starts(problem, ii, forced_delays(problem));
-    if (!earliest) result.verdict = Verdict::unsat;
-    if (!earliest) return result;
-    result.low = std::max<Cycle>(schedule_length(problem, *earliest), 1);
+    result.low = modulo.best->length;
+    result.len = std::max<Cycle>(modulo.best->length, 1);
   }
+  // The longest path of dependences with the spills that every schedule pays.
+  const auto earliest = earliest_starts(problem, ii, forced_delays(problem));
+  if (earliest)
+    result.low = std::max(result.low, schedule_length(problem, *earliest));
+  else if (!literal_)
+    result.verdict = Verdict::unsat;
+  if (result.verdict == Verdict::unsat) return result;
   if (paper_) {
-    result.high = (result.low + ii - 1) / ii * ii;
+    result.high = (result.len + ii - 1) / ii * ii;
     return result;
   }
   if (literal_ && limit_ > 0) {
@@ -180,7 +184,7 @@ bool StraightLineSearch::corrected_at(Cycle ii, const Lengths& lengths, Solution
 
 bool StraightLineSearch::literal_at(Cycle ii, const Lengths& lengths, Cycle low,
                                     Solution& solution) {
-  for (Cycle length = lengths.low; length <= lengths.high; ++length) {
+  for (Cycle length = lengths.len; length <= lengths.high; ++length) {
     Answer answer = ask(search_.problem, ii, length, 0);
     if (answer.verdict == Verdict::unknown) return false;
     if (answer.verdict == Verdict::unsat) continue;
@@ -189,7 +193,7 @@ bool StraightLineSearch::literal_at(Cycle ii, const Lengths& lengths, Cycle low,
                            ", refused by the verifier: " + violation->text};
       return false;
     }
-    solution.length_lower_bound = lengths.low;  // LEN(M), proved without the formula
+    solution.length_lower_bound = lengths.low;  // proved without the formula
     const bool smallest = (options_.ii || ii == low) && answer.schedule->length == lengths.low;
     solution.status = smallest ? Status::optimal : Status::feasible;
     solution.schedule = std::move(answer.schedule);
@@ -241,6 +245,7 @@ Solution StraightLineSearch::run(Cycle low) {
   const Cycle last = options_.ii.value_or(std::max(low, serial_ii(search_.problem)));
   const Cycle first = options_.ii.value_or(literal_ ? modulo_low(search_.problem) : low);
   for (Cycle ii = first; ii <= last; ++ii) {
+    if (search_.budget.spent()) return solution;
     search_.report.state().ii_low = ii;
     if (!literal_) solution.ii_lower_bound = ii;
     const Lengths tried = lengths(search_.problem, ii);

@@ -13,6 +13,9 @@
 //   two copies of the same op keep their distance. So for some ordered pair of copies of different
 //   ops the first ends before the second begins: one branch each.
 // Every branch raises E, and starts are bounded by the deadline, so the search ends.
+// - Energy. The segments of a unit that must lie in a window of at most I cycles, by their earliest
+//   and latest starts, cannot ask for more than capacity x window (Carlier, EJOR 1982, for one
+//   machine): the cycles of the window have different residues. Such nodes are cut off.
 //
 // A query asks for a schedule of length <= L. Its tree is cut near the root into a fixed list of
 // subtrees, searched in parallel; the subtree with the smallest index that holds a schedule wins,
@@ -37,6 +40,7 @@
 #include "graph/residues.hpp"
 #include "graph/schedule.hpp"
 #include "graph/stage_bound.hpp"
+#include "graph/wide.hpp"
 
 namespace twill {
 namespace {
@@ -180,6 +184,11 @@ class Node {
     Amount amount;
   };
 
+  struct Window {  // a segment lies within [begin, end)
+    Cycle begin, end;
+    Wide area;
+  };
+
   void enqueue(int x, int y) {
     if (!instance_.constrained(x, y)) return;
     const std::size_t key = at(x) * at(matrix_.nodes()) + at(y);
@@ -199,7 +208,34 @@ class Node {
         ok = matrix_.insert(x, y, rounded, [this](int a, int b) { enqueue(a, b); });
     }
     queue_.clear();
-    return ok;
+    return ok && !overloaded();
+  }
+
+  /// Is some window too short for the segments that lie in it?
+  bool overloaded() {
+    for (std::size_t f = 0; f < instance_.problem().units.size(); ++f) {
+      const Wide capacity = instance_.problem().units[f].capacity;
+      windows_.clear();
+      for (int x = 0; x < instance_.size(); ++x) {
+        const Cycle first = start(x), last = -matrix_(x, instance_.origin());
+        for (const Reservation& r : instance_.problem().ops[at(instance_.op(x))].reservations)
+          if (at(r.unit) == f)
+            windows_.push_back(
+                {first + r.offset, last + r.offset + r.length, Wide{r.amount} * r.length});
+      }
+      std::sort(windows_.begin(), windows_.end(),
+                [](const Window& a, const Window& b) { return a.end < b.end; });
+      for (const Window& from : windows_) {
+        Wide area = 0;
+        for (const Window& w : windows_) {
+          if (w.end - from.begin > instance_.ii()) break;
+          if (w.begin < from.begin) continue;
+          area += w.area;
+          if (area > capacity * (w.end - from.begin)) return true;
+        }
+      }
+    }
+    return false;
   }
 
   /// The forbidden difference whose cheaper branch costs most; the cheaper branch comes first.
@@ -294,6 +330,7 @@ class Node {
   DifferenceMatrix matrix_;
   std::vector<bool> queued_;
   std::vector<std::pair<int, int>> queue_;
+  std::vector<Window> windows_;
 };
 
 enum class Outcome { found, refuted, stopped };

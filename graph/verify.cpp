@@ -47,7 +47,7 @@ class Judge {
     return op(v).id + "[" + number(iteration) + "]";
   }
 
-  /// A result is written to the other slot's reach: v's wait for u is blocking because of it.
+  /// The result is handed over to another slot through memory; its consumer waits for that.
   bool crosses(const Edge& edge) const {
     return op(edge.from).spill > 0 && warp(edge.from) != warp(edge.to);
   }
@@ -226,11 +226,10 @@ Verdict Judge::registers(const Unrolling& unrolling) const {
   return std::nullopt;
 }
 
-/// When v[j] waits on its slot, nothing else may execute there. "No other op" is read as the page
-/// of the model has it: another op, in any iteration. Earlier copies of v itself do not count: a
-/// slot issues in order, v[j-1] cannot be kept from issuing by v[j]'s wait, and an op longer than I
-/// could otherwise never wait at all. That an op o with cycles(o) >= I may not share the slot needs
-/// no rule of its own here: some copy of it executes in every cycle of the steady state.
+/// When v[j] waits on its slot, nothing else may execute there: no other op, in any iteration.
+/// Copies of v itself do not count: v[j-1] comes before v[j] in the slot's order anyway, and an op
+/// longer than I could otherwise never wait at all. That an op o with cycles(o) >= I may not share
+/// the slot needs no rule of its own here: some copy of it executes in every steady-state cycle.
 Verdict Judge::concurrency(const Unrolling& unrolling) const {
   const int marked = variable_latency_slot(problem_);
   const auto count = problem_.warps.size();

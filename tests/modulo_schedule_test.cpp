@@ -78,14 +78,14 @@ LoopKnobs larger(Amount capacity) {
 
 TEST_CASE("every I: feasibility and smallest length agree with enumeration") {
   int feasible = 0, infeasible = 0, longer = 0;
-  for (std::uint64_t seed = 1; seed <= 1200; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
     const Problem problem = random_loop(seed, tiny());
     for (Cycle ii = 1; ii <= 5; ++ii) {
       const Cycle stages = modulo_stage_bound(problem, ii) + (seed % 4 == 0 ? 1 : 0);
       double tries = 1;
       for (std::size_t v = 0; v < problem.ops.size(); ++v)
         tries *= static_cast<double>(stages * ii);
-      if (tries > 5000) continue;
+      if (tries > 8000) continue;
       CAPTURE(seed);
       CAPTURE(ii);
       ModuloScheduleOptions options;
@@ -109,9 +109,9 @@ TEST_CASE("every I: feasibility and smallest length agree with enumeration") {
       longer += optimal_modulo_schedule(free, ii, options).length < truth;
     }
   }
-  CHECK(feasible > 800);
-  CHECK(infeasible > 200);
-  CHECK(longer > 50);
+  CHECK(feasible > 2000);
+  CHECK(infeasible > 500);
+  CHECK(longer > 100);
 }
 
 TEST_CASE("the smallest I agrees with enumeration") {
@@ -144,9 +144,9 @@ TEST_CASE("the same starts for any number of threads, with and without a node li
   const oneapi::tbb::global_control workers(oneapi::tbb::global_control::max_allowed_parallelism,
                                             6);
   int limited = 0, searched = 0;
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     const Problem problem = random_loop(seed, larger(seed % 2 == 0 ? 1 : 3));
-    for (const std::int64_t limit : {std::int64_t{20'000}, std::int64_t{3}}) {
+    for (const std::int64_t limit : {std::int64_t{300}, std::int64_t{3}}) {
       ModuloScheduleOptions options;
       options.node_limit = limit;
       options.threads = 1;
@@ -168,7 +168,7 @@ TEST_CASE("the same starts for any number of threads, with and without a node li
     }
   }
   CHECK(limited > 0);
-  CHECK(searched > 20);
+  CHECK(searched > 10);
 }
 
 TEST_CASE("several segments: not monotone in I") {

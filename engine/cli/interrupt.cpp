@@ -5,6 +5,8 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <optional>
 #include <system_error>
 
 namespace twill::cli {
@@ -34,11 +36,19 @@ Interrupt::Interrupt() {
   pipe_to_write.store(pipe_[1]);
   reader_ = std::thread([this] {
     char byte = 0;
+    std::optional<std::chrono::steady_clock::time_point> first;
     for (;;) {
       const ssize_t got = ::read(pipe_[0], &byte, 1);
       if (got < 0 && errno == EINTR) continue;
       if (got == 1 && byte == kSignal) {
-        source_.request_stop();
+        const auto now = std::chrono::steady_clock::now();
+        if (!first) {
+          first = now;
+          source_.request_stop();
+        } else if (now - *first > std::chrono::seconds(1)) {
+          ::signal(SIGTERM, SIG_DFL);
+          ::raise(SIGTERM);
+        }
         continue;
       }
       return;
@@ -46,7 +56,7 @@ Interrupt::Interrupt() {
   });
   struct sigaction action = {};
   action.sa_handler = on_signal;
-  action.sa_flags = static_cast<int>(SA_RESTART | SA_RESETHAND);
+  action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
   ::sigaction(SIGINT, &action, &previous_int_);
   ::sigaction(SIGTERM, &action, &previous_term_);

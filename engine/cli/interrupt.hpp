@@ -7,9 +7,9 @@
 
 namespace twill::cli {
 
-/// While one exists, the first SIGINT or SIGTERM requests a stop; a second one ends the program as
-/// usual. The handler only writes to a pipe, which is async-signal-safe; a thread reads it. At most
-/// one at a time.
+/// While one exists, the first SIGINT or SIGTERM requests a stop; one that comes more than a second
+/// later ends the program at once (`timeout` sends two together). The handler only writes to a
+/// pipe, which is async-signal-safe; a thread reads it. At most one at a time.
 class Interrupt {
  public:
   Interrupt();

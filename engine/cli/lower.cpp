@@ -33,7 +33,7 @@ int run(const LowerFlags& flags) {
       std::cerr << "normalised costs: " << normalization_text(lowered) << "\n";
     }
     for (const BandwidthSum& sum : lowered.bandwidth) {
-      std::cerr << "bandwidth of " << printable(sum.unit) << ": " << plural(sum.cycles, "cycle")
+      std::cerr << "bandwidth of " << printable(sum.unit) << ": " << plural(sum.cycles, "clock")
                 << " an iteration\n";
     }
   }

@@ -172,11 +172,12 @@ void report(const SolveFlags& flags, const Lowered& lowered, const Solution& sol
     std::cerr << "best: layout " << printable(lowered.layout) << "\n";
   }
   if (!solution.schedule) return;
+  const Cycle ii = solution.schedule->initiation_interval;
   for (const BandwidthSum& sum : lowered.bandwidth) {
-    if (sum.cycles <= solution.schedule->initiation_interval) continue;
-    std::cerr << "twill: warning: " << printable(sum.unit) << " needs " << sum.cycles
-              << " cycles of bandwidth an iteration, more than I = "
-              << solution.schedule->initiation_interval << "\n";
+    if (!bandwidth_exceeded(lowered.problem, ii, sum)) continue;
+    std::cerr << "twill: warning: " << printable(sum.unit) << " needs "
+              << percent(bandwidth_share(lowered.problem, ii, sum)) << " of I for bandwidth ("
+              << plural(sum.cycles, "clock") << " an iteration): the loop will run slower\n";
   }
 }
 

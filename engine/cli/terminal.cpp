@@ -26,7 +26,7 @@ void PictureFlags::add_to(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--width", width,
                  "Columns of the text picture (default: the terminal's, else 100)")
-      ->check(CLI::Range(60, 1000));
+      ->check(CLI::Range(kLeastWidth, 1000));
   app.add_flag("--ascii", ascii, "No characters beyond ASCII in the text picture");
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
+#include <set>
 
 #include "engine/cli/cli.hpp"
 #include "engine/output/style.hpp"
@@ -78,6 +80,21 @@ std::string machine_text(const WorkloadFlags& flags) {
   return read_file(flags.machine);
 }
 
+/// Do the distinct costs sum to the default budget or less already? Then there is nothing to make
+/// smaller, and the default is to leave them alone.
+bool is_small(const std::string& kernel, const WorkloadFlags& flags, const std::string& machine,
+              LowerOptions options) {
+  options.normalize = 0;
+  for (const Lowered& lowered : lower(kernel, flags.input, machine, flags.machine, options)) {
+    std::set<Cycle> costs;
+    for (const Op& op : lowered.problem.ops) {
+      if (!op.streaming) costs.insert(op.cycles);
+    }
+    if (std::accumulate(costs.begin(), costs.end(), Cycle{0}) > kKernelBudget) return false;
+  }
+  return true;
+}
+
 Workload load_kernel(const WorkloadFlags& flags, const std::string& text) {
   LowerOptions options;
   options.layout = flags.layout;
@@ -93,6 +110,7 @@ Workload load_kernel(const WorkloadFlags& flags, const std::string& text) {
     const std::string name = kernel_on_machine(flags.input, machine, flags.machine);
     kernel = builtin_kernel(name);
   }
+  if (flags.normalize.empty() && is_small(kernel, flags, machine, options)) options.normalize = 0;
   Workload work;
   work.problems = lower(kernel, flags.input, machine, flags.machine, options);
   for (const Lowered& lowered : work.problems) {

@@ -29,7 +29,8 @@ struct Workload {
 };
 
 /// Reads, decides by content what the input is, lowers and normalises. Kernels are normalised to
-/// U = 300 by default, problem files are taken as they are. Throws InputError.
+/// U = 300 by default unless their costs are that small, problem files are taken as they are.
+/// Throws InputError.
 Workload load(const WorkloadFlags& flags);
 
 /// One line on what normalisation did to the costs: "512 -> 64, ...; largest ratio error 1.2 %".

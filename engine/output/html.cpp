@@ -67,14 +67,14 @@ std::string key_numbers(const Problem& problem, const Solution& solution, const 
         key(percent(state.busy[busiest]), "busiest unit", html_escape(problem.units[busiest].name));
   }
   if (problem.cycle_unit != 1.0) {
-    text +=
-        key(decimal(problem.cycle_unit * static_cast<double>(state.ii), 0), "clocks an iteration",
-            "one cycle is " + decimal(problem.cycle_unit, 2) + " clocks");
+    text += key(
+        decimal(problem.cycle_unit * static_cast<double>(state.ii), 0), "clocks an iteration",
+        "one cycle is " + decimal(problem.cycle_unit, problem.cycle_unit < 1 ? 5 : 2) + " clocks");
   }
   for (const BandwidthSum& sum : bandwidth) {
     text +=
-        key(percent(static_cast<double>(sum.cycles) / static_cast<double>(state.ii)),
-            html_escape(sum.unit) + " bandwidth", plural(sum.cycles, "cycle") + " an iteration");
+        key(percent(bandwidth_share(problem, state.ii, sum)), html_escape(sum.unit) + " bandwidth",
+            plural(sum.cycles, "clock") + " an iteration");
   }
   for (const Goal& goal : solution.goals) {
     text +=
@@ -82,9 +82,9 @@ std::string key_numbers(const Problem& problem, const Solution& solution, const 
   }
   text += "</div>";
   for (const BandwidthSum& sum : bandwidth) {
-    if (sum.cycles <= state.ii) continue;
+    if (!bandwidth_exceeded(problem, state.ii, sum)) continue;
     text += "<p class=\"warn\">" + html_escape(sum.unit) + " needs " + number(sum.cycles) +
-            " cycles of bandwidth an iteration, more than I: the loop will run slower than I.</p>";
+            " clocks of bandwidth an iteration, more than I: the loop will run slower than I.</p>";
   }
   return text;
 }

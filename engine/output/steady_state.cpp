@@ -134,7 +134,7 @@ Pressure pressure(const SteadyState& state, Amount capacity,
     const Cycle end = (begin + part) % state.ii;
     change[begin] += amount;
     change[end] -= amount;
-    if (begin + part > state.ii) change[0] += amount;
+    if (begin + part >= state.ii) change[0] += amount;
   }
   Amount sum = base;
   for (const auto& [residue, delta] : change) {

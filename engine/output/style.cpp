@@ -84,6 +84,14 @@ std::string plural(std::int64_t count, std::string_view noun) {
   return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
 }
 
+double bandwidth_share(const Problem& problem, Cycle ii, const BandwidthSum& sum) {
+  return static_cast<double>(sum.cycles) / (static_cast<double>(ii) * problem.cycle_unit);
+}
+
+bool bandwidth_exceeded(const Problem& problem, Cycle ii, const BandwidthSum& sum) {
+  return bandwidth_share(problem, ii, sum) > (problem.cycle_unit == 1.0 ? 1.0 : 1.02);
+}
+
 std::vector<Colour> slot_colours(const Problem& problem, const Solution& solution) {
   std::vector<char> used(problem.warps.size(), solution.schedule ? 0 : 1);
   if (solution.schedule) {

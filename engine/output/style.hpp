@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "graph/lower.hpp"
 #include "graph/problem.hpp"
 #include "graph/schedule.hpp"
 
@@ -29,6 +30,13 @@ std::string percent(double share);
 
 /// "1 cycle", "2 cycles".
 std::string plural(std::int64_t count, std::string_view noun);
+
+/// Share of I that a bandwidth sum takes. Sums are in clocks, I in cycles of cycle_unit clocks
+/// each.
+double bandwidth_share(const Problem& problem, Cycle ii, const BandwidthSum& sum);
+
+/// Does the sum exceed I? Normalised costs are rounded: then up to 2 % beyond I says nothing.
+bool bandwidth_exceeded(const Problem& problem, Cycle ii, const BandwidthSum& sum);
 
 /// A colour a slot has in every picture. After the Twill paper's Figure 9: variable latency green,
 /// then pink, blue, orange, yellow and others in the order of the slots that have work.

@@ -37,15 +37,15 @@ std::string header(const Problem& problem, const Solution& solution, const TextO
     text += "  " + plural(stage_count(schedule), "stage") + ", " +
             plural(static_cast<std::int64_t>(problem.ops.size()), "op");
     if (problem.cycle_unit != 1.0) {
-      text += "; one cycle is " + decimal(problem.cycle_unit, 2) + " clocks: I is about " +
-              decimal(problem.cycle_unit * static_cast<double>(ii), 0) + " clocks";
+      text += "; one cycle is " + decimal(problem.cycle_unit, problem.cycle_unit < 1 ? 5 : 2) +
+              " clocks: I is about " + decimal(problem.cycle_unit * static_cast<double>(ii), 0) +
+              " clocks";
     }
     text += "\n";
     for (const BandwidthSum& sum : options.bandwidth) {
-      text += "  bandwidth of " + printable(sum.unit) + ": " + plural(sum.cycles, "cycle") +
-              " an iteration, " +
-              percent(static_cast<double>(sum.cycles) / static_cast<double>(ii)) + " of I" +
-              (sum.cycles > ii ? "  WARNING: exceeds I" : "") + "\n";
+      text += "  bandwidth of " + printable(sum.unit) + ": " + plural(sum.cycles, "clock") +
+              " an iteration, " + percent(bandwidth_share(problem, ii, sum)) + " of I" +
+              (bandwidth_exceeded(problem, ii, sum) ? "  WARNING: exceeds I" : "") + "\n";
     }
   } else if (solution.ii_lower_bound > 0) {
     text += "  no schedule; I is at least " + std::to_string(solution.ii_lower_bound) + "\n";
@@ -78,7 +78,7 @@ void add_pressure(const Problem& problem, const std::string& name, const Pressur
   if (pressure.peak > pressure.capacity) line += "  EXCEEDED";
   if (pressure.peak > 0) {
     line += "  cycle " + std::to_string(pressure.peak_cycle) + ":";
-    const auto room = static_cast<std::size_t>(std::max(options.width, 60));
+    const auto room = static_cast<std::size_t>(std::max(options.width, kLeastWidth));
     std::vector<std::pair<int, Cycle>> live = pressure.live;
     std::stable_sort(live.begin(), live.end(), [&](const auto& a, const auto& b) {
       return static_cast<double>(amounts[at(a.first)]) * static_cast<double>(a.second) >
@@ -153,7 +153,7 @@ std::string op_table(const Problem& problem, const Solution& solution, const Ste
   }
   std::size_t total = 2 * width.size();
   for (std::size_t w : width) total += w;
-  const auto room = static_cast<std::size_t>(std::max(options.width, 60));
+  const auto room = static_cast<std::size_t>(std::max(options.width, kLeastWidth));
   for (std::size_t c : {std::size_t{2}, std::size_t{10}, std::size_t{1}, std::size_t{3}}) {
     const std::size_t keep = c == 1 ? 16 : c == 3 ? 8 : 6;
     while (total > room && width[c] > keep) --width[c], --total;

@@ -11,6 +11,9 @@
 
 namespace twill {
 
+/// The op table needs this many columns.
+inline constexpr int kLeastWidth = 80;
+
 struct TextOptions {
   int width = 100;                      ///< columns; at least 60 are used
   bool colour = false;                  ///< ANSI colours by warp slot

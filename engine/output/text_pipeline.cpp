@@ -46,7 +46,7 @@ struct Printer {
       widths.push_back(std::max(width[w], display_width(problem.warps[w].name)));
       total += 2 + widths.back();
     }
-    side_by_side = total <= static_cast<std::size_t>(std::max(options.width, 60));
+    side_by_side = total <= static_cast<std::size_t>(std::max(options.width, kLeastWidth));
   }
 
   std::string header() const {

@@ -131,8 +131,8 @@ std::string text_timeline(const Problem& problem, const Solution& solution,
   const std::string edge = options.ascii ? "|" : "│";
   const std::string idle = options.ascii ? "." : "·";
   // "  " name " │" ... "│ 100.0 %"
-  const auto room =
-      static_cast<Cycle>(std::max(options.width, 60)) - static_cast<Cycle>(names + 2 + 2 + 1 + 8);
+  const auto room = static_cast<Cycle>(std::max(options.width, kLeastWidth)) -
+                    static_cast<Cycle>(names + 2 + 2 + 1 + 8);
   const Scale scale = choose_scale(problem, state, room);
   const auto columns = static_cast<std::size_t>(scale.cells);
   const std::vector<Colour> colours = slot_colours(problem, solution);

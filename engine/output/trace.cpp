@@ -15,7 +15,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kUnits = 1;
 constexpr int kSlots = 2;
-constexpr Cycle kMostEvents = 200'000;
+constexpr Cycle kMostEvents = 60'000;
 
 struct Event {
   int track = 0;  ///< unit or slot
@@ -105,6 +105,7 @@ std::string trace_events(const Problem& problem, const Solution& solution, int p
     const Schedule& schedule = *solution.schedule;
     Cycle each = static_cast<Cycle>(problem.ops.size());
     for (const Op& op : problem.ops) each += static_cast<Cycle>(op.reservations.size());
+    each *= 3;  // an event may need a row of its own, which two more describe
     const Cycle wanted = stage_count(schedule) - 1 + std::max(periods, 1);
     const Cycle iterations = std::clamp<Cycle>(kMostEvents / std::max<Cycle>(each, 1), 1, wanted);
 

@@ -12,7 +12,7 @@ namespace twill {
 /// Prologue and the steady periods after it, one cycle as one microsecond. Process 1 holds the
 /// units (an event a reservation), process 2 the warp slots (an event an op, an instant for an op
 /// of no cycles); work that overlaps on one of them gets rows of its own. `periods`: steady periods
-/// to show. Iterations are capped so that the file stays below about 200,000 events.
+/// to show. Iterations are capped so that the file stays below about 60,000 events.
 std::string trace_events(const Problem& problem, const Solution& solution, int periods = 4);
 
 }  // namespace twill

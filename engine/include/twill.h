@@ -1,0 +1,141 @@
+/* Twill for C and for languages that call C: the same as twill.hpp, behind opaque handles.
+ *
+ *   twill_problem* problem = NULL;
+ *   if (twill_problem_read("loop.problem.json", &problem) == TWILL_OK) {
+ *     twill_options options;
+ *     twill_options_init(&options);
+ *     twill_solution* solution = NULL;
+ *     if (twill_solve(problem, &options, &solution) == TWILL_OK) ...
+ *     twill_solution_free(solution);
+ *   }
+ *   twill_problem_free(problem);
+ *
+ * No global state, nothing is printed, no C++ exception comes out. Handles may be used from any
+ * thread, one thread at a time each; a problem may be read by several at once. A call that makes a
+ * handle stores one even when it fails (unless memory is out: then NULL), so that its error text
+ * can be read; every handle is to be freed, NULL may be. Strings that are returned belong to the
+ * handle and live as long as it, or, where said so, until the next call on it. */
+#ifndef TWILL_H
+#define TWILL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum twill_result {
+  TWILL_OK = 0,        /* done; for solve: an answer, which may be that there is no schedule */
+  TWILL_REFUSED = 1,   /* verify: the schedule breaks a rule; the error text says which */
+  TWILL_BAD_INPUT = 2, /* malformed input or options; the error text says where */
+  TWILL_NO_MEMORY = 3,
+  TWILL_INTERNAL = 4 /* a defect of the library */
+} twill_result;
+
+typedef enum twill_status {
+  TWILL_OPTIMAL = 0,
+  TWILL_FEASIBLE = 1,   /* stopped early; the lower bounds say how far from optimal */
+  TWILL_INFEASIBLE = 2, /* proved: no schedule */
+  TWILL_UNKNOWN = 3     /* stopped before any schedule was found */
+} twill_status;
+
+typedef struct twill_problem twill_problem;
+typedef struct twill_solution twill_solution;
+
+/* "1.0.0" */
+const char* twill_version(void);
+
+/* ---- problems ---------------------------------------------------------------------------------
+ */
+
+/* A problem file's text or the file itself. */
+twill_result twill_problem_parse(const char* text, size_t length, twill_problem** problem);
+twill_result twill_problem_read(const char* path, twill_problem** problem);
+
+/* A kernel on a machine. Both are built-in names or the text of a file (which starts with '{').
+ * layout: a name, or NULL for the first layout that fits. normalize: the budget U of the paper's
+ * cost normalisation, 0 = raw cycles. */
+twill_result twill_problem_lower(const char* kernel, const char* machine, const char* layout,
+                                 int normalize, twill_problem** problem);
+
+size_t twill_problem_op_count(const twill_problem* problem);
+size_t twill_problem_slot_count(const twill_problem* problem);
+/* NULL when the index is out of range. */
+const char* twill_problem_op_id(const twill_problem* problem, size_t op);
+const char* twill_problem_slot_name(const twill_problem* problem, size_t slot);
+/* The problem file's canonical text; "" when the handle holds no problem. */
+const char* twill_problem_json(const twill_problem* problem);
+/* What went wrong when this handle was made, "" when nothing did. */
+const char* twill_problem_error(const twill_problem* problem);
+void twill_problem_free(twill_problem* problem);
+
+/* ---- solving ----------------------------------------------------------------------------------
+ */
+
+/* A snapshot for a progress line; zero = not known yet. */
+typedef struct twill_progress {
+  size_t size; /* of this struct in the library: later versions may add fields at the end */
+  const char* phase;
+  int64_t ii_low, ii_high;
+  int64_t length_low, length_high;
+  int64_t variables, clauses, conflicts;
+  double seconds;
+} twill_progress;
+
+/* Called now and then while solving, possibly from another thread, never from two at once. */
+typedef void (*twill_progress_callback)(const twill_progress* progress, void* user);
+
+/* Set by twill_options_init; the fields are those of `twill solve`. `size` tells the library which
+ * fields the caller was compiled with: leave it. */
+typedef struct twill_options {
+  size_t size;
+  const char* stages;   /* "complete", "paper" or a number; NULL = complete */
+  int64_t ii;           /* only this initiation interval; 0 = the smallest */
+  const char* encoding; /* NULL or "" = chosen */
+  int32_t threads;      /* 0 = all cores */
+  uint64_t seed;
+  double time_limit;      /* seconds; 0 = none */
+  int64_t conflict_limit; /* 0 = none */
+  int64_t memory_limit;   /* bytes; 0 = none */
+  /* Solving stops soon after *cancel becomes non-zero; the best so far is the answer. May be NULL.
+   * Another thread or a signal handler may write it. */
+  const volatile int* cancel;
+  twill_progress_callback progress; /* may be NULL */
+  void* user;                       /* handed to progress */
+} twill_options;
+
+void twill_options_init(twill_options* options);
+
+/* options may be NULL. The answer was verified by a judge that shares no code with the search. */
+twill_result twill_solve(const twill_problem* problem, const twill_options* options,
+                         twill_solution** solution);
+
+/* A schedule file's text, for the problem given. */
+twill_result twill_solution_parse(const twill_problem* problem, const char* text, size_t length,
+                                  twill_solution** solution);
+
+twill_status twill_solution_status(const twill_solution* solution);
+/* 0 without a schedule. */
+int64_t twill_solution_ii(const twill_solution* solution);
+int64_t twill_solution_length(const twill_solution* solution);
+/* Proved lower bounds; 0 = none. */
+int64_t twill_solution_ii_lower_bound(const twill_solution* solution);
+int64_t twill_solution_length_lower_bound(const twill_solution* solution);
+/* Issue cycle and slot of an op; -1 without a schedule or when the index is out of range. */
+int64_t twill_solution_start(const twill_solution* solution, size_t op);
+int64_t twill_solution_slot(const twill_solution* solution, size_t op);
+/* The schedule file's text; "" when the handle holds no solution. */
+const char* twill_solution_json(const twill_solution* solution);
+/* What went wrong in the last call that made or verified this handle, "" when nothing did. */
+const char* twill_solution_error(const twill_solution* solution);
+void twill_solution_free(twill_solution* solution);
+
+/* Replays the solution's schedule against the problem: TWILL_OK, or TWILL_REFUSED with the broken
+ * rule and its arithmetic in the solution's error text. */
+twill_result twill_verify(const twill_problem* problem, twill_solution* solution);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,160 @@
+// The C interface, called as a C program would.
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/include/twill.h"
+#include "graph/problem_io.hpp"
+
+namespace {
+
+std::string example(const char* name) {
+  return std::string(TWILL_TEST_DATA) + "/examples/" + name + ".problem.json";
+}
+
+std::string bytes(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+struct Handles {
+  twill_problem* problem = nullptr;
+  twill_solution* solution = nullptr;
+  ~Handles() {
+    twill_solution_free(solution);
+    twill_problem_free(problem);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("solve, look, verify, and read the answer back") {
+  Handles h;
+  REQUIRE(twill_problem_read(example("figure-1").c_str(), &h.problem) == TWILL_OK);
+  CHECK(std::string(twill_problem_error(h.problem)).empty());
+  CHECK(twill_problem_op_count(h.problem) == 3);
+  CHECK(twill_problem_slot_count(h.problem) == 1);
+  CHECK(std::string(twill_problem_op_id(h.problem, 1)) == "P");
+  CHECK(twill_problem_op_id(h.problem, 3) == nullptr);
+  REQUIRE(twill_solve(h.problem, nullptr, &h.solution) == TWILL_OK);
+  CHECK(twill_solution_status(h.solution) == TWILL_OPTIMAL);
+  CHECK(twill_solution_ii(h.solution) == 2);
+  CHECK(twill_solution_length(h.solution) == 4);
+  CHECK(twill_solution_ii_lower_bound(h.solution) == 2);
+  CHECK(twill_solution_start(h.solution, 2) == 3);
+  CHECK(twill_solution_slot(h.solution, 2) == 0);
+  CHECK(twill_solution_start(h.solution, 3) == -1);
+  CHECK(twill_verify(h.problem, h.solution) == TWILL_OK);
+
+  Handles again;
+  const std::string json = twill_solution_json(h.solution);
+  REQUIRE(twill_solution_parse(h.problem, json.data(), json.size(), &again.solution) == TWILL_OK);
+  CHECK(json == twill_solution_json(again.solution));
+  const std::string problem = twill_problem_json(h.problem);
+  CHECK(json.find(twill::sha256(problem)) != std::string::npos);
+}
+
+TEST_CASE("a wrong schedule is refused with its arithmetic") {
+  Handles h;
+  REQUIRE(twill_problem_read(example("figure-1").c_str(), &h.problem) == TWILL_OK);
+  REQUIRE(twill_solve(h.problem, nullptr, &h.solution) == TWILL_OK);
+  std::string json = twill_solution_json(h.solution);
+  const std::size_t at = json.find("\"start\": ", json.find("\"id\": \"P\""));
+  REQUIRE(at != std::string::npos);
+  json[at + 9] = '0';  // P in the cycle of S, one before S has ended
+  Handles wrong;
+  REQUIRE(twill_solution_parse(h.problem, json.data(), json.size(), &wrong.solution) == TWILL_OK);
+  CHECK(twill_verify(h.problem, wrong.solution) == TWILL_REFUSED);
+  CHECK(std::string(twill_solution_error(wrong.solution)).find("dependence") != std::string::npos);
+}
+
+TEST_CASE("bad input leaves a handle with the message, never an exception") {
+  Handles h;
+  const std::string text = R"({"format": "twill.problem"})";
+  CHECK(twill_problem_parse(text.data(), text.size(), &h.problem) == TWILL_BAD_INPUT);
+  CHECK(std::strlen(twill_problem_error(h.problem)) > 10);
+  CHECK(twill_problem_op_count(h.problem) == 0);
+  CHECK(std::string(twill_problem_json(h.problem)).empty());
+  CHECK(twill_solve(h.problem, nullptr, &h.solution) == TWILL_BAD_INPUT);
+  CHECK(std::strlen(twill_solution_error(h.solution)) > 0);
+  CHECK(twill_solution_ii(h.solution) == 0);
+  CHECK(twill_verify(h.problem, h.solution) == TWILL_BAD_INPUT);
+  CHECK(twill_problem_read(nullptr, &h.problem) == TWILL_BAD_INPUT);
+  twill_problem_free(h.problem);
+  CHECK(twill_problem_read("/nonexistent", nullptr) == TWILL_BAD_INPUT);
+  CHECK(twill_problem_read("/nonexistent", &h.problem) == TWILL_BAD_INPUT);
+  CHECK(twill_solve(nullptr, nullptr, nullptr) == TWILL_BAD_INPUT);
+}
+
+TEST_CASE("options: only the fields that the caller's header has are read") {
+  Handles h;
+  REQUIRE(twill_problem_read(example("figure-1").c_str(), &h.problem) == TWILL_OK);
+  twill_options options;
+  twill_options_init(&options);
+  options.ii = 3;
+  options.stages = "nonsense";
+  options.size = offsetof(twill_options, stages);  // of a header that ended before it
+  CHECK(twill_solve(h.problem, &options, &h.solution) == TWILL_OK);
+  CHECK(twill_solution_ii(h.solution) == 2);
+  twill_solution_free(h.solution);
+  options.size = sizeof options;
+  CHECK(twill_solve(h.problem, &options, &h.solution) == TWILL_BAD_INPUT);
+  CHECK(std::string(twill_solution_error(h.solution)).find("nonsense") != std::string::npos);
+  twill_solution_free(h.solution);
+  options.stages = nullptr;
+  CHECK(twill_solve(h.problem, &options, &h.solution) == TWILL_OK);
+  CHECK(twill_solution_ii(h.solution) == 3);
+  twill_solution_free(h.solution);
+  options.size = 0;
+  CHECK(twill_solve(h.problem, &options, &h.solution) == TWILL_BAD_INPUT);
+}
+
+TEST_CASE("no schedule is an answer") {
+  Handles h;
+  REQUIRE(twill_problem_read(example("undercount").c_str(), &h.problem) == TWILL_OK);
+  REQUIRE(twill_solve(h.problem, nullptr, &h.solution) == TWILL_OK);
+  CHECK(twill_solution_status(h.solution) == TWILL_INFEASIBLE);
+  CHECK(twill_solution_ii(h.solution) == 0);
+  CHECK(twill_solution_start(h.solution, 0) == -1);
+}
+
+TEST_CASE("a kernel on a machine; a flag that is set stops the search at once") {
+  Handles h;
+  REQUIRE(twill_problem_lower("fmha-forward", "blackwell-paper", nullptr, 0, &h.problem) ==
+          TWILL_OK);
+  CHECK(twill_problem_op_count(h.problem) > 40);
+  volatile int cancel = 1;
+  twill_options options;
+  twill_options_init(&options);
+  options.cancel = &cancel;
+  REQUIRE(twill_solve(h.problem, &options, &h.solution) == TWILL_OK);
+  CHECK(twill_solution_status(h.solution) != TWILL_OPTIMAL);
+  Handles unknown;
+  CHECK(twill_problem_lower("nonsense", "hopper", nullptr, 0, &unknown.problem) == TWILL_BAD_INPUT);
+  CHECK(std::string(twill_problem_error(unknown.problem)).find("fmha-forward") !=
+        std::string::npos);
+}
+
+TEST_CASE("many threads solve at once") {
+  const std::string text = bytes(example("carried-spill"));
+  std::vector<std::thread> threads;
+  std::vector<int64_t> found(8, 0);
+  for (std::size_t k = 0; k < found.size(); ++k) {
+    threads.emplace_back([&, k] {
+      Handles h;
+      if (twill_problem_parse(text.data(), text.size(), &h.problem) != TWILL_OK) return;
+      if (twill_solve(h.problem, nullptr, &h.solution) != TWILL_OK) return;
+      found[k] = twill_solution_ii(h.solution);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (int64_t ii : found) CHECK(ii == 5);
+}

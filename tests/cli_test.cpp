@@ -1,0 +1,299 @@
+// The program as a user runs it: exit codes, files, messages.
+
+#include <doctest/doctest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <thread>
+
+#include "graph/problem_io.hpp"
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A folder of its own for each test, removed afterwards.
+struct Folder {
+  fs::path path;
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "twill-cli-XXXXXX").string();
+    path = ::mkdtemp(name.data());
+  }
+  ~Folder() { fs::remove_all(path); }
+  std::string operator/(const std::string& name) const { return (path / name).string(); }
+  std::size_t files() const {
+    std::size_t n = 0;
+    for ([[maybe_unused]] const auto& entry : fs::directory_iterator(path)) ++n;
+    return n;
+  }
+};
+
+std::string bytes(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+void put(const std::string& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+struct Run {
+  int code = -1;
+  std::string out, err;
+};
+
+/// Runs `twill ARGUMENTS` by the shell.
+Run run_twill(const std::string& arguments) {
+  const Folder folder;
+  const std::string command =
+      std::string("'") + TWILL_PROGRAM + "' " + arguments + " 2>'" + (folder / "err") + "'";
+  Run run;
+  FILE* pipe = ::popen(command.c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  char buffer[4096];
+  for (std::size_t got; (got = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) {
+    run.out.append(buffer, got);
+  }
+  const int status = ::pclose(pipe);
+  run.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  run.err = bytes(folder / "err");
+  return run;
+}
+
+std::string example(const std::string& name) {
+  return std::string(TWILL_TEST_DATA) + "/examples/" + name + ".problem.json";
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("solve a problem file: picture, JSON, schedule file; verify and show it") {
+  const Folder folder;
+  const Run picture = run_twill("solve " + example("figure-1"));
+  CHECK(picture.code == 0);
+  CHECK(contains(picture.out, "figure-1: optimal"));
+  CHECK(contains(picture.out, "O[n-1]"));
+
+  const Run json = run_twill("solve --json --quiet " + example("figure-1"));
+  CHECK(json.code == 0);
+  CHECK(json.err.empty());
+  const auto schedule = nlohmann::json::parse(json.out);
+  CHECK(schedule["initiation_interval"] == 2);
+  CHECK(schedule["length"] == 4);
+  CHECK(schedule["problem_sha256"] == twill::sha256(bytes(example("figure-1"))));
+
+  const std::string file = folder / "f.schedule.json";
+  const Run written = run_twill("solve " + example("figure-1") + " -o " + file);
+  CHECK(written.code == 0);
+  CHECK(written.out.empty());
+  CHECK(folder.files() == 1);  // the problem is the input: no copy beside it
+  const Run verified = run_twill("verify " + example("figure-1") + " " + file);
+  CHECK(verified.code == 0);
+  CHECK(verified.out == "accepted: I = 2, L = 4\n");
+  const char* const beginnings[][2] = {{"text", "figure-1: "},
+                                       {"dot", "digraph "},
+                                       {"html", "<!DOCTYPE html>"},
+                                       {"trace", "{\"displayTimeUnit\""}};
+  for (const auto& [format, beginning] : beginnings) {
+    CAPTURE(format);
+    const std::string show = "show " + example("figure-1") + " " + file + " --format " + format;
+    const Run shown = run_twill(show);
+    CHECK(shown.code == 0);
+    CHECK(shown.err.empty());
+    CHECK(shown.out.starts_with(beginning));
+    CHECK(run_twill(show + " -o " + (folder / "picture")).out.empty());
+    CHECK(bytes(folder / "picture") == shown.out);
+  }
+}
+
+TEST_CASE("exit code 1: no schedule, refused") {
+  const Folder folder;
+  const Run none = run_twill("solve " + example("undercount"));
+  CHECK(none.code == 1);
+  CHECK(contains(none.out, "infeasible"));
+  CHECK(contains(none.out, "what clashes"));
+  const std::string empty = folder / "none.schedule.json";
+  CHECK(run_twill("solve " + example("undercount") + " -o " + empty).code == 1);
+  const auto file = nlohmann::json::parse(bytes(empty));
+  CHECK(file["status"] == "infeasible");
+  CHECK_FALSE(file.contains("ops"));
+  CHECK(run_twill("verify " + example("undercount") + " " + empty).code == 1);
+  CHECK(run_twill("solve --ii 3 " + example("non-monotone")).code == 1);
+  CHECK(run_twill("solve --ii 2 " + example("non-monotone")).code == 0);
+
+  const std::string good = folder / "good.schedule.json";
+  REQUIRE(run_twill("solve " + example("figure-1") + " -o " + good).code == 0);
+  auto schedule = nlohmann::ordered_json::parse(bytes(good));
+  schedule["ops"][1]["start"] = 0;
+  put(folder / "bad.json", schedule.dump());
+  const Run refused = run_twill("verify " + example("figure-1") + " " + (folder / "bad.json"));
+  CHECK(refused.code == 1);
+  CHECK(contains(refused.out, "refused: dependence"));
+  const Run shown = run_twill("show " + example("figure-1") + " " + (folder / "bad.json"));
+  CHECK(shown.code == 0);
+  CHECK(contains(shown.err, "not valid"));
+
+  // The same problem in other bytes is another problem.
+  put(folder / "other.problem.json", bytes(example("figure-1")) + "\n");
+  const Run other = run_twill("verify --json " + (folder / "other.problem.json") + " " + good);
+  CHECK(other.code == 1);
+  CHECK(nlohmann::json::parse(other.out)["rule"] == "problem_sha256");
+}
+
+TEST_CASE("exit code 2: bad input and usage, with the place and what is known") {
+  const Folder folder;
+  put(folder / "broken.json", "{\"format\": \"twill.problem\", \"version\": 1, \"nmae\": 3}");
+  put(folder / "what.json", "{\"format\": \"twill.what\"}");
+  put(folder / "half.json", "{\"format\": ");
+  const struct {
+    std::string arguments, message;
+  } cases[] = {
+      {"", "subcommand"},
+      {"solve", "KERNEL"},
+      {"solve nonsense", "fmha-forward"},
+      {"solve fmha-forward", "hopper"},
+      {"solve fmha-forward --machine nonsense", "hopper-paper"},
+      {"solve fmha-forward --machine hopper --layout nonsense", "2x4"},
+      {"solve figure-1 --machine figure-1 --set nonsense", "PATH=VALUE"},
+      {"solve figure-1 --machine figure-1 --set units.XXX=2", "XXX"},
+      {"solve " + example("figure-1") + " --machine hopper", "already on a machine"},
+      {"solve " + example("figure-1") + " --stages nonsense", "nonsense"},
+      {"solve " + example("figure-1") + " --ii 0", "--ii"},
+      {"solve " + example("figure-1") + " --ii two", "two"},
+      {"solve " + example("figure-1") + " --memory 12X", "500M"},
+      {"solve " + example("figure-1") + " --normalize 0", "--normalize"},
+      {"solve " + example("figure-1") + " --json --format dot", "--json"},
+      {"solve " + example("figure-1") + " --format png", "png"},
+      {"solve " + (folder / "broken.json"), "broken.json"},
+      {"solve " + (folder / "what.json"), "twill.kernel or twill.problem"},
+      {"solve " + (folder / "half.json"), "half.json"},
+      {"verify " + example("figure-1") + " /nonexistent", "/nonexistent"},
+      {"verify - -", "standard input"},
+      {"kernels --show nonsense", "gemm"},
+      {"machines --show nonsense", "hopper"},
+  };
+  for (const auto& [arguments, message] : cases) {
+    CAPTURE(arguments);
+    const Run run = run_twill(arguments + " </dev/null");
+    CAPTURE(run.err);
+    CHECK(run.code == 2);
+    CHECK(run.out.empty());
+    CHECK(run.err.starts_with("twill: "));
+    CHECK(contains(run.err, message));
+  }
+}
+
+TEST_CASE("nothing is written when something is refused, and no input is overwritten") {
+  const Folder folder;
+  const std::string out = folder / "out.schedule.json";
+  put(out, "old");
+  CHECK(run_twill("solve nonsense -o " + out).code == 2);
+  CHECK(bytes(out) == "old");
+  CHECK(folder.files() == 1);
+  CHECK(run_twill("solve " + example("figure-1") + " -o " + (folder / "missing/x.json")).code == 2);
+  CHECK(folder.files() == 1);
+  const std::string input = folder / "x.problem.json";
+  put(input, bytes(example("figure-1")));
+  CHECK(run_twill("solve " + input + " -o " + input).code == 2);
+  CHECK(run_twill("solve --normalize 9 " + input + " -o " + (folder / "x.schedule.json")).code ==
+        2);
+  CHECK(bytes(input) == bytes(example("figure-1")));
+  CHECK(folder.files() == 2);
+}
+
+TEST_CASE("a kernel: lower and solve agree on the problem and its hash") {
+  const Folder folder;
+  const std::string kernel = "gemm --machine hopper --layout 2x4 --normalize 20";
+  REQUIRE(run_twill("lower " + kernel + " -o " + (folder / "a.problem.json")).code == 0);
+  const Run solved = run_twill("solve " + kernel + " -o " + (folder / "b.schedule.json"));
+  CHECK(solved.code == 0);
+  CHECK(contains(solved.err, "layout 2x4: optimal"));
+  CHECK(contains(solved.err, "largest ratio error"));
+  CHECK(bytes(folder / "a.problem.json") == bytes(folder / "b.problem.json"));
+  CHECK(folder.files() == 3);
+  CHECK(run_twill("verify " + (folder / "a.problem.json") + " " + (folder / "b.schedule.json"))
+            .code == 0);
+  CHECK(run_twill("lower " + kernel).out == bytes(folder / "a.problem.json"));
+  const Run again = run_twill("solve " + (folder / "a.problem.json") + " --json");
+  auto first = nlohmann::json::parse(bytes(folder / "b.schedule.json"));
+  auto second = nlohmann::json::parse(again.out);
+  first.erase("solver");
+  second.erase("solver");
+  CHECK(first == second);
+  const Run figure = run_twill("solve figure-1 --machine figure-1 --json --quiet");
+  CHECK(nlohmann::json::parse(figure.out)["initiation_interval"] == 2);
+  const Run faster = run_twill("solve figure-1 --machine figure-1 --set units.TC=2 --json --quiet");
+  CHECK(nlohmann::json::parse(faster.out)["initiation_interval"] == 1);
+}
+
+TEST_CASE("standard input, decided by content") {
+  const Run problem = run_twill("solve - --json <" + example("figure-1"));
+  CHECK(problem.code == 0);
+  CHECK(nlohmann::json::parse(problem.out)["initiation_interval"] == 2);
+  const Folder folder;
+  put(folder / "no-ending", run_twill("kernels --show figure-1").out);
+  const Run kernel = run_twill("solve - --machine figure-1 --json <" + (folder / "no-ending"));
+  CHECK(kernel.code == 0);
+  CHECK(run_twill("lower " + (folder / "no-ending") + " --machine figure-1 --quiet").code == 0);
+}
+
+TEST_CASE("lists and versions") {
+  CHECK(contains(run_twill("kernels").out, "figure-1"));
+  CHECK(contains(run_twill("kernels").out, "On blackwell: blackwell-fwd-sub2-chunked"));
+  CHECK(contains(run_twill("machines").out, "blackwell-paper"));
+  const auto list = nlohmann::json::parse(run_twill("machines --json").out);
+  CHECK(list.size() >= 4);
+  for (const auto& machine : list) {
+    const Run shown = run_twill("machines --show " + machine["name"].get<std::string>());
+    CHECK(nlohmann::json::parse(shown.out)["name"] == machine["name"]);
+  }
+  const Run version = run_twill("--version");
+  CHECK(version.code == 0);
+  for (const char* name : {"Twill ", "CaDiCaL ", "Boost ", "oneTBB ", "Compiler "}) {
+    CHECK(contains(version.out, name));
+  }
+  CHECK(run_twill("--help").code == 0);
+  CHECK(run_twill("solve --help").code == 0);
+}
+
+TEST_CASE("exit code 3: limits and signals, with the best so far written") {
+  const Folder folder;
+  // Raw cycles on a model without an order engine: far more than a second of work.
+  const std::string hard = "solve hopper-bwd-sub2 --machine hopper --normalize none --quiet";
+  const std::string limited = folder / "limit.schedule.json";
+  CHECK(run_twill(hard + " --time-limit 0.5 -o " + limited).code == 3);
+  const std::string status = nlohmann::json::parse(bytes(limited))["status"];
+  CHECK((status == "feasible" || status == "unknown"));
+  CHECK(fs::exists(folder / "limit.problem.json"));
+
+  const std::string stopped = folder / "signal.schedule.json";
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    ::execl(TWILL_PROGRAM, "twill", "solve", "hopper-bwd-sub2", "--machine", "hopper",
+            "--normalize", "none", "--quiet", "-o", stopped.c_str(), static_cast<char*>(nullptr));
+    ::_exit(127);
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  ::kill(child, SIGTERM);
+  ::kill(child, SIGTERM);  // as `timeout` does: two at once are one request
+  int result = 0;
+  REQUIRE(::waitpid(child, &result, 0) == child);
+  REQUIRE(WIFEXITED(result));
+  CHECK(WEXITSTATUS(result) == 3);
+  CHECK(nlohmann::json::parse(bytes(stopped))["problem_sha256"] ==
+        twill::sha256(bytes(folder / "signal.problem.json")));
+}
