@@ -15,26 +15,34 @@ int rotation_pivot(const Problem& problem) {
   return pivot;
 }
 
-Answer ask(const Search& search, Cycle ii, Cycle stages, int pinned, std::int64_t conflict_limit) {
+void set_detail(ModuloRequest& request, int detail) {
+  request.detail = std::max(detail, 0);
+  request.families.memory = request.families.registers = detail > kWithoutLifetimes;
+}
+
+Answer ask(const Search& search, Cycle ii, Cycle stages, int pinned, std::int64_t conflict_limit,
+           int first_detail) {
   try {
-    for (int detail = 0;; ++detail) {
+    for (int detail = first_detail;; ++detail) {
       SatSolver solver(search.budget, search.seed);
       Formula formula(solver);
       ModuloRequest request;
       request.ii = ii;
       request.stages = stages;
       request.pinned = pinned;
-      request.detail = detail;
+      set_detail(request, detail);
       const ModuloEncoding encoding = encode_modulo(formula, search.problem, request, search.choice);
       search.report.formula(formula);
-      const SatSolver::Answer verdict = solver.solve({}, conflict_limit);
+      const bool quick = detail == kWithoutLifetimes;
+      const SatSolver::Answer verdict = solver.solve({}, quick ? kQuickConflicts : conflict_limit);
       search.report.tell();
+      if (quick && verdict == SatSolver::Answer::unknown && !search.budget.spent()) continue;
       if (verdict != SatSolver::Answer::sat) return {verdict, std::nullopt};
       Schedule schedule =
           encoding.decode(search.problem, [&](Lit l) { return solver.value(l); });
       const auto violation = verify(search.problem, schedule);
       if (!violation) return {verdict, std::move(schedule)};
-      if (!encoding.relaxed)
+      if (!quick && !encoding.relaxed)
         throw std::logic_error("the exact formula has a model that verify() refuses: " +
                                violation->text);
     }

@@ -6,7 +6,14 @@
 
 namespace twill {
 
-std::string cadical_version() { return CaDiCaL::Solver::version(); }
+std::string cadical_version() {
+  const std::string own = CaDiCaL::Solver::version();
+  // Debian builds 1.5.3 with the version string "sc2021": then the version that the build found
+  // for the library (FindCaDiCaL.cmake) is named first.
+  const std::string found = TWILL_CADICAL_VERSION;
+  const bool number = !own.empty() && own.front() >= '0' && own.front() <= '9';
+  return number || found.empty() ? own : found + " (calls itself " + own + ")";
+}
 
 // Counts conflicts through learned clauses (1.5.3 has no statistics to read) and ends the search
 // when the budget is spent.

@@ -13,7 +13,7 @@
 
 namespace twill {
 
-/// Version of the linked CaDiCaL, "1.5.3".
+/// Version of the linked CaDiCaL, "2.1.3" or, of Debian's, "1.5.3 (calls itself sc2021)".
 std::string cadical_version();
 
 class SatSolver : public ClauseSink {

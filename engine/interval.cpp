@@ -2,7 +2,7 @@
 //
 // Where feasibility is monotone in I (graph/problem.hpp, monotone_in_ii) the search goes down from a
 // schedule and one refutation, at I - 1, proves the optimum:
-//   1. Coarse copies of the loop, with 16 to 48 cycles in the bound, are asked at their own bound,
+//   1. Coarse copies of the loop, with 20 to 64 cycles in the bound, are asked at their own bound,
 //      three stages deep, under a small conflict limit. Each answer, lifted to the real cycles by
 //      its orders (graph/tighten.hpp), is a candidate; most loops are done here.
 //   2. Without one, the serial problem (graph/serial.hpp) decides whether any schedule exists; its
@@ -23,10 +23,6 @@
 #include "graph/verify.hpp"
 
 namespace twill {
-namespace {
-
-constexpr std::int64_t kProbeConflicts = 2'000, kCoarseConflicts = 20'000;
-constexpr Cycle kProbeStages = 3;
 
 // Stages to search at `ii`, and the op to pin: with all stages allowed the schedule may be rotated,
 // which can add one stage; under a limit it may not.
@@ -34,11 +30,16 @@ Answer ask_complete(const Search& search, Cycle ii, Cycle stage_limit, Cycle& ma
   const Cycle enough = stage_bound(search.problem, ii);
   if (stage_limit > 0 && stage_limit <= enough) {
     max_stages = std::max(max_stages, stage_limit);
-    return ask(search, ii, stage_limit, -1);
+    return ask(search, ii, stage_limit, -1, 0, kWithoutLifetimes);
   }
   max_stages = std::max(max_stages, enough);
-  return ask(search, ii, enough + 1, rotation_pivot(search.problem));
+  return ask(search, ii, enough + 1, rotation_pivot(search.problem), 0, kWithoutLifetimes);
 }
+
+namespace {
+
+constexpr std::int64_t kProbeConflicts = 2'000, kCoarseConflicts = 20'000;
+constexpr Cycle kProbeStages = 3;
 
 // Keeps the better of two schedules if verify() accepts the new one.
 bool improve(const Problem& problem, std::optional<Schedule>& best, std::optional<Schedule> next,
@@ -164,7 +165,7 @@ Interval smallest_interval(const Search& search, Cycle low, Cycle stage_limit) {
     return ascend(search, std::move(interval), stage_limit);
   }
   search.report.phase("probe");
-  for (const Cycle rows : {16, 32, 48}) {
+  for (const Cycle rows : {32, 48, 20, 64}) {
     CoarseLevel level(search, interval, stage_limit, rows);
     level.probe();
     if (level.done()) break;
@@ -191,6 +192,12 @@ Interval smallest_interval(const Search& search, Cycle low, Cycle stage_limit) {
   }
   search.report.phase("interval");
   return descend(search, std::move(interval), stage_limit);
+}
+
+bool any_schedule(const Search& search) {
+  Interval interval;
+  serial_schedule(search, serial_problem(search.problem), 0, interval);
+  return !interval.none;
 }
 
 Interval only_interval(const Search& search, Cycle ii, Cycle stage_limit) {

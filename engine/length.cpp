@@ -31,7 +31,7 @@ Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, 
                          const std::function<void(const Schedule&)>& found) {
   Shortest result{SatSolver::Answer::unknown, std::nullopt, low};
   try {
-    for (int detail = 0;; ++detail) {
+    for (int detail = limit == 0 ? kWithoutLifetimes : 0;; ++detail) {
       if (high < low) break;
       SatSolver solver(search.budget, search.seed);
       Formula formula(solver);
@@ -41,15 +41,21 @@ Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, 
       if (stage_limit > 0) request.stages = std::min(request.stages, stage_limit);
       request.length_low = low;
       request.length_high = high;
-      request.detail = detail;
+      set_detail(request, detail);
+      const bool quick = detail == kWithoutLifetimes;
       const ModuloEncoding encoding = encode_modulo(formula, search.problem, request, search.choice);
       search.report.formula(formula);
       bool more_detail = false;
       while (high >= low && !more_detail) {
         const Lit short_enough = encoding.at_most_length(high);
-        const SatSolver::Answer verdict = solver.solve({&short_enough, 1}, limit);
+        const SatSolver::Answer verdict =
+            solver.solve({&short_enough, 1}, quick ? kQuickConflicts : limit);
         search.report.tell();
-        if (verdict == SatSolver::Answer::unknown) return result;
+        if (verdict == SatSolver::Answer::unknown) {
+          if (!quick || search.budget.spent()) return result;
+          more_detail = true;
+          break;
+        }
         if (verdict == SatSolver::Answer::unsat) {
           low = high + 1;
           break;
@@ -57,7 +63,7 @@ Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, 
         const Schedule next =
             encoding.decode(search.problem, [&](Lit l) { return solver.value(l); });
         if (const auto violation = verify(search.problem, next)) {
-          if (!encoding.relaxed)
+          if (!quick && !encoding.relaxed)
             throw std::logic_error("the exact formula has a model that verify() refuses: " +
                                    violation->text);
           more_detail = true;
@@ -84,7 +90,7 @@ namespace {
 void shorten_by_coarse(const Search& search, Schedule& best, Cycle low, Cycle stage_limit) {
   const Problem& real = search.problem;
   const Cycle ii = best.initiation_interval;
-  for (const Cycle rows : {24, 96}) {
+  for (const Cycle rows : {32, 64}) {
     const Cycle grain = ii / rows;
     if (grain < 2 || best.length == low || !monotone_in_ii(real)) return;
     const Problem coarse = coarsened(real, grain);

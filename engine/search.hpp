@@ -66,8 +66,19 @@ struct Answer {
 /// Asks at initiation interval `ii` with starts in [0, ii * stages). Starts from the relaxation
 /// without small values and adds detail while verify() refuses its models, so a sat answer is a
 /// verified schedule and an unsat answer is exact. `pinned` as in ModuloRequest.
+/// `first_detail` = kWithoutLifetimes where a refutation is likely.
 Answer ask(const Search& search, Cycle ii, Cycle stages, int pinned,
-           std::int64_t conflict_limit = 0);
+           std::int64_t conflict_limit = 0, int first_detail = 0);
+
+/// May there be a schedule at any initiation interval (graph/serial.hpp)? False = proved none.
+bool any_schedule(const Search& search);
+
+/// Quick attempts at a refutation leave out lifetimes, the largest part of a formula; a refutation of
+/// what is left is one of the whole. Levels of detail from here on, see ModuloRequest.
+inline constexpr int kWithoutLifetimes = -1;
+inline constexpr std::int64_t kQuickConflicts = 2'000;
+
+void set_detail(ModuloRequest& request, int detail);
 
 /// The op whose row may be fixed to 0 by rotating the whole schedule: the longest reservation.
 int rotation_pivot(const Problem& problem);
@@ -82,6 +93,8 @@ struct Interval {
 
 /// The smallest initiation interval. `low` is a proved bound; `stage_limit` = 0 for all stages.
 Interval smallest_interval(const Search& search, Cycle low, Cycle stage_limit);
+/// Is there a schedule at `ii`, over all stages or within the limit? Records the stages searched.
+Answer ask_complete(const Search& search, Cycle ii, Cycle stage_limit, Cycle& max_stages);
 /// Only the initiation interval `ii`.
 Interval only_interval(const Search& search, Cycle ii, Cycle stage_limit);
 

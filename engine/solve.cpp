@@ -6,6 +6,7 @@
 #include "engine/search.hpp"
 #include "graph/bounds.hpp"
 #include "graph/loop.hpp"
+#include "graph/stage_bound.hpp"
 
 namespace twill {
 namespace {
@@ -32,6 +33,9 @@ void check_options(const Options& o) {
   if (o.ii && (*o.ii < 1 || *o.ii > kMaxCycles))
     throw InputError("options", "--ii", std::to_string(*o.ii),
                      "must be from 1 to " + std::to_string(kMaxCycles));
+  if (o.better_than && (o.ii || o.stages == "paper" || o.better_than->first < 1))
+    throw InputError("options", "better_than", std::to_string(o.better_than->first),
+                     "must be >= 1, without --ii and without the paper's window");
   not_negative("--threads", o.threads);
   not_negative("--time-limit", o.time_limit);
   not_negative("--conflict-limit", o.conflict_limit);
@@ -45,12 +49,52 @@ Cycle length_bound(const Problem& problem, Cycle ii) {
   return starts ? schedule_length(problem, *starts) : 0;
 }
 
+// Is there a schedule better than options.better_than? Two questions at most, both of which are
+// likely to be refuted: at the I before, and at the same I a smaller L. The answer is final unless a
+// smaller I exists or the budget is spent: then the search goes on as usual.
+std::optional<Solution> search_better(const Search& search, const Options& options, Cycle low) {
+  const auto [ii, length] = *options.better_than;
+  const Cycle limit = stage_limit(options.stages);
+  Solution solution;
+  solution.ii_lower_bound = std::min(low, ii);
+  if (low < ii) {
+    if (!monotone_in_ii(search.problem)) return std::nullopt;
+    const Answer answer = ask_complete(search, ii - 1, limit, solution.max_stages);
+    if (answer.verdict == SatSolver::Answer::sat) return std::nullopt;
+    if (answer.verdict == SatSolver::Answer::unknown) return solution;
+    solution.ii_lower_bound = ii;
+  }
+  Shortest same{SatSolver::Answer::unsat, std::nullopt, 0};
+  if (low <= ii)
+    same = shortest_within(search, ii, length_bound(search.problem, ii), length - 1, limit);
+  solution.schedule = same.best;
+  solution.length_lower_bound = same.low;
+  if (same.verdict == SatSolver::Answer::sat)
+    solution.status = Status::optimal;
+  else if (same.best)
+    solution.status = Status::feasible;
+  else if (same.verdict == SatSolver::Answer::unsat) {
+    solution.status = Status::infeasible;
+    solution.conflict = {"no schedule is better than I = " + std::to_string(ii) +
+                         ", L = " + std::to_string(length)};
+  }
+  return solution;
+}
+
 Solution search_modulo(const Search& search, const Options& options, Cycle low) {
   Solution solution;
   const Cycle limit = stage_limit(options.stages);
+  if (options.better_than)
+    if (auto better = search_better(search, options, low)) return *std::move(better);
   Interval interval = options.ii ? only_interval(search, *options.ii, limit)
                                  : smallest_interval(search, low, limit);
-  solution.max_stages = interval.max_stages;
+  // Where arithmetic alone refutes every smaller I, it does so for any number of stages.
+  solution.max_stages = limit;
+  if (interval.best) {
+    const Cycle enough = stage_bound(search.problem, interval.best->initiation_interval);
+    solution.max_stages = limit == 0 ? enough : std::min(limit, enough);
+  }
+  solution.max_stages = std::max(solution.max_stages, interval.max_stages);
   solution.ii_lower_bound = interval.low;
   if (interval.none) {
     solution.status = Status::infeasible;

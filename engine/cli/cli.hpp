@@ -32,6 +32,10 @@ Command verify_command(CLI::App& program);
 Command show_command(CLI::App& program);
 Command kernels_command(CLI::App& program);
 Command machines_command(CLI::App& program);
+Command encodings_command(CLI::App& program);
+#ifdef TWILL_BENCH
+Command bench_command(CLI::App& program);  // in bench/
+#endif
 
 /// Names and versions of the program and of what it is linked with, a line each.
 std::string version_text();

@@ -29,11 +29,20 @@ struct SolveFlags {
   bool json = false;
 };
 
-/// What became of one layout; no solution = not reached before a limit or signal.
-using Outcome = std::optional<Solution>;
+/// What became of one layout; no solution = not reached before a limit or signal, or not tried
+/// because another layout can do all that it can.
+struct Outcome : std::optional<Solution> {
+  using std::optional<Solution>::operator=;
+  std::string covered_by;
+};
 
 std::string outcome_text(const Outcome& outcome) {
+  if (!outcome.covered_by.empty())
+    return "not better than layout " + printable(outcome.covered_by) + ", which covers its slots";
   if (!outcome) return "not tried: stopped before";
+  if (outcome->status == Status::infeasible && !outcome->conflict.empty() &&
+      outcome->conflict.front().starts_with("no schedule is better"))
+    return outcome->conflict.front() + " (" + decimal(outcome->seconds, 2) + " s)";
   std::string text = to_string(outcome->status);
   if (outcome->schedule) {
     text += ", I = " + std::to_string(outcome->schedule->initiation_interval) +
@@ -43,40 +52,6 @@ std::string outcome_text(const Outcome& outcome) {
   }
   text += " (" + decimal(outcome->seconds, 2) + " s)";
   return text;
-}
-
-/// Every layout in the file's order, each with what is left of the limits.
-std::vector<Outcome> solve_all(const SolveFlags& flags, const Workload& work) {
-  Interrupt interrupt;
-  ProgressLine line(flags.quiet);
-  const auto begin = std::chrono::steady_clock::now();
-  std::int64_t conflicts = 0;
-  std::vector<Outcome> outcomes;
-  for (std::size_t k = 0; k < work.problems.size(); ++k) {
-    const Lowered& lowered = work.problems[k];
-    Options options = flags.search;
-    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-    if (options.time_limit > 0) options.time_limit -= spent.count();
-    if (options.conflict_limit > 0) options.conflict_limit -= conflicts;
-    const bool reached =
-        k > 0 && (interrupt.token().stop_requested() ||
-                  (flags.search.time_limit > 0 && options.time_limit <= 0) ||
-                  (flags.search.conflict_limit > 0 && options.conflict_limit <= 0));
-    Outcome outcome;
-    if (!reached) {
-      line.set_title(lowered.layout.empty() ? "" : "layout " + lowered.layout);
-      outcome = solve(lowered.problem, options, interrupt.token(),
-                      [&](const Progress& progress) { line.update(progress); });
-      outcome->problem_sha256 = work.hashes[k];
-      conflicts += outcome->conflicts;
-    }
-    line.clear();
-    if (!flags.quiet && work.from_kernel) {
-      std::cerr << "layout " << printable(lowered.layout) << ": " << outcome_text(outcome) << "\n";
-    }
-    outcomes.push_back(std::move(outcome));
-  }
-  return outcomes;
 }
 
 /// Smallest I, then smallest L, then the order in the machine file; -1 = none has a schedule.
@@ -94,8 +69,60 @@ int best_of(const std::vector<Outcome>& outcomes) {
   return best;
 }
 
+/// The first other layout that covers layout k; of two that cover each other, the earlier one.
+std::string covering_layout(const Workload& work, std::size_t k) {
+  for (std::size_t j = 0; j < work.problems.size(); ++j) {
+    const Problem& a = work.problems[j].problem;
+    const Problem& b = work.problems[k].problem;
+    if (j != k && covers(a, b) && (j < k || !covers(b, a))) return work.problems[j].layout;
+  }
+  return "";
+}
+
+/// Every layout in the file's order, each with what is left of the limits. Once there is a schedule,
+/// a layout is only asked for a better one.
+std::vector<Outcome> solve_all(const SolveFlags& flags, const Workload& work) {
+  Interrupt interrupt;
+  ProgressLine line(flags.quiet);
+  const auto begin = std::chrono::steady_clock::now();
+  std::int64_t conflicts = 0;
+  std::vector<Outcome> outcomes;
+  for (std::size_t k = 0; k < work.problems.size(); ++k) {
+    const Lowered& lowered = work.problems[k];
+    Options options = flags.search;
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+    if (options.time_limit > 0) options.time_limit -= spent.count();
+    if (options.conflict_limit > 0) options.conflict_limit -= conflicts;
+    const bool reached =
+        k > 0 && (interrupt.token().stop_requested() ||
+                  (flags.search.time_limit > 0 && options.time_limit <= 0) ||
+                  (flags.search.conflict_limit > 0 && options.conflict_limit <= 0));
+    Outcome outcome;
+    const int best = best_of(outcomes);
+    if (best >= 0 && !options.ii && options.stages != "paper") {
+      const Schedule& schedule = *outcomes[static_cast<std::size_t>(best)]->schedule;
+      options.better_than = {schedule.initiation_interval, schedule.length};
+    }
+    if (options.stages != "paper") outcome.covered_by = covering_layout(work, k);
+    if (!reached && outcome.covered_by.empty()) {
+      line.set_title(lowered.layout.empty() ? "" : "layout " + lowered.layout);
+      outcome = solve(lowered.problem, options, interrupt.token(),
+                      [&](const Progress& progress) { line.update(progress); });
+      outcome->problem_sha256 = work.hashes[k];
+      conflicts += outcome->conflicts;
+    }
+    line.clear();
+    if (!flags.quiet && work.from_kernel) {
+      std::cerr << "layout " << printable(lowered.layout) << ": " << outcome_text(outcome) << "\n";
+    }
+    outcomes.push_back(std::move(outcome));
+  }
+  return outcomes;
+}
+
 /// Could this outcome, had it not been stopped, still have become better than `best`?
 bool open(const Outcome& outcome, const Schedule& best) {
+  if (!outcome.covered_by.empty()) return false;
   if (!outcome) return true;
   if (outcome->status == Status::optimal || outcome->status == Status::infeasible) return false;
   if (outcome->ii_lower_bound != best.initiation_interval) {
@@ -107,7 +134,7 @@ bool open(const Outcome& outcome, const Schedule& best) {
 int exit_code(const std::vector<Outcome>& outcomes, int best) {
   if (best < 0) {
     const bool all = std::all_of(outcomes.begin(), outcomes.end(), [](const Outcome& outcome) {
-      return outcome && outcome->status == Status::infeasible;
+      return !outcome.covered_by.empty() || (outcome && outcome->status == Status::infeasible);
     });
     return all ? kNo : kStopped;
   }
@@ -194,6 +221,7 @@ int run(SolveFlags flags) {
 
   // Without any schedule, what is reported is a layout that was not settled, if there is one.
   std::size_t chosen = best < 0 ? 0 : static_cast<std::size_t>(best);
+  while (!outcomes[chosen]) ++chosen;  // some layout was tried
   for (std::size_t k = 0; best < 0 && code == kStopped && k < outcomes.size(); ++k) {
     if (outcomes[k] && outcomes[k]->status == Status::unknown) chosen = k;
   }

@@ -15,8 +15,10 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 
 #include "graph/check.hpp"        // check(problem): the input phase
+#include "graph/covers.hpp"       // covers(a, b): one slot layout can do all that another can
 #include "graph/error.hpp"        // InputError
 #include "graph/lower.hpp"        // kernels and machines -> problems
 #include "graph/problem.hpp"      // Problem and its parts
@@ -34,6 +36,9 @@ struct Options {
   std::string stages = "complete";
   /// Only this initiation interval (then the smallest length at it).
   std::optional<Cycle> ii;
+  /// Only a schedule better than this (I, L) is wanted: a smaller I, or the same I and a smaller L.
+  /// `infeasible` then means that there is none. Complete search on the modulo form only.
+  std::optional<std::pair<Cycle, Cycle>> better_than;
   /// Encodings by name, "key=value,...": see `twill encodings`. Unnamed keys follow the documented
   /// automatic rule.
   std::string encoding;

@@ -1,0 +1,60 @@
+// twill encodings: the values of --encoding, where each comes from and what is claimed of it.
+
+#include "encoders/choose.hpp"
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "engine/cli/cli.hpp"
+#include "engine/output/style.hpp"
+
+namespace twill::cli {
+namespace {
+
+struct EncodingsFlags {
+  bool quiet = false;
+  bool json = false;
+};
+
+std::string as_json() {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const EncodingInfo& row : encoding_table()) {
+    list.push_back(
+        {{"key", row.key}, {"value", row.value}, {"source", row.citation}, {"claim", row.claim}});
+  }
+  return list.dump(2) + "\n";
+}
+
+std::string as_text() {
+  std::size_t name_width = 0;
+  std::size_t source_width = 0;
+  for (const EncodingInfo& row : encoding_table()) {
+    name_width = std::max(name_width, display_width(row.key + "=" + row.value));
+    source_width = std::max(source_width, display_width(row.citation));
+  }
+  std::string text;
+  for (const EncodingInfo& row : encoding_table()) {
+    std::string line = fit(row.key + "=" + row.value, name_width, true) + "  " +
+                       fit(row.citation, source_width, true) + "  " + row.claim;
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text + "default: " + encoding_text({}) + "\n";
+}
+
+}  // namespace
+
+Command encodings_command(CLI::App& program) {
+  auto flags = std::make_shared<EncodingsFlags>();
+  CLI::App* app = program.add_subcommand("encodings", "List the encodings that --encoding takes");
+  app->add_flag("--quiet", flags->quiet, "Nothing on standard error but errors");
+  app->add_flag("--json", flags->json, "List as JSON");
+  return {app, [flags] {
+            std::cout << (flags->json ? as_json() : as_text());
+            return kDone;
+          }};
+}
+
+}  // namespace twill::cli

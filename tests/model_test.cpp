@@ -1,0 +1,189 @@
+// solve() against exhaustive search on random loops with every feature on: the modulo form, every
+// encoding, stage limits, single initiation intervals, loops without any schedule.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "encoders/choose.hpp"
+#include "tests/support/agreement.hpp"
+#include "tests/support/brute_force.hpp"
+#include "tests/support/random_loop.hpp"
+
+using namespace twill;
+using namespace twill::test;
+
+namespace {
+
+LoopKnobs small() {
+  LoopKnobs knobs;
+  knobs.max_ops = 4;
+  knobs.max_spill = 2;
+  return knobs;
+}
+
+Options with(const std::string& encoding, const std::string& stages = "complete") {
+  Options options;
+  options.threads = 1;
+  options.encoding = encoding;
+  options.stages = stages;
+  return options;
+}
+
+/// Tries seeds [first, first + count); returns how many had a schedule.
+int agree(std::uint64_t first, int count, const LoopKnobs& knobs, const Options& options) {
+  int feasible = 0;
+  for (std::uint64_t seed = first; seed < first + static_cast<std::uint64_t>(count); ++seed) {
+    const Problem problem = random_loop(seed, knobs);
+    const Cycle limit = options.stages == "complete" ? 0 : std::stoll(options.stages);
+    const auto expected =
+        options.ii ? exhaustive_at(problem, *options.ii, limit) : exhaustive(problem, limit);
+    feasible += expected.has_value();
+    if (disagreement(problem, options, expected).empty()) continue;
+    FAIL("seed ", seed, ", encoding \"", options.encoding, "\", stages ", options.stages, ": ",
+         shrunk_disagreement(problem, options));
+  }
+  return feasible;
+}
+
+/// `problem` without the constraints that `conflict` does not name, as far as a problem can say so;
+/// dependences stay. "lifetime of op" alone can clash: then it is the capacities that op's result
+/// meets on the slots that are wide enough, each of which a single value can exceed.
+Problem only_named(const Problem& problem, const std::vector<std::string>& conflict) {
+  const auto named = [&](const std::string& text) {
+    return std::any_of(conflict.begin(), conflict.end(), [&](const std::string& group) {
+      return group.compare(0, text.size(), text) == 0;
+    });
+  };
+  const auto lives = [&](const Op& op) { return named("lifetime of " + op.id); };
+  const bool some_registers =
+      std::any_of(problem.ops.begin(), problem.ops.end(),
+                  [&](const Op& op) { return op.registers > 0 && lives(op); });
+  const auto some_in = [&](int memory) {
+    return std::any_of(problem.ops.begin(), problem.ops.end(), [&](const Op& op) {
+      return lives(op) && std::any_of(op.footprints.begin(), op.footprints.end(),
+                                      [&](const Footprint& f) { return f.memory == memory; });
+    });
+  };
+  constexpr Amount kEnough = 1'000'000;
+  Problem p = problem;
+  for (Unit& unit : p.units)
+    if (!named("capacity of " + unit.name + " (")) unit.capacity = kEnough;
+  for (std::size_t m = 0; m < p.memories.size(); ++m)
+    if (!named("capacity of " + p.memories[m].name + " (") && !some_in(static_cast<int>(m)))
+      p.memories[m].capacity = kEnough;
+  for (WarpSlot& slot : p.warps)
+    if (!named("registers of " + slot.name + " (") && !some_registers) slot.registers = kEnough;
+  for (Op& op : p.ops) {
+    if (!named("width of " + op.id + " (") && !lives(op)) op.width = 1;
+    if (!lives(op)) {
+      op.registers = 0;
+      op.footprints.clear();
+    }
+    if (!named("waits on ") && !named("hand-over of " + op.id + " to ")) op.spill = 0;
+  }
+  if (!named("waits on "))
+    for (Edge& edge : p.edges) edge.blocking = false;
+  return p;
+}
+
+}  // namespace
+
+TEST_CASE("smallest I and L, default options") {
+  const int feasible = agree(0, 1500, small(), with(""));
+  CHECK(feasible > 1000);
+  CHECK(feasible < 1450);
+}
+
+TEST_CASE("smallest I and L, monotone loops with longer cycles") {
+  LoopKnobs knobs = small();
+  knobs.multi_segment = false;
+  knobs.max_cycles = 5;
+  knobs.max_ops = 3;
+  CHECK(agree(10'000, 700, knobs, with("")) > 400);
+}
+
+TEST_CASE("smallest I and L, long distances and holds") {
+  LoopKnobs knobs = small();
+  knobs.max_ops = 3;
+  knobs.max_distance = 4;
+  knobs.max_hold = 7;
+  CHECK(agree(20'000, 700, knobs, with("")) > 400);
+}
+
+TEST_CASE("smallest I and L, many registers on small slots: several live copies") {
+  LoopKnobs knobs = small();
+  knobs.max_ops = 3;
+  knobs.max_registers = 2;
+  knobs.max_distance = 5;
+  knobs.max_slots = 2;
+  knobs.max_memories = 1;
+  CHECK(agree(30'000, 700, knobs, with("")) > 400);
+}
+
+TEST_CASE("every encoding finds the same I and L") {
+  std::uint64_t first = 40'000;
+  for (const EncodingInfo& row : encoding_table()) {
+    if (row.key == "form") continue;
+    CHECK(agree(first, 200, small(), with(row.key + "=" + row.value)) > 130);
+    first += 100;  // half of the loops are new for each
+  }
+}
+
+TEST_CASE("encodings combined") {
+  const std::array<const char*, 4> combinations = {
+      "start=order,pb=swc,symmetry=off", "start=order,amo=product,card=ktotalizer,pb=bdd",
+      "start=rowstage,amo=ladder,card=seqcounter,pb=swc", "start=order,amo=pairwise,symmetry=off"};
+  std::uint64_t first = 50'000;
+  for (const char* text : combinations) {
+    CHECK(agree(first, 150, small(), with(text)) > 80);
+    first += 150;
+  }
+}
+
+TEST_CASE("stage limits") {
+  for (const char* stages : {"1", "2", "3"}) {
+    CHECK(agree(60'000, 300, small(), with("", stages)) > 50);
+    CHECK(agree(60'200, 200, small(), with("start=order", stages)) > 50);
+  }
+}
+
+TEST_CASE("one initiation interval") {
+  int feasible = 0, infeasible = 0;
+  for (Cycle ii = 1; ii <= 7; ++ii) {
+    for (const char* stages : {"complete", "1", "2"}) {
+      Options options = with("", stages);
+      options.ii = ii;
+      const int found = agree(70'000, 120, small(), options);
+      feasible += found;
+      infeasible += 120 - found;
+    }
+  }
+  CHECK(feasible > 700);
+  CHECK(infeasible > 700);
+}
+
+TEST_CASE("no schedule at any I: what the conflict names is enough") {
+  LoopKnobs knobs = small();
+  knobs.max_ops = 3;
+  knobs.always_placeable = false;
+  int infeasible = 0;
+  for (std::uint64_t seed = 80'000; seed < 81'500; ++seed) {
+    const Problem problem = random_loop(seed, knobs);
+    if (exhaustive(problem)) continue;
+    ++infeasible;
+    CAPTURE(seed);
+    const Solution solution = solve(problem, with(""));
+    REQUIRE(solution.status == Status::infeasible);
+    REQUIRE_FALSE(solution.conflict.empty());
+    std::string text;
+    for (const std::string& group : solution.conflict) text += "\n  " + group;
+    INFO(problem_text(problem), "conflict:", text);
+    const Problem rest = only_named(problem, solution.conflict);
+    CHECK_FALSE(exhaustive(rest).has_value());
+    CHECK(shrunk_disagreement(rest, with("")) == "");
+  }
+  CHECK(infeasible > 200);
+}
