@@ -113,7 +113,9 @@ std::string encoding_text(const EncodingChoice& choice) {
          ",symmetry=" + (choice.symmetry ? "on" : "off");
 }
 
-std::span<const EncodingInfo> encoding_table() { return table(); }
+std::span<const EncodingInfo> encoding_table() {
+  return table();
+}
 
 void at_most_one(Formula& f, const EncodingChoice& choice, std::span<const Lit> literals) {
   std::vector<Lit> variables;
@@ -166,8 +168,8 @@ void at_most_sum(Formula& f, const EncodingChoice& choice, std::span<const Term>
   }
   PbEncoding which = choice.pb;
   if (which == PbEncoding::automatic) {
-    const std::int64_t counter =
-        std::min<std::int64_t>(sum.bound, 1'000'000) * 2 * static_cast<std::int64_t>(sum.terms.size());
+    const std::int64_t counter = std::min<std::int64_t>(sum.bound, 1'000'000) * 2 *
+                                 static_cast<std::int64_t>(sum.terms.size());
     which = pb_bdd_nodes(sum, counter / 2) <= counter / 2 ? PbEncoding::bdd : PbEncoding::swc;
   }
   if (which == PbEncoding::bdd) return pb_bdd(f, sum);

@@ -20,12 +20,12 @@ enum class Form { modulo, straight_line, straight_line_literal };
 
 /// The encodings of one formula. Automatic means, by predicted size:
 ///   start  rowstage: its size grows with I + stages, not with I * stages
-///   amo    pairwise for n <= 5, ladder above (product has fewer clauses from n = 18 on, but the
+///   amo    pairwise for n <= 5, ladder above (product has fewer clauses from n = 45 on, but the
 ///          ladder's prefix literals are what the residue sums of neighbouring cycles share)
 ///   card   k = 1 as at most one; else the one of sequential counter and k-limited totalizer with
 ///          fewer predicted clauses
-///   pb     equal weights as cardinality; else the BDD while its node count is below the sequential
-///          weighted counter's clause count / 2, else the counter
+///   pb     equal weights as cardinality; else the BDD while it has at most n * bound nodes (two
+///          clauses each; the sequential weighted counter has about 2 n * bound), else the counter
 struct EncodingChoice {
   StartEncoding start = StartEncoding::automatic;
   AmoEncoding amo = AmoEncoding::automatic;

@@ -1,15 +1,15 @@
-// Rule 8, concurrency: at the issue of an op that waits, no other op is executing on its slot (Soi et
-// al. 2025, Figure 6, CONCURRENCY, and Section 4.3, "a similar constraint for cross-warp spills").
-// An op waits if an incoming edge is blocking or hands a register result over from another slot.
-// Ops on the variable-latency slot are exempt.
+// Rule 8, concurrency: at the issue of an op that waits, no other op is executing on its slot (Soi
+// et al. 2025, Figure 6, CONCURRENCY, and Section 4.3, "a similar constraint for cross-warp
+// spills"). An op waits if an incoming edge is blocking or hands a register result over from
+// another slot. Ops on the variable-latency slot are exempt.
 //
 // Instead of one clause per pair of ops and pair of cycles: per slot and residue a ladder over the
 // ops that execute there. Variables: waits[v] (only where it is not constant), waits[v] and
 // slot[v][w]; per slot and residue: o executes on w at s (a product), the ladder's prefixes "one of
 // the first i ops executes", and "an op with cycles > 0 waits here", "a zero-cycle op waits here".
 // A waiting op with cycles > 0 executes itself, so at its issue at most one op may execute; at a
-// zero-cycle one's, none. Clauses: 4 per op, slot and residue, and one per possible waiter, slot and
-// residue. Unit propagation: once slots and the waiter's row are known, every clash is found.
+// zero-cycle one's, none. Clauses: 4 per op, slot and residue, and one per possible waiter, slot
+// and residue. Unit propagation: once slots and the waiter's row are known, every clash is found.
 #include "encoders/modulo.hpp"
 
 namespace twill {
@@ -44,8 +44,7 @@ void encode_concurrency(ModuloModel& m) {
   const std::vector<Lit> waits = waiting(m);
   for (int w = 0; w < static_cast<int>(p.warps.size()); ++w) {
     if (p.warps[static_cast<std::size_t>(w)].variable_latency) continue;
-    const auto group =
-        m.groups.open("waits on " + p.warps[static_cast<std::size_t>(w)].name);
+    const auto group = m.groups.open("waits on " + p.warps[static_cast<std::size_t>(w)].name);
     std::vector<std::pair<int, Lit>> waiters;  // op, waits here
     std::vector<int> executing;
     for (int v = 0; v < ops; ++v) {
@@ -66,8 +65,7 @@ void encode_concurrency(ModuloModel& m) {
       for (const int o : executing) {
         const std::vector<Lit>& covered =
             m.residues(o, 0, p.ops[static_cast<std::size_t>(o)].cycles);
-        const Lit executes =
-            m.f.implied_by_both(covered[static_cast<std::size_t>(s)], m.on(o, w));
+        const Lit executes = m.f.implied_by_both(covered[static_cast<std::size_t>(s)], m.on(o, w));
         m.f.clause({~busy_waiter, ~one, ~executes});
         const Lit up_to_here = m.f.fresh();
         m.f.implies(executes, up_to_here);

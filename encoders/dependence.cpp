@@ -67,10 +67,10 @@ void precede(ModuloModel& m, int u, int v, int distance, Cycle delay, Lit condit
 
 void encode_dependence(ModuloModel& m) {
   for (const Edge& e : m.problem.edges) {
-    const auto group = m.groups.open(
-        "dependence " + m.problem.ops[static_cast<std::size_t>(e.from)].id + " -> " +
-        m.problem.ops[static_cast<std::size_t>(e.to)].id + " (delay " + std::to_string(e.delay) +
-        ", distance " + std::to_string(e.distance) + ")");
+    const auto group =
+        m.groups.open("dependence " + m.problem.ops[static_cast<std::size_t>(e.from)].id + " -> " +
+                      m.problem.ops[static_cast<std::size_t>(e.to)].id + " (delay " +
+                      std::to_string(e.delay) + ", distance " + std::to_string(e.distance) + ")");
     precede(m, e.from, e.to, e.distance, e.delay, kTrueLit);
   }
 }

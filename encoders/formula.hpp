@@ -30,8 +30,8 @@ class Formula {
     return Lit::of(sink_.new_variable());
   }
 
-  /// At least one of the literals. Constants fold here: a true literal drops the clause, a false one
-  /// is left out. While a guard is set, the clause holds only if the guard is true.
+  /// At least one of the literals. Constants fold here: a true literal drops the clause, a false
+  /// one is left out. While a guard is set, the clause holds only if the guard is true.
   void clause(std::span<const Lit> literals);
   void clause(std::initializer_list<Lit> literals) {
     clause(std::span<const Lit>(literals.begin(), literals.size()));

@@ -1,10 +1,10 @@
-// Length: L = max over v of M(v) + cycles(v), as order literals that are implied, so that a bound is
-// one assumption and one formula serves every L.
+// Length: L = max over v of M(v) + cycles(v), as order literals that are implied, so that a bound
+// is one assumption and one formula serves every L.
 //
-// Variables: longer[i] = "L > length_low + i", i = 0 .. high - low - 1, chained. Clauses per op: one
-// per L with rows (stage >= k and row >= r gives longer) and one per stage boundary; one per L with
-// absolute literals. Ops that a successor outlasts on every schedule (distance 0, delay at least
-// their own cycles) are left out. L <= length_high holds unconditionally.
+// Variables: longer[i] = "L > length_low + i", i = 0 .. high - low - 1, chained. Clauses per op:
+// one per L with rows (stage >= k and row >= r gives longer) and one per stage boundary; one per L
+// with absolute literals. Ops that a successor outlasts on every schedule (distance 0, delay at
+// least their own cycles) are left out. L <= length_high holds unconditionally.
 #include <algorithm>
 
 #include "encoders/modulo.hpp"
@@ -40,8 +40,7 @@ std::vector<Lit> encode_length(ModuloModel& m) {
         continue;
       }
       m.f.clause({~m.starts.stage_at_least(v, k), ~m.starts.row_at_least(v, r), exceeds(l)});
-      if (l == high || r == ii - 1)
-        m.f.implies(m.starts.stage_at_least(v, k + 1), exceeds(l));
+      if (l == high || r == ii - 1) m.f.implies(m.starts.stage_at_least(v, k + 1), exceeds(l));
     }
   }
   return longer;

@@ -2,19 +2,20 @@
 //
 // For edge e = (u, v) write hold = q I + h, 0 <= h < I, and D = stage(v) - stage(u) + distance + q.
 // The lifetime up to this use is D I + (row(v) + h - row(u)), the bracket in (-I, 2 I), so:
-//   row(v) + h < row(u)       D - 1 full copies, partial at [row(u), I) and [0, row(v) + h)   (back)
+//   row(v) + h < row(u)       D - 1 full copies, partial at [row(u), I) and [0, row(v) + h) (back)
 //   in between                D full copies, partial at [row(u), row(v) + h) modulo I
-//   row(v) + h >= row(u) + I  D + 1 full copies, partial at [row(u), row(v) + h - I)          (over)
+//   row(v) + h >= row(u) + I  D + 1 full copies, partial at [row(u), row(v) + h - I) (over)
 // The value's own count is the maximum over its edges: full is at least every edge's full count,
 // and partial covers the partial residues of the edges that reach it (`tight`).
 //
 // Variables, all one-sided (the meaning implies the literal, or the literal may only be chosen when
 // the meaning holds, so that a solver can always choose exactly the true lifetimes): full[j], and
-// partial[s] per value; per edge D >= j, back, over (only for h > 0), tight (only where the value has
-// several uses), back and tight. Clauses per edge: S per D >= j, I for back, about 3 I for partial,
-// 5 per j. Nothing here depends on the horizon I S but the D >= j.
+// partial[s] per value; per edge D >= j, back, over (only for h > 0), tight (only where the value
+// has several uses), back and tight. Clauses per edge: S per D >= j, I for back, about 3 I for
+// partial, 5 per j. Nothing here depends on the horizon I S but the D >= j.
 //
-// This replaces the paper's four dataflow families (Figure 5), which undercount loop-carried values.
+// This replaces the paper's four dataflow families (Figure 5), which undercount loop-carried
+// values.
 #include <algorithm>
 
 #include "encoders/modulo.hpp"
@@ -38,13 +39,27 @@ Amount most_copies(const Problem& p, int u) {
   return most;
 }
 
+// Copies from which on every capacity that op u meets, on any slot, is exceeded.
+Amount too_many_copies(const Problem& p, int u) {
+  const Op& op = p.ops[static_cast<std::size_t>(u)];
+  Amount most = 0;
+  if (op.registers > 0)
+    for (const WarpSlot& slot : p.warps) most = std::max(most, slot.registers / op.registers);
+  for (const Footprint& f : op.footprints)
+    if (f.amount > 0)
+      most = std::max(most, p.memories[static_cast<std::size_t>(f.memory)].capacity / f.amount);
+  return most + 1;
+}
+
 class Encoder {
  public:
   Encoder(ModuloModel& m, int u, Cycle copies, bool forbid_more)
       : m_(m), u_(u), copies_(copies), forbid_more_(forbid_more) {
     for (Cycle j = 0; j < copies; ++j) {
       life_.full.push_back(m.f.fresh());
-      if (j > 0) m.f.implies(life_.full[static_cast<std::size_t>(j)], life_.full[static_cast<std::size_t>(j - 1)]);
+      if (j > 0)
+        m.f.implies(life_.full[static_cast<std::size_t>(j)],
+                    life_.full[static_cast<std::size_t>(j - 1)]);
     }
     for (Cycle s = 0; s < m.starts.ii(); ++s) life_.partial.push_back(m.f.fresh());
   }
@@ -60,7 +75,8 @@ class Encoder {
         if (t + h + 1 >= ii) break;
       }
     if (h > 0)  // unless over, row(v) + h - I < row(u)
-      for (Cycle t = ii - h; t < ii; ++t) m_.f.clause({over, ~row(e.to, t), row(u_, t + h - ii + 1)});
+      for (Cycle t = ii - h; t < ii; ++t)
+        m_.f.clause({over, ~row(e.to, t), row(u_, t + h - ii + 1)});
 
     for (Cycle j = 1; j <= copies_ + 1; ++j) {
       const Lit reach = difference(e, extra, j), more = difference(e, extra, j + 1);
@@ -77,7 +93,7 @@ class Encoder {
     const Lit tight_back = m_.f.implied_by_both(tight, back);
     for (Cycle s = 0; s < ii; ++s) {
       const Lit here = life_.partial[static_cast<std::size_t>(s)];
-      const Lit after_start = ~row(u_, s + 1);     // row(u) <= s
+      const Lit after_start = ~row(u_, s + 1);      // row(u) <= s
       const Lit before_end = row(e.to, s - h + 1);  // s < row(v) + h
       m_.f.clause({~tight_back, ~after_start, here});
       m_.f.clause({~tight_back, ~before_end, here});
@@ -153,6 +169,10 @@ void encode_liveness(ModuloModel& m) {
       continue;
     }
     bool forbid_more = true;
+    if (m.groups.selectable()) {  // what a capacity forbids is its own group's to forbid
+      copies = std::min(reach, too_many_copies(p, u));
+      forbid_more = copies == reach;
+    }
     if (small && counted < copies) {
       copies = counted;
       forbid_more = false;

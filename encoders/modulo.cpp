@@ -12,11 +12,12 @@ namespace {
 // avoid, within the stages and the length asked for. Empty when there are none.
 std::optional<StartWindows> start_windows(const Problem& p, const ModuloRequest& request) {
   const Cycle horizon = request.ii * request.stages;
-  const std::vector<Cycle> delays = request.families.spill ? forced_delays(p) : std::vector<Cycle>();
+  const std::vector<Cycle> delays =
+      request.families.spill ? forced_delays(p) : std::vector<Cycle>();
   const auto earliest = earliest_starts(p, request.ii, delays);
   if (!earliest) return std::nullopt;
   StartWindows w{*earliest, std::vector<Cycle>(p.ops.size(), horizon - 1)};
-  if (request.length_high > 0) {
+  if (request.length_high >= 0) {
     const auto latest = latest_starts(p, request.ii, request.length_high, delays);
     for (std::size_t v = 0; v < p.ops.size(); ++v)
       w.latest[v] = std::min(horizon - 1, (*latest)[v]);
@@ -71,7 +72,7 @@ ModuloEncoding encode_modulo(Formula& f, const Problem& problem, const ModuloReq
   if (request.families.memory) encode_memory(m);
   if (request.families.registers) encode_registers(m);
   if (request.families.concurrency) encode_concurrency(m);
-  if (request.length_high > 0) encoding.longer = encode_length(m);
+  if (request.length_high >= 0) encoding.longer = encode_length(m);
 
   encoding.selectors = m.groups.selectors();
   encoding.relaxed = m.relaxed;

@@ -6,8 +6,8 @@
 // Auxiliary variables: one per inner node n_{i,[low,high]} = "the terms i, i+1, ... sum to at most
 // the remaining bound". Clauses: 2 per node, n -> n_else and n and x_i -> n_then, less those whose
 // consequence is the true terminal, plus one unit clause for the root; at most 2 nodes + 1.
-// Unit propagation: consistent and arc consistent (the function is monotone). For n equal weights and
-// bound k: (k + 1)(n - k) nodes. Exponential in the worst case: see pb_bdd_nodes.
+// Unit propagation: consistent and arc consistent (the function is monotone). For n equal weights
+// and bound k: (k + 1)(n - k) nodes. Exponential in the worst case: see pb_bdd_nodes.
 #include <limits>
 #include <map>
 
@@ -43,11 +43,12 @@ class Diagram {
     const std::int64_t weight = sum_.terms[i].weight;
     const Node without = build(i + 1, bound);
     const Node with = build(i + 1, bound - weight);
-    const Node node{std::max(without.low, with.low + weight),
-                    std::min(without.high, with.high >= kInfinity / 2 ? kInfinity : with.high + weight),
-                    without.literal == with.literal
-                        ? without.literal
-                        : make_(sum_.terms[i].literal, with.literal, without.literal)};
+    const Node node{
+        std::max(without.low, with.low + weight),
+        std::min(without.high, with.high >= kInfinity / 2 ? kInfinity : with.high + weight),
+        without.literal == with.literal
+            ? without.literal
+            : make_(sum_.terms[i].literal, with.literal, without.literal)};
     levels_[i].emplace(node.high, node);
     return node;
   }

@@ -3,8 +3,9 @@
 //
 // Auxiliary variables: s_{i,j} = "the first i terms weigh at least j", i = 1 .. n - 1, j = 1 .. k:
 // (n - 1) k. Clauses: (n - 2) k for s_{i-1,j} -> s_{i,j}, the sum of w_i over
-// i < n for x_i -> s_{i,j}, the sum of (k - w_i) over 1 < i < n for x_i and s_{i-1,j} -> s_{i,j+w_i},
-// and n - 1 for x_i -> not s_{i-1,k+1-w_i}. Unit propagation: consistent and arc consistent.
+// i < n for x_i -> s_{i,j}, the sum of (k - w_i) over 1 < i < n for x_i and s_{i-1,j} ->
+// s_{i,j+w_i}, and n - 1 for x_i -> not s_{i-1,k+1-w_i}. Unit propagation: consistent and arc
+// consistent.
 #include <vector>
 
 #include "encoders/pseudo_boolean.hpp"

@@ -16,8 +16,8 @@ struct Term {
   bool operator==(const Term&) const = default;
 };
 
-/// Canonical form: literals are distinct variables, 0 < weight <= bound, weights descending (ties by
-/// literal), gcd 1, the sum of weights above the bound. No terms = nothing left to say, unless
+/// Canonical form: literals are distinct variables, 0 < weight <= bound, weights descending (ties
+/// by literal), gcd 1, the sum of weights above the bound. No terms = nothing left to say, unless
 /// bound < 0: then the constraint is false.
 struct PseudoBoolean {
   std::vector<Term> terms;

@@ -26,8 +26,8 @@ void encode_registers(ModuloModel& m) {
     std::vector<Term> full;
     for (const int u : values)
       for (const Lit l : m.lifetimes[static_cast<std::size_t>(u)].full)
-        full.push_back({p.ops[static_cast<std::size_t>(u)].registers,
-                        m.f.implied_by_both(l, m.on(u, w))});
+        full.push_back(
+            {p.ops[static_cast<std::size_t>(u)].registers, m.f.implied_by_both(l, m.on(u, w))});
     for (std::size_t s = 0; s < static_cast<std::size_t>(m.starts.ii()); ++s) {
       std::vector<Term> terms = full;
       for (const int u : values)

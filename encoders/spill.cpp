@@ -2,6 +2,9 @@
 // spill(u) cycles later (Soi et al. 2025, Figure 6, CROSS-WARP SPILLS, which forbids each of the
 // cycles d .. d + spill - 1 apart; together with DEPENDENCE that is one later start).
 //
+// Where hand-over is ruled out altogether (ModuloRequest::handover, the paper's ablation in Section
+// 6.2.2), such an edge may not leave its slot: one unit clause.
+//
 // No variables of its own but those of precede(), guarded by cross[e] (warp_assignment.cpp); sizes
 // as in dependence.cpp, for the edges with spill > 0 that can leave a slot.
 #include "encoders/modulo.hpp"
@@ -13,10 +16,14 @@ void encode_spill(ModuloModel& m) {
     const Edge& e = m.problem.edges[i];
     const Op& from = m.problem.ops[static_cast<std::size_t>(e.from)];
     if (from.spill == 0 || m.cross[i].is_false()) continue;
-    const auto group =
-        m.groups.open("hand-over of " + from.id + " to " +
-                      m.problem.ops[static_cast<std::size_t>(e.to)].id + " on another slot (" +
-                      std::to_string(from.spill) + " cycles)");
+    if (!m.request.handover) {
+      const auto forbidden = m.groups.open("no hand-over of " + from.id + " to another slot");
+      m.f.unit(~m.cross[i]);
+      continue;
+    }
+    const auto group = m.groups.open(
+        "hand-over of " + from.id + " to " + m.problem.ops[static_cast<std::size_t>(e.to)].id +
+        " on another slot (" + std::to_string(from.spill) + " cycles)");
     precede(m, e.from, e.to, e.distance, e.delay + from.spill, m.cross[i]);
   }
 }

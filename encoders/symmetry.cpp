@@ -2,8 +2,8 @@
 // Integer and Set Value Precedence", CP 2004). Among slots of equal width and registers that are
 // not the variable-latency slot, op v may use the (i+1)-th only if an earlier op uses the i-th.
 //
-// Variables: used[v] = "one of the ops 0 .. v is on slot i", one-sided (used implies it), n per slot
-// but the last of a class. Clauses: 2 n per pair of neighbours in a class. Keeps at least one
+// Variables: used[v] = "one of the ops 0 .. v is on slot i", one-sided (used implies it), n per
+// slot but the last of a class. Clauses: 2 n per pair of neighbours in a class. Keeps at least one
 // schedule of every orbit, so neither I nor L changes.
 #include <vector>
 
@@ -12,7 +12,8 @@
 namespace twill {
 
 void encode_symmetry(ModuloModel& m) {
-  if (!m.choice.symmetry || m.groups.selectable()) return;
+  // A pinned slot is not interchangeable with the others.
+  if (!m.choice.symmetry || m.groups.selectable() || !m.request.pins.empty()) return;
   const Problem& p = m.problem;
   const int slots = static_cast<int>(p.warps.size());
   const auto alike = [&](int a, int b) {

@@ -3,8 +3,8 @@
 //
 // Variables: slot[v][w] for every op and every slot that it may use; the others are constant false,
 // unless constraints are selectable: then they are variables that the width group forbids.
-// Clauses: one at-least-one and an at-most-one per op. cross[e] for the edges that can leave a slot:
-// cross[e] is implied by slot[u][w] and not slot[v][w], two clauses a slot (both directions).
+// Clauses: one at-least-one and an at-most-one per op. cross[e] for the edges that can leave a
+// slot: cross[e] is implied by slot[u][w] and not slot[v][w], two clauses a slot (both directions).
 #include <algorithm>
 
 #include "encoders/modulo.hpp"
@@ -34,6 +34,11 @@ void encode_warp_assignment(ModuloModel& m) {
       for (int w = 0; w < slots; ++w)
         if (p.warps[static_cast<std::size_t>(w)].width < op.width) m.f.unit(~m.on(v, w));
     }
+  for (const auto& [v, w] : m.request.pins) {
+    const auto group = m.groups.open("pin of " + p.ops[static_cast<std::size_t>(v)].id + " to " +
+                                     p.warps[static_cast<std::size_t>(w)].name);
+    m.f.unit(m.on(v, w));
+  }
   for (const Edge& e : p.edges) {
     Lit cross = kFalseLit;
     if (e.from != e.to) {

@@ -30,16 +30,18 @@ Answer ask(const Search& search, Cycle ii, Cycle stages, int pinned, std::int64_
       request.ii = ii;
       request.stages = stages;
       request.pinned = pinned;
+      request.handover = search.handover;
+      request.pins = search.pins;
       set_detail(request, detail);
-      const ModuloEncoding encoding = encode_modulo(formula, search.problem, request, search.choice);
+      const ModuloEncoding encoding =
+          encode_modulo(formula, search.problem, request, search.choice);
       search.report.formula(formula);
       const bool quick = detail == kWithoutLifetimes;
       const SatSolver::Answer verdict = solver.solve({}, quick ? kQuickConflicts : conflict_limit);
       search.report.tell();
       if (quick && verdict == SatSolver::Answer::unknown && !search.budget.spent()) continue;
       if (verdict != SatSolver::Answer::sat) return {verdict, std::nullopt};
-      Schedule schedule =
-          encoding.decode(search.problem, [&](Lit l) { return solver.value(l); });
+      Schedule schedule = encoding.decode(search.problem, [&](Lit l) { return solver.value(l); });
       const auto violation = verify(search.problem, schedule);
       if (!violation) return {verdict, std::move(schedule)};
       if (!quick && !encoding.relaxed)

@@ -275,14 +275,10 @@ twill_result twill_solution_parse(const twill_problem* problem, const char* text
 twill_status twill_solution_status(const twill_solution* solution) {
   if (solution == nullptr || !solution->solution) return TWILL_UNKNOWN;
   switch (solution->solution->status) {
-    case twill::Status::optimal:
-      return TWILL_OPTIMAL;
-    case twill::Status::feasible:
-      return TWILL_FEASIBLE;
-    case twill::Status::infeasible:
-      return TWILL_INFEASIBLE;
-    case twill::Status::unknown:
-      break;
+    case twill::Status::optimal: return TWILL_OPTIMAL;
+    case twill::Status::feasible: return TWILL_FEASIBLE;
+    case twill::Status::infeasible: return TWILL_INFEASIBLE;
+    case twill::Status::unknown: break;
   }
   return TWILL_UNKNOWN;
 }

@@ -17,6 +17,8 @@ std::vector<std::string> explain_infeasible(const Search& search, Cycle stage_li
     request.stages = stage_limit > 0 && stage_limit <= enough ? stage_limit : enough;
     request.detail = detail;
     request.selectable = true;
+    request.handover = search.handover;
+    request.pins = search.pins;
     ModuloEncoding encoding;
     try {
       encoding = encode_modulo(formula, serial.problem, request, search.choice);

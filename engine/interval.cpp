@@ -1,10 +1,10 @@
 // The smallest initiation interval.
 //
-// Where feasibility is monotone in I (graph/problem.hpp, monotone_in_ii) the search goes down from a
-// schedule and one refutation, at I - 1, proves the optimum:
+// Where feasibility is monotone in I (graph/problem.hpp, monotone_in_ii) the search goes down from
+// a schedule and one refutation, at I - 1, proves the optimum:
 //   1. Coarse copies of the loop, with 20 to 64 cycles in the bound, are asked at their own bound,
-//      three stages deep, under a small conflict limit. Each answer, lifted to the real cycles by
-//      its orders (graph/tighten.hpp), is a candidate; most loops are done here.
+//      two or three stages deep, under a small conflict limit. Each answer, lifted to the real
+//      cycles by its orders (graph/tighten.hpp), is a candidate; most loops are done here.
 //   2. Without one, the serial problem (graph/serial.hpp) decides whether any schedule exists; its
 //      orders, tightened, are the first schedule.
 //   3. Coarse copies with 24 and 96 cycles are improved step by step, each step lifted.
@@ -38,8 +38,18 @@ Answer ask_complete(const Search& search, Cycle ii, Cycle stage_limit, Cycle& ma
 
 namespace {
 
-constexpr std::int64_t kProbeConflicts = 2'000, kCoarseConflicts = 20'000;
-constexpr Cycle kProbeStages = 3;
+constexpr std::int64_t kCoarseConflicts = 20'000;
+
+// Questions at the bound of a coarse copy with about `rows` cycles in it, easiest first. Few stages
+// make the question easier and the schedule shorter; which resolution keeps the bound within reach
+// is a matter of how the cycles round, so several are tried.
+struct Probe {
+  Cycle rows, stages;
+  std::int64_t conflicts;
+};
+constexpr Probe kProbes[] = {{32, 2, 1'000},  {32, 3, 2'000},  {48, 3, 2'000},
+                             {20, 3, 2'000},  {64, 3, 2'000},  {40, 2, 10'000},
+                             {56, 2, 10'000}, {48, 2, 30'000}, {64, 2, 30'000}};
 
 // Keeps the better of two schedules if verify() accepts the new one.
 bool improve(const Problem& problem, std::optional<Schedule>& best, std::optional<Schedule> next,
@@ -62,14 +72,14 @@ class CoarseLevel {
         low_(lower_bounds(coarse_).front().value) {}
 
   // Asks at the coarse bound.
-  void probe() { ask_at(low_, kProbeStages, kProbeConflicts); }
+  void probe(Cycle stages, std::int64_t conflicts) { ask_at(low_, stages, conflicts); }
 
   // From the coarse schedule with the orders of `best` downward, while questions are answered.
   void descend() {
     here_ = tighten(coarse_, search_.problem, *interval_.best, low_,
                     std::max(low_, serial_ii(coarse_)));
     while (here_ && here_->initiation_interval > low_ && !done()) {
-      const Cycle stages = std::max<Cycle>(stage_count(*here_), kProbeStages);
+      const Cycle stages = std::max<Cycle>(stage_count(*here_), 3);
       if (!ask_at(here_->initiation_interval - 1, stages, kCoarseConflicts)) return;
     }
   }
@@ -81,7 +91,7 @@ class CoarseLevel {
 
  private:
   bool ask_at(Cycle ii, Cycle stages, std::int64_t conflicts) {
-    const Search inner{coarse_, search_.choice, search_.seed, search_.budget, search_.report};
+    const Search inner = search_.on(coarse_);
     if (stage_limit_ > 0) stages = std::min(stages, stage_limit_);
     const Answer answer =
         ask(inner, ii, stages, stage_limit_ > 0 ? -1 : rotation_pivot(coarse_), conflicts);
@@ -144,7 +154,7 @@ namespace {
 // A schedule of the serial problem; none = proved in interval.none, or stopped.
 std::optional<Schedule> serial_schedule(const Search& search, const SerialProblem& serial,
                                         Cycle stage_limit, Interval& interval) {
-  const Search inner{serial.problem, search.choice, search.seed, search.budget, search.report};
+  const Search inner = search.on(serial.problem);
   search.report.phase("serial");
   Answer answer = ask_complete(inner, serial.ii, stage_limit, interval.max_stages);
   interval.none = answer.verdict == SatSolver::Answer::unsat;
@@ -165,9 +175,9 @@ Interval smallest_interval(const Search& search, Cycle low, Cycle stage_limit) {
     return ascend(search, std::move(interval), stage_limit);
   }
   search.report.phase("probe");
-  for (const Cycle rows : {32, 48, 20, 64}) {
-    CoarseLevel level(search, interval, stage_limit, rows);
-    level.probe();
+  for (const Probe& probe : kProbes) {
+    CoarseLevel level(search, interval, stage_limit, probe.rows);
+    level.probe(probe.stages, probe.conflicts);
     if (level.done()) break;
   }
   if (!interval.best) {

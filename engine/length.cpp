@@ -1,5 +1,5 @@
-// The smallest length at a given initiation interval: one formula, one incremental solver, lengths by
-// assumption; every answer is tightened by its orders before the next question.
+// The smallest length at a given initiation interval: one formula, one incremental solver, lengths
+// by assumption; every answer is tightened by its orders before the next question.
 #include <stdexcept>
 
 #include "engine/coarse.hpp"
@@ -27,8 +27,7 @@ Schedule shortened(const Problem& problem, const Schedule& schedule, Cycle stage
 }  // namespace
 
 Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, Cycle stage_limit,
-                         std::int64_t limit,
-                         const std::function<void(const Schedule&)>& found) {
+                         std::int64_t limit, const std::function<void(const Schedule&)>& found) {
   Shortest result{SatSolver::Answer::unknown, std::nullopt, low};
   try {
     for (int detail = limit == 0 ? kWithoutLifetimes : 0;; ++detail) {
@@ -39,11 +38,14 @@ Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, 
       request.ii = ii;
       request.stages = high / ii + 1;  // a zero-cycle op may start at `high` itself
       if (stage_limit > 0) request.stages = std::min(request.stages, stage_limit);
+      request.handover = search.handover;
+      request.pins = search.pins;
       request.length_low = low;
       request.length_high = high;
       set_detail(request, detail);
       const bool quick = detail == kWithoutLifetimes;
-      const ModuloEncoding encoding = encode_modulo(formula, search.problem, request, search.choice);
+      const ModuloEncoding encoding =
+          encode_modulo(formula, search.problem, request, search.choice);
       search.report.formula(formula);
       bool more_detail = false;
       while (high >= low && !more_detail) {
@@ -85,8 +87,8 @@ Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, 
 
 namespace {
 
-// Shortens coarse copies of the loop at the interval that best's orders have there; every schedule on
-// the way, lifted to the real cycles at best's own interval, is a candidate.
+// Shortens coarse copies of the loop at the interval that best's orders have there; every schedule
+// on the way, lifted to the real cycles at best's own interval, is a candidate.
 void shorten_by_coarse(const Search& search, Schedule& best, Cycle low, Cycle stage_limit) {
   const Problem& real = search.problem;
   const Cycle ii = best.initiation_interval;
@@ -98,7 +100,7 @@ void shorten_by_coarse(const Search& search, Schedule& best, Cycle low, Cycle st
     if (!here) continue;
     const auto starts = earliest_starts(coarse, here->initiation_interval, forced_delays(coarse));
     if (!starts) continue;
-    const Search inner{coarse, search.choice, search.seed, search.budget, search.report};
+    const Search inner = search.on(coarse);
     shortest_within(inner, here->initiation_interval, schedule_length(coarse, *starts),
                     here->length - 1, stage_limit, kCoarseConflicts, [&](const Schedule& model) {
                       const auto lifted = tighten(real, coarse, model, ii, ii);

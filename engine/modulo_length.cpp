@@ -45,7 +45,7 @@ Shortest modulo_length(const Search& search, const Options& options, Cycle ii) {
     return result;
   }
   const Problem bare = without_warps(search.problem);
-  const Search bare_search{bare, search.choice, search.seed, search.budget, search.report};
+  const Search bare_search = search.on(bare);
   Cycle longest = 1;
   for (const Op& op : bare.ops) longest = std::max(longest, op.cycles);
   // A schedule within the sufficient stages ends before the last of them does, or an op later.

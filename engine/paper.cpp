@@ -1,7 +1,7 @@
 // Algorithm 1 of Soi et al. 2025 on the modulo form: at each I, upward, the smallest length of a
 // schedule under rules 1 and 2 alone, LEN(M), fixes the number of stages; only lengths with
-// ceil(L / I) = ceil(LEN(M) / I) are tried. An I can be rejected that a deeper pipeline reaches, and
-// nothing is monotone here, so every I on the way is refuted.
+// ceil(L / I) = ceil(LEN(M) / I) are tried. An I can be rejected that a deeper pipeline reaches,
+// and nothing is monotone here, so every I on the way is refuted.
 #include "engine/modulo_length.hpp"
 #include "engine/search.hpp"
 #include "graph/serial.hpp"
@@ -33,7 +33,8 @@ Solution search_paper(const Search& search, const Options& options, Cycle low) {
     if (joint.best) {
       solution.schedule = joint.best;
       solution.length_lower_bound = joint.low;
-      solution.status = joint.verdict == SatSolver::Answer::sat ? Status::optimal : Status::feasible;
+      solution.status =
+          joint.verdict == SatSolver::Answer::sat ? Status::optimal : Status::feasible;
       return solution;
     }
     if (joint.verdict == SatSolver::Answer::unknown) return solution;

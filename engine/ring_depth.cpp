@@ -22,9 +22,8 @@ std::map<std::string, std::int64_t> ring_depths(const Problem& problem, const Sc
                                 std::max(use.cycles, e.hold));
         const std::pair<int, int> next{e.to, iterations};
         // A zero-cycle op on a carried cycle would hold the buffer for ever: follow each op once.
-        if (use.cycles == 0 && std::none_of(holders.begin(), holders.end(), [&](const auto& h) {
-              return h.first == next.first;
-            }))
+        if (use.cycles == 0 && std::none_of(holders.begin(), holders.end(),
+                                            [&](const auto& h) { return h.first == next.first; }))
           holders.push_back(next);
       }
     depths[problem.ops[u].id] = (end - schedule.start[u]) / schedule.initiation_interval + 1;

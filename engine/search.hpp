@@ -55,6 +55,11 @@ struct Search {
   std::uint64_t seed;
   Budget& budget;
   Reporter& report;
+  bool handover = true;  ///< Options::handover
+  std::vector<std::pair<int, int>> pins = {};  ///< Options::pins, as op and slot
+
+  /// The same search on a related problem (coarser, serial).
+  Search on(const Problem& other) const { return {other, choice, seed, budget, report, handover, pins}; }
 };
 
 /// One question to the solver: is there a schedule at this I within these stages?
@@ -73,8 +78,8 @@ Answer ask(const Search& search, Cycle ii, Cycle stages, int pinned,
 /// May there be a schedule at any initiation interval (graph/serial.hpp)? False = proved none.
 bool any_schedule(const Search& search);
 
-/// Quick attempts at a refutation leave out lifetimes, the largest part of a formula; a refutation of
-/// what is left is one of the whole. Levels of detail from here on, see ModuloRequest.
+/// Quick attempts at a refutation leave out lifetimes, the largest part of a formula; a refutation
+/// of what is left is one of the whole. Levels of detail from here on, see ModuloRequest.
 inline constexpr int kWithoutLifetimes = -1;
 inline constexpr std::int64_t kQuickConflicts = 2'000;
 
@@ -86,8 +91,8 @@ int rotation_pivot(const Problem& problem);
 /// The outcome of the search for the smallest I (or of one I).
 struct Interval {
   std::optional<Schedule> best;
-  Cycle low = 1;        ///< proved: none below
-  bool none = false;    ///< proved: no schedule at any I (at the one asked for)
+  Cycle low = 1;      ///< proved: none below
+  bool none = false;  ///< proved: no schedule at any I (at the one asked for)
   Cycle max_stages = 0;
 };
 
@@ -98,8 +103,8 @@ Answer ask_complete(const Search& search, Cycle ii, Cycle stage_limit, Cycle& ma
 /// Only the initiation interval `ii`.
 Interval only_interval(const Search& search, Cycle ii, Cycle stage_limit);
 
-/// The shortest schedule at `ii` with low <= L <= high, `low` proved: sat = found and proved, unsat =
-/// none, unknown = stopped (`best` may hold one). `stage_limit` = 0 for none.
+/// The shortest schedule at `ii` with low <= L <= high, `low` proved: sat = found and proved, unsat
+/// = none, unknown = stopped (`best` may hold one). `stage_limit` = 0 for none.
 struct Shortest {
   SatSolver::Answer verdict = SatSolver::Answer::unknown;
   std::optional<Schedule> best;

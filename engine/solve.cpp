@@ -42,6 +42,23 @@ void check_options(const Options& o) {
   not_negative("--memory", o.memory_limit);
 }
 
+std::vector<std::pair<int, int>> resolved_pins(const Problem& problem, const Options& options) {
+  const auto index = [](const auto& all, auto member, const std::string& name, const char* what) {
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (all[i].*member == name) return static_cast<int>(i);
+    throw InputError("options", "--pin", name, std::string("must name ") + what);
+  };
+  std::vector<std::pair<int, int>> pins;
+  for (const auto& [op, slot] : options.pins) {
+    pins.emplace_back(index(problem.ops, &Op::id, op, "an op of the problem"),
+                      index(problem.warps, &WarpSlot::name, slot, "a slot of the problem"));
+    if (!slot_allowed(problem, pins.back().first, pins.back().second))
+      throw InputError("options", "--pin", op + "=" + slot,
+                       "the slot must be wide enough and of the op's latency class");
+  }
+  return pins;
+}
+
 // No schedule at this I is shorter: the longest path of dependences with the spills that every
 // schedule pays.
 Cycle length_bound(const Problem& problem, Cycle ii) {
@@ -50,8 +67,8 @@ Cycle length_bound(const Problem& problem, Cycle ii) {
 }
 
 // Is there a schedule better than options.better_than? Two questions at most, both of which are
-// likely to be refuted: at the I before, and at the same I a smaller L. The answer is final unless a
-// smaller I exists or the budget is spent: then the search goes on as usual.
+// likely to be refuted: at the I before, and at the same I a smaller L. The answer is final unless
+// a smaller I exists or the budget is spent: then the search goes on as usual.
 std::optional<Solution> search_better(const Search& search, const Options& options, Cycle low) {
   const auto [ii, length] = *options.better_than;
   const Cycle limit = stage_limit(options.stages);
@@ -107,8 +124,7 @@ Solution search_modulo(const Search& search, const Options& options, Cycle low) 
   if (!interval.best) return solution;
   Schedule& best = *interval.best;
   solution.length_lower_bound = length_bound(search.problem, best.initiation_interval);
-  const bool shortest =
-      smallest_length(search, best, solution.length_lower_bound, limit);
+  const bool shortest = smallest_length(search, best, solution.length_lower_bound, limit);
   const bool smallest = options.ii || best.initiation_interval == interval.low;
   solution.status = smallest && shortest ? Status::optimal : Status::feasible;
   solution.schedule = std::move(best);
@@ -117,7 +133,9 @@ Solution search_modulo(const Search& search, const Options& options, Cycle low) 
 
 }  // namespace
 
-const char* version() { return TWILL_VERSION; }
+const char* version() {
+  return TWILL_VERSION;
+}
 
 Solution solve(const Problem& problem, const Options& options, std::stop_token stop,
                const ProgressCallback& progress) {
@@ -127,7 +145,8 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
   const Cycle limit = stage_limit(options.stages);
   Budget budget(std::move(stop), options.time_limit, options.conflict_limit, options.memory_limit);
   Reporter report(progress, budget);
-  const Search search{problem, choice, options.seed, budget, report};
+  const Search search{problem, choice,           options.seed,          budget,
+                      report,  options.handover, resolved_pins(problem, options)};
 
   report.phase("bounds");
   const Cycle low = lower_bounds(problem).front().value;
@@ -144,8 +163,9 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
   solution.stages = options.stages;
   if (limit > 0) solution.stages = std::to_string(limit);
   solution.engine = "cnf";
-  solution.options = {{"encoding", encoding_text(choice)},
-                      {"seed", std::to_string(options.seed)}};
+  solution.options = {{"encoding", encoding_text(choice)}, {"seed", std::to_string(options.seed)}};
+  for (const auto& [op, slot] : options.pins) solution.options.emplace_back("pin " + op, slot);
+  if (!options.handover) solution.options.emplace_back("handover", "no");
   if (options.ii) solution.options.emplace_back("ii", std::to_string(*options.ii));
   if (solution.schedule) solution.ring_depths = ring_depths(problem, *solution.schedule);
   solution.seconds = budget.elapsed();

@@ -36,23 +36,18 @@ std::int64_t measure(const Term& term, const Tile& tile, int width, const CostCo
   const std::int64_t count = elements(tile);
   const auto bytes = [&] { return (times(count, element_bits(tile.type), context) + 7) / 8; };
   switch (term.measure) {
-    case Measure::constant:
-      return 1;
+    case Measure::constant: return 1;
     case Measure::macs:
       if (tile.shape.size() != 3)
         fail(context, "shape", std::to_string(tile.shape.size()) + " dimensions",
              "a matrix product has the shape [M, N, K]");
       return product(tile.shape, 3);
-    case Measure::elements:
-      return count;
+    case Measure::elements: return count;
     case Measure::values:
       return tile.shape.size() == 1 ? held_values(tile.shape, context.vector_copies) : count;
-    case Measure::rows:
-      return tile.shape[0];
-    case Measure::bytes:
-      return bytes();
-    case Measure::warp_bytes:
-      return times(bytes(), width, context);
+    case Measure::rows: return tile.shape[0];
+    case Measure::bytes: return bytes();
+    case Measure::warp_bytes: return times(bytes(), width, context);
   }
   return 0;
 }

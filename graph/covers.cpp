@@ -1,6 +1,6 @@
 // The renaming is a matching of other's slots into problem's slots (augmenting paths; Berge 1957,
-// Kuhn 1955). All rules but the slots' own width, registers and mark see only which ops share a slot,
-// and a one-to-one renaming keeps that.
+// Kuhn 1955). All rules but the slots' own width, registers and mark see only which ops share a
+// slot, and a one-to-one renaming keeps that.
 #include "graph/covers.hpp"
 
 #include <algorithm>

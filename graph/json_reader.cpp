@@ -159,7 +159,8 @@ double JsonValue::number_or(std::string_view key, double otherwise) const {
 
 std::string JsonValue::text_or(std::string_view key, std::string otherwise) const {
   const auto value = find(key);
-  return value ? value->text() : std::move(otherwise);
+  if (value) return value->text();
+  return otherwise;
 }
 
 bool JsonValue::boolean_or(std::string_view key, bool otherwise) const {

@@ -71,7 +71,9 @@ Json* find_path(Json& root, const std::string& path, std::string* reached, std::
 
 void apply_overrides(Json& root, const std::string& source,
                      const std::vector<std::pair<std::string, std::string>>& set) {
-  for (const auto& [path, text] : set) {
+  for (const auto& item : set) {
+    const std::string& path = item.first;
+    const std::string& text = item.second;  // Clang 14 does not capture structured bindings
     const std::string place = "--set " + path + "=" + text;
     std::string reached, known;
     Json* target = find_path(root, path, &reached, &known);

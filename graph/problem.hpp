@@ -2,7 +2,8 @@
 //
 // Source: Soi et al., "Optimal Software Pipelining and Warp Specialization for Tensor Core GPUs"
 // (arXiv:2512.18134, 2025), Section 3.1 (loop, RRT, machine description) and Figures 4-6
-// (footprints, registers, spills, blocking edges). Plain data: every algorithm is a function over it.
+// (footprints, registers, spills, blocking edges). Plain data: every algorithm is a function over
+// it.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +39,8 @@ struct Memory {
 /// A warp or a warp group that code can be assigned to.
 struct WarpSlot {
   std::string name;
-  int width = 1;          ///< hardware warps (1, 4, 8)
-  Amount registers = 0;   ///< registers per thread for tiles (net of the resident ones)
+  int width = 1;                  ///< hardware warps (1, 4, 8)
+  Amount registers = 0;           ///< registers per thread for tiles (net of the resident ones)
   bool variable_latency = false;  ///< the paper's W_vl; at most one slot has it
   bool operator==(const WarpSlot&) const = default;
 };

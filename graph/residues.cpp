@@ -147,7 +147,7 @@ std::vector<IssueDistances::Piece> IssueDistances::load(int op, int unit) const 
         amount += Wide{r.amount} *
                   (r.length / ii_ + (modulo(cuts[i] - r.offset, ii_) < r.length % ii_ ? 1 : 0));
     // More than the capacity is as bad as any other excess.
-    amount = std::min(amount, Wide{2 * kMaxAmount});
+    amount = std::min(amount, Wide{2} * kMaxAmount);
     if (amount > 0) pieces.push_back({cuts[i], next - cuts[i], static_cast<Amount>(amount)});
   }
   return pieces;

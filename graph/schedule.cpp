@@ -20,14 +20,10 @@ Cycle stage_count(const Schedule& schedule) {
 
 const char* to_string(Status status) {
   switch (status) {
-    case Status::optimal:
-      return "optimal";
-    case Status::feasible:
-      return "feasible";
-    case Status::infeasible:
-      return "infeasible";
-    case Status::unknown:
-      return "unknown";
+    case Status::optimal: return "optimal";
+    case Status::feasible: return "feasible";
+    case Status::infeasible: return "infeasible";
+    case Status::unknown: return "unknown";
   }
   return "unknown";
 }

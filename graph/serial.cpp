@@ -1,5 +1,6 @@
-// Claim 1. If a problem has a schedule at some I0, it has one with the same slots and stages at every
-// I >= n G, where G is at least every cycles(v), delay + spill, hold and reservation end, and 1.
+// Claim 1. If a problem has a schedule at some I0, it has one with the same slots and stages at
+// every I >= n G, where G is at least every cycles(v), delay + spill, hold and reservation end,
+// and 1.
 //
 // Proof. Let p be the position of row(v) = M(v) mod I0 among the distinct rows of the schedule, set
 // row'(v) = p G and keep stage and slot, at I >= n G. Ops of equal rows stay at equal rows; ops of

@@ -12,8 +12,9 @@ struct SerialProblem {
   Cycle ii = 1;
 };
 
-/// `problem` has a schedule at some I if and only if the serial problem has one at `ii`; and the
-/// orders of the latter give one of the former by tighten(). The proof is in serial.cpp.
+/// `problem` has a schedule at some I if and only if the serial problem has one at `ii`; and where
+/// monotone_in_ii(problem), the orders of the latter give one of the former by tighten(). The proof
+/// is in serial.cpp.
 SerialProblem serial_problem(const Problem& problem);
 
 /// An initiation interval at which `problem` has a schedule if it has one at any; feasible at every

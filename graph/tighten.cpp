@@ -8,9 +8,9 @@
 //                (sums only grow where something begins, so checking those instants is enough)
 //   rule 8       a waiting v and an op o on its slot: M(v) - M(o) >= cycles(o) + k I and
 //                M(o) - M(v) >= 1 - (k + 1) I with k = floor((M(v) - M(o)) / I)
-// For given I the least solution is a longest path (Bellman 1958, Ford 1956), and it minimises every
-// start at once, so the length too. All constraints are linear in I, so the I that have a solution
-// form an interval: the smallest one is found by bisection.
+// For given I the least solution is a longest path (Bellman 1958, Ford 1956), and it minimises
+// every start at once, so the length too. All constraints are linear in I, so the I that have a
+// solution form an interval: the smallest one is found by bisection.
 #include "graph/tighten.hpp"
 
 #include <algorithm>
@@ -24,7 +24,9 @@ struct Constraint {  // M(to) - M(from) >= weight + turns * I
   Cycle weight, turns;
 };
 
-Cycle floor_div(Cycle a, Cycle b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+Cycle floor_div(Cycle a, Cycle b) {
+  return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
 
 // Something that is present from M(op) + offset on, and its possible ends M(op) + offset.
 struct Point {
@@ -74,8 +76,7 @@ class Decisions {
     return floor_div(at(b) - at(a), s_.initiation_interval);
   }
   void after(const Point& a, const Point& b, Cycle gap, Cycle turns) {  // b - a >= gap + turns * I
-    constraints_.push_back(
-        {a.op, b.op, gap + a.offset - b.offset, turns + a.turns - b.turns});
+    constraints_.push_back({a.op, b.op, gap + a.offset - b.offset, turns + a.turns - b.turns});
   }
 
   // At the instant b begins there are no more copies of a than in the given schedule.
@@ -92,8 +93,8 @@ class Decisions {
 
   void dependences() {
     for (const Edge& e : p_.edges) {
-      const bool cross = s_.warp[static_cast<std::size_t>(e.from)] !=
-                         s_.warp[static_cast<std::size_t>(e.to)];
+      const bool cross =
+          s_.warp[static_cast<std::size_t>(e.from)] != s_.warp[static_cast<std::size_t>(e.to)];
       const Cycle spill = cross ? p_.ops[static_cast<std::size_t>(e.from)].spill : 0;
       constraints_.push_back({e.from, e.to, e.delay + spill, -e.distance});
     }
@@ -152,9 +153,9 @@ class Decisions {
   void waits() {
     std::vector<bool> waits(p_.ops.size(), false);
     for (const Edge& e : p_.edges)
-      if (e.blocking || (p_.ops[static_cast<std::size_t>(e.from)].spill > 0 &&
-                         s_.warp[static_cast<std::size_t>(e.from)] !=
-                             s_.warp[static_cast<std::size_t>(e.to)]))
+      if (e.blocking ||
+          (p_.ops[static_cast<std::size_t>(e.from)].spill > 0 &&
+           s_.warp[static_cast<std::size_t>(e.from)] != s_.warp[static_cast<std::size_t>(e.to)]))
         waits[static_cast<std::size_t>(e.to)] = true;
     for (int v = 0; v < static_cast<int>(p_.ops.size()); ++v) {
       if (!waits[static_cast<std::size_t>(v)] || exempt_from_concurrency(p_, v)) continue;

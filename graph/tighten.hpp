@@ -11,9 +11,10 @@ namespace twill {
 /// Keeps what a schedule of `ordered` decided, its slots and which copy of what comes before which,
 /// and finds the smallest initiation interval in [low, high], then the earliest starts (so the
 /// smallest length), that these decisions allow in `problem`. nullopt when they allow none in that
-/// range. The two problems have the same ops, edges, units and slots and may differ in their cycles:
-/// with coarse cycles in `ordered` this lifts a coarse schedule to the real cycles; with the same
-/// problem twice it tightens. Every result obeys the rules of `problem`; verify() confirms it.
+/// range. The two problems have the same ops, edges, units and slots and may differ in their
+/// cycles: with coarse cycles in `ordered` this lifts a coarse schedule to the real cycles; with
+/// the same problem twice it tightens. Every result obeys the rules of `problem`; verify() confirms
+/// it.
 ///
 /// Precondition: a valid schedule of `ordered`; monotone_in_ii(problem), or low == high or
 /// high == schedule's own I with ordered == problem (the allowed I are then an interval up to it).

@@ -3,6 +3,7 @@
 
 namespace twill {
 
+// NOLINTNEXTLINE(modernize-use-using): __extension__ goes before a typedef only.
 __extension__ typedef __int128 Wide;
 
 }  // namespace twill

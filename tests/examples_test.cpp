@@ -18,7 +18,7 @@ Problem example(const std::string& name) {
 
 /// Exhaustive at this I: with as many stages as are proved to be enough, and two more.
 std::optional<Schedule> best_at(const Problem& problem, Cycle interval) {
-  const auto found = brute_force_at(problem, interval, stage_bound(problem, interval) + 2);
+  auto found = brute_force_at(problem, interval, stage_bound(problem, interval) + 2);
   if (found) CHECK_FALSE(verify(problem, *found));
   return found;
 }
@@ -85,7 +85,7 @@ TEST_CASE("stage-gap: I = 1, L = 5, which needs more stages than the paper's win
   // below 5.
   for (Cycle interval = 1; interval < 5; ++interval) {
     const Cycle window = (2 + interval - 1) / interval * interval;
-    const auto found = brute_force_at(problem, interval, 5);
+    auto found = brute_force_at(problem, interval, 5);
     REQUIRE(found);
     CHECK(found->length > window);
   }

@@ -53,18 +53,10 @@ std::string damaged(std::string text, std::mt19937& random) {
   for (std::size_t edits = 1 + below(4); edits > 0 && !text.empty(); --edits) {
     const std::size_t at = below(text.size()), length = 1 + below(40);
     switch (below(6)) {
-      case 0:
-        text[at] = static_cast<char>(below(256));
-        break;
-      case 1:
-        text.insert(at, kTokens[below(kTokens.size())]);
-        break;
-      case 2:
-        text.insert(below(text.size()), text.substr(at, length));
-        break;
-      case 3:
-        text.erase(at, length);
-        break;
+      case 0: text[at] = static_cast<char>(below(256)); break;
+      case 1: text.insert(at, kTokens[below(kTokens.size())]); break;
+      case 2: text.insert(below(text.size()), text.substr(at, length)); break;
+      case 3: text.erase(at, length); break;
       case 4: {  // another value for a number: these files often stay well formed
         const std::size_t digit = text.find_first_of("0123456789", at);
         if (digit != text.npos) text.replace(digit, 1, kTokens[below(kTokens.size())]);

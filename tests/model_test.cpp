@@ -27,6 +27,7 @@ LoopKnobs small() {
 Options with(const std::string& encoding, const std::string& stages = "complete") {
   Options options;
   options.threads = 1;
+  options.time_limit = 30;  // a search that never ends is a disagreement
   options.encoding = encoding;
   options.stages = stages;
   return options;
@@ -58,26 +59,16 @@ Problem only_named(const Problem& problem, const std::vector<std::string>& confl
     });
   };
   const auto lives = [&](const Op& op) { return named("lifetime of " + op.id); };
-  const bool some_registers =
-      std::any_of(problem.ops.begin(), problem.ops.end(),
-                  [&](const Op& op) { return op.registers > 0 && lives(op); });
-  const auto some_in = [&](int memory) {
-    return std::any_of(problem.ops.begin(), problem.ops.end(), [&](const Op& op) {
-      return lives(op) && std::any_of(op.footprints.begin(), op.footprints.end(),
-                                      [&](const Footprint& f) { return f.memory == memory; });
-    });
-  };
   constexpr Amount kEnough = 1'000'000;
   Problem p = problem;
   for (Unit& unit : p.units)
     if (!named("capacity of " + unit.name + " (")) unit.capacity = kEnough;
   for (std::size_t m = 0; m < p.memories.size(); ++m)
-    if (!named("capacity of " + p.memories[m].name + " (") && !some_in(static_cast<int>(m)))
-      p.memories[m].capacity = kEnough;
+    if (!named("capacity of " + p.memories[m].name + " (")) p.memories[m].capacity = kEnough;
   for (WarpSlot& slot : p.warps)
-    if (!named("registers of " + slot.name + " (") && !some_registers) slot.registers = kEnough;
+    if (!named("registers of " + slot.name + " (")) slot.registers = kEnough;
   for (Op& op : p.ops) {
-    if (!named("width of " + op.id + " (") && !lives(op)) op.width = 1;
+    if (!named("width of " + op.id + " (")) op.width = 1;
     if (!lives(op)) {
       op.registers = 0;
       op.footprints.clear();
@@ -121,6 +112,36 @@ TEST_CASE("smallest I and L, many registers on small slots: several live copies"
   knobs.max_slots = 2;
   knobs.max_memories = 1;
   CHECK(agree(30'000, 700, knobs, with("")) > 400);
+}
+
+TEST_CASE("smallest I and L, cycles so long that coarse copies of the loop are searched first") {
+  LoopKnobs knobs = small();
+  knobs.max_ops = 3;
+  knobs.max_cycles = 30;
+  knobs.max_spill = 12;
+  knobs.max_hold = 9;
+  knobs.multi_segment = false;
+  knobs.max_units = 1;
+  knobs.max_capacity = 1;
+  knobs.max_slots = 2;
+  CHECK(agree(600'000, 30, knobs, with("")) > 20);
+}
+
+TEST_CASE("smallest I and L, small values of which many copies live: lifetimes in growing detail") {
+  LoopKnobs knobs = small();
+  knobs.max_ops = 2;
+  knobs.max_registers = 20;
+  knobs.max_distance = 25;
+  knobs.max_hold = 30;
+  knobs.max_cycles = 2;
+  knobs.max_slots = 2;
+  CHECK(agree(700'000, 250, knobs, with("")) > 100);
+}
+
+TEST_CASE("smallest I and L, nothing but zero-cycle ops: L may be 0") {
+  LoopKnobs knobs = small();
+  knobs.max_cycles = 0;
+  CHECK(agree(800'000, 400, knobs, with("")) > 250);
 }
 
 TEST_CASE("every encoding finds the same I and L") {

@@ -24,6 +24,7 @@ struct SolveFlags {
   PictureFlags picture;
   Options search;
   std::string memory;
+  std::vector<std::string> pins;
   std::string output;
   bool quiet = false;
   bool json = false;
@@ -79,8 +80,8 @@ std::string covering_layout(const Workload& work, std::size_t k) {
   return "";
 }
 
-/// Every layout in the file's order, each with what is left of the limits. Once there is a schedule,
-/// a layout is only asked for a better one.
+/// Every layout in the file's order, each with what is left of the limits. Once there is a
+/// schedule, a layout is only asked for a better one.
 std::vector<Outcome> solve_all(const SolveFlags& flags, const Workload& work) {
   Interrupt interrupt;
   ProgressLine line(flags.quiet);
@@ -103,7 +104,7 @@ std::vector<Outcome> solve_all(const SolveFlags& flags, const Workload& work) {
       const Schedule& schedule = *outcomes[static_cast<std::size_t>(best)]->schedule;
       options.better_than = {schedule.initiation_interval, schedule.length};
     }
-    if (options.stages != "paper") outcome.covered_by = covering_layout(work, k);
+    if (options.stages != "paper" && options.pins.empty()) outcome.covered_by = covering_layout(work, k);
     if (!reached && outcome.covered_by.empty()) {
       line.set_title(lowered.layout.empty() ? "" : "layout " + lowered.layout);
       outcome = solve(lowered.problem, options, interrupt.token(),
@@ -210,6 +211,12 @@ void report(const SolveFlags& flags, const Lowered& lowered, const Solution& sol
 
 int run(SolveFlags flags) {
   if (!flags.memory.empty()) flags.search.memory_limit = parse_bytes(flags.memory);
+  for (const std::string& pin : flags.pins) {
+    const std::size_t equals = pin.find('=');
+    if (equals == std::string::npos)
+      throw InputError("command line", "--pin", pin, "must have the form op=slot");
+    flags.search.pins.emplace_back(pin.substr(0, equals), pin.substr(equals + 1));
+  }
   const Workload work = load(flags.work);
   check_output(flags, work);
   if (!flags.quiet && !work.problems.front().normalized.empty()) {
@@ -248,6 +255,9 @@ Command solve_command(CLI::App& program) {
   app->add_option("--stages", search.stages,
                   "complete = all that can matter; paper = Algorithm 1's window; N = at most N")
       ->capture_default_str();
+  app->add_option("--pin", flags->pins, "Fix an op's slot, as op=slot (repeatable)");
+  app->add_flag("--no-handover{false}", search.handover,
+                "Prohibit register results from crossing slots (ablation)");
   app->add_option("--ii", search.ii, "Only this initiation interval");
   app->add_option("--encoding", search.encoding, "Encodings, as key=value,... (default: chosen)");
   app->add_option("--threads", search.threads, "Threads (0 = all cores)")->capture_default_str();

@@ -16,6 +16,7 @@
 #include <stop_token>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "graph/check.hpp"        // check(problem): the input phase
 #include "graph/covers.hpp"       // covers(a, b): one slot layout can do all that another can
@@ -39,20 +40,25 @@ struct Options {
   /// Only a schedule better than this (I, L) is wanted: a smaller I, or the same I and a smaller L.
   /// `infeasible` then means that there is none. Complete search on the modulo form only.
   std::optional<std::pair<Cycle, Cycle>> better_than;
+  /// May a register result be consumed on another slot than its producer's? false prohibits
+  /// cross-warp communication (the paper's ablation, Section 6.2.2). Modulo form only.
+  bool handover = true;
+  /// Ops that must be on a slot, (op id, slot name). Modulo form only.
+  std::vector<std::pair<std::string, std::string>> pins;
   /// Encodings by name, "key=value,...": see `twill encodings`. Unnamed keys follow the documented
   /// automatic rule.
   std::string encoding;
   /// Threads for the parallel parts; 0 = all cores. The answer does not depend on it.
   int threads = 0;
   std::uint64_t seed = 0;
-  double time_limit = 0;             ///< seconds of wall clock; 0 = none
-  std::int64_t conflict_limit = 0;   ///< SAT conflicts in all; 0 = none
-  std::int64_t memory_limit = 0;     ///< bytes of formula and process; 0 = none
+  double time_limit = 0;            ///< seconds of wall clock; 0 = none
+  std::int64_t conflict_limit = 0;  ///< SAT conflicts in all; 0 = none
+  std::int64_t memory_limit = 0;    ///< bytes of formula and process; 0 = none
 };
 
 /// A snapshot for a progress line. Zero = not known yet.
 struct Progress {
-  std::string phase;  ///< "bounds", "coarse", "interval", "length", "verify"
+  std::string phase;                      ///< "bounds", "coarse", "interval", "length", "verify"
   Cycle ii_low = 0, ii_high = 0;          ///< proved bound and best found
   Cycle length_low = 0, length_high = 0;  ///< at ii_high
   std::int64_t variables = 0, clauses = 0, conflicts = 0;

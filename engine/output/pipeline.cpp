@@ -39,7 +39,7 @@ Pipeline pipeline(const SteadyState& state, std::size_t limit) {
 
 std::string iteration_text(Section section, Cycle iteration) {
   if (section == Section::prologue) return std::to_string(iteration);
-  const std::string base = section == Section::steady ? "i" : "n";
+  std::string base = section == Section::steady ? "i" : "n";
   if (iteration == 0) return base;
   return base + (iteration > 0 ? "+" : "") + std::to_string(iteration);
 }

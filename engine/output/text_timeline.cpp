@@ -2,6 +2,7 @@
 // slot. A short period gets several columns a cycle, a long one several cycles a column.
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/output/pipeline.hpp"
 #include "engine/output/style.hpp"
@@ -26,8 +27,8 @@ struct Scale {
   Cycle ii;
   Cycle cells;
   std::size_t column(Cycle cycle) const {
-    return static_cast<std::size_t>(
-        static_cast<double>(cycle) * static_cast<double>(cells) / static_cast<double>(ii) + 0.5);
+    return static_cast<std::size_t>(std::llround(
+        static_cast<double>(cycle) * static_cast<double>(cells) / static_cast<double>(ii)));
   }
 };
 

@@ -1,0 +1,49 @@
+#include "bench/bench.hpp"
+
+#include <utility>
+#include <vector>
+
+namespace twill::bench {
+
+void SearchFlags::add_to(CLI::App& app) {
+  search.threads = 1;
+  app.add_option("--encoding", search.encoding, "Encodings, as key=value,... (default: chosen)");
+  app.add_option("--threads", search.threads, "Threads (0 = all cores)")
+      ->check(CLI::Range(0, 4096))
+      ->capture_default_str();
+  app.add_option("--seed", search.seed, "Seed of the solver")->capture_default_str();
+  app.add_option("--time-limit", search.time_limit, "Seconds a row (0 = none)")
+      ->capture_default_str();
+  app.add_option("--conflict-limit", search.conflict_limit, "Conflicts a row (0 = none)")
+      ->capture_default_str();
+  app.add_option("--memory", memory, "Bytes of formula and process, as 500M or 2G");
+}
+
+Options SearchFlags::options() const {
+  Options options = search;
+  if (!memory.empty()) options.memory_limit = cli::parse_bytes(memory);
+  return options;
+}
+
+}  // namespace twill::bench
+
+namespace twill::cli {
+
+Command bench_command(CLI::App& program) {
+  CLI::App* app = program.add_subcommand("bench", "Measure the solver, alone and beside others");
+  app->require_subcommand(1);
+  app->footer(
+      "Every row is measured in a process of its own: seconds, CPU seconds and peak memory are\n"
+      "those of that process, from its start to its end. The build target `bench` runs\n"
+      "`twill bench attention`.");
+  const std::vector<Command> commands = {bench::attention_command(*app), bench::peers_command(*app),
+                                         bench::row_command(*app), bench::ask_command(*app)};
+  return {app, [commands] {
+            for (const Command& command : commands) {
+              if (command.app->parsed()) return command.run();
+            }
+            return static_cast<int>(kBadInput);
+          }};
+}
+
+}  // namespace twill::cli

@@ -1,0 +1,39 @@
+// `twill bench`: measurements of the solver, linked into the program when
+// TWILL_BUILD_BENCH is on.
+//
+// The program's subcommand has subcommands of its own, one file each; every one
+// adds its options to the parser and returns what is to run. Whatever is
+// measured is measured in a process of its own (bench/process.hpp), so that
+// time and peak memory are those of one row; `bench row` and `bench ask` are
+// those processes, and users' tools for a single measurement. With --json each
+// prints one JSON object a line, a row a line, as soon as the row is known: a
+// run that is interrupted loses the row in flight and no other. A new
+// experiment is a new file here and a line in bench.cpp.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+
+#include "engine/cli/cli.hpp"
+
+namespace twill::bench {
+
+/// The options of one search, spelt as in `twill solve`.
+struct SearchFlags {
+  Options search;
+  std::string memory;  ///< "" = no limit
+
+  void add_to(CLI::App& app);
+  /// With the memory limit read. Throws InputError.
+  Options options() const;
+};
+
+// One measurement, in this process.
+cli::Command row_command(CLI::App& bench);
+cli::Command ask_command(CLI::App& bench);
+// Tables of measurements, each in a process of its own.
+cli::Command attention_command(CLI::App& bench);
+cli::Command peers_command(CLI::App& bench);
+
+}  // namespace twill::bench

@@ -1,0 +1,65 @@
+#include "bench/peer.hpp"
+
+#include "graph/json_text.hpp"
+
+namespace twill::bench {
+namespace {
+
+constexpr double kVersionSeconds = 10;
+
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
+
+bool contains(const std::string& text, const char* part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::string verdict_of(const ProcessResult& process) {
+  const std::string line = first_line(process.out);
+  if (line == "sat" || line == "unsat") return line;
+  if (process.end == ProcessResult::End::limit) return "limit";
+  if (process.end == ProcessResult::End::stopped) return "stopped";
+  for (const std::string* text : {&process.out, &process.err}) {
+    if (contains(*text, "memory") || contains(*text, "bad_alloc")) return "out of memory";
+  }
+  if (line == "unknown") return line;
+  if (process.end == ProcessResult::End::signalled) {
+    return "failed: signal " + std::to_string(process.code);
+  }
+  const std::string why = line.empty() ? first_line(process.err) : line;
+  return "failed: " + (why.empty() ? "exit code " + std::to_string(process.code) : one_line(why));
+}
+
+}  // namespace
+
+std::vector<Peer> find_peers(const std::stop_token& stop) {
+  std::vector<Peer> peers;
+  for (const char* name : {"yices-smt2", "z3"}) {
+    Peer peer{name, find_program(name), ""};
+    if (!peer.path.empty()) {
+      ProcessLimits limits;
+      limits.wall_seconds = kVersionSeconds;
+      peer.version = one_line(first_line(run_process({peer.path, "--version"}, limits, stop).out));
+    }
+    peers.push_back(std::move(peer));
+  }
+  return peers;
+}
+
+PeerAnswer ask_peer(const Peer& peer, const std::string& file, const ProcessLimits& limits,
+                    const std::stop_token& stop) {
+  const ProcessResult process = run_process({peer.path, file}, limits, stop);
+  return {verdict_of(process), process.seconds, process.cpu_seconds, process.peak_bytes};
+}
+
+nlohmann::ordered_json to_json(const Peer& peer, const PeerAnswer& answer) {
+  return {{"solver", peer.name},
+          {"version", peer.version},
+          {"verdict", answer.verdict},
+          {"wall_seconds", answer.seconds},
+          {"cpu_seconds", answer.cpu_seconds},
+          {"peak_bytes", answer.peak_bytes}};
+}
+
+}  // namespace twill::bench

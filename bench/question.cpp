@@ -1,0 +1,85 @@
+#include "bench/question.hpp"
+
+#include <stdexcept>
+
+#include "encoders/straight_line.hpp"
+#include "engine/search.hpp"
+#include "graph/bounds.hpp"
+#include "graph/loop.hpp"
+
+namespace twill::bench {
+namespace {
+
+/// Is the question refuted by arithmetic: a bound on I, or the longest path of
+/// dependences on L?
+bool refuted(const Problem& problem, Cycle ii, Cycle length) {
+  if (ii < lower_bounds(problem).front().value) return true;
+  const auto earliest = earliest_starts(problem, ii, forced_delays(problem));
+  return !earliest || schedule_length(problem, *earliest) > length;
+}
+
+Verdict translated(SatSolver::Answer answer) {
+  if (answer == SatSolver::Answer::sat) return Verdict::sat;
+  return answer == SatSolver::Answer::unsat ? Verdict::unsat : Verdict::unknown;
+}
+
+/// The program of the paper as CNF.
+Verdict ask_straight_line(const Search& search, Cycle ii, Cycle length, std::int64_t limit) {
+  StraightLineRequest request;
+  request.ii = ii;
+  request.length = length;
+  request.literal = search.choice.form == Form::straight_line_literal;
+  try {
+    SatSolver solver(search.budget, search.seed);
+    Formula formula(solver);
+    const StraightLineEncoding encoding =
+        encode_straight_line(formula, search.problem, request, search.choice);
+    search.report.formula(formula);
+    const SatSolver::Answer answer = solver.solve({}, limit);
+    if (answer == SatSolver::Answer::sat && !request.literal) {
+      const Schedule schedule =
+          encoding.decode(search.problem, [&](Lit l) { return solver.value(l); });
+      if (const auto violation = verify(search.problem, schedule)) {
+        throw std::logic_error("the exact formula has a model that verify() refuses: " +
+                               violation->text);
+      }
+    }
+    return translated(answer);
+  } catch (const Budget::Spent&) {
+    return Verdict::unknown;
+  }
+}
+
+}  // namespace
+
+const char* to_string(Verdict verdict) {
+  if (verdict == Verdict::sat) return "sat";
+  return verdict == Verdict::unsat ? "unsat" : "unknown";
+}
+
+Answered decide(const Problem& problem, Cycle ii, Cycle length, const Options& options,
+                const std::stop_token& stop) {
+  const EncodingChoice choice = parse_encoding(options.encoding);
+  Budget budget(stop, options.time_limit, options.conflict_limit, options.memory_limit);
+  const ProgressCallback silent;
+  Reporter report(silent, budget);
+  const Search search{problem, choice, options.seed, budget, report};
+  Answered answered;
+  if (choice.form != Form::modulo) {
+    answered.verdict = ask_straight_line(search, ii, length, options.conflict_limit);
+  } else if (refuted(problem, ii, length)) {
+    answered.verdict = Verdict::unsat;
+    answered.by_bounds = true;
+  } else {
+    // Nothing shorter is asked for: one question, at this length.
+    const Shortest answer = shortest_within(search, ii, length, length, 0, options.conflict_limit);
+    answered.verdict = answer.best ? Verdict::sat : translated(answer.verdict);
+  }
+  answered.variables = report.largest_variables();
+  answered.clauses = report.largest_clauses();
+  answered.conflicts = budget.conflicts();
+  answered.seconds = budget.elapsed();
+  return answered;
+}
+
+}  // namespace twill::bench

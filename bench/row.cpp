@@ -1,0 +1,104 @@
+// twill bench row: one problem solved in this process, the figures as a line of
+// JSON.
+
+#include <tbb/global_control.h>
+
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+
+#include "bench/bench.hpp"
+#include "engine/cli/interrupt.hpp"
+#include "engine/cli/workload.hpp"
+#include "graph/bounds.hpp"
+
+namespace twill::bench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct RowFlags {
+  cli::WorkloadFlags work;
+  SearchFlags search;
+};
+
+Json bounds_of(const Problem& problem) {
+  Json list = Json::array();
+  for (const Bound& bound : lower_bounds(problem)) {
+    list.push_back({{"value", bound.value}, {"name", bound.name}, {"text", bound.text}});
+  }
+  return list;
+}
+
+/// The search's own figures; the process adds its time and memory.
+Json figures(const Lowered& lowered, const Solution& solution) {
+  Json row;
+  row["problem"] = solution.problem;
+  row["problem_sha256"] = solution.problem_sha256;
+  row["layout"] = lowered.layout;
+  row["ops"] = lowered.problem.ops.size();
+  row["status"] = to_string(solution.status);
+  if (solution.schedule) {
+    row["initiation_interval"] = solution.schedule->initiation_interval;
+    row["length"] = solution.schedule->length;
+    row["stages"] = stage_count(*solution.schedule);
+  }
+  row["lower_bound"] = {{"initiation_interval", solution.ii_lower_bound},
+                        {"length", solution.length_lower_bound}};
+  row["bounds"] = bounds_of(lowered.problem);
+  row["variables"] = solution.variables;
+  row["clauses"] = solution.clauses;
+  row["conflicts"] = solution.conflicts;
+  row["stopped_by"] = solution.stopped_by;
+  return row;
+}
+
+int run(const RowFlags& flags) {
+  const Options options = flags.search.options();
+  // Normalisation is parallel too, and --threads counts for all of the row.
+  std::optional<tbb::global_control> threads;
+  if (options.threads > 0) {
+    threads.emplace(tbb::global_control::max_allowed_parallelism,
+                    static_cast<std::size_t>(options.threads));
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  const cli::Workload work = cli::load(flags.work);
+  if (work.problems.size() > 1) {
+    std::vector<std::string> layouts;
+    for (const Lowered& lowered : work.problems) layouts.push_back(lowered.layout);
+    throw InputError("command line", "--layout", "nothing",
+                     "a row is one layout: one of " + cli::joined(layouts));
+  }
+  const std::chrono::duration<double> loading = std::chrono::steady_clock::now() - begin;
+  const Lowered& lowered = work.problems.front();
+  cli::Interrupt interrupt;
+  Solution solution = solve(lowered.problem, options, interrupt.token());
+  solution.problem_sha256 = work.hashes.front();
+  if (solution.schedule) {
+    if (const auto violation = verify(lowered.problem, *solution.schedule)) {
+      throw std::logic_error("the schedule found breaks " + violation->rule + ": " +
+                             violation->text);
+    }
+  }
+  Json row = figures(lowered, solution);
+  row["load_seconds"] = loading.count();
+  row["solve_seconds"] = solution.seconds;
+  std::cout << row.dump() << "\n";
+  if (solution.status == Status::optimal) return cli::kDone;
+  return solution.status == Status::infeasible ? cli::kNo : cli::kStopped;
+}
+
+}  // namespace
+
+cli::Command row_command(CLI::App& bench) {
+  auto flags = std::make_shared<RowFlags>();
+  CLI::App* app = bench.add_subcommand("row", "Solve one problem, print its figures as JSON");
+  flags->work.add_to(*app);
+  flags->search.add_to(*app);
+  return {app, [flags] { return run(*flags); }};
+}
+
+}  // namespace twill::bench

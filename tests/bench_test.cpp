@@ -1,0 +1,192 @@
+// `twill bench` as a user runs it, on the running example of the Twill paper.
+
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/support/temporary_directory.hpp"
+
+#ifdef TWILL_PROGRAM
+
+using nlohmann::json;
+
+namespace {
+
+const std::string kFigure = TWILL_TEST_DATA "/examples/figure-1.problem.json";
+
+struct Run {
+  int code = -1;
+  std::string out, err;
+};
+
+std::string bytes(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+/// Runs `twill bench ARGUMENTS` by the shell; `path`, when given, is all of PATH.
+Run bench(const std::string& arguments, const char* path = nullptr) {
+  const twill::test::TemporaryDirectory folder;
+  const std::string before = path == nullptr ? "" : "PATH='" + std::string(path) + "' ";
+  const std::string command =
+      before + "'" TWILL_PROGRAM "' bench " + arguments + " 2>'" + (folder / "err") + "'";
+  Run run;
+  FILE* pipe = ::popen(command.c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  char buffer[4096];
+  for (std::size_t got; (got = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) {
+    run.out.append(buffer, got);
+  }
+  const int status = ::pclose(pipe);
+  run.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  run.err = bytes(folder / "err");
+  return run;
+}
+
+std::vector<json> rows(const std::string& text) {
+  std::vector<json> result;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) result.push_back(json::parse(line));
+  return result;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// An executable that stands for a solver.
+void script(const std::string& path, const std::string& body) {
+  std::ofstream(path) << "#!/bin/sh\n" << body;
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+}
+
+}  // namespace
+
+TEST_CASE("row: the figures of one search as JSON") {
+  const Run run = bench("row " + kFigure);
+  CHECK(run.code == 0);
+  const json row = json::parse(run.out);
+  CHECK(row["status"] == "optimal");
+  CHECK(row["initiation_interval"] == 2);
+  CHECK(row["length"] == 4);
+  CHECK(row["lower_bound"]["initiation_interval"] == 2);
+  CHECK(row["bounds"][0]["value"] == 2);
+  CHECK(row["problem_sha256"].get<std::string>().size() == 64);
+  for (const char* key : {"variables", "clauses", "conflicts", "solve_seconds"}) {
+    CHECK(row[key].get<double>() >= 0);
+  }
+}
+
+TEST_CASE("ask: each side of the optimum, in each form") {
+  const struct {
+    const char* question;
+    const char* verdict;
+    int code;
+  } cases[] = {{"--ii 2 --length 4", "sat", 0},
+               {"--ii 3 --length 4", "sat", 0},
+               {"--ii 2 --length 3", "unsat", 1},
+               {"--ii 1 --length 4", "unsat", 1}};
+  for (const auto& expected : cases) {
+    for (const char* form : {"modulo", "straight-line", "straight-line-literal"}) {
+      CAPTURE(expected.question);
+      CAPTURE(form);
+      const Run run =
+          bench("ask " + kFigure + " " + expected.question + " --encoding form=" + form);
+      CHECK(run.code == expected.code);
+      CHECK(json::parse(run.out)["verdict"] == expected.verdict);
+    }
+  }
+  CHECK(bench("ask " + kFigure + " --ii 0 --length 4").code == 2);
+}
+
+TEST_CASE("ask --smtlib writes the question and decides nothing") {
+  const twill::test::TemporaryDirectory folder;
+  const Run run = bench("ask " + kFigure + " --ii 2 --length 4 --smtlib " + (folder / "q.smt2"));
+  CHECK(run.code == 0);
+  CHECK(run.out.empty());
+  CHECK(bytes(folder / "q.smt2").ends_with("(check-sat)\n"));
+}
+
+TEST_CASE("attention: a row a layout as JSON, and the tables") {
+  const Run json_run = bench("attention --kernel figure-1 --json");
+  CHECK(json_run.code == 0);
+  const std::vector<json> found = rows(json_run.out);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0]["kernel"] == "figure-1");
+  CHECK(found[0]["machine"] == "figure-1");
+  CHECK(found[0]["initiation_interval"] == 2);
+  CHECK(found[0]["wall_seconds"].get<double>() > 0);
+  CHECK(found[0]["cpu_seconds"].get<double>() > 0);
+  CHECK(found[0]["peak_bytes"].get<double>() > 1e6);
+
+  const Run table = bench("attention --kernel figure-1");
+  CHECK(table.code == 0);
+  CHECK(contains(table.out, "| graph "));
+  CHECK(contains(table.out, "| optimal "));
+  CHECK(contains(table.out, "| target met |"));
+
+  CHECK(bench("attention --kernel nosuch --machine hopper").code == 2);
+  CHECK(bench("attention --machine nosuch").code == 2);
+}
+
+TEST_CASE("peers that are not on the PATH are skipped with a word") {
+  const std::string arguments = "peers --kernel " + kFigure + " --normalize none";
+  const Run table = bench(arguments, "/nonexistent");
+  CHECK(table.code == 0);
+  CHECK(contains(table.out, "not on PATH"));
+  CHECK(contains(table.err, "yices-smt2: not on the PATH, skipped"));
+  CHECK(contains(table.err, "z3: not on the PATH, skipped"));
+
+  const std::vector<json> found = rows(bench(arguments + " --quiet --json", "/nonexistent").out);
+  REQUIRE(found.size() == 2);
+  CHECK(found[0]["question"] == "optimum");
+  CHECK(found[0]["answer"] == "sat");
+  CHECK(found[1]["question"] == "ii-1");
+  CHECK(found[1]["answer"] == "unsat");
+  for (const json& row : found) {
+    CHECK(row["peers"].empty());
+    CHECK(row["ratio"] == "-");
+  }
+}
+
+TEST_CASE("peers that answer, disagree, fail or run too long") {
+  const twill::test::TemporaryDirectory folder;
+  const std::string path = std::string(folder / "") + ":/usr/bin:/bin";
+  script(folder / "yices-smt2", "[ \"$1\" = --version ] && echo 'Yices 0' || echo sat\n");
+  script(folder / "z3", "[ \"$1\" = --version ] && echo 'Z3 0' || { echo oops >&2; exit 3; }\n");
+  const std::string arguments = "peers --kernel " + kFigure + " --normalize none --json --limit 1";
+  const Run agreed = bench(arguments + " --question optimum", path.c_str());
+  CHECK(agreed.code == 0);
+  const json row = json::parse(agreed.out);
+  CHECK(row["agree"] == true);
+  CHECK(row["peers"][0]["version"] == "Yices 0");
+  CHECK(row["peers"][0]["verdict"] == "sat");
+  CHECK(row["peers"][1]["verdict"] == "failed: oops");
+  CHECK(row["text_bytes"].get<double>() > 0);
+
+  const Run wrong = bench(arguments + " --question length-1", path.c_str());
+  CHECK(wrong.code == 4);
+  CHECK(json::parse(wrong.out)["agree"] == false);
+  CHECK(contains(wrong.err, "disagree"));
+
+  script(folder / "yices-smt2", "[ \"$1\" = --version ] || while :; do :; done\n");
+  const Run slow = bench(arguments + " --question optimum", path.c_str());
+  CHECK(slow.code == 0);
+  const json late = json::parse(slow.out);
+  CHECK(late["peers"][0]["verdict"] == "limit");
+  CHECK(late["peers"][0]["cpu_seconds"].get<double>() >= 0.9);
+  CHECK(late["ratio"].get<std::string>().starts_with("> "));
+}
+
+#else
+
+TEST_CASE("the program was built without twill bench" * doctest::skip()) {}
+
+#endif
