@@ -63,9 +63,8 @@ int run(const AskFlags& flags) {
 
 cli::Command ask_command(CLI::App& bench) {
   auto flags = std::make_shared<AskFlags>();
-  CLI::App* app = bench.add_subcommand("ask",
-                                       "Is there a schedule at this I no longer "
-                                       "than this L? The answer as JSON");
+  CLI::App* app = bench.add_subcommand(
+      "ask", "Is there a schedule at this I no longer than this L? The answer as JSON");
   flags->work.add_to(*app);
   app->add_option("--ii", flags->ii, "The initiation interval I")
       ->required()
@@ -80,8 +79,7 @@ cli::Command ask_command(CLI::App& bench) {
       ->needs(smtlib_option);
   flags->search.add_to(*app);
   app->footer(
-      "Of several layouts the first is asked. --encoding form=straight-line "
-      "decides the paper's\n"
+      "Of several layouts the first is asked. --encoding form=straight-line decides the paper's\n"
       "program as CNF, form=straight-line-literal the one that is printed.\n"
       "Exit codes: 0 sat, 1 unsat, 3 stopped at a limit.");
   return {app, [flags] { return run(*flags); }};

@@ -90,7 +90,8 @@ std::string bounds_text(const Measured& row) {
   std::vector<std::string> seen;
   for (const auto& bound : row["bounds"]) {
     const std::string name = bound["name"].get<std::string>();
-    if (std::find(seen.begin(), seen.end(), name) != seen.end()) continue;
+    const bool trivial = name == "trivial" && !seen.empty();
+    if (trivial || std::find(seen.begin(), seen.end(), name) != seen.end()) continue;
     seen.push_back(name);
     text += (text.empty() ? "" : ", ") + name + " " + text_of(bound, "value");
   }

@@ -30,14 +30,14 @@ struct Families {
 /// up to 2^l copies of a small one. Exact from the level at which ModuloEncoding::relaxed is false.
 struct ModuloRequest {
   Cycle ii = 1;
-  Cycle stages = 1;       ///< starts lie in [0, ii * stages)
-  Cycle length_low = 0;   ///< length literals for L in [length_low, length_high]
+  Cycle stages = 1;        ///< starts lie in [0, ii * stages)
+  Cycle length_low = 0;    ///< length literals for L in [length_low, length_high]
   Cycle length_high = -1;  ///< -1 = no length literals and no limit but the stages
-  int pinned = -1;        ///< op whose row is 0 (rotation symmetry), -1 = none
+  int pinned = -1;         ///< op whose row is 0 (rotation symmetry), -1 = none
   int detail = 0;
-  bool handover = true;     ///< may register results cross slots at all (ablation)
+  bool handover = true;                   ///< may register results cross slots at all (ablation)
   std::vector<std::pair<int, int>> pins;  ///< op, slot: fixed assignments
-  bool selectable = false;  ///< a selector per constraint group, for explanations
+  bool selectable = false;                ///< a selector per constraint group, for explanations
   Families families;
 };
 

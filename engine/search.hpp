@@ -55,11 +55,13 @@ struct Search {
   std::uint64_t seed;
   Budget& budget;
   Reporter& report;
-  bool handover = true;  ///< Options::handover
+  bool handover = true;                        ///< Options::handover
   std::vector<std::pair<int, int>> pins = {};  ///< Options::pins, as op and slot
 
   /// The same search on a related problem (coarser, serial).
-  Search on(const Problem& other) const { return {other, choice, seed, budget, report, handover, pins}; }
+  Search on(const Problem& other) const {
+    return {other, choice, seed, budget, report, handover, pins};
+  }
 };
 
 /// One question to the solver: is there a schedule at this I within these stages?

@@ -145,8 +145,13 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
   const Cycle limit = stage_limit(options.stages);
   Budget budget(std::move(stop), options.time_limit, options.conflict_limit, options.memory_limit);
   Reporter report(progress, budget);
-  const Search search{problem, choice,           options.seed,          budget,
-                      report,  options.handover, resolved_pins(problem, options)};
+  const Search search{problem,
+                      choice,
+                      options.seed,
+                      budget,
+                      report,
+                      options.handover,
+                      resolved_pins(problem, options)};
 
   report.phase("bounds");
   const Cycle low = lower_bounds(problem).front().value;

@@ -22,18 +22,14 @@ bool contains(std::initializer_list<std::string_view> names, std::string_view na
 
 std::string JsonValue::shown() const {
   switch (value_->type()) {
-    case Json::value_t::object:
-      return "an object";
-    case Json::value_t::array:
-      return "an array of " + std::to_string(value_->size()) + " values";
-    case Json::value_t::string:
-      return quote(value_->get_ref<const std::string&>());
+    case Json::value_t::object: return "an object";
+    case Json::value_t::array: return "an array of " + std::to_string(value_->size()) + " values";
+    case Json::value_t::string: return quote(value_->get_ref<const std::string&>());
     case Json::value_t::number_float: {
       const auto written = document_->written_.find(pointer_);
       return written == document_->written_.end() ? value_->dump() : written->second;
     }
-    default:
-      return value_->dump();
+    default: return value_->dump();
   }
 }
 

@@ -104,7 +104,8 @@ std::vector<Outcome> solve_all(const SolveFlags& flags, const Workload& work) {
       const Schedule& schedule = *outcomes[static_cast<std::size_t>(best)]->schedule;
       options.better_than = {schedule.initiation_interval, schedule.length};
     }
-    if (options.stages != "paper" && options.pins.empty()) outcome.covered_by = covering_layout(work, k);
+    if (options.stages != "paper" && options.pins.empty())
+      outcome.covered_by = covering_layout(work, k);
     if (!reached && outcome.covered_by.empty()) {
       line.set_title(lowered.layout.empty() ? "" : "layout " + lowered.layout);
       outcome = solve(lowered.problem, options, interrupt.token(),
