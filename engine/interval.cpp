@@ -97,7 +97,7 @@ class CoarseLevel {
         ask(inner, ii, stages, stage_limit_ > 0 ? -1 : rotation_pivot(coarse_), conflicts);
     if (answer.verdict != SatSolver::Answer::sat) return false;
     auto tighter = tighten(coarse_, coarse_, *answer.schedule, low_, ii);
-    here_ = tighter ? std::move(tighter) : answer.schedule;
+    here_ = tighter ? *tighter : *answer.schedule;
     if (improve(search_.problem, interval_.best,
                 tighten(search_.problem, coarse_, *here_, interval_.low,
                         std::max(interval_.low, serial_ii(search_.problem))),
