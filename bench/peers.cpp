@@ -389,11 +389,14 @@ cli::Command peers_command(CLI::App& bench) {
   app->add_flag("--quiet", flags->quiet, "Nothing on standard error but errors");
   app->add_flag("--json", flags->json, "A JSON object a question, a line each");
   app->footer(
-      "Twill first solves the problem (\"solve\" is the CPU time of that, proof of the optimum\n"
-      "included). Then each question - is there a schedule at this I no longer than this L? - is\n"
-      "put to Twill, by its bounds and the modulo form (`twill bench ask`), and, as SMT-LIB 2 in\n"
-      "the form of the paper, to yices-smt2 and z3 where they are on the PATH. Times are CPU\n"
-      "seconds of whole processes, reading the question included; \"> s\" is a limit reached.\n"
+      "Twill first solves the problem (\"solve\" is the CPU time of that on the best layout, "
+      "proof\n"
+      "of the optimum included). Then each question - is there a schedule at this I no longer "
+      "than\n"
+      "this L? - is put to Twill, by its bounds and the modulo form (`twill bench ask`), and, as\n"
+      "SMT-LIB 2 in the form of the paper, to yices-smt2 and z3 where they are on the PATH. Times\n"
+      "are CPU seconds of whole processes, reading the question included; \"> s\" is a limit "
+      "reached.\n"
       "\"ratio\" is the time of the better peer over Twill's, \"> r\" where neither peer "
       "finished.\n"
       "Exit codes: 0 all agree, 3 Twill was stopped at a limit, 4 two solvers disagree.");
