@@ -63,7 +63,7 @@ Answered decide(const Problem& problem, Cycle ii, Cycle length, const Options& o
   Budget budget(stop, options.time_limit, options.conflict_limit, options.memory_limit);
   const ProgressCallback silent;
   Reporter report(silent, budget);
-  const Search search{problem, choice, options.seed, budget, report};
+  const Search search{problem, choice, options.seed, budget, report, cnf_engine()};
   Answered answered;
   if (choice.form != Form::modulo) {
     answered.verdict = ask_straight_line(search, ii, length, options.conflict_limit);
@@ -72,7 +72,7 @@ Answered decide(const Problem& problem, Cycle ii, Cycle length, const Options& o
     answered.by_bounds = true;
   } else {
     // Nothing shorter is asked for: one question, at this length.
-    const Shortest answer = shortest_within(search, ii, length, length, 0, options.conflict_limit);
+    const Shortest answer = search.engine.shortest_within(search, ii, length, length, 0, {});
     answered.verdict = answer.best ? Verdict::sat : translated(answer.verdict);
   }
   answered.variables = report.largest_variables();

@@ -13,35 +13,11 @@
 #include "encoders/modulo.hpp"
 
 namespace twill {
-namespace {
-
-// Per op: implied when the op must wait at its issue.
-std::vector<Lit> waiting(ModuloModel& m) {
-  const Problem& p = m.problem;
-  std::vector<Lit> waits(p.ops.size(), kFalseLit);
-  for (const Edge& e : p.edges)
-    if (e.blocking) waits[static_cast<std::size_t>(e.to)] = kTrueLit;
-  for (std::size_t i = 0; i < p.edges.size(); ++i) {
-    const Edge& e = p.edges[i];
-    if (p.ops[static_cast<std::size_t>(e.from)].spill == 0) continue;
-    Lit& w = waits[static_cast<std::size_t>(e.to)];
-    if (w.is_true() || m.cross[i].is_false()) continue;
-    if (m.cross[i].is_true())
-      w = kTrueLit;
-    else if (w.is_false())
-      w = m.f.fresh();
-    m.f.implies(m.cross[i], w);
-  }
-  return waits;
-}
-
-}  // namespace
-
 void encode_concurrency(ModuloModel& m) {
   const Problem& p = m.problem;
   const Cycle ii = m.starts.ii();
   const int ops = static_cast<int>(p.ops.size());
-  const std::vector<Lit> waits = waiting(m);
+  const std::vector<Lit> waits = encode_waits(m);
   for (int w = 0; w < static_cast<int>(p.warps.size()); ++w) {
     if (p.warps[static_cast<std::size_t>(w)].variable_latency) continue;
     const auto group = m.groups.open("waits on " + p.warps[static_cast<std::size_t>(w)].name);

@@ -47,20 +47,10 @@ ModuloEncoding encode_modulo(Formula& f, const Problem& problem, const ModuloReq
     }
     window = *std::move(narrow);
   }
-  ModuloModel m{problem,
-                f,
-                choice,
-                request,
-                ConstraintGroups(f, request.selectable),
-                window,
+  ModuloModel m(problem, f, choice, request, window,
                 choice.start == StartEncoding::order
                     ? starts_order(f, request.ii, request.stages, window)
-                    : starts_rowstage(f, request.ii, request.stages, window),
-                {},
-                {},
-                {},
-                false,
-                {}};
+                    : starts_rowstage(f, request.ii, request.stages, window));
   if (request.pinned >= 0) f.unit(~m.starts.row_at_least(request.pinned, 1));
   encode_warp_assignment(m);
   encode_variable_latency(m);

@@ -13,6 +13,7 @@
 
 #include "encoders/choose.hpp"
 #include "encoders/formula.hpp"
+#include "encoders/placement.hpp"
 #include "encoders/starts.hpp"
 #include "graph/problem.hpp"
 #include "graph/schedule.hpp"
@@ -28,36 +29,14 @@ struct Families {
 /// problem, and a model of it is a schedule only if verify() accepts it. Level 0 counts the values
 /// that weigh at least 1/16 of the smallest capacity they can meet; level l >= 1 counts all values,
 /// up to 2^l copies of a small one. Exact from the level at which ModuloEncoding::relaxed is false.
-struct ModuloRequest {
+struct ModuloRequest : PlacementRequest {
   Cycle ii = 1;
   Cycle stages = 1;        ///< starts lie in [0, ii * stages)
   Cycle length_low = 0;    ///< length literals for L in [length_low, length_high]
   Cycle length_high = -1;  ///< -1 = no length literals and no limit but the stages
   int pinned = -1;         ///< op whose row is 0 (rotation symmetry), -1 = none
   int detail = 0;
-  bool handover = true;                   ///< may register results cross slots at all (ablation)
-  std::vector<std::pair<int, int>> pins;  ///< op, slot: fixed assignments
-  bool selectable = false;                ///< a selector per constraint group, for explanations
   Families families;
-};
-
-/// Constraint groups with a selector literal each, so that a refutation can name what clashes.
-class ConstraintGroups {
- public:
-  ConstraintGroups(Formula& f, bool selectable) : f_(f), selectable_(selectable) {}
-  /// Until the returned object dies, clauses belong to the group `description`.
-  Formula::Guarded open(const std::string& description) {
-    if (!selectable_) return Formula::Guarded(f_, kTrueLit);
-    selectors_.emplace_back(f_.fresh(), description);
-    return Formula::Guarded(f_, selectors_.back().first);
-  }
-  bool selectable() const { return selectable_; }
-  const std::vector<std::pair<Lit, std::string>>& selectors() const { return selectors_; }
-
- private:
-  Formula& f_;
-  bool selectable_;
-  std::vector<std::pair<Lit, std::string>> selectors_;
 };
 
 /// Copies of one value that are live at a residue: `full` unary (full[j - 1] = "at least j copies
@@ -70,23 +49,21 @@ struct Lifetime {
 };
 
 /// Everything the families share while a formula is built.
-struct ModuloModel {
-  const Problem& problem;
-  Formula& f;
-  const EncodingChoice& choice;
+struct ModuloModel : PlacementModel {
+  ModuloModel(const Problem& p, Formula& formula, const EncodingChoice& encoding,
+              const ModuloRequest& modulo_request, StartWindows windows, Starts integers)
+      : PlacementModel(p, formula, encoding, modulo_request),
+        request(modulo_request),
+        window(std::move(windows)),
+        starts(std::move(integers)) {}
+
   const ModuloRequest& request;
-  ConstraintGroups groups;
   StartWindows window;
   Starts starts;
-  std::vector<std::vector<Lit>> slot;  ///< slot[v][w]: op v is on slot w
-  std::vector<Lit> cross;              ///< per edge: implied when its ops are on different slots
   std::vector<Lifetime> lifetimes;
   bool relaxed = false;
   std::map<std::tuple<int, Cycle, Cycle>, std::vector<Lit>> occupied;
 
-  Lit on(int v, int w) const {
-    return slot[static_cast<std::size_t>(v)][static_cast<std::size_t>(w)];
-  }
   /// Per residue s: implied when [M(v) + offset, M(v) + offset + length) covers s modulo I.
   const std::vector<Lit>& residues(int v, Cycle offset, Cycle length);
 };
@@ -94,17 +71,14 @@ struct ModuloModel {
 /// M(v) + distance * I >= M(u) + delay whenever `condition` is true.
 void precede(ModuloModel& m, int u, int v, int distance, Cycle delay, Lit condition);
 
-// The families, in the order they are encoded.
-void encode_warp_assignment(ModuloModel& m);   // warp_assignment.cpp: uniqueness, widths
-void encode_variable_latency(ModuloModel& m);  // variable_latency.cpp
-void encode_symmetry(ModuloModel& m);          // symmetry.cpp: identical slots
-void encode_dependence(ModuloModel& m);        // dependence.cpp
-void encode_capacity(ModuloModel& m);          // capacity.cpp
-void encode_spill(ModuloModel& m);             // spill.cpp: cross-warp hand-over
-void encode_liveness(ModuloModel& m);          // liveness.cpp: lifetimes for the two below
-void encode_memory(ModuloModel& m);            // memory.cpp
-void encode_registers(ModuloModel& m);         // registers.cpp
-void encode_concurrency(ModuloModel& m);       // concurrency.cpp
+// The families, in the order they are encoded, after encode_placement (placement.hpp).
+void encode_dependence(ModuloModel& m);   // dependence.cpp
+void encode_capacity(ModuloModel& m);     // capacity.cpp
+void encode_spill(ModuloModel& m);        // spill.cpp: cross-warp hand-over
+void encode_liveness(ModuloModel& m);     // liveness.cpp: lifetimes for the two below
+void encode_memory(ModuloModel& m);       // memory.cpp
+void encode_registers(ModuloModel& m);    // registers.cpp
+void encode_concurrency(ModuloModel& m);  // concurrency.cpp
 /// length.cpp: literals longer[i] = "L > length_low + i", i = 0 .. high - low - 1, implied.
 std::vector<Lit> encode_length(ModuloModel& m);
 

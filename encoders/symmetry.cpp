@@ -7,13 +7,13 @@
 // schedule of every orbit, so neither I nor L changes.
 #include <vector>
 
-#include "encoders/modulo.hpp"
+#include "encoders/placement.hpp"
 
 namespace twill {
 
-void encode_symmetry(ModuloModel& m) {
+void encode_symmetry(PlacementModel& m) {
   // A pinned slot is not interchangeable with the others.
-  if (!m.choice.symmetry || m.groups.selectable() || !m.request.pins.empty()) return;
+  if (!m.choice.symmetry || m.groups.selectable() || !m.placement.pins.empty()) return;
   const Problem& p = m.problem;
   const int slots = static_cast<int>(p.warps.size());
   const auto alike = [&](int a, int b) {

@@ -4,11 +4,11 @@
 // No variables. When constraints are selectable: one unit clause per op and slot that the rule
 // excludes. Otherwise the slot literals of warp_assignment.cpp are constants already and there is
 // nothing to emit.
-#include "encoders/modulo.hpp"
+#include "encoders/placement.hpp"
 
 namespace twill {
 
-void encode_variable_latency(ModuloModel& m) {
+void encode_variable_latency(PlacementModel& m) {
   if (!m.groups.selectable() || variable_latency_slot(m.problem) < 0) return;
   for (int v = 0; v < static_cast<int>(m.problem.ops.size()); ++v) {
     const Op& op = m.problem.ops[static_cast<std::size_t>(v)];

@@ -7,11 +7,11 @@
 // slot: cross[e] is implied by slot[u][w] and not slot[v][w], two clauses a slot (both directions).
 #include <algorithm>
 
-#include "encoders/modulo.hpp"
+#include "encoders/placement.hpp"
 
 namespace twill {
 
-void encode_warp_assignment(ModuloModel& m) {
+void encode_warp_assignment(PlacementModel& m) {
   const Problem& p = m.problem;
   const int slots = static_cast<int>(p.warps.size());
   for (int v = 0; v < static_cast<int>(p.ops.size()); ++v) {
@@ -34,7 +34,7 @@ void encode_warp_assignment(ModuloModel& m) {
       for (int w = 0; w < slots; ++w)
         if (p.warps[static_cast<std::size_t>(w)].width < op.width) m.f.unit(~m.on(v, w));
     }
-  for (const auto& [v, w] : m.request.pins) {
+  for (const auto& [v, w] : m.placement.pins) {
     const auto group = m.groups.open("pin of " + p.ops[static_cast<std::size_t>(v)].id + " to " +
                                      p.warps[static_cast<std::size_t>(w)].name);
     m.f.unit(m.on(v, w));

@@ -1,57 +1,23 @@
-// The smallest initiation interval.
-//
-// Where feasibility is monotone in I (graph/problem.hpp, monotone_in_ii) the search goes down from
-// a schedule and one refutation, at I - 1, proves the optimum:
-//   1. Coarse copies of the loop, with 20 to 64 cycles in the bound, are asked at their own bound,
-//      two or three stages deep, under a small conflict limit. Each answer, lifted to the real
-//      cycles by its orders (graph/tighten.hpp), is a candidate; most loops are done here.
-//   2. Without one, the serial problem (graph/serial.hpp) decides whether any schedule exists; its
-//      orders, tightened, are the first schedule.
-//   3. Coarse copies with 24 and 96 cycles are improved step by step, each step lifted.
-//   4. At full resolution: ask at best - 1, tighten every answer, until the bound is met or the
-//      question is refuted.
-// Elsewhere it goes up from the bound and refutes every I on the way.
-#include <stdexcept>
-
-#include "engine/coarse.hpp"
+// What the searches for the smallest initiation interval have in common.
 #include "engine/search.hpp"
-#include "graph/bounds.hpp"
-#include "graph/problem.hpp"
 #include "graph/serial.hpp"
-#include "graph/stage_bound.hpp"
 #include "graph/tighten.hpp"
 #include "graph/verify.hpp"
 
 namespace twill {
 
-// Stages to search at `ii`, and the op to pin: with all stages allowed the schedule may be rotated,
-// which can add one stage; under a limit it may not.
-Answer ask_complete(const Search& search, Cycle ii, Cycle stage_limit, Cycle& max_stages) {
-  const Cycle enough = stage_bound(search.problem, ii);
-  if (stage_limit > 0 && stage_limit <= enough) {
-    max_stages = std::max(max_stages, stage_limit);
-    return ask(search, ii, stage_limit, -1, 0, kWithoutLifetimes);
-  }
-  max_stages = std::max(max_stages, enough);
-  return ask(search, ii, enough + 1, rotation_pivot(search.problem), 0, kWithoutLifetimes);
+int rotation_pivot(const Problem& problem) {
+  int pivot = 0;
+  Cycle longest = -1;
+  for (int v = 0; v < static_cast<int>(problem.ops.size()); ++v)
+    for (const Reservation& r : problem.ops[static_cast<std::size_t>(v)].reservations)
+      if (r.length > longest) {
+        longest = r.length;
+        pivot = v;
+      }
+  return pivot;
 }
 
-namespace {
-
-constexpr std::int64_t kCoarseConflicts = 20'000;
-
-// Questions at the bound of a coarse copy with about `rows` cycles in it, easiest first. Few stages
-// make the question easier and the schedule shorter; which resolution keeps the bound within reach
-// is a matter of how the cycles round, so several are tried.
-struct Probe {
-  Cycle rows, stages;
-  std::int64_t conflicts;
-};
-constexpr Probe kProbes[] = {{32, 2, 1'000},  {32, 3, 2'000},  {48, 3, 2'000},
-                             {20, 3, 2'000},  {64, 3, 2'000},  {40, 2, 10'000},
-                             {56, 2, 10'000}, {48, 2, 30'000}, {64, 2, 30'000}};
-
-// Keeps the better of two schedules if verify() accepts the new one.
 bool improve(const Problem& problem, std::optional<Schedule>& best, std::optional<Schedule> next,
              Cycle stage_limit) {
   if (!next || (best && best->initiation_interval <= next->initiation_interval)) return false;
@@ -61,82 +27,10 @@ bool improve(const Problem& problem, std::optional<Schedule>& best, std::optiona
   return true;
 }
 
-// One coarse copy of the loop on the way to `interval.best`.
-class CoarseLevel {
- public:
-  CoarseLevel(const Search& search, Interval& interval, Cycle stage_limit, Cycle rows)
-      : search_(search),
-        interval_(interval),
-        stage_limit_(stage_limit),
-        coarse_(coarsened(search.problem, std::max<Cycle>(1, interval.low / rows))),
-        low_(lower_bounds(coarse_).front().value) {}
-
-  // Asks at the coarse bound.
-  void probe(Cycle stages, std::int64_t conflicts) { ask_at(low_, stages, conflicts); }
-
-  // From the coarse schedule with the orders of `best` downward, while questions are answered.
-  void descend() {
-    here_ = tighten(coarse_, search_.problem, *interval_.best, low_,
-                    std::max(low_, serial_ii(coarse_)));
-    while (here_ && here_->initiation_interval > low_ && !done()) {
-      const Cycle stages = std::max<Cycle>(stage_count(*here_), 3);
-      if (!ask_at(here_->initiation_interval - 1, stages, kCoarseConflicts)) return;
-    }
-  }
-
-  bool done() const {
-    return search_.budget.spent() ||
-           (interval_.best && interval_.best->initiation_interval == interval_.low);
-  }
-
- private:
-  bool ask_at(Cycle ii, Cycle stages, std::int64_t conflicts) {
-    const Search inner = search_.on(coarse_);
-    if (stage_limit_ > 0) stages = std::min(stages, stage_limit_);
-    const Answer answer =
-        ask(inner, ii, stages, stage_limit_ > 0 ? -1 : rotation_pivot(coarse_), conflicts);
-    if (answer.verdict != SatSolver::Answer::sat) return false;
-    auto tighter = tighten(coarse_, coarse_, *answer.schedule, low_, ii);
-    here_ = tighter ? *tighter : *answer.schedule;
-    if (improve(search_.problem, interval_.best,
-                tighten(search_.problem, coarse_, *here_, interval_.low,
-                        std::max(interval_.low, serial_ii(search_.problem))),
-                stage_limit_)) {
-      search_.report.state().ii_high = interval_.best->initiation_interval;
-      search_.report.tell();
-    }
-    return true;
-  }
-
-  const Search& search_;
-  Interval& interval_;
-  Cycle stage_limit_;
-  Problem coarse_;
-  Cycle low_;
-  std::optional<Schedule> here_;
-};
-
-Interval descend(const Search& search, Interval interval, Cycle stage_limit) {
-  while (interval.best->initiation_interval > interval.low) {
-    const Cycle ii = interval.best->initiation_interval - 1;
-    const Answer answer = ask_complete(search, ii, stage_limit, interval.max_stages);
-    if (answer.verdict == SatSolver::Answer::unknown) break;
-    if (answer.verdict == SatSolver::Answer::unsat) {
-      interval.low = ii + 1;
-      break;
-    }
-    auto tighter = tighten(search.problem, search.problem, *answer.schedule, interval.low, ii);
-    if (!improve(search.problem, interval.best, std::move(tighter), stage_limit))
-      interval.best = answer.schedule;
-    search.report.state().ii_high = interval.best->initiation_interval;
-  }
-  return interval;
-}
-
 Interval ascend(const Search& search, Interval interval, Cycle stage_limit) {
   for (const Cycle last = serial_ii(search.problem); interval.low <= last; ++interval.low) {
     search.report.state().ii_low = interval.low;
-    Answer answer = ask_complete(search, interval.low, stage_limit, interval.max_stages);
+    Answer answer = search.engine.ask(search, interval.low, stage_limit, interval.max_stages);
     if (answer.verdict == SatSolver::Answer::unknown) return interval;
     if (answer.verdict == SatSolver::Answer::sat) {
       interval.best = std::move(answer.schedule);
@@ -147,61 +41,13 @@ Interval ascend(const Search& search, Interval interval, Cycle stage_limit) {
   return interval;
 }
 
-}  // namespace
-
-namespace {
-
-// A schedule of the serial problem; none = proved in interval.none, or stopped.
 std::optional<Schedule> serial_schedule(const Search& search, const SerialProblem& serial,
                                         Cycle stage_limit, Interval& interval) {
   const Search inner = search.on(serial.problem);
   search.report.phase("serial");
-  Answer answer = ask_complete(inner, serial.ii, stage_limit, interval.max_stages);
+  Answer answer = search.engine.ask(inner, serial.ii, stage_limit, interval.max_stages);
   interval.none = answer.verdict == SatSolver::Answer::unsat;
   return std::move(answer.schedule);
-}
-
-}  // namespace
-
-Interval smallest_interval(const Search& search, Cycle low, Cycle stage_limit) {
-  Interval interval;
-  interval.low = low;
-  search.report.state().ii_low = low;
-  const Problem& problem = search.problem;
-  const SerialProblem serial = serial_problem(problem);
-  if (!monotone_in_ii(problem)) {
-    if (!serial_schedule(search, serial, stage_limit, interval)) return interval;
-    search.report.phase("interval");
-    return ascend(search, std::move(interval), stage_limit);
-  }
-  search.report.phase("probe");
-  for (const Probe& probe : kProbes) {
-    CoarseLevel level(search, interval, stage_limit, probe.rows);
-    level.probe(probe.stages, probe.conflicts);
-    if (level.done()) break;
-  }
-  if (!interval.best) {
-    const auto order = serial_schedule(search, serial, stage_limit, interval);
-    if (!order) return interval;
-    const Cycle last = std::max(low, serial_ii(problem));
-    improve(problem, interval.best, tighten(problem, serial.problem, *order, low, last),
-            stage_limit);
-    // Tightening may move an op past the stage limit; spread out, the stages are the serial ones.
-    if (!interval.best)
-      improve(problem, interval.best, tighten(problem, serial.problem, *order, last, last),
-              stage_limit);
-    if (!interval.best)
-      throw std::logic_error("the orders of a serial schedule do not lift to the problem");
-  }
-  search.report.state().ii_high = interval.best->initiation_interval;
-  search.report.phase("coarse");
-  for (const Cycle rows : {24, 96}) {
-    CoarseLevel level(search, interval, stage_limit, rows);
-    if (level.done()) break;
-    level.descend();
-  }
-  search.report.phase("interval");
-  return descend(search, std::move(interval), stage_limit);
 }
 
 bool any_schedule(const Search& search) {
@@ -215,7 +61,7 @@ Interval only_interval(const Search& search, Cycle ii, Cycle stage_limit) {
   interval.low = ii;
   search.report.state().ii_low = ii;
   search.report.phase("interval");
-  Answer answer = ask_complete(search, ii, stage_limit, interval.max_stages);
+  Answer answer = search.engine.ask(search, ii, stage_limit, interval.max_stages);
   interval.none = answer.verdict == SatSolver::Answer::unsat;
   interval.best = std::move(answer.schedule);
   return interval;

@@ -51,7 +51,8 @@ Shortest modulo_length(const Search& search, const Options& options, Cycle ii) {
   // A schedule within the sufficient stages ends before the last of them does, or an op later.
   const Cycle high =
       result.best ? found.length - 1 : modulo_stage_bound(bare, ii) * ii - 1 + longest;
-  Shortest rest = shortest_within(bare_search, ii, found.length_lower_bound, high, 0);
+  Shortest rest =
+      search.engine.shortest_within(bare_search, ii, found.length_lower_bound, high, 0, {});
   if (rest.verdict == SatSolver::Answer::unsat && result.best) {
     result.verdict = SatSolver::Answer::sat;  // nothing shorter than what the branch and bound has
     result.low = found.length;

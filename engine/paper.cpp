@@ -29,7 +29,7 @@ Solution search_paper(const Search& search, const Options& options, Cycle low) {
     const Cycle stages = (length + ii - 1) / ii;
     solution.max_stages = stages;
     search.report.phase("window");
-    const Shortest joint = shortest_within(search, ii, length, stages * ii, 0);
+    const Shortest joint = search.engine.shortest_within(search, ii, length, stages * ii, 0, {});
     if (joint.best) {
       solution.schedule = joint.best;
       solution.length_lower_bound = joint.low;

@@ -12,6 +12,7 @@
 #include "engine/budget.hpp"
 #include "engine/cadical.hpp"
 #include "engine/include/twill.hpp"
+#include "graph/serial.hpp"
 
 namespace twill {
 
@@ -49,46 +50,29 @@ class Reporter {
   std::int64_t largest_clauses_ = 0, largest_variables_ = 0;
 };
 
+class Engine;
+
 struct Search {
   const Problem& problem;
   const EncodingChoice& choice;
   std::uint64_t seed;
   Budget& budget;
   Reporter& report;
+  const Engine& engine;
   bool handover = true;                        ///< Options::handover
   std::vector<std::pair<int, int>> pins = {};  ///< Options::pins, as op and slot
 
   /// The same search on a related problem (coarser, serial).
   Search on(const Problem& other) const {
-    return {other, choice, seed, budget, report, handover, pins};
+    return {other, choice, seed, budget, report, engine, handover, pins};
   }
 };
 
-/// One question to the solver: is there a schedule at this I within these stages?
+/// The answer to one question: is there a schedule at this I?
 struct Answer {
   SatSolver::Answer verdict = SatSolver::Answer::unknown;
   std::optional<Schedule> schedule;  ///< verified, when sat
 };
-
-/// Asks at initiation interval `ii` with starts in [0, ii * stages). Starts from the relaxation
-/// without small values and adds detail while verify() refuses its models, so a sat answer is a
-/// verified schedule and an unsat answer is exact. `pinned` as in ModuloRequest.
-/// `first_detail` = kWithoutLifetimes where a refutation is likely.
-Answer ask(const Search& search, Cycle ii, Cycle stages, int pinned,
-           std::int64_t conflict_limit = 0, int first_detail = 0);
-
-/// May there be a schedule at any initiation interval (graph/serial.hpp)? False = proved none.
-bool any_schedule(const Search& search);
-
-/// Quick attempts at a refutation leave out lifetimes, the largest part of a formula; a refutation
-/// of what is left is one of the whole. Levels of detail from here on, see ModuloRequest.
-inline constexpr int kWithoutLifetimes = -1;
-inline constexpr std::int64_t kQuickConflicts = 2'000;
-
-void set_detail(ModuloRequest& request, int detail);
-
-/// The op whose row may be fixed to 0 by rotating the whole schedule: the longest reservation.
-int rotation_pivot(const Problem& problem);
 
 /// The outcome of the search for the smallest I (or of one I).
 struct Interval {
@@ -98,24 +82,62 @@ struct Interval {
   Cycle max_stages = 0;
 };
 
-/// The smallest initiation interval. `low` is a proved bound; `stage_limit` = 0 for all stages.
-Interval smallest_interval(const Search& search, Cycle low, Cycle stage_limit);
-/// Is there a schedule at `ii`, over all stages or within the limit? Records the stages searched.
-Answer ask_complete(const Search& search, Cycle ii, Cycle stage_limit, Cycle& max_stages);
-/// Only the initiation interval `ii`.
-Interval only_interval(const Search& search, Cycle ii, Cycle stage_limit);
-
-/// The shortest schedule at `ii` with low <= L <= high, `low` proved: sat = found and proved, unsat
-/// = none, unknown = stopped (`best` may hold one). `stage_limit` = 0 for none.
+/// The shortest schedule at an I with low <= L <= high, `low` proved: sat = found and proved, unsat
+/// = none, unknown = stopped (`best` may hold one).
 struct Shortest {
   SatSolver::Answer verdict = SatSolver::Answer::unknown;
   std::optional<Schedule> best;
   Cycle low = 0;  ///< proved
 };
-/// `limit` conflicts per question (0 = none); `found` is told every schedule on the way.
-Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, Cycle stage_limit,
-                         std::int64_t limit = 0,
-                         const std::function<void(const Schedule&)>& found = {});
+
+/// How questions about the modulo form are answered. Every schedule that an engine returns has been
+/// verified; every refutation is CaDiCaL's. Stateless: one instance serves all.
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  virtual const char* name() const = 0;
+
+  /// Is there a schedule at `ii`, over all stages (`stage_limit` = 0) or within the limit? Raises
+  /// `max_stages` to the stages searched.
+  virtual Answer ask(const Search& search, Cycle ii, Cycle stage_limit,
+                     Cycle& max_stages) const = 0;
+  /// The smallest initiation interval; `low` is a proved bound.
+  virtual Interval smallest_interval(const Search& search, Cycle low, Cycle stage_limit) const = 0;
+  /// The shortest schedule at `ii` with low <= L <= high. `found` is told every schedule on the
+  /// way.
+  virtual Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high,
+                                   Cycle stage_limit,
+                                   const std::function<void(const Schedule&)>& found) const = 0;
+  /// Quick attempts to shorten `best` before the search proper.
+  virtual void shorten(const Search& search, Schedule& best, Cycle low,
+                       Cycle stage_limit) const = 0;
+};
+
+/// Starts, lifetimes and sums per cycle as clauses for CaDiCaL (encoders/modulo.hpp).
+const Engine& cnf_engine();
+/// Rows in difference logic, orders as literals (encoders/order.hpp, engine/order/).
+const Engine& order_engine();
+
+/// May there be a schedule at any initiation interval (graph/serial.hpp)? False = proved none.
+bool any_schedule(const Search& search);
+/// A schedule of the serial problem; interval.none = there is none, which is final.
+std::optional<Schedule> serial_schedule(const Search& search, const SerialProblem& serial,
+                                        Cycle stage_limit, Interval& interval);
+/// The I at which feasibility is not monotone, upward from interval.low (proved on the way) to the
+/// decisive one. Precondition: some I has a schedule.
+Interval ascend(const Search& search, Interval interval, Cycle stage_limit);
+/// Keeps the better of two schedules (smaller I) if it is within the stages and verify() accepts
+/// it.
+bool improve(const Problem& problem, std::optional<Schedule>& best, std::optional<Schedule> next,
+             Cycle stage_limit);
+/// The shortest schedule with the orders of `schedule` at its I, or `schedule` itself.
+Schedule shortened(const Problem& problem, const Schedule& schedule, Cycle stage_limit);
+
+/// The op whose row may be fixed to 0 by rotating the whole schedule: the longest reservation.
+int rotation_pivot(const Problem& problem);
+
+/// Only the initiation interval `ii`.
+Interval only_interval(const Search& search, Cycle ii, Cycle stage_limit);
 
 /// The smallest length at best.initiation_interval. Improves `best`, raises `low` (proved).
 /// Returns true when the two meet. `stage_limit` = 0 for none.

@@ -76,14 +76,15 @@ std::optional<Solution> search_better(const Search& search, const Options& optio
   solution.ii_lower_bound = std::min(low, ii);
   if (low < ii) {
     if (!monotone_in_ii(search.problem)) return std::nullopt;
-    const Answer answer = ask_complete(search, ii - 1, limit, solution.max_stages);
+    const Answer answer = search.engine.ask(search, ii - 1, limit, solution.max_stages);
     if (answer.verdict == SatSolver::Answer::sat) return std::nullopt;
     if (answer.verdict == SatSolver::Answer::unknown) return solution;
     solution.ii_lower_bound = ii;
   }
   Shortest same{SatSolver::Answer::unsat, std::nullopt, 0};
   if (low <= ii)
-    same = shortest_within(search, ii, length_bound(search.problem, ii), length - 1, limit);
+    same = search.engine.shortest_within(search, ii, length_bound(search.problem, ii), length - 1,
+                                         limit, {});
   solution.schedule = same.best;
   solution.length_lower_bound = same.low;
   if (same.verdict == SatSolver::Answer::sat)
@@ -98,13 +99,30 @@ std::optional<Solution> search_better(const Search& search, const Options& optio
   return solution;
 }
 
+// The rule behind --engine auto, see Options::engine.
+const Engine& chosen_engine(const Problem& problem, const Options& options,
+                            const EncodingChoice& choice) {
+  constexpr std::size_t kMaxOrderOps = 1'000;  // a dense matrix of ops by ops
+  const bool cnf_only = choice.form != Form::modulo || choice.start != StartEncoding::automatic;
+  if (options.engine == "cnf") return cnf_engine();
+  if (options.engine == "order") {
+    if (cnf_only)
+      throw InputError("options", "--engine", options.engine,
+                       "has no straight-line forms and no start encodings: use cnf");
+    return order_engine();
+  }
+  if (options.engine != "auto")
+    throw InputError("options", "--engine", options.engine, "must be order, cnf or auto");
+  return cnf_only || problem.ops.size() > kMaxOrderOps ? cnf_engine() : order_engine();
+}
+
 Solution search_modulo(const Search& search, const Options& options, Cycle low) {
   Solution solution;
   const Cycle limit = stage_limit(options.stages);
   if (options.better_than)
     if (auto better = search_better(search, options, low)) return *std::move(better);
   Interval interval = options.ii ? only_interval(search, *options.ii, limit)
-                                 : smallest_interval(search, low, limit);
+                                 : search.engine.smallest_interval(search, low, limit);
   // Where arithmetic alone refutes every smaller I, it does so for any number of stages.
   solution.max_stages = limit;
   if (interval.best) {
@@ -145,13 +163,10 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
   const Cycle limit = stage_limit(options.stages);
   Budget budget(std::move(stop), options.time_limit, options.conflict_limit, options.memory_limit);
   Reporter report(progress, budget);
-  const Search search{problem,
-                      choice,
-                      options.seed,
-                      budget,
-                      report,
-                      options.handover,
-                      resolved_pins(problem, options)};
+  const Search search{problem,          choice,
+                      options.seed,     budget,
+                      report,           chosen_engine(problem, options, choice),
+                      options.handover, resolved_pins(problem, options)};
 
   report.phase("bounds");
   const Cycle low = lower_bounds(problem).front().value;
@@ -167,7 +182,7 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
   solution.problem_sha256 = sha256(problem_text(problem));
   solution.stages = options.stages;
   if (limit > 0) solution.stages = std::to_string(limit);
-  solution.engine = "cnf";
+  solution.engine = search.engine.name();
   solution.options = {{"encoding", encoding_text(choice)}, {"seed", std::to_string(options.seed)}};
   for (const auto& [op, slot] : options.pins) solution.options.emplace_back("pin " + op, slot);
   if (!options.handover) solution.options.emplace_back("handover", "no");

@@ -260,6 +260,7 @@ Command solve_command(CLI::App& program) {
   app->add_flag("--no-handover{false}", search.handover,
                 "Prohibit register results from crossing slots (ablation)");
   app->add_option("--ii", search.ii, "Only this initiation interval");
+  app->add_option("--engine", search.engine, "order, cnf or auto")->capture_default_str();
   app->add_option("--encoding", search.encoding, "Encodings, as key=value,... (default: chosen)");
   app->add_option("--threads", search.threads, "Threads (0 = all cores)")->capture_default_str();
   app->add_option("--seed", search.seed, "Seed of the solver")->capture_default_str();

@@ -45,6 +45,10 @@ struct Options {
   bool handover = true;
   /// Ops that must be on a slot, (op id, slot name). Modulo form only.
   std::vector<std::pair<std::string, std::string>> pins;
+  /// "order" = rows in difference logic, whose time does not depend on the number of cycles; "cnf"
+  /// = every cycle in clauses; "auto" = order, but for the straight-line forms, for a start
+  /// encoding that was asked for, and for loops of more than 1,000 ops, which only cnf has.
+  std::string engine = "auto";
   /// Encodings by name, "key=value,...": see `twill encodings`. Unnamed keys follow the documented
   /// automatic rule.
   std::string encoding;

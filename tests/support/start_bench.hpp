@@ -42,18 +42,7 @@ struct Bench {
     }
     Starts starts =
         order ? starts_order(f, ii, stages, window) : starts_rowstage(f, ii, stages, window);
-    m = std::make_unique<ModuloModel>(ModuloModel{problem,
-                                                  f,
-                                                  choice,
-                                                  request,
-                                                  ConstraintGroups(f, false),
-                                                  window,
-                                                  std::move(starts),
-                                                  {},
-                                                  {},
-                                                  {},
-                                                  false,
-                                                  {}});
+    m = std::make_unique<ModuloModel>(problem, f, choice, request, window, std::move(starts));
   }
   const Starts& starts() const { return m->starts; }
 

@@ -1,4 +1,4 @@
-#include "engine/coarse.hpp"
+#include "engine/cnf/coarse.hpp"
 
 #include <algorithm>
 

@@ -1,19 +1,8 @@
-#include "engine/search.hpp"
+// One question to CaDiCaL about the time-indexed form.
+#include "engine/cnf/cnf.hpp"
 #include "graph/verify.hpp"
 
-namespace twill {
-
-int rotation_pivot(const Problem& problem) {
-  int pivot = 0;
-  Cycle longest = -1;
-  for (int v = 0; v < static_cast<int>(problem.ops.size()); ++v)
-    for (const Reservation& r : problem.ops[static_cast<std::size_t>(v)].reservations)
-      if (r.length > longest) {
-        longest = r.length;
-        pivot = v;
-      }
-  return pivot;
-}
+namespace twill::cnf {
 
 void set_detail(ModuloRequest& request, int detail) {
   request.detail = std::max(detail, 0);
@@ -53,4 +42,4 @@ Answer ask(const Search& search, Cycle ii, Cycle stages, int pinned, std::int64_
   }
 }
 
-}  // namespace twill
+}  // namespace twill::cnf

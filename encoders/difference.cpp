@@ -1,0 +1,47 @@
+// One variable an atom, no clauses: what atoms mean is the difference-logic solver's business
+// (engine/order) or that of lemmas, each a positive cycle of atoms and facts.
+#include "encoders/difference.hpp"
+
+namespace twill {
+
+Differences::Differences(Formula& f, int ops, Cycle ii_low, Cycle ii_high)
+    : f_(f), nodes_(ops + 1), ii_low_(ii_low), ii_high_(ii_high) {
+  for (int v = 0; v < ops; ++v) {
+    fact({0, node(v), 0, 0});
+    fact({node(v), 0, 1, -1});  // row(v) <= I - 1
+  }
+}
+
+void Differences::fact(const Difference& difference) {
+  facts_.push_back(difference);
+  known_.insert_or_assign(difference, kTrueLit);
+}
+
+Lit Differences::atom(const Difference& difference) {
+  // Both tests are linear in I, so the ends of the range decide. A node's distance to itself is 0,
+  // the origin is 0 and never after an op, other pairs of rows are less than I apart.
+  if (difference.deadlines == 0) {
+    const auto [lowest, highest] = [&]() -> std::pair<Cycle, Cycle> {
+      if (difference.from == difference.to) return {0, 0};
+      if (difference.from == 0) return {0, 1};
+      if (difference.to == 0) return {-1, 0};
+      return {-1, 1};
+    }();  // in units of I - 1
+    bool always = true, never = true;
+    for (const Cycle ii : {ii_low_, ii_high_}) {
+      const Cycle right = difference.at(ii, 0);
+      always = always && right <= lowest * (ii - 1);
+      never = never && right > highest * (ii - 1);
+    }
+    if (always) return kTrueLit;
+    if (never) return kFalseLit;
+  }
+  const auto [place, fresh] = known_.emplace(difference, kFalseLit);
+  if (fresh) {
+    place->second = f_.fresh();
+    atoms_.push_back({difference, place->second.dimacs()});
+  }
+  return place->second;
+}
+
+}  // namespace twill

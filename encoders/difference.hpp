@@ -1,0 +1,60 @@
+// Difference constraints between rows, and literals that stand for them.
+#pragma once
+
+#include <compare>
+#include <map>
+#include <vector>
+
+#include "encoders/formula.hpp"
+#include "graph/problem.hpp"
+
+namespace twill {
+
+/// row(to) - row(from) >= weight + turns * I - deadlines * D. Node 0 is the origin, whose row is 0;
+/// node v + 1 is op v. I (the initiation interval) and D (the largest length allowed) are
+/// parameters: the same constraint is looked at for many values of them.
+struct Difference {
+  int from = 0, to = 0;
+  Cycle weight = 0;
+  Cycle turns = 0;
+  int deadlines = 0;
+  auto operator<=>(const Difference&) const = default;
+
+  /// The right side at given parameters.
+  Cycle at(Cycle ii, Cycle deadline) const { return weight + turns * ii - deadlines * deadline; }
+};
+
+/// A literal that, when true, asserts its difference constraint; when false it says nothing. It may
+/// therefore stand in clauses in positive polarity only.
+struct DifferenceAtom {
+  Difference difference;
+  int variable = 0;  ///< DIMACS
+};
+
+/// All constraints and atoms of one formula, for every I in [ii_low, ii_high].
+class Differences {
+ public:
+  Differences(Formula& f, int ops, Cycle ii_low, Cycle ii_high);
+
+  static int node(int op) { return op + 1; }
+  int nodes() const { return nodes_; }
+
+  /// The literal of a constraint: constant where all rows in [0, I) satisfy it, or none do, for
+  /// every I of the range; a constraint met before keeps its literal.
+  Lit atom(const Difference& difference);
+  /// The constraint holds always.
+  void fact(const Difference& difference);
+
+  const std::vector<Difference>& facts() const { return facts_; }
+  const std::vector<DifferenceAtom>& atoms() const { return atoms_; }
+
+ private:
+  Formula& f_;
+  int nodes_;
+  Cycle ii_low_, ii_high_;
+  std::vector<Difference> facts_;
+  std::vector<DifferenceAtom> atoms_;
+  std::map<Difference, Lit> known_;
+};
+
+}  // namespace twill

@@ -1,0 +1,88 @@
+#include "encoders/order.hpp"
+
+#include <algorithm>
+
+namespace twill {
+
+bool order_range_allowed(const Problem& problem, Cycle low, Cycle high) {
+  if (low == high) return true;
+  if (!monotone_in_ii(problem)) return false;
+  for (const Op& op : problem.ops)
+    for (const Reservation& r : op.reservations)
+      if (r.length > low) return false;
+  return std::all_of(problem.edges.begin(), problem.edges.end(),
+                     [&](const Edge& e) { return e.hold <= low; });
+}
+
+OrderModel::OrderModel(const Problem& p, Formula& formula, const EncodingChoice& encoding,
+                       const OrderRequest& order_request)
+    : PlacementModel(p, formula, encoding, order_request),
+      request(order_request),
+      rows(formula, static_cast<int>(p.ops.size()), order_request.ii_low, order_request.ii_high) {
+  for (std::size_t v = 0; v < p.ops.size(); ++v) {
+    std::vector<Lit> at_least;
+    for (Cycle a = 1; a < request.stages; ++a) {
+      at_least.push_back(f.fresh());
+      if (a > 1) f.implies(at_least.back(), at_least[static_cast<std::size_t>(a - 2)]);
+    }
+    stage.push_back(std::move(at_least));
+  }
+  if (request.pinned >= 0) rows.fact({Differences::node(request.pinned), 0, 0, 0});
+}
+
+Copies copies_near(const OrderModel& m, const RowArc& arc, Cycle offset) {
+  // Rows differ by less than I, so copy c of the arc, [begin, end) + c I relative to its op, can
+  // cover the instant only if begin + c I < offset + I and end + c I > offset - I.
+  const auto floor_div = [](Cycle a, Cycle b) {
+    return a / b - (a % b != 0 && (a < 0) != (b < 0));
+  };
+  Copies near{0, 0};
+  for (const Cycle ii : {m.request.ii_low, m.request.ii_high}) {
+    near.first = std::min(near.first, floor_div(offset - arc.end, ii));
+    near.last = std::max(near.last, floor_div(offset - arc.begin, ii) + 1);
+  }
+  return near;
+}
+
+Lit covering(OrderModel& m, const RowArc& arc, Cycle copy, int op, Cycle offset) {
+  const Lit ended = m.apart(arc.op, op, arc.end - offset, copy);
+  const Lit not_begun = m.apart(op, arc.op, offset + 1 - arc.begin, -copy);
+  if (ended.is_true() || not_begun.is_true()) return kFalseLit;
+  if (ended.is_false() && not_begun.is_false()) return kTrueLit;
+  const Lit covers = m.f.fresh();
+  m.f.clause({covers, ended, not_begun});
+  return covers;
+}
+
+OrderEncoding::OrderEncoding(Formula& f, const Problem& problem, const OrderRequest& request,
+                             const EncodingChoice& choice)
+    : request_(request),
+      choice_(choice),
+      model_(problem, f, choice_, request_),
+      lifetimes_(model_) {
+  encode_warp_assignment(model_);
+  encode_variable_latency(model_);
+  encode_symmetry(model_);
+  encode_order_dependence(model_);
+  encode_order_capacity(model_);
+  encode_order_concurrency(model_);
+  lifetimes_.encode();
+  if (request_.deadline) encode_order_length(model_);
+}
+
+Schedule OrderEncoding::decode(Cycle ii, const std::function<bool(Lit)>& value,
+                               const std::vector<Cycle>& rows) const {
+  const auto holds = [&](Lit l) { return l.is_constant() ? l.is_true() : value(l); };
+  Schedule schedule;
+  schedule.initiation_interval = ii;
+  for (std::size_t v = 0; v < rows.size(); ++v) {
+    const auto stage = std::count_if(model_.stage[v].begin(), model_.stage[v].end(), holds);
+    schedule.start.push_back(ii * static_cast<Cycle>(stage) + rows[v]);
+    const auto on = std::find_if(model_.slot[v].begin(), model_.slot[v].end(), holds);
+    schedule.warp.push_back(static_cast<int>(on - model_.slot[v].begin()));
+  }
+  schedule.length = schedule_length(model_.problem, schedule.start);
+  return schedule;
+}
+
+}  // namespace twill

@@ -1,0 +1,140 @@
+// The order form: start(v) = stage(v) * I + row(v), where rows are integers of a difference-logic
+// solver and never bit-blasted, so that neither size nor time depends on the number of cycles.
+//
+// Stages and slots are literals as in the modulo form. What the rules say about rows becomes
+// clauses over difference atoms (difference.hpp), always of one kind: "an instant lies before copy
+// m of an interval begins, or after it has ended, or is covered". Sums (units with several
+// instances, memories, registers) are taken at the instants where something begins, over literals
+// "so many copies are live", and are bit-blasted by the same pseudo-Boolean encodings as elsewhere.
+// The idea is that of disjunctive graphs (Roy and Sussmann 1964) with lazy clause explanations
+// (difference logic in SAT: Cotton and Maler, SAT 2006), applied to the modulo form of Soi et al.
+// 2025.
+//
+// The formula holds for every I of a range at once: I is a parameter of the atoms. Where every
+// weight in them is >= 0, as it is when reservations are one segment from the op's issue, a
+// positive cycle at I stays positive at any smaller I, so that what has been learned is kept on the
+// way down.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "encoders/difference.hpp"
+#include "encoders/placement.hpp"
+#include "graph/problem.hpp"
+#include "graph/schedule.hpp"
+
+namespace twill {
+
+struct OrderRequest : PlacementRequest {
+  Cycle ii_low = 1, ii_high = 1;  ///< the formula is exact for every I in between
+  Cycle stages = 1;               ///< stages lie in [0, stages)
+  int pinned = -1;                ///< op whose row is 0 (rotation symmetry), -1 = none
+  bool deadline = false;          ///< lengths of at most D only, D a parameter like I
+  /// Values of at least 1/share of the smallest capacity that they can meet are counted at once;
+  /// lighter ones only where a model overflows (OrderEncoding::refine). 0 = all at once.
+  Amount share = 16;
+};
+
+/// May one formula stand for all I in [low, high]? (Weights >= 0, and nothing folds differently at
+/// the two ends.) Precondition: no dependence cycle is positive at `low`.
+bool order_range_allowed(const Problem& problem, Cycle low, Cycle high);
+
+struct OrderModel : PlacementModel {
+  OrderModel(const Problem& problem, Formula& f, const EncodingChoice& choice,
+             const OrderRequest& order_request);
+
+  const OrderRequest& request;
+  Differences rows;
+  std::vector<std::vector<Lit>> stage;  ///< stage[v][a - 1]: stage(v) >= a, a = 1 .. stages - 1
+
+  Lit stage_at_least(int v, Cycle a) const {
+    if (a <= 0) return kTrueLit;
+    if (a >= request.stages) return kFalseLit;
+    return stage[static_cast<std::size_t>(v)][static_cast<std::size_t>(a - 1)];
+  }
+
+  /// row(b) - row(a) >= weight + turns * I.
+  Lit apart(int a, int b, Cycle weight, Cycle turns) {
+    return rows.atom({Differences::node(a), Differences::node(b), weight, turns});
+  }
+};
+
+/// The half-open interval [row(op) + begin, row(op) + end) and its copies every I cycles.
+struct RowArc {
+  int op = 0;
+  Cycle begin = 0, end = 0;
+};
+
+/// A literal that is implied when copy `m` of the arc (shifted by m * I) covers the instant
+/// row(op) + offset.
+Lit covering(OrderModel& m, const RowArc& arc, Cycle copy, int op, Cycle offset);
+/// The copies that may cover the instant at some I of the range: [first, last].
+struct Copies {
+  Cycle first, last;
+};
+Copies copies_near(const OrderModel& m, const RowArc& arc, Cycle offset);
+
+/// start(v) + distance * I >= start(u) + delay whenever `condition` holds.
+void order_precede(OrderModel& m, int u, int v, int distance, Cycle delay, Lit condition);
+
+// The families, after encode_placement's.
+void encode_order_dependence(OrderModel& m);   // order_dependence.cpp: rules 1 and 7
+void encode_order_capacity(OrderModel& m);     // order_capacity.cpp: rule 2
+void encode_order_concurrency(OrderModel& m);  // order_concurrency.cpp: rule 8
+void encode_order_length(OrderModel& m);       // order_length.cpp
+
+/// Rules 3, 4 and 6 (order_lifetimes.cpp): live copies at the instants where values begin.
+class OrderLifetimes {
+ public:
+  explicit OrderLifetimes(OrderModel& m) : m_(m) {}
+  /// Sums over the heavy values.
+  void encode();
+  /// Adds a clause for every sum that `schedule` overflows, over all values. Returns how many.
+  int refine(const Schedule& schedule);
+
+ private:
+  struct Resource {
+    Amount capacity = 0;
+    int slot = -1;                ///< of registers; -1 for a memory
+    std::vector<Amount> amounts;  ///< per op
+  };
+  std::vector<Resource> resources() const;
+  /// Implied when at least `copies` >= 1 copies of w's value are live at row(y).
+  Lit live(int w, int y, Cycle copies);
+  /// Implied when stage(to) - stage(from) + distance >= turns, of edge e.
+  Lit turns_at_least(std::size_t e, Cycle turns);
+
+  OrderModel& m_;
+  std::map<std::tuple<int, int, Cycle>, Lit> live_;
+  std::map<std::pair<std::size_t, Cycle>, Lit> turns_;
+};
+
+/// A formula of the order form with what the search needs back from it.
+class OrderEncoding {
+ public:
+  /// Encodes into f, which must outlive the encoding, as must `problem`.
+  OrderEncoding(Formula& f, const Problem& problem, const OrderRequest& request,
+                const EncodingChoice& choice);
+  OrderEncoding(const OrderEncoding&) = delete;
+  OrderEncoding& operator=(const OrderEncoding&) = delete;
+
+  const Differences& rows() const { return model_.rows; }
+
+  /// The schedule of a model at I: `value` gives the truth of a literal that is no constant,
+  /// `rows[v]` the row of op v.
+  Schedule decode(Cycle ii, const std::function<bool(Lit)>& value,
+                  const std::vector<Cycle>& rows) const;
+
+  /// Clauses against the overflows of a model; 0 = it has none.
+  int refine(const Schedule& schedule) { return lifetimes_.refine(schedule); }
+
+ private:
+  OrderRequest request_;
+  EncodingChoice choice_;
+  OrderModel model_;
+  OrderLifetimes lifetimes_;
+};
+
+}  // namespace twill

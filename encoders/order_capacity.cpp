@@ -1,0 +1,75 @@
+// Rule 2, capacity of units, in the order form (Soi et al. 2025, Figure 4, CAPACITY, for the
+// infinite steady state).
+//
+// Two segments that together ask for more than the unit has exclude each other: for every copy of
+// the one, the other has ended before it begins or begins after it has ended; two atoms a clause,
+// and for segments at the issue of ops not longer than I one clause and two facts a pair. What is
+// left, on units with several instances, is summed at the instants where segments begin (a sum
+// over arcs is largest there): one literal per copy of a segment that may cover the instant, with
+// one clause, and one pseudo-Boolean sum a segment.
+#include "encoders/order.hpp"
+
+namespace twill {
+namespace {
+
+struct Segment {
+  RowArc arc;
+  Amount amount = 0;
+};
+
+// Copy `copy` of a and copy 0 of b do not meet.
+void disjoint(OrderModel& m, const RowArc& a, const RowArc& b, Cycle copy) {
+  const Lit b_after_a = m.apart(a.op, b.op, a.end - b.begin, copy);
+  const Lit a_after_b = m.apart(b.op, a.op, b.end - a.begin, -copy);
+  m.f.clause({b_after_a, a_after_b});
+}
+
+Copies meeting(const OrderModel& m, const RowArc& a, const RowArc& b) {
+  const Copies begin = copies_near(m, a, b.begin), end = copies_near(m, a, b.end);
+  return {std::min(begin.first, end.first), std::max(begin.last, end.last)};
+}
+
+}  // namespace
+
+void encode_order_capacity(OrderModel& m) {
+  const Problem& p = m.problem;
+  for (int unit = 0; unit < static_cast<int>(p.units.size()); ++unit) {
+    const Unit& u = p.units[static_cast<std::size_t>(unit)];
+    const auto group =
+        m.groups.open("capacity of " + u.name + " (" + std::to_string(u.capacity) + ")");
+    std::vector<Segment> segments;
+    for (int v = 0; v < static_cast<int>(p.ops.size()); ++v)
+      for (const Reservation& r : p.ops[static_cast<std::size_t>(v)].reservations)
+        if (r.unit == unit && r.length > 0 && r.amount > 0)
+          segments.push_back({{v, r.offset, r.offset + r.length}, r.amount});
+    bool sums = false;
+    for (std::size_t i = 0; i < segments.size(); ++i)
+      for (std::size_t j = i; j < segments.size(); ++j) {
+        if (segments[i].amount + segments[j].amount <= u.capacity) {
+          sums = true;
+          continue;
+        }
+        const Copies range = meeting(m, segments[i].arc, segments[j].arc);
+        for (Cycle copy = range.first; copy <= range.last; ++copy)
+          if (i != j || copy != 0) disjoint(m, segments[i].arc, segments[j].arc, copy);
+      }
+    if (!sums) continue;
+    for (std::size_t j = 0; j < segments.size(); ++j) {
+      std::vector<Term> terms;
+      for (std::size_t i = 0; i < segments.size(); ++i) {
+        if (segments[i].amount + segments[j].amount > u.capacity) {  // excluded above
+          if (i == j) terms.push_back({segments[j].amount, kTrueLit});
+          continue;
+        }
+        const Copies range = copies_near(m, segments[i].arc, segments[j].arc.begin);
+        for (Cycle copy = range.first; copy <= range.last; ++copy)
+          terms.push_back(
+              {segments[i].amount,
+               covering(m, segments[i].arc, copy, segments[j].arc.op, segments[j].arc.begin)});
+      }
+      at_most_sum(m.f, m.choice, terms, u.capacity);
+    }
+  }
+}
+
+}  // namespace twill

@@ -1,0 +1,63 @@
+// Rule 8, concurrency, in the order form: while an op of the slot executes, none that waits is
+// issued (Soi et al. 2025, Figure 6, CONCURRENCY, and Section 4.3).
+//
+// For every pair of a possible waiter v and an op o with cycles > 0 that may share a slot, and
+// every copy of o: o has ended when v is issued or has not begun, if v waits and the two are on the
+// same slot. Variables: same[v, o], one per pair that can both share and part, implied by every
+// common slot. Clauses: one per common slot, and two per pair where o is not longer than I.
+#include <map>
+
+#include "encoders/order.hpp"
+
+namespace twill {
+namespace {
+
+// Implied when the two ops are on one slot that is not the variable-latency one.
+Lit same_slot(OrderModel& m, int v, int o) {
+  const Problem& p = m.problem;
+  bool may = false, must = false;
+  for (int w = 0; w < static_cast<int>(p.warps.size()); ++w) {
+    if (p.warps[static_cast<std::size_t>(w)].variable_latency) continue;
+    const Lit a = m.on(v, w), b = m.on(o, w);
+    may = may || (!a.is_false() && !b.is_false());
+    must = must || (a.is_true() && b.is_true());
+  }
+  if (!may) return kFalseLit;
+  if (must) return kTrueLit;
+  const Lit same = m.f.fresh();
+  for (int w = 0; w < static_cast<int>(p.warps.size()); ++w)
+    if (!p.warps[static_cast<std::size_t>(w)].variable_latency)
+      m.f.implies(m.on(v, w), m.on(o, w), same);
+  return same;
+}
+
+}  // namespace
+
+void encode_order_concurrency(OrderModel& m) {
+  const Problem& p = m.problem;
+  const int ops = static_cast<int>(p.ops.size());
+  const std::vector<Lit> waits = encode_waits(m);
+  std::map<std::pair<int, int>, Lit> same;
+  for (int v = 0; v < ops; ++v) {
+    const Lit waiting = waits[static_cast<std::size_t>(v)];
+    if (waiting.is_false()) continue;
+    for (int o = 0; o < ops; ++o) {
+      const Op& other = p.ops[static_cast<std::size_t>(o)];
+      if (o == v || other.cycles == 0) continue;
+      const auto key = std::minmax(v, o);
+      auto known = same.find(key);
+      if (known == same.end()) known = same.emplace(key, same_slot(m, v, o)).first;
+      if (known->second.is_false()) continue;
+      const auto group =
+          m.groups.open("wait of " + p.ops[static_cast<std::size_t>(v)].id + " beside " + other.id +
+                        " (" + std::to_string(other.cycles) + " cycles)");
+      const RowArc executing{o, 0, other.cycles};
+      const Copies range = copies_near(m, executing, 0);
+      for (Cycle copy = range.first; copy <= range.last; ++copy)
+        m.f.clause(
+            {~waiting, ~known->second, m.apart(o, v, other.cycles, copy), m.apart(v, o, 1, -copy)});
+    }
+  }
+}
+
+}  // namespace twill

@@ -1,0 +1,54 @@
+// Rules 1 and 7 in the order form: start(v) + distance I >= start(u) + delay (Soi et al. 2025,
+// Figure 4, DEPENDENCE, and Figure 6, CROSS-WARP SPILLS).
+//
+// With k = stage(v) - stage(u) + distance the rule is row(v) - row(u) >= delay - k I. So for every
+// j: k >= j + 1, or the difference atom with delay - j I. The atom is false for j < 0 and true from
+// the j on at which delay <= (j - 1) I + 1; both fold.
+//
+// Variables: at most one atom per value of j that is left (one when delay <= I + 1). Clauses: S per
+// value of j. Unit propagation: bounds consistent on stages once the atoms are decided, and the
+// difference-logic solver is so on rows.
+#include "encoders/order.hpp"
+
+namespace twill {
+
+void order_precede(OrderModel& m, int u, int v, int distance, Cycle delay, Lit condition) {
+  if (condition.is_false()) return;
+  if (u == v) {  // no schedule is lost: below RecMII there is none at all
+    if (distance * m.request.ii_low < delay) m.f.clause({~condition});
+    return;
+  }
+  for (Cycle j = -1;; ++j) {
+    const Lit late_enough = m.apart(u, v, delay, -j);
+    if (late_enough.is_true()) return;
+    for (Cycle a = 0; a < m.request.stages; ++a)
+      m.f.clause({~condition, ~m.stage_at_least(u, a), m.stage_at_least(v, a + j + 1 - distance),
+                  late_enough});
+  }
+}
+
+void encode_order_dependence(OrderModel& m) {
+  for (std::size_t i = 0; i < m.problem.edges.size(); ++i) {
+    const Edge& e = m.problem.edges[i];
+    const Op& from = m.problem.ops[static_cast<std::size_t>(e.from)];
+    const Op& to = m.problem.ops[static_cast<std::size_t>(e.to)];
+    {
+      const auto group =
+          m.groups.open("dependence " + from.id + " -> " + to.id + " (delay " +
+                        std::to_string(e.delay) + ", distance " + std::to_string(e.distance) + ")");
+      order_precede(m, e.from, e.to, e.distance, e.delay, kTrueLit);
+    }
+    if (from.spill == 0 || m.cross[i].is_false()) continue;
+    if (!m.request.handover) {
+      const auto group = m.groups.open("no hand-over of " + from.id + " to another slot");
+      m.f.unit(~m.cross[i]);
+      continue;
+    }
+    const auto group =
+        m.groups.open("hand-over of " + from.id + " to " + to.id + " on another slot (" +
+                      std::to_string(from.spill) + " cycles)");
+    order_precede(m, e.from, e.to, e.distance, e.delay + from.spill, m.cross[i]);
+  }
+}
+
+}  // namespace twill

@@ -1,0 +1,171 @@
+// Rules 3, 4 and 6 in the order form: live copies, memories, registers (Soi et al. 2025, Figures 5
+// and 6, for the infinite steady state).
+//
+// A sum of live copies grows only where a value begins, so it is checked at the issue of every
+// value y of the resource. Copies of w live there: the largest over w's uses e = (w, x) of
+//     floor((start(y) - start(w)) / I) - floor((start(y) - start(x) - distance I - hold) / I),
+// that is, with k = stage(x) - stage(w) + distance,
+//     k + [row(w) <= row(y)] - 1 + #{h >= 0 : row(y) - row(x) < hold - h I},
+// y's stage cancels. For hold = 0 this is k + [row(w) <= row(y)] - [row(x) <= row(y)].
+//
+// Variables: "k >= t" per edge and t, one-sided; live(w, y, j) = "at least j copies". Clauses: S
+// per "k >= t", four per edge and live literal (hold = 0), each saying that the terms that are
+// there imply live. At most capacity / amount + 1 copies are told apart, since one more is too
+// many. Then one pseudo-Boolean sum per resource and y. Light values are left out
+// (OrderRequest::share); refine() adds, for a model that overflows, one clause over a minimal set
+// of copies.
+#include <algorithm>
+#include <tuple>
+
+#include "encoders/order.hpp"
+
+namespace twill {
+namespace {
+
+Cycle floor_div(Cycle a, Cycle b) {
+  return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+}  // namespace
+
+std::vector<OrderLifetimes::Resource> OrderLifetimes::resources() const {
+  const Problem& p = m_.problem;
+  std::vector<char> used(p.ops.size(), 0);
+  for (const Edge& e : p.edges) used[static_cast<std::size_t>(e.from)] = 1;
+  std::vector<Resource> all;
+  for (int memory = 0; memory < static_cast<int>(p.memories.size()); ++memory) {
+    Resource r{p.memories[static_cast<std::size_t>(memory)].capacity, -1, {}};
+    for (std::size_t v = 0; v < p.ops.size(); ++v) {
+      r.amounts.push_back(0);
+      for (const Footprint& f : p.ops[v].footprints)
+        if (f.memory == memory && used[v]) r.amounts.back() += f.amount;
+    }
+    all.push_back(std::move(r));
+  }
+  for (int w = 0; w < static_cast<int>(p.warps.size()); ++w) {
+    Resource r{p.warps[static_cast<std::size_t>(w)].registers, w, {}};
+    for (std::size_t v = 0; v < p.ops.size(); ++v)
+      r.amounts.push_back(used[v] && !m_.on(static_cast<int>(v), w).is_false() ? p.ops[v].registers
+                                                                               : 0);
+    all.push_back(std::move(r));
+  }
+  std::erase_if(all, [](const Resource& r) {
+    return std::all_of(r.amounts.begin(), r.amounts.end(), [](Amount a) { return a == 0; });
+  });
+  return all;
+}
+
+Lit OrderLifetimes::turns_at_least(std::size_t e, Cycle turns) {
+  const Edge& edge = m_.problem.edges[e];
+  const Cycle stages = m_.request.stages;
+  if (edge.from == edge.to) return Lit::constant(turns <= edge.distance);
+  if (turns <= edge.distance - (stages - 1)) return kTrueLit;
+  if (turns > edge.distance + stages - 1) return kFalseLit;
+  const auto [place, fresh] = turns_.emplace(std::pair(e, turns), kFalseLit);
+  if (!fresh) return place->second;
+  const Lit literal = place->second = m_.f.fresh();
+  for (Cycle a = 0; a < stages; ++a)  // stage(from) <= a and stage(to) >= a + turns - distance
+    m_.f.clause({literal, m_.stage_at_least(edge.from, a + 1),
+                 ~m_.stage_at_least(edge.to, a + turns - edge.distance)});
+  return literal;
+}
+
+Lit OrderLifetimes::live(int w, int y, Cycle copies) {
+  const auto [place, fresh] = live_.emplace(std::tuple(w, y, copies), kFalseLit);
+  if (!fresh) return place->second;
+  const Lit literal = place->second = m_.f.fresh();
+  const Lit w_later = m_.apart(y, w, 1, 0);  // row(w) > row(y)
+  for (std::size_t e = 0; e < m_.problem.edges.size(); ++e) {
+    const Edge& edge = m_.problem.edges[e];
+    if (edge.from != w) continue;
+    // `beyond` terms h = 0, 1, ... of the sum over the hold are there (each implies the one
+    // before).
+    for (Cycle beyond = 0;; ++beyond) {
+      const Lit over = beyond == 0 ? kFalseLit : m_.apart(edge.to, y, edge.hold, -(beyond - 1));
+      if (over.is_true()) break;
+      const Cycle turns = copies - beyond;  // k that is needed if w is not later
+      m_.f.clause({~turns_at_least(e, turns), over, w_later, literal});
+      m_.f.clause({~turns_at_least(e, turns + 1), over, literal});
+    }
+  }
+  return literal;
+}
+
+void OrderLifetimes::encode() {
+  const Amount share = m_.request.share;
+  for (const Resource& r : resources()) {
+    const auto group = m_.groups.open(
+        r.slot < 0 ? "memory of " + std::to_string(r.capacity)
+                   : "registers of " + m_.problem.warps[static_cast<std::size_t>(r.slot)].name +
+                         " (" + std::to_string(r.capacity) + ")");
+    std::vector<int> heavy;
+    for (std::size_t v = 0; v < r.amounts.size(); ++v)
+      if (r.amounts[v] > 0 && (share == 0 || r.amounts[v] * share >= r.capacity))
+        heavy.push_back(static_cast<int>(v));
+    for (const int y : heavy) {
+      std::vector<Term> terms;
+      for (const int w : heavy) {
+        const Amount amount = r.amounts[static_cast<std::size_t>(w)];
+        for (Cycle j = 1; j <= r.capacity / amount + 1; ++j) {
+          Lit counted = live(w, y, j);
+          if (r.slot >= 0) counted = m_.f.implied_by_both(counted, m_.on(w, r.slot));
+          terms.push_back({amount, counted});
+        }
+      }
+      at_most_sum(m_.f, m_.choice, terms, r.capacity);
+    }
+  }
+}
+
+int OrderLifetimes::refine(const Schedule& s) {
+  const Problem& p = m_.problem;
+  const Cycle ii = s.initiation_interval;
+  std::vector<Cycle> end(p.ops.size());
+  for (std::size_t v = 0; v < p.ops.size(); ++v) end[v] = s.start[v];
+  for (const Edge& e : p.edges) {
+    Cycle& last = end[static_cast<std::size_t>(e.from)];
+    last = std::max(last, s.start[static_cast<std::size_t>(e.to)] + e.distance * ii + e.hold);
+  }
+  int added = 0;
+  for (const Resource& r : resources()) {
+    const auto counts = [&](std::size_t v) {
+      return r.amounts[v] > 0 && end[v] > s.start[v] && (r.slot < 0 || s.warp[v] == r.slot);
+    };
+    for (std::size_t y = 0; y < p.ops.size(); ++y) {
+      if (!counts(y)) continue;
+      struct Live {
+        int op;
+        Cycle copies;
+        Amount amount;
+      };
+      std::vector<Live> live_here;
+      Amount sum = 0;
+      for (std::size_t w = 0; w < p.ops.size(); ++w) {
+        if (!counts(w)) continue;
+        const Cycle copies =
+            floor_div(s.start[y] - s.start[w], ii) - floor_div(s.start[y] - end[w], ii);
+        if (copies <= 0) continue;
+        live_here.push_back({static_cast<int>(w), copies, r.amounts[w]});
+        sum += copies * r.amounts[w];
+      }
+      if (sum <= r.capacity) continue;
+      // The heaviest values first: lighter ones leave while the rest still overflows.
+      std::stable_sort(live_here.begin(), live_here.end(),
+                       [](const Live& a, const Live& b) { return a.amount < b.amount; });
+      std::vector<Lit> clause;
+      for (Live& l : live_here) {
+        const Cycle spare = std::min(l.copies, (sum - r.capacity - 1) / l.amount);
+        l.copies -= spare;
+        sum -= spare * l.amount;
+        if (l.copies == 0) continue;
+        clause.push_back(~live(l.op, static_cast<int>(y), l.copies));
+        if (r.slot >= 0) clause.push_back(~m_.on(l.op, r.slot));
+      }
+      m_.f.clause(clause);
+      ++added;
+    }
+  }
+  return added;
+}
+
+}  // namespace twill

@@ -1,0 +1,70 @@
+// Where ops are: the slot literals and the rules about slots alone, shared by the forms that know
+// no copies (modulo and order).
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "encoders/choose.hpp"
+#include "encoders/formula.hpp"
+#include "graph/problem.hpp"
+
+namespace twill {
+
+struct PlacementRequest {
+  bool handover = true;                   ///< may register results cross slots at all (ablation)
+  std::vector<std::pair<int, int>> pins;  ///< op, slot: fixed assignments
+  bool selectable = false;                ///< a selector per constraint group, for explanations
+};
+
+/// Constraint groups with a selector literal each, so that a refutation can name what clashes.
+class ConstraintGroups {
+ public:
+  ConstraintGroups(Formula& f, bool selectable) : f_(f), selectable_(selectable) {}
+  /// Until the returned object dies, clauses belong to the group `description`.
+  Formula::Guarded open(const std::string& description) {
+    if (!selectable_) return Formula::Guarded(f_, kTrueLit);
+    selectors_.emplace_back(f_.fresh(), description);
+    return Formula::Guarded(f_, selectors_.back().first);
+  }
+  bool selectable() const { return selectable_; }
+  const std::vector<std::pair<Lit, std::string>>& selectors() const { return selectors_; }
+
+ private:
+  Formula& f_;
+  bool selectable_;
+  std::vector<std::pair<Lit, std::string>> selectors_;
+};
+
+struct PlacementModel {
+  PlacementModel(const Problem& p, Formula& formula, const EncodingChoice& encoding,
+                 const PlacementRequest& request)
+      : problem(p),
+        f(formula),
+        choice(encoding),
+        placement(request),
+        groups(formula, request.selectable) {}
+
+  const Problem& problem;
+  Formula& f;
+  const EncodingChoice& choice;
+  const PlacementRequest& placement;
+  ConstraintGroups groups;
+  std::vector<std::vector<Lit>> slot;  ///< slot[v][w]: op v is on slot w
+  std::vector<Lit> cross;              ///< per edge: implied when its ops are on different slots
+
+  Lit on(int v, int w) const {
+    return slot[static_cast<std::size_t>(v)][static_cast<std::size_t>(w)];
+  }
+};
+
+void encode_warp_assignment(PlacementModel& m);   // warp_assignment.cpp: uniqueness, widths
+void encode_variable_latency(PlacementModel& m);  // variable_latency.cpp
+void encode_symmetry(PlacementModel& m);          // symmetry.cpp: identical slots
+
+/// Per op: implied when the op must wait at its issue (rule 8): an incoming edge is blocking or
+/// hands a register result over from another slot. In waits.cpp.
+std::vector<Lit> encode_waits(PlacementModel& m);
+
+}  // namespace twill

@@ -1,0 +1,29 @@
+// Who waits (rule 8): an op with a blocking incoming edge, or one that takes a register result over
+// from another slot (Soi et al. 2025, Section 4.3).
+//
+// Variables: waits[v] where it is not constant. Clauses: one per edge with spill > 0 that can leave
+// a slot. One-sided: a hand-over implies the literal.
+#include "encoders/placement.hpp"
+
+namespace twill {
+
+std::vector<Lit> encode_waits(PlacementModel& m) {
+  const Problem& p = m.problem;
+  std::vector<Lit> waits(p.ops.size(), kFalseLit);
+  for (const Edge& e : p.edges)
+    if (e.blocking) waits[static_cast<std::size_t>(e.to)] = kTrueLit;
+  for (std::size_t i = 0; i < p.edges.size(); ++i) {
+    const Edge& e = p.edges[i];
+    if (p.ops[static_cast<std::size_t>(e.from)].spill == 0) continue;
+    Lit& w = waits[static_cast<std::size_t>(e.to)];
+    if (w.is_true() || m.cross[i].is_false()) continue;
+    if (m.cross[i].is_true())
+      w = kTrueLit;
+    else if (w.is_false())
+      w = m.f.fresh();
+    m.f.implies(m.cross[i], w);
+  }
+  return waits;
+}
+
+}  // namespace twill

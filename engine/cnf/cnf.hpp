@@ -1,0 +1,30 @@
+// The time-indexed engine: parts of its search. See Engine in engine/search.hpp.
+#pragma once
+
+#include "encoders/modulo.hpp"
+#include "engine/search.hpp"
+
+namespace twill::cnf {
+
+/// Asks at initiation interval `ii` with starts in [0, ii * stages). Starts from the relaxation
+/// without small values and adds detail while verify() refuses its models, so a sat answer is a
+/// verified schedule and an unsat answer is exact. `pinned` as in ModuloRequest.
+/// `first_detail` = kWithoutLifetimes where a refutation is likely.
+Answer ask(const Search& search, Cycle ii, Cycle stages, int pinned,
+           std::int64_t conflict_limit = 0, int first_detail = 0);
+
+/// Quick attempts at a refutation leave out lifetimes, the largest part of a formula; a refutation
+/// of what is left is one of the whole. Levels of detail from here on, see ModuloRequest.
+inline constexpr int kWithoutLifetimes = -1;
+inline constexpr std::int64_t kQuickConflicts = 2'000;
+
+void set_detail(ModuloRequest& request, int detail);
+
+// What Engine asks for; `limit` conflicts per question (0 = none).
+Answer ask_complete(const Search& search, Cycle ii, Cycle stage_limit, Cycle& max_stages);
+Interval smallest_interval(const Search& search, Cycle low, Cycle stage_limit);
+Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, Cycle stage_limit,
+                         std::int64_t limit, const std::function<void(const Schedule&)>& found);
+void shorten_by_coarse(const Search& search, Schedule& best, Cycle low, Cycle stage_limit);
+
+}  // namespace twill::cnf

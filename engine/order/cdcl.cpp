@@ -1,0 +1,436 @@
+#include "engine/order/cdcl.hpp"
+
+#include <algorithm>
+
+namespace twill {
+namespace {
+
+constexpr double kActivityLimit = 1e100;
+constexpr double kActivityGrowth = 1 / 0.95;
+constexpr std::int64_t kRestart = 100;  // conflicts, times the Luby sequence
+constexpr std::uint32_t kGlue = 3;      // learned clauses of so few levels are kept for good
+
+// 1 1 2 1 1 2 4 1 1 2 1 1 2 4 8 ... (Luby, Sinclair and Zuckerman 1993), i = 1, 2, ...
+std::int64_t luby(std::int64_t i) {
+  std::int64_t power = 1;
+  while (2 * power - 1 < i) power *= 2;
+  while (i != 2 * power - 1) {
+    i -= power - 1;
+    power = 1;
+    while (2 * power - 1 < i) power *= 2;
+  }
+  return power;
+}
+
+std::uint64_t next_random(std::uint64_t& state) {  // splitmix64 (Steele et al. 2014)
+  std::uint64_t z = state += 0x9e3779b97f4a7c15U;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+  return z ^ (z >> 31);
+}
+
+}  // namespace
+
+Cdcl::Cdcl(Budget& budget, std::uint64_t seed) : budget_(budget), random_(seed) {}
+
+int Cdcl::new_variable() {
+  const int v = formula_.new_variable();
+  values_.push_back(0);
+  watches_.emplace_back();
+  watches_.emplace_back();
+  level_of_.push_back(0);
+  reason_.emplace_back();
+  phase_.push_back(-1);  // early stages and undecided orders first
+  // Seed 0 leaves the order of creation; others disturb it a little.
+  activity_.push_back(random_ == 0 ? 0.0 : static_cast<double>(next_random(random_) >> 11) * 1e-16);
+  heap_at_.push_back(-1);
+  seen_.push_back(0);
+  heap_insert(static_cast<std::size_t>(v));
+  return v;
+}
+
+void Cdcl::add_clause(std::span<const int> literals) {
+  if (formula_.clauses() % 4096 == 4095 && budget_.spent()) throw Budget::Spent{};
+  formula_.add_clause(literals);
+  backtrack(0);
+  buffer_.clear();
+  for (const int l : literals) {
+    if (truth(l) > 0) return;
+    if (truth(l) == 0 && std::find(buffer_.begin(), buffer_.end(), l) == buffer_.end())
+      buffer_.push_back(l);
+  }
+  for (const int l : buffer_)
+    if (std::find(buffer_.begin(), buffer_.end(), -l) != buffer_.end()) return;
+  if (buffer_.empty())
+    consistent_ = false;
+  else if (buffer_.size() == 1)
+    assign(buffer_.front(), {});
+  else
+    attach(buffer_, false, 0);
+}
+
+void Cdcl::take(const Differences& differences) {
+  if (!theory_) theory_ = std::make_unique<DifferenceTheory>(differences.nodes(), values_);
+  for (; facts_taken_ < differences.facts().size(); ++facts_taken_)
+    theory_->add_fact(differences.facts()[facts_taken_]);
+  for (; atoms_taken_ < differences.atoms().size(); ++atoms_taken_)
+    theory_->add_atom(differences.atoms()[atoms_taken_]);
+  theory_stale_ = true;
+}
+
+void Cdcl::set_parameters(Cycle ii, Cycle deadline) {
+  ii_ = ii;
+  deadline_ = deadline;
+  theory_stale_ = true;
+}
+
+void Cdcl::restart_theory() {
+  backtrack(0);
+  std::vector<int> excluded;
+  theory_stale_ = false;
+  if (!theory_->reset(ii_, deadline_, excluded)) {
+    lemmas_.add_clause({});
+    consistent_ = false;
+    return;
+  }
+  for (const int v : excluded) {
+    const int literal = -v;
+    if (truth(literal) > 0) continue;
+    lemmas_.add_clause({&literal, 1});
+    if (truth(literal) < 0) {
+      consistent_ = false;
+      return;
+    }
+    assign(literal, {});
+  }
+  clause_head_ = theory_head_ = 0;
+}
+
+bool Cdcl::value(Lit literal) const {
+  return literal.is_constant() ? literal.is_true() : truth(literal.dimacs()) > 0;
+}
+
+int Cdcl::attach(std::span<const int> clause, bool learned, std::uint32_t glue) {
+  const int index = static_cast<int>(store_.size());
+  store_.push_back({arena_.size(), static_cast<std::uint32_t>(clause.size()), glue, learned});
+  arena_.insert(arena_.end(), clause.begin(), clause.end());
+  watches_[slot(clause[0])].push_back({index, clause[1]});
+  watches_[slot(clause[1])].push_back({index, clause[0]});
+  if (learned) ++learned_clauses_;
+  return index;
+}
+
+void Cdcl::assign(int literal, Reason reason) {
+  const std::size_t v = variable(literal);
+  values_[v] = literal > 0 ? 1 : -1;
+  level_of_[v] = level();
+  reason_[v] = reason;
+  trail_.push_back(literal);
+}
+
+bool Cdcl::propagate() {
+  for (;;) {
+    if (!propagate_clauses()) return false;
+    if (theory_head_ == trail_.size()) return true;
+    if (!propagate_theory()) return false;
+  }
+}
+
+bool Cdcl::propagate_clauses() {
+  while (clause_head_ < trail_.size()) {
+    const int falsified = -trail_[clause_head_++];
+    std::vector<Watch>& watches = watches_[slot(falsified)];
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < watches.size(); ++i) {
+      const Watch watch = watches[i];
+      if (truth(watch.blocker) > 0) {
+        watches[kept++] = watch;
+        continue;
+      }
+      const std::span<int> c = literals(watch.clause);
+      if (c[0] == falsified) std::swap(c[0], c[1]);
+      if (truth(c[0]) > 0) {
+        watches[kept++] = {watch.clause, c[0]};
+        continue;
+      }
+      std::size_t other = 2;
+      while (other < c.size() && truth(c[other]) < 0) ++other;
+      if (other < c.size()) {
+        std::swap(c[1], c[other]);
+        watches_[slot(c[1])].push_back({watch.clause, c[0]});
+        continue;
+      }
+      watches[kept++] = {watch.clause, c[0]};
+      if (truth(c[0]) < 0) {
+        for (++i; i < watches.size(); ++i) watches[kept++] = watches[i];
+        watches.resize(kept);
+        conflict_.assign(c.begin(), c.end());
+        return false;
+      }
+      assign(c[0], {Reason::clause, watch.clause});
+    }
+    watches.resize(kept);
+  }
+  return true;
+}
+
+// One literal, then the clauses have their turn.
+bool Cdcl::propagate_theory() {
+  const int literal = trail_[theory_head_++];
+  if (literal < 0) return true;
+  refuted_.clear();
+  if (!theory_->assert_atom(literal, refuted_)) {
+    conflict_.clear();
+    for (const int v : theory_->conflict()) conflict_.push_back(-v);
+    lemmas_.add_clause(conflict_);
+    return false;
+  }
+  for (const DifferenceTheory::Refuted& r : refuted_) {
+    if (truth(r.variable) != 0) continue;  // reported twice
+    assign(-r.variable, {Reason::record, r.record});
+    if (level() == 0) reason_literals(-r.variable);  // recorded now: nobody asks at the root
+  }
+  return true;
+}
+
+// The false literals that implied `literal`; a theory's reason becomes a lemma when it is needed.
+std::span<const int> Cdcl::reason_literals(int literal) {
+  Reason& reason = reason_[variable(literal)];
+  if (reason.kind == Reason::record) {
+    std::vector<int> atoms;
+    theory_->explain(reason.index, atoms);
+    for (int& v : atoms) v = -v;
+    atoms.insert(atoms.begin(), literal);
+    reason = {Reason::lemma, static_cast<int>(lemmas_.clauses())};
+    lemmas_.add_clause(atoms);
+  }
+  switch (reason.kind) {
+    case Reason::clause: return literals(reason.index).subspan(1);
+    case Reason::lemma: return lemmas_.clause(static_cast<std::size_t>(reason.index)).subspan(1);
+    default: return {};
+  }
+}
+
+void Cdcl::backtrack(int to) {
+  if (level() <= to) return;
+  const Level& target = levels_[static_cast<std::size_t>(to)];
+  while (trail_.size() > target.trail) {
+    const std::size_t v = variable(trail_.back());
+    phase_[v] = values_[v];
+    values_[v] = 0;
+    heap_insert(v);
+    trail_.pop_back();
+  }
+  clause_head_ = target.trail;
+  theory_head_ = std::min(target.asserted, target.trail);
+  theory_->undo(target.theory);
+  levels_.resize(static_cast<std::size_t>(to));
+}
+
+// First unique implication point, with recursive minimisation (Sorensson and Biere 2009).
+void Cdcl::analyze() {
+  for (const std::size_t v : touched_) seen_[v] = 0;
+  touched_.clear();
+  learned_.assign(1, 0);
+  int open = 0;
+  std::size_t at = trail_.size();
+  std::span<const int> reason = conflict_;
+  for (;;) {
+    for (const int l : reason) {
+      const std::size_t v = variable(l);
+      if (seen_[v] || level_of_[v] == 0) continue;
+      seen_[v] = 1;
+      touched_.push_back(v);
+      bump(v);
+      if (level_of_[v] == level())
+        ++open;
+      else
+        learned_.push_back(l);
+    }
+    do --at;
+    while (!seen_[variable(trail_[at])]);
+    if (--open == 0) break;
+    reason = reason_literals(trail_[at]);
+  }
+  learned_[0] = -trail_[at];
+  std::size_t kept = 1;
+  for (std::size_t i = 1; i < learned_.size(); ++i)
+    if (reason_[variable(learned_[i])].kind == Reason::none || !redundant(learned_[i]))
+      learned_[kept++] = learned_[i];
+  learned_.resize(kept);
+  back_level_ = 0;
+  ++stamp_;
+  glue_ = 1;
+  for (std::size_t i = 1; i < learned_.size(); ++i) {
+    const int l = level_of_[variable(learned_[i])];
+    if (l > back_level_) {
+      back_level_ = l;
+      std::swap(learned_[1], learned_[i]);
+    }
+    if (level_stamp_.size() <= static_cast<std::size_t>(l))
+      level_stamp_.resize(static_cast<std::size_t>(l) + 1, 0);
+    if (level_stamp_[static_cast<std::size_t>(l)] != stamp_) {
+      level_stamp_[static_cast<std::size_t>(l)] = stamp_;
+      ++glue_;
+    }
+  }
+}
+
+// Is every literal of the reason already in the clause? (One step; deeper ones pay little here,
+// because theory reasons are dear.)
+bool Cdcl::redundant(int literal) {
+  for (const int l : reason_literals(-literal)) {
+    const std::size_t v = variable(l);
+    if (!seen_[v] && level_of_[v] > 0) return false;
+  }
+  return true;
+}
+
+void Cdcl::reduce() {
+  std::vector<int> candidates;
+  for (std::size_t i = 0; i < store_.size(); ++i) {
+    const Clause& c = store_[i];
+    if (!c.learned || c.size <= 2 || c.glue <= kGlue) continue;
+    const int first = arena_[c.begin];
+    const Reason& reason = reason_[variable(first)];
+    if (truth(first) > 0 && reason.kind == Reason::clause && reason.index == static_cast<int>(i))
+      continue;
+    candidates.push_back(static_cast<int>(i));
+  }
+  std::stable_sort(candidates.begin(), candidates.end(), [&](int a, int b) {
+    return store_[static_cast<std::size_t>(a)].glue > store_[static_cast<std::size_t>(b)].glue;
+  });
+  candidates.resize(candidates.size() / 2);
+  for (const int i : candidates) store_[static_cast<std::size_t>(i)].size = 0;
+  learned_clauses_ -= static_cast<std::int64_t>(candidates.size());
+  // Compact: clause numbers stay used by reasons and watches, so both are rewritten.
+  std::vector<int> number(store_.size(), -1);
+  std::vector<int> arena;
+  std::vector<Clause> store;
+  arena.reserve(arena_.size());
+  for (std::size_t i = 0; i < store_.size(); ++i) {
+    Clause c = store_[i];
+    if (c.size == 0) continue;
+    number[i] = static_cast<int>(store.size());
+    const auto begin = arena_.begin() + static_cast<std::ptrdiff_t>(c.begin);
+    c.begin = arena.size();
+    arena.insert(arena.end(), begin, begin + c.size);
+    store.push_back(c);
+  }
+  arena_ = std::move(arena);
+  store_ = std::move(store);
+  for (auto& list : watches_) {
+    std::erase_if(list,
+                  [&](const Watch& w) { return number[static_cast<std::size_t>(w.clause)] < 0; });
+    for (Watch& w : list) w.clause = number[static_cast<std::size_t>(w.clause)];
+  }
+  for (const int l : trail_) {
+    Reason& reason = reason_[variable(l)];
+    if (reason.kind == Reason::clause)
+      reason.index = number[static_cast<std::size_t>(reason.index)];
+  }
+}
+
+Cdcl::Answer Cdcl::solve(std::int64_t conflict_limit) {
+  const std::int64_t begin = conflicts_;
+  if (theory_stale_) restart_theory();
+  std::int64_t restarts = 0, next_restart = conflicts_ + kRestart;
+  while (consistent_) {
+    if (propagate()) {
+      const int literal = next_decision();
+      if (literal == 0) return Answer::sat;
+      levels_.push_back({trail_.size(), theory_head_, theory_->mark()});
+      assign(literal, {});
+      continue;
+    }
+    ++conflicts_;
+    budget_.count_conflict();
+    int highest = 0;  // a theory conflict may lie below the current level
+    for (const int l : conflict_) highest = std::max(highest, level_of_[variable(l)]);
+    backtrack(highest);
+    if (highest == 0) {
+      consistent_ = false;
+      break;
+    }
+    analyze();
+    backtrack(back_level_);
+    if (learned_.size() == 1)
+      assign(learned_[0], {});
+    else
+      assign(learned_[0], {Reason::clause, attach(learned_, true, glue_)});
+    increment_ *= kActivityGrowth;
+    if (learned_clauses_ > keep_) {
+      reduce();
+      keep_ += 300;
+    }
+    if (conflicts_ >= next_restart) {
+      next_restart = conflicts_ + kRestart * luby(++restarts);
+      backtrack(0);
+    }
+    if ((conflicts_ - begin) % 64 == 0 && budget_.spent()) return Answer::unknown;
+    if (conflict_limit > 0 && conflicts_ - begin >= conflict_limit) return Answer::unknown;
+  }
+  return Answer::unsat;
+}
+
+int Cdcl::next_decision() {
+  while (!heap_.empty()) {
+    const std::size_t v = heap_.front();
+    heap_at_[v] = -1;
+    const std::size_t last = heap_.back();
+    heap_.pop_back();
+    if (!heap_.empty()) {
+      heap_[0] = last;
+      heap_at_[last] = 0;
+      heap_down(0);
+    }
+    if (values_[v] == 0) return phase_[v] > 0 ? static_cast<int>(v) : -static_cast<int>(v);
+  }
+  return 0;
+}
+
+void Cdcl::bump(std::size_t v) {
+  activity_[v] += increment_;
+  if (activity_[v] > kActivityLimit) {
+    for (double& a : activity_) a /= kActivityLimit;
+    increment_ /= kActivityLimit;
+  }
+  if (heap_at_[v] >= 0) heap_up(static_cast<std::size_t>(heap_at_[v]));
+}
+
+void Cdcl::heap_insert(std::size_t v) {
+  if (heap_at_[v] >= 0) return;
+  heap_at_[v] = static_cast<int>(heap_.size());
+  heap_.push_back(v);
+  heap_up(heap_.size() - 1);
+}
+
+void Cdcl::heap_up(std::size_t at) {
+  const std::size_t v = heap_[at];
+  while (at > 0) {
+    const std::size_t parent = (at - 1) / 2;
+    if (activity_[heap_[parent]] >= activity_[v]) break;
+    heap_[at] = heap_[parent];
+    heap_at_[heap_[at]] = static_cast<int>(at);
+    at = parent;
+  }
+  heap_[at] = v;
+  heap_at_[v] = static_cast<int>(at);
+}
+
+void Cdcl::heap_down(std::size_t at) {
+  const std::size_t v = heap_[at];
+  for (;;) {
+    std::size_t child = 2 * at + 1;
+    if (child >= heap_.size()) break;
+    if (child + 1 < heap_.size() && activity_[heap_[child + 1]] > activity_[heap_[child]]) ++child;
+    if (activity_[heap_[child]] <= activity_[v]) break;
+    heap_[at] = heap_[child];
+    heap_at_[heap_[at]] = static_cast<int>(at);
+    at = child;
+  }
+  heap_[at] = v;
+  heap_at_[v] = static_cast<int>(at);
+}
+
+}  // namespace twill

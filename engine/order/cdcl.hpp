@@ -1,0 +1,143 @@
+// A small conflict-driven clause-learning solver with difference logic inside: the searcher of the
+// order engine. It finds models and lemmas; what it claims to be unsatisfiable is refuted again by
+// CaDiCaL, from the clauses and the lemmas.
+//
+// Sources: Marques-Silva and Sakallah 1999 (learning), Moskewicz et al. 2001 (watched literals,
+// activities), Een and Sorensson 2003 (MiniSat's incremental scheme), Audemard and Simon 2009
+// (clause quality), Nieuwenhuis, Oliveras and Tinelli 2006 (theories with lazy explanations).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "encoders/sinks.hpp"
+#include "engine/budget.hpp"
+#include "engine/order/difference_theory.hpp"
+
+namespace twill {
+
+class Cdcl : public ClauseSink {
+ public:
+  enum class Answer { sat, unsat, unknown };
+
+  /// `budget` must outlive the solver. Different seeds, different search, same answers.
+  Cdcl(Budget& budget, std::uint64_t seed);
+
+  int new_variable() override;
+  /// At any time; the search goes back to its root first. Throws Budget::Spent like every sink of
+  /// the engine.
+  void add_clause(std::span<const int> literals) override;
+
+  /// Takes over the facts and atoms that `differences` has gained since the last call. To be called
+  /// after adding clauses and before solve().
+  void take(const Differences& differences);
+  /// Sets the parameters. What was learned is kept, so every clause and lemma so far must hold for
+  /// the new values too: I may go down only where all weights are >= 0, D may go down always.
+  void set_parameters(Cycle ii, Cycle deadline);
+
+  /// unknown = the budget is spent or `conflict_limit` conflicts (0 = none) were not enough.
+  Answer solve(std::int64_t conflict_limit = 0);
+
+  /// Of the last model, until a clause is added or the parameters change.
+  bool value(Lit literal) const;
+  Cycle row(int op) const { return theory_->earliest(Differences::node(op)); }
+
+  /// Everything that was added, and the theory lemmas used so far: each the negation of a set of
+  /// atoms that, with facts, form a positive cycle.
+  const MemoryCnf& clauses() const { return formula_; }
+  const MemoryCnf& lemmas() const { return lemmas_; }
+  std::int64_t conflicts() const { return conflicts_; }
+
+ private:
+  struct Clause {
+    std::size_t begin = 0;
+    std::uint32_t size = 0;
+    std::uint32_t glue = 0;
+    bool learned = false;
+  };
+  struct Watch {
+    int clause;
+    int blocker;  // another literal of the clause; nothing to do while it is true
+  };
+  struct Reason {
+    enum Kind : std::uint8_t { none, clause, record, lemma } kind = none;
+    int index = -1;
+  };
+  struct Level {
+    std::size_t trail;
+    std::size_t asserted;  // trail literals that the theory had seen
+    DifferenceTheory::Mark theory;
+  };
+
+  static std::size_t slot(int literal) {
+    return 2 * static_cast<std::size_t>(literal < 0 ? -literal : literal) + (literal < 0 ? 1 : 0);
+  }
+  static std::size_t variable(int literal) {
+    return static_cast<std::size_t>(literal < 0 ? -literal : literal);
+  }
+  signed char truth(int literal) const {
+    const signed char v = values_[variable(literal)];
+    return static_cast<signed char>(literal < 0 ? -v : v);
+  }
+  int level() const { return static_cast<int>(levels_.size()); }
+  std::span<int> literals(int clause) {
+    const Clause& c = store_[static_cast<std::size_t>(clause)];
+    return {arena_.data() + c.begin, c.size};
+  }
+
+  void assign(int literal, Reason reason);
+  bool propagate();  // false: conflict_ holds the false clause
+  bool propagate_clauses();
+  bool propagate_theory();
+  void backtrack(int level);
+  int attach(std::span<const int> clause, bool learned, std::uint32_t glue);
+  void analyze();  // conflict_ -> learned_, back_level_, glue_
+  std::span<const int> reason_literals(int literal);
+  bool redundant(int literal);
+  void reduce();
+  void restart_theory();
+
+  void bump(std::size_t variable);
+  void heap_up(std::size_t at);
+  void heap_down(std::size_t at);
+  void heap_insert(std::size_t variable);
+  int next_decision();
+
+  Budget& budget_;
+  std::uint64_t random_;
+  bool consistent_ = true;
+  bool theory_stale_ = true;
+  Cycle ii_ = 1, deadline_ = 0;
+  std::vector<signed char> values_{0};
+  std::unique_ptr<DifferenceTheory> theory_;
+  std::size_t facts_taken_ = 0, atoms_taken_ = 0;
+
+  MemoryCnf formula_, lemmas_;
+  std::vector<int> arena_;
+  std::vector<Clause> store_;
+  std::vector<std::vector<Watch>> watches_{{}, {}};
+  std::vector<int> trail_;
+  std::vector<Level> levels_;
+  std::size_t clause_head_ = 0, theory_head_ = 0;
+  std::vector<int> level_of_{0};
+  std::vector<Reason> reason_{{}};
+  std::vector<signed char> phase_{-1};
+
+  std::vector<double> activity_{0};
+  double increment_ = 1;
+  std::vector<std::size_t> heap_;
+  std::vector<int> heap_at_{-1};
+
+  std::vector<int> conflict_, learned_, buffer_;
+  std::vector<char> seen_{0};
+  std::vector<std::size_t> touched_;
+  std::vector<DifferenceTheory::Refuted> refuted_;
+  int back_level_ = 0;
+  std::uint32_t glue_ = 0;
+  std::vector<std::uint64_t> level_stamp_{0};
+  std::uint64_t stamp_ = 0;
+  std::int64_t conflicts_ = 0, learned_clauses_ = 0, keep_ = 4000;
+};
+
+}  // namespace twill

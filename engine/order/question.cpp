@@ -1,0 +1,58 @@
+#include "engine/order/question.hpp"
+
+#include <stdexcept>
+
+#include "graph/verify.hpp"
+
+namespace twill::order {
+
+OrderRequest request_of(const Search& search) {
+  OrderRequest request;
+  request.handover = search.handover;
+  request.pins = search.pins;
+  return request;
+}
+
+Question::Question(const Search& search, OrderRequest request)
+    : search_(search),
+      request_(std::move(request)),
+      solver_(search.budget, search.seed),
+      formula_(solver_),
+      encoding_(formula_, search.problem, request_, search.choice) {
+  search.report.formula(formula_);
+}
+
+Answer Question::ask(Cycle ii, Cycle deadline, std::int64_t conflict_limit) {
+  solver_.set_parameters(ii, deadline);
+  for (;;) {
+    solver_.take(encoding_.rows());
+    const Cdcl::Answer answer = solver_.solve(conflict_limit);
+    search_.report.tell();
+    if (answer == Cdcl::Answer::unknown) return {};
+    if (answer == Cdcl::Answer::unsat)
+      return {refuted_by_cadical() ? SatSolver::Answer::unsat : SatSolver::Answer::unknown, {}};
+    std::vector<Cycle> rows;
+    for (int v = 0; v < static_cast<int>(search_.problem.ops.size()); ++v)
+      rows.push_back(solver_.row(v));
+    Schedule schedule = encoding_.decode(
+        ii, [&](Lit l) { return solver_.value(l); }, rows);
+    if (encoding_.refine(schedule) > 0) continue;
+    if (const auto violation = verify(search_.problem, schedule))
+      throw std::logic_error("the order form has a model that verify() refuses: " +
+                             violation->text);
+    return {SatSolver::Answer::sat, std::move(schedule)};
+  }
+}
+
+bool Question::refuted_by_cadical() const {
+  SatSolver judge(search_.budget, search_.seed);
+  for (int v = 0; v < solver_.clauses().variables(); ++v) judge.new_variable();
+  for (const MemoryCnf* part : {&solver_.clauses(), &solver_.lemmas()})
+    for (std::size_t i = 0; i < part->clauses(); ++i) judge.add_clause(part->clause(i));
+  const SatSolver::Answer answer = judge.solve();
+  if (answer == SatSolver::Answer::sat)
+    throw std::logic_error("CaDiCaL does not confirm a refutation of the order engine");
+  return answer == SatSolver::Answer::unsat;
+}
+
+}  // namespace twill::order

@@ -1,0 +1,35 @@
+// One formula of the order form with its solver, asked again and again at falling I or falling D.
+#pragma once
+
+#include "encoders/order.hpp"
+#include "engine/order/cdcl.hpp"
+#include "engine/search.hpp"
+
+namespace twill::order {
+
+class Question {
+ public:
+  /// `request.ii_low` .. `request.ii_high` as order_range_allowed() permits. Throws Budget::Spent.
+  Question(const Search& search, OrderRequest request);
+
+  /// At initiation interval `ii`, with lengths up to `deadline` where the request has one. I and D
+  /// may only fall from call to call. Schedules are verified; a refutation has been repeated by
+  /// CaDiCaL from the clauses and lemmas. `conflict_limit` 0 = none. Throws Budget::Spent.
+  Answer ask(Cycle ii, Cycle deadline = 0, std::int64_t conflict_limit = 0);
+
+  Cycle stages() const { return request_.stages; }
+
+ private:
+  bool refuted_by_cadical() const;
+
+  const Search& search_;
+  OrderRequest request_;
+  Cdcl solver_;
+  Formula formula_;
+  OrderEncoding encoding_;
+};
+
+/// The request that all questions of a search have in common.
+OrderRequest request_of(const Search& search);
+
+}  // namespace twill::order
