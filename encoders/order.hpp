@@ -103,6 +103,8 @@ class OrderLifetimes {
   std::vector<Resource> resources() const;
   /// Implied when at least `copies` >= 1 copies of w's value are live at row(y).
   Lit live(int w, int y, Cycle copies);
+  /// No more copies of w's value can be live at once within the stages.
+  Cycle most_copies(int w) const;
   /// Implied when stage(to) - stage(from) + distance >= turns, of edge e.
   Lit turns_at_least(std::size_t e, Cycle turns);
 

@@ -70,6 +70,15 @@ Lit OrderLifetimes::turns_at_least(std::size_t e, Cycle turns) {
   return literal;
 }
 
+Cycle OrderLifetimes::most_copies(int w) const {
+  Cycle most = 0;
+  for (const Edge& e : m_.problem.edges)
+    if (e.from == w)
+      most = std::max(most, e.distance + (e.to == w ? 0 : m_.request.stages - 1) + 1 +
+                                (e.hold + m_.request.ii_low - 1) / m_.request.ii_low);
+  return most;
+}
+
 Lit OrderLifetimes::live(int w, int y, Cycle copies) {
   const auto [place, fresh] = live_.emplace(std::tuple(w, y, copies), kFalseLit);
   if (!fresh) return place->second;
@@ -106,7 +115,8 @@ void OrderLifetimes::encode() {
       std::vector<Term> terms;
       for (const int w : heavy) {
         const Amount amount = r.amounts[static_cast<std::size_t>(w)];
-        for (Cycle j = 1; j <= r.capacity / amount + 1; ++j) {
+        const Cycle most = std::min(r.capacity / amount + 1, most_copies(w));
+        for (Cycle j = 1; j <= most; ++j) {
           Lit counted = live(w, y, j);
           if (r.slot >= 0) counted = m_.f.implied_by_both(counted, m_.on(w, r.slot));
           terms.push_back({amount, counted});

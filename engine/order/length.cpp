@@ -1,35 +1,48 @@
-// The smallest length at a given initiation interval by the order engine: D falls from model to
-// model, each tightened by its orders.
+// The smallest length at a given initiation interval by the order engine.
+//
+// D is a parameter that may only fall within one formula, so what is known to be long is not asked
+// first: stage by stage, is there a schedule that ends within one interval, within two, ...? The
+// refutations raise the proved bound and are easy, because so few stages leave little freedom; the
+// first model is short already. From there D falls from model to model, each tightened by its
+// orders, until it is refuted.
 #include "engine/order/order.hpp"
 #include "engine/order/question.hpp"
 
 namespace twill::order {
+namespace {
+
+OrderRequest request_within(const Search& search, Cycle ii, Cycle high, Cycle stage_limit) {
+  OrderRequest request = request_of(search);
+  request.ii_low = request.ii_high = ii;
+  request.stages = high / ii + 1;  // a zero-cycle op may start at `high` itself
+  if (stage_limit > 0) request.stages = std::min(request.stages, stage_limit);
+  request.deadline = true;
+  return request;
+}
+
+}  // namespace
 
 Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, Cycle stage_limit,
                          const std::function<void(const Schedule&)>& found) {
   Shortest result{SatSolver::Answer::unknown, std::nullopt, low};
   try {
-    if (high >= low) {
-      OrderRequest request = request_of(search);
-      request.ii_low = request.ii_high = ii;
-      request.stages = high / ii + 1;  // a zero-cycle op may start at `high` itself
-      if (stage_limit > 0) request.stages = std::min(request.stages, stage_limit);
-      request.deadline = true;
-      Question question(search, request);
-      while (high >= low) {
-        const Answer answer = question.ask(ii, high);
+    while (result.low <= high && !result.best) {
+      Cycle deadline = std::min(high, (result.low / ii + 1) * ii - 1);
+      Question question(search, request_within(search, ii, deadline, stage_limit));
+      while (deadline >= result.low) {
+        const Answer answer = question.ask(ii, deadline);
         if (answer.verdict == SatSolver::Answer::unknown) return result;
         if (answer.verdict == SatSolver::Answer::unsat) break;
         result.best = shortened(search.problem, *answer.schedule, stage_limit);
-        high = result.best->length - 1;
         if (found) found(*result.best);
+        deadline = result.best->length - 1;
       }
+      result.low = deadline + 1;  // nothing at `deadline` or below
+      search.report.state().length_low = result.low;
     }
   } catch (const Budget::Spent&) {
     return result;
   }
-  // Nothing at `high` or below: whatever was found is the shortest.
-  result.low = result.best ? result.best->length : high + 1;
   result.verdict = result.best ? SatSolver::Answer::sat : SatSolver::Answer::unsat;
   return result;
 }
