@@ -70,6 +70,14 @@ OrderEncoding::OrderEncoding(Formula& f, const Problem& problem, const OrderRequ
   if (request_.deadline) encode_order_length(model_);
 }
 
+std::vector<Lit> OrderEncoding::at_most_stages(Cycle stages) const {
+  std::vector<Lit> assumptions;
+  for (int v = 0; v < static_cast<int>(model_.problem.ops.size()); ++v)
+    if (const Lit more = model_.stage_at_least(v, stages); !more.is_constant())
+      assumptions.push_back(~more);
+  return assumptions;
+}
+
 Schedule OrderEncoding::decode(Cycle ii, const std::function<bool(Lit)>& value,
                                const std::vector<Cycle>& rows) const {
   const auto holds = [&](Lit l) { return l.is_constant() ? l.is_true() : value(l); };

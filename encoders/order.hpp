@@ -129,6 +129,9 @@ class OrderEncoding {
   Schedule decode(Cycle ii, const std::function<bool(Lit)>& value,
                   const std::vector<Cycle>& rows) const;
 
+  /// Assumptions that leave `stages` stages.
+  std::vector<Lit> at_most_stages(Cycle stages) const;
+
   /// Clauses against the overflows of a model; 0 = it has none.
   int refine(const Schedule& schedule) { return lifetimes_.refine(schedule); }
 

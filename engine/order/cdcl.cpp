@@ -86,15 +86,14 @@ void Cdcl::set_parameters(Cycle ii, Cycle deadline) {
 
 void Cdcl::restart_theory() {
   backtrack(0);
-  std::vector<int> excluded;
+  std::vector<int> decided;
   theory_stale_ = false;
-  if (!theory_->reset(ii_, deadline_, excluded)) {
+  if (!theory_->reset(ii_, deadline_, decided)) {
     lemmas_.add_clause({});
     consistent_ = false;
     return;
   }
-  for (const int v : excluded) {
-    const int literal = -v;
+  for (const int literal : decided) {
     if (truth(literal) > 0) continue;
     lemmas_.add_clause({&literal, 1});
     if (truth(literal) < 0) {
@@ -178,17 +177,17 @@ bool Cdcl::propagate_clauses() {
 bool Cdcl::propagate_theory() {
   const int literal = trail_[theory_head_++];
   if (literal < 0) return true;
-  refuted_.clear();
-  if (!theory_->assert_atom(literal, refuted_)) {
+  decided_.clear();
+  if (!theory_->assert_atom(literal, decided_)) {
     conflict_.clear();
     for (const int v : theory_->conflict()) conflict_.push_back(-v);
     lemmas_.add_clause(conflict_);
     return false;
   }
-  for (const DifferenceTheory::Refuted& r : refuted_) {
-    if (truth(r.variable) != 0) continue;  // reported twice
-    assign(-r.variable, {Reason::record, r.record});
-    if (level() == 0) reason_literals(-r.variable);  // recorded now: nobody asks at the root
+  for (const DifferenceTheory::Decided& d : decided_) {
+    if (truth(d.literal) != 0) continue;  // reported twice
+    assign(d.literal, {Reason::record, d.record});
+    if (level() == 0) reason_literals(d.literal);  // recorded now: nobody asks at the root
   }
   return true;
 }
@@ -331,14 +330,31 @@ void Cdcl::reduce() {
   }
 }
 
-Cdcl::Answer Cdcl::solve(std::int64_t conflict_limit) {
+Cdcl::Answer Cdcl::solve(std::span<const Lit> assumptions, std::int64_t conflict_limit) {
   const std::int64_t begin = conflicts_;
   if (theory_stale_) restart_theory();
   std::int64_t restarts = 0, next_restart = conflicts_ + kRestart;
   while (consistent_) {
     if (propagate()) {
-      const int literal = next_decision();
-      if (literal == 0) return Answer::sat;
+      // Assumptions are the first decisions, a level each, so that level i belongs to the i-th.
+      int literal = 0;
+      bool open = false;
+      while (!open && levels_.size() < assumptions.size()) {
+        const Lit assumed = assumptions[levels_.size()];
+        const signed char known =
+            assumed.is_constant() ? (assumed.is_true() ? 1 : -1) : truth(assumed.dimacs());
+        if (known < 0) return Answer::unsat;
+        open = known == 0;
+        if (open)
+          literal = assumed.dimacs();
+        else
+          levels_.push_back({trail_.size(), theory_head_, theory_->mark()});
+      }
+      if (!open) literal = next_decision();
+      if (literal == 0) {
+        best_phase_ = values_;
+        return Answer::sat;
+      }
       levels_.push_back({trail_.size(), theory_head_, theory_->mark()});
       assign(literal, {});
       continue;
@@ -366,6 +382,7 @@ Cdcl::Answer Cdcl::solve(std::int64_t conflict_limit) {
     if (conflicts_ >= next_restart) {
       next_restart = conflicts_ + kRestart * luby(++restarts);
       backtrack(0);
+      if (!best_phase_.empty()) std::copy(best_phase_.begin(), best_phase_.end(), phase_.begin());
     }
     if ((conflicts_ - begin) % 64 == 0 && budget_.spent()) return Answer::unknown;
     if (conflict_limit > 0 && conflicts_ - begin >= conflict_limit) return Answer::unknown;

@@ -36,8 +36,12 @@ class Cdcl : public ClauseSink {
   /// the new values too: I may go down only where all weights are >= 0, D may go down always.
   void set_parameters(Cycle ii, Cycle deadline);
 
-  /// unknown = the budget is spent or `conflict_limit` conflicts (0 = none) were not enough.
-  Answer solve(std::int64_t conflict_limit = 0);
+  /// Decides the clauses under the assumptions (literals that stay the same from call to call give
+  /// the most reuse). unknown = the budget is spent or `conflict_limit` conflicts (0 = none) were
+  /// not enough. After unsat, refuted() tells whether the assumptions were needed.
+  Answer solve(std::span<const Lit> assumptions = {}, std::int64_t conflict_limit = 0);
+  /// No model whatever is assumed.
+  bool refuted() const { return !consistent_; }
 
   /// Of the last model, until a clause is added or the parameters change.
   bool value(Lit literal) const;
@@ -122,7 +126,7 @@ class Cdcl : public ClauseSink {
   std::size_t clause_head_ = 0, theory_head_ = 0;
   std::vector<int> level_of_{0};
   std::vector<Reason> reason_{{}};
-  std::vector<signed char> phase_{-1};
+  std::vector<signed char> phase_{-1}, best_phase_;
 
   std::vector<double> activity_{0};
   double increment_ = 1;
@@ -132,7 +136,7 @@ class Cdcl : public ClauseSink {
   std::vector<int> conflict_, learned_, buffer_;
   std::vector<char> seen_{0};
   std::vector<std::size_t> touched_;
-  std::vector<DifferenceTheory::Refuted> refuted_;
+  std::vector<DifferenceTheory::Decided> decided_;
   int back_level_ = 0;
   std::uint32_t glue_ = 0;
   std::vector<std::uint64_t> level_stamp_{0};

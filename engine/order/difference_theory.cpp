@@ -17,7 +17,8 @@ DifferenceTheory::DifferenceTheory(int nodes, const std::vector<signed char>& va
       values_(values),
       distance_(nodes_ * nodes_, kNone),
       newest_(nodes_ * nodes_, -1),
-      against_(nodes_ * nodes_) {}
+      against_(nodes_ * nodes_),
+      implied_(nodes_ * nodes_) {}
 
 void DifferenceTheory::add_atom(const DifferenceAtom& atom) {
   const auto variable = static_cast<std::size_t>(atom.variable);
@@ -26,7 +27,7 @@ void DifferenceTheory::add_atom(const DifferenceAtom& atom) {
   atoms_.push_back(atom);
 }
 
-bool DifferenceTheory::reset(Cycle ii, Cycle deadline, std::vector<int>& refuted) {
+bool DifferenceTheory::reset(Cycle ii, Cycle deadline, std::vector<int>& decided) {
   changes_.clear();
   asserted_.clear();
   records_.clear();
@@ -34,9 +35,10 @@ bool DifferenceTheory::reset(Cycle ii, Cycle deadline, std::vector<int>& refuted
   std::fill(newest_.begin(), newest_.end(), -1);
   const int n = static_cast<int>(nodes_);
   for (int v = 0; v < n; ++v) distance_[index(v, v)] = 0;
-  std::vector<Refuted> none;
+  std::vector<Decided> none;
   arcs_.clear();
   for (auto& list : against_) list.clear();
+  for (auto& list : implied_) list.clear();
   for (const Difference& fact : facts_)
     if (!insert({fact.from, fact.to, fact.at(ii, deadline), 0}, none)) return false;
   // What the facts imply needs no explanation: it is the ground on which all else is built.
@@ -47,23 +49,32 @@ bool DifferenceTheory::reset(Cycle ii, Cycle deadline, std::vector<int>& refuted
     const Difference& d = atom.difference;
     arcs_.push_back({d.from, d.to, d.at(ii, deadline), atom.variable});
     const Arc& arc = arcs_.back();
-    against_[index(d.to, d.from)].push_back({arc.weight, atom.variable});
     const Cycle back = distance_[index(d.to, d.from)];
-    if (reachable(back) && back + arc.weight > 0) refuted.push_back(atom.variable);
+    if (reachable(back) && back + arc.weight > 0) {
+      decided.push_back(-atom.variable);
+      continue;
+    }
+    against_[index(d.to, d.from)].push_back({arc.weight, atom.variable});
+    if (d.turns != 0 || d.deadlines != 0) continue;
+    if (distance_[index(d.from, d.to)] >= arc.weight)
+      decided.push_back(atom.variable);
+    else
+      implied_[index(d.from, d.to)].push_back({arc.weight, atom.variable});
   }
-  for (auto& list : against_)
-    std::stable_sort(list.begin(), list.end(),
-                     [](const Watched& a, const Watched& b) { return a.weight > b.weight; });
+  const auto lighter = [](const Watched& a, const Watched& b) { return a.weight < b.weight; };
+  const auto heavier = [](const Watched& a, const Watched& b) { return a.weight > b.weight; };
+  for (auto& list : against_) std::stable_sort(list.begin(), list.end(), heavier);
+  for (auto& list : implied_) std::stable_sort(list.begin(), list.end(), lighter);
   return true;
 }
 
-bool DifferenceTheory::assert_atom(int variable, std::vector<Refuted>& refuted) {
+bool DifferenceTheory::assert_atom(int variable, std::vector<Decided>& decided) {
   const auto v = static_cast<std::size_t>(variable);
   if (v >= atom_of_.size() || atom_of_[v] < 0) return true;
-  return insert(arcs_[static_cast<std::size_t>(atom_of_[v])], refuted);
+  return insert(arcs_[static_cast<std::size_t>(atom_of_[v])], decided);
 }
 
-bool DifferenceTheory::insert(const Arc& arc, std::vector<Refuted>& refuted) {
+bool DifferenceTheory::insert(const Arc& arc, std::vector<Decided>& decided) {
   if (distance_[index(arc.from, arc.to)] >= arc.weight) return true;
   const int time = static_cast<int>(asserted_.size());
   const Cycle back = distance_[index(arc.to, arc.from)];
@@ -91,15 +102,30 @@ bool DifferenceTheory::insert(const Arc& arc, std::vector<Refuted>& refuted) {
       changes_.push_back({entry, distance_[entry], newest_[entry], time});
       newest_[entry] = static_cast<int>(changes_.size()) - 1;
       distance_[entry] = path;
-      for (const Watched& atom : against_[entry]) {
-        if (atom.weight + path <= 0) break;
-        if (values_[static_cast<std::size_t>(atom.variable)] != 0) continue;
-        refuted.push_back({atom.variable, static_cast<int>(records_.size())});
-        records_.push_back({x, y, time + 1});
-      }
+      decide(entry, changes_.back().distance, {x, y, time + 1}, decided);
     }
   }
   return true;
+}
+
+// The entry grew from `before`: what follows for the atoms along it and against it. Those that the
+// old value decided have been reported then.
+void DifferenceTheory::decide(std::size_t entry, Cycle before, const Record& record,
+                              std::vector<Decided>& decided) {
+  const Cycle now = distance_[entry];
+  const auto report = [&](int variable, int sign) {
+    if (values_[static_cast<std::size_t>(variable)] != 0) return;
+    decided.push_back({sign * variable, static_cast<int>(records_.size())});
+    records_.push_back(record);
+  };
+  const std::vector<Watched>& against = against_[entry];
+  auto atom = std::partition_point(against.begin(), against.end(),
+                                   [&](const Watched& a) { return a.weight + before > 0; });
+  for (; atom != against.end() && atom->weight + now > 0; ++atom) report(atom->variable, -1);
+  const std::vector<Watched>& implied = implied_[entry];
+  atom = std::partition_point(implied.begin(), implied.end(),
+                              [&](const Watched& a) { return a.weight <= before; });
+  for (; atom != implied.end() && atom->weight <= now; ++atom) report(atom->variable, 1);
 }
 
 void DifferenceTheory::explain_path(int from, int to, int before,

@@ -24,22 +24,24 @@ class DifferenceTheory {
   void add_atom(const DifferenceAtom& atom);
 
   /// Forgets everything asserted and evaluates all constraints at I and D. False when the facts
-  /// alone are contradictory. `refuted` receives the variables of atoms that the facts exclude.
-  bool reset(Cycle ii, Cycle deadline, std::vector<int>& refuted);
+  /// alone are contradictory. `decided` receives the literals that the facts imply.
+  bool reset(Cycle ii, Cycle deadline, std::vector<int>& decided);
 
-  /// An atom that became false. Its reason is explain(record), until undo() passes it.
-  struct Refuted {
-    int variable = 0;
+  /// An atom that the asserted ones exclude (a negative literal) or imply (a positive one). Its
+  /// reason is explain(record), until undo() passes it.
+  struct Decided {
+    int literal = 0;
     int record = 0;
   };
 
   /// The atom of `variable` is asserted (nothing happens for variables without one). False when
-  /// that closes a positive cycle: then conflict() holds the asserted atoms on it. Atoms that it
-  /// makes false are appended to `refuted`.
-  bool assert_atom(int variable, std::vector<Refuted>& refuted);
+  /// that closes a positive cycle: then conflict() holds the asserted atoms on it. Open atoms that
+  /// it decides are appended to `decided`: all that become false, and of those that become true
+  /// the ones without turns and deadlines, for which this stays right when I or D falls.
+  bool assert_atom(int variable, std::vector<Decided>& decided);
   std::span<const int> conflict() const { return conflict_; }
 
-  /// The asserted variables that, with the facts, exclude the atom of the record.
+  /// The asserted variables that, with the facts, decide the atom of the record.
   void explain(int record, std::vector<int>& variables) const;
 
   /// A point to come back to.
@@ -75,7 +77,8 @@ class DifferenceTheory {
   std::size_t index(int from, int to) const {
     return static_cast<std::size_t>(from) * nodes_ + static_cast<std::size_t>(to);
   }
-  bool insert(const Arc& arc, std::vector<Refuted>& refuted);
+  bool insert(const Arc& arc, std::vector<Decided>& decided);
+  void decide(std::size_t entry, Cycle before, const Record& record, std::vector<Decided>& decided);
   void explain_path(int from, int to, int before, std::vector<int>& variables) const;
 
   std::size_t nodes_;
@@ -87,6 +90,7 @@ class DifferenceTheory {
   std::vector<Cycle> distance_;                // longest paths, kNone = no path
   std::vector<int> newest_;                    // per entry: its last change, or -1
   std::vector<std::vector<Watched>> against_;  // per entry (a, b): atoms b -> a, heaviest first
+  std::vector<std::vector<Watched>> implied_;  // per entry (a, b): atoms a -> b, lightest first
   std::vector<Change> changes_;
   std::vector<Arc> asserted_;
   std::vector<Record> records_;

@@ -17,7 +17,9 @@
 namespace twill::order {
 namespace {
 
-constexpr Cycle kFewStages = 5;
+constexpr Cycle kFewStages = 4;
+constexpr std::int64_t kBoundConflicts = 1'000;
+constexpr std::int64_t kProbeConflicts = 2'000;
 
 // Stages that decide `ii`, and whether the schedule may be rotated for them: under a limit it may
 // not, and rotation can add a stage.
@@ -45,28 +47,45 @@ class Descent {
   Descent(const Search& search, Interval& interval, Cycle stage_limit)
       : search_(search), interval_(interval), stage_limit_(stage_limit) {}
 
-  // Down from `high` until the bound is met or a question is not answered by a schedule: its
-  // verdict is returned. `stages` = 0 for the complete number.
-  SatSolver::Answer run(Cycle high, Cycle few) {
-    std::unique_ptr<Question> asked;
-    Cycle asked_low = 1;
-    for (Cycle ii = high; ii >= interval_.low;) {
-      Stages stages = deciding_stages(search_, ii, stage_limit_);
-      if (few > 0) stages.count = std::min(stages.count, few);
-      if (!asked || asked->stages() < stages.count || ii < asked_low) {
-        asked = question(search_, interval_.low, ii, stages);
-        asked_low = order_range_allowed(search_.problem, interval_.low, ii) ? interval_.low : ii;
-      }
-      if (few == 0) interval_.max_stages = std::max(interval_.max_stages, stages.count);
-      const Answer answer = asked->ask(ii);
-      if (answer.verdict != SatSolver::Answer::sat) return answer.verdict;
-      accept(*answer.schedule);
-      ii = interval_.best->initiation_interval - 1;
+  // With few stages, where schedules are quick to find: at the bound, where many loops are done;
+  // else from `last` down by halving what is left above the bound. What is refuted or given up on
+  // the way only says where to look.
+  void approach(Cycle last) {
+    if (ask(interval_.low, kFewStages, kBoundConflicts) == SatSolver::Answer::sat) return;
+    if (interval_.low == last || search_.budget.spent()) return;
+    if (ask(last, kFewStages, 0) != SatSolver::Answer::sat) return;
+    for (Cycle low = interval_.low + 1; low < interval_.best->initiation_interval;) {
+      const Cycle middle = low + (interval_.best->initiation_interval - low) / 2;
+      if (ask(middle, kFewStages, kProbeConflicts) != SatSolver::Answer::sat) low = middle + 1;
+      if (search_.budget.spent()) return;
+    }
+  }
+
+  // With all stages from `high` down until the bound is met, or a question is not answered by a
+  // schedule: its verdict is returned.
+  SatSolver::Answer prove(Cycle high) {
+    for (Cycle ii = high; ii >= interval_.low; ii = interval_.best->initiation_interval - 1) {
+      const SatSolver::Answer verdict = ask(ii, 0, 0);
+      if (verdict != SatSolver::Answer::sat) return verdict;
     }
     return SatSolver::Answer::unsat;  // nothing below the bound
   }
 
  private:
+  // `few` = 0 for the complete number of stages.
+  SatSolver::Answer ask(Cycle ii, Cycle few, std::int64_t limit) {
+    const Stages stages = deciding_stages(search_, ii, stage_limit_);
+    if (!question_ || question_->stages() < stages.count || ii < lowest_ || ii > asked_) {
+      question_ = question(search_, interval_.low, ii, stages);
+      lowest_ = order_range_allowed(search_.problem, interval_.low, ii) ? interval_.low : ii;
+    }
+    asked_ = ii;
+    if (few == 0) interval_.max_stages = std::max(interval_.max_stages, question_->stages());
+    const Answer answer = question_->ask(ii, 0, limit, few);
+    if (answer.verdict == SatSolver::Answer::sat) accept(*answer.schedule);
+    return answer.verdict;
+  }
+
   void accept(const Schedule& model) {
     const Cycle ii = model.initiation_interval;
     if (!improve(search_.problem, interval_.best,
@@ -79,6 +98,8 @@ class Descent {
   const Search& search_;
   Interval& interval_;
   Cycle stage_limit_;
+  std::unique_ptr<Question> question_;
+  Cycle lowest_ = 1, asked_ = 0;  // the question's range, and its I so far
 };
 
 }  // namespace
@@ -107,10 +128,10 @@ Interval smallest_interval(const Search& search, Cycle low, Cycle stage_limit) {
   Descent descent(search, interval, stage_limit);
   const Cycle serial = std::max(low, serial_ii(search.problem));
   try {
-    if (descent.run(serial, kFewStages) == SatSolver::Answer::unknown) return interval;
+    descent.approach(serial);
+    if (interval.best && interval.best->initiation_interval == low) return interval;
     const Cycle from = interval.best ? interval.best->initiation_interval - 1 : serial;
-    if (from < low) return interval;
-    if (descent.run(from, 0) == SatSolver::Answer::unknown) return interval;
+    if (descent.prove(from) != SatSolver::Answer::unsat) return interval;
   } catch (const Budget::Spent&) {
     return interval;
   }

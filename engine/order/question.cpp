@@ -22,13 +22,16 @@ Question::Question(const Search& search, OrderRequest request)
   search.report.formula(formula_);
 }
 
-Answer Question::ask(Cycle ii, Cycle deadline, std::int64_t conflict_limit) {
+Answer Question::ask(Cycle ii, Cycle deadline, std::int64_t conflict_limit, Cycle few) {
+  const std::vector<Lit> assumptions = few > 0 ? encoding_.at_most_stages(few) : std::vector<Lit>();
   solver_.set_parameters(ii, deadline);
   for (;;) {
     solver_.take(encoding_.rows());
-    const Cdcl::Answer answer = solver_.solve(conflict_limit);
+    const Cdcl::Answer answer = solver_.solve(assumptions, conflict_limit);
     search_.report.tell();
     if (answer == Cdcl::Answer::unknown) return {};
+    if (answer == Cdcl::Answer::unsat && !solver_.refuted())
+      return {SatSolver::Answer::unsat, std::nullopt};  // of few stages: no claim that needs proof
     if (answer == Cdcl::Answer::unsat)
       return {refuted_by_cadical() ? SatSolver::Answer::unsat : SatSolver::Answer::unknown, {}};
     std::vector<Cycle> rows;

@@ -15,7 +15,8 @@ class Question {
   /// At initiation interval `ii`, with lengths up to `deadline` where the request has one. I and D
   /// may only fall from call to call. Schedules are verified; a refutation has been repeated by
   /// CaDiCaL from the clauses and lemmas. `conflict_limit` 0 = none. Throws Budget::Spent.
-  Answer ask(Cycle ii, Cycle deadline = 0, std::int64_t conflict_limit = 0);
+  /// `few` > 0: only schedules of so many stages; unsat then says nothing about more of them.
+  Answer ask(Cycle ii, Cycle deadline = 0, std::int64_t conflict_limit = 0, Cycle few = 0);
 
   Cycle stages() const { return request_.stages; }
 
