@@ -21,7 +21,7 @@ OrderModel::OrderModel(const Problem& p, Formula& formula, const EncodingChoice&
       rows(formula, static_cast<int>(p.ops.size()), order_request.ii_low, order_request.ii_high) {
   for (std::size_t v = 0; v < p.ops.size(); ++v) {
     std::vector<Lit> at_least;
-    for (Cycle a = 1; a < request.stages; ++a) {
+    for (Cycle a = 1; a <= top_stage(); ++a) {
       at_least.push_back(f.fresh());
       if (a > 1) f.implies(at_least.back(), at_least[static_cast<std::size_t>(a - 2)]);
     }

@@ -16,6 +16,7 @@
 // way down.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -30,8 +31,12 @@ namespace twill {
 struct OrderRequest : PlacementRequest {
   Cycle ii_low = 1, ii_high = 1;  ///< the formula is exact for every I in between
   Cycle stages = 1;               ///< stages lie in [0, stages)
-  int pinned = -1;                ///< op whose row is 0 (rotation symmetry), -1 = none
-  bool deadline = false;          ///< lengths of at most D only, D a parameter like I
+  /// Stages may also be larger; all of those are one class, about which less is said. A relaxation
+  /// of every number of stages at once: its refutation needs no bound on the stages, and a model
+  /// without such a stage (at_most_stages) is a schedule.
+  bool open_ended = false;
+  int pinned = -1;        ///< op whose row is 0 (rotation symmetry), -1 = none
+  bool deadline = false;  ///< lengths of at most D only, D a parameter like I
   /// Values of at least 1/share of the smallest capacity that they can meet are counted at once;
   /// lighter ones only where a model overflows (OrderEncoding::refine). 0 = all at once.
   Amount share = 16;
@@ -47,12 +52,19 @@ struct OrderModel : PlacementModel {
 
   const OrderRequest& request;
   Differences rows;
-  std::vector<std::vector<Lit>> stage;  ///< stage[v][a - 1]: stage(v) >= a, a = 1 .. stages - 1
+  std::vector<std::vector<Lit>> stage;  ///< stage[v][a - 1]: stage(v) >= a, a = 1 .. top_stage()
 
+  /// The largest stage that has a literal; with open_ended it stands for all that follow.
+  Cycle top_stage() const { return request.open_ended ? request.stages : request.stages - 1; }
+  /// Implies stage(v) >= a: for premises (where it is negated in a clause).
   Lit stage_at_least(int v, Cycle a) const {
     if (a <= 0) return kTrueLit;
-    if (a >= request.stages) return kFalseLit;
+    if (a > top_stage()) return kFalseLit;
     return stage[static_cast<std::size_t>(v)][static_cast<std::size_t>(a - 1)];
+  }
+  /// Implied by stage(v) >= a: for conclusions.
+  Lit stage_reaches(int v, Cycle a) const {
+    return stage_at_least(v, request.open_ended ? std::min(a, top_stage()) : a);
   }
 
   /// row(b) - row(a) >= weight + turns * I.
@@ -128,6 +140,10 @@ class OrderEncoding {
   /// `rows[v]` the row of op v.
   Schedule decode(Cycle ii, const std::function<bool(Lit)>& value,
                   const std::vector<Cycle>& rows) const;
+  /// Is a stage of the decoded schedule in the open end, so that the schedule may not be one?
+  bool in_open_end(const Schedule& schedule) const {
+    return request_.open_ended && stage_count(schedule) > request_.stages;
+  }
 
   /// Assumptions that leave `stages` stages.
   std::vector<Lit> at_most_stages(Cycle stages) const;

@@ -57,14 +57,15 @@ std::vector<OrderLifetimes::Resource> OrderLifetimes::resources() const {
 
 Lit OrderLifetimes::turns_at_least(std::size_t e, Cycle turns) {
   const Edge& edge = m_.problem.edges[e];
-  const Cycle stages = m_.request.stages;
+  const Cycle top = m_.top_stage();
   if (edge.from == edge.to) return Lit::constant(turns <= edge.distance);
-  if (turns <= edge.distance - (stages - 1)) return kTrueLit;
-  if (turns > edge.distance + stages - 1) return kFalseLit;
+  if (turns <= edge.distance - top && !m_.request.open_ended) return kTrueLit;
+  if (turns > edge.distance + top) return kFalseLit;
   const auto [place, fresh] = turns_.emplace(std::pair(e, turns), kFalseLit);
   if (!fresh) return place->second;
   const Lit literal = place->second = m_.f.fresh();
-  for (Cycle a = 0; a < stages; ++a)  // stage(from) <= a and stage(to) >= a + turns - distance
+  // stage(from) <= a and stage(to) >= a + turns - distance. (In the open end nothing is known.)
+  for (Cycle a = 0; a < m_.request.stages; ++a)
     m_.f.clause({literal, m_.stage_at_least(edge.from, a + 1),
                  ~m_.stage_at_least(edge.to, a + turns - edge.distance)});
   return literal;
@@ -74,7 +75,7 @@ Cycle OrderLifetimes::most_copies(int w) const {
   Cycle most = 0;
   for (const Edge& e : m_.problem.edges)
     if (e.from == w)
-      most = std::max(most, e.distance + (e.to == w ? 0 : m_.request.stages - 1) + 1 +
+      most = std::max(most, e.distance + (e.to == w ? 0 : m_.top_stage()) + 1 +
                                 (e.hold + m_.request.ii_low - 1) / m_.request.ii_low);
   return most;
 }

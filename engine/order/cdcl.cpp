@@ -7,8 +7,9 @@ namespace {
 
 constexpr double kActivityLimit = 1e100;
 constexpr double kActivityGrowth = 1 / 0.95;
-constexpr std::int64_t kRestart = 100;  // conflicts, times the Luby sequence
-constexpr std::uint32_t kGlue = 3;      // learned clauses of so few levels are kept for good
+constexpr std::int64_t kRestart = 20;  // conflicts, times the Luby sequence
+constexpr std::size_t kDepth = 50;     // of the search for redundant literals
+constexpr std::uint32_t kGlue = 3;     // learned clauses of so few levels are kept for good
 
 // 1 1 2 1 1 2 4 1 1 2 1 1 2 4 8 ... (Luby, Sinclair and Zuckerman 1993), i = 1, 2, ...
 std::int64_t luby(std::int64_t i) {
@@ -275,14 +276,45 @@ void Cdcl::analyze() {
   }
 }
 
-// Is every literal of the reason already in the clause? (One step; deeper ones pay little here,
-// because theory reasons are dear.)
+// Do literals of the clause imply this one, through reasons? What was found on the way is kept for
+// the rest of the clause: 1 = in it or implied by it, 2 = not.
 bool Cdcl::redundant(int literal) {
-  for (const int l : reason_literals(-literal)) {
-    const std::size_t v = variable(l);
-    if (!seen_[v] && level_of_[v] > 0) return false;
+  struct Step {
+    int literal;
+    std::size_t next;
+  };
+  std::vector<Step> path{{literal, 0}};
+  while (!path.empty()) {
+    Step& step = path.back();
+    const std::span<const int> reason = reason_literals(-step.literal);
+    bool failed = false;
+    int deeper = 0;
+    while (step.next < reason.size() && deeper == 0 && !failed) {
+      const int l = reason[step.next++];
+      const std::size_t v = variable(l);
+      if (seen_[v] == 1 || level_of_[v] == 0) continue;
+      if (seen_[v] == 2 || reason_[v].kind == Reason::none || path.size() > kDepth)
+        failed = true;
+      else
+        deeper = l;
+    }
+    if (failed) {
+      for (std::size_t i = 1; i < path.size(); ++i) mark(variable(path[i].literal), 2);
+      return false;
+    }
+    if (deeper != 0) {
+      path.push_back({deeper, 0});
+      continue;
+    }
+    mark(variable(step.literal), 1);
+    path.pop_back();
   }
   return true;
+}
+
+void Cdcl::mark(std::size_t v, char state) {
+  if (seen_[v] == 0) touched_.push_back(v);
+  if (seen_[v] != 1) seen_[v] = state;
 }
 
 void Cdcl::reduce() {

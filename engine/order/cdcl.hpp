@@ -99,6 +99,7 @@ class Cdcl : public ClauseSink {
   void analyze();  // conflict_ -> learned_, back_level_, glue_
   std::span<const int> reason_literals(int literal);
   bool redundant(int literal);
+  void mark(std::size_t variable, char state);
   void reduce();
   void restart_theory();
 

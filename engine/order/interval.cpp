@@ -3,9 +3,10 @@
 // Where feasibility is monotone in I: from the serial interval, at which only orders matter, down.
 // Every model is tightened by its orders (graph/tighten.hpp), and the next question is one cycle
 // below what that gives, so that few questions are asked whatever the number of cycles. The formula
-// holds for all I in between, and what was learned is kept. First few stages, which find schedules
-// fast; what they cannot reach is asked of the complete number of stages, and its refutation is the
-// proof. Elsewhere: upward from the bound, one formula an I.
+// holds for all I in between, and what was learned is kept. Schedules are looked for within few
+// stages; the proof is the refutation of the same formula with its end open, which stands for any
+// number of stages, or, should that have a model, of one with all stages that can matter
+// (graph/stage_bound.hpp). Elsewhere: upward from the bound, one formula an I.
 #include <memory>
 
 #include "engine/order/order.hpp"
@@ -18,11 +19,22 @@ namespace twill::order {
 namespace {
 
 constexpr Cycle kFewStages = 4;
-constexpr std::int64_t kBoundConflicts = 1'000;
+constexpr int kBoundAttempts = 6;
+constexpr std::int64_t kBoundConflicts = 500;
 constexpr std::int64_t kProbeConflicts = 2'000;
 
-// Stages that decide `ii`, and whether the schedule may be rotated for them: under a limit it may
-// not, and rotation can add a stage.
+// Under a stage limit the schedule may not be rotated; without one, rotation can add a stage.
+OrderRequest interval_request(const Search& search, Cycle low, Cycle high, Cycle stages,
+                              bool rotated) {
+  OrderRequest request = request_of(search);
+  request.ii_high = high;
+  request.ii_low = order_range_allowed(search.problem, low, high) ? low : high;
+  request.stages = stages;
+  request.pinned = rotated ? rotation_pivot(search.problem) : -1;
+  return request;
+}
+
+// The stages that decide `ii`: so many, or few with an open end that may be enough.
 struct Stages {
   Cycle count;
   bool rotated;
@@ -33,56 +45,84 @@ Stages deciding_stages(const Search& search, Cycle ii, Cycle stage_limit) {
   return {enough + 1, true};
 }
 
-std::unique_ptr<Question> question(const Search& search, Cycle low, Cycle high, Stages stages) {
-  OrderRequest request = request_of(search);
-  request.ii_high = high;
-  request.ii_low = order_range_allowed(search.problem, low, high) ? low : high;
-  request.stages = stages.count;
-  request.pinned = stages.rotated ? rotation_pivot(search.problem) : -1;
+std::unique_ptr<Question> complete_question(const Search& search, Cycle low, Cycle high,
+                                            Stages stages) {
+  return std::make_unique<Question>(
+      search, interval_request(search, low, high, stages.count, stages.rotated));
+}
+
+std::unique_ptr<Question> few_stages_question(const Search& search, Cycle low, Cycle high,
+                                              Stages stages) {
+  OrderRequest request =
+      interval_request(search, low, high, std::min(stages.count, kFewStages), stages.rotated);
+  request.open_ended = stages.count > kFewStages;
   return std::make_unique<Question>(search, request);
 }
 
 class Descent {
  public:
   Descent(const Search& search, Interval& interval, Cycle stage_limit)
-      : search_(search), interval_(interval), stage_limit_(stage_limit) {}
+      : search_(search), seed_(search.seed), interval_(interval), stage_limit_(stage_limit) {}
 
-  // With few stages, where schedules are quick to find: at the bound, where many loops are done;
+  // With few stages, where schedules are quick to find: at the bound, where many loops are done,
+  // in several short attempts, because how long one takes varies by orders of magnitude (Gomes,
+  // Selman and Kautz, AAAI 1998);
   // else from `last` down by halving what is left above the bound. What is refuted or given up on
   // the way only says where to look.
   void approach(Cycle last) {
-    if (ask(interval_.low, kFewStages, kBoundConflicts) == SatSolver::Answer::sat) return;
-    if (interval_.low == last || search_.budget.spent()) return;
-    if (ask(last, kFewStages, 0) != SatSolver::Answer::sat) return;
+    for (int attempt = 0; attempt < kBoundAttempts; ++attempt) {
+      question_.reset();
+      search_.seed = seed_ + static_cast<std::uint64_t>(attempt);
+      const SatSolver::Answer verdict = probe(interval_.low, kBoundConflicts);
+      if (verdict == SatSolver::Answer::sat) return;
+      if (verdict == SatSolver::Answer::unsat || search_.budget.spent()) break;
+    }
+    search_.seed = seed_;
+    if (interval_.low == last || search_.budget.spent() || probe(last, 0) != SatSolver::Answer::sat)
+      return;
     for (Cycle low = interval_.low + 1; low < interval_.best->initiation_interval;) {
       const Cycle middle = low + (interval_.best->initiation_interval - low) / 2;
-      if (ask(middle, kFewStages, kProbeConflicts) != SatSolver::Answer::sat) low = middle + 1;
+      if (probe(middle, kProbeConflicts) != SatSolver::Answer::sat) low = middle + 1;
       if (search_.budget.spent()) return;
     }
   }
 
-  // With all stages from `high` down until the bound is met, or a question is not answered by a
+  // Over all stages, from `high` down until the bound is met, or a question is not answered by a
   // schedule: its verdict is returned.
   SatSolver::Answer prove(Cycle high) {
     for (Cycle ii = high; ii >= interval_.low; ii = interval_.best->initiation_interval - 1) {
-      const SatSolver::Answer verdict = ask(ii, 0, 0);
-      if (verdict != SatSolver::Answer::sat) return verdict;
+      const Stages stages = deciding_stages(search_, ii, stage_limit_);
+      interval_.max_stages = std::max(interval_.max_stages, stages.count);
+      Answer answer;
+      if (!complete_) {  // perhaps few stages and the open end refute all
+        prepare(ii);
+        answer = question_->ask(ii);
+        complete_ = answer.verdict == SatSolver::Answer::sat && !answer.schedule;
+      }
+      if (complete_) answer = complete_question(search_, ii, ii, stages)->ask(ii);
+      if (answer.verdict != SatSolver::Answer::sat) return answer.verdict;
+      accept(*answer.schedule);
     }
     return SatSolver::Answer::unsat;  // nothing below the bound
   }
 
  private:
-  // `few` = 0 for the complete number of stages.
-  SatSolver::Answer ask(Cycle ii, Cycle few, std::int64_t limit) {
+  // One formula serves as long as I falls and the stages that decide are on the same side of few.
+  void prepare(Cycle ii) {
     const Stages stages = deciding_stages(search_, ii, stage_limit_);
-    if (!question_ || question_->stages() < stages.count || ii < lowest_ || ii > asked_) {
-      question_ = question(search_, interval_.low, ii, stages);
+    const Cycle key = std::min(stages.count, kFewStages + 1);
+    if (!question_ || key != key_ || ii < lowest_ || ii > asked_) {
+      question_ = few_stages_question(search_, interval_.low, ii, stages);
       lowest_ = order_range_allowed(search_.problem, interval_.low, ii) ? interval_.low : ii;
+      key_ = key;
     }
     asked_ = ii;
-    if (few == 0) interval_.max_stages = std::max(interval_.max_stages, question_->stages());
-    const Answer answer = question_->ask(ii, 0, limit, few);
-    if (answer.verdict == SatSolver::Answer::sat) accept(*answer.schedule);
+  }
+
+  SatSolver::Answer probe(Cycle ii, std::int64_t limit) {
+    prepare(ii);
+    const Answer answer = question_->ask_closed(ii, limit);
+    if (answer.schedule) accept(*answer.schedule);
     return answer.verdict;
   }
 
@@ -95,11 +135,13 @@ class Descent {
     search_.report.tell();
   }
 
-  const Search& search_;
+  Search search_;
+  std::uint64_t seed_;
   Interval& interval_;
   Cycle stage_limit_;
   std::unique_ptr<Question> question_;
-  Cycle lowest_ = 1, asked_ = 0;  // the question's range, and its I so far
+  Cycle key_ = 0, lowest_ = 1, asked_ = 0;  // what the question is good for
+  bool complete_ = false;                   // the open end is too loose for this loop
 };
 
 }  // namespace
@@ -108,7 +150,14 @@ Answer ask_complete(const Search& search, Cycle ii, Cycle stage_limit, Cycle& ma
   const Stages stages = deciding_stages(search, ii, stage_limit);
   max_stages = std::max(max_stages, stages.rotated ? stages.count - 1 : stages.count);
   try {
-    return question(search, ii, ii, stages)->ask(ii);
+    const auto question = few_stages_question(search, ii, ii, stages);
+    if (stages.count > kFewStages) {
+      Answer closed = question->ask_closed(ii, kProbeConflicts);
+      if (closed.schedule) return closed;
+    }
+    const Answer answer = question->ask(ii);
+    if (answer.verdict != SatSolver::Answer::sat || answer.schedule) return answer;
+    return complete_question(search, ii, ii, stages)->ask(ii);
   } catch (const Budget::Spent&) {
     return {};
   }

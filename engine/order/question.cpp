@@ -22,25 +22,37 @@ Question::Question(const Search& search, OrderRequest request)
   search.report.formula(formula_);
 }
 
-Answer Question::ask(Cycle ii, Cycle deadline, std::int64_t conflict_limit, Cycle few) {
-  const std::vector<Lit> assumptions = few > 0 ? encoding_.at_most_stages(few) : std::vector<Lit>();
+Answer Question::ask(Cycle ii, Cycle deadline, std::int64_t conflict_limit) {
   solver_.set_parameters(ii, deadline);
+  return answer(ii, {}, conflict_limit);
+}
+
+Answer Question::ask_closed(Cycle ii, std::int64_t conflict_limit) {
+  solver_.set_parameters(ii, 0);
+  return answer(ii, encoding_.at_most_stages(request_.stages), conflict_limit);
+}
+
+Answer Question::answer(Cycle ii, std::span<const Lit> assumptions, std::int64_t conflict_limit) {
   for (;;) {
     solver_.take(encoding_.rows());
-    const Cdcl::Answer answer = solver_.solve(assumptions, conflict_limit);
+    const Cdcl::Answer found = solver_.solve(assumptions, conflict_limit);
     search_.report.tell();
-    if (answer == Cdcl::Answer::unknown) return {};
-    if (answer == Cdcl::Answer::unsat && !solver_.refuted())
-      return {SatSolver::Answer::unsat, std::nullopt};  // of few stages: no claim that needs proof
-    if (answer == Cdcl::Answer::unsat)
+    if (found == Cdcl::Answer::unknown) return {};
+    if (found == Cdcl::Answer::unsat && !solver_.refuted())
+      return {SatSolver::Answer::unsat,
+              std::nullopt};  // under assumptions: no claim that needs proof
+    if (found == Cdcl::Answer::unsat)
       return {refuted_by_cadical() ? SatSolver::Answer::unsat : SatSolver::Answer::unknown, {}};
     std::vector<Cycle> rows;
     for (int v = 0; v < static_cast<int>(search_.problem.ops.size()); ++v)
       rows.push_back(solver_.row(v));
     Schedule schedule = encoding_.decode(
         ii, [&](Lit l) { return solver_.value(l); }, rows);
-    if (encoding_.refine(schedule) > 0) continue;
-    if (const auto violation = verify(search_.problem, schedule))
+    const bool open = encoding_.in_open_end(schedule);
+    if (!open && encoding_.refine(schedule) > 0) continue;
+    const auto violation = verify(search_.problem, schedule);
+    if (violation && open) return {SatSolver::Answer::sat, std::nullopt};
+    if (violation)
       throw std::logic_error("the order form has a model that verify() refuses: " +
                              violation->text);
     return {SatSolver::Answer::sat, std::move(schedule)};
