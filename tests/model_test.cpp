@@ -24,8 +24,10 @@ LoopKnobs small() {
   return knobs;
 }
 
-Options with(const std::string& encoding, const std::string& stages = "complete") {
+Options with(const std::string& encoding, const std::string& stages = "complete",
+             const std::string& engine = "auto") {
   Options options;
+  options.engine = engine;
   options.threads = 1;
   options.time_limit = 30;  // a search that never ends is a disagreement
   options.encoding = encoding;
@@ -34,7 +36,7 @@ Options with(const std::string& encoding, const std::string& stages = "complete"
 }
 
 /// Tries seeds [first, first + count); returns how many had a schedule.
-int agree(std::uint64_t first, int count, const LoopKnobs& knobs, const Options& options) {
+int agree_with(std::uint64_t first, int count, const LoopKnobs& knobs, const Options& options) {
   int feasible = 0;
   for (std::uint64_t seed = first; seed < first + static_cast<std::uint64_t>(count); ++seed) {
     const Problem problem = random_loop(seed, knobs);
@@ -43,9 +45,20 @@ int agree(std::uint64_t first, int count, const LoopKnobs& knobs, const Options&
         options.ii ? exhaustive_at(problem, *options.ii, limit) : exhaustive(problem, limit);
     feasible += expected.has_value();
     if (disagreement(problem, options, expected).empty()) continue;
-    FAIL("seed ", seed, ", encoding \"", options.encoding, "\", stages ", options.stages, ": ",
-         shrunk_disagreement(problem, options));
+    FAIL("seed ", seed, ", engine ", options.engine, ", encoding \"", options.encoding,
+         "\", stages ", options.stages, ": ", shrunk_disagreement(problem, options));
   }
+  return feasible;
+}
+
+/// The same with both engines, where the options leave the choice.
+int agree(std::uint64_t first, int count, const LoopKnobs& knobs, Options options) {
+  if (options.engine != "auto" || !options.encoding.empty())
+    return agree_with(first, count, knobs, options);
+  options.engine = "cnf";
+  const int feasible = agree_with(first, count, knobs, options);
+  options.engine = "order";
+  CHECK(agree_with(first, count, knobs, options) == feasible);
   return feasible;
 }
 
@@ -142,6 +155,34 @@ TEST_CASE("smallest I and L, nothing but zero-cycle ops: L may be 0") {
   LoopKnobs knobs = small();
   knobs.max_cycles = 0;
   CHECK(agree(800'000, 400, knobs, with("")) > 250);
+}
+
+TEST_CASE("smallest I and L, the order engine at cycles of many thousands") {
+  // Cycles times a thousand: enumeration is out of reach, but I and L cannot be more than a
+  // thousand times those of the small loop.
+  for (std::uint64_t seed = 900'000; seed < 900'150; ++seed) {
+    CAPTURE(seed);
+    LoopKnobs knobs = small();
+    knobs.multi_segment = false;
+    const Problem problem = random_loop(seed, knobs);
+    Problem large = problem;
+    for (Op& op : large.ops) {
+      op.cycles *= 1000;
+      op.spill *= 1000;
+      for (Reservation& r : op.reservations) r.length *= 1000;
+    }
+    for (Edge& e : large.edges) {
+      e.delay *= 1000;
+      e.hold *= 1000;
+    }
+    const Options options = with("", "complete", "order");
+    const Solution few = solve(problem, options), many = solve(large, options);
+    CHECK(few.status == many.status);
+    if (!few.schedule || !many.schedule) continue;
+    CHECK(many.schedule->initiation_interval <= 1000 * few.schedule->initiation_interval);
+    // (It can be much less: an instant of waiting costs 1 there and here.)
+    CHECK(many.schedule->initiation_interval >= many.ii_lower_bound);
+  }
 }
 
 TEST_CASE("every encoding finds the same I and L") {

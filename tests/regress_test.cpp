@@ -30,9 +30,15 @@ TEST_CASE("problems that were solved wrongly once") {
     CAPTURE(name);
     REQUIRE(expected.contains(name));
     const nlohmann::json& answer = expected.at(name);
-    for (const char* encoding : {"", "start=order", "symmetry=off,pb=swc"}) {
+    for (const auto& [engine, encoding] : {std::pair{"order", ""},
+                                           {"cnf", ""},
+                                           {"cnf", "start=order"},
+                                           {"order", "symmetry=off,pb=swc"},
+                                           {"cnf", "symmetry=off,pb=swc"}}) {
+      CAPTURE(engine);
       CAPTURE(encoding);
       Options options;
+      options.engine = engine;
       options.encoding = encoding;
       options.time_limit = 20;
       CHECK(disagreement(problem, options) == "");

@@ -1,0 +1,178 @@
+// The searcher of the order engine against enumeration: random clauses over free variables and
+// difference atoms, at falling I and D, with assumptions; its lemmas against the rows they speak
+// of.
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <stop_token>
+#include <vector>
+
+#include "engine/budget.hpp"
+#include "engine/cadical.hpp"
+#include "engine/order/cdcl.hpp"
+#include "tests/support/random_loop.hpp"
+
+using namespace twill;
+using namespace twill::test;
+
+namespace {
+
+struct Question {
+  int ops = 0, free = 0;
+  std::vector<std::vector<int>> clauses;  // DIMACS
+};
+
+/// Builds the atoms and clauses: atoms only in positive polarity.
+Question random_question(Random& random, Formula& f, Differences& rows, int ops) {
+  Question q;
+  q.ops = ops;
+  std::vector<int> literals;
+  q.free = static_cast<int>(random.range(1, 4));
+  for (int i = 0; i < q.free; ++i) {
+    const int v = f.fresh().dimacs();
+    literals.push_back(v);
+    literals.push_back(-v);
+  }
+  for (int i = 0; i < 10; ++i) {
+    const int from = static_cast<int>(random.range(1, ops));
+    const int to = static_cast<int>(random.range(1, ops));
+    const Lit atom = rows.atom({from, to, random.range(0, 5), random.range(-1, 0)});
+    if (!atom.is_constant()) literals.push_back(atom.dimacs());
+  }
+  const int clauses = static_cast<int>(random.range(2, 12));
+  for (int c = 0; c < clauses; ++c) {
+    std::vector<int> clause;
+    const int size = static_cast<int>(random.range(1, 3));
+    for (int i = 0; i < size; ++i)
+      clause.push_back(literals[static_cast<std::size_t>(
+          random.range(0, static_cast<Cycle>(literals.size()) - 1))]);
+    q.clauses.push_back(clause);
+  }
+  return q;
+}
+
+/// Is there a choice of rows in [0, I) and of free variables? Atoms are true exactly when their
+/// difference holds.
+bool satisfiable(const Question& q, const Differences& rows, Cycle ii,
+                 const std::vector<int>& assumed) {
+  std::vector<Cycle> row(static_cast<std::size_t>(q.ops) + 1, 0);
+  for (;;) {
+    std::vector<char> holds(64, 0);
+    for (const DifferenceAtom& a : rows.atoms())
+      holds[static_cast<std::size_t>(a.variable)] =
+          row[static_cast<std::size_t>(a.difference.to)] -
+              row[static_cast<std::size_t>(a.difference.from)] >=
+          a.difference.at(ii, 0);
+    for (int bits = 0; bits < (1 << q.free); ++bits) {
+      for (int i = 0; i < q.free; ++i) holds[static_cast<std::size_t>(i + 1)] = (bits >> i) & 1;
+      const auto truth = [&](int l) {
+        return (holds[static_cast<std::size_t>(std::abs(l))] != 0) == (l > 0);
+      };
+      bool all = true;
+      for (const auto& clause : q.clauses) {
+        bool one = false;
+        for (const int l : clause) one = one || truth(l);
+        all = all && one;
+      }
+      for (const int l : assumed) all = all && truth(l);
+      if (all) return true;
+    }
+    std::size_t v = 1;
+    for (; v < row.size(); ++v) {
+      if (++row[v] < ii) break;
+      row[v] = 0;
+    }
+    if (v == row.size()) return false;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("the same verdict as enumeration, at falling I and under assumptions") {
+  int sat = 0, unsat = 0, only_under_assumptions = 0;
+  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    Budget budget({}, 0, 0, 0);
+    Cdcl solver(budget, seed % 3);
+    Formula f(solver);
+    Differences rows(f, 3, 2, 6);
+    const Question q = random_question(random, f, rows, 3);
+    for (const auto& clause : q.clauses) solver.add_clause(clause);
+    for (Cycle ii = 6; ii >= 2; --ii) {
+      CAPTURE(ii);
+      solver.set_parameters(ii, 0);
+      solver.take(rows);
+      const bool truth = satisfiable(q, rows, ii, {});
+      if (random.percent(50)) {
+        const std::vector<int> assumed{random.percent(50) ? 1 : -1};
+        const Lit literal = Lit::of(assumed[0]);
+        const bool with = satisfiable(q, rows, ii, assumed);
+        REQUIRE((solver.solve({&literal, 1}) == Cdcl::Answer::sat) == with);
+        if (!with && truth) {
+          REQUIRE_FALSE(solver.refuted());
+          ++only_under_assumptions;
+        }
+      }
+      const Cdcl::Answer answer = solver.solve();
+      REQUIRE((answer == Cdcl::Answer::sat) == truth);
+      ++(truth ? sat : unsat);
+      if (answer == Cdcl::Answer::sat) {
+        for (const auto& clause : q.clauses) {
+          bool one = false;
+          for (const int l : clause) one = one || solver.value(Lit::of(l));
+          CHECK(one);
+        }
+        // Asserted atoms hold for the rows of the model.
+        for (const DifferenceAtom& a : rows.atoms())
+          if (solver.value(Lit::of(a.variable)))
+            CHECK(solver.row(a.difference.to - 1) - solver.row(a.difference.from - 1) >=
+                  a.difference.at(ii, 0));
+        continue;
+      }
+      // CaDiCaL comes to the same conclusion from clauses and lemmas alone.
+      SatSolver judge(budget, 0);
+      for (int v = 0; v < solver.clauses().variables(); ++v) judge.new_variable();
+      for (const MemoryCnf* part : {&solver.clauses(), &solver.lemmas()})
+        for (std::size_t i = 0; i < part->clauses(); ++i) judge.add_clause(part->clause(i));
+      REQUIRE(judge.solve() == SatSolver::Answer::unsat);
+      break;  // and so at every smaller I
+    }
+    // Every lemma is true of all rows, at the I where the search ended and below.
+    for (std::size_t i = 0; i < solver.lemmas().clauses(); ++i) {
+      Question lemma = q;
+      lemma.clauses.clear();
+      std::vector<int> negated;
+      for (const int l : solver.lemmas().clause(i)) negated.push_back(-l);
+      CHECK_FALSE(satisfiable(lemma, rows, 2, negated));
+    }
+  }
+  CHECK(sat > 1000);
+  CHECK(unsat > 200);
+  CHECK(only_under_assumptions > 100);
+}
+
+TEST_CASE("hard clauses: pigeons, with learning, restarts and clause deletion") {
+  Budget budget({}, 0, 0, 0);
+  Cdcl solver(budget, 0);
+  Formula f(solver);
+  Differences rows(f, 1, 2, 2);
+  constexpr int kHoles = 8;
+  std::vector<std::vector<Lit>> in;
+  for (int p = 0; p <= kHoles; ++p) {
+    in.emplace_back();
+    for (int h = 0; h < kHoles; ++h) in.back().push_back(f.fresh());
+    f.clause(in.back());
+  }
+  for (int h = 0; h < kHoles; ++h)
+    for (int p = 0; p <= kHoles; ++p)
+      for (int q = 0; q < p; ++q)
+        f.clause({~in[static_cast<std::size_t>(p)][static_cast<std::size_t>(h)],
+                  ~in[static_cast<std::size_t>(q)][static_cast<std::size_t>(h)]});
+  solver.take(rows);
+  solver.set_parameters(2, 0);
+  CHECK(solver.solve({}, 100) == Cdcl::Answer::unknown);
+  CHECK(solver.solve() == Cdcl::Answer::unsat);
+  CHECK(solver.refuted());
+  CHECK(solver.conflicts() > 4000);
+}

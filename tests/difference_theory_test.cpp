@@ -1,0 +1,203 @@
+// Difference logic of the order engine against Bellman and Ford: random atoms asserted and taken
+// back, closure, conflicts, decided atoms and their explanations.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <vector>
+
+#include "encoders/sinks.hpp"
+#include "engine/order/difference_theory.hpp"
+#include "tests/support/random_loop.hpp"
+
+using namespace twill;
+using namespace twill::test;
+
+namespace {
+
+struct Arc {
+  int from, to;
+  Cycle weight;
+};
+
+/// Longest paths from `source`; nullopt when there is a positive cycle.
+std::optional<std::vector<Cycle>> longest(int nodes, const std::vector<Arc>& arcs, int source) {
+  constexpr Cycle kNone = -1'000'000'000;
+  std::vector<Cycle> d(static_cast<std::size_t>(nodes), kNone);
+  d[static_cast<std::size_t>(source)] = 0;
+  for (int round = 0; round <= nodes; ++round) {
+    bool changed = false;
+    for (const Arc& a : arcs) {
+      const Cycle from = d[static_cast<std::size_t>(a.from)];
+      Cycle& to = d[static_cast<std::size_t>(a.to)];
+      if (from > kNone / 2 && from + a.weight > to) {
+        to = from + a.weight;
+        changed = true;
+      }
+    }
+    if (!changed) return d;
+  }
+  return std::nullopt;
+}
+
+struct Instance {
+  Cycle ii, deadline;
+  std::vector<Difference> facts;
+  std::vector<DifferenceAtom> atoms;
+  int nodes;
+};
+
+Instance random_instance(Random& random) {
+  Instance in;
+  const int ops = static_cast<int>(random.range(2, 6));
+  in.nodes = ops + 1;
+  in.ii = random.range(2, 12);
+  in.deadline = random.range(5, 40);
+  for (int v = 1; v <= ops; ++v) {
+    in.facts.push_back({0, v, 0, 0});
+    in.facts.push_back({v, 0, 1, -1});
+  }
+  const int atoms = static_cast<int>(random.range(3, 14));
+  for (int a = 1; a <= atoms; ++a) {
+    const int from = static_cast<int>(random.range(0, ops));
+    int to = static_cast<int>(random.range(0, ops));
+    if (to == from) to = (to + 1) % (ops + 1);
+    in.atoms.push_back({{from, to, random.range(0, 8), random.range(-1, 0),
+                         static_cast<int>(random.range(0, 3) == 0)},
+                        a});
+  }
+  return in;
+}
+
+std::vector<Arc> arcs_of(const Instance& in, const std::vector<int>& asserted) {
+  std::vector<Arc> arcs;
+  for (const Difference& f : in.facts) arcs.push_back({f.from, f.to, f.at(in.ii, in.deadline)});
+  for (const int v : asserted) {
+    const Difference& d = in.atoms[static_cast<std::size_t>(v - 1)].difference;
+    arcs.push_back({d.from, d.to, d.at(in.ii, in.deadline)});
+  }
+  return arcs;
+}
+
+/// Do facts and the asserted atoms exclude (-) or imply (+) this one?
+bool follows(const Instance& in, const std::vector<int>& asserted, int literal) {
+  const Difference& d = in.atoms[static_cast<std::size_t>(std::abs(literal) - 1)].difference;
+  const Cycle weight = d.at(in.ii, in.deadline);
+  std::vector<Arc> arcs = arcs_of(in, asserted);
+  if (literal < 0)
+    arcs.push_back({d.from, d.to, weight});
+  else
+    arcs.push_back({d.to, d.from, 1 - weight});  // its negation, over the integers
+  return !longest(in.nodes, arcs, 0).has_value();
+}
+
+}  // namespace
+
+TEST_CASE("asserting and undoing random atoms") {
+  int conflicts = 0, excluded = 0, implied = 0;
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    const Instance in = random_instance(random);
+    std::vector<signed char> values(in.atoms.size() + 1, 0);
+    DifferenceTheory theory(in.nodes, values);
+    for (const Difference& f : in.facts) theory.add_fact(f);
+    for (const DifferenceAtom& a : in.atoms) theory.add_atom(a);
+    std::vector<int> at_root;
+    REQUIRE(theory.reset(in.ii, in.deadline, at_root));
+    for (const int literal : at_root) {
+      CHECK(follows(in, {}, literal));
+      values[static_cast<std::size_t>(std::abs(literal))] = literal > 0 ? 1 : -1;
+    }
+    std::vector<int> asserted;
+    struct Level {
+      DifferenceTheory::Mark mark;
+      std::size_t asserted;
+      std::vector<signed char> values;
+    };
+    std::vector<Level> levels;
+    for (int step = 0; step < 25; ++step) {
+      if (!levels.empty() && random.percent(30)) {
+        theory.undo(levels.back().mark);
+        asserted.resize(levels.back().asserted);
+        values = levels.back().values;
+        levels.pop_back();
+      } else {
+        const int v = static_cast<int>(random.range(1, static_cast<Cycle>(in.atoms.size())));
+        // An atom that was excluded, asserted all the same, is a conflict (the caller's propagation
+        // may be behind).
+        const bool excluded_before = values[static_cast<std::size_t>(v)] < 0;
+        if (values[static_cast<std::size_t>(v)] > 0) continue;
+        levels.push_back({theory.mark(), asserted.size(), values});
+        values[static_cast<std::size_t>(v)] = 1;
+        std::vector<DifferenceTheory::Decided> decided;
+        asserted.push_back(v);
+        if (!theory.assert_atom(v, decided)) {
+          ++conflicts;
+          CHECK(excluded_before);
+          CHECK_FALSE(longest(in.nodes, arcs_of(in, asserted), 0).has_value());
+          const std::vector<int> clash(theory.conflict().begin(), theory.conflict().end());
+          CHECK_FALSE(longest(in.nodes, arcs_of(in, clash), 0).has_value());
+          theory.undo(levels.back().mark);
+          asserted.resize(levels.back().asserted);
+          values = levels.back().values;
+          levels.pop_back();
+          continue;
+        }
+        REQUIRE_FALSE(excluded_before);
+        for (const DifferenceTheory::Decided& d : decided) {
+          std::vector<int> reason;
+          theory.explain(d.record, reason);
+          CHECK(follows(in, reason, d.literal));
+          for (const int r : reason)
+            CHECK(std::find(asserted.begin(), asserted.end(), r) != asserted.end());
+          values[static_cast<std::size_t>(std::abs(d.literal))] = d.literal > 0 ? 1 : -1;
+          ++(d.literal < 0 ? excluded : implied);
+        }
+      }
+      const auto exact = longest(in.nodes, arcs_of(in, asserted), 0);
+      REQUIRE(exact.has_value());
+      for (int node = 1; node < in.nodes; ++node)
+        REQUIRE(theory.earliest(node) == (*exact)[static_cast<std::size_t>(node)]);
+      // Nothing that should have been decided is open.
+      for (const DifferenceAtom& atom : in.atoms) {
+        if (values[static_cast<std::size_t>(atom.variable)] != 0) continue;
+        CHECK_FALSE(follows(in, asserted, -atom.variable));
+        if (atom.difference.turns == 0 && atom.difference.deadlines == 0)
+          CHECK_FALSE(follows(in, asserted, atom.variable));
+      }
+    }
+  }
+  CHECK(conflicts > 300);
+  CHECK(excluded > 2000);
+  CHECK(implied > 300);
+}
+
+TEST_CASE("facts that contradict each other") {
+  const std::vector<signed char> values{0};
+  DifferenceTheory theory(2, values);
+  theory.add_fact({0, 1, 5, 0});
+  theory.add_fact({1, 0, 1, -1});
+  std::vector<int> decided;
+  CHECK_FALSE(theory.reset(5, 0, decided));  // row >= 5 and row <= 4
+  CHECK(theory.reset(6, 0, decided));
+  CHECK(theory.earliest(1) == 5);
+}
+
+TEST_CASE("atoms that fold, over a range of I") {
+  MemoryCnf cnf;
+  Formula f(cnf);
+  Differences rows(f, 2, 4, 9);
+  CHECK(rows.atom({1, 2, 0, 1}).is_false());  // rows differ by less than I
+  CHECK(rows.atom({1, 2, 1, -1}).is_true());
+  CHECK(rows.atom({1, 2, 2, -1}) != kTrueLit);
+  CHECK(rows.atom({0, 1, 0, 0}).is_true());
+  CHECK(rows.atom({1, 0, 1, 0}).is_false());  // no row is below 0
+  CHECK(rows.atom({1, 1, 3, -1}).is_true());
+  CHECK(rows.atom({1, 1, 1, 0}).is_false());
+  const Lit literal = rows.atom({1, 2, 3, 0});
+  CHECK(rows.atom({1, 2, 3, 0}) == literal);
+  CHECK(rows.atom({2, 1, 3, 0}) != literal);
+  CHECK(rows.atoms().size() == 3);
+}
