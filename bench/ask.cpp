@@ -9,9 +9,9 @@
 #include <optional>
 
 #include "bench/bench.hpp"
-#include "bench/question.hpp"
 #include "engine/cli/interrupt.hpp"
 #include "engine/cli/workload.hpp"
+#include "engine/decide.hpp"
 #include "engine/smtlib.hpp"
 #include "graph/file.hpp"
 
@@ -42,21 +42,21 @@ int run(const AskFlags& flags) {
     return cli::kDone;
   }
   cli::Interrupt interrupt;
-  const Answered answered = decide(problem, flags.ii, flags.length, options, interrupt.token());
+  const Decided decided = decide(problem, flags.ii, flags.length, options, interrupt.token());
   nlohmann::ordered_json row;
   row["problem"] = problem.name;
   row["problem_sha256"] = work.hashes.front();
   row["initiation_interval"] = flags.ii;
   row["length"] = flags.length;
-  row["verdict"] = to_string(answered.verdict);
-  row["by"] = answered.by_bounds ? "bounds" : "formula";
-  row["variables"] = answered.variables;
-  row["clauses"] = answered.clauses;
-  row["conflicts"] = answered.conflicts;
-  row["solve_seconds"] = answered.seconds;
+  row["verdict"] = to_string(decided.verdict);
+  row["by"] = decided.by_bounds ? "bounds" : "formula";
+  row["variables"] = decided.variables;
+  row["clauses"] = decided.clauses;
+  row["conflicts"] = decided.conflicts;
+  row["solve_seconds"] = decided.seconds;
   std::cout << row.dump() << "\n";
-  if (answered.verdict == Verdict::sat) return cli::kDone;
-  return answered.verdict == Verdict::unsat ? cli::kNo : cli::kStopped;
+  if (decided.verdict == Verdict::sat) return cli::kDone;
+  return decided.verdict == Verdict::unsat ? cli::kNo : cli::kStopped;
 }
 
 }  // namespace

@@ -19,6 +19,8 @@ namespace {
 constexpr double kBoundSeconds = 1, kProofSeconds = 600;
 constexpr std::int64_t kBoundBytes = 500'000'000;
 
+constexpr double kNoTime = 0.001;  // seconds; 0 would be no limit
+
 struct AttentionFlags {
   SearchFlags search;
   std::vector<std::string> kernels, machines;
@@ -208,8 +210,12 @@ int run(const AttentionFlags& flags) {
   bool failed = false, stopped = false;
   for (const Pair& pair : work) {
     std::vector<Measured> rows;
+    double spent = 0;
     for (const std::string& layout : pair.layouts) {
       if (interrupt.token().stop_requested()) break;
+      // The layouts of a graph share its time; a layout that gets none is a row all the same.
+      Options left = options;
+      if (options.time_limit > 0) left.time_limit = std::max(options.time_limit - spent, kNoTime);
       Measured row;
       row["bench"] = "attention";
       row["kernel"] = pair.kernel;
@@ -219,8 +225,9 @@ int run(const AttentionFlags& flags) {
       row["seed"] = options.seed;
       row.update(measure({"row", pair.kernel, "--machine", pair.machine, "--layout", layout,
                           "--normalize", flags.normalize},
-                         options, interrupt.token()));
+                         left, interrupt.token()));
       row["layout"] = layout;
+      spent += row["wall_seconds"].get<double>();
       if (flags.json) {
         std::cout << row.dump() << std::endl;
       } else {
@@ -270,7 +277,7 @@ cli::Command attention_command(CLI::App& bench) {
       ->allow_extra_args(false);
   app->add_option("--normalize", flags->normalize, "Sum U of the normalised costs, or none")
       ->capture_default_str();
-  flags->search.add_to(*app);
+  flags->search.add_to(*app, "Seconds a graph, all its layouts together");
   app->add_flag("--json", flags->json, "A JSON object a row, a line each");
   app->footer(
       "A row is a graph on one layout: wall clock and CPU seconds and peak memory of its process,\n"

@@ -5,14 +5,17 @@
 
 namespace twill::bench {
 
-void SearchFlags::add_to(CLI::App& app) {
+void SearchFlags::add_to(CLI::App& app, const std::string& what_is_limited) {
   search.threads = 1;
   app.add_option("--encoding", search.encoding, "Encodings, as key=value,... (default: chosen)");
+  app.add_option("--engine", search.engine, "order, cnf or auto")
+      ->check(CLI::IsMember({"order", "cnf", "auto"}))
+      ->capture_default_str();
   app.add_option("--threads", search.threads, "Threads (0 = all cores)")
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();
   app.add_option("--seed", search.seed, "Seed of the solver")->capture_default_str();
-  app.add_option("--time-limit", search.time_limit, "Seconds a row (0 = none)")
+  app.add_option("--time-limit", search.time_limit, what_is_limited + " (0 = none)")
       ->capture_default_str();
   app.add_option("--conflict-limit", search.conflict_limit, "Conflicts a row (0 = none)")
       ->capture_default_str();

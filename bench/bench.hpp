@@ -24,7 +24,8 @@ struct SearchFlags {
   Options search;
   std::string memory;  ///< "" = no limit
 
-  void add_to(CLI::App& app);
+  /// `what_is_limited` by --time-limit, for the help.
+  void add_to(CLI::App& app, const std::string& what_is_limited = "Seconds a row");
   /// With the memory limit read. Throws InputError.
   Options options() const;
 };

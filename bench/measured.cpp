@@ -19,6 +19,7 @@ std::vector<std::string> command_line(const std::vector<std::string>& arguments,
   };
   add("--threads", std::to_string(options.threads));
   add("--seed", std::to_string(options.seed));
+  add("--engine", options.engine);
   if (!options.encoding.empty()) add("--encoding", options.encoding);
   if (options.time_limit > 0) add("--time-limit", decimal(options.time_limit, 3));
   if (options.conflict_limit > 0) add("--conflict-limit", std::to_string(options.conflict_limit));

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -12,6 +11,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
@@ -22,6 +22,7 @@ namespace {
 constexpr std::size_t kKept = 1 << 20;
 constexpr int kPollMilliseconds = 20;
 constexpr double kGraceSeconds = 2;
+constexpr double kNearLimit = 0.95;  // of a limit in CPU seconds: as good as reached
 constexpr int kCannotStart = 127;
 
 [[noreturn]] void fail(const char* what) {
@@ -157,9 +158,13 @@ ProcessResult run_process(const std::vector<std::string>& arguments, const Proce
   result.code = signalled ? WTERMSIG(status) : WEXITSTATUS(status);
   if (killed >= 0) return result;
   result.end = signalled ? ProcessResult::End::signalled : ProcessResult::End::exited;
-  // The kernel's answer to RLIMIT_CPU: SIGXCPU, then SIGKILL.
-  const bool out_of_time = limits.cpu_seconds > 0 && result.cpu_seconds >= limits.cpu_seconds;
-  if (signalled && (result.code == SIGXCPU || (result.code == SIGKILL && out_of_time))) {
+  // The kernel's answer to RLIMIT_CPU: SIGXCPU, which a program may catch to exit by itself, then
+  // SIGKILL. Its clock is not the one of rusage.
+  const bool out_of_time =
+      limits.cpu_seconds > 0 && result.cpu_seconds >= kNearLimit * limits.cpu_seconds;
+  const bool killed_by_kernel = signalled && result.code == SIGKILL;
+  const bool gave_up = !signalled && result.code != 0;
+  if ((signalled && result.code == SIGXCPU) || (out_of_time && (killed_by_kernel || gave_up))) {
     result.end = ProcessResult::End::limit;
   }
   return result;
@@ -173,7 +178,7 @@ std::string find_program(const std::string& name) {
     const std::string folder = rest.substr(0, colon);
     rest = colon == std::string::npos ? "" : rest.substr(colon + 1);
     if (folder.empty()) continue;
-    const std::string file = folder + "/" + name;
+    std::string file = folder + "/" + name;
     std::error_code ignored;
     if (std::filesystem::is_regular_file(file, ignored) && ::access(file.c_str(), X_OK) == 0) {
       return file;

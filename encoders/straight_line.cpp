@@ -15,6 +15,9 @@ StraightLineShape straight_line_shape(const Problem& problem, const StraightLine
       hold = std::max(hold, e.hold);
     }
     copies += distance + (hold + ii - 1) / ii;
+    if (std::any_of(problem.ops.begin(), problem.ops.end(),
+                    [](const Op& op) { return op.cycles == 0; }))
+      copies = std::max(copies, request.length / ii + 1);
   }
   return {copies, request.length + (copies - 1) * ii};
 }

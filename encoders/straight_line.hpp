@@ -14,7 +14,9 @@
 //              an op of zero cycles may not start at L, and a value used only in its own issue
 //              cycle counts as live from cycle 0 on, so what it refuses may run.
 //   corrected  exact, with
-//              - K = N + max distance + ceil(max hold / I) copies and T = L + (K - 1) I;
+//              - K = N + max distance + ceil(max hold / I) copies and T = L + (K - 1) I; at least
+//                floor(L / I) + 1 where an op of zero cycles may be issued at L, beside copies that
+//                began in the same cycle;
 //              - INIT: copy i of v is live at T if and only if its last use lies beyond T, which is
 //                a matter of the consumer's start, for every copy;
 //              - zero-cycle ops at t = L, and holds;

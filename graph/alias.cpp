@@ -10,13 +10,12 @@ struct Root {
   int distance = 0;
 };
 
-Root root_of(const Kernel& kernel, std::size_t view) {
+/// `steps`: per view the distance of the edge from its source.
+Root root_of(const Kernel& kernel, const std::vector<int>& steps, std::size_t view) {
   Root root{view, 0};
   while (kernel.ops[root.op].alias_of) {
-    const std::size_t source = *kernel.ops[root.op].alias_of;
-    for (const KernelEdge& edge : kernel.edges)  // exactly one, the reader has seen to that
-      if (edge.from == source && edge.to == root.op) root.distance += edge.distance;
-    root.op = source;
+    root.distance += steps[root.op];
+    root.op = *kernel.ops[root.op].alias_of;
   }
   return root;
 }
@@ -24,11 +23,14 @@ Root root_of(const Kernel& kernel, std::size_t view) {
 }  // namespace
 
 void add_alias_edges(const Kernel& kernel, CostedLoop& loop) {
+  std::vector<int> steps(kernel.ops.size(), 0);
+  for (const KernelEdge& edge : kernel.edges)  // exactly one, the reader has seen to that
+    if (kernel.ops[edge.to].alias_of == edge.from) steps[edge.to] = edge.distance;
   for (const KernelEdge& use : kernel.edges) {
     if (!kernel.ops[use.from].alias_of) continue;
     // A further view of this view reads nothing yet: its own consumers get the edge.
     if (kernel.ops[use.to].alias_of == use.from) continue;
-    const Root root = root_of(kernel, use.from);
+    const Root root = root_of(kernel, steps, use.from);
     const std::int64_t distance = std::int64_t{root.distance} + use.distance;
     if (distance > kMaxDistance)
       throw InputError(

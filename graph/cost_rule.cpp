@@ -1,5 +1,6 @@
 #include "graph/cost_rule.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <numeric>
 
@@ -32,7 +33,8 @@ std::int64_t times(std::int64_t a, std::int64_t b, const CostContext& context) {
   return result;
 }
 
-std::int64_t measure(const Term& term, const Tile& tile, int width, const CostContext& context) {
+std::int64_t measure(const CostTerm& term, const Tile& tile, int width,
+                     const CostContext& context) {
   const std::int64_t count = elements(tile);
   const auto bytes = [&] { return (times(count, element_bits(tile.type), context) + 7) / 8; };
   switch (term.measure) {
@@ -48,11 +50,20 @@ std::int64_t measure(const Term& term, const Tile& tile, int width, const CostCo
     case Measure::rows: return tile.shape[0];
     case Measure::bytes: return bytes();
     case Measure::warp_bytes: return times(bytes(), width, context);
+    case Measure::row_bytes: {
+      const std::int64_t columns = tile.shape.size() < 2 ? count : tile.shape[1];
+      return (times(columns, element_bits(tile.type), context) + 7) / 8;
+    }
+    case Measure::depth:
+      if (tile.shape.size() != 3)
+        fail(context, "shape", std::to_string(tile.shape.size()) + " dimensions",
+             "a matrix product has the shape [M, N, K]");
+      return tile.shape[2];
   }
   return 0;
 }
 
-std::int64_t rate_of(const Term& term, const Tile& tile, const CostContext& context) {
+std::int64_t rate_of(const CostTerm& term, const Tile& tile, const CostContext& context) {
   if (term.rates.empty()) return term.rate;
   const auto found = term.rates.find(tile.operand_type);
   if (found != term.rates.end()) return found->second;
@@ -62,12 +73,38 @@ std::int64_t rate_of(const Term& term, const Tile& tile, const CostContext& cont
        "the machine's rule has rates for " + known);
 }
 
-Cycle sum(const std::vector<Term>& terms, const Tile& tile, int width, const CostContext& context) {
+const char* const kMeasures[] = {"constant", "macs",       "elements",  "values", "rows",
+                                 "bytes",    "warp_bytes", "row_bytes", "depth"};
+
+/// "16384 elements * 3 / 16", with what clamps it.
+std::string arithmetic(const CostTerm& term, std::int64_t count, std::int64_t rate) {
+  std::string text = std::to_string(count);
+  if (term.measure == Measure::constant)
+    text = std::to_string(term.factor);
+  else
+    text += std::string(" ") + kMeasures[static_cast<std::size_t>(term.measure)] +
+            (term.factor == 1 ? "" : " * " + std::to_string(term.factor));
+  if (rate != 1) text += " / " + std::to_string(rate);
+  if (term.less != 0) text = "(" + text + " - " + std::to_string(term.less) + ")";
+  if (term.at_least > 0) text = "max(" + std::to_string(term.at_least) + ", " + text + ")";
+  if (term.at_most < kMaxCycles) text = "min(" + std::to_string(term.at_most) + ", " + text + ")";
+  if (term.times != 1) text = std::to_string(term.times) + " * " + text;
+  return text;
+}
+
+}  // namespace
+
+Cycle sum_terms(const std::vector<CostTerm>& terms, const Tile& tile, int width,
+                const CostContext& context, std::string* text) {
   Cycle cycles = 0;
-  for (const Term& term : terms) {
-    const std::int64_t work = times(measure(term, tile, width, context), term.factor, context);
+  for (const CostTerm& term : terms) {
+    const std::int64_t count = measure(term, tile, width, context);
+    const std::int64_t work = times(count, term.factor, context);
     const std::int64_t rate = rate_of(term, tile, context);
-    const Cycle length = work / rate + (work % rate != 0 ? 1 : 0);
+    if (text != nullptr) *text += (text->empty() ? "" : " + ") + arithmetic(term, count, rate);
+    const Cycle steps = work / rate + (work % rate != 0 ? 1 : 0) - term.less;
+    const Cycle length =
+        times(std::min(std::max(steps, term.at_least), term.at_most), term.times, context);
     if (length > kMaxCycles || (cycles += length) > kMaxCycles)
       fail(context, "shape", std::to_string(length) + " cycles",
            "must take at most " + std::to_string(kMaxCycles) + " cycles");
@@ -75,14 +112,15 @@ Cycle sum(const std::vector<Term>& terms, const Tile& tile, int width, const Cos
   return cycles;
 }
 
-}  // namespace
-
 OpCost evaluate(const CostRule& rule, const Tile& tile, int width, const CostContext& context) {
   OpCost cost;
   if (rule.unit.empty() || tile.shape.empty()) return cost;
-  cost.cycles = sum(rule.cycles, tile, width, context);
-  cost.occupancy = rule.occupancy.empty() ? cost.cycles : sum(rule.occupancy, tile, width, context);
-  cost.latency = rule.latency.empty() ? cost.cycles : sum(rule.latency, tile, width, context);
+  const auto sum = [&](const std::vector<CostTerm>& terms) {
+    return sum_terms(terms, tile, width, context);
+  };
+  cost.cycles = sum(rule.cycles);
+  cost.occupancy = rule.occupancy.empty() ? cost.cycles : sum(rule.occupancy);
+  cost.latency = rule.latency.empty() ? cost.cycles : sum(rule.latency);
   if (cost.occupancy > cost.cycles)
     fail(context, "kind", std::to_string(cost.occupancy) + " cycles of " + rule.unit,
          "the rule's occupancy must not exceed its cycles, " + std::to_string(cost.cycles));

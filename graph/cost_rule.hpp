@@ -21,24 +21,29 @@ namespace twill {
 ///   rows        M
 ///   bytes       M * N * b / 8
 ///   warp_bytes  w * M * N * b / 8: every warp moves the whole tile
-enum class Measure { constant, macs, elements, values, rows, bytes, warp_bytes };
+///   row_bytes   N * b / 8: one row, the inner extent of a copy
+///   depth       K of a matrix product
+enum class Measure { constant, macs, elements, values, rows, bytes, warp_bytes, row_bytes, depth };
 
-/// ceil(measure * factor / rate) cycles.
-struct Term {
+/// times * clamp(ceil(measure * factor / rate) - less, at_least, at_most) cycles.
+struct CostTerm {
   Measure measure = Measure::constant;
   std::int64_t factor = 1;
   std::int64_t rate = 1;
+  std::int64_t less = 0;  ///< steps beyond the first: 1
+  Cycle at_least = 0, at_most = kMaxCycles;
+  std::int64_t times = 1;
   std::map<std::string, std::int64_t> rates;  ///< by operand type; empty = `rate` for all
 };
 
 struct CostRule {
-  std::string unit;             ///< "" = takes no time (a view, a name for a buffer)
-  std::vector<Term> cycles;     ///< how long the op executes: the sum of the terms
-  std::vector<Term> occupancy;  ///< cycles of the unit from issue; empty = cycles
-  std::vector<Term> latency;    ///< until a consumer may issue; empty = cycles
-  int width = 1;                ///< hardware warps, unless the op says otherwise
-  std::string result;           ///< "registers", "none" or a memory
-  bool reduces = false;         ///< the result has lost the tile's last dimension
+  std::string unit;                 ///< "" = takes no time (a view, a name for a buffer)
+  std::vector<CostTerm> cycles;     ///< how long the op executes: the sum of the terms
+  std::vector<CostTerm> occupancy;  ///< cycles of the unit from issue; empty = cycles
+  std::vector<CostTerm> latency;    ///< until a consumer may issue; empty = cycles
+  int width = 1;                    ///< hardware warps, unless the op says otherwise
+  std::string result;               ///< "registers", "none" or a memory
+  bool reduces = false;             ///< the result has lost the tile's last dimension
   bool variable_latency = false;
 };
 
@@ -52,6 +57,10 @@ struct CostContext {
   std::size_t op = 0;
   std::int64_t vector_copies = 1;  ///< the machine's
 };
+
+/// The sum of a rule's terms for a tile on `width` warps; `text`, when given, gets the arithmetic.
+Cycle sum_terms(const std::vector<CostTerm>& terms, const Tile& tile, int width,
+                const CostContext& context, std::string* text = nullptr);
 
 /// The rule's cycles for a tile on `width` warps. A scalar (shape []) costs nothing, whatever the
 /// kind. Throws InputError when the tile does not fit the rule (no K for macs, no rate for the

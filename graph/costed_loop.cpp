@@ -74,7 +74,11 @@ class OpCoster {
     costed_.op.cycles = cost.cycles;
     costed_.occupancy = cost.occupancy;
     costed_.latency = cost.latency;
-    if (cost.occupancy > 0)
+    if (op_.cost && !op_.cost->uses.empty()) {
+      for (const auto& [unit, length] : op_.cost->uses)
+        if (length > 0)
+          costed_.op.reservations.push_back({unit_index(unit, "cost/uses"), 0, length, 1});
+    } else if (cost.occupancy > 0)
       costed_.op.reservations.push_back(
           {unit_index(rule_.unit, op_.cost ? "cost/unit" : "kind"), 0, cost.occupancy, 1});
     if (op_.alias_of && cost.cycles > 0)
@@ -94,7 +98,9 @@ class OpCoster {
       return;
     }
     costed_.op.registers = op_.registers.value_or(0);
-    if (place != "none") set_footprint(place);
+    if (place == "none") return;
+    set_footprint(place);
+    if (!costed_.op.variable_latency) costed_.op.spill = machine_.spill.signal;
   }
 
   Amount registers() const {

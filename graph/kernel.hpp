@@ -34,6 +34,9 @@ struct GivenCost {
   std::string unit;
   Cycle cycles = 0, occupancy = 0, latency = 0;
   bool variable_latency = false;
+  /// An op that stands for several (an inner loop): cycles of each unit from issue. Then `unit` and
+  /// `occupancy` say nothing. Not in kernel files.
+  std::vector<std::pair<std::string, Cycle>> uses;
 };
 
 struct KernelOp {

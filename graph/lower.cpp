@@ -8,6 +8,7 @@
 #include "graph/costed_loop.hpp"
 #include "graph/json_text.hpp"
 #include "graph/kernel.hpp"
+#include "graph/lower_kernel.hpp"
 #include "graph/machine.hpp"
 
 namespace twill {
@@ -126,11 +127,15 @@ std::vector<WarpSlot> net_slots(const Layout& layout, Amount resident) {
 std::vector<Lowered> lower(std::string_view kernel_text, const std::string& kernel_source,
                            std::string_view machine_text, const std::string& machine_source,
                            const LowerOptions& options) {
+  const Machine machine = parse_machine(machine_text, machine_source, options.set);
+  return lower(parse_kernel(kernel_text, kernel_source), machine, options);
+}
+
+std::vector<Lowered> lower(const Kernel& kernel, const Machine& machine,
+                           const LowerOptions& options) {
   if (options.normalize < 0)
     throw InputError("options", "normalize", std::to_string(options.normalize),
                      "must be 0 (raw cycles) or a positive budget");
-  const Machine machine = parse_machine(machine_text, machine_source, options.set);
-  const Kernel kernel = parse_kernel(kernel_text, kernel_source);
   const std::vector<const Layout*> layouts = choose_layouts(machine, options.layout);
   const CostedLoop loop = cost_kernel(kernel, machine);
   const Problem base = without_slots(kernel, machine, loop);
@@ -145,7 +150,7 @@ std::vector<Lowered> lower(std::string_view kernel_text, const std::string& kern
       reasons += (reasons.empty() ? "" : "; ") + ("layout " + layout->name + ": " + *reason);
       continue;
     }
-    check(lowered.problem, kernel_source);
+    check(lowered.problem, kernel.source);
     if (options.normalize > 0)
       lowered.problem = normalize_problem(lowered.problem, options.normalize,
                                           options.normalize_relative, &lowered.normalized);
@@ -153,7 +158,7 @@ std::vector<Lowered> lower(std::string_view kernel_text, const std::string& kern
   }
   if (result.empty())
     throw InputError(
-        machine_source, "/layouts", "",
+        machine.source, "/layouts", "",
         (options.layout.empty() ? "no layout can hold kernel " : "the layout cannot hold kernel ") +
             quote(kernel.name) + ": " + reasons);
   return result;

@@ -36,9 +36,11 @@ struct LowerOptions {
   bool normalize_relative = false;  ///< minimise the relative ratio error, not the paper's F
 };
 
-/// A second-order bandwidth (aux cycles of a unit that are no reservation): compare with I.
+/// A second-order bandwidth: what all ops of an iteration ask of a unit that they do not reserve.
+/// Informative, no part of the problem, and so no bound on I that the judge could check.
 struct BandwidthSum {
   std::string unit;
+  /// Clocks of the machine, normalised or not: compare with I * Problem::cycle_unit.
   Cycle cycles = 0;
 };
 

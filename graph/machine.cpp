@@ -94,10 +94,11 @@ class Reader {
   }
 
   void read_spill(const JsonValue& value) {
-    value.check_keys({"base", "per_line", "line_bytes"}, {});
+    value.check_keys({"base", "per_line", "line_bytes"}, {"signal"});
     machine_.spill = {value.at("base").integer(0, kMaxCycles),
                       value.at("per_line").integer(0, 1'000'000),
-                      value.at("line_bytes").integer(1, kMaxAmount)};
+                      value.at("line_bytes").integer(1, kMaxAmount),
+                      value.integer_or("signal", 0, 0, kMaxCycles)};
   }
 
   void read_layout(const JsonValue& value) {
@@ -127,17 +128,23 @@ class Reader {
     machine_.layouts.push_back(std::move(layout));
   }
 
-  static std::vector<Term> read_terms(const JsonValue& rule, std::string_view key) {
-    std::vector<Term> terms;
+  static std::vector<CostTerm> read_terms(const JsonValue& rule, std::string_view key) {
+    std::vector<CostTerm> terms;
     const auto list = rule.find(key);
     if (!list) return terms;
     for (const JsonValue& value : list->elements()) {
-      value.check_keys({"measure"}, {"factor", "rate", "rates"});
-      Term term;
-      term.measure = static_cast<Measure>(value.at("measure").choice(
-          {"constant", "macs", "elements", "values", "rows", "bytes", "warp_bytes"}));
+      value.check_keys({"measure"},
+                       {"factor", "rate", "rates", "less", "at_least", "at_most", "times"});
+      CostTerm term;
+      term.measure = static_cast<Measure>(
+          value.at("measure").choice({"constant", "macs", "elements", "values", "rows", "bytes",
+                                      "warp_bytes", "row_bytes", "depth"}));
       term.factor = value.integer_or("factor", 1, 1, kMaxRate);
       term.rate = value.integer_or("rate", 1, 1, kMaxRate);
+      term.less = value.integer_or("less", 0, 0, kMaxRate);
+      term.at_least = value.integer_or("at_least", 0, 0, kMaxCycles);
+      term.at_most = value.integer_or("at_most", kMaxCycles, term.at_least, kMaxCycles);
+      term.times = value.integer_or("times", 1, 1, kMaxRate);
       if (const auto rates = value.find("rates")) {
         if (value.has("rate")) rates->fail("must not stand beside rate");
         for (const auto& [type, rate] : rates->members()) {

@@ -35,9 +35,11 @@ struct RegisterFile {
 };
 
 /// Cost of handing a register result to another slot: base + per_line * ceil(bytes / line_bytes).
+/// A result that lies in a memory costs its signal only.
 struct SpillRule {
   Cycle base = 0, per_line = 0;
   std::int64_t line_bytes = 128;
+  Cycle signal = 0;
 };
 
 struct Layout {

@@ -20,94 +20,15 @@
 #include <string>
 
 #include "graph/error.hpp"
+#include "graph/normalize_system.hpp"
 #include "graph/wide.hpp"
 
 namespace twill {
 namespace {
 
 using Vector = std::vector<Cycle>;
-
-Wide floor_divide(Wide a, Wide b) {
-  return a / b - (a % b < 0 ? 1 : 0);
-}  // b > 0
-
-/// How much two costs may disagree. All products stay below 2^127: costs are < 2^30, C' < 2^31,
-/// `numerator` and `denominator` < 2^62.
-struct Tolerance {
-  NormalizeObjective objective = NormalizeObjective::absolute;
-  Wide f = 0;                           ///< absolute
-  Wide numerator = 1, denominator = 1;  ///< relative: the largest allowed quotient of ratios
-  bool strict = false;                  ///< relative: must stay below it
-
-  /// Smallest C'[j] that goes with C'[i] = x, for costs ci and cj.
-  Wide least(Wide ci, Wide cj, Wide x) const {
-    if (objective == NormalizeObjective::absolute) return -floor_divide(f - cj * x, ci);
-    const Wide a = denominator * (x * cj), b = numerator * ci;
-    return strict ? a / b + 1 : (a + b - 1) / b;
-  }
-  /// Largest such C'[j].
-  Wide greatest(Wide ci, Wide cj, Wide x) const {
-    if (objective == NormalizeObjective::absolute) return floor_divide(cj * x + f, ci);
-    const Wide a = numerator * (x * cj), b = denominator * ci;
-    return strict ? (a - 1) / b : a / b;
-  }
-};
-
-class System {
- public:
-  System(const Vector& costs, Cycle budget, Tolerance tolerance)
-      : costs_(costs), budget_(budget), tolerance_(tolerance) {}
-
-  /// Raises `low` to the least solution above it; false when its sum exceeds the budget.
-  bool raise(Vector& low) const {
-    Cycle sum = std::accumulate(low.begin(), low.end(), Cycle{0});
-    for (bool changed = true; changed && sum <= budget_;) {
-      changed = false;
-      for (std::size_t i = 0; i < low.size(); ++i) {
-        for (std::size_t j = 0; j < low.size(); ++j) {
-          if (i == j) continue;
-          const Wide least = tolerance_.least(costs_[i], costs_[j], low[i]);
-          if (least <= low[j]) continue;
-          if (least > budget_) return false;
-          sum += static_cast<Cycle>(least) - low[j];
-          low[j] = static_cast<Cycle>(least);
-          changed = true;
-        }
-      }
-    }
-    return sum <= budget_;
-  }
-
-  /// Lowers `high` to the greatest solution below it; false when a bound falls below 1.
-  bool lower(Vector& high) const {
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (std::size_t i = 0; i < high.size(); ++i) {
-        for (std::size_t j = 0; j < high.size(); ++j) {
-          if (i == j) continue;
-          const Wide greatest = tolerance_.greatest(costs_[i], costs_[j], high[i]);
-          if (greatest >= high[j]) continue;
-          if (greatest < 1) return false;
-          high[j] = static_cast<Cycle>(greatest);
-          changed = true;
-        }
-      }
-    }
-    return true;
-  }
-
-  bool feasible(Vector* least = nullptr) const {
-    Vector low(costs_.size(), 1);
-    const bool ok = raise(low);
-    if (ok && least) *least = low;
-    return ok;
-  }
-
- private:
-  const Vector& costs_;
-  Cycle budget_;
-  Tolerance tolerance_;
-};
+using Tolerance = NormalizeTolerance;
+using System = NormalizeSystem;
 
 Tolerance best_absolute(const Vector& costs, Cycle budget) {
   // C' = (1, ..., 1) reaches F = largest - smallest cost.

@@ -132,6 +132,17 @@ TEST_CASE("attention: a row a layout as JSON, and the tables") {
   CHECK(contains(table.out, "| optimal "));
   CHECK(contains(table.out, "| target met |"));
 
+  // A limit is a graph's, shared by its layouts; those that get no time are rows all the same.
+  const Run limited =
+      bench("attention --kernel hopper-fwd-sub2 --normalize none --json --time-limit 0.001");
+  CHECK(limited.code == 3);
+  const std::vector<json> stopped = rows(limited.out);
+  CHECK(stopped.size() > 1);
+  for (const json& row : stopped) {
+    CAPTURE(row.dump());
+    CHECK(row["stopped_by"] == "time limit");
+  }
+
   CHECK(bench("attention --kernel nosuch --machine hopper").code == 2);
   CHECK(bench("attention --machine nosuch").code == 2);
 }
@@ -183,6 +194,13 @@ TEST_CASE("peers that answer, disagree, fail or run too long") {
   CHECK(late["peers"][0]["verdict"] == "limit");
   CHECK(late["peers"][0]["cpu_seconds"].get<double>() >= 0.9);
   CHECK(late["ratio"].get<std::string>().starts_with("> "));
+
+  // Yices catches the signal of the limit and exits.
+  script(folder / "yices-smt2",
+         "[ \"$1\" = --version ] || { trap 'exit 21' XCPU; while :; do :; done; }\n");
+  const Run caught = bench(arguments + " --question optimum", path.c_str());
+  CHECK(caught.code == 0);
+  CHECK(json::parse(caught.out)["peers"][0]["verdict"] == "limit");
 }
 
 #else

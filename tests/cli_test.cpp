@@ -271,8 +271,8 @@ TEST_CASE("lists and versions") {
 
 TEST_CASE("exit code 3: limits and signals, with the best so far written") {
   const Folder folder;
-  // Raw cycles on a model without an order engine: far more than a second of work.
-  const std::string hard = "solve hopper-bwd-sub2 --machine hopper --normalize none --quiet";
+  // Raw cycles in clauses, one variable a cycle: far more than a second of work.
+  const std::string hard = "solve hopper-bwd-sub2 --machine hopper --engine cnf --quiet";
   const std::string limited = folder / "limit.schedule.json";
   CHECK(run_twill(hard + " --time-limit 0.5 -o " + limited).code == 3);
   const std::string status = nlohmann::json::parse(bytes(limited))["status"];
@@ -283,8 +283,8 @@ TEST_CASE("exit code 3: limits and signals, with the best so far written") {
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) {
-    ::execl(TWILL_PROGRAM, "twill", "solve", "hopper-bwd-sub2", "--machine", "hopper",
-            "--normalize", "none", "--quiet", "-o", stopped.c_str(), static_cast<char*>(nullptr));
+    ::execl(TWILL_PROGRAM, "twill", "solve", "hopper-bwd-sub2", "--machine", "hopper", "--engine",
+            "cnf", "--quiet", "-o", stopped.c_str(), static_cast<char*>(nullptr));
     ::_exit(127);
   }
   std::this_thread::sleep_for(std::chrono::milliseconds(700));

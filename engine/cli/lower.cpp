@@ -19,9 +19,14 @@ struct LowerFlags {
 };
 
 int run(const LowerFlags& flags) {
+  if (const auto listing = loop_listing(flags.work)) {
+    std::cout << *listing;
+    return kDone;
+  }
   const Workload work = load(flags.work);
   const Lowered& lowered = work.problems.front();
   if (!flags.quiet) {
+    if (work.module(0) != nullptr) std::cerr << warnings_text(*work.module(0));
     if (!lowered.layout.empty()) {
       std::cerr << "layout " << printable(lowered.layout);
       if (work.problems.size() > 1) {
@@ -37,6 +42,15 @@ int run(const LowerFlags& flags) {
                 << " an iteration\n";
     }
   }
+  if (flags.work.ttgir.explain) {
+    if (work.module(0) == nullptr) {
+      throw InputError("command line", "--explain", printable(flags.work.input),
+                       "must be a TTGIR module");
+    }
+    std::cout << ttgir::explain(*work.module(0));
+    if (!flags.output.empty()) write_file(flags.output, problem_text(lowered.problem));
+    return kDone;
+  }
   const std::string text = problem_text(lowered.problem);
   if (flags.output.empty() || flags.json) std::cout << text;
   if (!flags.output.empty()) write_file(flags.output, text);
@@ -51,6 +65,8 @@ Command lower_command(CLI::App& program) {
       "lower", "Put a kernel on a machine: the problem that `solve` would solve");
   flags->work.add_to(*app);
   app->add_option("-o,--output", flags->output, "Write the problem here, not to standard output");
+  app->add_flag("--explain", flags->work.ttgir.explain,
+                "TTGIR: print op, rule, formula and cycles instead of the problem");
   app->add_flag("--quiet", flags->quiet, "Nothing on standard error but errors");
   app->add_flag("--json", flags->json, "Print the problem even with -o");
   return {app, [flags] { return run(*flags); }};

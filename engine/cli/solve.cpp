@@ -22,6 +22,7 @@ namespace {
 struct SolveFlags {
   WorkloadFlags work;
   PictureFlags picture;
+  EmitFlags emit;
   Options search;
   std::string memory;
   std::vector<std::string> pins;
@@ -91,6 +92,8 @@ std::vector<Outcome> solve_all(const SolveFlags& flags, const Workload& work) {
   for (std::size_t k = 0; k < work.problems.size(); ++k) {
     const Lowered& lowered = work.problems[k];
     Options options = flags.search;
+    if (flags.emit.kind == "ttgir" && options.pins.empty() && work.module(k) != nullptr)
+      options.pins = emit_pins(*work.module(k), lowered.problem);
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
     if (options.time_limit > 0) options.time_limit -= spent.count();
     if (options.conflict_limit > 0) options.conflict_limit -= conflicts;
@@ -180,10 +183,30 @@ void check_output(const SolveFlags& flags, const Workload& work) {
   }
 }
 
+/// --emit: -o names the emitted file, --schedule that of the schedule.
+void write_emitted(const SolveFlags& flags, const Workload& work, std::size_t chosen,
+                   const Solution& solution) {
+  const Problem& problem = work.problems[chosen].problem;
+  const std::string text = emitted(flags.emit, work.module(chosen), problem, solution);
+  if (!flags.emit.schedule.empty()) {
+    write_file(problem_path(flags.emit.schedule), problem_text(problem));
+    write_file(flags.emit.schedule, schedule_text(problem, solution));
+  }
+  if (flags.output.empty()) {
+    std::cout << text;
+  } else {
+    write_file(flags.output, text);
+  }
+}
+
 /// The problem before the schedule, so that a schedule never names a problem that is not there.
 void write(const SolveFlags& flags, const Workload& work, std::size_t chosen,
            const Solution& solution) {
   const Lowered& lowered = work.problems[chosen];
+  if (!flags.emit.kind.empty()) {
+    write_emitted(flags, work, chosen, solution);
+    return;
+  }
   if (!flags.output.empty()) {
     if (!work.as_read) write_file(problem_path(flags.output), problem_text(lowered.problem));
     write_file(flags.output, schedule_text(lowered.problem, solution));
@@ -218,8 +241,13 @@ int run(SolveFlags flags) {
       throw InputError("command line", "--pin", pin, "must have the form op=slot");
     flags.search.pins.emplace_back(pin.substr(0, equals), pin.substr(equals + 1));
   }
+  if (const auto listing = loop_listing(flags.work)) {
+    std::cout << *listing;
+    return kDone;
+  }
   const Workload work = load(flags.work);
   check_output(flags, work);
+  if (!flags.quiet && work.module(0) != nullptr) std::cerr << warnings_text(*work.module(0));
   if (!flags.quiet && !work.problems.front().normalized.empty()) {
     std::cerr << "normalised costs: " << normalization_text(work.problems.front()) << "\n";
   }
@@ -260,7 +288,10 @@ Command solve_command(CLI::App& program) {
   app->add_flag("--no-handover{false}", search.handover,
                 "Prohibit register results from crossing slots (ablation)");
   app->add_option("--ii", search.ii, "Only this initiation interval");
-  app->add_option("--engine", search.engine, "order, cnf or auto")->capture_default_str();
+  app->add_option(
+         "--engine", search.engine,
+         "order = any cycle counts; cnf = every cycle in clauses; auto = order where it can")
+      ->capture_default_str();
   app->add_option("--encoding", search.encoding, "Encodings, as key=value,... (default: chosen)");
   app->add_option("--threads", search.threads, "Threads (0 = all cores)")->capture_default_str();
   app->add_option("--seed", search.seed, "Seed of the solver")->capture_default_str();
@@ -272,6 +303,7 @@ Command solve_command(CLI::App& program) {
                   "Write the schedule here and, for a kernel, its problem beside it");
   app->add_flag("--quiet", flags->quiet, "Nothing on standard error but errors");
   auto* json = app->add_flag("--json", flags->json, "Print the schedule, not a picture");
+  flags->emit.add_to(*app);
   flags->picture.add_to(*app);
   json->excludes(app->get_option("--format"));
   return {app, [flags] { return run(*flags); }};

@@ -3,17 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <numeric>
-#include <set>
 
 #include "engine/cli/cli.hpp"
 #include "engine/output/style.hpp"
 #include "graph/file.hpp"
+#include "graph/ttgir/parser.hpp"
 
 namespace twill::cli {
 namespace {
 
-constexpr int kKernelBudget = 300;
 constexpr int kLargestBudget = 1'000'000;
 
 std::string quoted(const std::string& text) {
@@ -37,8 +35,8 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-int budget(const WorkloadFlags& flags, int otherwise) {
-  if (flags.normalize.empty()) return otherwise;
+int budget(const WorkloadFlags& flags) {
+  if (flags.normalize.empty()) return 0;
   if (flags.normalize == "none") return 0;
   int value = 0;
   for (char c : flags.normalize) {
@@ -80,26 +78,11 @@ std::string machine_text(const WorkloadFlags& flags) {
   return read_file(flags.machine);
 }
 
-/// Do the distinct costs sum to the default budget or less already? Then there is nothing to make
-/// smaller, and the default is to leave them alone.
-bool is_small(const std::string& kernel, const WorkloadFlags& flags, const std::string& machine,
-              LowerOptions options) {
-  options.normalize = 0;
-  for (const Lowered& lowered : lower(kernel, flags.input, machine, flags.machine, options)) {
-    std::set<Cycle> costs;
-    for (const Op& op : lowered.problem.ops) {
-      if (!op.streaming) costs.insert(op.cycles);
-    }
-    if (std::accumulate(costs.begin(), costs.end(), Cycle{0}) > kKernelBudget) return false;
-  }
-  return true;
-}
-
 Workload load_kernel(const WorkloadFlags& flags, const std::string& text) {
   LowerOptions options;
   options.layout = flags.layout;
   options.set = overrides(flags.set);
-  options.normalize = budget(flags, kKernelBudget);
+  options.normalize = budget(flags);
   options.normalize_relative = flags.relative;
   if (flags.input == "-" && flags.machine == "-") {
     refuse("--machine", "\"-\"", "kernel and machine cannot both be standard input");
@@ -110,11 +93,40 @@ Workload load_kernel(const WorkloadFlags& flags, const std::string& text) {
     const std::string name = kernel_on_machine(flags.input, machine, flags.machine);
     kernel = builtin_kernel(name);
   }
-  if (flags.normalize.empty() && is_small(kernel, flags, machine, options)) options.normalize = 0;
   Workload work;
   work.problems = lower(kernel, flags.input, machine, flags.machine, options);
   for (const Lowered& lowered : work.problems) {
     work.hashes.push_back(sha256(problem_text(lowered.problem)));
+  }
+  work.from_kernel = true;
+  return work;
+}
+
+/// Sub-tilings are compared by I, so "auto" needs clocks; the names of layouts say which is which.
+Workload load_ttgir(const WorkloadFlags& flags, const std::string& text) {
+  LowerOptions options;
+  options.layout = flags.layout;
+  options.set = overrides(flags.set);
+  options.normalize_relative = flags.relative;
+  const bool several = flags.ttgir.factors().size() > 1;
+  options.normalize = budget(flags);
+  if (several && options.normalize > 0) {
+    refuse("--normalize", quoted(flags.normalize), "--subtile auto compares clocks: must be none");
+  }
+  if (flags.input == "-" && flags.machine == "-") {
+    refuse("--machine", "\"-\"", "module and machine cannot both be standard input");
+  }
+  Workload work;
+  for (const auto& module :
+       load_module(flags.ttgir, text, flags.input, machine_text(flags), flags.machine, options)) {
+    for (Lowered lowered : module->problems) {
+      if (several) {
+        lowered.layout = "M=" + std::to_string(module->options.subtile) + " " + lowered.layout;
+      }
+      work.hashes.push_back(sha256(problem_text(lowered.problem)));
+      work.problems.push_back(std::move(lowered));
+      work.modules.push_back(module);
+    }
   }
   work.from_kernel = true;
   return work;
@@ -128,7 +140,7 @@ Workload load_problem(const WorkloadFlags& flags, const std::string& text) {
   Workload work;
   Lowered lowered;
   lowered.problem = parse_problem(text, flags.input);
-  const int sum = budget(flags, 0);
+  const int sum = budget(flags);
   if (sum > 0) {
     lowered.problem = normalize_problem(lowered.problem, sum, flags.relative, &lowered.normalized);
     work.hashes.push_back(sha256(problem_text(lowered.problem)));
@@ -144,16 +156,23 @@ Workload load_problem(const WorkloadFlags& flags, const std::string& text) {
 
 void WorkloadFlags::add_to(CLI::App& app) {
   app.add_option("KERNEL", input,
-                 "Built-in kernel, kernel file or problem file; - = standard input")
+                 "Built-in kernel, kernel file, problem file or TTGIR module; - = standard input")
       ->required();
   app.add_option("--machine", machine, "Built-in machine or machine file");
   app.add_option("--layout", layout, "Slot layout of the machine (default: every one that fits)");
   app.add_option("--normalize", normalize,
-                 "Sum U of the normalised costs, or none (default: 300 for kernels, none for "
-                 "problem files)");
+                 "Sum U of the normalised costs (the paper's Section 5.2), or none")
+      ->default_str("none");
   app.add_flag("--normalize-relative", relative, "Minimise the largest relative error of a ratio");
   app.add_option("--set", set, "What if: replace a value of the machine, as units.SFU=2")
       ->allow_extra_args(false);
+  ttgir.add_to(app);
+}
+
+std::optional<std::string> loop_listing(const WorkloadFlags& flags) {
+  if (!flags.ttgir.list_loops) return std::nullopt;
+  if (!is_file(flags.input)) refuse("KERNEL", quoted(flags.input), "must be a TTGIR file");
+  return ttgir::loop_listing(ttgir::parse_module(read_file(flags.input), flags.input));
 }
 
 Workload load(const WorkloadFlags& flags) {
@@ -163,6 +182,9 @@ Workload load(const WorkloadFlags& flags) {
            "must be a file or a built-in kernel: " + joined(builtin_kernels()));
   }
   const std::string text = read_file(flags.input);
+  if (flags.input.ends_with(".ttgir") || ttgir::looks_like_mlir(text)) {
+    return load_ttgir(flags, text);
+  }
   const std::string format = format_of(text);
   if (format == "twill.kernel") return load_kernel(flags, text);
   if (format.empty() || format == "twill.problem") return load_problem(flags, text);

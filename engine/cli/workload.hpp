@@ -5,18 +5,20 @@
 #include <string>
 #include <vector>
 
+#include "engine/cli/ttgir.hpp"
 #include "engine/include/twill.hpp"
 
 namespace twill::cli {
 
 /// The options that change the problem; `solve` and `lower` share them.
 struct WorkloadFlags {
-  std::string input;    ///< KERNEL, a kernel file or a problem file; "-" = standard input
+  std::string input;    ///< KERNEL, a kernel, problem or TTGIR file; "-" = standard input
   std::string machine;  ///< built-in name or file
   std::string layout;
   std::string normalize;  ///< "" = the default of the input's kind
   bool relative = false;
   std::vector<std::string> set;
+  TtgirFlags ttgir;
 
   void add_to(CLI::App& app);
 };
@@ -26,7 +28,16 @@ struct Workload {
   std::vector<std::string> hashes;  ///< problem_sha256 of each
   bool from_kernel = false;
   bool as_read = false;  ///< the problem is the input file, byte by byte
+  /// Per problem the module that it came from; empty when the input was no TTGIR.
+  std::vector<std::shared_ptr<const ttgir::LoweredModule>> modules;
+
+  const ttgir::LoweredModule* module(std::size_t k) const {
+    return modules.empty() ? nullptr : modules[k].get();
+  }
 };
+
+/// --list-loops: the listing, or nothing when it was not asked for.
+std::optional<std::string> loop_listing(const WorkloadFlags& flags);
 
 /// Reads, decides by content what the input is, lowers and normalises. Kernels are normalised to
 /// U = 300 by default unless their costs are that small, problem files are taken as they are.

@@ -1,4 +1,4 @@
-#include "bench/question.hpp"
+#include "engine/decide.hpp"
 
 #include <stdexcept>
 
@@ -7,7 +7,7 @@
 #include "graph/bounds.hpp"
 #include "graph/loop.hpp"
 
-namespace twill::bench {
+namespace twill {
 namespace {
 
 /// Is the question refuted by arithmetic: a bound on I, or the longest path of
@@ -57,29 +57,31 @@ const char* to_string(Verdict verdict) {
   return verdict == Verdict::unsat ? "unsat" : "unknown";
 }
 
-Answered decide(const Problem& problem, Cycle ii, Cycle length, const Options& options,
-                const std::stop_token& stop) {
+Decided decide(const Problem& problem, Cycle ii, Cycle length, const Options& options,
+               const std::stop_token& stop) {
   const EncodingChoice choice = parse_encoding(options.encoding);
   Budget budget(stop, options.time_limit, options.conflict_limit, options.memory_limit);
   const ProgressCallback silent;
   Reporter report(silent, budget);
-  const Search search{problem, choice, options.seed, budget, report, cnf_engine()};
-  Answered answered;
+  const bool order = options.engine != "cnf" && choice.start == StartEncoding::automatic;
+  const Search search{problem, choice, options.seed,
+                      budget,  report, order ? order_engine() : cnf_engine()};
+  Decided decided;
   if (choice.form != Form::modulo) {
-    answered.verdict = ask_straight_line(search, ii, length, options.conflict_limit);
+    decided.verdict = ask_straight_line(search, ii, length, options.conflict_limit);
   } else if (refuted(problem, ii, length)) {
-    answered.verdict = Verdict::unsat;
-    answered.by_bounds = true;
+    decided.verdict = Verdict::unsat;
+    decided.by_bounds = true;
   } else {
     // Nothing shorter is asked for: one question, at this length.
     const Shortest answer = search.engine.shortest_within(search, ii, length, length, 0, {});
-    answered.verdict = answer.best ? Verdict::sat : translated(answer.verdict);
+    decided.verdict = answer.best ? Verdict::sat : translated(answer.verdict);
   }
-  answered.variables = report.largest_variables();
-  answered.clauses = report.largest_clauses();
-  answered.conflicts = budget.conflicts();
-  answered.seconds = budget.elapsed();
-  return answered;
+  decided.variables = report.largest_variables();
+  decided.clauses = report.largest_clauses();
+  decided.conflicts = budget.conflicts();
+  decided.seconds = budget.elapsed();
+  return decided;
 }
 
-}  // namespace twill::bench
+}  // namespace twill

@@ -1,0 +1,114 @@
+#include "engine/cli/ttgir.hpp"
+
+#include "engine/cli/cli.hpp"
+#include "graph/file.hpp"
+#include "graph/json_text.hpp"
+#include "graph/ttgir/emit.hpp"
+#include "graph/ttgir/op_class.hpp"
+#include "graph/ttgir/profile.hpp"
+
+namespace twill::cli {
+
+void TtgirFlags::add_to(CLI::App& app) {
+  app.add_option("--loop", loop, "TTGIR: the loop to take (default: see --list-loops)");
+  app.add_flag("--list-loops", list_loops, "TTGIR: list the module's loops and stop");
+  app.add_option("--subtile", subtile,
+                 "TTGIR: split the tile program along M: M=2, M=4, or auto = the best of 1, 2, 4")
+      ->capture_default_str();
+  app.add_option("--resident-registers", resident_registers,
+                 "TTGIR: registers a thread keeps for addresses and the like")
+      ->capture_default_str();
+  app.add_option("--chunk", chunk_columns,
+                 "TTGIR: columns at a time when an accumulator is rescaled; 0 = whole tiles")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 16384));
+  app.add_option("--trips", trips, "TTGIR: iterations of an inner loop of unknown count")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1'000'000));
+  app.add_option("--profile", profile, "TTGIR: file of measured cycles that replace the rules'");
+}
+
+std::vector<int> TtgirFlags::factors() const {
+  if (subtile == "auto") return {1, 2, 4};
+  std::string number = subtile;
+  if (number.starts_with("M=")) number = number.substr(2);
+  for (const int factor : {1, 2, 4, 8})
+    if (number == std::to_string(factor)) return {factor};
+  throw InputError("command line", "--subtile", quote(subtile),
+                   "must be M=1, M=2, M=4, M=8 or auto");
+}
+
+std::vector<std::shared_ptr<const ttgir::LoweredModule>> load_module(
+    const TtgirFlags& flags, const std::string& text, const std::string& source,
+    const std::string& machine_text, const std::string& machine_source,
+    const LowerOptions& options) {
+  ttgir::LoopOptions loop;
+  loop.loop = flags.loop;
+  loop.resident_registers = flags.resident_registers;
+  loop.chunk_columns = flags.chunk_columns;
+  loop.trips = flags.trips;
+  if (!flags.profile.empty())
+    loop.profile = ttgir::parse_profile(read_file(flags.profile), flags.profile);
+  const std::vector<int> factors = flags.factors();
+  std::vector<std::shared_ptr<const ttgir::LoweredModule>> modules;
+  std::optional<InputError> refusal;
+  for (const int factor : factors) {
+    loop.subtile = factor;
+    try {
+      modules.push_back(std::make_shared<const ttgir::LoweredModule>(
+          ttgir::lower_module(text, source, machine_text, machine_source, loop, options)));
+    } catch (const InputError& error) {
+      if (factors.size() == 1) throw;
+      if (!refusal) refusal = error;
+    }
+  }
+  if (modules.empty()) throw *refusal;
+  return modules;
+}
+
+std::string warnings_text(const ttgir::LoweredModule& lowered) {
+  std::string text;
+  for (const std::string& warning : lowered.loop.warnings)
+    text += "twill: warning: " + warning + "\n";
+  return text;
+}
+
+void EmitFlags::add_to(CLI::App& app) {
+  app.add_option("--emit", kind,
+                 "TTGIR: write the module with the schedule as attributes (ttgir) or the "
+                 "software-pipelined loop (pipelined); -o then names this file")
+      ->check(CLI::IsMember({"ttgir", "pipelined"}));
+  app.add_option("--schedule", schedule, "With --emit: write the schedule here");
+}
+
+std::vector<std::pair<std::string, std::string>> emit_pins(const ttgir::LoweredModule& lowered,
+                                                           const Problem& problem) {
+  std::vector<std::pair<std::string, std::string>> pins;
+  for (const WarpSlot& slot : problem.warps) {
+    if (slot.variable_latency || slot.width >= 4) continue;
+    for (std::size_t k = 0; k < lowered.loop.nodes.size(); ++k)
+      if (ttgir::is_tensor_memory_mma(lowered.module.op(lowered.loop.nodes[k].op)))
+        pins.emplace_back(lowered.loop.kernel.ops[k].id, slot.name);
+    break;
+  }
+  for (const WarpSlot& slot : problem.warps) {
+    if (slot.variable_latency || slot.width < 4) continue;
+    for (const std::size_t k : lowered.loop.handed_out)
+      if (!ttgir::is_tensor_memory_mma(lowered.module.op(lowered.loop.nodes[k].op)))
+        pins.emplace_back(lowered.loop.kernel.ops[k].id, slot.name);
+    break;
+  }
+  return pins;
+}
+
+std::string emitted(const EmitFlags& flags, const ttgir::LoweredModule* lowered,
+                    const Problem& problem, const Solution& solution) {
+  if (lowered == nullptr)
+    throw InputError("command line", "--emit", flags.kind, "needs a TTGIR module as input");
+  if (!solution.schedule)
+    throw InputError("command line", "--emit", flags.kind, "there is no schedule to emit");
+  if (flags.kind == "pipelined") return ttgir::emit_pipelined(*lowered, problem, solution);
+  return ttgir::emit_ttgir(*lowered, problem, *solution.schedule);
+}
+
+}  // namespace twill::cli

@@ -1,0 +1,59 @@
+// TTGIR modules as input of `solve` and `lower`: their options, and the way back.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/include/twill.hpp"
+#include "graph/ttgir/lower_ttgir.hpp"
+
+namespace twill::cli {
+
+/// Options that say which loop of a module and how it becomes a problem.
+struct TtgirFlags {
+  std::optional<int> loop;
+  bool list_loops = false;
+  bool explain = false;
+  std::string subtile = "1";  ///< 1, "M=2", "M=4", "auto"
+  Amount resident_registers = 24;
+  std::int64_t chunk_columns = 32;
+  std::int64_t trips = 16;
+  std::string profile;  ///< file
+
+  void add_to(CLI::App& app);
+  /// The sub-tilings to solve: one, or 1, 2 and 4 for "auto". Throws InputError.
+  std::vector<int> factors() const;
+};
+
+/// A module on a machine, for each sub-tiling that is legal (at least one, else InputError). What
+/// the reader has to say goes to standard error unless `quiet`.
+std::vector<std::shared_ptr<const ttgir::LoweredModule>> load_module(
+    const TtgirFlags& flags, const std::string& text, const std::string& source,
+    const std::string& machine_text, const std::string& machine_source,
+    const LowerOptions& options);
+
+/// The warnings of a module, each once, as lines.
+std::string warnings_text(const ttgir::LoweredModule& lowered);
+
+/// What `solve --emit` writes.
+struct EmitFlags {
+  std::string kind;      ///< "", "ttgir" or "pipelined"
+  std::string schedule;  ///< file of the schedule when -o names the emitted file
+
+  void add_to(CLI::App& app);
+};
+
+/// What Triton's form of a schedule asks for: the tensor memory products of a loop are issued by
+/// one partition (the first narrow slot of fixed latency), and tiles that ops after the loop read
+/// come from one, which becomes the default group (the first wide slot).
+std::vector<std::pair<std::string, std::string>> emit_pins(const ttgir::LoweredModule& lowered,
+                                                           const Problem& problem);
+
+/// The emitted text. Throws InputError when there is no module or no schedule to emit.
+std::string emitted(const EmitFlags& flags, const ttgir::LoweredModule* lowered,
+                    const Problem& problem, const Solution& solution);
+
+}  // namespace twill::cli

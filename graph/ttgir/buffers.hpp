@@ -1,0 +1,31 @@
+// Memory dependences: who reads and writes which buffer of shared or tensor memory in a loop.
+#pragma once
+
+#include <vector>
+
+#include "graph/ttgir/ir.hpp"
+#include "graph/ttgir/sources.hpp"
+
+namespace twill::ttgir {
+
+struct Access {
+  int op = kNone;  ///< of the body; for an op inside a nested region the op around it
+  bool reads = false, writes = false;
+  bool product = false;  ///< by the Tensor Core, which works in order
+  bool ring = false;     ///< one of several buffers behind the root
+};
+
+struct Buffer {
+  int root = kNone;              ///< value
+  std::vector<Access> accesses;  ///< in the order of the program, one an op
+  bool outside = false;          ///< allocated before the loop
+  /// Written whole before it is read in every iteration: nothing is carried in it, so it is a value
+  /// of the iteration (it can be given a second buffer) and not resident.
+  bool fresh = false;
+  bool written = false;  ///< in the loop, by something else than its allocation
+};
+
+/// The buffers that the loop's body uses, in the order of their first use.
+std::vector<Buffer> buffers_of(const Module& module, const Sources& sources, int loop);
+
+}  // namespace twill::ttgir

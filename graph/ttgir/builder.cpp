@@ -1,0 +1,107 @@
+#include "graph/ttgir/builder.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include "graph/error.hpp"
+#include "graph/ttgir/index_ops.hpp"
+
+namespace twill::ttgir {
+namespace {
+
+int number_after(std::string_view text, std::string_view key, int otherwise) {
+  const std::size_t at = text.find(key);
+  if (at == std::string_view::npos) return otherwise;
+  text.remove_prefix(at + key.size());
+  while (!text.empty() && (text.front() < '0' || text.front() > '9')) text.remove_prefix(1);
+  int value = otherwise;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+/// Compute capability / 10 that a machine stands for, by what it has: tensor memory, a slot for ops
+/// of variable latency.
+int family_of(const Machine& machine) {
+  for (const MachineMemory& memory : machine.memories)
+    if (memory.name == "tmem") return 10;
+  for (const Layout& layout : machine.layouts)
+    for (const WarpSlot& slot : layout.slots)
+      if (slot.variable_latency) return 9;
+  return 8;
+}
+
+}  // namespace
+
+Builder::Builder(const Module& module, const Machine& machine, const LoopOptions& options, int loop,
+                 int nesting)
+    : m_(module),
+      machine_(machine),
+      options_(options),
+      loop_(loop),
+      nesting_(nesting),
+      split_(split_loop(module, loop, nesting == 0 ? options.subtile : 1)),
+      sources_(module, loop),
+      users_(module.values.size()) {
+  replicated_ = replicated_ops(module, {sources_.body()});
+  buffers_ = buffers_of(module, sources_, loop);
+  for (std::size_t i = 0; i < m_.ops.size(); ++i)
+    for (const int value : m_.ops[i].operands)
+      users_[static_cast<std::size_t>(value)].push_back(static_cast<int>(i));
+}
+
+/// What the loop hands to the ops after it.
+void Builder::note_results() {
+  const Operation& loop = m_.op(loop_);
+  const auto& body = m_.block(sources_.body()).ops;
+  if (body.empty()) return;
+  const Operation& yield = m_.op(body.back());
+  for (std::size_t k = 0; k < loop.results.size() && k < yield.operands.size(); ++k) {
+    if (users_[static_cast<std::size_t>(loop.results[k])].empty() ||
+        !is_tile(loop.results[k], TypeKind::tensor))
+      continue;
+    for (const Source& source : sources_.of(yield.operands[k], 0))
+      out_.handed_out.insert(source.node);
+  }
+}
+
+LoopKernel Builder::run() {
+  out_.loop = loop_;
+  out_.kernel.source = m_.source;
+  const Operation& root = m_.op(m_.root == kNone ? 0 : m_.root);
+  std::string_view warps = m_.attribute(root, "ttg.num-warps");
+  out_.warps = std::clamp(number_after(warps, "", 4), 1, 64);
+  add_nodes(sources_.body());
+  if (out_.kernel.ops.empty())
+    throw InputError(m_.source, Module::place(m_.op(loop_)), "a loop without tile operations",
+                     "there is nothing to schedule");
+  add_edges();
+  add_residents();
+  find_chunks();
+  note_results();
+  return std::move(out_);
+}
+
+LoopKernel lower_one_loop(const Module& module, const Machine& machine, const LoopOptions& options,
+                          int loop, int nesting) {
+  return Builder(module, machine, options, loop, nesting).run();
+}
+
+LoopKernel lower_loop(const Module& module, const Machine& machine, const LoopOptions& options) {
+  const std::vector<LoopInfo> loops = list_loops(module);
+  const std::size_t chosen = choose_loop(module, loops, options.loop);
+  LoopKernel result = lower_one_loop(module, machine, options, loops[chosen].op, 0);
+  result.kernel.name = loops[chosen].function.empty() ? "loop" : loops[chosen].function;
+  if (options.loop || chosen != 0) result.kernel.name += "." + std::to_string(chosen);
+  if (options.subtile > 1) result.kernel.name += "-sub" + std::to_string(options.subtile);
+  const Operation& root = module.op(module.root == kNone ? 0 : module.root);
+  const int target = number_after(module.attribute(root, "ttg.target"), "cuda:", 0);
+  const int family = family_of(machine);
+  if (target != 0 && target / 10 != family)
+    result.warnings.insert(result.warnings.begin(),
+                           "the module was made for cuda:" + std::to_string(target) + ", machine " +
+                               machine.name + " is of another kind");
+  return result;
+}
+
+}  // namespace twill::ttgir

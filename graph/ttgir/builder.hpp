@@ -1,0 +1,103 @@
+// Builds a LoopKernel (loop_kernel.hpp): nodes, then edges, then what is resident. Private to
+// graph/ttgir/.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "graph/ttgir/buffers.hpp"
+#include "graph/ttgir/loop_kernel.hpp"
+#include "graph/ttgir/op_class.hpp"
+#include "graph/ttgir/sources.hpp"
+#include "graph/ttgir/split.hpp"
+
+namespace twill::ttgir {
+
+class Builder {
+ public:
+  Builder(const Module& module, const Machine& machine, const LoopOptions& options, int loop,
+          int nesting);
+  LoopKernel run();
+
+ private:
+  // Nodes: nodes.cpp.
+  void add_nodes(int block);
+  void add_op(int index);
+  void add_load(int index, int copy);
+  void add_store(int index, int copy);
+  void add_product(int index, int copy);
+  void add_alloc(int index, int copy);
+  void add_control(int index, int copy);
+  void add_compute(int index, int copy);
+  bool alias_of_load(const Operation& op) const;
+  bool is_view(const Operation& op) const;
+  bool is_fresh_writer(int index) const;
+
+  /// A node for an op; `part` is appended to its name. Prices it by the first kind that the machine
+  /// has a rule for.
+  std::size_t add_node(int index, int copy, const std::string& part,
+                       const std::vector<std::string>& kinds);
+  std::string name_of(const Operation& op, int copy, const std::string& part);
+  void results_at(int index, int copy, std::size_t node);
+  KernelOp& at(std::size_t node) { return out_.kernel.ops[node]; }
+  void set_tile(std::size_t node, const std::vector<std::int64_t>& shape, const Type& type);
+  void set_registers(std::size_t node, int value);
+  void add_traffic(std::size_t node, std::int64_t bytes);
+  void apply_profile();
+
+  // Edges: edges.cpp.
+  void add_edges();
+  void add_uses(int index);
+  void add_buffer_edges(const Buffer& buffer);
+  void add_edge(std::size_t from, std::size_t to, int distance, bool accumulate = false,
+                bool liveness_only = false);
+  bool is_async(std::size_t node) const;
+  bool blocks(std::size_t from, std::size_t to) const;
+  void add_holds();
+
+  // What is there for the whole loop: resident.cpp.
+  void add_residents();
+  bool is_cheap(int value, int depth) const;
+
+  // Chains that stream over a tile: chains.cpp.
+  void find_chunks();
+  void note_results();
+
+  // An inner loop or a branch as one op: reduce.cpp.
+  GivenCost reduce_loop(int index);
+  GivenCost reduce_branches(int index, int copy);
+  std::int64_t trips_of(const Operation& op);
+
+  int copies_of(const Operation& op) const;
+  int width_of(int copies) const;
+  bool has_unit(std::string_view name) const;
+  bool has_memory(std::string_view name) const;
+  const Type& type(int value) const { return *m_.type_of(value); }
+  bool is_tile(int value, TypeKind kind) const {
+    const Type* t = m_.type_of(value);
+    return t != nullptr && t->kind == kind;
+  }
+  void warn(const std::string& text);
+
+  const Module& m_;
+  const Machine& machine_;
+  const LoopOptions& options_;
+  const int loop_, nesting_;
+  Split split_;
+  Sources sources_;
+  std::vector<bool> replicated_;
+  std::vector<Buffer> buffers_;
+  std::unordered_map<int, std::size_t> buffer_at_;           // by root value
+  std::unordered_map<const Type*, std::int64_t> registers_;  // a thread, per type
+  std::vector<std::vector<int>> users_;                      // per value, ops of the module
+  LoopKernel out_;
+  /// Per op and copy: the node that takes its operands, and the one that gives its results.
+  std::map<std::pair<int, int>, std::size_t> first_, last_;
+  std::map<std::pair<std::size_t, std::size_t>, std::vector<std::size_t>> edge_index_;
+  std::set<std::string> names_;
+};
+
+}  // namespace twill::ttgir

@@ -1,0 +1,171 @@
+// Edges of a loop's graph: values, memory, what blocks (see builder.hpp).
+#include <algorithm>
+
+#include "graph/costed_loop.hpp"
+#include "graph/ttgir/builder.hpp"
+#include "graph/ttgir/index_ops.hpp"
+
+namespace twill::ttgir {
+
+void Builder::add_edge(std::size_t from, std::size_t to, int distance, bool accumulate,
+                       bool liveness_only) {
+  auto& edges = out_.kernel.edges;
+  for (const std::size_t e : edge_index_[{from, to}])
+    if (edges[e].distance == distance) {
+      if (!liveness_only && edges[e].delay) edges[e].delay.reset();
+      return;
+    }
+  KernelEdge edge;
+  edge.from = from;
+  edge.to = to;
+  edge.distance = distance;
+  edge.accumulate = accumulate;
+  if (liveness_only) edge.delay = 0;
+  edge_index_[{from, to}].push_back(edges.size());
+  edges.push_back(edge);
+}
+
+/// Does the node's op run on its own once it is issued?
+bool Builder::is_async(std::size_t node) const {
+  const NodeInfo& info = out_.nodes[node];
+  if (!info.part.empty()) return false;
+  const Operation& op = m_.op(info.op);
+  switch (class_of(op)) {
+    case OpClass::load:
+    case OpClass::copy:
+    case OpClass::store: return true;
+    case OpClass::mma: return is_async_mma(op);
+    default: return false;
+  }
+}
+
+/// A consumer waits for what runs on its own, and the asynchronous reader of a buffer waits for who
+/// wrote it. Views never wait; tmem_load carries its own wait.
+bool Builder::blocks(std::size_t from, std::size_t to) const {
+  if (out_.kernel.ops[to].alias_of) return false;
+  std::size_t root = from;
+  while (out_.kernel.ops[root].alias_of) root = *out_.kernel.ops[root].alias_of;
+  if (is_async(root)) return true;
+  if (!is_async(to)) return false;
+  const NodeInfo& info = out_.nodes[root];
+  if (info.part == "stage") return true;
+  const OpClass c = class_of(m_.op(info.op));
+  return c == OpClass::tmem_store || c == OpClass::tmem_alloc || c == OpClass::local_store ||
+         c == OpClass::local_alloc;
+}
+
+void Builder::add_edges() {
+  for (const int index : m_.block(sources_.body()).ops) add_uses(index);
+  for (const Buffer& buffer : buffers_) add_buffer_edges(buffer);
+  for (KernelEdge& edge : out_.kernel.edges)
+    edge.blocking = !edge.accumulate && blocks(edge.from, edge.to);
+  add_holds();
+}
+
+/// What an op reads, also in its regions.
+void Builder::add_uses(int index) {
+  const Operation& op = m_.op(index);
+  const int copies = copies_of(op);
+  std::vector<std::pair<int, int>> reads;  // value, op
+  const auto collect = [&](const auto& self, int inner) -> void {
+    for (const int value : m_.op(inner).operands) reads.emplace_back(value, inner);
+    for (const int region : m_.op(inner).regions)
+      for (const int block : m_.regions[static_cast<std::size_t>(region)].blocks)
+        for (const int next : m_.block(block).ops) self(self, next);
+  };
+  collect(collect, index);
+  int accumulator = kNone, tiles = 0;
+  if (class_of(op) == OpClass::mma)
+    for (const int value : op.operands)
+      if ((is_tile(value, TypeKind::tensor) || is_tile(value, TypeKind::memdesc)) && ++tiles == 3 &&
+          is_tile(value, TypeKind::tensor))
+        accumulator = value;
+  for (int copy = 0; copy < copies; ++copy) {
+    const auto found = first_.find({index, copy});
+    if (found == first_.end()) return;
+    const std::size_t node = found->second;
+    if (class_of(op) == OpClass::local_alloc && out_.kernel.ops[node].alias_of) {
+      add_edge(*out_.kernel.ops[node].alias_of, node, 0);
+      continue;
+    }
+    for (const auto& [value, reader] : reads) {
+      const Type* t = m_.type_of(value);
+      // Tokens of tensor memory repeat the order of its accesses, which the buffers tell.
+      if (t != nullptr && t->kind == TypeKind::token && m_.op(reader).name.starts_with("ttng."))
+        continue;
+      if (t != nullptr && t->kind == TypeKind::token &&
+          class_of(m_.op(reader)) == OpClass::terminator)
+        continue;
+      for (const Source& source : sources_.of(value, copy)) {
+        // The load half of a node pair has its address, the other half its data.
+        if (source.node == node && source.distance == 0) continue;
+        // A register accumulator that a product hands to the next is updated in place.
+        const bool same =
+            value == accumulator && class_of(m_.op(out_.nodes[source.node].op)) == OpClass::mma;
+        add_edge(source.node, node, source.distance, same);
+      }
+    }
+  }
+}
+
+void Builder::add_buffer_edges(const Buffer& buffer) {
+  if (!buffer.written) return;
+  const auto& list = buffer.accesses;
+  const auto connect = [&](const Access& from, const Access& to, int distance, bool live) {
+    const int copies = std::max(copies_of(m_.op(from.op)), copies_of(m_.op(to.op)));
+    for (int copy = 0; copy < copies; ++copy) {
+      const auto u = last_.find({from.op, std::min(copy, copies_of(m_.op(from.op)) - 1)});
+      const auto v = first_.find({to.op, std::min(copy, copies_of(m_.op(to.op)) - 1)});
+      if (u == last_.end() || v == first_.end()) continue;
+      if (u->second == v->second && distance == 0) continue;
+      add_edge(u->second, v->second, distance,
+               from.product && to.product && from.writes && to.writes, live);
+    }
+  };
+  const auto conflict = [](const Access& a, const Access& b) { return a.writes || b.writes; };
+  if (std::any_of(list.begin(), list.end(), [](const Access& a) { return a.ring; })) {
+    // Buffers of a ring: what is copied goes to its readers by tokens; a copy waits for who read
+    // the buffer before, at least one iteration ago.
+    for (const Access& reader : list)
+      for (const Access& writer : list)
+        if (writer.writes && !reader.writes) connect(reader, writer, 1, false);
+    return;
+  }
+  // In program order: each access after the last write, and each write after the reads before it.
+  for (std::size_t j = 1; j < list.size(); ++j) {
+    for (std::size_t i = j; i-- > 0;) {
+      if (!conflict(list[i], list[j])) continue;
+      connect(list[i], list[j], 0, false);
+      if (list[i].writes) break;
+    }
+  }
+  if (buffer.fresh) {  // live from its first write to its last access
+    for (std::size_t j = 1; j < list.size(); ++j) connect(list[0], list[j], 0, true);
+    return;
+  }
+  if (!buffer.outside) return;
+  // Around the loop: into the next iteration up to its first write.
+  for (std::size_t i = list.size(); i-- > 0;) {
+    for (std::size_t j = 0; j <= i; ++j) {
+      if (conflict(list[i], list[j])) connect(list[i], list[j], 1, false);
+      if (list[j].writes) break;
+    }
+    if (list[i].writes) break;
+  }
+}
+
+/// Asynchronous readers read while they execute: what they read stays live that long.
+void Builder::add_holds() {
+  std::vector<Cycle> occupancy(out_.kernel.ops.size(), -1);
+  for (KernelEdge& edge : out_.kernel.edges) {
+    const NodeInfo& info = out_.nodes[edge.to];
+    if (edge.distance != 0 || edge.accumulate || !is_async(edge.to)) continue;
+    if (class_of(m_.op(info.op)) == OpClass::load || class_of(m_.op(info.op)) == OpClass::copy)
+      continue;
+    Cycle& cycles = occupancy[edge.to];
+    if (cycles < 0) cycles = cost_op(out_.kernel, machine_, edge.to).occupancy;
+    edge.hold = cycles;
+  }
+}
+
+}  // namespace twill::ttgir

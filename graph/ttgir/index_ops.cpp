@@ -1,0 +1,124 @@
+#include "graph/ttgir/index_ops.hpp"
+
+#include "graph/ttgir/op_class.hpp"
+
+namespace twill::ttgir {
+namespace {
+
+bool is_integer_tile(const Type& type) {
+  return type.kind == TypeKind::tensor && (type.element.starts_with('i') || type.is_pointer());
+}
+
+/// Can this op be index arithmetic on a tile?
+bool is_candidate(const Module& module, const Operation& op) {
+  const OpClass c = class_of(op);
+  if (c != OpClass::elementwise && c != OpClass::view && c != OpClass::layout) return false;
+  if (op.results.empty()) return false;
+  for (const int value : op.results) {
+    const Type* type = module.type_of(value);
+    if (type == nullptr || !is_integer_tile(*type)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool is_address_operand(const Module& module, const Operation& op, std::size_t k) {
+  const OpClass c = class_of(op);
+  const Type* type = module.type_of(op.operands[k]);
+  if (type == nullptr) return false;
+  if (type->kind == TypeKind::scalar || type->kind == TypeKind::descriptor) return true;
+  if (c == OpClass::load) return type->is_pointer() || type->element.starts_with('i');
+  if (c == OpClass::copy) return type->kind == TypeKind::tensor;
+  if (c == OpClass::store) {
+    if (type->kind != TypeKind::tensor) return false;
+    // tt.store %pointers, %value, %mask; descriptor_scatter %desc[%rows, %y], %value.
+    if (type->is_pointer()) return true;
+    if (op.name == "tt.store") return k == 2;
+    if (op.name == "tt.atomic_rmw") return k == 2;
+    return op.name == "tt.descriptor_scatter" && type->element == "i32" &&
+           k + 1 < op.operands.size();
+  }
+  return false;
+}
+
+std::vector<bool> replicated_ops(const Module& module, const std::vector<int>& blocks) {
+  std::vector<bool> replicated(module.ops.size(), false);
+  std::vector<int> inside;
+  std::vector<bool> is_inside(module.ops.size(), false);
+  const auto collect = [&](const auto& self, int block) -> void {
+    for (const int op : module.block(block).ops) {
+      inside.push_back(op);
+      is_inside[static_cast<std::size_t>(op)] = true;
+      for (const int region : module.op(op).regions)
+        for (const int inner : module.regions[static_cast<std::size_t>(region)].blocks)
+          self(self, inner);
+    }
+  };
+  for (const int block : blocks) collect(collect, block);
+
+  for (const int index : inside) {
+    const Operation& op = module.op(index);
+    const OpClass c = class_of(op);
+    bool yes = c == OpClass::replicated;
+    if (!yes &&
+        (c == OpClass::elementwise || c == OpClass::load || c == OpClass::view ||
+         c == OpClass::reduction || c == OpClass::unknown) &&
+        !op.results.empty()) {
+      yes = c != OpClass::reduction;
+      for (const int value : op.results) {
+        const Type* type = module.type_of(value);
+        yes = yes && type != nullptr &&
+              (type->kind == TypeKind::scalar || type->kind == TypeKind::descriptor);
+      }
+    }
+    replicated[static_cast<std::size_t>(index)] = yes || is_candidate(module, op);
+  }
+
+  // A candidate stays one while nothing but index arithmetic and addresses uses it. Uses through
+  // loop variables count: value -> block argument.
+  std::vector<std::vector<int>> carried(module.values.size());
+  for (const int index : inside) {
+    const Operation& op = module.op(index);
+    if (op.name != "scf.yield") continue;
+    const int loop = module.parent(index);
+    if (loop == kNone || module.op(loop).name != "scf.for") continue;
+    const auto& arguments = module.block(op.block).arguments;
+    for (std::size_t k = 0; k < op.operands.size() && k + 1 < arguments.size(); ++k)
+      carried[static_cast<std::size_t>(arguments[k + 1])].push_back(op.operands[k]);
+  }
+  std::vector<bool> needed(module.values.size(), false);  // by something that computes
+  std::vector<int> work;
+  const auto need = [&](const auto& self, int value) -> void {
+    if (needed[static_cast<std::size_t>(value)]) return;
+    needed[static_cast<std::size_t>(value)] = true;
+    work.push_back(value);
+    for (const int source : carried[static_cast<std::size_t>(value)]) self(self, source);
+  };
+  for (const int index : inside) {
+    const Operation& op = module.op(index);
+    if (replicated[static_cast<std::size_t>(index)] || op.name == "scf.yield") continue;
+    for (std::size_t k = 0; k < op.operands.size(); ++k)
+      if (!is_address_operand(module, op, k)) need(need, op.operands[k]);
+  }
+  // What an scf.if hands out is needed inside it.
+  for (const int index : inside) {
+    const Operation& op = module.op(index);
+    const int parent = module.parent(index);
+    if (op.name == "scf.yield" && parent != kNone && module.op(parent).name == "scf.if")
+      for (const int value : op.operands) need(need, value);
+  }
+  while (!work.empty()) {
+    const int value = work.back();
+    work.pop_back();
+    const int index = module.value(value).op;
+    if (index == kNone || !is_inside[static_cast<std::size_t>(index)]) continue;
+    const Operation& op = module.op(index);
+    if (!replicated[static_cast<std::size_t>(index)] || !is_candidate(module, op)) continue;
+    replicated[static_cast<std::size_t>(index)] = false;
+    for (const int operand : op.operands) need(need, operand);
+  }
+  return replicated;
+}
+
+}  // namespace twill::ttgir

@@ -1,0 +1,32 @@
+#include "graph/ttgir/ir.hpp"
+
+namespace twill::ttgir {
+
+std::int64_t Type::elements() const {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : shape) count *= extent;
+  return count;
+}
+
+int Module::parent(int op_index) const {
+  const int at = op(op_index).block;
+  if (at == kNone) return kNone;
+  return regions[static_cast<std::size_t>(block(at).region)].op;
+}
+
+std::string_view Module::attribute(const Operation& op, std::string_view name, bool* found) const {
+  for (const auto* list : {&op.attributes, &op.properties})
+    for (const Attribute& entry : *list)
+      if (entry.name == name) {
+        if (found != nullptr) *found = true;
+        return entry.value;
+      }
+  if (found != nullptr) *found = false;
+  return {};
+}
+
+std::string Module::place(const Operation& op) {
+  return "line " + std::to_string(op.line) + ", column " + std::to_string(op.column);
+}
+
+}  // namespace twill::ttgir

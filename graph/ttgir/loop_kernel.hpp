@@ -1,0 +1,58 @@
+// A loop of a TTGIR module as a Kernel, the same thing that a kernel file is read to.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "graph/kernel.hpp"
+#include "graph/machine.hpp"
+#include "graph/ttgir/ir.hpp"
+#include "graph/ttgir/loops.hpp"
+
+namespace twill::ttgir {
+
+/// Measured cycles that replace a rule's (a profile file, see profile.hpp).
+struct Measured {
+  Cycle cycles = 0, occupancy = 0, latency = 0;
+};
+
+struct LoopOptions {
+  std::optional<int> loop;          ///< --loop N, else the default choice
+  int subtile = 1;                  ///< tile program split this many ways along M
+  Amount resident_registers = 24;   ///< per thread, for addresses and the like
+  std::int64_t chunk_columns = 32;  ///< of load-scale-store chains of an accumulator; 0 = whole
+  std::int64_t trips = 16;          ///< of an inner loop whose count is not constant
+  std::map<std::string, Measured> profile;  ///< by node, op name or kind
+};
+
+/// What a node of the graph stands for.
+struct NodeInfo {
+  int op = kNone;    ///< in the module
+  int copy = 0;      ///< sub-tile
+  std::string part;  ///< "" = the op; "read", "stage" = its half on the computing warps
+  std::string rule;  ///< the kind of the machine's rule; "" = none asked
+  std::string note;  ///< how it was arrived at, where that is not plain
+};
+
+struct LoopKernel {
+  Kernel kernel;
+  std::vector<NodeInfo> nodes;        ///< per kernel op
+  int loop = kNone;                   ///< the scf.for
+  std::set<std::size_t> handed_out;   ///< nodes of tiles that ops after the loop read
+  std::vector<int> replicated;        ///< ops of the body that every slot repeats
+  std::vector<std::string> warnings;  ///< another target, unknown ops, assumed trip counts
+  int warps = 4;                      ///< of the module
+};
+
+/// The loop chosen by `options`, on a machine whose rules say which kinds there are. Throws
+/// InputError when the module has no such loop or cannot be split.
+LoopKernel lower_loop(const Module& module, const Machine& machine, const LoopOptions& options);
+
+/// One given op as the loop (an inner loop, for hierarchical reduction).
+LoopKernel lower_one_loop(const Module& module, const Machine& machine, const LoopOptions& options,
+                          int loop, int nesting);
+
+}  // namespace twill::ttgir

@@ -1,0 +1,103 @@
+#include "graph/ttgir/loops.hpp"
+
+#include <tuple>
+
+#include "graph/error.hpp"
+#include "graph/kernel.hpp"
+#include "graph/ttgir/op_class.hpp"
+
+namespace twill::ttgir {
+namespace {
+
+std::string function_name(const Operation& op) {
+  const std::size_t at = op.head.find('@');
+  if (at == std::string_view::npos) return "";
+  return std::string(op.head.substr(at + 1, op.head.find_first_of("( {", at) - at - 1));
+}
+
+class Lister {
+ public:
+  explicit Lister(const Module& module) : m_(module) {}
+
+  std::vector<LoopInfo> run() {
+    for (std::size_t i = 0; i < m_.ops.size(); ++i)
+      if (m_.parent(static_cast<int>(i)) == kNone) visit(static_cast<int>(i), {}, {});
+    return std::move(loops_);
+  }
+
+ private:
+  void visit(int index, std::vector<std::size_t> around, const std::string& function) {
+    const Operation& op = m_.op(index);
+    const std::string name = op.name.ends_with(".func") ? function_name(op) : function;
+    for (const std::size_t l : around) ++loops_[l].ops;
+    if (const auto product = product_of(m_, op))
+      for (const std::size_t l : around) loops_[l].macs += product->macs();
+    if (op.name == "scf.for") {
+      for (const std::size_t l : around) loops_[l].innermost = false;
+      LoopInfo info;
+      info.op = index;
+      info.function = name;
+      info.depth = static_cast<int>(around.size());
+      bool found = false;
+      m_.attribute(op, "tt.warp_specialize", &found);
+      info.warp_specialize = found;
+      around.push_back(loops_.size());
+      loops_.push_back(info);
+    }
+    for (const int region : op.regions)
+      for (const int block : m_.regions[static_cast<std::size_t>(region)].blocks)
+        for (const int inner : m_.block(block).ops) visit(inner, around, name);
+  }
+
+  const Module& m_;
+  std::vector<LoopInfo> loops_;
+};
+
+}  // namespace
+
+std::optional<Product> product_of(const Module& module, const Operation& op) {
+  if (class_of(op) != OpClass::mma) return std::nullopt;
+  std::vector<const Type*> tiles;
+  for (const int value : op.operands) {
+    const Type* type = module.type_of(value);
+    if (type != nullptr && (type->kind == TypeKind::tensor || type->kind == TypeKind::memdesc))
+      tiles.push_back(type);
+  }
+  if (tiles.size() < 2 || tiles[0]->shape.size() < 2 || tiles[1]->shape.size() < 2)
+    return std::nullopt;
+  const auto& a = tiles[0]->shape;
+  const auto& b = tiles[1]->shape;
+  Product product{a[a.size() - 2], b.back(), a.back()};
+  for (const std::int64_t extent : {product.m, product.n, product.k})
+    if (extent > kMaxExtent)
+      throw InputError(module.source, Module::place(op), std::to_string(extent),
+                       "an extent of a product is at most " + std::to_string(kMaxExtent));
+  return product;
+}
+
+std::vector<LoopInfo> list_loops(const Module& module) {
+  return Lister(module).run();
+}
+
+std::size_t choose_loop(const Module& module, const std::vector<LoopInfo>& loops,
+                        std::optional<int> number) {
+  if (loops.empty())
+    throw InputError(module.source, "line 1, column 1", "no scf.for", "must have a loop");
+  if (number) {
+    if (*number < 0 || static_cast<std::size_t>(*number) >= loops.size())
+      throw InputError(
+          "command line", "--loop", std::to_string(*number),
+          "must be a loop from 0 to " + std::to_string(loops.size() - 1) + " (see --list-loops)");
+    return static_cast<std::size_t>(*number);
+  }
+  std::size_t best = 0;
+  const auto key = [&](std::size_t l) {
+    return std::tuple(loops[l].warp_specialize, loops[l].innermost || loops[l].warp_specialize,
+                      loops[l].macs, loops[l].ops);
+  };
+  for (std::size_t l = 1; l < loops.size(); ++l)
+    if (key(l) > key(best)) best = l;
+  return best;
+}
+
+}  // namespace twill::ttgir

@@ -1,0 +1,36 @@
+#include "graph/ttgir/lower_ttgir.hpp"
+
+#include "graph/lower_kernel.hpp"
+#include "graph/ttgir/parser.hpp"
+
+namespace twill::ttgir {
+
+LoweredModule lower_module(std::string_view text, const std::string& source,
+                           std::string_view machine_text, const std::string& machine_source,
+                           const LoopOptions& loop_options, const LowerOptions& options) {
+  LoweredModule result{parse_module(text, source),
+                       parse_machine(machine_text, machine_source, options.set),
+                       loop_options,
+                       LoopKernel(),
+                       {}};
+  result.loop = lower_loop(result.module, result.machine, loop_options);
+  result.problems = lower(result.loop.kernel, result.machine, options);
+  return result;
+}
+
+std::string loop_listing(const Module& module) {
+  const std::vector<LoopInfo> loops = list_loops(module);
+  const std::size_t chosen = choose_loop(module, loops, std::nullopt);
+  std::string text;
+  for (std::size_t l = 0; l < loops.size(); ++l) {
+    const LoopInfo& info = loops[l];
+    text += (l == chosen ? "* " : "  ") + std::to_string(l) + "  " + info.function + "  line " +
+            std::to_string(module.op(info.op).line) + "  depth " + std::to_string(info.depth) +
+            (info.innermost ? "  innermost" : "") + "  " + std::to_string(info.ops) + " ops  " +
+            std::to_string(info.macs) + " MACs" +
+            (info.warp_specialize ? "  tt.warp_specialize" : "") + "\n";
+  }
+  return text;
+}
+
+}  // namespace twill::ttgir

@@ -1,0 +1,33 @@
+// From TTGIR text to problems: what lower() is to kernel files. Used by the program.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/lower.hpp"
+#include "graph/ttgir/loop_kernel.hpp"
+
+namespace twill::ttgir {
+
+/// A loop of a module on a machine, ready to be solved, and what is needed to say how it came about
+/// and to hand the schedule back.
+struct LoweredModule {
+  Module module;
+  Machine machine;
+  LoopOptions options;
+  LoopKernel loop;
+  std::vector<Lowered> problems;  ///< one a slot layout
+};
+
+/// Throws InputError: the module's place is "line L, column C".
+LoweredModule lower_module(std::string_view text, const std::string& source,
+                           std::string_view machine_text, const std::string& machine_source,
+                           const LoopOptions& loop_options, const LowerOptions& options);
+
+/// One line a node: op, rule, formula, cycles. Aligned columns.
+std::string explain(const LoweredModule& lowered);
+
+/// One line a loop: number, function, line, what it holds; the default choice is marked.
+std::string loop_listing(const Module& module);
+
+}  // namespace twill::ttgir

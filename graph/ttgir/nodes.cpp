@@ -1,0 +1,432 @@
+// Nodes of a loop's graph: one an op of the body, two where an op works on both sides of shared
+// memory (see builder.hpp).
+#include <algorithm>
+
+#include "graph/error.hpp"
+#include "graph/ttgir/builder.hpp"
+#include "graph/ttgir/index_ops.hpp"
+#include "graph/ttgir/type.hpp"
+
+namespace twill::ttgir {
+namespace {
+
+constexpr std::string_view kShared = "SMEM";
+constexpr std::int64_t kTensorRows = 128;
+
+std::vector<std::int64_t> flattened(const std::vector<std::int64_t>& shape) {
+  if (shape.empty()) return {1, 1};
+  std::int64_t rows = 1;
+  for (std::size_t d = 0; d + 1 < shape.size(); ++d) rows *= shape[d];
+  return {rows, shape.back()};
+}
+
+/// What the rates of products go by: 32-bit floats are multiplied as tf32.
+std::string product_type(const Type& type) {
+  return type.element == "f32" ? "tf32" : type.element;
+}
+
+}  // namespace
+
+int Builder::width_of(int copies) const {
+  return std::max(std::min(out_.warps, 4), out_.warps / copies);
+}
+
+int Builder::copies_of(const Operation& op) const {
+  if (split_.factor == 1) return 1;
+  for (const auto* list : {&op.results, &op.operands})
+    for (std::size_t k = 0; k < list->size(); ++k) {
+      const int value = (*list)[k];
+      if (split_.of(value) < 0) continue;
+      // A product with a shared result does not read split operands; a view or store does.
+      return split_.factor;
+    }
+  return 1;
+}
+
+bool Builder::has_unit(std::string_view name) const {
+  return std::any_of(machine_.units.begin(), machine_.units.end(),
+                     [&](const Unit& unit) { return unit.name == name; });
+}
+
+bool Builder::has_memory(std::string_view name) const {
+  return std::any_of(machine_.memories.begin(), machine_.memories.end(),
+                     [&](const MachineMemory& memory) { return memory.name == name; });
+}
+
+void Builder::warn(const std::string& text) {
+  auto& list = out_.warnings;
+  if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(text);
+}
+
+std::string Builder::name_of(const Operation& op, int copy, const std::string& part) {
+  std::string name;
+  if (!op.results.empty()) {
+    const Value& value = m_.value(op.results[0]);
+    name = std::string(value.name);
+    if (!name.empty() && name[0] >= '0' && name[0] <= '9') {
+      const std::size_t dot = op.name.find('.');
+      name = std::string(op.name.substr(dot + 1)) + "_" + name;
+    }
+  } else {
+    name = std::string(op.name.substr(op.name.find('.') + 1));
+  }
+  if (split_.factor > 1 && copies_of(op) > 1) name = "s" + std::to_string(copy) + "_" + name;
+  if (!part.empty()) name += "." + part;
+  std::string unique = name;
+  for (int k = 2; !names_.insert(unique).second; ++k) unique = name + "." + std::to_string(k);
+  return unique;
+}
+
+std::size_t Builder::add_node(int index, int copy, const std::string& part,
+                              const std::vector<std::string>& kinds) {
+  const Operation& op = m_.op(index);
+  if (out_.kernel.ops.size() >= static_cast<std::size_t>(kMaxOps))
+    throw InputError(m_.source, Module::place(op), "more than " + std::to_string(kMaxOps) + " ops",
+                     "the loop is too large");
+  KernelOp node;
+  node.id = name_of(op, copy, part);
+  node.kind = kinds.empty() ? "" : kinds.front();
+  for (const std::string& kind : kinds)
+    if (machine_.rules.count(kind) != 0) {
+      node.kind = kind;
+      break;
+    }
+  NodeInfo info;
+  info.op = index;
+  info.copy = copy;
+  info.part = part;
+  info.rule = node.kind;
+  if (!kinds.empty() && node.kind != kinds.front())
+    info.note = "no rule " + kinds.front() + ": priced as " + node.kind;
+  out_.kernel.ops.push_back(std::move(node));
+  out_.nodes.push_back(std::move(info));
+  return out_.kernel.ops.size() - 1;
+}
+
+void Builder::results_at(int index, int copy, std::size_t node) {
+  for (const int value : m_.op(index).results) {
+    if (split_.of(value) < 0 && copy > 0) continue;
+    sources_.set(value, copy, node);
+  }
+  first_.emplace(std::pair(index, copy), node);
+  last_[{index, copy}] = node;
+}
+
+void Builder::set_tile(std::size_t node, const std::vector<std::int64_t>& shape, const Type& type) {
+  Tile tile;
+  tile.shape = shape;
+  tile.type = element_bits(type.element) != 0 ? type.element : type.is_pointer() ? "i64" : "i32";
+  tile.operand_type = tile.type;
+  at(node).tile = tile;
+}
+
+void Builder::set_registers(std::size_t node, int value) {
+  const Type& t = type(value);
+  const auto [known, fresh] = registers_.emplace(&t, 0);
+  if (fresh) known->second = registers_per_thread(t, out_.warps, m_);
+  std::int64_t held = known->second;
+  if (split_.of(value) >= 0) {
+    const std::int64_t whole = held * out_.warps;
+    const std::int64_t threads = std::int64_t{split_.factor} * width_of(split_.factor);
+    held = (whole + threads - 1) / threads;
+  }
+  at(node).registers = at(node).registers.value_or(0) + held;
+  at(node).result = "registers";
+}
+
+void Builder::add_traffic(std::size_t node, std::int64_t bytes) {
+  if (bytes > 0 && has_unit(kShared)) at(node).traffic.emplace_back(kShared, bytes);
+}
+
+void Builder::add_nodes(int block) {
+  for (const int index : m_.block(block).ops) add_op(index);
+  apply_profile();
+}
+
+bool Builder::alias_of_load(const Operation& op) const {
+  if (op.operands.empty()) return false;
+  const int made = m_.value(op.operands[0]).op;
+  return made != kNone && class_of(m_.op(made)) == OpClass::load && sources_.inside(made) &&
+         !replicated_[static_cast<std::size_t>(made)];
+}
+
+/// Views by name, and layout changes that move nothing: an accumulator's fragments are the
+/// fragments of a product's left operand.
+bool Builder::is_view(const Operation& op) const {
+  if (class_of(op) == OpClass::view) return true;
+  if (op.name != "ttg.convert_layout" || op.operands.empty() || op.results.empty()) return false;
+  const Type* to = m_.type_of(op.results[0]);
+  const Type* from = m_.type_of(op.operands[0]);
+  return to != nullptr && from != nullptr && to->encoding.starts_with("#ttg.dot_op<{opIdx = 0") &&
+         from->encoding.starts_with("#ttg.nvidia_mma");
+}
+
+bool Builder::is_fresh_writer(int index) const {
+  for (const Buffer& buffer : buffers_)
+    if (buffer.fresh && buffer.accesses.front().op == index) return true;
+  return false;
+}
+
+void Builder::add_op(int index) {
+  const Operation& op = m_.op(index);
+  const OpClass c = class_of(op);
+  if (replicated_[static_cast<std::size_t>(index)]) {
+    out_.replicated.push_back(index);
+    return;
+  }
+  if (c == OpClass::unknown)
+    warn("unknown op " + std::string(op.name) + " (" + Module::place(op) +
+         "): read, priced as an elementwise op");
+  const int copies = copies_of(op);
+  for (int copy = 0; copy < copies; ++copy) {
+    switch (c) {
+      case OpClass::terminator:
+      case OpClass::synchronise:
+      case OpClass::transparent:
+      case OpClass::replicated: return;
+      case OpClass::load:
+      case OpClass::copy: add_load(index, copy); break;
+      case OpClass::store: add_store(index, copy); break;
+      case OpClass::mma: add_product(index, copy); break;
+      case OpClass::local_alloc:
+      case OpClass::tmem_alloc: add_alloc(index, copy); break;
+      case OpClass::control: add_control(index, copy); break;
+      default: add_compute(index, copy); break;
+    }
+  }
+}
+
+/// A tile from global memory arrives in shared memory; ops that want it in registers read it there.
+void Builder::add_load(int index, int copy) {
+  const Operation& op = m_.op(index);
+  const bool copies = class_of(op) == OpClass::copy;
+  int tile = copies ? kNone : op.results.empty() ? kNone : op.results[0];
+  if (copies)
+    for (const int value : op.operands)
+      if (tile == kNone && is_tile(value, TypeKind::memdesc)) tile = value;
+  if (tile == kNone) return;
+  const std::size_t node = add_node(index, copy, "", kinds_of(m_, op, false));
+  const std::vector<std::int64_t> shape = flattened(split_.shape(m_, tile));
+  set_tile(node, shape, type(tile));
+  at(node).result = "none";
+  if (!copies || is_fresh_writer(index)) at(node).result = has_memory("smem") ? "smem" : "none";
+  add_traffic(node, buffer_bytes(type(tile)) / (split_.of(tile) >= 0 ? split_.factor : 1));
+  results_at(index, copy, node);
+  if (copies) return;
+  bool read = false;
+  for (const int user : users_[static_cast<std::size_t>(tile)]) {
+    const OpClass c = class_of(m_.op(user));
+    read = read || (c != OpClass::local_alloc && (c != OpClass::layout || is_view(m_.op(user))));
+  }
+  if (!read) return;
+  // A vector is read by every warp, with its copies.
+  const bool vector = type(tile).shape.size() == 1;
+  const std::size_t half =
+      add_node(index, copy, "read",
+               vector ? std::vector<std::string>{"local_load", "lds_broadcast", "local_alloc"}
+                      : std::vector<std::string>{"local_load", "local_alloc"});
+  set_tile(half, shape, type(tile));
+  at(half).width = width_of(copies_of(op));
+  set_registers(half, tile);
+  add_edge(node, half, 0);
+  results_at(index, copy, half);
+}
+
+/// A tile to global memory leaves through shared memory, where the computing warps put it.
+void Builder::add_store(int index, int copy) {
+  const Operation& op = m_.op(index);
+  int tile = kNone;
+  for (std::size_t k = 0; k < op.operands.size(); ++k) {
+    const Type* t = m_.type_of(op.operands[k]);
+    if (t == nullptr || is_address_operand(m_, op, k)) continue;
+    if (t->kind == TypeKind::tensor || t->kind == TypeKind::memdesc) tile = op.operands[k];
+  }
+  if (tile == kNone) {  // scalars: nothing that a schedule must see
+    warn("a store of a scalar (" + Module::place(op) + ") is left out of the problem");
+    return;
+  }
+  const std::vector<std::int64_t> shape = flattened(split_.shape(m_, tile));
+  const std::int64_t bytes = buffer_bytes(type(tile)) / (split_.of(tile) >= 0 ? split_.factor : 1);
+  std::size_t stage = 0;
+  const bool registers = type(tile).kind == TypeKind::tensor;
+  if (registers) {
+    stage = add_node(index, copy, "stage", {"local_alloc"});
+    set_tile(stage, shape, type(tile));
+    at(stage).width = width_of(copies_of(op));
+    at(stage).result = has_memory("smem") ? "smem" : "none";
+    results_at(index, copy, stage);
+  }
+  const std::size_t node = add_node(index, copy, "", kinds_of(m_, op, false));
+  set_tile(node, shape, type(tile));
+  at(node).result = "none";
+  add_traffic(node, bytes);
+  if (registers) add_edge(stage, node, 0);
+  results_at(index, copy, node);
+}
+
+void Builder::add_product(int index, int copy) {
+  const Operation& op = m_.op(index);
+  const auto product = product_of(m_, op);
+  std::vector<int> tiles;
+  for (const int value : op.operands)
+    if (is_tile(value, TypeKind::tensor) || is_tile(value, TypeKind::memdesc))
+      tiles.push_back(value);
+  if (!product || tiles.size() < 3)
+    throw InputError(m_.source, Module::place(op), std::string(op.name),
+                     "a product needs the types of its operands");
+  const std::size_t node = add_node(index, copy, "", kinds_of(m_, op, false));
+  const std::vector<std::int64_t> a = split_.shape(m_, tiles[0]), b = split_.shape(m_, tiles[1]);
+  set_tile(node, {a[a.size() - 2], b.back(), product->k}, type(tiles[2]));
+  at(node).tile->operand_type = product_type(type(tiles[0]));
+  for (int k = 0; k < 2; ++k) {
+    const int operand = tiles[static_cast<std::size_t>(k)];
+    if (!is_tile(operand, TypeKind::memdesc) || type(operand).tensor_memory) continue;
+    add_traffic(node, buffer_bytes(type(operand)) / (split_.of(operand) >= 0 ? split_.factor : 1));
+  }
+  if (is_tensor_memory_mma(op)) {
+    // 64 rows use half of the Tensor Core's lanes and take as long as 128 (PTX ISA, tcgen05.mma).
+    if (at(node).tile->shape[0] < kTensorRows) {
+      out_.nodes[node].note =
+          std::to_string(at(node).tile->shape[0]) + " rows take the time of 128";
+      at(node).tile->shape[0] = kTensorRows;
+    }
+    at(node).result = is_fresh_writer(index) && has_memory("tmem") ? "tmem" : "none";
+  } else {
+    at(node).width = width_of(copies_of(op));
+    for (const int value : op.results)
+      if (is_tile(value, TypeKind::tensor)) set_registers(node, value);
+  }
+  results_at(index, copy, node);
+}
+
+void Builder::add_alloc(int index, int copy) {
+  const Operation& op = m_.op(index);
+  int value = kNone;
+  for (const int operand : op.operands)
+    if (is_tile(operand, TypeKind::tensor)) value = operand;
+  if (value == kNone) return;  // a name for a buffer: its writers are the nodes
+  const int buffer = op.results[0];
+  const bool tensor = class_of(op) == OpClass::tmem_alloc;
+  const std::size_t node = add_node(
+      index, copy, "",
+      alias_of_load(op) ? std::vector<std::string>{"alloc", "reshape"} : kinds_of(m_, op, false));
+  set_tile(node, flattened(split_.shape(m_, buffer)), type(buffer));
+  const std::string memory = tensor ? "tmem" : "smem";
+  if (!tensor && alias_of_load(op)) {
+    const int load = m_.value(value).op;
+    at(node).alias_of = first_.at({load, std::min(copy, copies_of(m_.op(load)) - 1)});
+    at(node).width = 1;
+    at(node).result = "none";
+    out_.nodes[node].note = "names the buffer that the load fills";
+  } else {
+    at(node).width = width_of(copies_of(op));
+    at(node).result = has_memory(memory) ? memory : "none";
+  }
+  results_at(index, copy, node);
+}
+
+void Builder::add_compute(int index, int copy) {
+  const Operation& op = m_.op(index);
+  const OpClass c = class_of(op);
+  const bool reduction = c == OpClass::reduction;
+  const bool view = is_view(op);
+  const bool from_load = c == OpClass::layout && !view && alias_of_load(op);
+  // The tile that is worked on: a reduction's operand, else the result, else what is stored.
+  int tile = kNone;
+  if (reduction && !op.operands.empty()) tile = op.operands[0];
+  for (const int value : op.results)
+    if (tile == kNone && (is_tile(value, TypeKind::tensor) || is_tile(value, TypeKind::memdesc)))
+      tile = value;
+  for (const int value : op.operands)
+    if (tile == kNone && is_tile(value, TypeKind::tensor)) tile = value;
+  if (tile == kNone) return;  // an op without tiles, as a print
+  bool outer = false;
+  if (reduction) {
+    const std::string axis(m_.attribute(op, "axis"));
+    outer = std::atoi(axis.c_str()) + 1 < static_cast<int>(type(tile).shape.size());
+  }
+  std::vector<std::string> kinds = kinds_of(m_, op, outer);
+  if (from_load) kinds = {"local_load", "local_alloc"};
+  if (view) kinds = {"reshape"};
+  const std::size_t node = add_node(index, copy, "", kinds);
+  std::vector<std::int64_t> shape = flattened(split_.shape(m_, tile));
+  if (outer) std::swap(shape[0], shape[1]);
+  // A vector is computed by every thread that holds a copy of an element.
+  if (type(tile).shape.size() == 1 && !reduction) {
+    const auto held = elements_per_thread(type(tile), m_);
+    const std::int64_t threads = std::int64_t{32} * out_.warps;
+    if (held && *held * threads > shape[0] * shape[1])
+      shape = {1, *held * threads / (split_.of(tile) >= 0 ? split_.factor : 1)};
+  }
+  if (c == OpClass::layout && !from_load && at(node).kind == "local_alloc") {
+    shape[0] *= 2;
+    out_.nodes[node].note += ", written and read";
+  }
+  set_tile(node, shape, type(tile));
+  if (reduction) at(node).tile->shape = shape;
+  at(node).width = width_of(copies_of(op));
+  at(node).result = "none";
+  if (view) {
+    // Its operand's node is its root; a view of something from outside the loop holds nothing.
+    const auto roots = sources_.of(op.operands[0], copy);
+    if (is_tile(op.results[0], TypeKind::memdesc)) at(node).width = 1;
+    if (roots.size() == 1) at(node).alias_of = roots[0].node;
+    results_at(index, copy, node);
+    return;
+  }
+  for (const int value : op.results)
+    if (is_tile(value, TypeKind::tensor)) set_registers(node, value);
+  if (c == OpClass::tmem_store && is_fresh_writer(index) && has_memory("tmem"))
+    at(node).result = "tmem";
+  if (c == OpClass::local_store && is_fresh_writer(index) && has_memory("smem"))
+    at(node).result = "smem";
+  if (reduction && op.operands.size() > 1)
+    at(node).tile->shape[0] *= static_cast<std::int64_t>(op.operands.size());
+  results_at(index, copy, node);
+}
+
+void Builder::add_control(int index, int copy) {
+  const Operation& op = m_.op(index);
+  const GivenCost cost = op.name == "scf.if" ? reduce_branches(index, copy) : reduce_loop(index);
+  const std::size_t node = add_node(index, copy, "", {});
+  at(node).kind = std::string(op.name);
+  at(node).cost = cost;
+  at(node).width = width_of(copies_of(op));
+  at(node).result = "none";
+  for (const int value : op.results)
+    if (is_tile(value, TypeKind::tensor)) set_registers(node, value);
+  if (!at(node).registers) at(node).registers = 0;
+  out_.nodes[node].note = op.name == "scf.if" ? "the worst of its branches, on each unit"
+                                              : "an inner loop by hierarchical reduction";
+  results_at(index, copy, node);
+}
+
+/// Measured cycles by node, then by op, then by kind of rule.
+void Builder::apply_profile() {
+  if (options_.profile.empty()) return;
+  for (std::size_t v = 0; v < out_.kernel.ops.size(); ++v) {
+    KernelOp& op = at(v);
+    if (op.alias_of) continue;
+    const std::string name(m_.op(out_.nodes[v].op).name);
+    auto found = options_.profile.find(op.id);
+    if (found == options_.profile.end()) found = options_.profile.find(name);
+    if (found == options_.profile.end()) found = options_.profile.find(op.kind);
+    if (found == options_.profile.end()) continue;
+    const auto rule = machine_.rules.find(op.kind);
+    GivenCost cost;
+    cost.cycles = found->second.cycles;
+    cost.occupancy = found->second.occupancy;
+    cost.latency = found->second.latency;
+    if (rule != machine_.rules.end()) {
+      cost.unit = rule->second.unit;
+      cost.variable_latency = rule->second.variable_latency;
+      if (!op.width) op.width = rule->second.width;
+      if (!op.result) op.result = rule->second.result;
+    }
+    if (cost.unit.empty()) cost.occupancy = 0;
+    op.cost = cost;
+    out_.nodes[v].note = "measured: profile entry " + found->first;
+  }
+}
+
+}  // namespace twill::ttgir

@@ -1,0 +1,187 @@
+// Hierarchical reduction (Lam, PLDI 1988): an inner loop or a branch becomes one op with a
+// reservation, so that the loop around it can be pipelined (see builder.hpp).
+#include <algorithm>
+#include <charconv>
+
+#include "graph/bounds.hpp"
+#include "graph/check.hpp"
+#include "graph/costed_loop.hpp"
+#include "graph/error.hpp"
+#include "graph/ttgir/builder.hpp"
+
+namespace twill::ttgir {
+namespace {
+
+constexpr int kMaxLoops = 8;  // nested
+
+/// A loop without slots, to bound its interval.
+Problem bare_problem(const Machine& machine, const CostedLoop& loop) {
+  Problem problem;
+  problem.units = machine.units;
+  for (const MachineMemory& memory : machine.memories)
+    problem.memories.push_back({memory.name, memory.capacity});
+  for (const CostedOp& op : loop.ops) problem.ops.push_back(op.op);
+  problem.edges = loop.edges;
+  return problem;
+}
+
+/// The longest path of one iteration.
+Cycle critical_path(const CostedLoop& loop) {
+  std::vector<Cycle> start(loop.ops.size(), 0);
+  bool changed = true;
+  for (std::size_t round = 0; changed && round <= loop.ops.size(); ++round) {
+    changed = false;
+    for (const Edge& edge : loop.edges) {
+      if (edge.distance != 0) continue;
+      Cycle& to = start[static_cast<std::size_t>(edge.to)];
+      const Cycle from = start[static_cast<std::size_t>(edge.from)] + edge.delay;
+      if (from > to) to = from, changed = true;
+    }
+  }
+  Cycle length = 0;
+  for (std::size_t v = 0; v < loop.ops.size(); ++v)
+    length = std::max(length, start[v] + loop.ops[v].op.cycles);
+  return length;
+}
+
+std::vector<std::pair<std::string, Cycle>> work_of(const Machine& machine, const CostedLoop& loop) {
+  std::vector<std::pair<std::string, Cycle>> work;
+  for (std::size_t u = 0; u < machine.units.size(); ++u) {
+    Cycle sum = 0;
+    for (const CostedOp& op : loop.ops)
+      for (const Reservation& use : op.op.reservations)
+        if (use.unit == static_cast<int>(u)) sum += use.length;
+    if (sum > 0) work.emplace_back(machine.units[u].name, sum);
+  }
+  return work;
+}
+
+}  // namespace
+
+std::int64_t Builder::trips_of(const Operation& op) {
+  std::int64_t bounds[3];
+  for (std::size_t k = 0; k < 3; ++k) {
+    const int made = op.operands.size() > k ? m_.value(op.operands[k]).op : kNone;
+    bool constant = made != kNone && m_.op(made).name == "arith.constant";
+    if (constant) {
+      std::string_view text = m_.op(made).head;
+      text = text.substr(std::min(text.find(' ') + 1, text.size()));
+      constant =
+          std::from_chars(text.data(), text.data() + text.size(), bounds[k]).ec == std::errc();
+    }
+    if (!constant || (k == 2 && bounds[2] <= 0)) {
+      warn("the trip count of the inner loop at " + Module::place(op) +
+           " is not constant: " + std::to_string(options_.trips) + " assumed (--trips)");
+      return options_.trips;
+    }
+  }
+  return std::max<std::int64_t>(1, (bounds[1] - bounds[0] + bounds[2] - 1) / bounds[2]);
+}
+
+/// n iterations take (n - 1) * I + L, with I the larger of the inner loop's unit and recurrence
+/// bounds and L its critical path; each unit is reserved for its whole work from the issue on.
+GivenCost Builder::reduce_loop(int index) {
+  const Operation& op = m_.op(index);
+  if (nesting_ >= kMaxLoops)
+    throw InputError(m_.source, Module::place(op), "a loop " + std::to_string(nesting_) + " deep",
+                     "loops may be " + std::to_string(kMaxLoops) + " deep");
+  GivenCost cost;
+  std::int64_t trips = options_.trips;
+  CostedLoop loop;
+  if (op.name == "scf.for") {
+    trips = trips_of(op);
+    LoopKernel inner = lower_one_loop(m_, machine_, options_, index, nesting_ + 1);
+    for (const std::string& text : inner.warnings) warn(text);
+    loop = cost_kernel(inner.kernel, machine_);
+  } else {  // scf.while and the like: the ops of all its regions, one after the other
+    warn("the trip count of " + std::string(op.name) + " at " + Module::place(op) +
+         " is not known: " + std::to_string(trips) + " assumed (--trips)");
+    GivenCost once = reduce_branches(index, 0);
+    Cycle cycles = 0;
+    if (__builtin_mul_overflow(once.cycles, trips, &cycles) || cycles > kMaxCycles) cycles = -1;
+    for (auto& [unit, length] : once.uses) length *= trips;
+    once.cycles = cycles;
+    once.latency = cycles;
+    if (cycles < 0)
+      throw InputError(m_.source, Module::place(op), "an inner loop",
+                       "must take at most " + std::to_string(kMaxCycles) + " cycles");
+    return once;
+  }
+  Cycle interval = 1, amount = 0;
+  const Problem problem = bare_problem(machine_, loop);
+  if (!problem.ops.empty()) {
+    for (const Bound& bound : res_mii(problem)) interval = std::max(interval, bound.value);
+    if (const auto recurrence = rec_mii(problem, false))
+      interval = std::max(interval, recurrence->value);
+  }
+  cost.cycles = (trips - 1) * interval + critical_path(loop);
+  cost.uses = work_of(machine_, loop);
+  for (auto& [unit, length] : cost.uses) {
+    length *= trips;
+    cost.cycles = std::max(cost.cycles, length);
+  }
+  cost.latency = cost.cycles;
+  if (cost.cycles > kMaxCycles)
+    throw InputError(m_.source, Module::place(op), std::to_string(cost.cycles) + " cycles",
+                     "an inner loop must take at most " + std::to_string(kMaxCycles) + " cycles");
+  // Its buffers, one of each, are there whenever it runs.
+  for (const CostedOp& inner : loop.ops)
+    for (const Footprint& use : inner.op.footprints)
+      if (machine_.memories[static_cast<std::size_t>(use.memory)].name == "smem")
+        amount += use.amount;
+  if (amount > 0) out_.kernel.resident_memory.emplace_back("smem", amount);
+  return cost;
+}
+
+/// Each branch runs its ops one after the other; the op takes the longest branch and, of each unit,
+/// the most that a branch asks for.
+GivenCost Builder::reduce_branches(int index, int copy) {
+  const Operation& op = m_.op(index);
+  GivenCost worst;
+  for (const int region : op.regions) {
+    LoopKernel kept = std::move(out_);
+    out_ = LoopKernel();
+    out_.warps = kept.warps;
+    out_.kernel.source = kept.kernel.source;
+    const auto first = first_, last = last_;
+    const auto edges = edge_index_;
+    const auto names = names_;
+    const Sources sources = sources_;
+    edge_index_.clear();
+    for (const int block : m_.regions[static_cast<std::size_t>(region)].blocks) add_nodes(block);
+    Cycle cycles = 0;
+    CostedLoop loop;
+    for (std::size_t v = 0; v < out_.kernel.ops.size(); ++v) {
+      if (copies_of(op) > 1 && out_.nodes[v].copy != copy) continue;
+      loop.ops.push_back(cost_op(out_.kernel, machine_, v));
+      cycles += loop.ops.back().op.cycles;
+    }
+    std::vector<std::string> warnings = std::move(out_.warnings);
+    std::vector<int> replicated = std::move(out_.replicated);
+    out_ = std::move(kept);
+    for (const std::string& text : warnings) warn(text);
+    out_.replicated.insert(out_.replicated.end(), replicated.begin(), replicated.end());
+    first_ = first;
+    last_ = last;
+    edge_index_ = edges;
+    names_ = names;
+    sources_ = sources;
+    worst.cycles = std::max(worst.cycles, cycles);
+    for (const auto& [unit, length] : work_of(machine_, loop)) {
+      const auto found =
+          std::find_if(worst.uses.begin(), worst.uses.end(),
+                       [&, &name = unit](const auto& use) { return use.first == name; });
+      if (found == worst.uses.end())
+        worst.uses.emplace_back(unit, length);
+      else
+        found->second = std::max(found->second, length);
+    }
+  }
+  if (worst.cycles > kMaxCycles)
+    throw InputError(m_.source, Module::place(op), std::to_string(worst.cycles) + " cycles",
+                     "a branch must take at most " + std::to_string(kMaxCycles) + " cycles");
+  worst.latency = worst.cycles;
+  return worst;
+}
+
+}  // namespace twill::ttgir

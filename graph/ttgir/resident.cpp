@@ -1,0 +1,66 @@
+// What a loop finds there and keeps: buffers and register tiles from before it (see builder.hpp).
+#include <algorithm>
+#include <set>
+
+#include "graph/ttgir/builder.hpp"
+#include "graph/ttgir/index_ops.hpp"
+#include "graph/ttgir/type.hpp"
+
+namespace twill::ttgir {
+
+/// Can a slot make the value itself: a constant, a splat, index arithmetic on these?
+bool Builder::is_cheap(int value, int depth) const {
+  const int made = m_.value(value).op;
+  if (made == kNone) return false;
+  const Operation& op = m_.op(made);
+  const OpClass c = class_of(op);
+  if (c == OpClass::replicated) return true;
+  if (depth == 0 || (c != OpClass::view && c != OpClass::elementwise && c != OpClass::layout))
+    return false;
+  return std::all_of(op.operands.begin(), op.operands.end(), [&](int operand) {
+    return is_tile(operand, TypeKind::scalar) || is_cheap(operand, depth - 1);
+  });
+}
+
+void Builder::add_residents() {
+  Amount registers = options_.resident_registers, shared = 0, columns = 0;
+  std::set<int> known;
+  const auto visit = [&](const auto& self, int index) -> void {
+    const Operation& op = m_.op(index);
+    for (std::size_t k = 0; k < op.operands.size(); ++k) {
+      const int value = op.operands[k];
+      if (is_tile(value, TypeKind::memdesc)) {
+        const int root = sources_.root(value);
+        const Value& v = m_.value(root);
+        const bool outside = v.op == kNone ? v.block != sources_.body() : !sources_.inside(v.op);
+        if (!outside || !is_tile(root, TypeKind::memdesc) || !known.insert(root).second) continue;
+        const bool fresh = std::any_of(buffers_.begin(), buffers_.end(),
+                                       [&](const Buffer& b) { return b.root == root && b.fresh; });
+        if (fresh) continue;
+        if (type(root).tensor_memory)
+          columns += buffer_columns(type(root));
+        else
+          shared += buffer_bytes(type(root));
+      } else if (is_tile(value, TypeKind::tensor)) {
+        const Value& v = m_.value(value);
+        const bool outside = v.op == kNone ? false : !sources_.inside(v.op);
+        if (!outside || replicated_[static_cast<std::size_t>(index)] ||
+            is_address_operand(m_, op, k) || is_cheap(value, 8) || !known.insert(value).second)
+          continue;
+        const std::int64_t held = registers_per_thread(type(value), out_.warps, m_);
+        registers += held;
+        warn("%" + std::string(v.name) + " from before the loop is held in " +
+             std::to_string(held) + " registers a thread on every slot");
+      }
+    }
+    for (const int region : op.regions)
+      for (const int block : m_.regions[static_cast<std::size_t>(region)].blocks)
+        for (const int inner : m_.block(block).ops) self(self, inner);
+  };
+  for (const int index : m_.block(sources_.body()).ops) visit(visit, index);
+  out_.kernel.resident_registers += registers;
+  if (has_memory("smem") && shared > 0) out_.kernel.resident_memory.emplace_back("smem", shared);
+  if (has_memory("tmem") && columns > 0) out_.kernel.resident_memory.emplace_back("tmem", columns);
+}
+
+}  // namespace twill::ttgir

@@ -1,0 +1,111 @@
+#include "graph/ttgir/sources.hpp"
+
+#include <deque>
+#include <set>
+#include <unordered_set>
+
+#include "graph/ttgir/op_class.hpp"
+
+namespace twill::ttgir {
+
+Sources::Sources(const Module& module, int loop)
+    : m_(&module), loop_(loop), nodes_(module.values.size()) {
+  const Region& region = m_->regions[static_cast<std::size_t>(m_->op(loop).regions[0])];
+  body_ = region.blocks[0];
+}
+
+void Sources::set(int value, int copy, std::size_t node) {
+  auto& list = nodes_[static_cast<std::size_t>(value)];
+  if (list.size() <= static_cast<std::size_t>(copy))
+    list.resize(static_cast<std::size_t>(copy) + 1, node);
+  list[static_cast<std::size_t>(copy)] = node;
+}
+
+void Sources::set_all(int value, std::size_t node, int copies) {
+  for (int copy = 0; copy < copies; ++copy) set(value, copy, node);
+}
+
+bool Sources::inside(int op) const {
+  while (op != kNone && op != loop_) op = m_->parent(op);
+  return op == loop_;
+}
+
+int Sources::yielded(int value) const {
+  const Value& v = m_->value(value);
+  const Block& body = m_->block(body_);
+  if (v.block != body_ || v.index == 0 || body.ops.empty()) return kNone;
+  const Operation& yield = m_->op(body.ops.back());
+  const std::size_t k = static_cast<std::size_t>(v.index) - 1;
+  return k < yield.operands.size() ? yield.operands[k] : kNone;
+}
+
+std::vector<Source> Sources::of(int value, int copy) const {
+  std::vector<Source> found;
+  std::set<std::pair<std::size_t, int>> known;
+  std::unordered_set<int> visited;
+  std::deque<std::pair<int, int>> queue = {{value, 0}};  // 0-1 breadth first: nearest first
+  while (!queue.empty()) {
+    const auto [next, distance] = queue.front();
+    queue.pop_front();
+    if (!visited.insert(next).second) continue;
+    const auto& list = nodes_[static_cast<std::size_t>(next)];
+    if (!list.empty()) {
+      const std::size_t node = list[std::min(static_cast<std::size_t>(copy), list.size() - 1)];
+      if (known.emplace(node, distance).second) found.push_back({node, distance});
+      continue;
+    }
+    if (const int before = yielded(next); before != kNone) {
+      queue.emplace_back(before, distance + 1);
+      continue;
+    }
+    const int op = m_->value(next).op;
+    if (op == kNone || !inside(op) || op == loop_) continue;
+    const Operation& made = m_->op(op);
+    // A wait hands its operands on one by one; all else mixes them.
+    if (class_of(made) == OpClass::transparent && made.results.size() == made.operands.size()) {
+      queue.emplace_front(made.operands[static_cast<std::size_t>(m_->value(next).index)], distance);
+      continue;
+    }
+    for (const int operand : made.operands) queue.emplace_front(operand, distance);
+  }
+  return found;
+}
+
+int Sources::root(int value) const {
+  std::unordered_set<int> visited;
+  while (visited.insert(value).second) {
+    if (const int before = yielded(value); before != kNone) {
+      value = before;
+      continue;
+    }
+    const int op = m_->value(value).op;
+    if (op == kNone) return value;
+    const Operation& made = m_->op(op);
+    if (class_of(made) != OpClass::view || made.operands.empty()) return value;
+    value = made.operands[0];
+  }
+  return value;
+}
+
+bool Sources::in_ring(int value) const {
+  std::unordered_set<int> visited;
+  while (visited.insert(value).second) {
+    if (const int before = yielded(value); before != kNone) {
+      value = before;
+      continue;
+    }
+    const int op = m_->value(value).op;
+    if (op == kNone) return false;
+    const Operation& made = m_->op(op);
+    if (made.name == "ttg.memdesc_index") {
+      // A constant index names one buffer, a changing one walks the ring.
+      const int index = made.operands.size() > 1 ? m_->value(made.operands[1]).op : kNone;
+      if (index == kNone || m_->op(index).name != "arith.constant") return true;
+    }
+    if (class_of(made) != OpClass::view || made.operands.empty()) return false;
+    value = made.operands[0];
+  }
+  return false;
+}
+
+}  // namespace twill::ttgir

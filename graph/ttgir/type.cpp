@@ -1,0 +1,246 @@
+#include "graph/ttgir/type.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+namespace twill::ttgir {
+namespace {
+
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
+
+std::string_view trim(std::string_view s) {
+  while (!s.empty() && (s.front() == ' ' || s.front() == '\n')) s.remove_prefix(1);
+  while (!s.empty() && (s.back() == ' ' || s.back() == '\n')) s.remove_suffix(1);
+  return s;
+}
+
+/// Splits at the commas that stand outside of all brackets.
+std::vector<std::string_view> split(std::string_view s) {
+  std::vector<std::string_view> parts;
+  int depth = 0;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < s.size(); ++i) {
+    const char c = s[i];
+    if (c == '<' || c == '(' || c == '[' || c == '{') ++depth;
+    if (c == ')' || c == ']' || c == '}' || (c == '>' && (i == 0 || s[i - 1] != '-'))) --depth;
+    if (c == ',' && depth == 0) {
+      parts.push_back(trim(s.substr(begin, i - begin)));
+      begin = i + 1;
+    }
+  }
+  parts.push_back(trim(s.substr(begin)));
+  return parts;
+}
+
+/// The text between the first < and the last >.
+std::string_view inside(std::string_view s) {
+  const std::size_t open = s.find('<'), close = s.rfind('>');
+  if (open == std::string_view::npos || close == std::string_view::npos || close < open) return {};
+  return s.substr(open + 1, close - open - 1);
+}
+
+void set_element(Type& type, std::string_view text) {
+  text = trim(text);
+  if (text.starts_with("!tt.ptr")) {
+    type.element = "ptr";
+    type.bits = 64;
+    return;
+  }
+  if (text == "index") {
+    type.element = "i64";
+    type.bits = 64;
+    return;
+  }
+  std::size_t digits = text.find_first_of("0123456789");
+  if (digits == std::string_view::npos) return;
+  int bits = 0;
+  std::from_chars(text.data() + digits, text.data() + text.size(), bits);
+  if (bits < 1 || bits > 1024) return;
+  type.bits = bits;
+  const char head = text[0];
+  // f8E4M3FN and its like share one rate; so do f4E2M1FN.
+  if (head == 'f' && bits <= 8)
+    type.element = "f" + std::to_string(bits);
+  else if (head == 'u' || head == 's')
+    type.element = "i" + std::to_string(bits);
+  else
+    type.element = std::string(text.substr(0, digits)) + std::to_string(bits);
+}
+
+/// "128x64xf32" -> shape and element.
+bool set_shape(Type& type, std::string_view text) {
+  std::int64_t elements = 1;
+  while (!text.empty() && text[0] >= '0' && text[0] <= '9') {
+    std::int64_t extent = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), extent);
+    if (error != std::errc() || end == text.data() + text.size() || *end != 'x') return false;
+    if (extent < 1 || extent > kMaxElements / elements) return false;
+    elements *= extent;
+    type.shape.push_back(extent);
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()) + 1);
+  }
+  set_element(type, text);
+  return true;
+}
+
+std::string_view resolve(std::string_view text, const Module& module) {
+  for (int steps = 0; steps < 16; ++steps) {
+    const auto found = module.aliases.find(text);
+    if (found == module.aliases.end()) return text;
+    text = found->second;
+  }
+  return text;
+}
+
+/// The value of "key = value" inside <{...}> of a layout, "" when absent.
+std::string_view field(std::string_view layout, std::string_view key) {
+  std::string_view body = inside(layout);
+  if (body.size() >= 2 && body.front() == '{') body = body.substr(1, body.size() - 2);
+  for (const std::string_view part : split(body)) {
+    const std::size_t equals = part.find('=');
+    if (equals != std::string_view::npos && trim(part.substr(0, equals)) == key)
+      return trim(part.substr(equals + 1));
+  }
+  return {};
+}
+
+std::vector<std::int64_t> numbers(std::string_view list) {
+  std::vector<std::int64_t> values;
+  if (list.size() < 2 || list.front() != '[') return values;
+  for (const std::string_view part : split(list.substr(1, list.size() - 2))) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+    if (error == std::errc()) values.push_back(value);
+  }
+  return values;
+}
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return a / b + (a % b != 0 ? 1 : 0);
+}
+
+using Shape = std::vector<std::int64_t>;
+
+/// Elements of each dimension that a thread holds; dimensions in `sliced` are held once.
+std::optional<std::int64_t> held(std::string_view layout, Shape shape, std::vector<int> sliced,
+                                 const Module& module, int depth) {
+  layout = resolve(layout, module);
+  if (depth > 4) return std::nullopt;
+  if (layout.starts_with("#ttg.slice")) {
+    int dim = 0;
+    const std::string_view text = field(layout, "dim");
+    if (std::from_chars(text.data(), text.data() + text.size(), dim).ec != std::errc() || dim < 0 ||
+        dim > static_cast<int>(shape.size()))
+      return std::nullopt;
+    for (int& d : sliced)
+      if (d >= dim) ++d;
+    shape.insert(shape.begin() + dim, 1);
+    sliced.push_back(dim);
+    return held(field(layout, "parent"), shape, sliced, module, depth + 1);
+  }
+  const auto is_sliced = [&](std::size_t d) {
+    return std::find(sliced.begin(), sliced.end(), static_cast<int>(d)) != sliced.end();
+  };
+  if (layout.starts_with("#ttg.blocked")) {
+    const auto size = numbers(field(layout, "sizePerThread"));
+    const auto threads = numbers(field(layout, "threadsPerWarp"));
+    const auto warps = numbers(field(layout, "warpsPerCTA"));
+    if (size.size() != shape.size() || threads.size() != shape.size() ||
+        warps.size() != shape.size())
+      return std::nullopt;
+    std::int64_t count = 1;
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      const std::int64_t tile = size[d] * threads[d] * warps[d];
+      if (tile < 1) return std::nullopt;
+      if (!is_sliced(d)) count *= ceil_div(shape[d], tile) * std::min(size[d], shape[d]);
+    }
+    return count;
+  }
+  if (layout.starts_with("#ttg.linear")) {
+    const std::string_view bases = field(layout, "register");
+    if (bases.size() < 2) return std::nullopt;
+    std::set<Shape> distinct;
+    for (const std::string_view part : split(bases.substr(1, bases.size() - 2))) {
+      Shape base = numbers(part);
+      if (base.empty() && part.empty()) continue;
+      if (base.size() != shape.size()) return std::nullopt;
+      bool zero = true;
+      for (std::size_t d = 0; d < base.size(); ++d) {
+        if (is_sliced(d)) base[d] = 0;
+        zero = zero && base[d] == 0;
+      }
+      if (!zero) distinct.insert(base);
+    }
+    return distinct.size() > 30 ? std::nullopt
+                                : std::optional<std::int64_t>(std::int64_t{1} << distinct.size());
+  }
+  if (layout.starts_with("#ttg.nvidia_mma") && shape.size() == 2) {
+    // Accumulator fragments of mma.sync and wgmma: a thread holds 2 columns of each 8 and, of the
+    // 16 rows of a warp's tile, 2 (PTX ISA, m16n8 and wgmma accumulators).
+    const auto warps = numbers(field(layout, "warpsPerCTA"));
+    if (warps.size() != 2 || warps[0] < 1 || warps[1] < 1) return std::nullopt;
+    const std::int64_t rows = is_sliced(0) ? 1 : 2 * ceil_div(shape[0], 16 * warps[0]);
+    const std::int64_t columns = is_sliced(1) ? 1 : 2 * ceil_div(shape[1], 8 * warps[1]);
+    return rows * columns;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Type parse_type(std::string_view text, const Module& module) {
+  Type type;
+  type.text = text;
+  text = resolve(trim(text), module);
+  if (text.starts_with("tensor<")) {
+    const auto parts = split(inside(text));
+    type.kind = TypeKind::tensor;
+    if (!set_shape(type, parts[0])) type.kind = TypeKind::other;
+    if (parts.size() > 1) type.encoding = resolve(parts[1], module);
+  } else if (text.starts_with("!ttg.memdesc<") || text.starts_with("<")) {
+    const auto parts = split(inside(text));
+    type.kind = TypeKind::memdesc;
+    if (!set_shape(type, parts[0])) type.kind = TypeKind::other;
+    if (parts.size() > 1) type.encoding = resolve(parts[1], module);
+    for (const std::string_view part : parts)
+      if (resolve(part, module) == "#ttng.tensor_memory") type.tensor_memory = true;
+  } else if (text.starts_with("!tt.tensordesc<")) {
+    std::string_view body = split(inside(text))[0];
+    if (body.starts_with("tensor<")) body = split(inside(text.substr(15)))[0];
+    type.kind = TypeKind::descriptor;
+    if (!set_shape(type, body)) type.kind = TypeKind::other;
+  } else if (text == "!ttg.async.token") {
+    type.kind = TypeKind::token;
+  } else {
+    set_element(type, text);
+    if (type.bits > 0) type.kind = TypeKind::scalar;
+  }
+  return type;
+}
+
+std::optional<std::int64_t> elements_per_thread(const Type& type, const Module& module) {
+  if (type.kind != TypeKind::tensor || type.encoding.empty()) return std::nullopt;
+  return held(type.encoding, type.shape, {}, module, 0);
+}
+
+std::int64_t registers_per_thread(const Type& type, int warps, const Module& module) {
+  if (type.kind != TypeKind::tensor || type.bits == 0) return 0;
+  if (type.bits == 1) return 1;
+  const auto known = elements_per_thread(type, module);
+  const std::int64_t count =
+      known ? *known : ceil_div(type.elements(), std::int64_t{32} * std::max(warps, 1));
+  return ceil_div(count * type.bits, 32);
+}
+
+std::int64_t buffer_bytes(const Type& type) {
+  return ceil_div(type.elements() * type.bits, 8);
+}
+
+std::int64_t buffer_columns(const Type& type) {
+  if (type.shape.empty()) return 0;
+  const std::int64_t columns = type.shape.back();
+  return ceil_div(columns * type.bits, 32) * ceil_div(type.elements() / columns, 128);
+}
+
+}  // namespace twill::ttgir
