@@ -5,6 +5,7 @@
 #include "engine/ring_depth.hpp"
 #include "engine/search.hpp"
 #include "graph/bounds.hpp"
+#include "graph/length_bound.hpp"
 #include "graph/loop.hpp"
 #include "graph/stage_bound.hpp"
 
@@ -59,11 +60,10 @@ std::vector<std::pair<int, int>> resolved_pins(const Problem& problem, const Opt
   return pins;
 }
 
-// No schedule at this I is shorter: the longest path of dependences with the spills that every
-// schedule pays.
+// No schedule at this I is shorter; 0 when there is none at all.
 Cycle length_bound(const Problem& problem, Cycle ii) {
-  const auto starts = earliest_starts(problem, ii, forced_delays(problem));
-  return starts ? schedule_length(problem, *starts) : 0;
+  const std::vector<Bound> bounds = length_bounds(problem, ii);
+  return bounds.empty() ? 0 : bounds.front().value;
 }
 
 // Is there a schedule better than options.better_than? Two questions at most, both of which are

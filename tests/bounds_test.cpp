@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 
+#include "graph/length_bound.hpp"
 #include "graph/loop.hpp"
 #include "graph/problem_io.hpp"
 #include "graph/slot_bounds.hpp"
@@ -247,4 +249,43 @@ TEST_CASE("an op alone is tested residue by residue") {
   CHECK(refused > 500);
   const Problem twice = example("non-monotone");
   for (Cycle ii = 1; ii <= 6; ++ii) CHECK(reservation_fits(twice, 0, ii) == (ii != 1 && ii != 3));
+}
+
+TEST_CASE("length bounds: never above the smallest length, and met now and then by each") {
+  std::map<std::string, int> met;
+  int feasible = 0;
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = random_loop(seed, seed % 2 == 0 ? LoopKnobs{} : crowded());
+    for (const Cycle ii : {3, 6}) {
+      const auto best = brute_force_at(problem, ii, 3);
+      if (!best) continue;
+      ++feasible;
+      // Three stages may not be enough for the smallest length, but no schedule beats a bound.
+      const std::vector<Bound> bounds = length_bounds(problem, ii);
+      REQUIRE_FALSE(bounds.empty());
+      for (const Bound& bound : bounds) {
+        CAPTURE(bound.text);
+        REQUIRE(bound.value <= best->length);
+        if (bound.value == best->length) ++met[bound.name];
+      }
+    }
+  }
+  CHECK(feasible > 2000);
+  CHECK(met["dependences"] > 300);
+  CHECK(met["units"] > 300);
+  CHECK(met["slot"] > 30);
+}
+
+TEST_CASE("length bounds in words") {
+  Problem p = example("figure-1");
+  const std::vector<Bound> bounds = length_bounds(p, 2);
+  CHECK(bounds.front().value == 3);  // L is 4 because the second S is in the way
+  CHECK(bounds.front().text == "longest path = 3");
+  // Two more ops like S that nothing orders: three cycles of the unit before the others' tail.
+  for (const char* id : {"S2", "S3"}) {
+    p.ops.push_back(p.ops[0]);
+    p.ops.back().id = id;
+  }
+  CHECK(value_of(length_bounds(p, 4), "units") == 4);
 }

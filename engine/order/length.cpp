@@ -1,15 +1,17 @@
 // The smallest length at a given initiation interval by the order engine.
 //
 // D is a parameter that may only fall within one formula, so what is known to be long is not asked
-// first: stage by stage, is there a schedule that ends within one interval, within two, ...? The
-// refutations raise the proved bound and are easy, because so few stages leave little freedom; the
-// first model is short already. From there D falls from model to model, each tightened by its
-// orders, until it is refuted.
+// first: stage by stage, is there a schedule that ends within one interval, within two, ...? Most
+// refutations are easy, because so few stages leave little freedom, and raise the proved bound;
+// what is not settled soon is left. The first model is short already. From there D falls from model
+// to model, each tightened by its orders, until it is refuted.
 #include "engine/order/order.hpp"
 #include "engine/order/question.hpp"
 
 namespace twill::order {
 namespace {
+
+constexpr std::int64_t kQuickConflicts = 3'000;
 
 OrderRequest request_within(const Search& search, Cycle ii, Cycle high, Cycle stage_limit) {
   OrderRequest request = request_of(search);
@@ -25,21 +27,30 @@ OrderRequest request_within(const Search& search, Cycle ii, Cycle high, Cycle st
 Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, Cycle stage_limit,
                          const std::function<void(const Schedule&)>& found) {
   Shortest result{SatSolver::Answer::unknown, std::nullopt, low};
-  try {
-    while (result.low <= high && !result.best) {
-      Cycle deadline = std::min(high, (result.low / ii + 1) * ii - 1);
-      Question question(search, request_within(search, ii, deadline, stage_limit));
-      while (deadline >= result.low) {
-        const Answer answer = question.ask(ii, deadline);
-        if (answer.verdict == SatSolver::Answer::unknown) return result;
-        if (answer.verdict == SatSolver::Answer::unsat) break;
-        result.best = shortened(search.problem, *answer.schedule, stage_limit);
-        if (found) found(*result.best);
-        deadline = result.best->length - 1;
-      }
-      result.low = deadline + 1;  // nothing at `deadline` or below
-      search.report.state().length_low = result.low;
+  // Asks for lengths of at most `deadline`, and shorter ones after each answer. True when the last
+  // question was refuted, so that nothing is shorter than what was found.
+  const auto descend = [&](Cycle deadline, std::int64_t limit) {
+    Question question(search, request_within(search, ii, deadline, stage_limit));
+    while (deadline >= result.low) {
+      const Answer answer = question.ask(ii, deadline, limit);
+      if (answer.verdict == SatSolver::Answer::unknown) return false;
+      if (answer.verdict == SatSolver::Answer::unsat) break;
+      result.best = shortened(search.problem, *answer.schedule, stage_limit);
+      if (found) found(*result.best);
+      search.report.state().length_high = result.best->length;
+      deadline = result.best->length - 1;
     }
+    result.low = std::max(result.low, deadline + 1);
+    search.report.state().length_low = result.low;
+    return true;
+  };
+  try {
+    for (Cycle end = (low / ii + 1) * ii; end <= high && !result.best; end += ii) {
+      descend(end - 1, kQuickConflicts);
+      if (search.budget.spent()) return result;
+    }
+    Cycle deadline = result.best ? result.best->length - 1 : high;
+    if (deadline >= result.low && !descend(deadline, 0)) return result;
   } catch (const Budget::Spent&) {
     return result;
   }
