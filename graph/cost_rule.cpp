@@ -103,8 +103,9 @@ Cycle sum_terms(const std::vector<CostTerm>& terms, const Tile& tile, int width,
     const std::int64_t rate = rate_of(term, tile, context);
     if (text != nullptr) *text += (text->empty() ? "" : " + ") + arithmetic(term, count, rate);
     const Cycle steps = work / rate + (work % rate != 0 ? 1 : 0) - term.less;
-    const Cycle length =
-        times(std::min(std::max(steps, term.at_least), term.at_most), term.times, context);
+    Cycle length = std::max(steps, term.at_least);
+    if (term.at_most < kMaxCycles) length = std::min(length, term.at_most);  // kMaxCycles: no limit
+    length = times(length, term.times, context);
     if (length > kMaxCycles || (cycles += length) > kMaxCycles)
       fail(context, "shape", std::to_string(length) + " cycles",
            "must take at most " + std::to_string(kMaxCycles) + " cycles");

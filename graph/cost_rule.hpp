@@ -30,10 +30,10 @@ struct CostTerm {
   Measure measure = Measure::constant;
   std::int64_t factor = 1;
   std::int64_t rate = 1;
-  std::int64_t less = 0;  ///< steps beyond the first: 1
+  std::map<std::string, std::int64_t> rates;  ///< by operand type; empty = `rate` for all
+  std::int64_t less = 0;                      ///< steps beyond the first: 1
   Cycle at_least = 0, at_most = kMaxCycles;
   std::int64_t times = 1;
-  std::map<std::string, std::int64_t> rates;  ///< by operand type; empty = `rate` for all
 };
 
 struct CostRule {

@@ -40,12 +40,13 @@ const char* const kMachine = R"({
   "units": {"ALU": 1}, "bandwidth": {"ALU": 64},
   "memories": {"smem": {"capacity": 1024, "measure": "bytes"}},
   "register_file": {"registers": 65536, "threads_per_warpgroup": 128, "granule": 8, "min": 24, "max": 240},
-  "vector_copies": 4, "spill": {"base": 64, "per_line": 2, "line_bytes": 128},
+  "vector_copies": 4, "spill": {"base": 64, "per_line": 2, "line_bytes": 128, "signal": 9},
   "layouts": [{"name": "l", "doc": "d", "slots": [
     {"name": "w", "width": 4, "registers": 240, "variable_latency": true},
     {"name": "z", "width": 4, "registers": 40}]}],
   "rules": {"mul": {"unit": "ALU",
-    "cycles": [{"measure": "values", "factor": 2, "rate": 128}, {"measure": "macs", "rates": {"f16": 128}}],
+    "cycles": [{"measure": "values", "factor": 2, "rate": 128, "less": 1, "at_least": 1,
+                "at_most": 400, "times": 3}, {"measure": "macs", "rates": {"f16": 128}}],
     "occupancy": [{"measure": "constant"}], "latency": [{"measure": "rows"}],
     "width": 4, "result": "registers", "reduces": false, "variable_latency": false, "source": "s"}},
   "sources": {"units.ALU": "s", "layouts.l.slots.w": "s"}})";
@@ -298,6 +299,8 @@ TEST_CASE("a rule's terms: every measure, factors, rounding up, overflow") {
   CHECK(cycles(Measure::bytes, 1, 1, {8, 2}, "f64", 1) == 128);
   CHECK(cycles(Measure::warp_bytes, 1, 10, {8, 2}, "f16", 4) == 13);
   CHECK(cycles(Measure::elements, 1, 1, {}, "f16", 4) == 0);
+  CHECK(cycles(Measure::row_bytes, 1, 1, {8, 2}, "f16", 1) == 4);
+  CHECK(cycles(Measure::depth, 1, 1, {8, 5, 3}, "f16", 1) == 3);
   CHECK_THROWS_AS(cycles(Measure::macs, 1, 1, {8, 5}, "f16", 1), InputError);
   CHECK_THROWS_AS(cycles(Measure::elements, 100, 1, {16384, 16384}, "f16", 1), InputError);
   CHECK_THROWS_AS(cycles(Measure::macs, 1'000'000'000, 1, {16384, 16384, 16384}, "f16", 1),

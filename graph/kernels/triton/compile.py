@@ -241,33 +241,45 @@ def proceed(path, stages_only, save):
     return reached == "ptx"
 
 
+def solved(twill, name, path, flags):
+    """Lets TWILL write its schedule into the module; why it did not, or nothing."""
+    run = subprocess.run([twill, "solve", os.path.join(HERE, name + ".ttgir"), "--machine", name.split("-")[0], "--quiet",
+                          "--normalize", "none", "--time-limit", "60", "--emit", "ttgir", "-o", path, *flags],
+                         capture_output=True, text=True, check=False)
+    return "" if os.path.exists(path) else f"no schedule ({run.returncode}) {run.stderr.strip()[:160]}"
+
+
+def continued(name, path, options):
+    """One line on how far Triton gets with a module, in a process of its own: a pass may abort or hang."""
+    command = [sys.executable, "-W", "ignore", os.path.abspath(__file__), "continue", *options, path]
+    try:
+        run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    except subprocess.TimeoutExpired:
+        return "hangs (120 s)"
+    lines = [line for line in run.stdout.splitlines() if line.startswith(name + ".ttgir: ")]
+    errors = [line for line in run.stderr.splitlines() if "error:" in line or "Assertion" in line]
+    text = lines[-1].split(": ", 1)[1] if lines else f"ended with {run.returncode}"
+    return text if text.startswith("ptx") or not errors else text + " | " + errors[0][:200]
+
+
 def roundtrip(twill, names):
+    """Four forms of each file: as it came; with the schedule; with a schedule whose register tiles stay on
+    their slot; with stages and clusters alone. True when one form with the schedule gets to PTX for each."""
     good = True
     with tempfile.TemporaryDirectory() as folder:
         for name in names or sorted(FILES):
-            machine, emitted = name.split("-")[0], os.path.join(folder, name + ".ttgir")
-            run = subprocess.run([twill, "solve", os.path.join(HERE, name + ".ttgir"), "--machine", machine, "--quiet",
-                                  "--normalize", "none", "--time-limit", "60", "--emit", "ttgir", "-o", emitted],
-                                 capture_output=True, text=True, check=False)
-            if not os.path.exists(emitted):
-                print(f"{name}: no schedule ({run.returncode}) {run.stderr.strip()[:160]}")
-                good = False
-                continue
-            for label, options in (("partitions", []), ("stages only", ["--stages-only"]), ("as it came", None)):
-                path = emitted if options is not None else os.path.join(HERE, name + ".ttgir")
-                # In a process of its own: a pass may abort or hang.
-                command = [sys.executable, "-W", "ignore", os.path.abspath(__file__), "continue", *(options or []), path]
-                try:
-                    run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-                    lines = [line for line in run.stdout.splitlines() if line.startswith(name + ".ttgir: ")]
-                    errors = [line for line in run.stderr.splitlines() if "error:" in line or "Assertion" in line]
-                    text = lines[-1].split(": ", 1)[1] if lines else f"ended with {run.returncode}"
-                    if errors and not text.startswith("ptx"):
-                        text += " | " + errors[0][:200]
-                except subprocess.TimeoutExpired:
-                    text = "hangs (120 s)"
+            print(f"{name}, as it came: {continued(name, os.path.join(HERE, name + '.ttgir'), [])}", flush=True)
+            reached = False
+            for label, flags, options in (("schedule", [], ["--keep-stages"]),
+                                          ("schedule, no hand-over", ["--no-handover"], ["--keep-stages"]),
+                                          ("stages only", [], ["--stages-only", "--keep-stages"])):
+                path = os.path.join(folder, name + ".ttgir")
+                if os.path.exists(path):
+                    os.unlink(path)
+                text = solved(twill, name, path, flags) or continued(name, path, options)
                 print(f"{name}, {label}: {text}", flush=True)
-                good = good and (options is None or text.startswith("ptx"))
+                reached = reached or text.startswith("ptx")
+            good = good and reached
     return good
 
 

@@ -1,0 +1,86 @@
+// twill_fmha_forward: checks, tensor maps, the order of tiles, and the launch.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+
+#include "gpu/api/error.hpp"
+#include "gpu/api/forward_check.hpp"
+#include "gpu/api/forward_plan.hpp"
+#include "gpu/hopper/forward_arguments.hpp"
+#include "gpu/hopper/forward_tile.hpp"
+#include "gpu/hopper/tensor_map.hpp"
+
+namespace twill::gpu {
+
+namespace {
+
+/// The current device's number of multiprocessors, if it is of compute capability 9.0.
+int multiprocessors() {
+  int device = 0, major = 0, minor = 0, count = 0;
+  check_cuda(cudaGetDevice(&device), "asking for the current device");
+  check_cuda(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device),
+             "asking for the compute capability");
+  check_cuda(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device),
+             "asking for the compute capability");
+  if (major != 9 || minor != 0)
+    refuse(TWILL_GPU_BAD_DEVICE, "device " + std::to_string(device) + " is of compute capability " +
+                                     std::to_string(major) + "." + std::to_string(minor) +
+                                     ", the kernels need 9.0 (H100, H200)");
+  check_cuda(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device),
+             "asking for the number of multiprocessors");
+  return count;
+}
+
+ForwardLaunch launcher(const twill_fmha_forward_arguments& a) {
+  const bool half = a.type == TWILL_GPU_F16;
+  switch (a.head_dim) {
+    case 64: return half ? launch_forward_d64_f16 : launch_forward_d64_bf16;
+    case 128: return half ? launch_forward_d128_f16 : launch_forward_d128_bf16;
+    default: return half ? launch_forward_d256_f16 : launch_forward_d256_bf16;
+  }
+}
+
+void launch(const twill_fmha_forward_arguments& a, cudaStream_t stream) {
+  const int processors = multiprocessors();
+  const ForwardTile tile = forward_tile(a.head_dim);
+  ForwardArguments g{};
+  static_cast<ForwardWork&>(g) = forward_work(a);
+  const int kv_panels = tile.panels / g.blocks;
+  const TensorShape queries{a.batch, a.query_length, a.query_heads, a.head_dim};
+  const TensorShape keys{a.batch, a.key_length, a.key_heads, a.head_dim};
+  g.q = tensor_map(a.q, queries, a.type, kWarpgroupRows, tile.panels);
+  g.k = tensor_map(a.k, keys, a.type, tile.keys, kv_panels);
+  g.v = tensor_map(a.v, keys, a.type, tile.keys, kv_panels);
+  g.o = tensor_map(a.o, queries, a.type, kWarpgroupRows, tile.panels);
+  g.lse = a.lse;
+  const double scale =
+      a.softmax_scale > 0 ? static_cast<double>(a.softmax_scale) : 1 / std::sqrt(a.head_dim);
+  g.scale_log2 = static_cast<float>(scale * 1.4426950408889634074);
+  const int grid = std::min(g.units, std::max(1, processors / g.blocks)) * g.blocks;
+  check_cuda(launcher(a)(static_cast<int>(a.schedule), g, grid, stream), "launching the kernel");
+}
+
+}  // namespace
+
+}  // namespace twill::gpu
+
+twill_gpu_status twill_fmha_forward_workspace(const twill_fmha_forward_arguments* arguments,
+                                              size_t* bytes) {
+  using namespace twill::gpu;
+  return guarded([&] {
+    check_forward_arguments(arguments, false);
+    if (!bytes) refuse(TWILL_GPU_BAD_ARGUMENT, "bytes is null");
+    *bytes = 0;
+  });
+}
+
+// The workspace is empty, so every pointer and size of one will do.
+twill_gpu_status twill_fmha_forward(const twill_fmha_forward_arguments* arguments,
+                                    void* /*workspace*/, size_t /*workspace_bytes*/, void* stream) {
+  using namespace twill::gpu;
+  return guarded([&] {
+    check_forward_arguments(arguments, true);
+    launch(*arguments, static_cast<cudaStream_t>(stream));
+  });
+}

@@ -1,0 +1,40 @@
+#include "gpu/api/forward_plan.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace twill::gpu {
+
+namespace {
+/// Bytes of K and V that stay in the L2 cache while the tiles of their heads are worked on.
+constexpr std::int64_t kCached = std::int64_t{32} << 20;
+}  // namespace
+
+ForwardWork forward_work(const twill_fmha_forward_arguments& a) {
+  ForwardWork w{};
+  const int tiles = (a.query_length + kQueryRows - 1) / kQueryRows;
+  w.query_length = a.query_length;
+  w.key_length = a.key_length;
+  w.query_heads = a.query_heads;
+  w.group = a.query_heads / a.key_heads;
+  w.heads = a.batch * a.query_heads;
+  w.causal = a.mask != TWILL_GPU_MASK_NONE;
+  w.diagonal = a.mask == TWILL_GPU_MASK_CAUSAL_BOTTOM_RIGHT ? a.key_length - a.query_length : 0;
+  // Two blocks share K and V only if they read the same blocks of it (not causal) and there is more
+  // than one panel to share; with an odd number of tiles one block in the last pair would idle.
+  const bool share =
+      !a.no_multicast && !w.causal && forward_tile(a.head_dim).panels >= 2 && tiles % 2 == 0;
+  w.blocks = share ? 2 : 1;
+  w.rows = tiles / w.blocks;
+  w.units = w.rows * w.heads;
+  // Causal tiles differ in length. As many heads as the cache holds are interleaved, longest tiles
+  // first, so that the short ones fill the gaps at the end.
+  const std::int64_t head_bytes = std::int64_t{4} * a.key_length * a.head_dim;
+  w.section =
+      w.causal
+          ? static_cast<int>(std::clamp<std::int64_t>(kCached / head_bytes * w.group, 1, w.heads))
+          : 1;
+  return w;
+}
+
+}  // namespace twill::gpu

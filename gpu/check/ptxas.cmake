@@ -1,0 +1,47 @@
+# cmake -P ptxas.cmake -- COMPILER ARGUMENT...
+# Runs the compiler and fails, without an object file, where ptxas (with -v) reports a register
+# spill or that it serialised wgmma (messages C7510 and up). What ptxas said is kept in
+# OBJECT.ptxas.
+set(command)
+set(object)
+set(collect OFF)
+math(EXPR last "${CMAKE_ARGC} - 1")
+foreach(i RANGE ${last})
+  set(argument "${CMAKE_ARGV${i}}")
+  if(collect)
+    list(APPEND command "${argument}")
+    if(previous STREQUAL "-o")
+      set(object "${argument}")
+    endif()
+    set(previous "${argument}")
+  elseif(argument STREQUAL "--")
+    set(collect ON)
+  endif()
+endforeach()
+execute_process(COMMAND ${command} OUTPUT_VARIABLE output ERROR_VARIABLE errors RESULT_VARIABLE code)
+set(text "${output}${errors}")
+
+# What is not ptxas's report, as the compiler said it.
+string(REGEX REPLACE "(ptxas info[^\n]*|[ \t]*[0-9]+ bytes stack frame[^\n]*)\n" "" rest "${text}")
+if(NOT rest STREQUAL "")
+  message("${rest}")
+endif()
+if(NOT code EQUAL 0)
+  message(FATAL_ERROR "the compiler ended with ${code}")
+endif()
+
+string(REGEX MATCHALL "[^\n]*([1-9][0-9]* bytes spill|C75[0-9][0-9]|[Ss]erialized)[^\n]*" found
+  "${text}")
+if(NOT "${text}" MATCHES "ptxas info")
+  set(found "ptxas reported nothing: -Xptxas=-v is missing")
+endif()
+if(found)
+  if(object)
+    file(REMOVE "${object}")
+  endif()
+  list(JOIN found "\n  " found)
+  message(FATAL_ERROR "registers spilled or wgmma serialised:\n  ${found}")
+endif()
+if(object)
+  file(WRITE "${object}.ptxas" "${text}")
+endif()

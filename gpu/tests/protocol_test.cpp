@@ -1,0 +1,18 @@
+// The model of the barrier protocol, in gpu's own build: plain C++, no GPU, no test framework.
+#include "gpu/tests/protocol_checks.hpp"
+
+#include <cstdio>
+
+int main() {
+  int failed = 0;
+  const auto report = [&](const char* what, const std::vector<std::string>& failures) {
+    std::printf("%s: %s\n", what, failures.empty() ? "ok" : "FAILED");
+    for (const std::string& failure : failures) std::printf("  %s\n", failure.c_str());
+    failed += !failures.empty();
+  };
+  using namespace twill::gpu::tests;
+  report("no deadlock, wrong read or overwrite in any interleaving", forward_protocol_holds());
+  report("every step finds its operands in the registers", forward_registers_hold());
+  report("planted errors are found", planted_errors_are_found());
+  return failed;
+}

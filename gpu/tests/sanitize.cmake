@@ -1,0 +1,16 @@
+# cmake -DSANITIZER=compute-sanitizer -DPROGRAM=gpu_forward -P sanitize.cmake
+if(NOT SANITIZER OR NOT EXISTS "${SANITIZER}")
+  message("compute-sanitizer not found: skipped")
+  return()
+endif()
+foreach(tool memcheck racecheck synccheck)
+  message("compute-sanitizer --tool ${tool}")
+  execute_process(COMMAND ${SANITIZER} --tool ${tool} --error-exitcode 1 ${PROGRAM} --small
+    RESULT_VARIABLE code)
+  if(code EQUAL 77)
+    message("no GPU: skipped")
+    return()
+  elseif(NOT code EQUAL 0)
+    message(FATAL_ERROR "${tool} ended with ${code}")
+  endif()
+endforeach()
