@@ -36,5 +36,7 @@ cli::Command ask_command(CLI::App& bench);
 // Tables of measurements, each in a process of its own.
 cli::Command attention_command(CLI::App& bench);
 cli::Command peers_command(CLI::App& bench);
+// The spread over random costs, in this process.
+cli::Command robust_command(CLI::App& bench);
 
 }  // namespace twill::bench

@@ -23,16 +23,10 @@ std::int64_t luby(std::int64_t i) {
   return power;
 }
 
-std::uint64_t next_random(std::uint64_t& state) {  // splitmix64 (Steele et al. 2014)
-  std::uint64_t z = state += 0x9e3779b97f4a7c15U;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-  return z ^ (z >> 31);
-}
-
 }  // namespace
 
-Cdcl::Cdcl(Budget& budget, std::uint64_t seed) : budget_(budget), random_(seed) {}
+Cdcl::Cdcl(Budget& budget, std::uint64_t seed)
+    : budget_(budget), shuffled_(seed != 0), random_(seed) {}
 
 int Cdcl::new_variable() {
   const int v = formula_.new_variable();
@@ -43,7 +37,7 @@ int Cdcl::new_variable() {
   reason_.emplace_back();
   phase_.push_back(-1);  // early stages and undecided orders first
   // Seed 0 leaves the order of creation; others disturb it a little.
-  activity_.push_back(random_ == 0 ? 0.0 : static_cast<double>(next_random(random_) >> 11) * 1e-16);
+  activity_.push_back(shuffled_ ? static_cast<double>(random_.next() >> 11) * 1e-16 : 0.0);
   heap_at_.push_back(-1);
   seen_.push_back(0);
   heap_insert(static_cast<std::size_t>(v));

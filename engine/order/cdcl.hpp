@@ -8,12 +8,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "encoders/sinks.hpp"
 #include "engine/budget.hpp"
 #include "engine/order/difference_theory.hpp"
+#include "graph/random.hpp"
 
 namespace twill {
 
@@ -110,7 +112,8 @@ class Cdcl : public ClauseSink {
   int next_decision();
 
   Budget& budget_;
-  std::uint64_t random_;
+  bool shuffled_;  // initial order of variables
+  SplitMix64 random_;
   bool consistent_ = true;
   bool theory_stale_ = true;
   Cycle ii_ = 1, deadline_ = 0;

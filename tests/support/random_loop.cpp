@@ -5,18 +5,6 @@
 
 namespace twill::test {
 
-std::uint64_t Random::next() {
-  std::uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
-
-std::int64_t Random::range(std::int64_t low, std::int64_t high) {
-  const auto span = static_cast<std::uint64_t>(high - low) + 1;
-  return low + static_cast<std::int64_t>(next() % span);
-}
-
 namespace {
 
 class Generator {

@@ -4,22 +4,15 @@
 #include <cstdint>
 
 #include "graph/problem.hpp"
+#include "graph/random.hpp"
 #include "graph/schedule.hpp"
 
 namespace twill::test {
 
-/// splitmix64 (Steele, Lea and Flood 2014). The standard library's distributions differ between
-/// implementations, so the few that are needed are here.
-class Random {
+class Random : public SplitMix64 {
  public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t next();
-  /// Uniform in [low, high] up to the bias of one modulo; low <= high.
-  std::int64_t range(std::int64_t low, std::int64_t high);
+  using SplitMix64::SplitMix64;
   bool percent(int chance) { return range(0, 99) < chance; }
-
- private:
-  std::uint64_t state_;
 };
 
 /// What random_loop() may use. All is on by default; "max" of 0 switches a feature off.
