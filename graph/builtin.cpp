@@ -73,10 +73,15 @@ std::string kernel_on_machine(const std::string& name, std::string_view machine_
 
 std::string builtin_kernel(const std::string& name, const std::string& machine) {
   if (find("kernels", name) == nullptr && aliases().count(name) != 0) {
-    if (machine.empty())
-      throw InputError("built-in", "kernel", quote(name),
-                       "stands for the graph of a machine: name the machine, one of " +
-                           joined(builtin_machines()));
+    if (machine.empty()) {
+      std::vector<std::string> with_graph = builtin_machines();
+      std::erase_if(with_graph, [&](const std::string& m) {
+        return kernel_on_machine(name, builtin_machine(m), m) == name;
+      });
+      throw InputError(
+          "built-in", "kernel", quote(name),
+          "stands for the graph of a machine: name the machine, one of " + joined(with_graph));
+    }
     const std::string resolved = kernel_on_machine(name, builtin_machine(machine), machine);
     if (resolved == name)
       throw InputError("built-in", "kernel", quote(name),
