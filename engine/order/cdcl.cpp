@@ -108,8 +108,9 @@ int Cdcl::attach(std::span<const int> clause, bool learned, std::uint32_t glue) 
   const int index = static_cast<int>(store_.size());
   store_.push_back({arena_.size(), static_cast<std::uint32_t>(clause.size()), glue, learned});
   arena_.insert(arena_.end(), clause.begin(), clause.end());
-  watches_[slot(clause[0])].push_back({index, clause[1]});
-  watches_[slot(clause[1])].push_back({index, clause[0]});
+  const bool binary = clause.size() == 2;
+  watches_[slot(clause[0])].push_back({index, clause[1], binary});
+  watches_[slot(clause[1])].push_back({index, clause[0], binary});
   if (learned) ++learned_clauses_;
   return index;
 }
@@ -141,20 +142,33 @@ bool Cdcl::propagate_clauses() {
         watches[kept++] = watch;
         continue;
       }
+      if (watch.binary) {
+        watches[kept++] = watch;
+        if (truth(watch.blocker) < 0) {
+          for (++i; i < watches.size(); ++i) watches[kept++] = watches[i];
+          watches.resize(kept);
+          conflict_ = {watch.blocker, falsified};
+          return false;
+        }
+        const std::span<int> c = literals(watch.clause);  // a reason begins with what it implies
+        if (c[0] == falsified) std::swap(c[0], c[1]);
+        assign(watch.blocker, {Reason::clause, watch.clause});
+        continue;
+      }
       const std::span<int> c = literals(watch.clause);
       if (c[0] == falsified) std::swap(c[0], c[1]);
       if (truth(c[0]) > 0) {
-        watches[kept++] = {watch.clause, c[0]};
+        watches[kept++] = {watch.clause, c[0], false};
         continue;
       }
       std::size_t other = 2;
       while (other < c.size() && truth(c[other]) < 0) ++other;
       if (other < c.size()) {
         std::swap(c[1], c[other]);
-        watches_[slot(c[1])].push_back({watch.clause, c[0]});
+        watches_[slot(c[1])].push_back({watch.clause, c[0], false});
         continue;
       }
-      watches[kept++] = {watch.clause, c[0]};
+      watches[kept++] = {watch.clause, c[0], false};
       if (truth(c[0]) < 0) {
         for (++i; i < watches.size(); ++i) watches[kept++] = watches[i];
         watches.resize(kept);

@@ -65,6 +65,7 @@ class Cdcl : public ClauseSink {
   struct Watch {
     int clause;
     int blocker;  // another literal of the clause; nothing to do while it is true
+    bool binary;  // the blocker is all the rest of it
   };
   struct Reason {
     enum Kind : std::uint8_t { none, clause, record, lemma } kind = none;

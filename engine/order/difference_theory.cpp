@@ -17,8 +17,7 @@ DifferenceTheory::DifferenceTheory(int nodes, const std::vector<signed char>& va
       values_(values),
       distance_(nodes_ * nodes_, kNone),
       newest_(nodes_ * nodes_, -1),
-      against_(nodes_ * nodes_),
-      implied_(nodes_ * nodes_) {}
+      atoms_of_(2 * nodes_ * nodes_ + 1, 0) {}
 
 void DifferenceTheory::add_atom(const DifferenceAtom& atom) {
   const auto variable = static_cast<std::size_t>(atom.variable);
@@ -37,14 +36,14 @@ bool DifferenceTheory::reset(Cycle ii, Cycle deadline, std::vector<int>& decided
   for (int v = 0; v < n; ++v) distance_[index(v, v)] = 0;
   std::vector<Decided> none;
   arcs_.clear();
-  for (auto& list : against_) list.clear();
-  for (auto& list : implied_) list.clear();
+  std::fill(atoms_of_.begin(), atoms_of_.end(), 0);
   for (const Difference& fact : facts_)
     if (!insert({fact.from, fact.to, fact.at(ii, deadline), 0}, none)) return false;
   // What the facts imply needs no explanation: it is the ground on which all else is built.
   changes_.clear();
   asserted_.clear();
   std::fill(newest_.begin(), newest_.end(), -1);
+  std::vector<std::pair<std::size_t, Watched>> watched;  // by part of an entry
   for (const DifferenceAtom& atom : atoms_) {
     const Difference& d = atom.difference;
     arcs_.push_back({d.from, d.to, d.at(ii, deadline), atom.variable});
@@ -54,18 +53,29 @@ bool DifferenceTheory::reset(Cycle ii, Cycle deadline, std::vector<int>& decided
       decided.push_back(-atom.variable);
       continue;
     }
-    against_[index(d.to, d.from)].push_back({arc.weight, atom.variable});
+    watched.push_back({2 * index(d.to, d.from), {arc.weight, atom.variable}});
     if (d.turns != 0 || d.deadlines != 0) continue;
     if (distance_[index(d.from, d.to)] >= arc.weight)
       decided.push_back(atom.variable);
     else
-      implied_[index(d.from, d.to)].push_back({arc.weight, atom.variable});
+      watched.push_back({2 * index(d.from, d.to) + 1, {arc.weight, atom.variable}});
   }
-  const auto lighter = [](const Watched& a, const Watched& b) { return a.weight < b.weight; };
-  const auto heavier = [](const Watched& a, const Watched& b) { return a.weight > b.weight; };
-  for (auto& list : against_) std::stable_sort(list.begin(), list.end(), heavier);
-  for (auto& list : implied_) std::stable_sort(list.begin(), list.end(), lighter);
+  watch_atoms(std::move(watched));
   return true;
+}
+
+void DifferenceTheory::watch_atoms(std::vector<std::pair<std::size_t, Watched>> atoms) {
+  std::stable_sort(atoms.begin(), atoms.end(), [](const auto& a, const auto& b) {
+    if (a.first != b.first) return a.first < b.first;
+    return a.first % 2 == 0 ? a.second.weight > b.second.weight : a.second.weight < b.second.weight;
+  });
+  watched_.clear();
+  for (const auto& [part, atom] : atoms) {
+    ++atoms_of_[part + 1];
+    watched_.push_back(atom);
+  }
+  for (std::size_t part = 1; part < atoms_of_.size(); ++part)
+    atoms_of_[part] += atoms_of_[part - 1];
 }
 
 bool DifferenceTheory::assert_atom(int variable, std::vector<Decided>& decided) {
@@ -102,7 +112,8 @@ bool DifferenceTheory::insert(const Arc& arc, std::vector<Decided>& decided) {
       changes_.push_back({entry, distance_[entry], newest_[entry], time});
       newest_[entry] = static_cast<int>(changes_.size()) - 1;
       distance_[entry] = path;
-      decide(entry, changes_.back().distance, {x, y, time + 1}, decided);
+      if (atoms_of_[2 * entry] != atoms_of_[2 * entry + 2])
+        decide(entry, changes_.back().distance, {x, y, time + 1}, decided);
     }
   }
   return true;
@@ -118,14 +129,14 @@ void DifferenceTheory::decide(std::size_t entry, Cycle before, const Record& rec
     decided.push_back({sign * variable, static_cast<int>(records_.size())});
     records_.push_back(record);
   };
-  const std::vector<Watched>& against = against_[entry];
-  auto atom = std::partition_point(against.begin(), against.end(),
-                                   [&](const Watched& a) { return a.weight + before > 0; });
-  for (; atom != against.end() && atom->weight + now > 0; ++atom) report(atom->variable, -1);
-  const std::vector<Watched>& implied = implied_[entry];
-  atom = std::partition_point(implied.begin(), implied.end(),
-                              [&](const Watched& a) { return a.weight <= before; });
-  for (; atom != implied.end() && atom->weight <= now; ++atom) report(atom->variable, 1);
+  const Watched* const against = watched_.data() + atoms_of_[2 * entry];
+  const Watched* const implied = watched_.data() + atoms_of_[2 * entry + 1];
+  const Watched* const end = watched_.data() + atoms_of_[2 * entry + 2];
+  const Watched* atom = std::partition_point(
+      against, implied, [&](const Watched& a) { return a.weight + before > 0; });
+  for (; atom != implied && atom->weight + now > 0; ++atom) report(atom->variable, -1);
+  atom = std::partition_point(implied, end, [&](const Watched& a) { return a.weight <= before; });
+  for (; atom != end && atom->weight <= now; ++atom) report(atom->variable, 1);
 }
 
 void DifferenceTheory::explain_path(int from, int to, int before,

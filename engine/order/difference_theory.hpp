@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "encoders/difference.hpp"
@@ -77,6 +78,7 @@ class DifferenceTheory {
   std::size_t index(int from, int to) const {
     return static_cast<std::size_t>(from) * nodes_ + static_cast<std::size_t>(to);
   }
+  void watch_atoms(std::vector<std::pair<std::size_t, Watched>> atoms);
   bool insert(const Arc& arc, std::vector<Decided>& decided);
   void decide(std::size_t entry, Cycle before, const Record& record, std::vector<Decided>& decided);
   void explain_path(int from, int to, int before, std::vector<int>& variables) const;
@@ -85,12 +87,15 @@ class DifferenceTheory {
   const std::vector<signed char>& values_;
   std::vector<Difference> facts_;
   std::vector<DifferenceAtom> atoms_;
-  std::vector<int> atom_of_;                   // variable -> index in atoms_, or -1
-  std::vector<Arc> arcs_;                      // atoms_ at the current I and D
-  std::vector<Cycle> distance_;                // longest paths, kNone = no path
-  std::vector<int> newest_;                    // per entry: its last change, or -1
-  std::vector<std::vector<Watched>> against_;  // per entry (a, b): atoms b -> a, heaviest first
-  std::vector<std::vector<Watched>> implied_;  // per entry (a, b): atoms a -> b, lightest first
+  std::vector<int> atom_of_;     // variable -> index in atoms_, or -1
+  std::vector<Arc> arcs_;        // atoms_ at the current I and D
+  std::vector<Cycle> distance_;  // longest paths, kNone = no path
+  std::vector<int> newest_;      // per entry: its last change, or -1
+  // Atoms by entry (a, b), flat: those of b -> a, heaviest first, and then those of a -> b that may
+  // be reported as implied, lightest first. An entry's part is [atoms_of_[2 e], atoms_of_[2 e + 1])
+  // and [atoms_of_[2 e + 1], atoms_of_[2 e + 2]).
+  std::vector<Watched> watched_;
+  std::vector<int> atoms_of_;
   std::vector<Change> changes_;
   std::vector<Arc> asserted_;
   std::vector<Record> records_;
