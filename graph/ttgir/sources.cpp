@@ -71,7 +71,7 @@ std::vector<Source> Sources::of(int value, int copy) const {
   return found;
 }
 
-int Sources::root(int value) const {
+int Sources::climb(int value, const std::function<bool(const Operation&)>& enough) const {
   std::unordered_set<int> visited;
   while (visited.insert(value).second) {
     if (const int before = yielded(value); before != kNone) {
@@ -81,31 +81,27 @@ int Sources::root(int value) const {
     const int op = m_->value(value).op;
     if (op == kNone) return value;
     const Operation& made = m_->op(op);
-    if (class_of(made) != OpClass::view || made.operands.empty()) return value;
+    if (enough(made) || class_of(made) != OpClass::view || made.operands.empty()) return value;
     value = made.operands[0];
   }
   return value;
 }
 
+int Sources::root(int value) const {
+  return climb(value, [](const Operation&) { return false; });
+}
+
 bool Sources::in_ring(int value) const {
-  std::unordered_set<int> visited;
-  while (visited.insert(value).second) {
-    if (const int before = yielded(value); before != kNone) {
-      value = before;
-      continue;
-    }
-    const int op = m_->value(value).op;
-    if (op == kNone) return false;
-    const Operation& made = m_->op(op);
+  bool found = false;
+  climb(value, [&](const Operation& made) {
     if (made.name == "ttg.memdesc_index") {
       // A constant index names one buffer, a changing one walks the ring.
       const int index = made.operands.size() > 1 ? m_->value(made.operands[1]).op : kNone;
-      if (index == kNone || m_->op(index).name != "arith.constant") return true;
+      found = index == kNone || m_->op(index).name != "arith.constant";
     }
-    if (class_of(made) != OpClass::view || made.operands.empty()) return false;
-    value = made.operands[0];
-  }
-  return false;
+    return found;
+  });
+  return found;
 }
 
 }  // namespace twill::ttgir

@@ -1,6 +1,7 @@
 // Which node of the loop a value comes from, and from how many iterations before.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "graph/ttgir/ir.hpp"
@@ -37,6 +38,8 @@ class Sources {
   bool inside(int op) const;
 
  private:
+  /// From a value up through views and loop variables, until an op is `enough` or no view.
+  int climb(int value, const std::function<bool(const Operation&)>& enough) const;
   int yielded(int value) const;  ///< for a loop variable: what is yielded for it, else kNone
 
   const Module* m_;
