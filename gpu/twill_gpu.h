@@ -71,21 +71,21 @@ typedef enum {
 } twill_gpu_schedule;
 
 typedef struct {
-  twill_gpu_type type;  /* of q, k, v and o */
-  int32_t batch;        /* >= 1 */
-  int32_t query_heads;  /* a multiple of key_heads */
-  int32_t key_heads;    /* of k and v; fewer than query_heads: grouped-query attention */
-  int32_t query_length; /* >= 1 */
-  int32_t key_length;   /* >= 1 */
-  int32_t head_dim;     /* 64, 128 or 256 */
-  twill_gpu_mask mask;
+  int32_t type;             /* a twill_gpu_type, of q, k, v and o */
+  int32_t batch;            /* >= 1 */
+  int32_t query_heads;      /* a multiple of key_heads */
+  int32_t key_heads;        /* of k and v; fewer than query_heads: grouped-query attention */
+  int32_t query_length;     /* >= 1 */
+  int32_t key_length;       /* >= 1 */
+  int32_t head_dim;         /* 64, 128 or 256 */
+  int32_t mask;             /* a twill_gpu_mask */
   float softmax_scale;      /* of Q K^T; finite and > 0. 0 stands for 1 / sqrt(head_dim) */
   twill_gpu_tensor q, k, v; /* read */
   twill_gpu_tensor o;       /* written: softmax(scale Q K^T) V */
   float* lse;               /* written, may be null: [batch][query_heads][query_length] of fp32, the
                                natural logarithm of the sum of exp(scale Q K^T), a multiple of 4 */
-  twill_gpu_schedule schedule;
-  int32_t no_multicast; /* not 0: never share K and V between two blocks of a cluster */
+  int32_t schedule;         /* a twill_gpu_schedule */
+  int32_t no_multicast;     /* not 0: never share K and V between two blocks of a cluster */
 } twill_fmha_forward_arguments;
 
 /* The workspace of a launch with these arguments, in bytes, to *bytes: 0 for every forward launch.

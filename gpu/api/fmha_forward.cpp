@@ -49,16 +49,17 @@ void launch(const twill_fmha_forward_arguments& a, cudaStream_t stream) {
   const int kv_panels = tile.panels / g.blocks;
   const TensorShape queries{a.batch, a.query_length, a.query_heads, a.head_dim};
   const TensorShape keys{a.batch, a.key_length, a.key_heads, a.head_dim};
-  g.q = tensor_map(a.q, queries, a.type, kWarpgroupRows, tile.panels);
-  g.k = tensor_map(a.k, keys, a.type, tile.keys, kv_panels);
-  g.v = tensor_map(a.v, keys, a.type, tile.keys, kv_panels);
-  g.o = tensor_map(a.o, queries, a.type, kWarpgroupRows, tile.panels);
+  const auto type = static_cast<twill_gpu_type>(a.type);  // checked
+  g.q = tensor_map(a.q, queries, type, kWarpgroupRows, tile.panels);
+  g.k = tensor_map(a.k, keys, type, tile.keys, kv_panels);
+  g.v = tensor_map(a.v, keys, type, tile.keys, kv_panels);
+  g.o = tensor_map(a.o, queries, type, kWarpgroupRows, tile.panels);
   g.lse = a.lse;
   const double scale =
       a.softmax_scale > 0 ? static_cast<double>(a.softmax_scale) : 1 / std::sqrt(a.head_dim);
   g.scale_log2 = static_cast<float>(scale * 1.4426950408889634074);
   const int grid = std::min(g.units, std::max(1, processors / g.blocks)) * g.blocks;
-  check_cuda(launcher(a)(static_cast<int>(a.schedule), g, grid, stream), "launching the kernel");
+  check_cuda(launcher(a)(a.schedule, g, grid, stream), "launching the kernel");
 }
 
 }  // namespace

@@ -47,9 +47,7 @@ void check_tensor(const std::string& name, const twill_gpu_tensor& tensor, int b
 void check_forward_arguments(const twill_fmha_forward_arguments* arguments, bool pointers) {
   if (!arguments) refuse(TWILL_GPU_BAD_ARGUMENT, "arguments is null");
   const auto& a = *arguments;
-  // As integers: a caller in C may have put anything there.
-  const int type = static_cast<int>(a.type), mask = static_cast<int>(a.mask);
-  const int schedule = static_cast<int>(a.schedule);
+  const int type = a.type, mask = a.mask, schedule = a.schedule;
   if (type != TWILL_GPU_F16 && type != TWILL_GPU_BF16)
     refuse(TWILL_GPU_BAD_TYPE,
            "type = " + std::to_string(type) + " is neither TWILL_GPU_F16 nor TWILL_GPU_BF16");

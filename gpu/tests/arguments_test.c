@@ -63,9 +63,9 @@ static void refused(const twill_fmha_forward_arguments* a, twill_gpu_status expe
 int main(void) {
   setenv("CUDA_VISIBLE_DEVICES", "", 1); /* as if there were none, where there is one too */
   refused(NULL, TWILL_GPU_BAD_ARGUMENT, "arguments is null");
-  REFUSED(a.type = (twill_gpu_type)7, TWILL_GPU_BAD_TYPE, "type = 7");
-  REFUSED(a.mask = (twill_gpu_mask)3, TWILL_GPU_BAD_ARGUMENT, "mask = 3");
-  REFUSED(a.schedule = (twill_gpu_schedule)3, TWILL_GPU_BAD_ARGUMENT, "schedule = 3");
+  REFUSED(a.type = 7, TWILL_GPU_BAD_TYPE, "type = 7");
+  REFUSED(a.mask = 3, TWILL_GPU_BAD_ARGUMENT, "mask = 3");
+  REFUSED(a.schedule = 3, TWILL_GPU_BAD_ARGUMENT, "schedule = 3");
   REFUSED(a.batch = 0, TWILL_GPU_BAD_SHAPE, "batch = 0");
   REFUSED(a.query_heads = -4, TWILL_GPU_BAD_SHAPE, "query_heads = -4");
   REFUSED(a.key_heads = 0, TWILL_GPU_BAD_SHAPE, "key_heads = 0");

@@ -15,7 +15,7 @@ void check(bool holds, const char* what, const twill_fmha_forward_arguments& a) 
   if (holds) return;
   std::printf("FAILED: %s: batch %d, heads %d/%d, lengths %d/%d, head dimension %d, mask %d\n",
               what, a.batch, a.query_heads, a.key_heads, a.query_length, a.key_length, a.head_dim,
-              static_cast<int>(a.mask));
+              a.mask);
   std::exit(1);
 }
 
