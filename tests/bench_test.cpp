@@ -172,11 +172,13 @@ TEST_CASE("peers that answer, disagree, fail or run too long") {
   const std::string path = std::string(folder / "") + ":/usr/bin:/bin";
   script(folder / "yices-smt2", "[ \"$1\" = --version ] && echo 'Yices 0' || echo sat\n");
   script(folder / "z3", "[ \"$1\" = --version ] && echo 'Z3 0' || { echo oops >&2; exit 3; }\n");
-  const std::string arguments = "peers --kernel " + kFigure + " --normalize none --json --limit 1";
+  const std::string ask = "peers --kernel " + kFigure + " --normalize none --json";
+  const std::string arguments = ask + " --limit 30", hasty = ask + " --limit 2";
   const Run agreed = bench(arguments + " --question optimum", path.c_str());
   CHECK(agreed.code == 0);
   const json row = json::parse(agreed.out);
   CHECK(row["agree"] == true);
+  REQUIRE(row["peers"].size() == 2);
   CHECK(row["peers"][0]["version"] == "Yices 0");
   CHECK(row["peers"][0]["verdict"] == "sat");
   CHECK(row["peers"][1]["verdict"] == "failed: oops");
@@ -188,9 +190,10 @@ TEST_CASE("peers that answer, disagree, fail or run too long") {
   CHECK(contains(wrong.err, "disagree"));
 
   script(folder / "yices-smt2", "[ \"$1\" = --version ] || while :; do :; done\n");
-  const Run slow = bench(arguments + " --question optimum", path.c_str());
+  const Run slow = bench(hasty + " --question optimum", path.c_str());
   CHECK(slow.code == 0);
   const json late = json::parse(slow.out);
+  REQUIRE(late["peers"].size() == 2);
   CHECK(late["peers"][0]["verdict"] == "limit");
   CHECK(late["peers"][0]["cpu_seconds"].get<double>() >= 0.9);
   CHECK(late["ratio"].get<std::string>().starts_with("> "));
@@ -198,9 +201,11 @@ TEST_CASE("peers that answer, disagree, fail or run too long") {
   // Yices catches the signal of the limit and exits.
   script(folder / "yices-smt2",
          "[ \"$1\" = --version ] || { trap 'exit 21' XCPU; while :; do :; done; }\n");
-  const Run caught = bench(arguments + " --question optimum", path.c_str());
+  const Run caught = bench(hasty + " --question optimum", path.c_str());
   CHECK(caught.code == 0);
-  CHECK(json::parse(caught.out)["peers"][0]["verdict"] == "limit");
+  const json signalled = json::parse(caught.out);
+  REQUIRE(signalled["peers"].size() == 2);
+  CHECK(signalled["peers"][0]["verdict"] == "limit");
 }
 
 #else

@@ -87,6 +87,7 @@ TEST_CASE("bad input leaves a handle with the message, never an exception") {
   CHECK(std::strlen(twill_solution_error(h.solution)) > 0);
   CHECK(twill_solution_ii(h.solution) == 0);
   CHECK(twill_verify(h.problem, h.solution) == TWILL_BAD_INPUT);
+  twill_problem_free(h.problem);
   CHECK(twill_problem_read(nullptr, &h.problem) == TWILL_BAD_INPUT);
   twill_problem_free(h.problem);
   CHECK(twill_problem_read("/nonexistent", nullptr) == TWILL_BAD_INPUT);

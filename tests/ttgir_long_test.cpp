@@ -1,5 +1,5 @@
-// A module of 5,000 lines is read and lowered; how long it takes is said, not judged: the machine may
-// be busy.
+// A module of 5,000 lines is read and lowered; how long it takes is said, not judged: the machine
+// may be busy.
 #include <doctest/doctest.h>
 
 #include <algorithm>

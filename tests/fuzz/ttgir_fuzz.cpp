@@ -2,7 +2,8 @@
 //
 //   cmake -S . -B build/fuzz -DCMAKE_CXX_COMPILER=clang++-14 -DTWILL_BUILD_FUZZ=ON
 //   cmake --build build/fuzz --target ttgir_fuzz
-//   build/fuzz/tests/ttgir_fuzz -max_total_time=3600 -max_len=65536 tests/fuzz/ttgir graph/kernels/triton
+//   build/fuzz/tests/ttgir_fuzz -max_total_time=3600 -max_len=65536 tests/fuzz/ttgir
+//   graph/kernels/triton
 //
 // New inputs are written to the first folder; merge what is worth keeping with -merge=1.
 #include <cstddef>
