@@ -1,6 +1,7 @@
 #include "graph/ttgir/lexer.hpp"
 
 #include <array>
+#include <string_view>
 
 #include "graph/error.hpp"
 #include "graph/json_text.hpp"
@@ -15,11 +16,12 @@ constexpr std::array<unsigned char, 256> make_classes() {
   for (int c = 'a'; c <= 'z'; ++c) table[static_cast<std::size_t>(c)] = kNameChar;
   for (int c = 'A'; c <= 'Z'; ++c) table[static_cast<std::size_t>(c)] = kNameChar;
   for (int c = '0'; c <= '9'; ++c) table[static_cast<std::size_t>(c)] = kNameChar;
-  for (const char c : {'_', '.', '$'}) table[static_cast<std::size_t>(c)] = kNameChar;
-  for (const char c :
-       {'(', ')', '{', '}', '[', ']', '<', '>', ',', ':', '=', '*', '+', '/', '|', '?', ';', '&'})
-    table[static_cast<std::size_t>(c)] = kPunctuation;
-  for (const char c : {' ', '\t', '\r', '\n'}) table[static_cast<std::size_t>(c)] = kSpace;
+  const auto mark = [&](std::string_view characters, unsigned char as) {
+    for (const char c : characters) table[static_cast<unsigned char>(c)] = as;
+  };
+  mark("_.$", kNameChar);
+  mark("(){}[]<>,:=*+/|?;&", kPunctuation);
+  mark(" \t\r\n", kSpace);
   return table;
 }
 constexpr std::array<unsigned char, 256> kClasses = make_classes();
