@@ -192,6 +192,15 @@ TEST_CASE("Raw cycles: the optima of all attention graphs on layouts that exist"
   }
 }
 
+TEST_CASE("Raw cycles: every MMA of Blackwell forward on one slot costs nothing") {
+  const Problem problem = lowered("blackwell-fwd-sub2-chunked", "blackwell", "", 0);
+  Options options;
+  for (const char* op : {"s0_qk", "s1_qk", "s0_pv", "s1_pv"}) options.pins.emplace_back(op, "mma");
+  const Solution solution = solved(problem, options);
+  CHECK(solution.schedule->initiation_interval == 2064);
+  CHECK(solution.schedule->length == 4112);
+}
+
 TEST_CASE("Sixteen times the cycles, sixteen times the interval") {
   Problem problem = lowered("blackwell-fwd-sub2", "blackwell", "softmax-correction", 0);
   for (Op& op : problem.ops) {
