@@ -24,8 +24,9 @@ struct Difference {
   Cycle at(Cycle ii, Cycle deadline) const { return weight + turns * ii - deadlines * deadline; }
 };
 
-/// A literal that, when true, asserts its difference constraint; when false it says nothing. It may
-/// therefore stand in clauses in positive polarity only.
+/// A literal that, when true, asserts its difference constraint; when false nothing is asserted, so
+/// it stands in clauses in positive polarity only. Lemmas read it as equivalent to the constraint,
+/// which no such clause can tell apart.
 struct DifferenceAtom {
   Difference difference;
   int variable = 0;  ///< DIMACS

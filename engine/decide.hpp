@@ -20,7 +20,7 @@ struct Decided {
 };
 
 /// Decides the question under the limits, seed and encoding of `options` (whose other fields are
-/// not read). The modulo form asks the arithmetic bounds first, then CaDiCaL; the straight-line
+/// not read). The modulo form asks the arithmetic bounds first, then the engine; the straight-line
 /// forms are the paper's program as CNF, and the literal one answers that program, not the truth. A
 /// model of an exact form is verified. Throws InputError on an encoding that does not exist.
 /// Preconditions: check() has accepted the problem, ii >= 1, length >= 1.

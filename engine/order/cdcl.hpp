@@ -49,8 +49,9 @@ class Cdcl : public ClauseSink {
   bool value(Lit literal) const;
   Cycle row(int op) const { return theory_->earliest(Differences::node(op)); }
 
-  /// Everything that was added, and the theory lemmas used so far: each the negation of a set of
-  /// atoms that, with facts, form a positive cycle.
+  /// Everything that was added, and the theory lemmas used so far. A lemma's negation is a set of
+  /// constraints (atoms, and at most one atom's negation, over the integers) that with facts form a
+  /// positive cycle: it holds for all rows at the parameters so far and, as they fall, later.
   const MemoryCnf& clauses() const { return formula_; }
   const MemoryCnf& lemmas() const { return lemmas_; }
   std::int64_t conflicts() const { return conflicts_; }
