@@ -4,6 +4,8 @@
 #include <cadical.hpp>
 #include <limits>
 
+#include "graph/error.hpp"
+
 namespace twill {
 
 std::string cadical_version() {
@@ -43,6 +45,16 @@ SatSolver::SatSolver(Budget& budget, std::uint64_t seed)
 SatSolver::~SatSolver() {
   impl_->solver.disconnect_terminator();
   impl_->solver.disconnect_learner();
+}
+
+void SatSolver::begin_proof(const std::string& path, bool binary) {
+  impl_->solver.set("binary", binary ? 1 : 0);
+  if (!impl_->solver.trace_proof(path.c_str()))
+    throw InputError(path, "file", "a proof", "cannot be written");
+}
+
+void SatSolver::end_proof() {
+  impl_->solver.close_proof_trace();
 }
 
 void SatSolver::add_clause(std::span<const int> literals) {

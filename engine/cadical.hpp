@@ -25,6 +25,12 @@ class SatSolver : public ClauseSink {
   SatSolver(Budget& budget, std::uint64_t seed);
   ~SatSolver() override;
 
+  /// Writes a DRAT proof of what follows to a file, in text or binary. Call before the first
+  /// clause, and end_proof() after the last answer. Without assumptions, an unsat answer's proof is
+  /// complete. Throws InputError when the file cannot be written.
+  void begin_proof(const std::string& path, bool binary = true);
+  void end_proof();
+
   int new_variable() override { return ++variables_; }
   void add_clause(std::span<const int> literals) override;
 
