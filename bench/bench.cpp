@@ -1,5 +1,7 @@
 #include "bench/bench.hpp"
 
+#include "encoders/choose.hpp"
+
 #include <utility>
 #include <vector>
 
@@ -7,7 +9,8 @@ namespace twill::bench {
 
 void SearchFlags::add_to(CLI::App& app, const std::string& what_is_limited) {
   search.threads = 1;
-  app.add_option("--encoding", search.encoding, "Encodings, as key=value,... (default: chosen)");
+  app.add_option("--encoding", search.encoding,
+                 "Encodings, as key=value,... of " + encoding_keys() + " (default: auto)");
   app.add_option("--engine", search.engine, "order, cnf or auto")
       ->check(CLI::IsMember({"order", "cnf", "auto"}))
       ->capture_default_str();

@@ -11,5 +11,8 @@ namespace twill {
 void amo_pairwise(Formula& f, std::span<const Lit> literals);
 void amo_ladder(Formula& f, std::span<const Lit> literals);
 void amo_product(Formula& f, std::span<const Lit> literals);
+void amo_commander(Formula& f, std::span<const Lit> literals);
+void amo_binary(Formula& f, std::span<const Lit> literals);
+void amo_bimander(Formula& f, std::span<const Lit> literals);
 
 }  // namespace twill

@@ -6,6 +6,7 @@
 // the row's ends need none. A window of length >= I covers every residue floor(length / I) times,
 // the rest is a window of length mod I. Per unit and residue one sum over the ops' windows: at most
 // one where capacity and amounts are 1, else a cardinality or pseudo-Boolean sum (choose.hpp).
+// Windows of one op that share no residue exclude each other, for encodings that can use it.
 #include <algorithm>
 
 #include "encoders/modulo.hpp"
@@ -37,6 +38,36 @@ const std::vector<Lit>& ModuloModel::residues(int v, Cycle offset, Cycle length)
   return literals;
 }
 
+namespace {
+
+// What one op takes of a unit at every residue.
+struct Window {
+  Amount amount;
+  Cycle offset, length;
+  const std::vector<Lit>* literals;
+};
+
+bool share_residue(const Window& a, const Window& b, Cycle ii) {
+  const auto within = [ii](Cycle offset, const Window& w) {
+    return ((offset - w.offset) % ii + ii) % ii < w.length;
+  };
+  return within(a.offset, b) || within(b.offset, a);
+}
+
+// Windows of an op in groups that share no residue, first fit.
+void add_window(std::vector<std::vector<Window>>& groups, std::size_t own, const Window& window,
+                Cycle ii) {
+  for (std::size_t i = own; i < groups.size(); ++i)
+    if (std::none_of(groups[i].begin(), groups[i].end(),
+                     [&](const Window& other) { return share_residue(window, other, ii); })) {
+      groups[i].push_back(window);
+      return;
+    }
+  groups.push_back({window});
+}
+
+}  // namespace
+
 void encode_capacity(ModuloModel& m) {
   const Problem& p = m.problem;
   const Cycle ii = m.starts.ii();
@@ -44,19 +75,27 @@ void encode_capacity(ModuloModel& m) {
     const auto group = m.groups.open("capacity of " + p.units[unit].name + " (" +
                                      std::to_string(p.units[unit].capacity) + ")");
     Amount always = 0;
-    std::vector<std::pair<Amount, const std::vector<Lit>*>> windows;
-    for (std::size_t v = 0; v < p.ops.size(); ++v)
+    std::vector<std::vector<Window>> windows;
+    for (std::size_t v = 0; v < p.ops.size(); ++v) {
+      const std::size_t own = windows.size();
       for (const Reservation& r : p.ops[v].reservations) {
         if (r.unit != static_cast<int>(unit)) continue;
         always += r.length / ii * r.amount;
-        if (r.length % ii != 0)
-          windows.emplace_back(r.amount, &m.residues(static_cast<int>(v), r.offset, r.length % ii));
+        const Cycle length = r.length % ii;
+        if (length != 0)
+          add_window(
+              windows, own,
+              {r.amount, r.offset, length, &m.residues(static_cast<int>(v), r.offset, length)}, ii);
       }
+    }
     const Amount capacity = p.units[unit].capacity - always;
     for (std::size_t s = 0; s < static_cast<std::size_t>(ii); ++s) {
-      std::vector<Term> terms;
-      for (const auto& [amount, literals] : windows) terms.push_back({amount, (*literals)[s]});
-      at_most_sum(m.f, m.choice, terms, capacity);
+      std::vector<TermGroup> groups;
+      for (const std::vector<Window>& of_op : windows) {
+        groups.emplace_back();
+        for (const Window& w : of_op) groups.back().terms.push_back({w.amount, (*w.literals)[s]});
+      }
+      at_most_sum(m.f, m.choice, groups, capacity);
       if (capacity < 0) break;
     }
   }

@@ -12,29 +12,8 @@
 namespace twill {
 namespace {
 
-const std::vector<EncodingInfo>& table() {
-  static const std::vector<EncodingInfo> rows = {
-      {"form", "modulo", "steady state of the infinite loop, one copy of every op", "exact"},
-      {"form", "straight-line", "Soi et al. 2025, Figures 4-6, enough copies and INIT corrected",
-       "exact"},
-      {"form", "straight-line-literal", "Soi et al. 2025, Figures 4-6 as printed",
-       "unsound: the verifier may refuse what it accepts"},
-      {"start", "rowstage", "Eichenberger and Davidson, PLDI 1997: row in [0,I), stage",
-       "bounds consistent on rows"},
-      {"start", "order", "Crawford and Baker, AAAI 1994; Tamura et al. 2009: M(v) >= t",
-       "bounds consistent"},
-      {"amo", "pairwise", "folklore", "arc consistent"},
-      {"amo", "ladder", "Sinz, CP 2005; Gent and Nightingale 2004", "arc consistent"},
-      {"amo", "product", "Chen, ModRef 2010", "arc consistent"},
-      {"card", "seqcounter", "Sinz, CP 2005", "arc consistent"},
-      {"card", "ktotalizer", "Bailleux and Boufkhad, CP 2003; Buettner and Rintanen 2005",
-       "arc consistent"},
-      {"pb", "bdd", "Abio et al., JAIR 2012", "arc consistent"},
-      {"pb", "swc", "Hoelldobler, Manthey and Steinke, KI 2012", "arc consistent"},
-      {"symmetry", "on", "Law and Lee, CP 2004: value precedence of identical slots", ""},
-      {"symmetry", "off", "", ""},
-  };
-  return rows;
+std::span<const EncodingInfo> table() {
+  return encoding_table();
 }
 
 [[noreturn]] void unknown(const std::string& place, const std::string& value,
@@ -66,12 +45,12 @@ std::string name_of(const std::string& key, int index) {
   return "auto";
 }
 
-std::int64_t totalizer_clauses(std::int64_t n, std::int64_t k) {
+std::int64_t ktotalizer_clauses(std::int64_t n, std::int64_t k) {
   CountingSink sink;
   Formula f(sink);
   std::vector<Lit> literals(static_cast<std::size_t>(n));
   for (Lit& l : literals) l = f.fresh();
-  card_totalizer(f, literals, k);
+  card_ktotalizer(f, literals, k);
   return f.clauses();
 }
 
@@ -113,10 +92,6 @@ std::string encoding_text(const EncodingChoice& choice) {
          ",symmetry=" + (choice.symmetry ? "on" : "off");
 }
 
-std::span<const EncodingInfo> encoding_table() {
-  return table();
-}
-
 void at_most_one(Formula& f, const EncodingChoice& choice, std::span<const Lit> literals) {
   std::vector<Lit> variables;
   std::int64_t true_ones = 0;
@@ -133,6 +108,9 @@ void at_most_one(Formula& f, const EncodingChoice& choice, std::span<const Lit> 
     case AmoEncoding::pairwise: return amo_pairwise(f, variables);
     case AmoEncoding::ladder: return amo_ladder(f, variables);
     case AmoEncoding::product: return amo_product(f, variables);
+    case AmoEncoding::commander: return amo_commander(f, variables);
+    case AmoEncoding::binary: return amo_binary(f, variables);
+    case AmoEncoding::bimander: return amo_bimander(f, variables);
     case AmoEncoding::automatic: break;
   }
   return variables.size() <= 5 ? amo_pairwise(f, variables) : amo_ladder(f, variables);
@@ -147,33 +125,89 @@ void at_most(Formula& f, const EncodingChoice& choice, std::span<const Lit> lite
   }
   const auto n = static_cast<std::int64_t>(variables.size());
   if (k == 1) return at_most_one(f, choice, variables);
-  CardEncoding which = choice.card;
-  if (which == CardEncoding::automatic)
-    which = k <= 0 || k >= n || totalizer_clauses(n, k) < 2 * n * k + n - 3 * k - 1
-                ? CardEncoding::totalizer
-                : CardEncoding::sequential;
-  if (which == CardEncoding::sequential) return card_sequential(f, variables, k);
-  return card_totalizer(f, variables, k);
+  switch (choice.card) {
+    case CardEncoding::seqcounter: return card_seqcounter(f, variables, k);
+    case CardEncoding::totalizer: return card_totalizer(f, variables, k);
+    case CardEncoding::ktotalizer: return card_ktotalizer(f, variables, k);
+    case CardEncoding::kmtotalizer: return card_kmtotalizer(f, variables, k);
+    case CardEncoding::sortnet: return card_sortnet(f, variables, k);
+    case CardEncoding::cardnet: return card_cardnet(f, variables, k);
+    case CardEncoding::adder: return card_adder(f, variables, k);
+    case CardEncoding::automatic: break;
+  }
+  if (k <= 0 || k >= n || ktotalizer_clauses(n, k) < 2 * n * k + n - 3 * k - 1)
+    return card_ktotalizer(f, variables, k);
+  return card_seqcounter(f, variables, k);
 }
+
+namespace {
+
+std::vector<Lit> literals_of(const PseudoBoolean& sum) {
+  std::vector<Lit> literals;
+  for (const Term& t : sum.terms) literals.push_back(t.literal);
+  return literals;
+}
+
+GroupedSum one_each(const PseudoBoolean& sum) {
+  GroupedSum grouped{{}, sum.bound};
+  for (const Term& t : sum.terms) grouped.groups.push_back({{t.weight, {t.literal}}});
+  return grouped;
+}
+
+void weighted_sum(Formula& f, const EncodingChoice& choice, const PseudoBoolean& sum) {
+  switch (choice.pb) {
+    case PbEncoding::bdd: return pb_bdd(f, sum);
+    case PbEncoding::swc: return pb_swc(f, sum);
+    case PbEncoding::gte: return pb_gte(f, sum);
+    case PbEncoding::gpw: return pb_gpw(f, sum);
+    case PbEncoding::lpw: return pb_lpw(f, sum);
+    case PbEncoding::dpw: return pb_dpw(f, sum);
+    case PbEncoding::sorter: return pb_sorter(f, sum);
+    case PbEncoding::adder: return pb_adder(f, sum);
+    case PbEncoding::bdd_amo: return pb_bdd_amo(f, one_each(sum));
+    case PbEncoding::swc_amo: return pb_swc_amo(f, one_each(sum));
+    case PbEncoding::gte_amo: return pb_gte_amo(f, one_each(sum));
+    case PbEncoding::automatic: break;
+  }
+  const std::int64_t counter = std::min<std::int64_t>(sum.bound, 1'000'000) * 2 *
+                               static_cast<std::int64_t>(sum.terms.size());
+  return pb_bdd_nodes(sum, counter / 2) <= counter / 2 ? pb_bdd(f, sum) : pb_swc(f, sum);
+}
+
+bool uses_groups(PbEncoding pb) {
+  return pb == PbEncoding::bdd_amo || pb == PbEncoding::swc_amo || pb == PbEncoding::gte_amo;
+}
+
+}  // namespace
 
 void at_most_sum(Formula& f, const EncodingChoice& choice, std::span<const Term> terms,
                  std::int64_t bound) {
   const PseudoBoolean sum = canonical(f, terms, bound);
   if (sum.bound < 0) return f.clause({});
   if (sum.terms.empty()) return;
-  if (sum.terms.front().weight == 1 && choice.pb == PbEncoding::automatic) {
-    std::vector<Lit> literals;
-    for (const Term& t : sum.terms) literals.push_back(t.literal);
-    return at_most(f, choice, literals, sum.bound);
+  if (sum.terms.front().weight == 1) return at_most(f, choice, literals_of(sum), sum.bound);
+  weighted_sum(f, choice, sum);
+}
+
+void at_most_sum(Formula& f, const EncodingChoice& choice, std::span<const TermGroup> groups,
+                 std::int64_t bound) {
+  if (uses_groups(choice.pb)) {
+    const GroupedSum sum = canonical(f, groups, bound);
+    const bool grouped = std::any_of(sum.groups.begin(), sum.groups.end(), [](const auto& group) {
+      return group.size() > 1 || group.front().literals.size() > 1;
+    });
+    if (sum.bound < 0) return f.clause({});
+    if (sum.groups.empty()) return;
+    if (grouped) {
+      if (choice.pb == PbEncoding::bdd_amo) return pb_bdd_amo(f, sum);
+      if (choice.pb == PbEncoding::swc_amo) return pb_swc_amo(f, sum);
+      return pb_gte_amo(f, sum);
+    }
   }
-  PbEncoding which = choice.pb;
-  if (which == PbEncoding::automatic) {
-    const std::int64_t counter = std::min<std::int64_t>(sum.bound, 1'000'000) * 2 *
-                                 static_cast<std::int64_t>(sum.terms.size());
-    which = pb_bdd_nodes(sum, counter / 2) <= counter / 2 ? PbEncoding::bdd : PbEncoding::swc;
-  }
-  if (which == PbEncoding::bdd) return pb_bdd(f, sum);
-  return pb_swc(f, sum);
+  std::vector<Term> terms;
+  for (const TermGroup& group : groups)
+    terms.insert(terms.end(), group.terms.begin(), group.terms.end());
+  at_most_sum(f, choice, terms, bound);
 }
 
 }  // namespace twill

@@ -1,4 +1,5 @@
-// Which encoding is used where: names, and the documented automatic rule.
+// Which encoding is used where: the table of all of them, their names, and the documented automatic
+// rule.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +13,47 @@
 
 namespace twill {
 
-enum class StartEncoding { automatic, rowstage, order };
-enum class AmoEncoding { automatic, pairwise, ladder, product };
-enum class CardEncoding { automatic, sequential, totalizer };
-enum class PbEncoding { automatic, bdd, swc };
+enum class StartEncoding { automatic, rowstage, order, direct, channelled, binary };
+enum class AmoEncoding { automatic, pairwise, ladder, product, commander, binary, bimander };
+enum class CardEncoding {
+  automatic,
+  seqcounter,
+  totalizer,
+  ktotalizer,
+  kmtotalizer,
+  sortnet,
+  cardnet,
+  adder
+};
+enum class PbEncoding {
+  automatic,
+  bdd,
+  swc,
+  gte,
+  gpw,
+  lpw,
+  dpw,
+  sorter,
+  adder,
+  bdd_amo,
+  swc_amo,
+  gte_amo
+};
 enum class Form { modulo, straight_line, straight_line_literal };
 
-/// The encodings of one formula. Automatic means, by predicted size:
+/// The encodings of one formula. A sum whose weights are equal is a cardinality constraint (card),
+/// with bound 1 an at-most-one constraint (amo), and the others are weighted sums (pb). The -amo
+/// variants take every sum, of any weights, of which a group of literals is known to exclude each
+/// other or to form a chain, and are their namesakes elsewhere. `start` applies to form=modulo: the
+/// straight-line programs have starts of their own, direct as printed, channelled as corrected.
+///
+/// Automatic means, by predicted size:
 ///   start  rowstage: its size grows with I + stages, not with I * stages
 ///   amo    pairwise for n <= 5, ladder above (product has fewer clauses from n = 45 on, but the
 ///          ladder's prefix literals are what the residue sums of neighbouring cycles share)
-///   card   k = 1 as at most one; else the one of sequential counter and k-limited totalizer with
-///          fewer predicted clauses
-///   pb     equal weights as cardinality; else the BDD while it has at most n * bound nodes (two
-///          clauses each; the sequential weighted counter has about 2 n * bound), else the counter
+///   card   the one of sequential counter and k-limited totalizer with fewer predicted clauses
+///   pb     the BDD while it has at most n * bound nodes (two clauses each; the sequential weighted
+///          counter has about 2 n * bound), else the counter
 struct EncodingChoice {
   StartEncoding start = StartEncoding::automatic;
   AmoEncoding amo = AmoEncoding::automatic;
@@ -40,11 +68,32 @@ EncodingChoice parse_encoding(std::string_view text);
 /// The same text back, every key named.
 std::string encoding_text(const EncodingChoice& choice);
 
-/// One row of the table of encodings: what `twill encodings` prints and parse_encoding reads.
-struct EncodingInfo {
-  std::string key, value, citation, claim;
+/// What unit propagation derives from any partial assignment of the inputs.
+enum class Propagation {
+  none,            ///< neither of these
+  consistent,      ///< a conflict whenever the true inputs alone violate the constraint
+  arc_consistent,  ///< and every input that would violate it is falsified
+  not_a_sum,       ///< see the claim
 };
+std::string to_string(Propagation propagation);
+
+/// How a smaller bound is had after encoding: see strengthening.hpp.
+enum class Strengthening { none, clauses, assumption, not_a_sum };
+std::string to_string(Strengthening strengthening);
+
+/// One row of the table of encodings: what `twill encodings`, `twill bench list` and --help print,
+/// parse_encoding reads and the bench grid is made of.
+struct EncodingInfo {
+  std::string key, value, family, citation;
+  Propagation propagation = Propagation::not_a_sum;
+  Strengthening strengthening = Strengthening::not_a_sum;
+  std::string size;   ///< variables and clauses; the full formula is in the encoding's file
+  std::string claim;  ///< in words
+};
+/// In the order of the enumerators, key by key.
 std::span<const EncodingInfo> encoding_table();
+/// "key=value|value,key=..." over the table, for help texts.
+std::string encoding_keys();
 
 void at_most_one(Formula& f, const EncodingChoice& choice, std::span<const Lit> literals);
 void at_most(Formula& f, const EncodingChoice& choice, std::span<const Lit> literals,
@@ -52,5 +101,14 @@ void at_most(Formula& f, const EncodingChoice& choice, std::span<const Lit> lite
 /// sum of weight * literal <= bound; terms need not be canonical, weights >= 0.
 void at_most_sum(Formula& f, const EncodingChoice& choice, std::span<const Term> terms,
                  std::int64_t bound);
+/// The same over all groups' terms, where something is known of the groups' literals.
+void at_most_sum(Formula& f, const EncodingChoice& choice, std::span<const TermGroup> groups,
+                 std::int64_t bound);
+
+/// The sum encoded so that a bound of at most `upper` can be chosen later, as far as the chosen
+/// encoding allows (the types are in strengthening.hpp). An AssumableBound says nothing until its
+/// literals are assumed; with the others sum <= upper holds.
+LaterBound later_at_most_sum(Formula& f, const EncodingChoice& choice, std::span<const Term> terms,
+                             std::int64_t upper);
 
 }  // namespace twill

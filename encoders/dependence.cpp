@@ -11,6 +11,8 @@
 // implying its meaning. Clauses: at most I - d + 1 for near, d - 1 for far, and S for each of the
 // three stage rules. Unit propagation: bounds consistent on rows once near and far are decided, and
 // on stages always.
+#include <algorithm>
+
 #include "encoders/modulo.hpp"
 
 namespace twill {
@@ -51,6 +53,42 @@ void precede_by_starts(ModuloModel& m, int u, int v, int distance, Cycle delay, 
   }
 }
 
+void precede_by_values(ModuloModel& m, int u, int v, int distance, Cycle delay, Lit condition) {
+  const Cycle shift = delay - distance * m.starts.ii();
+  for (Cycle t = m.window.earliest[static_cast<std::size_t>(u)];
+       t <= m.window.latest[static_cast<std::size_t>(u)]; ++t)
+    for (Cycle early = m.window.earliest[static_cast<std::size_t>(v)];
+         early <= m.window.latest[static_cast<std::size_t>(v)] && early < t + shift; ++early)
+      m.f.clause({~condition, ~m.starts.starts_at(u, t), ~m.starts.starts_at(v, early)});
+}
+
+// number + c, c >= 0.
+Binary plus(Formula& f, const Binary& number, Cycle c) {
+  std::vector<Term> terms;
+  for (std::size_t i = 0; i < number.size(); ++i)
+    terms.push_back({std::int64_t{1} << i, number[i]});
+  terms.push_back({c, kTrueLit});
+  return binary_sum(f, terms);
+}
+
+void precede_by_bits(ModuloModel& m, int u, int v, int distance, Cycle delay, Lit condition) {
+  const Cycle shift = delay - distance * m.starts.ii();
+  Binary left = m.starts.start_bits(u), right = m.starts.start_bits(v);
+  if (shift > 0) left = plus(m.f, left, shift);
+  if (shift < 0) right = plus(m.f, right, -shift);
+  const std::size_t width = std::max(left.size(), right.size());
+  left.resize(width, kFalseLit);
+  right.resize(width, kFalseLit);
+  Lit below = kTrueLit;  // of the bits so far: left <= right
+  for (std::size_t i = 0; i < width; ++i) {
+    const Lit here = i + 1 == width ? condition : m.f.fresh();
+    m.f.clause({~here, ~left[i], right[i]});
+    m.f.clause({~here, ~left[i], below});
+    m.f.clause({~here, right[i], below});
+    below = here;
+  }
+}
+
 }  // namespace
 
 void precede(ModuloModel& m, int u, int v, int distance, Cycle delay, Lit condition) {
@@ -61,6 +99,10 @@ void precede(ModuloModel& m, int u, int v, int distance, Cycle delay, Lit condit
   }
   if (m.starts.has_absolute())
     precede_by_starts(m, u, v, distance, delay, condition);
+  else if (m.starts.has_values())
+    precede_by_values(m, u, v, distance, delay, condition);
+  else if (m.starts.has_bits())
+    precede_by_bits(m, u, v, distance, delay, condition);
   else
     precede_by_rows(m, u, v, distance, delay, condition);
 }

@@ -9,13 +9,14 @@ namespace twill {
 void encode_memory(ModuloModel& m) {
   const Problem& p = m.problem;
   for (std::size_t memory = 0; memory < p.memories.size(); ++memory) {
-    std::vector<Term> full;
+    std::vector<TermGroup> full;
     std::vector<std::pair<Amount, const std::vector<Lit>*>> partial;
     for (std::size_t u = 0; u < p.ops.size(); ++u) {
       if (!m.lifetimes[u].counted()) continue;
       for (const Footprint& f : p.ops[u].footprints) {
         if (f.memory != static_cast<int>(memory) || f.amount == 0) continue;
-        for (const Lit l : m.lifetimes[u].full) full.push_back({f.amount, l});
+        full.push_back({TermGroup::Kind::chain, {}});
+        for (const Lit l : m.lifetimes[u].full) full.back().terms.push_back({f.amount, l});
         partial.emplace_back(f.amount, &m.lifetimes[u].partial);
       }
     }
@@ -23,9 +24,10 @@ void encode_memory(ModuloModel& m) {
     const auto group = m.groups.open("capacity of " + p.memories[memory].name + " (" +
                                      std::to_string(p.memories[memory].capacity) + ")");
     for (std::size_t s = 0; s < static_cast<std::size_t>(m.starts.ii()); ++s) {
-      std::vector<Term> terms = full;
-      for (const auto& [amount, literals] : partial) terms.push_back({amount, (*literals)[s]});
-      at_most_sum(m.f, m.choice, terms, p.memories[memory].capacity);
+      std::vector<TermGroup> groups = full;
+      for (const auto& [amount, literals] : partial)
+        groups.push_back({TermGroup::Kind::exclusive, {{amount, (*literals)[s]}}});
+      at_most_sum(m.f, m.choice, groups, p.memories[memory].capacity);
     }
   }
 }

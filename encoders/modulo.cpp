@@ -48,9 +48,7 @@ ModuloEncoding encode_modulo(Formula& f, const Problem& problem, const ModuloReq
     window = *std::move(narrow);
   }
   ModuloModel m(problem, f, choice, request, window,
-                choice.start == StartEncoding::order
-                    ? starts_order(f, request.ii, request.stages, window)
-                    : starts_rowstage(f, request.ii, request.stages, window));
+                encode_starts(f, request.ii, request.stages, window, choice));
   if (request.pinned >= 0) f.unit(~m.starts.row_at_least(request.pinned, 1));
   encode_warp_assignment(m);
   encode_variable_latency(m);

@@ -6,6 +6,11 @@
 // i < n for x_i -> s_{i,j}, the sum of (k - w_i) over 1 < i < n for x_i and s_{i-1,j} ->
 // s_{i,j+w_i}, and n - 1 for x_i -> not s_{i-1,k+1-w_i}. Unit propagation: consistent and arc
 // consistent.
+//
+// Smaller bounds by assumption need the row i = n and the column m = k + 1, where heavier sums end:
+// n m variables; (n - 1) m clauses of the first kind, the sum of w_i, and the sum over i > 1 of m
+// for x_i and s_{i-1,j} -> s_{i,min(j+w_i,m)}.
+#include <algorithm>
 #include <vector>
 
 #include "encoders/pseudo_boolean.hpp"
@@ -31,6 +36,24 @@ void pb_swc(Formula& f, const PseudoBoolean& sum) {
     before.swap(here);
     here.resize(k);
   }
+}
+
+AssumableBound later_swc(Formula& f, const PseudoBoolean& sum) {
+  const auto width = static_cast<std::size_t>(sum.bound) + 1;
+  std::vector<Lit> before(width, kFalseLit), here(width);
+  for (const Term& t : sum.terms) {
+    const auto weight = static_cast<std::size_t>(t.weight);
+    for (Lit& l : here) l = f.fresh();
+    for (std::size_t j = 0; j < width; ++j) {
+      f.implies(before[j], here[j]);
+      if (j < weight) f.implies(t.literal, here[j]);
+      f.implies(t.literal, before[j], here[std::min(j + weight, width - 1)]);
+    }
+    before = here;
+  }
+  return {sum.bound, true, [before](std::int64_t bound) -> std::vector<Lit> {
+            return {~before[static_cast<std::size_t>(bound)]};
+          }};
 }
 
 }  // namespace twill

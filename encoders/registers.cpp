@@ -3,6 +3,7 @@
 // Per slot and residue one pseudo-Boolean sum over the live copies of the values that may be issued
 // there. A copy counts for slot w through the product of its liveness literal and slot[u][w]: one
 // variable and one clause, none where u has only one slot. Slots that cannot overflow are skipped.
+// A value's full copies are a chain, for encodings that can use it.
 #include "encoders/modulo.hpp"
 
 namespace twill {
@@ -23,18 +24,22 @@ void encode_registers(ModuloModel& m) {
     if (worst <= slot.registers) continue;
     const auto group =
         m.groups.open("registers of " + slot.name + " (" + std::to_string(slot.registers) + ")");
-    std::vector<Term> full;
-    for (const int u : values)
+    std::vector<TermGroup> full;
+    for (const int u : values) {
+      full.push_back({TermGroup::Kind::chain, {}});
       for (const Lit l : m.lifetimes[static_cast<std::size_t>(u)].full)
-        full.push_back(
+        full.back().terms.push_back(
             {p.ops[static_cast<std::size_t>(u)].registers, m.f.implied_by_both(l, m.on(u, w))});
+    }
     for (std::size_t s = 0; s < static_cast<std::size_t>(m.starts.ii()); ++s) {
-      std::vector<Term> terms = full;
-      for (const int u : values)
-        terms.push_back(
-            {p.ops[static_cast<std::size_t>(u)].registers,
-             m.f.implied_by_both(m.lifetimes[static_cast<std::size_t>(u)].partial[s], m.on(u, w))});
-      at_most_sum(m.f, m.choice, terms, slot.registers);
+      std::vector<TermGroup> groups = full;
+      for (const int u : values) {
+        const Lit here =
+            m.f.implied_by_both(m.lifetimes[static_cast<std::size_t>(u)].partial[s], m.on(u, w));
+        groups.push_back(
+            {TermGroup::Kind::exclusive, {{p.ops[static_cast<std::size_t>(u)].registers, here}}});
+      }
+      at_most_sum(m.f, m.choice, groups, slot.registers);
     }
   }
 }

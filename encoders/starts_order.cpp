@@ -15,25 +15,10 @@ Starts starts_order(Formula& f, Cycle ii, Cycle stages, const StartWindows& wind
   const Cycle horizon = ii * stages;
   for (std::size_t i = 0; i < windows.earliest.size(); ++i) {
     const int v = static_cast<int>(i);
-    std::vector<Lit> absolute;
-    absolute.reserve(static_cast<std::size_t>(horizon));
-    for (Cycle t = 1; t < horizon; ++t) {
-      const Lit literal = t <= windows.earliest[i] ? kTrueLit
-                          : t > windows.latest[i]  ? kFalseLit
-                                                   : f.fresh();
-      if (!absolute.empty()) f.implies(literal, absolute.back());
-      absolute.push_back(literal);
-    }
-    starts.absolute().push_back(std::move(absolute));
-
-    std::vector<Lit> rows, stage_literals;
-    for (Cycle s = 1; s < ii; ++s) {
-      rows.push_back(f.fresh());
-      if (s > 1)
-        f.implies(rows[static_cast<std::size_t>(s - 1)], rows[static_cast<std::size_t>(s - 2)]);
-    }
+    starts.absolute().push_back(order_literals(f, horizon, windows.earliest[i], windows.latest[i]));
+    std::vector<Lit> stage_literals;
     for (Cycle k = 1; k < stages; ++k) stage_literals.push_back(starts.start_at_least(v, k * ii));
-    starts.rows().push_back(std::move(rows));
+    starts.rows().push_back(order_literals(f, ii, 0, ii - 1));
     starts.stage_literals().push_back(std::move(stage_literals));
     for (Cycle k = 0; k < stages; ++k)
       for (Cycle s = 1; s < ii; ++s) {

@@ -8,21 +8,6 @@
 #include "encoders/starts.hpp"
 
 namespace twill {
-namespace {
-
-// Order literals for thresholds 1 .. end - 1 of a number in [low, high].
-std::vector<Lit> order_literals(Formula& f, Cycle end, Cycle low, Cycle high) {
-  std::vector<Lit> literals;
-  literals.reserve(static_cast<std::size_t>(end));
-  for (Cycle t = 1; t < end; ++t) {
-    const Lit literal = t <= low ? kTrueLit : t > high ? kFalseLit : f.fresh();
-    if (!literals.empty()) f.implies(literal, literals.back());
-    literals.push_back(literal);
-  }
-  return literals;
-}
-
-}  // namespace
 
 Starts starts_rowstage(Formula& f, Cycle ii, Cycle stages, const StartWindows& windows) {
   Starts starts(ii, stages);

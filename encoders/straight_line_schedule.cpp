@@ -14,7 +14,9 @@
 //   DEPENDENCE  M(u) >= t implies M(v) >= t + d - distance I: L binary clauses an edge instead of
 //               pairs. After the substitution all copies say the same, and copy 0 has a partner, as
 //               the distance is < K: no edge is left out.
-//   CAPACITY    in the cycles of one period only; the sums of the others have fewer terms.
+//   CAPACITY    in the cycles of one period only; the sums of the others have fewer terms. What one
+//               op can occupy is exclusive, for encodings that can use it: in the literal form per
+//               copy.
 #include <algorithm>
 
 #include "encoders/straight_line.hpp"
@@ -95,15 +97,16 @@ void encode_q_capacity(StraightLineModel& m) {
   const auto [copies, horizon] = m.shape;
   for (int unit = 0; unit < static_cast<int>(m.problem.units.size()); ++unit)
     for (Cycle t = m.first_sum(); t <= m.last_sum(); ++t) {
-      std::vector<Term> terms;
+      std::vector<TermGroup> groups;
       for (int v = 0; v < m.ops(); ++v)
-        for (const Reservation& r : m.at(v).reservations) {
-          if (r.unit != unit) continue;
-          for (Cycle i = 0; i < copies; ++i)
-            for (Cycle c = r.offset; c < r.offset + r.length; ++c)
-              if (const Lit l = m.op(v, i, t - c); !l.is_false()) terms.push_back({r.amount, l});
+        for (Cycle i = 0; i < copies; ++i) {
+          if (i == 0 || m.request.literal) groups.emplace_back();
+          for (const Reservation& r : m.at(v).reservations)
+            for (Cycle c = r.offset; c < r.offset + r.length && r.unit == unit; ++c)
+              if (const Lit l = m.op(v, i, t - c); !l.is_false())
+                groups.back().terms.push_back({r.amount, l});
         }
-      at_most_sum(m.f, m.choice, terms, m.problem.units[static_cast<std::size_t>(unit)].capacity);
+      at_most_sum(m.f, m.choice, groups, m.problem.units[static_cast<std::size_t>(unit)].capacity);
     }
 }
 

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
@@ -16,7 +17,9 @@
 #include "encoders/choose.hpp"
 #include "encoders/pseudo_boolean.hpp"
 #include "encoders/sinks.hpp"
+#include "tests/support/encoding_sizes.hpp"
 #include "tests/support/random_loop.hpp"
+#include "tests/support/sum_check.hpp"
 #include "tests/support/unit_propagation.hpp"
 
 using namespace twill;
@@ -24,126 +27,8 @@ using namespace twill::test;
 
 namespace {
 
-using Emit = std::function<void(Formula&, const std::vector<Lit>&)>;
-
-struct Size {
-  std::int64_t variables = 0;  ///< auxiliary
-  std::int64_t clauses = 0;
-  bool operator==(const Size&) const = default;
-};
-
-/// Emits a constraint over weights.size() fresh inputs and checks, for all 3^n partial assignments
-/// of them, that it says sum of weight x input <= bound:
-///  sound and complete: a total assignment extends to a model if and only if its sum is within
-///  bound; consistent: propagation finds the conflict as soon as the true inputs exceed the bound;
-///  arc consistent: it falsifies every input that would exceed the bound, and no other input
-///  changes.
-Size check_sum(const std::vector<std::int64_t>& weights, std::int64_t bound, const Emit& emit) {
-  MemoryCnf cnf;
-  Formula f(cnf);
-  std::vector<Lit> inputs;
-  for (std::size_t i = 0; i < weights.size(); ++i) inputs.push_back(f.fresh());
-  emit(f, inputs);
-  const std::size_t n = weights.size();
-  bool models = true, consistent = true, arc_consistent = true, exact = true;
-  std::vector<int> state(n, -1);  // -1 false, 0 open, 1 true
-  for (;;) {
-    std::int64_t sum = 0;
-    std::vector<Lit> assumed;
-    for (std::size_t i = 0; i < n; ++i) {
-      if (state[i] == 1) sum += weights[i];
-      if (state[i] != 0) assumed.push_back(state[i] == 1 ? inputs[i] : ~inputs[i]);
-    }
-    const auto closure = propagate(cnf, assumed);
-    consistent = consistent && closure.has_value() == (sum <= bound);
-    if (closure)
-      for (std::size_t i = 0; i < n; ++i) {
-        if (state[i] != 0) continue;
-        if (sum + weights[i] > bound)
-          arc_consistent = arc_consistent && closure->of(inputs[i]) == -1;
-        else
-          exact = exact && closure->of(inputs[i]) == 0;
-      }
-    if (assumed.size() == n) models = models && satisfiable(cnf, assumed) == (sum <= bound);
-    std::size_t i = 0;
-    while (i < n && ++state[i] == 2) state[i++] = -1;
-    if (i == n) break;
-  }
-  CHECK(models);
-  CHECK(consistent);
-  CHECK(arc_consistent);
-  CHECK(exact);
-  CHECK(f.variables() == cnf.variables());
-  CHECK(f.clauses() == static_cast<std::int64_t>(cnf.clauses()));
-  return {f.variables() - static_cast<std::int64_t>(n), f.clauses()};
-}
-
-std::vector<std::int64_t> ones(std::int64_t n) {
-  return std::vector<std::int64_t>(static_cast<std::size_t>(n), 1);
-}
-
-Size product_size(std::int64_t n) {
-  if (n <= 4) return {0, n * (n - 1) / 2};
-  std::int64_t p = 1;  // ceil(sqrt(n))
-  while (p * p < n) ++p;
-  const std::int64_t q = (n + p - 1) / p;
-  const Size a = product_size(p), b = product_size(q);
-  return {p + q + a.variables + b.variables, 2 * n + a.clauses + b.clauses};
-}
-
-/// Outputs and clauses below and at a node over n literals.
-Size totalizer_size(std::int64_t n, std::int64_t k) {
-  if (n == 1) return {};
-  const std::int64_t left = n / 2, right = n - left;
-  const Size a = totalizer_size(left, k), b = totalizer_size(right, k);
-  Size size{a.variables + b.variables + std::min(n, k + 1), a.clauses + b.clauses};
-  for (std::int64_t i = 0; i <= std::min(left, k + 1); ++i)
-    for (std::int64_t j = 0; j <= std::min(right, k + 1); ++j)
-      if (i + j >= 1 && i + j <= k + 1) ++size.clauses;
-  return size;
-}
-
-/// Of the reduced ordered diagram, by truth tables: a node per level and function of the inputs
-/// from that level on that depends on the level's input.
-Size diagram_size(const std::vector<std::int64_t>& weights, std::int64_t bound) {
-  const std::size_t n = weights.size();
-  Size size{0, 1};
-  for (std::size_t level = 0; level < n; ++level) {
-    std::set<std::vector<bool>> functions;
-    for (std::size_t prefix = 0; prefix < std::size_t{1} << level; ++prefix) {
-      std::int64_t used = 0;
-      for (std::size_t i = 0; i < level; ++i)
-        if (prefix >> i & 1) used += weights[i];
-      std::vector<bool> function;  // bit 0 of the index is this level's input
-      for (std::size_t rest = 0; rest < std::size_t{1} << (n - level); ++rest) {
-        std::int64_t sum = used;
-        for (std::size_t i = level; i < n; ++i)
-          if (rest >> (i - level) & 1) sum += weights[i];
-        function.push_back(sum <= bound);
-      }
-      bool depends = false;
-      for (std::size_t i = 0; i < function.size(); i += 2)
-        depends = depends || function[i] != function[i + 1];
-      if (depends) functions.insert(function);
-    }
-    for (const auto& function : functions) {
-      ++size.variables;
-      bool else_true = true;
-      for (std::size_t i = 0; i < function.size(); i += 2) else_true = else_true && function[i];
-      size.clauses += else_true ? 1 : 2;
-    }
-  }
-  return size;
-}
-
-Size counter_size(const std::vector<std::int64_t>& weights, std::int64_t k) {
-  const auto n = static_cast<std::int64_t>(weights.size());
-  Size size{(n - 1) * k, (n - 2) * k + n - 1};
-  for (std::size_t i = 0; i + 1 < weights.size(); ++i) {
-    size.clauses += weights[i];
-    if (i > 0) size.clauses += k - weights[i];
-  }
-  return size;
+Weights ones(std::int64_t n) {
+  return Weights(static_cast<std::size_t>(n), 1);
 }
 
 /// Every canonical sum of n terms with weights up to `heaviest`: descending, gcd 1.
@@ -169,81 +54,197 @@ PseudoBoolean sum_of(const std::vector<std::int64_t>& weights, const std::vector
   return sum;
 }
 
+/// What the table claims of an encoding, against what it does: the best that holds everywhere, so a
+/// claim that is too modest fails too.
+class Claim {
+ public:
+  Claim(const std::string& key, const std::string& value) : name_(key + "=" + value) {
+    for (const EncodingInfo& row : encoding_table())
+      if (row.key == key && row.value == value) claimed_ = row.propagation;
+  }
+  void see(const SumReport& report) {
+    CAPTURE(name_);
+    REQUIRE(report.models);
+    REQUIRE(report.sound);
+    consistent_ = consistent_ && report.consistent;
+    arc_consistent_ = arc_consistent_ && report.arc_consistent;
+    if (claimed_ != Propagation::none) REQUIRE(report.consistent);
+    if (claimed_ == Propagation::arc_consistent) REQUIRE(report.arc_consistent);
+  }
+  void conclude() const {
+    CAPTURE(name_);
+    REQUIRE(claimed_ != Propagation::not_a_sum);
+    const Propagation seen = !consistent_       ? Propagation::none
+                             : !arc_consistent_ ? Propagation::consistent
+                                                : Propagation::arc_consistent;
+    CHECK(to_string(seen) == to_string(claimed_));
+  }
+
+ private:
+  std::string name_;
+  Propagation claimed_ = Propagation::not_a_sum;
+  bool consistent_ = true, arc_consistent_ = true;
+};
+
+struct Amo {
+  const char* name;
+  void (*encode)(Formula&, std::span<const Lit>);
+  Size (*size)(std::int64_t);
+};
+constexpr std::array<Amo, 6> kAmos = {{{"pairwise", amo_pairwise, pairwise_size},
+                                       {"ladder", amo_ladder, ladder_size},
+                                       {"product", amo_product, product_size},
+                                       {"commander", amo_commander, commander_size},
+                                       {"binary", amo_binary, binary_size},
+                                       {"bimander", amo_bimander, bimander_size}}};
+
+struct Card {
+  const char* name;
+  void (*encode)(Formula&, std::span<const Lit>, std::int64_t);
+  Size (*size)(std::int64_t, std::int64_t);
+};
+constexpr std::array<Card, 7> kCards = {{{"seqcounter", card_seqcounter, seqcounter_size},
+                                         {"totalizer", card_totalizer, totalizer_size},
+                                         {"ktotalizer", card_ktotalizer, ktotalizer_size},
+                                         {"kmtotalizer", card_kmtotalizer, kmtotalizer_size},
+                                         {"sortnet", card_sortnet, sortnet_size},
+                                         {"cardnet", card_cardnet, cardnet_size},
+                                         {"adder", card_adder, card_adder_size}}};
+
+struct Pb {
+  const char* name;
+  void (*encode)(Formula&, const PseudoBoolean&);
+  Size (*size)(const Weights&, std::int64_t);
+};
+constexpr std::array<Pb, 8> kPbs = {{{"bdd", pb_bdd, bdd_size},
+                                     {"swc", pb_swc, swc_size},
+                                     {"gte", pb_gte, gte_size},
+                                     {"gpw", pb_gpw, gpw_size},
+                                     {"lpw", pb_lpw, lpw_size},
+                                     {"dpw", pb_dpw, dpw_size},
+                                     {"sorter", pb_sorter, sorter_size},
+                                     {"adder", pb_adder, pb_adder_size}}};
+
+/// Sizes of an encoding of n inputs without looking at its clauses.
+template <class Encode>
+Size built(std::int64_t n, Encode encode) {
+  CountingSink sink;
+  Formula f(sink);
+  std::vector<Lit> x(static_cast<std::size_t>(n));
+  for (Lit& l : x) l = f.fresh();
+  encode(f, x);
+  CHECK(f.variables() == sink.variables());
+  CHECK(f.clauses() == sink.clauses());
+  return {sink.variables() - n, sink.clauses()};
+}
+
 }  // namespace
 
 TEST_CASE("at most one: models, propagation, size") {
-  for (std::int64_t n = 0; n <= 7; ++n) {
-    CAPTURE(n);
-    const Size pairwise =
-        check_sum(ones(n), 1, [](Formula& f, const std::vector<Lit>& x) { amo_pairwise(f, x); });
-    CHECK(pairwise == Size{0, n * (n - 1) / 2});
-    const Size ladder =
-        check_sum(ones(n), 1, [](Formula& f, const std::vector<Lit>& x) { amo_ladder(f, x); });
-    CHECK(ladder == (n < 2 ? Size{} : Size{n - 1, 3 * n - 4}));
-    const Size product =
-        check_sum(ones(n), 1, [](Formula& f, const std::vector<Lit>& x) { amo_product(f, x); });
-    CHECK(product == product_size(n));
+  for (const Amo& amo : kAmos) {
+    Claim claim("amo", amo.name);
+    for (std::int64_t n = 0; n <= 7; ++n) {
+      CAPTURE(n);
+      const SumReport report =
+          check_sum(ones(n), 1, [&](Formula& f, const std::vector<Lit>& x) { amo.encode(f, x); });
+      claim.see(report);
+      CHECK(report.size == amo.size(n));
+    }
+    claim.conclude();
   }
 }
 
-TEST_CASE("at most one: size of the product for larger n, and where it beats the ladder") {
+TEST_CASE("at most one: sizes for larger n, and where the product beats the ladder") {
   for (std::int64_t n = 8; n <= 200; ++n) {
     CAPTURE(n);
-    CountingSink sink;
-    Formula f(sink);
-    std::vector<Lit> x(static_cast<std::size_t>(n));
-    for (Lit& l : x) l = f.fresh();
-    amo_product(f, x);
-    CHECK(Size{sink.variables() - n, sink.clauses()} == product_size(n));
-    if (n >= 45) CHECK(sink.clauses() < 3 * n - 4);
-    if (n <= 17 || n == 44) CHECK(sink.clauses() >= 3 * n - 4);
+    for (const Amo& amo : kAmos) {
+      CAPTURE(amo.name);
+      CHECK(built(n, [&](Formula& f, const std::vector<Lit>& x) { amo.encode(f, x); }) ==
+            amo.size(n));
+    }
+    if (n >= 45) CHECK(product_size(n).clauses < 3 * n - 4);
+    if (n <= 17 || n == 44) CHECK(product_size(n).clauses >= 3 * n - 4);
   }
+  CHECK(commander_size(64) == Size{21 + 7 + 3, 21 * 7 + 7 * 7 + 2 * 7 + 4 + 3});
+  CHECK(bimander_size(64) == Size{5, 352});
+  CHECK(binary_size(64) == Size{6, 384});
+  CHECK(product_size(64) == Size{28, 172});
 }
 
 TEST_CASE("cardinality: models, propagation, size") {
-  for (std::int64_t n = 0; n <= 7; ++n)
-    for (std::int64_t k = -1; k <= n + 1; ++k) {
-      CAPTURE(n);
-      CAPTURE(k);
-      const Size sequential = check_sum(
-          ones(n), k, [k](Formula& f, const std::vector<Lit>& x) { card_sequential(f, x, k); });
-      const Size totalizer = check_sum(
-          ones(n), k, [k](Formula& f, const std::vector<Lit>& x) { card_totalizer(f, x, k); });
-      if (k < 0) {
-        CHECK(sequential == Size{0, 1});
-        CHECK(totalizer == Size{0, 1});
-      } else if (k >= n) {
-        CHECK(sequential == Size{});
-        CHECK(totalizer == Size{});
-      } else if (k == 0) {
-        CHECK(sequential == Size{0, n});
-        CHECK(totalizer == Size{0, n});
-      } else {
-        CHECK(sequential == Size{k * (n - 1), 2 * n * k + n - 3 * k - 1});
-        Size expected = totalizer_size(n, k);
-        ++expected.clauses;  // the unit clause at the root
-        CHECK(totalizer == expected);
+  for (const Card& card : kCards) {
+    Claim claim("card", card.name);
+    for (std::int64_t n = 0; n <= 7; ++n)
+      for (std::int64_t k = -1; k <= n + 1; ++k) {
+        CAPTURE(n);
+        CAPTURE(k);
+        const SumReport report = check_sum(
+            ones(n), k, [&](Formula& f, const std::vector<Lit>& x) { card.encode(f, x, k); });
+        claim.see(report);
+        if (k < 0)
+          CHECK(report.size == Size{0, 1});
+        else if (k >= n)
+          CHECK(report.size == Size{});
+        else if (k == 0)
+          CHECK(report.size == Size{0, n});
+        else
+          CHECK(report.size == card.size(n, k));
       }
-    }
+    claim.conclude();
+  }
 }
+
+TEST_CASE("cardinality: sizes for larger n") {
+  for (const std::int64_t n : {8, 9, 13, 16, 31, 32, 64, 100})
+    for (std::int64_t k = 1; k < n; k += n < 20 ? 1 : 7)
+      for (const Card& card : kCards) {
+        CAPTURE(n);
+        CAPTURE(k);
+        CAPTURE(card.name);
+        CHECK(built(n, [&](Formula& f, const std::vector<Lit>& x) { card.encode(f, x, k); }) ==
+              card.size(n, k));
+      }
+  CHECK(totalizer_size(64, 4) == Size{384, 2401});
+  CHECK(ktotalizer_size(64, 4) == Size{203, 509});
+  CHECK(seqcounter_size(64, 4) == Size{252, 563});
+  CHECK(sortnet_size(64, 4) == Size{1086, 1630});
+  CHECK(card_adder_size(64, 4) == Size{126, 845 + 1});
+}
+
+namespace {
+
+void check_weights(std::vector<Claim>& claims, const Weights& weights, std::int64_t k) {
+  CAPTURE(k);
+  std::string text;
+  for (const std::int64_t w : weights) text += " " + std::to_string(w);
+  CAPTURE(text);
+  for (std::size_t i = 0; i < kPbs.size(); ++i) {
+    const Pb& pb = kPbs[i];
+    CAPTURE(pb.name);
+    const SumReport report = check_sum(weights, k, [&](Formula& f, const std::vector<Lit>& x) {
+      pb.encode(f, sum_of(weights, x, k));
+    });
+    claims[i].see(report);
+    CHECK(report.size == pb.size(weights, k));
+  }
+}
+
+std::vector<Claim> pb_claims() {
+  std::vector<Claim> claims;
+  for (const Pb& pb : kPbs) claims.emplace_back("pb", pb.name);
+  return claims;
+}
+
+}  // namespace
 
 TEST_CASE("pseudo-Boolean: models, propagation, size, all small canonical sums") {
   int sums = 0;
-  const auto check_one = [&](const std::vector<std::int64_t>& weights, std::int64_t k) {
-    CAPTURE(k);
-    std::string text;
-    for (const std::int64_t w : weights) text += " " + std::to_string(w);
-    CAPTURE(text);
-    const Size bdd = check_sum(weights, k, [&](Formula& f, const std::vector<Lit>& x) {
-      pb_bdd(f, sum_of(weights, x, k));
-    });
-    CHECK(bdd == diagram_size(weights, k));
-    const Size counter = check_sum(weights, k, [&](Formula& f, const std::vector<Lit>& x) {
-      pb_swc(f, sum_of(weights, x, k));
-    });
-    CHECK(counter == counter_size(weights, k));
+  std::vector<Claim> claims = pb_claims();
+  const auto check_one = [&](const Weights& weights, std::int64_t k) {
+    check_weights(claims, weights, k);
     std::vector<Lit> x;
     for (std::size_t i = 0; i < weights.size(); ++i) x.push_back(Lit::of(static_cast<int>(i) + 1));
+    const Size bdd = bdd_size(weights, k);
     CHECK(pb_bdd_nodes(sum_of(weights, x, k), 1000) == bdd.variables);
     CHECK(pb_bdd_nodes(sum_of(weights, x, k), bdd.variables) == bdd.variables);
     CHECK(pb_bdd_nodes(sum_of(weights, x, k), bdd.variables - 1) == bdd.variables);
@@ -257,34 +258,64 @@ TEST_CASE("pseudo-Boolean: models, propagation, size, all small canonical sums")
   each_canonical(4, 5, check_one);
   each_canonical(5, 3, check_one);
   CHECK(sums > 800);
+  for (const Claim& claim : claims) claim.conclude();
 }
 
 TEST_CASE("pseudo-Boolean: random canonical sums of 6 and 7 terms") {
   Random random(7);
+  std::vector<Claim> claims = pb_claims();
   for (int round = 0; round < 25; ++round) {
-    std::vector<std::int64_t> weights(static_cast<std::size_t>(random.range(6, 7)));
+    Weights weights(static_cast<std::size_t>(random.range(6, 7)));
     for (auto& w : weights) w = random.range(1, 12);
+    weights.back() = 1;
+    std::sort(weights.rbegin(), weights.rend());
+    const std::int64_t total = std::accumulate(weights.begin(), weights.end(), std::int64_t{0});
+    CAPTURE(round);
+    check_weights(claims, weights, random.range(weights.front(), total - 1));
+  }
+  for (const Claim& claim : claims) claim.conclude();
+}
+
+TEST_CASE("pseudo-Boolean: sizes of larger sums") {
+  Random random(17);
+  for (int round = 0; round < 60; ++round) {
+    Weights weights(static_cast<std::size_t>(random.range(8, 14)));
+    const std::int64_t heaviest = random.percent(50) ? 9 : 60;
+    for (auto& w : weights) w = random.range(1, heaviest);
     weights.back() = 1;
     std::sort(weights.rbegin(), weights.rend());
     const std::int64_t total = std::accumulate(weights.begin(), weights.end(), std::int64_t{0});
     const std::int64_t k = random.range(weights.front(), total - 1);
     CAPTURE(round);
-    CHECK(check_sum(weights, k, [&](Formula& f, const std::vector<Lit>& x) {
-            pb_bdd(f, sum_of(weights, x, k));
-          }) == diagram_size(weights, k));
-    CHECK(check_sum(weights, k, [&](Formula& f, const std::vector<Lit>& x) {
-            pb_swc(f, sum_of(weights, x, k));
-          }) == counter_size(weights, k));
+    for (const Pb& pb : kPbs) {
+      CAPTURE(pb.name);
+      CHECK(built(static_cast<std::int64_t>(weights.size()),
+                  [&](Formula& f, const std::vector<Lit>& x) {
+                    pb.encode(f, sum_of(weights, x, k));
+                  }) == pb.size(weights, k));
+    }
   }
 }
 
+TEST_CASE("sorter: the base is the cheapest") {
+  const auto base = [](const Weights& weights) {
+    PseudoBoolean sum;
+    for (const std::int64_t w : weights) sum.terms.push_back({w, Lit::of(1)});
+    return sorter_base(sum);
+  };
+  CHECK(base({1, 1, 1}).empty());
+  // 5 and 25: digits of radix 5 need one input a weight.
+  CHECK(base({25, 25, 5, 5, 1}) == Weights{5, 5});
+  CHECK(base({12, 12, 12, 6, 6, 2, 1}).front() == 2);
+}
+
 TEST_CASE("sums that are false or say nothing") {
-  for (const auto encode : {pb_bdd, pb_swc}) {
+  for (const Pb& pb : kPbs) {
     MemoryCnf cnf;
     Formula f(cnf);
-    encode(f, {{}, 0});
+    pb.encode(f, {{}, 0});
     CHECK(cnf.clauses() == 0);
-    encode(f, {{}, -1});
+    pb.encode(f, {{}, -1});
     CHECK(cnf.clauses() == 1);
     CHECK(cnf.clause(0).empty());
   }
@@ -390,10 +421,13 @@ TEST_CASE("canonical form: canonical, and equal to the constraint") {
 
 TEST_CASE("the chosen encodings take constants and any sum") {
   Random random(12);
-  for (const char* text : {"", "pb=bdd", "pb=swc", "card=seqcounter", "card=ktotalizer",
-                           "amo=pairwise", "amo=ladder", "amo=product"}) {
+  std::vector<std::string> texts = {""};
+  for (const EncodingInfo& row : encoding_table())
+    if (row.key == "amo" || row.key == "card" || row.key == "pb")
+      texts.push_back(row.key + "=" + row.value);
+  for (const std::string& text : texts) {
     const EncodingChoice choice = parse_encoding(text);
-    for (int round = 0; round < 700; ++round) {
+    for (int round = 0; round < 300; ++round) {
       CAPTURE(text);
       CAPTURE(round);
       std::vector<Term> terms = random_terms(random);

@@ -96,7 +96,7 @@ TEST_CASE("memory, counter and DIMACS text agree") {
     std::vector<Lit> x;
     for (int i = 0; i < 9; ++i) x.push_back(f.fresh());
     amo_product(f, x);
-    card_totalizer(f, x, 3);
+    card_ktotalizer(f, x, 3);
     f.clause({});
     CHECK(f.variables() > 9);
   }
@@ -138,7 +138,7 @@ TEST_CASE("encoding text: round trip of every combination of the table") {
               REQUIRE(encoding_text(parse_encoding(text)) == text);
               ++combinations;
             }
-  CHECK(combinations == 3 * 3 * 4 * 3 * 3 * 2);
+  CHECK(combinations == 3 * 6 * 7 * 8 * 12 * 2);
   CHECK(encoding_text({}) == "form=modulo,start=auto,amo=auto,card=auto,pb=auto,symmetry=on");
   CHECK(encoding_text(parse_encoding("")) == encoding_text({}));
 }
@@ -149,13 +149,33 @@ TEST_CASE("encoding text: every name means its own encoding") {
   CHECK(parse_encoding("form=modulo").form == Form::modulo);
   CHECK(parse_encoding("start=rowstage").start == StartEncoding::rowstage);
   CHECK(parse_encoding("start=order").start == StartEncoding::order);
+  CHECK(parse_encoding("start=direct").start == StartEncoding::direct);
+  CHECK(parse_encoding("start=channelled").start == StartEncoding::channelled);
+  CHECK(parse_encoding("start=binary").start == StartEncoding::binary);
   CHECK(parse_encoding("amo=pairwise").amo == AmoEncoding::pairwise);
   CHECK(parse_encoding("amo=ladder").amo == AmoEncoding::ladder);
   CHECK(parse_encoding("amo=product").amo == AmoEncoding::product);
-  CHECK(parse_encoding("card=seqcounter").card == CardEncoding::sequential);
-  CHECK(parse_encoding("card=ktotalizer").card == CardEncoding::totalizer);
+  CHECK(parse_encoding("amo=commander").amo == AmoEncoding::commander);
+  CHECK(parse_encoding("amo=binary").amo == AmoEncoding::binary);
+  CHECK(parse_encoding("amo=bimander").amo == AmoEncoding::bimander);
+  CHECK(parse_encoding("card=seqcounter").card == CardEncoding::seqcounter);
+  CHECK(parse_encoding("card=totalizer").card == CardEncoding::totalizer);
+  CHECK(parse_encoding("card=ktotalizer").card == CardEncoding::ktotalizer);
+  CHECK(parse_encoding("card=kmtotalizer").card == CardEncoding::kmtotalizer);
+  CHECK(parse_encoding("card=sortnet").card == CardEncoding::sortnet);
+  CHECK(parse_encoding("card=cardnet").card == CardEncoding::cardnet);
+  CHECK(parse_encoding("card=adder").card == CardEncoding::adder);
   CHECK(parse_encoding("pb=bdd").pb == PbEncoding::bdd);
   CHECK(parse_encoding("pb=swc").pb == PbEncoding::swc);
+  CHECK(parse_encoding("pb=gte").pb == PbEncoding::gte);
+  CHECK(parse_encoding("pb=gpw").pb == PbEncoding::gpw);
+  CHECK(parse_encoding("pb=lpw").pb == PbEncoding::lpw);
+  CHECK(parse_encoding("pb=dpw").pb == PbEncoding::dpw);
+  CHECK(parse_encoding("pb=sorter").pb == PbEncoding::sorter);
+  CHECK(parse_encoding("pb=adder").pb == PbEncoding::adder);
+  CHECK(parse_encoding("pb=bdd-amo").pb == PbEncoding::bdd_amo);
+  CHECK(parse_encoding("pb=swc-amo").pb == PbEncoding::swc_amo);
+  CHECK(parse_encoding("pb=gte-amo").pb == PbEncoding::gte_amo);
   CHECK(parse_encoding("pb=swc,pb=auto").pb == PbEncoding::automatic);  // the last one counts
   CHECK_FALSE(parse_encoding("symmetry=off").symmetry);
   for (const EncodingInfo& row : encoding_table())
@@ -178,8 +198,8 @@ TEST_CASE("encoding text: errors name the key, the value and the known ones") {
   CHECK(contains(key, "colour"));
   for (const char* known : {"form", "start", "amo", "card", "pb", "symmetry"})
     CHECK(contains(key, known));
-  const std::string value = error("amo=bimander");
-  for (const char* part : {"amo", "bimander", "pairwise", "ladder", "product"})
+  const std::string value = error("amo=nested");
+  for (const char* part : {"amo", "nested", "pairwise", "ladder", "product"})
     CHECK(contains(value, part));
   CHECK_FALSE(contains(value, "swc"));
   CHECK(contains(error("pb"), "key=value"));

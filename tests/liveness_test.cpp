@@ -53,7 +53,7 @@ Cycle live_at(const Problem& p, Cycle ii, const std::vector<Cycle>& start, Cycle
 /// the truth at every residue at once, and at no residue less.
 int check_lifetimes(const std::vector<Use>& uses, Cycle ii, Cycle stages, bool order) {
   const Problem p = loop_of(uses);
-  Bench b(p, ii, stages, order);
+  Bench b(p, ii, stages, order ? StartEncoding::order : StartEncoding::rowstage);
   encode_liveness(*b.m);
   CHECK_FALSE(b.m->relaxed);
   const Lifetime& life = b.m->lifetimes[0];
@@ -166,7 +166,7 @@ TEST_CASE("less detail never counts a copy that is not there") {
     const Problem p = loop_of({{1, static_cast<int>(random.range(0, 3)), random.range(0, ii)},
                                {1, static_cast<int>(random.range(0, 2)), 0}});
     for (int detail = 0; detail <= 3; ++detail) {
-      Bench b(p, ii, stages, false);
+      Bench b(p, ii, stages, StartEncoding::rowstage);
       b.request.detail = detail;
       encode_liveness(*b.m);
       if (!b.m->relaxed) continue;

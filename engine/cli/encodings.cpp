@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/cli/cli.hpp"
+#include "engine/cli/encodings.hpp"
 #include "engine/output/style.hpp"
 
 namespace twill::cli {
@@ -17,15 +18,6 @@ struct EncodingsFlags {
   bool quiet = false;
   bool json = false;
 };
-
-std::string as_json() {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const EncodingInfo& row : encoding_table()) {
-    list.push_back(
-        {{"key", row.key}, {"value", row.value}, {"source", row.citation}, {"claim", row.claim}});
-  }
-  return list.dump(2) + "\n";
-}
 
 std::string as_text() {
   std::size_t name_width = 0;
@@ -46,13 +38,31 @@ std::string as_text() {
 
 }  // namespace
 
+nlohmann::ordered_json encodings_json() {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const EncodingInfo& row : encoding_table()) {
+    nlohmann::ordered_json entry = {{"key", row.key}, {"value", row.value}};
+    const auto add = [&](const char* name, const std::string& text) {
+      if (!text.empty()) entry[name] = text;
+    };
+    add("source", row.citation);
+    add("family", row.family);
+    add("propagation", to_string(row.propagation));
+    add("smaller_bounds_by", to_string(row.strengthening));
+    add("size", row.size);
+    add("claim", row.claim);
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
 Command encodings_command(CLI::App& program) {
   auto flags = std::make_shared<EncodingsFlags>();
   CLI::App* app = program.add_subcommand("encodings", "List the encodings that --encoding takes");
   app->add_flag("--quiet", flags->quiet, "Nothing on standard error but errors");
   app->add_flag("--json", flags->json, "List as JSON");
   return {app, [flags] {
-            std::cout << (flags->json ? as_json() : as_text());
+            std::cout << (flags->json ? encodings_json().dump(2) + "\n" : as_text());
             return kDone;
           }};
 }

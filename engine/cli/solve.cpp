@@ -8,6 +8,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "encoders/choose.hpp"
 #include "engine/cli/cli.hpp"
 #include "engine/cli/interrupt.hpp"
 #include "engine/cli/progress.hpp"
@@ -292,7 +293,9 @@ Command solve_command(CLI::App& program) {
          "--engine", search.engine,
          "order = any cycle counts; cnf = every cycle in clauses; auto = order where it can")
       ->capture_default_str();
-  app->add_option("--encoding", search.encoding, "Encodings, as key=value,... (default: chosen)");
+  app->add_option("--encoding", search.encoding,
+                  "Encodings, as key=value,... of " + encoding_keys() +
+                      " (default: auto, the rule of `twill encodings`)");
   app->add_option("--threads", search.threads, "Threads (0 = all cores)")->capture_default_str();
   app->add_option("--seed", search.seed, "Seed of the solver")->capture_default_str();
   app->add_option("--time-limit", search.time_limit, "Seconds (0 = none)")->capture_default_str();

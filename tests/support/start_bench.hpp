@@ -22,7 +22,7 @@ inline Problem ops(int count) {
   return p;
 }
 
-/// Start literals of `problem`, by absolute order or by rows and stages; full detail of lifetimes.
+/// Start literals of `problem`; full detail of lifetimes.
 struct Bench {
   Problem problem;
   EncodingChoice choice;
@@ -31,7 +31,7 @@ struct Bench {
   Formula f{cnf};
   std::unique_ptr<ModuloModel> m;
 
-  Bench(const Problem& p, Cycle ii, Cycle stages, bool order, StartWindows window = {})
+  Bench(const Problem& p, Cycle ii, Cycle stages, StartEncoding start, StartWindows window = {})
       : problem(p) {
     request.ii = ii;
     request.stages = stages;
@@ -40,8 +40,8 @@ struct Bench {
       window.earliest.assign(p.ops.size(), 0);
       window.latest.assign(p.ops.size(), ii * stages - 1);
     }
-    Starts starts =
-        order ? starts_order(f, ii, stages, window) : starts_rowstage(f, ii, stages, window);
+    choice.start = start;
+    Starts starts = encode_starts(f, ii, stages, window, choice);
     m = std::make_unique<ModuloModel>(problem, f, choice, request, window, std::move(starts));
   }
   const Starts& starts() const { return m->starts; }
