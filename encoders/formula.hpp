@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <initializer_list>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "encoders/literal.hpp"
@@ -19,6 +21,13 @@ class ClauseSink {
   virtual int new_variable() = 0;
   /// Non-zero literals, no terminator. The empty clause is allowed.
   virtual void add_clause(std::span<const int> literals) = 0;
+};
+
+/// From clause number `clause` (from 0) on, clauses belong to the constraint `description`; "" = to
+/// none in particular.
+struct GroupMark {
+  std::int64_t clause = 0;
+  std::string description;
 };
 
 class Formula {
@@ -50,25 +59,38 @@ class Formula {
   std::int64_t clauses() const { return clauses_; }
   std::int64_t literals() const { return literals_; }
 
-  /// Every clause emitted while this object lives holds only if `guard` is true: selector literals
-  /// of constraint groups, for explanations.
+  /// From now on `marks` learns which clauses belong to which group; it must outlive the encoding.
+  void mark_groups(std::vector<GroupMark>& marks) { marks_ = &marks; }
+
+  /// Every clause emitted while this object lives belongs to the group `description` and holds only
+  /// if `guard` is true: selector literals of constraint groups, for explanations.
   class Guarded {
    public:
-    Guarded(Formula& formula, Lit guard) : formula_(formula), outer_(formula.guard_) {
+    Guarded(Formula& formula, Lit guard, const std::string& description = {})
+        : formula_(formula), outer_(formula.guard_) {
       formula_.guard_ = guard;
+      if (formula_.marks_ == nullptr) return;
+      outer_group_ = formula_.marks_->empty() ? "" : formula_.marks_->back().description;
+      formula_.marks_->push_back({formula_.clauses_, description});
     }
-    ~Guarded() { formula_.guard_ = outer_; }
+    ~Guarded() {
+      formula_.guard_ = outer_;
+      if (formula_.marks_ != nullptr)
+        formula_.marks_->push_back({formula_.clauses_, std::move(outer_group_)});
+    }
     Guarded(const Guarded&) = delete;
     Guarded& operator=(const Guarded&) = delete;
 
    private:
     Formula& formula_;
     Lit outer_;
+    std::string outer_group_;
   };
 
  private:
   ClauseSink& sink_;
   Lit guard_ = kTrueLit;
+  std::vector<GroupMark>* marks_ = nullptr;
   std::vector<int> buffer_;
   std::int64_t variables_ = 0, clauses_ = 0, literals_ = 0;
 };

@@ -111,6 +111,7 @@ class OrderLifetimes {
     Amount capacity = 0;
     int slot = -1;                ///< of registers; -1 for a memory
     std::vector<Amount> amounts;  ///< per op
+    std::string description;
   };
   std::vector<Resource> resources() const;
   /// Implied when at least `copies` >= 1 copies of w's value are live at row(y).

@@ -34,7 +34,9 @@ std::vector<OrderLifetimes::Resource> OrderLifetimes::resources() const {
   for (const Edge& e : p.edges) used[static_cast<std::size_t>(e.from)] = 1;
   std::vector<Resource> all;
   for (int memory = 0; memory < static_cast<int>(p.memories.size()); ++memory) {
-    Resource r{p.memories[static_cast<std::size_t>(memory)].capacity, -1, {}};
+    const Memory& m = p.memories[static_cast<std::size_t>(memory)];
+    Resource r{
+        m.capacity, -1, {}, "capacity of " + m.name + " (" + std::to_string(m.capacity) + ")"};
     for (std::size_t v = 0; v < p.ops.size(); ++v) {
       r.amounts.push_back(0);
       for (const Footprint& f : p.ops[v].footprints)
@@ -43,7 +45,11 @@ std::vector<OrderLifetimes::Resource> OrderLifetimes::resources() const {
     all.push_back(std::move(r));
   }
   for (int w = 0; w < static_cast<int>(p.warps.size()); ++w) {
-    Resource r{p.warps[static_cast<std::size_t>(w)].registers, w, {}};
+    const WarpSlot& slot = p.warps[static_cast<std::size_t>(w)];
+    Resource r{slot.registers,
+               w,
+               {},
+               "registers of " + slot.name + " (" + std::to_string(slot.registers) + ")"};
     for (std::size_t v = 0; v < p.ops.size(); ++v)
       r.amounts.push_back(used[v] && !m_.on(static_cast<int>(v), w).is_false() ? p.ops[v].registers
                                                                                : 0);
@@ -104,10 +110,7 @@ Lit OrderLifetimes::live(int w, int y, Cycle copies) {
 void OrderLifetimes::encode() {
   const Amount share = m_.request.share;
   for (const Resource& r : resources()) {
-    const auto group = m_.groups.open(
-        r.slot < 0 ? "memory of " + std::to_string(r.capacity)
-                   : "registers of " + m_.problem.warps[static_cast<std::size_t>(r.slot)].name +
-                         " (" + std::to_string(r.capacity) + ")");
+    const auto group = m_.groups.open(r.description);
     std::vector<int> heavy;
     for (std::size_t v = 0; v < r.amounts.size(); ++v)
       if (r.amounts[v] > 0 && (share == 0 || r.amounts[v] * share >= r.capacity))
@@ -139,6 +142,7 @@ int OrderLifetimes::refine(const Schedule& s) {
   }
   int added = 0;
   for (const Resource& r : resources()) {
+    const auto group = m_.groups.open(r.description);
     const auto counts = [&](std::size_t v) {
       return r.amounts[v] > 0 && end[v] > s.start[v] && (r.slot < 0 || s.warp[v] == r.slot);
     };

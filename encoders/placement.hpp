@@ -24,9 +24,9 @@ class ConstraintGroups {
   ConstraintGroups(Formula& f, bool selectable) : f_(f), selectable_(selectable) {}
   /// Until the returned object dies, clauses belong to the group `description`.
   Formula::Guarded open(const std::string& description) {
-    if (!selectable_) return Formula::Guarded(f_, kTrueLit);
+    if (!selectable_) return Formula::Guarded(f_, kTrueLit, description);
     selectors_.emplace_back(f_.fresh(), description);
-    return Formula::Guarded(f_, selectors_.back().first);
+    return Formula::Guarded(f_, selectors_.back().first, description);
   }
   bool selectable() const { return selectable_; }
   const std::vector<std::pair<Lit, std::string>>& selectors() const { return selectors_; }

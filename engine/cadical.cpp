@@ -53,6 +53,11 @@ void SatSolver::begin_proof(const std::string& path, bool binary) {
     throw InputError(path, "file", "a proof", "cannot be written");
 }
 
+void SatSolver::begin_proof(std::FILE* file, bool binary) {
+  impl_->solver.set("binary", binary ? 1 : 0);
+  impl_->solver.trace_proof(file, "proof");
+}
+
 void SatSolver::end_proof() {
   impl_->solver.close_proof_trace();
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
 #include <memory>
 #include <span>
 #include <string>
@@ -29,6 +30,8 @@ class SatSolver : public ClauseSink {
   /// clause, and end_proof() after the last answer. Without assumptions, an unsat answer's proof is
   /// complete. Throws InputError when the file cannot be written.
   void begin_proof(const std::string& path, bool binary = true);
+  /// The same into an open file, which must outlive the solver or end_proof().
+  void begin_proof(std::FILE* file, bool binary = true);
   void end_proof();
 
   int new_variable() override { return ++variables_; }

@@ -43,7 +43,9 @@ Interval ascend(const Search& search, Interval interval, Cycle stage_limit) {
 
 std::optional<Schedule> serial_schedule(const Search& search, const SerialProblem& serial,
                                         Cycle stage_limit, Interval& interval) {
-  const Search inner = search.on(serial.problem);
+  Search inner = search.on(serial.problem);
+  inner.evidence = search.evidence;
+  inner.serial = true;
   search.report.phase("serial");
   Answer answer = search.engine.ask(inner, serial.ii, stage_limit, interval.max_stages);
   interval.none = answer.verdict == SatSolver::Answer::unsat;

@@ -11,6 +11,7 @@
 #include "encoders/modulo.hpp"
 #include "engine/budget.hpp"
 #include "engine/cadical.hpp"
+#include "engine/certificate/evidence.hpp"
 #include "engine/include/twill.hpp"
 #include "graph/serial.hpp"
 
@@ -62,7 +63,10 @@ struct Search {
   bool handover = true;                        ///< Options::handover
   std::vector<std::pair<int, int>> pins = {};  ///< Options::pins, as op and slot
 
-  /// The same search on a related problem (coarser, serial).
+  Evidence* evidence = nullptr;  ///< where refutations go; null = nobody asks
+  bool serial = false;           ///< the problem is a serial problem
+
+  /// The same search on a related problem (coarser, serial), whose refutations are not evidence.
   Search on(const Problem& other) const {
     return {other, choice, seed, budget, report, engine, handover, pins};
   }

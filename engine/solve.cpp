@@ -37,6 +37,11 @@ void check_options(const Options& o) {
   if (o.better_than && (o.ii || o.stages == "paper" || o.better_than->first < 1))
     throw InputError("options", "better_than", std::to_string(o.better_than->first),
                      "must be >= 1, without --ii and without the paper's window");
+  if (o.evidence && o.stages == "paper")
+    throw InputError(
+        "options", "--certificate", "--stages paper",
+        "the paper's window leaves schedules out: only complete searches and limits on "
+        "the stages can be certified");
   not_negative("--threads", o.threads);
   not_negative("--time-limit", o.time_limit);
   not_negative("--conflict-limit", o.conflict_limit);
@@ -160,13 +165,19 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
   check(problem);
   check_options(options);
   const EncodingChoice choice = parse_encoding(options.encoding);
+  if (options.evidence && choice.form != Form::modulo)
+    throw InputError("options", "--certificate", options.encoding,
+                     "only the modulo form can be certified");
   const Cycle limit = stage_limit(options.stages);
   Budget budget(std::move(stop), options.time_limit, options.conflict_limit, options.memory_limit);
   Reporter report(progress, budget);
+  std::shared_ptr<Evidence> evidence;
+  if (options.evidence) evidence = std::make_shared<Evidence>(monotone_in_ii(problem));
   const Search search{problem,          choice,
                       options.seed,     budget,
                       report,           chosen_engine(problem, options, choice),
-                      options.handover, resolved_pins(problem, options)};
+                      options.handover, resolved_pins(problem, options),
+                      evidence.get()};
 
   report.phase("bounds");
   const Cycle low = lower_bounds(problem).front().value;
@@ -193,6 +204,7 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
   solution.variables = report.largest_variables();
   solution.clauses = report.largest_clauses();
   solution.stopped_by = budget.reason();
+  solution.evidence = std::move(evidence);
   return solution;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -45,6 +46,8 @@ struct Goal {
   std::int64_t lower_bound = 0;
 };
 
+class Evidence;  // engine/certificate/evidence.hpp
+
 /// Everything a schedule file records. `schedule` is absent for infeasible and unknown.
 struct Solution {
   std::string problem;         ///< name
@@ -64,8 +67,9 @@ struct Solution {
   double seconds = 0;
   std::int64_t conflicts = 0;
   // Not in the file:
-  std::int64_t variables = 0, clauses = 0;  ///< of the largest formula
-  std::string stopped_by;                   ///< the limit that ended the search early, or ""
+  std::int64_t variables = 0, clauses = 0;   ///< of the largest formula
+  std::string stopped_by;                    ///< the limit that ended the search early, or ""
+  std::shared_ptr<const Evidence> evidence;  ///< refutations with proofs, where they were asked for
 };
 
 }  // namespace twill

@@ -297,3 +297,39 @@ TEST_CASE("exit code 3: limits and signals, with the best so far written") {
   CHECK(nlohmann::json::parse(bytes(stopped))["problem_sha256"] ==
         twill::sha256(bytes(folder / "signal.problem.json")));
 }
+
+TEST_CASE("solve --certificate and check") {
+  const Folder folder;
+  const Run solved = run_twill("solve " + example("undercount-figure-1") + " --quiet --json" +
+                               " --certificate " + (folder / "proof"));
+  REQUIRE(solved.code == 0);
+  CHECK(fs::exists(folder / "proof/manifest.json"));
+  const Run good = run_twill("check " + (folder / "proof"));
+  CHECK(good.code == 0);
+  CHECK(contains(good.out, "proved: no schedule has I < 3: "));
+  CHECK(contains(good.out, "accepted: optimal, I = 3, L = "));
+  CHECK(contains(good.err, "schedule replayed"));
+  const Run json = run_twill("check --json --quiet " + (folder / "proof"));
+  CHECK(json.err == "");
+  CHECK(nlohmann::json::parse(json.out)["accepted"] == true);
+
+  // Not over something else, and not a part of it.
+  const Run again =
+      run_twill("solve " + example("figure-1") + " --quiet --certificate " + (folder / "proof"));
+  CHECK(again.code == 2);
+  CHECK(contains(again.err, "must not exist or be an empty directory"));
+  CHECK(folder.files() == 1);
+
+  std::string schedule = bytes(folder / "proof/schedule.json");
+  schedule[schedule.size() / 2] ^= 1;
+  put(folder / "proof/schedule.json", schedule);
+  const Run bad = run_twill("check " + (folder / "proof"));
+  CHECK(bad.code == 1);
+  CHECK(contains(bad.out, "refused: schedule.json: its SHA-256 is "));
+  fs::remove(folder / "proof/schedule.json");
+  CHECK(run_twill("check " + (folder / "proof")).code == 2);
+  CHECK(run_twill("check " + (folder / "nothing")).code == 2);
+  CHECK(run_twill("solve " + example("figure-1") + " --stages paper --certificate " +
+                  (folder / "paper"))
+            .code == 2);
+}

@@ -29,6 +29,7 @@ struct Command {
 Command solve_command(CLI::App& program);
 Command lower_command(CLI::App& program);
 Command verify_command(CLI::App& program);
+Command check_command(CLI::App& program);
 Command show_command(CLI::App& program);
 Command kernels_command(CLI::App& program);
 Command machines_command(CLI::App& program);

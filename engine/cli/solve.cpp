@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "encoders/choose.hpp"
+#include "engine/certificate/certificate.hpp"
 #include "engine/cli/cli.hpp"
 #include "engine/cli/interrupt.hpp"
 #include "engine/cli/progress.hpp"
@@ -28,6 +29,7 @@ struct SolveFlags {
   std::string memory;
   std::vector<std::string> pins;
   std::string output;
+  std::string certificate;
   bool quiet = false;
   bool json = false;
 };
@@ -169,6 +171,11 @@ bool same_file(const std::string& a, const std::string& b) {
 
 /// Names that -o would overwrite are refused before anything is solved.
 void check_output(const SolveFlags& flags, const Workload& work) {
+  std::error_code error;
+  const std::filesystem::path directory = flags.certificate;
+  if (std::filesystem::exists(directory, error) && !std::filesystem::is_empty(directory, error))
+    throw InputError("command line", "--certificate", flags.certificate,
+                     "must not exist or be an empty directory");
   if (flags.output.empty()) return;
   const auto refuse = [&](const std::string& path, const char* what) {
     throw InputError("command line", "-o", flags.output,
@@ -235,6 +242,7 @@ void report(const SolveFlags& flags, const Lowered& lowered, const Solution& sol
 }
 
 int run(SolveFlags flags) {
+  flags.search.evidence = !flags.certificate.empty();
   if (!flags.memory.empty()) flags.search.memory_limit = parse_bytes(flags.memory);
   for (const std::string& pin : flags.pins) {
     const std::size_t equals = pin.find('=');
@@ -271,6 +279,7 @@ int run(SolveFlags flags) {
     }
   }
   report(flags, lowered, solution, work.problems.size() > 1);
+  if (!flags.certificate.empty()) write_certificate(flags.certificate, lowered.problem, solution);
   write(flags, work, chosen, solution);
   return code;
 }
@@ -304,6 +313,8 @@ Command solve_command(CLI::App& program) {
   app->add_option("--memory", flags->memory, "Bytes of formula and process, as 500M or 2G");
   app->add_option("-o,--output", flags->output,
                   "Write the schedule here and, for a kernel, its problem beside it");
+  app->add_option("--certificate", flags->certificate,
+                  "Write a directory that proves the answer, for twill check");
   app->add_flag("--quiet", flags->quiet, "Nothing on standard error but errors");
   auto* json = app->add_flag("--json", flags->json, "Print the schedule, not a picture");
   flags->emit.add_to(*app);

@@ -9,11 +9,26 @@ void set_detail(ModuloRequest& request, int detail) {
   request.families.memory = request.families.registers = detail > kWithoutLifetimes;
 }
 
+void Proving::keep(const ModuloRequest& request, Cycle deadline) {
+  if (!proof_) return;
+  solver_.end_proof();
+  Refutation r;
+  r.serial = search_.serial;
+  r.ii = request.ii;
+  r.deadline = deadline;
+  r.encoding = encoding_text(search_.choice);
+  r.request = request;
+  r.proof = std::move(proof_);
+  proof_.reset();
+  search_.evidence->keep(std::move(r));
+}
+
 Answer ask(const Search& search, Cycle ii, Cycle stages, int pinned, std::int64_t conflict_limit,
            int first_detail) {
   try {
     for (int detail = first_detail;; ++detail) {
       SatSolver solver(search.budget, search.seed);
+      Proving proving(search, solver);
       Formula formula(solver);
       ModuloRequest request;
       request.ii = ii;
@@ -29,6 +44,7 @@ Answer ask(const Search& search, Cycle ii, Cycle stages, int pinned, std::int64_
       const SatSolver::Answer verdict = solver.solve({}, quick ? kQuickConflicts : conflict_limit);
       search.report.tell();
       if (quick && verdict == SatSolver::Answer::unknown && !search.budget.spent()) continue;
+      if (verdict == SatSolver::Answer::unsat) proving.keep(request, -1);
       if (verdict != SatSolver::Answer::sat) return {verdict, std::nullopt};
       Schedule schedule = encoding.decode(search.problem, [&](Lit l) { return solver.value(l); });
       const auto violation = verify(search.problem, schedule);

@@ -20,6 +20,24 @@ inline constexpr std::int64_t kQuickConflicts = 2'000;
 
 void set_detail(ModuloRequest& request, int detail);
 
+/// Where evidence is asked for, the proof of one formula: begin() before the first clause, keep()
+/// after the refutation.
+class Proving {
+ public:
+  Proving(const Search& search, SatSolver& solver) : search_(search), solver_(solver) {
+    if (search.evidence == nullptr) return;
+    proof_.emplace();
+    solver.begin_proof(proof_->file());
+  }
+  /// `deadline` -1 = any length.
+  void keep(const ModuloRequest& request, Cycle deadline);
+
+ private:
+  const Search& search_;
+  SatSolver& solver_;
+  std::optional<ProofFile> proof_;
+};
+
 // What Engine asks for; `limit` conflicts per question (0 = none).
 Answer ask_complete(const Search& search, Cycle ii, Cycle stage_limit, Cycle& max_stages);
 Interval smallest_interval(const Search& search, Cycle low, Cycle stage_limit);

@@ -24,6 +24,7 @@ Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, 
     for (int detail = limit == 0 ? kWithoutLifetimes : 0;; ++detail) {
       if (high < low) break;
       SatSolver solver(search.budget, search.seed);
+      Proving proving(search, solver);
       Formula formula(solver);
       ModuloRequest request;
       request.ii = ii;
@@ -50,6 +51,7 @@ Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, 
           break;
         }
         if (verdict == SatSolver::Answer::unsat) {
+          proving.keep(request, high);
           low = high + 1;
           break;
         }

@@ -52,6 +52,9 @@ struct Options {
   /// Encodings by name, "key=value,...": see `twill encodings`. Unnamed keys follow the documented
   /// automatic rule.
   std::string encoding;
+  /// Keep the refutations with their proofs, for write_certificate(). Complete search or a number of
+  /// stages, on the modulo form.
+  bool evidence = false;
   /// Threads for the parallel parts; 0 = all cores. The answer does not depend on it.
   int threads = 0;
   std::uint64_t seed = 0;

@@ -23,12 +23,12 @@ Question::Question(const Search& search, OrderRequest request)
 }
 
 Answer Question::ask(Cycle ii, Cycle deadline, std::int64_t conflict_limit) {
-  solver_.set_parameters(ii, deadline);
+  solver_.set_parameters(ii_ = ii, deadline_ = deadline);
   return answer(ii, {}, conflict_limit);
 }
 
 Answer Question::ask_closed(Cycle ii, std::int64_t conflict_limit) {
-  solver_.set_parameters(ii, 0);
+  solver_.set_parameters(ii_ = ii, deadline_ = 0);
   return answer(ii, encoding_.at_most_stages(request_.stages), conflict_limit);
 }
 
@@ -49,7 +49,10 @@ Answer Question::answer(Cycle ii, std::span<const Lit> assumptions, std::int64_t
     Schedule schedule = encoding_.decode(
         ii, [&](Lit l) { return solver_.value(l); }, rows);
     const bool open = encoding_.in_open_end(schedule);
-    if (!open && encoding_.refine(schedule) > 0) continue;
+    if (!open && encoding_.refine(schedule) > 0) {
+      if (search_.evidence != nullptr) refinements_.push_back(std::move(schedule));
+      continue;
+    }
     const auto violation = verify(search_.problem, schedule);
     if (violation && open) return {SatSolver::Answer::sat, std::nullopt};
     if (violation)
@@ -60,14 +63,35 @@ Answer Question::answer(Cycle ii, std::span<const Lit> assumptions, std::int64_t
 }
 
 bool Question::refuted_by_cadical() const {
+  std::optional<ProofFile> proof;
+  if (search_.evidence != nullptr) proof.emplace();
   SatSolver judge(search_.budget, search_.seed);
+  if (proof) judge.begin_proof(proof->file());
   for (int v = 0; v < solver_.clauses().variables(); ++v) judge.new_variable();
   for (const MemoryCnf* part : {&solver_.clauses(), &solver_.lemmas()})
     for (std::size_t i = 0; i < part->clauses(); ++i) judge.add_clause(part->clause(i));
   const SatSolver::Answer answer = judge.solve();
   if (answer == SatSolver::Answer::sat)
     throw std::logic_error("CaDiCaL does not confirm a refutation of the order engine");
-  return answer == SatSolver::Answer::unsat;
+  if (answer != SatSolver::Answer::unsat) return false;
+  if (proof) {
+    judge.end_proof();
+    keep_evidence(*std::move(proof));
+  }
+  return true;
+}
+
+void Question::keep_evidence(ProofFile proof) const {
+  Refutation r;
+  r.serial = search_.serial;
+  r.ii = ii_;
+  if (request_.deadline) r.deadline = deadline_;
+  r.encoding = encoding_text(search_.choice);
+  r.request = request_;
+  r.refinements = refinements_;
+  r.lemmas = solver_.lemmas();
+  r.proof = std::move(proof);
+  search_.evidence->keep(std::move(r));
 }
 
 }  // namespace twill::order

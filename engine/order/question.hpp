@@ -24,12 +24,15 @@ class Question {
  private:
   Answer answer(Cycle ii, std::span<const Lit> assumptions, std::int64_t conflict_limit);
   bool refuted_by_cadical() const;
+  void keep_evidence(ProofFile proof) const;
 
   const Search& search_;
   OrderRequest request_;
   Cdcl solver_;
   Formula formula_;
   OrderEncoding encoding_;
+  Cycle ii_ = 1, deadline_ = 0;        // of the question that was asked last
+  std::vector<Schedule> refinements_;  // models that were refined, where evidence is kept
 };
 
 /// The request that all questions of a search have in common.

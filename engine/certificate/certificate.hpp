@@ -1,0 +1,50 @@
+// Certificates: a directory that shows, to whoever does not trust the search, that a schedule is
+// valid and that no better one exists.
+//
+//   problem.json    what was solved
+//   schedule.json   the answer
+//   manifest.json   what is claimed and why, which formulas were refuted, SHA-256 of all files
+//   proofs/NAME.*   of each refutation: the formula with its lemmas (cnf, DIMACS), the proof (drat,
+//                   binary DRAT), which clauses belong to which constraint (groups); of the order
+//                   form also what its literals say about rows (rows), for each lemma a cycle whose
+//                   weights sum to more than 0 (lemmas: the clause, 0, the cycle's steps), and the
+//                   models that overflowed and were refined (refinements)
+//
+// What is trusted by the check, beside the compiler: the arithmetic of bounds and the judge of
+// schedules (graph/), the encoder that turns the problem into clauses (encoders/; the clauses are
+// made again from the problem and compared), and the checker (engine/certificate/). No solver.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/problem.hpp"
+#include "graph/schedule.hpp"
+
+namespace twill {
+
+/// Writes the certificate of `solution` for `problem` into `directory`, which must not exist or be
+/// empty: whole or not at all. The solution must come from solve() with Options::evidence. Throws
+/// InputError when the directory cannot be written, or the solution claims what its evidence does
+/// not prove.
+void write_certificate(const std::string& directory, const Problem& problem,
+                       const Solution& solution);
+
+struct CertificateReport {
+  bool accepted = false;
+  std::string refusal;              ///< the file, the place and the rule broken; "" when accepted
+  std::vector<std::string> proved;  ///< "no schedule has I < 2436: refutation ..."
+  std::vector<std::string> checks;  ///< what was done, a line each: hashes, lemmas, proofs
+  Solution solution;                ///< schedule.json
+};
+
+struct CertificateOptions {
+  /// Run drat-trim (Wetzler, Heule and Hunt 2014) on every proof too when it is on the PATH.
+  bool drat_trim = true;
+};
+
+/// Checks everything. Throws InputError when a file is missing or cannot be read as what it is.
+CertificateReport check_certificate(const std::string& directory,
+                                    const CertificateOptions& options = {});
+
+}  // namespace twill

@@ -1,0 +1,218 @@
+// The check of a certificate, file by file. Whatever is wrong is a refusal with its place.
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+#include "engine/certificate/certificate.hpp"
+#include "engine/certificate/claims.hpp"
+#include "engine/certificate/drat.hpp"
+#include "engine/certificate/drat_trim.hpp"
+#include "engine/certificate/lemma_cycles.hpp"
+#include "engine/certificate/manifest.hpp"
+#include "engine/certificate/proof_files.hpp"
+#include "engine/certificate/regenerate.hpp"
+#include "graph/error.hpp"
+#include "graph/file.hpp"
+#include "graph/problem_io.hpp"
+#include "graph/schedule_io.hpp"
+#include "graph/serial.hpp"
+#include "graph/verify.hpp"
+
+namespace twill {
+namespace {
+
+struct Refusal {
+  std::string text;
+};
+
+[[noreturn]] void refuse(const std::string& file, const std::string& what) {
+  throw Refusal{file + ": " + what};
+}
+
+std::string counted(std::size_t n, const std::string& noun) {
+  return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
+}
+
+class Checker {
+ public:
+  Checker(const std::string& directory, const CertificateOptions& options,
+          CertificateReport& report)
+      : directory_(directory), options_(options), report_(report) {}
+
+  void run() {
+    const std::string manifest_bytes = read_file(path("manifest.json"));
+    const std::string problem_bytes = read_file(path("problem.json"));
+    const std::string hash = sha256(problem_bytes);
+    if (hash != problem_hash_of_manifest(manifest_bytes, path("manifest.json")))
+      refuse("problem.json", "its SHA-256 is " + hash + ", not the manifest's");
+    problem_ = parse_problem(problem_bytes, path("problem.json"));
+    manifest_ = parse_manifest(problem_, manifest_bytes, path("manifest.json"));
+    if (manifest_text(problem_, manifest_) != manifest_bytes)
+      refuse("manifest.json", "is not in its canonical form");
+    check_files();
+
+    Solution& solution = report_.solution;
+    solution = read_schedule(problem_, path("schedule.json"));
+    if (solution.problem_sha256 != hash)
+      refuse("schedule.json", "it is for the problem " + solution.problem_sha256);
+    check_schedule(solution);
+    for (std::size_t i = 0; i < manifest_.refutations.size(); ++i) check_refutation(i);
+    check_claims(solution);
+    report_.accepted = true;
+  }
+
+ private:
+  std::string path(const std::string& name) const {
+    return (std::filesystem::path(directory_) / name).string();
+  }
+  // A file whose hash has been compared.
+  std::string bytes(const std::string& name) const {
+    if (manifest_.hash_of(name).empty()) refuse("manifest.json", "lists no " + name);
+    return read_file(path(name));
+  }
+
+  void check_files() {
+    for (const auto& [name, hash] : manifest_.files) {
+      const bool own = name == "problem.json" || name == "schedule.json" ||
+                       std::any_of(manifest_.names.begin(), manifest_.names.end(),
+                                   [&name = name](const std::string& refutation) {
+                                     const std::string base = "proofs/" + refutation;
+                                     return std::any_of(
+                                         std::begin(kProofEndings), std::end(kProofEndings),
+                                         [&](const char* ending) { return name == base + ending; });
+                                   });
+      if (!own) refuse("manifest.json", "lists a file of no refutation: " + name);
+      const std::string found = sha256(read_file(path(name)));
+      if (found != hash) refuse(name, "its SHA-256 is " + found + ", not the manifest's");
+    }
+    report_.checks.push_back("SHA-256 of " + counted(manifest_.files.size(), "file"));
+  }
+
+  void check_schedule(const Solution& solution) {
+    if (!solution.schedule) return;
+    if (const auto violation = verify(problem_, *solution.schedule))
+      refuse("schedule.json", violation->rule + ": " + violation->text);
+    if (solution.ii_lower_bound > solution.schedule->initiation_interval ||
+        (solution.ii_lower_bound == solution.schedule->initiation_interval &&
+         solution.length_lower_bound > solution.schedule->length))
+      refuse("schedule.json", "the schedule is better than its lower bound");
+    report_.checks.push_back(
+        "schedule replayed: I = " + std::to_string(solution.schedule->initiation_interval) +
+        ", L = " + std::to_string(solution.schedule->length));
+  }
+
+  void check_refutation(std::size_t i) {
+    Refutation& r = manifest_.refutations[i];
+    const std::string base = "proofs/" + manifest_.names[i];
+    const Problem problem = r.serial ? serial_problem(problem_).problem : problem_;
+    if (r.by_order()) {
+      std::size_t number = 0;
+      const std::string text = bytes(base + ".refinements");
+      for (const std::string_view line : lines_of(text)) {
+        ++number;
+        auto model = parse_refinement(problem, line);
+        if (!model)
+          refuse(base + ".refinements", "line " + std::to_string(number) + " is no model");
+        r.refinements.push_back(*std::move(model));
+      }
+    }
+    const RegeneratedFormula formula = regenerate(problem, r);
+    if (r.by_order()) check_lemmas(problem, formula, r, base);
+    const std::string cnf = bytes(base + ".cnf");
+    if (cnf != dimacs_text(formula.cnf, r.lemmas))
+      refuse(base + ".cnf", "is not the formula of the problem with its lemmas");
+    if (bytes(base + ".groups") != groups_text(formula, r.lemmas))
+      refuse(base + ".groups", "does not name the constraints of the formula");
+    if (r.by_order() && bytes(base + ".rows") != rows_text(problem, formula))
+      refuse(base + ".rows", "does not say what the formula's literals mean");
+    check_proof(formula, r, base);
+  }
+
+  // Reads the lemmas and adds up their cycles.
+  void check_lemmas(const Problem& problem, const RegeneratedFormula& formula, Refutation& r,
+                    const std::string& base) {
+    const DifferenceRows rows(static_cast<int>(problem.ops.size()) + 1, formula.facts,
+                              formula.atoms, r.ii, std::max<Cycle>(r.deadline, 0));
+    // Lemmas read a literal as equivalent to its constraint; for clauses that say it only where it
+    // is to hold, that is no restriction.
+    for (std::size_t c = 0; c < formula.cnf.clauses(); ++c)
+      for (const int l : formula.cnf.clause(c))
+        if (l < 0 && rows.asserted(-l))
+          refuse(base + ".cnf", "clause " + std::to_string(c + 1) + " denies a difference");
+    std::size_t number = 0;
+    const std::string text = bytes(base + ".lemmas");
+    for (const std::string_view line : lines_of(text)) {
+      const std::string place = "line " + std::to_string(++number) + ": ";
+      const auto lemma = parse_lemma(line);
+      if (!lemma) refuse(base + ".lemmas", place + "is no clause with a cycle");
+      const std::string fault = cycle_fault(rows, lemma->literals, lemma->cycle);
+      if (!fault.empty()) refuse(base + ".lemmas", place + fault);
+      r.lemmas.add_clause(lemma->literals);
+    }
+    report_.checks.push_back(base + ": the cycles of " + counted(number, "lemma") + " add up");
+  }
+
+  void check_proof(const RegeneratedFormula& formula, const Refutation& r,
+                   const std::string& base) {
+    std::vector<int> clauses;
+    for (const MemoryCnf* part : {&formula.cnf, &r.lemmas})
+      for (std::size_t c = 0; c < part->clauses(); ++c) {
+        const auto clause = part->clause(c);
+        clauses.insert(clauses.end(), clause.begin(), clause.end());
+        clauses.push_back(0);
+      }
+    const std::string proof = bytes(base + ".drat");
+    const DratVerdict verdict = check_drat(clauses, proof, ProofFormat::binary);
+    if (!verdict.accepted)
+      refuse(base + ".drat", "byte " + std::to_string(verdict.place) + ": " + verdict.reason);
+    report_.checks.push_back(
+        base + ": " + counted(formula.cnf.clauses() + r.lemmas.clauses(), "clause") +
+        " made again from the problem, DRAT proof of " + counted(verdict.steps, "step") +
+        " checked (" + std::to_string(verdict.checked) + " needed)");
+    if (!options_.drat_trim) return;
+    const auto program = find_drat_trim();
+    if (!program) {
+      report_.checks.push_back(base + ": drat-trim is not on the PATH, skipped");
+      return;
+    }
+    std::optional<ProofError> error;
+    if (!drat_trim_verifies(*program, path(base + ".cnf"),
+                            parse_drat(proof, ProofFormat::binary, error)))
+      refuse(base + ".drat", "drat-trim does not verify it");
+    report_.checks.push_back(base + ": drat-trim verifies it");
+  }
+
+  void check_claims(const Solution& solution) {
+    const Claims claims = claims_of(problem_, solution, manifest_.refutations, manifest_.names);
+    if (!claims.unproved.empty()) refuse("schedule.json", "not proved: " + claims.unproved);
+    const auto same = [](const Claim& a, const Claim& b) {
+      return a.says == b.says && a.because == b.because;
+    };
+    if (claims.claims.size() != manifest_.claims.size() ||
+        !std::equal(claims.claims.begin(), claims.claims.end(), manifest_.claims.begin(), same))
+      refuse("manifest.json", "claims something else than what is proved");
+    for (const Claim& claim : claims.claims)
+      report_.proved.push_back(claim.says + ": " + claim.because);
+  }
+
+  const std::string directory_;
+  const CertificateOptions& options_;
+  CertificateReport& report_;
+  Problem problem_;
+  Manifest manifest_;
+};
+
+}  // namespace
+
+CertificateReport check_certificate(const std::string& directory,
+                                    const CertificateOptions& options) {
+  CertificateReport report;
+  try {
+    Checker(directory, options, report).run();
+  } catch (const Refusal& refusal) {
+    report.refusal = refusal.text;
+  }
+  return report;
+}
+
+}  // namespace twill

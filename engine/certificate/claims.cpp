@@ -1,0 +1,249 @@
+#include "engine/certificate/claims.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "graph/bounds.hpp"
+#include "graph/length_bound.hpp"
+#include "graph/serial.hpp"
+#include "graph/stage_bound.hpp"
+
+namespace twill {
+namespace {
+
+// What the solution was asked for, from its options.
+struct Asked {
+  Cycle stage_limit = 0;    // 0 = all
+  std::optional<Cycle> ii;  // only this one
+  bool handover = true;
+  std::vector<std::pair<int, int>> pins;
+  std::string unreadable;
+};
+
+Cycle number(const std::string& text) {
+  Cycle value = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9' || value > kMaxCycles * Cycle{kMaxOps}) return -1;
+    value = 10 * value + (c - '0');
+  }
+  return text.empty() ? -1 : value;
+}
+
+Asked asked(const Problem& problem, const Solution& solution) {
+  Asked a;
+  if (solution.stages != "complete") {
+    a.stage_limit = number(solution.stages);
+    if (a.stage_limit < 1) a.unreadable = "stages searched: " + solution.stages;
+  }
+  for (const auto& [name, value] : solution.options) {
+    if (name == "ii") {
+      a.ii = number(value);
+      if (*a.ii < 1) a.unreadable = "option ii: " + value;
+    } else if (name == "handover") {
+      a.handover = value != "no";
+    } else if (name.starts_with("pin ")) {
+      std::pair<int, int> pin{-1, -1};
+      for (std::size_t v = 0; v < problem.ops.size(); ++v)
+        if (problem.ops[v].id == name.substr(4)) pin.first = static_cast<int>(v);
+      for (std::size_t w = 0; w < problem.warps.size(); ++w)
+        if (problem.warps[w].name == value) pin.second = static_cast<int>(w);
+      if (pin.first < 0 || pin.second < 0) a.unreadable = "option " + name + ": " + value;
+      a.pins.push_back(pin);
+    }
+  }
+  return a;
+}
+
+bool covers_placement(const PlacementRequest& request, const Asked& asked) {
+  return !request.selectable && (request.handover || !asked.handover) &&
+         std::all_of(request.pins.begin(), request.pins.end(), [&](const auto& pin) {
+           return std::find(asked.pins.begin(), asked.pins.end(), pin) != asked.pins.end();
+         });
+}
+
+// Does the formula of `r` have a model for every schedule of `problem` at r.ii (and of a length up
+// to r.deadline) that was asked for?
+bool covers(const Problem& problem, const Refutation& r, const Asked& asked) {
+  if (r.ii < 1) return false;
+  Cycle stages = 0;
+  int pinned = -1;
+  bool open_ended = false;
+  if (const auto* order = std::get_if<OrderRequest>(&r.request)) {
+    if (!covers_placement(*order, asked)) return false;
+    if (r.ii < order->ii_low || r.ii > order->ii_high || order->ii_low < 1 ||
+        !order_range_allowed(problem, order->ii_low, order->ii_high))
+      return false;
+    if (order->deadline != (r.deadline >= 0)) return false;
+    stages = order->stages;
+    pinned = order->pinned;
+    open_ended = order->open_ended;
+  } else {
+    const auto& modulo = std::get<ModuloRequest>(r.request);
+    if (!covers_placement(modulo, asked) || modulo.ii != r.ii) return false;
+    if (r.deadline >= 0 ? modulo.length_low > r.deadline || modulo.length_high < r.deadline
+                        : modulo.length_high >= 0)
+      return false;
+    stages = modulo.stages;
+    pinned = modulo.pinned;
+  }
+  if (pinned >= static_cast<int>(problem.ops.size())) return false;
+  // No search needs more, and a formula's size grows with its stages.
+  const Cycle enough = stage_bound(problem, r.ii);
+  const Cycle horizon = r.deadline >= 0 ? r.deadline / r.ii + 1 : 0;
+  if (stages > std::max(enough + 1, horizon)) return false;
+  // Rotating a schedule, so that the pinned op has row 0, changes its length and can add a stage.
+  if (r.deadline >= 0 && pinned >= 0) return false;
+  if (open_ended) return true;
+  if (asked.stage_limit > 0 && pinned < 0 && stages >= asked.stage_limit) return true;
+  if (r.deadline >= 0 && stages >= horizon) return true;  // a zero-cycle op may start at the end
+  return stages >= enough + (pinned >= 0 ? 1 : 0);
+}
+
+std::string text(Cycle x) {
+  return std::to_string(x);
+}
+
+class Derivation {
+ public:
+  Derivation(const Problem& problem, const Solution& solution,
+             std::span<const Refutation> refutations, std::span<const std::string> names)
+      : problem_(problem),
+        solution_(solution),
+        refutations_(refutations),
+        names_(names),
+        asked_(asked(problem, solution)) {}
+
+  Claims run() {
+    if (!asked_.unreadable.empty()) {
+      claims_.unproved = asked_.unreadable;
+      return claims_;
+    }
+    if (solution_.status == Status::infeasible) {
+      none();
+    } else {
+      if (!asked_.ii) interval();
+      if (solution_.schedule) length();
+    }
+    std::sort(claims_.needed.begin(), claims_.needed.end());
+    return std::move(claims_);
+  }
+
+ private:
+  void say(const std::string& says, const std::string& because) {
+    claims_.claims.push_back({says, because});
+  }
+  void unproved(const std::string& what) {
+    if (claims_.unproved.empty()) claims_.unproved = what;
+  }
+  std::string refutation(std::size_t i) {
+    claims_.needed.push_back(i);
+    return "refutation " + names_[i];
+  }
+  // A refutation of any length at `ii` (or above, if `or_above`), the one with the largest I.
+  std::optional<std::size_t> refuted(Cycle ii, bool or_above) const {
+    std::optional<std::size_t> best;
+    for (std::size_t i = 0; i < refutations_.size(); ++i) {
+      const Refutation& r = refutations_[i];
+      if (r.serial || r.deadline >= 0 || (or_above ? r.ii < ii : r.ii != ii)) continue;
+      if (covers(problem_, r, asked_) && (!best || r.ii > refutations_[*best].ii)) best = i;
+    }
+    return best;
+  }
+
+  void interval() {
+    const Cycle claimed = solution_.ii_lower_bound;
+    if (solution_.status == Status::optimal && solution_.schedule &&
+        solution_.schedule->initiation_interval != claimed)
+      unproved("I = " + text(solution_.schedule->initiation_interval) +
+               " is called optimal, its bound is " + text(claimed));
+    const Bound bound = lower_bounds(problem_).front();
+    const std::string says = "no schedule has I < " + text(claimed);
+    if (claimed <= bound.value) {
+      say(says, bound.name + ": " + bound.text);
+      return;
+    }
+    if (monotone_in_ii(problem_)) {
+      const auto i = refuted(claimed - 1, true);
+      if (!i) return unproved(says);
+      say(says, refutation(*i) + " of I = " + text(refutations_[*i].ii) +
+                    "; feasibility is monotone in I, because every reservation is one segment from "
+                    "its op's issue, so that an idle cycle can be inserted into every period");
+      return;
+    }
+    if (bound.value > 1)
+      say("no schedule has I < " + text(bound.value), bound.name + ": " + bound.text);
+    for (Cycle ii = bound.value; ii < claimed; ++ii) {
+      const auto i = refuted(ii, false);
+      if (!i) return unproved("no schedule has I = " + text(ii));
+      say("no schedule has I = " + text(ii), refutation(*i));
+    }
+  }
+
+  void length() {
+    const Cycle ii = solution_.schedule->initiation_interval,
+                claimed = solution_.length_lower_bound;
+    if (solution_.status == Status::optimal && solution_.schedule->length != claimed)
+      unproved("L = " + text(solution_.schedule->length) + " is called optimal, its bound is " +
+               text(claimed));
+    if (claimed <= 0) return;
+    const std::string says = "at I = " + text(ii) + " no schedule has L < " + text(claimed);
+    const std::vector<Bound> bounds = length_bounds(problem_, ii);
+    if (!bounds.empty() && claimed <= bounds.front().value) {
+      say(says, bounds.front().name + ": " + bounds.front().text);
+      return;
+    }
+    for (std::size_t i = 0; i < refutations_.size(); ++i) {
+      const Refutation& r = refutations_[i];
+      if (r.serial || r.ii != ii || r.deadline < claimed - 1 || !covers(problem_, r, asked_))
+        continue;
+      say(says, refutation(i) + " of L <= " + text(r.deadline));
+      return;
+    }
+    unproved(says);
+  }
+
+  void none() {
+    if (asked_.ii) {
+      const std::string says = "no schedule has I = " + text(*asked_.ii);
+      const auto i = refuted(*asked_.ii, monotone_in_ii(problem_));
+      if (!i) return unproved(says);
+      say(says, refutation(*i));
+      return;
+    }
+    const std::string says = "no schedule exists at any I";
+    const Cycle decisive = serial_ii(problem_);
+    if (const auto i = refuted(decisive, true)) {
+      say(says, refutation(*i) + " of I = " + text(refutations_[*i].ii) +
+                    "; from I = " + text(decisive) +
+                    " on the ops can run one after the other, so that every I is alike");
+      return;
+    }
+    const SerialProblem serial = serial_problem(problem_);
+    for (std::size_t i = 0; i < refutations_.size(); ++i) {
+      const Refutation& r = refutations_[i];
+      if (!r.serial || r.deadline >= 0 || r.ii != serial.ii || !covers(serial.problem, r, asked_))
+        continue;
+      say(says, refutation(i) +
+                    " of the serial problem (all positive cycles 1) at I = " + text(serial.ii) +
+                    ", where only the order of the ops matters, as it does at every large I");
+      return;
+    }
+    unproved(says);
+  }
+
+  const Problem& problem_;
+  const Solution& solution_;
+  std::span<const Refutation> refutations_;
+  std::span<const std::string> names_;
+  Asked asked_;
+  Claims claims_;
+};
+
+}  // namespace
+
+Claims claims_of(const Problem& problem, const Solution& solution,
+                 std::span<const Refutation> refutations, std::span<const std::string> names) {
+  return Derivation(problem, solution, refutations, names).run();
+}
+
+}  // namespace twill

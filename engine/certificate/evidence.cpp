@@ -1,0 +1,40 @@
+#include "engine/certificate/evidence.hpp"
+
+#include <algorithm>
+
+#include "graph/error.hpp"
+
+namespace twill {
+
+ProofFile::ProofFile()
+    : file_(std::tmpfile(), [](std::FILE* file) {
+        if (file != nullptr) std::fclose(file);
+      }) {
+  if (!file_) throw InputError("temporary file", "proof", "", "cannot be created");
+}
+
+std::string ProofFile::bytes() const {
+  std::fflush(file());
+  std::string all;
+  const long size = std::fseek(file(), 0, SEEK_END) == 0 ? std::ftell(file()) : -1;
+  if (size >= 0) all.resize(static_cast<std::size_t>(size));
+  std::rewind(file());
+  if (size < 0 || std::ferror(file()) ||
+      std::fread(all.data(), 1, all.size(), file()) != all.size())
+    throw InputError("temporary file", "proof", "", "cannot be read back");
+  return all;
+}
+
+void Evidence::keep(Refutation refutation) {
+  const auto superfluous = [&](const Refutation& old) {
+    if (old.serial != refutation.serial || (old.deadline < 0) != (refutation.deadline < 0))
+      return false;
+    if (refutation.deadline >= 0)
+      return old.ii == refutation.ii && old.deadline <= refutation.deadline;
+    return monotone_ ? old.ii <= refutation.ii : old.ii == refutation.ii;
+  };
+  std::erase_if(refutations_, superfluous);
+  refutations_.push_back(std::move(refutation));
+}
+
+}  // namespace twill

@@ -1,0 +1,61 @@
+// What a search keeps so that its refutations can be checked by others: which formula was refuted,
+// the lemmas that were added to it, and CaDiCaL's proof.
+#pragma once
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "encoders/modulo.hpp"
+#include "encoders/order.hpp"
+#include "encoders/sinks.hpp"
+
+namespace twill {
+
+/// A temporary file without a name, for a proof that is being written.
+class ProofFile {
+ public:
+  /// Throws InputError when there is no room for temporary files.
+  ProofFile();
+  std::FILE* file() const { return file_.get(); }
+  /// All that was written.
+  std::string bytes() const;
+
+ private:
+  std::shared_ptr<std::FILE> file_;
+};
+
+/// One formula that has no model, and why.
+struct Refutation {
+  bool serial = false;   ///< about the serial problem (graph/serial.hpp), not the problem itself
+  Cycle ii = 1;          ///< no schedule has this initiation interval ...
+  Cycle deadline = -1;   ///< ... and a length of at most this; -1 = any length
+  std::string encoding;  ///< encoding_text()
+  std::variant<ModuloRequest, OrderRequest> request;  ///< the formula, by engine
+  std::vector<Schedule> refinements;  ///< order: the overflowing models, see OrderEncoding::refine
+  MemoryCnf lemmas;                   ///< order: of difference logic, see Cdcl::lemmas()
+  std::optional<ProofFile> proof;     ///< binary DRAT, of the formula and the lemmas
+
+  bool by_order() const { return std::holds_alternative<OrderRequest>(request); }
+};
+
+/// The refutations of one search that can matter for its result.
+class Evidence {
+ public:
+  /// `monotone` = monotone_in_ii(problem): then the largest refuted I stands for the smaller ones.
+  explicit Evidence(bool monotone) : monotone_(monotone) {}
+
+  /// Takes a refutation and drops those that it makes superfluous.
+  void keep(Refutation refutation);
+  const std::vector<Refutation>& refutations() const { return refutations_; }
+
+ private:
+  bool monotone_;
+  std::vector<Refutation> refutations_;
+};
+
+}  // namespace twill

@@ -1,0 +1,169 @@
+#include "engine/certificate/lemma_cycles.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace twill {
+
+DifferenceRows::DifferenceRows(int nodes, std::span<const Difference> facts,
+                               std::span<const DifferenceAtom> atoms, Cycle ii, Cycle deadline)
+    : nodes_(nodes) {
+  const auto arc = [&](const Difference& d) { return Arc{d.from, d.to, d.at(ii, deadline)}; };
+  for (const Difference& d : facts) facts_.push_back(arc(d));
+  for (const DifferenceAtom& a : atoms) atoms_.emplace(a.variable, arc(a.difference));
+}
+
+std::optional<DifferenceRows::Arc> DifferenceRows::fact(std::size_t index) const {
+  if (index >= facts_.size()) return std::nullopt;
+  return facts_[index];
+}
+
+std::optional<DifferenceRows::Arc> DifferenceRows::asserted(int literal) const {
+  const auto at = atoms_.find(literal < 0 ? -literal : literal);
+  if (at == atoms_.end()) return std::nullopt;
+  const Arc& a = at->second;
+  return literal > 0 ? a : Arc{a.to, a.from, 1 - a.weight};
+}
+
+CycleFinder::CycleFinder(const DifferenceRows& rows)
+    : rows_(rows),
+      paths_(static_cast<std::size_t>(rows.nodes()) * static_cast<std::size_t>(rows.nodes())) {
+  for (int v = 0; v < rows.nodes(); ++v) entry(v, v).reached = true;
+  for (std::size_t f = 0; f < rows.facts(); ++f) {
+    const DifferenceRows::Arc arc = *rows.fact(f);
+    Entry& e = entry(arc.from, arc.to);
+    if (!e.reached || arc.weight > e.weight) e = {arc.weight, static_cast<int>(f), true};
+  }
+  for (int via = 0; via < rows.nodes(); ++via)
+    for (int from = 0; from < rows.nodes(); ++from) {
+      const Entry head = entry(from, via);
+      if (!head.reached || from == via) continue;
+      for (int to = 0; to < rows.nodes(); ++to) {
+        const Entry& tail = entry(via, to);
+        if (!tail.reached) continue;
+        Entry& e = entry(from, to);
+        const Cycle weight = head.weight + tail.weight;
+        if (!e.reached || weight > e.weight) e = {weight, head.first, true};
+      }
+    }
+}
+
+void CycleFinder::append_path(int from, int to, std::string& text) const {
+  while (from != to) {
+    const int f = entry(from, to).first;
+    text += " f" + std::to_string(f);
+    from = rows_.fact(static_cast<std::size_t>(f))->to;
+  }
+}
+
+// Facts that contradict each other: plain Bellman-Ford, since this ends the search.
+std::optional<std::string> CycleFinder::cycle_of_facts() const {
+  const auto nodes = static_cast<std::size_t>(rows_.nodes());
+  std::vector<Cycle> distance(nodes, 0);
+  std::vector<int> by(nodes, -1);
+  int last = -1;
+  for (std::size_t round = 0; round <= nodes; ++round) {
+    last = -1;
+    for (std::size_t f = 0; f < rows_.facts(); ++f) {
+      const DifferenceRows::Arc arc = *rows_.fact(f);
+      const Cycle weight = distance[static_cast<std::size_t>(arc.from)] + arc.weight;
+      if (weight <= distance[static_cast<std::size_t>(arc.to)]) continue;
+      distance[static_cast<std::size_t>(arc.to)] = weight;
+      by[static_cast<std::size_t>(arc.to)] = static_cast<int>(f);
+      last = arc.to;
+    }
+  }
+  if (last < 0) return std::nullopt;
+  const auto before = [&](int node) {
+    return rows_.fact(static_cast<std::size_t>(by[static_cast<std::size_t>(node)]))->from;
+  };
+  for (std::size_t i = 0; i < nodes; ++i) last = before(last);
+  std::string text;
+  int node = last;
+  do {
+    text.insert(0, " f" + std::to_string(by[static_cast<std::size_t>(node)]));
+    node = before(node);
+  } while (node != last);
+  return text.substr(1);
+}
+
+std::optional<std::string> CycleFinder::cycle(std::span<const int> lemma) const {
+  if (lemma.empty()) return cycle_of_facts();
+  struct Step {
+    DifferenceRows::Arc arc;
+    int literal;  // asserted
+    Cycle distance = 0;
+    std::size_t before = 0;
+  };
+  std::vector<Step> steps;
+  for (const int l : lemma)
+    if (const auto arc = rows_.asserted(-l)) steps.push_back({*arc, -l});
+  // Longest paths over the lemma's arcs, joined by paths of facts; after as many rounds as arcs, an
+  // improvement is on or behind a positive cycle.
+  std::size_t improved = 0;
+  bool any = false;
+  for (std::size_t round = 0; round <= steps.size(); ++round) {
+    any = false;
+    for (std::size_t i = 0; i < steps.size(); ++i)
+      for (std::size_t j = 0; j < steps.size(); ++j) {
+        const Entry& between = entry(steps[i].arc.to, steps[j].arc.from);
+        if (!between.reached) continue;
+        const Cycle weight = steps[i].distance + steps[i].arc.weight + between.weight;
+        if (weight <= steps[j].distance) continue;
+        steps[j].distance = weight;
+        steps[j].before = i;
+        improved = j;
+        any = true;
+      }
+    if (!any) return std::nullopt;
+  }
+  for (std::size_t i = 0; i < steps.size(); ++i) improved = steps[improved].before;
+  std::vector<std::size_t> order;
+  for (std::size_t at = improved; order.empty() || at != improved; at = steps[at].before)
+    order.push_back(at);
+  std::reverse(order.begin(), order.end());
+  std::string text;
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    const Step& step = steps[order[k]];
+    const Step& next = steps[order[(k + 1) % order.size()]];
+    text += step.literal > 0 ? " a" : " n";
+    text += std::to_string(step.literal > 0 ? step.literal : -step.literal);
+    append_path(step.arc.to, next.arc.from, text);
+  }
+  return text.substr(1);
+}
+
+std::string cycle_fault(const DifferenceRows& rows, std::span<const int> lemma,
+                        std::string_view cycle) {
+  Cycle sum = 0;
+  int first = -1, here = -1;
+  while (!cycle.empty()) {
+    const std::size_t space = cycle.find(' ');
+    const std::string_view token = cycle.substr(0, space);
+    cycle = space == std::string_view::npos ? std::string_view() : cycle.substr(space + 1);
+    int number = 0;
+    const auto [end, error] =
+        token.size() < 2 ? std::from_chars_result{token.data(), std::errc::invalid_argument}
+                         : std::from_chars(token.data() + 1, token.data() + token.size(), number);
+    if (error != std::errc{} || end != token.data() + token.size() || number < 0)
+      return "a step is no f, a or n with a number";
+    std::optional<DifferenceRows::Arc> arc;
+    if (token[0] == 'f') {
+      arc = rows.fact(static_cast<std::size_t>(number));
+    } else if (token[0] == 'a' || token[0] == 'n') {
+      const int literal = token[0] == 'a' ? number : -number;
+      if (std::find(lemma.begin(), lemma.end(), -literal) != lemma.end())
+        arc = rows.asserted(literal);
+    }
+    if (!arc) return "a step is neither a fact nor asserted by the lemma's negation";
+    if (here >= 0 && arc->from != here) return "a step does not begin where the last one ended";
+    if (first < 0) first = arc->from;
+    here = arc->to;
+    if (__builtin_add_overflow(sum, arc->weight, &sum)) return "the sum is out of range";
+  }
+  if (first < 0 || here != first) return "the steps do not close a cycle";
+  return sum > 0 ? "" : "the weights sum to " + std::to_string(sum) + ", not more than 0";
+}
+
+}  // namespace twill

@@ -1,0 +1,158 @@
+#include "engine/certificate/manifest.hpp"
+
+#include <algorithm>
+
+#include "graph/json_reader.hpp"
+
+namespace twill {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kFormat = "twill.certificate";
+constexpr int kVersion = 1;
+constexpr Cycle kMost = Cycle{kMaxOps} * kMaxCycles * kMaxDistance;  // of any number of cycles
+
+Json pins_json(const Problem& problem, const PlacementRequest& request) {
+  Json pins = Json::array();
+  for (const auto& [v, w] : request.pins)
+    pins.push_back({problem.ops[static_cast<std::size_t>(v)].id,
+                    problem.warps[static_cast<std::size_t>(w)].name});
+  return pins;
+}
+
+void read_placement(const Problem& problem, const JsonValue& json, PlacementRequest& request) {
+  request.handover = json.at("handover").boolean();
+  for (const JsonValue& pin : json.at("pins").elements()) {
+    const std::vector<JsonValue> pair = pin.elements(2);
+    const auto v = std::find_if(problem.ops.begin(), problem.ops.end(),
+                                [&](const Op& op) { return op.id == pair[0].text(); });
+    const auto w = std::find_if(problem.warps.begin(), problem.warps.end(),
+                                [&](const WarpSlot& s) { return s.name == pair[1].text(); });
+    if (v == problem.ops.end()) pair[0].fail("must be the id of an op of the problem");
+    if (w == problem.warps.end()) pair[1].fail("must be the name of a warp slot of the problem");
+    request.pins.emplace_back(static_cast<int>(v - problem.ops.begin()),
+                              static_cast<int>(w - problem.warps.begin()));
+  }
+}
+
+Json refutation_json(const Problem& problem, const std::string& name, const Refutation& r) {
+  Json json = {{"name", name},
+               {"about", r.serial ? "serial problem" : "problem"},
+               {"initiation_interval", r.ii}};
+  if (r.deadline >= 0) json["length_at_most"] = r.deadline;
+  json["encoding"] = r.encoding;
+  if (const auto* o = std::get_if<OrderRequest>(&r.request)) {
+    json["engine"] = "order";
+    json["formula"] = {{"ii_low", o->ii_low},     {"ii_high", o->ii_high},
+                       {"stages", o->stages},     {"open_ended", o->open_ended},
+                       {"pinned", o->pinned},     {"share", o->share},
+                       {"handover", o->handover}, {"pins", pins_json(problem, *o)}};
+  } else {
+    const auto& m = std::get<ModuloRequest>(r.request);
+    json["engine"] = "cnf";
+    json["formula"] = {{"stages", m.stages},           {"length_low", m.length_low},
+                       {"length_high", m.length_high}, {"pinned", m.pinned},
+                       {"detail", m.detail},           {"lifetimes", m.families.registers},
+                       {"handover", m.handover},       {"pins", pins_json(problem, m)}};
+  }
+  return json;
+}
+
+Refutation read_refutation(const Problem& problem, const JsonValue& json) {
+  json.check_keys({"name", "about", "initiation_interval", "encoding", "engine", "formula"},
+                  {"length_at_most"});
+  Refutation r;
+  r.serial = json.at("about").choice({"problem", "serial problem"}) == 1;
+  r.ii = json.at("initiation_interval").integer(1, kMost);
+  r.deadline = json.integer_or("length_at_most", -1, 0, kMost);
+  r.encoding = json.at("encoding").text();
+  const JsonValue formula = json.at("formula");
+  const int ops = static_cast<int>(problem.ops.size());
+  if (json.at("engine").choice({"order", "cnf"}) == 0) {
+    formula.check_keys(
+        {"ii_low", "ii_high", "stages", "open_ended", "pinned", "share", "handover", "pins"});
+    OrderRequest o;
+    o.ii_low = formula.at("ii_low").integer(1, kMost);
+    o.ii_high = formula.at("ii_high").integer(1, kMost);
+    o.stages = formula.at("stages").integer(1, kMost);
+    o.open_ended = formula.at("open_ended").boolean();
+    o.pinned = formula.at("pinned").small(-1, ops - 1);
+    o.share = formula.at("share").integer(0, kMaxAmount);
+    o.deadline = r.deadline >= 0;
+    read_placement(problem, formula, o);
+    r.request = std::move(o);
+  } else {
+    formula.check_keys({"stages", "length_low", "length_high", "pinned", "detail", "lifetimes",
+                        "handover", "pins"});
+    ModuloRequest m;
+    m.ii = r.ii;
+    m.stages = formula.at("stages").integer(1, kMost);
+    m.length_low = formula.at("length_low").integer(0, kMost);
+    m.length_high = formula.at("length_high").integer(-1, kMost);
+    m.pinned = formula.at("pinned").small(-1, ops - 1);
+    m.detail = formula.at("detail").small(0, 64);
+    m.families.registers = m.families.memory = formula.at("lifetimes").boolean();
+    read_placement(problem, formula, m);
+    r.request = std::move(m);
+  }
+  return r;
+}
+
+}  // namespace
+
+std::string Manifest::hash_of(const std::string& file) const {
+  for (const auto& [name, hash] : files)
+    if (name == file) return hash;
+  return "";
+}
+
+std::string manifest_text(const Problem& problem, const Manifest& manifest) {
+  Json json = {{"format", kFormat}, {"version", kVersion}};
+  Json claims = Json::array();
+  for (const Claim& claim : manifest.claims)
+    claims.push_back({{"says", claim.says}, {"because", claim.because}});
+  json["claims"] = std::move(claims);
+  Json refutations = Json::array();
+  for (std::size_t i = 0; i < manifest.refutations.size(); ++i)
+    refutations.push_back(refutation_json(problem, manifest.names[i], manifest.refutations[i]));
+  json["refutations"] = std::move(refutations);
+  Json files = Json::object();
+  for (const auto& [name, hash] : manifest.files) append(files, name, hash);
+  json["sha256"] = std::move(files);
+  return json_file_text(json, "manifest.json");
+}
+
+std::string problem_hash_of_manifest(std::string_view text, const std::string& source) {
+  const JsonDocument document = JsonDocument::parse(text, source);
+  document.root().check_format(kFormat, kVersion);
+  return document.root().at("sha256").at("problem.json").text();
+}
+
+Manifest parse_manifest(const Problem& problem, std::string_view text, const std::string& source) {
+  const JsonDocument document = JsonDocument::parse(text, source);
+  const JsonValue root = document.root();
+  root.check_format(kFormat, kVersion);
+  root.check_keys({"format", "version", "claims", "refutations", "sha256"});
+  Manifest manifest;
+  for (const JsonValue& claim : root.at("claims").elements()) {
+    claim.check_keys({"says", "because"});
+    manifest.claims.push_back({claim.at("says").text(), claim.at("because").text()});
+  }
+  for (const JsonValue& refutation : root.at("refutations").elements()) {
+    manifest.refutations.push_back(read_refutation(problem, refutation));
+    const JsonValue name = refutation.at("name");
+    const std::string allowed = "abcdefghijklmnopqrstuvwxyz0123456789-";
+    if (name.text().empty() || name.text().find_first_not_of(allowed) != std::string::npos)
+      name.fail("must be lower-case letters, digits and hyphens");
+    if (std::find(manifest.names.begin(), manifest.names.end(), name.text()) !=
+        manifest.names.end())
+      name.fail("names must be unique");
+    manifest.names.push_back(name.text());
+  }
+  for (const auto& [name, hash] : root.at("sha256").members())
+    manifest.files.emplace_back(name, hash.text());
+  return manifest;
+}
+
+}  // namespace twill

@@ -1,0 +1,36 @@
+// manifest.json of a certificate: hashes of all its files, what each refutation refuted, and what
+// the whole proves.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/certificate/claims.hpp"
+#include "engine/certificate/evidence.hpp"
+
+namespace twill {
+
+struct Manifest {
+  std::vector<std::pair<std::string, std::string>> files;  ///< name in the directory, SHA-256
+  std::vector<std::string> names;                          ///< of the refutations
+  std::vector<Refutation> refutations;  ///< requests only: no lemmas, refinements or proofs
+  std::vector<Claim> claims;
+
+  /// "" when the manifest does not list the file.
+  std::string hash_of(const std::string& file) const;
+};
+
+/// Files of a refutation, by what they hold.
+inline constexpr const char* kProofEndings[] = {".cnf",  ".drat",   ".groups",
+                                                ".rows", ".lemmas", ".refinements"};
+
+/// The canonical text.
+std::string manifest_text(const Problem& problem, const Manifest& manifest);
+/// Strict reading; throws InputError.
+Manifest parse_manifest(const Problem& problem, std::string_view text, const std::string& source);
+/// The SHA-256 of problem.json alone, which is read before the rest can be.
+std::string problem_hash_of_manifest(std::string_view text, const std::string& source);
+
+}  // namespace twill

@@ -1,0 +1,92 @@
+#include "engine/certificate/proof_files.hpp"
+
+#include <charconv>
+
+namespace twill {
+namespace {
+
+void append(std::string& text, std::int64_t number) {
+  char digits[24];
+  text.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
+}
+
+// The number that the text begins with and the blank after it, cut off; nullopt when it is none.
+std::optional<std::int64_t> take_number(std::string_view& text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{}) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  if (!text.empty() && text.front() != ' ') return std::nullopt;
+  if (!text.empty()) text.remove_prefix(1);
+  return number;
+}
+
+}  // namespace
+
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    lines.push_back(text.substr(0, end));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+  return lines;
+}
+
+void append_lemma(std::string& text, std::span<const int> lemma, std::string_view cycle) {
+  for (const int l : lemma) {
+    append(text, l);
+    text += ' ';
+  }
+  text += "0 ";
+  text += cycle;
+  text += '\n';
+}
+
+std::optional<LemmaLine> parse_lemma(std::string_view line) {
+  LemmaLine lemma;
+  for (;;) {
+    const auto number = take_number(line);
+    if (!number || *number < -2147483647 || *number > 2147483647) return std::nullopt;
+    if (*number == 0) break;
+    lemma.literals.push_back(static_cast<int>(*number));
+  }
+  lemma.cycle = line;
+  return lemma;
+}
+
+std::string refinements_text(std::span<const Schedule> models) {
+  std::string text;
+  for (const Schedule& model : models) {
+    append(text, model.initiation_interval);
+    for (std::size_t v = 0; v < model.start.size(); ++v) {
+      text += ' ';
+      append(text, model.start[v]);
+      text += ' ';
+      append(text, model.warp[v]);
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+std::optional<Schedule> parse_refinement(const Problem& problem, std::string_view line) {
+  constexpr Cycle kMost = Cycle{kMaxOps} * kMaxCycles * kMaxDistance;
+  Schedule model;
+  const auto ii = take_number(line);
+  if (!ii || *ii < 1 || *ii > kMost) return std::nullopt;
+  model.initiation_interval = *ii;
+  for (std::size_t v = 0; v < problem.ops.size(); ++v) {
+    const auto start = take_number(line), slot = take_number(line);
+    if (!start || !slot || *start < 0 || *start > kMost || *slot < 0 ||
+        *slot >= static_cast<std::int64_t>(problem.warps.size()))
+      return std::nullopt;
+    model.start.push_back(*start);
+    model.warp.push_back(static_cast<int>(*slot));
+  }
+  if (!line.empty()) return std::nullopt;
+  model.length = schedule_length(problem, model.start);
+  return model;
+}
+
+}  // namespace twill

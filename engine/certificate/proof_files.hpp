@@ -1,0 +1,31 @@
+// The line formats of a certificate's proofs/ that are neither DIMACS nor DRAT.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/schedule.hpp"
+
+namespace twill {
+
+/// Lines of a text, without their ends; a last line without an end counts.
+std::vector<std::string_view> lines_of(std::string_view text);
+
+/// .lemmas: "-12 7 0 a12 f3 n7", the clause and the cycle of its negation (lemma_cycles.hpp).
+void append_lemma(std::string& text, std::span<const int> lemma, std::string_view cycle);
+struct LemmaLine {
+  std::vector<int> literals;
+  std::string_view cycle;
+};
+/// nullopt when the line is not of that form.
+std::optional<LemmaLine> parse_lemma(std::string_view line);
+
+/// .refinements: a model a line, "I start slot start slot ...", in the order of the ops.
+std::string refinements_text(std::span<const Schedule> models);
+/// nullopt when the line is not a model of `problem`.
+std::optional<Schedule> parse_refinement(const Problem& problem, std::string_view line);
+
+}  // namespace twill

@@ -1,0 +1,32 @@
+// The formula of a refutation, made again from the problem: what writes a certificate and what
+// checks it both call this, and nothing else of the encoders.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "encoders/difference.hpp"
+#include "encoders/sinks.hpp"
+#include "engine/certificate/evidence.hpp"
+
+namespace twill {
+
+struct RegeneratedFormula {
+  MemoryCnf cnf;
+  std::vector<GroupMark> groups;      ///< which clauses belong to which constraint
+  std::vector<Difference> facts;      ///< order
+  std::vector<DifferenceAtom> atoms;  ///< order
+};
+
+/// `problem` is the serial problem where the refutation is about that. Throws InputError when the
+/// encoding's text cannot be read.
+RegeneratedFormula regenerate(const Problem& problem, const Refutation& refutation);
+
+/// "p cnf", the clauses, the lemmas.
+std::string dimacs_text(const MemoryCnf& cnf, const MemoryCnf& lemmas);
+/// "first-last description", a line for each run of clauses (from 1) of one constraint.
+std::string groups_text(const RegeneratedFormula& formula, const MemoryCnf& lemmas);
+/// Facts and atoms of the order form in words: "a12 row(S) - row(P) >= 512 - 1 I".
+std::string rows_text(const Problem& problem, const RegeneratedFormula& formula);
+
+}  // namespace twill

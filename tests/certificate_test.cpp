@@ -1,0 +1,378 @@
+// Certificates: what both engines write is accepted, and what has been changed is refused, whether
+// by a flipped bit or by someone who also mends the hashes.
+#include <doctest/doctest.h>
+
+#include <stdlib.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/certificate/certificate.hpp"
+#include "engine/certificate/lemma_cycles.hpp"
+#include "engine/certificate/manifest.hpp"
+#include "engine/certificate/proof_files.hpp"
+#include "engine/include/twill.hpp"
+#include "graph/file.hpp"
+#include "tests/support/random_loop.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+using namespace twill;
+using namespace twill::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+Problem example(const std::string& name) {
+  return read_problem(std::string(TWILL_TEST_DATA) + "/examples/" + name + ".problem.json");
+}
+
+Solution solved(const Problem& problem, const std::string& engine, Options options = {}) {
+  options.engine = engine;
+  options.evidence = true;
+  return solve(problem, options);
+}
+
+CertificateReport check(const std::string& directory) {
+  CertificateOptions options;
+  options.drat_trim = false;
+  return check_certificate(directory, options);
+}
+
+/// "accepted", or why not: unreadable files are refused too.
+std::string verdict(const std::string& directory) {
+  try {
+    const CertificateReport report = check(directory);
+    return report.accepted ? "accepted" : report.refusal;
+  } catch (const InputError& error) {
+    return error.what();
+  }
+}
+
+std::vector<std::string> files_of(const std::string& directory) {
+  std::vector<std::string> files;
+  for (const auto& entry : fs::recursive_directory_iterator(directory))
+    if (entry.is_regular_file()) files.push_back(entry.path().string());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+/// Registers that make I = 3 and not the bound, so that there is something to refute: both engines
+/// prove I and L by search.
+Problem hard() {
+  return example("figure-1");
+}
+
+/// Makes the hashes of the manifest those of the files, as a forger would.
+void mend_hashes(const std::string& directory) {
+  const std::string path = directory + "/manifest.json";
+  const std::string problem_bytes = read_file(directory + "/problem.json");
+  const Problem problem = parse_problem(problem_bytes);
+  Manifest manifest = parse_manifest(problem, read_file(path), path);
+  for (auto& [name, hash] : manifest.files) hash = sha256(read_file(directory + "/" + name));
+  write_file(path, manifest_text(problem, manifest));
+}
+
+void edit(const std::string& path, const std::function<void(std::string&)>& change) {
+  std::string text = read_file(path);
+  change(text);
+  write_file(path, text);
+}
+
+void replace(std::string& text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  REQUIRE_MESSAGE(at != std::string::npos, from);
+  text.replace(at, from.size(), to);
+}
+
+}  // namespace
+
+TEST_CASE("both engines certify the examples") {
+  for (const std::string name : {"figure-1", "undercount", "undercount-figure-1", "carried-spill",
+                                 "stage-gap", "gap", "non-monotone"})
+    for (const std::string engine : {"order", "cnf"}) {
+      CAPTURE(name);
+      CAPTURE(engine);
+      const Problem problem = example(name);
+      const TemporaryDirectory directory;
+      const Solution solution = solved(problem, engine);
+      write_certificate(directory / "c", problem, solution);
+      const CertificateReport report = check(directory / "c");
+      CHECK(report.refusal == "");
+      CHECK(report.accepted);
+      CHECK_FALSE(report.proved.empty());
+      CHECK(report.solution.schedule == solution.schedule);
+      CHECK(directory.entries() == 1);  // no draft is left
+    }
+}
+
+TEST_CASE("limits, pins, one interval and what has no schedule at all") {
+  const Problem problem = example("stage-gap");
+  for (const std::string engine : {"order", "cnf"}) {
+    CAPTURE(engine);
+    const auto certified = [&](const Problem& p, const Options& options) {
+      const TemporaryDirectory directory;
+      const Solution solution = solved(p, engine, options);
+      write_certificate(directory / "c", p, solution);
+      const CertificateReport report = check(directory / "c");
+      CHECK(report.refusal == "");
+      std::string text = to_string(report.solution.status);
+      for (const std::string& line : report.proved) text += "; " + line.substr(0, line.find(':'));
+      return text;
+    };
+    Options few;
+    few.stages = "1";
+    CHECK(certified(problem, few).starts_with("optimal; no schedule has I < "));
+    Options only;
+    only.ii = 3;
+    CHECK(certified(problem, only).starts_with("optimal; at I = 3 no schedule has L < "));
+    Options pinned;
+    pinned.pins = {{problem.ops[0].id, problem.warps[0].name}};
+    CHECK(certified(problem, pinned).starts_with("optimal; no schedule has I < "));
+    // One result alone exceeds the registers of every slot.
+    Problem impossible = example("figure-1");
+    for (WarpSlot& slot : impossible.warps) slot.registers = 1;
+    for (Op& op : impossible.ops) op.registers = 2;
+    CHECK(certified(impossible, {}) == "infeasible; no schedule exists at any I");
+    only.ii = 1;
+    CHECK(certified(example("non-monotone"), only) == "infeasible; no schedule has I = 1");
+  }
+  Options paper;
+  paper.stages = "paper";
+  CHECK_THROWS_AS(solved(problem, "order", paper), InputError);
+  // Without evidence there is nothing to write but bounds.
+  const TemporaryDirectory directory;
+  CHECK_THROWS_AS(
+      write_certificate(directory / "c", example("undercount"), solve(example("undercount"))),
+      InputError);
+  CHECK(directory.entries() == 0);
+}
+
+TEST_CASE("random loops are certified by both engines alike") {
+  int refutations = 0, none = 0;
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = random_loop(seed);
+    for (const std::string engine : {"order", "cnf"}) {
+      CAPTURE(engine);
+      const TemporaryDirectory directory;
+      const Solution solution = solved(problem, engine);
+      none += solution.status == Status::infeasible ? 1 : 0;
+      write_certificate(directory / "c", problem, solution);
+      const CertificateReport report = check(directory / "c");
+      CHECK(report.refusal == "");
+      for (const std::string& line : report.proved)
+        refutations += line.find(": refutation") != std::string::npos ? 1 : 0;
+    }
+  }
+  CHECK(refutations > 100);
+  CHECK(none > 5);
+}
+
+TEST_CASE("a flipped bit anywhere is refused") {
+  for (const std::string engine : {"order", "cnf"}) {
+    CAPTURE(engine);
+    const Problem problem = example("undercount-figure-1");
+    const TemporaryDirectory directory;
+    write_certificate(directory / "c", problem, solved(problem, engine));
+    REQUIRE(verdict(directory / "c") == "accepted");
+    const std::vector<std::string> files = files_of(directory / "c");
+    CHECK(files.size() >= (engine == "order" ? 9 : 6));
+    Random random(17);
+    for (const std::string& file : files) {
+      CAPTURE(file);
+      const std::string good = read_file(file);
+      if (good.empty()) continue;
+      // Every byte of the manifest, the only file whose hash is nowhere; some of the others.
+      const bool all = file.ends_with("manifest.json");
+      for (std::size_t i = 0; i < (all ? good.size() : 40); ++i) {
+        std::string bad = good;
+        const std::size_t at =
+            all ? i
+                : static_cast<std::size_t>(random.range(0, static_cast<Cycle>(good.size()) - 1));
+        bad[at] = static_cast<char>(bad[at] ^ 1 << random.range(0, 7));
+        write_file(file, bad);
+        CAPTURE(at);
+        CHECK(verdict(directory / "c") != "accepted");
+      }
+      write_file(file, good);
+      // Cut short, or gone.
+      write_file(file, good.substr(0, good.size() - 1));
+      CHECK(verdict(directory / "c") != "accepted");
+      fs::remove(file);
+      CHECK(verdict(directory / "c") != "accepted");
+      write_file(file, good);
+    }
+    CHECK(verdict(directory / "c") == "accepted");
+  }
+}
+
+TEST_CASE("a forger who mends the hashes is refused where the proof breaks") {
+  const Problem problem = example("undercount-figure-1");
+  const TemporaryDirectory directory;
+  const Solution solution = solved(problem, "order");
+  int number = 0;
+  const auto forged = [&](const std::string& file,
+                          const std::function<void(std::string&)>& change) {
+    const std::string copy = directory / std::to_string(++number);
+    write_certificate(copy, problem, solution);
+    edit(copy + "/" + file, change);
+    try {
+      mend_hashes(copy);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return verdict(copy);
+  };
+  const Cycle ii = solution.schedule->initiation_interval;
+  const std::string proof = "proofs/interval-" + std::to_string(ii - 1);
+  REQUIRE(forged("schedule.json", [](std::string&) {}) == "accepted");
+  const auto contains = [](const std::string& text, const std::string& part) {
+    CAPTURE(text);
+    CHECK(text.find(part) != std::string::npos);
+  };
+  contains(forged(proof + ".drat", [](std::string& t) { t.clear(); }),
+           "the proof ends without a refutation");
+  contains(forged(proof + ".drat", [](std::string& t) { t.insert(0, std::string("a\x02\0", 3)); }),
+           "");  // a unit out of nothing: refused if it is needed, harmless otherwise
+  contains(forged(proof + ".cnf", [](std::string& t) { replace(t, " 0\n", " 1 0\n"); }),
+           "is not the formula of the problem with its lemmas");
+  contains(forged(proof + ".groups", [](std::string& t) { replace(t, "slots", "clots"); }),
+           "does not name the constraints");
+  contains(forged(proof + ".rows", [](std::string& t) { replace(t, ">= 0", ">= 1"); }),
+           "does not say what the formula's literals mean");
+  contains(forged(proof + ".lemmas", [](std::string& t) { t.insert(0, "-1 0 f0\n"); }), "line 1: ");
+  contains(forged(proof + ".lemmas", [](std::string& t) { t.insert(0, "0 f0 f1\n"); }),
+           "line 1: the weights sum to ");
+  contains(forged(proof + ".lemmas", [](std::string& t) { t.insert(0, "hello\n"); }),
+           "line 1: is no clause with a cycle");
+  contains(forged(proof + ".refinements", [](std::string& t) { t += "1 2\n"; }), "is no model");
+  contains(forged("schedule.json",
+                  [&](std::string& t) {
+                    replace(
+                        t, "\"initiation_interval\": " + std::to_string(ii) + ",\n    \"length\"",
+                        "\"initiation_interval\": " + std::to_string(ii - 1) + ",\n    \"length\"");
+                  }),
+           "is called optimal, its bound is");
+  contains(
+      forged("schedule.json", [](std::string& t) { replace(t, "\"start\": 0", "\"start\": 1"); }),
+      "schedule.json: ");
+  contains(forged("problem.json",
+                  [](std::string& t) { replace(t, "\"cycle_unit\": 1.0", "\"cycle_unit\": 2.0"); }),
+           "it is for the problem ");
+  // Requests that do not cover what is claimed.
+  const auto requested = [&](const std::string& from, const std::string& to) {
+    return forged("manifest.json", [&](std::string& t) { replace(t, from, to); });
+  };
+  CHECK(requested("\"stages\": ", "\"stages\": 1") != "accepted");
+  contains(requested("\"initiation_interval\": " + std::to_string(ii - 1),
+                     "\"initiation_interval\": " + std::to_string(ii)),
+           ": ");
+  contains(requested("\"handover\": true", "\"handover\": false"), ": ");
+  contains(requested("\"engine\": \"order\"", "\"engine\": \"cnf\""), "unknown key");
+  contains(requested("no schedule has I < ", "no schedule at all has I < "),
+           "claims something else than what is proved");
+}
+
+TEST_CASE("requests that leave schedules out are refused") {
+  // The refutation is genuine, its formula is just not about all schedules.
+  const Problem problem = example("stage-gap");
+  const Solution best = solve(problem);
+  REQUIRE(best.schedule);
+  Options few;
+  few.stages = "1";
+  few.ii = best.schedule->initiation_interval;  // works, but not within one stage
+  Solution liar = solved(problem, "order", few);
+  REQUIRE(liar.status == Status::infeasible);
+  liar.stages = "complete";
+  const TemporaryDirectory directory;
+  CHECK_THROWS_AS(write_certificate(directory / "c", problem, liar), InputError);
+  Options none;
+  none.ii = 2;
+  none.handover = false;
+  Solution apart = solved(example("carried-spill"), "order", none);
+  if (apart.status == Status::infeasible) {
+    apart.options.clear();
+    apart.options = {{"ii", "2"}};
+    CHECK_THROWS_AS(write_certificate(directory / "c", example("carried-spill"), apart),
+                    InputError);
+  }
+}
+
+TEST_CASE("a directory that holds something is left alone") {
+  const Problem problem = hard();
+  const TemporaryDirectory directory;
+  write_file(directory / "precious", "data");
+  const Solution solution = solved(problem, "order");
+  CHECK_THROWS_AS(write_certificate(directory / "", problem, solution), InputError);
+  CHECK_THROWS_AS(write_certificate(directory / "precious", problem, solution), InputError);
+  CHECK_THROWS_AS(write_certificate(directory / "absent/c", problem, solution), InputError);
+  CHECK(read_file(directory / "precious") == "data");
+  CHECK(directory.entries() == 1);
+  fs::create_directory(directory / "empty");
+  write_certificate(directory / "empty", problem, solution);
+  CHECK(verdict(directory / "empty") == "accepted");
+}
+
+TEST_CASE("cycles of difference rows are added up") {
+  // row(1) - 0 >= 0; 0 - row(1) >= 1 - I; atoms: row(2) - row(1) >= 3, row(1) - row(2) >= -2.
+  const std::vector<Difference> facts = {{0, 1, 0, 0}, {1, 0, 1, -1}};
+  const std::vector<DifferenceAtom> atoms = {
+      {{1, 2, 3, 0}, 7}, {{2, 1, -2, 0}, 8}, {{2, 1, 0, 1, 1}, 9}};
+  const DifferenceRows rows(3, facts, atoms, 5, 6);
+  const std::vector<int> both = {-7, -8};
+  CHECK(cycle_fault(rows, both, "a7 a8") == "");
+  CHECK(cycle_fault(rows, both, "a8 a7") == "");
+  CHECK(CycleFinder(rows).cycle(both) == "a8 a7");
+  CHECK(cycle_fault(rows, std::vector<int>{-7}, "a7 a8") ==
+        "a step is neither a fact nor asserted by the lemma's negation");
+  CHECK(cycle_fault(rows, both, "a7") == "the steps do not close a cycle");
+  CHECK(cycle_fault(rows, both, "") == "the steps do not close a cycle");
+  CHECK(cycle_fault(rows, both, "a7 f0") == "a step does not begin where the last one ended");
+  CHECK(cycle_fault(rows, both, "f0 f1") == "the weights sum to -4, not more than 0");
+  CHECK(cycle_fault(rows, both, "f9 f1") ==
+        "a step is neither a fact nor asserted by the lemma's negation");
+  CHECK(cycle_fault(rows, both, "x") == "a step is no f, a or n with a number");
+  CHECK(cycle_fault(rows, both, "a7 a8 ") == "");
+  // The negation of a positive literal: not (row(2) - row(1) >= 3) is row(1) - row(2) >= -2.
+  CHECK(cycle_fault(rows, std::vector<int>{7, -8}, "n7 a8") != "");
+  CHECK_FALSE(CycleFinder(rows).cycle(std::vector<int>{7, -8}));
+  // Turns and deadlines: row(1) - row(2) >= I - D = -1.
+  CHECK(cycle_fault(rows, std::vector<int>{-7, -9}, "a7 a9") == "");
+  // Facts alone.
+  CHECK_FALSE(CycleFinder(rows).cycle(std::vector<int>{}));
+  const std::vector<Difference> clash = {{0, 1, 3, 0}, {1, 2, 0, 0}, {2, 0, -2, 0}};
+  const DifferenceRows bad(3, clash, atoms, 5, 6);
+  const auto cycle = CycleFinder(bad).cycle(std::vector<int>{});
+  REQUIRE(cycle);
+  CHECK(cycle_fault(bad, std::vector<int>{}, *cycle) == "");
+}
+
+TEST_CASE("drat-trim has its say when it is on the PATH") {
+  const Problem problem = example("undercount-figure-1");
+  const TemporaryDirectory directory;
+  write_certificate(directory / "c", problem, solved(problem, "order"));
+  const std::string old = ::getenv("PATH");
+  const auto with = [&](const std::string& script) {
+    fs::create_directories(directory / "bin");
+    write_file(directory / "bin/drat-trim", script);
+    fs::permissions(directory / "bin/drat-trim", fs::perms::owner_all);
+    ::setenv("PATH", ((directory / "bin") + ":" + old).c_str(), 1);
+    const CertificateReport report = check_certificate(directory / "c");
+    ::setenv("PATH", old.c_str(), 1);
+    return report;
+  };
+  // It is given the formula and the proof as text; this one looks at both.
+  const CertificateReport good =
+      with("#!/bin/sh\ngrep -q '^p cnf' \"$1\" && ! grep -q a \"$2\" && echo 's VERIFIED'\n");
+  CHECK(good.accepted);
+  bool said = false;
+  for (const std::string& line : good.checks)
+    said = said || line.find("drat-trim verifies it") != std::string::npos;
+  CHECK(said);
+  const CertificateReport bad = with("#!/bin/sh\necho 's NOT VERIFIED'\nexit 1\n");
+  CHECK_FALSE(bad.accepted);
+  CHECK(bad.refusal.find("drat-trim does not verify it") != std::string::npos);
+}
