@@ -11,7 +11,11 @@ DifferenceRows::DifferenceRows(int nodes, std::span<const Difference> facts,
     : nodes_(nodes) {
   const auto arc = [&](const Difference& d) { return Arc{d.from, d.to, d.at(ii, deadline)}; };
   for (const Difference& d : facts) facts_.push_back(arc(d));
-  for (const DifferenceAtom& a : atoms) atoms_.emplace(a.variable, arc(a.difference));
+  for (const DifferenceAtom& a : atoms) {
+    const auto v = static_cast<std::size_t>(a.variable);
+    if (atoms_.size() <= v) atoms_.resize(v + 1);
+    atoms_[v] = arc(a.difference);
+  }
 }
 
 std::optional<DifferenceRows::Arc> DifferenceRows::fact(std::size_t index) const {
@@ -20,9 +24,9 @@ std::optional<DifferenceRows::Arc> DifferenceRows::fact(std::size_t index) const
 }
 
 std::optional<DifferenceRows::Arc> DifferenceRows::asserted(int literal) const {
-  const auto at = atoms_.find(literal < 0 ? -literal : literal);
-  if (at == atoms_.end()) return std::nullopt;
-  const Arc& a = at->second;
+  const auto v = static_cast<std::size_t>(literal < 0 ? -literal : literal);
+  if (v >= atoms_.size() || !atoms_[v]) return std::nullopt;
+  const Arc& a = *atoms_[v];
   return literal > 0 ? a : Arc{a.to, a.from, 1 - a.weight};
 }
 
@@ -98,29 +102,45 @@ std::optional<std::string> CycleFinder::cycle(std::span<const int> lemma) const 
   };
   std::vector<Step> steps;
   for (const int l : lemma)
-    if (const auto arc = rows_.asserted(-l)) steps.push_back({*arc, -l});
-  // Longest paths over the lemma's arcs, joined by paths of facts; after as many rounds as arcs, an
-  // improvement is on or behind a positive cycle.
-  std::size_t improved = 0;
-  bool any = false;
-  for (std::size_t round = 0; round <= steps.size(); ++round) {
-    any = false;
-    for (std::size_t i = 0; i < steps.size(); ++i)
-      for (std::size_t j = 0; j < steps.size(); ++j) {
-        const Entry& between = entry(steps[i].arc.to, steps[j].arc.from);
-        if (!between.reached) continue;
-        const Cycle weight = steps[i].distance + steps[i].arc.weight + between.weight;
-        if (weight <= steps[j].distance) continue;
-        steps[j].distance = weight;
-        steps[j].before = i;
-        improved = j;
-        any = true;
-      }
+    if (const auto arc = rows_.asserted(-l)) steps.push_back({*arc, -l, 0, steps.size()});
+  // Longest paths over the lemma's arcs, joined by paths of facts. The predecessors form a cycle
+  // once one is positive, and then it is (Cherkassky and Goldberg 1999).
+  struct Join {
+    std::size_t from, to;
+    Cycle weight;
+  };
+  std::vector<Join> joins;
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    for (std::size_t j = 0; j < steps.size(); ++j)
+      if (const Entry& between = entry(steps[i].arc.to, steps[j].arc.from); between.reached)
+        joins.push_back({i, j, steps[i].arc.weight + between.weight});
+  std::vector<std::size_t> seen(steps.size());
+  std::optional<std::size_t> improved;
+  for (;;) {
+    bool any = false;
+    for (const Join& join : joins) {
+      const Cycle weight = steps[join.from].distance + join.weight;
+      Step& to = steps[join.to];
+      if (weight <= to.distance) continue;
+      to.distance = weight;
+      to.before = join.from;
+      any = true;
+    }
     if (!any) return std::nullopt;
+    // A step without a distance has no predecessor yet: it is its own.
+    std::fill(seen.begin(), seen.end(), steps.size());
+    for (std::size_t start = 0; start < steps.size() && !improved; ++start) {
+      std::size_t at = start;
+      while (seen[at] == steps.size() && steps[at].distance > 0) {
+        seen[at] = start;
+        at = steps[at].before;
+      }
+      if (seen[at] == start && steps[at].distance > 0) improved = at;
+    }
+    if (improved) break;
   }
-  for (std::size_t i = 0; i < steps.size(); ++i) improved = steps[improved].before;
   std::vector<std::size_t> order;
-  for (std::size_t at = improved; order.empty() || at != improved; at = steps[at].before)
+  for (std::size_t at = *improved; order.empty() || at != *improved; at = steps[at].before)
     order.push_back(at);
   std::reverse(order.begin(), order.end());
   std::string text;

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "encoders/difference.hpp"
@@ -36,7 +36,7 @@ class DifferenceRows {
  private:
   int nodes_;
   std::vector<Arc> facts_;
-  std::unordered_map<int, Arc> atoms_;  // by variable
+  std::vector<std::optional<Arc>> atoms_;  // by variable
 };
 
 /// Finds and writes cycles: "a12 f3 n7" is atom 12, fact 3, the negation of atom 7, in the order in
