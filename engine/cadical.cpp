@@ -100,4 +100,10 @@ bool SatSolver::failed(Lit assumption) const {
   return impl_->solver.failed(assumption.dimacs());
 }
 
+void SatSolver::print_statistics() {
+  impl_->solver.set("quiet", 0);
+  impl_->solver.statistics();
+  impl_->solver.set("quiet", 1);
+}
+
 }  // namespace twill

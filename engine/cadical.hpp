@@ -44,6 +44,8 @@ class SatSolver : public ClauseSink {
   bool value(Lit literal) const;
   /// Did the assumption take part in the last unsat answer?
   bool failed(Lit assumption) const;
+  /// CaDiCaL's own statistics, on standard output, which is the only way 1.5.3 tells them.
+  void print_statistics();
 
  private:
   struct Impl;

@@ -1,0 +1,157 @@
+// The built-in instances: attention and matrix product at several resolutions, and synthetic loops.
+// Every loop gives up to three questions: at the optimum found by the order engine (SAT), one
+// shorter at the same I (UNSAT), and at one I less with the same length (UNSAT); questions that a
+// bound answers are left out.
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <mutex>
+
+#include "bench/lab/question.hpp"
+#include "bench/measured.hpp"
+#include "engine/cli/workload.hpp"
+#include "engine/include/twill.hpp"
+#include "graph/bounds.hpp"
+#include "graph/file.hpp"
+#include "graph/length_bound.hpp"
+#include "graph/loop.hpp"
+#include "graph/synthetic.hpp"
+
+namespace twill::bench {
+namespace {
+
+constexpr double kMost = 60;  // seconds for a loop's optimum
+
+struct Loop {
+  std::string name, family;
+  Problem problem;
+};
+
+// The kernel on each layout of its machine, costs normalised to a sum of `budget`.
+void add_kernel(std::vector<Loop>& loops, const std::string& kernel, const std::string& machine,
+                int budget) {
+  cli::WorkloadFlags flags;
+  flags.input = kernel;
+  flags.machine = machine;
+  flags.normalize = budget == 0 ? "none" : std::to_string(budget);
+  for (const Lowered& lowered : cli::load(flags).problems) {
+    std::string name = kernel + "-" + lowered.layout + "-u" + std::to_string(budget);
+    std::replace(name.begin(), name.end(), '+', '_');
+    const std::string family = kernel.find("wd") == std::string::npos ? "matrix" : "attention";
+    loops.push_back({name, family, lowered.problem});
+  }
+}
+
+void add_synthetic(std::vector<Loop>& loops, int ops, std::uint64_t seed, Cycle longest,
+                   int pressure) {
+  SyntheticLoop knobs;
+  knobs.ops = ops;
+  knobs.seed = seed;
+  knobs.width = std::max(2, ops / 5);
+  knobs.recurrences = std::max(1, ops / 12);
+  knobs.longest = longest;
+  knobs.pressure = pressure;
+  loops.push_back({"synthetic-" + std::to_string(ops) + "-" + std::to_string(longest) + "-p" +
+                       std::to_string(pressure) + "-s" + std::to_string(seed),
+                   "synthetic", synthetic_loop(knobs)});
+}
+
+std::vector<Loop> loops_of(const std::string& grid) {
+  std::vector<Loop> loops;
+  if (grid == "quick") {
+    add_kernel(loops, "figure-1", "figure-1", 0);
+    add_kernel(loops, "hopper-fwd-plain", "hopper", 16);
+    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+      add_synthetic(loops, 8, seed, 3, 80);
+      add_synthetic(loops, 12, seed, 4, 90);
+    }
+    return loops;
+  }
+  if (grid != "default")
+    throw InputError("command line", "--grid", grid, "must be quick or default");
+  add_kernel(loops, "figure-1", "figure-1", 0);
+  add_kernel(loops, "gemm", "hopper", 24);
+  for (const int budget : {16, 32, 64}) {
+    add_kernel(loops, "hopper-fwd-plain", "hopper", budget);
+    add_kernel(loops, "hopper-fwd-sub2", "hopper", budget);
+  }
+  add_kernel(loops, "hopper-bwd", "hopper", 24);
+  add_kernel(loops, "blackwell-fwd-sub2", "blackwell-paper", 24);
+  add_kernel(loops, "blackwell-bwd", "blackwell-paper", 24);
+  for (const int ops : {8, 12, 16, 24, 32})
+    for (std::uint64_t seed = 1; seed <= 3; ++seed)
+      add_synthetic(loops, ops, seed, ops <= 16 ? 6 : 4, seed == 2 ? 95 : 80);
+  return loops;
+}
+
+std::vector<Instance> questions_of(const Loop& loop, bool& settled) {
+  Options options;
+  options.threads = 1;
+  options.time_limit = kMost;
+  const Solution best = solve(loop.problem, options);
+  settled = best.status == Status::optimal || best.status == Status::infeasible;
+  std::vector<Instance> questions;
+  if (best.status != Status::optimal) return questions;
+  const Cycle ii = best.schedule->initiation_interval, length = best.schedule->length;
+  const auto add = [&](const char* suffix, Cycle at, Cycle most, const char* expected) {
+    Instance i;
+    i.name = loop.name + suffix;
+    i.family = loop.family;
+    i.file = loop.name + ".problem.json";
+    i.ii = at;
+    i.length = most;
+    i.expected = expected;
+    questions.push_back(std::move(i));
+  };
+  add("-sat", ii, std::max<Cycle>(1, length), "SAT");
+  const auto earliest = earliest_starts(loop.problem, ii, forced_delays(loop.problem));
+  if (length > 1 && earliest && schedule_length(loop.problem, *earliest) < length)
+    add("-short", ii, length - 1, "UNSAT");
+  if (ii > lower_bounds(loop.problem).front().value)
+    add("-fast", ii - 1, std::max<Cycle>(1, length), "UNSAT");
+  return questions;
+}
+
+}  // namespace
+
+std::vector<std::string> write_instances(
+    const std::string& grid, const std::string& folder,
+    const std::function<void(std::size_t, std::size_t)>& progress) {
+  namespace fs = std::filesystem;
+  const std::vector<Loop> loops = loops_of(grid);
+  std::vector<std::vector<Instance>> questions(loops.size());
+  std::vector<std::string> left_out;
+  std::mutex mutex;
+  std::size_t done = 0;
+  tbb::parallel_for(std::size_t{0}, loops.size(), [&](std::size_t i) {
+    bool settled = false;
+    questions[i] = questions_of(loops[i], settled);
+    const std::scoped_lock lock(mutex);
+    if (!settled) left_out.push_back(loops[i].name);
+    if (progress) progress(++done, loops.size());
+  });
+  std::sort(left_out.begin(), left_out.end());
+  fs::create_directories(folder);
+  std::string list;
+  for (std::size_t i = 0; i < loops.size(); ++i) {
+    if (questions[i].empty()) continue;
+    const std::string text = problem_text(loops[i].problem);
+    const std::string file = loops[i].name + ".problem.json";
+    write_file((fs::path(folder) / file).string(), text);
+    for (const Instance& q : questions[i]) {
+      const nlohmann::ordered_json line = {{"name", q.name},
+                                           {"family", q.family},
+                                           {"problem", file},
+                                           {"problem_sha256", sha256(text)},
+                                           {"ii", q.ii},
+                                           {"length", q.length},
+                                           {"expected", q.expected}};
+      list += line.dump() + "\n";
+    }
+  }
+  write_file((fs::path(folder) / "instances.jsonl").string(), list);
+  return left_out;
+}
+
+}  // namespace twill::bench

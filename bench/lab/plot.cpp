@@ -1,0 +1,160 @@
+#include "bench/lab/plot.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+namespace twill::bench {
+namespace {
+
+constexpr double kWidth = 640, kHeight = 420, kLeft = 60, kBottom = 44, kTop = 30, kRight = 12;
+constexpr double kShortest = 0.01;  // seconds; what is faster is drawn there
+// Okabe and Ito's colours, which colour-blind readers tell apart, and three darker ones.
+constexpr std::array<const char*, 10> kColours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                                  "#e69f00", "#56b4e9", "#000000", "#7f3b08",
+                                                  "#542788", "#01665e"};
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f", value);
+  return text;
+}
+
+std::string tick(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", value);
+  return text;
+}
+
+struct Axis {
+  double low, high, from, to;
+  bool logarithmic;
+  double at(double value) const {
+    const double v = logarithmic
+                         ? std::log10(std::clamp(value, low, high) / low) / std::log10(high / low)
+                         : (value - low) / (high - low);
+    return from + v * (to - from);
+  }
+  std::vector<double> ticks() const {
+    std::vector<double> out;
+    if (logarithmic) {
+      for (double t = low; t <= high * 1.0001; t *= 10) out.push_back(t);
+    } else {
+      double step = std::pow(10, std::floor(std::log10(std::max(1.0, high - low))));
+      if ((high - low) / step < 3) step /= 5;
+      step = std::max(step, 1.0);
+      for (double t = low; t <= high; t += step) out.push_back(t);
+    }
+    return out;
+  }
+};
+
+std::string line(double x1, double y1, double x2, double y2, const std::string& style) {
+  return "<line x1=\"" + number(x1) + "\" y1=\"" + number(y1) + "\" x2=\"" + number(x2) +
+         "\" y2=\"" + number(y2) + "\" " + style + "/>\n";
+}
+
+std::string text(double x, double y, const std::string& content, const std::string& style = "") {
+  return "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\" " + style + ">" +
+         xml_text(content) + "</text>\n";
+}
+
+std::string frame(const Axis& x, const Axis& y, const std::string& title,
+                  const std::string& x_title, const std::string& y_title, double width) {
+  std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + number(width) +
+                    " " + number(kHeight) +
+                    "\" font-family=\"sans-serif\" font-size=\"11\">\n"
+                    "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n";
+  svg += text(kLeft, 18, title, "font-size=\"13\" font-weight=\"bold\"");
+  for (const double t : x.ticks()) {
+    svg += line(x.at(t), y.from, x.at(t), y.to, "stroke=\"#ddd\"");
+    svg += text(x.at(t), y.from + 14, tick(t), "text-anchor=\"middle\"");
+  }
+  for (const double t : y.ticks()) {
+    svg += line(x.from, y.at(t), x.to, y.at(t), "stroke=\"#ddd\"");
+    svg += text(x.from - 5, y.at(t) + 4, tick(t), "text-anchor=\"end\"");
+  }
+  svg += text((x.from + x.to) / 2, kHeight - 8, x_title, "text-anchor=\"middle\"");
+  svg += text(
+      14, (y.from + y.to) / 2, y_title,
+      "text-anchor=\"middle\" transform=\"rotate(-90 14 " + number((y.from + y.to) / 2) + ")\"");
+  return svg;
+}
+
+}  // namespace
+
+std::string xml_text(const std::string& raw) {
+  std::string out;
+  for (const char c : raw) {
+    if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '&')
+      out += "&amp;";
+    else if (c == '"')
+      out += "&quot;";
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::string cdf_svg(const std::string& title, const std::vector<Curve>& curves, double limit) {
+  double most = 1;
+  for (const Curve& c : curves)
+    if (!c.points.empty()) most = std::max(most, c.points.back().second);
+  constexpr double kLegend = 330;
+  const Axis x{kShortest, std::max(limit, 0.1), kLeft, kWidth - kRight, true};
+  const Axis y{0, most, kHeight - kBottom, kTop, false};
+  std::string svg =
+      frame(x, y, title, "CPU seconds a question", "questions solved", kWidth + kLegend);
+  for (std::size_t i = curves.size(); i-- > 0;) {
+    const bool named = i < kColours.size();
+    std::string path;
+    double before = 0;
+    for (const auto& [seconds, solved] : curves[i].points) {
+      path += (path.empty() ? "M" : "L") + number(x.at(seconds)) + " " + number(y.at(before)) +
+              "L" + number(x.at(seconds)) + " " + number(y.at(solved));
+      before = solved;
+    }
+    if (path.empty()) continue;
+    path += "L" + number(x.to) + " " + number(y.at(before));
+    svg += "<path d=\"" + path + "\" fill=\"none\" stroke=\"" + (named ? kColours[i] : "#bbb") +
+           "\" stroke-width=\"" + (named ? "1.8" : "0.7") + "\"/>\n";
+    if (!named) continue;
+    const double at = kTop + 14 * static_cast<double>(i);
+    svg += line(kWidth, at, kWidth + 18, at,
+                std::string("stroke=\"") + kColours[i] + "\" stroke-width=\"2\"");
+    svg += text(kWidth + 24, at + 4, curves[i].name);
+  }
+  return svg + "</svg>\n";
+}
+
+std::string scatter_svg(const std::string& x_name, const std::string& y_name,
+                        const std::vector<ScatterPoint>& points, double limit) {
+  const double high = std::max(limit, 0.1);
+  const double side = kHeight - kBottom - kTop;
+  const Axis x{kShortest, high, kLeft, kLeft + side, true};
+  const Axis y{kShortest, high, kHeight - kBottom, kTop, true};
+  std::string svg = frame(x, y, "CPU seconds", x_name, y_name, kLeft + side + 110);
+  svg += line(x.from, y.from, x.to, y.to, "stroke=\"#888\"");
+  svg += line(x.to, y.from, x.to, y.to, "stroke=\"#d55e00\" stroke-dasharray=\"4 3\"");
+  svg += line(x.from, y.to, x.to, y.to, "stroke=\"#d55e00\" stroke-dasharray=\"4 3\"");
+  for (const ScatterPoint& p : points) {
+    const std::string colour = p.sat ? "#0072b2" : "#d55e00";
+    const std::string at = "<title>" + xml_text(p.name) + "</title>";
+    if (p.sat)
+      svg += "<circle cx=\"" + number(x.at(p.x)) + "\" cy=\"" + number(y.at(p.y)) +
+             "\" r=\"3\" fill=\"none\" stroke=\"" + colour + "\">" + at + "</circle>\n";
+    else
+      svg += "<path d=\"M" + number(x.at(p.x) - 3) + " " + number(y.at(p.y) - 3) +
+             "l6 6m0 -6l-6 6" + "\" stroke=\"" + colour + "\">" + at + "</path>\n";
+  }
+  svg += text(x.to + 10, kTop + 10, "o SAT", "fill=\"#0072b2\"");
+  svg += text(x.to + 10, kTop + 26, "x UNSAT", "fill=\"#d55e00\"");
+  return svg + "</svg>\n";
+}
+
+}  // namespace twill::bench

@@ -1,0 +1,31 @@
+// Plots as SVG text: curves on linear and logarithmic axes, and scatter plots.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace twill::bench {
+
+struct Curve {
+  std::string name;
+  std::vector<std::pair<double, double>> points;  ///< x, y
+};
+
+/// Solved questions (y) within a time (x, logarithmic, seconds), a step curve each; the first ten
+/// are drawn in colours and named, the others thin and grey.
+std::string cdf_svg(const std::string& title, const std::vector<Curve>& curves, double limit);
+
+struct ScatterPoint {
+  double x = 0, y = 0;  ///< CPU seconds, at most the limit
+  bool sat = false;
+  std::string name;
+};
+/// Two encodings against each other, logarithmic; lines for equal and for the limit.
+std::string scatter_svg(const std::string& x_name, const std::string& y_name,
+                        const std::vector<ScatterPoint>& points, double limit);
+
+/// Text between tags.
+std::string xml_text(const std::string& text);
+
+}  // namespace twill::bench

@@ -1,0 +1,35 @@
+// Rows of experiments in JSON Lines files.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace twill::bench {
+
+using Row = nlohmann::ordered_json;
+
+/// What makes a row the same measurement as another: instance, encoding, scramble, seed, limits.
+std::string row_key(const Row& row);
+
+struct RowFile {
+  std::vector<Row> rows;
+  /// Bytes up to the end of the last whole row; what is behind it was cut off when a run was
+  /// killed.
+  std::size_t whole = 0;
+};
+/// Throws InputError on a line that is no row, but for the last one, if it has no end.
+RowFile read_rows(const std::string& path);
+
+/// Rows of several files (shards), one a key: of the same measurement the one that was run.
+std::vector<Row> merged_rows(const std::vector<std::string>& paths);
+
+/// A text that is there, a number, or the default.
+std::string text_of(const Row& row, const char* key);
+double number_of(const Row& row, const char* key);
+
+/// Two rows that answer the same question differently, or one against what is expected, in words;
+/// the literal straight-line form is not exact and is only compared with itself.
+std::vector<std::string> disagreements(const std::vector<Row>& rows);
+
+}  // namespace twill::bench

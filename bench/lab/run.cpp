@@ -1,0 +1,462 @@
+// twill bench run: instances x encodings x scrambles, a process a row, a line of JSON a row.
+#include <fcntl.h>
+#include <sys/utsname.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <chrono>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "bench/lab/grid.hpp"
+#include "bench/lab/lab.hpp"
+#include "bench/lab/question.hpp"
+#include "bench/lab/rows.hpp"
+#include "bench/lab/scramble.hpp"
+#include "bench/process.hpp"
+#include "engine/cadical.hpp"
+#include "engine/cli/interrupt.hpp"
+#include "engine/include/twill.hpp"
+#include "engine/output/style.hpp"
+#include "graph/bounds.hpp"
+#include "graph/file.hpp"
+#include "graph/json_text.hpp"
+
+namespace twill::bench {
+namespace {
+
+struct RunFlags {
+  std::string grid, instances, encodings, out, scrambles = "0", parts, memory = "2G", shard = "0/1";
+  double cpu = 60, budget = 0;
+  std::int64_t conflicts = 0;
+  std::uint64_t seed = 0;
+  int jobs = 0;
+  bool resume = false, quiet = false, quick = false;
+};
+
+std::int64_t number(const std::string& option, const std::string& text, std::int64_t high) {
+  std::int64_t n = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+  if (error != std::errc() || end != text.data() + text.size() || n < 0 || n > high)
+    throw InputError("command line", option, quote(text),
+                     "must be a number, " + range_rule(0, high));
+  return n;
+}
+
+/// "0,3,5..9".
+std::vector<std::uint64_t> scramble_seeds(const std::string& text) {
+  std::vector<std::uint64_t> seeds;
+  std::stringstream items(text);
+  for (std::string item; std::getline(items, item, ',');) {
+    const std::size_t dots = item.find("..");
+    const std::int64_t low = number("--scramble", item.substr(0, dots), 1'000'000);
+    const std::int64_t high =
+        dots == std::string::npos ? low : number("--scramble", item.substr(dots + 2), 1'000'000);
+    if (high < low || high - low >= 10'000)
+      throw InputError("command line", "--scramble", quote(item), "must be a range of seeds");
+    for (std::int64_t s = low; s <= high; ++s) seeds.push_back(static_cast<std::uint64_t>(s));
+  }
+  if (seeds.empty()) throw InputError("command line", "--scramble", "nothing", "must be seeds");
+  return seeds;
+}
+
+struct Shard {
+  std::size_t index = 0, count = 1;
+};
+Shard shard_of(const std::string& text) {
+  const std::size_t slash = text.find('/');
+  if (slash == std::string::npos)
+    throw InputError("command line", "--shard", quote(text), "must be INDEX/COUNT");
+  const auto index = static_cast<std::size_t>(number("--shard", text.substr(0, slash), 1'000'000));
+  const auto count = static_cast<std::size_t>(number("--shard", text.substr(slash + 1), 1'000'000));
+  if (index >= count)
+    throw InputError("command line", "--shard", quote(text), "must have INDEX from 0 to COUNT - 1");
+  return {index, count};
+}
+
+std::string processor() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  return "unknown";
+}
+
+std::string now_utc() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  ::gmtime_r(&now, &utc);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text;
+}
+
+/// What is the same in every row of this run.
+Row machine_part() {
+  utsname system{};
+  ::uname(&system);
+  Row row;
+  row["host"] = system.nodename;
+  row["cpu_model"] = processor();
+  row["os"] = std::string(system.sysname) + " " + system.release;
+  row["compiler"] = __VERSION__;
+  row["twill"] = version();
+  row["program_sha256"] = sha256(read_file(this_program()));
+  return row;
+}
+
+/// One line written by one system call, so that a killed run loses at most the row in flight.
+class RowWriter {
+ public:
+  explicit RowWriter(const std::string& path) : path_(path) {
+    file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (file_ < 0) throw InputError(path, "file", "a path", "cannot be written");
+  }
+  ~RowWriter() { ::close(file_); }
+  RowWriter(const RowWriter&) = delete;
+  RowWriter& operator=(const RowWriter&) = delete;
+  void write(const Row& row) {
+    const std::string line = row.dump() + "\n";
+    if (::write(file_, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
+      throw InputError(path_, "file", "a row", "cannot be written");
+  }
+
+ private:
+  std::string path_;
+  int file_ = -1;
+};
+
+/// Rows done, and how long the rest may take.
+class Bar {
+ public:
+  Bar(std::size_t rows, bool quiet)
+      : rows_(rows), enabled_(!quiet && ::isatty(STDERR_FILENO) == 1) {}
+  ~Bar() {
+    if (enabled_) std::cerr << "\r\033[K";
+  }
+  void step(const std::string& last) {
+    ++done_;
+    if (!enabled_) return;
+    const double seconds = elapsed();
+    const double left = seconds / static_cast<double>(done_) * static_cast<double>(rows_ - done_);
+    constexpr std::size_t kWidth = 24;
+    const std::size_t filled = kWidth * done_ / rows_;
+    std::cerr << "\r\033[K[" << std::string(filled, '#') << std::string(kWidth - filled, '.')
+              << "] " << done_ << "/" << rows_ << "  " << decimal(left, 0) << " s left  " << last
+              << std::flush;
+  }
+  double elapsed() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  }
+
+ private:
+  std::size_t rows_, done_ = 0;
+  bool enabled_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+struct Work {
+  const Instance* instance;
+  std::string encoding;
+  std::uint64_t scramble;
+};
+
+class Runner {
+ public:
+  Runner(const RunFlags& flags, const std::vector<Instance>& instances)
+      : flags_(flags), machine_(machine_part()) {
+    scramble_.seed = 0;
+    if (!flags.parts.empty()) scramble_ = scramble_parts(flags.parts);
+    memory_ = cli::parse_bytes(flags.memory);
+    for (const Instance& i : instances)
+      if (!problems_.contains(i.file)) {
+        const std::string text = read_file(i.file);
+        if (sha256(text) != i.sha256)
+          throw InputError(i.file, "file", sha256(text), "must have the SHA-256 " + i.sha256);
+        const Problem problem = parse_problem(text, i.file);
+        Row facts = {{"ops", problem.ops.size()}, {"edges", problem.edges.size()}};
+        const auto units = res_mii(problem);
+        Cycle res = 1;
+        for (const Bound& b : units) res = std::max(res, b.value);
+        facts["mii_res"] = res;
+        const auto rec = rec_mii(problem, true);
+        facts["mii_rec"] = rec ? rec->value : 0;
+        problems_.emplace(i.file, std::move(facts));
+      }
+  }
+
+  /// The part of a row that is known before it is run.
+  Row head(const Work& work) const {
+    const Instance& i = *work.instance;
+    Row row = {
+        {"schema", 1}, {"instance", i.name}, {"instance_sha256", i.sha256}, {"family", i.family}};
+    row.update(problems_.at(i.file));
+    row["I"] = i.ii;
+    row["L"] = i.length;
+    Row encoder;
+    std::stringstream items(work.encoding);
+    for (std::string item; std::getline(items, item, ',');)
+      encoder[item.substr(0, item.find('='))] = item.substr(item.find('=') + 1);
+    row["encoder"] = encoder;
+    row["encoding"] = work.encoding;
+    row["scramble"] = work.scramble;
+    row["scramble_parts"] = to_string(scramble_);
+    row["seed"] = flags_.seed;
+    row["solver"] = "cadical";
+    row["solver_version"] = cadical_version();
+    row["expected"] = i.expected;
+    row["limit_cpu_s"] = flags_.cpu;
+    row["limit_conflicts"] = flags_.conflicts;
+    row["limit_mem"] = memory_;
+    return row;
+  }
+
+  Row run(const Work& work, const std::stop_token& stop) const {
+    Row row = head(work);
+    std::vector<std::string> line = {this_program(), "bench", "trial", work.instance->file};
+    const auto add = [&](const char* name, const std::string& value) {
+      line.insert(line.end(), {name, value});
+    };
+    add("--ii", std::to_string(work.instance->ii));
+    add("--length", std::to_string(work.instance->length));
+    add("--encoding", work.encoding);
+    add("--scramble", std::to_string(work.scramble));
+    add("--scramble-parts", to_string(scramble_));
+    add("--seed", std::to_string(flags_.seed));
+    add("--limit-cpu", decimal(flags_.cpu, 3));
+    add("--limit-conflicts", std::to_string(flags_.conflicts));
+    add("--limit-mem", std::to_string(memory_));
+    line.emplace_back("--statistics");
+    ProcessLimits limits;
+    // The row keeps its limits itself; these end one that does not notice.
+    limits.cpu_seconds = flags_.cpu > 0 ? flags_.cpu + 10 : 0;
+    limits.wall_seconds = flags_.cpu > 0 ? 20 * flags_.cpu + 60 : 0;
+    limits.memory = memory_ + (std::int64_t{1} << 30);
+    const std::string start = now_utc();
+    const ProcessResult process = run_process(line, limits, stop);
+    read_output(process, row);
+    row["cpu_s"] = process.cpu_seconds;
+    row["wall_s"] = process.seconds;
+    row["mem_kib"] = process.peak_bytes / 1024;
+    row["start_utc"] = start;
+    row.update(machine_);
+    Row arguments = Row::array();
+    for (std::size_t a = 1; a < line.size(); ++a) arguments.push_back(line[a]);
+    row["argv"] = arguments;
+    return row;
+  }
+
+ private:
+  // The last line is the row's own part; before it CaDiCaL's statistics, "c decisions: 42 ...".
+  static void read_output(const ProcessResult& process, Row& row) {
+    std::stringstream lines(process.out);
+    static const std::regex statistic(
+        R"(^c (decisions|propagations|restarts|learned|conflicts): +([0-9]+).*)");
+    std::string last;
+    std::map<std::string, std::int64_t> counts;
+    for (std::string line; std::getline(lines, line);) {
+      std::smatch match;
+      if (std::regex_match(line, match, statistic))
+        counts[match[1]] = std::stoll(match[2]);
+      else
+        last = line;
+    }
+    const Row own = Row::parse(last, nullptr, false);
+    if (own.is_object() && own.contains("status")) {
+      for (const auto& [key, value] : own.items()) row[key] = value;
+      for (const auto& [name, count] : counts) row[name] = count;
+      return;
+    }
+    switch (process.end) {
+      case ProcessResult::End::limit: row["status"] = "TIMEOUT"; break;
+      case ProcessResult::End::stopped: row["status"] = "STOPPED"; break;
+      default:
+        row["status"] = "ERROR";
+        row["error"] = one_line(process.err.substr(0, process.err.find('\n')));
+    }
+    row["verified"] = "none";
+  }
+
+  const RunFlags& flags_;
+  Row machine_;
+  Scramble scramble_;
+  std::int64_t memory_ = 0;
+  std::map<std::string, Row> problems_;
+};
+
+int run(RunFlags flags) {
+  if (flags.quick) {
+    if (flags.grid.empty()) flags.grid = "quick";
+    if (flags.cpu == 60) flags.cpu = 2;
+  }
+  if (flags.grid.empty()) flags.grid = "default";
+  if (flags.encodings.empty()) flags.encodings = flags.grid;
+  const Shard shard = shard_of(flags.shard);
+  const std::vector<std::uint64_t> seeds = scramble_seeds(flags.scrambles);
+  const std::vector<std::string> encodings = expand_encodings(flags.encodings);
+  if (flags.instances.empty()) {
+    flags.instances = flags.out + ".instances";
+    if (!std::filesystem::exists(flags.instances + "/instances.jsonl")) {
+      Bar bar(1, flags.quiet);
+      if (!flags.quiet)
+        std::cerr << "instances of the " << flags.grid << " grid: " << flags.instances << "\n";
+      for (const std::string& name : write_instances(flags.grid, flags.instances, {}))
+        std::cerr << "left out, not settled within a minute: " << name << "\n";
+    }
+  }
+  const std::vector<Instance> instances = read_instances(flags.instances);
+  std::set<std::string> done;
+  if (std::filesystem::exists(flags.out)) {
+    if (!flags.resume)
+      throw InputError("command line", "--out", quote(flags.out),
+                       "must not exist, or give --resume");
+    const RowFile file = read_rows(flags.out);
+    for (const Row& row : file.rows) {
+      const std::string status = text_of(row, "status");
+      if (status != "NOTRUN" && status != "STOPPED") done.insert(row_key(row));
+    }
+    std::filesystem::resize_file(flags.out, file.whole);
+  }
+
+  const Runner runner(flags, instances);
+  std::vector<Work> pending;
+  std::size_t all = 0;
+  for (const Instance& instance : instances)
+    for (const std::string& encoding : encodings)
+      for (const std::uint64_t seed : seeds) {
+        Work work{&instance, encoding, seed};
+        if (all++ % shard.count != shard.index) continue;
+        if (!done.contains(row_key(runner.head(work)))) pending.push_back(std::move(work));
+      }
+  const int jobs = flags.jobs > 0
+                       ? flags.jobs
+                       : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  if (!flags.quiet) {
+    std::cerr << instances.size() << " instances x " << encodings.size() << " encodings x "
+              << seeds.size() << " scrambles; " << pending.size() << " rows to run on " << jobs
+              << (jobs == 1 ? " process" : " processes");
+    if (flags.cpu > 0) {
+      double most = flags.cpu * static_cast<double>(pending.size()) / jobs;
+      if (flags.budget > 0) most = std::min(most, flags.budget + flags.cpu);
+      std::cerr << "; at most " << decimal(most / 60, 1) << " minutes";
+    }
+    std::cerr << "\n";
+  }
+  RowWriter writer(flags.out);
+  cli::Interrupt interrupt;
+  Bar bar(std::max<std::size_t>(1, pending.size()), flags.quiet);
+  std::mutex mutex;
+  std::size_t not_run = 0, errors = 0;
+  std::vector<Row> answers;
+  tbb::task_arena arena(jobs);
+  arena.execute([&] {
+    tbb::parallel_for(
+        tbb::blocked_range<std::size_t>(0, pending.size(), 1),
+        [&](const auto& range) {
+          for (std::size_t i = range.begin(); i < range.end(); ++i) {
+            if (interrupt.token().stop_requested()) return;
+            const bool spent = flags.budget > 0 && bar.elapsed() > flags.budget;
+            Row row = spent ? runner.head(pending[i]) : runner.run(pending[i], interrupt.token());
+            if (spent) row["status"] = "NOTRUN";
+            const std::scoped_lock lock(mutex);
+            const std::string status = text_of(row, "status");
+            if (status == "STOPPED") return;
+            writer.write(row);
+            not_run += spent;
+            if (status == "ERROR") {
+              ++errors;
+              std::cerr << "\n"
+                        << pending[i].instance->name << ", " << pending[i].encoding << ": "
+                        << text_of(row, "error") << "\n";
+            }
+            bar.step(pending[i].instance->name);
+            answers.push_back({{"instance", text_of(row, "instance")},
+                               {"instance_sha256", text_of(row, "instance_sha256")},
+                               {"encoding", text_of(row, "encoding")},
+                               {"expected", text_of(row, "expected")},
+                               {"status", status}});
+          }
+        },
+        tbb::simple_partitioner{});
+  });
+  const std::vector<std::string> wrong = disagreements(answers);
+  for (const std::string& text : wrong) std::cerr << "DISAGREEMENT " << text << "\n";
+  if (!wrong.empty() || errors > 0) return cli::kNo;
+  if (not_run > 0 && !flags.quiet)
+    std::cerr << not_run << " rows not run: the budget is spent; --resume goes on\n";
+  return interrupt.token().stop_requested() || not_run > 0 ? cli::kStopped : cli::kDone;
+}
+
+}  // namespace
+
+cli::Command run_command(CLI::App& bench) {
+  auto flags = std::make_shared<RunFlags>();
+  CLI::App* app =
+      bench.add_subcommand("run", "Instances x encodings x scrambles, a process and a line a row");
+  app->add_option("-o,--out", flags->out, "JSON Lines, one row a line, appended to")->required();
+  app->add_option("--grid", flags->grid, "Built-in instances and encodings: default or quick")
+      ->check(CLI::IsMember({"default", "quick"}));
+  app->add_flag("--quick", flags->quick, "The quick grid, 2 CPU seconds a row");
+  app->add_option("--instances", flags->instances,
+                  "Folder with instances.jsonl (default: the grid's, written beside the rows)");
+  app->add_option(
+      "--encodings", flags->encodings,
+      "Patterns as start=order|direct,pb=*;amo=ladder, or a grid's name; keys and values: " +
+          encoding_keys());
+  app->add_option("--scramble", flags->scrambles, "Seeds as 0,1,5..9; 0 = as encoded")
+      ->capture_default_str();
+  app->add_option("--scramble-parts", flags->parts,
+                  "Any of variables,polarities,clauses,literals, or none")
+      ->default_str(to_string(Scramble{}));
+  app->add_option("--seed", flags->seed, "Seed of the solver")->capture_default_str();
+  app->add_option("--limit-cpu", flags->cpu, "CPU seconds a row (0 = none)")
+      ->check(CLI::Range(0.0, 1e7))
+      ->capture_default_str();
+  app->add_option("--limit-conflicts", flags->conflicts, "Conflicts a row (0 = none)")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 60))
+      ->capture_default_str();
+  app->add_option("--limit-mem", flags->memory, "Memory a row")->capture_default_str();
+  app->add_option("--budget", flags->budget,
+                  "Seconds for all rows; those beyond are recorded as NOTRUN (0 = none)")
+      ->check(CLI::Range(0.0, 1e9));
+  app->add_option("--shard", flags->shard, "INDEX/COUNT: only every COUNT-th row")
+      ->capture_default_str();
+  app->add_option("-j,--jobs", flags->jobs, "Rows at a time (default: one a core)")
+      ->check(CLI::Range(0, 4096));
+  app->add_flag("--resume", flags->resume, "Go on with what is not in the file yet");
+  app->add_flag("--quiet", flags->quiet, "Nothing on standard error but errors");
+  app->footer(
+      "Times are CPU seconds of the row's process, so rows may share the machine. Exit codes: 0\n"
+      "done, 1 rows disagree or failed, 3 stopped or rows beyond the budget.");
+  return {app, [flags] { return run(*flags); }};
+}
+
+cli::Command instances_command(CLI::App& bench) {
+  struct Flags {
+    std::string grid = "default", out;
+  };
+  auto flags = std::make_shared<Flags>();
+  CLI::App* app = bench.add_subcommand("instances", "Write the questions of a built-in grid");
+  app->add_option("--grid", flags->grid, "default or quick")->capture_default_str();
+  app->add_option("-o,--out", flags->out, "Folder for problems and instances.jsonl")->required();
+  return {app, [flags] {
+            const auto left_out = write_instances(flags->grid, flags->out, {});
+            for (const std::string& name : left_out)
+              std::cerr << "left out, not settled within a minute: " << name << "\n";
+            std::cout << read_instances(flags->out).size() << " instances in " << flags->out
+                      << "\n";
+            return static_cast<int>(cli::kDone);
+          }};
+}
+
+}  // namespace twill::bench

@@ -1,0 +1,155 @@
+// twill bench trial: one row in this process.
+#include "bench/lab/trial.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <iostream>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+
+#include "bench/lab/lab.hpp"
+#include "engine/cadical.hpp"
+#include "engine/cli/interrupt.hpp"
+#include "engine/include/twill.hpp"
+
+namespace twill::bench {
+namespace {
+
+// Asks for a stop when this process has used its CPU time or the outer token asks; limits by CPU
+// time stay honest however many rows share the machine.
+class CpuWatch {
+ public:
+  CpuWatch(double seconds, const std::stop_token& outer)
+      : thread_([this, seconds, outer](const std::stop_token& end) {
+          std::mutex mutex;
+          std::condition_variable_any sleep;
+          std::unique_lock lock(mutex);
+          while (!end.stop_requested()) {
+            if (seconds > 0 && cpu_seconds() >= seconds) {
+              out_of_time_ = true;
+              source_.request_stop();
+            }
+            if (outer.stop_requested()) source_.request_stop();
+            sleep.wait_for(lock, end, std::chrono::milliseconds(20), [] { return false; });
+          }
+        }) {}
+  std::stop_token token() const { return source_.get_token(); }
+  bool out_of_time() const { return out_of_time_; }
+
+ private:
+  std::stop_source source_;
+  std::atomic<bool> out_of_time_ = false;
+  std::jthread thread_;
+};
+
+std::string stopped_status(const Budget& budget, const CpuWatch& watch) {
+  if (watch.out_of_time()) return "TIMEOUT";
+  if (budget.reason() == "memory limit") return "MEMOUT";
+  if (budget.reason() == "stopped") return "STOPPED";
+  return "CONFLICTS";
+}
+
+nlohmann::ordered_json schedule_json(const Schedule& schedule) {
+  return {{"start", schedule.start}, {"slot", schedule.warp}, {"length", schedule.length}};
+}
+
+}  // namespace
+
+nlohmann::ordered_json try_question(const Trial& trial, const std::stop_token& stop) {
+  const auto wall = std::chrono::steady_clock::now();
+  const EncodingChoice choice = parse_encoding(trial.encoding);
+  CpuWatch watch(trial.limits.cpu_seconds, stop);
+  Budget budget(watch.token(), 0, trial.limits.conflicts, trial.limits.memory);
+  nlohmann::ordered_json row;
+  std::string status;
+  std::optional<Schedule> schedule;
+  bool accepted = false;
+  try {
+    const EncodedQuestion question =
+        encode_question(trial.problem, trial.ii, trial.length, choice, budget);
+    row["vars"] = question.cnf.variables();
+    row["clauses"] = question.cnf.clauses();
+    row["literals"] = question.literals;
+    row["encode_cpu_s"] = question.cpu_seconds;
+    const ScrambledCnf formula = scrambled(question.cnf, trial.scramble);
+    const double begin = cpu_seconds();
+    SatSolver solver(budget, trial.seed);
+    if (!trial.proof.empty()) solver.begin_proof(trial.proof);
+    for (int v = 0; v < formula.cnf.variables(); ++v) solver.new_variable();
+    for (std::size_t c = 0; c < formula.cnf.clauses(); ++c)
+      solver.add_clause(formula.cnf.clause(c));
+    const SatSolver::Answer answer = solver.solve();
+    if (!trial.proof.empty()) solver.end_proof();
+    row["solve_cpu_s"] = cpu_seconds() - begin;
+    if (answer == SatSolver::Answer::sat) {
+      status = "SAT";
+      schedule = question.map.decode(
+          trial.problem, [&](Lit l) { return solver.value(Lit::of(formula.of(l.dimacs()))); });
+      const auto violation = verify(trial.problem, *schedule);
+      accepted = !violation && schedule->length <= trial.length;
+      if (!accepted && choice.form != Form::straight_line_literal)
+        throw std::logic_error("the exact formula has a model that verify() refuses: " +
+                               (violation ? violation->text : "its length"));
+    } else {
+      status = answer == SatSolver::Answer::unsat ? "UNSAT" : stopped_status(budget, watch);
+    }
+    if (trial.statistics) solver.print_statistics();
+  } catch (const Budget::Spent&) {
+    status = stopped_status(budget, watch);
+  } catch (const std::bad_alloc&) {
+    status = "MEMOUT";
+  }
+  row["status"] = status;
+  row["verified"] = schedule ? (accepted ? "model" : "refused") : "none";
+  row["conflicts"] = budget.conflicts();
+  row["cpu_s"] = cpu_seconds();
+  row["wall_s"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - wall).count();
+  if (schedule) row["schedule"] = schedule_json(*schedule);
+  return row;
+}
+
+cli::Command trial_command(CLI::App& bench) {
+  struct Flags {
+    Trial trial;
+    std::string problem, memory, parts;
+  };
+  auto flags = std::make_shared<Flags>();
+  CLI::App* app = bench.add_subcommand(
+      "trial", "Encode, scramble and solve one question in this process; a row of `bench run`");
+  Trial& t = flags->trial;
+  app->add_option("PROBLEM", flags->problem, "Problem file")->required();
+  app->add_option("--ii", t.ii, "The initiation interval I")
+      ->required()
+      ->check(CLI::Range(Cycle{1}, kMaxCycles));
+  app->add_option("--length", t.length, "The largest length L")
+      ->required()
+      ->check(CLI::Range(Cycle{1}, kMaxCycles));
+  app->add_option("--encoding", t.encoding, "Encodings, as key=value,... of " + encoding_keys());
+  app->add_option("--scramble", t.scramble.seed, "Seed of the scrambler (0 = as encoded)");
+  app->add_option("--scramble-parts", flags->parts,
+                  "Any of variables,polarities,clauses,literals, or none")
+      ->default_str(to_string(Scramble{}));
+  app->add_option("--seed", t.seed, "Seed of the solver");
+  app->add_option("--limit-cpu", t.limits.cpu_seconds, "CPU seconds (0 = none)");
+  app->add_option("--limit-conflicts", t.limits.conflicts, "Conflicts (0 = none)");
+  app->add_option("--limit-mem", flags->memory, "Memory, as 500M or 2G");
+  app->add_option("--proof", t.proof, "Write a binary DRAT proof here");
+  app->add_flag("--statistics", t.statistics, "Print the solver's statistics first");
+  return {app, [flags] {
+            Trial trial = flags->trial;
+            trial.problem = read_problem(flags->problem);
+            if (!flags->memory.empty()) trial.limits.memory = cli::parse_bytes(flags->memory);
+            if (!flags->parts.empty())
+              trial.scramble = scramble_parts(flags->parts, trial.scramble);
+            cli::Interrupt interrupt;
+            const nlohmann::ordered_json row = try_question(trial, interrupt.token());
+            std::cout << row.dump() << "\n";
+            if (row["status"] == "SAT") return static_cast<int>(cli::kDone);
+            return static_cast<int>(row["status"] == "UNSAT" ? cli::kNo : cli::kStopped);
+          }};
+}
+
+}  // namespace twill::bench
