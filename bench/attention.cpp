@@ -34,16 +34,6 @@ struct Pair {
   std::vector<std::string> layouts;
 };
 
-std::vector<std::string> attention_kernels() {
-  std::vector<std::string> kernels;
-  for (const std::string& kernel : builtin_kernels()) {
-    if (kernel.find("-fwd") != std::string::npos || kernel.find("-bwd") != std::string::npos) {
-      kernels.push_back(kernel);
-    }
-  }
-  return kernels;
-}
-
 /// Is `machine` (a name or a path) a variant of the machine that the kernel is
 /// written for?
 bool is_variant(const std::string& machine, const std::string& kernel) {

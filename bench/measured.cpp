@@ -72,6 +72,15 @@ std::string usual_machine(const std::string& kernel) {
   return best;
 }
 
+std::vector<std::string> attention_kernels() {
+  std::vector<std::string> kernels;
+  for (const std::string& kernel : builtin_kernels())
+    if (!usual_machine(kernel).empty() &&
+        (kernel.find("-fwd") != std::string::npos || kernel.find("-bwd") != std::string::npos))
+      kernels.push_back(kernel);
+  return kernels;
+}
+
 std::vector<std::string> layouts_of(const std::string& kernel, const std::string& machine) {
   cli::WorkloadFlags flags;
   flags.input = kernel;

@@ -26,6 +26,9 @@ Measured measure(const std::vector<std::string>& arguments, const Options& optio
 /// with, as hopper for hopper-bwd; "" when there is none.
 std::string usual_machine(const std::string& kernel);
 
+/// The built-in attention kernels that are written for a built-in machine.
+std::vector<std::string> attention_kernels();
+
 /// The layouts of `machine` that can hold `kernel`, in the machine file's order. Both are built-in
 /// names or files. Throws InputError.
 std::vector<std::string> layouts_of(const std::string& kernel, const std::string& machine);

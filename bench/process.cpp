@@ -67,9 +67,11 @@ void limit(int resource, rlim_t soft, rlim_t hard) {
     const auto whole = static_cast<rlim_t>(std::ceil(limits.cpu_seconds));
     limit(RLIMIT_CPU, whole, whole + 2);
   }
+#ifndef __SANITIZE_ADDRESS__  // whose shadow memory takes terabytes of addresses
   if (limits.memory > 0) {
     limit(RLIMIT_AS, static_cast<rlim_t>(limits.memory), static_cast<rlim_t>(limits.memory));
   }
+#endif
   limit(RLIMIT_CORE, 0, 0);
   ::dup2(in, STDIN_FILENO);
   ::dup2(out, STDOUT_FILENO);

@@ -80,15 +80,6 @@ double quantile(const std::vector<double>& sorted, double q) {
   return sorted[static_cast<std::size_t>(q * static_cast<double>(sorted.size() - 1) + 0.5)];
 }
 
-std::vector<std::string> attention_kernels() {
-  std::vector<std::string> kernels;
-  for (const std::string& kernel : builtin_kernels())
-    if (!usual_machine(kernel).empty() &&
-        (kernel.find("-fwd") != std::string::npos || kernel.find("-bwd") != std::string::npos))
-      kernels.push_back(kernel);
-  return kernels;
-}
-
 int run(const RobustFlags& flags) {
   const Options options = flags.search.options();
   cli::Interrupt interrupt;

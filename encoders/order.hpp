@@ -19,6 +19,8 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <set>
+#include <span>
 #include <vector>
 
 #include "encoders/difference.hpp"
@@ -36,6 +38,9 @@ struct OrderRequest : PlacementRequest {
   /// without such a stage (at_most_stages) is a schedule.
   bool open_ended = false;
   int pinned = -1;        ///< op whose row is 0 (rotation symmetry), -1 = none
+  /// Two ops that an automorphism of the loop exchanges, which leaves `pinned` in its place: the
+  /// row of the first is at most that of the second. -1 = none.
+  std::pair<int, int> exchangeable{-1, -1};
   bool deadline = false;  ///< lengths of at most D only, D a parameter like I
   /// Values of at least 1/share of the smallest capacity that they can meet are counted at once;
   /// lighter ones only where a model overflows (OrderEncoding::refine). 0 = all at once.
@@ -103,7 +108,7 @@ class OrderLifetimes {
   explicit OrderLifetimes(OrderModel& m) : m_(m) {}
   /// Sums over the heavy values.
   void encode();
-  /// Adds a clause for every sum that `schedule` overflows, over all values. Returns how many.
+  /// Adds clauses against every sum that `schedule` overflows, over all values. Returns how many.
   int refine(const Schedule& schedule);
 
  private:
@@ -113,7 +118,11 @@ class OrderLifetimes {
     std::vector<Amount> amounts;  ///< per op
     std::string description;
   };
+  using Copies = std::pair<int, Cycle>;  ///< of an op's value
   std::vector<Resource> resources() const;
+  /// No sum that `overflow`, which takes `sum` of the resource, is a part of.
+  int forbid(const Resource& resource, Amount sum, std::span<const Copies> overflow,
+             std::span<const Resource> all);
   /// Implied when at least `copies` >= 1 copies of w's value are live at row(y).
   Lit live(int w, int y, Cycle copies);
   /// No more copies of w's value can be live at once within the stages.
@@ -124,6 +133,7 @@ class OrderLifetimes {
   OrderModel& m_;
   std::map<std::tuple<int, int, Cycle>, Lit> live_;
   std::map<std::pair<std::size_t, Cycle>, Lit> turns_;
+  std::set<std::pair<int, std::vector<Copies>>> forbidden_;  ///< by slot
 };
 
 /// A formula of the order form with what the search needs back from it.

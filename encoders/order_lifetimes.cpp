@@ -12,8 +12,8 @@
 // per "k >= t", four per edge and live literal (hold = 0), each saying that the terms that are
 // there imply live. At most capacity / amount + 1 copies are told apart, since one more is too
 // many. Then one pseudo-Boolean sum per resource and y. Light values are left out
-// (OrderRequest::share); refine() adds, for a model that overflows, one clause over a minimal set
-// of copies.
+// (OrderRequest::share); refine() adds, for a model that overflows, clauses over a minimal set of
+// copies.
 #include <algorithm>
 #include <tuple>
 
@@ -141,8 +141,8 @@ int OrderLifetimes::refine(const Schedule& s) {
     last = std::max(last, s.start[static_cast<std::size_t>(e.to)] + e.distance * ii + e.hold);
   }
   int added = 0;
-  for (const Resource& r : resources()) {
-    const auto group = m_.groups.open(r.description);
+  const std::vector<Resource> all = resources();
+  for (const Resource& r : all) {
     const auto counts = [&](std::size_t v) {
       return r.amounts[v] > 0 && end[v] > s.start[v] && (r.slot < 0 || s.warp[v] == r.slot);
     };
@@ -167,14 +167,34 @@ int OrderLifetimes::refine(const Schedule& s) {
       // The heaviest values first: lighter ones leave while the rest still overflows.
       std::stable_sort(live_here.begin(), live_here.end(),
                        [](const Live& a, const Live& b) { return a.amount < b.amount; });
-      std::vector<Lit> clause;
-      for (Live& l : live_here) {
+      std::vector<Copies> overflow;
+      for (const Live& l : live_here) {
         const Cycle spare = std::min(l.copies, (sum - r.capacity - 1) / l.amount);
-        l.copies -= spare;
         sum -= spare * l.amount;
-        if (l.copies == 0) continue;
-        clause.push_back(~live(l.op, static_cast<int>(y), l.copies));
-        if (r.slot >= 0) clause.push_back(~m_.on(l.op, r.slot));
+        if (l.copies > spare) overflow.push_back({l.op, l.copies - spare});
+      }
+      std::sort(overflow.begin(), overflow.end());
+      added += forbid(r, sum, overflow, all);
+    }
+  }
+  return added;
+}
+
+// What overflows at one issue does so at the issue of every value of the set, and on every slot
+// that is no larger: said at once, so that no model has to show it again.
+int OrderLifetimes::forbid(const Resource& resource, Amount sum, std::span<const Copies> overflow,
+                           std::span<const Resource> all) {
+  int added = 0;
+  for (const Resource& r : all) {
+    const bool same = r.slot >= 0 ? resource.slot >= 0 : &r == &resource;
+    if (!same || r.capacity >= sum) continue;
+    if (!forbidden_.emplace(r.slot, std::vector(overflow.begin(), overflow.end())).second) continue;
+    const auto group = m_.groups.open(r.description);
+    for (const auto& [y, ignored] : overflow) {
+      std::vector<Lit> clause;
+      for (const auto& [w, copies] : overflow) {
+        clause.push_back(~live(w, y, copies));
+        if (r.slot >= 0) clause.push_back(~m_.on(w, r.slot));
       }
       m_.f.clause(clause);
       ++added;

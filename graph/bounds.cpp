@@ -4,16 +4,13 @@
 #include <map>
 #include <utility>
 
+#include "graph/index.hpp"
 #include "graph/loop.hpp"
 #include "graph/slot_bounds.hpp"
 #include "graph/wide.hpp"
 
 namespace twill {
 namespace {
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
 
 Cycle ceil_divide(Cycle a, Cycle b) {
   return (a + b - 1) / b;

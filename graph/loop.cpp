@@ -8,6 +8,8 @@
 #include <boost/property_map/property_map.hpp>
 #include <iterator>
 
+#include "graph/index.hpp"
+
 namespace twill {
 namespace {
 
@@ -18,10 +20,6 @@ struct Dependence {
 using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS,
                                     boost::no_property, Dependence>;
 using Undirected = boost::adjacency_list<boost::vecS, boost::vecS, boost::undirectedS>;
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
 
 /// The whole loop, or only its edges of distance 0.
 Graph make_graph(const Problem& problem, bool carried) {

@@ -9,14 +9,11 @@
 #include <vector>
 
 #include "graph/difference_matrix.hpp"
+#include "graph/index.hpp"
 #include "graph/problem.hpp"
 #include "graph/residues.hpp"
 
 namespace twill::modulo {
-
-inline std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
 
 /// What all queries at one I share: the ops that use a unit, their distances through the loop, and
 /// the allowed issue distances of every pair.

@@ -41,7 +41,6 @@ namespace twill {
 namespace {
 
 using modulo::Answer;
-using modulo::at;
 using modulo::Instance;
 using modulo::Outcome;
 using modulo::Query;

@@ -5,14 +5,12 @@
 #include <utility>
 
 #include "graph/bounds.hpp"
+#include "graph/index.hpp"
 #include "graph/wide.hpp"
 
 namespace twill {
 namespace {
 
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
 Cycle modulo(Cycle a, Cycle b) {
   return (a % b + b) % b;
 }

@@ -38,15 +38,12 @@
 #include <tuple>
 #include <utility>
 
+#include "graph/index.hpp"
 #include "graph/loop.hpp"
 #include "graph/wide.hpp"
 
 namespace twill {
 namespace {
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
 
 /// An op's use of one unit, as (4) sees it.
 struct Use {

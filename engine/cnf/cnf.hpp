@@ -17,6 +17,8 @@ Answer ask(const Search& search, Cycle ii, Cycle stages, int pinned,
 /// of what is left is one of the whole. Levels of detail from here on, see ModuloRequest.
 inline constexpr int kWithoutLifetimes = -1;
 inline constexpr std::int64_t kQuickConflicts = 2'000;
+/// Spent on one question about a coarse copy of the loop, whose answer is only a start.
+inline constexpr std::int64_t kCoarseConflicts = 20'000;
 
 void set_detail(ModuloRequest& request, int detail);
 

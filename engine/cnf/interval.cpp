@@ -36,8 +36,6 @@ Answer ask_complete(const Search& search, Cycle ii, Cycle stage_limit, Cycle& ma
 
 namespace {
 
-constexpr std::int64_t kCoarseConflicts = 20'000;
-
 // Questions at the bound of a coarse copy with about `rows` cycles in it, easiest first. Few stages
 // make the question easier and the schedule shorter; which resolution keeps the bound within reach
 // is a matter of how the cycles round, so several are tried.

@@ -11,12 +11,6 @@
 #include "graph/verify.hpp"
 
 namespace twill::cnf {
-namespace {
-
-constexpr std::int64_t kCoarseConflicts = 20'000;
-
-}  // namespace
-
 Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, Cycle stage_limit,
                          std::int64_t limit, const std::function<void(const Schedule&)>& found) {
   Shortest result{SatSolver::Answer::unknown, std::nullopt, low};

@@ -26,11 +26,10 @@ constexpr std::int64_t kProbeConflicts = 2'000;
 // Under a stage limit the schedule may not be rotated; without one, rotation can add a stage.
 OrderRequest interval_request(const Search& search, Cycle low, Cycle high, Cycle stages,
                               bool rotated) {
-  OrderRequest request = request_of(search);
+  OrderRequest request = request_of(search, rotated);
   request.ii_high = high;
   request.ii_low = order_range_allowed(search.problem, low, high) ? low : high;
   request.stages = stages;
-  request.pinned = rotated ? rotation_pivot(search.problem) : -1;
   return request;
 }
 

@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kQuickConflicts = 3'000;
 
 OrderRequest request_within(const Search& search, Cycle ii, Cycle high, Cycle stage_limit) {
-  OrderRequest request = request_of(search);
+  OrderRequest request = request_of(search, false);
   request.ii_low = request.ii_high = ii;
   request.stages = high / ii + 1;  // a zero-cycle op may start at `high` itself
   if (stage_limit > 0) request.stages = std::min(request.stages, stage_limit);

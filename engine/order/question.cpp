@@ -2,14 +2,33 @@
 
 #include <stdexcept>
 
+#include "graph/automorphism.hpp"
+#include "graph/index.hpp"
 #include "graph/verify.hpp"
 
 namespace twill::order {
 
-OrderRequest request_of(const Search& search) {
+OrderRequest request_of(const Search& search, bool rotated) {
+  const Problem& p = search.problem;
   OrderRequest request;
   request.handover = search.handover;
   request.pins = search.pins;
+  if (rotated) request.pinned = rotation_pivot(p);
+  if (!search.choice.symmetry || !search.pins.empty()) return request;
+  const std::vector<int> image = exchangeable_ops(p);
+  if (image.empty()) return request;
+  // The op with the longest reservation among those that stay, and among those that move.
+  int stays = -1, moves = -1;
+  const auto longer = [&](int v, int than) {
+    return than < 0 || p.ops[at(v)].cycles > p.ops[at(than)].cycles;
+  };
+  for (int v = 0; v < static_cast<int>(image.size()); ++v) {
+    int& best = image[at(v)] == v ? stays : moves;
+    if (image[at(v)] >= v && longer(v, best)) best = v;
+  }
+  if (rotated && stays < 0) return request;
+  if (rotated) request.pinned = stays;
+  request.exchangeable = {moves, image[at(moves)]};
   return request;
 }
 

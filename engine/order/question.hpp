@@ -35,7 +35,9 @@ class Question {
   std::vector<Schedule> refinements_;  // models that were refined, where evidence is kept
 };
 
-/// The request that all questions of a search have in common.
-OrderRequest request_of(const Search& search);
+/// What all questions of a search have in common. Symmetries are broken: exchangeable sub-tiles
+/// come in one order, and where the schedule may be rotated (`rotated`) one op is in row 0, an op
+/// that no sub-tile owns if there is one.
+OrderRequest request_of(const Search& search, bool rotated);
 
 }  // namespace twill::order

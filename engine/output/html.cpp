@@ -5,6 +5,7 @@
 
 #include "engine/output/pipeline.hpp"
 #include "engine/output/style.hpp"
+#include "graph/index.hpp"
 
 namespace twill {
 namespace {
@@ -12,13 +13,6 @@ namespace {
 constexpr std::array<const char*, 6> kIterationColours = {"#9cc9f2", "#f8bd7c", "#a9d99a",
                                                           "#d6b6f0", "#f3e17f", "#f4a9a0"};
 constexpr std::array<const char*, 4> kTileColours = {"#9cc9f2", "#f8bd7c", "#a9d99a", "#d6b6f0"};
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
-std::string number(std::int64_t value) {
-  return std::to_string(value);
-}
 
 /// `--c` is the colour of whatever carries the class: slots always, bars by what the reader chose.
 std::string colour_rules(const Problem& problem, const Solution& solution) {
@@ -45,18 +39,18 @@ std::string key(const std::string& value, const std::string& name, const std::st
 
 std::string bound_note(Cycle value, Cycle bound) {
   if (bound <= 0) return "no lower bound";
-  return bound >= value ? "smallest possible" : "lower bound " + number(bound);
+  return bound >= value ? "smallest possible" : "lower bound " + std::to_string(bound);
 }
 
 std::string key_numbers(const Problem& problem, const Solution& solution, const SteadyState& state,
                         const std::vector<BandwidthSum>& bandwidth) {
   const Schedule& schedule = *solution.schedule;
   std::string text = "<div class=\"keys\">";
-  text +=
-      key(number(state.ii), "initiation interval I", bound_note(state.ii, solution.ii_lower_bound));
-  text += key(number(schedule.length), "length L",
+  text += key(std::to_string(state.ii), "initiation interval I",
+              bound_note(state.ii, solution.ii_lower_bound));
+  text += key(std::to_string(schedule.length), "length L",
               bound_note(schedule.length, solution.length_lower_bound));
-  text += key(number(state.stages), "stages",
+  text += key(std::to_string(state.stages), "stages",
               solution.stages.empty() ? "" : "searched: " + html_escape(solution.stages));
   std::size_t busiest = 0;
   for (std::size_t f = 0; f < state.busy.size(); ++f) {
@@ -77,13 +71,13 @@ std::string key_numbers(const Problem& problem, const Solution& solution, const 
             plural(sum.cycles, "clock") + " an iteration");
   }
   for (const Goal& goal : solution.goals) {
-    text +=
-        key(number(goal.value), html_escape(goal.name), "lower bound " + number(goal.lower_bound));
+    text += key(std::to_string(goal.value), html_escape(goal.name),
+                "lower bound " + std::to_string(goal.lower_bound));
   }
   text += "</div>";
   for (const BandwidthSum& sum : bandwidth) {
     if (!bandwidth_exceeded(problem, state.ii, sum)) continue;
-    text += "<p class=\"warn\">" + html_escape(sum.unit) + " needs " + number(sum.cycles) +
+    text += "<p class=\"warn\">" + html_escape(sum.unit) + " needs " + std::to_string(sum.cycles) +
             " clocks of bandwidth an iteration, more than I: the loop will run slower than I.</p>";
   }
   return text;
@@ -97,13 +91,15 @@ std::string op_table(const Problem& problem, const Solution& solution, const Ste
       "<th class=\"n\">cycles</th><th>unit</th><th class=\"n\">registers</th><th "
       "class=\"n\">live</th>"
       "<th class=\"n\">copies</th></tr></thead><tbody>";
-  const auto cell = [](std::int64_t value) { return "<td class=\"n\">" + number(value) + "</td>"; };
+  const auto cell = [](std::int64_t value) {
+    return "<td class=\"n\">" + std::to_string(value) + "</td>";
+  };
   for (std::size_t v = 0; v < problem.ops.size(); ++v) {
     const Op& op = problem.ops[v];
     const int slot = solution.schedule->warp[v];
-    text += "<tr data-op=\"" + number(static_cast<std::int64_t>(v)) + "\">" +
+    text += "<tr data-op=\"" + std::to_string(static_cast<std::int64_t>(v)) + "\">" +
             cell(static_cast<std::int64_t>(v) + 1) + "<td>" + html_escape(op.id) + "</td><td>" +
-            html_escape(op.kind) + "</td><td><b class=\"chip w" + number(slot) + "\">" +
+            html_escape(op.kind) + "</td><td><b class=\"chip w" + std::to_string(slot) + "\">" +
             html_escape(problem.warps[at(slot)].name) + "</b></td>" +
             cell(solution.schedule->start[v]) + cell(state.row[v]) + cell(state.stage[v]) +
             cell(op.cycles) + "<td>" + html_escape(units_of(problem, static_cast<int>(v))) +
@@ -127,7 +123,7 @@ std::string code_table(const Problem& problem, const Solution& solution, Section
   for (std::size_t k = 0; k < list.size();) {
     const Cycle now = list[k].cycle;
     text += now == before ? "<tr><td></td>"
-                          : "<tr class=\"cycle\"><td class=\"n\">" + number(now) + "</td>";
+                          : "<tr class=\"cycle\"><td class=\"n\">" + std::to_string(now) + "</td>";
     before = now;
     for (std::size_t w = 0; w < used.size(); ++w) {
       if (!used[w]) continue;
@@ -138,8 +134,8 @@ std::string code_table(const Problem& problem, const Solution& solution, Section
         continue;
       }
       text += "<td class=\"some w" + std::to_string(w) + "\"><span data-op=\"" +
-              number(list[k].op) + "\">" + html_escape(problem.ops[at(list[k].op)].id) + "[" +
-              iteration_text(section, list[k].iteration) + "]</span></td>";
+              std::to_string(list[k].op) + "\">" + html_escape(problem.ops[at(list[k].op)].id) +
+              "[" + iteration_text(section, list[k].iteration) + "]</span></td>";
       ++k;
     }
     text += "</tr>";
@@ -149,18 +145,18 @@ std::string code_table(const Problem& problem, const Solution& solution, Section
 
 std::string code(const Problem& problem, const Solution& solution, const SteadyState& state) {
   const Pipeline loop = pipeline(state, 2000);
-  const std::string n = number(state.stages);
+  const std::string n = std::to_string(state.stages);
   std::string text = "<h2>Pipelined loop</h2><p class=\"sub\">" + plural(state.stages, "stage") +
                      ", n iterations (n &ge; " + n +
                      "); op[k] is the op of iteration k.</p><h3>Prologue</h3>";
-  text += loop.abridged ? "<p>The steady state with i = " + number(1 - state.stages) +
+  text += loop.abridged ? "<p>The steady state with i = " + std::to_string(1 - state.stages) +
                               " to -1, without iterations below 0.</p>"
                         : code_table(problem, solution, Section::prologue, loop.prologue);
   text +=
       "<h3>Steady state, for i = 0 to n-" + n + ", every " + plural(state.ii, "cycle") + "</h3>";
   text += code_table(problem, solution, Section::steady, loop.steady);
   text += "<h3>Epilogue</h3>";
-  text += loop.abridged ? "<p>The steady state with i = n-" + number(state.stages - 1) +
+  text += loop.abridged ? "<p>The steady state with i = n-" + std::to_string(state.stages - 1) +
                               " to n-1, without iterations from n on.</p>"
                         : code_table(problem, solution, Section::epilogue, loop.epilogue);
   return text;
@@ -207,7 +203,8 @@ std::string html_page(const Problem& problem, const Solution& solution,
     text += code(problem, solution, state);
   } else {
     text += "<p>No schedule";
-    if (solution.ii_lower_bound > 0) text += "; I is at least " + number(solution.ii_lower_bound);
+    if (solution.ii_lower_bound > 0)
+      text += "; I is at least " + std::to_string(solution.ii_lower_bound);
     text += ".</p>";
     if (!solution.conflict.empty()) {
       text += "<h2>What clashes</h2><ul class=\"clash\">";

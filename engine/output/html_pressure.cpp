@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kHeight = 64;
 
-std::string number(double value) {
+std::string rounded(double value) {
   return decimal(value, 3);
 }
 
@@ -19,10 +19,10 @@ std::string chart(const std::string& name, const Pressure& pressure, Cycle ii, i
   const double top =
       1.08 * static_cast<double>(std::max<Amount>(1, std::max(pressure.capacity, pressure.peak)));
   const auto x = [&](Cycle cycle) {
-    return number(1000.0 * static_cast<double>(cycle) / static_cast<double>(ii));
+    return rounded(1000.0 * static_cast<double>(cycle) / static_cast<double>(ii));
   };
   const auto y = [&](Amount amount) {
-    return number(kHeight * (1.0 - static_cast<double>(amount) / top));
+    return rounded(kHeight * (1.0 - static_cast<double>(amount) / top));
   };
   std::string path = "M0 " + std::to_string(kHeight);
   for (std::size_t k = 0; k < pressure.steps.size(); ++k) {

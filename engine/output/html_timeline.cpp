@@ -8,6 +8,7 @@
 #include "engine/output/html.hpp"
 #include "engine/output/pipeline.hpp"
 #include "engine/output/style.hpp"
+#include "graph/index.hpp"
 
 namespace twill {
 namespace {
@@ -19,16 +20,8 @@ constexpr int kGroup = 6;  // between two units or slots
 constexpr int kAxis = 26;
 constexpr int kHeading = 24;
 
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
-
 std::string share(Cycle cycle, Cycle span) {
   return decimal(100.0 * static_cast<double>(cycle) / static_cast<double>(span), 4) + "%";
-}
-
-std::string number(Cycle value) {
-  return std::to_string(value);
 }
 
 struct Drawing {
@@ -42,7 +35,8 @@ struct Drawing {
   std::string bars{};
 
   void heading(const char* text) {
-    names += "<div class=\"head\" style=\"height:" + number(kHeading) + "px\">" + text + "</div>";
+    names += "<div class=\"head\" style=\"height:" + std::to_string(kHeading) + "px\">" + text +
+             "</div>";
     y += kHeading;
   }
 
@@ -56,39 +50,42 @@ struct Drawing {
     const int slot = schedule.warp[at(piece.op)];
     const int tile = sub_tile(op.id);
     const Cycle hue = ((iteration % 6) + 6) % 6;
-    bars += "<svg class=\"op w" + number(slot) + " i" + number(hue) + " t" +
-            number(tile < 0 ? 9 : tile % 4) + (piece.first ? "" : " cont") + "\" data-op=\"" +
-            number(piece.op) + "\" data-short=\"" + number(piece.op + 1) + "\" x=\"" +
-            share(shift + piece.begin, span) + "\" y=\"" + number(y + piece.lane * kLane + 2) +
-            "\" width=\"" + share(piece.end - piece.begin, span) + "\" height=\"" + number(kBar) +
+    bars += "<svg class=\"op w" + std::to_string(slot) + " i" + std::to_string(hue) + " t" +
+            std::to_string(tile < 0 ? 9 : tile % 4) + (piece.first ? "" : " cont") +
+            "\" data-op=\"" + std::to_string(piece.op) + "\" data-short=\"" +
+            std::to_string(piece.op + 1) + "\" x=\"" + share(shift + piece.begin, span) +
+            "\" y=\"" + std::to_string(y + piece.lane * kLane + 2) + "\" width=\"" +
+            share(piece.end - piece.begin, span) + "\" height=\"" + std::to_string(kBar) +
             "\"><title>" + label + "\nslot " + html_escape(problem.warps[at(slot)].name) +
             ", unit " + html_escape(units_of(problem, piece.op)) + "\nstart " +
-            number(schedule.start[at(piece.op)]) + ", " + plural(op.cycles, "cycle") + ", stage " +
-            number(state.stage[at(piece.op)]) + ", row " + number(state.row[at(piece.op)]) +
-            (piece.amount > 1 ? "\namount " + number(piece.amount) : "") +
-            (piece.copies > 1 ? "\n" + number(piece.copies) + " iterations at once" : "") +
-            "</title><rect width=\"100%\" height=\"" + number(kBar) +
+            std::to_string(schedule.start[at(piece.op)]) + ", " + plural(op.cycles, "cycle") +
+            ", stage " + std::to_string(state.stage[at(piece.op)]) + ", row " +
+            std::to_string(state.row[at(piece.op)]) +
+            (piece.amount > 1 ? "\namount " + std::to_string(piece.amount) : "") +
+            (piece.copies > 1 ? "\n" + std::to_string(piece.copies) + " iterations at once" : "") +
+            "</title><rect width=\"100%\" height=\"" + std::to_string(kBar) +
             "\" rx=\"3\"/><text x=\"5\" y=\"15\">" + label + "</text></svg>";
   }
 
   void mark(int v, int period) {  // an op of no cycles: a small diamond at its issue
     const Op& op = problem.ops[at(v)];
     const Cycle iteration = state.iteration(v) + period;
-    bars += "<svg class=\"nil w" + number(schedule.warp[at(v)]) + "\" data-op=\"" + number(v) +
-            "\" x=\"" + share(period * state.ii + state.row[at(v)], span) + "\" y=\"" +
-            number(y + 4) + "\" overflow=\"visible\" width=\"12\" height=\"18\"><title>" +
-            html_escape(op.id) + "[" + iteration_text(Section::steady, iteration) +
-            "]\nno cycles, start " + number(schedule.start[at(v)]) +
+    bars += "<svg class=\"nil w" + std::to_string(schedule.warp[at(v)]) + "\" data-op=\"" +
+            std::to_string(v) + "\" x=\"" + share(period * state.ii + state.row[at(v)], span) +
+            "\" y=\"" + std::to_string(y + 4) +
+            "\" overflow=\"visible\" width=\"12\" height=\"18\"><title>" + html_escape(op.id) +
+            "[" + iteration_text(Section::steady, iteration) + "]\nno cycles, start " +
+            std::to_string(schedule.start[at(v)]) +
             "</title><path d=\"M0 3 L5 9 L0 15 L-5 9 Z\"/></svg>";
   }
 
   void track(const std::string& name, const std::string& note, const Lanes& lanes, int slot) {
     const int height = lanes.count * kLane;
-    names += "<div class=\"name\" style=\"height:" + number(height) + "px\"><b" +
-             (slot >= 0 ? " class=\"chip w" + number(slot) + "\"" : "") + ">" + html_escape(name) +
-             "</b><i>" + note + "</i></div>";
-    marks += "<rect class=\"band\" x=\"0\" y=\"" + number(y) + "\" width=\"100%\" height=\"" +
-             number(height) + "\"/>";
+    names += "<div class=\"name\" style=\"height:" + std::to_string(height) + "px\"><b" +
+             (slot >= 0 ? " class=\"chip w" + std::to_string(slot) + "\"" : "") + ">" +
+             html_escape(name) + "</b><i>" + note + "</i></div>";
+    marks += "<rect class=\"band\" x=\"0\" y=\"" + std::to_string(y) +
+             "\" width=\"100%\" height=\"" + std::to_string(height) + "\"/>";
     for (int period = 0; period < kPeriods; ++period) {
       for (const BusyPiece& piece : lanes.pieces) bar(piece, period);
       if (slot < 0) continue;
@@ -105,12 +102,12 @@ struct Drawing {
     for (int k = 0; step * 14 < span; ++k) step = k % 3 == 1 ? step / 2 * 5 : step * 2;
     for (Cycle cycle = 0; cycle < span; cycle += step) {
       marks += "<line class=\"tick\" x1=\"" + share(cycle, span) + "\" x2=\"" + share(cycle, span) +
-               "\" y1=\"18\" y2=\"" + number(y) + "\"/><text class=\"tick\" x=\"" +
-               share(cycle, span) + "\" y=\"13\" dx=\"3\">" + number(cycle) + "</text>";
+               "\" y1=\"18\" y2=\"" + std::to_string(y) + "\"/><text class=\"tick\" x=\"" +
+               share(cycle, span) + "\" y=\"13\" dx=\"3\">" + std::to_string(cycle) + "</text>";
     }
     for (int period = 0; period < kPeriods; ++period) {
       marks += "<line class=\"period\" x1=\"" + share(period * state.ii, span) + "\" x2=\"" +
-               share(period * state.ii, span) + "\" y1=\"18\" y2=\"" + number(y) + "\"/>";
+               share(period * state.ii, span) + "\" y1=\"18\" y2=\"" + std::to_string(y) + "\"/>";
     }
   }
 };
@@ -133,13 +130,14 @@ std::string choices(const Problem& problem, const SteadyState& state, bool by_sl
       "</button><button data-zoom=\"2\">2</button><button data-zoom=\"4\">4</button>"
       "<button data-zoom=\"8\">8</button></span><span class=\"legend by-slot\">";
   for (std::size_t w = 0; w < problem.warps.size(); ++w) {
-    text += "<b class=\"chip w" + number(static_cast<Cycle>(w)) + "\">" +
+    text += "<b class=\"chip w" + std::to_string(static_cast<Cycle>(w)) + "\">" +
             html_escape(problem.warps[w].name) + "</b>";
   }
   text += "</span><span class=\"legend by-iteration\">";
   const Cycle shown = std::min<Cycle>(state.stages + kPeriods - 1, 6);
   for (Cycle k = 0; k < shown; ++k) {
-    text += "<b class=\"chip i" + number(k) + "\">" + iteration_text(Section::steady, k) + "</b>";
+    text += "<b class=\"chip i" + std::to_string(k) + "\">" + iteration_text(Section::steady, k) +
+            "</b>";
   }
   text += "</span><span class=\"legend by-tile\">";
   std::vector<int> seen;
@@ -149,7 +147,8 @@ std::string choices(const Problem& problem, const SteadyState& state, bool by_sl
   }
   std::sort(seen.begin(), seen.end());
   for (int tile : seen)
-    text += "<b class=\"chip t" + number(tile % 4) + "\">sub-tile " + number(tile) + "</b>";
+    text += "<b class=\"chip t" + std::to_string(tile % 4) + "\">sub-tile " + std::to_string(tile) +
+            "</b>";
   return text + "<b class=\"chip t9\">shared</b></span></div>";
 }
 
@@ -187,14 +186,14 @@ std::string html_timeline(const Problem& problem, const Solution& solution,
   drawing.axis();
   std::string edges;
   for (const Edge& edge : problem.edges) {
-    edges += (edges.empty() ? "" : " ") + number(edge.from) + "-" + number(edge.to);
+    edges += (edges.empty() ? "" : " ") + std::to_string(edge.from) + "-" + std::to_string(edge.to);
   }
   return choices(problem, state, several_slots(problem, solution)) +
          "<div class=\"timeline\" data-edges=\"" + edges + "\"><div class=\"names\">" +
          "<div class=\"corner\">cycle</div>" + drawing.names +
          "</div><div class=\"scroll\"><svg id=\"tl\" "
          "width=\"100%\" height=\"" +
-         number(drawing.y) +
+         std::to_string(drawing.y) +
          "\" role=\"img\" aria-label=\"timeline of the "
          "steady state\">" +
          drawing.marks + drawing.bars + "</svg></div></div>";

@@ -6,12 +6,10 @@
 #include <queue>
 #include <tuple>
 
+#include "graph/index.hpp"
+
 namespace twill {
 namespace {
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
 
 Amount saturated_product(Amount a, Amount b) {
   Amount product = 0;

@@ -3,13 +3,10 @@
 #include <algorithm>
 
 #include "engine/output/style.hpp"
+#include "graph/index.hpp"
 
 namespace twill {
 namespace {
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
 
 std::string bold(const std::string& text, const TextOptions& options) {
   return options.colour ? "\x1b[1m" + text + "\x1b[0m" : text;

@@ -5,13 +5,10 @@
 #include "engine/output/pipeline.hpp"
 #include "engine/output/style.hpp"
 #include "engine/output/text.hpp"
+#include "graph/index.hpp"
 
 namespace twill {
 namespace {
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
 
 struct Printer {
   const Problem& problem;

@@ -7,13 +7,10 @@
 #include "engine/output/pipeline.hpp"
 #include "engine/output/style.hpp"
 #include "engine/output/text.hpp"
+#include "graph/index.hpp"
 
 namespace twill {
 namespace {
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
 
 /// One line of the timeline: a code point and the slot whose colour it has (-1 = none) a column.
 struct Line {

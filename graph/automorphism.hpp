@@ -1,0 +1,26 @@
+// Symmetries of a loop: sub-tiles that may change places.
+//
+// A permutation of the ops that keeps every attribute and every edge turns a schedule into another
+// one with the same initiation interval, length and sums: op v gets what image[v] had. Names play
+// no part, and every permutation that is returned has been checked against the whole problem.
+//
+// Source: colour refinement and individualisation as in McKay, "Practical graph isomorphism"
+// (1981), for involutions only.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "graph/problem.hpp"
+
+namespace twill {
+
+/// Is `image` a permutation of the ops that maps the problem onto itself?
+bool is_automorphism(const Problem& problem, std::span<const int> image);
+
+/// An automorphism that exchanges ops in pairs and leaves the rest where they are: image[v] is v's
+/// partner, or v. Empty when there is none but the identity, or none was found in a bounded number
+/// of steps. The same problem gives the same answer.
+std::vector<int> exchangeable_ops(const Problem& problem);
+
+}  // namespace twill

@@ -1,0 +1,12 @@
+// Ops, slots, units and memories are numbered by int; containers are not.
+#pragma once
+
+#include <cstddef>
+
+namespace twill {
+
+inline std::size_t at(int index) {
+  return static_cast<std::size_t>(index);
+}
+
+}  // namespace twill
