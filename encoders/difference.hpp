@@ -10,18 +10,25 @@
 
 namespace twill {
 
-/// row(to) - row(from) >= weight + turns * I - deadlines * D. Node 0 is the origin, whose row is 0;
-/// node v + 1 is op v. I (the initiation interval) and D (the largest length allowed) are
-/// parameters: the same constraint is looked at for many values of them.
+/// row(to) - row(from) >= weight + turns * I - deadlines * D - halves * floor(I / 2). Node 0 is the
+/// origin, whose row is 0; node v + 1 is op v. I (the initiation interval) and D (the largest
+/// length allowed) are parameters: the same constraint is looked at for many values of them.
+///
+/// Where all weights are >= 0, a simple cycle of constraints that is positive at some I is so at
+/// every smaller I, if it uses at most one half: with turns in all >= 1 it is positive at any I,
+/// and else it does not fall as I falls.
 struct Difference {
   int from = 0, to = 0;
   Cycle weight = 0;
   Cycle turns = 0;
   int deadlines = 0;
+  int halves = 0;  ///< of facts only
   auto operator<=>(const Difference&) const = default;
 
   /// The right side at given parameters.
-  Cycle at(Cycle ii, Cycle deadline) const { return weight + turns * ii - deadlines * deadline; }
+  Cycle at(Cycle ii, Cycle deadline) const {
+    return weight + turns * ii - deadlines * deadline - halves * (ii / 2);
+  }
 };
 
 /// A literal that, when true, asserts its difference constraint; when false nothing is asserted, so

@@ -28,8 +28,12 @@ OrderModel::OrderModel(const Problem& p, Formula& formula, const EncodingChoice&
     stage.push_back(std::move(at_least));
   }
   if (request.pinned >= 0) rows.fact({Differences::node(request.pinned), 0, 0, 0});
-  if (const auto [first, second] = request.exchangeable; first >= 0)
-    rows.fact({Differences::node(first), Differences::node(second), 0, 0});
+  if (const auto [first, second] = request.exchangeable; first >= 0) {
+    if (first == request.pinned)
+      rows.fact({Differences::node(second), 0, 0, 0, 0, 1});
+    else
+      rows.fact({Differences::node(first), Differences::node(second), 0, 0});
+  }
 }
 
 Copies copies_near(const OrderModel& m, const RowArc& arc, Cycle offset) {

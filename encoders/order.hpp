@@ -37,9 +37,10 @@ struct OrderRequest : PlacementRequest {
   /// of every number of stages at once: its refutation needs no bound on the stages, and a model
   /// without such a stage (at_most_stages) is a schedule.
   bool open_ended = false;
-  int pinned = -1;        ///< op whose row is 0 (rotation symmetry), -1 = none
-  /// Two ops that an automorphism of the loop exchanges, which leaves `pinned` in its place: the
-  /// row of the first is at most that of the second. -1 = none.
+  int pinned = -1;  ///< op whose row is 0 (rotation symmetry), -1 = none
+  /// Two ops that an automorphism of the loop exchanges: the row of the first is at most that of
+  /// the second. Where the first is pinned, the second is at most I / 2 later: else exchange them
+  /// and rotate. Another op that is pinned must be left in its place. -1 = none.
   std::pair<int, int> exchangeable{-1, -1};
   bool deadline = false;  ///< lengths of at most D only, D a parameter like I
   /// Values of at least 1/share of the smallest capacity that they can meet are counted at once;

@@ -17,18 +17,14 @@ OrderRequest request_of(const Search& search, bool rotated) {
   if (!search.choice.symmetry || !search.pins.empty()) return request;
   const std::vector<int> image = exchangeable_ops(p);
   if (image.empty()) return request;
-  // The op with the longest reservation among those that stay, and among those that move.
-  int stays = -1, moves = -1;
-  const auto longer = [&](int v, int than) {
-    return than < 0 || p.ops[at(v)].cycles > p.ops[at(than)].cycles;
-  };
-  for (int v = 0; v < static_cast<int>(image.size()); ++v) {
-    int& best = image[at(v)] == v ? stays : moves;
-    if (image[at(v)] >= v && longer(v, best)) best = v;
+  int first = request.pinned;
+  if (first < 0 || image[at(first)] == first) {  // the longest of those that change places
+    first = -1;
+    for (int v = 0; v < static_cast<int>(image.size()); ++v)
+      if (image[at(v)] > v && (first < 0 || p.ops[at(v)].cycles > p.ops[at(first)].cycles))
+        first = v;
   }
-  if (rotated && stays < 0) return request;
-  if (rotated) request.pinned = stays;
-  request.exchangeable = {moves, image[at(moves)]};
+  request.exchangeable = {first, image[at(first)]};
   return request;
 }
 

@@ -36,8 +36,7 @@ class Question {
 };
 
 /// What all questions of a search have in common. Symmetries are broken: exchangeable sub-tiles
-/// come in one order, and where the schedule may be rotated (`rotated`) one op is in row 0, an op
-/// that no sub-tile owns if there is one.
+/// come in one order, and where the schedule may be rotated (`rotated`) one op is in row 0.
 OrderRequest request_of(const Search& search, bool rotated);
 
 }  // namespace twill::order
