@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "graph/index.hpp"
+
 namespace twill {
 
 bool order_range_allowed(const Problem& problem, Cycle low, Cycle high) {
@@ -13,6 +15,27 @@ bool order_range_allowed(const Problem& problem, Cycle low, Cycle high) {
   return std::all_of(problem.edges.begin(), problem.edges.end(),
                      [&](const Edge& e) { return e.hold <= low; });
 }
+
+namespace {
+
+// The pair of the pinned op, else of the longest op that changes places.
+void order_exchangeable(OrderModel& m) {
+  const std::vector<int>& image = m.request.exchange;
+  const auto moves = [&](int v) { return v >= 0 && image[at(v)] != v; };
+  const auto row = Differences::node;
+  if (const int pinned = m.request.pinned; moves(pinned)) {
+    m.rows.fact({row(image[at(pinned)]), 0, 0, 0, 0, 1});
+    return;
+  }
+  int first = -1;
+  for (int v = 0; v < static_cast<int>(image.size()); ++v)
+    if (moves(v) && image[at(v)] > v &&
+        (first < 0 || m.problem.ops[at(v)].cycles > m.problem.ops[at(first)].cycles))
+      first = v;
+  if (first >= 0) m.rows.fact({row(first), row(image[at(first)]), 0, 0});
+}
+
+}  // namespace
 
 OrderModel::OrderModel(const Problem& p, Formula& formula, const EncodingChoice& encoding,
                        const OrderRequest& order_request)
@@ -28,12 +51,7 @@ OrderModel::OrderModel(const Problem& p, Formula& formula, const EncodingChoice&
     stage.push_back(std::move(at_least));
   }
   if (request.pinned >= 0) rows.fact({Differences::node(request.pinned), 0, 0, 0});
-  if (const auto [first, second] = request.exchangeable; first >= 0) {
-    if (first == request.pinned)
-      rows.fact({Differences::node(second), 0, 0, 0, 0, 1});
-    else
-      rows.fact({Differences::node(first), Differences::node(second), 0, 0});
-  }
+  if (!request.exchange.empty()) order_exchangeable(*this);
 }
 
 Copies copies_near(const OrderModel& m, const RowArc& arc, Cycle offset) {

@@ -38,10 +38,11 @@ struct OrderRequest : PlacementRequest {
   /// without such a stage (at_most_stages) is a schedule.
   bool open_ended = false;
   int pinned = -1;  ///< op whose row is 0 (rotation symmetry), -1 = none
-  /// Two ops that an automorphism of the loop exchanges: the row of the first is at most that of
-  /// the second. Where the first is pinned, the second is at most I / 2 later: else exchange them
-  /// and rotate. Another op that is pinned must be left in its place. -1 = none.
-  std::pair<int, int> exchangeable{-1, -1};
+  /// An automorphism of the loop that exchanges ops in pairs (graph/automorphism.hpp), empty =
+  /// none: of one pair the row of the first is at most that of the second. Where the first is
+  /// pinned, the second is at most I / 2 later: else exchange them and rotate. Needs an empty
+  /// `pins`.
+  std::vector<int> exchange;
   bool deadline = false;  ///< lengths of at most D only, D a parameter like I
   /// Values of at least 1/share of the smallest capacity that they can meet are counted at once;
   /// lighter ones only where a model overflows (OrderEncoding::refine). 0 = all at once.

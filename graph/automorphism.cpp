@@ -47,7 +47,7 @@ class Search {
       for (int v = u + 1; v < ops(); ++v) {
         if (colour_[at(u)] != colour_[at(v)]) continue;
         if (pair(u, v)) {
-          if (extend() && is_automorphism(problem_, image_)) return image_;
+          if (extend() && is_exchange(problem_, image_)) return image_;
           std::fill(image_.begin(), image_.end(), -1);
         }
         if (steps_ > kSteps) return {};
@@ -146,12 +146,11 @@ class Search {
 
 }  // namespace
 
-bool is_automorphism(const Problem& problem, std::span<const int> image) {
+bool is_exchange(const Problem& problem, std::span<const int> image) {
   if (image.size() != problem.ops.size()) return false;
-  std::vector<char> reached(image.size(), 0);
   for (std::size_t v = 0; v < image.size(); ++v) {
-    if (image[v] < 0 || at(image[v]) >= image.size() || reached[at(image[v])]) return false;
-    reached[at(image[v])] = 1;
+    if (image[v] < 0 || at(image[v]) >= image.size()) return false;
+    if (at(image[at(image[v])]) != v) return false;
     if (anonymous(problem.ops[v]) != anonymous(problem.ops[at(image[v])])) return false;
   }
   std::vector<std::tuple<int, int, Label>> edges, mapped;

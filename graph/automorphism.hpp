@@ -15,8 +15,8 @@
 
 namespace twill {
 
-/// Is `image` a permutation of the ops that maps the problem onto itself?
-bool is_automorphism(const Problem& problem, std::span<const int> image);
+/// Does `image` exchange ops in pairs (image[image[v]] = v) and map the problem onto itself?
+bool is_exchange(const Problem& problem, std::span<const int> image);
 
 /// An automorphism that exchanges ops in pairs and leaves the rest where they are: image[v] is v's
 /// partner, or v. Empty when there is none but the identity, or none was found in a bounded number

@@ -185,6 +185,28 @@ TEST_CASE("smallest I and L, the order engine at cycles of many thousands") {
   }
 }
 
+TEST_CASE("loops beside a copy of themselves: the same I and L however symmetry is treated") {
+  int solved = 0;
+  for (std::uint64_t seed = 950'000; seed < 950'250; ++seed) {
+    CAPTURE(seed);
+    LoopKnobs knobs = small();
+    knobs.max_ops = 4;
+    const Problem problem = beside_itself(random_loop(seed, knobs));
+    const Solution broken = solve(problem, with("", "complete", "order"));
+    const Solution kept = solve(problem, with("symmetry=off", "complete", "order"));
+    const Solution cycles = solve(problem, with("", "complete", "cnf"));
+    for (const Solution* other : {&kept, &cycles}) {
+      CHECK(broken.status == other->status);
+      REQUIRE(broken.schedule.has_value() == other->schedule.has_value());
+      if (!broken.schedule) continue;
+      CHECK(broken.schedule->initiation_interval == other->schedule->initiation_interval);
+      CHECK(broken.schedule->length == other->schedule->length);
+    }
+    solved += broken.schedule ? 1 : 0;
+  }
+  CHECK(solved > 100);
+}
+
 TEST_CASE("every encoding finds the same I and L") {
   std::uint64_t first = 40'000;
   for (const EncodingInfo& row : encoding_table()) {

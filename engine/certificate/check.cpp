@@ -33,9 +33,9 @@ std::string counted(std::size_t n, const std::string& noun) {
   return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
 }
 
-class Checker {
+class CertificateCheck {
  public:
-  Checker(const std::string& directory, const CertificateOptions& options,
+  CertificateCheck(const std::string& directory, const CertificateOptions& options,
           CertificateReport& report)
       : directory_(directory), options_(options), report_(report) {}
 
@@ -208,7 +208,7 @@ CertificateReport check_certificate(const std::string& directory,
                                     const CertificateOptions& options) {
   CertificateReport report;
   try {
-    Checker(directory, options, report).run();
+    CertificateCheck(directory, options, report).run();
   } catch (const Refusal& refusal) {
     report.refusal = refusal.text;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "graph/automorphism.hpp"
 #include "graph/bounds.hpp"
 #include "graph/length_bound.hpp"
 #include "graph/serial.hpp"
@@ -74,6 +75,10 @@ bool covers(const Problem& problem, const Refutation& r, const Asked& asked) {
         !order_range_allowed(problem, order->ii_low, order->ii_high))
       return false;
     if (order->deadline != (r.deadline >= 0)) return false;
+    // What the formula leaves out is a schedule that it has, with ops in each other's places.
+    if (!order->exchange.empty() &&
+        (!order->pins.empty() || !is_exchange(problem, order->exchange)))
+      return false;
     stages = order->stages;
     pinned = order->pinned;
     open_ended = order->open_ended;

@@ -47,7 +47,8 @@ Json refutation_json(const Problem& problem, const std::string& name, const Refu
     json["formula"] = {{"ii_low", o->ii_low},     {"ii_high", o->ii_high},
                        {"stages", o->stages},     {"open_ended", o->open_ended},
                        {"pinned", o->pinned},     {"share", o->share},
-                       {"handover", o->handover}, {"pins", pins_json(problem, *o)}};
+                       {"handover", o->handover}, {"pins", pins_json(problem, *o)},
+                       {"exchange", o->exchange}};
   } else {
     const auto& m = std::get<ModuloRequest>(r.request);
     json["engine"] = "cnf";
@@ -70,8 +71,8 @@ Refutation read_refutation(const Problem& problem, const JsonValue& json) {
   const JsonValue formula = json.at("formula");
   const int ops = static_cast<int>(problem.ops.size());
   if (json.at("engine").choice({"order", "cnf"}) == 0) {
-    formula.check_keys(
-        {"ii_low", "ii_high", "stages", "open_ended", "pinned", "share", "handover", "pins"});
+    formula.check_keys({"ii_low", "ii_high", "stages", "open_ended", "pinned", "share", "handover",
+                        "pins", "exchange"});
     OrderRequest o;
     o.ii_low = formula.at("ii_low").integer(1, kMost);
     o.ii_high = formula.at("ii_high").integer(1, kMost);
@@ -81,6 +82,8 @@ Refutation read_refutation(const Problem& problem, const JsonValue& json) {
     o.share = formula.at("share").integer(0, kMaxAmount);
     o.deadline = r.deadline >= 0;
     read_placement(problem, formula, o);
+    for (const JsonValue& image : formula.at("exchange").elements())
+      o.exchange.push_back(image.small(0, ops - 1));
     r.request = std::move(o);
   } else {
     formula.check_keys({"stages", "length_low", "length_high", "pinned", "detail", "lifetimes",

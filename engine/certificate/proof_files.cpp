@@ -2,13 +2,10 @@
 
 #include <charconv>
 
+#include "engine/certificate/number_text.hpp"
+
 namespace twill {
 namespace {
-
-void append(std::string& text, std::int64_t number) {
-  char digits[24];
-  text.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
-}
 
 // The number that the text begins with and the blank after it, cut off; nullopt when it is none.
 std::optional<std::int64_t> take_number(std::string_view& text) {

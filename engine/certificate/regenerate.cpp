@@ -1,15 +1,9 @@
 #include "engine/certificate/regenerate.hpp"
 
-#include <charconv>
+#include "engine/certificate/number_text.hpp"
 
 namespace twill {
 namespace {
-
-void append(std::string& text, std::int64_t number) {
-  char digits[24];
-  const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
-  text.append(digits, end);
-}
 
 void append_clauses(std::string& text, const MemoryCnf& cnf) {
   for (std::size_t i = 0; i < cnf.clauses(); ++i) {
@@ -34,6 +28,7 @@ std::string difference_text(const Problem& problem, const Difference& d) {
   };
   multiple(d.turns, "I");
   multiple(-Cycle{d.deadlines}, "D");
+  multiple(-Cycle{d.halves}, "floor(I / 2)");
   return text + "\n";
 }
 

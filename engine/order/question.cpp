@@ -3,28 +3,17 @@
 #include <stdexcept>
 
 #include "graph/automorphism.hpp"
-#include "graph/index.hpp"
 #include "graph/verify.hpp"
 
 namespace twill::order {
 
 OrderRequest request_of(const Search& search, bool rotated) {
-  const Problem& p = search.problem;
   OrderRequest request;
   request.handover = search.handover;
   request.pins = search.pins;
-  if (rotated) request.pinned = rotation_pivot(p);
-  if (!search.choice.symmetry || !search.pins.empty()) return request;
-  const std::vector<int> image = exchangeable_ops(p);
-  if (image.empty()) return request;
-  int first = request.pinned;
-  if (first < 0 || image[at(first)] == first) {  // the longest of those that change places
-    first = -1;
-    for (int v = 0; v < static_cast<int>(image.size()); ++v)
-      if (image[at(v)] > v && (first < 0 || p.ops[at(v)].cycles > p.ops[at(first)].cycles))
-        first = v;
-  }
-  request.exchangeable = {first, image[at(first)]};
+  if (rotated) request.pinned = rotation_pivot(search.problem);
+  if (search.choice.symmetry && search.pins.empty())
+    request.exchange = exchangeable_ops(search.problem);
   return request;
 }
 

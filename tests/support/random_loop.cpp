@@ -160,4 +160,19 @@ Schedule random_schedule(const Problem& problem, Random& random, Cycle max_inter
   return schedule;
 }
 
+Problem beside_itself(const Problem& problem) {
+  Problem both = problem;
+  const int n = static_cast<int>(problem.ops.size());
+  for (Op op : problem.ops) {
+    op.id += "_again";
+    both.ops.push_back(std::move(op));
+  }
+  for (Edge e : problem.edges) {
+    e.from += n;
+    e.to += n;
+    both.edges.push_back(e);
+  }
+  return both;
+}
+
 }  // namespace twill::test

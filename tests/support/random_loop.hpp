@@ -43,6 +43,10 @@ struct LoopKnobs {
 /// A problem that passes check(). Feasible or not: the caller finds out.
 Problem random_loop(std::uint64_t seed, const LoopKnobs& knobs = {});
 
+/// The loop and a copy of it, without edges between them, on the same machine: what two sub-tiles
+/// with nothing in common are.
+Problem beside_itself(const Problem& problem);
+
 /// A schedule whose vectors fit `problem`, with interval in [1, max_interval]: slots mostly
 /// allowed, starts mostly repaired so that the dependences and spills hold where the interval
 /// permits it, length correct. About half of them break some rule.
