@@ -53,6 +53,7 @@ ModuloEncoding encode_modulo(Formula& f, const Problem& problem, const ModuloReq
   encode_warp_assignment(m);
   encode_variable_latency(m);
   encode_symmetry(m);
+  encode_placement_limits(m);
   encode_dependence(m);
   if (request.families.capacity) encode_capacity(m);
   if (request.families.spill) encode_spill(m);

@@ -87,6 +87,7 @@ OrderEncoding::OrderEncoding(Formula& f, const Problem& problem, const OrderRequ
   encode_warp_assignment(model_);
   encode_variable_latency(model_);
   encode_symmetry(model_);
+  encode_placement_limits(model_);
   encode_order_dependence(model_);
   encode_order_capacity(model_);
   encode_order_concurrency(model_);

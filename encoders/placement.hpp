@@ -2,6 +2,7 @@
 // no copies (modulo and order).
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,10 +13,18 @@
 
 namespace twill {
 
+/// Secondary goals that are about slots alone; -1 = no limit. See goals.hpp.
+struct PlacementLimits {
+  std::int64_t slots = -1;
+  std::int64_t handovers = -1;
+  std::int64_t crossings = -1;
+};
+
 struct PlacementRequest {
   bool handover = true;                   ///< may register results cross slots at all (ablation)
   std::vector<std::pair<int, int>> pins;  ///< op, slot: fixed assignments
-  bool selectable = false;                ///< a selector per constraint group, for explanations
+  PlacementLimits limits = {};
+  bool selectable = false;  ///< a selector per constraint group, for explanations
 };
 
 /// Constraint groups with a selector literal each, so that a refutation can name what clashes.
@@ -62,6 +71,7 @@ struct PlacementModel {
 void encode_warp_assignment(PlacementModel& m);   // warp_assignment.cpp: uniqueness, widths
 void encode_variable_latency(PlacementModel& m);  // variable_latency.cpp
 void encode_symmetry(PlacementModel& m);          // symmetry.cpp: identical slots
+void encode_placement_limits(PlacementModel& m);  // goals.cpp
 
 /// Per op: implied when the op must wait at its issue (rule 8): an incoming edge is blocking or
 /// hands a register result over from another slot. In waits.cpp.

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "encoders/choose.hpp"
+#include "encoders/goals.hpp"
 #include "encoders/modulo.hpp"
 #include "engine/budget.hpp"
 #include "engine/cadical.hpp"
@@ -63,12 +64,14 @@ struct Search {
   bool handover = true;                        ///< Options::handover
   std::vector<std::pair<int, int>> pins = {};  ///< Options::pins, as op and slot
 
+  PlacementLimits limits = {};   ///< of secondary goals
   Evidence* evidence = nullptr;  ///< where refutations go; null = nobody asks
   bool serial = false;           ///< the problem is a serial problem
+  GoalLimits goals = {};         ///< what `problem` and `limits` express
 
   /// The same search on a related problem (coarser, serial), whose refutations are not evidence.
   Search on(const Problem& other) const {
-    return {other, choice, seed, budget, report, engine, handover, pins};
+    return {other, choice, seed, budget, report, engine, handover, pins, limits};
   }
 };
 

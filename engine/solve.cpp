@@ -1,5 +1,7 @@
 // solve(): bounds, interval, length, verification, in this order.
+#include <algorithm>
 #include <chrono>
+#include <stdexcept>
 
 #include "engine/include/twill.hpp"
 #include "engine/ring_depth.hpp"
@@ -160,6 +162,61 @@ const char* version() {
   return TWILL_VERSION;
 }
 
+// Each goal by bisection between what is proved and what is reached; the last refutation, one below
+// the value, is the proof.
+void pursue_goals(const Problem& problem, const Options& options, Solution& solution,
+                  std::stop_token stop) {
+  std::vector<GoalMeasure> measures;
+  for (const std::string& name : options.goals) measures.push_back(parse_goal(problem, name));
+  const EncodingChoice choice = parse_encoding(options.encoding);
+  if (!options.goals.empty() && (options.stages == "paper" || choice.form != Form::modulo))
+    throw InputError("options", "--goals", options.goals.front(),
+                     "needs the complete search on the modulo form");
+  if (options.goals.empty() || solution.status != Status::optimal) return;
+  Budget budget(std::move(stop), options.time_limit, options.conflict_limit, options.memory_limit);
+  const ProgressCallback silent;
+  Reporter report(silent, budget);
+  const auto evidence =
+      solution.evidence ? std::make_shared<Evidence>(*solution.evidence) : nullptr;
+  Schedule& best = *solution.schedule;
+  GoalLimits limits;
+  for (std::size_t g = 0; g < measures.size(); ++g) {
+    Goal goal{options.goals[g], goal_value(problem, best, measures[g]),
+              measures[g].kind == GoalMeasure::slots ? 1 : 0};
+    while (goal.lower_bound < goal.value) {
+      const std::int64_t most = goal.lower_bound + (goal.value - goal.lower_bound) / 2;
+      limits.emplace_back(goal.name, std::min(most, goal.value - 1));
+      const LimitedProblem within = limited(problem, limits);
+      Search search{within.problem,   choice,
+                    options.seed,     budget,
+                    report,           chosen_engine(problem, options, choice),
+                    options.handover, resolved_pins(problem, options),
+                    within.placement, evidence.get()};
+      search.goals = limits;
+      const Shortest answer =
+          search.engine.shortest_within(search, best.initiation_interval, best.length, best.length,
+                                        stage_limit(options.stages), {});
+      if (answer.best) {
+        best = *answer.best;
+        goal.value = goal_value(problem, best, measures[g]);
+        if (goal.value > limits.back().second || verify(problem, best))
+          throw std::logic_error("a schedule that was found misses the goal " + goal.name);
+      } else if (answer.verdict == SatSolver::Answer::unsat) {
+        goal.lower_bound = limits.back().second + 1;
+      }
+      limits.pop_back();
+      if (!answer.best && answer.verdict == SatSolver::Answer::unknown) break;
+    }
+    limits.emplace_back(goal.name, goal.value);
+    solution.goals.push_back(std::move(goal));
+  }
+  solution.ring_depths = ring_depths(problem, best);
+  solution.seconds += budget.elapsed();
+  solution.conflicts += budget.conflicts();
+  if (!budget.reason().empty()) solution.stopped_by = budget.reason();
+  solution.evidence = evidence;
+}
+
 Solution solve(const Problem& problem, const Options& options, std::stop_token stop,
                const ProgressCallback& progress) {
   check(problem);
@@ -169,14 +226,20 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
     throw InputError("options", "--certificate", options.encoding,
                      "only the modulo form can be certified");
   const Cycle limit = stage_limit(options.stages);
-  Budget budget(std::move(stop), options.time_limit, options.conflict_limit, options.memory_limit);
+  for (const std::string& goal : options.goals) parse_goal(problem, goal);
+  Budget budget(stop, options.time_limit, options.conflict_limit, options.memory_limit);
   Reporter report(progress, budget);
   std::shared_ptr<Evidence> evidence;
   if (options.evidence) evidence = std::make_shared<Evidence>(monotone_in_ii(problem));
-  const Search search{problem,          choice,
-                      options.seed,     budget,
-                      report,           chosen_engine(problem, options, choice),
-                      options.handover, resolved_pins(problem, options),
+  const Search search{problem,
+                      choice,
+                      options.seed,
+                      budget,
+                      report,
+                      chosen_engine(problem, options, choice),
+                      options.handover,
+                      resolved_pins(problem, options),
+                      {},
                       evidence.get()};
 
   report.phase("bounds");
@@ -205,6 +268,13 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
   solution.clauses = report.largest_clauses();
   solution.stopped_by = budget.reason();
   solution.evidence = std::move(evidence);
+  if (!options.goals.empty()) {
+    Options left = options;
+    if (left.time_limit > 0) left.time_limit = std::max(1e-6, left.time_limit - solution.seconds);
+    if (left.conflict_limit > 0)
+      left.conflict_limit = std::max<std::int64_t>(1, left.conflict_limit - solution.conflicts);
+    pursue_goals(problem, left, solution, std::move(stop));
+  }
   return solution;
 }
 

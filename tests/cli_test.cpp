@@ -333,3 +333,20 @@ TEST_CASE("solve --certificate and check") {
                   (folder / "paper"))
             .code == 2);
 }
+
+TEST_CASE("solve --goals") {
+  const Run run = run_twill("solve " + example("undercount-figure-1") +
+                            " --quiet --json --goals slots,registers");
+  CHECK(run.code == 0);
+  const auto goals = nlohmann::json::parse(run.out)["goals"];
+  REQUIRE(goals.size() == 2);
+  CHECK(goals[0]["name"] == "slots");
+  CHECK(goals[1]["name"] == "registers");
+  for (const auto& goal : goals) CHECK(goal["value"] == goal["lower_bound"]);
+  const Run standard =
+      run_twill("solve " + example("figure-1") + " --quiet --json --goals default");
+  CHECK(nlohmann::json::parse(standard.out)["goals"].size() == 4);
+  const Run wrong = run_twill("solve " + example("figure-1") + " --quiet --goals slots,beauty");
+  CHECK(wrong.code == 2);
+  CHECK(contains(wrong.err, "--goals: found \"beauty\""));
+}

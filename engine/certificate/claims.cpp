@@ -128,6 +128,7 @@ class Derivation {
     } else {
       if (!asked_.ii) interval();
       if (solution_.schedule) length();
+      if (solution_.schedule) goals();
     }
     std::sort(claims_.needed.begin(), claims_.needed.end());
     return std::move(claims_);
@@ -149,7 +150,8 @@ class Derivation {
     std::optional<std::size_t> best;
     for (std::size_t i = 0; i < refutations_.size(); ++i) {
       const Refutation& r = refutations_[i];
-      if (r.serial || r.deadline >= 0 || (or_above ? r.ii < ii : r.ii != ii)) continue;
+      if (!r.limits.empty() || r.serial || r.deadline >= 0 || (or_above ? r.ii < ii : r.ii != ii))
+        continue;
       if (covers(problem_, r, asked_) && (!best || r.ii > refutations_[*best].ii)) best = i;
     }
     return best;
@@ -199,12 +201,54 @@ class Derivation {
     }
     for (std::size_t i = 0; i < refutations_.size(); ++i) {
       const Refutation& r = refutations_[i];
-      if (r.serial || r.ii != ii || r.deadline < claimed - 1 || !covers(problem_, r, asked_))
+      if (!r.limits.empty() || r.serial || r.ii != ii || r.deadline < claimed - 1 ||
+          !covers(problem_, r, asked_))
         continue;
       say(says, refutation(i) + " of L <= " + text(r.deadline));
       return;
     }
     unproved(says);
+  }
+
+  // Each goal within the values of those before it, at the schedule's I and L.
+  void goals() {
+    const Schedule& schedule = *solution_.schedule;
+    GoalLimits limits;
+    for (const Goal& goal : solution_.goals) {
+      const std::int64_t value = goal_value(problem_, schedule, parse_goal(problem_, goal.name));
+      if (value != goal.value || goal.lower_bound > goal.value)
+        return unproved("the schedule's " + goal.name + " is " + text(value) + ", not " +
+                        text(goal.value));
+      if (goal.lower_bound > 0) {
+        limits.emplace_back(goal.name, goal.lower_bound - 1);
+        if (!goal_bound(goal, limits)) return;
+        limits.pop_back();
+      }
+      limits.emplace_back(goal.name, goal.value);
+    }
+  }
+
+  bool goal_bound(const Goal& goal, const GoalLimits& limits) {
+    const Schedule& schedule = *solution_.schedule;
+    std::string says =
+        "at I = " + text(schedule.initiation_interval) + " and L = " + text(schedule.length);
+    for (std::size_t i = 0; i + 1 < limits.size(); ++i)
+      says += ", " + limits[i].first + " <= " + text(limits[i].second);
+    says += ", " + goal.name + " is not below " + text(goal.lower_bound);
+    if (goal.name == "slots" && goal.lower_bound == 1) {
+      say(says, "an op is on a slot");
+      return true;
+    }
+    for (std::size_t i = 0; i < refutations_.size(); ++i) {
+      const Refutation& r = refutations_[i];
+      if (r.limits != limits || r.serial || r.ii != schedule.initiation_interval ||
+          r.deadline < schedule.length || !covers(problem_, r, asked_))
+        continue;
+      say(says, refutation(i));
+      return true;
+    }
+    unproved(says);
+    return false;
   }
 
   void none() {
@@ -226,7 +270,8 @@ class Derivation {
     const SerialProblem serial = serial_problem(problem_);
     for (std::size_t i = 0; i < refutations_.size(); ++i) {
       const Refutation& r = refutations_[i];
-      if (!r.serial || r.deadline >= 0 || r.ii != serial.ii || !covers(serial.problem, r, asked_))
+      if (!r.limits.empty() || !r.serial || r.deadline >= 0 || r.ii != serial.ii ||
+          !covers(serial.problem, r, asked_))
         continue;
       say(says, refutation(i) +
                     " of the serial problem (all positive cycles 1) at I = " + text(serial.ii) +

@@ -27,6 +27,10 @@ std::string ProofFile::bytes() const {
 
 void Evidence::keep(Refutation refutation) {
   const auto superfluous = [&](const Refutation& old) {
+    if (!std::equal(old.limits.begin(), old.limits.end(), refutation.limits.begin(),
+                    refutation.limits.end(),
+                    [](const auto& a, const auto& b) { return a.first == b.first; }))
+      return false;
     if (old.serial != refutation.serial || (old.deadline < 0) != (refutation.deadline < 0))
       return false;
     if (refutation.deadline >= 0)

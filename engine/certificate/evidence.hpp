@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "encoders/goals.hpp"
 #include "encoders/modulo.hpp"
 #include "encoders/order.hpp"
 #include "encoders/sinks.hpp"
@@ -31,6 +32,7 @@ class ProofFile {
 
 /// One formula that has no model, and why.
 struct Refutation {
+  GoalLimits limits;     ///< secondary goals within these limits are meant, else all schedules
   bool serial = false;   ///< about the serial problem (graph/serial.hpp), not the problem itself
   Cycle ii = 1;          ///< no schedule has this initiation interval ...
   Cycle deadline = -1;   ///< ... and a length of at most this; -1 = any length

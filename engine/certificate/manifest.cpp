@@ -41,6 +41,11 @@ Json refutation_json(const Problem& problem, const std::string& name, const Refu
                {"about", r.serial ? "serial problem" : "problem"},
                {"initiation_interval", r.ii}};
   if (r.deadline >= 0) json["length_at_most"] = r.deadline;
+  if (!r.limits.empty()) {
+    Json limits = Json::object();
+    for (const auto& [goal, most] : r.limits) append(limits, goal, most);
+    json["at_most"] = std::move(limits);
+  }
   json["encoding"] = r.encoding;
   if (const auto* o = std::get_if<OrderRequest>(&r.request)) {
     json["engine"] = "order";
@@ -62,11 +67,16 @@ Json refutation_json(const Problem& problem, const std::string& name, const Refu
 
 Refutation read_refutation(const Problem& problem, const JsonValue& json) {
   json.check_keys({"name", "about", "initiation_interval", "encoding", "engine", "formula"},
-                  {"length_at_most"});
+                  {"length_at_most", "at_most"});
   Refutation r;
   r.serial = json.at("about").choice({"problem", "serial problem"}) == 1;
   r.ii = json.at("initiation_interval").integer(1, kMost);
   r.deadline = json.integer_or("length_at_most", -1, 0, kMost);
+  if (const auto limits = json.find("at_most"))
+    for (const auto& [goal, most] : limits->members()) {
+      parse_goal(problem, goal);
+      r.limits.emplace_back(goal, most.integer(0, kMaxAmount));
+    }
   r.encoding = json.at("encoding").text();
   const JsonValue formula = json.at("formula");
   const int ops = static_cast<int>(problem.ops.size());

@@ -37,16 +37,20 @@ std::string difference_text(const Problem& problem, const Difference& d) {
 RegeneratedFormula regenerate(const Problem& problem, const Refutation& refutation) {
   RegeneratedFormula result;
   const EncodingChoice choice = parse_encoding(refutation.encoding);
+  const LimitedProblem within = limited(problem, refutation.limits);
   Formula formula(result.cnf);
   formula.mark_groups(result.groups);
   if (const auto* order = std::get_if<OrderRequest>(&refutation.request)) {
-    OrderEncoding encoding(formula, problem, *order, choice);
+    OrderRequest request = *order;
+    request.limits = within.placement;
+    OrderEncoding encoding(formula, within.problem, request, choice);
     for (const Schedule& model : refutation.refinements) encoding.refine(model);
     result.facts = encoding.rows().facts();
     result.atoms = encoding.rows().atoms();
   } else {
-    const ModuloEncoding encoding =
-        encode_modulo(formula, problem, std::get<ModuloRequest>(refutation.request), choice);
+    ModuloRequest request = std::get<ModuloRequest>(refutation.request);
+    request.limits = within.placement;
+    const ModuloEncoding encoding = encode_modulo(formula, within.problem, request, choice);
     if (refutation.deadline >= 0) {
       const auto group = Formula::Guarded(formula, kTrueLit, "the length asked for");
       formula.unit(encoding.at_most_length(refutation.deadline));

@@ -72,6 +72,7 @@ std::string name_of(const Refutation& r) {
   std::string name = "interval-" + std::to_string(r.ii);
   if (r.deadline >= 0)
     name = "length-" + std::to_string(r.deadline) + "-at-" + std::to_string(r.ii);
+  if (!r.limits.empty()) name = "goal-" + std::to_string(r.limits.size());
   return name;
 }
 

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "encoders/choose.hpp"
+#include "encoders/goals.hpp"
 #include "engine/certificate/certificate.hpp"
 #include "engine/cli/cli.hpp"
 #include "engine/cli/interrupt.hpp"
@@ -95,6 +96,7 @@ std::vector<Outcome> solve_all(const SolveFlags& flags, const Workload& work) {
   for (std::size_t k = 0; k < work.problems.size(); ++k) {
     const Lowered& lowered = work.problems[k];
     Options options = flags.search;
+    options.goals.clear();  // the winner's, see run()
     if (flags.emit.kind == "ttgir" && options.pins.empty() && work.module(k) != nullptr)
       options.pins = emit_pins(*work.module(k), lowered.problem);
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
@@ -139,6 +141,22 @@ bool open(const Outcome& outcome, const Schedule& best) {
   return !outcome->schedule || outcome->length_lower_bound < best.length;
 }
 
+/// The goals of the best layout, with what is left of the limits.
+void pursue_goals_of(const SolveFlags& flags, const Problem& problem,
+                     const std::vector<Outcome>& outcomes, Solution& winner) {
+  Options options = flags.search;
+  for (const Outcome& outcome : outcomes) {
+    if (!outcome) continue;
+    if (options.time_limit > 0)
+      options.time_limit = std::max(1e-6, options.time_limit - outcome->seconds);
+    if (options.conflict_limit > 0)
+      options.conflict_limit =
+          std::max<std::int64_t>(1, options.conflict_limit - outcome->conflicts);
+  }
+  Interrupt interrupt;
+  pursue_goals(problem, options, winner, interrupt.token());
+}
+
 int exit_code(const std::vector<Outcome>& outcomes, int best) {
   if (best < 0) {
     const bool all = std::all_of(outcomes.begin(), outcomes.end(), [](const Outcome& outcome) {
@@ -148,6 +166,8 @@ int exit_code(const std::vector<Outcome>& outcomes, int best) {
   }
   const Solution& winner = *outcomes[static_cast<std::size_t>(best)];
   if (winner.status != Status::optimal) return kStopped;
+  for (const Goal& goal : winner.goals)
+    if (goal.lower_bound < goal.value) return kStopped;
   for (const Outcome& outcome : outcomes) {
     if (open(outcome, *winner.schedule)) return kStopped;
   }
@@ -242,6 +262,7 @@ void report(const SolveFlags& flags, const Lowered& lowered, const Solution& sol
 }
 
 int run(SolveFlags flags) {
+  if (flags.search.goals == std::vector<std::string>{"default"}) flags.search.goals = kDefaultGoals;
   flags.search.evidence = !flags.certificate.empty();
   if (!flags.memory.empty()) flags.search.memory_limit = parse_bytes(flags.memory);
   for (const std::string& pin : flags.pins) {
@@ -260,8 +281,14 @@ int run(SolveFlags flags) {
   if (!flags.quiet && !work.problems.front().normalized.empty()) {
     std::cerr << "normalised costs: " << normalization_text(work.problems.front()) << "\n";
   }
-  const std::vector<Outcome> outcomes = solve_all(flags, work);
+  for (const Lowered& lowered : work.problems)
+    for (const std::string& goal : flags.search.goals) parse_goal(lowered.problem, goal);
+  std::vector<Outcome> outcomes = solve_all(flags, work);
   const int best = best_of(outcomes);
+  if (best >= 0 && !flags.search.goals.empty()) {
+    const auto winner = static_cast<std::size_t>(best);
+    pursue_goals_of(flags, work.problems[winner].problem, outcomes, *outcomes[winner]);
+  }
   const int code = exit_code(outcomes, best);
 
   // Without any schedule, what is reported is a layout that was not settled, if there is one.
@@ -297,6 +324,10 @@ Command solve_command(CLI::App& program) {
   app->add_option("--pin", flags->pins, "Fix an op's slot, as op=slot (repeatable)");
   app->add_flag("--no-handover{false}", search.handover,
                 "Prohibit register results from crossing slots (ablation)");
+  app->add_option("--goals", search.goals,
+                  "After I and L, minimise in this order: slots, handovers, crossings, registers,\n"
+                  "registers:SLOT, memory:NAME (with commas); default = the first four")
+      ->delimiter(',');
   app->add_option("--ii", search.ii, "Only this initiation interval");
   app->add_option(
          "--engine", search.engine,

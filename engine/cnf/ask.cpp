@@ -14,6 +14,7 @@ void Proving::keep(const ModuloRequest& request, Cycle deadline) {
   solver_.end_proof();
   Refutation r;
   r.serial = search_.serial;
+  r.limits = search_.goals;
   r.ii = request.ii;
   r.deadline = deadline;
   r.encoding = encoding_text(search_.choice);
@@ -36,6 +37,7 @@ Answer ask(const Search& search, Cycle ii, Cycle stages, int pinned, std::int64_
       request.pinned = pinned;
       request.handover = search.handover;
       request.pins = search.pins;
+      request.limits = search.limits;
       set_detail(request, detail);
       const ModuloEncoding encoding =
           encode_modulo(formula, search.problem, request, search.choice);

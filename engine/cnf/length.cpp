@@ -26,6 +26,7 @@ Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, 
       if (stage_limit > 0) request.stages = std::min(request.stages, stage_limit);
       request.handover = search.handover;
       request.pins = search.pins;
+      request.limits = search.limits;
       request.length_low = low;
       request.length_high = high;
       set_detail(request, detail);

@@ -45,6 +45,10 @@ struct Options {
   bool handover = true;
   /// Ops that must be on a slot, (op id, slot name). Modulo form only.
   std::vector<std::pair<std::string, std::string>> pins;
+  /// Goals after I and L, in this order, each minimised exactly within the values of those before
+  /// it: slots, handovers, crossings, registers, registers:SLOT, memory:NAME (encoders/goals.hpp).
+  /// Modulo form, complete search or a number of stages.
+  std::vector<std::string> goals;
   /// "order" = rows in difference logic, whose time does not depend on the number of cycles; "cnf"
   /// = every cycle in clauses; "auto" = order, but for the straight-line forms, for a start
   /// encoding that was asked for, and for loops of more than 1,000 ops, which only cnf has.
@@ -52,8 +56,8 @@ struct Options {
   /// Encodings by name, "key=value,...": see `twill encodings`. Unnamed keys follow the documented
   /// automatic rule.
   std::string encoding;
-  /// Keep the refutations with their proofs, for write_certificate(). Complete search or a number of
-  /// stages, on the modulo form.
+  /// Keep the refutations with their proofs, for write_certificate(). Complete search or a number
+  /// of stages, on the modulo form.
   bool evidence = false;
   /// Threads for the parallel parts; 0 = all cores. The answer does not depend on it.
   int threads = 0;
@@ -79,6 +83,12 @@ using ProgressCallback = std::function<void(const Progress&)>;
 /// Throws InputError when the problem or the options are not well formed.
 Solution solve(const Problem& problem, const Options& options = {}, std::stop_token stop = {},
                const ProgressCallback& progress = {});
+
+/// Pursues options.goals from a solution of solve() with the same problem and options that is
+/// optimal in I and L (others stay as they are): solve() does it by itself, unless options.goals
+/// was empty then. Fills solution.goals; a limit of `options` leaves lower bounds below the values.
+void pursue_goals(const Problem& problem, const Options& options, Solution& solution,
+                  std::stop_token stop = {});
 
 /// Version of this library, "1.0.0".
 const char* version();

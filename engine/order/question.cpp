@@ -11,6 +11,7 @@ OrderRequest request_of(const Search& search, bool rotated) {
   OrderRequest request;
   request.handover = search.handover;
   request.pins = search.pins;
+  request.limits = search.limits;
   if (rotated) request.pinned = rotation_pivot(search.problem);
   if (search.choice.symmetry && search.pins.empty())
     request.exchange = exchangeable_ops(search.problem);
@@ -88,6 +89,7 @@ bool Question::refuted_by_cadical() const {
 void Question::keep_evidence(ProofFile proof) const {
   Refutation r;
   r.serial = search_.serial;
+  r.limits = search_.goals;
   r.ii = ii_;
   if (request_.deadline) r.deadline = deadline_;
   r.encoding = encoding_text(search_.choice);

@@ -1,0 +1,150 @@
+// Slots in use: used[w] is implied by slot[v][w] for every op v, one variable a slot, n clauses a
+// slot, then a cardinality constraint. Hand-overs: a cardinality constraint over cross[e] of the
+// edges that cost a spill; crossings: over all. The literals are one-sided, which is all that an
+// upper bound needs.
+#include "encoders/goals.hpp"
+
+#include <algorithm>
+
+#include "graph/error.hpp"
+
+namespace twill {
+namespace {
+
+bool costs_spill(const Problem& problem, const Edge& edge) {
+  return edge.from != edge.to && problem.ops[static_cast<std::size_t>(edge.from)].spill > 0;
+}
+
+Cycle floor_div(Cycle a, Cycle b) {
+  return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+// The fullest moment, where amounts[v] is what a live copy of v's result takes.
+std::int64_t peak(const Problem& problem, const Schedule& s, const std::vector<Amount>& amounts) {
+  const Cycle ii = s.initiation_interval;
+  std::vector<Cycle> end = s.start;
+  for (const Edge& e : problem.edges) {
+    Cycle& last = end[static_cast<std::size_t>(e.from)];
+    last = std::max(last, s.start[static_cast<std::size_t>(e.to)] + e.distance * ii + e.hold);
+  }
+  std::int64_t most = 0;  // a sum grows only where a value begins
+  for (const Cycle moment : s.start) {
+    std::int64_t sum = 0;
+    for (std::size_t v = 0; v < amounts.size(); ++v)
+      if (end[v] > s.start[v])
+        sum += amounts[v] * (floor_div(moment - s.start[v], ii) - floor_div(moment - end[v], ii));
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
+std::int64_t slot_registers(const Problem& problem, const Schedule& schedule, int slot) {
+  std::vector<Amount> amounts(problem.ops.size(), 0);
+  for (std::size_t v = 0; v < amounts.size(); ++v)
+    if (schedule.warp[v] == slot) amounts[v] = problem.ops[v].registers;
+  return peak(problem, schedule, amounts);
+}
+
+}  // namespace
+
+GoalMeasure parse_goal(const Problem& problem, const std::string& name) {
+  std::string known = "slots, handovers, crossings, registers";
+  if (name == "slots") return {GoalMeasure::slots, -1};
+  if (name == "handovers") return {GoalMeasure::handovers, -1};
+  if (name == "crossings") return {GoalMeasure::crossings, -1};
+  if (name == "registers") return {GoalMeasure::registers, -1};
+  for (std::size_t w = 0; w < problem.warps.size(); ++w) {
+    const std::string own = "registers:" + problem.warps[w].name;
+    if (name == own) return {GoalMeasure::slot_registers, static_cast<int>(w)};
+    known += ", " + own;
+  }
+  for (std::size_t m = 0; m < problem.memories.size(); ++m) {
+    const std::string own = "memory:" + problem.memories[m].name;
+    if (name == own) return {GoalMeasure::memory, static_cast<int>(m)};
+    known += ", " + own;
+  }
+  throw InputError("options", "--goals", name, "must be one of " + known);
+}
+
+std::int64_t goal_value(const Problem& problem, const Schedule& schedule, const GoalMeasure& goal) {
+  switch (goal.kind) {
+    case GoalMeasure::slots: {
+      std::vector<int> used = schedule.warp;
+      std::sort(used.begin(), used.end());
+      return std::unique(used.begin(), used.end()) - used.begin();
+    }
+    case GoalMeasure::handovers:
+    case GoalMeasure::crossings:
+      return std::count_if(problem.edges.begin(), problem.edges.end(), [&](const Edge& e) {
+        return (goal.kind == GoalMeasure::crossings || costs_spill(problem, e)) &&
+               schedule.warp[static_cast<std::size_t>(e.from)] !=
+                   schedule.warp[static_cast<std::size_t>(e.to)];
+      });
+    case GoalMeasure::registers: {
+      std::int64_t most = 0;
+      for (std::size_t w = 0; w < problem.warps.size(); ++w)
+        most = std::max(most, slot_registers(problem, schedule, static_cast<int>(w)));
+      return most;
+    }
+    case GoalMeasure::slot_registers: return slot_registers(problem, schedule, goal.index);
+    default: {
+      std::vector<Amount> amounts(problem.ops.size(), 0);
+      for (std::size_t v = 0; v < amounts.size(); ++v)
+        for (const Footprint& f : problem.ops[v].footprints)
+          if (f.memory == goal.index) amounts[v] += f.amount;
+      return peak(problem, schedule, amounts);
+    }
+  }
+}
+
+LimitedProblem limited(const Problem& problem, const GoalLimits& limits) {
+  LimitedProblem result{problem, {}};
+  const auto lower = [](auto& value, std::int64_t most) {
+    if (value < 0 || value > most) value = most;
+  };
+  for (const auto& [name, most] : limits) {
+    const GoalMeasure goal = parse_goal(problem, name);
+    switch (goal.kind) {
+      case GoalMeasure::slots: lower(result.placement.slots, most); break;
+      case GoalMeasure::handovers: lower(result.placement.handovers, most); break;
+      case GoalMeasure::crossings: lower(result.placement.crossings, most); break;
+      case GoalMeasure::registers:
+        for (WarpSlot& slot : result.problem.warps) lower(slot.registers, most);
+        break;
+      case GoalMeasure::slot_registers:
+        lower(result.problem.warps[static_cast<std::size_t>(goal.index)].registers, most);
+        break;
+      case GoalMeasure::memory:
+        lower(result.problem.memories[static_cast<std::size_t>(goal.index)].capacity, most);
+        break;
+    }
+  }
+  return result;
+}
+
+void encode_placement_limits(PlacementModel& m) {
+  const PlacementLimits& limits = m.placement.limits;
+  if (limits.slots >= 0) {
+    const auto group = m.groups.open("at most " + std::to_string(limits.slots) + " slots in use");
+    std::vector<Lit> used;
+    for (int w = 0; w < static_cast<int>(m.problem.warps.size()); ++w) {
+      used.push_back(m.f.fresh());
+      for (int v = 0; v < static_cast<int>(m.problem.ops.size()); ++v)
+        m.f.implies(m.on(v, w), used.back());
+    }
+    at_most(m.f, m.choice, used, limits.slots);
+  }
+  const auto limit_crossing = [&](std::int64_t most, bool spills_only, const char* what) {
+    if (most < 0) return;
+    const auto group = m.groups.open("at most " + std::to_string(most) + what);
+    std::vector<Lit> crossing;
+    for (std::size_t e = 0; e < m.problem.edges.size(); ++e)
+      if (!spills_only || costs_spill(m.problem, m.problem.edges[e]))
+        crossing.push_back(m.cross[e]);
+    at_most(m.f, m.choice, crossing, most);
+  };
+  limit_crossing(limits.handovers, true, " hand-overs");
+  limit_crossing(limits.crossings, false, " edges between slots");
+}
+
+}  // namespace twill

@@ -1,0 +1,221 @@
+// Secondary goals: both engines against every schedule of tiny loops, certificates of goals, and
+// attention.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "encoders/goals.hpp"
+#include "engine/certificate/certificate.hpp"
+#include "engine/include/twill.hpp"
+#include "tests/support/brute_force.hpp"
+#include "tests/support/random_loop.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+using namespace twill;
+using namespace twill::test;
+
+namespace {
+
+/// The measures counted cycle by cycle, for the comparison with goal_value().
+std::int64_t counted(const Problem& p, const Schedule& s, const std::string& goal) {
+  const auto at = [&](int v) { return static_cast<std::size_t>(v); };
+  if (goal == "slots")
+    return static_cast<std::int64_t>(std::set(s.warp.begin(), s.warp.end()).size());
+  if (goal == "handovers" || goal == "crossings") {
+    std::int64_t count = 0;
+    for (const Edge& e : p.edges)
+      if (s.warp[at(e.from)] != s.warp[at(e.to)] &&
+          (goal == "crossings" || p.ops[at(e.from)].spill > 0))
+        ++count;
+    return count;
+  }
+  std::int64_t most = 0;
+  const auto peak = [&](const auto& amount_of) {
+    for (Cycle residue = 0; residue < s.initiation_interval; ++residue) {
+      std::int64_t sum = 0;
+      for (std::size_t u = 0; u < p.ops.size(); ++u)
+        for (Cycle t = s.start[u];; ++t) {
+          bool live = false;
+          for (const Edge& e : p.edges)
+            live = live || (at(e.from) == u &&
+                            t < s.start[at(e.to)] + e.distance * s.initiation_interval + e.hold);
+          if (!live) break;
+          if (t % s.initiation_interval == residue) sum += amount_of(u);
+        }
+      most = std::max(most, sum);
+    }
+  };
+  for (int w = 0; w < static_cast<int>(p.warps.size()); ++w)
+    if (goal == "registers" || goal == "registers:" + p.warps[at(w)].name)
+      peak([&](std::size_t u) { return s.warp[u] == w ? p.ops[u].registers : 0; });
+  for (int m = 0; m < static_cast<int>(p.memories.size()); ++m)
+    if (goal == "memory:" + p.memories[at(m)].name)
+      peak([&](std::size_t u) {
+        Amount sum = 0;
+        for (const Footprint& f : p.ops[u].footprints)
+          if (f.memory == m) sum += f.amount;
+        return sum;
+      });
+  return most;
+}
+
+/// The lexicographically smallest values over all schedules at I of a length of at most L.
+std::vector<std::int64_t> enumerated(const Problem& p, Cycle ii, Cycle length,
+                                     const std::vector<std::string>& goals) {
+  const std::size_t n = p.ops.size();
+  std::vector<std::int64_t> best;
+  Schedule s{ii, 0, std::vector<Cycle>(n, 0), std::vector<int>(n, 0)};
+  for (;;) {
+    s.length = schedule_length(p, s.start);
+    if (s.length <= length && !broken_rule(p, s)) {
+      std::vector<std::int64_t> values;
+      for (const std::string& goal : goals) values.push_back(counted(p, s, goal));
+      if (best.empty() || values < best) best = values;
+    }
+    std::size_t v = 0;
+    for (; v < n; ++v) {
+      if (++s.warp[v] < static_cast<int>(p.warps.size())) break;
+      s.warp[v] = 0;
+      if (++s.start[v] <= length) break;
+      s.start[v] = 0;
+    }
+    if (v == n) return best;
+  }
+}
+
+Problem attention() {
+  LowerOptions options;
+  options.layout = "softmax-correction";
+  return lower(builtin_kernel("fmha-forward", "blackwell"), "fmha-forward",
+               builtin_machine("blackwell"), "blackwell", options)
+      .front()
+      .problem;
+}
+
+std::vector<std::string> goals_of(const Problem& p, std::uint64_t seed) {
+  std::vector<std::string> goals = kDefaultGoals;
+  for (const WarpSlot& w : p.warps) goals.push_back("registers:" + w.name);
+  for (const Memory& m : p.memories) goals.push_back("memory:" + m.name);
+  Random random(seed);
+  for (std::size_t i = goals.size(); i > 1; --i)
+    std::swap(goals[i - 1],
+              goals[static_cast<std::size_t>(random.range(0, static_cast<Cycle>(i) - 1))]);
+  goals.resize(std::min<std::size_t>(goals.size(), 4));
+  return goals;
+}
+
+}  // namespace
+
+TEST_CASE("goals of tiny loops against every schedule") {
+  LoopKnobs knobs;
+  knobs.max_ops = 3;
+  knobs.max_cycles = 2;
+  int compared = 0, proofs = 0;
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    const Problem problem = random_loop(seed, knobs);
+    Options options;
+    options.goals = goals_of(problem, seed);
+    options.evidence = true;
+    const Solution order = solve(problem, options);
+    if (!order.schedule) continue;
+    const Cycle ii = order.schedule->initiation_interval, length = order.schedule->length;
+    double space = 1;
+    for (std::size_t v = 0; v < problem.ops.size(); ++v)
+      space *= static_cast<double>((length + 1) * static_cast<Cycle>(problem.warps.size()));
+    if (space > 40'000) continue;
+    CAPTURE(seed);
+    ++compared;
+    options.engine = "cnf";
+    const Solution cnf = solve(problem, options);
+    const std::vector<std::int64_t> expected = enumerated(problem, ii, length, options.goals);
+    REQUIRE(order.goals.size() == expected.size());
+    REQUIRE(cnf.goals.size() == expected.size());
+    for (std::size_t g = 0; g < expected.size(); ++g) {
+      CAPTURE(options.goals[g]);
+      for (const Solution* solution : {&order, &cnf}) {
+        CHECK(solution->goals[g].name == options.goals[g]);
+        CHECK(solution->goals[g].value == expected[g]);
+        CHECK(solution->goals[g].lower_bound == expected[g]);
+        CHECK(counted(problem, *solution->schedule, options.goals[g]) == expected[g]);
+        CHECK(solution->schedule->initiation_interval == ii);
+        CHECK(solution->schedule->length == length);
+      }
+    }
+    const TemporaryDirectory directory;
+    int number = 0;
+    for (const Solution* solution : {&order, &cnf}) {
+      const std::string path = directory / std::to_string(number++);
+      write_certificate(path, problem, *solution);
+      const CertificateReport report = check_certificate(path);
+      CHECK(report.refusal == "");
+      for (const std::string& line : report.proved)
+        proofs += line.find("refutation goal-") != std::string::npos ? 1 : 0;
+    }
+  }
+  CHECK(compared > 150);
+  CHECK(proofs > 100);
+}
+
+TEST_CASE("a goal that is claimed better or proved less than it is, is no certificate") {
+  const Problem problem = attention();
+  Options options;
+  options.goals = {"slots", "handovers"};
+  options.evidence = true;
+  const Solution solution = solve(problem, options);
+  REQUIRE(solution.goals.size() == 2);
+  const TemporaryDirectory directory;
+  Solution forged = solution;
+  forged.goals[0].value -= 1;
+  CHECK_THROWS_AS(write_certificate(directory / "a", problem, forged), InputError);
+  forged = solution;
+  forged.goals[0].lower_bound += 1;
+  CHECK_THROWS_AS(write_certificate(directory / "b", problem, forged), InputError);
+  forged = solution;
+  forged.goals[0].name = "crossings";
+  CHECK_THROWS_AS(write_certificate(directory / "c", problem, forged), InputError);
+  // In another order the proof of the first goal does not stand for the same.
+  forged = solution;
+  std::swap(forged.goals[0], forged.goals[1]);
+  CHECK_THROWS_AS(write_certificate(directory / "d", problem, forged), InputError);
+  write_certificate(directory / "e", problem, solution);
+  CHECK(check_certificate(directory / "e").accepted);
+}
+
+TEST_CASE("goals that are not there, and searches that have none") {
+  const Problem problem = attention();
+  Options options;
+  options.goals = {"slots", "speed"};
+  try {
+    solve(problem, options);
+    FAIL("accepted");
+  } catch (const InputError& error) {
+    CHECK(error.value() == "speed");
+    CHECK(error.rule().starts_with("must be one of slots, handovers, crossings, registers, "));
+  }
+  options.goals = {"slots"};
+  options.stages = "paper";
+  CHECK_THROWS_AS(solve(problem, options), InputError);
+}
+
+TEST_CASE("attention on Blackwell: the products share one slot") {
+  const Problem problem = attention();
+  Options options;
+  options.goals = kDefaultGoals;
+  const Solution solution = solve(problem, options);
+  REQUIRE(solution.schedule);
+  CHECK(solution.schedule->initiation_interval == 2064);
+  CHECK(solution.schedule->length == 4112);
+  std::set<int> slots;
+  for (std::size_t v = 0; v < problem.ops.size(); ++v)
+    for (const std::string id : {"s0_qk", "s0_pv", "s1_qk", "s1_pv"})
+      if (problem.ops[v].id == id) slots.insert(solution.schedule->warp[v]);
+  CHECK(slots.size() == 1);
+  REQUIRE(solution.goals.size() == kDefaultGoals.size());
+  for (const Goal& goal : solution.goals) {
+    CAPTURE(goal.name);
+    CHECK(goal.value == goal.lower_bound);
+  }
+}
