@@ -159,6 +159,33 @@ TEST_CASE("goals of tiny loops against every schedule") {
   CHECK(proofs > 100);
 }
 
+TEST_CASE("loops beside a copy of themselves: exchanging the copies changes no goal") {
+  LoopKnobs knobs;
+  knobs.max_ops = 3;
+  int compared = 0;
+  for (std::uint64_t seed = 1; seed <= 80; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = beside_itself(random_loop(seed, knobs));
+    Options options;
+    options.goals = goals_of(problem, seed);
+    options.evidence = true;
+    const Solution order = solve(problem, options);
+    options.engine = "cnf";
+    const Solution cnf = solve(problem, options);
+    REQUIRE(order.goals.size() == cnf.goals.size());
+    for (std::size_t g = 0; g < order.goals.size(); ++g) {
+      CAPTURE(order.goals[g].name);
+      CHECK(order.goals[g].value == cnf.goals[g].value);
+      CHECK(order.goals[g].lower_bound == order.goals[g].value);
+      ++compared;
+    }
+    const TemporaryDirectory directory;
+    write_certificate(directory / "c", problem, order);
+    CHECK(check_certificate(directory / "c").refusal == "");
+  }
+  CHECK(compared > 150);
+}
+
 TEST_CASE("a goal that is claimed better or proved less than it is, is no certificate") {
   const Problem problem = attention();
   Options options;
