@@ -1,7 +1,7 @@
 #include "encoders/choose.hpp"
 
 #include <algorithm>
-#include <array>
+#include <cstdlib>
 #include <optional>
 
 #include "encoders/at_most_one.hpp"
@@ -92,6 +92,19 @@ std::string encoding_text(const EncodingChoice& choice) {
          ",symmetry=" + (choice.symmetry ? "on" : "off");
 }
 
+namespace {
+
+// Distinct variables only: a literal that is there twice needs its weight added up.
+bool native_count(Formula& f, std::span<const Lit> literals, std::int64_t k) {
+  std::vector<int> variables;
+  for (const Lit l : literals) variables.push_back(std::abs(l.dimacs()));
+  std::sort(variables.begin(), variables.end());
+  if (std::adjacent_find(variables.begin(), variables.end()) != variables.end()) return false;
+  return f.native_sum(literals, std::vector<std::int64_t>(literals.size(), 1), k);
+}
+
+}  // namespace
+
 void at_most_one(Formula& f, const EncodingChoice& choice, std::span<const Lit> literals) {
   std::vector<Lit> variables;
   std::int64_t true_ones = 0;
@@ -104,6 +117,7 @@ void at_most_one(Formula& f, const EncodingChoice& choice, std::span<const Lit> 
     for (const Lit l : variables) f.unit(~l);
     return;
   }
+  if (variables.size() < 2 || native_count(f, variables, 1)) return;
   switch (choice.amo) {
     case AmoEncoding::pairwise: return amo_pairwise(f, variables);
     case AmoEncoding::ladder: return amo_ladder(f, variables);
@@ -125,6 +139,7 @@ void at_most(Formula& f, const EncodingChoice& choice, std::span<const Lit> lite
   }
   const auto n = static_cast<std::int64_t>(variables.size());
   if (k == 1) return at_most_one(f, choice, variables);
+  if (k > 1 && k < n && native_count(f, variables, k)) return;
   switch (choice.card) {
     case CardEncoding::seqcounter: return card_seqcounter(f, variables, k);
     case CardEncoding::totalizer: return card_totalizer(f, variables, k);
@@ -186,6 +201,9 @@ void at_most_sum(Formula& f, const EncodingChoice& choice, std::span<const Term>
   if (sum.bound < 0) return f.clause({});
   if (sum.terms.empty()) return;
   if (sum.terms.front().weight == 1) return at_most(f, choice, literals_of(sum), sum.bound);
+  std::vector<std::int64_t> weights;
+  for (const Term& t : sum.terms) weights.push_back(t.weight);
+  if (f.native_sum(literals_of(sum), weights, sum.bound)) return;
   weighted_sum(f, choice, sum);
 }
 

@@ -14,6 +14,17 @@ void Formula::clause(std::span<const Lit> literals) {
   sink_.add_clause(buffer_);
 }
 
+bool Formula::native_sum(std::span<const Lit> literals, std::span<const std::int64_t> weights,
+                         std::int64_t bound) {
+  if (!guard_.is_constant()) return false;
+  buffer_.clear();
+  for (const Lit l : literals) buffer_.push_back(l.dimacs());
+  if (!sink_.add_sum(buffer_, weights, bound)) return false;
+  ++clauses_;
+  literals_ += static_cast<std::int64_t>(buffer_.size());
+  return true;
+}
+
 Lit Formula::implied_by_both(Lit a, Lit b) {
   if (a.is_true() || a == b) return b;
   if (b.is_true()) return a;

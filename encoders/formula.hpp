@@ -21,6 +21,13 @@ class ClauseSink {
   virtual int new_variable() = 0;
   /// Non-zero literals, no terminator. The empty clause is allowed.
   virtual void add_clause(std::span<const int> literals) = 0;
+  /// sum of weights[i] * literals[i] <= bound, weights > 0, literals distinct variables. False =
+  /// the sink knows clauses only, and an encoding is needed (pseudo-Boolean formats return true).
+  virtual bool add_sum(std::span<const int> literals, std::span<const std::int64_t> weights,
+                       std::int64_t bound) {
+    static_cast<void>(literals), static_cast<void>(weights), static_cast<void>(bound);
+    return false;
+  }
 };
 
 /// From clause number `clause` (from 0) on, clauses belong to the constraint `description`; "" = to
@@ -50,6 +57,11 @@ class Formula {
   void implies(Lit a, Lit b) { clause({~a, b}); }
   void implies(Lit a, Lit b, Lit c) { clause({~a, ~b, c}); }  ///< a and b imply c
   void unit(Lit a) { clause({a}); }
+
+  /// Hands sum <= bound to a sink that takes sums, as they are; false = it does not, nothing
+  /// happened. Literals are distinct variables, weights > 0. Never while a guard is set.
+  bool native_sum(std::span<const Lit> literals, std::span<const std::int64_t> weights,
+                  std::int64_t bound);
 
   /// A literal that a and b imply together (one direction only). No new variable where one of the
   /// two is constant.
