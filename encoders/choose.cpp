@@ -186,7 +186,7 @@ void weighted_sum(Formula& f, const EncodingChoice& choice, const PseudoBoolean&
   }
   const std::int64_t counter = std::min<std::int64_t>(sum.bound, 1'000'000) * 2 *
                                static_cast<std::int64_t>(sum.terms.size());
-  return pb_bdd_nodes(sum, counter / 2) <= counter / 2 ? pb_bdd(f, sum) : pb_swc(f, sum);
+  if (!pb_bdd_within(f, sum, counter / 2)) pb_swc(f, sum);
 }
 
 bool uses_groups(PbEncoding pb) {

@@ -8,8 +8,11 @@
 // Unit propagation: consistent and arc consistent (the function is monotone). For n equal weights
 // and bound k: (k + 1)(n - k) nodes. Exponential in the worst case: see pb_bdd_nodes. The root is
 // for one bound.
+#include <limits>
+
 #include "encoders/pb_diagram.hpp"
 #include "encoders/pseudo_boolean.hpp"
+#include "encoders/sinks.hpp"
 
 namespace twill {
 namespace {
@@ -24,32 +27,53 @@ std::vector<std::vector<std::int64_t>> weights_of(const PseudoBoolean& sum) {
 
 }  // namespace
 
-void pb_bdd(Formula& f, const PseudoBoolean& sum) {
-  if (sum.bound < 0) return f.clause({});
-  if (sum.terms.empty()) return;
+bool pb_bdd_within(Formula& f, const PseudoBoolean& sum, std::int64_t limit) {
+  if (sum.bound < 0) {
+    f.clause({});
+    return true;
+  }
+  if (sum.terms.empty()) return true;
+  // The diagram is drawn first, with numbers for literals, and written once it is known to be small
+  // enough. Children come before their parents.
+  struct Node {
+    Lit x, with, without;
+  };
+  std::vector<Node> nodes;
   SumDiagram diagram(weights_of(sum),
                      [&](std::size_t level, Lit without, const std::vector<Lit>& with) {
-                       const Lit node = f.fresh();
-                       f.implies(node, without);
-                       f.implies(node, sum.terms[level].literal, with.front());
-                       return node;
+                       if (static_cast<std::int64_t>(nodes.size()) >= limit) throw TooLarge{};
+                       nodes.push_back({sum.terms[level].literal, with.front(), without});
+                       return Lit::of(static_cast<int>(nodes.size()));
                      });
-  f.unit(diagram.build(sum.bound));
+  Lit root;
+  try {
+    root = diagram.build(sum.bound);
+  } catch (TooLarge) {
+    return false;
+  }
+  std::vector<Lit> literals;
+  literals.reserve(nodes.size());
+  const auto written = [&](Lit l) {
+    return l.is_constant() ? l : literals[static_cast<std::size_t>(l.dimacs() - 1)];
+  };
+  for (const Node& node : nodes) {
+    const Lit literal = f.fresh();
+    f.implies(literal, written(node.without));
+    f.implies(literal, node.x, written(node.with));
+    literals.push_back(literal);
+  }
+  f.unit(written(root));
+  return true;
+}
+
+void pb_bdd(Formula& f, const PseudoBoolean& sum) {
+  pb_bdd_within(f, sum, std::numeric_limits<int>::max() - 1);
 }
 
 std::int64_t pb_bdd_nodes(const PseudoBoolean& sum, std::int64_t limit) {
-  if (sum.bound < 0 || sum.terms.empty()) return 0;
-  std::int64_t nodes = 0;
-  SumDiagram diagram(weights_of(sum), [&](std::size_t, Lit, const std::vector<Lit>&) {
-    if (++nodes > limit) throw TooLarge{};
-    return Lit::of(static_cast<int>(nodes));
-  });
-  try {
-    diagram.build(sum.bound);
-  } catch (TooLarge) {
-    return limit + 1;
-  }
-  return nodes;
+  CountingSink sink;
+  Formula f(sink);
+  return pb_bdd_within(f, sum, limit) ? sink.variables() : limit + 1;
 }
 
 }  // namespace twill

@@ -53,6 +53,8 @@ AssumableBound later_dpw(Formula& f, const PseudoBoolean& sum);
 TightenableBound later_sorter(Formula& f, const PseudoBoolean& sum);
 TightenableBound later_pb_adder(Formula& f, const PseudoBoolean& sum);
 
+/// pb_bdd if its diagram has at most `limit` nodes; else false, and nothing is emitted.
+bool pb_bdd_within(Formula& f, const PseudoBoolean& sum, std::int64_t limit);
 /// Nodes of pb_bdd's diagram, counted up to `limit`.
 std::int64_t pb_bdd_nodes(const PseudoBoolean& sum, std::int64_t limit);
 

@@ -148,6 +148,10 @@ std::vector<std::string> write_instances(
                                            {"length", q.length},
                                            {"expected", q.expected}};
       list += line.dump() + "\n";
+      // The same as a task of BenchExec (bench/benchexec_twill).
+      write_file((fs::path(folder) / (q.name + ".yml")).string(),
+                 "format_version: '2.0'\ninput_files: '" + file + "'\noptions:\n  ii: " +
+                     std::to_string(q.ii) + "\n  length: " + std::to_string(q.length) + "\n");
     }
   }
   write_file((fs::path(folder) / "instances.jsonl").string(), list);
