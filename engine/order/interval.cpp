@@ -65,9 +65,9 @@ class Descent {
 
   // With few stages, where schedules are quick to find: at the bound, where many loops are done,
   // in several short attempts, because how long one takes varies by orders of magnitude (Gomes,
-  // Selman and Kautz, AAAI 1998);
-  // else from `last` down by halving what is left above the bound. What is refuted or given up on
-  // the way only says where to look.
+  // Selman and Kautz, AAAI 1998); else from `last` down, each question just below the best so far.
+  // (Halving the gap instead asks in vain below the optimum, and what is learned there is of no
+  // use above: 1.3 to 1.9 times the conflicts on the attention graphs.)
   void approach(Cycle last) {
     for (int attempt = 0; attempt < kBoundAttempts; ++attempt) {
       question_.reset();
@@ -79,10 +79,9 @@ class Descent {
     search_.seed = seed_;
     if (interval_.low == last || search_.budget.spent() || probe(last, 0) != SatSolver::Answer::sat)
       return;
-    for (Cycle low = interval_.low + 1; low < interval_.best->initiation_interval;) {
-      const Cycle middle = low + (interval_.best->initiation_interval - low) / 2;
-      if (probe(middle, kProbeConflicts) != SatSolver::Answer::sat) low = middle + 1;
-      if (search_.budget.spent()) return;
+    while (interval_.best->initiation_interval > interval_.low &&
+           probe(interval_.best->initiation_interval - 1, kProbeConflicts) ==
+               SatSolver::Answer::sat) {
     }
   }
 
