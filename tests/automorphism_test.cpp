@@ -32,7 +32,8 @@ TEST_CASE("random loops of few ops: found exactly where brute force finds one") 
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     const Problem problem = test::random_loop(seed);
     if (problem.ops.size() > 6) continue;
-    for (const Problem& p : {problem, problem.ops.size() <= 3 ? test::beside_itself(problem) : problem}) {
+    for (const Problem& p :
+         {problem, problem.ops.size() <= 3 ? test::beside_itself(problem) : problem}) {
       const std::vector<int> image = exchangeable_ops(p);
       CAPTURE(seed);
       CHECK(image.empty() != any_exchange(p));

@@ -36,7 +36,7 @@ std::string counted(std::size_t n, const std::string& noun) {
 class CertificateCheck {
  public:
   CertificateCheck(const std::string& directory, const CertificateOptions& options,
-          CertificateReport& report)
+                   CertificateReport& report)
       : directory_(directory), options_(options), report_(report) {}
 
   void run() {
