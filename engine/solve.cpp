@@ -3,6 +3,7 @@
 #include <chrono>
 #include <stdexcept>
 
+#include "engine/decide.hpp"
 #include "engine/include/twill.hpp"
 #include "engine/ring_depth.hpp"
 #include "engine/search.hpp"
@@ -160,6 +161,32 @@ Solution search_modulo(const Search& search, const Options& options, Cycle low) 
 
 const char* version() {
   return TWILL_VERSION;
+}
+
+Decided decide_interval(const Problem& problem, Cycle ii, const Options& options,
+                        const std::stop_token& stop) {
+  const EncodingChoice choice = parse_encoding(options.encoding);
+  if (choice.form != Form::modulo || options.stages == "paper")
+    throw InputError("options", "--stages", options.stages, "must be complete or a number here");
+  Budget budget(stop, options.time_limit, options.conflict_limit, options.memory_limit);
+  const ProgressCallback silent;
+  Reporter report(silent, budget);
+  const Search search{problem,          choice,
+                      options.seed,     budget,
+                      report,           chosen_engine(problem, options, choice),
+                      options.handover, resolved_pins(problem, options)};
+  Cycle stages = 0;
+  Decided decided;
+  switch (search.engine.ask(search, ii, stage_limit(options.stages), stages).verdict) {
+    case SatSolver::Answer::sat: decided.verdict = Verdict::sat; break;
+    case SatSolver::Answer::unsat: decided.verdict = Verdict::unsat; break;
+    case SatSolver::Answer::unknown: break;
+  }
+  decided.variables = report.largest_variables();
+  decided.clauses = report.largest_clauses();
+  decided.conflicts = budget.conflicts();
+  decided.seconds = budget.elapsed();
+  return decided;
 }
 
 // Each goal by bisection between what is proved and what is reached; the last refutation, one below

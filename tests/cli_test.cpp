@@ -350,3 +350,18 @@ TEST_CASE("solve --goals") {
   CHECK(wrong.code == 2);
   CHECK(contains(wrong.err, "--goals: found beauty: must be one of slots, "));
 }
+
+TEST_CASE("explain") {
+  const Run run = run_twill("explain " + example("undercount-figure-1"));
+  CHECK(run.code == 0);
+  CHECK(contains(run.out, "undercount-figure-1: I = 2 cannot be reached (proved)\n"));
+  CHECK(contains(run.out, "  registers of w1 (180): S 100, O 80, P 60\n"));
+  CHECK(contains(run.out, "enough alone, a schedule was found\n  one more slot like w1\n"));
+  const Run json = run_twill("explain --json --ii 1 " + example("figure-1"));
+  CHECK(nlohmann::json::parse(json.out)["clash"].size() == 1);
+  CHECK(contains(run_twill("explain --ii 2 " + example("figure-1")).out, "I = 2 can be reached"));
+  const Run none = run_twill("explain " + example("undercount"));
+  CHECK(none.code == 0);
+  CHECK(contains(none.out, "undercount: no schedule at any I; these clash\n"));
+  CHECK(run_twill("explain --ii 0 " + example("figure-1")).code == 2);
+}
