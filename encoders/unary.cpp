@@ -5,7 +5,7 @@
 namespace twill {
 namespace {
 
-Unary cut(Unary number, std::size_t limit) {
+Unary shortened_to(Unary number, std::size_t limit) {
   if (number.size() > limit) number.resize(limit);
   return number;
 }
@@ -13,8 +13,8 @@ Unary cut(Unary number, std::size_t limit) {
 }  // namespace
 
 Unary unary_sum(Formula& f, const Unary& a, const Unary& b, std::size_t limit) {
-  if (a.empty()) return cut(b, limit);
-  if (b.empty()) return cut(a, limit);
+  if (a.empty()) return shortened_to(b, limit);
+  if (b.empty()) return shortened_to(a, limit);
   Unary sum(std::min(a.size() + b.size(), limit));
   for (Lit& l : sum) l = f.fresh();
   for (std::size_t i = 0; i <= a.size(); ++i)
@@ -24,7 +24,7 @@ Unary unary_sum(Formula& f, const Unary& a, const Unary& b, std::size_t limit) {
 }
 
 Unary unary_count(Formula& f, std::span<const Lit> literals, std::size_t limit) {
-  if (literals.size() <= 1) return cut(Unary(literals.begin(), literals.end()), limit);
+  if (literals.size() <= 1) return shortened_to(Unary(literals.begin(), literals.end()), limit);
   const std::size_t half = literals.size() / 2;
   const Unary left = unary_count(f, literals.first(half), limit);
   const Unary right = unary_count(f, literals.subspan(half), limit);
