@@ -47,6 +47,10 @@ SatSolver::~SatSolver() {
   impl_->solver.disconnect_learner();
 }
 
+void SatSolver::no_inprocessing() {
+  impl_->solver.set("inprocessing", 0);
+}
+
 void SatSolver::begin_proof(const std::string& path, bool binary) {
   impl_->solver.set("binary", binary ? 1 : 0);
   if (!impl_->solver.trace_proof(path.c_str()))

@@ -34,6 +34,9 @@ class SatSolver : public ClauseSink {
   void begin_proof(std::FILE* file, bool binary = true);
   void end_proof();
 
+  /// Search alone, before the first clause: for what is known to be refuted in little time.
+  void no_inprocessing();
+
   int new_variable() override { return ++variables_; }
   void add_clause(std::span<const int> literals) override;
 

@@ -31,6 +31,7 @@ Cdcl::Cdcl(Budget& budget, std::uint64_t seed)
 int Cdcl::new_variable() {
   const int v = formula_.new_variable();
   values_.push_back(0);
+  truth_.insert(truth_.end(), {0, 0});
   watches_.emplace_back();
   watches_.emplace_back();
   level_of_.push_back(0);
@@ -105,19 +106,22 @@ bool Cdcl::value(Lit literal) const {
 }
 
 int Cdcl::attach(std::span<const int> clause, bool learned, std::uint32_t glue) {
-  const int index = static_cast<int>(store_.size());
-  store_.push_back({arena_.size(), static_cast<std::uint32_t>(clause.size()), glue, learned});
+  const int place = static_cast<int>(arena_.size());
+  store_.push_back({place, glue, learned});
+  arena_.push_back(static_cast<int>(clause.size()));
   arena_.insert(arena_.end(), clause.begin(), clause.end());
-  const bool binary = clause.size() == 2;
-  watches_[slot(clause[0])].push_back({index, clause[1], binary});
-  watches_[slot(clause[1])].push_back({index, clause[0], binary});
+  const int watched = clause.size() == 2 ? ~place : place;
+  watches_[slot(clause[0])].push_back({clause[1], watched});
+  watches_[slot(clause[1])].push_back({clause[0], watched});
   if (learned) ++learned_clauses_;
-  return index;
+  return place;
 }
 
 void Cdcl::assign(int literal, Reason reason) {
   const std::size_t v = variable(literal);
   values_[v] = literal > 0 ? 1 : -1;
+  truth_[slot(literal)] = 1;
+  truth_[slot(-literal)] = -1;
   level_of_[v] = level();
   reason_[v] = reason;
   trail_.push_back(literal);
@@ -138,44 +142,46 @@ bool Cdcl::propagate_clauses() {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < watches.size(); ++i) {
       const Watch watch = watches[i];
-      if (truth(watch.blocker) > 0) {
+      const signed char known = truth(watch.blocker);
+      if (known > 0) {
         watches[kept++] = watch;
         continue;
       }
-      if (watch.binary) {
-        watches[kept++] = watch;
-        if (truth(watch.blocker) < 0) {
-          for (++i; i < watches.size(); ++i) watches[kept++] = watches[i];
-          watches.resize(kept);
-          conflict_ = {watch.blocker, falsified};
-          return false;
-        }
-        const std::span<int> c = literals(watch.clause);  // a reason begins with what it implies
-        if (c[0] == falsified) std::swap(c[0], c[1]);
-        assign(watch.blocker, {Reason::clause, watch.clause});
-        continue;
+      const bool binary = watch.clause < 0;
+      if (binary && known < 0) {
+        for (; i < watches.size(); ++i) watches[kept++] = watches[i];
+        watches.resize(kept);
+        conflict_ = {watch.blocker, falsified};
+        return false;
       }
-      const std::span<int> c = literals(watch.clause);
+      const int place = binary ? ~watch.clause : watch.clause;
+      const std::span<int> c = literals(place);  // a reason begins with what it implies
       if (c[0] == falsified) std::swap(c[0], c[1]);
-      if (truth(c[0]) > 0) {
-        watches[kept++] = {watch.clause, c[0], false};
+      if (binary) {
+        watches[kept++] = watch;
+        assign(watch.blocker, {Reason::clause, place});
+        continue;
+      }
+      const signed char first = truth(c[0]);
+      if (first > 0) {
+        watches[kept++] = {c[0], place};
         continue;
       }
       std::size_t other = 2;
       while (other < c.size() && truth(c[other]) < 0) ++other;
       if (other < c.size()) {
         std::swap(c[1], c[other]);
-        watches_[slot(c[1])].push_back({watch.clause, c[0], false});
+        watches_[slot(c[1])].push_back({c[0], place});
         continue;
       }
-      watches[kept++] = {watch.clause, c[0], false};
-      if (truth(c[0]) < 0) {
+      watches[kept++] = {c[0], place};
+      if (first < 0) {
         for (++i; i < watches.size(); ++i) watches[kept++] = watches[i];
         watches.resize(kept);
         conflict_.assign(c.begin(), c.end());
         return false;
       }
-      assign(c[0], {Reason::clause, watch.clause});
+      assign(c[0], {Reason::clause, place});
     }
     watches.resize(kept);
   }
@@ -225,7 +231,7 @@ void Cdcl::backtrack(int to) {
   while (trail_.size() > target.trail) {
     const std::size_t v = variable(trail_.back());
     phase_[v] = values_[v];
-    values_[v] = 0;
+    values_[v] = truth_[2 * v] = truth_[2 * v + 1] = 0;
     heap_insert(v);
     trail_.pop_back();
   }
@@ -326,48 +332,54 @@ void Cdcl::mark(std::size_t v, char state) {
 }
 
 void Cdcl::reduce() {
-  std::vector<int> candidates;
+  std::vector<std::size_t> candidates;
   for (std::size_t i = 0; i < store_.size(); ++i) {
     const Clause& c = store_[i];
-    if (!c.learned || c.size <= 2 || c.glue <= kGlue) continue;
-    const int first = arena_[c.begin];
-    const Reason& reason = reason_[variable(first)];
-    if (truth(first) > 0 && reason.kind == Reason::clause && reason.index == static_cast<int>(i))
-      continue;
-    candidates.push_back(static_cast<int>(i));
+    const std::span<const int> clause = literals(c.place);
+    if (!c.learned || clause.size() <= 2 || c.glue <= kGlue) continue;
+    const Reason& reason = reason_[variable(clause[0])];
+    if (truth(clause[0]) > 0 && reason.kind == Reason::clause && reason.index == c.place) continue;
+    candidates.push_back(i);
   }
-  std::stable_sort(candidates.begin(), candidates.end(), [&](int a, int b) {
-    return store_[static_cast<std::size_t>(a)].glue > store_[static_cast<std::size_t>(b)].glue;
-  });
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [&](std::size_t a, std::size_t b) { return store_[a].glue > store_[b].glue; });
   candidates.resize(candidates.size() / 2);
-  for (const int i : candidates) store_[static_cast<std::size_t>(i)].size = 0;
+  std::vector<char> dropped(store_.size(), 0);
+  for (const std::size_t i : candidates) dropped[i] = 1;
   learned_clauses_ -= static_cast<std::int64_t>(candidates.size());
-  // Compact: clause numbers stay used by reasons and watches, so both are rewritten.
-  std::vector<int> number(store_.size(), -1);
+  // Compact. Where a clause was, its new place is left in place of its size, or that it is gone;
+  // reasons and watches, which name places, follow.
+  constexpr int kGone = -1;
   std::vector<int> arena;
   std::vector<Clause> store;
   arena.reserve(arena_.size());
   for (std::size_t i = 0; i < store_.size(); ++i) {
     Clause c = store_[i];
-    if (c.size == 0) continue;
-    number[i] = static_cast<int>(store.size());
-    const auto begin = arena_.begin() + static_cast<std::ptrdiff_t>(c.begin);
-    c.begin = arena.size();
-    arena.insert(arena.end(), begin, begin + c.size);
+    int& size = arena_[static_cast<std::size_t>(c.place)];
+    const int* const begin = &size;
+    const int length = size + 1;
+    size = kGone;
+    if (dropped[i]) continue;
+    c.place = static_cast<int>(arena.size());
+    arena.push_back(length - 1);
+    arena.insert(arena.end(), begin + 1, begin + length);
     store.push_back(c);
+    size = c.place;
   }
-  arena_ = std::move(arena);
-  store_ = std::move(store);
   for (auto& list : watches_) {
-    std::erase_if(list,
-                  [&](const Watch& w) { return number[static_cast<std::size_t>(w.clause)] < 0; });
-    for (Watch& w : list) w.clause = number[static_cast<std::size_t>(w.clause)];
+    const auto moved = [&](const Watch& w) {
+      return arena_[static_cast<std::size_t>(w.clause < 0 ? ~w.clause : w.clause)];
+    };
+    std::erase_if(list, [&](const Watch& w) { return moved(w) == kGone; });
+    for (Watch& w : list) w.clause = w.clause < 0 ? ~moved(w) : moved(w);
   }
   for (const int l : trail_) {
     Reason& reason = reason_[variable(l)];
     if (reason.kind == Reason::clause)
-      reason.index = number[static_cast<std::size_t>(reason.index)];
+      reason.index = arena_[static_cast<std::size_t>(reason.index)];
   }
+  arena_ = std::move(arena);
+  store_ = std::move(store);
 }
 
 Cdcl::Answer Cdcl::solve(std::span<const Lit> assumptions, std::int64_t conflict_limit) {

@@ -57,16 +57,15 @@ class Cdcl : public ClauseSink {
   std::int64_t conflicts() const { return conflicts_; }
 
  private:
+  // A clause is named by its place in the arena: its size, and then its literals.
   struct Clause {
-    std::size_t begin = 0;
-    std::uint32_t size = 0;
+    int place = 0;
     std::uint32_t glue = 0;
     bool learned = false;
   };
   struct Watch {
-    int clause;
     int blocker;  // another literal of the clause; nothing to do while it is true
-    bool binary;  // the blocker is all the rest of it
+    int clause;   // its place; ~place where the blocker is all the rest of it
   };
   struct Reason {
     enum Kind : std::uint8_t { none, clause, record, lemma } kind = none;
@@ -84,14 +83,11 @@ class Cdcl : public ClauseSink {
   static std::size_t variable(int literal) {
     return static_cast<std::size_t>(literal < 0 ? -literal : literal);
   }
-  signed char truth(int literal) const {
-    const signed char v = values_[variable(literal)];
-    return static_cast<signed char>(literal < 0 ? -v : v);
-  }
+  signed char truth(int literal) const { return truth_[slot(literal)]; }
   int level() const { return static_cast<int>(levels_.size()); }
   std::span<int> literals(int clause) {
-    const Clause& c = store_[static_cast<std::size_t>(clause)];
-    return {arena_.data() + c.begin, c.size};
+    int* const size = arena_.data() + clause;
+    return {size + 1, static_cast<std::size_t>(*size)};
   }
 
   void assign(int literal, Reason reason);
@@ -119,7 +115,8 @@ class Cdcl : public ClauseSink {
   bool consistent_ = true;
   bool theory_stale_ = true;
   Cycle ii_ = 1, deadline_ = 0;
-  std::vector<signed char> values_{0};
+  std::vector<signed char> values_{0};    // per variable, for the theory
+  std::vector<signed char> truth_{0, 0};  // per literal
   std::unique_ptr<DifferenceTheory> theory_;
   std::size_t facts_taken_ = 0, atoms_taken_ = 0;
 

@@ -71,6 +71,7 @@ bool Question::refuted_by_cadical() const {
   std::optional<ProofFile> proof;
   if (search_.evidence != nullptr) proof.emplace();
   SatSolver judge(search_.budget, search_.seed);
+  judge.no_inprocessing();
   if (proof) judge.begin_proof(proof->file());
   for (int v = 0; v < solver_.clauses().variables(); ++v) judge.new_variable();
   for (const MemoryCnf* part : {&solver_.clauses(), &solver_.lemmas()})
