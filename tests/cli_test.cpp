@@ -365,3 +365,40 @@ TEST_CASE("explain") {
   CHECK(contains(none.out, "undercount: no schedule at any I; these clash\n"));
   CHECK(run_twill("explain --ii 0 " + example("figure-1")).code == 2);
 }
+
+TEST_CASE("evaluate and diff") {
+  const Folder folder;
+  const std::string problem = example("figure-1");
+  REQUIRE(run_twill("solve " + problem + " --quiet -o " + (folder / "a.json")).code == 0);
+  REQUIRE(run_twill("solve " + problem + " --quiet --ii 3 -o " + (folder / "b.json")).code == 0);
+  const Run best = run_twill("evaluate " + problem + " " + (folder / "a.json"));
+  CHECK(best.code == 0);
+  CHECK(contains(best.out, "  TC: busy 100.0 %\n"));
+  CHECK(contains(best.out, "optimum: this is one (proved)\n"));
+  const Run slower = run_twill("evaluate --json " + problem + " " + (folder / "b.json"));
+  const auto json = nlohmann::json::parse(slower.out);
+  CHECK(json["initiation_interval"] == 3);
+  CHECK(json["optimum"]["initiation_interval"] == 2);
+  CHECK(json["optimum"]["gap"].get<double>() == doctest::Approx(1.0 / 3));
+  CHECK(contains(run_twill("evaluate " + problem + " " + (folder / "b.json")).out,
+                 "the schedule gives away 33.3 % of its time\n"));
+
+  const Run same =
+      run_twill("diff " + problem + " " + (folder / "a.json") + " " + (folder / "a.json"));
+  CHECK(same.code == 0);
+  CHECK(contains(same.out, "the schedules are the same\n"));
+  const Run other =
+      run_twill("diff " + problem + " " + (folder / "a.json") + " " + (folder / "b.json"));
+  CHECK(other.code == 1);
+  CHECK(contains(other.out, "I: 2 -> 3\n"));
+
+  // What the judge refuses is not evaluated.
+  std::string broken = bytes(folder / "a.json");
+  const std::size_t at = broken.find("\"start\": 3");
+  REQUIRE(at != std::string::npos);
+  broken.replace(at, 10, "\"start\": 0");
+  put(folder / "broken.json", broken);
+  const Run refused = run_twill("evaluate " + problem + " " + (folder / "broken.json"));
+  CHECK(refused.code == 2);
+  CHECK(contains(refused.err, "the schedule breaks the rule "));
+}

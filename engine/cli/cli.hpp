@@ -31,6 +31,8 @@ Command lower_command(CLI::App& program);
 Command verify_command(CLI::App& program);
 Command check_command(CLI::App& program);
 Command explain_command(CLI::App& program);
+Command evaluate_command(CLI::App& program);
+Command diff_command(CLI::App& program);
 Command show_command(CLI::App& program);
 Command kernels_command(CLI::App& program);
 Command machines_command(CLI::App& program);

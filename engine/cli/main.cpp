@@ -20,9 +20,10 @@ int run(int argc, char** argv) {
       "Exit codes: 0 found and verified, or accepted; 1 no schedule exists, or refused;\n"
       "2 bad input or usage; 3 stopped at a limit, the best so far is written; 4 internal error.");
   const Command commands[] = {
-      solve_command(program),   lower_command(program),    verify_command(program),
-      check_command(program),   explain_command(program),  show_command(program),
-      kernels_command(program), machines_command(program), encodings_command(program),
+      solve_command(program),    lower_command(program),     verify_command(program),
+      check_command(program),    explain_command(program),   evaluate_command(program),
+      diff_command(program),     show_command(program),      kernels_command(program),
+      machines_command(program), encodings_command(program),
 #ifdef TWILL_BENCH
       bench_command(program),
 #endif

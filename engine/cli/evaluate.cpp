@@ -1,0 +1,209 @@
+// twill evaluate: what binds in a given schedule, and how far it is from the optimum.
+// twill diff: what two schedules of one problem do differently.
+
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "encoders/goals.hpp"
+#include "engine/cli/cli.hpp"
+#include "engine/cli/interrupt.hpp"
+#include "engine/output/steady_state.hpp"
+#include "engine/output/style.hpp"
+#include "graph/bounds.hpp"
+
+namespace twill::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct EvaluateFlags {
+  std::string problem, schedule;
+  Options search;
+  bool optimum = true;
+  bool json = false;
+};
+
+struct DiffFlags {
+  std::string problem, first, second;
+  bool json = false;
+};
+
+/// The schedule of a file, or a refusal: only schedules that the judge accepts are looked at.
+Schedule accepted_schedule(const Problem& problem, const std::string& path) {
+  const Solution solution = read_schedule(problem, path);
+  if (!solution.schedule)
+    throw InputError(path, "/status", to_string(solution.status), "the file must hold a schedule");
+  if (const auto violation = verify(problem, *solution.schedule))
+    throw InputError(path, "/ops", violation->text,
+                     "the schedule breaks the rule " + violation->rule);
+  return *solution.schedule;
+}
+
+std::string shown(const Json& text) {
+  return printable(text.get<std::string>());
+}
+
+double share(double part, double whole) {
+  return whole > 0 ? part / whole : 0;
+}
+
+/// What every unit, slot and memory has left.
+Json binding(const Problem& problem, const Schedule& schedule) {
+  const SteadyState state = steady_state(problem, schedule);
+  Json units = Json::array(), slots = Json::array(), memories = Json::array();
+  for (std::size_t f = 0; f < problem.units.size(); ++f)
+    units.push_back({{"name", problem.units[f].name}, {"busy", state.busy[f]}});
+  for (std::size_t w = 0; w < problem.warps.size(); ++w) {
+    Cycle cycles = 0;
+    int ops = 0;
+    for (std::size_t v = 0; v < problem.ops.size(); ++v)
+      if (schedule.warp[v] == static_cast<int>(w)) {
+        cycles += problem.ops[v].cycles;
+        ++ops;
+      }
+    slots.push_back({{"name", problem.warps[w].name},
+                     {"ops", ops},
+                     {"cycles", cycles},
+                     {"registers_peak", state.registers[w].peak},
+                     {"registers_free", problem.warps[w].registers - state.registers[w].peak}});
+  }
+  for (std::size_t m = 0; m < problem.memories.size(); ++m)
+    memories.push_back({{"name", problem.memories[m].name},
+                        {"peak", state.memories[m].peak},
+                        {"free", problem.memories[m].capacity - state.memories[m].peak}});
+  Json bounds = Json::array();
+  for (const Bound& bound : lower_bounds(problem))
+    bounds.push_back({{"name", bound.name}, {"value", bound.value}, {"text", bound.text}});
+  return {{"initiation_interval", schedule.initiation_interval},
+          {"length", schedule.length},
+          {"units", units},
+          {"slots", slots},
+          {"memories", memories},
+          {"bounds", bounds}};
+}
+
+void print_binding(const Json& json) {
+  std::cout << "I = " << json["initiation_interval"] << ", L = " << json["length"] << "\n";
+  std::cout << "units\n";
+  for (const Json& unit : json["units"])
+    std::cout << "  " << shown(unit["name"]) << ": busy " << percent(unit["busy"].get<double>())
+              << "\n";
+  std::cout << "slots\n";
+  for (const Json& slot : json["slots"])
+    std::cout << "  " << shown(slot["name"]) << ": " << slot["ops"] << " ops, " << slot["cycles"]
+              << " cycles, registers " << slot["registers_peak"] << " at most, "
+              << slot["registers_free"] << " free\n";
+  if (!json["memories"].empty()) std::cout << "memories\n";
+  for (const Json& memory : json["memories"])
+    std::cout << "  " << shown(memory["name"]) << ": " << memory["peak"] << " at most, "
+              << memory["free"] << " free\n";
+  std::cout << "bounds on I\n";
+  for (const Json& bound : json["bounds"])
+    std::cout << "  " << bound["value"] << "  " << shown(bound["name"]) << ": "
+              << shown(bound["text"]) << "\n";
+}
+
+int evaluate(const EvaluateFlags& flags) {
+  const Problem problem = read_problem(flags.problem);
+  const Schedule schedule = accepted_schedule(problem, flags.schedule);
+  Json json = binding(problem, schedule);
+  int code = kDone;
+  if (flags.optimum) {
+    Interrupt interrupt;
+    const Solution best = solve(problem, flags.search, interrupt.token());
+    if (best.status != Status::optimal) code = kStopped;
+    const double given = static_cast<double>(schedule.initiation_interval);
+    const Cycle ii = best.schedule ? best.schedule->initiation_interval : best.ii_lower_bound;
+    json["optimum"] = {{"status", to_string(best.status)},
+                       {"initiation_interval", ii},
+                       {"lower_bound", best.ii_lower_bound},
+                       {"gap", share(given - static_cast<double>(ii), given)}};
+    if (best.schedule) json["optimum"]["length"] = best.schedule->length;
+  }
+  if (flags.json) {
+    std::cout << json.dump(2) << "\n";
+    return code;
+  }
+  print_binding(json);
+  if (!flags.optimum) return code;
+  const Json& best = json["optimum"];
+  if (code != kDone)
+    std::cout << "optimum: not proved within the limits, I >= " << best["lower_bound"] << "\n";
+  else if (best["initiation_interval"] == json["initiation_interval"] &&
+           best["length"] == json["length"])
+    std::cout << "optimum: this is one (proved)\n";
+  else
+    std::cout << "optimum: I = " << best["initiation_interval"] << ", L = " << best["length"]
+              << " (proved): the schedule gives away " << percent(best["gap"].get<double>())
+              << " of its time\n";
+  return code;
+}
+
+int diff(const DiffFlags& flags) {
+  const Problem problem = read_problem(flags.problem);
+  const Schedule a = accepted_schedule(problem, flags.first);
+  const Schedule b = accepted_schedule(problem, flags.second);
+  Json numbers = Json::array(), ops = Json::array();
+  const auto number = [&](const std::string& name, std::int64_t x, std::int64_t y) {
+    numbers.push_back({{"name", name}, {"a", x}, {"b", y}});
+  };
+  number("I", a.initiation_interval, b.initiation_interval);
+  number("L", a.length, b.length);
+  number("stages", stage_count(a), stage_count(b));
+  std::vector<std::string> goals = kDefaultGoals;
+  for (const Memory& memory : problem.memories) goals.push_back("memory:" + memory.name);
+  for (const std::string& goal : goals) {
+    const GoalMeasure measure = parse_goal(problem, goal);
+    number(goal, goal_value(problem, a, measure), goal_value(problem, b, measure));
+  }
+  for (std::size_t v = 0; v < problem.ops.size(); ++v) {
+    if (a.start[v] == b.start[v] && a.warp[v] == b.warp[v]) continue;
+    const auto place = [&](const Schedule& s) {
+      return Json{{"start", s.start[v]},
+                  {"warp", problem.warps[static_cast<std::size_t>(s.warp[v])].name}};
+    };
+    ops.push_back({{"id", problem.ops[v].id}, {"a", place(a)}, {"b", place(b)}});
+  }
+  if (flags.json) {
+    std::cout << Json{{"numbers", numbers}, {"ops", ops}}.dump(2) << "\n";
+  } else {
+    for (const Json& n : numbers)
+      std::cout << shown(n["name"]) << ": " << n["a"]
+                << (n["a"] == n["b"] ? "" : " -> " + n["b"].dump()) << "\n";
+    for (const Json& op : ops)
+      std::cout << "op " << shown(op["id"]) << ": " << op["a"]["start"] << " on "
+                << shown(op["a"]["warp"]) << " -> " << op["b"]["start"] << " on "
+                << shown(op["b"]["warp"]) << "\n";
+    if (ops.empty()) std::cout << "the schedules are the same\n";
+  }
+  return a == b ? kDone : kNo;
+}
+
+}  // namespace
+
+Command evaluate_command(CLI::App& program) {
+  auto flags = std::make_shared<EvaluateFlags>();
+  CLI::App* app = program.add_subcommand(
+      "evaluate", "What binds in a schedule, and how far it is from the optimum");
+  app->add_option("PROBLEM", flags->problem, "Problem file")->required();
+  app->add_option("SCHEDULE", flags->schedule, "Schedule file")->required();
+  app->add_flag("--no-optimum{false}", flags->optimum, "Do not search for the optimum");
+  app->add_option("--time-limit", flags->search.time_limit, "Seconds of search (0 = none)")
+      ->capture_default_str();
+  app->add_flag("--json", flags->json, "Print as JSON");
+  return {app, [flags] { return evaluate(*flags); }};
+}
+
+Command diff_command(CLI::App& program) {
+  auto flags = std::make_shared<DiffFlags>();
+  CLI::App* app = program.add_subcommand(
+      "diff", "What two schedules do differently: 0 nothing, 1 something, 2 unreadable or refused");
+  app->add_option("PROBLEM", flags->problem, "Problem file")->required();
+  app->add_option("A", flags->first, "Schedule file")->required();
+  app->add_option("B", flags->second, "Schedule file")->required();
+  app->add_flag("--json", flags->json, "Print as JSON");
+  return {app, [flags] { return diff(*flags); }};
+}
+
+}  // namespace twill::cli
