@@ -63,7 +63,7 @@ std::int64_t number(const Measured& row, const char* key) {
   return row.contains(key) ? row[key].get<std::int64_t>() : 0;
 }
 
-std::string text_of(const Measured& row, const char* key) {
+std::string text_at(const Measured& row, const char* key) {
   return row.contains(key) ? std::to_string(row[key].get<std::int64_t>()) : "-";
 }
 
@@ -85,7 +85,7 @@ std::string bounds_text(const Measured& row) {
     const bool trivial = name == "trivial" && !seen.empty();
     if (trivial || std::find(seen.begin(), seen.end(), name) != seen.end()) continue;
     seen.push_back(name);
-    text += (text.empty() ? "" : ", ") + name + " " + text_of(bound, "value");
+    text += (text.empty() ? "" : ", ") + name + " " + text_at(bound, "value");
   }
   return text;
 }
@@ -152,14 +152,14 @@ std::vector<std::string> cells(const Pair& pair, const std::string& layout, cons
           pair.machine,
           layout,
           status(row),
-          text_of(row, "initiation_interval"),
-          text_of(row, "length"),
+          text_at(row, "initiation_interval"),
+          text_at(row, "length"),
           short_seconds(row["wall_seconds"].get<double>()),
           short_seconds(row["cpu_seconds"].get<double>()),
           mebibytes(number(row, "peak_bytes")),
-          text_of(row, "variables"),
-          text_of(row, "clauses"),
-          text_of(row, "conflicts"),
+          text_at(row, "variables"),
+          text_at(row, "clauses"),
+          text_at(row, "conflicts"),
           bounds_text(row)};
 }
 
@@ -181,8 +181,8 @@ std::vector<std::string> summary(const Pair& pair, const std::vector<Measured>& 
   return {pair.kernel,
           pair.machine,
           best < 0 ? "-" : winner["layout"].get<std::string>(),
-          text_of(winner, "initiation_interval"),
-          text_of(winner, "length"),
+          text_at(winner, "initiation_interval"),
+          text_at(winner, "length"),
           done ? (best < 0 ? "none exists" : "yes") : "no",
           met ? "yes" : "no",
           short_seconds(seconds),
