@@ -171,7 +171,7 @@ int OrderLifetimes::refine(const Schedule& s) {
       for (const Live& l : live_here) {
         const Cycle spare = std::min(l.copies, (sum - r.capacity - 1) / l.amount);
         sum -= spare * l.amount;
-        if (l.copies > spare) overflow.push_back({l.op, l.copies - spare});
+        if (l.copies > spare) overflow.emplace_back(l.op, l.copies - spare);
       }
       std::sort(overflow.begin(), overflow.end());
       added += forbid(r, sum, overflow, all);
