@@ -10,44 +10,24 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/run_program.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 #ifdef TWILL_PROGRAM
 
 using nlohmann::json;
+using twill::test::bytes;
+using twill::test::contains;
+using twill::test::Run;
 
 namespace {
 
 const std::string kFigure = TWILL_TEST_DATA "/examples/figure-1.problem.json";
 
-struct Run {
-  int code = -1;
-  std::string out, err;
-};
-
-std::string bytes(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
-
 /// Runs `twill bench ARGUMENTS` by the shell; `path`, when given, is all of PATH.
 Run bench(const std::string& arguments, const char* path = nullptr) {
-  const twill::test::TemporaryDirectory folder;
   const std::string before = path == nullptr ? "" : "PATH='" + std::string(path) + "' ";
-  const std::string command =
-      before + "'" TWILL_PROGRAM "' bench " + arguments + " 2>'" + (folder / "err") + "'";
-  Run run;
-  FILE* pipe = ::popen(command.c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  char buffer[4096];
-  for (std::size_t got; (got = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) {
-    run.out.append(buffer, got);
-  }
-  const int status = ::pclose(pipe);
-  run.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  run.err = bytes(folder / "err");
-  return run;
+  return twill::test::run_command(before + "'" TWILL_PROGRAM "' bench " + arguments);
 }
 
 std::vector<json> rows(const std::string& text) {
@@ -55,10 +35,6 @@ std::vector<json> rows(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) result.push_back(json::parse(line));
   return result;
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 /// An executable that stands for a solver.

@@ -16,66 +16,28 @@
 #include <thread>
 
 #include "graph/problem_io.hpp"
+#include "tests/support/run_program.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 namespace fs = std::filesystem;
+using twill::test::bytes;
+using twill::test::contains;
+using twill::test::Run;
+using Folder = twill::test::TemporaryDirectory;
 
 namespace {
-
-/// A folder of its own for each test, removed afterwards.
-struct Folder {
-  fs::path path;
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "twill-cli-XXXXXX").string();
-    path = ::mkdtemp(name.data());
-  }
-  ~Folder() { fs::remove_all(path); }
-  std::string operator/(const std::string& name) const { return (path / name).string(); }
-  std::size_t files() const {
-    std::size_t n = 0;
-    for ([[maybe_unused]] const auto& entry : fs::directory_iterator(path)) ++n;
-    return n;
-  }
-};
-
-std::string bytes(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 void put(const std::string& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
-struct Run {
-  int code = -1;
-  std::string out, err;
-};
-
-/// Runs `twill ARGUMENTS` by the shell.
+/// Runs `twill ARGUMENTS`.
 Run run_twill(const std::string& arguments) {
-  const Folder folder;
-  const std::string command =
-      std::string("'") + TWILL_PROGRAM + "' " + arguments + " 2>'" + (folder / "err") + "'";
-  Run run;
-  FILE* pipe = ::popen(command.c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  char buffer[4096];
-  for (std::size_t got; (got = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) {
-    run.out.append(buffer, got);
-  }
-  const int status = ::pclose(pipe);
-  run.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  run.err = bytes(folder / "err");
-  return run;
+  return twill::test::run_command(std::string("'") + TWILL_PROGRAM + "' " + arguments);
 }
 
 std::string example(const std::string& name) {
   return std::string(TWILL_TEST_DATA) + "/examples/" + name + ".problem.json";
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace
@@ -99,7 +61,7 @@ TEST_CASE("solve a problem file: picture, JSON, schedule file; verify and show i
   const Run written = run_twill("solve " + example("figure-1") + " -o " + file);
   CHECK(written.code == 0);
   CHECK(written.out.empty());
-  CHECK(folder.files() == 1);  // the problem is the input: no copy beside it
+  CHECK(folder.entries() == 1);  // the problem is the input: no copy beside it
   const Run verified = run_twill("verify " + example("figure-1") + " " + file);
   CHECK(verified.code == 0);
   CHECK(verified.out == "accepted: I = 2, L = 4\n");
@@ -202,16 +164,16 @@ TEST_CASE("nothing is written when something is refused, and no input is overwri
   put(out, "old");
   CHECK(run_twill("solve nonsense -o " + out).code == 2);
   CHECK(bytes(out) == "old");
-  CHECK(folder.files() == 1);
+  CHECK(folder.entries() == 1);
   CHECK(run_twill("solve " + example("figure-1") + " -o " + (folder / "missing/x.json")).code == 2);
-  CHECK(folder.files() == 1);
+  CHECK(folder.entries() == 1);
   const std::string input = folder / "x.problem.json";
   put(input, bytes(example("figure-1")));
   CHECK(run_twill("solve " + input + " -o " + input).code == 2);
   CHECK(run_twill("solve --normalize 9 " + input + " -o " + (folder / "x.schedule.json")).code ==
         2);
   CHECK(bytes(input) == bytes(example("figure-1")));
-  CHECK(folder.files() == 2);
+  CHECK(folder.entries() == 2);
 }
 
 TEST_CASE("a kernel: lower and solve agree on the problem and its hash") {
@@ -223,7 +185,7 @@ TEST_CASE("a kernel: lower and solve agree on the problem and its hash") {
   CHECK(contains(solved.err, "layout 2x4: optimal"));
   CHECK(contains(solved.err, "largest ratio error"));
   CHECK(bytes(folder / "a.problem.json") == bytes(folder / "b.problem.json"));
-  CHECK(folder.files() == 3);
+  CHECK(folder.entries() == 3);
   CHECK(run_twill("verify " + (folder / "a.problem.json") + " " + (folder / "b.schedule.json"))
             .code == 0);
   CHECK(run_twill("lower " + kernel).out == bytes(folder / "a.problem.json"));
@@ -318,7 +280,7 @@ TEST_CASE("solve --certificate and check") {
       run_twill("solve " + example("figure-1") + " --quiet --certificate " + (folder / "proof"));
   CHECK(again.code == 2);
   CHECK(contains(again.err, "must not exist or be an empty directory"));
-  CHECK(folder.files() == 1);
+  CHECK(folder.entries() == 1);
 
   std::string schedule = bytes(folder / "proof/schedule.json");
   schedule[schedule.size() / 2] ^= 1;

@@ -19,40 +19,21 @@
 #include "graph/modulo_schedule.hpp"
 #include "graph/problem_io.hpp"
 #include "graph/schedule_io.hpp"
+#include "tests/support/run_program.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 #ifdef TWILL_PROGRAM
 
 using nlohmann::json;
+using twill::test::bytes;
+using twill::test::contains;
+using twill::test::Run;
 using twill::test::TemporaryDirectory;
 
 namespace {
 
-struct Run {
-  int code = -1;
-  std::string out, err;
-};
-
-std::string bytes(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
-
 Run bench(const std::string& arguments, const std::string& environment = "") {
-  const TemporaryDirectory folder;
-  const std::string command =
-      environment + " '" TWILL_PROGRAM "' bench " + arguments + " 2>'" + (folder / "err") + "'";
-  Run run;
-  FILE* pipe = ::popen(command.c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  char buffer[4096];
-  for (std::size_t got; (got = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;)
-    run.out.append(buffer, got);
-  const int status = ::pclose(pipe);
-  run.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  run.err = bytes(folder / "err");
-  return run;
+  return twill::test::run_command(environment + " '" TWILL_PROGRAM "' bench " + arguments);
 }
 
 std::vector<json> lines(const std::string& text) {
@@ -65,10 +46,6 @@ std::vector<json> lines(const std::string& text) {
 void write_lines(const std::string& path, const std::vector<json>& rows) {
   std::ofstream file(path);
   for (const json& row : rows) file << row.dump() << "\n";
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 /// A folder with two questions about the running example: its optimum, and one cycle less.

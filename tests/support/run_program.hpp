@@ -1,0 +1,46 @@
+// A command run by the shell as a user would run it, and what it said.
+#pragma once
+
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "tests/support/temporary_directory.hpp"
+
+namespace twill::test {
+
+struct Run {
+  int code = -1;  ///< exit code; -1 when a signal ended it
+  std::string out, err;
+};
+
+/// The whole file; "" when there is none.
+inline std::string bytes(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+inline bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+inline Run run_command(const std::string& command) {
+  const TemporaryDirectory folder;
+  Run run;
+  FILE* pipe = ::popen((command + " 2>'" + (folder / "err") + "'").c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  char buffer[4096];
+  for (std::size_t got; (got = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;)
+    run.out.append(buffer, got);
+  const int status = ::pclose(pipe);
+  run.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  run.err = bytes(folder / "err");
+  return run;
+}
+
+}  // namespace twill::test
