@@ -20,13 +20,15 @@
 // every edge and an arc v -> u of weight -D(e) for every edge whose source holds something. There
 // is no positive cycle (the system is feasible), so a longest path may be taken simple: it enters
 // every op at most once, its first op not at all, and it stays in one weakly connected component.
-// Hence s'(v) <= the sum over the component of max(0, largest weight of an arc into the op), less
-// the smallest term. The weights are bounded without knowing the rows, since |r(u) - r(v)| <= I -
-// 1:
-//     c(e)  <= ceil((d' + I - 1) / I) - delta,                       d' <= d + spill(u),
-//     -D(e) <= -c(e) <= delta - ceil((d' - (I - 1)) / I) = delta - floor(d' / I),   d' >= d.
+// The weights are bounded without knowing the rows, up to a part that telescopes along a path:
+//     c(e)  <= (d' + r(u) - r(v) + I - 1) / I - delta,                  d' <= d + spill(u),
+//     -D(e) <= -c(e) <= delta - (d' + r(u) - r(v)) / I,                 d' >= d.
 // In the first line the spill counts only where the edge can cross slots; in the second it may be
-// added where the edge must cross. B(I) is 1 + the largest such sum of a component.
+// added where the edge must cross. An arc a -> b thus weighs at most (r(a) - r(b) + t) / I with
+//     t = d' + I - 1 - delta * I   from u to v,        t = delta * I - d'   from v to u,
+// and on a path the rows cancel but for the first and the last, which differ by at most I - 1.
+// Hence I * s'(v) <= I - 1 + the sum over the component of max(0, largest t of an arc into the op),
+// less the smallest term. B(I) is 1 + the largest such sum of a component, over I, rounded down.
 #include "graph/stage_bound.hpp"
 
 #include <algorithm>
@@ -52,22 +54,21 @@ Cycle bound(const Problem& problem, Cycle ii, bool all_rules) {
       if (crossing_possible(problem, edge)) longest += problem.ops[u].spill;
       if (crossing_forced(problem, edge)) shortest += problem.ops[u].spill;
     }
-    // ceil((x + I - 1) / I) = (x + 2 * I - 2) / I for x >= 0
-    term[v] = std::max(term[v], (longest + 2 * ii - 2) / ii - edge.distance);
+    term[v] = std::max(term[v], longest + ii - 1 - edge.distance * ii);
     if (all_rules && holds_something(problem.ops[u]))
-      term[u] = std::max(term[u], edge.distance - shortest / ii);
+      term[u] = std::max(term[u], edge.distance * ii - shortest);
   }
   const Components components = weakly_connected_components(problem);
   std::vector<Cycle> sum(static_cast<std::size_t>(components.count), 0);
   std::vector<Cycle> least(static_cast<std::size_t>(components.count), -1);
-  Cycle stages = 0;
+  Cycle most = 0;
   for (std::size_t v = 0; v < term.size(); ++v) {
     const auto c = static_cast<std::size_t>(components.of[v]);
     sum[c] += term[v];
     least[c] = least[c] < 0 ? term[v] : std::min(least[c], term[v]);
   }
-  for (std::size_t c = 0; c < sum.size(); ++c) stages = std::max(stages, sum[c] - least[c]);
-  return 1 + stages;
+  for (std::size_t c = 0; c < sum.size(); ++c) most = std::max(most, sum[c] - least[c]);
+  return 1 + (ii - 1 + most) / ii;
 }
 
 }  // namespace

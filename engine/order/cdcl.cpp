@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/order/luby.hpp"
+
 namespace twill {
 namespace {
 
@@ -10,18 +12,6 @@ constexpr double kActivityGrowth = 1 / 0.95;
 constexpr std::int64_t kRestart = 20;  // conflicts, times the Luby sequence
 constexpr std::size_t kDepth = 50;     // of the search for redundant literals
 constexpr std::uint32_t kGlue = 3;     // learned clauses of so few levels are kept for good
-
-// 1 1 2 1 1 2 4 1 1 2 1 1 2 4 8 ... (Luby, Sinclair and Zuckerman 1993), i = 1, 2, ...
-std::int64_t luby(std::int64_t i) {
-  std::int64_t power = 1;
-  while (2 * power - 1 < i) power *= 2;
-  while (i != 2 * power - 1) {
-    i -= power - 1;
-    power = 1;
-    while (2 * power - 1 < i) power *= 2;
-  }
-  return power;
-}
 
 }  // namespace
 

@@ -9,6 +9,7 @@
 // (graph/stage_bound.hpp). Elsewhere: upward from the bound, one formula an I.
 #include <memory>
 
+#include "engine/order/luby.hpp"
 #include "engine/order/order.hpp"
 #include "engine/order/question.hpp"
 #include "graph/serial.hpp"
@@ -19,9 +20,10 @@ namespace twill::order {
 namespace {
 
 constexpr Cycle kFewStages = 4;
-constexpr int kBoundAttempts = 6;
-constexpr std::int64_t kBoundConflicts = 500;
 constexpr std::int64_t kProbeConflicts = 2'000;
+constexpr std::int64_t kAttemptConflicts = 500;  // times the Luby sequence
+constexpr int kFirstAttempts = 2;
+constexpr int kAttempts = 15;  // more
 
 // Under a stage limit the schedule may not be rotated; without one, rotation can add a stage.
 OrderRequest interval_request(const Search& search, Cycle low, Cycle high, Cycle stages,
@@ -64,25 +66,12 @@ class Descent {
       : search_(search), seed_(search.seed), interval_(interval), stage_limit_(stage_limit) {}
 
   // With few stages, where schedules are quick to find: at the bound, where many loops are done,
-  // in several short attempts, because how long one takes varies by orders of magnitude (Gomes,
-  // Selman and Kautz, AAAI 1998); else from `last` down, each question just below the best so far.
-  // (Halving the gap instead asks in vain below the optimum, and what is learned there is of no
-  // use above: 1.3 to 1.9 times the conflicts on the attention graphs.)
+  // else from `last` down.
   void approach(Cycle last) {
-    for (int attempt = 0; attempt < kBoundAttempts; ++attempt) {
-      question_.reset();
-      search_.seed = seed_ + static_cast<std::uint64_t>(attempt);
-      const SatSolver::Answer verdict = probe(interval_.low, kBoundConflicts);
-      if (verdict == SatSolver::Answer::sat) return;
-      if (verdict == SatSolver::Answer::unsat || search_.budget.spent()) break;
-    }
-    search_.seed = seed_;
-    if (interval_.low == last || search_.budget.spent() || probe(last, 0) != SatSolver::Answer::sat)
-      return;
-    while (interval_.best->initiation_interval > interval_.low &&
-           probe(interval_.best->initiation_interval - 1, kProbeConflicts) ==
-               SatSolver::Answer::sat) {
-    }
+    for (int i = 0; i < kFirstAttempts && at_bound_ == SatSolver::Answer::unknown; ++i)
+      at_bound_ = attempt(interval_.low, i, kAttemptConflicts);
+    if (done() || interval_.low == last) return;
+    if (attempt(last, 0, 0) == SatSolver::Answer::sat) descend();
   }
 
   // Over all stages, from `high` down until the bound is met, or a question is not answered by a
@@ -100,11 +89,53 @@ class Descent {
       if (complete_) answer = complete_question(search_, ii, ii, stages)->ask(ii);
       if (answer.verdict != SatSolver::Answer::sat) return answer.verdict;
       accept(*answer.schedule);
+      descend();
     }
     return SatSolver::Answer::unsat;  // nothing below the bound
   }
 
  private:
+  bool done() const {
+    return search_.budget.spent() ||
+           (interval_.best && interval_.best->initiation_interval == interval_.low);
+  }
+
+  // Each question just below the best so far, until one is refuted. (Halving the gap instead asks
+  // in vain below the optimum, and what is learned there is of no use above: 1.3 to 1.9 times the
+  // conflicts on the attention graphs.)
+  void descend() {
+    while (!done()) {
+      const SatSolver::Answer verdict =
+          probe(interval_.best->initiation_interval - 1, kProbeConflicts);
+      if (verdict == SatSolver::Answer::unsat) return;
+      if (verdict == SatSolver::Answer::unknown && !attempt_anew()) return;
+    }
+  }
+
+  // How long a question takes varies by orders of magnitude from seed to seed (Gomes, Selman and
+  // Kautz, AAAI 1998): short attempts with new seeds, in turns at the bound and just below the
+  // best, until one finds a schedule.
+  bool attempt_anew() {
+    while (attempts_ < kAttempts && !done()) {
+      const Cycle below = interval_.best->initiation_interval - 1;
+      const bool at_bound = ++attempts_ % 2 == 1 && at_bound_ == SatSolver::Answer::unknown;
+      const SatSolver::Answer verdict =
+          attempt(at_bound ? interval_.low : below, kFirstAttempts + attempts_ - 1,
+                  kAttemptConflicts * luby(attempts_));
+      if (at_bound) at_bound_ = verdict;
+      if (verdict == SatSolver::Answer::sat) return true;
+      if (verdict == SatSolver::Answer::unsat && (!at_bound || below == interval_.low))
+        return false;
+    }
+    return false;
+  }
+
+  SatSolver::Answer attempt(Cycle ii, int number, std::int64_t limit) {
+    question_.reset();
+    search_.seed = seed_ + static_cast<std::uint64_t>(number);
+    return probe(ii, limit);
+  }
+
   // One formula serves as long as I falls and the stages that decide are on the same side of few.
   void prepare(Cycle ii) {
     const Stages stages = deciding_stages(search_, ii, stage_limit_);
@@ -139,7 +170,9 @@ class Descent {
   Cycle stage_limit_;
   std::unique_ptr<Question> question_;
   Cycle key_ = 0, lowest_ = 1, asked_ = 0;  // what the question is good for
-  bool complete_ = false;                   // the open end is too loose for this loop
+  SatSolver::Answer at_bound_ = SatSolver::Answer::unknown;
+  int attempts_ = 0;
+  bool complete_ = false;  // the open end is too loose for this loop
 };
 
 }  // namespace
