@@ -4,7 +4,10 @@
 // first: stage by stage, is there a schedule that ends within one interval, within two, ...? Most
 // refutations are easy, because so few stages leave little freedom, and raise the proved bound;
 // what is not settled soon is left. The first model is short already. From there D falls from model
-// to model, each tightened by its orders, until it is refuted.
+// to model, each tightened by its orders, until it is refuted. How long a question takes varies by
+// orders of magnitude from seed to seed, so several are given short attempts before the last one
+// takes what it takes.
+#include "engine/order/luby.hpp"
 #include "engine/order/order.hpp"
 #include "engine/order/question.hpp"
 
@@ -12,6 +15,8 @@ namespace twill::order {
 namespace {
 
 constexpr std::int64_t kQuickConflicts = 3'000;
+constexpr std::int64_t kAttemptConflicts = 1'500;  // times the Luby sequence
+constexpr int kAttempts = 7;                       // that sequence, once 4
 
 OrderRequest request_within(const Search& search, Cycle ii, Cycle high, Cycle stage_limit) {
   OrderRequest request = request_of(search, false);
@@ -29,8 +34,9 @@ Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, 
   Shortest result{SatSolver::Answer::unknown, std::nullopt, low};
   // Asks for lengths of at most `deadline`, and shorter ones after each answer. True when the last
   // question was refuted, so that nothing is shorter than what was found.
+  Search seeded = search;
   const auto descend = [&](Cycle deadline, std::int64_t limit) {
-    Question question(search, request_within(search, ii, deadline, stage_limit));
+    Question question(seeded, request_within(search, ii, deadline, stage_limit));
     while (deadline >= result.low) {
       const Answer answer = question.ask(ii, deadline, limit);
       if (answer.verdict == SatSolver::Answer::unknown) return false;
@@ -49,8 +55,15 @@ Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, 
       descend(end - 1, kQuickConflicts);
       if (search.budget.spent()) return result;
     }
-    Cycle deadline = result.best ? result.best->length - 1 : high;
-    if (deadline >= result.low && !descend(deadline, 0)) return result;
+    const auto deadline = [&] { return result.best ? result.best->length - 1 : high; };
+    bool settled = deadline() < result.low;
+    for (int i = 1; !settled && i <= kAttempts; ++i) {
+      seeded.seed = search.seed + static_cast<std::uint64_t>(i);
+      settled = descend(deadline(), kAttemptConflicts * luby(i));
+      if (search.budget.spent()) return result;
+    }
+    seeded.seed = search.seed;
+    if (!settled && !descend(deadline(), 0)) return result;
   } catch (const Budget::Spent&) {
     return result;
   }
