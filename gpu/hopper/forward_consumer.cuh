@@ -5,6 +5,7 @@
 #include "gpu/hopper/forward_arguments.hpp"
 #include "gpu/hopper/forward_traits.cuh"
 #include "gpu/hopper/ptx.cuh"
+#include "gpu/hopper/store.cuh"
 
 #include <utility>
 
@@ -255,22 +256,14 @@ struct Consumer {
             total == 0.f ? -INFINITY : (m[h] + log2f(total)) * 0.693147180559945309f;
     }
     named_sync(local, 128);  // no warp of the group reads Q any more
-    const int own = warp() * 16 + (lane() & 15);
-#pragma unroll
-    for (int c = 0; c < kHeadDim / 16; ++c) {  // 16 columns: two chunks of 16 bytes
-      const int panel = c / 4, chunk = c % 4 * 2 + (lane() >> 4);
-      const float* d = o + 8 * c;
-      store_matrix_x4(
-          q_tile() + panel * kWarpgroupRows * 128 + own * 128 + ((chunk ^ (own & 7)) << 4),
-          pack<F::kElement>(d[0] * inverse[0], d[1] * inverse[0]),
-          pack<F::kElement>(d[2] * inverse[1], d[3] * inverse[1]),
-          pack<F::kElement>(d[4] * inverse[0], d[5] * inverse[0]),
-          pack<F::kElement>(d[6] * inverse[1], d[7] * inverse[1]));
-    }
+    store_accumulator<F::kElement, kHeadDim>(q_tile(), o, inverse);
     fence_async_shared();
     named_sync(local, 128);
     if (threadIdx.x % 128 == 0) {
-      if (row < g.query_length) tma_store(&g.o, q_tile(), row, 0, tile.query_head, tile.batch);
+      if (row < g.query_length) {
+        tma_store_start(&g.o, q_tile(), row, 0, tile.query_head, tile.batch);
+        bulk_wait_read();
+      }
       barrier_arrive(shared + F::kQFree + 8 * group);
     }
   }

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "gpu/hopper/forward_schedule.hpp"
+#include "gpu/hopper/phase.hpp"
 
 namespace twill::gpu {
 
@@ -33,8 +34,6 @@ struct Action {
   int lag = 0;      ///< it concerns iteration t - lag; nothing is done while that is negative
   int pending = 0;  ///< of wait_groups
 };
-
-enum class Phase : unsigned char { prologue, steady, epilogue };
 
 /// Statements of one phase, and the state that it leaves behind.
 struct Program {

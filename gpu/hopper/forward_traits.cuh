@@ -4,6 +4,7 @@
 
 #include "gpu/hopper/forward_program.hpp"
 #include "gpu/hopper/forward_tile.hpp"
+#include "gpu/hopper/ring.hpp"
 #include "gpu/hopper/wgmma.cuh"
 
 namespace twill::gpu {
@@ -34,15 +35,6 @@ struct Forward {
   static constexpr std::uint32_t kKFull = kQFree + 8 * kConsumers, kKFree = kKFull + 8 * kRing;
   static constexpr std::uint32_t kVFull = kKFree + 8 * kRing, kVFree = kVFull + 8 * kRing;
   static_assert(kVFree + 8 * kRing <= kBarriers + 256 && kSharedBytes <= 232448);
-};
-
-/// Position in a ring and the parity of the pass over it: one counter. The ring is a power of two.
-template <int kRing>
-struct RingPosition {
-  static_assert((kRing & (kRing - 1)) == 0);
-  std::uint32_t count = 0;
-  __device__ __forceinline__ std::uint32_t index() const { return count % kRing; }
-  __device__ __forceinline__ std::uint32_t parity() const { return count / kRing & 1; }
 };
 
 }  // namespace twill::gpu

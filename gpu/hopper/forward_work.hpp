@@ -2,13 +2,8 @@
 // Plain arithmetic, the same on the host and on the device: gpu/tests/work_test.cpp checks it.
 #pragma once
 
+#include "gpu/hopper/both.hpp"
 #include "gpu/hopper/forward_tile.hpp"
-
-#ifdef __CUDACC__
-#define TWILL_GPU_BOTH __host__ __device__ __forceinline__
-#else
-#define TWILL_GPU_BOTH inline
-#endif
 
 namespace twill::gpu {
 
@@ -33,10 +28,6 @@ struct QueryTile {
   int row;     ///< the first of kQueryRows; may lie beyond the last row in a cluster's second block
   int blocks;  ///< key blocks from the first key on, >= 1
 };
-
-TWILL_GPU_BOTH int smaller(int a, int b) {
-  return a < b ? a : b;
-}
 
 /// The number of keys, from the first, that a query row sees; negative or 0: none.
 TWILL_GPU_BOTH int keys_seen(const ForwardWork& w, int row) {

@@ -1,6 +1,5 @@
-// The instructions of sm_90a that the kernels use: libcu++'s cuda::ptx where it has a wrapper that
-// costs nothing, inline PTX where it has none or takes shared memory by generic pointer (warpgroup
-// MMA is in wgmma.cuh). Names follow the PTX ISA.
+// The instructions of sm_90a that the kernels use: libcu++'s cuda::ptx where it has a wrapper,
+// inline PTX where it has none (warpgroup MMA is in wgmma.cuh). Names follow the PTX ISA.
 #pragma once
 
 #include <cuda.h>
@@ -22,14 +21,23 @@ __device__ __forceinline__ std::uint32_t aligned_shared_1024(const void* raw) {
   return (shared_address(raw) + 1023u) & ~1023u;
 }
 
-// --- mbarriers: by 32-bit shared address. A consumer lives at the limit of its registers, and the
-// wrappers' generic pointers take two each.
-// ------------------------------------------------------------
+// --- mbarriers. The kernels name them, and all of shared memory, by 32-bit shared addresses. The
+// wrappers take generic pointers and convert them back, which ptxas does not always fold: what a
+// consumer at the limit of its registers does at every step, to wait and to arrive, is inline PTX.
+// (Through the wrappers Twill-SWP spills 8 bytes with head dimension 256.)
+// ----------------------------------------------------------------------------------
 
 using BarrierAddress = std::uint32_t;
 
+__device__ __forceinline__ void* shared_pointer(std::uint32_t address) {
+  return __cvta_shared_to_generic(address);
+}
+__device__ __forceinline__ std::uint64_t* barrier_pointer(BarrierAddress barrier) {
+  return static_cast<std::uint64_t*>(shared_pointer(barrier));
+}
+
 __device__ __forceinline__ void barrier_init(BarrierAddress barrier, std::uint32_t arrivals) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
+  ptx::mbarrier_init(barrier_pointer(barrier), arrivals);
 }
 /// Makes inits visible to the async proxy and to the cluster.
 __device__ __forceinline__ void barrier_init_fence() {
@@ -49,33 +57,30 @@ __device__ __forceinline__ void barrier_arrive_remote(BarrierAddress barrier, st
 }
 /// One arrival, and `bytes` more to come through TMA, before the phase ends.
 __device__ __forceinline__ void barrier_expect(BarrierAddress barrier, std::uint32_t bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%0], %1;" ::"r"(barrier),
-               "r"(bytes)
-               : "memory");
+  ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared,
+                                 barrier_pointer(barrier), bytes);
 }
-/// Has the phase of this parity ended? Waits a while for it.
+/// Has the phase of this parity ended? Waits a while for it. kCluster: the arrivals of other blocks
+/// of the cluster are acquired too.
+template <bool kCluster = false>
 __device__ __forceinline__ bool barrier_try_wait(BarrierAddress barrier, std::uint32_t parity) {
   std::uint32_t ended;
-  asm volatile(
-      "{ .reg .pred p;\n"
-      "  mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 p, [%1], %2;\n"
-      "  selp.u32 %0, 1, 0, p; }"
-      : "=r"(ended)
-      : "r"(barrier), "r"(parity)
-      : "memory");
-  return ended != 0;
-}
-/// The same, with the arrivals of other blocks of the cluster acquired.
-__device__ __forceinline__ bool barrier_try_wait_cluster(BarrierAddress barrier,
-                                                         std::uint32_t parity) {
-  std::uint32_t ended;
-  asm volatile(
-      "{ .reg .pred p;\n"
-      "  mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n"
-      "  selp.u32 %0, 1, 0, p; }"
-      : "=r"(ended)
-      : "r"(barrier), "r"(parity)
-      : "memory");
+  if constexpr (kCluster)
+    asm volatile(
+        "{ .reg .pred p;\n"
+        "  mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n"
+        "  selp.u32 %0, 1, 0, p; }"
+        : "=r"(ended)
+        : "r"(barrier), "r"(parity)
+        : "memory");
+  else
+    asm volatile(
+        "{ .reg .pred p;\n"
+        "  mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 p, [%1], %2;\n"
+        "  selp.u32 %0, 1, 0, p; }"
+        : "=r"(ended)
+        : "r"(barrier), "r"(parity)
+        : "memory");
   return ended != 0;
 }
 /// A build with TWILL_GPU_SPIN_LIMIT traps instead of hanging.
@@ -84,8 +89,7 @@ __device__ __forceinline__ void barrier_wait(BarrierAddress barrier, std::uint32
 #ifdef TWILL_GPU_SPIN_LIMIT
   long spins = 0;
 #endif
-  while (
-      !(kCluster ? barrier_try_wait_cluster(barrier, parity) : barrier_try_wait(barrier, parity))) {
+  while (!barrier_try_wait<kCluster>(barrier, parity)) {
 #ifdef TWILL_GPU_SPIN_LIMIT
     if (++spins > TWILL_GPU_SPIN_LIMIT) __trap();
 #endif
@@ -133,39 +137,85 @@ __device__ __forceinline__ void lower_registers() {
 // --- TMA: tensors are (64 elements, sequence, panel, head, batch), see tensor_map.hpp
 // ---------------
 
+/// Starts a load of a box into shared memory, signalled on `barrier`.
 __device__ __forceinline__ void tma_load(std::uint32_t to, const CUtensorMap* map, int row,
                                          int panel, int head, int batch, BarrierAddress barrier) {
-  asm volatile(
-      "cp.async.bulk.tensor.5d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-      " [%0], [%1, {%3, %4, %5, %6, %7}], [%2];" ::"r"(to),
-      "l"(map), "r"(barrier), "r"(0), "r"(row), "r"(panel), "r"(head), "r"(batch)
-      : "memory");
+  const std::int32_t at[5] = {0, row, panel, head, batch};
+  ptx::cp_async_bulk_tensor(ptx::space_cluster, ptx::space_global, shared_pointer(to), map, at,
+                            barrier_pointer(barrier));
 }
 /// To the same address in every block of `blocks`, signalling the same barrier of each.
 __device__ __forceinline__ void tma_load_multicast(std::uint32_t to, const CUtensorMap* map,
                                                    int row, int panel, int head, int batch,
                                                    BarrierAddress barrier, std::uint16_t blocks) {
-  asm volatile(
-      "cp.async.bulk.tensor.5d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-      ".multicast::cluster [%0], [%1, {%3, %4, %5, %6, %7}], [%2], %8;" ::"r"(to),
-      "l"(map), "r"(barrier), "r"(0), "r"(row), "r"(panel), "r"(head), "r"(batch), "h"(blocks)
-      : "memory");
+  const std::int32_t at[5] = {0, row, panel, head, batch};
+  ptx::cp_async_bulk_tensor(ptx::space_cluster, ptx::space_global, shared_pointer(to), map, at,
+                            barrier_pointer(barrier), blocks);
 }
-/// Stores and waits until the source may be written again; by one thread, which did no other bulk
-/// copies (bulk groups are a thread's own).
-__device__ __forceinline__ void tma_store(const CUtensorMap* map, std::uint32_t from, int row,
-                                          int panel, int head, int batch) {
-  asm volatile(
-      "cp.async.bulk.tensor.5d.global.shared::cta.tile.bulk_group"
-      " [%0, {%2, %3, %4, %5, %6}], [%1];" ::"l"(map),
-      "r"(from), "r"(0), "r"(row), "r"(panel), "r"(head), "r"(batch)
-      : "memory");
+/// Starts a store of a box; by one thread, which also waits (bulk groups are a thread's own).
+__device__ __forceinline__ void tma_store_start(const CUtensorMap* map, std::uint32_t from, int row,
+                                                int panel, int head, int batch) {
+  const std::int32_t at[5] = {0, row, panel, head, batch};
+  ptx::cp_async_bulk_tensor(ptx::space_global, ptx::space_shared, map, at, shared_pointer(from));
   ptx::cp_async_bulk_commit_group();
-  ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>{});
 }
+/// Until the sources of all but this thread's newest kPending bulk groups may be written again.
+template <int kPending = 0>
+__device__ __forceinline__ void bulk_wait_read() {
+  ptx::cp_async_bulk_wait_group_read(ptx::n32_t<kPending>{});
+}
+/// Starts a copy of `bytes` contiguous bytes into shared memory, signalled on `barrier`. Addresses
+/// and size are multiples of 16 bytes.
+__device__ __forceinline__ void bulk_load(std::uint32_t to, const void* from, std::uint32_t bytes,
+                                          BarrierAddress barrier) {
+  ptx::cp_async_bulk(ptx::space_cluster, ptx::space_global, shared_pointer(to), from, bytes,
+                     barrier_pointer(barrier));
+}
+/// Starts adding fp32 values in shared memory to as many in global memory; by the thread that
+/// waits.
+__device__ __forceinline__ void bulk_add(float* to, std::uint32_t from, std::uint32_t bytes) {
+  ptx::cp_reduce_async_bulk(ptx::space_global, ptx::space_shared, ptx::op_add, to,
+                            static_cast<const float*>(shared_pointer(from)), bytes);
+  ptx::cp_async_bulk_commit_group();
+}
+/// Until all bulk groups of this thread have taken effect in global memory.
+__device__ __forceinline__ void bulk_wait_done() {
+  ptx::cp_async_bulk_wait_group(ptx::n32_t<0>{});
+}
+
+// --- Global memory: counters between blocks
+// ---------------------------------------------------------
+
+/// What TMA wrote before counts as written; what TMA reads and adds after sees it.
+__device__ __forceinline__ void fence_async_global() {
+  ptx::fence_proxy_async(ptx::space_global);
+}
+__device__ __forceinline__ unsigned load_acquire(const unsigned* counter) {
+  unsigned value;
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(counter) : "memory");
+  return value;
+}
+/// Between two looks at a counter.
+__device__ __forceinline__ void back_off() {
+  __nanosleep(64);
+}
+__device__ __forceinline__ void add_release(unsigned* counter, unsigned value) {
+  asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(counter), "r"(value) : "memory");
+}
+__device__ __forceinline__ unsigned fetch_add(unsigned* counter, unsigned value) {
+  return atomicAdd(counter, value);
+}
+
 /// Ordinary writes to shared memory, before a barrier after which TMA or wgmma reads them.
 __device__ __forceinline__ void fence_async_shared() {
   ptx::fence_proxy_async(ptx::space_shared);
+}
+
+/// The value, computed where it is used: kept over a loop, it would take a register there.
+template <class T>
+__device__ __forceinline__ T fresh(T x) {
+  asm volatile("" : "+r"(x));
+  return x;
 }
 
 // --- Arithmetic
@@ -177,12 +227,42 @@ __device__ __forceinline__ float exp2_approx(float x) {
   return y;
 }
 
+__device__ __forceinline__ std::uint32_t load_shared(std::uint32_t address) {
+  std::uint32_t x;
+  asm volatile("ld.shared.u32 %0, [%1];" : "=r"(x) : "r"(address) : "memory");
+  return x;
+}
+__device__ __forceinline__ void store_shared(std::uint32_t address, std::uint32_t x) {
+  asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(x) : "memory");
+}
+__device__ __forceinline__ float2 load_shared_2(std::uint32_t address) {
+  float2 x;
+  asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(x.x), "=f"(x.y) : "r"(address) : "memory");
+  return x;
+}
+__device__ __forceinline__ void store_shared_4(std::uint32_t address, float a, float b, float c,
+                                               float d) {
+  asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(address), "f"(a), "f"(b), "f"(c),
+               "f"(d)
+               : "memory");
+}
+
 /// Four 8x8 tiles of 16-bit elements, one address a lane.
 __device__ __forceinline__ void store_matrix_x4(std::uint32_t address, std::uint32_t a,
                                                 std::uint32_t b, std::uint32_t c, std::uint32_t d) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address),
                "r"(a), "r"(b), "r"(c), "r"(d)
                : "memory");
+}
+
+/// The same, each tile transposed.
+__device__ __forceinline__ void store_matrix_x4_transposed(std::uint32_t address, std::uint32_t a,
+                                                           std::uint32_t b, std::uint32_t c,
+                                                           std::uint32_t d) {
+  asm volatile(
+      "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address),
+      "r"(a), "r"(b), "r"(c), "r"(d)
+      : "memory");
 }
 
 }  // namespace twill::gpu

@@ -9,9 +9,9 @@
 
 #include <cstdint>
 
-namespace twill::gpu {
+#include "gpu/hopper/element.hpp"
 
-enum class Element : unsigned char { f16, bf16 };
+namespace twill::gpu {
 
 /// Before the first multiplication after registers of D or A, or shared memory, were written.
 __device__ __forceinline__ void wgmma_fence() {
@@ -66,13 +66,17 @@ struct Wgmma;
 // clang-format off
 #define TWILL_OUT8(i) "+f"(d[i + 0]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), \
     "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), "+f"(d[i + 7])
+#define TWILL_OUT4(i) "+f"(d[i + 0]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
 #define TWILL_OUT16(i) TWILL_OUT8(i), TWILL_OUT8(i + 8)
 #define TWILL_OUT32(i) TWILL_OUT16(i), TWILL_OUT16(i + 16)
-#define TWILL_D32 \
-  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
-  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
-#define TWILL_D64 TWILL_D32 \
-  ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
+#define TWILL_D16 \
+  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
+#define TWILL_D20 TWILL_D16 ", %16, %17, %18, %19"
+#define TWILL_D32 TWILL_D20 \
+  ", %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define TWILL_D40 TWILL_D32 ", %32, %33, %34, %35, %36, %37, %38, %39"
+#define TWILL_D64 TWILL_D40 \
+  ", %40, %41, %42, %43, %44, %45, %46, %47, " \
   "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
 #define TWILL_D128 TWILL_D64 \
   ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
@@ -102,10 +106,22 @@ struct Wgmma;
                      "n"(kTransB));                                                                \
     }                                                                                              \
   };
+TWILL_WGMMA(f16, "f16", 32, TWILL_D16, "%16", "%17", "%18", "%19", "%20",
+    "%16, %17, %18, %19", "%20", "%21", "%22", TWILL_OUT16(0))
+TWILL_WGMMA(bf16, "bf16", 32, TWILL_D16, "%16", "%17", "%18", "%19", "%20",
+    "%16, %17, %18, %19", "%20", "%21", "%22", TWILL_OUT16(0))
+TWILL_WGMMA(f16, "f16", 40, TWILL_D20, "%20", "%21", "%22", "%23", "%24",
+    "%20, %21, %22, %23", "%24", "%25", "%26", TWILL_OUT16(0), TWILL_OUT4(16))
+TWILL_WGMMA(bf16, "bf16", 40, TWILL_D20, "%20", "%21", "%22", "%23", "%24",
+    "%20, %21, %22, %23", "%24", "%25", "%26", TWILL_OUT16(0), TWILL_OUT4(16))
 TWILL_WGMMA(f16, "f16", 64, TWILL_D32, "%32", "%33", "%34", "%35", "%36",
     "%32, %33, %34, %35", "%36", "%37", "%38", TWILL_OUT32(0))
 TWILL_WGMMA(bf16, "bf16", 64, TWILL_D32, "%32", "%33", "%34", "%35", "%36",
     "%32, %33, %34, %35", "%36", "%37", "%38", TWILL_OUT32(0))
+TWILL_WGMMA(f16, "f16", 80, TWILL_D40, "%40", "%41", "%42", "%43", "%44",
+    "%40, %41, %42, %43", "%44", "%45", "%46", TWILL_OUT32(0), TWILL_OUT8(32))
+TWILL_WGMMA(bf16, "bf16", 80, TWILL_D40, "%40", "%41", "%42", "%43", "%44",
+    "%40, %41, %42, %43", "%44", "%45", "%46", TWILL_OUT32(0), TWILL_OUT8(32))
 TWILL_WGMMA(f16, "f16", 128, TWILL_D64, "%64", "%65", "%66", "%67", "%68",
     "%64, %65, %66, %67", "%68", "%69", "%70", TWILL_OUT32(0), TWILL_OUT32(32))
 TWILL_WGMMA(bf16, "bf16", 128, TWILL_D64, "%64", "%65", "%66", "%67", "%68",
@@ -119,9 +135,13 @@ TWILL_WGMMA(bf16, "bf16", 256, TWILL_D128, "%128", "%129", "%130", "%131", "%132
 #undef TWILL_WGMMA
 #undef TWILL_D128
 #undef TWILL_D64
+#undef TWILL_D40
 #undef TWILL_D32
+#undef TWILL_D20
+#undef TWILL_D16
 #undef TWILL_OUT32
 #undef TWILL_OUT16
+#undef TWILL_OUT4
 #undef TWILL_OUT8
 // clang-format on
 
