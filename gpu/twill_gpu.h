@@ -99,6 +99,43 @@ TWILL_GPU_API twill_gpu_status twill_fmha_forward(const twill_fmha_forward_argum
                                                   void* workspace, size_t workspace_bytes,
                                                   void* stream);
 
+/* The schedule that the backward kernel realises. */
+typedef enum {
+  TWILL_GPU_BACKWARD_DEFAULT = 0, /* CUDA-Default: in order, tiles of 64 query rows */
+  TWILL_GPU_BACKWARD_TWILL = 1,   /* Twill: the solver's, tiles of 64 query rows */
+  TWILL_GPU_BACKWARD_TWILL80 = 2  /* Twill-80: the solver's, tiles of 80 query rows */
+} twill_gpu_backward_schedule;
+
+typedef struct {
+  int32_t type;  /* a twill_gpu_type, of all tensors */
+  int32_t batch; /* as for the forward pass, and so are the next */
+  int32_t query_heads;
+  int32_t key_heads; /* dk and dv are summed over the query heads of a group */
+  int32_t query_length;
+  int32_t key_length;
+  int32_t head_dim;                 /* 64 or 128 */
+  int32_t mask;                     /* a twill_gpu_mask */
+  float softmax_scale;              /* 0 stands for 1 / sqrt(head_dim) */
+  twill_gpu_tensor q, k, v, o, d_o; /* read: the forward pass's, and the gradient of o */
+  const float* lse;                 /* read: the forward pass's */
+  twill_gpu_tensor dq, dk, dv;      /* written: the gradients of q, k and v */
+  int32_t schedule;                 /* a twill_gpu_backward_schedule */
+  int32_t deterministic; /* not 0: dq is summed in a fixed order, which takes longer. dk and
+                            dv always are */
+} twill_fmha_backward_arguments;
+
+/* The workspace of a launch with these arguments, in bytes, to *bytes. Checks the arguments as the
+ * launch does (pointers to data may still be null). */
+TWILL_GPU_API twill_gpu_status
+twill_fmha_backward_workspace(const twill_fmha_backward_arguments* arguments, size_t* bytes);
+
+/* Attention backward on the current device, on a stream: three launches. `workspace` is device
+ * memory of at least the queried size, a multiple of 16 bytes, the call's own until the stream is
+ * through. */
+TWILL_GPU_API twill_gpu_status twill_fmha_backward(const twill_fmha_backward_arguments* arguments,
+                                                   void* workspace, size_t workspace_bytes,
+                                                   void* stream);
+
 #ifdef __cplusplus
 }
 #endif

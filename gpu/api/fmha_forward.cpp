@@ -1,9 +1,8 @@
 // twill_fmha_forward: checks, tensor maps, the order of tiles, and the launch.
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <string>
 
+#include "gpu/api/device.hpp"
 #include "gpu/api/error.hpp"
 #include "gpu/api/forward_check.hpp"
 #include "gpu/api/forward_plan.hpp"
@@ -14,23 +13,6 @@
 namespace twill::gpu {
 
 namespace {
-
-/// The current device's number of multiprocessors, if it is of compute capability 9.0.
-int multiprocessors() {
-  int device = 0, major = 0, minor = 0, count = 0;
-  check_cuda(cudaGetDevice(&device), "asking for the current device");
-  check_cuda(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device),
-             "asking for the compute capability");
-  check_cuda(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device),
-             "asking for the compute capability");
-  if (major != 9 || minor != 0)
-    refuse(TWILL_GPU_BAD_DEVICE, "device " + std::to_string(device) + " is of compute capability " +
-                                     std::to_string(major) + "." + std::to_string(minor) +
-                                     ", the kernels need 9.0 (H100, H200)");
-  check_cuda(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device),
-             "asking for the number of multiprocessors");
-  return count;
-}
 
 ForwardLaunch launcher(const twill_fmha_forward_arguments& a) {
   const bool half = a.type == TWILL_GPU_F16;
@@ -55,9 +37,7 @@ void launch(const twill_fmha_forward_arguments& a, cudaStream_t stream) {
   g.v = tensor_map(a.v, keys, type, tile.keys, kv_panels);
   g.o = tensor_map(a.o, queries, type, kWarpgroupRows, tile.panels);
   g.lse = a.lse;
-  const double scale =
-      a.softmax_scale > 0 ? static_cast<double>(a.softmax_scale) : 1 / std::sqrt(a.head_dim);
-  g.scale_log2 = static_cast<float>(scale * 1.4426950408889634074);
+  g.scale_log2 = static_cast<float>(softmax_scale(a.softmax_scale, a.head_dim) * kLog2E);
   const int grid = std::min(g.units, std::max(1, processors / g.blocks)) * g.blocks;
   check_cuda(launcher(a)(a.schedule, g, grid, stream), "launching the kernel");
 }

@@ -57,6 +57,7 @@ __device__ __forceinline__ void backward_block(const BackwardArguments& g, std::
   }
 }
 
+#ifndef TWILL_GPU_EMULATED
 template <class F>
 __global__ void __launch_bounds__(kBackwardThreads, 1)
     fmha_backward(const __grid_constant__ BackwardArguments g) {
@@ -87,5 +88,7 @@ cudaError_t launch_backward(int schedule, const BackwardArguments& arguments, cu
     default: return cudaErrorInvalidValue;
   }
 }
+
+#endif
 
 }  // namespace twill::gpu

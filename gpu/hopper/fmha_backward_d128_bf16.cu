@@ -2,6 +2,6 @@
 #include "gpu/hopper/fmha_backward.cuh"
 
 cudaError_t twill::gpu::launch_backward_d128_bf16(int schedule, const BackwardArguments& arguments,
-                                                cudaStream_t stream) {
+                                                  cudaStream_t stream) {
   return launch_backward<Element::bf16, 128>(schedule, arguments, stream);
 }

@@ -21,13 +21,11 @@
 
 namespace twill::gpu {
 
+/// One block of the grid; `shared` is 1024-byte aligned.
 template <class F>
-__global__ void __launch_bounds__(kForwardThreads, 1)
-    fmha_forward(const __grid_constant__ ForwardArguments g) {
-  extern __shared__ std::uint8_t raw[];
-  const std::uint32_t shared = aligned_shared_1024(raw);
+__device__ __forceinline__ void forward_block(const ForwardArguments& g, std::uint32_t shared) {
   const int rank = g.blocks == 1 ? 0 : static_cast<int>(blockIdx.x & 1);
-  const int warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0);
+  const int warpgroup = __shfl_sync(~0u, static_cast<int>(threadIdx.x / 128), 0);
 
   if (threadIdx.x == 0) {
     for (int w = 0; w < kConsumers; ++w) {
@@ -49,7 +47,7 @@ __global__ void __launch_bounds__(kForwardThreads, 1)
 
   if (warpgroup == 0) {
     lower_registers<kLoaderRegisters>();
-    const int warp = __shfl_sync(~0u, threadIdx.x / 32, 0);
+    const int warp = __shfl_sync(~0u, static_cast<int>(threadIdx.x / 32), 0);
     if (warp == 0 && elect_one())
       load_keys_values<F>(g, shared, rank);
     else if (warp == 1 && elect_one())
@@ -65,6 +63,14 @@ __global__ void __launch_bounds__(kForwardThreads, 1)
   }
   // No block leaves while the other may still signal its barriers.
   if (g.blocks > 1) cluster_sync();
+}
+
+#ifndef TWILL_GPU_EMULATED
+template <class F>
+__global__ void __launch_bounds__(kForwardThreads, 1)
+    fmha_forward(const __grid_constant__ ForwardArguments g) {
+  extern __shared__ std::uint8_t raw[];
+  forward_block<F>(g, aligned_shared_1024(raw));
 }
 
 /// Launches the kernel of one schedule on the current device.
@@ -100,5 +106,7 @@ cudaError_t launch_forward(int schedule, const ForwardArguments& arguments, int 
     default: return cudaErrorInvalidValue;
   }
 }
+
+#endif
 
 }  // namespace twill::gpu

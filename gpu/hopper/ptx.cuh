@@ -2,6 +2,10 @@
 // inline PTX where it has none (warpgroup MMA is in wgmma.cuh). Names follow the PTX ISA.
 #pragma once
 
+#ifdef TWILL_GPU_EMULATED
+#include "gpu/emulator/hopper.hpp"
+#else
+
 #include <cuda.h>
 #include <cuda/ptx>
 
@@ -266,3 +270,5 @@ __device__ __forceinline__ void store_matrix_x4_transposed(std::uint32_t address
 }
 
 }  // namespace twill::gpu
+
+#endif

@@ -7,6 +7,12 @@
 // layout of A in registers for the next multiplication.
 #pragma once
 
+#include "gpu/hopper/descriptor.hpp"
+
+#ifdef TWILL_GPU_EMULATED
+#include "gpu/emulator/hopper.hpp"
+#else
+
 #include <cstdint>
 
 #include "gpu/hopper/element.hpp"
@@ -45,17 +51,6 @@ template <int kCount>
 __device__ __forceinline__ void forget(float (&r)[kCount]) {
 #pragma unroll
   for (int i = 0; i < kCount; ++i) asm volatile("" : "=f"(r[i]));
-}
-
-/// Descriptor of a 128-byte swizzled tile at a shared address. K-major operand: `leading` unused,
-/// `stride` 1024 = bytes between groups of 8 rows. MN-major operand: `leading` = bytes between
-/// panels of 64 elements, `stride` 1024. A step of n bytes along a tile adds n / 16.
-__device__ __forceinline__ std::uint64_t tile_descriptor(std::uint32_t address,
-                                                         std::uint32_t leading,
-                                                         std::uint32_t stride) {
-  return static_cast<std::uint64_t>((address & 0x3FFFF) >> 4) |
-         static_cast<std::uint64_t>(leading >> 4) << 16 |
-         static_cast<std::uint64_t>(stride >> 4) << 32 | std::uint64_t{1} << 62;
 }
 
 /// wgmma.m64nNk16. ss: A and B in shared memory; rs: A in registers. kTransA, kTransB: 1 where the
@@ -145,6 +140,17 @@ TWILL_WGMMA(bf16, "bf16", 256, TWILL_D128, "%128", "%129", "%130", "%131", "%132
 #undef TWILL_OUT8
 // clang-format on
 
+/// Two 16-bit elements of a word.
+template <Element kElement>
+__device__ __forceinline__ float2 unpack(std::uint32_t word) {
+  if constexpr (kElement == Element::bf16)
+    return {__uint_as_float(word << 16), __uint_as_float(word & 0xFFFF0000u)};
+  float2 x;
+  asm("{ .reg .f16 a, b; mov.b32 {a, b}, %2; cvt.f32.f16 %0, a; cvt.f32.f16 %1, b; }"
+      : "=f"(x.x), "=f"(x.y)
+      : "r"(word));
+  return x;
+}
 /// Two fp32 to a register of two 16-bit elements, the first in the low half.
 template <Element kElement>
 __device__ __forceinline__ std::uint32_t pack(float low, float high) {
@@ -157,3 +163,5 @@ __device__ __forceinline__ std::uint32_t pack(float low, float high) {
 }
 
 }  // namespace twill::gpu
+
+#endif

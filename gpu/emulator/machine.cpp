@@ -1,0 +1,565 @@
+#include "gpu/emulator/machine.hpp"
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <ucontext.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <random>
+#include <utility>
+#include <vector>
+
+namespace twill::gpu::emulator {
+
+namespace {
+
+constexpr std::size_t kStack = std::size_t{1} << 17;
+
+struct Mbarrier {
+  int arrivals = 0, pending = 0;
+  std::int64_t transfers = 0;
+  std::uint32_t phase = 0;
+};
+
+struct Named {
+  int arrived = 0, threads = 0;
+  unsigned generation = 0;
+};
+
+/// A meeting of a fixed number of threads, with a word of each.
+struct Meeting {
+  int arrived = 0;
+  unsigned generation = 0;
+  std::array<std::array<std::uint32_t, 32>, 2> words{};
+};
+
+/// One wgmma of a warpgroup, from all its threads.
+struct Wgmma {
+  Multiply of;
+  int threads = 0;
+  std::array<float*, 128> d{};
+  std::array<const std::uint32_t*, 128> a{};
+};
+
+struct Warpgroup {
+  std::deque<Wgmma> ops;      ///< not yet executed
+  std::int64_t executed = 0;  ///< number of the first in `ops`
+  std::array<std::int64_t, 128> issued{}, wanted{};
+  std::array<std::vector<std::int64_t>, 128> groups;  ///< ops issued up to each commit
+};
+
+struct Block {
+  int index = 0, rank = 0;
+  std::vector<std::uint8_t> shared;
+  std::vector<int> unfenced;  ///< per 16 bytes: thread + 1 that wrote them and has not fenced
+  std::map<std::uint32_t, Mbarrier> mbarriers;
+  std::array<Named, 16> named;
+  std::vector<Meeting> warps;
+  std::vector<Warpgroup> warpgroups;
+  Meeting all;
+};
+
+struct Fiber {
+  ucontext_t context;
+  std::unique_ptr<char[]> stack;
+  Block* block = nullptr;
+  int thread = 0;
+  bool done = false;
+  std::vector<std::uint32_t> written;      ///< 16-byte lines, not fenced
+  std::deque<std::function<void()>> bulk;  ///< groups whose source has not been read
+};
+
+struct Machine {
+  const Launch* launch = nullptr;
+  const std::function<void()>* body = nullptr;
+  std::vector<std::unique_ptr<Block>> blocks;
+  std::vector<std::unique_ptr<Fiber>> fibers;
+  std::vector<std::function<void()>> loads;  ///< in flight
+  Meeting cluster;
+  ucontext_t scheduler;
+  Fiber* running = nullptr;
+  std::string error;
+  std::uint64_t progress = 0;
+  Dim thread, block, grid;
+  std::mt19937 random;
+};
+
+Machine* machine = nullptr;
+
+Fiber& self() {
+  return *machine->running;
+}
+
+void yield() {
+  swapcontext(&self().context, &machine->scheduler);
+}
+
+[[noreturn]] void fail(const std::string& what) {
+  if (machine->running == nullptr) throw Error(what);  // in a load, which no thread waits in
+  if (machine->error.empty())
+    machine->error = what + " (block " + std::to_string(self().block->index) + ", thread " +
+                     std::to_string(self().thread) + ")";
+  for (;;) yield();  // the scheduler does not come back
+}
+
+template <class Condition>
+void wait_until(const Condition& condition) {
+  while (!condition()) yield();
+  ++machine->progress;
+}
+
+std::uint32_t swizzle(std::uint32_t address) {
+  return address ^ (((address >> 7) & 7) << 4);
+}
+
+void settle(Mbarrier& b) {
+  if (b.pending != 0 || b.transfers != 0) return;
+  b.phase ^= 1;
+  b.pending = b.arrivals;
+}
+
+Mbarrier& mbarrier(Block& block, std::uint32_t address) {
+  const auto found = block.mbarriers.find(address);
+  if (found == block.mbarriers.end()) fail("no mbarrier there");
+  return found->second;
+}
+
+void arrive(Mbarrier& b) {
+  if (--b.pending < 0) fail("more arrivals than a phase has");
+  settle(b);
+  ++machine->progress;
+}
+
+std::uint8_t* shared(Block& block, std::uint32_t address, std::uint32_t bytes) {
+  if (std::size_t{address} + bytes > block.shared.size()) fail("beyond shared memory");
+  return block.shared.data() + address;
+}
+
+/// A 16-bit element that TMA or wgmma reads.
+std::uint16_t async_read(Block& block, std::uint32_t address) {
+  if (block.unfenced[address / 16] != 0)
+    fail("read by TMA or wgmma, written by thread " +
+         std::to_string(block.unfenced[address / 16] - 1) + " without fence.proxy.async");
+  std::uint16_t bits;
+  std::memcpy(&bits, shared(block, address, 2), 2);
+  return bits;
+}
+
+void written(std::uint32_t address, std::uint32_t bytes) {
+  for (std::uint32_t line = address / 16; line <= (address + bytes - 1) / 16; ++line) {
+    self().block->unfenced[line] = self().thread + 1;
+    self().written.push_back(line);
+  }
+}
+
+const std::vector<float>& table(Element element) {
+  static const auto make = [](Element e) {
+    std::vector<float> t(65536);
+    for (unsigned i = 0; i < 65536; ++i)
+      t[i] = e == Element::f16
+                 ? __half2float(__ushort_as_half(static_cast<unsigned short>(i)))
+                 : __bfloat162float(__ushort_as_bfloat16(static_cast<unsigned short>(i)));
+    return t;
+  };
+  static const std::vector<float> f16 = make(Element::f16), bf16 = make(Element::bf16);
+  return element == Element::f16 ? f16 : bf16;
+}
+
+// Element (row or column i, depth k) of an operand in shared memory, by descriptor.
+std::uint16_t operand(Block& block, std::uint64_t tile, bool transposed, int i, int k) {
+  const auto start = static_cast<std::uint32_t>(tile & 0x3FFF) << 4;
+  const auto leading = static_cast<std::uint32_t>(tile >> 16 & 0x3FFF) << 4;
+  const auto stride = static_cast<std::uint32_t>(tile >> 32 & 0x3FFF) << 4;
+  if (tile >> 62 != 1) fail("a descriptor that is not 128-byte swizzled");
+  const auto r = static_cast<std::uint32_t>(i), c = static_cast<std::uint32_t>(k);
+  const std::uint32_t at =
+      transposed ? start + r / 64 * leading + r % 64 * 2 + c % 8 * 128 + c / 8 * stride
+                 : start + r % 8 * 128 + r / 8 * stride + c * 2;
+  return async_read(block, swizzle(at));
+}
+
+void execute(Block& block, const Wgmma& op) {
+  const Multiply& m = op.of;
+  const std::vector<float>& value = table(m.element);
+  std::vector<float> a(std::size_t{64} * 16), b(static_cast<std::size_t>(m.n) * 16);
+  if (m.a == nullptr) {
+    for (int r = 0; r < 64; ++r)
+      for (int k = 0; k < 16; ++k)
+        a[static_cast<std::size_t>(r * 16 + k)] =
+            value[operand(block, m.a_tile, m.a_transposed, r, k)];
+  } else {
+    for (int t = 0; t < 128; ++t)
+      for (int reg = 0; reg < 4; ++reg)
+        for (int h = 0; h < 2; ++h) {
+          const int r = t / 32 * 16 + t % 32 / 4 + 8 * (reg % 2), k = t % 4 * 2 + h + 8 * (reg / 2);
+          a[static_cast<std::size_t>(r * 16 + k)] =
+              value[op.a[static_cast<std::size_t>(t)][reg] >> (16 * h) & 0xFFFF];
+        }
+  }
+  for (int n = 0; n < m.n; ++n)
+    for (int k = 0; k < 16; ++k)
+      b[static_cast<std::size_t>(n * 16 + k)] =
+          value[operand(block, m.b_tile, m.b_transposed, n, k)];
+  for (int t = 0; t < 128; ++t)
+    for (int i = 0; i < m.n / 2; ++i) {
+      const int r = t / 32 * 16 + t % 32 / 4 + 8 * (i / 2 % 2), n = i / 4 * 8 + t % 4 * 2 + i % 2;
+      float& d = op.d[static_cast<std::size_t>(t)][i];
+      float sum = m.accumulate ? d : 0.F;
+      for (int k = 0; k < 16; ++k)
+        sum += a[static_cast<std::size_t>(r * 16 + k)] * b[static_cast<std::size_t>(n * 16 + k)];
+      d = sum;
+    }
+}
+
+Warpgroup& warpgroup() {
+  return self().block->warpgroups[static_cast<std::size_t>(self().thread / 128)];
+}
+
+void execute_until(Warpgroup& w, std::int64_t count) {
+  while (w.executed < count) {
+    execute(*self().block, w.ops.front());
+    w.ops.pop_front();
+    ++w.executed;
+    ++machine->progress;
+  }
+}
+
+void meet(Meeting& meeting, int threads) {
+  const unsigned generation = meeting.generation;
+  if (++meeting.arrived == threads) {
+    meeting.arrived = 0;
+    ++meeting.generation;
+    ++machine->progress;
+  } else {
+    wait_until([&] { return meeting.generation != generation; });
+  }
+}
+
+void copy_box(Block& block, std::uint32_t address, const Map& map, const std::array<int, 5>& at,
+              bool load) {
+  const int rows = map.box[1];
+  for (int p = 0; p < map.box[2]; ++p)
+    for (int r = 0; r < rows; ++r)
+      for (int c = 0; c < 64; ++c) {
+        const std::uint32_t to =
+            swizzle(address + static_cast<std::uint32_t>((p * rows + r) * 128 + c * 2));
+        const std::array<int, 5> place = {c, at[1] + r, at[2] + p, at[3], at[4]};
+        bool inside = true;
+        std::int64_t offset = 0;
+        for (std::size_t i = 0; i < 5; ++i) {
+          inside = inside && place[i] >= 0 && place[i] < map.dims[i];
+          offset += place[i] * map.strides[i];
+        }
+        if (load) {
+          const std::uint16_t bits = inside ? map.data[offset] : std::uint16_t{0};
+          std::memcpy(shared(block, to, 2), &bits, 2);
+        } else if (inside) {
+          map.data[offset] = async_read(block, to);
+        }
+      }
+}
+
+void start_load(std::function<void()> load) {
+  if (machine->launch->when == When::at_once)
+    load();
+  else
+    machine->loads.push_back(std::move(load));
+  ++machine->progress;
+}
+
+void start_bulk(std::function<void()> group) {
+  self().bulk.push_back(std::move(group));
+  if (machine->launch->when == When::at_once) {
+    self().bulk.back()();
+    self().bulk.back() = [] {};
+  }
+}
+
+std::array<int, 5> coordinates(const int (&at)[5]) {
+  return {at[0], at[1], at[2], at[3], at[4]};
+}
+
+void enter() {
+  Fiber& fiber = self();
+  (*machine->body)();
+  if (!fiber.bulk.empty()) fail("ends while TMA may read shared memory");
+  if (fiber.thread % 128 == 0 && !warpgroup().ops.empty()) fail("ends with wgmma in flight");
+  fiber.done = true;
+  ++machine->progress;
+  for (;;) yield();
+}
+
+std::unique_ptr<Fiber> make_fiber(Block* block, int thread) {
+  auto fiber = std::make_unique<Fiber>();
+  fiber->block = block;
+  fiber->thread = thread;
+  fiber->stack = std::make_unique<char[]>(kStack);
+  getcontext(&fiber->context);
+  fiber->context.uc_stack.ss_sp = fiber->stack.get();
+  fiber->context.uc_stack.ss_size = kStack;
+  fiber->context.uc_link = nullptr;
+  makecontext(&fiber->context, enter, 0);
+  return fiber;
+}
+
+void run_cluster(Machine& m, int first) {
+  const Launch& launch = *m.launch;
+  m.blocks.clear();
+  m.fibers.clear();
+  m.loads.clear();
+  m.cluster = Meeting();
+  for (int rank = 0; rank < launch.cluster; ++rank) {
+    auto block = std::make_unique<Block>();
+    block->index = first + rank;
+    block->rank = rank;
+    block->shared.assign(static_cast<std::size_t>(launch.shared_bytes), 0xFF);  // NaN
+    block->unfenced.assign(block->shared.size() / 16 + 1, 0);
+    block->warps.resize(static_cast<std::size_t>(launch.threads / 32));
+    block->warpgroups.resize(static_cast<std::size_t>((launch.threads + 127) / 128));
+    for (int t = 0; t < launch.threads; ++t) {
+      m.fibers.push_back(make_fiber(block.get(), t));
+    }
+    m.blocks.push_back(std::move(block));
+  }
+  std::vector<Fiber*> order;
+  for (const auto& fiber : m.fibers) order.push_back(fiber.get());
+  for (;;) {
+    std::erase_if(order, [](const Fiber* f) { return f->done; });
+    if (order.empty()) break;
+    // Another warp first every time; threads of a warp stay together, which is quicker.
+    const std::uint64_t before = m.progress;
+    const auto shift = static_cast<std::ptrdiff_t>(m.random() % order.size());
+    std::rotate(order.begin(), order.begin() + shift, order.end());
+    for (Fiber* fiber : order) {
+      m.running = fiber;
+      m.thread.x = static_cast<unsigned>(fiber->thread);
+      m.block.x = static_cast<unsigned>(fiber->block->index);
+      swapcontext(&m.scheduler, &fiber->context);
+      m.running = nullptr;
+      if (!m.error.empty()) throw Error(m.error);
+    }
+    if (m.progress != before) continue;
+    if (m.loads.empty()) throw Error("deadlock in block " + std::to_string(first));
+    const auto which = static_cast<std::ptrdiff_t>(m.random() % m.loads.size());
+    const std::function<void()> load = m.loads[static_cast<std::size_t>(which)];
+    m.loads.erase(m.loads.begin() + which);
+    load();
+  }
+  if (!m.loads.empty()) throw Error("ends while TMA writes shared memory");
+  for (const auto& block : m.blocks)
+    for (const Named& named : block->named)
+      if (named.arrived != 0) throw Error("a named barrier is left half full");
+}
+
+}  // namespace
+
+void run(const Launch& launch, const std::function<void()>& thread) {
+  Machine m;
+  m.launch = &launch;
+  m.body = &thread;
+  m.random.seed(launch.seed);
+  m.grid.x = static_cast<unsigned>(launch.blocks);
+  machine = &m;
+  struct Reset {
+    ~Reset() { machine = nullptr; }
+  } reset;
+  for (int first = 0; first < launch.blocks; first += launch.cluster) run_cluster(m, first);
+}
+
+const Dim& thread_index() {
+  return machine->thread;
+}
+const Dim& block_index() {
+  return machine->block;
+}
+const Dim& grid_size() {
+  return machine->grid;
+}
+
+void barrier_init(std::uint32_t barrier, std::uint32_t arrivals) {
+  const auto count = static_cast<int>(arrivals);
+  self().block->mbarriers[barrier] = {count, count, 0, 0};
+}
+void barrier_arrive(std::uint32_t barrier, int rank) {
+  Block& block = rank < 0 ? *self().block : *machine->blocks[static_cast<std::size_t>(rank)];
+  arrive(mbarrier(block, barrier));
+}
+void barrier_expect(std::uint32_t barrier, std::uint32_t bytes) {
+  Mbarrier& b = mbarrier(*self().block, barrier);
+  b.transfers += bytes;
+  arrive(b);
+}
+void barrier_wait(std::uint32_t barrier, std::uint32_t parity) {
+  const Mbarrier& b = mbarrier(*self().block, barrier);
+  wait_until([&] { return b.phase != parity; });
+}
+
+void named(int id, int threads, bool wait) {
+  Named& b = self().block->named[static_cast<std::size_t>(id)];
+  if (b.arrived > 0 && b.threads != threads) fail("a named barrier of two sizes");
+  b.threads = threads;
+  const unsigned generation = b.generation;
+  if (++b.arrived == threads) {
+    b.arrived = 0;
+    ++b.generation;
+  }
+  ++machine->progress;
+  if (wait) wait_until([&] { return b.generation != generation; });
+}
+
+void sync_threads() {
+  meet(self().block->all, machine->launch->threads);
+}
+void sync_cluster() {
+  meet(machine->cluster, machine->launch->threads * machine->launch->cluster);
+}
+void sync_warp() {
+  meet(self().block->warps[static_cast<std::size_t>(self().thread / 32)], 32);
+}
+std::uint32_t shuffle(std::uint32_t value, int lane) {
+  Meeting& warp = self().block->warps[static_cast<std::size_t>(self().thread / 32)];
+  auto& words = warp.words[warp.generation % 2];
+  words[static_cast<std::size_t>(self().thread % 32)] = value;
+  meet(warp, 32);
+  return words[static_cast<std::size_t>(lane)];
+}
+
+void tma_load(std::uint32_t to, const Map& map, const int (&at)[5], std::uint32_t barrier,
+              unsigned blocks) {
+  if (to % 1024 != 0) fail("a swizzled tile that is not 1024-byte aligned");
+  const auto bytes = static_cast<std::int64_t>(map.box[1]) * map.box[2] * 128;
+  for (const auto& other : machine->blocks) {
+    Block* const block = other.get();
+    if (blocks == 0 ? block != self().block : (blocks >> block->rank & 1) == 0) continue;
+    start_load([=, map = map, place = coordinates(at)] {
+      copy_box(*block, to, map, place, true);
+      Mbarrier& b = mbarrier(*block, barrier);
+      b.transfers -= bytes;
+      settle(b);
+    });
+  }
+}
+void bulk_load(std::uint32_t to, const void* from, std::uint32_t bytes, std::uint32_t barrier) {
+  if (to % 16 != 0 || bytes % 16 != 0 || reinterpret_cast<std::uintptr_t>(from) % 16 != 0)
+    fail("a bulk copy that is not 16-byte aligned");
+  Block* const block = self().block;
+  start_load([=] {
+    std::memcpy(shared(*block, to, bytes), from, bytes);
+    Mbarrier& b = mbarrier(*block, barrier);
+    b.transfers -= bytes;
+    settle(b);
+  });
+}
+void tma_store(const Map& map, std::uint32_t from, const int (&at)[5]) {
+  if (from % 1024 != 0) fail("a swizzled tile that is not 1024-byte aligned");
+  Block* const block = self().block;
+  start_bulk(
+      [=, map = map, place = coordinates(at)] { copy_box(*block, from, map, place, false); });
+}
+void bulk_add(float* to, std::uint32_t from, std::uint32_t bytes) {
+  if (from % 16 != 0 || bytes % 16 != 0 || reinterpret_cast<std::uintptr_t>(to) % 16 != 0)
+    fail("a bulk addition that is not 16-byte aligned");
+  Block* const block = self().block;
+  start_bulk([=] {
+    for (std::uint32_t i = 0; i < bytes / 4; ++i) {
+      async_read(*block, from + 4 * i);
+      float x;
+      std::memcpy(&x, shared(*block, from + 4 * i, 4), 4);
+      to[i] += x;
+    }
+  });
+}
+void bulk_wait(int pending) {
+  auto& groups = self().bulk;
+  while (groups.size() > static_cast<std::size_t>(pending)) {
+    groups.front()();
+    groups.pop_front();
+  }
+  ++machine->progress;
+}
+
+void fence_async() {
+  for (const std::uint32_t line : self().written)
+    if (self().block->unfenced[line] == self().thread + 1) self().block->unfenced[line] = 0;
+  self().written.clear();
+}
+void store_shared(std::uint32_t address, const void* from, std::uint32_t bytes) {
+  if (address % bytes != 0) fail("a misaligned store");
+  std::memcpy(shared(*self().block, address, bytes), from, bytes);
+  written(address, bytes);
+}
+void load_shared(void* to, std::uint32_t address, std::uint32_t bytes) {
+  if (address % bytes != 0) fail("a misaligned load");
+  std::memcpy(to, shared(*self().block, address, bytes), bytes);
+}
+
+void store_matrices(std::uint32_t address, const std::uint32_t (&tiles)[4], bool transposed) {
+  // Lane l gives the address of row l % 8 of tile l / 8, and of each tile's row l / 4 (transposed:
+  // column) the elements 2 (l % 4) and the next.
+  const auto lane = static_cast<std::uint32_t>(self().thread % 32);
+  Meeting& warp = self().block->warps[static_cast<std::size_t>(self().thread / 32)];
+  auto& words = warp.words[warp.generation % 2];
+  words[lane] = address;
+  meet(warp, 32);
+  for (std::uint32_t i = 0; i < 4; ++i)
+    for (std::uint32_t h = 0; h < 2; ++h) {
+      const std::uint32_t across = lane / 4, along = lane % 4 * 2 + h;
+      const auto bits = static_cast<std::uint16_t>(tiles[i] >> (16 * h));
+      const std::uint32_t row = words[8 * i + (transposed ? along : across)];
+      store_shared(row + 2 * (transposed ? across : along), &bits, 2);
+    }
+}
+
+void pause() {
+  yield();
+}
+
+void multiply(const Multiply& m) {
+  Warpgroup& w = warpgroup();
+  const auto t = static_cast<std::size_t>(self().thread % 128);
+  const std::int64_t number = w.issued[t]++;
+  if (number < w.executed) fail("a wgmma that the others have not issued");
+  const auto at = static_cast<std::size_t>(number - w.executed);
+  if (w.ops.size() <= at) w.ops.emplace_back().of = m;
+  Wgmma& op = w.ops[at];
+  if (op.of.a_tile != m.a_tile || op.of.b_tile != m.b_tile || op.of.n != m.n ||
+      op.of.accumulate != m.accumulate || (op.of.a == nullptr) != (m.a == nullptr))
+    fail("a wgmma that differs between the threads of a warpgroup");
+  op.d[t] = m.d;
+  op.a[t] = m.a;
+  if (++op.threads == 128 && machine->launch->when == When::at_once) execute_until(w, number + 1);
+}
+void multiply_commit() {
+  Warpgroup& w = warpgroup();
+  const auto t = static_cast<std::size_t>(self().thread % 128);
+  w.groups[t].push_back(w.issued[t]);
+}
+void multiply_wait(int pending) {
+  Warpgroup& w = warpgroup();
+  const auto t = static_cast<std::size_t>(self().thread % 128);
+  auto& groups = w.groups[t];
+  if (groups.size() > static_cast<std::size_t>(pending)) {
+    const std::size_t ended = groups.size() - static_cast<std::size_t>(pending);
+    w.wanted[t] = groups[ended - 1];
+    groups.erase(groups.begin(), groups.begin() + static_cast<std::ptrdiff_t>(ended));
+  }
+  // As late as may be: when the last thread waits.
+  const std::int64_t want = w.wanted[t];
+  execute_until(w, *std::min_element(w.wanted.begin(), w.wanted.end()));
+  wait_until([&] { return w.executed >= want; });
+}
+
+float to_float(std::uint16_t bits, Element element) {
+  return table(element)[bits];
+}
+std::uint16_t from_float(float value, Element element) {
+  return element == Element::f16 ? __half_as_ushort(__float2half_rn(value))
+                                 : __bfloat16_as_ushort(__float2bfloat16_rn(value));
+}
+
+}  // namespace twill::gpu::emulator

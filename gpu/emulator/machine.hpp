@@ -1,0 +1,100 @@
+// A small emulator of a Hopper multiprocessor: runs the kernels' own source on the CPU, compiled
+// with TWILL_GPU_EMULATED, so that their index arithmetic, descriptors, masks, barriers and order
+// are tested without a GPU. Threads of a block (or of a cluster of two) are fibers of one host
+// thread, switched where they wait.
+//
+// Emulated: shared memory, mbarriers with transaction counts, named barriers, TMA loads (with
+// multicast), stores and additions, warp shuffles, stmatrix, and wgmma through its descriptors of
+// 128-byte swizzled tiles (PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions"). What is
+// asynchronous happens at once or as late as its wait allows, by choice. An ordinary write to
+// shared memory that TMA or wgmma reads without fence.proxy.async between is an error, as are a
+// deadlock, too many arrivals, and a block that ends with work in flight. Not emulated: time,
+// registers and spills, the memory model between blocks.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <stdexcept>
+#include <string>
+
+#include "gpu/hopper/element.hpp"
+
+namespace twill::gpu::emulator {
+
+struct Dim {
+  unsigned x = 0, y = 0, z = 0;
+};
+
+/// When asynchronous work takes effect.
+enum class When : unsigned char { at_once, late };
+
+struct Launch {
+  int blocks = 1;
+  int threads = 384;
+  int cluster = 1;  ///< 1 or 2 blocks, which run together
+  int shared_bytes = 232448;
+  When when = When::late;
+  unsigned seed = 1;  ///< of the order in which threads run
+};
+
+/// What the emulated kernel did wrong.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Runs `thread` as every thread of the grid, cluster after cluster. Throws Error.
+void run(const Launch& launch, const std::function<void()>& thread);
+
+/// A tensor for TMA as tensor_map.hpp makes one: (64 elements, sequence, panel, head, batch). Kept
+/// in the bytes of a CUtensorMap.
+struct Map {
+  std::uint16_t* data;
+  std::int64_t strides[5];  ///< elements
+  int dims[5], box[5];
+};
+
+// What the kernels' instructions become; of the running thread.
+const Dim& thread_index();
+const Dim& block_index();
+const Dim& grid_size();
+void barrier_init(std::uint32_t barrier, std::uint32_t arrivals);
+void barrier_arrive(std::uint32_t barrier, int rank);  ///< rank -1: this block
+void barrier_expect(std::uint32_t barrier, std::uint32_t bytes);
+void barrier_wait(std::uint32_t barrier, std::uint32_t parity);
+void named(int id, int threads, bool wait);
+void sync_threads();
+void sync_cluster();
+void sync_warp();
+std::uint32_t shuffle(std::uint32_t value, int lane);
+void tma_load(std::uint32_t to, const Map& map, const int (&at)[5], std::uint32_t barrier,
+              unsigned blocks);  ///< blocks 0: this one
+void bulk_load(std::uint32_t to, const void* from, std::uint32_t bytes, std::uint32_t barrier);
+void tma_store(const Map& map, std::uint32_t from, const int (&at)[5]);
+void bulk_add(float* to, std::uint32_t from, std::uint32_t bytes);
+void bulk_wait(int pending);
+void fence_async();
+void store_shared(std::uint32_t address, const void* from, std::uint32_t bytes);
+void load_shared(void* to, std::uint32_t address, std::uint32_t bytes);
+void store_matrices(std::uint32_t address, const std::uint32_t (&tiles)[4], bool transposed);
+/// Lets other threads run.
+void pause();
+
+/// wgmma.m64nNk16 of the warpgroup; a: of registers, null = by descriptor.
+struct Multiply {
+  Element element;
+  int n;
+  float* d;
+  const std::uint32_t* a;
+  std::uint64_t a_tile, b_tile;
+  bool a_transposed, b_transposed, accumulate;
+};
+void multiply(const Multiply& m);
+void multiply_commit();
+void multiply_wait(int pending);
+
+/// 16-bit conversions, rounded to nearest even.
+float to_float(std::uint16_t bits, Element element);
+std::uint16_t from_float(float value, Element element);
+
+}  // namespace twill::gpu::emulator
