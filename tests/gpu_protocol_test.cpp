@@ -1,6 +1,7 @@
 // The barrier protocol of the GPU kernels, searched for deadlock and overwritten reads on the CPU.
 #include <doctest/doctest.h>
 
+#include "gpu/tests/backward_protocol_checks.hpp"
 #include "gpu/tests/protocol_checks.hpp"
 
 using namespace twill::gpu::tests;
@@ -16,4 +17,16 @@ TEST_CASE("forward: every step finds the operands of its own iteration in the re
 
 TEST_CASE("errors planted into threads and tables are found") {
   CHECK(planted_errors_are_found() == Failures{});
+}
+
+TEST_CASE("backward: no interleaving deadlocks, reads wrongly or overwrites what is read") {
+  CHECK(backward_protocol_holds() == Failures{});
+}
+
+TEST_CASE("backward: every step finds the operands of its own iteration in the registers") {
+  CHECK(backward_registers_hold() == Failures{});
+}
+
+TEST_CASE("backward: errors planted into threads and tables are found") {
+  CHECK(planted_backward_errors_are_found() == Failures{});
 }

@@ -250,7 +250,7 @@ struct BackwardConsumer {
   }
 
   template <Phase kPhase, int kFrom, std::size_t... kIndex>
-  __device__ __forceinline__ void run_all(int t, std::index_sequence<kIndex...>) {
+  __device__ __forceinline__ void run_all([[maybe_unused]] int t, std::index_sequence<kIndex...>) {
     (run<F::template kProgram<kPhase>.action[kFrom + kIndex]>(t), ...);
   }
   /// Statements [kFrom, kTo) of a phase.

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <string>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace twill::gpu::model {
@@ -29,7 +30,8 @@ struct Event {
     arrive,       ///< `count` arrivals on mbarrier `barrier`
     expect,       ///< one arrival on `barrier`, and `count` loads are to come
     load,         ///< start loading `tag` into `buffer`, to be signalled on `barrier`
-    issue,        ///< a group that reads `tag` from `buffer` (and `tag2` from `buffer2`)
+    issue,        ///< a group that reads `tag` from `buffer`, `tag2` from `buffer2`, and `also`
+    read,         ///< ordinary read of `tag` from `buffer`
     wait_groups,  ///< until at most `count` groups of this thread are in flight
     write,        ///< ordinary write of `tag` to `buffer`
     named_sync,   ///< named barrier `barrier`: arrive and wait
@@ -41,6 +43,7 @@ struct Event {
   int count = 0;
   int buffer = -1, buffer2 = -1;
   int tag = 0, tag2 = 0;
+  std::vector<std::pair<int, int>> also = {};  ///< buffer, tag
 };
 
 using Thread = std::vector<Event>;
@@ -78,7 +81,7 @@ struct State {
   };
   std::vector<Load> loads;  ///< in flight
   struct Group {
-    std::int16_t thread, buffer, buffer2;
+    std::int16_t thread, event;
   };
   std::vector<Group> groups;  ///< in flight, oldest first
 
@@ -155,6 +158,15 @@ class Search {
           what + " (" + system_.names[thread] + ", event " + std::to_string(state.at[thread]) + ")";
   }
 
+  static std::size_t buffer_of(const Event& e) { return static_cast<std::size_t>(e.buffer); }
+
+  static std::vector<std::pair<int, int>> reads(const Event& e) {
+    std::vector<std::pair<int, int>> all = e.also;
+    if (e.buffer >= 0) all.emplace_back(e.buffer, e.tag);
+    if (e.buffer2 >= 0) all.emplace_back(e.buffer2, e.tag2);
+    return all;
+  }
+
   void settle(State& s, std::size_t b) const {
     if (s.pending[b] != 0 || s.transfers[b] != 0) return;
     s.phase[b] ^= 1;
@@ -217,15 +229,12 @@ class Search {
         break;
       }
       case Event::Kind::issue: {
-        for (const auto& [buffer, tag] :
-             {std::pair{e.buffer, e.tag}, std::pair{e.buffer2, e.tag2}}) {
-          if (buffer < 0) continue;
+        for (const auto& [buffer, tag] : reads(e)) {
           if (s.contents[static_cast<std::size_t>(buffer)] != tag)
             fail("a buffer does not hold what is read from it", t, s);
           ++s.readers[static_cast<std::size_t>(buffer)];
         }
-        s.groups.push_back({static_cast<std::int16_t>(t), static_cast<std::int16_t>(e.buffer),
-                            static_cast<std::int16_t>(e.buffer2)});
+        s.groups.push_back({static_cast<std::int16_t>(t), static_cast<std::int16_t>(s.at[t])});
         break;
       }
       case Event::Kind::wait_groups: {
@@ -236,13 +245,18 @@ class Search {
             ++g;
             continue;
           }
-          for (const int buffer : {s.groups[g].buffer, s.groups[g].buffer2})
-            if (buffer >= 0) --s.readers[static_cast<std::size_t>(buffer)];
+          for (const auto& [buffer, tag] :
+               reads(thread[static_cast<std::size_t>(s.groups[g].event)]))
+            --s.readers[static_cast<std::size_t>(buffer)];
           s.groups.erase(s.groups.begin() + static_cast<std::ptrdiff_t>(g));
           --own;
         }
         break;
       }
+      case Event::Kind::read:
+        if (s.contents[buffer_of(e)] != e.tag)
+          fail("a buffer does not hold what is read from it", t, s);
+        break;
       case Event::Kind::write:
         if (s.readers[static_cast<std::size_t>(e.buffer)] > 0)
           fail("a buffer is overwritten while it is read", t, s);

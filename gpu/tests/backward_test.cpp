@@ -184,8 +184,8 @@ struct Run {
         const HeadGradients baseline = reference_gradients(in, round);
         std::string wrong = compare("dQ", dq, b, kh * group + n, right.dq, baseline.dq);
         if (!wrong.empty()) return wrong;
-        sum.dk.resize(right.dk.size()), sum.dv.resize(right.dv.size());
-        sum_baseline = n == 0 ? sum : sum_baseline;
+        for (HeadGradients* to : {&sum, &sum_baseline})
+          to->dk.resize(right.dk.size()), to->dv.resize(right.dv.size());
         for (std::size_t i = 0; i < right.dk.size(); ++i) {
           sum.dk[i] += right.dk[i], sum.dv[i] += right.dv[i];
           sum_baseline.dk[i] += baseline.dk[i], sum_baseline.dv[i] += baseline.dv[i];

@@ -1,6 +1,7 @@
 // The kernels' source on the emulated multiprocessor (gpu/emulator) against double precision: every
 // schedule, head dimension and mask, ragged lengths, grouped heads, clusters, work as early and as
 // late as may be. Then errors planted into the machine, which must be found. No GPU is needed.
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <random>
@@ -34,6 +35,7 @@ struct Case {
   When when = When::late;
   unsigned seed = 1;
   float spread = 1;
+  float offset = 0;  ///< of all of Q, and less that of all of K: scores far below 0
 
   Element element() const { return bf16 ? Element::bf16 : Element::f16; }
   std::string text() const {
@@ -71,9 +73,10 @@ struct Tensor {
   }
 };
 
-void fill(Tensor& t, const Case& c, float spread, std::mt19937& random) {
+void fill(Tensor& t, const Case& c, float spread, std::mt19937& random, float offset = 0) {
   std::normal_distribution<float> normal;
-  for (auto& x : t.elements) x = emulator::from_float(spread * normal(random), c.element());
+  for (auto& x : t.elements)
+    x = emulator::from_float(offset + spread * normal(random), c.element());
 }
 
 float round_f16(float x) {
@@ -136,7 +139,7 @@ std::string backward(const Case& c, const std::function<void(BackwardArguments&)
       d_o(c, c.query_length, c.query_heads), dq(c, c.query_length, c.query_heads);
   Tensor k(c, c.key_length, c.key_heads), v(c, c.key_length, c.key_heads),
       dk(c, c.key_length, c.key_heads), dv(c, c.key_length, c.key_heads);
-  fill(q, c, c.spread, random), fill(k, c, c.spread, random);
+  fill(q, c, c.spread, random, c.offset), fill(k, c, c.spread, random, -c.offset);
   fill(v, c, 1, random), fill(d_o, c, 1, random);
   std::vector<float> lse(size(c.batch) * size(c.query_heads) * size(c.query_length));
   const auto round = c.bf16 ? round_bf16 : round_f16;
@@ -319,6 +322,94 @@ void report(const char* what, const Case& c, const std::function<std::string()>&
   ++failed;
 }
 
+/// What goes wrong must be found: `text` in the error of `thread` on one block.
+void found(const char* text, int threads, When when, const std::function<void()>& thread) {
+  ++ran;
+  emulator::Launch launch;
+  launch.threads = threads;
+  launch.when = when;
+  try {
+    emulator::run(launch, thread);
+  } catch (const emulator::Error& error) {
+    if (std::string(error.what()).find(text) != std::string::npos) return;
+    std::printf("FAILED: expected \"%s\", got \"%s\"\n", text, error.what());
+    ++failed;
+    return;
+  }
+  std::printf("FAILED: expected \"%s\", nothing was found\n", text);
+  ++failed;
+}
+
+void planted_errors() {
+  found("deadlock", 32, When::late, [] {
+    if (threadIdx.x == 0) barrier_init(0, 1);
+    __syncthreads();
+    barrier_wait(0, 0);
+  });
+  found("more arrivals", 32, When::late, [] {
+    if (threadIdx.x == 0) {
+      barrier_init(0, 2);
+      barrier_expect(0, 16);
+      barrier_arrive(0);
+      barrier_arrive(0);
+    }
+  });
+  found("half full", 32, When::late, [] { named_arrive(1, 64); });
+  found("two sizes", 64, When::late, [] { named_arrive(1, threadIdx.x < 32 ? 96 : 128); });
+  static std::array<float, 4> sum;
+  found("fence.proxy.async", 32, When::late, [] {
+    if (threadIdx.x != 0) return;
+    store_shared_4(1024, 1, 2, 3, 4);
+    bulk_add(sum.data(), 1024, 16);
+    bulk_wait_read();
+  });
+  found("ends while TMA", 32, When::late, [] {
+    if (threadIdx.x == 0) bulk_add(sum.data(), 1024, 16);
+  });
+  found("differs between", 128, When::late, [] {
+    float d[32];
+    Wgmma<Element::f16, 64>::ss<0, 0>(d, tile_descriptor(1024 * (threadIdx.x / 32), 16, 1024),
+                                      tile_descriptor(8192, 16, 1024), 0);
+    wgmma_commit();
+    wgmma_wait<0>();
+  });
+  found("in flight", 128, When::late, [] {
+    static float d[128][32];
+    Wgmma<Element::f16, 64>::ss<0, 0>(d[threadIdx.x], tile_descriptor(0, 16, 1024),
+                                      tile_descriptor(8192, 16, 1024), 0);
+    wgmma_commit();
+    __syncthreads();
+  });
+  found("not 128-byte swizzled", 128, When::at_once, [] {
+    float d[32];
+    Wgmma<Element::f16, 64>::ss<0, 0>(d, 0, 0, 0);
+    __syncthreads();
+  });
+
+  // Wrong arguments give wrong gradients.
+  const auto noticed = [](const char* what, const std::function<void(BackwardArguments&)>& change,
+                          Case c = {}) {
+    c.query_length = 150, c.key_length = 140;
+    c.mask = TWILL_GPU_MASK_CAUSAL_TOP_LEFT;
+    ++ran;
+    if (!backward(c, change).empty()) return;
+    std::printf("FAILED: not noticed: %s\n", what);
+    ++failed;
+  };
+  noticed("a key too many is seen", [](BackwardArguments& g) { ++g.diagonal; });
+  noticed("a key too few is seen", [](BackwardArguments& g) { --g.diagonal; });
+  // With scores far below 0 a key that does not exist, of score 0, would weigh infinitely much.
+  Case far;
+  far.spread = 0.1F, far.offset = 6;
+  noticed(
+      "keys beyond the end are seen", [](BackwardArguments& g) { g.key_length += 2; }, far);
+  noticed("the scale of the scores", [](BackwardArguments& g) { g.scale_log2 *= 1.02F; });
+  noticed("the scale of dK", [](BackwardArguments& g) { g.scale *= 1.02F; });
+  noticed("delta", [](BackwardArguments& g) { g.delta[3] += 0.5F; });
+  noticed("the log-sum-exp", [](BackwardArguments& g) { g.lse[100] += 0.2F; });
+  noticed("dQ is not zeroed", [](BackwardArguments& g) { g.dq[17] += 0.2F; });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -342,6 +433,7 @@ int main(int argc, char** argv) {
       with([](Case& x) {
         x.query_length = 385, x.key_length = 257, x.mask = TWILL_GPU_MASK_CAUSAL_TOP_LEFT;
       });
+      with([](Case& x) { x.query_length = 90, x.key_length = 129, x.spread = 0.1F, x.offset = 6; });
       with([](Case& x) {  // rows that see no key, and the first key tile is not the longest
         x.query_length = 300, x.key_length = 140, x.mask = TWILL_GPU_MASK_CAUSAL_BOTTOM_RIGHT;
         x.deterministic = true;
@@ -380,6 +472,7 @@ int main(int argc, char** argv) {
         x.query_heads = 4, x.key_heads = 2, x.when = When::at_once, x.spread = 3;
       });
     }
+  planted_errors();
   std::printf("%d of %d emulated launches failed\n", failed, ran);
   return failed != 0;
 }
