@@ -1,10 +1,14 @@
-// The division of the forward kernel's work: every query row of every head belongs to one tile,
+// The division of the kernels' work. Forward: every query row of every head belongs to one tile,
 // every key that a row sees to one of the tile's blocks, and the two blocks of a cluster read the
-// same ones.
+// same ones. Backward: every key tile of every head is one unit, which works on every query tile
+// that sees one of its keys, and a fixed order of summing dQ cannot wait for a unit that is taken
+// later.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
 
+#include "gpu/api/backward_plan.hpp"
 #include "gpu/api/forward_plan.hpp"
 
 using namespace twill::gpu;
@@ -59,10 +63,96 @@ void covers_everything(const twill_fmha_forward_arguments& a, int grid) {
   for (const int owner : owners) check(owner == 1, "a row has one tile", a);
 }
 
+void check(bool holds, const char* what, const twill_fmha_backward_arguments& a) {
+  if (holds) return;
+  std::printf("FAILED: backward: %s: schedule %d, heads %d/%d, lengths %d/%d, mask %d\n", what,
+              a.schedule, a.query_heads, a.key_heads, a.query_length, a.key_length, a.mask);
+  std::exit(1);
+}
+
+void covers_everything(const twill_fmha_backward_arguments& a) {
+  const BackwardWork w = backward_work(a);
+  check(w.tiles * w.rows >= a.query_length && (w.tiles - 1) * w.rows < a.query_length, "tiles", a);
+  std::vector<int> taken(static_cast<std::size_t>(w.units), -1);
+  int iterations_before = 0, section_before = -1;
+  for (int unit = 0; unit < w.units; ++unit) {
+    const KeyTile tile = key_tile(w, unit);
+    const int head = tile.batch * a.key_heads + tile.key_head;
+    const auto at = static_cast<std::size_t>(head * w.key_tiles + tile.number);
+    check(tile.batch < a.batch && tile.key_head < a.key_heads && tile.number < w.key_tiles &&
+              taken[at] < 0,
+          "a key tile is one unit's", a);
+    taken[at] = unit;
+    if (tile.number > 0) {
+      check(taken[at - 1] >= 0, "earlier key tiles are taken earlier", a);
+      check(key_tile(w, taken[at - 1]).first <= tile.first, "earlier key tiles see as much", a);
+    }
+    const int section = unit / (w.section * w.key_tiles);
+    check(section != section_before || tile.iterations <= iterations_before, "longest first", a);
+    section_before = section;
+    iterations_before = tile.iterations;
+    // Every query row that sees a key of the tile, by the mask's definition, is worked on.
+    std::vector<int> rows(static_cast<std::size_t>(w.group) *
+                          static_cast<std::size_t>(w.tiles * w.rows));
+    for (int n = 0; n < tile.iterations; ++n) {
+      const QueryPlace place = query_place(w, tile, n);
+      check(place.query_head / w.group == tile.key_head && place.row % w.rows == 0, "heads", a);
+      for (int r = 0; r < w.rows; ++r)
+        ++rows[static_cast<std::size_t>(place.query_head % w.group * w.tiles * w.rows + place.row +
+                                        r)];
+    }
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const int row = static_cast<int>(i) % (w.tiles * w.rows);
+      int seen = a.key_length;
+      if (a.mask == TWILL_GPU_MASK_CAUSAL_TOP_LEFT) seen = row + 1;
+      if (a.mask == TWILL_GPU_MASK_CAUSAL_BOTTOM_RIGHT)
+        seen = a.key_length - (a.query_length - 1 - row);
+      const bool sees = row < a.query_length && tile.number * kKeyRows < seen;
+      check(rows[i] <= 1 && (!sees || rows[i] == 1), "a row that sees the tile", a);
+    }
+  }
+}
+
+void dq_order_is_a_permutation(int head_dim, int rows) {
+  const int values = backward_tile(head_dim, rows).dq_values;
+  std::vector<int> found(static_cast<std::size_t>(rows) * static_cast<std::size_t>(head_dim));
+  for (int w = 0; w < kConsumers; ++w)
+    for (int thread = 0; thread < 128; ++thread)
+      for (int i = 0; i < values / 128; ++i) {
+        const DqPlace place = dq_place(head_dim, rows, w, thread, i);
+        ++found[static_cast<std::size_t>(place.row * head_dim + place.column)];
+      }
+  for (const int n : found)
+    if (n != 1) {
+      std::printf("FAILED: dQ's order, head dimension %d, %d rows\n", head_dim, rows);
+      std::exit(1);
+    }
+}
+
 }  // namespace
 
 int main() {
   int cases = 0;
+  for (const int head_dim : {64, 128})
+    for (const int rows : {64, 80}) dq_order_is_a_permutation(head_dim, rows);
+  for (const int schedule : {0, 1, 2})
+    for (const auto mask :
+         {TWILL_GPU_MASK_NONE, TWILL_GPU_MASK_CAUSAL_TOP_LEFT, TWILL_GPU_MASK_CAUSAL_BOTTOM_RIGHT})
+      for (const int queries : {1, 63, 80, 81, 256, 300, 1025})
+        for (const int key_count : {1, 127, 300, 1024, 5000})
+          for (const int shared : {1, 3}) {
+            twill_fmha_backward_arguments a{};
+            a.schedule = schedule;
+            a.batch = 2;
+            a.key_heads = 3;
+            a.query_heads = 3 * shared;
+            a.query_length = queries;
+            a.key_length = key_count;
+            a.head_dim = 128;
+            a.mask = mask;
+            covers_everything(a);
+            ++cases;
+          }
   for (const int head_dim : {64, 128, 256})
     for (const auto mask :
          {TWILL_GPU_MASK_NONE, TWILL_GPU_MASK_CAUSAL_TOP_LEFT, TWILL_GPU_MASK_CAUSAL_BOTTOM_RIGHT})
