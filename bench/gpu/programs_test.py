@@ -1,0 +1,150 @@
+"""The benchmarks' Python without a GPU and without PyTorch: options, the skip, which outputs are timed,
+tables and charts. PyTorch is a stand-in here, of as much as the benchmarks ask of it."""
+import contextlib
+import importlib.util
+import io
+import json
+import os
+import sys
+import tempfile
+import types
+import xml.etree.ElementTree as ElementTree
+
+sys.dont_write_bytecode = True
+here = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, here)
+import backward  # noqa: E402
+import common  # noqa: E402
+import forward  # noqa: E402
+
+
+def quietly(call, *arguments):
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        try:
+            result = call(*arguments)
+        except SystemExit as end:
+            result = end.code
+    return result, said.getvalue()
+
+
+# Figures 7 and 10 count two and five GEMMs of 2 S^2 D multiplications and additions a head.
+assert forward.operations(1024, 128, False) == 2 * 2 * 1024**2 * 128 * 4 * 32
+assert backward.operations(1024, 128, False) == 5 * 2 * 1024**2 * 128 * 4 * 32
+assert backward.operations(2048, 64, True) == 5 * 2048**2 * 64 * 4 * 32
+
+# The number in a tensor, and what is done with it.
+clock = [0.0]
+
+
+class Tensor:
+    def __init__(self, value):
+        self.value = value
+
+    def float(self):
+        return self
+
+    def abs(self):
+        return Tensor(abs(self.value))
+
+    def max(self):
+        return self
+
+    def item(self):
+        return self.value
+
+    def __sub__(self, other):
+        return Tensor(self.value - other.value)
+
+    def __matmul__(self, other):
+        clock[0] += 2.0
+        return self
+
+
+class Event:
+    def __init__(self, enable_timing):
+        assert enable_timing
+
+    def record(self):
+        self.at = clock[0]
+
+    def elapsed_time(self, end):
+        return end.at - self.at
+
+
+def stand_in(capability):
+    torch = types.ModuleType("torch")
+    torch.__version__ = "0"
+    torch.float16 = "float16"
+    torch.manual_seed = lambda seed: None
+    torch.randn = lambda *shape, **options: Tensor(0.0)
+    torch.version = types.SimpleNamespace(cuda="0")
+    torch.backends = types.SimpleNamespace(cudnn=types.SimpleNamespace(version=lambda: 0))
+    torch.cuda = types.SimpleNamespace(
+        Event=Event, synchronize=lambda: None, is_available=lambda: capability is not None,
+        get_device_capability=lambda: capability, get_device_name=lambda: "stand-in")
+    return torch
+
+
+# Options, and the skip: no PyTorch, no GPU, another GPU.
+for program, output in ((forward, "forward"), (backward, "backward")):
+    main = [program.__doc__.splitlines()[0], output, program.DIMS, program.run]
+    assert quietly(common.main, *main, ["--runs", "3"])[0] == 2  # --library is missing
+    assert quietly(common.main, *main, ["--library", "x", "--length", "many"])[0] == 2
+    code, text = quietly(common.main, *main, ["--help"])
+    assert code == 0 and "--head-dim" in text
+    if importlib.util.find_spec("torch") is None:
+        code, text = quietly(common.main, *main, ["--library", "x"])
+        assert code == 77 and "no PyTorch" in text, text
+    for capability in (None, (8, 0), (10, 0)):
+        sys.modules["torch"] = stand_in(capability)
+        code, text = quietly(common.main, *main, ["--library", "x"])
+        assert code == 77 and "skipped" in text, text
+        del sys.modules["torch"]
+
+
+# What is wrong or fails is not timed; the rest is, with the ceiling.
+def program(value, milliseconds):
+    def launch():
+        clock[0] += milliseconds
+        return [Tensor(value)]
+    return launch
+
+
+def fails():
+    raise RuntimeError("out of shared memory\nmore")
+
+
+rows, text = quietly(
+    common.measure, stand_in((9, 0)), (1024, 2048), (128,), 5, backward.operations,
+    lambda length, dim, causal: [],
+    lambda given, causal: iter([("cuDNN", program(1.0, 1.0)), ("Twill", program(1.001, 0.5)),
+                                ("Twill-80", program(2.0, 0.1)), ("CUDA-Default", fails)]), 1e-2)
+assert {r["program"] for r in rows} == {"cuDNN", "Twill", "cuBLAS GEMM"}
+assert "Twill-80: differs by 1.0" in text and "CUDA-Default: does not run here: out of shared" in text
+fast = [r for r in rows if r["program"] == "Twill" and r["length"] == 2048 and not r["causal"]]
+assert len(fast) == 1
+assert abs(fast[0]["tflops"] - backward.operations(2048, 128, False) / 0.5e9) < 1e-6 * fast[0]["tflops"]
+
+# Table, chart and data say the same.
+with tempfile.TemporaryDirectory() as folder:
+    path = os.path.join(folder, "out")
+    common.write(path, {"device": "stand-in"}, rows, backward.PROGRAMS, "Attention backward")
+    with open(path + ".json") as data:
+        assert json.load(data)["rows"] == list(rows)
+    with open(path + ".md") as table:
+        table = table.read()
+    assert "- device: stand-in" in table and f"{fast[0]['tflops']:.1f}" in table
+    assert "Attention backward, head dimension 128, causal" in table
+    for name in ("out-d128.svg", "out-d128-causal.svg"):
+        svg = ElementTree.parse(os.path.join(folder, name)).getroot()
+        bars = [r for r in svg.iter("{http://www.w3.org/2000/svg}rect") if r.get("class") == "bar"]
+        assert len(bars) == (6 if "causal" not in name else 4), (name, len(bars))
+    assert sorted(os.listdir(folder)) == ["out-d128-causal.svg", "out-d128.svg", "out.json", "out.md"]
+
+# The programs that need PyTorch or Triton at least compile.
+for name in sorted(os.listdir(here)):
+    if name.endswith(".py"):
+        with open(os.path.join(here, name)) as source:
+            compile(source.read(), name, "exec")
+print("the benchmarks' Python holds")
