@@ -67,6 +67,7 @@ __device__ __forceinline__ void add_dq(const BackwardArguments& g, std::uint32_t
       fence_async_global();
     }
     for (int w = 0; w < kConsumers; ++w) {
+      __syncwarp();  // bar.sync is a whole warp's
       named_sync(staging_full_barrier(w), kStagingThreads);
       if (leader)
         bulk_add(g.dq + (at * kConsumers + w) * F::kTile.dq_values,
