@@ -96,10 +96,10 @@ TEST_CASE("the files that the Hopper backward kernel names are valid and its tab
     CHECK(files.schedule().length == declared->length);
     CHECK(order_in_file(files, declared->slot) == order_in_kernel(declared->steps));
     CHECK(order_in_file(files, declared->loader) == order_in_kernel(declared->loads));
-    for (const auto& [load, depth] : files.solution.ring_depths) {
-      INFO(load);
-      const bool with_q = load == "ld_q" || load == "ld_m";
-      CHECK((with_q ? declared->ring_q : declared->ring_do) >= depth);
+    for (const auto& load : files.solution.ring_depths) {
+      INFO(load.first);
+      const bool with_q = load.first == "ld_q" || load.first == "ld_m";
+      CHECK((with_q ? declared->ring_q : declared->ring_do) >= load.second);
     }
   }
 }

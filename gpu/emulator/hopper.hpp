@@ -29,6 +29,7 @@ namespace twill::gpu {
 
 using BarrierAddress = std::uint32_t;
 
+// NOLINTBEGIN(readability-identifier-naming): CUDA's names
 inline void __syncthreads() {
   emulator::sync_threads();
 }
@@ -43,6 +44,7 @@ template <class T>
 T __shfl_xor_sync(unsigned /*mask*/, T value, int flip) {
   return __shfl_sync(~0U, value, static_cast<int>(threadIdx.x % 32) ^ flip);
 }
+// NOLINTEND(readability-identifier-naming)
 
 inline void barrier_init(BarrierAddress barrier, std::uint32_t arrivals) {
   emulator::barrier_init(barrier, arrivals);

@@ -113,6 +113,10 @@ void wait_until(const Condition& condition) {
   ++machine->progress;
 }
 
+std::size_t size(int n) {
+  return static_cast<std::size_t>(n);
+}
+
 std::uint32_t swizzle(std::uint32_t address) {
   return address ^ (((address >> 7) & 7) << 4);
 }
@@ -190,28 +194,24 @@ void execute(Block& block, const Wgmma& op) {
   if (m.a == nullptr) {
     for (int r = 0; r < 64; ++r)
       for (int k = 0; k < 16; ++k)
-        a[static_cast<std::size_t>(r * 16 + k)] =
-            value[operand(block, m.a_tile, m.a_transposed, r, k)];
+        a[size(r * 16 + k)] = value[operand(block, m.a_tile, m.a_transposed, r, k)];
   } else {
     for (int t = 0; t < 128; ++t)
       for (int reg = 0; reg < 4; ++reg)
         for (int h = 0; h < 2; ++h) {
           const int r = t / 32 * 16 + t % 32 / 4 + 8 * (reg % 2), k = t % 4 * 2 + h + 8 * (reg / 2);
-          a[static_cast<std::size_t>(r * 16 + k)] =
-              value[op.a[static_cast<std::size_t>(t)][reg] >> (16 * h) & 0xFFFF];
+          a[size(r * 16 + k)] = value[op.a[static_cast<std::size_t>(t)][reg] >> (16 * h) & 0xFFFF];
         }
   }
   for (int n = 0; n < m.n; ++n)
     for (int k = 0; k < 16; ++k)
-      b[static_cast<std::size_t>(n * 16 + k)] =
-          value[operand(block, m.b_tile, m.b_transposed, n, k)];
+      b[size(n * 16 + k)] = value[operand(block, m.b_tile, m.b_transposed, n, k)];
   for (int t = 0; t < 128; ++t)
     for (int i = 0; i < m.n / 2; ++i) {
       const int r = t / 32 * 16 + t % 32 / 4 + 8 * (i / 2 % 2), n = i / 4 * 8 + t % 4 * 2 + i % 2;
       float& d = op.d[static_cast<std::size_t>(t)][i];
       float sum = m.accumulate ? d : 0.F;
-      for (int k = 0; k < 16; ++k)
-        sum += a[static_cast<std::size_t>(r * 16 + k)] * b[static_cast<std::size_t>(n * 16 + k)];
+      for (int k = 0; k < 16; ++k) sum += a[size(r * 16 + k)] * b[size(n * 16 + k)];
       d = sum;
     }
 }

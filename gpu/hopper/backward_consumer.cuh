@@ -221,16 +221,16 @@ struct BackwardConsumer {
     } else if constexpr (what == BackwardDo::hand_over) {
       named_arrive(staging_full_barrier(static_cast<int>(own())), kStagingThreads);
     } else if constexpr (what == BackwardDo::issue) {
-      if constexpr (op == BackwardOp::qkT) issue_scores(s, base() + F::kK, q_tile(number));
-      if constexpr (op == BackwardOp::dpT) issue_scores(dp, base() + F::kV, do_tile(number));
+      if constexpr (op == BackwardOp::qk) issue_scores(s, base() + F::kK, q_tile(number));
+      if constexpr (op == BackwardOp::dp) issue_scores(dp, base() + F::kV, do_tile(number));
       if constexpr (op == BackwardOp::dv) issue_sum(dv, p, do_tile(number));
       if constexpr (op == BackwardOp::dk) issue_sum(dk, ds, q_tile(number));
       if constexpr (op == BackwardOp::dq) issue_dq(number);
     } else if constexpr (what == BackwardDo::wait_groups) {
       wgmma_wait<kAction.pending>();
     } else if constexpr (what == BackwardDo::end) {
-      if constexpr (op == BackwardOp::qkT) pin(s);
-      if constexpr (op == BackwardOp::dpT) pin(dp);
+      if constexpr (op == BackwardOp::qk) pin(s);
+      if constexpr (op == BackwardOp::dp) pin(dp);
       if constexpr (op == BackwardOp::dq) pin(dq);
       if constexpr (op == BackwardOp::dv) {
         pin(dv);

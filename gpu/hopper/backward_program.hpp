@@ -27,7 +27,7 @@ enum class BackwardDo : unsigned char {
 
 struct BackwardAction {
   BackwardDo what = BackwardDo::compute;
-  BackwardOp op = BackwardOp::qkT;
+  BackwardOp op = BackwardOp::qk;
   int lag = 0;      ///< it concerns iteration t - lag
   int pending = 0;  ///< of wait_groups
 };
@@ -38,7 +38,7 @@ struct BackwardProgram {
   BackwardAction action[kMost] = {};
   int count = 0;
   struct Group {
-    BackwardOp op = BackwardOp::qkT;
+    BackwardOp op = BackwardOp::qk;
     int lag = 0;
     constexpr bool operator==(const Group&) const = default;
   };
@@ -65,7 +65,7 @@ struct BackwardProgram {
     add(BackwardDo::wait_groups, op, 0, groups - 1 - at);
     for (int g = 0; g <= at; ++g) {
       add(BackwardDo::end, group[g].op, group[g].lag);
-      if (group[g].op == BackwardOp::qkT) add(BackwardDo::mask, group[g].op, group[g].lag);
+      if (group[g].op == BackwardOp::qk) add(BackwardDo::mask, group[g].op, group[g].lag);
     }
     for (int g = at + 1; g < groups; ++g) group[g - at - 1] = group[g];
     groups -= at + 1;
@@ -89,8 +89,8 @@ constexpr BackwardProgram expand(const BackwardSchedule& schedule, Phase phase,
     const auto [op, stage] = step;
     switch (op) {
       case BackwardOp::mul_s:
-      case BackwardOp::sub_s: p.end(BackwardOp::qkT); break;
-      case BackwardOp::sub_dp: p.end(BackwardOp::dpT); break;
+      case BackwardOp::sub_s: p.end(BackwardOp::qk); break;
+      case BackwardOp::sub_dp: p.end(BackwardOp::dp); break;
       case BackwardOp::trunc_p: p.end(BackwardOp::dv); break;   // wgmma reads P from registers
       case BackwardOp::trunc_ds: p.end(BackwardOp::dk); break;  // and dS
       case BackwardOp::st_dq: p.end(BackwardOp::dq); break;
@@ -98,9 +98,9 @@ constexpr BackwardProgram expand(const BackwardSchedule& schedule, Phase phase,
     }
     if (is_gemm(op)) {
       p.end(op);  // two of one kind would share their registers
-      if (op == BackwardOp::dpT && schedule.dk_before_dp) p.end(BackwardOp::dk);
-      if (op == BackwardOp::qkT) p.add(BackwardDo::wait_q, op, stage);
-      if (op == BackwardOp::dpT) p.add(BackwardDo::wait_do, op, stage);
+      if (op == BackwardOp::dp && schedule.dk_before_dp) p.end(BackwardOp::dk);
+      if (op == BackwardOp::qk) p.add(BackwardDo::wait_q, op, stage);
+      if (op == BackwardOp::dp) p.add(BackwardDo::wait_do, op, stage);
       if (op == BackwardOp::dq) p.add(BackwardDo::join_ds, op, stage);
       p.add(BackwardDo::issue, op, stage);
       p.group[p.groups++] = {op, stage};
@@ -134,7 +134,7 @@ constexpr BackwardPhases backward_phases(const BackwardSchedule& schedule) {
   for (int g = 0; g < s.steady.groups; ++g)
     s.sound = s.sound && s.steady.group[g] == s.prologue.group[g];
   for (const BackwardStep& step : schedule.steps)
-    s.sound = s.sound && step.stage <= 1 && (step.op != BackwardOp::qkT || step.stage == 0);
+    s.sound = s.sound && step.stage <= 1 && (step.op != BackwardOp::qk || step.stage == 0);
   return s;
 }
 

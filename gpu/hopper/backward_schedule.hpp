@@ -23,13 +23,13 @@ enum class BackwardOp : unsigned char {
   ld_do,
   ld_m,      ///< log-sum-exp of the tile's query rows, base 2
   ld_d,      ///< delta = row sum of dO * O
-  qkT,       ///< S^T = K Q^T
+  qk,        ///< S^T = K Q^T
   mul_s,     ///< S, scaled: no instruction of its own, sub_s is one fused multiply-add
   bc_m,      ///< from shared memory, a few registers at a time, where sub_s uses them
   sub_s,     ///< S * scale - log-sum-exp
   exp_p,     ///< P = exp2(.)
   trunc_p,   ///< P in 16 bits
-  dpT,       ///< dP^T = V dO^T
+  dp,        ///< dP^T = V dO^T
   bc_d,      ///< as bc_m, for sub_dp
   sub_dp,    ///< dP - delta
   mul_ds,    ///< dS = P * (dP - delta)
@@ -51,13 +51,13 @@ constexpr const char* op_name(BackwardOp op) {
 }
 
 constexpr bool is_gemm(BackwardOp op) {
-  return op == BackwardOp::qkT || op == BackwardOp::dpT || op == BackwardOp::dv ||
+  return op == BackwardOp::qk || op == BackwardOp::dp || op == BackwardOp::dv ||
          op == BackwardOp::dk || op == BackwardOp::dq;
 }
 
 /// At macro-iteration t a step of stage s works on iteration t - s.
 struct BackwardStep {
-  BackwardOp op = BackwardOp::qkT;
+  BackwardOp op = BackwardOp::qk;
   int stage = 0;
 };
 
@@ -92,10 +92,10 @@ inline constexpr BackwardSchedule kBackwardDefault{"CUDA-Default",
                                                    290,
                                                    434,
                                                    "wg01",
-                                                   {{BackwardOp::qkT, 0},
+                                                   {{BackwardOp::qk, 0},
                                                     {BackwardOp::mul_s, 0},
                                                     {BackwardOp::bc_m, 0},
-                                                    {BackwardOp::dpT, 0},
+                                                    {BackwardOp::dp, 0},
                                                     {BackwardOp::bc_d, 0},
                                                     {BackwardOp::sub_s, 0},
                                                     {BackwardOp::exp_p, 0},
@@ -126,12 +126,12 @@ inline constexpr BackwardSchedule kBackwardTwill{"Twill",
                                                  284,
                                                  476,
                                                  "wg01",
-                                                 {{BackwardOp::qkT, 0},
+                                                 {{BackwardOp::qk, 0},
                                                   {BackwardOp::mul_s, 0},
                                                   {BackwardOp::bc_m, 0},
                                                   {BackwardOp::dk, 1},
                                                   {BackwardOp::sub_s, 0},
-                                                  {BackwardOp::dpT, 0},
+                                                  {BackwardOp::dp, 0},
                                                   {BackwardOp::exp_p, 0},
                                                   {BackwardOp::bc_d, 0},
                                                   {BackwardOp::sub_dp, 0},
@@ -161,12 +161,12 @@ inline constexpr BackwardSchedule kBackwardTwill80{"Twill-80",
                                                    284,
                                                    476,
                                                    "wg01",
-                                                   {{BackwardOp::qkT, 0},
+                                                   {{BackwardOp::qk, 0},
                                                     {BackwardOp::bc_m, 0},
                                                     {BackwardOp::mul_s, 0},
                                                     {BackwardOp::dk, 1},
                                                     {BackwardOp::sub_s, 0},
-                                                    {BackwardOp::dpT, 0},
+                                                    {BackwardOp::dp, 0},
                                                     {BackwardOp::exp_p, 0},
                                                     {BackwardOp::bc_d, 0},
                                                     {BackwardOp::sub_dp, 0},

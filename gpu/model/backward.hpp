@@ -152,10 +152,10 @@ inline System backward_system(const BackwardSchedule& schedule, const BackwardCa
             break;
           case BackwardDo::issue: {
             Event e;
-            if (action.op == BackwardOp::qkT) {
+            if (action.op == BackwardOp::qk) {
               e = buffer(Kind::issue, name.q(i), n);
               e.also = {{name.k(0), detail::kKeysTag}, {name.k(1), detail::kKeysTag}};
-            } else if (action.op == BackwardOp::dpT) {
+            } else if (action.op == BackwardOp::dp) {
               e = buffer(Kind::issue, name.d_o(j), n);
               e.also = {{name.v(0), detail::kKeysTag}, {name.v(1), detail::kKeysTag}};
             } else if (action.op == BackwardOp::dv) {
@@ -233,8 +233,8 @@ inline std::string register_flow(const BackwardSchedule& schedule, int iteration
         need(!flying(op), op, i);
         flying(op) = true;
         switch (op) {
-          case BackwardOp::qkT: need(shifted == i - 1, op, i), s = i; break;
-          case BackwardOp::dpT: need(ds == i - 1, op, i), dp = i; break;
+          case BackwardOp::qk: need(shifted == i - 1, op, i), s = i; break;
+          case BackwardOp::dp: need(ds == i - 1, op, i), dp = i; break;
           case BackwardOp::dv: need(p == i && dv == i - 1, op, i), dv = i; break;
           case BackwardOp::dk: need(ds == i && dk == i - 1, op, i), dk = i; break;
           default: need(stored == i && staged == i - 1, op, i), dq = i; break;
@@ -243,7 +243,7 @@ inline std::string register_flow(const BackwardSchedule& schedule, int iteration
         need(flying(op), op, i);
         flying(op) = false;
       } else if (action.what == BackwardDo::mask) {
-        need(s == i && !flying(BackwardOp::qkT), op, i);
+        need(s == i && !flying(BackwardOp::qk), op, i);
         masked = i;
       } else if (action.what == BackwardDo::compute) {
         need(i >= 0 && i < iterations, op, i);
@@ -252,7 +252,7 @@ inline std::string register_flow(const BackwardSchedule& schedule, int iteration
           case BackwardOp::bc_m:
           case BackwardOp::bc_d: break;  // no instruction of their own
           case BackwardOp::sub_s:
-            need(masked == i && !flying(BackwardOp::qkT) && p == i - 1 && product == i - 1, op, i);
+            need(masked == i && !flying(BackwardOp::qk) && p == i - 1 && product == i - 1, op, i);
             shifted = i;
             break;
           case BackwardOp::exp_p: need(shifted == i, op, i), e = i; break;
@@ -261,7 +261,7 @@ inline std::string register_flow(const BackwardSchedule& schedule, int iteration
             p = i;
             break;
           case BackwardOp::sub_dp:
-            need(dp == i && !flying(BackwardOp::dpT), op, i);
+            need(dp == i && !flying(BackwardOp::dp), op, i);
             less_delta = i;
             break;
           case BackwardOp::mul_ds:

@@ -53,8 +53,8 @@ struct Tensor {
   twill_gpu_tensor at{};
   int batch, length, heads, head_dim;
 
-  Tensor(const Case& c, int rows, int heads_)
-      : batch(c.batch), length(rows), heads(heads_), head_dim(c.head_dim) {
+  Tensor(const Case& c, int rows, int count)
+      : batch(c.batch), length(rows), heads(count), head_dim(c.head_dim) {
     elements.assign(size(batch) * size(length) * size(heads) * size(head_dim), 0xFFFF);  // NaN
     at = {elements.data(), std::int64_t{length} * heads * head_dim,
           c.bhsd ? head_dim : heads * head_dim, c.bhsd ? length * head_dim : head_dim};
@@ -222,7 +222,7 @@ std::string backward(const Case& c, const std::function<void(BackwardArguments&)
   for (int b = 0; b < c.batch; ++b) {
     for (int h = 0; h < c.query_heads; ++h) {
       const std::size_t head = size(b * c.query_heads + h);
-      const std::string wrong = compare("dQ", dq, b, h, right[head].dq, baseline[head].dq, c);
+      std::string wrong = compare("dQ", dq, b, h, right[head].dq, baseline[head].dq, c);
       if (!wrong.empty()) return wrong;
     }
     const int group = c.query_heads / c.key_heads;
@@ -239,7 +239,7 @@ std::string backward(const Case& c, const std::function<void(BackwardArguments&)
       for (const auto& [name, tensor, r, base] :
            {std::tuple{"dK", &dk, &sum.dk, &sum_baseline.dk},
             std::tuple{"dV", &dv, &sum.dv, &sum_baseline.dv}}) {
-        const std::string wrong = compare(name, *tensor, b, kh, *r, *base, c);
+        std::string wrong = compare(name, *tensor, b, kh, *r, *base, c);
         if (!wrong.empty()) return wrong;
       }
     }
@@ -293,7 +293,7 @@ std::string forward(const Case& c, int most_blocks) {
       std::vector<double> rounded;
       for (const double x : right.o)
         rounded.push_back(static_cast<double>(round_f16(static_cast<float>(x))));
-      const std::string wrong = compare("O", o, b, h, right.o, rounded, c);
+      std::string wrong = compare("O", o, b, h, right.o, rounded, c);
       if (!wrong.empty()) return wrong;
       for (int r = 0; r < c.query_length; ++r) {
         const auto got =
@@ -392,7 +392,11 @@ void planted_errors() {
     c.query_length = 150, c.key_length = 140;
     c.mask = TWILL_GPU_MASK_CAUSAL_TOP_LEFT;
     ++ran;
-    if (!backward(c, change).empty()) return;
+    try {
+      if (!backward(c, change).empty()) return;
+    } catch (const emulator::Error&) {
+      return;
+    }
     std::printf("FAILED: not noticed: %s\n", what);
     ++failed;
   };

@@ -48,7 +48,7 @@ int main() {
       for (const int diagonal : {1000, 0, keys - queries, -2}) {
         HeadInput in{queries, keys, 4, 0.7, {}, {}, {}, {}, {}};
         const auto fill = [&](std::vector<double>& x, int rows) {
-          x.resize(static_cast<std::size_t>(rows * in.head_dim));
+          x.resize(static_cast<std::size_t>(rows) * static_cast<std::size_t>(in.head_dim));
           for (double& v : x) v = normal(random);
         };
         fill(in.q, queries), fill(in.k, keys), fill(in.v, keys), fill(in.d_o, queries);

@@ -63,6 +63,10 @@ void covers_everything(const twill_fmha_forward_arguments& a, int grid) {
   for (const int owner : owners) check(owner == 1, "a row has one tile", a);
 }
 
+std::size_t size(int n) {
+  return static_cast<std::size_t>(n);
+}
+
 void check(bool holds, const char* what, const twill_fmha_backward_arguments& a) {
   if (holds) return;
   std::printf("FAILED: backward: %s: schedule %d, heads %d/%d, lengths %d/%d, mask %d\n", what,
@@ -73,12 +77,12 @@ void check(bool holds, const char* what, const twill_fmha_backward_arguments& a)
 void covers_everything(const twill_fmha_backward_arguments& a) {
   const BackwardWork w = backward_work(a);
   check(w.tiles * w.rows >= a.query_length && (w.tiles - 1) * w.rows < a.query_length, "tiles", a);
-  std::vector<int> taken(static_cast<std::size_t>(w.units), -1);
+  std::vector<int> taken(size(w.units), -1);
   int iterations_before = 0, section_before = -1;
   for (int unit = 0; unit < w.units; ++unit) {
     const KeyTile tile = key_tile(w, unit);
     const int head = tile.batch * a.key_heads + tile.key_head;
-    const auto at = static_cast<std::size_t>(head * w.key_tiles + tile.number);
+    const auto at = size(head * w.key_tiles + tile.number);
     check(tile.batch < a.batch && tile.key_head < a.key_heads && tile.number < w.key_tiles &&
               taken[at] < 0,
           "a key tile is one unit's", a);
@@ -92,14 +96,12 @@ void covers_everything(const twill_fmha_backward_arguments& a) {
     section_before = section;
     iterations_before = tile.iterations;
     // Every query row that sees a key of the tile, by the mask's definition, is worked on.
-    std::vector<int> rows(static_cast<std::size_t>(w.group) *
-                          static_cast<std::size_t>(w.tiles * w.rows));
+    std::vector<int> rows(size(w.group) * size(w.tiles * w.rows));
     for (int n = 0; n < tile.iterations; ++n) {
       const QueryPlace place = query_place(w, tile, n);
       check(place.query_head / w.group == tile.key_head && place.row % w.rows == 0, "heads", a);
       for (int r = 0; r < w.rows; ++r)
-        ++rows[static_cast<std::size_t>(place.query_head % w.group * w.tiles * w.rows + place.row +
-                                        r)];
+        ++rows[size(place.query_head % w.group * w.tiles * w.rows + place.row + r)];
     }
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const int row = static_cast<int>(i) % (w.tiles * w.rows);
@@ -115,12 +117,12 @@ void covers_everything(const twill_fmha_backward_arguments& a) {
 
 void dq_order_is_a_permutation(int head_dim, int rows) {
   const int values = backward_tile(head_dim, rows).dq_values;
-  std::vector<int> found(static_cast<std::size_t>(rows) * static_cast<std::size_t>(head_dim));
+  std::vector<int> found(size(rows) * size(head_dim));
   for (int w = 0; w < kConsumers; ++w)
     for (int thread = 0; thread < 128; ++thread)
       for (int i = 0; i < values / 128; ++i) {
         const DqPlace place = dq_place(head_dim, rows, w, thread, i);
-        ++found[static_cast<std::size_t>(place.row * head_dim + place.column)];
+        ++found[size(place.row * head_dim + place.column)];
       }
   for (const int n : found)
     if (n != 1) {
