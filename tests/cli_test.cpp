@@ -231,6 +231,20 @@ TEST_CASE("lists and versions") {
   CHECK(run_twill("solve --help").code == 0);
 }
 
+// Until the process has installed a handler for the signal, as /proc tells (a program under a
+// sanitizer on a busy machine takes its time to come up).
+void wait_until_caught(pid_t process, int signal) {
+  const std::string file = "/proc/" + std::to_string(process) + "/status";
+  for (int i = 0; i < 3000; ++i) {
+    const std::string status = bytes(file);
+    const std::size_t at = status.find("\nSigCgt:\t");
+    REQUIRE(at != std::string::npos);
+    if (std::stoull(status.substr(at + 9, 16), nullptr, 16) >> (signal - 1) & 1) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  FAIL("the program does not catch the signal");
+}
+
 TEST_CASE("exit code 3: limits and signals, with the best so far written") {
   const Folder folder;
   // Raw cycles in clauses, one variable a cycle: far more than a second of work.
@@ -249,7 +263,8 @@ TEST_CASE("exit code 3: limits and signals, with the best so far written") {
             "cnf", "--quiet", "-o", stopped.c_str(), static_cast<char*>(nullptr));
     ::_exit(127);
   }
-  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  wait_until_caught(child, SIGTERM);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
   ::kill(child, SIGTERM);
   ::kill(child, SIGTERM);  // as `timeout` does: two at once are one request
   int result = 0;

@@ -95,16 +95,17 @@ bool Cdcl::value(Lit literal) const {
   return literal.is_constant() ? literal.is_true() : truth(literal.dimacs()) > 0;
 }
 
-int Cdcl::attach(std::span<const int> clause, bool learned, std::uint32_t glue) {
-  const int place = static_cast<int>(arena_.size());
+Cdcl::Reason Cdcl::attach(std::span<const int> clause, bool learned, std::uint32_t glue) {
+  const bool binary = clause.size() == 2;
+  const int place = binary ? kBinary : static_cast<int>(arena_.size());
+  watches_[slot(clause[0])].push_back({clause[1], place});
+  watches_[slot(clause[1])].push_back({clause[0], place});
+  if (binary) return {Reason::binary, clause[1]};
   store_.push_back({place, glue, learned});
   arena_.push_back(static_cast<int>(clause.size()));
   arena_.insert(arena_.end(), clause.begin(), clause.end());
-  const int watched = clause.size() == 2 ? ~place : place;
-  watches_[slot(clause[0])].push_back({clause[1], watched});
-  watches_[slot(clause[1])].push_back({clause[0], watched});
   if (learned) ++learned_clauses_;
-  return place;
+  return {Reason::clause, place};
 }
 
 void Cdcl::assign(int literal, Reason reason) {
@@ -137,21 +138,20 @@ bool Cdcl::propagate_clauses() {
         watches[kept++] = watch;
         continue;
       }
-      const bool binary = watch.clause < 0;
-      if (binary && known < 0) {
-        for (; i < watches.size(); ++i) watches[kept++] = watches[i];
-        watches.resize(kept);
-        conflict_ = {watch.blocker, falsified};
-        return false;
-      }
-      const int place = binary ? ~watch.clause : watch.clause;
-      const std::span<int> c = literals(place);  // a reason begins with what it implies
-      if (c[0] == falsified) std::swap(c[0], c[1]);
-      if (binary) {
+      if (watch.clause == kBinary) {
+        if (known < 0) {
+          for (; i < watches.size(); ++i) watches[kept++] = watches[i];
+          watches.resize(kept);
+          conflict_ = {watch.blocker, falsified};
+          return false;
+        }
         watches[kept++] = watch;
-        assign(watch.blocker, {Reason::clause, place});
+        assign(watch.blocker, {Reason::binary, falsified});
         continue;
       }
+      const int place = watch.clause;
+      const std::span<int> c = literals(place);  // a reason begins with what it implies
+      if (c[0] == falsified) std::swap(c[0], c[1]);
       const signed char first = truth(c[0]);
       if (first > 0) {
         watches[kept++] = {c[0], place};
@@ -209,6 +209,7 @@ std::span<const int> Cdcl::reason_literals(int literal) {
     lemmas_.add_clause(atoms);
   }
   switch (reason.kind) {
+    case Reason::binary: return {&reason.index, 1};
     case Reason::clause: return literals(reason.index).subspan(1);
     case Reason::lemma: return lemmas_.clause(static_cast<std::size_t>(reason.index)).subspan(1);
     default: return {};
@@ -326,7 +327,7 @@ void Cdcl::reduce() {
   for (std::size_t i = 0; i < store_.size(); ++i) {
     const Clause& c = store_[i];
     const std::span<const int> clause = literals(c.place);
-    if (!c.learned || clause.size() <= 2 || c.glue <= kGlue) continue;
+    if (!c.learned || c.glue <= kGlue) continue;
     const Reason& reason = reason_[variable(clause[0])];
     if (truth(clause[0]) > 0 && reason.kind == Reason::clause && reason.index == c.place) continue;
     candidates.push_back(i);
@@ -339,7 +340,7 @@ void Cdcl::reduce() {
   learned_clauses_ -= static_cast<std::int64_t>(candidates.size());
   // Compact. Where a clause was, its new place is left in place of its size, or that it is gone;
   // reasons and watches, which name places, follow.
-  constexpr int kGone = -1;
+  constexpr int kGone = -2;
   std::vector<int> arena;
   std::vector<Clause> store;
   arena.reserve(arena_.size());
@@ -357,11 +358,9 @@ void Cdcl::reduce() {
     size = c.place;
   }
   for (auto& list : watches_) {
-    const auto moved = [&](const Watch& w) {
-      return arena_[static_cast<std::size_t>(w.clause < 0 ? ~w.clause : w.clause)];
-    };
-    std::erase_if(list, [&](const Watch& w) { return moved(w) == kGone; });
-    for (Watch& w : list) w.clause = w.clause < 0 ? ~moved(w) : moved(w);
+    for (Watch& w : list)
+      if (w.clause != kBinary) w.clause = arena_[static_cast<std::size_t>(w.clause)];
+    std::erase_if(list, [](const Watch& w) { return w.clause == kGone; });
   }
   for (const int l : trail_) {
     Reason& reason = reason_[variable(l)];
@@ -415,7 +414,7 @@ Cdcl::Answer Cdcl::solve(std::span<const Lit> assumptions, std::int64_t conflict
     if (learned_.size() == 1)
       assign(learned_[0], {});
     else
-      assign(learned_[0], {Reason::clause, attach(learned_, true, glue_)});
+      assign(learned_[0], attach(learned_, true, glue_));
     increment_ *= kActivityGrowth;
     if (learned_clauses_ > keep_) {
       reduce();

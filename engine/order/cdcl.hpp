@@ -57,7 +57,8 @@ class Cdcl : public ClauseSink {
   std::int64_t conflicts() const { return conflicts_; }
 
  private:
-  // A clause is named by its place in the arena: its size, and then its literals.
+  // A clause of more than two literals is named by its place in the arena: its size, and then its
+  // literals. Shorter ones are not there: two literals are all in the watches and the reasons.
   struct Clause {
     int place = 0;
     std::uint32_t glue = 0;
@@ -65,11 +66,12 @@ class Cdcl : public ClauseSink {
   };
   struct Watch {
     int blocker;  // another literal of the clause; nothing to do while it is true
-    int clause;   // its place; ~place where the blocker is all the rest of it
+    int clause;   // its place, or kBinary where the blocker is all the rest of it
   };
+  static constexpr int kBinary = -1;
   struct Reason {
-    enum Kind : std::uint8_t { none, clause, record, lemma } kind = none;
-    int index = -1;
+    enum Kind : std::uint8_t { none, binary, clause, record, lemma } kind = none;
+    int index = -1;  // binary: the other literal, false
   };
   struct Level {
     std::size_t trail;
@@ -95,7 +97,7 @@ class Cdcl : public ClauseSink {
   bool propagate_clauses();
   bool propagate_theory();
   void backtrack(int level);
-  int attach(std::span<const int> clause, bool learned, std::uint32_t glue);
+  Reason attach(std::span<const int> clause, bool learned, std::uint32_t glue);  // for clause[0]
   void analyze();  // conflict_ -> learned_, back_level_, glue_
   std::span<const int> reason_literals(int literal);
   bool redundant(int literal);

@@ -15,7 +15,7 @@ namespace twill::order {
 namespace {
 
 constexpr std::int64_t kQuickConflicts = 3'000;
-constexpr std::int64_t kAttemptConflicts = 1'500;  // times the Luby sequence
+constexpr std::int64_t kAttemptConflicts = 3'000;  // times the Luby sequence
 constexpr int kAttempts = 7;                       // that sequence, once 4
 
 OrderRequest request_within(const Search& search, Cycle ii, Cycle high, Cycle stage_limit) {
