@@ -124,6 +124,14 @@ const Engine& chosen_engine(const Problem& problem, const Options& options,
   return cnf_only || problem.ops.size() > kMaxOrderOps ? cnf_engine() : order_engine();
 }
 
+Search search_for(const Problem& problem, const Options& options, const EncodingChoice& choice,
+                  Budget& budget, Reporter& report) {
+  return {problem,          choice,
+          options.seed,     budget,
+          report,           chosen_engine(problem, options, choice),
+          options.handover, resolved_pins(problem, options)};
+}
+
 Solution search_modulo(const Search& search, const Options& options, Cycle low) {
   Solution solution;
   const Cycle limit = stage_limit(options.stages);
@@ -143,7 +151,7 @@ Solution search_modulo(const Search& search, const Options& options, Cycle low) 
     solution.status = Status::infeasible;
     if (options.ii)
       solution.conflict = {"no schedule has initiation interval " + std::to_string(*options.ii)};
-    else
+    else if (options.explain)
       solution.conflict = explain_infeasible(search, limit);
     return solution;
   }
@@ -171,10 +179,7 @@ Decided decide_interval(const Problem& problem, Cycle ii, const Options& options
   Budget budget(stop, options.time_limit, options.conflict_limit, options.memory_limit);
   const ProgressCallback silent;
   Reporter report(silent, budget);
-  const Search search{problem,          choice,
-                      options.seed,     budget,
-                      report,           chosen_engine(problem, options, choice),
-                      options.handover, resolved_pins(problem, options)};
+  const Search search = search_for(problem, options, choice, budget, report);
   Cycle stages = 0;
   Decided decided;
   switch (search.engine.ask(search, ii, stage_limit(options.stages), stages).verdict) {
@@ -187,6 +192,18 @@ Decided decide_interval(const Problem& problem, Cycle ii, const Options& options
   decided.conflicts = budget.conflicts();
   decided.seconds = budget.elapsed();
   return decided;
+}
+
+std::vector<std::string> clash(const Problem& problem, const Options& options,
+                               std::stop_token stop) {
+  const EncodingChoice choice = parse_encoding(options.encoding);
+  if (choice.form != Form::modulo || options.stages == "paper")
+    throw InputError("options", "--stages", options.stages, "must be complete or a number here");
+  Budget budget(std::move(stop), options.time_limit, options.conflict_limit, options.memory_limit);
+  const ProgressCallback silent;
+  Reporter report(silent, budget);
+  return explain_infeasible(search_for(problem, options, choice, budget, report),
+                            stage_limit(options.stages));
 }
 
 // Each goal by bisection between what is proved and what is reached; the last refutation, one below
@@ -214,11 +231,9 @@ void pursue_goals(const Problem& problem, const Options& options, Solution& solu
       const std::int64_t most = goal.lower_bound + (goal.value - goal.lower_bound) / 2;
       limits.emplace_back(goal.name, std::min(most, goal.value - 1));
       const LimitedProblem within = limited(problem, limits);
-      Search search{within.problem,   choice,
-                    options.seed,     budget,
-                    report,           chosen_engine(problem, options, choice),
-                    options.handover, resolved_pins(problem, options),
-                    within.placement, evidence.get()};
+      Search search = search_for(within.problem, options, choice, budget, report);
+      search.limits = within.placement;
+      search.evidence = evidence.get();
       search.goals = limits;
       const Shortest answer =
           search.engine.shortest_within(search, best.initiation_interval, best.length, best.length,
@@ -258,16 +273,8 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
   Reporter report(progress, budget);
   std::shared_ptr<Evidence> evidence;
   if (options.evidence) evidence = std::make_shared<Evidence>(monotone_in_ii(problem));
-  const Search search{problem,
-                      choice,
-                      options.seed,
-                      budget,
-                      report,
-                      chosen_engine(problem, options, choice),
-                      options.handover,
-                      resolved_pins(problem, options),
-                      {},
-                      evidence.get()};
+  Search search = search_for(problem, options, choice, budget, report);
+  search.evidence = evidence.get();
 
   report.phase("bounds");
   const Cycle low = lower_bounds(problem).front().value;

@@ -85,6 +85,30 @@ std::string covering_layout(const Workload& work, std::size_t k) {
   return "";
 }
 
+/// The options with what is left of their limits.
+Options rest_of(Options options, const std::vector<Outcome>& outcomes) {
+  for (const Outcome& outcome : outcomes) {
+    if (!outcome) continue;
+    if (options.time_limit > 0)
+      options.time_limit = std::max(1e-6, options.time_limit - outcome->seconds);
+    if (options.conflict_limit > 0)
+      options.conflict_limit =
+          std::max<std::int64_t>(1, options.conflict_limit - outcome->conflicts);
+  }
+  return options;
+}
+
+/// Why each layout has no schedule, with what is left of the limits.
+void name_clashes(const SolveFlags& flags, const Workload& work, const std::stop_token& stop,
+                  std::vector<Outcome>& outcomes) {
+  for (std::size_t k = 0; k < outcomes.size(); ++k) {
+    const Options options = rest_of(flags.search, outcomes);
+    if (outcomes[k] && outcomes[k]->status == Status::infeasible && !options.ii &&
+        options.stages != "paper" && outcomes[k]->conflict.empty())
+      outcomes[k]->conflict = clash(work.problems[k].problem, options, stop);
+  }
+}
+
 /// Every layout in the file's order, each with what is left of the limits. Once there is a
 /// schedule, a layout is only asked for a better one.
 std::vector<Outcome> solve_all(const SolveFlags& flags, const Workload& work) {
@@ -96,7 +120,8 @@ std::vector<Outcome> solve_all(const SolveFlags& flags, const Workload& work) {
   for (std::size_t k = 0; k < work.problems.size(); ++k) {
     const Lowered& lowered = work.problems[k];
     Options options = flags.search;
-    options.goals.clear();  // the winner's, see run()
+    options.goals.clear();                        // the winner's, see run()
+    options.explain = work.problems.size() == 1;  // of several, when none has a schedule
     if (flags.emit.kind == "ttgir" && options.pins.empty() && work.module(k) != nullptr)
       options.pins = emit_pins(*work.module(k), lowered.problem);
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
@@ -127,6 +152,8 @@ std::vector<Outcome> solve_all(const SolveFlags& flags, const Workload& work) {
     }
     outcomes.push_back(std::move(outcome));
   }
+  if (work.problems.size() > 1 && best_of(outcomes) < 0)
+    name_clashes(flags, work, interrupt.token(), outcomes);
   return outcomes;
 }
 
@@ -144,17 +171,8 @@ bool open(const Outcome& outcome, const Schedule& best) {
 /// The goals of the best layout, with what is left of the limits.
 void pursue_goals_of(const SolveFlags& flags, const Problem& problem,
                      const std::vector<Outcome>& outcomes, Solution& winner) {
-  Options options = flags.search;
-  for (const Outcome& outcome : outcomes) {
-    if (!outcome) continue;
-    if (options.time_limit > 0)
-      options.time_limit = std::max(1e-6, options.time_limit - outcome->seconds);
-    if (options.conflict_limit > 0)
-      options.conflict_limit =
-          std::max<std::int64_t>(1, options.conflict_limit - outcome->conflicts);
-  }
   Interrupt interrupt;
-  pursue_goals(problem, options, winner, interrupt.token());
+  pursue_goals(problem, rest_of(flags.search, outcomes), winner, interrupt.token());
 }
 
 int exit_code(const std::vector<Outcome>& outcomes, int best) {

@@ -56,6 +56,9 @@ struct Options {
   /// Encodings by name, "key=value,...": see `twill encodings`. Unnamed keys follow the documented
   /// automatic rule.
   std::string encoding;
+  /// Where there is no schedule at any I, find a smallest set of constraints that clash
+  /// (Solution::conflict). It can take longer than the proof that there is none: see clash().
+  bool explain = true;
   /// Keep the refutations with their proofs, for write_certificate(). Complete search or a number
   /// of stages, on the modulo form.
   bool evidence = false;
@@ -89,6 +92,12 @@ Solution solve(const Problem& problem, const Options& options = {}, std::stop_to
 /// was empty then. Fills solution.goals; a limit of `options` leaves lower bounds below the values.
 void pursue_goals(const Problem& problem, const Options& options, Solution& solution,
                   std::stop_token stop = {});
+
+/// Which constraints clash, none of which can be left out: for a problem of which solve() has
+/// proved with the same options that it has no schedule at any I. Empty when a limit ends the
+/// search. Complete search or a number of stages, on the modulo form.
+std::vector<std::string> clash(const Problem& problem, const Options& options = {},
+                               std::stop_token stop = {});
 
 /// Version of this library, "1.0.0".
 const char* version();
