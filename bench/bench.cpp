@@ -28,6 +28,7 @@ void SearchFlags::add_to(CLI::App& app, const std::string& what_is_limited) {
 
 Options SearchFlags::options() const {
   Options options = search;
+  options.explain = false;  // the optimum and its proof are measured
   if (!memory.empty()) options.memory_limit = cli::parse_bytes(memory);
   return options;
 }

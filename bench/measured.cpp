@@ -12,7 +12,7 @@ constexpr double kOverrun = 60;  // seconds a process may take to notice its own
 
 std::vector<std::string> command_line(const std::vector<std::string>& arguments,
                                       const Options& options) {
-  std::vector<std::string> line = {this_program(), "bench"};
+  std::vector<std::string> line = {this_program()};
   line.insert(line.end(), arguments.begin(), arguments.end());
   const auto add = [&](const char* name, const std::string& value) {
     line.insert(line.end(), {name, value});
@@ -47,7 +47,7 @@ Measured measure(const std::vector<std::string>& arguments, const Options& optio
   if (process.end == ProcessResult::End::exited && process.code == cli::kBadInput) {
     std::string message = process.err.substr(0, process.err.find('\n'));
     if (message.starts_with("twill: ")) message.erase(0, 7);
-    throw InputError("twill bench " + arguments.front(), "a row", quote(message),
+    throw InputError("twill " + arguments.front(), "a row", quote(message),
                      "must be input that the row accepts");
   }
   Measured row = Measured::parse(process.out, nullptr, false);

@@ -16,7 +16,7 @@ namespace twill::bench {
 /// when the process did not end as it should.
 using Measured = nlohmann::ordered_json;
 
-/// Runs `twill bench ARGUMENTS` under `options` (threads, seed, encoding, limits). A process that
+/// Runs `twill ARGUMENTS` under `options` (threads, seed, encoding, limits). A process that
 /// does not keep its time limit is ended a minute after it. Throws InputError with the process's
 /// message when it refused its input.
 Measured measure(const std::vector<std::string>& arguments, const Options& options,

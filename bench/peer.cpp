@@ -6,6 +6,7 @@ namespace twill::bench {
 namespace {
 
 constexpr double kVersionSeconds = 10;
+constexpr const char* kCpSat = TWILL_BENCH_FOLDER "/cp_sat.py";
 
 std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
@@ -34,22 +35,28 @@ std::string verdict_of(const ProcessResult& process) {
 }  // namespace
 
 std::vector<Peer> find_peers(const std::stop_token& stop) {
-  std::vector<Peer> peers;
-  for (const char* name : {"yices-smt2", "z3"}) {
-    Peer peer{name, find_program(name), ""};
-    if (!peer.path.empty()) {
-      ProcessLimits limits;
-      limits.wall_seconds = kVersionSeconds;
-      peer.version = one_line(first_line(run_process({peer.path, "--version"}, limits, stop).out));
-    }
-    peers.push_back(std::move(peer));
+  std::vector<Peer> peers = {{"yices-smt2", {find_program("yices-smt2")}, ""},
+                             {"z3", {find_program("z3")}, ""},
+                             {"cp-sat", {find_program("python3"), kCpSat}, "", false}};
+  for (Peer& peer : peers) {
+    std::vector<std::string> line = peer.command;
+    line.emplace_back("--version");
+    ProcessLimits limits;
+    limits.wall_seconds = kVersionSeconds;
+    ProcessResult told;
+    if (!line.front().empty()) told = run_process(line, limits, stop);
+    peer.version = one_line(first_line(told.out));
+    const bool works = told.end == ProcessResult::End::exited && told.code == 0;
+    if (!works || peer.version.empty()) peer.command.clear();
   }
   return peers;
 }
 
-PeerAnswer ask_peer(const Peer& peer, const std::string& file, const ProcessLimits& limits,
-                    const std::stop_token& stop) {
-  const ProcessResult process = run_process({peer.path, file}, limits, stop);
+PeerAnswer ask_peer(const Peer& peer, const std::vector<std::string>& arguments,
+                    const ProcessLimits& limits, const std::stop_token& stop) {
+  std::vector<std::string> line = peer.command;
+  line.insert(line.end(), arguments.begin(), arguments.end());
+  const ProcessResult process = run_process(line, limits, stop);
   return {verdict_of(process), process.seconds, process.cpu_seconds, process.peak_bytes};
 }
 

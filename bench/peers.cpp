@@ -1,4 +1,4 @@
-// twill bench peers: the same questions for Twill and for SMT solvers, in one run.
+// twill bench peers: the same questions for Twill and for other solvers, in one run.
 
 #include <unistd.h>
 
@@ -142,7 +142,7 @@ std::optional<Instance> Comparison::solved(const std::string& kernel, const std:
   std::optional<Instance> best;
   for (Lowered& lowered : cli::load(work).problems) {
     write_file(problem_, problem_text(lowered.problem));
-    Measured row = measure({"row", problem_}, options_, stop_);
+    Measured row = measure({"bench", "row", problem_}, options_, stop_);
     if (row.contains("failure")) {
       say(kernel + ", layout " + lowered.layout + ": " + row["failure"].get<std::string>());
       continue;
@@ -176,7 +176,7 @@ Measured Comparison::ask(const Question& question, const std::string& form) {
     options.encoding += (options.encoding.empty() ? "form=" : ",form=") + form;
     options.time_limit = flags_.limit;
   }
-  return measure({"ask", problem_, "--ii", std::to_string(question.ii), "--length",
+  return measure({"bench", "ask", problem_, "--ii", std::to_string(question.ii), "--length",
                   std::to_string(question.length)},
                  options, stop_);
 }
@@ -226,7 +226,7 @@ void Comparison::print(const Instance& instance, const Question& question, const
                                     time(row["twill"])};
   if (flags_.cnf) cells.push_back(time(row["twill_cnf"]));
   for (const Peer& peer : peers_) {
-    std::string cell = peer.path.empty() ? "not on PATH" : "skipped";
+    std::string cell = peer.command.empty() ? "not found" : "skipped";
     for (const auto& answer : row["peers"]) {
       if (answer["solver"] == peer.name) cell = time(answer);
     }
@@ -236,7 +236,7 @@ void Comparison::print(const Instance& instance, const Question& question, const
   table_.row(cells);
 }
 
-/// CPU seconds of the better peer over Twill's; a lower bound when no peer finished.
+/// CPU seconds of the best peer over Twill's; a lower bound when no peer finished.
 std::string ratio_text(const std::vector<PeerAnswer>& answers, double twill) {
   double best = -1, longest = -1;
   for (const PeerAnswer& answer : answers) {
@@ -278,16 +278,22 @@ void Comparison::compare(const Instance& instance, const Question& question, boo
   }
   std::vector<PeerAnswer> answers;
   row["peers"] = Measured::array();
-  const bool any =
-      std::any_of(peers_.begin(), peers_.end(), [](const Peer& p) { return !p.path.empty(); });
+  const bool any = std::any_of(peers_.begin(), peers_.end(),
+                               [](const Peer& p) { return p.reads_smtlib && !p.command.empty(); });
   const std::string skipped = any ? write_smtlib(question, literal) : "no peer";
   if (skipped.empty())
     row["text_bytes"] = std::filesystem::file_size(smt_);
   else
     row["skipped"] = skipped;
   for (const Peer& peer : peers_) {
-    if (!skipped.empty() || peer.path.empty() || stop_.stop_requested()) continue;
-    answers.push_back(ask_peer(peer, smt_, limits_, stop_));
+    // The modulo form has no literal reading.
+    const bool unasked = peer.reads_smtlib ? !skipped.empty() : literal;
+    if (unasked || peer.command.empty() || stop_.stop_requested()) continue;
+    std::vector<std::string> arguments = {smt_};
+    if (!peer.reads_smtlib) {
+      arguments = {problem_, std::to_string(question.ii), std::to_string(question.length)};
+    }
+    answers.push_back(ask_peer(peer, arguments, limits_, stop_));
     row["peers"].push_back(to_json(peer, answers.back()));
     note(row["peers"].back());
   }
@@ -313,7 +319,8 @@ void Comparison::compare(const Instance& instance, const Question& question, boo
 int Comparison::run() {
   for (const Peer& peer : peers_) {
     say(peer.name + ": " +
-        (peer.path.empty() ? "not on the PATH, skipped" : peer.version + " (" + peer.path + ")"));
+        (peer.command.empty() ? "not found, skipped"
+                              : peer.version + " (" + peer.command.front() + ")"));
   }
   if (!flags_.json) table_.head();
   for (const std::string& kernel : flags_.kernels) {
@@ -354,7 +361,8 @@ cli::Command peers_command(CLI::App& bench) {
   flags->normalize = {"20"};
   flags->questions = {"optimum", "ii-1"};
   flags->search.search.time_limit = 600;
-  CLI::App* app = bench.add_subcommand("peers", "The same questions for Twill, Yices and Z3");
+  CLI::App* app =
+      bench.add_subcommand("peers", "The same questions for Twill, Yices, Z3 and CP-SAT");
   app->add_option("--kernel", flags->kernels,
                   "Built-in kernel, kernel file or problem file; may be repeated")
       ->allow_extra_args(false)
@@ -389,16 +397,14 @@ cli::Command peers_command(CLI::App& bench) {
   app->add_flag("--quiet", flags->quiet, "Nothing on standard error but errors");
   app->add_flag("--json", flags->json, "A JSON object a question, a line each");
   app->footer(
-      "Twill first solves the problem (\"solve\" is the CPU time of that on the best layout, "
-      "proof\n"
-      "of the optimum included). Then each question - is there a schedule at this I no longer "
-      "than\n"
-      "this L? - is put to Twill, by its bounds and the modulo form (`twill bench ask`), and, as\n"
-      "SMT-LIB 2 in the form of the paper, to yices-smt2 and z3 where they are on the PATH. Times\n"
-      "are CPU seconds of whole processes, reading the question included; \"> s\" is a limit "
-      "reached.\n"
-      "\"ratio\" is the time of the better peer over Twill's, \"> r\" where neither peer "
-      "finished.\n"
+      "Twill first solves the problem (\"solve\" is the CPU time of that on the best layout,\n"
+      "proof of the optimum included). Then each question - is there a schedule at this I no\n"
+      "longer than this L? - is put to Twill, by its bounds and the modulo form (`twill bench\n"
+      "ask`); as SMT-LIB 2 in the form of the paper to yices-smt2 and z3, where they are on the\n"
+      "PATH; and in the modulo form to OR-Tools' CP-SAT with one worker, where Python has it\n"
+      "(bench/cp_sat.py). Times are CPU seconds of whole processes, reading the question\n"
+      "included; \"> s\" is a limit reached. \"ratio\" is the time of the best peer over Twill's,\n"
+      "\"> r\" where none finished.\n"
       "Exit codes: 0 all agree, 3 Twill was stopped at a limit, 4 two solvers disagree.");
   return {app, [flags] {
             cli::Interrupt interrupt;

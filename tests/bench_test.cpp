@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -94,7 +95,9 @@ TEST_CASE("attention: a row a layout as JSON, and the tables") {
   const Run json_run = bench("attention --kernel figure-1 --normalize none --json");
   CHECK(json_run.code == 0);
   const std::vector<json> found = rows(json_run.out);
-  REQUIRE(found.size() == 1);
+  REQUIRE(found.size() == 2);
+  CHECK(found[1]["bench"] == "solve");
+  CHECK(found[1]["initiation_interval"] == 2);
   CHECK(found[0]["kernel"] == "figure-1");
   CHECK(found[0]["machine"] == "figure-1");
   CHECK(found[0]["initiation_interval"] == 2);
@@ -116,7 +119,7 @@ TEST_CASE("attention: a row a layout as JSON, and the tables") {
   CHECK(stopped.size() > 1);
   for (const json& row : stopped) {
     CAPTURE(row.dump());
-    CHECK(row["stopped_by"] == "time limit");
+    if (row["bench"] == "attention") CHECK(row["stopped_by"] == "time limit");
   }
 
   CHECK(bench("attention --kernel nosuch --machine hopper").code == 2);
@@ -127,9 +130,10 @@ TEST_CASE("peers that are not on the PATH are skipped with a word") {
   const std::string arguments = "peers --kernel " + kFigure + " --normalize none";
   const Run table = bench(arguments, "/nonexistent");
   CHECK(table.code == 0);
-  CHECK(contains(table.out, "not on PATH"));
-  CHECK(contains(table.err, "yices-smt2: not on the PATH, skipped"));
-  CHECK(contains(table.err, "z3: not on the PATH, skipped"));
+  CHECK(contains(table.out, "not found"));
+  CHECK(contains(table.err, "yices-smt2: not found, skipped"));
+  CHECK(contains(table.err, "z3: not found, skipped"));
+  CHECK(contains(table.err, "cp-sat: not found, skipped"));
 
   const std::vector<json> found = rows(bench(arguments + " --quiet --json", "/nonexistent").out);
   REQUIRE(found.size() == 2);
@@ -143,11 +147,34 @@ TEST_CASE("peers that are not on the PATH are skipped with a word") {
   }
 }
 
+TEST_CASE("the peer that reads problem files gets the file, I and L") {
+  const twill::test::TemporaryDirectory folder;
+  script(folder / "python3",
+         "[ \"$2\" = --version ] && { echo 'CP-SAT 0'; exit; }\n"
+         "grep -q figure-1 \"$2\" && [ \"$3 $4\" = '2 4' ] && echo sat || echo unsat\n");
+  const std::string path = std::string(folder / "") + ":/usr/bin:/bin";
+  const std::string ask = "peers --kernel " + kFigure + " --normalize none --json --form both";
+  const Run run = bench(ask, path.c_str());
+  CHECK(run.code == 0);
+  const std::vector<json> found = rows(run.out);
+  REQUIRE(found.size() == 4);
+  for (const json& row : found) {
+    CAPTURE(row.dump());
+    const auto answer = std::find_if(row["peers"].begin(), row["peers"].end(),
+                                     [](const json& p) { return p["solver"] == "cp-sat"; });
+    REQUIRE((answer == row["peers"].end()) == (row["form"] == "literal"));
+    if (answer == row["peers"].end()) continue;
+    CHECK((*answer)["version"] == "CP-SAT 0");
+    CHECK((*answer)["verdict"] == (row["question"] == "optimum" ? "sat" : "unsat"));
+  }
+}
+
 TEST_CASE("peers that answer, disagree, fail or run too long") {
   const twill::test::TemporaryDirectory folder;
   const std::string path = std::string(folder / "") + ":/usr/bin:/bin";
   script(folder / "yices-smt2", "[ \"$1\" = --version ] && echo 'Yices 0' || echo sat\n");
   script(folder / "z3", "[ \"$1\" = --version ] && echo 'Z3 0' || { echo oops >&2; exit 3; }\n");
+  script(folder / "python3", "exit 1\n");  // without CP-SAT
   const std::string ask = "peers --kernel " + kFigure + " --normalize none --json";
   const std::string arguments = ask + " --limit 30", hasty = ask + " --limit 2";
   const Run agreed = bench(arguments + " --question optimum", path.c_str());

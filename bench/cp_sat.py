@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+"""cp_sat.py PROBLEM II LENGTH: is there a schedule at this initiation interval no longer than this?
+
+The modulo form of the problem for the CP-SAT solver of OR-Tools, one worker: `twill bench peers`
+runs it where the Python package ortools is installed. Prints sat, unsat or unknown, and after sat
+a schedule as JSON. --version prints the solver's and nothing else.
+
+Rows and stages are integers, lifetimes intervals on a circle of I residues: whole turns add to the
+demand of every residue, the rest is an interval that is also laid one turn later, so that all of the
+second turn is seen as it repeats.
+"""
+
+import json
+import sys
+
+import ortools
+from ortools.sat.python import cp_model
+
+
+class Circle:
+    """Demands on the residues of I that must not exceed a capacity."""
+
+    def __init__(self, model, ii, capacity):
+        self.model, self.ii, self.capacity = model, ii, capacity
+        self.intervals, self.demands, self.whole = [], [], []
+
+    def add(self, start, length, demand, present=True):
+        """`start` in [0, I), an expression; `length` in [0, I], so too."""
+        end = self.model.NewIntVar(0, 2 * self.ii, "")
+        self.model.Add(end == start + length)
+        for turn in (0, self.ii):
+            self.intervals.append(
+                self.model.NewOptionalIntervalVar(start + turn, length, end + turn, present, "")
+            )
+            self.demands.append(demand)
+
+    def add_turns(self, amount):
+        """`amount` on every residue, an expression."""
+        self.whole.append(amount)
+
+    def close(self):
+        if self.whole:
+            everywhere = self.model.NewIntVar(0, self.capacity, "")
+            self.model.Add(everywhere == sum(self.whole))
+            self.intervals.append(self.model.NewFixedSizeIntervalVar(0, 2 * self.ii, ""))
+            self.demands.append(everywhere)
+        if self.intervals:
+            self.model.AddCumulative(self.intervals, self.demands, self.capacity)
+
+
+def build(problem, ii, length):
+    model = cp_model.CpModel()
+    ops, edges, slots = problem["ops"], problem["edges"], problem["warps"]
+    index = {op["id"]: v for v, op in enumerate(ops)}
+    if any(op["cycles"] > length for op in ops):
+        return None
+    stages = length // ii
+    stage = [model.NewIntVar(0, stages, "") for _ in ops]
+    row = [model.NewIntVar(0, ii - 1, "") for _ in ops]
+    start = []
+    for v, op in enumerate(ops):
+        start.append(model.NewIntVar(0, length - op["cycles"], op["id"]))
+        model.Add(start[v] == row[v] + ii * stage[v])
+
+    # Slots: wide enough; those of variable latency on the slot for them, and nothing else there.
+    dynamic = [w for w, slot in enumerate(slots) if slot.get("variable_latency")]
+    on = []
+    for op in ops:
+        literals = [model.NewBoolVar("") for _ in slots]
+        model.AddExactlyOne(literals)
+        for w, slot in enumerate(slots):
+            wrong = bool(dynamic) and (w in dynamic) != bool(op.get("variable_latency"))
+            if wrong or slot["width"] < op.get("width", 1):
+                model.Add(literals[w] == 0)
+        on.append(literals)
+    pairs = {}
+
+    def together(u, v):
+        """Do u and v share a slot?"""
+        key = min(u, v), max(u, v)
+        if key not in pairs:
+            same = model.NewBoolVar("")
+            for w in range(len(slots)):
+                model.AddBoolOr(same.Not(), on[u][w].Not(), on[v][w])
+                model.AddBoolOr(on[u][w].Not(), on[v][w].Not(), same)
+            pairs[key] = same
+        return pairs[key]
+
+    units = {f: Circle(model, ii, capacity) for f, capacity in problem["units"].items()}
+    for v, op in enumerate(ops):
+        for f, segments in op.get("reservation", {}).items():
+            for offset, span, amount in segments:
+                if span // ii:
+                    units[f].add_turns(span // ii * amount)
+                if span % ii:
+                    begin = model.NewIntVar(0, ii - 1, "")
+                    model.AddModuloEquality(begin, start[v] + offset, ii)
+                    units[f].add(begin, span % ii, amount)
+
+    waits = {}  # v -> literals, any of which makes its issue find nothing executing on its slot
+    always = set()  # ops for which that is so anyway
+    last = {}
+    for e in edges:
+        u, v = index[e["from"]], index[e["to"]]
+        begun = start[v] + e["distance"] * ii
+        model.Add(begun >= start[u] + e["delay"])
+        last.setdefault(u, []).append(begun + e.get("hold", 0))
+        spill = ops[u].get("spill", 0)
+        if spill and u != v:
+            apart = together(u, v).Not()
+            model.Add(begun >= start[u] + e["delay"] + spill).OnlyEnforceIf(apart)
+            waits.setdefault(v, []).append(apart)
+        if e.get("blocking"):
+            always.add(v)
+
+    memories = {m: Circle(model, ii, capacity) for m, capacity in problem["memories"].items()}
+    files = [Circle(model, ii, slot["registers"]) for slot in slots]
+    reach = max((e["distance"] for e in edges), default=0) * ii
+    reach += length + max((e.get("hold", 0) for e in edges), default=0)
+    for u, op in enumerate(ops):
+        footprint = {m: a for m, a in op.get("memory", {}).items() if a}
+        registers = op.get("registers", 0)
+        if u not in last or not (footprint or registers):
+            continue
+        life = model.NewIntVar(0, reach, "")
+        model.AddMaxEquality(life, [use - start[u] for use in last[u]])
+        turns = model.NewIntVar(0, reach // ii, "")
+        rest = model.NewIntVar(0, ii - 1, "")
+        model.Add(life == turns * ii + rest)
+        for m, amount in footprint.items():
+            memories[m].add(row[u], rest, amount)
+            memories[m].add_turns(turns * amount)
+        if registers:
+            for w in range(len(slots)):
+                files[w].add(row[u], rest, registers, on[u][w])
+                here = model.NewIntVar(0, reach // ii, "")
+                model.Add(here == turns).OnlyEnforceIf(on[u][w])
+                model.Add(here == 0).OnlyEnforceIf(on[u][w].Not())
+                files[w].add_turns(here * registers)
+
+    for v in sorted(always | waits.keys()):
+        waiting = []
+        if v not in always:
+            waiting = [model.NewBoolVar("")]
+            for reason in waits[v]:
+                model.AddImplication(reason, waiting[0])
+        free = [on[v][w].Not() for w in dynamic]  # the slot of variable latency waits for nobody
+        for o, other in enumerate(ops):
+            if o == v or other["cycles"] == 0:
+                continue
+            condition = waiting + free + [together(o, v)]
+            wrapped = model.NewBoolVar("")
+            since = row[v] - row[o] + ii * wrapped
+            model.Add(since >= 0)
+            model.Add(since < ii)
+            model.Add(since >= other["cycles"]).OnlyEnforceIf(condition)
+
+    for circle in list(units.values()) + list(memories.values()) + files:
+        circle.close()
+    return model, start, on
+
+
+def main():
+    if sys.argv[1:] == ["--version"]:
+        print("OR-Tools CP-SAT", ortools.__version__)
+        return
+    with open(sys.argv[1], encoding="utf-8") as file:
+        problem = json.load(file)
+    ii, length = int(sys.argv[2]), int(sys.argv[3])
+    built = build(problem, ii, length)
+    if built is None:
+        print("unsat")
+        return
+    model, start, on = built
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    status = solver.Solve(model)
+    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        print("unsat" if status == cp_model.INFEASIBLE else "unknown")
+        return
+    print("sat")
+    chosen = [w for slots in on for w, literal in enumerate(slots) if solver.Value(literal)]
+    placed = [
+        {"id": op["id"], "start": solver.Value(start[v]), "warp": problem["warps"][chosen[v]]["name"]}
+        for v, op in enumerate(problem["ops"])
+    ]
+    print(json.dumps({"initiation_interval": ii, "length": length, "ops": placed}))
+
+
+if __name__ == "__main__":
+    main()
