@@ -46,8 +46,8 @@ std::vector<Peer> find_peers(const std::stop_token& stop) {
     ProcessResult told;
     if (!line.front().empty()) told = run_process(line, limits, stop);
     peer.version = one_line(first_line(told.out));
-    const bool works = told.end == ProcessResult::End::exited && told.code == 0;
-    if (!works || peer.version.empty()) peer.command.clear();
+    const bool runs = told.end == ProcessResult::End::exited && told.code == 0;
+    if (line.front().empty() || !runs) peer.command.clear();
   }
   return peers;
 }
