@@ -15,8 +15,8 @@ namespace twill::order {
 namespace {
 
 constexpr std::int64_t kQuickConflicts = 3'000;
-constexpr std::int64_t kAttemptConflicts = 3'000;  // times the Luby sequence
-constexpr int kAttempts = 7;                       // that sequence, once 4
+constexpr std::int64_t kLengthAttemptConflicts = 3'000;  // times the Luby sequence
+constexpr int kLengthAttempts = 7;                       // that sequence, once 4
 
 OrderRequest request_within(const Search& search, Cycle ii, Cycle high, Cycle stage_limit) {
   OrderRequest request = request_of(search, false);
@@ -57,9 +57,9 @@ Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, 
     }
     const auto deadline = [&] { return result.best ? result.best->length - 1 : high; };
     bool settled = deadline() < result.low;
-    for (int i = 1; !settled && i <= kAttempts; ++i) {
+    for (int i = 1; !settled && i <= kLengthAttempts; ++i) {
       seeded.seed = search.seed + static_cast<std::uint64_t>(i);
-      settled = descend(deadline(), kAttemptConflicts * luby(i));
+      settled = descend(deadline(), kLengthAttemptConflicts * luby(i));
       if (search.budget.spent()) return result;
     }
     seeded.seed = search.seed;
