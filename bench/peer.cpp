@@ -17,7 +17,7 @@ bool contains(const std::string& text, const char* part) {
 }
 
 std::string verdict_of(const ProcessResult& process) {
-  const std::string line = first_line(process.out);
+  std::string line = first_line(process.out);
   if (line == "sat" || line == "unsat") return line;
   if (process.end == ProcessResult::End::limit) return "limit";
   if (process.end == ProcessResult::End::stopped) return "stopped";

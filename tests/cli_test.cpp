@@ -231,16 +231,18 @@ TEST_CASE("lists and versions") {
   CHECK(run_twill("solve --help").code == 0);
 }
 
-// Until the process has installed a handler for the signal, as /proc tells (a program under a
-// sanitizer on a busy machine takes its time to come up).
-void wait_until_caught(pid_t process, int signal) {
-  const std::string file = "/proc/" + std::to_string(process) + "/status";
+// Until the child runs the program and has installed a handler for the signal, as /proc tells:
+// until then it is this test, whose doctest catches signals too, and a program under a sanitizer on
+// a busy machine takes its time to come up.
+void wait_until_caught(pid_t child, int signal) {
+  const std::string folder = "/proc/" + std::to_string(child);
   for (int i = 0; i < 3000; ++i) {
-    const std::string status = bytes(file);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (fs::read_symlink(folder + "/exe") != fs::canonical(TWILL_PROGRAM)) continue;
+    const std::string status = bytes(folder + "/status");
     const std::size_t at = status.find("\nSigCgt:\t");
     REQUIRE(at != std::string::npos);
     if (std::stoull(status.substr(at + 9, 16), nullptr, 16) >> (signal - 1) & 1) return;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   FAIL("the program does not catch the signal");
 }

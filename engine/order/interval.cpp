@@ -186,7 +186,7 @@ Answer ask_complete(const Search& search, Cycle ii, Cycle stage_limit, Cycle& ma
       Answer closed = question->ask_closed(ii, kProbeConflicts);
       if (closed.schedule) return closed;
     }
-    const Answer answer = question->ask(ii);
+    Answer answer = question->ask(ii);
     if (answer.verdict != SatSolver::Answer::sat || answer.schedule) return answer;
     return complete_question(search, ii, ii, stages)->ask(ii);
   } catch (const Budget::Spent&) {
