@@ -6,49 +6,20 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "engine/include/twill.hpp"
 #include "gpu/hopper/backward_program.hpp"
 #include "graph/file.hpp"
 #include "graph/kernel.hpp"
+#include "tests/support/gpu_schedule.hpp"
 
 using namespace twill;
+using test::gpu_schedule_file;
+using test::GpuSchedule;
+using test::order_in_file;
 
 namespace {
-
-std::string path(const gpu::BackwardSchedule& declared, const std::string& kind) {
-  return std::string(TWILL_TEST_DATA) + "/../../gpu/schedules/" + declared.file + "." + kind +
-         ".json";
-}
-
-struct Files {
-  Problem problem;
-  Solution solution;
-  explicit Files(const gpu::BackwardSchedule& declared)
-      : problem(read_problem(path(declared, "problem"))),
-        solution(read_schedule(problem, path(declared, "schedule"))) {}
-  const Schedule& schedule() const { return *solution.schedule; }
-};
-
-// "qkT 0", "mul_s 0", ...: what a slot runs in one period from cycle 0, with stages. Operations
-// without cycles are no instructions, but the streaming loads are.
-std::vector<std::string> order_in_file(const Files& files, const std::string& slot) {
-  const Cycle interval = files.schedule().initiation_interval;
-  std::vector<std::tuple<Cycle, std::size_t, std::string>> rows;
-  for (std::size_t v = 0; v < files.problem.ops.size(); ++v) {
-    const Op& op = files.problem.ops[v];
-    const auto warp = static_cast<std::size_t>(files.schedule().warp[v]);
-    if (files.problem.warps[warp].name != slot || (op.cycles == 0 && !op.streaming)) continue;
-    rows.emplace_back(files.schedule().start[v] % interval, v,
-                      op.id + " " + std::to_string(files.schedule().start[v] / interval));
-  }
-  std::sort(rows.begin(), rows.end());
-  std::vector<std::string> order;
-  for (const auto& row : rows) order.push_back(std::get<2>(row));
-  return order;
-}
 
 template <std::size_t kCount>
 std::vector<std::string> order_in_kernel(const gpu::BackwardStep (&steps)[kCount]) {
@@ -64,8 +35,9 @@ Lowered lowered(const gpu::BackwardSchedule& declared) {
   LowerOptions options;
   options.normalize = 300;
   options.layout = "1x8";
-  const std::vector<Lowered> one = lower(read_file(path(declared, "kernel")), declared.file,
-                                         builtin_machine("hopper"), "hopper", options);
+  const std::vector<Lowered> one =
+      lower(read_file(gpu_schedule_file(declared.file, "kernel")), declared.file,
+            builtin_machine("hopper"), "hopper", options);
   REQUIRE(one.size() == 1);
   return one.front();
 }
@@ -85,10 +57,11 @@ double clocks_a_row(const gpu::BackwardSchedule& declared, bool bandwidth) {
 TEST_CASE("the files that the Hopper backward kernel names are valid and its tables say the same") {
   for (const gpu::BackwardSchedule* declared : gpu::kBackwardSchedules) {
     INFO(declared->name);
-    const Files files(*declared);
+    const GpuSchedule files(declared->file);
     REQUIRE(files.solution.schedule.has_value());
     CHECK(files.solution.status == Status::optimal);
-    CHECK(files.solution.problem_sha256 == sha256(read_file(path(*declared, "problem"))));
+    CHECK(files.solution.problem_sha256 ==
+          sha256(read_file(gpu_schedule_file(declared->file, "problem"))));
     CHECK(files.problem == lowered(*declared).problem);
     const auto violation = verify(files.problem, files.schedule());
     CHECK_MESSAGE(!violation.has_value(), (violation ? violation->text : ""));
@@ -107,7 +80,7 @@ TEST_CASE("the files that the Hopper backward kernel names are valid and its tab
 TEST_CASE("backward: their I and L are optimal: a search finds none better and proves it") {
   for (const gpu::BackwardSchedule* declared : gpu::kBackwardSchedules) {
     INFO(declared->name);
-    const Files files(*declared);
+    const GpuSchedule files(declared->file);
     Options options;
     options.stages = files.solution.stages;  // "1" for the kernel that is in order
     const Solution best = solve(files.problem, options);
@@ -121,14 +94,15 @@ TEST_CASE("backward: their I and L are optimal: a search finds none better and p
 TEST_CASE("backward: no slot layout of the machine does better") {
   for (const gpu::BackwardSchedule* declared : gpu::kBackwardSchedules) {
     INFO(declared->name);
-    const Files files(*declared);
+    const GpuSchedule files(declared->file);
     LowerOptions lower_options;
     lower_options.normalize = 300;
     Options better;
     better.stages = files.solution.stages;
     better.better_than = {declared->interval, declared->length};
-    for (const Lowered& one : lower(read_file(path(*declared, "kernel")), declared->file,
-                                    builtin_machine("hopper"), "hopper", lower_options)) {
+    for (const Lowered& one :
+         lower(read_file(gpu_schedule_file(declared->file, "kernel")), declared->file,
+               builtin_machine("hopper"), "hopper", lower_options)) {
       INFO(one.layout);
       if (one.problem == files.problem) continue;
       CHECK(solve(one.problem, better).status == Status::infeasible);
@@ -140,7 +114,8 @@ TEST_CASE("backward: the kernel files are the built-in kernel but for what they 
   for (const gpu::BackwardSchedule* declared : gpu::kBackwardSchedules) {
     INFO(declared->name);
     const Kernel built_in = parse_kernel(builtin_kernel("hopper-bwd"), "hopper-bwd");
-    const Kernel own = parse_kernel(read_file(path(*declared, "kernel")), declared->file);
+    const Kernel own =
+        parse_kernel(read_file(gpu_schedule_file(declared->file, "kernel")), declared->file);
     CHECK(own.resident_registers == (declared == &gpu::kBackwardTwill ? 32 : 12));
     REQUIRE(own.ops.size() == built_in.ops.size());
     REQUIRE(own.edges.size() == built_in.edges.size());
@@ -183,7 +158,7 @@ TEST_CASE("which query tile the schedules predict to win") {
 }
 
 TEST_CASE("a backward table that differs from its file in one place is told apart") {
-  const Files files(gpu::kBackwardTwill80);
+  const GpuSchedule files(gpu::kBackwardTwill80.file);
   const auto order = order_in_file(files, "wg01");
   gpu::BackwardSchedule swapped = gpu::kBackwardTwill80;
   std::swap(swapped.steps[3], swapped.steps[4]);

@@ -4,53 +4,19 @@
 
 #include <algorithm>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "engine/include/twill.hpp"
 #include "gpu/hopper/forward_program.hpp"
 #include "graph/file.hpp"
+#include "tests/support/gpu_schedule.hpp"
 
 using namespace twill;
+using test::gpu_schedule_file;
+using test::GpuSchedule;
+using test::order_in_file;
 
 namespace {
-
-std::string path(const gpu::Schedule& declared, const std::string& kind) {
-  return std::string(TWILL_TEST_DATA) + "/../../gpu/schedules/" + declared.file + "." + kind +
-         ".json";
-}
-
-struct Files {
-  Problem problem;
-  Solution solution;
-  explicit Files(const gpu::Schedule& declared)
-      : problem(read_problem(path(declared, "problem"))),
-        solution(read_schedule(problem, path(declared, "schedule"))) {}
-  const Schedule& schedule() const { return *solution.schedule; }
-  std::string slot(std::size_t op) const {
-    return problem.warps[static_cast<std::size_t>(schedule().warp[op])].name;
-  }
-};
-
-// "qk 0", "row_max 0", ...: what a slot runs in one period from cycle 0, with stages. Operations
-// without cycles are no instructions, but the streaming loads are.
-std::vector<std::string> order_in_file(const Files& files, const std::string& slot,
-                                       const std::string& prefix) {
-  const Cycle interval = files.schedule().initiation_interval;
-  std::vector<std::tuple<Cycle, std::size_t, std::string>> rows;
-  for (std::size_t v = 0; v < files.problem.ops.size(); ++v) {
-    const Op& op = files.problem.ops[v];
-    if (files.slot(v) != slot || (op.cycles == 0 && !op.streaming)) continue;
-    const bool own = op.id.starts_with(prefix);
-    rows.emplace_back(files.schedule().start[v] % interval, v,
-                      (own ? op.id.substr(prefix.size()) : "foreign " + op.id) + " " +
-                          std::to_string(files.schedule().start[v] / interval));
-  }
-  std::sort(rows.begin(), rows.end());
-  std::vector<std::string> order;
-  for (const auto& row : rows) order.push_back(std::get<2>(row));
-  return order;
-}
 
 std::vector<std::string> order_in_kernel(const gpu::Slot& slot) {
   std::vector<std::string> order;
@@ -60,7 +26,7 @@ std::vector<std::string> order_in_kernel(const gpu::Slot& slot) {
 }
 
 // What reserves the tensor core in a period, in order.
-std::vector<std::string> tensor_core_order(const Files& files) {
+std::vector<std::string> tensor_core_order(const GpuSchedule& files) {
   std::vector<std::pair<Cycle, std::string>> rows;
   for (std::size_t v = 0; v < files.problem.ops.size(); ++v)
     for (const Reservation& r : files.problem.ops[v].reservations)
@@ -73,7 +39,7 @@ std::vector<std::string> tensor_core_order(const Files& files) {
   return order;
 }
 
-void compare(const gpu::Schedule& declared, const Files& files) {
+void compare(const gpu::Schedule& declared, const GpuSchedule& files) {
   CHECK(files.schedule().initiation_interval == declared.interval);
   CHECK(files.schedule().length == declared.length);
   for (int s = 0; s < declared.slots; ++s)
@@ -97,10 +63,11 @@ void compare(const gpu::Schedule& declared, const Files& files) {
 TEST_CASE("the files that the Hopper forward kernel names are valid and its tables say the same") {
   for (const gpu::Schedule* declared : gpu::kForwardSchedules) {
     INFO(declared->name);
-    const Files files(*declared);
+    const GpuSchedule files(declared->file);
     REQUIRE(files.solution.schedule.has_value());
     CHECK(files.solution.status == Status::optimal);
-    CHECK(files.solution.problem_sha256 == sha256(read_file(path(*declared, "problem"))));
+    CHECK(files.solution.problem_sha256 ==
+          sha256(read_file(gpu_schedule_file(declared->file, "problem"))));
     const auto violation = verify(files.problem, files.schedule());
     CHECK_MESSAGE(!violation.has_value(), (violation ? violation->text : ""));
     compare(*declared, files);
@@ -110,7 +77,7 @@ TEST_CASE("the files that the Hopper forward kernel names are valid and its tabl
 TEST_CASE("their I and L are optimal: a search finds none better and proves it") {
   for (const gpu::Schedule* declared : gpu::kForwardSchedules) {
     INFO(declared->name);
-    const Files files(*declared);
+    const GpuSchedule files(declared->file);
     Options options;
     options.stages = files.solution.stages;  // "1" for the kernel that is in order
     const Solution best = solve(files.problem, options);
@@ -122,7 +89,7 @@ TEST_CASE("their I and L are optimal: a search finds none better and proves it")
 }
 
 TEST_CASE("the joint schedule is the best over every slot layout of the machine") {
-  const Files files(gpu::kTwill);
+  const GpuSchedule files(gpu::kTwill.file);
   LowerOptions lower_options;
   lower_options.normalize = 300;
   Options better;
@@ -141,7 +108,7 @@ TEST_CASE("the joint schedule is the best over every slot layout of the machine"
 }
 
 TEST_CASE("a table that differs from its file in one place is told apart") {
-  const Files files(gpu::kTwill);
+  const GpuSchedule files(gpu::kTwill.file);
   const auto slot0 = order_in_file(files, "wg0", "s1_");
   gpu::Schedule swapped = gpu::kTwill;
   std::swap(swapped.slot[0].steps[3], swapped.slot[0].steps[4]);
