@@ -60,8 +60,8 @@ struct EncodingChoice {
   CardEncoding card = CardEncoding::automatic;
   PbEncoding pb = PbEncoding::automatic;
   Form form = Form::modulo;
-  bool symmetry =
-      true;  ///< break symmetries: identical slots; in the order form, exchangeable sub-tiles
+  /// Break symmetries: identical slots and, in the order form, exchangeable sub-tiles.
+  bool symmetry = true;
 };
 
 /// Reads "key=value,key=value"; throws InputError naming the key or the value and the known ones.

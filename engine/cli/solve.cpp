@@ -101,11 +101,14 @@ Options rest_of(Options options, const std::vector<Outcome>& outcomes) {
 /// Why each layout has no schedule, with what is left of the limits.
 void name_clashes(const SolveFlags& flags, const Workload& work, const std::stop_token& stop,
                   std::vector<Outcome>& outcomes) {
+  if (flags.search.ii || flags.search.stages == "paper") return;
   for (std::size_t k = 0; k < outcomes.size(); ++k) {
-    const Options options = rest_of(flags.search, outcomes);
-    if (outcomes[k] && outcomes[k]->status == Status::infeasible && !options.ii &&
-        options.stages != "paper" && outcomes[k]->conflict.empty())
-      outcomes[k]->conflict = clash(work.problems[k].problem, options, stop);
+    Outcome& outcome = outcomes[k];
+    if (!outcome || outcome->status != Status::infeasible || !outcome->conflict.empty()) continue;
+    const auto begin = std::chrono::steady_clock::now();
+    outcome->conflict = clash(work.problems[k].problem, rest_of(flags.search, outcomes), stop);
+    outcome->seconds +=
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
 }
 

@@ -57,7 +57,8 @@ struct Options {
   /// automatic rule.
   std::string encoding;
   /// Where there is no schedule at any I, find a smallest set of constraints that clash
-  /// (Solution::conflict). It can take longer than the proof that there is none: see clash().
+  /// (Solution::conflict). It can take longer than the proof that there is none: see clash(). The
+  /// paper's window and the straight-line forms always do.
   bool explain = true;
   /// Keep the refutations with their proofs, for write_certificate(). Complete search or a number
   /// of stages, on the modulo form.

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "gpu/twill_gpu.h"
@@ -47,6 +48,20 @@ inline float value(std::uint16_t b, twill_gpu_type type) {
 
 enum class Input { normal, large_logits, denormal, zero, spikes };
 enum class Layout { bshd, bhsd, padded };
+
+/// What a case of a test is, for a reader: "f16 B1 H2/2 S128/128 D128 full BSHD normal".
+template <typename Case>
+std::string text_of(const Case& c) {
+  static const char* const masks[] = {"full", "causal top left", "causal bottom right"};
+  static const char* const layouts[] = {"BSHD", "BHSD", "padded"};
+  static const char* const inputs[] = {"normal", "large logits", "denormal", "zero", "spikes"};
+  char text[200];
+  std::snprintf(text, sizeof text, "%s B%d H%d/%d S%d/%d D%d %s %s %s",
+                c.type == TWILL_GPU_F16 ? "f16" : "bf16", c.batch, c.query_heads, c.key_heads,
+                c.query_length, c.key_length, c.head_dim, masks[c.mask],
+                layouts[static_cast<int>(c.layout)], inputs[static_cast<int>(c.input)]);
+  return text;
+}
 
 /// One tensor on host and device.
 struct Tensor {

@@ -154,16 +154,8 @@ struct Run {
 
 std::string name(const Case& c) {
   static const char* const schedules[] = {"CUDA-Default", "Twill-SWP", "Twill"};
-  static const char* const masks[] = {"full", "causal top left", "causal bottom right"};
-  static const char* const layouts[] = {"BSHD", "BHSD", "padded"};
-  static const char* const inputs[] = {"normal", "large logits", "denormal", "zero", "spikes"};
-  char text[256];
-  std::snprintf(text, sizeof text, "%s %s B%d H%d/%d S%d/%d D%d %s %s %s%s", schedules[c.schedule],
-                c.type == TWILL_GPU_F16 ? "f16" : "bf16", c.batch, c.query_heads, c.key_heads,
-                c.query_length, c.key_length, c.head_dim, masks[c.mask],
-                layouts[static_cast<int>(c.layout)], inputs[static_cast<int>(c.input)],
-                c.multicast ? "" : " no multicast");
-  return text;
+  return std::string(schedules[c.schedule]) + " " + text_of(c) +
+         (c.multicast ? "" : " no multicast");
 }
 
 std::vector<Case> cases(bool small) {
