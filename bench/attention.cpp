@@ -230,6 +230,8 @@ int run(const AttentionFlags& flags) {
     solved["kernel"] = pair.kernel;
     solved["machine"] = pair.machine;
     solved["normalize"] = flags.normalize;
+    solved["threads"] = options.threads;
+    solved["seed"] = options.seed;
     solved.update(measure({"solve", pair.kernel, "--machine", pair.machine, "--normalize",
                            flags.normalize, "--quiet", "--json"},
                           options, interrupt.token()));

@@ -45,11 +45,11 @@ Command bench_command(CLI::App& program) {
       "those of that process, from its start to its end. The build target `bench` runs\n"
       "`twill bench attention`.");
   const std::vector<Command> commands = {
-      bench::attention_command(*app), bench::peers_command(*app),  bench::robust_command(*app),
-      bench::row_command(*app),       bench::ask_command(*app),    bench::list_command(*app),
-      bench::instances_command(*app), bench::run_command(*app),    bench::trial_command(*app),
-      bench::check_command(*app),     bench::report_command(*app), bench::export_command(*app),
-      bench::import_command(*app)};
+      bench::attention_command(*app), bench::peers_command(*app),     bench::robust_command(*app),
+      bench::scaling_command(*app),   bench::row_command(*app),       bench::ask_command(*app),
+      bench::list_command(*app),      bench::instances_command(*app), bench::run_command(*app),
+      bench::trial_command(*app),     bench::check_command(*app),     bench::report_command(*app),
+      bench::export_command(*app),    bench::import_command(*app)};
   return {app, [commands] {
             for (const Command& command : commands) {
               if (command.app->parsed()) return command.run();

@@ -36,6 +36,8 @@ cli::Command ask_command(CLI::App& bench);
 // Tables of measurements, each in a process of its own.
 cli::Command attention_command(CLI::App& bench);
 cli::Command peers_command(CLI::App& bench);
+// Cost against the number of ops and against the scale of cycles, with fitted exponents.
+cli::Command scaling_command(CLI::App& bench);
 // The spread over random costs, in this process.
 cli::Command robust_command(CLI::App& bench);
 

@@ -67,8 +67,11 @@ struct Instance {
 
 /// A question about an instance.
 struct Question {
-  std::string name;  ///< optimum, ii-1 or length-1
+  std::string name;  ///< optimum, ii-1, length-1 or modulo
   Cycle ii = 0, length = 0;
+  /// The smallest L at I under dependences and units alone, the linear program's question: the
+  /// others are whether there is a schedule at I no longer than L.
+  bool modulo() const { return name == "modulo"; }
 };
 
 class Comparison {
@@ -97,8 +100,8 @@ class Comparison {
   std::vector<Question> questions(const Instance& instance) const;
   void compare(const Instance& instance, const Question& question, bool literal);
   Measured ask(const Question& question, const std::string& form);
-  /// The question in smt_, or why not.
-  std::string write_smtlib(const Question& question, bool literal);
+  /// The question in text_, or why not.
+  std::string write_text(const Question& question, bool literal);
   void print(const Instance& instance, const Question& question, const Measured& row);
 
   const PeersFlags& flags_;
@@ -110,8 +113,8 @@ class Comparison {
   std::int64_t text_limit_ = 0;
   Scratch scratch_;
   const std::string problem_ = scratch_ / "question.problem.json";
-  const std::string smt_ = scratch_ / "question.smt2";
-  bool disagreed_ = false, open_ = false;
+  const std::string text_ = scratch_ / "question.smt2", program_ = scratch_ / "question.lp";
+  bool disagreed_ = false, open_ = false, refused_ = false;
 };
 
 std::vector<Column> Comparison::columns() const {
@@ -123,7 +126,7 @@ std::vector<Column> Comparison::columns() const {
                                 {"I", 4},
                                 {"L", 4},
                                 {"form", 9, false},
-                                {"SMT-LIB MiB", 11},
+                                {"text MiB", 8},
                                 {"answer", 6, false},
                                 {"Twill CPU s", 11}};
   if (flags_.cnf) result.push_back({"paper's form, CNF", 17});
@@ -166,6 +169,7 @@ std::vector<Question> Comparison::questions(const Instance& instance) const {
     if (name == "optimum") result.push_back({name, ii, length});
     if (name == "ii-1" && ii > 1) result.push_back({name, ii - 1, length});
     if (name == "length-1" && length > 1) result.push_back({name, ii, length - 1});
+    if (name == "modulo") result.push_back({name, ii, length});
   }
   return result;
 }
@@ -176,26 +180,32 @@ Measured Comparison::ask(const Question& question, const std::string& form) {
     options.encoding += (options.encoding.empty() ? "form=" : ",form=") + form;
     options.time_limit = flags_.limit;
   }
-  return measure({"bench", "ask", problem_, "--ii", std::to_string(question.ii), "--length",
-                  std::to_string(question.length)},
-                 options, stop_);
+  if (question.modulo()) options.time_limit = flags_.limit;
+  std::vector<std::string> line = {"bench", "ask", problem_, "--ii", std::to_string(question.ii)};
+  if (question.modulo())
+    line.emplace_back("--modulo");
+  else
+    line.insert(line.end(), {"--length", std::to_string(question.length)});
+  return measure(line, options, stop_);
 }
 
-std::string Comparison::write_smtlib(const Question& question, bool literal) {
-  std::vector<std::string> line = {this_program(), "bench",
-                                   "ask",          problem_,
-                                   "--ii",         std::to_string(question.ii),
-                                   "--length",     std::to_string(question.length),
-                                   "--smtlib",     smt_};
+std::string Comparison::write_text(const Question& question, bool literal) {
+  const std::string& file = question.modulo() ? program_ : text_;
+  std::vector<std::string> line = {this_program(), "bench", "ask",
+                                   problem_,       "--ii",  std::to_string(question.ii)};
+  if (question.modulo())
+    line.insert(line.end(), {"--lp", file});
+  else
+    line.insert(line.end(), {"--length", std::to_string(question.length), "--smtlib", file});
   if (literal) line.push_back("--literal");
   // The text is put together in memory by a string that doubles, in a process of its own: what is
   // too large ends that process and not this one.
   ProcessLimits limits;
   limits.memory = 3 * text_limit_ + (std::int64_t{1} << 29);
   std::error_code missing;
-  std::filesystem::remove(smt_, missing);
+  std::filesystem::remove(file, missing);
   const ProcessResult process = run_process(line, limits, stop_);
-  const auto size = std::filesystem::file_size(smt_, missing);
+  const auto size = std::filesystem::file_size(file, missing);
   const std::string limit = "more than " + flags_.text_limit + " of text";
   if (process.end == ProcessResult::End::exited && process.code == cli::kDone && !missing) {
     return size > static_cast<std::uintmax_t>(text_limit_) ? limit : "";
@@ -208,7 +218,8 @@ void Comparison::print(const Instance& instance, const Question& question, const
     const std::string text = short_seconds(answer["cpu_seconds"].get<double>());
     const std::string verdict = answer.contains("failure") ? answer["failure"].get<std::string>()
                                                            : answer["verdict"].get<std::string>();
-    const bool decided = verdict == "sat" || verdict == "unsat";
+    if (answer.value("verified", "") == "refused") return "refused, " + text;
+    const bool decided = verdict == "sat" || verdict == "unsat" || verdict.starts_with("optimal ");
     return decided ? text : verdict == "limit" ? "> " + text : verdict + ", " + text;
   };
   std::vector<std::string> cells = {instance.lowered.problem.name,
@@ -217,16 +228,18 @@ void Comparison::print(const Instance& instance, const Question& question, const
                                     short_seconds(instance.optimum["cpu_seconds"].get<double>()),
                                     question.name,
                                     std::to_string(question.ii),
-                                    std::to_string(question.length),
+                                    question.modulo() ? "-" : std::to_string(question.length),
                                     row["form"].get<std::string>(),
                                     row.contains("text_bytes")
                                         ? mebibytes(row["text_bytes"].get<std::int64_t>())
                                         : row["skipped"].get<std::string>(),
                                     row["answer"].get<std::string>(),
                                     time(row["twill"])};
-  if (flags_.cnf) cells.push_back(time(row["twill_cnf"]));
+  if (flags_.cnf)
+    cells.push_back(row.contains("twill_cnf") ? time(row["twill_cnf"]) : std::string("-"));
   for (const Peer& peer : peers_) {
-    std::string cell = peer.command.empty() ? "not found" : "skipped";
+    const bool able = question.modulo() == (peer.reads == Peer::Reads::linear_program);
+    std::string cell = peer.command.empty() ? "not found" : able ? "skipped" : "-";
     for (const auto& answer : row["peers"]) {
       if (answer["solver"] == peer.name) cell = time(answer);
     }
@@ -262,43 +275,68 @@ void Comparison::compare(const Instance& instance, const Question& question, boo
   row["optimum"] = instance.optimum;
   row["question"] = question.name;
   row["initiation_interval"] = question.ii;
-  row["length"] = question.length;
-  row["form"] = literal ? "literal" : "corrected";
+  if (!question.modulo()) row["length"] = question.length;
+  row["form"] = question.modulo() ? "modulo" : literal ? "literal" : "corrected";
+  row["limit_cpu_s"] = limits_.cpu_seconds;
+  row["limit_mem"] = limits_.memory;
+  row["threads"] = options_.threads;
+  row["seed"] = options_.seed;
   const Measured twill = row["twill"] = ask(question, "");
   std::vector<std::string> verdicts;  // of what answers the same question
   const auto note = [&](const Measured& answer) {
     const std::string verdict = answer.value("verdict", "unknown");
-    if (verdict == "sat" || verdict == "unsat") verdicts.push_back(verdict);
+    if (verdict == "sat" || verdict == "unsat" || verdict.starts_with("optimal "))
+      verdicts.push_back(verdict);
     return verdict;
   };
   const std::string truth = literal ? twill.value("verdict", "unknown") : note(twill);
-  if (flags_.cnf) {
+  if (flags_.cnf && !question.modulo()) {
     row["twill_cnf"] = ask(question, literal ? "straight-line-literal" : "straight-line");
     note(row["twill_cnf"]);
   }
   std::vector<PeerAnswer> answers;
   row["peers"] = Measured::array();
-  const bool any = std::any_of(peers_.begin(), peers_.end(),
-                               [](const Peer& p) { return p.reads_smtlib && !p.command.empty(); });
-  const std::string skipped = any ? write_smtlib(question, literal) : "no peer";
+  const Peer::Reads text = question.modulo() ? Peer::Reads::linear_program : Peer::Reads::smtlib;
+  const bool any = std::any_of(peers_.begin(), peers_.end(), [&](const Peer& p) {
+    return p.reads == text && !p.command.empty();
+  });
+  const std::string skipped = any ? write_text(question, literal) : "no peer";
+  const std::string& file = question.modulo() ? program_ : text_;
   if (skipped.empty())
-    row["text_bytes"] = std::filesystem::file_size(smt_);
+    row["text_bytes"] = std::filesystem::file_size(file);
   else
     row["skipped"] = skipped;
   for (const Peer& peer : peers_) {
     // The modulo form has no literal reading.
-    const bool unasked = peer.reads_smtlib ? !skipped.empty() : literal;
+    const bool reads_text = peer.reads == text;
+    const bool unasked = reads_text
+                             ? !skipped.empty()
+                             : peer.reads != Peer::Reads::problem || literal || question.modulo();
     if (unasked || peer.command.empty() || stop_.stop_requested()) continue;
-    std::vector<std::string> arguments = {smt_};
-    if (!peer.reads_smtlib) {
+    std::vector<std::string> arguments = {file};
+    if (!reads_text)
       arguments = {problem_, std::to_string(question.ii), std::to_string(question.length)};
+    PeerAnswer answer = ask_peer(peer, arguments, limits_, stop_);
+    Measured told = to_json(peer, answer);
+    // What prints its schedule is believed when the judge accepts it.
+    if (peer.reads == Peer::Reads::problem && answer.verdict == "sat") {
+      const std::string why =
+          refusal_of(answer, instance.lowered.problem, question.ii, question.length);
+      told["verified"] = why.empty() ? "model" : "refused";
+      if (!why.empty()) {
+        told["refusal"] = why;
+        answer.verdict = "failed: its schedule is refused";
+        std::cerr << "twill: " << peer.name << " on " << instance.kernel << ", " << question.name
+                  << ": " << why << "\n";
+        refused_ = true;
+      }
     }
-    answers.push_back(ask_peer(peer, arguments, limits_, stop_));
-    row["peers"].push_back(to_json(peer, answers.back()));
-    note(row["peers"].back());
+    if (answer.decided()) note(told);
+    answers.push_back(std::move(answer));
+    row["peers"].push_back(std::move(told));
   }
   std::error_code ignored;
-  std::filesystem::remove(smt_, ignored);
+  std::filesystem::remove(file, ignored);
   const bool disagree = std::any_of(verdicts.begin(), verdicts.end(),
                                     [&](const std::string& v) { return v != verdicts.front(); });
   const std::string answer = verdicts.empty() ? "unknown" : verdicts.front();
@@ -339,13 +377,18 @@ int Comparison::run() {
         for (const Question& question : questions(*instance)) {
           for (const bool literal : {false, true}) {
             if (stop_.stop_requested()) return cli::kStopped;
-            if (flags_.form != "both" && (flags_.form == "literal") != literal) continue;
+            // The linear program has one form.
+            const bool wanted = question.modulo()       ? !literal
+                                : flags_.form == "both" ? true
+                                                        : (flags_.form == "literal") == literal;
+            if (!wanted) continue;
             compare(*instance, question, literal);
           }
         }
       }
     }
   }
+  if (refused_) return cli::kInternal;
   if (disagreed_) {
     std::cerr << "twill: internal error: two solvers disagree on the same question\n";
     return cli::kInternal;
@@ -359,10 +402,10 @@ cli::Command peers_command(CLI::App& bench) {
   auto flags = std::make_shared<PeersFlags>();
   flags->kernels = {"hopper-fwd-plain", "blackwell-fwd-plain"};
   flags->normalize = {"20"};
-  flags->questions = {"optimum", "ii-1"};
+  flags->questions = {"optimum", "ii-1", "modulo"};
   flags->search.search.time_limit = 600;
   CLI::App* app =
-      bench.add_subcommand("peers", "The same questions for Twill, Yices, Z3 and CP-SAT");
+      bench.add_subcommand("peers", "The same questions for Twill, Yices, Z3, CP-SAT and CBC");
   app->add_option("--kernel", flags->kernels,
                   "Built-in kernel, kernel file or problem file; may be repeated")
       ->allow_extra_args(false)
@@ -376,11 +419,12 @@ cli::Command peers_command(CLI::App& bench) {
                   "Sum U of the normalised costs, or none; may be repeated")
       ->allow_extra_args(false)
       ->capture_default_str();
-  app->add_option("--question", flags->questions,
-                  "optimum = Twill's own (I, L); ii-1 = (I - 1, L); length-1 = (I, L - 1); may be "
-                  "repeated")
+  app->add_option(
+         "--question", flags->questions,
+         "optimum = Twill's own (I, L); ii-1 = (I - 1, L); length-1 = (I, L - 1); modulo = "
+         "the smallest L at I under dependences and units alone; may be repeated")
       ->allow_extra_args(false)
-      ->check(CLI::IsMember({"optimum", "ii-1", "length-1"}))
+      ->check(CLI::IsMember({"optimum", "ii-1", "length-1", "modulo"}))
       ->capture_default_str();
   app->add_option("--form", flags->form,
                   "The paper's program: corrected, literal (as printed) or both")
@@ -402,10 +446,14 @@ cli::Command peers_command(CLI::App& bench) {
       "longer than this L? - is put to Twill, by its bounds and the modulo form (`twill bench\n"
       "ask`); as SMT-LIB 2 in the form of the paper to yices-smt2 and z3, where they are on the\n"
       "PATH; and in the modulo form to OR-Tools' CP-SAT with one worker, where Python has it\n"
-      "(bench/cp_sat.py). Times are CPU seconds of whole processes, reading the question\n"
-      "included; \"> s\" is a limit reached. \"ratio\" is the time of the best peer over Twill's,\n"
-      "\"> r\" where none finished.\n"
-      "Exit codes: 0 all agree, 3 Twill was stopped at a limit, 4 two solvers disagree.");
+      "(bench/cp_sat.py), whose schedules the judge must accept. The question `modulo` is the\n"
+      "paper's modulo-scheduling program, without warps and liveness: for cbc, where it is on the\n"
+      "PATH, as a linear program, for Twill by its branch and bound (`twill bench ask --modulo`).\n"
+      "Times are CPU seconds of whole processes, reading the question included; \"> s\" is a "
+      "limit\n"
+      "reached. \"ratio\" is the time of the best peer over Twill's, \"> r\" where none finished.\n"
+      "Exit codes: 0 all agree, 3 Twill was stopped at a limit, 4 two solvers disagree, or the\n"
+      "judge refuses a peer's schedule.");
   return {app, [flags] {
             cli::Interrupt interrupt;
             return Comparison(*flags, interrupt.token()).run();

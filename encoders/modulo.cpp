@@ -47,21 +47,35 @@ ModuloEncoding encode_modulo(Formula& f, const Problem& problem, const ModuloReq
     }
     window = *std::move(narrow);
   }
+  FamilySizes sizes(f);
   ModuloModel m(problem, f, choice, request, window,
                 encode_starts(f, request.ii, request.stages, window, choice));
   if (request.pinned >= 0) f.unit(~m.starts.row_at_least(request.pinned, 1));
+  sizes.add("starts");
   encode_warp_assignment(m);
   encode_variable_latency(m);
+  sizes.add("slots");
   encode_symmetry(m);
+  sizes.add("symmetry");
   encode_placement_limits(m);
+  sizes.add("slots");
   encode_dependence(m);
+  sizes.add("dependence");
   if (request.families.capacity) encode_capacity(m);
+  sizes.add("capacity");
   if (request.families.spill) encode_spill(m);
+  sizes.add("spill");
   if (request.families.memory || request.families.registers) encode_liveness(m);
+  sizes.add("liveness");
   if (request.families.memory) encode_memory(m);
+  sizes.add("memory");
   if (request.families.registers) encode_registers(m);
+  sizes.add("registers");
   if (request.families.concurrency) encode_concurrency(m);
+  sizes.add("concurrency");
   if (request.length_high >= 0) encoding.longer = encode_length(m);
+  sizes.add("length");
+  encoding.sizes = sizes.sizes();
 
   encoding.selectors = m.groups.selectors();
   encoding.relaxed = m.relaxed;

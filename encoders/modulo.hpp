@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "encoders/choose.hpp"
+#include "encoders/family_sizes.hpp"
 #include "encoders/formula.hpp"
 #include "encoders/placement.hpp"
 #include "encoders/starts.hpp"
@@ -90,6 +91,7 @@ struct ModuloEncoding {
   std::vector<std::pair<Lit, std::string>> selectors;
   bool relaxed = false;
   std::vector<std::vector<Lit>> rows, stage_literals, slot;
+  std::vector<FamilySize> sizes;  ///< of all that was encoded, a family each
 
   /// Assume this to ask for a length of at most `length`, length_low <= length.
   Lit at_most_length(Cycle length) const;

@@ -74,17 +74,28 @@ StraightLineEncoding encode_straight_line(Formula& f, const Problem& problem,
                                           const EncodingChoice& choice) {
   StraightLineModel m{problem, f,  choice, request, straight_line_shape(problem, request), {}, {},
                       {},      {}, {},     0};
+  FamilySizes sizes(f);
   encode_q_issue(m);
+  sizes.add("starts");
   encode_q_dependence(m);
+  sizes.add("dependence");
   encode_q_capacity(m);
+  sizes.add("capacity");
   encode_q_warps(m);
+  sizes.add("slots");
   encode_q_liveness(m);
+  sizes.add("liveness");
   encode_q_memory(m);
+  sizes.add("memory");
   encode_q_registers(m);
+  sizes.add("registers");
   encode_q_spills(m);
+  sizes.add("spill");
   encode_q_concurrency(m);
+  sizes.add("concurrency");
 
   StraightLineEncoding encoding;
+  encoding.sizes = sizes.sizes();
   encoding.ii = request.ii;
   for (int v = 0; v < m.ops(); ++v)
     encoding.issue.push_back(m.issue[request.literal ? m.copy(v, 0) : static_cast<std::size_t>(v)]);

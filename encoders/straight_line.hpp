@@ -39,6 +39,7 @@
 #include <vector>
 
 #include "encoders/choose.hpp"
+#include "encoders/family_sizes.hpp"
 #include "encoders/formula.hpp"
 #include "graph/problem.hpp"
 #include "graph/schedule.hpp"
@@ -121,6 +122,7 @@ struct StraightLineEncoding {
   Cycle ii = 0;
   std::vector<std::vector<Lit>> issue;  ///< per op and cycle, copy 0
   std::vector<std::vector<Lit>> slot;
+  std::vector<FamilySize> sizes;  ///< of all that was encoded, a family each
   /// The schedule of a model; `value` gives the truth of a literal that is no constant.
   Schedule decode(const Problem& problem, const std::function<bool(Lit)>& value) const;
 };

@@ -3,9 +3,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -42,6 +44,13 @@ std::vector<json> rows(const std::string& text) {
 void script(const std::string& path, const std::string& body) {
   std::ofstream(path) << "#!/bin/sh\n" << body;
   std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+}
+
+/// A script's part that prints a schedule of the running example as a peer does.
+std::string model(const std::string& start_of_last, const std::string& slot = "w0") {
+  return "echo sat\necho '{\"ops\": [{\"id\": \"S\", \"start\": 0, \"warp\": \"w0\"}, {\"id\": "
+         "\"P\", \"start\": 1, \"warp\": \"w0\"}, {\"id\": \"O\", \"start\": " +
+         start_of_last + ", \"warp\": \"" + slot + "\"}]}'\n";
 }
 
 }  // namespace
@@ -97,6 +106,8 @@ TEST_CASE("attention: a row a layout as JSON, and the tables") {
   const std::vector<json> found = rows(json_run.out);
   REQUIRE(found.size() == 2);
   CHECK(found[1]["bench"] == "solve");
+  CHECK(found[1]["threads"] == 1);
+  CHECK(found[1]["seed"] == 0);
   CHECK(found[1]["initiation_interval"] == 2);
   CHECK(found[0]["kernel"] == "figure-1");
   CHECK(found[0]["machine"] == "figure-1");
@@ -134,13 +145,16 @@ TEST_CASE("peers that are not on the PATH are skipped with a word") {
   CHECK(contains(table.err, "yices-smt2: not found, skipped"));
   CHECK(contains(table.err, "z3: not found, skipped"));
   CHECK(contains(table.err, "cp-sat: not found, skipped"));
+  CHECK(contains(table.err, "cbc: not found, skipped"));
 
   const std::vector<json> found = rows(bench(arguments + " --quiet --json", "/nonexistent").out);
-  REQUIRE(found.size() == 2);
+  REQUIRE(found.size() == 3);
   CHECK(found[0]["question"] == "optimum");
   CHECK(found[0]["answer"] == "sat");
   CHECK(found[1]["question"] == "ii-1");
   CHECK(found[1]["answer"] == "unsat");
+  CHECK(found[2]["question"] == "modulo");
+  CHECK(found[2]["answer"] == "optimal 4");
   for (const json& row : found) {
     CHECK(row["peers"].empty());
     CHECK(row["ratio"] == "-");
@@ -151,9 +165,11 @@ TEST_CASE("the peer that reads problem files gets the file, I and L") {
   const twill::test::TemporaryDirectory folder;
   script(folder / "python3",
          "[ \"$2\" = --version ] && { echo 'CP-SAT 0'; exit; }\n"
-         "grep -q figure-1 \"$2\" && [ \"$3 $4\" = '2 4' ] && echo sat || echo unsat\n");
+         "grep -q figure-1 \"$2\" && [ \"$3 $4\" = '2 4' ] || { echo unsat; exit; }\n" +
+             model("3"));
   const std::string path = std::string(folder / "") + ":/usr/bin:/bin";
-  const std::string ask = "peers --kernel " + kFigure + " --normalize none --json --form both";
+  const std::string ask = "peers --kernel " + kFigure +
+                          " --normalize none --json --form both --question optimum --question ii-1";
   const Run run = bench(ask, path.c_str());
   CHECK(run.code == 0);
   const std::vector<json> found = rows(run.out);
@@ -166,7 +182,163 @@ TEST_CASE("the peer that reads problem files gets the file, I and L") {
     if (answer == row["peers"].end()) continue;
     CHECK((*answer)["version"] == "CP-SAT 0");
     CHECK((*answer)["verdict"] == (row["question"] == "optimum" ? "sat" : "unsat"));
+    CHECK(answer->value("verified", "none") == (row["question"] == "optimum" ? "model" : "none"));
   }
+}
+
+TEST_CASE("a schedule that a peer prints is put before the judge") {
+  const twill::test::TemporaryDirectory folder;
+  const std::string path = std::string(folder / "") + ":/usr/bin:/bin";
+  const struct {
+    const char* name;
+    std::string says;
+    const char* refusal;
+  } cases[] = {{"before what it depends on", model("1"), "dependence"},
+               {"longer than asked", model("5"), "length 6 > 4"},
+               {"a slot that is none", model("3", "w9"), "warp uniqueness"},
+               {"an op too few", "echo sat; echo '{\"ops\": []}'\n", "no schedule of every op"},
+               {"nothing", "echo sat\n", "no schedule of every op"}};
+  for (const auto& c : cases) {
+    CAPTURE(c.name);
+    script(folder / "python3", "[ \"$2\" = --version ] && { echo CP-SAT 0; exit; }\n" + c.says);
+    const Run run =
+        bench("peers --kernel " + kFigure + " --normalize none --json --quiet --question optimum",
+              path.c_str());
+    CHECK(run.code == 4);
+    const json row = json::parse(run.out);
+    bool seen = false;
+    for (const json& peer : row["peers"]) {
+      if (peer["solver"] != "cp-sat") continue;
+      seen = true;
+      CHECK(peer["verified"] == "refused");
+      CHECK(contains(peer["refusal"].get<std::string>(), c.refusal));
+    }
+    CHECK(seen);
+    CHECK(contains(run.err, c.refusal));
+    // It is nobody's time, and no answer.
+    CHECK(row["answer"] == "sat");
+  }
+}
+
+TEST_CASE("the linear program: CBC's answer is compared with the branch and bound's") {
+  const twill::test::TemporaryDirectory folder;
+  const std::string path = std::string(folder / "") + ":/usr/bin:/bin";
+  const auto cbc = [&](const std::string& says) {
+    script(folder / "cbc",
+           "[ \"$1\" = -quit ] && { echo Welcome; echo 'Version: 2.10.8'; exit; }\n"
+           "grep -q '^Minimize' \"$1\" || exit 3\n" +
+               says);
+  };
+  const std::string ask =
+      "peers --kernel " + kFigure + " --normalize none --json --quiet --question modulo";
+  cbc("echo 'Result - Optimal solution found'; echo; echo 'Objective value:    4.00000000'\n");
+  const Run agreed = bench(ask, path.c_str());
+  CHECK_MESSAGE(agreed.code == 0, agreed.err);
+  const json row = json::parse(agreed.out);
+  CHECK(row["form"] == "modulo");
+  CHECK(row["answer"] == "optimal 4");
+  REQUIRE(row["peers"].size() == 1);
+  CHECK(row["peers"][0]["solver"] == "cbc");
+  CHECK(row["peers"][0]["version"] == "CBC 2.10.8");
+  CHECK(row["peers"][0]["verdict"] == "optimal 4");
+
+  cbc("echo 'Result - Optimal solution found'; echo; echo 'Objective value:    5.00000000'\n");
+  CHECK(bench(ask, path.c_str()).code == 4);
+  cbc("echo 'Result - Problem proven infeasible'\n");
+  CHECK(bench(ask, path.c_str()).code == 4);
+  cbc("echo 'Result - Stopped on time limit'; echo 'Objective value:    9.00000000'\n");
+  const Run stopped = bench(ask, path.c_str());
+  CHECK(stopped.code == 0);
+  CHECK(json::parse(stopped.out)["peers"][0]["verdict"] == "limit");
+}
+
+TEST_CASE("CBC itself agrees with the branch and bound" *
+          doctest::skip(!std::filesystem::exists("/usr/bin/cbc"))) {
+  const Run run = bench(
+      "peers --kernel hopper-fwd-plain --normalize 16 --json --quiet --question modulo --limit 60",
+      "/usr/bin:/bin");
+  CHECK_MESSAGE(run.code == 0, run.err);
+  const json row = json::parse(run.out);
+  REQUIRE(row["peers"].size() == 1);
+  CHECK(row["peers"][0]["verdict"] == row["twill"]["verdict"]);
+  CHECK(row["agree"] == true);
+}
+
+TEST_CASE("ask --modulo and --lp") {
+  const twill::test::TemporaryDirectory folder;
+  const Run run = bench("ask " + kFigure + " --ii 2 --modulo");
+  CHECK(run.code == 0);
+  CHECK(json::parse(run.out)["length"] == 4);
+  // One op of the tensor core more than I = 1 can hold.
+  const Run none = bench("ask " + kFigure + " --ii 1 --modulo");
+  CHECK(none.code == 1);
+  CHECK(json::parse(none.out)["verdict"] == "unsat");
+  CHECK(bench("ask " + kFigure + " --ii 2 --lp " + (folder / "q.lp")).code == 0);
+  CHECK(bytes(folder / "q.lp").ends_with("End\n"));
+  CHECK(bench("ask " + kFigure + " --ii 2").code == 2);
+  CHECK(bench("ask " + kFigure + " --ii 2 --modulo --length 4").code == 2);
+}
+
+TEST_CASE("scaling: rows, medians and exponents that follow from them; unsolved runs are counted") {
+  const twill::test::TemporaryDirectory folder;
+  const std::string out = folder / "report";
+  const Run run =
+      bench("scaling --ops 4,8,12 --scale 1,64 --scale-ops 6 --seeds 3 --json -o '" + out + "'");
+  CHECK_MESSAGE(run.code == 0, run.err);
+  const std::vector<json> all = rows(run.out);
+  REQUIRE(all.size() == 9 + 6 + 2);
+  for (const json& fit : all) {
+    if (fit["bench"] != "scaling-fit") continue;
+    // Least squares over the medians of the rows, computed here anew.
+    std::vector<std::pair<double, double>> points;
+    for (const json& point : fit["points"]) {
+      std::vector<double> cpu;
+      for (const json& row : all)
+        if (row["bench"] == "scaling" && row["sweep"] == fit["sweep"] && row["x"] == point["x"]) {
+          CHECK(row["status"] == "optimal");
+          CHECK(row["solver_seed"] == 0);
+          cpu.push_back(row["solve_cpu_seconds"].get<double>());
+        }
+      REQUIRE(cpu.size() == 3);
+      std::sort(cpu.begin(), cpu.end());
+      CHECK(point["median_cpu_s"] == cpu[1]);
+      CHECK(point["solved"] == 3);
+      points.emplace_back(std::log(point["x"].get<double>()), std::log(std::max(cpu[1], 1e-4)));
+    }
+    double n = 0, x = 0, y = 0, xx = 0, xy = 0;
+    for (const auto& [a, b] : points) n += 1, x += a, y += b, xx += a * a, xy += a * b;
+    const double slope = (n * xy - x * y) / (n * xx - x * x);
+    CHECK(fit["cpu_fit"]["exponent"].get<double>() == doctest::Approx(slope));
+  }
+  // Times 64: the same loop, 64 times the optimum.
+  std::map<int, std::int64_t> coarse;
+  for (const json& row : all) {
+    if (row.value("sweep", "") != "scale" || row["bench"] != "scaling") continue;
+    const auto ii = row["initiation_interval"].get<std::int64_t>();
+    if (row["x"] == 1) coarse[row["seed"]] = ii;
+    if (row["x"] == 64) CHECK(ii == 64 * coarse[row["seed"]]);
+  }
+  const std::string page = bytes(out + "/index.html");
+  CHECK(contains(page, "<svg"));
+  CHECK_FALSE(contains(page, "src="));
+  CHECK_FALSE(contains(page, "href="));
+  CHECK(contains(bytes(out + "/ops.svg"), "median ~ x^"));
+  CHECK(rows(bytes(out + "/rows.jsonl")).size() == 15);
+
+  const Run limited = bench("scaling --sweep ops --ops 60,90 --seeds 2 --json --time-limit 0.001");
+  CHECK(limited.code == 3);
+  const std::vector<json> cut = rows(limited.out);
+  REQUIRE(cut.size() == 5);
+  CHECK(cut[4]["cpu_fit"].is_null());
+  for (const json& point : cut[4]["points"]) {
+    CHECK(point["runs"] == 2);
+    CHECK(point["solved"] == 0);
+    CHECK(point["median_cpu_s"].is_null());
+  }
+  const Run table = bench("scaling --sweep ops --ops 60 --seeds 2 --quiet --time-limit 0.001");
+  CHECK(contains(table.out, "unsolved"));
+  CHECK(contains(table.out, "0/2"));
+  CHECK(bench("scaling --ops 0").code == 2);
 }
 
 TEST_CASE("peers that answer, disagree, fail or run too long") {
@@ -175,6 +347,7 @@ TEST_CASE("peers that answer, disagree, fail or run too long") {
   script(folder / "yices-smt2", "[ \"$1\" = --version ] && echo 'Yices 0' || echo sat\n");
   script(folder / "z3", "[ \"$1\" = --version ] && echo 'Z3 0' || { echo oops >&2; exit 3; }\n");
   script(folder / "python3", "exit 1\n");  // without CP-SAT
+  script(folder / "cbc", "exit 1\n");
   const std::string ask = "peers --kernel " + kFigure + " --normalize none --json";
   const std::string arguments = ask + " --limit 30", hasty = ask + " --limit 2";
   const Run agreed = bench(arguments + " --question optimum", path.c_str());

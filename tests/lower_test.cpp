@@ -555,7 +555,11 @@ TEST_CASE("built-in names: sorted, aliases by machine, unknown ones list the kno
   for (const char* name :
        {"blackwell-fwd-sub2-chunked", "figure-1", "gemm", "fmha-forward", "fmha-backward"})
     CHECK(std::count(kernels.begin(), kernels.end(), name) == 1);
-  CHECK(kernels.size() == kGraphs.size() + 5);
+  const std::vector<std::string> more = {"hopper-gqa", "hopper-mla",        "hopper-retnet",
+                                         "hopper-gla", "hopper-deltanet",   "hopper-mlstm",
+                                         "hopper-mlp", "hopper-layer-norm", "hopper-grouped-gemm"};
+  for (const std::string& name : more) CHECK(std::count(kernels.begin(), kernels.end(), name) == 1);
+  CHECK(kernels.size() == kGraphs.size() + more.size() + 5);
   for (const std::string& name : machines)
     CHECK(parse_machine(builtin_machine(name), name).name == name);
 

@@ -1,4 +1,5 @@
-// The built-in instances: attention and matrix product at several resolutions, and synthetic loops.
+// The built-in instances: attention, linear attention, matrix products and normalisation at several
+// resolutions, and synthetic loops.
 // Every loop gives up to three questions: at the optimum found by the order engine (SAT), one
 // shorter at the same I (UNSAT), and at one I less with the same length (UNSAT); questions that a
 // bound answers are left out.
@@ -8,12 +9,14 @@
 #include <filesystem>
 #include <mutex>
 
+#include "bench/lab/literature.hpp"
 #include "bench/lab/question.hpp"
 #include "bench/measured.hpp"
 #include "engine/cli/workload.hpp"
 #include "engine/include/twill.hpp"
 #include "graph/bounds.hpp"
 #include "graph/file.hpp"
+#include "graph/json_text.hpp"
 #include "graph/length_bound.hpp"
 #include "graph/loop.hpp"
 #include "graph/synthetic.hpp"
@@ -28,6 +31,18 @@ struct Loop {
   Problem problem;
 };
 
+/// What a built-in kernel computes, as the rows name it.
+std::string family_of(const std::string& kernel) {
+  const std::pair<const char*, const char*> parts[] = {
+      {"fwd", "attention"},   {"bwd", "attention"}, {"gqa", "attention"},
+      {"mla", "attention"},   {"retnet", "linear"}, {"gla", "linear"},
+      {"deltanet", "linear"}, {"mlstm", "linear"},  {"layer-norm", "normalisation"},
+      {"gemm", "matrix"},     {"mlp", "matrix"}};
+  for (const auto& [part, family] : parts)
+    if (kernel.find(part) != std::string::npos) return family;
+  return "example";
+}
+
 // The kernel on each layout of its machine, costs normalised to a sum of `budget`.
 void add_kernel(std::vector<Loop>& loops, const std::string& kernel, const std::string& machine,
                 int budget) {
@@ -38,8 +53,7 @@ void add_kernel(std::vector<Loop>& loops, const std::string& kernel, const std::
   for (const Lowered& lowered : cli::load(flags).problems) {
     std::string name = kernel + "-" + lowered.layout + "-u" + std::to_string(budget);
     std::replace(name.begin(), name.end(), '+', '_');
-    const std::string family = kernel.find("wd") == std::string::npos ? "matrix" : "attention";
-    loops.push_back({name, family, lowered.problem});
+    loops.push_back({name, family_of(kernel), lowered.problem});
   }
 }
 
@@ -79,6 +93,10 @@ std::vector<Loop> loops_of(const std::string& grid) {
   add_kernel(loops, "hopper-bwd", "hopper", 24);
   add_kernel(loops, "blackwell-fwd-sub2", "blackwell-paper", 24);
   add_kernel(loops, "blackwell-bwd", "blackwell-paper", 24);
+  for (const char* kernel :
+       {"hopper-gqa", "hopper-mla", "hopper-retnet", "hopper-gla", "hopper-deltanet",
+        "hopper-mlstm", "hopper-mlp", "hopper-layer-norm", "hopper-grouped-gemm"})
+    add_kernel(loops, kernel, "hopper", 24);
   for (const int ops : {8, 12, 16, 24, 32})
     for (std::uint64_t seed = 1; seed <= 3; ++seed)
       add_synthetic(loops, ops, seed, ops <= 16 ? 6 : 4, seed == 2 ? 95 : 80);
@@ -113,25 +131,11 @@ std::vector<Instance> questions_of(const Loop& loop, bool& settled) {
   return questions;
 }
 
-}  // namespace
-
-std::vector<std::string> write_instances(
-    const std::string& grid, const std::string& folder,
-    const std::function<void(std::size_t, std::size_t)>& progress) {
+/// The problems, instances.jsonl and the tasks of BenchExec.
+void write_questions(const std::vector<Loop>& loops,
+                     const std::vector<std::vector<Instance>>& questions,
+                     const std::string& folder) {
   namespace fs = std::filesystem;
-  const std::vector<Loop> loops = loops_of(grid);
-  std::vector<std::vector<Instance>> questions(loops.size());
-  std::vector<std::string> left_out;
-  std::mutex mutex;
-  std::size_t done = 0;
-  tbb::parallel_for(std::size_t{0}, loops.size(), [&](std::size_t i) {
-    bool settled = false;
-    questions[i] = questions_of(loops[i], settled);
-    const std::scoped_lock lock(mutex);
-    if (!settled) left_out.push_back(loops[i].name);
-    if (progress) progress(++done, loops.size());
-  });
-  std::sort(left_out.begin(), left_out.end());
   fs::create_directories(folder);
   std::string list;
   for (std::size_t i = 0; i < loops.size(); ++i) {
@@ -155,6 +159,69 @@ std::vector<std::string> write_instances(
     }
   }
   write_file((fs::path(folder) / "instances.jsonl").string(), list);
+}
+
+}  // namespace
+
+std::vector<std::string> write_instances(
+    const std::string& grid, const std::string& folder,
+    const std::function<void(std::size_t, std::size_t)>& progress) {
+  const std::vector<Loop> loops = loops_of(grid);
+  std::vector<std::vector<Instance>> questions(loops.size());
+  std::vector<std::string> left_out;
+  std::mutex mutex;
+  std::size_t done = 0;
+  tbb::parallel_for(std::size_t{0}, loops.size(), [&](std::size_t i) {
+    bool settled = false;
+    questions[i] = questions_of(loops[i], settled);
+    const std::scoped_lock lock(mutex);
+    if (!settled) left_out.push_back(loops[i].name);
+    if (progress) progress(++done, loops.size());
+  });
+  std::sort(left_out.begin(), left_out.end());
+  write_questions(loops, questions, folder);
+  return left_out;
+}
+
+std::vector<std::string> write_literature(const std::vector<LiteratureFile>& files,
+                                          const std::string& folder) {
+  std::vector<Loop> loops;
+  for (const LiteratureFile& f : files) {
+    Problem problem = parse_literature(read_file(f.path), f.path);
+    for (const Loop& other : loops)
+      if (other.name == problem.name)
+        throw InputError(f.path, "name", quote(problem.name), "must be the name of one file only");
+    const std::string ending = std::filesystem::path(f.path).extension().string();
+    const bool project = ending == ".sm" || ending == ".rcp";
+    std::string name = problem.name;
+    loops.push_back({std::move(name), project ? "rcpsp" : "job-shop", std::move(problem)});
+  }
+  std::vector<std::vector<Instance>> questions(loops.size());
+  std::vector<std::string> left_out;
+  std::mutex mutex;
+  tbb::parallel_for(std::size_t{0}, loops.size(), [&](std::size_t i) {
+    const Loop& loop = loops[i];
+    std::optional<Cycle> optimum = files[i].optimum;
+    if (*optimum == 0) optimum = smallest_makespan(loop.problem, kMost, {});
+    if (!optimum) {
+      const std::scoped_lock lock(mutex);
+      left_out.push_back(loop.name);
+      return;
+    }
+    const auto add_question = [&](const char* suffix, Cycle length, const char* expected) {
+      Instance q;
+      q.name = loop.name + suffix;
+      q.family = loop.family;
+      q.file = loop.name + ".problem.json";
+      q.ii = q.length = length;
+      q.expected = expected;
+      questions[i].push_back(std::move(q));
+    };
+    add_question("-sat", *optimum, "SAT");
+    if (*optimum > one_stage_bound(loop.problem)) add_question("-short", *optimum - 1, "UNSAT");
+  });
+  std::sort(left_out.begin(), left_out.end());
+  write_questions(loops, questions, folder);
   return left_out;
 }
 

@@ -157,4 +157,46 @@ std::string scatter_svg(const std::string& x_name, const std::string& y_name,
   return svg + "</svg>\n";
 }
 
+std::string growth_svg(const Growth& growth) {
+  double low_x = 1e300, high_x = 1, low_y = 1e300, high_y = 1e-300;
+  for (const GrowthPoint& p : growth.runs) {
+    low_x = std::min(low_x, p.x);
+    high_x = std::max(high_x, p.x);
+    low_y = std::min(low_y, std::max(p.y, 1e-4));
+    high_y = std::max(high_y, p.y);
+  }
+  if (growth.runs.empty()) low_x = low_y = 1;
+  const auto down = [](double v) { return std::pow(10, std::floor(std::log10(v))); };
+  const auto up = [](double v) { return std::pow(10, std::ceil(std::log10(v * 1.0001))); };
+  const Axis x{down(low_x), up(high_x), kLeft, kWidth - kRight, true};
+  const Axis y{down(low_y), up(std::max(high_y, low_y)), kHeight - kBottom, kTop, true};
+  std::string svg = frame(x, y, growth.title, growth.x_title, growth.y_title, kWidth + 230);
+  for (const GrowthPoint& p : growth.runs) {
+    const std::string at = "<title>" + xml_text(p.name) + "</title>";
+    if (p.solved)
+      svg += "<circle cx=\"" + number(x.at(p.x)) + "\" cy=\"" + number(y.at(p.y)) +
+             "\" r=\"3\" fill=\"none\" stroke=\"#0072b2\">" + at + "</circle>\n";
+    else
+      svg += "<path d=\"M" + number(x.at(p.x) - 4) + " " + number(y.at(p.y) + 3) +
+             "l4 -7l4 7z\" fill=\"none\" stroke=\"#d55e00\">" + at + "</path>\n";
+  }
+  std::string path;
+  for (const auto& [at, value] : growth.medians)
+    path += (path.empty() ? "M" : "L") + number(x.at(at)) + " " + number(y.at(value));
+  if (!path.empty())
+    svg += "<path d=\"" + path + "\" fill=\"none\" stroke=\"#000\" stroke-width=\"1.8\"/>\n";
+  if (growth.factor > 0 && !growth.medians.empty()) {
+    const auto fitted = [&](double at) { return growth.factor * std::pow(at, growth.exponent); };
+    const double from = growth.medians.front().first, to = growth.medians.back().first;
+    svg += line(x.at(from), y.at(fitted(from)), x.at(to), y.at(fitted(to)),
+                "stroke=\"#009e73\" stroke-width=\"1.8\" stroke-dasharray=\"6 4\"");
+  }
+  const double legend = kWidth + 6;
+  svg += text(legend, kTop + 10, "o solved, proved optimal", "fill=\"#0072b2\"");
+  svg += text(legend, kTop + 26, "\u25b3 limit reached: at least", "fill=\"#d55e00\"");
+  svg += text(legend, kTop + 42, "medians");
+  svg += text(legend, kTop + 58, growth.fit_text, "fill=\"#009e73\"");
+  return svg + "</svg>\n";
+}
+
 }  // namespace twill::bench

@@ -25,6 +25,22 @@ struct ScatterPoint {
 std::string scatter_svg(const std::string& x_name, const std::string& y_name,
                         const std::vector<ScatterPoint>& points, double limit);
 
+struct GrowthPoint {
+  double x = 0, y = 0;
+  bool solved = true;  ///< else `y` is a lower bound
+  std::string name;
+};
+/// Cost against a size, both logarithmic: a circle a run, a triangle where a limit came first, the
+/// medians as a line, and the fitted power law dashed.
+struct Growth {
+  std::string title, x_title, y_title;
+  std::vector<GrowthPoint> runs;
+  std::vector<std::pair<double, double>> medians;
+  double factor = 0, exponent = 0;  ///< y = factor * x ^ exponent; factor 0 = no fit
+  std::string fit_text;
+};
+std::string growth_svg(const Growth& growth);
+
 /// Text between tags.
 std::string xml_text(const std::string& text);
 

@@ -134,6 +134,7 @@ EncodedQuestion encode_question(const Problem& problem, Cycle ii, Cycle length,
     request.length_low = request.length_high = length;
     request.detail = 30;  // every copy of every value
     ModuloEncoding encoding = encode_modulo(f, problem, request, choice);
+    question.sizes = std::move(encoding.sizes);
     question.map.rows = std::move(encoding.rows);
     question.map.stages = std::move(encoding.stage_literals);
     question.map.slots = std::move(encoding.slot);
@@ -143,6 +144,7 @@ EncodedQuestion encode_question(const Problem& problem, Cycle ii, Cycle length,
     request.length = length;
     request.literal = choice.form == Form::straight_line_literal;
     StraightLineEncoding encoding = encode_straight_line(f, problem, request, choice);
+    question.sizes = std::move(encoding.sizes);
     question.map.issue = std::move(encoding.issue);
     question.map.slots = std::move(encoding.slot);
   }

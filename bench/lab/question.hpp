@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "encoders/choose.hpp"
+#include "encoders/family_sizes.hpp"
 #include "encoders/sinks.hpp"
 #include "engine/budget.hpp"
 #include "graph/problem.hpp"
@@ -33,6 +34,7 @@ struct VariableMap {
 struct EncodedQuestion {
   MemoryCnf cnf;
   std::int64_t literals = 0;
+  std::vector<FamilySize> sizes;  ///< of the families of constraints, all of it
   VariableMap map;
   double cpu_seconds = 0;  ///< of this process, to build it
 };
@@ -62,5 +64,16 @@ std::vector<Instance> read_instances(const std::string& path);
 std::vector<std::string> write_instances(
     const std::string& grid, const std::string& folder,
     const std::function<void(std::size_t, std::size_t)>& progress);
+
+/// A file of the literature (bench/lab/literature.hpp) and, where it is known, its optimum.
+struct LiteratureFile {
+  std::string path;
+  Cycle optimum = 0;  ///< 0 = to be found
+};
+/// The same for files of the literature, two questions each: at I = L = the optimum (SAT), and at
+/// one less (UNSAT) where no bound answers it. A makespan that is not given is found by the order
+/// engine; what is not settled within a minute is left out and named in the result.
+std::vector<std::string> write_literature(const std::vector<LiteratureFile>& files,
+                                          const std::string& folder);
 
 }  // namespace twill::bench

@@ -73,6 +73,11 @@ nlohmann::ordered_json try_question(const Trial& trial, const std::stop_token& s
     row["vars"] = question.cnf.variables();
     row["clauses"] = question.cnf.clauses();
     row["literals"] = question.literals;
+    row["aux_by_family"] = row["clauses_by_family"] = nlohmann::ordered_json::object();
+    for (const FamilySize& size : question.sizes) {
+      row["aux_by_family"][size.family] = size.variables;
+      row["clauses_by_family"][size.family] = size.clauses;
+    }
     row["encode_cpu_s"] = question.cpu_seconds;
     const ScrambledCnf formula = scrambled(question.cnf, trial.scramble);
     const double begin = cpu_seconds();
