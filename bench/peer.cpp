@@ -10,7 +10,7 @@
 namespace twill::bench {
 namespace {
 
-constexpr double kVersionSeconds = 10;
+constexpr double kVersionSeconds = 60;  // Python packages load slowly on a busy machine
 constexpr const char* kCpSat = TWILL_BENCH_FOLDER "/cp_sat.py";
 
 std::string first_line(const std::string& text) {
@@ -78,6 +78,7 @@ std::vector<Peer> find_peers(const std::stop_token& stop) {
     if (const std::string at = line_with(told.out, "Version: ");
         peer.reads == Reads::linear_program && !at.empty())
       peer.version = "CBC " + one_line(at.substr(at.find(' ') + 1));
+    peer.version.erase(peer.version.find_last_not_of(' ') + 1);
     const bool runs = told.end == ProcessResult::End::exited && told.code == 0;
     if (line.front().empty() || !runs) peer.command.clear();
   }

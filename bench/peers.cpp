@@ -37,21 +37,21 @@ struct PeersFlags {
 };
 
 /// A directory for the questions, removed at the end.
-class Scratch {
+class ScratchFolder {
  public:
-  Scratch() {
+  ScratchFolder() {
     std::string name = (std::filesystem::temp_directory_path() / "twill-bench-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) {
       throw std::system_error(errno, std::generic_category(), name);
     }
     path_ = name;
   }
-  ~Scratch() {
+  ~ScratchFolder() {
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
   }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
   std::string operator/(const char* name) const { return (path_ / name).string(); }
 
  private:
@@ -59,7 +59,7 @@ class Scratch {
 };
 
 /// A problem with Twill's optimum and what finding it took.
-struct Instance {
+struct SolvedProblem {
   std::string kernel, machine, normalize;
   Lowered lowered;
   Measured optimum;
@@ -95,14 +95,14 @@ class Comparison {
   void say(const std::string& text) const {
     if (!flags_.quiet) std::cerr << text << "\n" << std::flush;
   }
-  std::optional<Instance> solved(const std::string& kernel, const std::string& machine,
-                                 const std::string& normalize);
-  std::vector<Question> questions(const Instance& instance) const;
-  void compare(const Instance& instance, const Question& question, bool literal);
+  std::optional<SolvedProblem> solved(const std::string& kernel, const std::string& machine,
+                                      const std::string& normalize);
+  std::vector<Question> questions(const SolvedProblem& instance) const;
+  void compare(const SolvedProblem& instance, const Question& question, bool literal);
   Measured ask(const Question& question, const std::string& form);
   /// The question in text_, or why not.
   std::string write_text(const Question& question, bool literal);
-  void print(const Instance& instance, const Question& question, const Measured& row);
+  void print(const SolvedProblem& instance, const Question& question, const Measured& row);
 
   const PeersFlags& flags_;
   std::stop_token stop_;
@@ -111,7 +111,7 @@ class Comparison {
   Table table_;
   ProcessLimits limits_;
   std::int64_t text_limit_ = 0;
-  Scratch scratch_;
+  ScratchFolder scratch_;
   const std::string problem_ = scratch_ / "question.problem.json";
   const std::string text_ = scratch_ / "question.smt2", program_ = scratch_ / "question.lp";
   bool disagreed_ = false, open_ = false, refused_ = false;
@@ -135,14 +135,15 @@ std::vector<Column> Comparison::columns() const {
   return result;
 }
 
-std::optional<Instance> Comparison::solved(const std::string& kernel, const std::string& machine,
-                                           const std::string& normalize) {
+std::optional<SolvedProblem> Comparison::solved(const std::string& kernel,
+                                                const std::string& machine,
+                                                const std::string& normalize) {
   cli::WorkloadFlags work;
   work.input = kernel;
   work.machine = machine;
   work.layout = flags_.layout;
   work.normalize = normalize;
-  std::optional<Instance> best;
+  std::optional<SolvedProblem> best;
   for (Lowered& lowered : cli::load(work).problems) {
     write_file(problem_, problem_text(lowered.problem));
     Measured row = measure({"bench", "row", problem_}, options_, stop_);
@@ -155,13 +156,13 @@ std::optional<Instance> Comparison::solved(const std::string& kernel, const std:
       return std::pair(r["initiation_interval"].get<Cycle>(), r["length"].get<Cycle>());
     };
     if (!best || key(row) < key(best->optimum)) {
-      best = Instance{kernel, machine, normalize, std::move(lowered), std::move(row)};
+      best = SolvedProblem{kernel, machine, normalize, std::move(lowered), std::move(row)};
     }
   }
   return best;
 }
 
-std::vector<Question> Comparison::questions(const Instance& instance) const {
+std::vector<Question> Comparison::questions(const SolvedProblem& instance) const {
   const auto ii = instance.optimum["initiation_interval"].get<Cycle>();
   const Cycle length = std::max<Cycle>(1, instance.optimum["length"].get<Cycle>());
   std::vector<Question> result;
@@ -213,7 +214,8 @@ std::string Comparison::write_text(const Question& question, bool literal) {
   return process.err.find("out of memory") != std::string::npos ? limit : "not written";
 }
 
-void Comparison::print(const Instance& instance, const Question& question, const Measured& row) {
+void Comparison::print(const SolvedProblem& instance, const Question& question,
+                       const Measured& row) {
   const auto time = [](const Measured& answer) {
     const std::string text = short_seconds(answer["cpu_seconds"].get<double>());
     const std::string verdict = answer.contains("failure") ? answer["failure"].get<std::string>()
@@ -263,7 +265,7 @@ std::string ratio_text(const std::vector<PeerAnswer>& answers, double twill) {
   return (best >= 0 ? "" : "> ") + decimal(ratio, ratio < 10 ? 1 : 0);
 }
 
-void Comparison::compare(const Instance& instance, const Question& question, bool literal) {
+void Comparison::compare(const SolvedProblem& instance, const Question& question, bool literal) {
   say(instance.kernel + ", U = " + instance.normalize + ": I = " + std::to_string(question.ii) +
       ", L = " + std::to_string(question.length) + " (" + question.name + ")");
   Measured row;
@@ -367,7 +369,7 @@ int Comparison::run() {
     for (const std::string& machine : machines) {
       for (const std::string& normalize : flags_.normalize) {
         if (stop_.stop_requested()) return cli::kStopped;
-        const std::optional<Instance> instance = solved(kernel, machine, normalize);
+        const std::optional<SolvedProblem> instance = solved(kernel, machine, normalize);
         if (!instance) {
           say(kernel + ", U = " + normalize + ": no schedule, so no question");
           open_ = true;

@@ -268,9 +268,10 @@ class Scaling {
 
   std::string remark() const {
     return "Seeds 1 to " + std::to_string(flags_.seeds) + " a size, limit " +
-           decimal(options_.time_limit, 0) +
-           " s a run. Solved = I and L proved optimal; the median counts unsolved runs as slower "
-           "than all solved ones, and sizes whose median is unsolved are not fitted.";
+           short_seconds(options_.time_limit) +
+           " s of wall clock a run. Solved = I and L proved optimal, or proved that there is no "
+           "schedule; the median counts unsolved runs as slower than all solved ones, and sizes "
+           "whose median is unsolved are not fitted.";
   }
 
   void print(const SweepResult& result, const std::string& fit) const {
@@ -352,11 +353,12 @@ cli::Command scaling_command(CLI::App& bench) {
   app->add_flag("--json", flags->json, "A JSON object a run, then one a sweep, a line each");
   app->footer(
       "Seeded random loops (layers of ops on the units of a GPU, recurrences, register files that\n"
-      "bind) are solved to the proved optimum of I and L, each in a process of its own. Costs are\n"
-      "CPU seconds of the solve, without the process's start and reading. A run that a limit ends\n"
-      "is counted as unsolved, never left out: medians take it as slower than all solved ones, "
-      "and\n"
-      "sizes whose median is unsolved are in the table and the plot but not in the fit.\n"
+      "bind) are solved to the proved optimum of I and L, or the proof that there is no schedule,\n"
+      "each in a process of its own. Costs are CPU seconds of the solve, without the process's\n"
+      "start and reading. A run that a limit ends is counted as unsolved, never left out: medians\n"
+      "take it as slower than all solved ones, and sizes whose median is unsolved are in the "
+      "table\n"
+      "and the plot but not in the fit.\n"
       "Exit codes: 0 all are solved, 3 some are not.");
   return {app, [flags] {
             cli::Interrupt interrupt;

@@ -295,7 +295,7 @@ TEST_CASE("scaling: rows, medians and exponents that follow from them; unsolved 
       std::vector<double> cpu;
       for (const json& row : all)
         if (row["bench"] == "scaling" && row["sweep"] == fit["sweep"] && row["x"] == point["x"]) {
-          CHECK(row["status"] == "optimal");
+          CHECK((row["status"] == "optimal" || row["status"] == "infeasible"));
           CHECK(row["solver_seed"] == 0);
           cpu.push_back(row["solve_cpu_seconds"].get<double>());
         }
@@ -312,12 +312,17 @@ TEST_CASE("scaling: rows, medians and exponents that follow from them; unsolved 
   }
   // Times 64: the same loop, 64 times the optimum.
   std::map<int, std::int64_t> coarse;
+  int compared = 0;
   for (const json& row : all) {
-    if (row.value("sweep", "") != "scale" || row["bench"] != "scaling") continue;
-    const auto ii = row["initiation_interval"].get<std::int64_t>();
-    if (row["x"] == 1) coarse[row["seed"]] = ii;
-    if (row["x"] == 64) CHECK(ii == 64 * coarse[row["seed"]]);
+    if (row["bench"] != "scaling" || row["sweep"] != "scale") continue;
+    const int seed = row["seed"].get<int>();
+    const std::int64_t ii = row.value("initiation_interval", std::int64_t{-1});
+    if (row["x"] == 1) coarse[seed] = ii;
+    if (row["x"] != 64) continue;
+    CHECK(ii == (coarse[seed] < 0 ? -1 : 64 * coarse[seed]));
+    compared += ii > 0;
   }
+  CHECK(compared > 0);
   const std::string page = bytes(out + "/index.html");
   CHECK(contains(page, "<svg"));
   CHECK_FALSE(contains(page, "src="));

@@ -38,7 +38,7 @@ struct CheckFlags {
 };
 
 /// What became of one row.
-struct Verdict {
+struct RowVerdict {
   std::string how;      ///< "model", "drat", "drat and drat-trim"
   std::string failure;  ///< "" = proved
   bool open = false;    ///< a limit came first
@@ -62,8 +62,8 @@ class Scratch {
   std::string path_;
 };
 
-Verdict check_model(const Row& row, const Problem& problem, const Instance& instance) {
-  const auto refuse = [](const std::string& text) { return Verdict{"model", text, false}; };
+RowVerdict check_model(const Row& row, const Problem& problem, const Instance& instance) {
+  const auto refuse = [](const std::string& text) { return RowVerdict{"model", text, false}; };
   if (text_of(row, "verified") == "refused")
     return refuse("the row itself says that the judge refused the model");
   const auto found = row.find("schedule");
@@ -88,9 +88,9 @@ Verdict check_model(const Row& row, const Problem& problem, const Instance& inst
 }
 
 /// Solves the row's formula once more, with a proof, and checks it.
-Verdict check_refutation(const Row& row, const Problem& problem, const Instance& instance,
-                         const CheckFlags& flags, std::size_t index, const std::string& drat_trim,
-                         const std::stop_token& stop) {
+RowVerdict check_refutation(const Row& row, const Problem& problem, const Instance& instance,
+                            const CheckFlags& flags, std::size_t index,
+                            const std::string& drat_trim, const std::stop_token& stop) {
   const Scratch proof(std::to_string(index) + ".drat");
   Trial trial;
   trial.problem = problem;
@@ -175,7 +175,7 @@ int run(const CheckFlags& flags) {
         ++unanswered;
         return;
       }
-      Verdict verdict;
+      RowVerdict verdict;
       const auto instance = instances.find(name);
       // What the literal form accepts need not run: the judge's refusal is its known defect.
       const bool inexact = text_of(row, "encoding").find("form=straight-line-literal") == 0 &&

@@ -334,9 +334,9 @@ std::optional<Cycle> smallest_makespan(const Problem& problem, double seconds,
     if (spent.count() >= seconds) return std::nullopt;
     options.time_limit = seconds - spent.count();
     const Cycle middle = low + (high - low) / 2;
-    const Verdict verdict = decide(problem, middle, middle, options, stop).verdict;
-    if (verdict == Verdict::unknown) return std::nullopt;
-    if (verdict == Verdict::sat)
+    const twill::Verdict verdict = decide(problem, middle, middle, options, stop).verdict;
+    if (verdict == twill::Verdict::unknown) return std::nullopt;
+    if (verdict == twill::Verdict::sat)
       high = middle;
     else
       low = middle + 1;
