@@ -49,7 +49,7 @@ Command bench_command(CLI::App& program) {
       bench::scaling_command(*app),   bench::row_command(*app),       bench::ask_command(*app),
       bench::list_command(*app),      bench::instances_command(*app), bench::run_command(*app),
       bench::trial_command(*app),     bench::check_command(*app),     bench::report_command(*app),
-      bench::export_command(*app),    bench::import_command(*app)};
+      bench::export_command(*app),    bench::import_command(*app),    bench::ttgir_command(*app)};
   return {app, [commands] {
             for (const Command& command : commands) {
               if (command.app->parsed()) return command.run();

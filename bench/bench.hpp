@@ -40,5 +40,7 @@ cli::Command peers_command(CLI::App& bench);
 cli::Command scaling_command(CLI::App& bench);
 // The spread over random costs, in this process.
 cli::Command robust_command(CLI::App& bench);
+// Reading and lowering of TTGIR modules, in this process.
+cli::Command ttgir_command(CLI::App& bench);
 
 }  // namespace twill::bench

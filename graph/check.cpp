@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <tuple>
-#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -42,24 +41,34 @@ class Checker {
     if (value < low || value > high) fail(place, std::to_string(value), range_rule(low, high));
   }
 
+  /// The same of a member; its pointer is only put together when it is needed.
+  void range(const std::string& place, const char* member, long long value, long long low,
+             long long high) const {
+    if (value < low || value > high) range(place + member, value, low, high);
+  }
+
+  void text(const std::string& place, const char* member, const std::string& value) const {
+    if (!valid_utf8(value) || value.find('\0') != value.npos) text(place + member, value);
+  }
+
   void text(const std::string& place, const std::string& value) const {
     if (!valid_utf8(value) || value.find('\0') != value.npos)
       fail(place, quote(value), "must be UTF-8 text without NUL");
   }
 
-  void name(const std::string& place, const std::string& value, const char* what,
-            std::unordered_set<std::string>& seen) const {
-    if (value.empty()) fail(place, quote(value), std::string(what) + " must not be empty");
-    text(place, value);
+  void name(const std::string& place, const char* member, const std::string& value,
+            const char* what, std::unordered_set<std::string>& seen) const {
+    if (value.empty()) fail(place + member, quote(value), std::string(what) + " must not be empty");
+    text(place, member, value);
     if (!seen.insert(value).second)
-      fail(place, quote(value), std::string(what) + " must be unique");
+      fail(place + member, quote(value), std::string(what) + " must be unique");
   }
 
   void units() const {
     std::unordered_set<std::string> seen;
     for (const Unit& unit : problem_.units) {
       const std::string place = "/units" + pointer_token(unit.name);
-      name(place, unit.name, "unit names", seen);
+      name(place, "", unit.name, "unit names", seen);
       range(place, unit.capacity, 1, kMaxAmount);
     }
   }
@@ -68,7 +77,7 @@ class Checker {
     std::unordered_set<std::string> seen;
     for (const Memory& memory : problem_.memories) {
       const std::string place = "/memories" + pointer_token(memory.name);
-      name(place, memory.name, "memory names", seen);
+      name(place, "", memory.name, "memory names", seen);
       range(place, memory.capacity, 0, kMaxAmount);
     }
   }
@@ -80,7 +89,7 @@ class Checker {
     for (std::size_t w = 0; w < problem_.warps.size(); ++w) {
       const WarpSlot& slot = problem_.warps[w];
       const std::string place = "/warps" + pointer_token(w);
-      name(place + "/name", slot.name, "slot names", seen);
+      name(place, "/name", slot.name, "slot names", seen);
       range(place + "/width", slot.width, 1, kMaxWidth);
       range(place + "/registers", slot.registers, 0, kMaxAmount);
       if (!slot.variable_latency) continue;
@@ -101,15 +110,15 @@ class Checker {
     for (std::size_t v = 0; v < problem_.ops.size(); ++v) {
       const Op& op = problem_.ops[v];
       const std::string place = "/ops" + pointer_token(v);
-      name(place + "/id", op.id, "op ids", seen);
-      text(place + "/kind", op.kind);
-      range(place + "/cycles", op.cycles, 0, kMaxCycles);
-      range(place + "/registers", op.registers, 0, kMaxAmount);
-      range(place + "/spill", op.spill, 0, kMaxCycles);
-      range(place + "/width", op.width, 1, kMaxWidth);
+      name(place, "/id", op.id, "op ids", seen);
+      text(place, "/kind", op.kind);
+      range(place, "/cycles", op.cycles, 0, kMaxCycles);
+      range(place, "/registers", op.registers, 0, kMaxAmount);
+      range(place, "/spill", op.spill, 0, kMaxCycles);
+      range(place, "/width", op.width, 1, kMaxWidth);
       if (op.streaming) streaming(place, op);
-      reservations(place + "/reservation", op);
-      footprints(place + "/memory", op);
+      reservations(place, op);
+      footprints(place, op);
     }
   }
 
@@ -120,24 +129,31 @@ class Checker {
       fail(place + "/cycles", std::to_string(op.cycles), "a streaming op must have 0 cycles");
   }
 
-  void reservations(const std::string& place, const Op& op) const {
-    // Segments are named by their index among those of their unit, as in the file.
-    std::unordered_map<int, std::size_t> next;
-    for (const Reservation& segment : op.reservations) {
+  void reservations(const std::string& op_place, const Op& op) const {
+    for (std::size_t s = 0; s < op.reservations.size(); ++s) {
+      const Reservation& segment = op.reservations[s];
       if (segment.unit < 0 || static_cast<std::size_t>(segment.unit) >= problem_.units.size())
-        fail(place, std::to_string(segment.unit), "must be the index of a unit");
+        fail(op_place + "/reservation", std::to_string(segment.unit),
+             "must be the index of a unit");
       const Unit& unit = problem_.units[static_cast<std::size_t>(segment.unit)];
+      if (segment.offset >= 0 && segment.offset <= kMaxCycles && segment.length >= 1 &&
+          segment.length <= op.cycles - segment.offset && segment.amount >= 1 &&
+          segment.amount <= unit.capacity)
+        continue;
+      // Segments are named by their index among those of their unit, as in the file.
+      std::size_t index = 0;
+      for (std::size_t before = 0; before < s; ++before)
+        if (op.reservations[before].unit == segment.unit) ++index;
       const std::string here =
-          place + pointer_token(unit.name) + pointer_token(next[segment.unit]++);
+          op_place + "/reservation" + pointer_token(unit.name) + pointer_token(index);
       range(here + "/0", segment.offset, 0, kMaxCycles);
       range(here + "/1", segment.length, 1, kMaxCycles);
       range(here + "/2", segment.amount, 1, unit.capacity);
       if (op.cycles == 0) fail(here, shown(segment), "a zero-cycle op must have no reservation");
-      if (segment.offset + segment.length > op.cycles)
-        fail(here, shown(segment),
-             "offset + length must be at most the op's cycles, " + std::to_string(op.cycles));
+      fail(here, shown(segment),
+           "offset + length must be at most the op's cycles, " + std::to_string(op.cycles));
     }
-    if (op.reservations.size() > 1) overlaps(place, op);
+    if (op.reservations.size() > 1) overlaps(op_place + "/reservation", op);
   }
 
   /// Segments of one unit that run at the same time must fit its capacity together: a sweep over
@@ -167,17 +183,20 @@ class Checker {
     return text + "]";
   }
 
-  void footprints(const std::string& place, const Op& op) const {
+  void footprints(const std::string& op_place, const Op& op) const {
     std::unordered_set<int> seen;
     for (const Footprint& footprint : op.footprints) {
       if (footprint.memory < 0 ||
           static_cast<std::size_t>(footprint.memory) >= problem_.memories.size())
-        fail(place, std::to_string(footprint.memory), "must be the index of a memory");
-      const std::string here =
-          place + pointer_token(problem_.memories[static_cast<std::size_t>(footprint.memory)].name);
-      range(here, footprint.amount, 0, kMaxAmount);
-      if (!seen.insert(footprint.memory).second)
-        fail(here, std::to_string(footprint.amount), "one footprint per memory");
+        fail(op_place + "/memory", std::to_string(footprint.memory),
+             "must be the index of a memory");
+      const auto here = [&, m = static_cast<std::size_t>(footprint.memory)] {
+        return op_place + "/memory" + pointer_token(problem_.memories[m].name);
+      };
+      if (footprint.amount < 0 || footprint.amount > kMaxAmount)
+        range(here(), footprint.amount, 0, kMaxAmount);
+      if (op.footprints.size() > 1 && !seen.insert(footprint.memory).second)
+        fail(here(), std::to_string(footprint.amount), "one footprint per memory");
     }
   }
 
@@ -190,9 +209,9 @@ class Checker {
       const std::string place = "/edges" + pointer_token(e);
       for (const auto& [end, v] : {std::pair{"/from", edge.from}, std::pair{"/to", edge.to}})
         if (v < 0 || v >= count) fail(place + end, std::to_string(v), "must be the index of an op");
-      range(place + "/delay", edge.delay, 0, kMaxCycles);
-      range(place + "/distance", edge.distance, 0, kMaxDistance);
-      range(place + "/hold", edge.hold, 0, kMaxCycles);
+      range(place, "/delay", edge.delay, 0, kMaxCycles);
+      range(place, "/distance", edge.distance, 0, kMaxDistance);
+      range(place, "/hold", edge.hold, 0, kMaxCycles);
       if (op(edge.to).streaming)
         fail(place + "/to", quote(op(edge.to).id), "a streaming op must have no incoming edge");
       if (op(edge.from).streaming && edge.delay != 0)

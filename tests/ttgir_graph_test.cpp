@@ -198,6 +198,52 @@ TEST_CASE("an unknown op is read, reported and priced") {
   CHECK(lowered.problems.front().problem.ops.size() == 5);
 }
 
+TEST_CASE("a write waits for who read the buffer, and keeps nothing in registers for that") {
+  // Load, scale, store back: the chain of values orders the store after the load. An edge between
+  // the two would keep the loaded tile in registers until the store.
+  const Graph g("blackwell-attention-forward");
+  CHECK(g.edge("acc_32", "acc_34") != nullptr);
+  CHECK(g.edge("acc_34", "acc_37") != nullptr);
+  CHECK(g.edge("acc_32", "acc_37") == nullptr);
+  CHECK(g.edge("acc_39", "acc_37", 1) == nullptr);  // by way of the load
+  // Nothing orders a product after the load of what the one before it left there: the load's
+  // release does.
+  const std::string text =
+      R"(#tmem = #ttng.tensor_memory_encoding<blockM = 128, blockN = 128, colStride = 1>
+#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+!s = !ttg.memdesc<128x128xf16, #shared, #ttg.shared_memory>
+!d = !ttg.memdesc<128x128xf32, #tmem, #ttng.tensor_memory, mutable>
+module attributes {"ttg.num-warps" = 4 : i32, ttg.target = "cuda:100"} {
+  tt.func public @f(%a: i32, %x: !s, %true: i1) {
+    %d, %t0 = ttng.tmem_alloc : () -> (!d, !ttg.async.token)
+    %r = scf.for %i = %a to %a step %a iter_args(%t = %t0) -> (!ttg.async.token)  : i32 {
+      %t1 = ttng.tc_gen5_mma %x, %x, %d[%t], %true, %true : !s, !s, !d
+      %v, %t2 = ttng.tmem_load %d[%t1] : !d -> tensor<128x128xf32>
+      %w = math.exp2 %v : tensor<128x128xf32>
+      %u = math.exp2 %w : tensor<128x128xf32>
+      scf.yield %t2 : !ttg.async.token
+    }
+    tt.return
+  }
+}
+)";
+  const LoweredModule lowered =
+      lower_module(text, "t", builtin_machine("blackwell"), "blackwell", {}, {});
+  const Kernel& kernel = lowered.loop.kernel;
+  REQUIRE(kernel.ops.size() == 5);
+  CHECK(kernel.ops[4].id == "v.release");
+  const Problem& problem = lowered.problems.front().problem;
+  CHECK(problem.ops[4].cycles == 0);
+  CHECK(problem.ops[4].registers == 0);
+  int to_product = 0;
+  for (const Edge& e : problem.edges) {
+    CHECK_FALSE((e.from == 1 && e.to == 0));  // load -> product of the next iteration
+    if (e.from == 4 && e.to == 0 && e.distance == 1) ++to_product;
+    if (e.to == 4) CHECK((e.from == 1 && e.delay == 128 && e.distance == 0));
+  }
+  CHECK(to_product == 1);
+}
+
 TEST_CASE("loops: the default choice, by number, the listing") {
   const Module grouped = parse_module(test::module_text("blackwell-gemm-grouped"), "g");
   const auto loops = list_loops(grouped);

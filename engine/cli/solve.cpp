@@ -112,6 +112,12 @@ void name_clashes(const SolveFlags& flags, const Workload& work, const std::stop
   }
 }
 
+/// What Triton's form of a schedule asks for; a user's own pins replace it.
+void add_emit_pins(const SolveFlags& flags, const Workload& work, std::size_t k, Options& options) {
+  if (flags.emit.kind == "ttgir" && options.pins.empty() && work.module(k) != nullptr)
+    options.pins = emit_pins(*work.module(k), work.problems[k].problem);
+}
+
 /// Every layout in the file's order, each with what is left of the limits. Once there is a
 /// schedule, a layout is only asked for a better one.
 std::vector<Outcome> solve_all(const SolveFlags& flags, const Workload& work) {
@@ -125,8 +131,7 @@ std::vector<Outcome> solve_all(const SolveFlags& flags, const Workload& work) {
     Options options = flags.search;
     options.goals.clear();                        // the winner's, see run()
     options.explain = work.problems.size() == 1;  // of several, when none has a schedule
-    if (flags.emit.kind == "ttgir" && options.pins.empty() && work.module(k) != nullptr)
-      options.pins = emit_pins(*work.module(k), lowered.problem);
+    add_emit_pins(flags, work, k, options);
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
     if (options.time_limit > 0) options.time_limit -= spent.count();
     if (options.conflict_limit > 0) options.conflict_limit -= conflicts;
@@ -172,10 +177,12 @@ bool open(const Outcome& outcome, const Schedule& best) {
 }
 
 /// The goals of the best layout, with what is left of the limits.
-void pursue_goals_of(const SolveFlags& flags, const Problem& problem,
-                     const std::vector<Outcome>& outcomes, Solution& winner) {
+void pursue_goals_of(const SolveFlags& flags, const Workload& work, std::size_t k,
+                     std::vector<Outcome>& outcomes) {
   Interrupt interrupt;
-  pursue_goals(problem, rest_of(flags.search, outcomes), winner, interrupt.token());
+  Options options = rest_of(flags.search, outcomes);
+  add_emit_pins(flags, work, k, options);
+  pursue_goals(work.problems[k].problem, options, *outcomes[k], interrupt.token());
 }
 
 int exit_code(const std::vector<Outcome>& outcomes, int best) {
@@ -217,6 +224,12 @@ void check_output(const SolveFlags& flags, const Workload& work) {
   if (std::filesystem::exists(directory, error) && !std::filesystem::is_empty(directory, error))
     throw InputError("command line", "--certificate", flags.certificate,
                      "must not exist or be an empty directory");
+  for (const std::string& file : {flags.work.input, flags.work.machine, flags.output}) {
+    if (flags.emit.schedule.empty() || file.empty()) continue;
+    if (same_file(flags.emit.schedule, file) || same_file(problem_path(flags.emit.schedule), file))
+      throw InputError("command line", "--schedule", flags.emit.schedule,
+                       "must not overwrite " + file);
+  }
   if (flags.output.empty()) return;
   const auto refuse = [&](const std::string& path, const char* what) {
     throw InputError("command line", "-o", flags.output,
@@ -236,10 +249,15 @@ void check_output(const SolveFlags& flags, const Workload& work) {
 void write_emitted(const SolveFlags& flags, const Workload& work, std::size_t chosen,
                    const Solution& solution) {
   const Problem& problem = work.problems[chosen].problem;
-  const std::string text = emitted(flags.emit, work.module(chosen), problem, solution);
+  std::string text;
+  if (solution.schedule) text = emitted(flags.emit, *work.module(chosen), problem, solution);
   if (!flags.emit.schedule.empty()) {
     write_file(problem_path(flags.emit.schedule), problem_text(problem));
     write_file(flags.emit.schedule, schedule_text(problem, solution));
+  }
+  if (!solution.schedule) {
+    std::cerr << "twill: no schedule (" << to_string(solution.status) << "): nothing to emit\n";
+    return;
   }
   if (flags.output.empty()) {
     std::cout << text;
@@ -297,8 +315,11 @@ int run(SolveFlags flags) {
     return kDone;
   }
   const Workload work = load(flags.work);
+  flags.emit.check(flags.work.ttgir, work.module(0));
   check_output(flags, work);
   if (!flags.quiet && work.module(0) != nullptr) std::cerr << warnings_text(*work.module(0));
+  for (const std::string& remark : work.remarks)
+    if (!flags.quiet) std::cerr << "twill: " << remark << "\n";
   if (!flags.quiet && !work.problems.front().normalized.empty()) {
     std::cerr << "normalised costs: " << normalization_text(work.problems.front()) << "\n";
   }
@@ -307,8 +328,7 @@ int run(SolveFlags flags) {
   std::vector<Outcome> outcomes = solve_all(flags, work);
   const int best = best_of(outcomes);
   if (best >= 0 && !flags.search.goals.empty()) {
-    const auto winner = static_cast<std::size_t>(best);
-    pursue_goals_of(flags, work.problems[winner].problem, outcomes, *outcomes[winner]);
+    pursue_goals_of(flags, work, static_cast<std::size_t>(best), outcomes);
   }
   const int code = exit_code(outcomes, best);
 

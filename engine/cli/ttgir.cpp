@@ -10,22 +10,33 @@
 namespace twill::cli {
 
 void TtgirFlags::add_to(CLI::App& app) {
-  app.add_option("--loop", loop, "TTGIR: the loop to take (default: see --list-loops)");
+  options_ = {
+      app.add_option("--loop", loop, "TTGIR: the loop to take (default: see --list-loops)"),
+      app.add_option("--subtile", subtile,
+                     "TTGIR: split the tile program along M: M=2, M=4, or auto = the best of "
+                     "1, 2, 4")
+          ->capture_default_str(),
+      app.add_option("--resident-registers", resident_registers,
+                     "TTGIR: registers a thread keeps for addresses and the like")
+          ->capture_default_str()
+          ->check(CLI::Range(0, 255)),
+      app.add_option("--chunk", chunk_columns,
+                     "TTGIR: columns at a time when an accumulator is rescaled; 0 = whole tiles")
+          ->capture_default_str()
+          ->check(CLI::Range(0, 16384)),
+      app.add_option("--trips", trips, "TTGIR: iterations of an inner loop of unknown count")
+          ->capture_default_str()
+          ->check(CLI::Range(1, 1'000'000)),
+      app.add_option("--profile", profile,
+                     "TTGIR: file of measured cycles that replace the rules'")};
   app.add_flag("--list-loops", list_loops, "TTGIR: list the module's loops and stop");
-  app.add_option("--subtile", subtile,
-                 "TTGIR: split the tile program along M: M=2, M=4, or auto = the best of 1, 2, 4")
-      ->capture_default_str();
-  app.add_option("--resident-registers", resident_registers,
-                 "TTGIR: registers a thread keeps for addresses and the like")
-      ->capture_default_str();
-  app.add_option("--chunk", chunk_columns,
-                 "TTGIR: columns at a time when an accumulator is rescaled; 0 = whole tiles")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 16384));
-  app.add_option("--trips", trips, "TTGIR: iterations of an inner loop of unknown count")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1'000'000));
-  app.add_option("--profile", profile, "TTGIR: file of measured cycles that replace the rules'");
+}
+
+void TtgirFlags::refuse_for(const std::string& input) const {
+  for (const CLI::Option* option : options_)
+    if (option->count() > 0)
+      throw InputError("command line", option->get_name(), quote(input),
+                       "is no TTGIR module, for which this option is");
 }
 
 std::vector<int> TtgirFlags::factors() const {
@@ -40,8 +51,8 @@ std::vector<int> TtgirFlags::factors() const {
 
 std::vector<std::shared_ptr<const ttgir::LoweredModule>> load_module(
     const TtgirFlags& flags, const std::string& text, const std::string& source,
-    const std::string& machine_text, const std::string& machine_source,
-    const LowerOptions& options) {
+    const std::string& machine_text, const std::string& machine_source, const LowerOptions& options,
+    std::vector<std::string>& remarks) {
   ttgir::LoopOptions loop;
   loop.loop = flags.loop;
   loop.resident_registers = flags.resident_registers;
@@ -59,6 +70,7 @@ std::vector<std::shared_ptr<const ttgir::LoweredModule>> load_module(
           ttgir::lower_module(text, source, machine_text, machine_source, loop, options)));
     } catch (const InputError& error) {
       if (factors.size() == 1) throw;
+      remarks.push_back("M=" + std::to_string(factor) + " is left out: " + error.what());
       if (!refusal) refusal = error;
     }
   }
@@ -78,7 +90,23 @@ void EmitFlags::add_to(CLI::App& app) {
                  "TTGIR: write the module with the schedule as attributes (ttgir) or the "
                  "software-pipelined loop (pipelined); -o then names this file")
       ->check(CLI::IsMember({"ttgir", "pipelined"}));
-  app.add_option("--schedule", schedule, "With --emit: write the schedule here");
+  app.add_option("--schedule", schedule,
+                 "With --emit: write the schedule here and its problem beside it");
+}
+
+void EmitFlags::check(const TtgirFlags& ttgir, const ttgir::LoweredModule* lowered) const {
+  if (kind.empty()) {
+    if (!schedule.empty())
+      throw InputError("command line", "--schedule", quote(schedule),
+                       "is for --emit; elsewhere -o names the schedule");
+    return;
+  }
+  if (lowered == nullptr)
+    throw InputError("command line", "--emit", kind, "needs a TTGIR module as input");
+  if (kind == "ttgir" && ttgir.factors() != std::vector<int>{1})
+    throw InputError("command line", "--emit", kind,
+                     "annotates the module's own ops, and sub-tiles have others: emit them as "
+                     "pipelined, or split the kernel's source");
 }
 
 std::vector<std::pair<std::string, std::string>> emit_pins(const ttgir::LoweredModule& lowered,
@@ -101,14 +129,10 @@ std::vector<std::pair<std::string, std::string>> emit_pins(const ttgir::LoweredM
   return pins;
 }
 
-std::string emitted(const EmitFlags& flags, const ttgir::LoweredModule* lowered,
+std::string emitted(const EmitFlags& flags, const ttgir::LoweredModule& lowered,
                     const Problem& problem, const Solution& solution) {
-  if (lowered == nullptr)
-    throw InputError("command line", "--emit", flags.kind, "needs a TTGIR module as input");
-  if (!solution.schedule)
-    throw InputError("command line", "--emit", flags.kind, "there is no schedule to emit");
-  if (flags.kind == "pipelined") return ttgir::emit_pipelined(*lowered, problem, solution);
-  return ttgir::emit_ttgir(*lowered, problem, *solution.schedule);
+  if (flags.kind == "pipelined") return ttgir::emit_pipelined(lowered, problem, solution);
+  return ttgir::emit_ttgir(lowered, problem, *solution.schedule);
 }
 
 }  // namespace twill::cli

@@ -26,14 +26,19 @@ struct TtgirFlags {
   void add_to(CLI::App& app);
   /// The sub-tilings to solve: one, or 1, 2 and 4 for "auto". Throws InputError.
   std::vector<int> factors() const;
+  /// Throws InputError when one of these options was given: the input is no TTGIR module.
+  void refuse_for(const std::string& input) const;
+
+ private:
+  std::vector<CLI::Option*> options_;
 };
 
-/// A module on a machine, for each sub-tiling that is legal (at least one, else InputError). What
-/// the reader has to say goes to standard error unless `quiet`.
+/// A module on a machine, for each sub-tiling that is legal (at least one, else InputError); why
+/// others are not is added to `remarks`.
 std::vector<std::shared_ptr<const ttgir::LoweredModule>> load_module(
     const TtgirFlags& flags, const std::string& text, const std::string& source,
-    const std::string& machine_text, const std::string& machine_source,
-    const LowerOptions& options);
+    const std::string& machine_text, const std::string& machine_source, const LowerOptions& options,
+    std::vector<std::string>& remarks);
 
 /// The warnings of a module, each once, as lines.
 std::string warnings_text(const ttgir::LoweredModule& lowered);
@@ -44,6 +49,8 @@ struct EmitFlags {
   std::string schedule;  ///< file of the schedule when -o names the emitted file
 
   void add_to(CLI::App& app);
+  /// Throws InputError when nothing could be emitted: asked before anything is solved.
+  void check(const TtgirFlags& ttgir, const ttgir::LoweredModule* lowered) const;
 };
 
 /// What Triton's form of a schedule asks for: the tensor memory products of a loop are issued by
@@ -52,8 +59,8 @@ struct EmitFlags {
 std::vector<std::pair<std::string, std::string>> emit_pins(const ttgir::LoweredModule& lowered,
                                                            const Problem& problem);
 
-/// The emitted text. Throws InputError when there is no module or no schedule to emit.
-std::string emitted(const EmitFlags& flags, const ttgir::LoweredModule* lowered,
+/// The emitted text of a solution with a schedule.
+std::string emitted(const EmitFlags& flags, const ttgir::LoweredModule& lowered,
                     const Problem& problem, const Solution& solution);
 
 }  // namespace twill::cli

@@ -79,6 +79,7 @@ std::string machine_text(const WorkloadFlags& flags) {
 }
 
 Workload load_kernel(const WorkloadFlags& flags, const std::string& text) {
+  flags.ttgir.refuse_for(flags.input);
   LowerOptions options;
   options.layout = flags.layout;
   options.set = overrides(flags.set);
@@ -117,8 +118,8 @@ Workload load_ttgir(const WorkloadFlags& flags, const std::string& text) {
     refuse("--machine", "\"-\"", "module and machine cannot both be standard input");
   }
   Workload work;
-  for (const auto& module :
-       load_module(flags.ttgir, text, flags.input, machine_text(flags), flags.machine, options)) {
+  for (const auto& module : load_module(flags.ttgir, text, flags.input, machine_text(flags),
+                                        flags.machine, options, work.remarks)) {
     for (Lowered lowered : module->problems) {
       if (several) {
         lowered.layout = "M=" + std::to_string(module->options.subtile) + " " + lowered.layout;
@@ -137,6 +138,7 @@ Workload load_problem(const WorkloadFlags& flags, const std::string& text) {
   if (!flags.machine.empty()) refuse("--machine", quoted(flags.machine), rule);
   if (!flags.layout.empty()) refuse("--layout", quoted(flags.layout), rule);
   if (!flags.set.empty()) refuse("--set", quoted(flags.set.front()), rule);
+  flags.ttgir.refuse_for(flags.input);
   Workload work;
   Lowered lowered;
   lowered.problem = parse_problem(text, flags.input);

@@ -30,6 +30,7 @@ struct Workload {
   bool as_read = false;  ///< the problem is the input file, byte by byte
   /// Per problem the module that it came from; empty when the input was no TTGIR.
   std::vector<std::shared_ptr<const ttgir::LoweredModule>> modules;
+  std::vector<std::string> remarks;  ///< for a person: sub-tilings that are not legal
 
   const ttgir::LoweredModule* module(std::size_t k) const {
     return modules.empty() ? nullptr : modules[k].get();

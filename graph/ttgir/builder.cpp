@@ -90,6 +90,7 @@ LoopKernel lower_one_loop(const Module& module, const Machine& machine, const Lo
 LoopKernel lower_loop(const Module& module, const Machine& machine, const LoopOptions& options) {
   const std::vector<LoopInfo> loops = list_loops(module);
   const std::size_t chosen = choose_loop(module, loops, options.loop);
+  check_reductions(module, loops[chosen].op);
   LoopKernel result = lower_one_loop(module, machine, options, loops[chosen].op, 0);
   result.kernel.name = loops[chosen].function.empty() ? "loop" : loops[chosen].function;
   if (options.loop || chosen != 0) result.kernel.name += "." + std::to_string(chosen);

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "graph/ttgir/buffers.hpp"
@@ -54,13 +55,14 @@ class Builder {
   void add_buffer_edges(const Buffer& buffer);
   void add_edge(std::size_t from, std::size_t to, int distance, bool accumulate = false,
                 bool liveness_only = false);
+  void release_readers();  // release.cpp
   bool is_async(std::size_t node) const;
   bool blocks(std::size_t from, std::size_t to) const;
   void add_holds();
 
   // What is there for the whole loop: resident.cpp.
   void add_residents();
-  bool is_cheap(int value, int depth) const;
+  bool is_cheap(int value, int depth);
 
   // Chains that stream over a tile: chains.cpp.
   void find_chunks();
@@ -70,6 +72,7 @@ class Builder {
   GivenCost reduce_loop(int index);
   GivenCost reduce_branches(int index, int copy);
   std::int64_t trips_of(const Operation& op);
+  Cycle product(const Operation& op, Cycle cycles, std::int64_t trips) const;
 
   int copies_of(const Operation& op) const;
   int width_of(int copies) const;
@@ -92,12 +95,22 @@ class Builder {
   std::vector<Buffer> buffers_;
   std::unordered_map<int, std::size_t> buffer_at_;           // by root value
   std::unordered_map<const Type*, std::int64_t> registers_;  // a thread, per type
-  std::vector<std::vector<int>> users_;                      // per value, ops of the module
+  std::unordered_map<const Type*, std::optional<std::int64_t>>
+      elements_;                                // the same, known layouts
+  std::unordered_set<int> cheap_;               // values that a slot makes itself
+  std::unordered_map<int, GivenCost> reduced_;  // inner loops and branches, by op
+  std::vector<std::vector<int>> users_;         // per value, ops of the module
   LoopKernel out_;
   /// Per op and copy: the node that takes its operands, and the one that gives its results.
   std::map<std::pair<int, int>, std::size_t> first_, last_;
   std::map<std::pair<std::size_t, std::size_t>, std::vector<std::size_t>> edge_index_;
+  /// Per edge of the kernel: does it order accesses of a buffer and hand no value on?
+  std::vector<bool> orders_;
+  bool ordering_ = false;  ///< edges that are added now do
   std::set<std::string> names_;
 };
+
+/// Throws InputError where a loop's inner loops and branches would take long: reduce.cpp.
+void check_reductions(const Module& module, int loop);
 
 }  // namespace twill::ttgir

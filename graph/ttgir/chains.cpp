@@ -57,11 +57,10 @@ void Builder::find_chunks() {
         add(chunk, columns);
         break;
       }
-      // One user; the load's other edge is the order of the buffer's accesses.
+      // One user; the load's other edge is its release of the buffer.
       std::vector<std::size_t> users;
       for (const std::size_t user : next[at])
-        if (at != v || class_of(m_.op(out_.nodes[user].op)) != OpClass::tmem_store)
-          users.push_back(user);
+        if (out_.nodes[user].part != "release") users.push_back(user);
       if (users.size() != 1) break;
       at = users[0];
       const OpClass c = class_of(m_.op(out_.nodes[at].op));

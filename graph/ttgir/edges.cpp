@@ -2,10 +2,16 @@
 #include <algorithm>
 
 #include "graph/costed_loop.hpp"
+#include "graph/error.hpp"
 #include "graph/ttgir/builder.hpp"
 #include "graph/ttgir/index_ops.hpp"
 
 namespace twill::ttgir {
+namespace {
+
+constexpr std::size_t kMaxEdges = 200'000;  // of the most ops that a loop may have, 20 each
+
+}  // namespace
 
 void Builder::add_edge(std::size_t from, std::size_t to, int distance, bool accumulate,
                        bool liveness_only) {
@@ -13,8 +19,13 @@ void Builder::add_edge(std::size_t from, std::size_t to, int distance, bool accu
   for (const std::size_t e : edge_index_[{from, to}])
     if (edges[e].distance == distance) {
       if (!liveness_only && edges[e].delay) edges[e].delay.reset();
+      if (!ordering_) orders_[e] = false;
       return;
     }
+  if (edges.size() >= kMaxEdges)
+    throw InputError(m_.source, Module::place(m_.op(out_.nodes[to].op)),
+                     "more than " + std::to_string(kMaxEdges) + " dependences",
+                     "the loop is too large");
   KernelEdge edge;
   edge.from = from;
   edge.to = to;
@@ -23,6 +34,7 @@ void Builder::add_edge(std::size_t from, std::size_t to, int distance, bool accu
   if (liveness_only) edge.delay = 0;
   edge_index_[{from, to}].push_back(edges.size());
   edges.push_back(edge);
+  orders_.push_back(ordering_ && !liveness_only);
 }
 
 /// Does the node's op run on its own once it is issued?
@@ -56,7 +68,10 @@ bool Builder::blocks(std::size_t from, std::size_t to) const {
 
 void Builder::add_edges() {
   for (const int index : m_.block(sources_.body()).ops) add_uses(index);
+  ordering_ = true;
   for (const Buffer& buffer : buffers_) add_buffer_edges(buffer);
+  ordering_ = false;
+  release_readers();
   for (KernelEdge& edge : out_.kernel.edges)
     edge.blocking = !edge.accumulate && blocks(edge.from, edge.to);
   add_holds();

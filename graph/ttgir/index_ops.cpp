@@ -89,34 +89,34 @@ std::vector<bool> replicated_ops(const Module& module, const std::vector<int>& b
   }
   std::vector<bool> needed(module.values.size(), false);  // by something that computes
   std::vector<int> work;
-  const auto need = [&](const auto& self, int value) -> void {
+  const auto need = [&](int value) {
     if (needed[static_cast<std::size_t>(value)]) return;
     needed[static_cast<std::size_t>(value)] = true;
     work.push_back(value);
-    for (const int source : carried[static_cast<std::size_t>(value)]) self(self, source);
   };
   for (const int index : inside) {
     const Operation& op = module.op(index);
     if (replicated[static_cast<std::size_t>(index)] || op.name == "scf.yield") continue;
     for (std::size_t k = 0; k < op.operands.size(); ++k)
-      if (!is_address_operand(module, op, k)) need(need, op.operands[k]);
+      if (!is_address_operand(module, op, k)) need(op.operands[k]);
   }
   // What an scf.if hands out is needed inside it.
   for (const int index : inside) {
     const Operation& op = module.op(index);
     const int parent = module.parent(index);
     if (op.name == "scf.yield" && parent != kNone && module.op(parent).name == "scf.if")
-      for (const int value : op.operands) need(need, value);
+      for (const int value : op.operands) need(value);
   }
   while (!work.empty()) {
     const int value = work.back();
     work.pop_back();
+    for (const int source : carried[static_cast<std::size_t>(value)]) need(source);
     const int index = module.value(value).op;
     if (index == kNone || !is_inside[static_cast<std::size_t>(index)]) continue;
     const Operation& op = module.op(index);
     if (!replicated[static_cast<std::size_t>(index)] || !is_candidate(module, op)) continue;
     replicated[static_cast<std::size_t>(index)] = false;
-    for (const int operand : op.operands) need(need, operand);
+    for (const int operand : op.operands) need(operand);
   }
   return replicated;
 }

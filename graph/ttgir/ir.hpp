@@ -7,11 +7,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -85,8 +85,8 @@ struct Module {
   std::vector<Block> blocks;
   std::vector<Region> regions;
   std::unordered_map<std::string_view, std::string_view> aliases;  ///< "#blocked" -> its definition
-  std::deque<std::string> made;  ///< type texts that the file leaves out
-  int root = kNone;              ///< the module op
+  std::unordered_set<std::string> made;  ///< type texts that the file leaves out
+  int root = kNone;                      ///< the module op
 
   const Type* type_of(int value) const {
     const int t = values[static_cast<std::size_t>(value)].type;

@@ -1,5 +1,6 @@
 #include "graph/ttgir/loops.hpp"
 
+#include <algorithm>
 #include <tuple>
 
 #include "graph/error.hpp"
@@ -9,11 +10,16 @@
 namespace twill::ttgir {
 namespace {
 
-std::string function_name(const Operation& op) {
+/// @f of the custom syntax, sym_name = "f" of the generic one.
+std::string function_name(const Module& module, const Operation& op) {
   const std::size_t at = op.head.find('@');
-  if (at == std::string_view::npos) return "";
-  return std::string(op.head.substr(at + 1, op.head.find_first_of("( {", at) - at - 1));
+  if (at != std::string_view::npos)
+    return std::string(op.head.substr(at + 1, op.head.find_first_of("( {", at) - at - 1));
+  const std::string_view name = module.attribute(op, "sym_name");
+  return name.size() < 2 ? "" : std::string(name.substr(1, name.size() - 2));
 }
+
+constexpr std::int64_t kMaxMacs = 1'000'000'000'000'000'000;  // counts no further
 
 class Lister {
  public:
@@ -28,10 +34,11 @@ class Lister {
  private:
   void visit(int index, std::vector<std::size_t> around, const std::string& function) {
     const Operation& op = m_.op(index);
-    const std::string name = op.name.ends_with(".func") ? function_name(op) : function;
+    const std::string name = op.name.ends_with(".func") ? function_name(m_, op) : function;
     for (const std::size_t l : around) ++loops_[l].ops;
     if (const auto product = product_of(m_, op))
-      for (const std::size_t l : around) loops_[l].macs += product->macs();
+      for (const std::size_t l : around)
+        loops_[l].macs = std::min(loops_[l].macs + product->macs(), kMaxMacs);
     if (op.name == "scf.for") {
       for (const std::size_t l : around) loops_[l].innermost = false;
       LoopInfo info;

@@ -130,7 +130,7 @@ void Builder::set_registers(std::size_t node, int value) {
     const std::int64_t threads = std::int64_t{split_.factor} * width_of(split_.factor);
     held = (whole + threads - 1) / threads;
   }
-  at(node).registers = at(node).registers.value_or(0) + held;
+  at(node).registers = std::min(at(node).registers.value_or(0) + held, kMaxAmount);
   at(node).result = "registers";
 }
 
@@ -205,6 +205,9 @@ void Builder::add_load(int index, int copy) {
     for (const int value : op.operands)
       if (tile == kNone && is_tile(value, TypeKind::memdesc)) tile = value;
   if (tile == kNone) return;
+  if (!is_tile(tile, TypeKind::tensor) && !is_tile(tile, TypeKind::memdesc))
+    throw InputError(m_.source, Module::place(op), std::string(op.name),
+                     "a load needs the type of its tile");
   const std::size_t node = add_node(index, copy, "", kinds_of(m_, op, false));
   const std::vector<std::int64_t> shape = flattened(split_.shape(m_, tile));
   set_tile(node, shape, type(tile));
@@ -305,6 +308,9 @@ void Builder::add_alloc(int index, int copy) {
   for (const int operand : op.operands)
     if (is_tile(operand, TypeKind::tensor)) value = operand;
   if (value == kNone) return;  // a name for a buffer: its writers are the nodes
+  if (op.results.empty() || !is_tile(op.results[0], TypeKind::memdesc))
+    throw InputError(m_.source, Module::place(op), std::string(op.name),
+                     "an allocation needs the type of its buffer");
   const int buffer = op.results[0];
   const bool tensor = class_of(op) == OpClass::tmem_alloc;
   const std::size_t node = add_node(
@@ -353,7 +359,9 @@ void Builder::add_compute(int index, int copy) {
   if (outer) std::swap(shape[0], shape[1]);
   // A vector is computed by every thread that holds a copy of an element.
   if (type(tile).shape.size() == 1 && !reduction) {
-    const auto held = elements_per_thread(type(tile), m_);
+    const auto [known, fresh] = elements_.try_emplace(&type(tile));
+    if (fresh) known->second = elements_per_thread(type(tile), m_);
+    const std::optional<std::int64_t> held = known->second;
     const std::int64_t threads = std::int64_t{32} * out_.warps;
     if (held && *held * threads > shape[0] * shape[1])
       shape = {1, *held * threads / (split_.of(tile) >= 0 ? split_.factor : 1)};
@@ -387,7 +395,13 @@ void Builder::add_compute(int index, int copy) {
 
 void Builder::add_control(int index, int copy) {
   const Operation& op = m_.op(index);
-  const GivenCost cost = op.name == "scf.if" ? reduce_branches(index, copy) : reduce_loop(index);
+  const auto [known, fresh] = reduced_.try_emplace(index);
+  if (fresh) {  // sub-tiles are alike
+    const GivenCost reduced =
+        op.name == "scf.if" ? reduce_branches(index, copy) : reduce_loop(index);
+    reduced_[index] = reduced;
+  }
+  const GivenCost cost = reduced_[index];
   const std::size_t node = add_node(index, copy, "", {});
   at(node).kind = std::string(op.name);
   at(node).cost = cost;
@@ -398,6 +412,9 @@ void Builder::add_control(int index, int copy) {
   if (!at(node).registers) at(node).registers = 0;
   out_.nodes[node].note = op.name == "scf.if" ? "the worst of its branches, on each unit"
                                               : "an inner loop by hierarchical reduction";
+  if (op.name == "scf.if")
+    warn("the scf.if at " + Module::place(op) +
+         " takes as long as the worst of its branches: " + std::to_string(cost.cycles) + " cycles");
   results_at(index, copy, node);
 }
 

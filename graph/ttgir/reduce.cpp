@@ -13,6 +13,8 @@ namespace twill::ttgir {
 namespace {
 
 constexpr int kMaxLoops = 8;  // nested
+// Each inner loop and each branch goes over the values of the module.
+constexpr std::size_t kMaxReductionWork = std::size_t{1} << 26;
 
 /// A loop without slots, to bound its interval.
 Problem bare_problem(const Machine& machine, const CostedLoop& loop) {
@@ -58,6 +60,16 @@ std::vector<std::pair<std::string, Cycle>> work_of(const Machine& machine, const
 
 }  // namespace
 
+/// Cycles of so many iterations, at most kMaxCycles.
+Cycle Builder::product(const Operation& op, Cycle cycles, std::int64_t trips) const {
+  Cycle all = 0;
+  if (__builtin_mul_overflow(cycles, trips, &all) || all > kMaxCycles)
+    throw InputError(m_.source, Module::place(op),
+                     std::to_string(trips) + " x " + std::to_string(cycles) + " cycles",
+                     "an inner loop must take at most " + std::to_string(kMaxCycles) + " cycles");
+  return all;
+}
+
 std::int64_t Builder::trips_of(const Operation& op) {
   std::int64_t bounds[3];
   for (std::size_t k = 0; k < 3; ++k) {
@@ -75,7 +87,31 @@ std::int64_t Builder::trips_of(const Operation& op) {
       return options_.trips;
     }
   }
-  return std::max<std::int64_t>(1, (bounds[1] - bounds[0] + bounds[2] - 1) / bounds[2]);
+  std::int64_t length = 0;
+  if (__builtin_sub_overflow(bounds[1], bounds[0], &length))
+    length = bounds[1] > 0 ? kMaxCycles : 0;
+  length = std::clamp<std::int64_t>(length, 0, kMaxCycles);
+  return std::max<std::int64_t>(1, length / bounds[2] + (length % bounds[2] != 0 ? 1 : 0));
+}
+
+/// Refuses loops whose inner loops and branches would take long to reduce.
+void check_reductions(const Module& module, int loop) {
+  std::size_t inner = 0;
+  const auto count = [&](const auto& self, int op) -> void {
+    for (const int region : module.op(op).regions)
+      for (const int block : module.regions[static_cast<std::size_t>(region)].blocks)
+        for (const int next : module.block(block).ops) {
+          if (class_of(module.op(next)) == OpClass::control)
+            inner += module.op(next).regions.size();
+          self(self, next);
+        }
+  };
+  count(count, loop);
+  if (inner > kMaxReductionWork / (module.values.size() + 1))
+    throw InputError(
+        module.source, Module::place(module.op(loop)),
+        std::to_string(inner) + " inner loops and branches",
+        "are too many for a module of " + std::to_string(module.values.size()) + " values");
 }
 
 /// n iterations take (n - 1) * I + L, with I the larger of the inner loop's unit and recurrence
@@ -97,14 +133,8 @@ GivenCost Builder::reduce_loop(int index) {
     warn("the trip count of " + std::string(op.name) + " at " + Module::place(op) +
          " is not known: " + std::to_string(trips) + " assumed (--trips)");
     GivenCost once = reduce_branches(index, 0);
-    Cycle cycles = 0;
-    if (__builtin_mul_overflow(once.cycles, trips, &cycles) || cycles > kMaxCycles) cycles = -1;
-    for (auto& [unit, length] : once.uses) length *= trips;
-    once.cycles = cycles;
-    once.latency = cycles;
-    if (cycles < 0)
-      throw InputError(m_.source, Module::place(op), "an inner loop",
-                       "must take at most " + std::to_string(kMaxCycles) + " cycles");
+    for (auto& [unit, length] : once.uses) length = product(op, length, trips);
+    once.cycles = once.latency = product(op, once.cycles, trips);
     return once;
   }
   Cycle interval = 1, amount = 0;
@@ -114,10 +144,10 @@ GivenCost Builder::reduce_loop(int index) {
     if (const auto recurrence = rec_mii(problem, false))
       interval = std::max(interval, recurrence->value);
   }
-  cost.cycles = (trips - 1) * interval + critical_path(loop);
+  cost.cycles = product(op, interval, trips - 1) + critical_path(loop);
   cost.uses = work_of(machine_, loop);
   for (auto& [unit, length] : cost.uses) {
-    length *= trips;
+    length = product(op, length, trips);
     cost.cycles = std::max(cost.cycles, length);
   }
   cost.latency = cost.cycles;
@@ -128,7 +158,7 @@ GivenCost Builder::reduce_loop(int index) {
   for (const CostedOp& inner : loop.ops)
     for (const Footprint& use : inner.op.footprints)
       if (machine_.memories[static_cast<std::size_t>(use.memory)].name == "smem")
-        amount += use.amount;
+        amount = std::min(amount + use.amount, kMaxAmount);
   if (amount > 0) out_.kernel.resident_memory.emplace_back("smem", amount);
   return cost;
 }
@@ -145,9 +175,11 @@ GivenCost Builder::reduce_branches(int index, int copy) {
     out_.kernel.source = kept.kernel.source;
     const auto first = first_, last = last_;
     const auto edges = edge_index_;
+    const auto orders = orders_;
     const auto names = names_;
     const Sources sources = sources_;
     edge_index_.clear();
+    orders_.clear();
     for (const int block : m_.regions[static_cast<std::size_t>(region)].blocks) add_nodes(block);
     Cycle cycles = 0;
     CostedLoop loop;
@@ -164,6 +196,7 @@ GivenCost Builder::reduce_branches(int index, int copy) {
     first_ = first;
     last_ = last;
     edge_index_ = edges;
+    orders_ = orders;
     names_ = names;
     sources_ = sources;
     worst.cycles = std::max(worst.cycles, cycles);

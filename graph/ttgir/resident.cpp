@@ -9,7 +9,8 @@
 namespace twill::ttgir {
 
 /// Can a slot make the value itself: a constant, a splat, index arithmetic on these?
-bool Builder::is_cheap(int value, int depth) const {
+bool Builder::is_cheap(int value, int depth) {
+  if (cheap_.count(value) != 0) return true;
   const int made = m_.value(value).op;
   if (made == kNone) return false;
   const Operation& op = m_.op(made);
@@ -17,9 +18,11 @@ bool Builder::is_cheap(int value, int depth) const {
   if (c == OpClass::replicated) return true;
   if (depth == 0 || (c != OpClass::view && c != OpClass::elementwise && c != OpClass::layout))
     return false;
-  return std::all_of(op.operands.begin(), op.operands.end(), [&](int operand) {
+  const bool cheap = std::all_of(op.operands.begin(), op.operands.end(), [&](int operand) {
     return is_tile(operand, TypeKind::scalar) || is_cheap(operand, depth - 1);
   });
+  if (cheap) cheap_.insert(value);  // what is not ends the question for all that use it
+  return cheap;
 }
 
 void Builder::add_residents() {
@@ -38,9 +41,9 @@ void Builder::add_residents() {
                                        [&](const Buffer& b) { return b.root == root && b.fresh; });
         if (fresh) continue;
         if (type(root).tensor_memory)
-          columns += buffer_columns(type(root));
+          columns = std::min(columns + buffer_columns(type(root)), kMaxAmount);
         else
-          shared += buffer_bytes(type(root));
+          shared = std::min(shared + buffer_bytes(type(root)), kMaxAmount);
       } else if (is_tile(value, TypeKind::tensor)) {
         const Value& v = m_.value(value);
         const bool outside = v.op == kNone ? false : !sources_.inside(v.op);
@@ -48,7 +51,7 @@ void Builder::add_residents() {
             is_address_operand(m_, op, k) || is_cheap(value, 8) || !known.insert(value).second)
           continue;
         const std::int64_t held = registers_per_thread(type(value), out_.warps, m_);
-        registers += held;
+        registers = std::min(registers + held, kMaxAmount);
         warn("%" + std::string(v.name) + " from before the loop is held in " +
              std::to_string(held) + " registers a thread on every slot");
       }

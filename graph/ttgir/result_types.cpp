@@ -25,9 +25,7 @@ int with_element(Module& module, int type, std::string_view element,
   std::string made(text.substr(0, begin));
   made += element;
   made += text.substr(end);
-  for (const std::string& known : module.made)
-    if (known == made) return intern(known);
-  return intern(module.made.emplace_back(std::move(made)));
+  return intern(*module.made.insert(std::move(made)).first);
 }
 
 /// What a tensor of pointers points to: "tensor<128x!tt.ptr<f16>, #l>" -> "f16".

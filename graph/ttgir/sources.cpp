@@ -4,9 +4,15 @@
 #include <set>
 #include <unordered_set>
 
+#include "graph/error.hpp"
 #include "graph/ttgir/op_class.hpp"
 
 namespace twill::ttgir {
+namespace {
+
+constexpr std::int64_t kMaxSteps = 20'000'000;  // seconds; real loops take thousands
+
+}  // namespace
 
 Sources::Sources(const Module& module, int loop)
     : m_(&module), loop_(loop), nodes_(module.values.size()) {
@@ -39,6 +45,13 @@ int Sources::yielded(int value) const {
   return k < yield.operands.size() ? yield.operands[k] : kNone;
 }
 
+void Sources::step(int value) const {
+  if (++steps_ <= kMaxSteps) return;
+  const Operation& loop = m_->op(loop_);
+  throw InputError(m_->source, Module::place(loop), "%" + std::string(m_->value(value).name),
+                   "chains of index arithmetic and views in the loop are too long");
+}
+
 std::vector<Source> Sources::of(int value, int copy) const {
   std::vector<Source> found;
   std::set<std::pair<std::size_t, int>> known;
@@ -48,6 +61,7 @@ std::vector<Source> Sources::of(int value, int copy) const {
     const auto [next, distance] = queue.front();
     queue.pop_front();
     if (!visited.insert(next).second) continue;
+    step(next);
     const auto& list = nodes_[static_cast<std::size_t>(next)];
     if (!list.empty()) {
       const std::size_t node = list[std::min(static_cast<std::size_t>(copy), list.size() - 1)];
@@ -74,6 +88,7 @@ std::vector<Source> Sources::of(int value, int copy) const {
 int Sources::climb(int value, const std::function<bool(const Operation&)>& enough) const {
   std::unordered_set<int> visited;
   while (visited.insert(value).second) {
+    step(value);
     if (const int before = yielded(value); before != kNone) {
       value = before;
       continue;

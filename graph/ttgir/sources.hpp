@@ -40,10 +40,13 @@ class Sources {
  private:
   /// From a value up through views and loop variables, until an op is `enough` or no view.
   int climb(int value, const std::function<bool(const Operation&)>& enough) const;
+  /// Counts work: chains of hostile length end in an InputError.
+  void step(int value) const;
   int yielded(int value) const;  ///< for a loop variable: what is yielded for it, else kNone
 
   const Module* m_;
   int loop_, body_ = kNone;
+  mutable std::int64_t steps_ = 0;
   std::vector<std::vector<std::size_t>> nodes_;  ///< per value, per copy (one for all when shared)
 };
 

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <optional>
+#include <unordered_map>
 
 #include "graph/error.hpp"
 #include "graph/ttgir/op_class.hpp"
@@ -10,6 +11,8 @@ namespace twill::ttgir {
 namespace {
 
 constexpr std::int64_t kMinRows = 64;  // of a product on the Tensor Core of Hopper and Blackwell
+
+constexpr int kMaxSeeds = 256;  // products to start from
 
 struct Refusal {
   int op = kNone;
@@ -43,6 +46,15 @@ class Splitter {
       : m_(module), loop_(loop), users_(module.values.size()), inside_(module.ops.size(), false) {
     split_.factor = factor;
     for (const int region : m_.op(loop).regions) collect(region);
+    const Block& body =
+        m_.block(m_.regions[static_cast<std::size_t>(m_.op(loop).regions[0])].blocks[0]);
+    if (body.ops.empty()) return;
+    yield_ = body.ops.back();
+    const Operation& yield = m_.op(yield_);
+    for (std::size_t k = 0; k < yield.operands.size() && k + 1 < body.arguments.size(); ++k) {
+      carried_.emplace(yield.operands[k], body.arguments[k + 1]);
+      carried_.emplace(body.arguments[k + 1], yield.operands[k]);
+    }
   }
 
   std::optional<Refusal> try_from(int value) {
@@ -86,7 +98,10 @@ class Splitter {
     const Type* type = m_.type_of(value);
     return type != nullptr && (type->kind == TypeKind::tensor || type->kind == TypeKind::memdesc);
   }
-  std::size_t rank(int value) const { return m_.type_of(value)->shape.size(); }
+  std::size_t rank(int value) const {
+    const Type* type = m_.type_of(value);
+    return type == nullptr ? 0 : type->shape.size();
+  }
 
   void set(int value, int dimension, int because) {
     if (!is_tile(value) || refusal_) return;
@@ -103,16 +118,8 @@ class Splitter {
 
   /// Loop variables: argument <-> what is yielded for it.
   void carry(int value) {
-    const Operation& loop = m_.op(loop_);
-    const Region& region = m_.regions[static_cast<std::size_t>(loop.regions[0])];
-    const Block& body = m_.block(region.blocks[0]);
-    if (body.ops.empty()) return;
-    const Operation& yield = m_.op(body.ops.back());
-    const int dimension = split_.of(value);
-    for (std::size_t k = 0; k < yield.operands.size() && k + 1 < body.arguments.size(); ++k) {
-      if (yield.operands[k] == value) set(body.arguments[k + 1], dimension, body.ops.back());
-      if (body.arguments[k + 1] == value) set(yield.operands[k], dimension, body.ops.back());
-    }
+    const auto [begin, end] = carried_.equal_range(value);
+    for (auto at = begin; at != end; ++at) set(at->second, split_.of(value), yield_);
   }
 
   void apply(int index) {
@@ -173,6 +180,8 @@ class Splitter {
     for (const int value : op.results)
       if (is_tile(value)) results.push_back(value);
     const int a = tiles[0], b = tiles[1];
+    if (rank(a) < 2 || rank(b) < 2)
+      return refuse(index, "its tiles have fewer than two dimensions");
     if (split_.of(a) == 1 || split_.of(b) == 0)
       return refuse(index, "the product sums over the split dimension and would need a combiner");
     if (tiles.size() > 3 && any(tiles)) return refuse(index, "a scaled product cannot be split");
@@ -216,12 +225,13 @@ class Splitter {
     const int from = op.operands[0], to = op.results[0];
     const int in = split_.of(from), out = split_.of(to);
     if (in < 0 && out < 0) return;
+    const bool same_rank = is_tile(to) && rank(from) == rank(to);
     if (op.name == "tt.expand_dims") {
       const int axis = number_in(m_.attribute(op, "axis"), 0);
       if (in >= 0) set(to, in < axis ? in : in + 1, index);
       if (out == axis) return refuse(index, "the split dimension has one row");
       if (out >= 0) set(from, out < axis ? out : out - 1, index);
-    } else if (op.name == "tt.broadcast") {
+    } else if (op.name == "tt.broadcast" && same_rank) {
       if (in >= 0) set(to, in, index);
       // A row repeated along the split dimension is shared.
       if (out >= 0 && m_.type_of(from)->shape[static_cast<std::size_t>(out)] != 1)
@@ -277,6 +287,8 @@ class Splitter {
   std::vector<std::vector<int>> users_;
   std::vector<bool> inside_;
   std::vector<int> ops_, work_;
+  std::unordered_multimap<int, int> carried_;  // loop variable <-> what is yielded for it
+  int yield_ = kNone;
   std::optional<Refusal> refusal_;
 };
 
@@ -294,6 +306,7 @@ Split split_loop(const Module& module, int loop, int factor) {
   if (factor == 1) return none;
   Splitter splitter(module, loop, factor);
   std::optional<Refusal> first;
+  int seeds = 0;
   for (const int index : splitter.ops()) {
     const Operation& op = module.op(index);
     if (class_of(op) != OpClass::mma) continue;
@@ -301,6 +314,7 @@ Split split_loop(const Module& module, int loop, int factor) {
     int seed = op.results.empty() ? kNone : op.results[0];
     if (is_tensor_memory_mma(op) && op.operands.size() > 2) seed = op.operands[2];
     if (seed == kNone) continue;
+    if (++seeds > kMaxSeeds) break;
     const auto refusal = splitter.try_from(seed);
     if (!refusal) return splitter.take();
     if (!first) first = refusal;

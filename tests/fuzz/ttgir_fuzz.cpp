@@ -1,11 +1,11 @@
 // libFuzzer target: any bytes as a TTGIR module, read, and lowered onto two machines.
 //
-//   cmake -S . -B build/fuzz -DCMAKE_CXX_COMPILER=clang++-14 -DTWILL_BUILD_FUZZ=ON
-//   cmake --build build/fuzz --target ttgir_fuzz
-//   build/fuzz/tests/ttgir_fuzz -max_total_time=3600 -max_len=65536 tests/fuzz/ttgir
-//   graph/kernels/triton
+//   cmake --preset fuzz && cmake --build --preset fuzz
+//   mkdir found; build/fuzz/tests/ttgir_fuzz -max_total_time=3600 -max_len=32768 -timeout=20
+//   -dict=tests/fuzz/ttgir.dict found tests/fuzz/ttgir tests/data/ttgir graph/kernels/triton
 //
-// New inputs are written to the first folder; merge what is worth keeping with -merge=1.
+// New inputs are written to the first folder; what adds coverage is merged into tests/fuzz/ttgir by
+// -merge=1, which the regression test reads. What was a crash becomes a file of tests/data/ttgir.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -1,0 +1,106 @@
+// Who waits for whom at a buffer, without holding a value that is not handed on (see builder.hpp).
+//
+// An edge of the problem keeps its producer's result until its consumer starts, and costs a spill
+// where it crosses slots. Right for values, wrong for a write that waits until the buffer was read:
+// it would keep what was read in registers until the write. Such edges are left out where a chain
+// of values orders the two ops as well (load, scale, store back); elsewhere an op of no time that
+// holds nothing stands for the reader's release of the buffer, an arrival at a barrier.
+#include <algorithm>
+
+#include "graph/ttgir/builder.hpp"
+
+namespace twill::ttgir {
+namespace {
+
+/// Is `to` reached from `from` by the given edges within the distance? The first edge must wait for
+/// the producer's whole latency.
+class Reach {
+ public:
+  Reach(const std::vector<KernelEdge>& edges, const std::vector<bool>& usable, std::size_t ops)
+      : edges_(edges), out_(ops) {
+    for (std::size_t e = 0; e < edges.size(); ++e)
+      if (usable[e]) out_[edges[e].from].push_back(e);
+  }
+
+  bool operator()(std::size_t from, std::size_t to, int distance) {
+    const std::size_t levels = static_cast<std::size_t>(distance) + 1;
+    seen_.assign(out_.size() * levels, false);
+    std::vector<std::pair<std::size_t, int>> work;
+    const auto follow = [&](std::size_t node, int used, bool first) {
+      for (const std::size_t e : out_[node]) {
+        const KernelEdge& edge = edges_[e];
+        const int sum = used + edge.distance;
+        if (sum > distance || (first && (edge.delay || edge.accumulate))) continue;
+        const std::size_t key = edge.to * levels + static_cast<std::size_t>(sum);
+        if (seen_[key]) continue;
+        seen_[key] = true;
+        work.emplace_back(edge.to, sum);
+      }
+    };
+    follow(from, 0, true);
+    while (!work.empty()) {
+      const auto [node, used] = work.back();
+      work.pop_back();
+      if (node == to) return true;
+      follow(node, used, false);
+    }
+    return false;
+  }
+
+ private:
+  const std::vector<KernelEdge>& edges_;
+  std::vector<std::vector<std::size_t>> out_;
+  std::vector<bool> seen_;
+};
+
+}  // namespace
+
+void Builder::release_readers() {
+  const std::vector<KernelEdge> edges = std::move(out_.kernel.edges);
+  const auto holds_memory = [&](std::size_t v) {
+    const auto& result = at(v).result;
+    return result && *result != "registers" && *result != "none";
+  };
+  // What only orders accesses and keeps no buffer alive.
+  std::vector<bool> kept(edges.size());
+  for (std::size_t e = 0; e < edges.size(); ++e)
+    kept[e] = !orders_[e] || edges[e].accumulate || holds_memory(edges[e].from);
+  Reach reached(edges, kept, out_.kernel.ops.size());
+  out_.kernel.edges.clear();
+  edge_index_.clear();
+  orders_.clear();
+  const auto add = [&](const KernelEdge& edge) {
+    edge_index_[{edge.from, edge.to}].push_back(out_.kernel.edges.size());
+    out_.kernel.edges.push_back(edge);
+    orders_.push_back(false);
+  };
+  std::map<std::size_t, std::size_t> releases;  // reader -> its release
+  for (std::size_t e = 0; e < edges.size(); ++e) {
+    KernelEdge edge = edges[e];
+    if (!kept[e]) {
+      if (reached(edge.from, edge.to, edge.distance)) continue;
+      if (at(edge.from).registers.value_or(0) > 0) {
+        const auto [found, fresh] = releases.try_emplace(edge.from, 0);
+        if (fresh) {
+          const NodeInfo reader = out_.nodes[edge.from];
+          found->second = add_node(reader.op, reader.copy, "release", {});
+          KernelOp& release = at(found->second);
+          release.kind = "release";
+          release.cost = GivenCost();
+          release.width = at(edge.from).width;
+          release.result = "none";
+          release.registers = 0;
+          out_.nodes[found->second].note = "what it read may be written again";
+          KernelEdge done;
+          done.from = edge.from;
+          done.to = found->second;
+          add(done);
+        }
+        edge.from = found->second;
+      }
+    }
+    add(edge);
+  }
+}
+
+}  // namespace twill::ttgir

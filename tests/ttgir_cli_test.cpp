@@ -1,0 +1,250 @@
+// TTGIR modules as a user of the program meets them: which loop, what is said, what is written.
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tests/support/run_program.hpp"
+#include "tests/support/temporary_directory.hpp"
+#include "tests/support/ttgir_files.hpp"
+
+using twill::test::bytes;
+using twill::test::contains;
+using twill::test::Run;
+using Folder = twill::test::TemporaryDirectory;
+
+namespace {
+
+Run run_twill(const std::string& arguments) {
+  return twill::test::run_command(std::string("'") + TWILL_PROGRAM + "' " + arguments);
+}
+
+std::string module_file(const std::string& name) {
+  return twill::test::kTritonFolder + name + ".ttgir";
+}
+
+void put(const std::string& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+nlohmann::json solved(const std::string& arguments) {
+  const Run run = run_twill("solve --json --quiet " + arguments);
+  CAPTURE(arguments);
+  CAPTURE(run.err);
+  REQUIRE(run.code == 0);
+  CHECK(run.err.empty());
+  return nlohmann::json::parse(run.out);
+}
+
+}  // namespace
+
+TEST_CASE("loops: listing, default choice, by number") {
+  const std::string file = module_file("blackwell-gemm-persistent");
+  const Run listing = run_twill("solve " + file + " --list-loops");  // no machine is needed
+  CHECK(listing.code == 0);
+  CHECK(contains(listing.out, "* 0  gemm_persistent  line "));
+  CHECK(contains(listing.out, "tt.warp_specialize"));
+  CHECK(contains(listing.out, "\n  1  gemm_persistent  line "));
+  CHECK(run_twill("lower " + file + " --list-loops").out == listing.out);
+  // The inner loop is a product of 128 x 256 x 64 macs, 4096 a clock.
+  CHECK(solved(file + " --machine blackwell --loop 1")["initiation_interval"] == 512);
+  CHECK(solved(file + " --machine blackwell")["initiation_interval"] > 512);
+  const Run none = run_twill("solve " + file + " --machine blackwell --loop 2");
+  CHECK(none.code == 2);
+  CHECK(contains(none.err, "must be a loop from 0 to 1"));
+}
+
+TEST_CASE(
+    "sub-tiling: the tool's equals the one written in the kernel's source; auto keeps the best") {
+  const std::string whole = module_file("blackwell-attention-forward-m256");
+  const auto tool = solved(whole + " --machine blackwell --subtile M=2");
+  const auto source =
+      solved(module_file("blackwell-attention-forward-sub2") + " --machine blackwell");
+  CHECK(tool["initiation_interval"] == 2064);  // the exponentials of 2 x 128 x 128 and 2 x 128
+  CHECK(tool["initiation_interval"] == source["initiation_interval"]);
+  CHECK(tool["length"] == source["length"]);
+  CHECK(solved(whole + " --machine blackwell")["initiation_interval"] > 2064);
+  const Run all = run_twill("solve " + whole + " --machine blackwell --subtile auto --json");
+  CHECK(all.code == 0);
+  CHECK(nlohmann::json::parse(all.out)["initiation_interval"] == 2064);
+  CHECK(contains(all.err, "layout M=1 softmax-correction: "));
+  CHECK(contains(all.err, "best: layout M=2 "));
+  CHECK(tool["ring_depths"].contains("v"));
+  // What is not legal is said, with the op that forbids it.
+  const Run narrow = run_twill("solve " + module_file("blackwell-attention-forward") +
+                               " --machine blackwell --subtile auto --json");
+  CHECK(narrow.code == 0);
+  CHECK(contains(narrow.err, "M=4 is left out: "));
+  CHECK(contains(narrow.err, "a product needs 64 rows"));
+  const Run one = run_twill("solve " + module_file("blackwell-attention-forward") +
+                            " --machine blackwell --subtile M=4");
+  CHECK(one.code == 2);
+  CHECK(contains(one.err, "line "));
+  CHECK(contains(one.err, "cannot be sub-tiled 4 ways along M"));
+}
+
+TEST_CASE("FlashAttention-4's roles come from the compiler's module, without pins") {
+  // Of the equally fast schedules: the fewest registers at the fullest moment, then the fewest
+  // slots. That alone gives the softmaxes a slot each and the accumulators a third.
+  const auto schedule = solved(module_file("blackwell-attention-forward-m256") +
+                               " --machine blackwell --subtile M=2 --layout softmax-correction"
+                               " --goals registers,slots,handovers,crossings");
+  CHECK(schedule["status"] == "optimal");
+  CHECK(schedule["initiation_interval"] == 2064);
+  std::set<std::string> loads, products, softmax[2], correction;
+  for (const auto& op : schedule["ops"]) {
+    const std::string id = op["id"], slot = op["warp"];
+    const auto is = [&](const std::string& part) { return id.find(part) != std::string::npos; };
+    const bool first = id.starts_with("s0_");
+    if (id == "k_13" || id == "v")
+      loads.insert(slot);
+    else if (is("_s_16") || is("_acc_40"))
+      products.insert(slot);
+    else if (is("_s_17") || is("_m_new_19") || is("_p_22") || is("_p_25") || is("_p_26") ||
+             is("_l_29") || is("_acc_37") || is("_acc_38"))
+      softmax[first ? 0 : 1].insert(slot);
+    else if (is("_acc_35.chunks"))
+      correction.insert(slot);
+  }
+  CHECK(loads == std::set<std::string>{"load"});
+  CHECK(softmax[0].size() == 1);
+  CHECK(softmax[1].size() == 1);
+  CHECK(correction.size() == 1);
+  CHECK(softmax[0] != softmax[1]);
+  CHECK(softmax[0] != correction);
+  CHECK(softmax[1] != correction);
+  for (const auto& group : softmax) CHECK(products.count(*group.begin()) == 0);
+}
+
+TEST_CASE("the costs are printed: op, rule, formula, cycles; a profile replaces them") {
+  const Folder folder;
+  const std::string file = module_file("blackwell-attention-forward");
+  const Run table = run_twill("lower " + file + " --machine blackwell --explain");
+  CHECK(table.code == 0);
+  CHECK(contains(table.out, "math.exp2 line "));
+  CHECK(contains(table.out, "SFU: cycles 16384 values / 16 = 1024; 128 registers"));
+  CHECK(contains(table.out, "computed by every slot that uses it: "));
+  put(folder / "p.json",
+      R"({"format": "twill.profile", "version": 1, "ops": {"math.exp2": 1500}})");
+  const Run measured = run_twill("lower " + file + " --machine blackwell --explain --profile " +
+                                 (folder / "p.json"));
+  CHECK(contains(measured.out, "measured: profile entry math.exp2"));
+  const auto before = solved(file + " --machine blackwell");
+  const auto after = solved(file + " --machine blackwell --profile " + (folder / "p.json"));
+  CHECK(after["initiation_interval"] > before["initiation_interval"]);
+  put(folder / "bad.json", R"({"format": "twill.profile", "version": 1, "ops": {"math.exp2": 0}})");
+  const Run bad =
+      run_twill("solve " + file + " --machine blackwell --profile " + (folder / "bad.json"));
+  CHECK(bad.code == 2);
+  CHECK(contains(bad.err, "bad.json"));
+  CHECK(contains(bad.err, "/ops/math.exp2"));
+  CHECK(run_twill("lower figure-1 --machine figure-1 --explain").code == 2);
+}
+
+TEST_CASE("emit ttgir: the module with attributes, its schedule beside it, verified") {
+  const Folder folder;
+  const std::string file = module_file("blackwell-attention-forward");
+  const std::string out = folder / "out.ttgir", schedule = folder / "out.schedule.json";
+  const Run run = run_twill("solve " + file + " --machine blackwell --emit ttgir -o " + out +
+                            " --schedule " + schedule);
+  CHECK(run.code == 0);
+  CHECK(run.out.empty());
+  CHECK(folder.entries() == 3);
+  const std::string problem = folder / "out.problem.json";
+  CHECK(run_twill("verify " + problem + " " + schedule).code == 0);
+  const std::string text = bytes(out);
+  CHECK(contains(text, "ttg.partition.stages = ["));
+  // To standard output without -o; the annotated module is a module again, with the same answer.
+  CHECK(run_twill("solve " + file + " --machine blackwell --emit ttgir --quiet").out == text);
+  const auto again = solved(out + " --machine blackwell"),
+             first = solved(file + " --machine blackwell");
+  CHECK(again["initiation_interval"] == first["initiation_interval"]);
+  CHECK(again["length"] == first["length"]);
+  // Goals keep what the compiler asks for: one slot issues the products.
+  const Run goals = run_twill("solve " + file + " --machine blackwell --emit ttgir --quiet -o " +
+                              out + " --goals crossings --schedule " + schedule);
+  CHECK(goals.code == 0);
+  for (const auto& op : nlohmann::json::parse(bytes(schedule))["ops"])
+    if (op["id"] == "s_15" || op["id"] == "acc_39") CHECK(op["warp"] == "mma");
+  CHECK(run_twill("verify " + problem + " " + schedule).code == 0);
+}
+
+TEST_CASE("emit pipelined: slot, stage and cycle of every op, of sub-tiled loops too") {
+  const Run run = run_twill("solve " + module_file("blackwell-attention-forward-m256") +
+                            " --machine blackwell --subtile M=2 --emit pipelined --quiet");
+  CHECK(run.code == 0);
+  CHECK(contains(run.out, "I = 2064"));
+  for (const std::string part :
+       {"slot load warps(1)", "s0_p_26 ", "s1_p_26 ", "cycle(", "stage(1)", "wait(", "ring("})
+    CHECK_MESSAGE(contains(run.out, part), part);
+}
+
+TEST_CASE("what is wrong is refused before anything is solved or written") {
+  const Folder folder;
+  const std::string file = module_file("blackwell-attention-forward");
+  put(folder / "cut.ttgir", bytes(file).substr(0, 4000));
+  put(folder / "kernel.ttgir", bytes(file));
+  put(folder / "text.ttgir", "hello\n");
+  put(folder / "loopless.ttgir",
+      "module {\n  tt.func public @f(%a: i32) {\n    tt.return\n  }\n}\n");
+  const std::string kernel = folder / "kernel.ttgir";
+  const struct {
+    std::string arguments, message;
+  } cases[] = {
+      {file, "--machine"},
+      {(folder / "cut.ttgir") + " --machine blackwell", "cut.ttgir: line "},
+      {(folder / "text.ttgir") + " --machine blackwell", "line 1, column 1"},
+      {(folder / "loopless.ttgir") + " --machine blackwell", "must have a loop"},
+      {(folder / "loopless.ttgir") + " --list-loops", "must have a loop"},
+      {"/nonexistent.ttgir --machine blackwell", "must be a file"},
+      {file + " --machine blackwell --subtile M=3", "M=8 or auto"},
+      {file + " --machine blackwell --subtile auto --normalize 300", "must be none"},
+      {file + " --machine blackwell --chunk -1", "--chunk"},
+      {file + " --machine blackwell --trips 0", "--trips"},
+      {file + " --machine blackwell --resident-registers 300", "--resident-registers"},
+      {file + " --machine blackwell --emit llvm", "--emit"},
+      {file + " --machine blackwell --emit ttgir --subtile M=2", "emit them as pipelined"},
+      {file + " --machine blackwell --schedule " + (folder / "s.json"), "is for --emit"},
+      {kernel + " --machine blackwell --emit ttgir -o " + kernel, "must not overwrite"},
+      {kernel + " --machine blackwell --emit ttgir --schedule " + kernel, "must not overwrite"},
+      {"figure-1 --machine figure-1 --emit ttgir", "needs a TTGIR module"},
+      {"figure-1 --machine figure-1 --subtile M=2", "is no TTGIR module"},
+      {TWILL_TEST_DATA "/examples/figure-1.problem.json --loop 1", "is no TTGIR module"},
+  };
+  for (const auto& [arguments, message] : cases) {
+    CAPTURE(arguments);
+    const Run run = run_twill("solve " + arguments);
+    CAPTURE(run.err);
+    CHECK(run.code == 2);
+    CHECK(run.out.empty());
+    CHECK(contains(run.err, message));
+  }
+  CHECK(folder.entries() == 4);
+  CHECK(bytes(kernel) == bytes(file));
+}
+
+TEST_CASE("a module for another machine is solved with a warning; --quiet leaves it out") {
+  const std::string file = module_file("hopper-gemm-grouped");
+  const Run loud = run_twill("solve " + file + " --machine ampere --json");
+  CHECK(contains(loud.err, "twill: warning: the module was made for cuda:90"));
+  CHECK(run_twill("solve " + file + " --machine ampere --json --quiet").err.empty());
+}
+
+TEST_CASE("no schedule: exit code 1, nothing is emitted") {
+  const Folder folder;
+  const std::string out = folder / "out.ttgir";
+  const Run run = run_twill("solve " + module_file("blackwell-attention-forward") +
+                            " --machine blackwell --ii 100 --emit ttgir -o " + out);
+  CHECK(run.code == 1);
+  CHECK(contains(run.err, "nothing to emit"));
+  CHECK(folder.entries() == 0);
+}
+
+TEST_CASE("a module comes through standard input as well") {
+  const std::string file = module_file("blackwell-gemm-grouped");
+  const Run piped = run_twill("solve - --machine blackwell --json --quiet < " + file);
+  CHECK(piped.code == 0);
+  CHECK(nlohmann::json::parse(piped.out)["initiation_interval"] == 256);
+  CHECK(contains(run_twill("solve - --list-loops < " + file).out, "* 1  gemm_grouped"));
+}

@@ -1,0 +1,165 @@
+// Modules that no compiler prints: what the fuzzer found or keeps, and shapes that would take a
+// careless reader hours. Each is lowered or refused; ctest's time limit is the judge.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+#include "graph/error.hpp"
+#include "tests/support/ttgir_files.hpp"
+
+using namespace twill;
+
+namespace {
+
+/// What became of a module on a machine: "" = lowered.
+std::string outcome(const std::string& text, int subtile = 1,
+                    const std::string& machine = "blackwell") {
+  ttgir::LoopOptions options;
+  options.subtile = subtile;
+  try {
+    const auto lowered =
+        ttgir::lower_module(text, "hostile", builtin_machine(machine), machine, options, {});
+    CHECK(!ttgir::explain(lowered).empty());
+    return "";
+  } catch (const InputError& error) {
+    return error.what();
+  }
+}
+
+/// A loop over `body`, which may use %t (a tile), %m (a mask), %a (a number) and the loop's %i.
+std::string loop_of(const std::string& body, const std::string& before = "") {
+  return "!t = tensor<128x128xf32>\nmodule attributes {\"ttg.num-warps\" = 4 : i32} {\n"
+         "  tt.func public @f(%a: i32, %t: !t, %m: i1) {\n" +
+         before + "    scf.for %i = %a to %a step %a  : i32 {\n" + body +
+         "      scf.yield\n    }\n    tt.return\n  }\n}\n";
+}
+
+std::string number(int k) {
+  return std::to_string(k);
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("the fuzzer's corpus and the malformed fixtures are lowered or refused") {
+  int files = 0;
+  for (const std::string folder : {TWILL_TEST_DATA "/ttgir", TWILL_TEST_DATA "/../fuzz/ttgir"})
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      CAPTURE(entry.path().string());
+      const std::string text = read_file(entry.path().string());
+      const bool bad = entry.path().extension() == ".bad";
+      for (const std::string machine : {"blackwell", "hopper"})
+        for (const int subtile : {1, 2}) {
+          const std::string refusal = outcome(text, subtile, machine);
+          if (bad) CHECK(has(refusal, "line "));
+        }
+      ++files;
+    }
+  CHECK(files > 10);
+}
+
+TEST_CASE("the frame of these tests is a module") {
+  CHECK(outcome(loop_of("      %x = arith.addf %t, %t : !t\n")) == "");
+}
+
+TEST_CASE("many inner loops and branches are refused") {
+  std::string loops, branches;
+  for (int k = 0; k < 20'000; ++k) {
+    loops += "      scf.for %j = %a to %a step %a  : i32 {\n        %y" + number(k) +
+             " = arith.addf %t, %t : !t\n        scf.yield\n      }\n";
+    branches +=
+        "      %b" + number(k) +
+        " = scf.if %m -> (!t) {\n        %y = arith.addf %t, %t : "
+        "!t\n        scf.yield %y : !t\n      } else {\n        scf.yield %t : !t\n      }\n";
+  }
+  CHECK(has(outcome(loop_of(loops)), "inner loops and branches"));
+  CHECK(has(outcome(loop_of(branches)), "inner loops and branches"));
+}
+
+TEST_CASE("branches inside branches take no time of their own when sub-tiled") {
+  std::string inner = "        %p = tt.dot %t, %t, %t : !t * !t -> !t\n        scf.yield %p : !t\n";
+  for (int k = 0; k < 40; ++k) {
+    const std::string name = "%v" + number(k);
+    inner = name + " = scf.if %m -> (!t) {\n" + inner + "} else {\n scf.yield %t : !t\n}\n" +
+            (k == 39 ? "" : "scf.yield " + name + " : !t\n");
+  }
+  outcome(loop_of(inner), 2);
+}
+
+TEST_CASE("long chains of index arithmetic are refused, long rings of loop variables are not") {
+  std::string chain = "      %x0 = arith.addi %i, %a : i32\n";
+  for (int k = 1; k < 20'000; ++k)
+    chain += "      %x" + number(k) + " = arith.addi %x" + number(k - 1) + ", %a : i32\n";
+  for (int k = 0; k < 5'000; ++k)
+    chain += "      %s" + number(k) + " = \"acme.use\"(%t, %x" + number(19'999 - k) +
+             ") : (!t, i32) -> !t\n";
+  CHECK(has(outcome(loop_of(chain)), "are too long"));
+
+  const int count = 100'000;
+  std::string arguments, yields, types, results;
+  for (int k = 0; k < count; ++k) {
+    arguments += (k == 0 ? "" : ", ") + ("%r" + number(k)) + " = %a";
+    yields += (k == 0 ? "%r" : ", %r") + number((k + 1) % count);
+    types += k == 0 ? "i32" : ", i32";
+  }
+  const std::string text =
+      "!t = tensor<128x128xf32>\nmodule {\n  tt.func public @f(%a: i32, %t: !t) {\n"
+      "    %0:10000 = scf.for %i = %a to %a step %a iter_args(" +
+      arguments + ") -> (" + types +
+      ")  : i32 {\n      %x = \"acme.use\"(%t, %r0) : (!t, i32) -> !t\n      scf.yield " + yields +
+      " : " + types + "\n    }\n    tt.return\n  }\n}\n";
+  CHECK(outcome(text) == "");
+}
+
+TEST_CASE("operands by the thousand, eight levels deep, before the loop") {
+  std::string before = "    %c0 = arith.constant dense<0.0> : !t\n";
+  for (int k = 1; k <= 10; ++k) {
+    before += "    %c" + number(k) + " = arith.addf ";
+    for (int use = 0; use < 1000; ++use) before += (use == 0 ? "%c" : ", %c") + number(k - 1);
+    before += " : !t\n";
+  }
+  CHECK(outcome(loop_of("      %x = arith.addf %t, %c8 : !t\n", before)) == "");
+}
+
+TEST_CASE("types by the thousand") {
+  std::string body;
+  for (int k = 1; k <= 5'000; ++k)
+    body += "      %q" + number(k) + " = \"acme.make\"() : () -> tensor<" + number(k) +
+            "xf32>\n      %c" + number(k) + " = arith.cmpf olt, %q" + number(k) + ", %q" +
+            number(k) + " : tensor<" + number(k) + "xf32>\n";
+  outcome(loop_of(body));
+}
+
+TEST_CASE("numbers at the ends of their range") {
+  for (const std::string bounds :
+       {"9223372036854775807", "-9223372036854775808", "1000000000000", "0"})
+    for (const std::string step : {"1", "9223372036854775807"}) {
+      const std::string before =
+          "    %lo = arith.constant -9223372036854775808 : i64\n"
+          "    %hi = arith.constant " +
+          bounds + " : i64\n    %st = arith.constant " + step + " : i64\n";
+      outcome(
+          loop_of("      scf.for %j = %lo to %hi step %st  : i64 {\n        %x = math.exp2 %t "
+                  ": !t\n        scf.yield\n      }\n",
+                  before));
+    }
+  const std::string before =
+      "    %z = arith.constant 0 : i64\n    %n = arith.constant "
+      "1000000000 : i64\n    %one = arith.constant 1 : i64\n";
+  CHECK(has(outcome(loop_of("      scf.for %j = %z to %n step %one  : i64 {\n        %x = "
+                            "math.exp2 %t : !t\n        scf.yield\n      }\n",
+                            before)),
+            "must take at most"));
+}
+
+TEST_CASE("ops without the types or results that they have") {
+  CHECK(has(outcome(loop_of("      %x = tt.load %t\n      %y = arith.addf %x, %t : !t\n")),
+            "a load needs the type of its tile"));
+  CHECK(has(outcome(loop_of("      ttg.local_alloc %t : (!t) -> !ttg.memdesc<128x128xf32, #s, "
+                            "#ttg.shared_memory>\n")),
+            "an allocation needs the type of its buffer"));
+  CHECK(has(outcome(loop_of("      %x = tt.dot %t, %t, %t\n")), "needs the types"));
+}
