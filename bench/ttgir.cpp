@@ -88,7 +88,7 @@ int run(const TtgirBenchFlags& flags) {
                           {"read and lower ms", 17}});
   if (!flags.json) table.head();
   const std::string machine =
-      is_file(flags.machine) ? read_file(flags.machine) : builtin_machine(flags.machine);
+      cli::is_file(flags.machine) ? read_file(flags.machine) : builtin_machine(flags.machine);
   for (const std::string& file : flags.files) {
     std::string text = read_file(file);
     if (flags.lines > 0) text = repeated(text, file, flags.lines);

@@ -65,7 +65,29 @@ void Builder::note_results() {
   }
 }
 
+InputError placed(const InputError& error, const Module& module,
+                  const std::vector<NodeInfo>& nodes) {
+  constexpr std::string_view kOps = "/ops/";
+  if (error.file() != module.source || !error.place().starts_with(kOps)) return error;
+  std::size_t node = nodes.size();
+  const char* const end = error.place().data() + error.place().size();
+  std::from_chars(error.place().data() + kOps.size(), end, node);
+  if (node >= nodes.size()) return error;
+  const Operation& op = module.op(nodes[node].op);
+  return {module.source, Module::place(op) + " (" + std::string(op.name) + ")", error.value(),
+          error.rule()};
+}
+
 LoopKernel Builder::run() {
+  try {
+    build();
+  } catch (const InputError& error) {
+    throw placed(error, m_, out_.nodes);
+  }
+  return std::move(out_);
+}
+
+void Builder::build() {
   out_.loop = loop_;
   out_.kernel.source = m_.source;
   const Operation& root = m_.op(m_.root == kNone ? 0 : m_.root);
@@ -79,7 +101,6 @@ LoopKernel Builder::run() {
   add_residents();
   find_chunks();
   note_results();
-  return std::move(out_);
 }
 
 LoopKernel lower_one_loop(const Module& module, const Machine& machine, const LoopOptions& options,

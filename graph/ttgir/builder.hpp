@@ -24,6 +24,7 @@ class Builder {
   LoopKernel run();
 
  private:
+  void build();
   // Nodes: nodes.cpp.
   void add_nodes(int block);
   void add_op(int index);
@@ -109,6 +110,10 @@ class Builder {
   bool ordering_ = false;  ///< edges that are added now do
   std::set<std::string> names_;
 };
+
+/// An error that names an op of the kernel by its JSON pointer, with the op's place in the module.
+InputError placed(const InputError& error, const Module& module,
+                  const std::vector<NodeInfo>& nodes);
 
 /// Throws InputError where a loop's inner loops and branches would take long: reduce.cpp.
 void check_reductions(const Module& module, int loop);

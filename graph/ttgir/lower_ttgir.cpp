@@ -1,6 +1,9 @@
 #include "graph/ttgir/lower_ttgir.hpp"
 
+#include "graph/costed_loop.hpp"
+#include "graph/error.hpp"
 #include "graph/lower_kernel.hpp"
+#include "graph/ttgir/builder.hpp"
 #include "graph/ttgir/parser.hpp"
 
 namespace twill::ttgir {
@@ -14,7 +17,19 @@ LoweredModule lower_module(std::string_view text, const std::string& source,
                        LoopKernel(),
                        {}};
   result.loop = lower_loop(result.module, result.machine, loop_options);
-  result.problems = lower(result.loop.kernel, result.machine, options);
+  try {
+    result.problems = lower(result.loop.kernel, result.machine, options);
+  } catch (const InputError&) {
+    // An op that cannot be priced is named by its place in the module.
+    for (std::size_t v = 0; v < result.loop.nodes.size(); ++v) {
+      try {
+        cost_op(result.loop.kernel, result.machine, v);
+      } catch (const InputError& error) {
+        throw placed(error, result.module, result.loop.nodes);
+      }
+    }
+    throw;
+  }
   return result;
 }
 

@@ -12,23 +12,36 @@
 namespace twill::ttgir {
 namespace {
 
-/// Is `to` reached from `from` by the given edges within the distance? The first edge must wait for
-/// the producer's whole latency.
+// Edges looked at, for all edges in question; from then on edges stay, which is right and dearer.
+constexpr std::int64_t kMaxSearch = 50'000'000;
+
+/// Is an edge's consumer reached from its producer by the others that are left, within its
+/// distance? The first edge must wait for the producer's whole latency.
 class Reach {
  public:
-  Reach(const std::vector<KernelEdge>& edges, const std::vector<bool>& usable, std::size_t ops)
-      : edges_(edges), out_(ops) {
-    for (std::size_t e = 0; e < edges.size(); ++e)
-      if (usable[e]) out_[edges[e].from].push_back(e);
+  Reach(const std::vector<KernelEdge>& edges, std::size_t ops)
+      : edges_(edges), left_(edges.size(), true), out_(ops) {
+    for (std::size_t e = 0; e < edges.size(); ++e) out_[edges[e].from].push_back(e);
   }
 
-  bool operator()(std::size_t from, std::size_t to, int distance) {
+  /// Leaves the edge out if the others imply it.
+  bool implied(std::size_t edge) {
+    left_[edge] = false;
+    if (reached(edges_[edge].from, edges_[edge].to, edges_[edge].distance)) return true;
+    left_[edge] = true;
+    return false;
+  }
+
+ private:
+  bool reached(std::size_t from, std::size_t to, int distance) {
     const std::size_t levels = static_cast<std::size_t>(distance) + 1;
     seen_.assign(out_.size() * levels, false);
     std::vector<std::pair<std::size_t, int>> work;
     const auto follow = [&](std::size_t node, int used, bool first) {
       for (const std::size_t e : out_[node]) {
+        ++steps_;
         const KernelEdge& edge = edges_[e];
+        if (!left_[e]) continue;
         const int sum = used + edge.distance;
         if (sum > distance || (first && (edge.delay || edge.accumulate))) continue;
         const std::size_t key = edge.to * levels + static_cast<std::size_t>(sum);
@@ -38,7 +51,7 @@ class Reach {
       }
     };
     follow(from, 0, true);
-    while (!work.empty()) {
+    while (!work.empty() && steps_ < kMaxSearch) {
       const auto [node, used] = work.back();
       work.pop_back();
       if (node == to) return true;
@@ -47,10 +60,11 @@ class Reach {
     return false;
   }
 
- private:
   const std::vector<KernelEdge>& edges_;
+  std::vector<bool> left_;
   std::vector<std::vector<std::size_t>> out_;
   std::vector<bool> seen_;
+  std::int64_t steps_ = 0;
 };
 
 }  // namespace
@@ -62,10 +76,10 @@ void Builder::release_readers() {
     return result && *result != "registers" && *result != "none";
   };
   // What only orders accesses and keeps no buffer alive.
-  std::vector<bool> kept(edges.size());
+  std::vector<bool> only_orders(edges.size());
   for (std::size_t e = 0; e < edges.size(); ++e)
-    kept[e] = !orders_[e] || edges[e].accumulate || holds_memory(edges[e].from);
-  Reach reached(edges, kept, out_.kernel.ops.size());
+    only_orders[e] = orders_[e] && !edges[e].accumulate && !holds_memory(edges[e].from);
+  Reach others(edges, out_.kernel.ops.size());
   out_.kernel.edges.clear();
   edge_index_.clear();
   orders_.clear();
@@ -77,8 +91,8 @@ void Builder::release_readers() {
   std::map<std::size_t, std::size_t> releases;  // reader -> its release
   for (std::size_t e = 0; e < edges.size(); ++e) {
     KernelEdge edge = edges[e];
-    if (!kept[e]) {
-      if (reached(edge.from, edge.to, edge.distance)) continue;
+    if (only_orders[e]) {
+      if (others.implied(e)) continue;
       if (at(edge.from).registers.value_or(0) > 0) {
         const auto [found, fresh] = releases.try_emplace(edge.from, 0);
         if (fresh) {

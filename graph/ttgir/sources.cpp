@@ -10,7 +10,7 @@
 namespace twill::ttgir {
 namespace {
 
-constexpr std::int64_t kMaxSteps = 20'000'000;  // seconds; real loops take thousands
+constexpr std::int64_t kMaxSteps = 5'000'000;  // seconds; real loops take thousands
 
 }  // namespace
 

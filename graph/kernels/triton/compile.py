@@ -9,7 +9,7 @@
     ... continue --save DIRECTORY FILE .. also write what Triton's TTGIR passes made of it
     python compile.py roundtrip TWILL [NAME ...]
                                           solve each file with the program TWILL, let it write the
-                                          schedule into the module, and continue with both forms
+                                          schedule into the module, and continue with each form
 
 Exit code 77 (skipped) where the triton package is absent. The committed files were made by triton 3.9.0
 with `python compile.py emit`.
@@ -223,7 +223,7 @@ def proceed(path, stages_only, save):
         mod = run_ttgir(backend, mod, options, capability, False)
         reached = "ttgir"
         after = str(mod)
-        facts = (f"{after.count('ttg.warp_specialize')} warp_specialize, "
+        facts = (f"{after.count('ttg.warp_specialize(')} warp_specialize, "
                  f"{len(re.findall(r'partition[0-9]+', after))} partitions, "
                  f"{len(re.findall(r'(?:async_tma_copy_global_to_local|async_copy_global_to_local)', after))} copies, "
                  f"{len(re.findall(r'wait_barrier|async_wait', after))} waits")
@@ -263,15 +263,17 @@ def continued(name, path, options):
 
 
 def roundtrip(twill, names):
-    """Four forms of each file: as it came; with the schedule; with a schedule whose register tiles stay on
-    their slot; with stages and clusters alone. True when one form with the schedule gets to PTX for each."""
+    """Four forms of each file: as it came; with the first schedule found; of the equally good ones that with
+    the fewest register tiles that change slots; with stages and clusters alone. True when one form with the
+    schedule gets to PTX for each."""
     good = True
     with tempfile.TemporaryDirectory() as folder:
         for name in names or sorted(FILES):
             print(f"{name}, as it came: {continued(name, os.path.join(HERE, name + '.ttgir'), [])}", flush=True)
             reached = False
             for label, flags, options in (("schedule", [], ["--keep-stages"]),
-                                          ("schedule, no hand-over", ["--no-handover"], ["--keep-stages"]),
+                                          ("schedule, fewest hand-overs", ["--goals", "handovers,crossings"],
+                                           ["--keep-stages"]),
                                           ("stages only", [], ["--stages-only", "--keep-stages"])):
                 path = os.path.join(folder, name + ".ttgir")
                 if os.path.exists(path):
