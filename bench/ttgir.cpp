@@ -3,6 +3,7 @@
 // the start of a process takes as many.
 
 #include <algorithm>
+#include <cctype>
 #include <ctime>
 #include <filesystem>
 #include <iostream>
@@ -30,6 +31,13 @@ struct TtgirBenchFlags {
 
 std::size_t line_count(std::string_view text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+/// Is the character part of a value's name (MLIR Language Reference, suffix-id)?
+bool in_name(std::string_view text, std::size_t at) {
+  if (text[at] == '-') return at + 1 < text.size() && text[at + 1] != '>';
+  return std::isalnum(static_cast<unsigned char>(text[at])) != 0 ||
+         std::string_view("_.$").find(text[at]) != std::string_view::npos;
 }
 
 /// The module with the body of its loop written once more until it has so many lines. Values that a
@@ -61,11 +69,9 @@ std::string repeated(const std::string& text, const std::string& source, std::si
       copies += body.substr(at, percent - at);
       if (percent == std::string_view::npos) break;
       at = percent + 1;
-      while (at < body.size() &&
-             (std::isalnum(static_cast<unsigned char>(body[at])) != 0 || body[at] == '_'))
-        ++at;
+      while (at < body.size() && in_name(body, at)) ++at;
       const std::string_view name = body.substr(percent + 1, at - percent - 1);
-      copies += "%" + std::string(name) + (inside.count(name) != 0 ? "_" + std::to_string(k) : "");
+      copies += "%" + std::string(name) + (inside.count(name) != 0 ? "$" + std::to_string(k) : "");
     }
   }
   return text.substr(0, end) + copies + text.substr(end);

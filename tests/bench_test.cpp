@@ -70,6 +70,20 @@ TEST_CASE("row: the figures of one search as JSON") {
   }
 }
 
+TEST_CASE("ttgir: a module as it is, and with its loop's body repeated") {
+  const std::string file =
+      TWILL_TEST_DATA "/../../graph/kernels/triton/blackwell-attention-forward.ttgir";
+  const Run once = bench("ttgir " + file + " --rounds 1 --json");
+  CHECK(once.code == 0);
+  const json row = json::parse(once.out);
+  CHECK(row["ops"] == 28);
+  CHECK(row["read_and_lower_cpu_ms"].get<double>() >= 0);
+  const json longer = json::parse(bench("ttgir " + file + " --rounds 1 --json --lines 600").out);
+  CHECK(longer["lines"].get<int>() >= 600);
+  CHECK(longer["ops"].get<int>() > 10 * 28);
+  CHECK(bench("ttgir /nonexistent").code == 2);
+}
+
 TEST_CASE("ask: each side of the optimum, in each form") {
   const struct {
     const char* question;
