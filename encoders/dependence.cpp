@@ -115,6 +115,10 @@ void encode_dependence(ModuloModel& m) {
                       std::to_string(e.delay) + ", distance " + std::to_string(e.distance) + ")");
     precede(m, e.from, e.to, e.distance, e.delay, kTrueLit);
   }
+  for (const Precedence& p : m.placement.limits.precedences) {
+    const auto group = m.groups.open(ring_text(m.problem, p));
+    precede(m, p.from, p.to, p.distance, p.delay, kTrueLit);
+  }
 }
 
 }  // namespace twill

@@ -1,3 +1,7 @@
+// Rings: a load's buffers in flight are at most k when every use ends before the load is issued k
+// iterations later, a dependence with delay that keeps nothing alive (dependence.cpp and
+// order_dependence.cpp encode it).
+//
 // Slots in use: used[w] is implied by slot[v][w] for every op v, one variable a slot, n clauses a
 // slot, then a cardinality constraint. Hand-overs: a cardinality constraint over cross[e] of the
 // edges that cost a spill; crossings: over all. The literals are one-sided, which is all that an
@@ -7,6 +11,7 @@
 #include <algorithm>
 
 #include "graph/error.hpp"
+#include "graph/ring_depth.hpp"
 
 namespace twill {
 namespace {
@@ -45,14 +50,28 @@ std::int64_t slot_registers(const Problem& problem, const Schedule& schedule, in
   return peak(problem, schedule, amounts);
 }
 
+// At most `most` buffers: every use ends before the load is issued `most` iterations later.
+void limit_ring(const Problem& problem, int u, std::int64_t most, PlacementLimits& limits) {
+  if (most > kMaxDistance) return;  // as good as none: pursue_goals() does not ask
+  for (const BufferUse& use : buffer_uses(problem, u))
+    limits.precedences.push_back(
+        {use.op, u, static_cast<int>(most) - use.iterations, use.cycles + 1});
+}
+
 }  // namespace
 
+std::string ring_text(const Problem& problem, const Precedence& precedence) {
+  return "ring of " + problem.ops[static_cast<std::size_t>(precedence.to)].id + ", used by " +
+         problem.ops[static_cast<std::size_t>(precedence.from)].id;
+}
+
 GoalMeasure parse_goal(const Problem& problem, const std::string& name) {
-  std::string known = "slots, handovers, crossings, registers";
+  std::string known = "slots, handovers, crossings, registers, rings";
   if (name == "slots") return {GoalMeasure::slots, -1};
   if (name == "handovers") return {GoalMeasure::handovers, -1};
   if (name == "crossings") return {GoalMeasure::crossings, -1};
   if (name == "registers") return {GoalMeasure::registers, -1};
+  if (name == "rings") return {GoalMeasure::rings, -1};
   for (std::size_t w = 0; w < problem.warps.size(); ++w) {
     const std::string own = "registers:" + problem.warps[w].name;
     if (name == own) return {GoalMeasure::slot_registers, static_cast<int>(w)};
@@ -63,7 +82,20 @@ GoalMeasure parse_goal(const Problem& problem, const std::string& name) {
     if (name == own) return {GoalMeasure::memory, static_cast<int>(m)};
     known += ", " + own;
   }
+  for (std::size_t v = 0; v < problem.ops.size(); ++v) {
+    if (!problem.ops[v].streaming) continue;
+    const std::string own = "ring:" + problem.ops[v].id;
+    if (name == own) return {GoalMeasure::ring, static_cast<int>(v)};
+    known += ", " + own;
+  }
   throw InputError("options", "--goals", name, "must be one of " + known);
+}
+
+std::int64_t least_goal_value(const Problem& problem, const GoalMeasure& goal) {
+  const auto streaming = [](const Op& op) { return op.streaming; };
+  const bool loads = std::any_of(problem.ops.begin(), problem.ops.end(), streaming);
+  if (goal.kind == GoalMeasure::rings) return loads ? 1 : 0;
+  return goal.kind == GoalMeasure::slots || goal.kind == GoalMeasure::ring ? 1 : 0;
 }
 
 std::int64_t goal_value(const Problem& problem, const Schedule& schedule, const GoalMeasure& goal) {
@@ -87,6 +119,12 @@ std::int64_t goal_value(const Problem& problem, const Schedule& schedule, const 
       return most;
     }
     case GoalMeasure::slot_registers: return slot_registers(problem, schedule, goal.index);
+    case GoalMeasure::ring: return ring_depth(problem, schedule, goal.index);
+    case GoalMeasure::rings: {
+      std::int64_t most = 0;
+      for (const auto& [load, depth] : ring_depths(problem, schedule)) most = std::max(most, depth);
+      return most;
+    }
     default: {
       std::vector<Amount> amounts(problem.ops.size(), 0);
       for (std::size_t v = 0; v < amounts.size(); ++v)
@@ -108,6 +146,12 @@ LimitedProblem limited(const Problem& problem, const GoalLimits& limits) {
       case GoalMeasure::slots: lower(result.placement.slots, most); break;
       case GoalMeasure::handovers: lower(result.placement.handovers, most); break;
       case GoalMeasure::crossings: lower(result.placement.crossings, most); break;
+      case GoalMeasure::ring: limit_ring(problem, goal.index, most, result.placement); break;
+      case GoalMeasure::rings:
+        for (std::size_t u = 0; u < problem.ops.size(); ++u)
+          if (problem.ops[u].streaming)
+            limit_ring(problem, static_cast<int>(u), most, result.placement);
+        break;
       case GoalMeasure::registers:
         for (WarpSlot& slot : result.problem.warps) lower(slot.registers, most);
         break;

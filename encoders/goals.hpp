@@ -17,9 +17,20 @@ namespace twill {
 ///   registers       registers a thread at the fullest moment of the fullest slot
 ///   registers:SLOT  the same of one slot
 ///   memory:NAME     the fullest moment of one memory
+///   rings           buffers in flight of the streaming load with most of them (ring_depth.hpp)
+///   ring:OP         the same of one streaming load
 struct GoalMeasure {
-  enum Kind { slots, handovers, crossings, registers, slot_registers, memory } kind = slots;
-  int index = -1;  ///< of the slot or memory
+  enum Kind {
+    slots,
+    handovers,
+    crossings,
+    registers,
+    slot_registers,
+    memory,
+    rings,
+    ring
+  } kind = slots;
+  int index = -1;  ///< of the slot, memory or op
 };
 
 /// What `--goals default` stands for. Slots first: a slot without ops is a warp that need not be
@@ -32,6 +43,9 @@ inline const std::vector<std::string> kDefaultGoals = {"slots", "handovers", "cr
 
 /// Throws InputError naming the goals that `problem` has.
 GoalMeasure parse_goal(const Problem& problem, const std::string& name);
+
+/// No schedule has less: an op is on a slot, and a load has a buffer.
+std::int64_t least_goal_value(const Problem& problem, const GoalMeasure& goal);
 
 /// The goal's value in a schedule with I >= 1.
 std::int64_t goal_value(const Problem& problem, const Schedule& schedule, const GoalMeasure& goal);

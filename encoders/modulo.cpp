@@ -27,6 +27,19 @@ std::optional<StartWindows> start_windows(const Problem& p, const ModuloRequest&
   return w;
 }
 
+// M(v) = c: units on the row and stage literals. Clauses: four a pin.
+void encode_cycle_pins(ModuloModel& m) {
+  for (const Pin& pin : m.problem.pins) {
+    if (pin.kind != Pin::at_cycle) continue;
+    const auto group = m.groups.open(pin_text(m.problem, pin));
+    const Cycle stage = pin.cycle / m.request.ii, row = pin.cycle % m.request.ii;
+    m.f.unit(m.starts.row_at_least(pin.op, row));
+    m.f.unit(~m.starts.row_at_least(pin.op, row + 1));
+    m.f.unit(m.starts.stage_at_least(pin.op, stage));
+    m.f.unit(~m.starts.stage_at_least(pin.op, stage + 1));
+  }
+}
+
 }  // namespace
 
 ModuloEncoding encode_modulo(Formula& f, const Problem& problem, const ModuloRequest& request,
@@ -59,6 +72,8 @@ ModuloEncoding encode_modulo(Formula& f, const Problem& problem, const ModuloReq
   sizes.add("symmetry");
   encode_placement_limits(m);
   sizes.add("slots");
+  encode_cycle_pins(m);
+  sizes.add("starts");
   encode_dependence(m);
   sizes.add("dependence");
   if (request.families.capacity) encode_capacity(m);

@@ -35,6 +35,22 @@ void order_exchangeable(OrderModel& m) {
   if (first >= 0) m.rows.fact({row(first), row(image[at(first)]), 0, 0});
 }
 
+// M(v) = c: two facts, and units on the stage literals. Only where one formula stands for one I, or
+// c = 0 (order_range_allowed).
+void order_cycle_pins(OrderModel& m) {
+  for (const Pin& pin : m.problem.pins) {
+    if (pin.kind != Pin::at_cycle) continue;
+    const auto group = m.groups.open(pin_text(m.problem, pin));
+    const Cycle stage = pin.cycle / m.request.ii_low, row = pin.cycle % m.request.ii_low;
+    const int node = Differences::node(pin.op);
+    m.rows.fact({0, node, row, 0});
+    m.rows.fact({node, 0, -row, 0});
+    m.f.unit(m.stage_reaches(pin.op, stage));
+    if (stage < m.top_stage() || !m.request.open_ended)
+      m.f.unit(~m.stage_at_least(pin.op, stage + 1));
+  }
+}
+
 }  // namespace
 
 OrderModel::OrderModel(const Problem& p, Formula& formula, const EncodingChoice& encoding,
@@ -88,6 +104,7 @@ OrderEncoding::OrderEncoding(Formula& f, const Problem& problem, const OrderRequ
   encode_variable_latency(model_);
   encode_symmetry(model_);
   encode_placement_limits(model_);
+  order_cycle_pins(model_);
   encode_order_dependence(model_);
   encode_order_capacity(model_);
   encode_order_concurrency(model_);

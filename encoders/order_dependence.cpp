@@ -49,6 +49,10 @@ void encode_order_dependence(OrderModel& m) {
                       std::to_string(from.spill) + " cycles)");
     order_precede(m, e.from, e.to, e.distance, e.delay + from.spill, m.cross[i]);
   }
+  for (const Precedence& p : m.placement.limits.precedences) {
+    const auto group = m.groups.open(ring_text(m.problem, p));
+    order_precede(m, p.from, p.to, p.distance, p.delay, kTrueLit);
+  }
 }
 
 }  // namespace twill

@@ -13,11 +13,20 @@
 
 namespace twill {
 
-/// Secondary goals that are about slots alone; -1 = no limit. See goals.hpp.
+/// M(to) + distance * I >= M(from) + delay, and nothing is live because of it. `distance` may be
+/// negative.
+struct Precedence {
+  int from = 0, to = 0;
+  int distance = 0;
+  Cycle delay = 0;
+};
+
+/// Secondary goals that no capacity expresses; -1 = no limit. See goals.hpp.
 struct PlacementLimits {
   std::int64_t slots = -1;
   std::int64_t handovers = -1;
   std::int64_t crossings = -1;
+  std::vector<Precedence> precedences = {};  ///< of ring depths
 };
 
 struct PlacementRequest {
@@ -67,6 +76,9 @@ struct PlacementModel {
     return slot[static_cast<std::size_t>(v)][static_cast<std::size_t>(w)];
   }
 };
+
+/// "ring of ld_k, used by s0_qk": the group of a precedence.
+std::string ring_text(const Problem& problem, const Precedence& precedence);  // goals.cpp
 
 void encode_warp_assignment(PlacementModel& m);   // warp_assignment.cpp: uniqueness, widths
 void encode_variable_latency(PlacementModel& m);  // variable_latency.cpp

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "graph/check.hpp"
+
 namespace twill {
 
 StraightLineShape straight_line_shape(const Problem& problem, const StraightLineRequest& request) {
@@ -72,6 +74,7 @@ Schedule StraightLineEncoding::decode(const Problem& problem,
 StraightLineEncoding encode_straight_line(Formula& f, const Problem& problem,
                                           const StraightLineRequest& request,
                                           const EncodingChoice& choice) {
+  refuse_pins(problem, "the straight-line program");
   StraightLineModel m{problem, f,  choice, request, straight_line_shape(problem, request), {}, {},
                       {},      {}, {},     0};
   FamilySizes sizes(f);

@@ -5,6 +5,7 @@
 // Variables: used[v] = "one of the ops 0 .. v is on slot i", one-sided (used implies it), n per
 // slot but the last of a class. Clauses: 2 n per pair of neighbours in a class. Keeps at least one
 // schedule of every orbit, so neither I nor L changes.
+#include <algorithm>
 #include <vector>
 
 #include "encoders/placement.hpp"
@@ -15,6 +16,8 @@ void encode_symmetry(PlacementModel& m) {
   // A pinned slot is not interchangeable with the others.
   if (!m.choice.symmetry || m.groups.selectable() || !m.placement.pins.empty()) return;
   const Problem& p = m.problem;
+  if (std::any_of(p.pins.begin(), p.pins.end(), [](const Pin& pin) { return pin.slot >= 0; }))
+    return;
   const int slots = static_cast<int>(p.warps.size());
   const auto alike = [&](int a, int b) {
     const WarpSlot& x = p.warps[static_cast<std::size_t>(a)];

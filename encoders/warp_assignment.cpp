@@ -5,11 +5,32 @@
 // unless constraints are selectable: then they are variables that the width group forbids.
 // Clauses: one at-least-one and an at-most-one per op. cross[e] for the edges that can leave a
 // slot: cross[e] is implied by slot[u][w] and not slot[v][w], two clauses a slot (both directions).
+// Pins: the slots that they exclude are constants too; "the same slot" is two clauses a slot.
 #include <algorithm>
 
 #include "encoders/placement.hpp"
 
 namespace twill {
+namespace {
+
+// Pins to slots are in allowed_slots() already, but where constraints are selectable.
+void encode_slot_pins(PlacementModel& m) {
+  for (const Pin& pin : m.problem.pins) {
+    if (pin.kind == Pin::at_cycle) continue;
+    const auto group = m.groups.open(pin_text(m.problem, pin));
+    if (pin.kind == Pin::same_slot) {
+      for (int w = 0; w < static_cast<int>(m.problem.warps.size()); ++w) {
+        m.f.implies(m.on(pin.op, w), m.on(pin.other, w));
+        m.f.implies(m.on(pin.other, w), m.on(pin.op, w));
+      }
+    } else if (m.groups.selectable()) {
+      const Lit on = m.on(pin.op, pin.slot);
+      m.f.unit(pin.kind == Pin::on_slot ? on : ~on);
+    }
+  }
+}
+
+}  // namespace
 
 void encode_warp_assignment(PlacementModel& m) {
   const Problem& p = m.problem;
@@ -34,6 +55,7 @@ void encode_warp_assignment(PlacementModel& m) {
       for (int w = 0; w < slots; ++w)
         if (p.warps[static_cast<std::size_t>(w)].width < op.width) m.f.unit(~m.on(v, w));
     }
+  encode_slot_pins(m);
   for (const auto& [v, w] : m.placement.pins) {
     const auto group = m.groups.open("pin of " + p.ops[static_cast<std::size_t>(v)].id + " to " +
                                      p.warps[static_cast<std::size_t>(w)].name);

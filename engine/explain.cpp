@@ -5,8 +5,36 @@
 #include "graph/stage_bound.hpp"
 
 namespace twill {
+namespace {
+
+// The serial problem says nothing of pins to cycles: which of them are needed so that there is no
+// schedule, each tried to be without; none = the rest of the problem clashes.
+std::vector<std::string> explain_cycle_pins(const Search& search, Cycle stage_limit) {
+  const auto none = [&](const Problem& problem) {
+    const Search inner = search.on(problem);
+    return search.engine.smallest_interval(inner, 1, stage_limit).none;
+  };
+  Problem rest = search.problem;
+  std::erase_if(rest.pins, [](const Pin& pin) { return pin.kind == Pin::at_cycle; });
+  if (none(rest)) return explain_infeasible(search.on(rest), stage_limit);
+  rest = search.problem;
+  std::vector<std::string> needed;
+  for (const Pin& pin : search.problem.pins) {
+    if (pin.kind != Pin::at_cycle) continue;
+    Problem without = rest;
+    std::erase(without.pins, pin);
+    if (none(without))
+      rest = std::move(without);
+    else
+      needed.push_back(pin_text(rest, pin));
+  }
+  return needed;
+}
+
+}  // namespace
 
 std::vector<std::string> explain_infeasible(const Search& search, Cycle stage_limit) {
+  if (latest_pinned_cycle(search.problem) > 0) return explain_cycle_pins(search, stage_limit);
   const SerialProblem serial = serial_problem(search.problem);
   const Cycle enough = stage_bound(serial.problem, serial.ii);
   for (int detail = 0; detail <= 30; ++detail) {

@@ -127,6 +127,13 @@ std::vector<Constraint> hold_constraints(const Problem& p) {
   return all;
 }
 
+std::vector<Constraint> pin_constraints(const Problem& p) {
+  std::vector<Constraint> all;
+  for (const Pin& pin : p.pins)
+    all.push_back({pin_text(p, pin), [pin](Problem& q) { std::erase(q.pins, pin); }});
+  return all;
+}
+
 // Single changes that a user could buy.
 std::vector<Constraint> single_changes(const Problem& p) {
   std::vector<Constraint> all;
@@ -216,8 +223,9 @@ IntervalExplanation explain_interval(const Problem& problem, Cycle ii, const Opt
     return verdict == Verdict::unsat;
   };
   for (const auto& family :
-       {hold_constraints(problem), memory_constraints(problem), wait_constraints(problem),
-        unit_constraints(problem), spill_constraints(problem), register_constraints(problem)}) {
+       {pin_constraints(problem), hold_constraints(problem), memory_constraints(problem),
+        wait_constraints(problem), unit_constraints(problem), spill_constraints(problem),
+        register_constraints(problem)}) {
     if (family.empty() || (family.size() > 1 && needless(family))) continue;
     for (const Constraint& one : family)
       if (!needless({one})) explanation.clash.push_back(one.text);

@@ -32,9 +32,9 @@ struct IntervalExplanation {
 };
 
 /// Explains `ii` over all stages (or the number in options.stages), with the pins of `options`.
-/// Deletion on whole constraints of the problem: units, memories, registers of slots, spills, waits
-/// and holds; families first, then one by one. Every question may take `question_conflicts`, all of
-/// them the limits of `options`. Throws InputError like solve().
+/// Deletion on whole constraints of the problem: pins, units, memories, registers of slots, spills,
+/// waits and holds; families first, then one by one. Every question may take `question_conflicts`,
+/// all of them the limits of `options`. Throws InputError like solve().
 IntervalExplanation explain_interval(const Problem& problem, Cycle ii, const Options& options = {},
                                      const std::stop_token& stop = {},
                                      std::int64_t question_conflicts = 20'000);

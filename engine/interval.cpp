@@ -7,6 +7,7 @@
 namespace twill {
 
 int rotation_pivot(const Problem& problem) {
+  if (latest_pinned_cycle(problem) >= 0) return -1;
   int pivot = 0;
   Cycle longest = -1;
   for (int v = 0; v < static_cast<int>(problem.ops.size()); ++v)
@@ -39,6 +40,46 @@ Interval ascend(const Search& search, Interval interval, Cycle stage_limit) {
   }
   interval.none = true;
   return interval;
+}
+
+Interval interval_with_pinned_cycles(const Search& search, Interval interval, Cycle stage_limit) {
+  const Problem& problem = search.problem;
+  // Refutes interval.low, or finds a schedule there: false = the search is over.
+  const auto ask = [&](Cycle ii) {
+    search.report.state().ii_low = interval.low;
+    Answer answer = search.engine.ask(search, ii, stage_limit, interval.max_stages);
+    if (answer.schedule) interval.best = std::move(answer.schedule);
+    return answer.verdict;
+  };
+  for (const Cycle latest = latest_pinned_cycle(problem); interval.low <= latest; ++interval.low)
+    if (ask(interval.low) != SatSolver::Answer::unsat) return interval;
+  if (!single_segments(problem)) return ascend(search, std::move(interval), stage_limit);
+  const Cycle bound = interval.low;
+  const Cycle last = std::max(interval.low, serial_ii(problem));
+  for (Cycle step = 1; !interval.best; step *= 2) {
+    const Cycle ii = std::min(last, interval.low + step - 1);
+    const SatSolver::Answer verdict = ask(ii);
+    if (verdict == SatSolver::Answer::unknown) return interval;
+    if (verdict == SatSolver::Answer::sat) break;
+    interval.low = ii + 1;
+    interval.none = ii == last;
+    if (interval.none) interval.low = bound;
+    if (interval.none) return interval;
+  }
+  for (;;) {
+    const Cycle found = interval.best->initiation_interval;
+    improve(problem, interval.best, tighten(problem, problem, *interval.best, interval.low, found),
+            stage_limit);
+    const Cycle ii = interval.best->initiation_interval - 1;
+    search.report.state().ii_high = ii + 1;
+    if (ii < interval.low) return interval;
+    const SatSolver::Answer verdict = ask(ii);
+    if (verdict == SatSolver::Answer::unknown) return interval;
+    if (verdict == SatSolver::Answer::unsat) {
+      interval.low = ii + 1;
+      return interval;
+    }
+  }
 }
 
 std::optional<Schedule> serial_schedule(const Search& search, const SerialProblem& serial,

@@ -14,6 +14,7 @@ constexpr std::int64_t kNodes = 20'000;  // branch and bound nodes before the so
 Problem without_warps(const Problem& problem) {
   Problem p = problem;
   p.memories.clear();
+  p.pins.clear();
   p.warps = {{"any", 1, 0, false}};
   for (Op& op : p.ops) {
     op.registers = op.spill = 0;

@@ -140,7 +140,13 @@ bool improve(const Problem& problem, std::optional<Schedule>& best, std::optiona
 /// The shortest schedule with the orders of `schedule` at its I, or `schedule` itself.
 Schedule shortened(const Problem& problem, const Schedule& schedule, Cycle stage_limit);
 
-/// The op whose row may be fixed to 0 by rotating the whole schedule: the longest reservation.
+/// The smallest I from interval.low on where ops are pinned to cycles: one by one up to the latest
+/// of them, then by growing steps to a schedule and down from it (graph/problem.hpp,
+/// monotone_from).
+Interval interval_with_pinned_cycles(const Search& search, Interval interval, Cycle stage_limit);
+
+/// The op whose row may be fixed to 0 by rotating the whole schedule: the longest reservation; -1
+/// where an op is pinned to a cycle, so that it may not be rotated.
 int rotation_pivot(const Problem& problem);
 
 /// Only the initiation interval `ii`.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "encoders/straight_line.hpp"
+#include "graph/check.hpp"
 
 namespace twill {
 namespace {
@@ -403,6 +404,7 @@ void Writer::concurrency() {
 }  // namespace
 
 std::string smtlib(const Problem& problem, Cycle ii, Cycle length, bool literal) {
+  refuse_pins(problem, "the straight-line program");
   return Writer(problem, ii, length, literal).write();
 }
 

@@ -5,11 +5,11 @@
 
 #include "engine/decide.hpp"
 #include "engine/include/twill.hpp"
-#include "engine/ring_depth.hpp"
 #include "engine/search.hpp"
 #include "graph/bounds.hpp"
 #include "graph/length_bound.hpp"
 #include "graph/loop.hpp"
+#include "graph/ring_depth.hpp"
 #include "graph/stage_bound.hpp"
 
 namespace twill {
@@ -226,8 +226,10 @@ void pursue_goals(const Problem& problem, const Options& options, Solution& solu
   GoalLimits limits;
   for (std::size_t g = 0; g < measures.size(); ++g) {
     Goal goal{options.goals[g], goal_value(problem, best, measures[g]),
-              measures[g].kind == GoalMeasure::slots ? 1 : 0};
-    while (goal.lower_bound < goal.value) {
+              least_goal_value(problem, measures[g])};
+    const bool ring =
+        measures[g].kind == GoalMeasure::ring || measures[g].kind == GoalMeasure::rings;
+    while (goal.lower_bound < goal.value && !(ring && goal.value > kMaxDistance)) {
       const std::int64_t most = goal.lower_bound + (goal.value - goal.lower_bound) / 2;
       limits.emplace_back(goal.name, std::min(most, goal.value - 1));
       const LimitedProblem within = limited(problem, limits);
@@ -267,12 +269,16 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
   if (options.evidence && choice.form != Form::modulo)
     throw InputError("options", "--certificate", options.encoding,
                      "only the modulo form can be certified");
+  if (choice.form != Form::modulo) refuse_pins(problem, "the straight-line program");
+  if (options.stages == "paper" && latest_pinned_cycle(problem) >= 0)
+    throw InputError("options", "--stages", options.stages,
+                     "the paper's window knows no pins to cycles: must be complete or a number");
   const Cycle limit = stage_limit(options.stages);
   for (const std::string& goal : options.goals) parse_goal(problem, goal);
   Budget budget(stop, options.time_limit, options.conflict_limit, options.memory_limit);
   Reporter report(progress, budget);
   std::shared_ptr<Evidence> evidence;
-  if (options.evidence) evidence = std::make_shared<Evidence>(monotone_in_ii(problem));
+  if (options.evidence) evidence = std::make_shared<Evidence>(monotone_from(problem));
   Search search = search_for(problem, options, choice, budget, report);
   search.evidence = evidence.get();
 

@@ -147,7 +147,7 @@ class Search {
 }  // namespace
 
 bool is_exchange(const Problem& problem, std::span<const int> image) {
-  if (image.size() != problem.ops.size()) return false;
+  if (image.size() != problem.ops.size() || !problem.pins.empty()) return false;
   for (std::size_t v = 0; v < image.size(); ++v) {
     if (image[v] < 0 || at(image[v]) >= image.size()) return false;
     if (at(image[at(image[v])]) != v) return false;
@@ -164,6 +164,7 @@ bool is_exchange(const Problem& problem, std::span<const int> image) {
 }
 
 std::vector<int> exchangeable_ops(const Problem& problem) {
+  if (!problem.pins.empty()) return {};  // pins single ops out
   return Search(problem).run();
 }
 

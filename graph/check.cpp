@@ -28,6 +28,7 @@ class Checker {
     warps();
     ops();
     edges();
+    pins();
     dependence_cycles();
   }
 
@@ -220,6 +221,42 @@ class Checker {
     }
   }
 
+  void pins() const {
+    const auto index = [&](const std::string& place, int value, std::size_t size,
+                           const char* what) {
+      if (value < 0 || static_cast<std::size_t>(value) >= size)
+        fail(place, std::to_string(value), std::string("must be the index of ") + what);
+    };
+    std::unordered_set<int> slot_pinned, cycle_pinned;
+    for (std::size_t i = 0; i < problem_.pins.size(); ++i) {
+      const Pin& pin = problem_.pins[i];
+      const std::string place = "/pins" + pointer_token(i);
+      index(place + "/op", pin.op, problem_.ops.size(), "an op");
+      switch (pin.kind) {
+        case Pin::on_slot:
+          index(place + "/warp", pin.slot, problem_.warps.size(), "a slot");
+          if (!slot_fits(problem_, pin.op, pin.slot))
+            fail(
+                place + "/warp", quote(problem_.warps[static_cast<std::size_t>(pin.slot)].name),
+                "the slot must be wide enough and of the latency class of " + quote(op(pin.op).id));
+          if (!slot_pinned.insert(pin.op).second)
+            fail(place + "/op", quote(op(pin.op).id), "an op may be pinned to one slot");
+          break;
+        case Pin::not_on_slot:
+          index(place + "/not_warp", pin.slot, problem_.warps.size(), "a slot");
+          break;
+        case Pin::at_cycle:
+          range(place + "/cycle", pin.cycle, 0, kMaxCycles);
+          if (!cycle_pinned.insert(pin.op).second)
+            fail(place + "/op", quote(op(pin.op).id), "an op may be pinned to one cycle");
+          break;
+        case Pin::same_slot:
+          index(place + "/same_warp_as", pin.other, problem_.ops.size(), "an op");
+          break;
+      }
+    }
+  }
+
   /// Kahn's algorithm on the edges of distance 0; what cannot be ordered leads back to a cycle.
   void dependence_cycles() const {
     const std::size_t count = problem_.ops.size();
@@ -272,6 +309,13 @@ class Checker {
 
 void check(const Problem& problem, const std::string& source) {
   Checker(problem, source).run();
+}
+
+void refuse_pins(const Problem& problem, const std::string& form) {
+  if (!problem.pins.empty())
+    throw InputError(
+        problem.name, "/pins", pin_text(problem, problem.pins.front()),
+        form + " has no pins: remove them, or use the complete search on the modulo form");
 }
 
 }  // namespace twill

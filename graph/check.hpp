@@ -16,4 +16,7 @@ namespace twill {
 /// dependence cycle whose distances are all 0. `source` is the file name used in the message.
 void check(const Problem& problem, const std::string& source = "problem");
 
+/// For forms of the problem that know no pins: throws InputError where there are any.
+void refuse_pins(const Problem& problem, const std::string& form);
+
 }  // namespace twill

@@ -38,6 +38,7 @@ bool covers(const Problem& problem, const Problem& other) {
   if (problem.ops != other.ops || problem.edges != other.edges || problem.units != other.units ||
       problem.memories != other.memories)
     return false;
+  if (!problem.pins.empty() || !other.pins.empty()) return false;  // they name slots
   // Without a marked slot variable latency is void; such a pair is not compared.
   if ((variable_latency_slot(problem) < 0) != (variable_latency_slot(other) < 0)) return false;
   std::vector<std::vector<int>> candidates(other.warps.size());

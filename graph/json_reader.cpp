@@ -102,15 +102,17 @@ void JsonValue::check_keys(std::initializer_list<std::string_view> required,
   for (const std::string_view key : required) at(key);
 }
 
-void JsonValue::check_format(std::string_view format, int version) const {
+int JsonValue::check_format(std::string_view format, int oldest, int newest) const {
   const JsonValue name = at("format");
   if (name.text() != format) name.fail("must be " + quote(format));
   const JsonValue number = at("version");
   const std::int64_t found = number.integer();
-  if (found > version)
-    number.fail("a newer version of the format; this program reads version " +
-                std::to_string(version));
-  if (found != version) number.fail("must be " + std::to_string(version));
+  const std::string versions =
+      (oldest == newest ? "" : std::to_string(oldest) + " to ") + std::to_string(newest);
+  if (found > newest)
+    number.fail("a newer version of the format; this program reads version " + versions);
+  if (found < oldest) number.fail("must be " + versions);
+  return static_cast<int>(found);
 }
 
 std::vector<std::pair<std::string, JsonValue>> JsonValue::members() const {

@@ -76,7 +76,11 @@ class JsonValue {
                   std::initializer_list<std::string_view> optional = {}) const;
   /// "format" is `format` and "version" is `version` (call before check_keys: a newer version has
   /// other keys and deserves the better message).
-  void check_format(std::string_view format, int version) const;
+  void check_format(std::string_view format, int version) const {
+    check_format(format, version, version);
+  }
+  /// The same for versions from `oldest` to `newest`; returns the one found.
+  int check_format(std::string_view format, int oldest, int newest) const;
   /// Members in the file's order.
   std::vector<std::pair<std::string, JsonValue>> members() const;
   /// A required member; its absence is refused.

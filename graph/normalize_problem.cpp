@@ -84,6 +84,12 @@ std::vector<Reservation> scale_reservations(const Op& op, Cycle cycles, const Sc
 
 Problem normalize_problem(const Problem& problem, int budget, bool relative,
                           std::vector<NormalizedCost>* costs) {
+  for (std::size_t i = 0; i < problem.pins.size(); ++i)
+    if (problem.pins[i].kind == Pin::at_cycle)
+      throw InputError(
+          "normalisation", "/pins/" + std::to_string(i) + "/cycle",
+          std::to_string(problem.pins[i].cycle),
+          "a pin to a cycle cannot be normalised: costs are rounded, each its own way");
   std::vector<Cycle> cycles;
   for (const Op& op : problem.ops)
     if (!op.streaming && op.cycles > 0) cycles.push_back(op.cycles);

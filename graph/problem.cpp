@@ -10,12 +10,39 @@ int variable_latency_slot(const Problem& problem) {
   return -1;
 }
 
-bool slot_allowed(const Problem& problem, int v, int w) {
+std::string pin_text(const Problem& problem, const Pin& pin) {
+  const auto op = [&](int v) { return problem.ops[static_cast<std::size_t>(v)].id; };
+  const auto slot = [&] { return problem.warps[static_cast<std::size_t>(pin.slot)].name; };
+  switch (pin.kind) {
+    case Pin::on_slot: return "pin of " + op(pin.op) + " to " + slot();
+    case Pin::not_on_slot: return op(pin.op) + " not on " + slot();
+    case Pin::at_cycle: return op(pin.op) + " at cycle " + std::to_string(pin.cycle);
+    case Pin::same_slot: break;
+  }
+  return op(pin.op) + " on the slot of " + op(pin.other);
+}
+
+Cycle latest_pinned_cycle(const Problem& problem) {
+  Cycle latest = -1;
+  for (const Pin& pin : problem.pins)
+    if (pin.kind == Pin::at_cycle) latest = std::max(latest, pin.cycle);
+  return latest;
+}
+
+bool slot_fits(const Problem& problem, int v, int w) {
   const Op& op = problem.ops[static_cast<std::size_t>(v)];
   const WarpSlot& slot = problem.warps[static_cast<std::size_t>(w)];
   if (slot.width < op.width) return false;
   if (variable_latency_slot(problem) < 0) return true;
   return slot.variable_latency == op.variable_latency;
+}
+
+bool slot_allowed(const Problem& problem, int v, int w) {
+  return slot_fits(problem, v, w) &&
+         std::none_of(problem.pins.begin(), problem.pins.end(), [&](const Pin& pin) {
+           return pin.op == v && ((pin.kind == Pin::on_slot && pin.slot != w) ||
+                                  (pin.kind == Pin::not_on_slot && pin.slot == w));
+         });
 }
 
 std::vector<int> allowed_slots(const Problem& problem, int v) {
@@ -30,7 +57,7 @@ bool exempt_from_concurrency(const Problem& problem, int v) {
          problem.ops[static_cast<std::size_t>(v)].variable_latency;
 }
 
-bool monotone_in_ii(const Problem& problem) {
+bool single_segments(const Problem& problem) {
   return std::all_of(problem.ops.begin(), problem.ops.end(), [](const Op& op) {
     for (std::size_t i = 0; i < op.reservations.size(); ++i) {
       if (op.reservations[i].offset != 0) return false;
@@ -39,6 +66,16 @@ bool monotone_in_ii(const Problem& problem) {
     }
     return true;
   });
+}
+
+std::optional<Cycle> monotone_from(const Problem& problem) {
+  if (!single_segments(problem)) return std::nullopt;
+  const Cycle latest = latest_pinned_cycle(problem);
+  return latest > 0 ? latest + 1 : 1;
+}
+
+bool monotone_in_ii(const Problem& problem) {
+  return monotone_from(problem) == Cycle{1};
 }
 
 }  // namespace twill

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -88,6 +89,21 @@ struct Edge {
   bool operator==(const Edge&) const = default;
 };
 
+/// What has been decided about an op beforehand, so that hand-made schedules can be completed.
+struct Pin {
+  enum Kind {
+    on_slot,      ///< op is on `slot`
+    not_on_slot,  ///< op is not on `slot`
+    at_cycle,     ///< M(op) = `cycle`
+    same_slot     ///< op is on the slot of `other`
+  } kind = on_slot;
+  int op = 0;
+  int slot = -1;
+  Cycle cycle = -1;
+  int other = -1;
+  bool operator==(const Pin&) const = default;
+};
+
 struct Problem {
   std::string name;
   double cycle_unit = 1.0;  ///< real clock cycles per cycle of this problem (informative)
@@ -96,15 +112,26 @@ struct Problem {
   std::vector<WarpSlot> warps;
   std::vector<Op> ops;
   std::vector<Edge> edges;
+  std::vector<Pin> pins;
   bool operator==(const Problem&) const = default;
 };
+
+/// "pin of S to w0", "P not on w0", "S at cycle 4", "P on the slot of S".
+std::string pin_text(const Problem& problem, const Pin& pin);
+
+/// The latest cycle that an op is pinned to; -1 = none is. Pins to cycles count from the first
+/// cycle of iteration 0, so such a schedule may not be rotated or shifted.
+Cycle latest_pinned_cycle(const Problem& problem);
 
 /// Index of the slot marked variable_latency, or -1.
 int variable_latency_slot(const Problem& problem);
 
-/// May op `v` be placed on slot `w`? Width (paper Section 4.3, "operations that span multiple
-/// warps") and variable latency (Figure 6): v is on the marked slot if and only if it is variable
-/// latency; with no marked slot only the width counts.
+/// May op `v` be placed on slot `w`, but for pins? Width (paper Section 4.3, "operations that span
+/// multiple warps") and variable latency (Figure 6): v is on the marked slot if and only if it is
+/// variable latency; with no marked slot only the width counts.
+bool slot_fits(const Problem& problem, int v, int w);
+
+/// slot_fits(), and no pin of v itself says otherwise.
 bool slot_allowed(const Problem& problem, int v, int w);
 
 /// All slots op `v` may be placed on, ascending.
@@ -113,9 +140,17 @@ std::vector<int> allowed_slots(const Problem& problem, int v);
 /// Is v's issue exempt from the concurrency rule because it sits on the variable-latency slot?
 bool exempt_from_concurrency(const Problem& problem, int v);
 
-/// True when every reservation of every op is one segment per unit that starts at the op's issue.
-/// Then feasibility is monotone in I (inserting an idle cycle into each period keeps every
-/// constraint), so one refutation at I - 1 proves I optimal.
+/// Is every reservation of every op one segment per unit that starts at the op's issue?
+bool single_segments(const Problem& problem);
+
+/// The initiation interval from which on feasibility is monotone in I, so that one refutation at
+/// I - 1 proves I optimal; nullopt = nothing is known. With single_segments() it is: inserting an
+/// idle cycle into each period, M' = M + floor(M / I), keeps every constraint, and what is pinned
+/// to a cycle below I stays there. So 1, or one more than the latest pinned cycle where that is not
+/// 0.
+std::optional<Cycle> monotone_from(const Problem& problem);
+
+/// Is feasibility monotone over all I?
 bool monotone_in_ii(const Problem& problem);
 
 }  // namespace twill

@@ -15,7 +15,7 @@ using Json = nlohmann::ordered_json;
 using Index = std::unordered_map<std::string, int>;  // name -> position in its list
 
 constexpr const char* kFormat = "twill.problem";
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;  // 1, where nothing is pinned
 constexpr int kMaxWidth = std::numeric_limits<int>::max();
 
 int lookup(const Index& index, const std::string& name, const JsonValue& where, const char* rule) {
@@ -86,6 +86,49 @@ Edge read_edge(const JsonValue& value, const Index& ops) {
   return edge;
 }
 
+Pin read_pin(const JsonValue& value, const Index& ops, const Index& slots) {
+  value.check_keys({"op"}, {"warp", "not_warp", "cycle", "same_warp_as"});
+  const auto named = [&](const Index& index, const char* key, const char* rule) {
+    const JsonValue name = value.at(key);
+    return lookup(index, name.text(), name, rule);
+  };
+  constexpr const char* kOpRule = "must be the id of an op";
+  constexpr const char* kSlotRule = "must be the name of a warp slot";
+  Pin pin;
+  pin.op = named(ops, "op", kOpRule);
+  if (value.members().size() != 2)
+    value.fail("must have one of warp, not_warp, cycle and same_warp_as");
+  if (value.has("warp")) {
+    pin.kind = Pin::on_slot;
+    pin.slot = named(slots, "warp", kSlotRule);
+  } else if (value.has("not_warp")) {
+    pin.kind = Pin::not_on_slot;
+    pin.slot = named(slots, "not_warp", kSlotRule);
+  } else if (value.has("cycle")) {
+    pin.kind = Pin::at_cycle;
+    pin.cycle = value.at("cycle").integer(0, kMaxCycles);
+  } else {
+    pin.kind = Pin::same_slot;
+    pin.other = named(ops, "same_warp_as", kOpRule);
+  }
+  return pin;
+}
+
+Json pin_json(const Problem& problem, const Pin& pin) {
+  const auto op = [&](int v) { return problem.ops[static_cast<std::size_t>(v)].id; };
+  Json json = {{"op", op(pin.op)}};
+  switch (pin.kind) {
+    case Pin::on_slot:
+    case Pin::not_on_slot:
+      append(json, pin.kind == Pin::on_slot ? "warp" : "not_warp",
+             problem.warps[static_cast<std::size_t>(pin.slot)].name);
+      break;
+    case Pin::at_cycle: append(json, "cycle", pin.cycle); break;
+    case Pin::same_slot: append(json, "same_warp_as", op(pin.other)); break;
+  }
+  return json;
+}
+
 Json op_json(const Problem& problem, const Op& op) {
   Json reservation = Json::object();
   std::unordered_map<int, std::ptrdiff_t> position;  // of a unit's list among the members
@@ -119,13 +162,19 @@ Json op_json(const Problem& problem, const Op& op) {
 Problem parse_problem(std::string_view text, const std::string& source) {
   const JsonDocument document = JsonDocument::parse(text, source);
   const JsonValue root = document.root();
-  root.check_format(kFormat, kVersion);
-  root.check_keys({"format", "version", "name", "units", "memories", "warps", "ops", "edges"},
-                  {"cycle_unit"});
+  const int version = root.check_format(kFormat, 1, kVersion);
+  const auto keys = {std::string_view("format"),   std::string_view("version"),
+                     std::string_view("name"),     std::string_view("units"),
+                     std::string_view("memories"), std::string_view("warps"),
+                     std::string_view("ops"),      std::string_view("edges")};
+  if (version == 1)
+    root.check_keys(keys, {"cycle_unit"});
+  else
+    root.check_keys(keys, {"cycle_unit", "pins"});
   Problem problem;
   problem.name = root.at("name").text();
   problem.cycle_unit = root.number_or("cycle_unit", 1.0);
-  Index units, memories, ops;
+  Index units, memories, slots, ops;
   for (const auto& [name, capacity] : root.at("units").members()) {
     units.emplace(name, static_cast<int>(units.size()));
     problem.units.push_back({name, capacity.integer(1, kMaxAmount)});
@@ -134,8 +183,10 @@ Problem parse_problem(std::string_view text, const std::string& source) {
     memories.emplace(name, static_cast<int>(memories.size()));
     problem.memories.push_back({name, capacity.integer(0, kMaxAmount)});
   }
-  for (const JsonValue& slot : root.at("warps").elements())
+  for (const JsonValue& slot : root.at("warps").elements()) {
     problem.warps.push_back(read_slot(slot));
+    slots.emplace(problem.warps.back().name, static_cast<int>(slots.size()));
+  }
   for (const JsonValue& op : root.at("ops").elements()) {
     problem.ops.push_back(read_op(op, units, memories));
     // Before the edges are read: one of the two might be the op that an edge does not find.
@@ -144,6 +195,8 @@ Problem parse_problem(std::string_view text, const std::string& source) {
   }
   for (const JsonValue& edge : root.at("edges").elements())
     problem.edges.push_back(read_edge(edge, ops));
+  if (const auto pins = root.find("pins"))
+    for (const JsonValue& pin : pins->elements()) problem.pins.push_back(read_pin(pin, ops, slots));
   check(problem, source);
   return problem;
 }
@@ -169,11 +222,16 @@ std::string problem_text(const Problem& problem) {
                      {"distance", edge.distance},
                      {"blocking", edge.blocking},
                      {"hold", edge.hold}});
-  const Json file = {{"format", kFormat},         {"version", kVersion},
-                     {"name", problem.name},      {"cycle_unit", problem.cycle_unit},
-                     {"units", std::move(units)}, {"memories", std::move(memories)},
-                     {"warps", std::move(warps)}, {"ops", std::move(ops)},
-                     {"edges", std::move(edges)}};
+  Json file = {{"format", kFormat},         {"version", problem.pins.empty() ? 1 : kVersion},
+               {"name", problem.name},      {"cycle_unit", problem.cycle_unit},
+               {"units", std::move(units)}, {"memories", std::move(memories)},
+               {"warps", std::move(warps)}, {"ops", std::move(ops)},
+               {"edges", std::move(edges)}};
+  if (!problem.pins.empty()) {
+    Json pins = Json::array();
+    for (const Pin& pin : problem.pins) pins.push_back(pin_json(problem, pin));
+    append(file, "pins", std::move(pins));
+  }
   return json_file_text(file, problem.name);
 }
 

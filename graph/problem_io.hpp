@@ -1,4 +1,4 @@
-// Problem files (twill.problem, version 1): strict reading, canonical writing.
+// Problem files (twill.problem, version 1, or 2 with pins): strict reading, canonical writing.
 #pragma once
 
 #include <string>
@@ -19,8 +19,9 @@ Problem read_problem(const std::string& path);
 
 /// The canonical text: the key order of the format, two-space indent, newline at the end, every
 /// key written (only a slot's `variable_latency` is left out where it is false, as in the format's
-/// examples). parse_problem(problem_text(p)) == p for every p that check() accepts whose
-/// reservations are grouped by unit. Throws InputError when a text is not valid UTF-8.
+/// examples, and `pins` where there are none: the file is then of version 1).
+/// parse_problem(problem_text(p)) == p for every p that check() accepts whose reservations are
+/// grouped by unit. Throws InputError when a text is not valid UTF-8.
 std::string problem_text(const Problem& problem);
 
 /// Lower-case hex SHA-256 (FIPS 180-4) of bytes: what `problem_sha256` holds.

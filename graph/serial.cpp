@@ -23,6 +23,17 @@
 // original one. With several segments or offsets, ops that start together may still meet on a
 // unit, so their shape is kept, and with it the cycles.
 //
+// Pins. Those that name slots hold as before, and an op that is pinned to cycle 0 keeps row 0 and
+// stage 0. Let C > 0 be the latest pinned cycle. Claim 3: if there is a schedule at some I0 > C,
+// there is one at every I >= C + (n + 1) G. Proof. Rows up to C stay, as do the pinned ops; the
+// p-th distinct row above C becomes C + p G. Ops of equal rows stay at equal rows, an op above C is
+// at least G behind every row before it, and from the last row on G cycles are left in the period.
+// So the cases of Claim 1 hold where one of the two ops is above C. Between ops at rows up to C all
+// distances are as before, and nothing reaches around the end of the period; a dependence with
+// k >= 1 has I - C >= G. The copies live at a residue up to C are those of before (or fewer: none
+// reaches around), those at C < s < C + G at most those at C, the others as in Claim 1. Claim 2
+// does not hold, and schedules at I0 <= C are a matter of their own.
+//
 // In Claim 1 the gap behind position p need only cover the ops at p, so sum over v of G(v), with
 // G(v) = max(1, cycles(v), reservation ends, delay + spill out of v, hold of edges into v), is
 // enough for I.
@@ -45,14 +56,19 @@ Cycle serial_ii(const Problem& problem) {
   }
   Cycle sum = 0;
   for (const Cycle g : gap) sum += g;
-  return sum;
+  const Cycle latest = latest_pinned_cycle(problem);
+  return latest > 0 ? sum + latest + *std::max_element(gap.begin(), gap.end()) : sum;
 }
 
 SerialProblem serial_problem(const Problem& problem) {
   SerialProblem serial{problem, 1};
   Problem& p = serial.problem;
   const auto one = [](Cycle x) { return x > 0 ? Cycle{1} : Cycle{0}; };
-  const bool keep_shapes = !monotone_in_ii(problem);
+  if (latest_pinned_cycle(problem) > 0) {
+    serial.ii = serial_ii(p);
+    return serial;
+  }
+  const bool keep_shapes = !single_segments(problem);
   for (Op& op : p.ops) {
     op.spill = one(op.spill);
     if (keep_shapes) continue;

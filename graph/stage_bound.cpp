@@ -29,6 +29,10 @@
 // and on a path the rows cancel but for the first and the last, which differ by at most I - 1.
 // Hence I * s'(v) <= I - 1 + the sum over the component of max(0, largest t of an arc into the op),
 // less the smallest term. B(I) is 1 + the largest such sum of a component, over I, rounded down.
+//
+// Pins to cycles fix s'(p) = s(p) = floor(c / I) for some ops p: an arc from a common origin to p
+// of that weight, and one back. A simple path passes the origin at its beginning only, so that
+// stages grow by the largest of these weights at most.
 #include "graph/stage_bound.hpp"
 
 #include <algorithm>
@@ -74,7 +78,7 @@ Cycle bound(const Problem& problem, Cycle ii, bool all_rules) {
 }  // namespace
 
 Cycle stage_bound(const Problem& problem, Cycle ii) {
-  return bound(problem, ii, true);
+  return bound(problem, ii, true) + std::max<Cycle>(0, latest_pinned_cycle(problem)) / ii;
 }
 
 Cycle modulo_stage_bound(const Problem& problem, Cycle ii) {

@@ -9,11 +9,14 @@
 //   rule 8       a waiting v and an op o on its slot: M(v) - M(o) >= cycles(o) + k I and
 //                M(o) - M(v) >= 1 - (k + 1) I with k = floor((M(v) - M(o)) / I)
 // For given I the least solution is a longest path (Bellman 1958, Ford 1956), and it minimises
-// every start at once, so the length too. All constraints are linear in I, so the I that have a
-// solution form an interval: the smallest one is found by bisection.
+// every start at once, so the length too; a pinned start M(v) = c begins at c and may not be
+// raised. All constraints are linear in I, so the I that have a solution form an interval: the
+// smallest one is found by bisection.
 #include "graph/tighten.hpp"
 
 #include <algorithm>
+#include <deque>
+#include <string>
 #include <vector>
 
 namespace twill {
@@ -22,6 +25,7 @@ namespace {
 struct Constraint {  // M(to) - M(from) >= weight + turns * I
   int from, to;
   Cycle weight, turns;
+  const std::string* reason;
 };
 
 Cycle floor_div(Cycle a, Cycle b) {
@@ -52,6 +56,11 @@ class Decisions {
   // Earliest starts at I, or nothing.
   std::optional<std::vector<Cycle>> earliest(Cycle ii) const {
     std::vector<Cycle> start(p_.ops.size(), 0);
+    for (const Pin& pin : p_.pins)
+      if (pin.kind == Pin::at_cycle) start[static_cast<std::size_t>(pin.op)] = pin.cycle;
+    const auto late = [&](const Pin& pin) {  // the least solution is beyond the pin
+      return pin.kind == Pin::at_cycle && start[static_cast<std::size_t>(pin.op)] > pin.cycle;
+    };
     for (std::size_t round = 0; round <= p_.ops.size(); ++round) {
       bool changed = false;
       for (const Constraint& c : constraints_) {
@@ -62,9 +71,37 @@ class Decisions {
         to = at_least;
         changed = true;
       }
+      if (std::any_of(p_.pins.begin(), p_.pins.end(), late)) return std::nullopt;
       if (!changed) return start;
     }
     return std::nullopt;
+  }
+
+  // A cycle of constraints whose weights sum to more than 0 at I; empty when there is none.
+  std::vector<const Constraint*> positive_cycle(Cycle ii) const {
+    std::vector<Cycle> start(p_.ops.size(), 0);
+    std::vector<const Constraint*> raised_by(p_.ops.size(), nullptr);
+    int last = -1;
+    for (std::size_t round = 0; round <= p_.ops.size(); ++round) {
+      last = -1;
+      for (const Constraint& c : constraints_) {
+        const Cycle at_least = start[static_cast<std::size_t>(c.from)] + c.weight + c.turns * ii;
+        if (start[static_cast<std::size_t>(c.to)] >= at_least) continue;
+        start[static_cast<std::size_t>(c.to)] = at_least;
+        raised_by[static_cast<std::size_t>(c.to)] = &c;
+        last = c.to;
+        if (c.from == c.to) return {&c};
+      }
+      if (last < 0) return {};
+    }
+    // Raised in the last round: a walk back ends on the cycle.
+    for (std::size_t i = 0; i < p_.ops.size(); ++i)
+      last = raised_by[static_cast<std::size_t>(last)]->from;
+    std::vector<const Constraint*> cycle;
+    for (int v = last; cycle.empty() || v != last; v = cycle.back()->from)
+      cycle.push_back(raised_by[static_cast<std::size_t>(v)]);
+    std::reverse(cycle.begin(), cycle.end());
+    return cycle;
   }
 
  private:
@@ -76,7 +113,8 @@ class Decisions {
     return floor_div(at(b) - at(a), s_.initiation_interval);
   }
   void after(const Point& a, const Point& b, Cycle gap, Cycle turns) {  // b - a >= gap + turns * I
-    constraints_.push_back({a.op, b.op, gap + a.offset - b.offset, turns + a.turns - b.turns});
+    constraints_.push_back(
+        {a.op, b.op, gap + a.offset - b.offset, turns + a.turns - b.turns, reason_});
   }
 
   // At the instant b begins there are no more copies of a than in the given schedule.
@@ -91,17 +129,24 @@ class Decisions {
       for (std::size_t j = 0; j < all.size(); ++j) no_more_at(all[i], all[j].begin, i == j);
   }
 
+  void because(std::string reason) {
+    reasons_.push_back(std::move(reason));
+    reason_ = &reasons_.back();
+  }
+
   void dependences() {
     for (const Edge& e : p_.edges) {
       const bool cross =
           s_.warp[static_cast<std::size_t>(e.from)] != s_.warp[static_cast<std::size_t>(e.to)];
       const Cycle spill = cross ? p_.ops[static_cast<std::size_t>(e.from)].spill : 0;
-      constraints_.push_back({e.from, e.to, e.delay + spill, -e.distance});
+      because(spill > 0 ? "hand-over to another slot" : "dependence");
+      constraints_.push_back({e.from, e.to, e.delay + spill, -e.distance, reason_});
     }
   }
 
   void units() {
     for (int unit = 0; unit < static_cast<int>(p_.units.size()); ++unit) {
+      because("unit " + p_.units[static_cast<std::size_t>(unit)].name);
       std::vector<Presence> all;
       for (int v = 0; v < static_cast<int>(p_.ops.size()); ++v)
         for (std::size_t i = 0; i < p_.ops[static_cast<std::size_t>(v)].reservations.size(); ++i) {
@@ -126,6 +171,7 @@ class Decisions {
 
   void memories() {
     for (int memory = 0; memory < static_cast<int>(p_.memories.size()); ++memory) {
+      because("memory " + p_.memories[static_cast<std::size_t>(memory)].name);
       std::vector<Presence> all;
       for (int u = 0; u < static_cast<int>(p_.ops.size()); ++u) {
         Amount amount = 0;
@@ -140,6 +186,7 @@ class Decisions {
 
   void registers() {
     for (int w = 0; w < static_cast<int>(p_.warps.size()); ++w) {
+      because("registers of " + p_.warps[static_cast<std::size_t>(w)].name);
       std::vector<Presence> all;
       for (int u = 0; u < static_cast<int>(p_.ops.size()); ++u)
         if (p_.ops[static_cast<std::size_t>(u)].registers > 0 &&
@@ -158,6 +205,7 @@ class Decisions {
            s_.warp[static_cast<std::size_t>(e.from)] != s_.warp[static_cast<std::size_t>(e.to)]))
         waits[static_cast<std::size_t>(e.to)] = true;
     for (int v = 0; v < static_cast<int>(p_.ops.size()); ++v) {
+      because("wait of " + p_.ops[static_cast<std::size_t>(v)].id);
       if (!waits[static_cast<std::size_t>(v)] || exempt_from_concurrency(p_, v)) continue;
       for (int o = 0; o < static_cast<int>(p_.ops.size()); ++o) {
         const Cycle cycles = p_.ops[static_cast<std::size_t>(o)].cycles;
@@ -176,6 +224,8 @@ class Decisions {
   const Problem& o_;
   const Schedule& s_;
   std::vector<Constraint> constraints_;
+  std::deque<std::string> reasons_;  // addresses stay
+  const std::string* reason_ = nullptr;
 };
 
 }  // namespace
@@ -194,6 +244,24 @@ std::optional<Schedule> tighten(const Problem& problem, const Problem& ordered,
   Schedule best{high, 0, *decisions.earliest(high), schedule.warp};
   best.length = schedule_length(problem, best.start);
   return best;
+}
+
+std::optional<CriticalRecurrence> critical_recurrence(const Problem& problem,
+                                                      const Schedule& schedule) {
+  const Decisions decisions(problem, problem, schedule);
+  Cycle low = 0, high = schedule.initiation_interval;  // a cycle at low, or 0; none at high
+  while (high - low > 1) {
+    const Cycle middle = low + (high - low) / 2;
+    (decisions.positive_cycle(middle).empty() ? high : low) = middle;
+  }
+  if (low == 0) return std::nullopt;
+  CriticalRecurrence critical{high, 0, 0, {}};
+  for (const Constraint* c : decisions.positive_cycle(low)) {
+    critical.steps.push_back({c->from, c->to, c->weight, *c->reason});
+    critical.cycles += c->weight;
+    critical.iterations -= c->turns;
+  }
+  return critical;
 }
 
 }  // namespace twill

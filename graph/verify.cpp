@@ -28,6 +28,7 @@ class Judge {
 
   Verdict shape() const;
   Verdict slots() const;
+  Verdict pins() const;
   Verdict dependences() const;
   Verdict capacity(const Unrolling& unrolling) const;
   Verdict memory(const Unrolling& unrolling) const;
@@ -110,6 +111,23 @@ Verdict Judge::slots() const {
       return Violation{"variable latency", op(v).id + " has fixed latency and is on " +
                                                slot(w).name +
                                                ", which only takes variable latency"};
+  }
+  return std::nullopt;
+}
+
+Verdict Judge::pins() const {
+  for (const Pin& pin : problem_.pins) {
+    const std::string where = op(pin.op).id + " is on " + slot(warp(pin.op)).name;
+    if (pin.kind == Pin::at_cycle && start(pin.op) != pin.cycle)
+      return Violation{"pin", op(pin.op).id + " starts at " + number(start(pin.op)) +
+                                  ", pinned to " + number(pin.cycle)};
+    if (pin.kind == Pin::on_slot && warp(pin.op) != pin.slot)
+      return Violation{"pin", where + ", pinned to " + slot(pin.slot).name};
+    if (pin.kind == Pin::not_on_slot && warp(pin.op) == pin.slot)
+      return Violation{"pin", where + ", which is forbidden to it"};
+    if (pin.kind == Pin::same_slot && warp(pin.op) != warp(pin.other))
+      return Violation{
+          "pin", where + ", not with " + op(pin.other).id + " on " + slot(warp(pin.other)).name};
   }
   return std::nullopt;
 }
@@ -274,6 +292,7 @@ std::optional<Violation> verify(const Problem& problem, const Schedule& schedule
   const Judge judge(problem, schedule);
   if (auto found = judge.shape()) return found;
   if (auto found = judge.slots()) return found;
+  if (auto found = judge.pins()) return found;
   if (auto found = judge.dependences()) return found;
   const Unrolling unrolling(problem, schedule);
   if (auto found = judge.capacity(unrolling)) return found;

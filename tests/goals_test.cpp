@@ -10,6 +10,7 @@
 #include "encoders/goals.hpp"
 #include "engine/certificate/certificate.hpp"
 #include "engine/include/twill.hpp"
+#include "graph/ring_depth.hpp"
 #include "tests/support/brute_force.hpp"
 #include "tests/support/random_loop.hpp"
 #include "tests/support/temporary_directory.hpp"
@@ -33,6 +34,9 @@ std::int64_t counted(const Problem& p, const Schedule& s, const std::string& goa
     return count;
   }
   std::int64_t most = 0;
+  for (const auto& [load, depth] : ring_depths(p, s))
+    if (goal == "rings" || goal == "ring:" + load) most = std::max(most, depth);
+  if (goal.starts_with("ring")) return most;
   const auto peak = [&](const auto& amount_of) {
     for (Cycle residue = 0; residue < s.initiation_interval; ++residue) {
       std::int64_t sum = 0;
@@ -99,6 +103,9 @@ std::vector<std::string> goals_of(const Problem& p, std::uint64_t seed) {
   std::vector<std::string> goals = kDefaultGoals;
   for (const WarpSlot& w : p.warps) goals.push_back("registers:" + w.name);
   for (const Memory& m : p.memories) goals.push_back("memory:" + m.name);
+  goals.push_back("rings");
+  for (const Op& op : p.ops)
+    if (op.streaming) goals.insert(goals.begin(), "ring:" + op.id);
   Random random(seed);
   for (std::size_t i = goals.size(); i > 1; --i)
     std::swap(goals[i - 1],

@@ -70,12 +70,34 @@ TEST_CASE("problem schema: keys") {
   Json sample = Json::parse(test::kProblemText);
   // Op "S" of the sample with variable_latency written out on its slot, too.
   sample["warps"][1]["variable_latency"] = false;
+  sample["version"] = 2;
+  sample["pins"] = Json::array({{{"op", "S"}, {"cycle", 0}}});
   const Reader read = [](const std::string& text) { parse_problem(text); };
   for (const Place& place : {Place{"", ""}, Place{"/warps/1", "/$defs/slot"},
                              Place{"/ops/1", "/$defs/op"}, Place{"/edges/1", "/$defs/edge"}})
     compare(sample, file, place, read);
   CHECK(file.at("properties").at("format").at("const") == sample["format"]);
-  CHECK(file.at("properties").at("version").at("const") == sample["version"]);
+  CHECK(file.at("properties").at("version").at("enum") == Json::array({1, 2}));
+
+  // A pin has an op and one decision.
+  const Json& pin = file.at("$defs").at("pin");
+  CHECK(pin.at("additionalProperties") == false);
+  CHECK(pin.at("minProperties") == 2);
+  CHECK(pin.at("maxProperties") == 2);
+  CHECK(names(pin.at("required")) == std::set<std::string>{"op"});
+  const Json decisions = {
+      {"warp", "wg0"}, {"not_warp", "load"}, {"cycle", 3}, {"same_warp_as", "S"}};
+  std::set<std::string> known = {"op"};
+  for (const auto& [key, value] : decisions.items()) {
+    known.insert(key);
+    sample["pins"][0] = {{"op", "S"}, {key, value}};
+    CHECK_NOTHROW(read(sample.dump()));
+    sample["pins"][0].erase("op");
+    CHECK_THROWS_AS(read(sample.dump()), InputError);
+    sample["pins"][0] = {{"op", "S"}, {key, value}, {"surplus", 1}};
+    CHECK_THROWS_AS(read(sample.dump()), InputError);
+  }
+  CHECK(keys(pin.at("properties")) == known);
 }
 
 TEST_CASE("problem schema: the defaults are the reader's") {

@@ -77,7 +77,8 @@ bool covers(const Problem& problem, const Refutation& r, const Asked& asked) {
     if (order->deadline != (r.deadline >= 0)) return false;
     // What the formula leaves out is a schedule that it has, with ops in each other's places.
     if (!order->exchange.empty() &&
-        (!order->pins.empty() || !is_exchange(problem, order->exchange)))
+        (!order->pins.empty() || !is_exchange(problem, order->exchange) ||
+         !limited(problem, r.limits).placement.precedences.empty()))  // of one load, perhaps
       return false;
     stages = order->stages;
     pinned = order->pinned;
@@ -92,10 +93,15 @@ bool covers(const Problem& problem, const Refutation& r, const Asked& asked) {
     pinned = modulo.pinned;
   }
   if (pinned >= static_cast<int>(problem.ops.size())) return false;
-  // No search needs more, and a formula's size grows with its stages.
+  if (pinned >= 0 && latest_pinned_cycle(problem) >= 0) return false;  // may not be rotated
+  // No search needs more, and a formula's size grows with its stages. (A question about lengths can
+  // begin with a schedule whose last op runs on after the last stage.)
   const Cycle enough = stage_bound(problem, r.ii);
   const Cycle horizon = r.deadline >= 0 ? r.deadline / r.ii + 1 : 0;
-  if (stages > std::max(enough + 1, horizon)) return false;
+  Cycle longest = 0;
+  for (const Op& op : problem.ops) longest = std::max(longest, op.cycles);
+  const Cycle running_on = r.deadline >= 0 ? 1 + longest / r.ii : 0;
+  if (stages > std::max(enough + 1 + running_on, horizon)) return false;
   // Rotating a schedule, so that the pinned op has row 0, changes its length and can add a stage.
   if (r.deadline >= 0 && pinned >= 0) return false;
   if (open_ended) return true;
@@ -169,21 +175,28 @@ class Derivation {
       say(says, bound.name + ": " + bound.text);
       return;
     }
-    if (monotone_in_ii(problem_)) {
-      const auto i = refuted(claimed - 1, true);
-      if (!i) return unproved(says);
-      say(says, refutation(*i) + " of I = " + text(refutations_[*i].ii) +
-                    "; feasibility is monotone in I, because every reservation is one segment from "
-                    "its op's issue, so that an idle cycle can be inserted into every period");
-      return;
-    }
-    if (bound.value > 1)
+    const Cycle monotone = std::min(claimed, monotone_from(problem_).value_or(claimed));
+    if (bound.value > 1 && bound.value < monotone)
       say("no schedule has I < " + text(bound.value), bound.name + ": " + bound.text);
-    for (Cycle ii = bound.value; ii < claimed; ++ii) {
+    if (!one_by_one(bound.value, monotone) || monotone == claimed) return;
+    const auto i = refuted(claimed - 1, true);
+    if (!i) return unproved(says);
+    say(says, refutation(*i) + " of I = " + text(refutations_[*i].ii) +
+                  "; feasibility is monotone in I" +
+                  (monotone > 1 ? " from I = " + text(monotone) + " on" : "") +
+                  ", because every reservation is one segment from its op's issue, so that an idle "
+                  "cycle can be inserted into every period");
+  }
+
+  // Each I from `first` to `end` - 1 has a refutation of its own.
+  bool one_by_one(Cycle first, Cycle end) {
+    for (Cycle ii = first; ii < end; ++ii) {
       const auto i = refuted(ii, false);
-      if (!i) return unproved("no schedule has I = " + text(ii));
+      if (!i) unproved("no schedule has I = " + text(ii));
+      if (!i) return false;
       say("no schedule has I = " + text(ii), refutation(*i));
     }
+    return true;
   }
 
   void length() {
@@ -235,8 +248,9 @@ class Derivation {
     for (std::size_t i = 0; i + 1 < limits.size(); ++i)
       says += ", " + limits[i].first + " <= " + text(limits[i].second);
     says += ", " + goal.name + " is not below " + text(goal.lower_bound);
-    if (goal.name == "slots" && goal.lower_bound == 1) {
-      say(says, "an op is on a slot");
+    const GoalMeasure measure = parse_goal(problem_, goal.name);
+    if (goal.lower_bound <= least_goal_value(problem_, measure)) {
+      say(says, measure.kind == GoalMeasure::slots ? "an op is on a slot" : "a load has a buffer");
       return true;
     }
     for (std::size_t i = 0; i < refutations_.size(); ++i) {
@@ -254,19 +268,26 @@ class Derivation {
   void none() {
     if (asked_.ii) {
       const std::string says = "no schedule has I = " + text(*asked_.ii);
-      const auto i = refuted(*asked_.ii, monotone_in_ii(problem_));
+      const auto monotone = monotone_from(problem_);
+      const auto i = refuted(*asked_.ii, monotone && *monotone <= *asked_.ii);
       if (!i) return unproved(says);
       say(says, refutation(*i));
       return;
     }
     const std::string says = "no schedule exists at any I";
-    const Cycle decisive = serial_ii(problem_);
+    const Cycle decisive = serial_ii(problem_), latest = latest_pinned_cycle(problem_);
+    if (latest > 0) {  // graph/serial.cpp, claim 3
+      const Bound bound = lower_bounds(problem_).front();
+      say("no schedule has I < " + text(bound.value), bound.name + ": " + bound.text);
+      if (!one_by_one(bound.value, latest + 1)) return;
+    }
     if (const auto i = refuted(decisive, true)) {
       say(says, refutation(*i) + " of I = " + text(refutations_[*i].ii) +
                     "; from I = " + text(decisive) +
                     " on the ops can run one after the other, so that every I is alike");
       return;
     }
+    if (latest > 0) return unproved(says);
     const SerialProblem serial = serial_problem(problem_);
     for (std::size_t i = 0; i < refutations_.size(); ++i) {
       const Refutation& r = refutations_[i];

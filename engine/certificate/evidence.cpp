@@ -35,7 +35,8 @@ void Evidence::keep(Refutation refutation) {
       return false;
     if (refutation.deadline >= 0)
       return old.ii == refutation.ii && old.deadline <= refutation.deadline;
-    return monotone_ ? old.ii <= refutation.ii : old.ii == refutation.ii;
+    return old.ii == refutation.ii ||
+           (monotone_ && *monotone_ <= old.ii && old.ii <= refutation.ii);
   };
   std::erase_if(refutations_, superfluous);
   refutations_.push_back(std::move(refutation));

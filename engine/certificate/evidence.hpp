@@ -48,15 +48,16 @@ struct Refutation {
 /// The refutations of one search that can matter for its result.
 class Evidence {
  public:
-  /// `monotone` = monotone_in_ii(problem): then the largest refuted I stands for the smaller ones.
-  explicit Evidence(bool monotone) : monotone_(monotone) {}
+  /// `monotone` = monotone_from(problem): from there on the largest refuted I stands for the
+  /// smaller ones.
+  explicit Evidence(std::optional<Cycle> monotone) : monotone_(monotone) {}
 
   /// Takes a refutation and drops those that it makes superfluous.
   void keep(Refutation refutation);
   const std::vector<Refutation>& refutations() const { return refutations_; }
 
  private:
-  bool monotone_;
+  std::optional<Cycle> monotone_;
   std::vector<Refutation> refutations_;
 };
 

@@ -32,7 +32,9 @@ std::optional<DifferenceRows::Arc> DifferenceRows::asserted(int literal) const {
 
 CycleFinder::CycleFinder(const DifferenceRows& rows)
     : rows_(rows),
+      contradiction_(cycle_of_facts()),
       paths_(static_cast<std::size_t>(rows.nodes()) * static_cast<std::size_t>(rows.nodes())) {
+  if (contradiction_) return;  // nothing is a longest path
   for (int v = 0; v < rows.nodes(); ++v) entry(v, v).reached = true;
   for (std::size_t f = 0; f < rows.facts(); ++f) {
     const DifferenceRows::Arc arc = *rows.fact(f);
@@ -93,7 +95,7 @@ std::optional<std::string> CycleFinder::cycle_of_facts() const {
 }
 
 std::optional<std::string> CycleFinder::cycle(std::span<const int> lemma) const {
-  if (lemma.empty()) return cycle_of_facts();
+  if (contradiction_ || lemma.empty()) return contradiction_;
   struct Step {
     DifferenceRows::Arc arc;
     int literal;  // asserted

@@ -65,7 +65,8 @@ class CycleFinder {
   std::optional<std::string> cycle_of_facts() const;
 
   const DifferenceRows& rows_;
-  std::vector<Entry> paths_;  // longest paths of facts
+  std::optional<std::string> contradiction_;  // a cycle of facts alone: then any lemma holds
+  std::vector<Entry> paths_;                  // longest paths of facts, where there is none
 };
 
 /// Adds up a cycle as text: "" when it proves the lemma, else what is wrong with it.

@@ -6,8 +6,8 @@
 #include "engine/cli/cli.hpp"
 #include "engine/cli/terminal.hpp"
 #include "engine/output/style.hpp"
-#include "engine/ring_depth.hpp"
 #include "graph/file.hpp"
+#include "graph/ring_depth.hpp"
 
 namespace twill::cli {
 namespace {

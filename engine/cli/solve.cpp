@@ -28,7 +28,6 @@ struct SolveFlags {
   EmitFlags emit;
   Options search;
   std::string memory;
-  std::vector<std::string> pins;
   std::string output;
   std::string certificate;
   bool quiet = false;
@@ -114,7 +113,8 @@ void name_clashes(const SolveFlags& flags, const Workload& work, const std::stop
 
 /// What Triton's form of a schedule asks for; a user's own pins replace it.
 void add_emit_pins(const SolveFlags& flags, const Workload& work, std::size_t k, Options& options) {
-  if (flags.emit.kind == "ttgir" && options.pins.empty() && work.module(k) != nullptr)
+  if (flags.emit.kind == "ttgir" && work.problems[k].problem.pins.empty() &&
+      work.module(k) != nullptr)
     options.pins = emit_pins(*work.module(k), work.problems[k].problem);
 }
 
@@ -304,12 +304,6 @@ int run(SolveFlags flags) {
   if (flags.search.goals == std::vector<std::string>{"default"}) flags.search.goals = kDefaultGoals;
   flags.search.evidence = !flags.certificate.empty();
   if (!flags.memory.empty()) flags.search.memory_limit = parse_bytes(flags.memory);
-  for (const std::string& pin : flags.pins) {
-    const std::size_t equals = pin.find('=');
-    if (equals == std::string::npos)
-      throw InputError("command line", "--pin", pin, "must have the form op=slot");
-    flags.search.pins.emplace_back(pin.substr(0, equals), pin.substr(equals + 1));
-  }
   if (const auto listing = loop_listing(flags.work)) {
     std::cout << *listing;
     return kDone;
@@ -362,12 +356,13 @@ Command solve_command(CLI::App& program) {
   app->add_option("--stages", search.stages,
                   "complete = all that can matter; paper = Algorithm 1's window; N = at most N")
       ->capture_default_str();
-  app->add_option("--pin", flags->pins, "Fix an op's slot, as op=slot (repeatable)");
   app->add_flag("--no-handover{false}", search.handover,
                 "Prohibit register results from crossing slots (ablation)");
-  app->add_option("--goals", search.goals,
-                  "After I and L, minimise in this order: slots, handovers, crossings, registers,\n"
-                  "registers:SLOT, memory:NAME (with commas); default = the first four")
+  app->add_option(
+         "--goals", search.goals,
+         "After I and L, minimise in this order: slots, handovers, crossings, registers,\n"
+         "registers:SLOT, memory:NAME, rings, ring:LOAD (with commas); default = the first\n"
+         "four")
       ->delimiter(',');
   app->add_option("--ii", search.ii, "Only this initiation interval");
   app->add_option(

@@ -168,6 +168,7 @@ void WorkloadFlags::add_to(CLI::App& app) {
   app.add_flag("--normalize-relative", relative, "Minimise the largest relative error of a ratio");
   app.add_option("--set", set, "What if: replace a value of the machine, as units.SFU=2")
       ->allow_extra_args(false);
+  pins.add_to(app);
   ttgir.add_to(app);
 }
 
@@ -177,7 +178,9 @@ std::optional<std::string> loop_listing(const WorkloadFlags& flags) {
   return ttgir::loop_listing(ttgir::parse_module(read_file(flags.input), flags.input));
 }
 
-Workload load(const WorkloadFlags& flags) {
+namespace {
+
+Workload load_unpinned(const WorkloadFlags& flags) {
   if (contains(builtin_kernels(), flags.input)) return load_kernel(flags, {});
   if (!is_file(flags.input)) {
     refuse("KERNEL", quoted(flags.input),
@@ -191,6 +194,19 @@ Workload load(const WorkloadFlags& flags) {
   if (format == "twill.kernel") return load_kernel(flags, text);
   if (format.empty() || format == "twill.problem") return load_problem(flags, text);
   throw InputError(flags.input, "/format", quoted(format), "must be twill.kernel or twill.problem");
+}
+
+}  // namespace
+
+Workload load(const WorkloadFlags& flags) {
+  Workload work = load_unpinned(flags);
+  if (!flags.pins.any()) return work;
+  for (std::size_t k = 0; k < work.problems.size(); ++k) {
+    flags.pins.apply(work.problems[k].problem, work.problems[k].layout);
+    work.hashes[k] = sha256(problem_text(work.problems[k].problem));
+  }
+  work.as_read = false;
+  return work;
 }
 
 std::string normalization_text(const Lowered& lowered) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/cli/pins.hpp"
 #include "engine/cli/ttgir.hpp"
 #include "engine/include/twill.hpp"
 
@@ -18,6 +19,7 @@ struct WorkloadFlags {
   std::string normalize;  ///< "" = the default of the input's kind
   bool relative = false;
   std::vector<std::string> set;
+  PinFlags pins;
   TtgirFlags ttgir;
 
   void add_to(CLI::App& app);

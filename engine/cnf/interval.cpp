@@ -126,6 +126,8 @@ Interval smallest_interval(const Search& search, Cycle low, Cycle stage_limit) {
   interval.low = low;
   search.report.state().ii_low = low;
   const Problem& problem = search.problem;
+  if (latest_pinned_cycle(problem) > 0)
+    return interval_with_pinned_cycles(search, std::move(interval), stage_limit);
   const SerialProblem serial = serial_problem(problem);
   if (!monotone_in_ii(problem)) {
     if (!serial_schedule(search, serial, stage_limit, interval)) return interval;

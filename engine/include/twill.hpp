@@ -43,10 +43,12 @@ struct Options {
   /// May a register result be consumed on another slot than its producer's? false prohibits
   /// cross-warp communication (the paper's ablation, Section 6.2.2). Modulo form only.
   bool handover = true;
-  /// Ops that must be on a slot, (op id, slot name). Modulo form only.
+  /// Ops that must be on a slot, (op id, slot name), for this search only: Problem::pins are more
+  /// kinds and part of the problem. Modulo form only.
   std::vector<std::pair<std::string, std::string>> pins;
   /// Goals after I and L, in this order, each minimised exactly within the values of those before
-  /// it: slots, handovers, crossings, registers, registers:SLOT, memory:NAME (encoders/goals.hpp).
+  /// it: slots, handovers, crossings, registers, registers:SLOT, memory:NAME, rings, ring:LOAD
+  /// (encoders/goals.hpp).
   /// Modulo form, complete search or a number of stages.
   std::vector<std::string> goals;
   /// "order" = rows in difference logic, whose time does not depend on the number of cycles; "cnf"

@@ -198,6 +198,8 @@ Interval smallest_interval(const Search& search, Cycle low, Cycle stage_limit) {
   Interval interval;
   interval.low = low;
   search.report.state().ii_low = low;
+  if (latest_pinned_cycle(search.problem) > 0)
+    return interval_with_pinned_cycles(search, std::move(interval), stage_limit);
   if (!monotone_in_ii(search.problem)) {
     if (!serial_schedule(search, serial_problem(search.problem), stage_limit, interval))
       return interval;

@@ -79,6 +79,17 @@ const char* Rules::slots() const {
     if (p_.ops[v].width > w.width) return "warp uniqueness";
     if (marked_ && p_.ops[v].variable_latency != w.variable_latency) return "variable latency";
   }
+  for (const Pin& pin : p_.pins) {
+    const std::size_t v = idx(pin.op);
+    if (!placed[v]) continue;
+    bool kept = true;
+    if (pin.kind == Pin::on_slot) kept = warp[v] == pin.slot;
+    if (pin.kind == Pin::not_on_slot) kept = warp[v] != pin.slot;
+    if (pin.kind == Pin::at_cycle) kept = start[v] == pin.cycle;
+    if (pin.kind == Pin::same_slot)
+      kept = !placed[idx(pin.other)] || warp[v] == warp[idx(pin.other)];
+    if (!kept) return "pin";
+  }
   return nullptr;
 }
 
@@ -215,7 +226,8 @@ class Search {
       if (b == v && rules_.placed[a]) low = std::max(low, rules_.start[a] + apart);
       if (a == v && rules_.placed[b]) high = std::min(high, rules_.start[b] - apart);
     }
-    if (depth + 1 == order_.size() && !zero_placed()) high = std::min<Cycle>(high, 0);
+    if (depth + 1 == order_.size() && p_.pins.empty() && !zero_placed())
+      high = std::min<Cycle>(high, 0);
     for (Cycle t = low; t <= high; ++t) {
       const Cycle longer = std::max(length, t + p_.ops[v].cycles);
       for (std::size_t w = 0; w < p_.warps.size() && !done(longer); ++w) {
@@ -233,6 +245,7 @@ class Search {
   /// Of slots that differ only in their name, an empty one is tried only if all before it are used:
   /// exchanging two such slots changes nothing.
   bool worth_trying(std::size_t w) const {
+    if (!p_.pins.empty()) return true;
     const auto used = [&](std::size_t slot) {
       return std::any_of(order_.begin(), order_.end(), [&](std::size_t o) {
         return rules_.placed[o] && static_cast<std::size_t>(rules_.warp[o]) == slot;

@@ -20,7 +20,7 @@ std::optional<std::string> broken_rule(const Problem& problem, const Schedule& s
 ///
 /// Only schedules whose smallest start is 0 are tried. Every rule compares times with each other,
 /// never with a fixed cycle, so shifting all starts by the same amount keeps a schedule valid, and
-/// the shortest schedules are among those.
+/// the shortest schedules are among those. With pins all are tried.
 std::optional<Schedule> brute_force_at(const Problem& problem, Cycle initiation_interval,
                                        Cycle max_stages);
 

@@ -1,0 +1,23 @@
+// Decisions about ops on the command line: they become pins of the problem.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "graph/problem.hpp"
+
+namespace twill::cli {
+
+struct PinFlags {
+  std::vector<std::string> pin, same_slot, forbid;
+
+  void add_to(CLI::App& app);
+  bool any() const { return !pin.empty() || !same_slot.empty() || !forbid.empty(); }
+  /// Adds the pins to a problem, whose layout is named in messages (it may be ""). Throws
+  /// InputError when a name is not the problem's, a number is out of range, or check() refuses the
+  /// pins.
+  void apply(Problem& problem, const std::string& layout) const;
+};
+
+}  // namespace twill::cli
