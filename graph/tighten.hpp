@@ -2,6 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "graph/problem.hpp"
 #include "graph/schedule.hpp"
@@ -20,5 +22,24 @@ namespace twill {
 /// high == schedule's own I with ordered == problem (the allowed I are then an interval up to it).
 std::optional<Schedule> tighten(const Problem& problem, const Problem& ordered,
                                 const Schedule& schedule, Cycle low, Cycle high);
+
+/// A cycle of constraints around which the loop cannot go faster.
+struct CriticalRecurrence {
+  struct Step {
+    int from = 0, to = 0;
+    Cycle cycles = 0;    ///< `to` is at least that long after `from`, but for whole iterations
+    std::string reason;  ///< "dependence", "unit TC", "registers of wg0", "wait of s0_pv", ...
+  };
+  Cycle ii = 0;      ///< the smallest I that the schedule's orders allow: ceil(cycles / iterations)
+  Cycle cycles = 0;  ///< of all steps
+  Cycle iterations = 0;  ///< that the cycle goes round
+  std::vector<Step> steps;
+};
+
+/// With the slots and orders of `schedule`, which is valid: what keeps I from being smaller than
+/// `ii` (at most the schedule's own I). nullopt = nothing does, down to I = 1. Pins to cycles are
+/// not regarded.
+std::optional<CriticalRecurrence> critical_recurrence(const Problem& problem,
+                                                      const Schedule& schedule);
 
 }  // namespace twill

@@ -330,6 +330,49 @@ TEST_CASE("solve --goals") {
   CHECK(contains(wrong.err, "--goals: found beauty: must be one of slots, "));
 }
 
+TEST_CASE("pins") {
+  const Folder folder;
+  const std::string path = folder / "x.schedule.json";
+  const Run run =
+      run_twill("solve " + example("figure-1") + " --pin S@3 --same-slot P,O --quiet -o " + path +
+                " --certificate " + (folder / "proof"));
+  CHECK(run.code == 0);
+  const auto problem = nlohmann::json::parse(bytes(folder / "x.problem.json"));
+  CHECK(problem["version"] == 2);
+  CHECK(problem["pins"].dump() == R"([{"cycle":3,"op":"S"},{"op":"P","same_warp_as":"O"}])");
+  CHECK(nlohmann::json::parse(bytes(path))["ops"][0]["start"] == 3);
+  CHECK(run_twill("verify " + (folder / "x.problem.json") + " " + path).code == 0);
+  CHECK(run_twill("check " + (folder / "proof")).code == 0);
+  // It is a schedule of the problem without pins, too, and refused where it breaks others.
+  const Run open = run_twill("evaluate " + example("figure-1") + " " + path + " --sensitivity");
+  CHECK(open.code == 0);
+  CHECK(contains(open.out, "optimum: I = 2, L = 4 (proved)"));
+  CHECK(contains(open.out, "critical recurrence of these orders: 2 cycles over 1 iteration"));
+  CHECK(contains(open.out, "  S 1: 1 to 1 (1)\n"));
+  const Run broken = run_twill("evaluate " + example("figure-1") + " " + path + " --pin O@3");
+  CHECK(broken.code == 2);
+  CHECK(contains(broken.err, "the schedule breaks the rule pin"));
+
+  const Run none = run_twill("solve " + example("figure-1") + " --pin S@4 --pin P@3");
+  CHECK(none.code == 1);
+  CHECK(contains(none.out, "S at cycle 4\n    P at cycle 3\n"));
+  const Run why = run_twill("explain " + example("figure-1") + " --pin S@0 --pin O@4 --ii 2");
+  CHECK(contains(why.out, "  S at cycle 0\n  O at cycle 4\n  unit TC (1)"));
+  const auto refused = [](const std::string& arguments, const std::string& message) {
+    const Run wrong = run_twill("solve " + example("figure-1") + " " + arguments);
+    CHECK(wrong.code == 2);
+    CHECK_MESSAGE(contains(wrong.err, message), wrong.err);
+  };
+  refused("--pin S=w9", "--pin: found w9: must name a slot of the problem: w0");
+  refused("--pin X@3",
+          "--pin: found X@3: must have the form op=slot or op@cycle, op one of S, P, O");
+  refused("--pin S@-1", "--pin: found S@-1: the cycle must be a number from 0 to 1000000000");
+  refused("--pin S@1 --pin S@2", "/pins/1/op: found \"S\": an op may be pinned to one cycle");
+  refused("--same-slot S", "--same-slot: found S: must have the form op,op");
+  refused("--forbid S@3", "--forbid: found S@3: must have the form op=slot");
+  refused("--pin S@1 --stages paper", "--stages: found paper: the paper's window knows no pins");
+}
+
 TEST_CASE("explain") {
   const Run run = run_twill("explain " + example("undercount-figure-1"));
   CHECK(run.code == 0);

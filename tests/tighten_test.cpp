@@ -262,3 +262,43 @@ TEST_CASE("orders of one problem in another: enumeration") {
   CHECK(lifted > 150);
   CHECK(refused > 20);
 }
+
+TEST_CASE("the critical recurrence is what keeps the orders from a smaller I") {
+  int critical_ones = 0, free_ones = 0, units = 0, waiting = 0;
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    CAPTURE(seed);
+    LoopKnobs knobs = tiny();
+    knobs.multi_segment = false;
+    const Problem problem = random_loop(seed, knobs);
+    Random random(seed);
+    const auto given = some_schedule(problem, random, 8);
+    if (!given) continue;
+    const Cycle ii = given->initiation_interval;
+    const auto least = tighten(problem, problem, *given, 1, ii);
+    REQUIRE(least);
+    const auto critical = critical_recurrence(problem, *given);
+    if (!critical) {
+      CHECK(least->initiation_interval == 1);
+      ++free_ones;
+      continue;
+    }
+    ++critical_ones;
+    CHECK(critical->ii == least->initiation_interval);
+    REQUIRE(critical->iterations > 0);
+    CHECK((critical->cycles + critical->iterations - 1) / critical->iterations == critical->ii);
+    REQUIRE_FALSE(critical->steps.empty());
+    Cycle sum = 0;
+    for (std::size_t i = 0; i < critical->steps.size(); ++i) {
+      const CriticalRecurrence::Step& step = critical->steps[i];
+      sum += step.cycles;
+      CHECK(step.to == critical->steps[(i + 1) % critical->steps.size()].from);
+      units += step.reason.starts_with("unit ");
+      waiting += step.reason.starts_with("wait of ");
+    }
+    CHECK(sum == critical->cycles);
+  }
+  CHECK(critical_ones > 60);
+  CHECK(free_ones > 5);
+  CHECK(units > 10);
+  CHECK(waiting > 3);
+}

@@ -8,9 +8,12 @@
 #include "encoders/goals.hpp"
 #include "engine/cli/cli.hpp"
 #include "engine/cli/interrupt.hpp"
+#include "engine/cli/pins.hpp"
 #include "engine/output/steady_state.hpp"
 #include "engine/output/style.hpp"
+#include "engine/sensitivity.hpp"
 #include "graph/bounds.hpp"
+#include "graph/tighten.hpp"
 
 namespace twill::cli {
 namespace {
@@ -19,8 +22,10 @@ using Json = nlohmann::ordered_json;
 
 struct EvaluateFlags {
   std::string problem, schedule;
+  PinFlags pins;
   Options search;
   bool optimum = true;
+  bool sensitivity = false;
   bool json = false;
 };
 
@@ -75,12 +80,36 @@ Json binding(const Problem& problem, const Schedule& schedule) {
   Json bounds = Json::array();
   for (const Bound& bound : lower_bounds(problem))
     bounds.push_back({{"name", bound.name}, {"value", bound.value}, {"text", bound.text}});
-  return {{"initiation_interval", schedule.initiation_interval},
-          {"length", schedule.length},
-          {"units", units},
-          {"slots", slots},
-          {"memories", memories},
-          {"bounds", bounds}};
+  Json json = {{"initiation_interval", schedule.initiation_interval},
+               {"length", schedule.length},
+               {"units", units},
+               {"slots", slots},
+               {"memories", memories},
+               {"bounds", bounds}};
+  if (const auto critical = critical_recurrence(problem, schedule)) {
+    Json steps = Json::array();
+    for (const CriticalRecurrence::Step& step : critical->steps)
+      steps.push_back({{"from", problem.ops[static_cast<std::size_t>(step.from)].id},
+                       {"to", problem.ops[static_cast<std::size_t>(step.to)].id},
+                       {"cycles", step.cycles},
+                       {"reason", step.reason}});
+    json["critical_recurrence"] = {{"initiation_interval", critical->ii},
+                                   {"cycles", critical->cycles},
+                                   {"iterations", critical->iterations},
+                                   {"steps", steps}};
+  }
+  return json;
+}
+
+void print_critical(const Json& json) {
+  if (!json.contains("critical_recurrence")) return;
+  const Json& critical = json["critical_recurrence"];
+  std::cout << "critical recurrence of these orders: " << critical["cycles"] << " cycles over "
+            << plural(critical["iterations"].get<std::int64_t>(), "iteration")
+            << ", I >= " << critical["initiation_interval"] << "\n";
+  for (const Json& step : critical["steps"])
+    std::cout << "  " << shown(step["from"]) << " -> " << shown(step["to"]) << ": "
+              << step["cycles"] << ", " << shown(step["reason"]) << "\n";
 }
 
 void print_binding(const Json& json) {
@@ -104,8 +133,34 @@ void print_binding(const Json& json) {
               << shown(bound["text"]) << "\n";
 }
 
+void print_sensitivity(const Json& ranges) {
+  std::cout << "sensitivity: cycles with which I stays the smallest (and with these slots)\n";
+  for (const Json& range : ranges) {
+    const auto end = [&](const char* key) {
+      return range[key].is_null() ? std::string("any") : range[key].dump();
+    };
+    std::cout << "  " << shown(range["op"]) << " " << range["cycles"] << ": " << range["least"]
+              << " to " << end("most") << " (" << end("most_with_slots") << ")"
+              << (range["decided"].get<bool>() ? "" : ", not all decided") << "\n";
+  }
+}
+
+Json sensitivity_json(const Problem& problem, const std::vector<OpSensitivity>& ranges) {
+  Json json = Json::array();
+  const auto end = [](const std::optional<Cycle>& most) { return most ? Json(*most) : Json(); };
+  for (const OpSensitivity& range : ranges)
+    json.push_back({{"op", problem.ops[static_cast<std::size_t>(range.op)].id},
+                    {"cycles", problem.ops[static_cast<std::size_t>(range.op)].cycles},
+                    {"least", range.least},
+                    {"most", end(range.most)},
+                    {"most_with_slots", end(range.most_with_slots)},
+                    {"decided", range.decided}});
+  return json;
+}
+
 int evaluate(const EvaluateFlags& flags) {
-  const Problem problem = read_problem(flags.problem);
+  Problem problem = read_problem(flags.problem);
+  if (flags.pins.any()) flags.pins.apply(problem, "");
   const Schedule schedule = accepted_schedule(problem, flags.schedule);
   Json json = binding(problem, schedule);
   int code = kDone;
@@ -120,15 +175,26 @@ int evaluate(const EvaluateFlags& flags) {
                        {"lower_bound", best.ii_lower_bound},
                        {"gap", share(given - static_cast<double>(ii), given)}};
     if (best.schedule) json["optimum"]["length"] = best.schedule->length;
+    if (flags.sensitivity && best.status == Status::optimal) {
+      if (ii != schedule.initiation_interval)
+        throw InputError("command line", "--sensitivity", flags.schedule,
+                         "the schedule must have the smallest I, " + std::to_string(ii));
+      const auto ranges = sensitivity(problem, schedule, flags.search, interrupt.token());
+      json["sensitivity"] = sensitivity_json(problem, ranges);
+      for (const OpSensitivity& range : ranges)
+        if (!range.decided) code = kStopped;
+    }
   }
   if (flags.json) {
     std::cout << json.dump(2) << "\n";
     return code;
   }
   print_binding(json);
+  print_critical(json);
   if (!flags.optimum) return code;
+  const bool undecided = code != kDone && !json.contains("sensitivity");
   const Json& best = json["optimum"];
-  if (code != kDone)
+  if (undecided)
     std::cout << "optimum: not proved within the limits, I >= " << best["lower_bound"] << "\n";
   else if (best["initiation_interval"] == json["initiation_interval"] &&
            best["length"] == json["length"])
@@ -137,6 +203,7 @@ int evaluate(const EvaluateFlags& flags) {
     std::cout << "optimum: I = " << best["initiation_interval"] << ", L = " << best["length"]
               << " (proved): the schedule gives away " << percent(best["gap"].get<double>())
               << " of its time\n";
+  if (json.contains("sensitivity")) print_sensitivity(json["sensitivity"]);
   return code;
 }
 
@@ -188,7 +255,11 @@ Command evaluate_command(CLI::App& program) {
       "evaluate", "What binds in a schedule, and how far it is from the optimum");
   app->add_option("PROBLEM", flags->problem, "Problem file")->required();
   app->add_option("SCHEDULE", flags->schedule, "Schedule file")->required();
+  flags->pins.add_to(*app);
   app->add_flag("--no-optimum{false}", flags->optimum, "Do not search for the optimum");
+  app->add_flag("--sensitivity", flags->sensitivity,
+                "Of each op, the range of its cycles in which I stays the smallest")
+      ->excludes("--no-optimum");
   app->add_option("--time-limit", flags->search.time_limit, "Seconds of search (0 = none)")
       ->capture_default_str();
   app->add_flag("--json", flags->json, "Print as JSON");
