@@ -69,6 +69,7 @@ class Reach {
 
 }  // namespace
 
+/// The last step that adds edges: what finds them by their ends is cleared.
 void Builder::release_readers() {
   const std::vector<KernelEdge> edges = std::move(out_.kernel.edges);
   const auto holds_memory = [&](std::size_t v) {
@@ -83,11 +84,7 @@ void Builder::release_readers() {
   out_.kernel.edges.clear();
   edge_index_.clear();
   orders_.clear();
-  const auto add = [&](const KernelEdge& edge) {
-    edge_index_[{edge.from, edge.to}].push_back(out_.kernel.edges.size());
-    out_.kernel.edges.push_back(edge);
-    orders_.push_back(false);
-  };
+  out_.kernel.edges.reserve(edges.size());
   std::map<std::size_t, std::size_t> releases;  // reader -> its release
   for (std::size_t e = 0; e < edges.size(); ++e) {
     KernelEdge edge = edges[e];
@@ -108,12 +105,12 @@ void Builder::release_readers() {
           KernelEdge done;
           done.from = edge.from;
           done.to = found->second;
-          add(done);
+          out_.kernel.edges.push_back(done);
         }
         edge.from = found->second;
       }
     }
-    add(edge);
+    out_.kernel.edges.push_back(edge);
   }
 }
 
