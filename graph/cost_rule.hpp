@@ -45,6 +45,8 @@ struct CostRule {
   std::string result;               ///< "registers", "none" or a memory
   bool reduces = false;             ///< the result has lost the tile's last dimension
   bool variable_latency = false;
+  bool asynchronous =
+      false;  ///< reads its operands in place while it executes (an MMA, a TMA store)
 };
 
 struct OpCost {

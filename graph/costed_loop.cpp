@@ -150,6 +150,23 @@ class OpCoster {
   CostedOp costed_;
 };
 
+// How long the consumer of an edge reads what it is given: the cycles of an asynchronous op. Not an
+// accumulator, which it overwrites in place: the edge says so, or the value has the type of the
+// result, which is not that of the operands.
+Cycle read_for(const Kernel& kernel, const Machine& machine, const CostedLoop& loop,
+               const KernelEdge& edge) {
+  const KernelOp& from = kernel.ops[edge.from];
+  const KernelOp& to = kernel.ops[edge.to];
+  const auto rule = machine.rules.find(to.kind);
+  if (rule == machine.rules.end() || !rule->second.asynchronous || edge.accumulate) return 0;
+  const CostedOp& source = loop.ops[edge.from];
+  if (source.op.registers == 0 && source.op.footprints.empty()) return 0;  // nothing to hold
+  if (from.tile && to.tile && to.tile->operand_type != to.tile->type &&
+      from.tile->type == to.tile->type && !rule->second.variable_latency)
+    return 0;
+  return loop.ops[edge.to].op.cycles;
+}
+
 }  // namespace
 
 CostedOp cost_op(const Kernel& kernel, const Machine& machine, std::size_t v,
@@ -157,7 +174,7 @@ CostedOp cost_op(const Kernel& kernel, const Machine& machine, std::size_t v,
   return OpCoster(kernel, machine, v, columns).run();
 }
 
-CostedLoop cost_kernel(const Kernel& kernel, const Machine& machine) {
+CostedLoop cost_kernel(const Kernel& kernel, const Machine& machine, bool holds) {
   CostedLoop loop;
   for (std::size_t v = 0; v < kernel.ops.size(); ++v)
     loop.ops.push_back(cost_op(kernel, machine, v));
@@ -165,8 +182,10 @@ CostedLoop cost_kernel(const Kernel& kernel, const Machine& machine) {
     const CostedOp& from = loop.ops[edge.from];
     const Cycle delay =
         edge.delay ? *edge.delay : (edge.accumulate ? from.occupancy : from.latency);
-    loop.edges.push_back({static_cast<int>(edge.from), static_cast<int>(edge.to), delay,
-                          edge.distance, edge.blocking, edge.hold});
+    loop.edges.push_back(
+        {static_cast<int>(edge.from), static_cast<int>(edge.to), delay, edge.distance,
+         edge.blocking,
+         holds ? std::max(edge.hold, read_for(kernel, machine, loop, edge)) : edge.hold});
   }
   add_alias_edges(kernel, loop);
   return kernel.chunks.empty() ? loop : fuse_chunks(kernel, machine, std::move(loop));

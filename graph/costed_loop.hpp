@@ -28,7 +28,7 @@ struct CostedLoop {
 /// Every op's cost on the machine, every edge's delay, chunked chains fused and aliases resolved.
 /// Throws InputError (kernel file, JSON pointer) when the machine has no rule for a kind, lacks a
 /// memory, or a number overflows.
-CostedLoop cost_kernel(const Kernel& kernel, const Machine& machine);
+CostedLoop cost_kernel(const Kernel& kernel, const Machine& machine, bool holds = false);
 
 /// One op on its own; `columns` > 0 = for a chunk of that many columns of its tile.
 CostedOp cost_op(const Kernel& kernel, const Machine& machine, std::size_t v,

@@ -149,7 +149,7 @@ std::vector<Lowered> lower(const Kernel& kernel, const Machine& machine,
     throw InputError("options", "normalize", std::to_string(options.normalize),
                      "must be 0 (raw cycles) or a positive budget");
   const std::vector<const Layout*> layouts = choose_layouts(machine, options.layout);
-  const CostedLoop loop = cost_kernel(kernel, machine);
+  const CostedLoop loop = cost_kernel(kernel, machine, options.holds);
   const Problem base = without_slots(kernel, machine, loop);
   const std::vector<BandwidthSum> bandwidth = bandwidth_sums(machine, loop);
 

@@ -31,6 +31,10 @@ struct LowerOptions {
   /// Overrides applied to the machine file before it is checked, "units.SFU" -> "2": dotted path
   /// into the file, JSON value. The path must exist and keep its type.
   std::vector<std::pair<std::string, std::string>> set;
+  /// Do MMAs and TMA stores hold what they read until they end (the machine's `asynchronous`
+  /// rules)? false = the paper's reading: an operand is free when they issue, but for holds in the
+  /// kernel.
+  bool holds = false;
   /// 0 = raw cycles; U > 0 = normalised so that the distinct costs sum to at most U (paper 5.2).
   int normalize = 0;
   bool normalize_relative = false;  ///< minimise the relative ratio error, not the paper's F

@@ -161,7 +161,7 @@ class Reader {
 
   CostRule read_rule(const JsonValue& value) const {
     value.check_keys({"width", "result"}, {"unit", "cycles", "occupancy", "latency", "reduces",
-                                           "variable_latency", "source"});
+                                           "variable_latency", "asynchronous", "source"});
     value.text_or("source", "");
     CostRule rule;
     if (const auto found = value.find("unit")) rule.unit = unit(*found);
@@ -176,6 +176,7 @@ class Reader {
     rule.result = result(value.at("result"));
     rule.reduces = value.boolean_or("reduces", false);
     rule.variable_latency = value.boolean_or("variable_latency", false);
+    rule.asynchronous = value.boolean_or("asynchronous", false);
     return rule;
   }
 

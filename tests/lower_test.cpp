@@ -599,3 +599,35 @@ TEST_CASE("normalised lowering hands every problem to cost normalisation") {
   options.normalize = -1;
   CHECK(contains(refusal([&] { lower_builtin("gemm", "hopper", options); }), "normalize"));
 }
+
+TEST_CASE("holds: an MMA keeps what it reads until it ends, but for its accumulator") {
+  const auto hold = [](const std::string& kernel, const std::string& machine, bool on,
+                       const std::string& from, const std::string& to) {
+    LowerOptions options;
+    options.holds = on;
+    const Problem p =
+        lower(builtin_kernel(kernel), kernel, builtin_machine(machine), machine, options)
+            .front()
+            .problem;
+    const auto is = [&](int v, const std::string& id) {
+      return p.ops[static_cast<std::size_t>(v)].id == id;
+    };
+    Cycle found = -1;
+    for (const Edge& e : p.edges)
+      if (is(e.from, from) && is(e.to, to)) found = std::max(found, e.hold);
+    return found;
+  };
+  // P in registers, 512 cycles of wgmma; the accumulator is overwritten in place.
+  CHECK(hold("hopper-fwd-sub2", "hopper", true, "s0_trunc_p", "s0_pv") == 512);
+  CHECK(hold("hopper-fwd-sub2", "hopper", true, "s0_mul_acc", "s0_pv") == 0);
+  CHECK(hold("hopper-fwd-sub2", "hopper", true, "s0_exp_p", "s0_trunc_p") == 0);
+  CHECK(hold("hopper-fwd-sub2", "hopper", false, "s0_trunc_p", "s0_pv") == 0);
+  CHECK(hold("hopper-bwd", "hopper", true, "trunc_p", "dv") == 512);
+  CHECK(hold("hopper-bwd", "hopper", true, "trunc_ds", "dk") == 512);
+  CHECK(hold("hopper-bwd", "hopper", true, "dv", "dv") == 0);
+  CHECK(hold("hopper-bwd", "hopper", true, "st_dq", "red_dq") == 2048);
+  // P and the accumulator in tensor memory.
+  CHECK(hold("blackwell-fwd-plain", "blackwell", true, "tst_p", "pv") == 512);
+  CHECK(hold("blackwell-fwd-plain", "blackwell", true, "tst_acc", "pv") == 0);
+  CHECK(hold("blackwell-fwd-plain", "blackwell", true, "alloc_v", "pv") == 512);
+}

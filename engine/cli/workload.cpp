@@ -82,6 +82,7 @@ Workload load_kernel(const WorkloadFlags& flags, const std::string& text) {
   flags.ttgir.refuse_for(flags.input);
   LowerOptions options;
   options.layout = flags.layout;
+  options.holds = flags.holds == "on";
   options.set = overrides(flags.set);
   options.normalize = budget(flags);
   options.normalize_relative = flags.relative;
@@ -107,6 +108,7 @@ Workload load_kernel(const WorkloadFlags& flags, const std::string& text) {
 Workload load_ttgir(const WorkloadFlags& flags, const std::string& text) {
   LowerOptions options;
   options.layout = flags.layout;
+  options.holds = flags.holds == "on";
   options.set = overrides(flags.set);
   options.normalize_relative = flags.relative;
   const bool several = flags.ttgir.factors().size() > 1;
@@ -139,6 +141,7 @@ Workload load_problem(const WorkloadFlags& flags, const std::string& text) {
   if (!flags.layout.empty()) refuse("--layout", quoted(flags.layout), rule);
   if (!flags.set.empty()) refuse("--set", quoted(flags.set.front()), rule);
   flags.ttgir.refuse_for(flags.input);
+  if (flags.holds == "on") refuse("--holds", "on", "a problem file has its holds already");
   Workload work;
   Lowered lowered;
   lowered.problem = parse_problem(text, flags.input);
@@ -168,6 +171,12 @@ void WorkloadFlags::add_to(CLI::App& app) {
   app.add_flag("--normalize-relative", relative, "Minimise the largest relative error of a ratio");
   app.add_option("--set", set, "What if: replace a value of the machine, as units.SFU=2")
       ->allow_extra_args(false);
+  app.add_option(
+         "--holds", holds,
+         "on = an MMA or a TMA store keeps its operands live until it ends; off = until it\n"
+         "issues, the paper's reading")
+      ->check(CLI::IsMember({"on", "off"}))
+      ->capture_default_str();
   pins.add_to(app);
   ttgir.add_to(app);
 }

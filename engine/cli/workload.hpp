@@ -18,6 +18,7 @@ struct WorkloadFlags {
   std::string layout;
   std::string normalize;  ///< "" = the default of the input's kind
   bool relative = false;
+  std::string holds = "off";
   std::vector<std::string> set;
   PinFlags pins;
   TtgirFlags ttgir;
