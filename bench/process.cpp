@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -22,7 +23,8 @@ namespace {
 constexpr std::size_t kKept = 1 << 20;
 constexpr int kPollMilliseconds = 20;
 constexpr double kGraceSeconds = 2;
-constexpr double kNearLimit = 0.95;  // of a limit in CPU seconds: as good as reached
+// So much of a limit in CPU seconds, or so few seconds before it, is as good as reached.
+constexpr double kNearLimit = 0.95, kNearSeconds = 0.25;
 constexpr int kCannotStart = 127;
 
 [[noreturn]] void fail(const char* what) {
@@ -162,8 +164,8 @@ ProcessResult run_process(const std::vector<std::string>& arguments, const Proce
   result.end = signalled ? ProcessResult::End::signalled : ProcessResult::End::exited;
   // The kernel's answer to RLIMIT_CPU: SIGXCPU, which a program may catch to exit by itself, then
   // SIGKILL. Its clock is not the one of rusage.
-  const bool out_of_time =
-      limits.cpu_seconds > 0 && result.cpu_seconds >= kNearLimit * limits.cpu_seconds;
+  const double near = std::min(kNearLimit * limits.cpu_seconds, limits.cpu_seconds - kNearSeconds);
+  const bool out_of_time = limits.cpu_seconds > 0 && result.cpu_seconds >= near;
   const bool killed_by_kernel = signalled && result.code == SIGKILL;
   const bool gave_up = !signalled && result.code != 0;
   if ((signalled && result.code == SIGXCPU) || (out_of_time && (killed_by_kernel || gave_up))) {

@@ -106,8 +106,8 @@ class Scaling {
       results.push_back({"scale", "factor on every number of cycles", {}, {}});
       for (const int k : flags_.scales) measure_size(results.back(), k);
     }
-    if (stop_.stop_requested()) return cli::kStopped;
-    bool all = true;
+    // A run that is interrupted reports what it knows.
+    bool all = !stop_.stop_requested();
     std::string page;
     for (const SweepResult& result : results) {
       const Growth growth = plot_of(result);
@@ -151,7 +151,7 @@ class Scaling {
       row["engine"] = options_.engine;
       row["limit_s"] = options_.time_limit;
       row.update(measure({"bench", "row", file_}, options_, stop_));
-      if (stop_.stop_requested()) return;
+      if (stop_.stop_requested()) break;
       const std::string status = row.value("status", "failed");
       const bool solved = status == "optimal" || status == "infeasible";
       // Of a process that failed, its whole time is what is known.
@@ -170,7 +170,7 @@ class Scaling {
         std::cerr << result.name << " " << x << ", seed " << seed << ": " << status << ", "
                   << short_seconds(cpu) << " CPU s\n";
     }
-    result.points.push_back(std::move(point));
+    if (!point.cpu.empty()) result.points.push_back(std::move(point));
   }
 
   static std::vector<std::pair<double, double>> medians_of(const SweepResult& result) {

@@ -195,6 +195,21 @@ TEST_CASE("run, check, report: one row a question and encoding, all proved") {
     CHECK(again.code == 0);
     CHECK(lines(bytes(rows)).size() == all.size());
   }
+  SUBCASE("shuffled: the same rows in an order that the seed gives") {
+    std::set<std::string> orders;
+    for (const int seed : {0, 1, 2, 3, 4, 5, 1}) {
+      const std::string file =
+          folder / ("shuffled-" + std::to_string(orders.size()) + "-" + std::to_string(seed));
+      CHECK(bench("run --quiet -j 1 -o '" + file + "' --encodings start=order --shuffle " +
+                  std::to_string(seed) + common)
+                .code == 0);
+      std::string order;
+      for (const json& row : lines(bytes(file))) order += row["instance"].get<std::string>() + " ";
+      CHECK(order.size() == std::string("figure-4 figure-3 ").size());
+      orders.insert(order);
+    }
+    CHECK(orders.size() == 2);  // two instances have two orders
+  }
   SUBCASE("shards are the whole") {
     std::set<std::string> keys;
     for (const char* shard : {"0", "1", "2"}) {

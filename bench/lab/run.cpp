@@ -33,6 +33,7 @@
 #include "graph/bounds.hpp"
 #include "graph/file.hpp"
 #include "graph/json_text.hpp"
+#include "graph/random.hpp"
 
 namespace twill::bench {
 namespace {
@@ -41,7 +42,7 @@ struct RunFlags {
   std::string grid, instances, encodings, out, scrambles = "0", parts, memory = "2G", shard = "0/1";
   double cpu = 60, budget = 0;
   std::int64_t conflicts = 0;
-  std::uint64_t seed = 0;
+  std::uint64_t seed = 0, shuffle = 0;
   int jobs = 0;
   bool resume = false, quiet = false, quick = false;
 };
@@ -295,6 +296,14 @@ class Runner {
   std::map<std::string, Row> problems_;
 };
 
+/// Fisher and Yates's shuffle, the same on every machine.
+void shuffle_instances(std::vector<Instance>& instances, std::uint64_t seed) {
+  SplitMix64 random(seed);
+  for (std::size_t i = instances.size(); i > 1; --i)
+    std::swap(instances[i - 1],
+              instances[static_cast<std::size_t>(random.range(0, static_cast<int>(i) - 1))]);
+}
+
 int run(RunFlags flags) {
   if (flags.quick) {
     if (flags.grid.empty()) flags.grid = "quick";
@@ -315,7 +324,8 @@ int run(RunFlags flags) {
         std::cerr << "left out, not settled within a minute: " << name << "\n";
     }
   }
-  const std::vector<Instance> instances = read_instances(flags.instances);
+  std::vector<Instance> instances = read_instances(flags.instances);
+  if (flags.shuffle > 0) shuffle_instances(instances, flags.shuffle);
   std::set<std::string> done;
   if (std::filesystem::exists(flags.out)) {
     if (!flags.resume)
@@ -450,6 +460,9 @@ cli::Command run_command(CLI::App& bench) {
   app->add_option("--budget", flags->budget,
                   "Seconds for all rows; those beyond are recorded as NOTRUN (0 = none)")
       ->check(CLI::Range(0.0, 1e9));
+  app->add_option("--shuffle", flags->shuffle,
+                  "Take the instances in random order by this seed, so that what a budget leaves\n"
+                  "is a fair sample (0 = as listed); the same for all shards");
   app->add_option("--shard", flags->shard, "INDEX/COUNT: only every COUNT-th row")
       ->capture_default_str();
   app->add_option("-j,--jobs", flags->jobs, "Rows at a time (default: one a core)")

@@ -61,6 +61,13 @@ Command encodings_command(CLI::App& program) {
   CLI::App* app = program.add_subcommand("encodings", "List the encodings that --encoding takes");
   app->add_flag("--quiet", flags->quiet, "Nothing on standard error but errors");
   app->add_flag("--json", flags->json, "List as JSON");
+  app->footer(
+      "What is not named, or named auto, is chosen by predicted size:\n"
+      "  start  rowstage: it grows with I + stages, not with I * stages\n"
+      "  amo    pairwise up to 5 literals, ladder above\n"
+      "  card   sequential counter or k-limited totalizer, whichever has fewer clauses\n"
+      "  pb     BDD while it has at most n * bound nodes, else the sequential weighted counter\n"
+      "In form=straight-line the starts are the form's own.");
   return {app, [flags] {
             std::cout << (flags->json ? encodings_json().dump(2) + "\n" : as_text());
             return kDone;
