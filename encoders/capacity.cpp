@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "encoders/modulo.hpp"
+#include "graph/divide.hpp"
 
 namespace twill {
 
@@ -23,8 +24,8 @@ const std::vector<Lit>& ModuloModel::residues(int v, Cycle offset, Cycle length)
   if (length >= ii) return literals;
   for (Cycle s = 0; s < ii; ++s) {
     // v covers s when its row is in [low, high], circularly.
-    const Cycle low = ((s - offset - length + 1) % ii + ii) % ii;
-    const Cycle high = ((s - offset) % ii + ii) % ii;
+    const Cycle low = mod(s - offset - length + 1, ii);
+    const Cycle high = mod(s - offset, ii);
     const Lit from = starts.row_at_least(v, low), beyond = starts.row_at_least(v, high + 1);
     Lit& covered = literals[static_cast<std::size_t>(s)];
     if (low <= high) {
@@ -49,7 +50,7 @@ struct Window {
 
 bool share_residue(const Window& a, const Window& b, Cycle ii) {
   const auto within = [ii](Cycle offset, const Window& w) {
-    return ((offset - w.offset) % ii + ii) % ii < w.length;
+    return mod(offset - w.offset, ii) < w.length;
   };
   return within(a.offset, b) || within(b.offset, a);
 }

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 
+#include "graph/divide.hpp"
 #include "graph/error.hpp"
 #include "graph/ring_depth.hpp"
 
@@ -18,10 +19,6 @@ namespace {
 
 bool costs_spill(const Problem& problem, const Edge& edge) {
   return edge.from != edge.to && problem.ops[static_cast<std::size_t>(edge.from)].spill > 0;
-}
-
-Cycle floor_div(Cycle a, Cycle b) {
-  return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 
 // The fullest moment, where amounts[v] is what a live copy of v's result takes.
@@ -37,7 +34,8 @@ std::int64_t peak(const Problem& problem, const Schedule& s, const std::vector<A
     std::int64_t sum = 0;
     for (std::size_t v = 0; v < amounts.size(); ++v)
       if (end[v] > s.start[v])
-        sum += amounts[v] * (floor_div(moment - s.start[v], ii) - floor_div(moment - end[v], ii));
+        sum += amounts[v] *
+               (floor_divide(moment - s.start[v], ii) - floor_divide(moment - end[v], ii));
     most = std::max(most, sum);
   }
   return most;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/divide.hpp"
 #include "graph/index.hpp"
 
 namespace twill {
@@ -73,13 +74,10 @@ OrderModel::OrderModel(const Problem& p, Formula& formula, const EncodingChoice&
 Copies copies_near(const OrderModel& m, const RowArc& arc, Cycle offset) {
   // Rows differ by less than I, so copy c of the arc, [begin, end) + c I relative to its op, can
   // cover the instant only if begin + c I < offset + I and end + c I > offset - I.
-  const auto floor_div = [](Cycle a, Cycle b) {
-    return a / b - (a % b != 0 && (a < 0) != (b < 0));
-  };
   Copies near{0, 0};
   for (const Cycle ii : {m.request.ii_low, m.request.ii_high}) {
-    near.first = std::min(near.first, floor_div(offset - arc.end, ii));
-    near.last = std::max(near.last, floor_div(offset - arc.begin, ii) + 1);
+    near.first = std::min(near.first, floor_divide(offset - arc.end, ii));
+    near.last = std::max(near.last, floor_divide(offset - arc.begin, ii) + 1);
   }
   return near;
 }

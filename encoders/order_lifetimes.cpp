@@ -18,16 +18,9 @@
 #include <tuple>
 
 #include "encoders/order.hpp"
+#include "graph/divide.hpp"
 
 namespace twill {
-namespace {
-
-Cycle floor_div(Cycle a, Cycle b) {
-  return a / b - (a % b != 0 && (a < 0) != (b < 0));
-}
-
-}  // namespace
-
 std::vector<OrderLifetimes::Resource> OrderLifetimes::resources() const {
   const Problem& p = m_.problem;
   std::vector<char> used(p.ops.size(), 0);
@@ -158,7 +151,7 @@ int OrderLifetimes::refine(const Schedule& s) {
       for (std::size_t w = 0; w < p.ops.size(); ++w) {
         if (!counts(w)) continue;
         const Cycle copies =
-            floor_div(s.start[y] - s.start[w], ii) - floor_div(s.start[y] - end[w], ii);
+            floor_divide(s.start[y] - s.start[w], ii) - floor_divide(s.start[y] - end[w], ii);
         if (copies <= 0) continue;
         live_here.push_back({static_cast<int>(w), copies, r.amounts[w]});
         sum += copies * r.amounts[w];

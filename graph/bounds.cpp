@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "graph/divide.hpp"
 #include "graph/index.hpp"
 #include "graph/loop.hpp"
 #include "graph/slot_bounds.hpp"
@@ -11,10 +12,6 @@
 
 namespace twill {
 namespace {
-
-Cycle ceil_divide(Cycle a, Cycle b) {
-  return (a + b - 1) / b;
-}
 
 /// "3 x 512 + 2 x 64": equal terms are counted, larger ones first.
 std::string sum_text(const std::map<Cycle, int, std::greater<>>& terms) {
@@ -99,7 +96,7 @@ bool reservation_fits(const Problem& problem, int v, Cycle ii) {
     Wide used = 0;
     for (const Reservation& r : op.reservations) {
       if (r.unit != probe.unit) continue;
-      const Cycle behind = ((residue - r.offset) % ii + ii) % ii;
+      const Cycle behind = mod(residue - r.offset, ii);
       used += Wide{r.amount} * (r.length / ii + (behind < r.length % ii ? 1 : 0));
     }
     if (used > problem.units[at(probe.unit)].capacity) return false;

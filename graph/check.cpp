@@ -12,8 +12,6 @@
 namespace twill {
 namespace {
 
-constexpr int kMaxWidth = std::numeric_limits<int>::max();
-
 /// The checks of one problem. Places are the JSON pointers that problem_text() would give.
 class Checker {
  public:

@@ -2,18 +2,14 @@
 
 #include <algorithm>
 
+#include "graph/divide.hpp"
 #include "graph/json_text.hpp"
 
 namespace twill {
 namespace {
 
-constexpr int kThreadsPerWarp = 32;
 constexpr std::int64_t kBitsPerRegister = 32;
 constexpr std::int64_t kTensorLanes = 128;  // lanes of a tensor memory column
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return a / b + (a % b != 0 ? 1 : 0);
-}
 
 /// Costs one op; the members are what every step needs.
 class OpCoster {
@@ -105,8 +101,8 @@ class OpCoster {
 
   Amount registers() const {
     const std::int64_t values = held_values(result_shape(rule_, *tile_), machine_.vector_copies);
-    return ceil_div(values * element_bits(tile_->type),
-                    kBitsPerRegister * kThreadsPerWarp * costed_.op.width);
+    return ceil_divide(values * element_bits(tile_->type),
+                       kBitsPerRegister * kThreadsPerWarp * costed_.op.width);
   }
 
   /// The hand-over moves all registers of all threads that hold the result.
@@ -115,7 +111,7 @@ class OpCoster {
     const std::int64_t threads = std::int64_t{kThreadsPerWarp} * costed_.op.width;
     std::int64_t bytes = 0, cycles = 0;
     if (__builtin_mul_overflow(costed_.op.registers, threads * kBitsPerRegister / 8, &bytes) ||
-        __builtin_mul_overflow(ceil_div(bytes, rule.line_bytes), rule.per_line, &cycles) ||
+        __builtin_mul_overflow(ceil_divide(bytes, rule.line_bytes), rule.per_line, &cycles) ||
         cycles > kMaxCycles - rule.base)
       fail("registers", std::to_string(costed_.op.registers),
            "handing the result over must take at most " + std::to_string(kMaxCycles) + " cycles");
@@ -132,11 +128,11 @@ class OpCoster {
     const std::int64_t bits = element_bits(tile_->type);
     Amount amount = 0;
     if (memory->measure == Footprints::bytes) {
-      amount = ceil_div(held_values(shape, 1) * bits, 8);
+      amount = ceil_divide(held_values(shape, 1) * bits, 8);
     } else {
       const std::int64_t columns = shape.empty() ? 1 : shape.back();
       const std::int64_t rows = held_values(shape, 1) / columns;
-      amount = ceil_div(columns * bits, kBitsPerRegister) * ceil_div(rows, kTensorLanes);
+      amount = ceil_divide(columns * bits, kBitsPerRegister) * ceil_divide(rows, kTensorLanes);
     }
     costed_.op.footprints.push_back({static_cast<int>(memory - memories.begin()), amount});
   }

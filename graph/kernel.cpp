@@ -24,9 +24,9 @@ constexpr std::array<std::pair<std::string_view, int>, 12> kTypes = {{{"f64", 64
                                                                       {"i1", 1}}};
 constexpr int kMaxOpWidth = 64;  // twice the warps of the largest thread block
 
-class Reader {
+class KernelReader {
  public:
-  explicit Reader(std::string_view text, const std::string& source)
+  explicit KernelReader(std::string_view text, const std::string& source)
       : document_(JsonDocument::parse(text, source)) {
     kernel_.source = source;
   }
@@ -231,7 +231,7 @@ int element_bits(std::string_view type) {
 }
 
 Kernel parse_kernel(std::string_view text, const std::string& source) {
-  return Reader(text, source).run();
+  return KernelReader(text, source).run();
 }
 
 }  // namespace twill

@@ -18,7 +18,7 @@
 namespace twill {
 namespace {
 
-struct Use {
+struct Demand {
   Cycle head, area, tail;
 };
 
@@ -27,13 +27,13 @@ struct Worst {
 };
 
 // The largest bound over the sets {head >= a, tail >= b}.
-Worst one_machine(std::vector<Use> uses, Amount capacity) {
+Worst one_machine(std::vector<Demand> uses, Amount capacity) {
   std::stable_sort(uses.begin(), uses.end(),
-                   [](const Use& a, const Use& b) { return a.tail > b.tail; });
+                   [](const Demand& a, const Demand& b) { return a.tail > b.tail; });
   Worst worst;
-  for (const Use& first : uses) {
+  for (const Demand& first : uses) {
     Cycle area = 0;
-    for (const Use& use : uses) {  // by falling tails
+    for (const Demand& use : uses) {  // by falling tails
       if (use.head < first.head) continue;
       area += use.area;
       const Cycle value = first.head + (area + capacity - 1) / capacity + use.tail;
@@ -63,7 +63,7 @@ std::vector<Bound> length_bounds(const Problem& problem, Cycle ii) {
   bounds.push_back({path, "dependences", "longest path = " + std::to_string(path)});
 
   for (std::size_t f = 0; f < problem.units.size(); ++f) {
-    std::vector<Use> uses;
+    std::vector<Demand> uses;
     for (std::size_t v = 0; v < problem.ops.size(); ++v)
       for (const Reservation& r : problem.ops[v].reservations)
         // (An area whose sum over all ops might leave 64 bits is left out.)
@@ -76,7 +76,7 @@ std::vector<Bound> length_bounds(const Problem& problem, Cycle ii) {
           {worst.value, "units", problem.units[f].name + ": " + arithmetic(worst, capacity)});
   }
   for (int w = 0; w < static_cast<int>(problem.warps.size()); ++w) {
-    std::vector<Use> uses;
+    std::vector<Demand> uses;
     for (int v = 0; v < static_cast<int>(problem.ops.size()); ++v) {
       const auto at = static_cast<std::size_t>(v);
       const Cycle cycles = problem.ops[at].cycles;

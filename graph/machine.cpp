@@ -12,9 +12,9 @@ namespace {
 constexpr std::int64_t kMaxRate = 1'000'000'000;
 constexpr int kMaxSlotWidth = 64;
 
-class Reader {
+class MachineReader {
  public:
-  Reader(const JsonDocument& document) : document_(document) {
+  MachineReader(const JsonDocument& document) : document_(document) {
     machine_.source = document.source();
   }
 
@@ -210,10 +210,10 @@ class Reader {
 
 Machine parse_machine(std::string_view text, const std::string& source, const Overrides& set) {
   const JsonDocument file = JsonDocument::parse(text, source);
-  if (set.empty()) return Reader(file).run();
+  if (set.empty()) return MachineReader(file).run();
   nlohmann::ordered_json json = file.json();
   apply_overrides(json, source, set);
-  return Reader(JsonDocument(std::move(json), source)).run();
+  return MachineReader(JsonDocument(std::move(json), source)).run();
 }
 
 }  // namespace twill

@@ -14,6 +14,8 @@
 
 namespace twill {
 
+inline constexpr int kThreadsPerWarp = 32;
+
 /// How a memory counts what a result takes of it.
 enum class Footprints {
   bytes,    ///< elements * bits / 8

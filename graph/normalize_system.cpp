@@ -6,20 +6,20 @@ namespace twill {
 namespace {
 
 /// b > 0.
-Wide floor_divide(Wide a, Wide b) {
+Wide wide_floor_divide(Wide a, Wide b) {
   return a / b - (a % b < 0 ? 1 : 0);
 }
 
 }  // namespace
 
 Wide NormalizeTolerance::least(Wide ci, Wide cj, Wide x) const {
-  if (objective == NormalizeObjective::absolute) return -floor_divide(f - cj * x, ci);
+  if (objective == NormalizeObjective::absolute) return -wide_floor_divide(f - cj * x, ci);
   const Wide a = denominator * (x * cj), b = numerator * ci;
   return strict ? a / b + 1 : (a + b - 1) / b;
 }
 
 Wide NormalizeTolerance::greatest(Wide ci, Wide cj, Wide x) const {
-  if (objective == NormalizeObjective::absolute) return floor_divide(cj * x + f, ci);
+  if (objective == NormalizeObjective::absolute) return wide_floor_divide(cj * x + f, ci);
   const Wide a = numerator * (x * cj), b = denominator * ci;
   return strict ? (a - 1) / b : a / b;
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,10 @@ inline constexpr Cycle kMaxCycles = 1'000'000'000;
 inline constexpr Amount kMaxAmount = 1'000'000'000'000;
 inline constexpr int kMaxDistance = 10'000;
 inline constexpr int kMaxOps = 10'000;
+inline constexpr int kMaxWidth = std::numeric_limits<int>::max();
+/// What a schedule can need; up to kMaxStart no time of an unrolling overflows 64 bits.
+inline constexpr Cycle kMaxInterval = kMaxOps * kMaxCycles;
+inline constexpr Cycle kMaxStart = kMaxDistance * kMaxInterval;
 
 /// A functional unit (TC, SFU, ALU, TMA, ...) with `capacity` >= 1 identical instances.
 struct Unit {

@@ -14,9 +14,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Index = std::unordered_map<std::string, int>;  // name -> position in its list
 
-constexpr const char* kFormat = "twill.problem";
-constexpr int kVersion = 2;  // 1, where nothing is pinned
-constexpr int kMaxWidth = std::numeric_limits<int>::max();
+constexpr const char* kProblemFormat = "twill.problem";
+constexpr int kProblemVersion = 2;  // 1, where nothing is pinned
 
 int lookup(const Index& index, const std::string& name, const JsonValue& where, const char* rule) {
   const auto found = index.find(name);
@@ -162,7 +161,7 @@ Json op_json(const Problem& problem, const Op& op) {
 Problem parse_problem(std::string_view text, const std::string& source) {
   const JsonDocument document = JsonDocument::parse(text, source);
   const JsonValue root = document.root();
-  const int version = root.check_format(kFormat, 1, kVersion);
+  const int version = root.check_format(kProblemFormat, 1, kProblemVersion);
   const auto keys = {std::string_view("format"),   std::string_view("version"),
                      std::string_view("name"),     std::string_view("units"),
                      std::string_view("memories"), std::string_view("warps"),
@@ -222,7 +221,7 @@ std::string problem_text(const Problem& problem) {
                      {"distance", edge.distance},
                      {"blocking", edge.blocking},
                      {"hold", edge.hold}});
-  Json file = {{"format", kFormat},         {"version", problem.pins.empty() ? 1 : kVersion},
+  Json file = {{"format", kProblemFormat},  {"version", problem.pins.empty() ? 1 : kProblemVersion},
                {"name", problem.name},      {"cycle_unit", problem.cycle_unit},
                {"units", std::move(units)}, {"memories", std::move(memories)},
                {"warps", std::move(warps)}, {"ops", std::move(ops)},

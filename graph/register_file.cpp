@@ -5,8 +5,6 @@
 namespace twill {
 namespace {
 
-constexpr int kThreadsPerWarp = 32;
-
 /// A warpgroup that narrow slots share.
 struct Pack {
   int free = 0;           ///< warps not taken yet

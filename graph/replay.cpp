@@ -46,7 +46,7 @@ class Sweep {
   std::priority_queue<Event, std::vector<Event>, std::greater<>> queue_;
 };
 
-Cycle ceil_divide(Cycle a, Cycle b) {
+Cycle rounded_up(Cycle a, Cycle b) {
   return (a + b - 1) / b;
 }
 
@@ -59,8 +59,8 @@ Unrolling::Unrolling(const Problem& problem, const Schedule& schedule)
     distance = std::max<Cycle>(distance, edge.distance);
     hold = std::max(hold, edge.hold);
   }
-  const Cycle overlap = std::max(ceil_divide(schedule.length, period_), stage_count(schedule));
-  iterations_ = overlap + distance + ceil_divide(hold, period_) + 2;
+  const Cycle overlap = std::max(rounded_up(schedule.length, period_), stage_count(schedule));
+  iterations_ = overlap + distance + rounded_up(hold, period_) + 2;
   end_cycle_ = iterations_ * period_;
   first_cycle_ = iterations_ <= kMaxReplay ? 0 : end_cycle_ - period_;
 }

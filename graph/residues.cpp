@@ -5,15 +5,12 @@
 #include <utility>
 
 #include "graph/bounds.hpp"
+#include "graph/divide.hpp"
 #include "graph/index.hpp"
 #include "graph/wide.hpp"
 
 namespace twill {
 namespace {
-
-Cycle modulo(Cycle a, Cycle b) {
-  return (a % b + b) % b;
-}
 
 /// All sums of sub-multisets, ascending; nullopt when they are too many to be of use.
 std::optional<std::vector<Cycle>> subset_sums(const std::vector<Cycle>& lengths) {
@@ -44,7 +41,7 @@ void ResidueSet::remove(Cycle first, Cycle last) {
     intervals_.clear();
     return;
   }
-  const Cycle low = modulo(first, modulus_), high = low + (last - first);
+  const Cycle low = mod(first, modulus_), high = low + (last - first);
   const auto cut = [this](Cycle from, Cycle to) {
     std::vector<Interval> rest;
     for (const auto& [a, b] : intervals_) {
@@ -61,7 +58,7 @@ void ResidueSet::keep(const std::vector<Interval>& intervals) {
   std::vector<Interval> folded;  // onto the circle
   for (const auto& [a, b] : intervals) {
     if (b - a + 1 >= modulus_) return;
-    const Cycle low = modulo(a, modulus_), high = low + (b - a);
+    const Cycle low = mod(a, modulus_), high = low + (b - a);
     folded.emplace_back(low, std::min(high, modulus_ - 1));
     if (high >= modulus_) folded.emplace_back(0, high - modulus_);
   }
@@ -85,7 +82,7 @@ bool ResidueSet::contains(Cycle x) const {
 }
 
 Cycle ResidueSet::at_least(Cycle x) const {
-  const Cycle r = modulo(x, modulus_);
+  const Cycle r = mod(x, modulus_);
   const auto it = std::lower_bound(intervals_.begin(), intervals_.end(), r,
                                    [](const Interval& i, Cycle y) { return i.second < y; });
   if (it == intervals_.end()) return x - r + modulus_ + intervals_.front().first;
@@ -93,7 +90,7 @@ Cycle ResidueSet::at_least(Cycle x) const {
 }
 
 Cycle ResidueSet::at_most(Cycle x) const {
-  const Cycle r = modulo(x, modulus_);
+  const Cycle r = mod(x, modulus_);
   const auto it = std::upper_bound(intervals_.begin(), intervals_.end(), r,
                                    [](Cycle y, const Interval& i) { return y < i.first; });
   if (it == intervals_.begin()) return x - r - modulus_ + intervals_.back().second;
@@ -143,7 +140,7 @@ std::vector<IssueDistances::Piece> IssueDistances::load(int op, int unit) const 
     for (const Reservation& r : problem_.ops[at(op)].reservations)
       if (r.unit == unit)
         amount += Wide{r.amount} *
-                  (r.length / ii_ + (modulo(cuts[i] - r.offset, ii_) < r.length % ii_ ? 1 : 0));
+                  (r.length / ii_ + (mod(cuts[i] - r.offset, ii_) < r.length % ii_ ? 1 : 0));
     // More than the capacity is as bad as any other excess.
     amount = std::min(amount, Wide{2} * kMaxAmount);
     if (amount > 0) pieces.push_back({cuts[i], next - cuts[i], static_cast<Amount>(amount)});

@@ -13,11 +13,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Index = std::unordered_map<std::string, int>;
 
-constexpr const char* kFormat = "twill.schedule";
-constexpr int kVersion = 1;
-/// What a schedule can need (problem.hpp): I <= kMaxOps * kMaxCycles, starts <= distance * I.
-constexpr Cycle kMaxInterval = kMaxOps * kMaxCycles;
-constexpr Cycle kMaxStart = kMaxDistance * kMaxInterval;
+constexpr const char* kScheduleFormat = "twill.schedule";
+constexpr int kScheduleVersion = 1;
 
 bool is_sha256(const std::string& text) {
   return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == text.npos;
@@ -102,7 +99,7 @@ void read_optional(const Problem& problem, const JsonValue& root, Solution& solu
 Solution parse_schedule(const Problem& problem, std::string_view text, const std::string& source) {
   const JsonDocument document = JsonDocument::parse(text, source);
   const JsonValue root = document.root();
-  root.check_format(kFormat, kVersion);
+  root.check_format(kScheduleFormat, kScheduleVersion);
   root.check_keys({"format", "version", "problem", "problem_sha256", "status", "search", "solver"},
                   {"initiation_interval", "length", "lower_bound", "ops", "conflict", "ring_depths",
                    "goals", "engine", "options"});
@@ -136,8 +133,8 @@ Solution read_schedule(const Problem& problem, const std::string& path) {
 }
 
 std::string schedule_text(const Problem& problem, const Solution& solution) {
-  Json file = {{"format", kFormat},
-               {"version", kVersion},
+  Json file = {{"format", kScheduleFormat},
+               {"version", kScheduleVersion},
                {"problem", solution.problem},
                {"problem_sha256", solution.problem_sha256},
                {"status", to_string(solution.status)}};

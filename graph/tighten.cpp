@@ -19,6 +19,8 @@
 #include <string>
 #include <vector>
 
+#include "graph/divide.hpp"
+
 namespace twill {
 namespace {
 
@@ -27,10 +29,6 @@ struct Constraint {  // M(to) - M(from) >= weight + turns * I
   Cycle weight, turns;
   const std::string* reason;
 };
-
-Cycle floor_div(Cycle a, Cycle b) {
-  return a / b - (a % b != 0 && (a < 0) != (b < 0));
-}
 
 // Something that is present from M(op) + offset on, and its possible ends M(op) + offset.
 struct Point {
@@ -110,7 +108,7 @@ class Decisions {
            x.turns * s_.initiation_interval;
   }
   Cycle turns_between(const Point& a, const Point& b) const {  // floor((b - a) / I)
-    return floor_div(at(b) - at(a), s_.initiation_interval);
+    return floor_divide(at(b) - at(a), s_.initiation_interval);
   }
   void after(const Point& a, const Point& b, Cycle gap, Cycle turns) {  // b - a >= gap + turns * I
     constraints_.push_back(

@@ -17,10 +17,6 @@ std::string number(std::int64_t value) {
   return std::to_string(value);
 }
 
-/// Largest accepted start: with it, no time of the unrolling overflows 64 bits.
-constexpr Cycle kMaxInterval = kMaxOps * kMaxCycles;
-constexpr Cycle kMaxStart = kMaxDistance * kMaxInterval;
-
 class Judge {
  public:
   Judge(const Problem& problem, const Schedule& schedule)

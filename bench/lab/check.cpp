@@ -45,17 +45,17 @@ struct RowVerdict {
 };
 
 /// A file of this process in the folder for temporary files, gone with the object.
-class Scratch {
+class ScratchFile {
  public:
-  explicit Scratch(const std::string& name)
+  explicit ScratchFile(const std::string& name)
       : path_((fs::temp_directory_path() / ("twill-" + std::to_string(::getpid()) + "-" + name))
                   .string()) {}
-  ~Scratch() {
+  ~ScratchFile() {
     std::error_code ignored;
     fs::remove(path_, ignored);
   }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
+  ScratchFile(const ScratchFile&) = delete;
+  ScratchFile& operator=(const ScratchFile&) = delete;
   const std::string& path() const { return path_; }
 
  private:
@@ -91,7 +91,7 @@ RowVerdict check_model(const Row& row, const Problem& problem, const Instance& i
 RowVerdict check_refutation(const Row& row, const Problem& problem, const Instance& instance,
                             const CheckFlags& flags, std::size_t index,
                             const std::string& drat_trim, const std::stop_token& stop) {
-  const Scratch proof(std::to_string(index) + ".drat");
+  const ScratchFile proof(std::to_string(index) + ".drat");
   Trial trial;
   trial.problem = problem;
   trial.ii = instance.ii;
@@ -132,7 +132,7 @@ RowVerdict check_refutation(const Row& row, const Problem& problem, const Instan
   const DratVerdict verdict = check_drat(clauses, read_file(proof.path()), ProofFormat::binary);
   if (!verdict.accepted) return {"drat", "the proof is refused: " + verdict.reason, false};
   if (drat_trim.empty()) return {"drat", "", false};
-  const Scratch dimacs(std::to_string(index) + ".cnf");
+  const ScratchFile dimacs(std::to_string(index) + ".cnf");
   std::ostringstream text;
   formula.cnf.write_dimacs(text);
   write_file(dimacs.path(), text.str());

@@ -5,9 +5,9 @@
 namespace twill {
 namespace {
 
-constexpr Cycle kNone = -4'000'000'000'000'000'000;  // less than any sum of weights
+constexpr Cycle kNoPath = -4'000'000'000'000'000'000;  // less than any sum of weights
 constexpr bool reachable(Cycle distance) {
-  return distance > kNone / 2;
+  return distance > kNoPath / 2;
 }
 
 }  // namespace
@@ -15,7 +15,7 @@ constexpr bool reachable(Cycle distance) {
 DifferenceTheory::DifferenceTheory(int nodes, const std::vector<signed char>& values)
     : nodes_(static_cast<std::size_t>(nodes)),
       values_(values),
-      distance_(nodes_ * nodes_, kNone),
+      distance_(nodes_ * nodes_, kNoPath),
       newest_(nodes_ * nodes_, -1),
       atoms_of_(2 * nodes_ * nodes_ + 1, 0) {}
 
@@ -30,7 +30,7 @@ bool DifferenceTheory::reset(Cycle ii, Cycle deadline, std::vector<int>& decided
   changes_.clear();
   asserted_.clear();
   records_.clear();
-  std::fill(distance_.begin(), distance_.end(), kNone);
+  std::fill(distance_.begin(), distance_.end(), kNoPath);
   std::fill(newest_.begin(), newest_.end(), -1);
   const int n = static_cast<int>(nodes_);
   for (int v = 0; v < n; ++v) distance_[index(v, v)] = 0;

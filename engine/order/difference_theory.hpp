@@ -89,7 +89,7 @@ class DifferenceTheory {
   std::vector<DifferenceAtom> atoms_;
   std::vector<int> atom_of_;     // variable -> index in atoms_, or -1
   std::vector<Arc> arcs_;        // atoms_ at the current I and D
-  std::vector<Cycle> distance_;  // longest paths, kNone = no path
+  std::vector<Cycle> distance_;  // longest paths, kNoPath = none
   std::vector<int> newest_;      // per entry: its last change, or -1
   // Atoms by entry (a, b), flat: those of b -> a, heaviest first, and then those of a -> b that may
   // be reported as implied, lightest first. An entry's part is [atoms_of_[2 e], atoms_of_[2 e + 1])

@@ -6,7 +6,7 @@ namespace twill {
 namespace {
 
 /// A DOT quoted string: '"' and '\' are escaped, so that no name ends it or makes an escape.
-std::string quoted(const std::string& text) {
+std::string dot_quoted(const std::string& text) {
   std::string result = "\"";
   for (char c : text) {
     if (c == '"' || c == '\\') result += '\\';
@@ -17,7 +17,7 @@ std::string quoted(const std::string& text) {
 
 /// Two lines; the break is DOT's own escape and must not be escaped again.
 std::string two_lines(const std::string& first, const std::string& second) {
-  std::string result = quoted(first);
+  std::string result = dot_quoted(first);
   result.insert(result.size() - 1, "\\n" + second);
   return result;
 }
@@ -36,7 +36,8 @@ std::string node(const Problem& problem, const Solution& solution, int v,
                                  "  stage " + std::to_string(start / schedule.initiation_interval));
     const auto slot = static_cast<std::size_t>(schedule.warp[index]);
     text += std::string(", fillcolor=\"") + colours[slot].hex + "\"";
-    text += ", tooltip=" + quoted(printable(op.id) + " on " + printable(problem.warps[slot].name));
+    text +=
+        ", tooltip=" + dot_quoted(printable(op.id) + " on " + printable(problem.warps[slot].name));
   } else {
     text += "label=" + two_lines(printable(op.id), "+" + std::to_string(op.cycles));
   }
@@ -67,7 +68,7 @@ std::string legend(const Problem& problem, const Solution& solution,
   if (solution.schedule) {
     for (std::size_t w = 0; w < problem.warps.size(); ++w) {
       text += "    slot" + std::to_string(w) +
-              " [label=" + quoted(printable(problem.warps[w].name)) + ", fillcolor=\"" +
+              " [label=" + dot_quoted(printable(problem.warps[w].name)) + ", fillcolor=\"" +
               colours[w].hex + "\"];\n";
     }
   }
@@ -91,8 +92,8 @@ std::string dot_graph(const Problem& problem, const Solution& solution) {
     title += ", I = " + std::to_string(solution.schedule->initiation_interval) +
              ", L = " + std::to_string(solution.schedule->length);
   }
-  std::string text = "digraph " + quoted(printable(problem.name)) + " {\n";
-  text += "  graph [label=" + quoted(title) +
+  std::string text = "digraph " + dot_quoted(printable(problem.name)) + " {\n";
+  text += "  graph [label=" + dot_quoted(title) +
           ", labelloc=t, fontname=\"Helvetica\", fontsize=16, nodesep=0.25, ranksep=0.35];\n"
           "  node [shape=box, style=\"filled,rounded\", fillcolor=\"#eef0f2\", color=\"#5b6570\", "
           "fontname=\"Helvetica\", fontsize=11, margin=\"0.1,0.04\"];\n"

@@ -8,6 +8,7 @@
 #include "engine/output/html.hpp"
 #include "engine/output/pipeline.hpp"
 #include "engine/output/style.hpp"
+#include "graph/divide.hpp"
 #include "graph/index.hpp"
 
 namespace twill {
@@ -49,7 +50,7 @@ struct Drawing {
         html_escape(op.id) + "[" + iteration_text(Section::steady, iteration) + "]";
     const int slot = schedule.warp[at(piece.op)];
     const int tile = sub_tile(op.id);
-    const Cycle hue = ((iteration % 6) + 6) % 6;
+    const Cycle hue = mod(iteration, 6);
     bars += "<svg class=\"op w" + std::to_string(slot) + " i" + std::to_string(hue) + " t" +
             std::to_string(tile < 0 ? 9 : tile % 4) + (piece.first ? "" : " cont") +
             "\" data-op=\"" + std::to_string(piece.op) + "\" data-short=\"" +

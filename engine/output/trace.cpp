@@ -17,7 +17,7 @@ constexpr int kUnits = 1;
 constexpr int kSlots = 2;
 constexpr Cycle kMostEvents = 60'000;
 
-struct Event {
+struct Bar {
   int track = 0;  ///< unit or slot
   Cycle begin = 0;
   Cycle length = 0;  ///< 0 = an instant
@@ -32,7 +32,7 @@ Json metadata(int process, int thread, const char* what, const std::string& name
   return event;
 }
 
-Json order(int process, int thread, const char* what, int index) {
+Json sort_index(int process, int thread, const char* what, int index) {
   Json event = {{"ph", "M"}, {"pid", process}, {"tid", thread}, {"name", what}};
   event["args"]["sort_index"] = index;
   return event;
@@ -41,15 +41,15 @@ Json order(int process, int thread, const char* what, int index) {
 /// Events of one process. Partly overlapping events may not share a thread, so a track has as many
 /// threads as its work overlaps; instants go to the first.
 void emit(const Problem& problem, const Schedule& schedule, int process,
-          const std::vector<std::string>& tracks, std::vector<Event> events, Json& out) {
-  std::stable_sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
+          const std::vector<std::string>& tracks, std::vector<Bar> events, Json& out) {
+  std::stable_sort(events.begin(), events.end(), [](const Bar& a, const Bar& b) {
     return std::tuple(a.begin, a.iteration, a.op) < std::tuple(b.begin, b.iteration, b.op);
   });
   int thread = 0;
   for (std::size_t track = 0; track < tracks.size(); ++track) {
     std::vector<Cycle> free_from = {0};
-    std::vector<std::pair<int, const Event*>> placed;
-    for (const Event& event : events) {
+    std::vector<std::pair<int, const Bar*>> placed;
+    for (const Bar& event : events) {
       if (event.track != static_cast<int>(track)) continue;
       std::size_t lane = 0;
       if (event.length > 0) {
@@ -64,7 +64,7 @@ void emit(const Problem& problem, const Schedule& schedule, int process,
       ++thread;
       const std::string suffix = lane == 0 ? "" : " #" + std::to_string(lane + 1);
       out.push_back(metadata(process, thread, "thread_name", tracks[track] + suffix));
-      out.push_back(order(process, thread, "thread_sort_index", thread));
+      out.push_back(sort_index(process, thread, "thread_sort_index", thread));
     }
     for (const auto& [lane, event] : placed) {
       const auto v = static_cast<std::size_t>(event->op);
@@ -98,9 +98,9 @@ void emit(const Problem& problem, const Schedule& schedule, int process,
 std::string trace_events(const Problem& problem, const Solution& solution, int periods) {
   Json events = Json::array();
   events.push_back(metadata(kUnits, 0, "process_name", "units"));
-  events.push_back(order(kUnits, 0, "process_sort_index", 1));
+  events.push_back(sort_index(kUnits, 0, "process_sort_index", 1));
   events.push_back(metadata(kSlots, 0, "process_name", "warp slots"));
-  events.push_back(order(kSlots, 0, "process_sort_index", 2));
+  events.push_back(sort_index(kSlots, 0, "process_sort_index", 2));
   if (solution.schedule) {
     const Schedule& schedule = *solution.schedule;
     Cycle each = static_cast<Cycle>(problem.ops.size());
@@ -109,8 +109,8 @@ std::string trace_events(const Problem& problem, const Solution& solution, int p
     const Cycle wanted = stage_count(schedule) - 1 + std::max(periods, 1);
     const Cycle iterations = std::clamp<Cycle>(kMostEvents / std::max<Cycle>(each, 1), 1, wanted);
 
-    std::vector<Event> on_units;
-    std::vector<Event> on_slots;
+    std::vector<Bar> on_units;
+    std::vector<Bar> on_slots;
     for (Cycle i = 0; i < iterations; ++i) {
       for (std::size_t v = 0; v < problem.ops.size(); ++v) {
         const Cycle issue = schedule.start[v] + i * schedule.initiation_interval;

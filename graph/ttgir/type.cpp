@@ -4,6 +4,8 @@
 #include <charconv>
 #include <set>
 
+#include "graph/divide.hpp"
+
 namespace twill::ttgir {
 namespace {
 
@@ -116,10 +118,6 @@ std::vector<std::int64_t> numbers(std::string_view list) {
   return values;
 }
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return a / b + (a % b != 0 ? 1 : 0);
-}
-
 using Shape = std::vector<std::int64_t>;
 
 /// Elements of each dimension that a thread holds; dimensions in `sliced` are held once.
@@ -153,7 +151,7 @@ std::optional<std::int64_t> held(std::string_view layout, Shape shape, std::vect
     for (std::size_t d = 0; d < shape.size(); ++d) {
       const std::int64_t tile = size[d] * threads[d] * warps[d];
       if (tile < 1) return std::nullopt;
-      if (!is_sliced(d)) count *= ceil_div(shape[d], tile) * std::min(size[d], shape[d]);
+      if (!is_sliced(d)) count *= ceil_divide(shape[d], tile) * std::min(size[d], shape[d]);
     }
     return count;
   }
@@ -180,8 +178,8 @@ std::optional<std::int64_t> held(std::string_view layout, Shape shape, std::vect
     // 16 rows of a warp's tile, 2 (PTX ISA, m16n8 and wgmma accumulators).
     const auto warps = numbers(field(layout, "warpsPerCTA"));
     if (warps.size() != 2 || warps[0] < 1 || warps[1] < 1) return std::nullopt;
-    const std::int64_t rows = is_sliced(0) ? 1 : 2 * ceil_div(shape[0], 16 * warps[0]);
-    const std::int64_t columns = is_sliced(1) ? 1 : 2 * ceil_div(shape[1], 8 * warps[1]);
+    const std::int64_t rows = is_sliced(0) ? 1 : 2 * ceil_divide(shape[0], 16 * warps[0]);
+    const std::int64_t columns = is_sliced(1) ? 1 : 2 * ceil_divide(shape[1], 8 * warps[1]);
     return rows * columns;
   }
   return std::nullopt;
@@ -229,18 +227,18 @@ std::int64_t registers_per_thread(const Type& type, int warps, const Module& mod
   if (type.bits == 1) return 1;
   const auto known = elements_per_thread(type, module);
   const std::int64_t count =
-      known ? *known : ceil_div(type.elements(), std::int64_t{32} * std::max(warps, 1));
-  return ceil_div(count * type.bits, 32);
+      known ? *known : ceil_divide(type.elements(), std::int64_t{32} * std::max(warps, 1));
+  return ceil_divide(count * type.bits, 32);
 }
 
 std::int64_t buffer_bytes(const Type& type) {
-  return ceil_div(type.elements() * type.bits, 8);
+  return ceil_divide(type.elements() * type.bits, 8);
 }
 
 std::int64_t buffer_columns(const Type& type) {
   if (type.shape.empty()) return 0;
   const std::int64_t columns = type.shape.back();
-  return ceil_div(columns * type.bits, 32) * ceil_div(type.elements() / columns, 128);
+  return ceil_divide(columns * type.bits, 32) * ceil_divide(type.elements() / columns, 128);
 }
 
 }  // namespace twill::ttgir
