@@ -151,9 +151,9 @@ class Bar {
     if (!enabled_) return;
     const double seconds = elapsed();
     const double left = seconds / static_cast<double>(done_) * static_cast<double>(rows_ - done_);
-    constexpr std::size_t kWidth = 24;
-    const std::size_t filled = kWidth * done_ / rows_;
-    std::cerr << "\r\033[K[" << std::string(filled, '#') << std::string(kWidth - filled, '.')
+    constexpr std::size_t kBar = 24;
+    const std::size_t filled = kBar * done_ / rows_;
+    std::cerr << "\r\033[K[" << std::string(filled, '#') << std::string(kBar - filled, '.')
               << "] " << done_ << "/" << rows_ << "  " << decimal(left, 0) << " s left  " << last
               << std::flush;
   }
