@@ -153,8 +153,8 @@ class Bar {
     const double left = seconds / static_cast<double>(done_) * static_cast<double>(rows_ - done_);
     constexpr std::size_t kBar = 24;
     const std::size_t filled = kBar * done_ / rows_;
-    std::cerr << "\r\033[K[" << std::string(filled, '#') << std::string(kBar - filled, '.')
-              << "] " << done_ << "/" << rows_ << "  " << decimal(left, 0) << " s left  " << last
+    std::cerr << "\r\033[K[" << std::string(filled, '#') << std::string(kBar - filled, '.') << "] "
+              << done_ << "/" << rows_ << "  " << decimal(left, 0) << " s left  " << last
               << std::flush;
   }
   double elapsed() const {
