@@ -198,7 +198,7 @@ std::string Comparison::write_text(const Question& question, bool literal) {
     line.insert(line.end(), {"--lp", file});
   else
     line.insert(line.end(), {"--length", std::to_string(question.length), "--smtlib", file});
-  if (literal) line.push_back("--literal");
+  if (literal) line.emplace_back("--literal");
   // The text is put together in memory by a string that doubles, in a process of its own: what is
   // too large ends that process and not this one.
   ProcessLimits limits;
@@ -286,7 +286,7 @@ void Comparison::compare(const SolvedProblem& instance, const Question& question
   const Measured twill = row["twill"] = ask(question, "");
   std::vector<std::string> verdicts;  // of what answers the same question
   const auto note = [&](const Measured& answer) {
-    const std::string verdict = answer.value("verdict", "unknown");
+    std::string verdict = answer.value("verdict", "unknown");
     if (verdict == "sat" || verdict == "unsat" || verdict.starts_with("optimal "))
       verdicts.push_back(verdict);
     return verdict;

@@ -3,6 +3,7 @@
 // says little: what counts is the distribution.
 
 #include <algorithm>
+#include <cmath>
 #include <ctime>
 #include <iostream>
 #include <map>
@@ -77,7 +78,7 @@ Problem best_layout(const std::string& kernel, const Options& options,
 }
 
 double quantile(const std::vector<double>& sorted, double q) {
-  return sorted[static_cast<std::size_t>(q * static_cast<double>(sorted.size() - 1) + 0.5)];
+  return sorted[static_cast<std::size_t>(std::lround(q * static_cast<double>(sorted.size() - 1)))];
 }
 
 int run(const RobustFlags& flags) {

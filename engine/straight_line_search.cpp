@@ -35,7 +35,7 @@ using Verdict = SatSolver::Answer;
 
 constexpr double kMaxVariables = 1e8;  // beyond, the form is hopeless and memory the only limit
 
-std::string at(Cycle ii, Cycle length) {
+std::string place(Cycle ii, Cycle length) {
   return "I = " + std::to_string(ii) + ", L = " + std::to_string(length);
 }
 
@@ -125,7 +125,7 @@ Answer StraightLineSearch::ask(const Problem& problem, Cycle ii, Cycle length, C
   request.stages = literal_ ? 0 : stages;
   const double variables = straight_line_variables(problem, request);
   if (variables > kMaxVariables) {
-    too_large_ = "the straight-line program at " + at(ii, length) + " needs more than " +
+    too_large_ = "the straight-line program at " + place(ii, length) + " needs more than " +
                  std::to_string(static_cast<std::int64_t>(kMaxVariables)) +
                  " variables: normalise the costs or use form=modulo";
     return {};
@@ -158,7 +158,7 @@ Shortest StraightLineSearch::shortest(Cycle ii, const Lengths& lengths) {
     } else {
       if (const auto violation = verify(search_.problem, *answer.schedule))
         throw std::logic_error("the corrected straight-line formula has a model at " +
-                               at(ii, length) + " that verify() refuses: " + violation->text);
+                               place(ii, length) + " that verify() refuses: " + violation->text);
       high = answer.schedule->length - 1;
       result.best = std::move(answer.schedule);
       search_.report.state().ii_high = ii;
@@ -189,7 +189,7 @@ bool StraightLineSearch::literal_at(Cycle ii, const Lengths& lengths, Cycle low,
     if (answer.verdict == Verdict::unknown) return false;
     if (answer.verdict == Verdict::unsat) continue;
     if (const auto violation = verify(search_.problem, *answer.schedule)) {
-      solution.conflict = {"accepted by the paper's formula at " + at(ii, length) +
+      solution.conflict = {"accepted by the paper's formula at " + place(ii, length) +
                            ", refused by the verifier: " + violation->text};
       return false;
     }

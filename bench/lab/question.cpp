@@ -1,6 +1,6 @@
 #include "bench/lab/question.hpp"
 
-#include <time.h>
+#include <ctime>
 
 #include <algorithm>
 #include <charconv>

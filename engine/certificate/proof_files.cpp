@@ -68,14 +68,13 @@ std::string refinements_text(std::span<const Schedule> models) {
 }
 
 std::optional<Schedule> parse_refinement(const Problem& problem, std::string_view line) {
-  constexpr Cycle kMost = Cycle{kMaxOps} * kMaxCycles * kMaxDistance;
   Schedule model;
   const auto ii = take_number(line);
-  if (!ii || *ii < 1 || *ii > kMost) return std::nullopt;
+  if (!ii || *ii < 1 || *ii > kMaxStart) return std::nullopt;
   model.initiation_interval = *ii;
   for (std::size_t v = 0; v < problem.ops.size(); ++v) {
     const auto start = take_number(line), slot = take_number(line);
-    if (!start || !slot || *start < 0 || *start > kMost || *slot < 0 ||
+    if (!start || !slot || *start < 0 || *start > kMaxStart || *slot < 0 ||
         *slot >= static_cast<std::int64_t>(problem.warps.size()))
       return std::nullopt;
     model.start.push_back(*start);
