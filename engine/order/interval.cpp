@@ -12,6 +12,7 @@
 #include "engine/order/luby.hpp"
 #include "engine/order/order.hpp"
 #include "engine/order/question.hpp"
+#include "graph/length_bound.hpp"
 #include "graph/serial.hpp"
 #include "graph/stage_bound.hpp"
 #include "graph/tighten.hpp"
@@ -22,7 +23,7 @@ namespace {
 constexpr Cycle kFewStages = 4;
 constexpr std::int64_t kProbeConflicts = 2'000;
 constexpr std::int64_t kAttemptConflicts = 500;  // times the Luby sequence
-constexpr int kFirstAttempts = 2;
+constexpr int kFirstAttempts = 3;
 constexpr int kAttempts = 15;  // more
 
 // Under a stage limit the schedule may not be rotated; without one, rotation can add a stage.
@@ -69,7 +70,7 @@ class Descent {
   // else from `last` down.
   void approach(Cycle last) {
     for (int i = 0; i < kFirstAttempts && at_bound_ == SatSolver::Answer::unknown; ++i)
-      at_bound_ = attempt(interval_.low, i, kAttemptConflicts);
+      attempt_at_bound(i, kAttemptConflicts);
     if (done() || interval_.low == last) return;
     if (attempt(last, 0, 0) == SatSolver::Answer::sat) descend();
   }
@@ -119,15 +120,42 @@ class Descent {
     while (attempts_ < kAttempts && !done()) {
       const Cycle below = interval_.best->initiation_interval - 1;
       const bool at_bound = ++attempts_ % 2 == 1 && at_bound_ == SatSolver::Answer::unknown;
+      const int number = kFirstAttempts + attempts_ - 1;
+      const std::int64_t limit = kAttemptConflicts * luby(attempts_);
       const SatSolver::Answer verdict =
-          attempt(at_bound ? interval_.low : below, kFirstAttempts + attempts_ - 1,
-                  kAttemptConflicts * luby(attempts_));
-      if (at_bound) at_bound_ = verdict;
+          at_bound ? attempt_at_bound(number, limit) : attempt(below, number, limit);
       if (verdict == SatSolver::Answer::sat) return true;
       if (verdict == SatSolver::Answer::unsat && (!at_bound || below == interval_.low))
         return false;
     }
     return false;
+  }
+
+  // Once with few stages, which can refute the bound, then twice among short schedules only: fewer
+  // variables, and a tight deadline decides many of them. (hopper-bwd-sub2 at its bound: found in
+  // 80 to 500 conflicts where four stages without a deadline take thousands.)
+  SatSolver::Answer attempt_at_bound(int number, std::int64_t limit) {
+    if (at_bound_attempts_++ % 3 == 0 || !attempt_short(number, limit))
+      at_bound_ = attempt(interval_.low, number, limit);
+    return at_bound_;
+  }
+
+  // False when there is nothing to ask. (A refutation here proves nothing about longer schedules.)
+  bool attempt_short(int number, std::int64_t limit) {
+    const Cycle ii = interval_.low;
+    const std::vector<Bound> bounds = length_bounds(search_.problem, ii);
+    if (bounds.empty()) return false;
+    const Cycle deadline = bounds.front().value + bounds.front().value / 4 * (1 + number % 2);
+    Search seeded = search_;
+    seeded.seed = seed_ + static_cast<std::uint64_t>(number);
+    seeded.evidence = nullptr;
+    question_.reset();
+    const Answer answer = Question(seeded, request_within(seeded, ii, deadline, stage_limit_))
+                              .ask(ii, deadline, limit);
+    if (!answer.schedule) return true;
+    accept(*answer.schedule);
+    at_bound_ = SatSolver::Answer::sat;
+    return true;
   }
 
   SatSolver::Answer attempt(Cycle ii, int number, std::int64_t limit) {
@@ -171,7 +199,7 @@ class Descent {
   std::unique_ptr<Question> question_;
   Cycle key_ = 0, lowest_ = 1, asked_ = 0;  // what the question is good for
   SatSolver::Answer at_bound_ = SatSolver::Answer::unknown;
-  int attempts_ = 0;
+  int attempts_ = 0, at_bound_attempts_ = 0;
   bool complete_ = false;  // the open end is too loose for this loop
 };
 
