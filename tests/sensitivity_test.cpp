@@ -25,7 +25,7 @@ TEST_CASE("ranges of tiny loops") {
   knobs.max_ops = 4;
   knobs.multi_segment = false;
   int ends = 0, open = 0, lower = 0, roles = 0;
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     CAPTURE(seed);
     const Problem problem = random_loop(seed, knobs);
     const Solution best = solve(problem);
