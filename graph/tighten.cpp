@@ -10,13 +10,15 @@
 //                M(o) - M(v) >= 1 - (k + 1) I with k = floor((M(v) - M(o)) / I)
 // For given I the least solution is a longest path (Bellman 1958, Ford 1956), and it minimises
 // every start at once, so the length too; a pinned start M(v) = c begins at c and may not be
-// raised. All constraints are linear in I, so the I that have a solution form an interval: the
-// smallest one is found by bisection.
+// raised. All constraints are linear in I, so the I that have a solution form an interval, and a
+// positive cycle at I says how far I has to rise for that cycle (Burns 1991): from the lower end
+// up, a few cycles lead to the smallest I.
 #include "graph/tighten.hpp"
 
 #include <algorithm>
 #include <deque>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "graph/divide.hpp"
@@ -49,60 +51,77 @@ class Decisions {
     memories();
     registers();
     waits();
+    sort_constraints();
   }
 
-  // Earliest starts at I, or nothing.
-  std::optional<std::vector<Cycle>> earliest(Cycle ii) const {
+  struct Relaxed {
+    std::optional<std::vector<Cycle>> start;  ///< the earliest, where there is a solution
+    std::vector<const Constraint*> cycle;     ///< else weights that sum to more than 0, or empty
+                                              ///< when an op is pinned to too early a cycle
+  };
+
+  Relaxed relax(Cycle ii, bool pinned = true) const {
     std::vector<Cycle> start(p_.ops.size(), 0);
+    std::vector<const Constraint*> raised_by(p_.ops.size(), nullptr);
     for (const Pin& pin : p_.pins)
-      if (pin.kind == Pin::at_cycle) start[static_cast<std::size_t>(pin.op)] = pin.cycle;
-    const auto late = [&](const Pin& pin) {  // the least solution is beyond the pin
-      return pin.kind == Pin::at_cycle && start[static_cast<std::size_t>(pin.op)] > pin.cycle;
+      if (pinned && pin.kind == Pin::at_cycle) start[static_cast<std::size_t>(pin.op)] = pin.cycle;
+    const auto late = [&](const Pin& pin) {
+      return pinned && pin.kind == Pin::at_cycle &&
+             start[static_cast<std::size_t>(pin.op)] > pin.cycle;
     };
-    for (std::size_t round = 0; round <= p_.ops.size(); ++round) {
+    for (;;) {
       bool changed = false;
       for (const Constraint& c : constraints_) {
         const Cycle at_least = start[static_cast<std::size_t>(c.from)] + c.weight + c.turns * ii;
         Cycle& to = start[static_cast<std::size_t>(c.to)];
         if (to >= at_least) continue;
-        if (c.from == c.to) return std::nullopt;
         to = at_least;
+        raised_by[static_cast<std::size_t>(c.to)] = &c;
         changed = true;
       }
-      if (std::any_of(p_.pins.begin(), p_.pins.end(), late)) return std::nullopt;
-      if (!changed) return start;
+      if (!changed) return {std::move(start), {}};
+      if (std::any_of(p_.pins.begin(), p_.pins.end(), late)) return {};
+      if (auto cycle = cycle_of(raised_by); !cycle.empty()) return {std::nullopt, std::move(cycle)};
     }
-    return std::nullopt;
-  }
-
-  // A cycle of constraints whose weights sum to more than 0 at I; empty when there is none.
-  std::vector<const Constraint*> positive_cycle(Cycle ii) const {
-    std::vector<Cycle> start(p_.ops.size(), 0);
-    std::vector<const Constraint*> raised_by(p_.ops.size(), nullptr);
-    int last = -1;
-    for (std::size_t round = 0; round <= p_.ops.size(); ++round) {
-      last = -1;
-      for (const Constraint& c : constraints_) {
-        const Cycle at_least = start[static_cast<std::size_t>(c.from)] + c.weight + c.turns * ii;
-        if (start[static_cast<std::size_t>(c.to)] >= at_least) continue;
-        start[static_cast<std::size_t>(c.to)] = at_least;
-        raised_by[static_cast<std::size_t>(c.to)] = &c;
-        last = c.to;
-        if (c.from == c.to) return {&c};
-      }
-      if (last < 0) return {};
-    }
-    // Raised in the last round: a walk back ends on the cycle.
-    for (std::size_t i = 0; i < p_.ops.size(); ++i)
-      last = raised_by[static_cast<std::size_t>(last)]->from;
-    std::vector<const Constraint*> cycle;
-    for (int v = last; cycle.empty() || v != last; v = cycle.back()->from)
-      cycle.push_back(raised_by[static_cast<std::size_t>(v)]);
-    std::reverse(cycle.begin(), cycle.end());
-    return cycle;
   }
 
  private:
+  // Each op has at most one constraint that raised it last; a cycle of those is positive, and one
+  // appears before long where there is any (Cherkassky and Goldberg 1999).
+  static std::vector<const Constraint*> cycle_of(const std::vector<const Constraint*>& raised_by) {
+    std::vector<int> walk(raised_by.size(), -1);  // the walk that came by first
+    for (int first = 0; first < static_cast<int>(raised_by.size()); ++first) {
+      int v = first;
+      while (walk[static_cast<std::size_t>(v)] < 0 && raised_by[static_cast<std::size_t>(v)]) {
+        walk[static_cast<std::size_t>(v)] = first;
+        v = raised_by[static_cast<std::size_t>(v)]->from;
+      }
+      if (walk[static_cast<std::size_t>(v)] != first) continue;
+      std::vector<const Constraint*> cycle;
+      for (int u = v; cycle.empty() || u != v; u = cycle.back()->from)
+        cycle.push_back(raised_by[static_cast<std::size_t>(u)]);
+      std::reverse(cycle.begin(), cycle.end());
+      return cycle;
+    }
+    return {};
+  }
+
+  // Of constraints that differ in weight only the largest counts. They are taken in the order of
+  // the schedule, in which most starts are final after one round.
+  void sort_constraints() {
+    const auto key = [&](const Constraint& c) {
+      return std::tuple(s_.start[static_cast<std::size_t>(c.from)], c.from, c.to, c.turns,
+                        -c.weight);
+    };
+    std::stable_sort(constraints_.begin(), constraints_.end(),
+                     [&](const Constraint& a, const Constraint& b) { return key(a) < key(b); });
+    const auto same = [](const Constraint& a, const Constraint& b) {
+      return a.from == b.from && a.to == b.to && a.turns == b.turns;
+    };
+    constraints_.erase(std::unique(constraints_.begin(), constraints_.end(), same),
+                       constraints_.end());
+  }
+
   Cycle at(const Point& x) const {
     return s_.start[static_cast<std::size_t>(x.op)] + x.ordered_offset +
            x.turns * s_.initiation_interval;
@@ -226,20 +245,39 @@ class Decisions {
   const std::string* reason_ = nullptr;
 };
 
+// The least I at which a cycle that is positive at a smaller I, though not at every I, is not.
+Cycle least_interval(const std::vector<const Constraint*>& cycle) {
+  Cycle weight = 0, turns = 0;
+  for (const Constraint* c : cycle) {
+    weight += c->weight;
+    turns += c->turns;
+  }
+  return ceil_divide(weight, -turns);
+}
+
 }  // namespace
 
 std::optional<Schedule> tighten(const Problem& problem, const Problem& ordered,
                                 const Schedule& schedule, Cycle low, Cycle high) {
   const Decisions decisions(problem, ordered, schedule);
-  if (low > high || !decisions.earliest(high)) return std::nullopt;
+  if (low > high) return std::nullopt;
+  auto start = decisions.relax(high).start;
+  if (!start) return std::nullopt;
   while (low < high) {
-    const Cycle middle = low + (high - low) / 2;
-    if (decisions.earliest(middle))
-      high = middle;
-    else
-      low = middle + 1;
+    auto [earlier, cycle] = decisions.relax(low);
+    if (earlier) {
+      high = low;
+      start = std::move(earlier);
+    } else if (!cycle.empty()) {
+      low = least_interval(cycle);
+    } else {  // a pinned op is late: here only halving helps
+      const Cycle middle = low + (high - low) / 2;
+      earlier = decisions.relax(middle).start;
+      (earlier ? high : low) = earlier ? middle : middle + 1;
+      if (earlier) start = std::move(earlier);
+    }
   }
-  Schedule best{high, 0, *decisions.earliest(high), schedule.warp};
+  Schedule best{high, 0, *std::move(start), schedule.warp};
   best.length = schedule_length(problem, best.start);
   return best;
 }
@@ -247,19 +285,23 @@ std::optional<Schedule> tighten(const Problem& problem, const Problem& ordered,
 std::optional<CriticalRecurrence> critical_recurrence(const Problem& problem,
                                                       const Schedule& schedule) {
   const Decisions decisions(problem, problem, schedule);
-  Cycle low = 0, high = schedule.initiation_interval;  // a cycle at low, or 0; none at high
-  while (high - low > 1) {
-    const Cycle middle = low + (high - low) / 2;
-    (decisions.positive_cycle(middle).empty() ? high : low) = middle;
+  // Cycle by cycle, the least I that it allows; what the last one allows, all do.
+  std::vector<const Constraint*> critical;
+  Cycle ii = 1;
+  for (;;) {
+    auto cycle = decisions.relax(ii, false).cycle;
+    if (cycle.empty()) break;
+    ii = least_interval(cycle);
+    critical = std::move(cycle);
   }
-  if (low == 0) return std::nullopt;
-  CriticalRecurrence critical{high, 0, 0, {}};
-  for (const Constraint* c : decisions.positive_cycle(low)) {
-    critical.steps.push_back({c->from, c->to, c->weight, *c->reason});
-    critical.cycles += c->weight;
-    critical.iterations -= c->turns;
+  if (critical.empty()) return std::nullopt;
+  CriticalRecurrence recurrence{ii, 0, 0, {}};
+  for (const Constraint* c : critical) {
+    recurrence.steps.push_back({c->from, c->to, c->weight, *c->reason});
+    recurrence.cycles += c->weight;
+    recurrence.iterations -= c->turns;
   }
-  return critical;
+  return recurrence;
 }
 
 }  // namespace twill

@@ -44,9 +44,12 @@ Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, 
     return true;
   };
   try {
+    Cycle asked = 0;
     for (Cycle slack = low / kTightness + 1; !result.best && result.low <= high; slack *= 2) {
-      const Cycle deadline = std::min(result.low + slack, high);
-      descend(deadline, kQuickConflicts);
+      Cycle deadline = std::min(result.low + slack, high);
+      const Cycle stage_end = (result.low / ii + 1) * ii - 1;  // one stage more has more variables
+      if (asked < stage_end) deadline = std::min(deadline, stage_end);
+      descend(asked = deadline, kQuickConflicts);
       if (search.budget.spent()) return result;
       if (deadline == high) break;
     }
