@@ -190,7 +190,8 @@ TEST_CASE("emit ttgir: the module with attributes, its schedule beside it, verif
   const Run goals = run_twill("solve " + file + " --machine blackwell --emit ttgir --quiet -o " +
                               out + " --goals crossings --schedule " + schedule);
   CHECK(goals.code == 0);
-  for (const auto& op : nlohmann::json::parse(bytes(schedule))["ops"])
+  const auto emitted = nlohmann::json::parse(bytes(schedule));
+  for (const auto& op : emitted["ops"])
     if (op["id"] == "s_15" || op["id"] == "acc_39") CHECK(op["warp"] == "mma");
   CHECK(run_twill("verify " + problem + " " + schedule).code == 0);
 }
