@@ -4,8 +4,8 @@
 
 namespace twill {
 
-Differences::Differences(Formula& f, int ops, Cycle ii_low, Cycle ii_high)
-    : f_(f), nodes_(ops + 1), ii_low_(ii_low), ii_high_(ii_high) {
+Differences::Differences(Formula& f, int ops, Cycle ii_low, Cycle ii_high, bool stages)
+    : f_(f), ops_(ops), nodes_(1 + (stages ? 2 : 1) * ops), ii_low_(ii_low), ii_high_(ii_high) {
   for (int v = 0; v < ops; ++v) {
     fact({0, node(v), 0, 0});
     fact({node(v), 0, 1, -1});  // row(v) <= I - 1
@@ -18,9 +18,11 @@ void Differences::fact(const Difference& difference) {
 }
 
 Lit Differences::atom(const Difference& difference) {
+  if (is_stage(difference.from) && difference.from == difference.to)
+    return Lit::constant(difference.weight <= 0);
   // Both tests are linear in I, so the ends of the range decide. A node's distance to itself is 0,
   // the origin is 0 and never after an op, other pairs of rows are less than I apart.
-  if (difference.deadlines == 0) {
+  if (!is_stage(difference.from) && difference.deadlines == 0) {
     const auto [lowest, highest] = [&]() -> std::pair<Cycle, Cycle> {
       if (difference.from == difference.to) return {0, 0};
       if (difference.from == 0) return {0, 1};

@@ -10,13 +10,16 @@
 
 namespace twill {
 
-/// row(to) - row(from) >= weight + turns * I - deadlines * D - halves * floor(I / 2). Node 0 is the
-/// origin, whose row is 0; node v + 1 is op v. I (the initiation interval) and D (the largest
-/// length allowed) are parameters: the same constraint is looked at for many values of them.
+/// x(to) - x(from) >= weight + turns * I - deadlines * D - halves * floor(I / 2), where x is the
+/// row or the stage of an op. Node 0 is the origin, whose row and stage are 0; node v + 1 is the
+/// row of op v, and the nodes of stages, if there are any, follow: no constraint joins the two. I
+/// (the initiation interval) and D (the largest length allowed) are parameters: the same constraint
+/// is looked at for many values of them.
 ///
 /// Where all weights are >= 0, a simple cycle of constraints that is positive at some I is so at
 /// every smaller I, if it uses at most one half: with turns in all >= 1 it is positive at any I,
-/// and else it does not fall as I falls.
+/// and else it does not fall as I falls. Constraints on stages have a weight only: their cycles do
+/// not depend on the parameters.
 struct Difference {
   int from = 0, to = 0;
   Cycle weight = 0;
@@ -42,13 +45,16 @@ struct DifferenceAtom {
 /// All constraints and atoms of one formula, for every I in [ii_low, ii_high].
 class Differences {
  public:
-  Differences(Formula& f, int ops, Cycle ii_low, Cycle ii_high);
+  /// Rows of `ops` ops lie in [0, I). With `stages` every op has a stage too, any integer.
+  Differences(Formula& f, int ops, Cycle ii_low, Cycle ii_high, bool stages = false);
 
   static int node(int op) { return op + 1; }
+  int stage_node(int op) const { return ops_ + op + 1; }
+  bool is_stage(int node) const { return node > ops_; }
   int nodes() const { return nodes_; }
 
-  /// The literal of a constraint: constant where all rows in [0, I) satisfy it, or none do, for
-  /// every I of the range; a constraint met before keeps its literal.
+  /// The literal of a constraint: constant where all rows in [0, I) and all stages satisfy it, or
+  /// none do, for every I of the range; a constraint met before keeps its literal.
   Lit atom(const Difference& difference);
   /// The constraint holds always.
   void fact(const Difference& difference);
@@ -58,7 +64,7 @@ class Differences {
 
  private:
   Formula& f_;
-  int nodes_;
+  int ops_, nodes_;
   Cycle ii_low_, ii_high_;
   std::vector<Difference> facts_;
   std::vector<DifferenceAtom> atoms_;

@@ -36,19 +36,27 @@ void order_exchangeable(OrderModel& m) {
   if (first >= 0) m.rows.fact({row(first), row(image[at(first)]), 0, 0});
 }
 
-// M(v) = c: two facts, and units on the stage literals. Only where one formula stands for one I, or
-// c = 0 (order_range_allowed).
+// M(v) = c: two facts on the row, and two on the stage or units on its literals. Only where one
+// formula stands for one I, or c = 0 (order_range_allowed). Stages then count from the origin.
 void order_cycle_pins(OrderModel& m) {
+  if (latest_pinned_cycle(m.problem) < 0) return;
+  const auto node_is = [&](int node, Cycle value) {
+    m.rows.fact({0, node, value, 0});
+    m.rows.fact({node, 0, -value, 0});
+  };
+  for (int v = 0; m.any_stage() && v < static_cast<int>(m.problem.ops.size()); ++v)
+    m.rows.fact({0, m.rows.stage_node(v), 0, 0});
   for (const Pin& pin : m.problem.pins) {
     if (pin.kind != Pin::at_cycle) continue;
     const auto group = m.groups.open(pin_text(m.problem, pin));
-    const Cycle stage = pin.cycle / m.request.ii_low, row = pin.cycle % m.request.ii_low;
-    const int node = Differences::node(pin.op);
-    m.rows.fact({0, node, row, 0});
-    m.rows.fact({node, 0, -row, 0});
-    m.f.unit(m.stage_reaches(pin.op, stage));
-    if (stage < m.top_stage() || !m.request.open_ended)
-      m.f.unit(~m.stage_at_least(pin.op, stage + 1));
+    const Cycle stage = pin.cycle / m.request.ii_low;
+    node_is(Differences::node(pin.op), pin.cycle % m.request.ii_low);
+    if (m.any_stage()) {
+      node_is(m.rows.stage_node(pin.op), stage);
+      continue;
+    }
+    m.f.unit(m.stage_at_least(pin.op, stage));
+    m.f.unit(~m.stage_at_least(pin.op, stage + 1));
   }
 }
 
@@ -58,10 +66,11 @@ OrderModel::OrderModel(const Problem& p, Formula& formula, const EncodingChoice&
                        const OrderRequest& order_request)
     : PlacementModel(p, formula, encoding, order_request),
       request(order_request),
-      rows(formula, static_cast<int>(p.ops.size()), order_request.ii_low, order_request.ii_high) {
+      rows(formula, static_cast<int>(p.ops.size()), order_request.ii_low, order_request.ii_high,
+           order_request.stages == 0) {
   for (std::size_t v = 0; v < p.ops.size(); ++v) {
     std::vector<Lit> at_least;
-    for (Cycle a = 1; a <= top_stage(); ++a) {
+    for (Cycle a = 1; a < request.stages; ++a) {
       at_least.push_back(f.fresh());
       if (a > 1) f.implies(at_least.back(), at_least[static_cast<std::size_t>(a - 2)]);
     }
@@ -110,22 +119,17 @@ OrderEncoding::OrderEncoding(Formula& f, const Problem& problem, const OrderRequ
   if (request_.deadline) encode_order_length(model_);
 }
 
-std::vector<Lit> OrderEncoding::at_most_stages(Cycle stages) const {
-  std::vector<Lit> assumptions;
-  for (int v = 0; v < static_cast<int>(model_.problem.ops.size()); ++v)
-    if (const Lit more = model_.stage_at_least(v, stages); !more.is_constant())
-      assumptions.push_back(~more);
-  return assumptions;
-}
-
 Schedule OrderEncoding::decode(Cycle ii, const std::function<bool(Lit)>& value,
-                               const std::vector<Cycle>& rows) const {
+                               const std::vector<Cycle>& rows,
+                               const std::vector<Cycle>& stages) const {
   const auto holds = [&](Lit l) { return l.is_constant() ? l.is_true() : value(l); };
   Schedule schedule;
   schedule.initiation_interval = ii;
   for (std::size_t v = 0; v < rows.size(); ++v) {
-    const auto stage = std::count_if(model_.stage[v].begin(), model_.stage[v].end(), holds);
-    schedule.start.push_back(ii * static_cast<Cycle>(stage) + rows[v]);
+    const Cycle stage = model_.any_stage()
+                            ? stages[v]
+                            : std::count_if(model_.stage[v].begin(), model_.stage[v].end(), holds);
+    schedule.start.push_back(ii * stage + rows[v]);
     const auto on = std::find_if(model_.slot[v].begin(), model_.slot[v].end(), holds);
     schedule.warp.push_back(static_cast<int>(on - model_.slot[v].begin()));
   }

@@ -1,14 +1,16 @@
 // The order form: start(v) = stage(v) * I + row(v), where rows are integers of a difference-logic
 // solver and never bit-blasted, so that neither size nor time depends on the number of cycles.
 //
-// Stages and slots are literals as in the modulo form. What the rules say about rows becomes
-// clauses over difference atoms (difference.hpp), always of one kind: "an instant lies before copy
-// m of an interval begins, or after it has ended, or is covered". Sums (units with several
-// instances, memories, registers) are taken at the instants where something begins, over literals
-// "so many copies are live", and are bit-blasted by the same pseudo-Boolean encodings as elsewhere.
-// The idea is that of disjunctive graphs (Roy and Sussmann 1964) with lazy clause explanations
-// (difference logic in SAT: Cotton and Maler, SAT 2006), applied to the modulo form of Soi et al.
-// 2025.
+// Slots are literals as in the modulo form. So are the stages where there are few; where there may
+// be any number they are integers of difference logic as well, of which only the differences along
+// edges matter: no bound on them is needed, and the formula does not grow with one. What the rules
+// say about rows becomes clauses over difference atoms (difference.hpp), always of one kind: "an
+// instant lies before copy m of an interval begins, or after it has ended, or is covered". Sums
+// (units with several instances, memories, registers) are taken at the instants where something
+// begins, over literals "so many copies are live", and are bit-blasted by the same pseudo-Boolean
+// encodings as elsewhere. The idea is that of disjunctive graphs (Roy and Sussmann 1964) with lazy
+// clause explanations (difference logic in SAT: Cotton and Maler, SAT 2006), applied to the modulo
+// form of Soi et al. 2025.
 //
 // The formula holds for every I of a range at once: I is a parameter of the atoms. Where every
 // weight in them is >= 0, as it is when reservations are one segment from the op's issue, a
@@ -32,12 +34,8 @@ namespace twill {
 
 struct OrderRequest : PlacementRequest {
   Cycle ii_low = 1, ii_high = 1;  ///< the formula is exact for every I in between
-  Cycle stages = 1;               ///< stages lie in [0, stages)
-  /// Stages may also be larger; all of those are one class, about which less is said. A relaxation
-  /// of every number of stages at once: its refutation needs no bound on the stages, and a model
-  /// without such a stage (at_most_stages) is a schedule.
-  bool open_ended = false;
-  int pinned = -1;  ///< op whose row is 0 (rotation symmetry), -1 = none
+  Cycle stages = 0;               ///< stages lie in [0, stages), literals; 0 = any, integers
+  int pinned = -1;                ///< op whose row is 0 (rotation symmetry), -1 = none
   /// An automorphism of the loop that exchanges ops in pairs (graph/automorphism.hpp), empty =
   /// none: of one pair the row of the first is at most that of the second. Where the first is
   /// pinned, the second is at most I / 2 later: else exchange them and rotate. Needs an empty
@@ -59,21 +57,20 @@ struct OrderModel : PlacementModel {
 
   const OrderRequest& request;
   Differences rows;
-  std::vector<std::vector<Lit>> stage;  ///< stage[v][a - 1]: stage(v) >= a, a = 1 .. top_stage()
+  std::vector<std::vector<Lit>> stage;  ///< stage[v][a - 1]: stage(v) >= a, a = 1 .. stages - 1
 
-  /// The largest stage that has a literal; with open_ended it stands for all that follow.
-  Cycle top_stage() const { return request.open_ended ? request.stages : request.stages - 1; }
-  /// Implies stage(v) >= a: for premises (where it is negated in a clause).
+  bool any_stage() const { return request.stages == 0; }
+  /// stage(v) >= a, where stages are literals.
   Lit stage_at_least(int v, Cycle a) const {
     if (a <= 0) return kTrueLit;
-    if (a > top_stage()) return kFalseLit;
+    if (a >= request.stages) return kFalseLit;
     return stage[static_cast<std::size_t>(v)][static_cast<std::size_t>(a - 1)];
   }
-  /// Implied by stage(v) >= a: for conclusions.
-  Lit stage_reaches(int v, Cycle a) const {
-    return stage_at_least(v, request.open_ended ? std::min(a, top_stage()) : a);
-  }
 
+  /// stage(b) - stage(a) >= weight, where stages are integers.
+  Difference stages_apart(int a, int b, Cycle weight) const {
+    return {rows.stage_node(a), rows.stage_node(b), weight, 0};
+  }
   /// row(b) - row(a) >= weight + turns * I.
   Lit apart(int a, int b, Cycle weight, Cycle turns) {
     return rows.atom({Differences::node(a), Differences::node(b), weight, turns});
@@ -127,9 +124,12 @@ class OrderLifetimes {
              std::span<const Resource> all);
   /// Implied when at least `copies` >= 1 copies of w's value are live at row(y).
   Lit live(int w, int y, Cycle copies);
-  /// No more copies of w's value can be live at once within the stages.
+  /// No more copies of w's value can be live at once within the stages (any number: as many as are
+  /// asked for).
   Cycle most_copies(int w) const;
-  /// Implied when stage(to) - stage(from) + distance >= turns, of edge e.
+  /// stage(to) - stage(from) + distance < turns, of edge e; for clauses in positive polarity.
+  Lit turns_below(std::size_t e, Cycle turns);
+  /// Implied when that is >= turns, where stages are literals.
   Lit turns_at_least(std::size_t e, Cycle turns);
 
   OrderModel& m_;
@@ -150,17 +150,9 @@ class OrderEncoding {
   const Differences& rows() const { return model_.rows; }
 
   /// The schedule of a model at I: `value` gives the truth of a literal that is no constant,
-  /// `rows[v]` the row of op v.
-  Schedule decode(Cycle ii, const std::function<bool(Lit)>& value,
-                  const std::vector<Cycle>& rows) const;
-  /// Is a stage of the decoded schedule in the open end, so that the schedule may not be one?
-  bool in_open_end(const Schedule& schedule) const {
-    return request_.open_ended && stage_count(schedule) > request_.stages;
-  }
-
-  /// Assumptions that leave `stages` stages.
-  std::vector<Lit> at_most_stages(Cycle stages) const;
-
+  /// `rows[v]` the row of op v and, where stages are integers, `stages[v]` its stage.
+  Schedule decode(Cycle ii, const std::function<bool(Lit)>& value, const std::vector<Cycle>& rows,
+                  const std::vector<Cycle>& stages) const;
   /// Clauses against the overflows of a model; 0 = it has none.
   int refine(const Schedule& schedule) { return lifetimes_.refine(schedule); }
 

@@ -6,8 +6,9 @@
 // the j on at which delay <= (j - 1) I + 1; both fold.
 //
 // Variables: at most one atom per value of j that is left (one when delay <= I + 1). Clauses: S per
-// value of j (S + 1 with an open end). Unit propagation: bounds consistent on stages once the atoms
-// are decided, and the difference-logic solver is so on rows.
+// value of j. Unit propagation: bounds consistent on stages once the atoms are decided, and the
+// difference-logic solver is so on rows. Where stages are integers: two atoms and one clause per
+// value of j, or a fact where the rows leave no choice.
 #include "encoders/order.hpp"
 
 namespace twill {
@@ -21,8 +22,16 @@ void order_precede(OrderModel& m, int u, int v, int distance, Cycle delay, Lit c
   for (Cycle j = -1;; ++j) {
     const Lit late_enough = m.apart(u, v, delay, -j);
     if (late_enough.is_true()) return;
-    for (Cycle a = 0; a <= m.top_stage(); ++a)
-      m.f.clause({~condition, ~m.stage_at_least(u, a), m.stage_reaches(v, a + j + 1 - distance),
+    if (m.any_stage()) {
+      const Difference more = m.stages_apart(u, v, j + 1 - distance);
+      if (condition.is_true() && late_enough.is_false())
+        m.rows.fact(more);
+      else
+        m.f.clause({~condition, m.rows.atom(more), late_enough});
+      continue;
+    }
+    for (Cycle a = 0; a < m.request.stages; ++a)
+      m.f.clause({~condition, ~m.stage_at_least(u, a), m.stage_at_least(v, a + j + 1 - distance),
                   late_enough});
   }
 }

@@ -11,7 +11,7 @@ void encode_order_length(OrderModel& m) {
   for (int v = 0; v < static_cast<int>(m.problem.ops.size()); ++v) {
     const Cycle cycles = m.problem.ops[static_cast<std::size_t>(v)].cycles;
     m.rows.fact({Differences::node(v), 0, cycles, 0, 1});
-    for (Cycle a = 1; a <= m.top_stage(); ++a)
+    for (Cycle a = 1; a < m.request.stages; ++a)
       m.f.clause({~m.stage_at_least(v, a), m.rows.atom({Differences::node(v), 0, cycles, a, 1})});
   }
 }

@@ -8,14 +8,14 @@
 //     k + [row(w) <= row(y)] - 1 + #{h >= 0 : row(y) - row(x) < hold - h I},
 // y's stage cancels. For hold = 0 this is k + [row(w) <= row(y)] - [row(x) <= row(y)].
 //
-// Variables: "k >= t" per edge and t, one-sided; live(w, y, j) = "at least j copies". Clauses: S
-// per "k >= t", and one or two that derive it from rules 1 and 7 and the rows (implied where stages
-// are known, but found without them, and all that is known in the open end: a fifth to two fifths
-// fewer conflicts on blackwell-fwd-sub2 and hopper-fwd-sub2-m128); four per edge and live literal
-// (hold = 0), each saying that the terms that are there imply live. At most capacity / amount + 1
-// copies are told apart, since one more is too many. Then one pseudo-Boolean sum per resource and
-// y. Light values are left out (OrderRequest::share); refine() adds, for a model that overflows,
-// clauses over a minimal set of copies.
+// Variables: "k >= t" per edge and t, one-sided, or where stages are integers the atom k <= t - 1;
+// live(w, y, j) = "at least j copies". Clauses: S per "k >= t", and one or two that derive it from
+// rules 1 and 7 and the rows (implied where stages are known, but found without them: a fifth to
+// two fifths fewer conflicts on blackwell-fwd-sub2 and hopper-fwd-sub2-m128); four per edge and
+// live literal (hold = 0), each saying that the terms that are there imply live. At most capacity /
+// amount + 1 copies are told apart, since one more is too many. Then one pseudo-Boolean sum per
+// resource and y. Light values are left out (OrderRequest::share); refine() adds, for a model that
+// overflows, clauses over a minimal set of copies.
 #include <algorithm>
 #include <tuple>
 
@@ -56,20 +56,27 @@ std::vector<OrderLifetimes::Resource> OrderLifetimes::resources() const {
   return all;
 }
 
+Lit OrderLifetimes::turns_below(std::size_t e, Cycle turns) {
+  const Edge& edge = m_.problem.edges[e];
+  if (!m_.any_stage()) return ~turns_at_least(e, turns);
+  if (edge.from == edge.to) return Lit::constant(turns > edge.distance);
+  return m_.rows.atom(m_.stages_apart(edge.to, edge.from, edge.distance - turns + 1));
+}
+
 Lit OrderLifetimes::turns_at_least(std::size_t e, Cycle turns) {
   const Edge& edge = m_.problem.edges[e];
-  const Cycle top = m_.top_stage();
+  const Cycle top = m_.request.stages - 1;
   if (edge.from == edge.to) return Lit::constant(turns <= edge.distance);
-  if (turns <= edge.distance - top && !m_.request.open_ended) return kTrueLit;
+  if (turns <= edge.distance - top) return kTrueLit;
   if (turns > edge.distance + top) return kFalseLit;
   const auto [place, fresh] = turns_.emplace(std::pair(e, turns), kFalseLit);
   if (!fresh) return place->second;
   const Lit literal = place->second = m_.f.fresh();
-  // stage(from) <= a and stage(to) >= a + turns - distance. (In the open end stages say nothing.)
-  for (Cycle a = 0; a < m_.request.stages; ++a)
+  // stage(from) <= a and stage(to) >= a + turns - distance.
+  for (Cycle a = 0; a <= top; ++a)
     m_.f.clause({literal, m_.stage_at_least(edge.from, a + 1),
                  ~m_.stage_at_least(edge.to, a + turns - edge.distance)});
-  // What the dependence asks of k, from the rows alone: it holds in the open end too.
+  // What the dependence asks of k, from the rows alone.
   const Cycle delay = edge.delay;
   m_.f.clause({literal, m_.apart(edge.from, edge.to, delay, 1 - turns)});
   if (const Lit cross = m_.cross[e]; !cross.is_false()) {
@@ -80,10 +87,11 @@ Lit OrderLifetimes::turns_at_least(std::size_t e, Cycle turns) {
 }
 
 Cycle OrderLifetimes::most_copies(int w) const {
+  if (m_.any_stage()) return kMaxAmount;
   Cycle most = 0;
   for (const Edge& e : m_.problem.edges)
     if (e.from == w)
-      most = std::max(most, e.distance + (e.to == w ? 0 : m_.top_stage()) + 1 +
+      most = std::max(most, e.distance + (e.to == w ? 0 : m_.request.stages - 1) + 1 +
                                 (e.hold + m_.request.ii_low - 1) / m_.request.ii_low);
   return most;
 }
@@ -102,8 +110,8 @@ Lit OrderLifetimes::live(int w, int y, Cycle copies) {
       const Lit over = beyond == 0 ? kFalseLit : m_.apart(edge.to, y, edge.hold, -(beyond - 1));
       if (over.is_true()) break;
       const Cycle turns = copies - beyond;  // k that is needed if w is not later
-      m_.f.clause({~turns_at_least(e, turns), over, w_later, literal});
-      m_.f.clause({~turns_at_least(e, turns + 1), over, literal});
+      m_.f.clause({turns_below(e, turns), over, w_later, literal});
+      m_.f.clause({turns_below(e, turns + 1), over, literal});
     }
   }
   return literal;

@@ -66,9 +66,8 @@ bool covers_placement(const PlacementRequest& request, const Asked& asked) {
 // to r.deadline) that was asked for?
 bool covers(const Problem& problem, const Refutation& r, const Asked& asked) {
   if (r.ii < 1) return false;
-  Cycle stages = 0;
+  Cycle stages = 0;  // 0 = any number
   int pinned = -1;
-  bool open_ended = false;
   if (const auto* order = std::get_if<OrderRequest>(&r.request)) {
     if (!covers_placement(*order, asked)) return false;
     if (r.ii < order->ii_low || r.ii > order->ii_high || order->ii_low < 1 ||
@@ -82,7 +81,6 @@ bool covers(const Problem& problem, const Refutation& r, const Asked& asked) {
       return false;
     stages = order->stages;
     pinned = order->pinned;
-    open_ended = order->open_ended;
   } else {
     const auto& modulo = std::get<ModuloRequest>(r.request);
     if (!covers_placement(modulo, asked) || modulo.ii != r.ii) return false;
@@ -104,7 +102,7 @@ bool covers(const Problem& problem, const Refutation& r, const Asked& asked) {
   if (stages > std::max(enough + 1 + running_on, horizon)) return false;
   // Rotating a schedule, so that the pinned op has row 0, changes its length and can add a stage.
   if (r.deadline >= 0 && pinned >= 0) return false;
-  if (open_ended) return true;
+  if (stages == 0) return true;
   if (asked.stage_limit > 0 && pinned < 0 && stages >= asked.stage_limit) return true;
   if (r.deadline >= 0 && stages >= horizon) return true;  // a zero-cycle op may start at the end
   return stages >= enough + (pinned >= 0 ? 1 : 0);

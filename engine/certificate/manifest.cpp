@@ -10,7 +10,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kFormat = "twill.certificate";
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 constexpr Cycle kMost = Cycle{kMaxOps} * kMaxCycles * kMaxDistance;  // of any number of cycles
 
 Json pins_json(const Problem& problem, const PlacementRequest& request) {
@@ -49,10 +49,13 @@ Json refutation_json(const Problem& problem, const std::string& name, const Refu
   json["encoding"] = r.encoding;
   if (const auto* o = std::get_if<OrderRequest>(&r.request)) {
     json["engine"] = "order";
-    json["formula"] = {{"ii_low", o->ii_low},     {"ii_high", o->ii_high},
-                       {"stages", o->stages},     {"open_ended", o->open_ended},
-                       {"pinned", o->pinned},     {"share", o->share},
-                       {"handover", o->handover}, {"pins", pins_json(problem, *o)},
+    json["formula"] = {{"ii_low", o->ii_low},
+                       {"ii_high", o->ii_high},
+                       {"stages", o->stages},
+                       {"pinned", o->pinned},
+                       {"share", o->share},
+                       {"handover", o->handover},
+                       {"pins", pins_json(problem, *o)},
                        {"exchange", o->exchange}};
   } else {
     const auto& m = std::get<ModuloRequest>(r.request);
@@ -81,13 +84,12 @@ Refutation read_refutation(const Problem& problem, const JsonValue& json) {
   const JsonValue formula = json.at("formula");
   const int ops = static_cast<int>(problem.ops.size());
   if (json.at("engine").choice({"order", "cnf"}) == 0) {
-    formula.check_keys({"ii_low", "ii_high", "stages", "open_ended", "pinned", "share", "handover",
-                        "pins", "exchange"});
+    formula.check_keys(
+        {"ii_low", "ii_high", "stages", "pinned", "share", "handover", "pins", "exchange"});
     OrderRequest o;
     o.ii_low = formula.at("ii_low").integer(1, kMost);
     o.ii_high = formula.at("ii_high").integer(1, kMost);
-    o.stages = formula.at("stages").integer(1, kMost);
-    o.open_ended = formula.at("open_ended").boolean();
+    o.stages = formula.at("stages").integer(0, kMost);
     o.pinned = formula.at("pinned").small(-1, ops - 1);
     o.share = formula.at("share").integer(0, kMaxAmount);
     o.deadline = r.deadline >= 0;

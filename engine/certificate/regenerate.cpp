@@ -16,11 +16,13 @@ void append_clauses(std::string& text, const MemoryCnf& cnf) {
 }
 
 std::string difference_text(const Problem& problem, const Difference& d) {
-  const auto row = [&](int node) {
-    return node == 0 ? std::string("0")
-                     : "row(" + problem.ops[static_cast<std::size_t>(node - 1)].id + ")";
+  const auto value = [&](int node) {
+    if (node == 0) return std::string("0");
+    const auto place = static_cast<std::size_t>(node - 1);
+    const std::size_t ops = problem.ops.size();
+    return (place < ops ? "row(" : "stage(") + problem.ops[place % ops].id + ")";
   };
-  std::string text = row(d.to) + " - " + row(d.from) + " >= " + std::to_string(d.weight);
+  std::string text = value(d.to) + " - " + value(d.from) + " >= " + std::to_string(d.weight);
   const auto multiple = [&](Cycle factor, const char* name) {
     if (factor == 0) return;
     text += factor < 0 ? " - " : " + ";

@@ -47,7 +47,9 @@ class Cdcl : public ClauseSink {
 
   /// Of the last model, until a clause is added or the parameters change.
   bool value(Lit literal) const;
-  Cycle row(int op) const { return theory_->earliest(Differences::node(op)); }
+  /// The least difference between two nodes' values that its constraints allow, very negative if
+  /// any. From node 0 on: the smallest rows.
+  Cycle least(int from, int to) const { return theory_->least(from, to); }
 
   /// Everything that was added, and the theory lemmas used so far. A lemma's negation is a set of
   /// constraints (atoms, and at most one atom's negation, over the integers) that with facts form a

@@ -52,8 +52,9 @@ class DifferenceTheory {
   Mark mark() const { return {changes_.size(), asserted_.size(), records_.size()}; }
   void undo(const Mark& mark);
 
-  /// The smallest value of every node (row, for nodes 1, 2, ...) that the constraints allow.
-  Cycle earliest(int node) const { return distance_[index(0, node)]; }
+  /// The least difference x(to) - x(from) that the constraints allow, very negative if any. From
+  /// the origin it is the smallest value of a row.
+  Cycle least(int from, int to) const { return distance_[index(from, to)]; }
 
  private:
   struct Arc {

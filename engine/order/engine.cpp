@@ -6,8 +6,8 @@ namespace {
 class OrderEngine : public Engine {
  public:
   const char* name() const override { return "order"; }
-  Answer ask(const Search& search, Cycle ii, Cycle stage_limit, Cycle& max_stages) const override {
-    return order::ask_complete(search, ii, stage_limit, max_stages);
+  Answer ask(const Search& search, Cycle ii, Cycle stage_limit, Cycle&) const override {
+    return order::ask_complete(search, ii, stage_limit);
   }
   Interval smallest_interval(const Search& search, Cycle low, Cycle stage_limit) const override {
     return order::smallest_interval(search, low, stage_limit);

@@ -2,11 +2,10 @@
 //
 // Where feasibility is monotone in I: from the serial interval, at which only orders matter, down.
 // Every model is tightened by its orders (graph/tighten.hpp), and the next question is one cycle
-// below what that gives, so that few questions are asked whatever the number of cycles. The formula
-// holds for all I in between, and what was learned is kept. Schedules are looked for within few
-// stages; the proof is the refutation of the same formula with its end open, which stands for any
-// number of stages, or, should that have a model, of one with all stages that can matter
-// (graph/stage_bound.hpp). Elsewhere: upward from the bound, one formula an I.
+// below what that gives, so that few questions are asked whatever the number of cycles. One formula
+// stands for any number of stages and for all I in between, and what was learned is kept, so that
+// its last refutation is the proof. Schedules at the bound, where many loops are done, are looked
+// for first, within few stages. Elsewhere: upward from the bound, one formula an I.
 #include <memory>
 
 #include "engine/order/luby.hpp"
@@ -26,39 +25,26 @@ constexpr std::int64_t kAttemptConflicts = 500;  // times the Luby sequence
 constexpr int kFirstAttempts = 3;
 constexpr int kAttempts = 15;  // more
 
-// Under a stage limit the schedule may not be rotated; without one, rotation can add a stage.
-OrderRequest interval_request(const Search& search, Cycle low, Cycle high, Cycle stages,
-                              bool rotated) {
-  OrderRequest request = request_of(search, rotated);
+// All schedules, or those within the stage limit, which may not be rotated: that can add a stage.
+// Where the limit excludes nothing there is none. (The bound is a convex function of 1 / I, so it
+// is largest at an end of the range.)
+OrderRequest interval_request(const Search& search, Cycle low, Cycle high, Cycle stage_limit) {
+  const auto excludes_nothing = [&](Cycle ii) {
+    return stage_limit > stage_bound(search.problem, ii);
+  };
+  const bool any = stage_limit == 0 || (excludes_nothing(low) && excludes_nothing(high));
+  OrderRequest request = request_of(search, any);
   request.ii_high = high;
   request.ii_low = order_range_allowed(search.problem, low, high) ? low : high;
-  request.stages = stages;
+  request.stages = any ? 0 : stage_limit;
   return request;
 }
 
-// The stages that decide `ii`: so many, or few with an open end that may be enough.
-struct Stages {
-  Cycle count;
-  bool rotated;
-};
-Stages deciding_stages(const Search& search, Cycle ii, Cycle stage_limit) {
-  const Cycle enough = stage_bound(search.problem, ii);
-  if (stage_limit > 0 && stage_limit <= enough) return {stage_limit, false};
-  return {enough + 1, true};
-}
-
-std::unique_ptr<Question> complete_question(const Search& search, Cycle low, Cycle high,
-                                            Stages stages) {
-  return std::make_unique<Question>(
-      search, interval_request(search, low, high, stages.count, stages.rotated));
-}
-
-std::unique_ptr<Question> few_stages_question(const Search& search, Cycle low, Cycle high,
-                                              Stages stages) {
-  OrderRequest request =
-      interval_request(search, low, high, std::min(stages.count, kFewStages), stages.rotated);
-  request.open_ended = stages.count > kFewStages;
-  return std::make_unique<Question>(search, request);
+// Few of them: that leaves most searches for a schedule less to look at.
+OrderRequest few_stages_request(const Search& search, Cycle ii, Cycle stage_limit) {
+  OrderRequest request = interval_request(search, ii, ii, stage_limit);
+  if (request.stages == 0 || request.stages > kFewStages) request.stages = kFewStages;
+  return request;
 }
 
 class Descent {
@@ -66,119 +52,84 @@ class Descent {
   Descent(const Search& search, Interval& interval, Cycle stage_limit)
       : search_(search), seed_(search.seed), interval_(interval), stage_limit_(stage_limit) {}
 
-  // With few stages, where schedules are quick to find: at the bound, where many loops are done,
-  // else from `last` down.
-  void approach(Cycle last) {
+  // From `last` down until the bound is met or a question is refuted (both unsat), or the budget is
+  // spent (unknown).
+  SatSolver::Answer run(Cycle last) {
     for (int i = 0; i < kFirstAttempts && at_bound_ == SatSolver::Answer::unknown; ++i)
       attempt_at_bound(i, kAttemptConflicts);
-    if (done() || interval_.low == last) return;
-    if (attempt(last, 0, 0) == SatSolver::Answer::sat) descend();
-  }
-
-  // Over all stages, from `high` down until the bound is met, or a question is not answered by a
-  // schedule: its verdict is returned.
-  SatSolver::Answer prove(Cycle high) {
-    for (Cycle ii = high; ii >= interval_.low; ii = interval_.best->initiation_interval - 1) {
-      const Stages stages = deciding_stages(search_, ii, stage_limit_);
-      interval_.max_stages = std::max(interval_.max_stages, stages.count);
-      Answer answer;
-      if (!complete_) {  // perhaps few stages and the open end refute all
-        prepare(ii);
-        answer = question_->ask(ii);
-        complete_ = answer.verdict == SatSolver::Answer::sat && !answer.schedule;
-      }
-      if (complete_) answer = complete_question(search_, ii, ii, stages)->ask(ii);
-      if (answer.verdict != SatSolver::Answer::sat) return answer.verdict;
-      accept(*answer.schedule);
-      descend();
+    SatSolver::Answer verdict = interval_.best ? SatSolver::Answer::sat : attempt(last, 0, 0);
+    // Each question just below the best so far. (Halving the gap instead asks in vain below the
+    // optimum, and what is learned there is of no use above: 1.3 to 1.9 times the conflicts on the
+    // attention graphs.)
+    while (verdict == SatSolver::Answer::sat) {
+      if (interval_.best->initiation_interval == interval_.low) return SatSolver::Answer::unsat;
+      verdict = ask(below(), kProbeConflicts);
+      if (verdict == SatSolver::Answer::unknown) verdict = attempt_anew();
     }
-    return SatSolver::Answer::unsat;  // nothing below the bound
+    return verdict;
   }
 
  private:
-  bool done() const {
-    return search_.budget.spent() ||
-           (interval_.best && interval_.best->initiation_interval == interval_.low);
-  }
-
-  // Each question just below the best so far, until one is refuted. (Halving the gap instead asks
-  // in vain below the optimum, and what is learned there is of no use above: 1.3 to 1.9 times the
-  // conflicts on the attention graphs.)
-  void descend() {
-    while (!done()) {
-      const SatSolver::Answer verdict =
-          probe(interval_.best->initiation_interval - 1, kProbeConflicts);
-      if (verdict == SatSolver::Answer::unsat) return;
-      if (verdict == SatSolver::Answer::unknown && !attempt_anew()) return;
-    }
-  }
+  Cycle below() const { return interval_.best->initiation_interval - 1; }
 
   // How long a question takes varies by orders of magnitude from seed to seed (Gomes, Selman and
   // Kautz, AAAI 1998): short attempts with new seeds, in turns at the bound and just below the
-  // best, until one finds a schedule.
-  bool attempt_anew() {
-    while (attempts_ < kAttempts && !done()) {
-      const Cycle below = interval_.best->initiation_interval - 1;
+  // best, until one has an answer; the last one takes what it takes.
+  SatSolver::Answer attempt_anew() {
+    while (attempts_ < kAttempts && !search_.budget.spent()) {
       const bool at_bound = ++attempts_ % 2 == 1 && at_bound_ == SatSolver::Answer::unknown;
       const int number = kFirstAttempts + attempts_ - 1;
       const std::int64_t limit = kAttemptConflicts * luby(attempts_);
-      const SatSolver::Answer verdict =
-          at_bound ? attempt_at_bound(number, limit) : attempt(below, number, limit);
-      if (verdict == SatSolver::Answer::sat) return true;
-      if (verdict == SatSolver::Answer::unsat && (!at_bound || below == interval_.low))
-        return false;
+      if (at_bound) {
+        attempt_at_bound(number, limit);
+        if (at_bound_ == SatSolver::Answer::sat) return at_bound_;
+      } else if (const auto verdict = attempt(below(), number, limit);
+                 verdict != SatSolver::Answer::unknown) {
+        return verdict;
+      }
     }
-    return false;
+    return ask(below(), 0);
   }
 
-  // Once with few stages, which can refute the bound, then twice among short schedules only: fewer
-  // variables, and a tight deadline decides many of them. (hopper-bwd-sub2 at its bound: found in
-  // 80 to 500 conflicts where four stages without a deadline take thousands.)
-  SatSolver::Answer attempt_at_bound(int number, std::int64_t limit) {
-    if (at_bound_attempts_++ % 3 == 0 || !attempt_short(number, limit))
-      at_bound_ = attempt(interval_.low, number, limit);
-    return at_bound_;
-  }
-
-  // False when there is nothing to ask. (A refutation here proves nothing about longer schedules.)
-  bool attempt_short(int number, std::int64_t limit) {
+  // Once with few stages, which can show that there is no use in trying, then twice among short
+  // schedules only: fewer variables, and a tight deadline decides many of them. (hopper-bwd-sub2 at
+  // its bound: found in 80 to 500 conflicts where four stages without a deadline take thousands.)
+  // Refutations here prove nothing about other schedules.
+  void attempt_at_bound(int number, std::int64_t limit) {
     const Cycle ii = interval_.low;
-    const std::vector<Bound> bounds = length_bounds(search_.problem, ii);
-    if (bounds.empty()) return false;
-    const Cycle deadline = bounds.front().value + bounds.front().value / 4 * (1 + number % 2);
-    Search seeded = search_;
-    seeded.seed = seed_ + static_cast<std::uint64_t>(number);
-    seeded.evidence = nullptr;
-    question_.reset();
-    const Answer answer = Question(seeded, request_within(seeded, ii, deadline, stage_limit_))
-                              .ask(ii, deadline, limit);
-    if (!answer.schedule) return true;
-    accept(*answer.schedule);
-    at_bound_ = SatSolver::Answer::sat;
-    return true;
+    const bool few_stages = at_bound_attempts_++ % 3 == 0;
+    OrderRequest request = few_stages_request(search_, ii, stage_limit_);
+    Cycle deadline = 0;
+    if (!few_stages) {
+      const std::vector<Bound> bounds = length_bounds(search_.problem, ii);
+      if (bounds.empty()) return;
+      deadline = bounds.front().value + bounds.front().value / 4 * (1 + number % 2);
+      request = request_within(search_, ii, deadline, stage_limit_);
+    }
+    reseed(number);
+    const Answer answer = Question(search_, request).look(ii, deadline, limit);
+    if (answer.schedule) accept(*answer.schedule);
+    if (few_stages || answer.schedule) at_bound_ = answer.verdict;
   }
 
   SatSolver::Answer attempt(Cycle ii, int number, std::int64_t limit) {
+    reseed(number);
+    return ask(ii, limit);
+  }
+
+  void reseed(int number) {
     question_.reset();
     search_.seed = seed_ + static_cast<std::uint64_t>(number);
-    return probe(ii, limit);
   }
 
-  // One formula serves as long as I falls and the stages that decide are on the same side of few.
-  void prepare(Cycle ii) {
-    const Stages stages = deciding_stages(search_, ii, stage_limit_);
-    const Cycle key = std::min(stages.count, kFewStages + 1);
-    if (!question_ || key != key_ || ii < lowest_ || ii > asked_) {
-      question_ = few_stages_question(search_, interval_.low, ii, stages);
-      lowest_ = order_range_allowed(search_.problem, interval_.low, ii) ? interval_.low : ii;
-      key_ = key;
+  // One formula serves as long as I falls, where it may.
+  SatSolver::Answer ask(Cycle ii, std::int64_t limit) {
+    if (!question_ || ii < lowest_) {
+      const OrderRequest request = interval_request(search_, interval_.low, ii, stage_limit_);
+      lowest_ = request.ii_low;
+      question_ = std::make_unique<Question>(search_, request);
     }
-    asked_ = ii;
-  }
-
-  SatSolver::Answer probe(Cycle ii, std::int64_t limit) {
-    prepare(ii);
-    const Answer answer = question_->ask_closed(ii, limit);
+    const Answer answer = question_->ask(ii, 0, limit);
     if (answer.schedule) accept(*answer.schedule);
     return answer.verdict;
   }
@@ -197,26 +148,19 @@ class Descent {
   Interval& interval_;
   Cycle stage_limit_;
   std::unique_ptr<Question> question_;
-  Cycle key_ = 0, lowest_ = 1, asked_ = 0;  // what the question is good for
+  Cycle lowest_ = 1;  // I that the question is good for
   SatSolver::Answer at_bound_ = SatSolver::Answer::unknown;
   int attempts_ = 0, at_bound_attempts_ = 0;
-  bool complete_ = false;  // the open end is too loose for this loop
 };
 
 }  // namespace
 
-Answer ask_complete(const Search& search, Cycle ii, Cycle stage_limit, Cycle& max_stages) {
-  const Stages stages = deciding_stages(search, ii, stage_limit);
-  max_stages = std::max(max_stages, stages.rotated ? stages.count - 1 : stages.count);
+Answer ask_complete(const Search& search, Cycle ii, Cycle stage_limit) {
   try {
-    const auto question = few_stages_question(search, ii, ii, stages);
-    if (stages.count > kFewStages) {
-      Answer closed = question->ask_closed(ii, kProbeConflicts);
-      if (closed.schedule) return closed;
-    }
-    Answer answer = question->ask(ii);
-    if (answer.verdict != SatSolver::Answer::sat || answer.schedule) return answer;
-    return complete_question(search, ii, ii, stages)->ask(ii);
+    Answer few =
+        Question(search, few_stages_request(search, ii, stage_limit)).look(ii, 0, kProbeConflicts);
+    if (few.schedule) return few;
+    return Question(search, interval_request(search, ii, ii, stage_limit)).ask(ii);
   } catch (const Budget::Spent&) {
     return {};
   }
@@ -236,12 +180,9 @@ Interval smallest_interval(const Search& search, Cycle low, Cycle stage_limit) {
   }
   search.report.phase("interval");
   Descent descent(search, interval, stage_limit);
-  const Cycle serial = std::max(low, serial_ii(search.problem));
   try {
-    descent.approach(serial);
-    if (interval.best && interval.best->initiation_interval == low) return interval;
-    const Cycle from = interval.best ? interval.best->initiation_interval - 1 : serial;
-    if (descent.prove(from) != SatSolver::Answer::unsat) return interval;
+    if (descent.run(std::max(low, serial_ii(search.problem))) != SatSolver::Answer::unsat)
+      return interval;
   } catch (const Budget::Spent&) {
     return interval;
   }

@@ -37,43 +37,44 @@ Question::Question(const Search& search, OrderRequest request)
 }
 
 Answer Question::ask(Cycle ii, Cycle deadline, std::int64_t conflict_limit) {
+  Answer answer = look(ii, deadline, conflict_limit);
+  if (answer.verdict == SatSolver::Answer::unsat && !refuted_by_cadical()) return {};
+  return answer;
+}
+
+Answer Question::look(Cycle ii, Cycle deadline, std::int64_t conflict_limit) {
   solver_.set_parameters(ii_ = ii, deadline_ = deadline);
-  return answer(ii, {}, conflict_limit);
-}
-
-Answer Question::ask_closed(Cycle ii, std::int64_t conflict_limit) {
-  solver_.set_parameters(ii_ = ii, deadline_ = 0);
-  return answer(ii, encoding_.at_most_stages(request_.stages), conflict_limit);
-}
-
-Answer Question::answer(Cycle ii, std::span<const Lit> assumptions, std::int64_t conflict_limit) {
   for (;;) {
     solver_.take(encoding_.rows());
-    const Cdcl::Answer found = solver_.solve(assumptions, conflict_limit);
+    const Cdcl::Answer found = solver_.solve({}, conflict_limit);
     search_.report.tell();
     if (found == Cdcl::Answer::unknown) return {};
-    if (found == Cdcl::Answer::unsat && !solver_.refuted())
-      return {SatSolver::Answer::unsat,
-              std::nullopt};  // under assumptions: no claim that needs proof
-    if (found == Cdcl::Answer::unsat)
-      return {refuted_by_cadical() ? SatSolver::Answer::unsat : SatSolver::Answer::unknown, {}};
-    std::vector<Cycle> rows;
-    for (int v = 0; v < static_cast<int>(search_.problem.ops.size()); ++v)
-      rows.push_back(solver_.row(v));
-    Schedule schedule = encoding_.decode(
-        ii, [&](Lit l) { return solver_.value(l); }, rows);
-    const bool open = encoding_.in_open_end(schedule);
-    if (!open && encoding_.refine(schedule) > 0) {
-      if (search_.evidence != nullptr) refinements_.push_back(std::move(schedule));
-      continue;
-    }
-    const auto violation = verify(search_.problem, schedule);
-    if (violation && open) return {SatSolver::Answer::sat, std::nullopt};
-    if (violation)
-      throw std::logic_error("the order form has a model that verify() refuses: " +
-                             violation->text);
-    return {SatSolver::Answer::sat, std::move(schedule)};
+    if (found == Cdcl::Answer::unsat) return {SatSolver::Answer::unsat, std::nullopt};
+    if (auto schedule = model()) return {SatSolver::Answer::sat, std::move(schedule)};
   }
+}
+
+std::optional<Schedule> Question::model() {
+  const Differences& rows = encoding_.rows();
+  const int ops = static_cast<int>(search_.problem.ops.size());
+  std::vector<Cycle> row, stage;
+  for (int v = 0; v < ops; ++v) row.push_back(solver_.least(0, Differences::node(v)));
+  // The smallest stages, none below 0.
+  for (int v = 0; request_.stages == 0 && v < ops; ++v) {
+    const int node = rows.stage_node(v);
+    Cycle least = std::max<Cycle>(0, solver_.least(0, node));
+    for (int u = 0; u < ops; ++u) least = std::max(least, solver_.least(rows.stage_node(u), node));
+    stage.push_back(least);
+  }
+  Schedule schedule = encoding_.decode(
+      ii_, [&](Lit l) { return solver_.value(l); }, row, stage);
+  if (encoding_.refine(schedule) > 0) {
+    if (search_.evidence != nullptr) refinements_.push_back(std::move(schedule));
+    return std::nullopt;
+  }
+  if (const auto violation = verify(search_.problem, schedule))
+    throw std::logic_error("the order form has a model that verify() refuses: " + violation->text);
+  return schedule;
 }
 
 bool Question::refuted_by_cadical() const {

@@ -14,15 +14,13 @@ class Question {
 
   /// At initiation interval `ii`, with lengths up to `deadline` where the request has one. I and D
   /// may only fall from call to call. Schedules are verified; a refutation has been repeated by
-  /// CaDiCaL from the clauses and lemmas. With an open end, sat may come without a schedule: then
-  /// the relaxation has a model, which says nothing. `conflict_limit` 0 = none. Throws
-  /// Budget::Spent.
+  /// CaDiCaL from the clauses and lemmas. `conflict_limit` 0 = none. Throws Budget::Spent.
   Answer ask(Cycle ii, Cycle deadline = 0, std::int64_t conflict_limit = 0);
-  /// Only schedules outside the open end; unsat says nothing about the others.
-  Answer ask_closed(Cycle ii, std::int64_t conflict_limit);
+  /// The same where only a schedule counts: a refutation is not repeated and proves nothing.
+  Answer look(Cycle ii, Cycle deadline, std::int64_t conflict_limit);
 
  private:
-  Answer answer(Cycle ii, std::span<const Lit> assumptions, std::int64_t conflict_limit);
+  std::optional<Schedule> model();  // refined, or none after new clauses
   bool refuted_by_cadical() const;
   void keep_evidence(ProofFile proof) const;
 
