@@ -42,8 +42,9 @@ struct OrderRequest : PlacementRequest {
   /// `pins`.
   std::vector<int> exchange;
   bool deadline = false;  ///< lengths of at most D only, D a parameter like I
-  /// Values of at least 1/share of the smallest capacity that they can meet are counted at once;
-  /// lighter ones only where a model overflows (OrderEncoding::refine). 0 = all at once.
+  /// Values of at least 1/share of the smallest capacity that they can meet are counted at once, up
+  /// to four copies of each; lighter ones, and more copies, only where a model overflows
+  /// (OrderEncoding::refine). 0 = all at once.
   Amount share = 16;
 };
 

@@ -14,8 +14,9 @@
 // two fifths fewer conflicts on blackwell-fwd-sub2 and hopper-fwd-sub2-m128); four per edge and
 // live literal (hold = 0), each saying that the terms that are there imply live. At most capacity /
 // amount + 1 copies are told apart, since one more is too many. Then one pseudo-Boolean sum per
-// resource and y. Light values are left out (OrderRequest::share); refine() adds, for a model that
-// overflows, clauses over a minimal set of copies.
+// resource and y. Light values and more than kCounted copies of one are left out
+// (OrderRequest::share); refine() adds, for a model that overflows, clauses over a minimal set of
+// copies.
 #include <algorithm>
 #include <tuple>
 
@@ -23,6 +24,12 @@
 #include "graph/divide.hpp"
 
 namespace twill {
+namespace {
+
+constexpr Cycle kCounted = 4;
+
+}  // namespace
+
 std::vector<OrderLifetimes::Resource> OrderLifetimes::resources() const {
   const Problem& p = m_.problem;
   std::vector<char> used(p.ops.size(), 0);
@@ -129,7 +136,8 @@ void OrderLifetimes::encode() {
       std::vector<Term> terms;
       for (const int w : heavy) {
         const Amount amount = r.amounts[static_cast<std::size_t>(w)];
-        const Cycle most = std::min(r.capacity / amount + 1, most_copies(w));
+        Cycle most = std::min(r.capacity / amount + 1, most_copies(w));
+        if (share > 0) most = std::min(most, kCounted);
         for (Cycle j = 1; j <= most; ++j) {
           Lit counted = live(w, y, j);
           if (r.slot >= 0) counted = m_.f.implied_by_both(counted, m_.on(w, r.slot));

@@ -239,7 +239,7 @@ TEST_CASE("a forger who mends the hashes is refused where the proof breaks") {
            "");  // a unit out of nothing: refused if it is needed, harmless otherwise
   contains(forged(proof + ".cnf", [](std::string& t) { replace(t, " 0\n", " 1 0\n"); }),
            "is not the formula of the problem with its lemmas");
-  contains(forged(proof + ".groups", [](std::string& t) { replace(t, "slots", "clots"); }),
+  contains(forged(proof + ".groups", [](std::string& t) { t.insert(0, "1-1 nothing\n"); }),
            "does not name the constraints");
   contains(forged(proof + ".rows", [](std::string& t) { replace(t, ">= 0", ">= 1"); }),
            "does not say what the formula's literals mean");

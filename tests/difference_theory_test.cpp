@@ -159,7 +159,7 @@ TEST_CASE("asserting and undoing random atoms") {
       const auto exact = longest(in.nodes, arcs_of(in, asserted), 0);
       REQUIRE(exact.has_value());
       for (int node = 1; node < in.nodes; ++node)
-        REQUIRE(theory.earliest(node) == (*exact)[static_cast<std::size_t>(node)]);
+        REQUIRE(theory.least(0, node) == (*exact)[static_cast<std::size_t>(node)]);
       // Nothing that should have been decided is open.
       for (const DifferenceAtom& atom : in.atoms) {
         if (values[static_cast<std::size_t>(atom.variable)] != 0) continue;
@@ -182,7 +182,7 @@ TEST_CASE("facts that contradict each other") {
   std::vector<int> decided;
   CHECK_FALSE(theory.reset(5, 0, decided));  // row >= 5 and row <= 4
   CHECK(theory.reset(6, 0, decided));
-  CHECK(theory.earliest(1) == 5);
+  CHECK(theory.least(0, 1) == 5);
 }
 
 TEST_CASE("atoms that fold, over a range of I") {

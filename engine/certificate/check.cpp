@@ -117,7 +117,7 @@ class CertificateCheck {
       }
     }
     const RegeneratedFormula formula = regenerate(problem, r);
-    if (r.by_order()) check_lemmas(problem, formula, r, base);
+    if (r.by_order()) check_lemmas(formula, r, base);
     const std::string cnf = bytes(base + ".cnf");
     if (cnf != dimacs_text(formula.cnf, r.lemmas))
       refuse(base + ".cnf", "is not the formula of the problem with its lemmas");
@@ -129,10 +129,9 @@ class CertificateCheck {
   }
 
   // Reads the lemmas and adds up their cycles.
-  void check_lemmas(const Problem& problem, const RegeneratedFormula& formula, Refutation& r,
-                    const std::string& base) {
-    const DifferenceRows rows(static_cast<int>(problem.ops.size()) + 1, formula.facts,
-                              formula.atoms, r.ii, std::max<Cycle>(r.deadline, 0));
+  void check_lemmas(const RegeneratedFormula& formula, Refutation& r, const std::string& base) {
+    const DifferenceRows rows(formula.nodes, formula.facts, formula.atoms, r.ii,
+                              std::max<Cycle>(r.deadline, 0));
     // Lemmas read a literal as equivalent to its constraint; for clauses that say it only where it
     // is to hold, that is no restriction.
     for (std::size_t c = 0; c < formula.cnf.clauses(); ++c)

@@ -47,6 +47,7 @@ RegeneratedFormula regenerate(const Problem& problem, const Refutation& refutati
     request.limits = within.placement;
     OrderEncoding encoding(formula, within.problem, request, choice);
     for (const Schedule& model : refutation.refinements) encoding.refine(model);
+    result.nodes = encoding.rows().nodes();
     result.facts = encoding.rows().facts();
     result.atoms = encoding.rows().atoms();
   } else {

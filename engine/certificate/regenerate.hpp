@@ -14,6 +14,7 @@ namespace twill {
 struct RegeneratedFormula {
   MemoryCnf cnf;
   std::vector<GroupMark> groups;      ///< which clauses belong to which constraint
+  int nodes = 0;                      ///< of the difference constraints
   std::vector<Difference> facts;      ///< order
   std::vector<DifferenceAtom> atoms;  ///< order
 };

@@ -371,27 +371,13 @@ void Cdcl::reduce() {
   store_ = std::move(store);
 }
 
-Cdcl::Answer Cdcl::solve(std::span<const Lit> assumptions, std::int64_t conflict_limit) {
+Cdcl::Answer Cdcl::solve(std::int64_t conflict_limit) {
   const std::int64_t begin = conflicts_;
   if (theory_stale_) restart_theory();
   std::int64_t restarts = 0, next_restart = conflicts_ + kRestart;
   while (consistent_) {
     if (propagate()) {
-      // Assumptions are the first decisions, a level each, so that level i belongs to the i-th.
-      int literal = 0;
-      bool open = false;
-      while (!open && levels_.size() < assumptions.size()) {
-        const Lit assumed = assumptions[levels_.size()];
-        const signed char known =
-            assumed.is_constant() ? (assumed.is_true() ? 1 : -1) : truth(assumed.dimacs());
-        if (known < 0) return Answer::unsat;
-        open = known == 0;
-        if (open)
-          literal = assumed.dimacs();
-        else
-          levels_.push_back({trail_.size(), theory_head_, theory_->mark()});
-      }
-      if (!open) literal = next_decision();
+      const int literal = next_decision();
       if (literal == 0) {
         best_phase_ = values_;
         return Answer::sat;

@@ -38,12 +38,8 @@ class Cdcl : public ClauseSink {
   /// the new values too: I may go down only where all weights are >= 0, D may go down always.
   void set_parameters(Cycle ii, Cycle deadline);
 
-  /// Decides the clauses under the assumptions (literals that stay the same from call to call give
-  /// the most reuse). unknown = the budget is spent or `conflict_limit` conflicts (0 = none) were
-  /// not enough. After unsat, refuted() tells whether the assumptions were needed.
-  Answer solve(std::span<const Lit> assumptions = {}, std::int64_t conflict_limit = 0);
-  /// No model whatever is assumed.
-  bool refuted() const { return !consistent_; }
+  /// unknown = the budget is spent or `conflict_limit` conflicts (0 = none) were not enough.
+  Answer solve(std::int64_t conflict_limit = 0);
 
   /// Of the last model, until a clause is added or the parameters change.
   bool value(Lit literal) const;

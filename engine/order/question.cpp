@@ -46,7 +46,7 @@ Answer Question::look(Cycle ii, Cycle deadline, std::int64_t conflict_limit) {
   solver_.set_parameters(ii_ = ii, deadline_ = deadline);
   for (;;) {
     solver_.take(encoding_.rows());
-    const Cdcl::Answer found = solver_.solve({}, conflict_limit);
+    const Cdcl::Answer found = solver_.solve(conflict_limit);
     search_.report.tell();
     if (found == Cdcl::Answer::unknown) return {};
     if (found == Cdcl::Answer::unsat) return {SatSolver::Answer::unsat, std::nullopt};
