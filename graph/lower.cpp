@@ -122,6 +122,14 @@ std::vector<WarpSlot> net_slots(const Layout& layout, Amount resident) {
   return slots;
 }
 
+/// Every slot with the most registers that it could have in any split.
+Problem with_most(const Problem& problem, const RegisterPool& pool) {
+  RegisterCounts counts;
+  for (std::size_t share = 0; share < pool.shares.size(); ++share)
+    counts.push_back(most_of(pool, share));
+  return with_counts(problem, pool, counts);
+}
+
 /// The problem with one of its ops. Layouts differ in their slots: once one has been checked, ops
 /// and edges need not be checked again.
 Problem slots_alone(const Problem& problem) {
@@ -148,6 +156,9 @@ std::vector<Lowered> lower(const Kernel& kernel, const Machine& machine,
   if (options.normalize < 0)
     throw InputError("options", "normalize", std::to_string(options.normalize),
                      "must be 0 (raw cycles) or a positive budget");
+  if (options.choose_registers && !machine.register_file)
+    throw InputError(machine.source, "/register_file", "nothing",
+                     "a register split can only be chosen where slots share a register file");
   const std::vector<const Layout*> layouts = choose_layouts(machine, options.layout);
   const CostedLoop loop = cost_kernel(kernel, machine, options.holds);
   const Problem base = without_slots(kernel, machine, loop);
@@ -158,6 +169,10 @@ std::vector<Lowered> lower(const Kernel& kernel, const Machine& machine,
   for (const Layout* layout : layouts) {
     Lowered lowered{layout->name, base, bandwidth, {}};
     lowered.problem.warps = net_slots(*layout, kernel.resident_registers);
+    if (options.choose_registers) {
+      lowered.pool = register_pool(*machine.register_file, *layout, kernel.resident_registers);
+      lowered.problem = with_most(lowered.problem, *lowered.pool);
+    }
     if (const auto reason = misfit(lowered.problem)) {
       reasons += (reasons.empty() ? "" : "; ") + ("layout " + layout->name + ": " + *reason);
       continue;

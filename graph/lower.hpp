@@ -5,6 +5,7 @@
 // project's own; their JSON Schemas are graph/schema/{kernel,machine}.schema.json.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,7 @@
 
 #include "graph/error.hpp"
 #include "graph/problem.hpp"
+#include "graph/register_pool.hpp"
 
 namespace twill {
 
@@ -35,6 +37,10 @@ struct LowerOptions {
   /// rules)? false = the paper's reading: an operand is free when they issue, but for holds in the
   /// kernel.
   bool holds = false;
+  /// The register split is to be chosen: every slot gets the most it could have in any split, which
+  /// together is more than there is, and Lowered::pool says what the slots share. For
+  /// solve_split().
+  bool choose_registers = false;
   /// 0 = raw cycles; U > 0 = normalised so that the distinct costs sum to at most U (paper 5.2).
   int normalize = 0;
   bool normalize_relative = false;  ///< minimise the relative ratio error, not the paper's F
@@ -59,11 +65,13 @@ struct Lowered {
   Problem problem;
   std::vector<BandwidthSum> bandwidth;
   std::vector<NormalizedCost> normalized;  ///< distinct costs, largest first; empty when raw
+  std::optional<RegisterPool> pool = {};   ///< with LowerOptions::choose_registers
 };
 
 /// Lowers `kernel_text` onto `machine_text`: one problem per layout that can hold it, in the
 /// machine file's order. Throws InputError when a file is malformed, a layout does not fit the
-/// register file, or no layout can hold the kernel (with the reason for each).
+/// register file, or no layout can hold the kernel (with the reason for each), or registers are to
+/// be chosen on a machine without a register file.
 std::vector<Lowered> lower(std::string_view kernel_text, const std::string& kernel_source,
                            std::string_view machine_text, const std::string& machine_source,
                            const LowerOptions& options = {});

@@ -11,6 +11,7 @@
 
 #include "graph/cost_rule.hpp"
 #include "graph/problem.hpp"
+#include "graph/register_pool.hpp"
 
 namespace twill {
 
@@ -75,5 +76,9 @@ Machine parse_machine(std::string_view text, const std::string& source, const Ov
 /// four warps to a warpgroup and share its count. `place` is the layout's JSON pointer.
 void check_register_file(const RegisterFile& file, const Layout& layout, const std::string& source,
                          const std::string& place);
+
+/// What the warpgroups of a layout share, packed as above. Launched with the largest multiple of
+/// the granule that the file has for every thread. Precondition: check_register_file() accepts it.
+RegisterPool register_pool(const RegisterFile& file, const Layout& layout, Amount resident);
 
 }  // namespace twill

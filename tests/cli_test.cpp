@@ -313,6 +313,35 @@ TEST_CASE("solve --certificate and check") {
             .code == 2);
 }
 
+TEST_CASE("solve --registers auto: the split is shown, and its problem is written") {
+  const Folder folder;
+  const std::string file = folder / "a.schedule.json", problem = folder / "a.problem.json";
+  const std::string kernel = "solve blackwell-fwd-plain --machine blackwell --registers ";
+  const Run split = run_twill(kernel + "auto --quiet --format text -o " + file);
+  CHECK(split.code == 0);
+  CHECK(contains(split.out, "Register split (setmaxnreg), chosen; 128 a thread at launch"));
+  CHECK(contains(split.out, "  load + mma + aux: 24 gross, 0 net\n"));
+  const auto schedule = nlohmann::json::parse(bytes(file));
+  CHECK(schedule["initiation_interval"] == 1472);  // 1728 with the machine file's counts
+  CHECK(schedule["options"]["registers"] == "auto");
+  CHECK(schedule["options"].contains("setmaxnreg softmax0"));
+  CHECK(schedule["problem_sha256"] == twill::sha256(bytes(problem)));
+  CHECK(run_twill("verify " + problem + " " + file).code == 0);
+  const auto again = nlohmann::json::parse(run_twill("solve --json --quiet " + problem).out);
+  CHECK(again["initiation_interval"] == 1472);
+  CHECK(again["length"] == schedule["length"]);
+
+  const auto fixed = nlohmann::json::parse(run_twill(kernel + "machine --json --quiet").out);
+  CHECK(fixed["initiation_interval"] == 1728);
+  const Run file_given = run_twill("solve " + problem + " --registers auto");
+  CHECK(file_given.code == 2);
+  CHECK(contains(file_given.err, "--registers: found auto: a problem file has its counts already"));
+  const Run no_file = run_twill("solve figure-1 --machine figure-1 --registers auto");
+  CHECK(no_file.code == 2);
+  CHECK(contains(no_file.err, "/register_file"));
+  CHECK(run_twill(kernel + "some").code == 2);
+}
+
 TEST_CASE("solve --goals") {
   const Run run = run_twill("solve " + example("undercount-figure-1") +
                             " --quiet --json --goals slots,registers");

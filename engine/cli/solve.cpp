@@ -30,6 +30,7 @@ struct SolveFlags {
   std::string memory;
   std::string output;
   std::string certificate;
+  std::string registers = "machine";
   bool quiet = false;
   bool json = false;
 };
@@ -74,12 +75,25 @@ int best_of(const std::vector<Outcome>& outcomes) {
   return best;
 }
 
+/// With registers to be chosen: do the layouts differ in nothing but the counts of the machine
+/// file?
+bool same_choice(const Lowered& a, const Lowered& b) {
+  RegisterPool pool = *b.pool;
+  if (pool.shares.size() != a.pool->shares.size()) return false;
+  for (std::size_t s = 0; s < pool.shares.size(); ++s)
+    pool.shares[s].layout = a.pool->shares[s].layout;
+  return pool == *a.pool && covers(a.problem, b.problem) && covers(b.problem, a.problem);
+}
+
 /// The first other layout that covers layout k; of two that cover each other, the earlier one.
 std::string covering_layout(const Workload& work, std::size_t k) {
+  const Lowered& b = work.problems[k];
   for (std::size_t j = 0; j < work.problems.size(); ++j) {
-    const Problem& a = work.problems[j].problem;
-    const Problem& b = work.problems[k].problem;
-    if (j != k && covers(a, b) && (j < k || !covers(b, a))) return work.problems[j].layout;
+    const Lowered& a = work.problems[j];
+    const bool covered =
+        b.pool ? j < k && same_choice(a, b)
+               : j != k && covers(a.problem, b.problem) && (j < k || !covers(b.problem, a.problem));
+    if (covered) return a.layout;
   }
   return "";
 }
@@ -119,15 +133,18 @@ void add_emit_pins(const SolveFlags& flags, const Workload& work, std::size_t k,
 }
 
 /// Every layout in the file's order, each with what is left of the limits. Once there is a
-/// schedule, a layout is only asked for a better one.
-std::vector<Outcome> solve_all(const SolveFlags& flags, const Workload& work) {
+/// schedule, a layout is only asked for a better one. Where registers were to be chosen, `work`
+/// gets the problems with the counts that were.
+std::vector<Outcome> solve_all(const SolveFlags& flags, Workload& work) {
   Interrupt interrupt;
   ProgressLine line(flags.quiet);
   const auto begin = std::chrono::steady_clock::now();
   std::int64_t conflicts = 0;
   std::vector<Outcome> outcomes;
+  std::vector<std::string> covering(work.problems.size());
+  for (std::size_t k = 0; k < work.problems.size(); ++k) covering[k] = covering_layout(work, k);
   for (std::size_t k = 0; k < work.problems.size(); ++k) {
-    const Lowered& lowered = work.problems[k];
+    Lowered& lowered = work.problems[k];
     Options options = flags.search;
     options.goals.clear();                        // the winner's, see run()
     options.explain = work.problems.size() == 1;  // of several, when none has a schedule
@@ -145,12 +162,19 @@ std::vector<Outcome> solve_all(const SolveFlags& flags, const Workload& work) {
       const Schedule& schedule = *outcomes[static_cast<std::size_t>(best)]->schedule;
       options.better_than = {schedule.initiation_interval, schedule.length};
     }
-    if (options.stages != "paper" && options.pins.empty())
-      outcome.covered_by = covering_layout(work, k);
+    if (options.stages != "paper" && options.pins.empty()) outcome.covered_by = covering[k];
     if (!reached && outcome.covered_by.empty()) {
       line.set_title(lowered.layout.empty() ? "" : "layout " + lowered.layout);
-      outcome = solve(lowered.problem, options, interrupt.token(),
-                      [&](const Progress& progress) { line.update(progress); });
+      const ProgressCallback update = [&](const Progress& progress) { line.update(progress); };
+      if (lowered.pool) {
+        SplitSolution split =
+            solve_split(lowered.problem, *lowered.pool, options, interrupt.token(), update);
+        outcome = std::move(split.solution);
+        lowered.problem = std::move(split.problem);
+        work.hashes[k] = sha256(problem_text(lowered.problem));
+      } else {
+        outcome = solve(lowered.problem, options, interrupt.token(), update);
+      }
       outcome->problem_sha256 = work.hashes[k];
       conflicts += outcome->conflicts;
     }
@@ -308,7 +332,8 @@ int run(SolveFlags flags) {
     std::cout << *listing;
     return kDone;
   }
-  const Workload work = load(flags.work);
+  flags.work.choose_registers = flags.registers == "auto";
+  Workload work = load(flags.work);
   flags.emit.check(flags.work.ttgir, work.module(0));
   check_output(flags, work);
   if (!flags.quiet && work.module(0) != nullptr) std::cerr << warnings_text(*work.module(0));
@@ -365,6 +390,12 @@ Command solve_command(CLI::App& program) {
          "four")
       ->delimiter(',');
   app->add_option("--ii", search.ii, "Only this initiation interval");
+  app->add_option(
+         "--registers", flags->registers,
+         "machine = the counts of the machine file; auto = the best split (setmaxnreg) of the\n"
+         "registers that the layout's warpgroups have at launch; -o writes the problem with it")
+      ->check(CLI::IsMember({"machine", "auto"}))
+      ->capture_default_str();
   app->add_option(
          "--engine", search.engine,
          "order = any cycle counts; cnf = every cycle in clauses; auto = order where it can")

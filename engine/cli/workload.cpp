@@ -83,6 +83,7 @@ Workload load_kernel(const WorkloadFlags& flags, const std::string& text) {
   LowerOptions options;
   options.layout = flags.layout;
   options.holds = flags.holds == "on";
+  options.choose_registers = flags.choose_registers;
   options.set = overrides(flags.set);
   options.normalize = budget(flags);
   options.normalize_relative = flags.relative;
@@ -109,6 +110,7 @@ Workload load_ttgir(const WorkloadFlags& flags, const std::string& text) {
   LowerOptions options;
   options.layout = flags.layout;
   options.holds = flags.holds == "on";
+  options.choose_registers = flags.choose_registers;
   options.set = overrides(flags.set);
   options.normalize_relative = flags.relative;
   const bool several = flags.ttgir.factors().size() > 1;
@@ -141,6 +143,8 @@ Workload load_problem(const WorkloadFlags& flags, const std::string& text) {
   if (!flags.layout.empty()) refuse("--layout", quoted(flags.layout), rule);
   if (!flags.set.empty()) refuse("--set", quoted(flags.set.front()), rule);
   flags.ttgir.refuse_for(flags.input);
+  if (flags.choose_registers)
+    refuse("--registers", "auto", "a problem file has its counts already");
   if (flags.holds == "on") refuse("--holds", "on", "a problem file has its holds already");
   Workload work;
   Lowered lowered;

@@ -18,15 +18,16 @@
 #include <utility>
 #include <vector>
 
-#include "graph/check.hpp"        // check(problem): the input phase
-#include "graph/covers.hpp"       // covers(a, b): one slot layout can do all that another can
-#include "graph/error.hpp"        // InputError
-#include "graph/lower.hpp"        // kernels and machines -> problems
-#include "graph/problem.hpp"      // Problem and its parts
-#include "graph/problem_io.hpp"   // problem files
-#include "graph/schedule.hpp"     // Schedule, Solution, Status
-#include "graph/schedule_io.hpp"  // schedule files
-#include "graph/verify.hpp"       // verify(problem, schedule): the independent judge
+#include "graph/check.hpp"          // check(problem): the input phase
+#include "graph/covers.hpp"         // covers(a, b): one slot layout can do all that another can
+#include "graph/error.hpp"          // InputError
+#include "graph/lower.hpp"          // kernels and machines -> problems
+#include "graph/problem.hpp"        // Problem and its parts
+#include "graph/problem_io.hpp"     // problem files
+#include "graph/register_pool.hpp"  // what the warpgroups of a layout share
+#include "graph/schedule.hpp"       // Schedule, Solution, Status
+#include "graph/schedule_io.hpp"    // schedule files
+#include "graph/verify.hpp"         // verify(problem, schedule): the independent judge
 
 namespace twill {
 
@@ -95,6 +96,25 @@ Solution solve(const Problem& problem, const Options& options = {}, std::stop_to
 /// was empty then. Fills solution.goals; a limit of `options` leaves lower bounds below the values.
 void pursue_goals(const Problem& problem, const Options& options, Solution& solution,
                   std::stop_token stop = {});
+
+/// A solution, with the register split that was chosen for it.
+struct SplitSolution {
+  Problem problem;        ///< with the chosen counts on its slots: what `solution` solves
+  RegisterCounts counts;  ///< gross, one a share of the pool; empty = no split was chosen
+  Solution solution;
+  int asked = 0;  ///< problems that were solved on the way
+};
+
+/// The best schedule over all register splits of a pool: smallest I, then smallest L; goals are
+/// pursued and evidence is kept for the split that was chosen. `problem` and `pool` are those of
+/// lower() with LowerOptions::choose_registers; only the registers of its slots are chosen. Of
+/// several splits with the best (I, L): what the schedule found needs, and what is left of the pool
+/// goes to the slots with the least to spare. Infeasible, with `problem` as it was, when there is
+/// no schedule even if each slot has the most of any split. Complete search or a number of stages,
+/// on the modulo form. Throws InputError, also when the pool's shares are not the problem's slots.
+SplitSolution solve_split(const Problem& problem, const RegisterPool& pool,
+                          const Options& options = {}, std::stop_token stop = {},
+                          const ProgressCallback& progress = {});
 
 /// Which constraints clash, none of which can be left out: for a problem of which solve() has
 /// proved with the same options that it has no schedule at any I. Empty when a limit ends the

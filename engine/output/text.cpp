@@ -99,6 +99,20 @@ void add_pressure(const Problem& problem, const std::string& name, const Pressur
   text += line + "\n";
 }
 
+/// The counts that solve_split() chose, with what they are at launch.
+std::string register_split(const Solution& solution, const TextOptions& options) {
+  const std::string key = "setmaxnreg ";
+  std::string launch, counts;
+  for (const auto& [name, value] : solution.options) {
+    if (name == "registers at launch") launch = value;
+    if (name.starts_with(key))
+      counts += "  " + printable(name.substr(key.size())) + ": " + printable(value) + "\n";
+  }
+  if (counts.empty()) return counts;
+  return "\n" + bold("Register split (setmaxnreg)", options) + ", chosen; " + printable(launch) +
+         " a thread at launch\n" + counts;
+}
+
 std::string storage(const Problem& problem, const SteadyState& state, const Solution& solution,
                     const TextOptions& options) {
   std::string text = bold("Peak registers a thread, by slot", options) + "\n";
@@ -107,6 +121,7 @@ std::string storage(const Problem& problem, const SteadyState& state, const Solu
   for (std::size_t w = 0; w < problem.warps.size(); ++w) {
     add_pressure(problem, problem.warps[w].name, state.registers[w], amounts, options, text);
   }
+  text += register_split(solution, options);
   if (!problem.memories.empty()) text += "\n" + bold("Peak memory", options) + "\n";
   for (std::size_t m = 0; m < problem.memories.size(); ++m) {
     std::fill(amounts.begin(), amounts.end(), 0);
