@@ -63,6 +63,28 @@ std::string ring_text(const Problem& problem, const Precedence& precedence) {
          problem.ops[static_cast<std::size_t>(precedence.from)].id;
 }
 
+std::string latest_text(const Problem& problem, const std::pair<int, Cycle>& latest) {
+  return "start of " + problem.ops[static_cast<std::size_t>(latest.first)].id + " at most " +
+         std::to_string(latest.second);
+}
+
+std::vector<std::string> listed_goals(const Problem& problem,
+                                      const std::vector<std::string>& names) {
+  std::vector<std::string> listed = names;
+  const bool canonical = !names.empty() && names.back() == "canonical";
+  if (canonical) listed.pop_back();
+  for (const std::string& name : listed) {
+    if (name == "canonical")
+      throw InputError("options", "--goals", name, "must be the last goal: it leaves no ties");
+    parse_goal(problem, name);
+  }
+  for (std::size_t v = 0; canonical && v < problem.ops.size(); ++v) {
+    listed.push_back("start:" + problem.ops[v].id);
+    listed.push_back("slot:" + problem.ops[v].id);
+  }
+  return listed;
+}
+
 GoalMeasure parse_goal(const Problem& problem, const std::string& name) {
   std::string known = "slots, handovers, crossings, registers, rings";
   if (name == "slots") return {GoalMeasure::slots, -1};
@@ -86,13 +108,22 @@ GoalMeasure parse_goal(const Problem& problem, const std::string& name) {
     if (name == own) return {GoalMeasure::ring, static_cast<int>(v)};
     known += ", " + own;
   }
-  throw InputError("options", "--goals", name, "must be one of " + known);
+  for (std::size_t v = 0; v < problem.ops.size(); ++v) {
+    if (name == "start:" + problem.ops[v].id) return {GoalMeasure::start, static_cast<int>(v)};
+    if (name == "slot:" + problem.ops[v].id) return {GoalMeasure::slot, static_cast<int>(v)};
+  }
+  throw InputError("options", "--goals", name,
+                   "must be one of " + known + ", start:OP, slot:OP, canonical");
 }
 
 std::int64_t least_goal_value(const Problem& problem, const GoalMeasure& goal) {
   const auto streaming = [](const Op& op) { return op.streaming; };
   const bool loads = std::any_of(problem.ops.begin(), problem.ops.end(), streaming);
   if (goal.kind == GoalMeasure::rings) return loads ? 1 : 0;
+  if (goal.kind == GoalMeasure::slot) {
+    const std::vector<int> slots = allowed_slots(problem, goal.index);
+    return slots.empty() ? 0 : slots.front();
+  }
   return goal.kind == GoalMeasure::slots || goal.kind == GoalMeasure::ring ? 1 : 0;
 }
 
@@ -118,6 +149,8 @@ std::int64_t goal_value(const Problem& problem, const Schedule& schedule, const 
     }
     case GoalMeasure::slot_registers: return slot_registers(problem, schedule, goal.index);
     case GoalMeasure::ring: return ring_depth(problem, schedule, goal.index);
+    case GoalMeasure::start: return schedule.start[static_cast<std::size_t>(goal.index)];
+    case GoalMeasure::slot: return schedule.warp[static_cast<std::size_t>(goal.index)];
     case GoalMeasure::rings: {
       std::int64_t most = 0;
       for (const auto& [load, depth] : ring_depths(problem, schedule)) most = std::max(most, depth);
@@ -149,6 +182,11 @@ LimitedProblem limited(const Problem& problem, const GoalLimits& limits) {
         for (std::size_t u = 0; u < problem.ops.size(); ++u)
           if (problem.ops[u].streaming)
             limit_ring(problem, static_cast<int>(u), most, result.placement);
+        break;
+      case GoalMeasure::start: result.placement.latest.emplace_back(goal.index, most); break;
+      case GoalMeasure::slot:
+        for (const int w : allowed_slots(problem, goal.index))
+          if (w > most) result.problem.pins.push_back({Pin::not_on_slot, goal.index, w, -1, -1});
         break;
       case GoalMeasure::registers:
         for (WarpSlot& slot : result.problem.warps) lower(slot.registers, most);

@@ -19,6 +19,8 @@ namespace twill {
 ///   memory:NAME     the fullest moment of one memory
 ///   rings           buffers in flight of the streaming load with most of them (ring_depth.hpp)
 ///   ring:OP         the same of one streaming load
+///   start:OP        the cycle that one op starts at
+///   slot:OP         the place of its slot among the problem's slots, from 0
 struct GoalMeasure {
   enum Kind {
     slots,
@@ -28,7 +30,9 @@ struct GoalMeasure {
     slot_registers,
     memory,
     rings,
-    ring
+    ring,
+    start,
+    slot
   } kind = slots;
   int index = -1;  ///< of the slot, memory or op
 };
@@ -41,10 +45,16 @@ struct GoalMeasure {
 inline const std::vector<std::string> kDefaultGoals = {"slots", "handovers", "crossings",
                                                        "registers"};
 
+/// `names` with "canonical", which must be the last, written out: start and slot of every op in the
+/// problem's order. Within I, L and the goals before it that leaves one schedule, the
+/// lexicographically smallest. Throws InputError as parse_goal().
+std::vector<std::string> listed_goals(const Problem& problem,
+                                      const std::vector<std::string>& names);
+
 /// Throws InputError naming the goals that `problem` has.
 GoalMeasure parse_goal(const Problem& problem, const std::string& name);
 
-/// No schedule has less: an op is on a slot, and a load has a buffer.
+/// No schedule has less: an op is on a slot that is allowed, and a load has a buffer.
 std::int64_t least_goal_value(const Problem& problem, const GoalMeasure& goal);
 
 /// The goal's value in a schedule with I >= 1.

@@ -22,6 +22,10 @@ std::optional<StartWindows> start_windows(const Problem& p, const ModuloRequest&
     for (std::size_t v = 0; v < p.ops.size(); ++v)
       w.latest[v] = std::min(horizon - 1, (*latest)[v]);
   }
+  for (const auto& [v, cycle] : request.limits.latest) {
+    Cycle& latest = w.latest[static_cast<std::size_t>(v)];
+    latest = std::min(latest, cycle);
+  }
   for (std::size_t v = 0; v < p.ops.size(); ++v)
     if (w.earliest[v] > w.latest[v]) return std::nullopt;
   return w;
@@ -37,6 +41,19 @@ void encode_cycle_pins(ModuloModel& m) {
     m.f.unit(~m.starts.row_at_least(pin.op, row + 1));
     m.f.unit(m.starts.stage_at_least(pin.op, stage));
     m.f.unit(~m.starts.stage_at_least(pin.op, stage + 1));
+  }
+}
+
+// M(v) <= c, for formulas whose windows are not narrowed: two clauses on the row and stage
+// literals.
+void encode_latest_starts(ModuloModel& m) {
+  for (const auto& latest : m.placement.limits.latest) {
+    const auto group = m.groups.open(latest_text(m.problem, latest));
+    const int v = latest.first;
+    const Cycle stage = (latest.second + 1) / m.request.ii,
+                row = (latest.second + 1) % m.request.ii;
+    m.f.clause({~m.starts.stage_at_least(v, stage), ~m.starts.row_at_least(v, row)});
+    m.f.clause({~m.starts.stage_at_least(v, stage + 1)});
   }
 }
 
@@ -73,6 +90,7 @@ ModuloEncoding encode_modulo(Formula& f, const Problem& problem, const ModuloReq
   encode_placement_limits(m);
   sizes.add("slots");
   encode_cycle_pins(m);
+  encode_latest_starts(m);
   sizes.add("starts");
   encode_dependence(m);
   sizes.add("dependence");

@@ -60,6 +60,18 @@ void order_cycle_pins(OrderModel& m) {
   }
 }
 
+// M(v) <= c: for every stage a, stage(v) < a or row(v) <= c - a I, as order_length.cpp has it for
+// the length. Only where one formula stands for one I.
+void order_latest_starts(OrderModel& m) {
+  for (const auto& latest : m.placement.limits.latest) {
+    const auto group = m.groups.open(latest_text(m.problem, latest));
+    const auto [v, cycle] = latest;
+    m.f.unit(m.rows.atom({Differences::node(v), 0, -cycle, 0}));
+    for (Cycle a = 1; a <= m.top_stage(); ++a)
+      m.f.clause({~m.stage_at_least(v, a), m.rows.atom({Differences::node(v), 0, -cycle, a})});
+  }
+}
+
 }  // namespace
 
 OrderModel::OrderModel(const Problem& p, Formula& formula, const EncodingChoice& encoding,
@@ -112,6 +124,7 @@ OrderEncoding::OrderEncoding(Formula& f, const Problem& problem, const OrderRequ
   encode_symmetry(model_);
   encode_placement_limits(model_);
   order_cycle_pins(model_);
+  order_latest_starts(model_);
   encode_order_dependence(model_);
   encode_order_capacity(model_);
   encode_order_concurrency(model_);

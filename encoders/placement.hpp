@@ -26,7 +26,11 @@ struct PlacementLimits {
   std::int64_t slots = -1;
   std::int64_t handovers = -1;
   std::int64_t crossings = -1;
-  std::vector<Precedence> precedences = {};  ///< of ring depths
+  std::vector<Precedence> precedences = {};        ///< of ring depths
+  std::vector<std::pair<int, Cycle>> latest = {};  ///< op, the last cycle that it may start at
+
+  /// Do they single out an op, so that exchanging it with another can break them?
+  bool single_out() const { return !precedences.empty() || !latest.empty(); }
 };
 
 struct PlacementRequest {
@@ -77,6 +81,8 @@ struct PlacementModel {
   }
 };
 
+/// "start of S at most 4": the group of a latest start.
+std::string latest_text(const Problem& problem, const std::pair<int, Cycle>& latest);  // goals.cpp
 /// "ring of ld_k, used by s0_qk": the group of a precedence.
 std::string ring_text(const Problem& problem, const Precedence& precedence);  // goals.cpp
 

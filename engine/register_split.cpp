@@ -355,7 +355,7 @@ SplitSolution solve_split(const Problem& problem, const RegisterPool& pool, cons
   if (options.stages == "paper" || parse_encoding(options.encoding).form != Form::modulo)
     throw InputError("options", "--registers", "auto",
                      "needs the complete search, or a number of stages, on the modulo form");
-  for (const std::string& goal : options.goals) parse_goal(problem, goal);
+  listed_goals(problem, options.goals);
   return SplitSearch(problem, pool, options, std::move(stop), progress).run();
 }
 

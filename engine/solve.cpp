@@ -11,6 +11,7 @@
 #include "graph/loop.hpp"
 #include "graph/ring_depth.hpp"
 #include "graph/stage_bound.hpp"
+#include "graph/tighten.hpp"
 
 namespace twill {
 namespace {
@@ -206,12 +207,26 @@ std::vector<std::string> clash(const Problem& problem, const Options& options,
                             stage_limit(options.stages));
 }
 
+// The earliest starts that the orders and slots of a schedule allow within the limits: of all goals
+// only starts become smaller. The schedule itself where that would break a goal.
+Schedule settled(const Problem& problem, const GoalLimits& limits, const Schedule& schedule) {
+  const Problem within = limited(problem, limits).problem;
+  const Cycle ii = schedule.initiation_interval;
+  const auto least = tighten(within, within, schedule, ii, ii);
+  if (!least || least->length > schedule.length || verify(within, *least)) return schedule;
+  for (const auto& [name, most] : limits)
+    if (goal_value(problem, *least, parse_goal(problem, name)) > most) return schedule;
+  return *least;
+}
+
 // Each goal by bisection between what is proved and what is reached; the last refutation, one below
-// the value, is the proof.
+// the value, is the proof. Starts and slots are asked for one less first, since the least
+// starts of a schedule's orders, or the first slot, are mostly the best.
 void pursue_goals(const Problem& problem, const Options& options, Solution& solution,
                   std::stop_token stop) {
+  const std::vector<std::string> names = listed_goals(problem, options.goals);
   std::vector<GoalMeasure> measures;
-  for (const std::string& name : options.goals) measures.push_back(parse_goal(problem, name));
+  for (const std::string& name : names) measures.push_back(parse_goal(problem, name));
   const EncodingChoice choice = parse_encoding(options.encoding);
   if (!options.goals.empty() && (options.stages == "paper" || choice.form != Form::modulo))
     throw InputError("options", "--goals", options.goals.front(),
@@ -225,12 +240,19 @@ void pursue_goals(const Problem& problem, const Options& options, Solution& solu
   Schedule& best = *solution.schedule;
   GoalLimits limits;
   for (std::size_t g = 0; g < measures.size(); ++g) {
-    Goal goal{options.goals[g], goal_value(problem, best, measures[g]),
+    const bool position =
+        measures[g].kind == GoalMeasure::start || measures[g].kind == GoalMeasure::slot;
+    if (position) best = settled(problem, limits, best);
+    Goal goal{names[g], goal_value(problem, best, measures[g]),
               least_goal_value(problem, measures[g])};
     const bool ring =
         measures[g].kind == GoalMeasure::ring || measures[g].kind == GoalMeasure::rings;
+    bool one_less = true;
     while (goal.lower_bound < goal.value && !(ring && goal.value > kMaxDistance)) {
-      const std::int64_t most = goal.lower_bound + (goal.value - goal.lower_bound) / 2;
+      const std::int64_t most = position && one_less
+                                    ? goal.value - 1
+                                    : goal.lower_bound + (goal.value - goal.lower_bound) / 2;
+      one_less = !one_less;
       limits.emplace_back(goal.name, std::min(most, goal.value - 1));
       const LimitedProblem within = limited(problem, limits);
       Search search = search_for(within.problem, options, choice, budget, report);
@@ -241,7 +263,7 @@ void pursue_goals(const Problem& problem, const Options& options, Solution& solu
           search.engine.shortest_within(search, best.initiation_interval, best.length, best.length,
                                         stage_limit(options.stages), {});
       if (answer.best) {
-        best = *answer.best;
+        best = position ? settled(problem, limits, *answer.best) : *answer.best;
         goal.value = goal_value(problem, best, measures[g]);
         if (goal.value > limits.back().second || verify(problem, best))
           throw std::logic_error("a schedule that was found misses the goal " + goal.name);
@@ -274,7 +296,7 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
     throw InputError("options", "--stages", options.stages,
                      "the paper's window knows no pins to cycles: must be complete or a number");
   const Cycle limit = stage_limit(options.stages);
-  for (const std::string& goal : options.goals) parse_goal(problem, goal);
+  listed_goals(problem, options.goals);
   Budget budget(stop, options.time_limit, options.conflict_limit, options.memory_limit);
   Reporter report(progress, budget);
   std::shared_ptr<Evidence> evidence;

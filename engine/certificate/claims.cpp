@@ -77,7 +77,8 @@ bool covers(const Problem& problem, const Refutation& r, const Asked& asked) {
     // What the formula leaves out is a schedule that it has, with ops in each other's places.
     if (!order->exchange.empty() &&
         (!order->pins.empty() || !is_exchange(problem, order->exchange) ||
-         !limited(problem, r.limits).placement.precedences.empty()))  // of one load, perhaps
+         !limited(problem, r.limits).problem.pins.empty() ||
+         limited(problem, r.limits).placement.single_out()))
       return false;
     stages = order->stages;
     pinned = order->pinned;
@@ -248,7 +249,9 @@ class Derivation {
     says += ", " + goal.name + " is not below " + text(goal.lower_bound);
     const GoalMeasure measure = parse_goal(problem_, goal.name);
     if (goal.lower_bound <= least_goal_value(problem_, measure)) {
-      say(says, measure.kind == GoalMeasure::slots ? "an op is on a slot" : "a load has a buffer");
+      say(says, measure.kind == GoalMeasure::slots  ? "an op is on a slot"
+                : measure.kind == GoalMeasure::slot ? "no slot before it is allowed"
+                                                    : "a load has a buffer");
       return true;
     }
     for (std::size_t i = 0; i < refutations_.size(); ++i) {

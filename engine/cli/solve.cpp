@@ -325,7 +325,11 @@ void report(const SolveFlags& flags, const Lowered& lowered, const Solution& sol
 }
 
 int run(SolveFlags flags) {
-  if (flags.search.goals == std::vector<std::string>{"default"}) flags.search.goals = kDefaultGoals;
+  auto& goals = flags.search.goals;
+  if (!goals.empty() && goals.front() == "default") {
+    goals.erase(goals.begin());
+    goals.insert(goals.begin(), kDefaultGoals.begin(), kDefaultGoals.end());
+  }
   flags.search.evidence = !flags.certificate.empty();
   if (!flags.memory.empty()) flags.search.memory_limit = parse_bytes(flags.memory);
   if (const auto listing = loop_listing(flags.work)) {
@@ -342,8 +346,7 @@ int run(SolveFlags flags) {
   if (!flags.quiet && !work.problems.front().normalized.empty()) {
     std::cerr << "normalised costs: " << normalization_text(work.problems.front()) << "\n";
   }
-  for (const Lowered& lowered : work.problems)
-    for (const std::string& goal : flags.search.goals) parse_goal(lowered.problem, goal);
+  for (const Lowered& lowered : work.problems) listed_goals(lowered.problem, flags.search.goals);
   std::vector<Outcome> outcomes = solve_all(flags, work);
   const int best = best_of(outcomes);
   if (best >= 0 && !flags.search.goals.empty()) {
@@ -386,8 +389,9 @@ Command solve_command(CLI::App& program) {
   app->add_option(
          "--goals", search.goals,
          "After I and L, minimise in this order: slots, handovers, crossings, registers,\n"
-         "registers:SLOT, memory:NAME, rings, ring:LOAD (with commas); default = the first\n"
-         "four")
+         "registers:SLOT, memory:NAME, rings, ring:LOAD, start:OP, slot:OP (with commas);\n"
+         "default, as the first = the first four; canonical, as the last = start and slot of\n"
+         "every op in the file's order, which leaves one schedule")
       ->delimiter(',');
   app->add_option("--ii", search.ii, "Only this initiation interval");
   app->add_option(

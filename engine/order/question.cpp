@@ -13,7 +13,7 @@ OrderRequest request_of(const Search& search, bool rotated) {
   request.pins = search.pins;
   request.limits = search.limits;
   if (rotated) request.pinned = rotation_pivot(search.problem);
-  if (search.choice.symmetry && search.pins.empty() && search.limits.precedences.empty())
+  if (search.choice.symmetry && search.pins.empty() && !search.limits.single_out())
     request.exchange = exchangeable_ops(search.problem);
   return request;
 }

@@ -70,9 +70,14 @@ std::string key_numbers(const Problem& problem, const Solution& solution, const 
         key(percent(bandwidth_share(problem, state.ii, sum)), html_escape(sum.unit) + " bandwidth",
             plural(sum.cycles, "clock") + " an iteration");
   }
-  for (const Goal& goal : solution.goals) {
+  const GoalLines goals = goal_lines(problem, solution);
+  for (const Goal& goal : goals.single) {
     text += key(std::to_string(goal.value), html_escape(goal.name),
                 "lower bound " + std::to_string(goal.lower_bound));
+  }
+  if (goals.canonical > 0) {
+    text += key(std::to_string(goals.proved), "canonical",
+                "of " + std::to_string(goals.canonical) + " starts and slots proved smallest");
   }
   text += "</div>";
   for (const BandwidthSum& sum : bandwidth) {

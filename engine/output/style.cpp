@@ -125,4 +125,20 @@ std::string units_of(const Problem& problem, int v) {
   return text.empty() ? "-" : text;
 }
 
+GoalLines goal_lines(const Problem& problem, const Solution& solution) {
+  const std::vector<Goal>& goals = solution.goals;
+  const std::size_t all = 2 * problem.ops.size();
+  GoalLines lines{goals, 0, 0};
+  if (goals.size() < all) return lines;
+  const std::size_t begin = goals.size() - all;
+  for (std::size_t g = begin; g < goals.size(); ++g) {
+    const std::string& op = problem.ops[(g - begin) / 2].id;
+    if (goals[g].name != ((g - begin) % 2 == 0 ? "start:" : "slot:") + op) return lines;
+    lines.proved += goals[g].lower_bound == goals[g].value ? 1 : 0;
+  }
+  lines.single.resize(begin);
+  lines.canonical = all;
+  return lines;
+}
+
 }  // namespace twill

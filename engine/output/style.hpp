@@ -47,6 +47,14 @@ struct Colour {
 inline constexpr Colour kUnplaced = {"#d5d9de", 252};
 std::vector<Colour> slot_colours(const Problem& problem, const Solution& solution);
 
+/// Of the goals, those that have a line each, and how many come after them because "canonical" was
+/// asked for: start and slot of every op, which the op table has.
+struct GoalLines {
+  std::vector<Goal> single;
+  std::size_t canonical = 0, proved = 0;  ///< of the latter
+};
+GoalLines goal_lines(const Problem& problem, const Solution& solution);
+
 /// The amount of each unit that op v reserves, "TC" or "TC+SMEM"; "-" for none.
 std::string units_of(const Problem& problem, int v);
 

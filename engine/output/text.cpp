@@ -54,9 +54,14 @@ std::string header(const Problem& problem, const Solution& solution, const TextO
     if (solution.max_stages > 0) text += ", up to " + std::to_string(solution.max_stages);
     text += "\n";
   }
-  for (const Goal& goal : solution.goals) {
+  const GoalLines goals = goal_lines(problem, solution);
+  for (const Goal& goal : goals.single) {
     text += "  goal " + printable(goal.name) + ": " + std::to_string(goal.value) +
             " (lower bound " + std::to_string(goal.lower_bound) + ")\n";
+  }
+  if (goals.canonical > 0) {
+    text += "  goal canonical: " + std::to_string(goals.proved) + " of " +
+            std::to_string(goals.canonical) + " starts and slots proved smallest, in file order\n";
   }
   if (!solution.conflict.empty()) {
     text += "  what clashes:\n";
