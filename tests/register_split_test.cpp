@@ -78,7 +78,7 @@ TEST_CASE("random loops: as good as the best of all splits") {
   knobs.max_slots = 4;
   knobs.max_registers = 5;
   int compared = 0, several = 0, better = 0, none = 0, branched = 0;
-  for (std::uint64_t seed = 1; seed <= 350; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 220; ++seed) {
     CAPTURE(seed);
     Random random(seed);
     Problem problem = random_loop(seed, knobs);
@@ -130,11 +130,11 @@ TEST_CASE("random loops: as good as the best of all splits") {
     ++options.better_than->second;
     CHECK(value_of(solve_split(problem, pool, options).solution) == best);
   }
-  CHECK(compared > 280);
-  CHECK(several > 80);
-  CHECK(better > 40);
-  CHECK(branched > 5);
-  CHECK(none > 40);
+  CHECK(compared > 170);
+  CHECK(several > 50);
+  CHECK(better > 25);
+  CHECK(branched > 3);
+  CHECK(none > 25);
 }
 
 TEST_CASE("pools of the built-in layouts") {
@@ -208,7 +208,7 @@ TEST_CASE("attention: better than the machine file's counts, or no split is") {
 TEST_CASE("a search that is stopped has the best so far, and bounds for all splits") {
   const Lowered loop = lowered("blackwell-fwd-sub2", "blackwell", "softmax-correction");
   Options options;
-  options.conflict_limit = 1'000;
+  options.conflict_limit = 20;
   options.threads = 1;
   const SplitSolution found = solve_split(loop.problem, *loop.pool, options);
   CHECK((found.solution.status == Status::feasible || found.solution.status == Status::unknown));

@@ -12,6 +12,8 @@
 namespace twill {
 namespace {
 
+constexpr std::size_t kGoalsNamed = 8;  // in a sentence about the goal after them
+
 // What the solution was asked for, from its options.
 struct Asked {
   Cycle stage_limit = 0;    // 0 = all
@@ -74,6 +76,8 @@ bool covers(const Problem& problem, const Refutation& r, const Asked& asked) {
         !order_range_allowed(problem, order->ii_low, order->ii_high))
       return false;
     if (order->deadline != (r.deadline >= 0)) return false;
+    if (order->ii_low < order->ii_high && !limited(problem, r.limits).placement.latest.empty())
+      return false;  // of a cycle at one I
     // What the formula leaves out is a schedule that it has, with ops in each other's places.
     if (!order->exchange.empty() &&
         (!order->pins.empty() || !is_exchange(problem, order->exchange) ||
@@ -244,8 +248,11 @@ class Derivation {
     const Schedule& schedule = *solution_.schedule;
     std::string says =
         "at I = " + text(schedule.initiation_interval) + " and L = " + text(schedule.length);
-    for (std::size_t i = 0; i + 1 < limits.size(); ++i)
+    const std::size_t before = limits.size() - 1;
+    for (std::size_t i = 0; i < std::min(before, kGoalsNamed); ++i)
       says += ", " + limits[i].first + " <= " + text(limits[i].second);
+    if (before > kGoalsNamed)
+      says += ", the next " + text(static_cast<Cycle>(before - kGoalsNamed)) + " goals as they are";
     says += ", " + goal.name + " is not below " + text(goal.lower_bound);
     const GoalMeasure measure = parse_goal(problem_, goal.name);
     if (goal.lower_bound <= least_goal_value(problem_, measure)) {

@@ -18,16 +18,15 @@
 #include <utility>
 #include <vector>
 
-#include "graph/check.hpp"          // check(problem): the input phase
-#include "graph/covers.hpp"         // covers(a, b): one slot layout can do all that another can
-#include "graph/error.hpp"          // InputError
-#include "graph/lower.hpp"          // kernels and machines -> problems
-#include "graph/problem.hpp"        // Problem and its parts
-#include "graph/problem_io.hpp"     // problem files
-#include "graph/register_pool.hpp"  // what the warpgroups of a layout share
-#include "graph/schedule.hpp"       // Schedule, Solution, Status
-#include "graph/schedule_io.hpp"    // schedule files
-#include "graph/verify.hpp"         // verify(problem, schedule): the independent judge
+#include "graph/check.hpp"        // check(problem): the input phase
+#include "graph/covers.hpp"       // covers(a, b): one slot layout can do all that another can
+#include "graph/error.hpp"        // InputError
+#include "graph/lower.hpp"        // kernels and machines -> problems
+#include "graph/problem.hpp"      // Problem and its parts
+#include "graph/problem_io.hpp"   // problem files
+#include "graph/schedule.hpp"     // Schedule, Solution, Status
+#include "graph/schedule_io.hpp"  // schedule files
+#include "graph/verify.hpp"       // verify(problem, schedule): the independent judge
 
 namespace twill {
 
