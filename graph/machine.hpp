@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "graph/cost_rule.hpp"
-#include "graph/lower.hpp"
 #include "graph/problem.hpp"
+#include "graph/register_pool.hpp"
 
 namespace twill {
 

@@ -1,7 +1,7 @@
-// Which register counts the warpgroups of a layout may ask for (see lower.hpp).
+#include "graph/register_pool.hpp"
+
 #include <algorithm>
 
-#include "graph/lower.hpp"
 #include "graph/machine.hpp"
 
 namespace twill {
