@@ -4,6 +4,7 @@
 #include "engine/sensitivity.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "engine/decide.hpp"
 #include "graph/index.hpp"
@@ -36,39 +37,39 @@ class Questions {
   /// The most cycles with which the schedule's I is possible.
   std::optional<Cycle> most(int v, bool same_slots, bool& decided) {
     const Cycle ii = schedule_.initiation_interval, now = problem_.ops[at(v)].cycles;
-    Cycle low = now, high = 4 * std::max(ii, now);
+    const Cycle high = 4 * std::max(ii, now);
     const Verdict far = ask(v, high, ii, same_slots);
     if (far == Verdict::sat) return std::nullopt;
     if (far == Verdict::unknown) decided = false;
-    while (high - low > 1) {
-      const Cycle middle = low + (high - low) / 2;
-      const Verdict verdict = ask(v, middle, ii, same_slots);
-      if (verdict == Verdict::unknown) {
-        decided = false;
-        break;
-      }
-      (verdict == Verdict::sat ? low : high) = middle;
-    }
-    return low;
+    return last_with(Verdict::sat, now, high, decided,
+                     [&](Cycle cycles) { return ask(v, cycles, ii, same_slots); });
   }
 
   /// The fewest cycles with which no smaller I is possible.
   Cycle least(int v, bool& decided) {
     const Cycle below = schedule_.initiation_interval - 1;
-    Cycle low = 0, high = problem_.ops[at(v)].cycles;  // not known, none below
-    while (high - low > 1) {
-      const Cycle middle = low + (high - low) / 2;
-      const Verdict verdict = ask(v, middle, below, false);
-      if (verdict == Verdict::unknown) {
-        decided = false;
-        break;
-      }
-      (verdict == Verdict::unsat ? high : low) = middle;
-    }
-    return high;
+    return last_with(Verdict::unsat, problem_.ops[at(v)].cycles, 0, decided,
+                     [&](Cycle cycles) { return ask(v, cycles, below, false); });
   }
 
  private:
+  /// The last number of cycles with the verdict, between `with`, which has it, and `without`, which
+  /// counts as not having it. Clears `decided` where a limit ends the bisection.
+  template <typename Ask>
+  static Cycle last_with(Verdict verdict, Cycle with, Cycle without, bool& decided,
+                         const Ask& ask) {
+    while (std::abs(with - without) > 1) {
+      const Cycle middle = with + (without - with) / 2;
+      const Verdict found = ask(middle);
+      if (found == Verdict::unknown) {
+        decided = false;
+        break;
+      }
+      (found == verdict ? with : without) = middle;
+    }
+    return with;
+  }
+
   const Problem& problem_;
   const Schedule& schedule_;
   const Options& options_;
