@@ -61,8 +61,8 @@ void order_cycle_pins(OrderModel& m) {
 }
 
 // M(v) <= c: for every stage a, stage(v) < a or row(v) <= c - a I, as order_length.cpp has it for
-// the length. Only where one formula stands for one I. (Where stages are integers
-// only row(v) <= c is said, which holds too.)
+// the length. Only where one formula stands for one I. (Where stages are integers only row(v) <= c
+// is said, which holds too.)
 void order_latest_starts(OrderModel& m) {
   for (const auto& latest : m.placement.limits.latest) {
     const auto group = m.groups.open(latest_text(m.problem, latest));

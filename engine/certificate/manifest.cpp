@@ -11,6 +11,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kFormat = "twill.certificate";
 constexpr int kVersion = 2;
+constexpr Amount kMostShare = 1'000'000;  // bounds the formula that a stranger can ask for
 constexpr Cycle kMost = Cycle{kMaxOps} * kMaxCycles * kMaxDistance;  // of any number of cycles
 
 Json pins_json(const Problem& problem, const PlacementRequest& request) {
@@ -91,7 +92,7 @@ Refutation read_refutation(const Problem& problem, const JsonValue& json) {
     o.ii_high = formula.at("ii_high").integer(1, kMost);
     o.stages = formula.at("stages").integer(0, kMost);
     o.pinned = formula.at("pinned").small(-1, ops - 1);
-    o.share = formula.at("share").integer(0, kMaxAmount);
+    o.share = formula.at("share").integer(1, kMostShare);
     o.deadline = r.deadline >= 0;
     read_placement(problem, formula, o);
     for (const JsonValue& image : formula.at("exchange").elements())

@@ -93,8 +93,8 @@ class Descent {
 
   // Once with few stages, which can show that there is no use in trying, then twice among short
   // schedules only: fewer variables, and a tight deadline decides many of them. (hopper-bwd-sub2 at
-  // its bound: found in 80 to 500 conflicts where four stages without a deadline take thousands.)
-  // Refutations here prove nothing about other schedules.
+  // its bound: 17 of 24 seeds find one within 3,000 conflicts, the first in 82, half of those in
+  // 808.) Refutations here prove nothing about other schedules.
   void attempt_at_bound(int number, std::int64_t limit) {
     const Cycle ii = interval_.low;
     const bool few_stages = at_bound_attempts_++ % 3 == 0;
