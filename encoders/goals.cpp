@@ -4,11 +4,13 @@
 //
 // Slots in use: used[w] is implied by slot[v][w] for every op v, one variable a slot, n clauses a
 // slot, then a cardinality constraint. Hand-overs: a cardinality constraint over cross[e] of the
-// edges that cost a spill; crossings: over all. The literals are one-sided, which is all that an
-// upper bound needs.
+// edges that cost a spill; crossings: over all. Issuers: issues[u][w] is implied by slot[v][w] for
+// every op v with a reservation on unit u. The literals are one-sided, which is all that an upper
+// bound needs.
 #include "encoders/goals.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "graph/divide.hpp"
 #include "graph/error.hpp"
@@ -19,6 +21,19 @@ namespace {
 
 bool costs_spill(const Problem& problem, const Edge& edge) {
   return edge.from != edge.to && problem.ops[static_cast<std::size_t>(edge.from)].spill > 0;
+}
+
+bool reserves(const Op& op, int unit) {
+  return std::any_of(op.reservations.begin(), op.reservations.end(),
+                     [&](const Reservation& r) { return r.unit == unit; });
+}
+
+// Slots that have an op on `unit`.
+std::int64_t issuers(const Problem& problem, const Schedule& schedule, int unit) {
+  std::set<int> slots;
+  for (std::size_t v = 0; v < problem.ops.size(); ++v)
+    if (reserves(problem.ops[v], unit)) slots.insert(schedule.warp[v]);
+  return static_cast<std::int64_t>(slots.size());
 }
 
 // The fullest moment, where amounts[v] is what a live copy of v's result takes.
@@ -86,12 +101,18 @@ std::vector<std::string> listed_goals(const Problem& problem,
 }
 
 GoalMeasure parse_goal(const Problem& problem, const std::string& name) {
-  std::string known = "slots, handovers, crossings, registers, rings";
+  std::string known = "slots, handovers, crossings, registers, rings, issuers";
   if (name == "slots") return {GoalMeasure::slots, -1};
   if (name == "handovers") return {GoalMeasure::handovers, -1};
   if (name == "crossings") return {GoalMeasure::crossings, -1};
   if (name == "registers") return {GoalMeasure::registers, -1};
   if (name == "rings") return {GoalMeasure::rings, -1};
+  if (name == "issuers") return {GoalMeasure::issuers, -1};
+  for (std::size_t u = 0; u < problem.units.size(); ++u) {
+    const std::string own = "issuers:" + problem.units[u].name;
+    if (name == own) return {GoalMeasure::unit_issuers, static_cast<int>(u)};
+    known += ", " + own;
+  }
   for (std::size_t w = 0; w < problem.warps.size(); ++w) {
     const std::string own = "registers:" + problem.warps[w].name;
     if (name == own) return {GoalMeasure::slot_registers, static_cast<int>(w)};
@@ -124,6 +145,17 @@ std::int64_t least_goal_value(const Problem& problem, const GoalMeasure& goal) {
     const std::vector<int> slots = allowed_slots(problem, goal.index);
     return slots.empty() ? 0 : slots.front();
   }
+  const auto busy = [&](std::size_t u) {
+    return std::any_of(problem.ops.begin(), problem.ops.end(),
+                       [&](const Op& op) { return reserves(op, static_cast<int>(u)); });
+  };
+  if (goal.kind == GoalMeasure::unit_issuers)
+    return busy(static_cast<std::size_t>(goal.index)) ? 1 : 0;
+  if (goal.kind == GoalMeasure::issuers) {
+    std::int64_t units = 0;
+    for (std::size_t u = 0; u < problem.units.size(); ++u) units += busy(u) ? 1 : 0;
+    return units;
+  }
   return goal.kind == GoalMeasure::slots || goal.kind == GoalMeasure::ring ? 1 : 0;
 }
 
@@ -141,6 +173,13 @@ std::int64_t goal_value(const Problem& problem, const Schedule& schedule, const 
                schedule.warp[static_cast<std::size_t>(e.from)] !=
                    schedule.warp[static_cast<std::size_t>(e.to)];
       });
+    case GoalMeasure::unit_issuers: return issuers(problem, schedule, goal.index);
+    case GoalMeasure::issuers: {
+      std::int64_t pairs = 0;
+      for (std::size_t u = 0; u < problem.units.size(); ++u)
+        pairs += issuers(problem, schedule, static_cast<int>(u));
+      return pairs;
+    }
     case GoalMeasure::registers: {
       std::int64_t most = 0;
       for (std::size_t w = 0; w < problem.warps.size(); ++w)
@@ -177,6 +216,10 @@ LimitedProblem limited(const Problem& problem, const GoalLimits& limits) {
       case GoalMeasure::slots: lower(result.placement.slots, most); break;
       case GoalMeasure::handovers: lower(result.placement.handovers, most); break;
       case GoalMeasure::crossings: lower(result.placement.crossings, most); break;
+      case GoalMeasure::issuers: lower(result.placement.issuers, most); break;
+      case GoalMeasure::unit_issuers:
+        result.placement.unit_issuers.emplace_back(goal.index, most);
+        break;
       case GoalMeasure::ring: limit_ring(problem, goal.index, most, result.placement); break;
       case GoalMeasure::rings:
         for (std::size_t u = 0; u < problem.ops.size(); ++u)
@@ -202,6 +245,38 @@ LimitedProblem limited(const Problem& problem, const GoalLimits& limits) {
   return result;
 }
 
+namespace {
+
+// issues[w] is implied by an op with a reservation on `unit` that is on slot w.
+void append_issuers(PlacementModel& m, int unit, std::vector<Lit>& issues) {
+  for (int w = 0; w < static_cast<int>(m.problem.warps.size()); ++w) {
+    issues.push_back(m.f.fresh());
+    for (int v = 0; v < static_cast<int>(m.problem.ops.size()); ++v)
+      if (reserves(m.problem.ops[static_cast<std::size_t>(v)], unit))
+        m.f.implies(m.on(v, w), issues.back());
+  }
+}
+
+void encode_issuer_limits(PlacementModel& m) {
+  const PlacementLimits& limits = m.placement.limits;
+  if (limits.issuers >= 0) {
+    const auto group =
+        m.groups.open("at most " + std::to_string(limits.issuers) + " pairs of unit and slot");
+    std::vector<Lit> issues;
+    for (int u = 0; u < static_cast<int>(m.problem.units.size()); ++u) append_issuers(m, u, issues);
+    at_most(m.f, m.choice, issues, limits.issuers);
+  }
+  for (const auto& [unit, most] : limits.unit_issuers) {
+    const auto group = m.groups.open("at most " + std::to_string(most) + " slots with ops on " +
+                                     m.problem.units[static_cast<std::size_t>(unit)].name);
+    std::vector<Lit> issues;
+    append_issuers(m, unit, issues);
+    at_most(m.f, m.choice, issues, most);
+  }
+}
+
+}  // namespace
+
 void encode_placement_limits(PlacementModel& m) {
   const PlacementLimits& limits = m.placement.limits;
   if (limits.slots >= 0) {
@@ -225,6 +300,7 @@ void encode_placement_limits(PlacementModel& m) {
   };
   limit_crossing(limits.handovers, true, " hand-overs");
   limit_crossing(limits.crossings, false, " edges between slots");
+  encode_issuer_limits(m);
 }
 
 }  // namespace twill

@@ -14,6 +14,8 @@ namespace twill {
 ///   slots           warp slots with at least one op
 ///   handovers       edges whose result costs its producer's spill because it crosses slots
 ///   crossings       edges between ops on different slots: each is a synchronisation
+///   issuers         pairs of a unit and a slot that has an op on it
+///   issuers:UNIT    slots that have an op on one unit
 ///   registers       registers a thread at the fullest moment of the fullest slot
 ///   registers:SLOT  the same of one slot
 ///   memory:NAME     the fullest moment of one memory
@@ -26,6 +28,8 @@ struct GoalMeasure {
     slots,
     handovers,
     crossings,
+    issuers,
+    unit_issuers,
     registers,
     slot_registers,
     memory,
@@ -34,7 +38,7 @@ struct GoalMeasure {
     start,
     slot
   } kind = slots;
-  int index = -1;  ///< of the slot, memory or op
+  int index = -1;  ///< of the unit, slot, memory or op
 };
 
 /// What `--goals default` stands for. Slots first: a slot without ops is a warp that need not be

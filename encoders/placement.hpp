@@ -26,7 +26,9 @@ struct PlacementLimits {
   std::int64_t slots = -1;
   std::int64_t handovers = -1;
   std::int64_t crossings = -1;
-  std::vector<Precedence> precedences = {};        ///< of ring depths
+  std::int64_t issuers = -1;
+  std::vector<std::pair<int, std::int64_t>> unit_issuers = {};  ///< unit, the most slots
+  std::vector<Precedence> precedences = {};                     ///< of ring depths
   std::vector<std::pair<int, Cycle>> latest = {};  ///< op, the last cycle that it may start at
 
   /// Do they single out an op, so that exchanging it with another can break them?

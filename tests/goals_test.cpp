@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "encoders/goals.hpp"
@@ -32,6 +33,14 @@ std::int64_t counted(const Problem& p, const Schedule& s, const std::string& goa
           (goal == "crossings" || p.ops[at(e.from)].spill > 0))
         ++count;
     return count;
+  }
+  if (goal.starts_with("issuers")) {
+    std::set<std::pair<int, int>> pairs;
+    for (std::size_t v = 0; v < p.ops.size(); ++v)
+      for (const Reservation& r : p.ops[v].reservations)
+        if (goal == "issuers" || goal == "issuers:" + p.units[at(r.unit)].name)
+          pairs.emplace(r.unit, s.warp[v]);
+    return static_cast<std::int64_t>(pairs.size());
   }
   for (std::size_t v = 0; v < p.ops.size(); ++v) {
     if (goal == "start:" + p.ops[v].id) return s.start[v];
@@ -108,6 +117,8 @@ std::vector<std::string> goals_of(const Problem& p, std::uint64_t seed) {
   for (const WarpSlot& w : p.warps) goals.push_back("registers:" + w.name);
   for (const Memory& m : p.memories) goals.push_back("memory:" + m.name);
   goals.push_back("rings");
+  goals.push_back("issuers");
+  for (const Unit& u : p.units) goals.push_back("issuers:" + u.name);
   for (const Op& op : p.ops)
     if (op.streaming) goals.insert(goals.begin(), "ring:" + op.id);
   Random random(seed);

@@ -126,18 +126,33 @@ struct Roles {
 
 TEST_CASE("FlashAttention-4's roles come from the compiler's module, without pins") {
   // Of the equally fast schedules: the fewest registers at the fullest moment, then the fewest
-  // slots. That alone gives the softmaxes a slot each and the accumulators a third.
-  const std::string module = module_file("blackwell-attention-forward-m256") +
-                             " --subtile M=2 --layout softmax-correction";
-  const auto chunked =
-      solved(module + " --machine blackwell --goals registers,slots,handovers,crossings");
-  CHECK(chunked["status"] == "optimal");
-  CHECK(chunked["initiation_interval"] == 2064);
-  const Roles roles(chunked, {"_acc_35.chunks"});
-  roles.check_apart();
-  for (const auto& group : roles.softmax) CHECK(roles.products.count(*group.begin()) == 0);
+  // slots and hand-overs. That gives the softmaxes a slot each and the accumulators a third; that
+  // as few slots as possible issue to a unit gives the products a fourth.
+  const std::string module = module_file("blackwell-attention-forward-m256") + " --subtile M=2";
+  for (const std::string goals :
+       {"registers,slots,handovers,issuers,crossings", "registers,issuers"})
+    for (const std::string seed : {"0", "1"}) {
+      CAPTURE(goals);
+      CAPTURE(seed);
+      const auto chunked =
+          solved(module + " --machine blackwell --goals " + goals + " --seed " + seed);
+      CHECK(chunked["status"] == "optimal");
+      CHECK(chunked["initiation_interval"] == 2064);
+      CHECK(chunked["length"] == 4112);
+      CHECK(chunked["goals"][0]["value"] == 129);
+      for (const auto& goal : chunked["goals"]) CHECK(goal["value"] == goal["lower_bound"]);
+      const Roles roles(chunked, {"_acc_35.chunks"});
+      roles.check_apart();
+      CHECK(roles.products.size() == 1);
+      std::set<std::string> slots = roles.softmax[0];
+      for (const auto& more : {roles.softmax[1], roles.correction, roles.loads})
+        slots.insert(more.begin(), more.end());
+      CHECK(slots.size() == 4);
+      CHECK(slots.count(*roles.products.begin()) == 0);
+    }
   // With whole tiles, as in the paper, and its registers: the usual goals.
-  const auto whole = solved(module + " --machine blackwell-paper --chunk 0 --goals default");
+  const auto whole = solved(
+      module + " --layout softmax-correction --machine blackwell-paper --chunk 0 --goals default");
   CHECK(whole["initiation_interval"] == 2064);
   Roles(whole, {"_acc_33", "_acc_35", "_acc_39"}).check_apart();
 }

@@ -389,9 +389,10 @@ Command solve_command(CLI::App& program) {
   app->add_option(
          "--goals", search.goals,
          "After I and L, minimise in this order: slots, handovers, crossings, registers,\n"
-         "registers:SLOT, memory:NAME, rings, ring:LOAD, start:OP, slot:OP (with commas);\n"
-         "default, as the first = the first four; canonical, as the last = start and slot of\n"
-         "every op in the file's order, which leaves one schedule")
+         "registers:SLOT, memory:NAME, rings, ring:LOAD, issuers = pairs of a unit and a slot\n"
+         "that issues to it, issuers:UNIT, start:OP, slot:OP (with commas); default, as the\n"
+         "first = the first four; canonical, as the last = start and slot of every op in the\n"
+         "file's order, which leaves one schedule")
       ->delimiter(',');
   app->add_option("--ii", search.ii, "Only this initiation interval");
   app->add_option(
