@@ -2,10 +2,17 @@
 // (engine/order) or that of lemmas, each a positive cycle of atoms and facts.
 #include "encoders/difference.hpp"
 
+#include <utility>
+
 namespace twill {
 
 Differences::Differences(Formula& f, int ops, Cycle ii_low, Cycle ii_high, bool stages)
-    : f_(f), ops_(ops), nodes_(1 + (stages ? 2 : 1) * ops), ii_low_(ii_low), ii_high_(ii_high) {
+    : f_(f),
+      ops_(ops),
+      nodes_(1 + (stages ? 2 : 1) * ops),
+      stages_(stages),
+      ii_low_(ii_low),
+      ii_high_(ii_high) {
   for (int v = 0; v < ops; ++v) {
     fact({0, node(v), 0, 0});
     fact({node(v), 0, 1, -1});  // row(v) <= I - 1
@@ -15,6 +22,11 @@ Differences::Differences(Formula& f, int ops, Cycle ii_low, Cycle ii_high, bool 
 void Differences::fact(const Difference& difference) {
   facts_.push_back(difference);
   known_.insert_or_assign(difference, kTrueLit);
+}
+
+void Differences::sum(DifferenceSum sum) {
+  fact(sum.difference);
+  if (!sum.terms.empty()) sums_.push_back(std::move(sum));
 }
 
 Lit Differences::atom(const Difference& difference) {

@@ -12,9 +12,10 @@ namespace twill {
 
 /// x(to) - x(from) >= weight + turns * I - deadlines * D - halves * floor(I / 2), where x is the
 /// row or the stage of an op. Node 0 is the origin, whose row and stage are 0; node v + 1 is the
-/// row of op v, and the nodes of stages, if there are any, follow: no constraint joins the two. I
-/// (the initiation interval) and D (the largest length allowed) are parameters: the same constraint
-/// is looked at for many values of them.
+/// row of op v, and the nodes of stages, if there are any, follow: no constraint joins the two.
+/// Last come the first rows of sequences (order_sequence.cpp). I (the initiation interval) and D
+/// (the largest length allowed) are parameters: the same constraint is looked at for many values of
+/// them.
 ///
 /// Where all weights are >= 0, a simple cycle of constraints that is positive at some I is so at
 /// every smaller I, if it uses at most one half: with turns in all >= 1 it is positive at any I,
@@ -42,6 +43,17 @@ struct DifferenceAtom {
   int variable = 0;  ///< DIMACS
 };
 
+/// x(to) - x(from) >= the difference's right side + the amounts of all variables that are true: a
+/// constraint of its own for every set of them. The difference alone is a fact, amounts are > 0.
+struct DifferenceSum {
+  struct Term {
+    int variable = 0;  ///< DIMACS
+    Cycle amount = 0;
+  };
+  Difference difference;
+  std::vector<Term> terms;
+};
+
 /// All constraints and atoms of one formula, for every I in [ii_low, ii_high].
 class Differences {
  public:
@@ -50,7 +62,9 @@ class Differences {
 
   static int node(int op) { return op + 1; }
   int stage_node(int op) const { return ops_ + op + 1; }
-  bool is_stage(int node) const { return node > ops_; }
+  bool is_stage(int node) const { return stages_ && node > ops_ && node <= 2 * ops_; }
+  /// A node of its own, for a row.
+  int new_node() { return nodes_++; }
   int nodes() const { return nodes_; }
 
   /// The literal of a constraint: constant where all rows in [0, I) and all stages satisfy it, or
@@ -58,16 +72,21 @@ class Differences {
   Lit atom(const Difference& difference);
   /// The constraint holds always.
   void fact(const Difference& difference);
+  /// The constraints hold always; so does the difference, which is made a fact.
+  void sum(DifferenceSum sum);
 
   const std::vector<Difference>& facts() const { return facts_; }
   const std::vector<DifferenceAtom>& atoms() const { return atoms_; }
+  const std::vector<DifferenceSum>& sums() const { return sums_; }
 
  private:
   Formula& f_;
   int ops_, nodes_;
+  bool stages_;
   Cycle ii_low_, ii_high_;
   std::vector<Difference> facts_;
   std::vector<DifferenceAtom> atoms_;
+  std::vector<DifferenceSum> sums_;
   std::map<Difference, Lit> known_;
 };
 

@@ -93,6 +93,10 @@ struct Copies {
 };
 Copies copies_near(const OrderModel& m, const RowArc& arc, Cycle offset);
 
+/// Redundant constraints for ops whose executions, arcs from their issue on, exclude each other in
+/// every schedule (order_sequence.cpp). Precondition: every arc begins at 0, one an op.
+void order_sequence(OrderModel& m, std::span<const RowArc> arcs);
+
 /// start(v) + distance * I >= start(u) + delay whenever `condition` holds.
 void order_precede(OrderModel& m, int u, int v, int distance, Cycle delay, Lit condition);
 

@@ -6,7 +6,8 @@
 // and for segments at the issue of ops not longer than I one clause and two facts a pair. What is
 // left, on units with several instances, is summed at the instants where segments begin (a sum
 // over arcs is largest there): one literal per copy of a segment that may cover the instant, with
-// one clause, and one pseudo-Boolean sum a segment.
+// one clause, and one pseudo-Boolean sum a segment. Where every op that uses the unit takes
+// more than half of it, once and from its issue on, these ops are a sequence (order_sequence.cpp).
 #include "encoders/order.hpp"
 
 namespace twill {
@@ -22,6 +23,16 @@ void disjoint(OrderModel& m, const RowArc& a, const RowArc& b, Cycle copy) {
   const Lit b_after_a = m.apart(a.op, b.op, a.end - b.begin, copy);
   const Lit a_after_b = m.apart(b.op, a.op, b.end - a.begin, -copy);
   m.f.clause({b_after_a, a_after_b});
+}
+
+// Of segments that all exclude each other, if there is one an op, at its issue.
+void unit_sequence(OrderModel& m, std::span<const Segment> segments) {
+  std::vector<RowArc> arcs;
+  for (const Segment& s : segments) {
+    if (s.arc.begin != 0 || (!arcs.empty() && arcs.back().op == s.arc.op)) return;
+    arcs.push_back(s.arc);
+  }
+  order_sequence(m, arcs);
 }
 
 Copies meeting(const OrderModel& m, const RowArc& a, const RowArc& b) {
@@ -53,7 +64,10 @@ void encode_order_capacity(OrderModel& m) {
         for (Cycle copy = range.first; copy <= range.last; ++copy)
           if (i != j || copy != 0) disjoint(m, segments[i].arc, segments[j].arc, copy);
       }
-    if (!sums) continue;
+    if (!sums) {
+      unit_sequence(m, segments);
+      continue;
+    }
     for (std::size_t j = 0; j < segments.size(); ++j) {
       std::vector<Term> terms;
       for (std::size_t i = 0; i < segments.size(); ++i) {

@@ -4,10 +4,13 @@
 // For every pair of a possible waiter v and an op o with cycles > 0 that may share a slot, and
 // every copy of o: o has ended when v is issued or has not begun, if v waits and the two are on the
 // same slot. Variables: same[v, o], one per pair that can both share and part, implied by every
-// common slot. Clauses: one per common slot, and two per pair where o is not longer than I.
+// common slot. Clauses: one per common slot, and two per pair where o is not longer than I. Ops
+// that wait in every schedule and can go to one slot only are a sequence (order_sequence.cpp): of
+// two such arcs that met, one would begin inside the other.
 #include <map>
 
 #include "encoders/order.hpp"
+#include "graph/index.hpp"
 
 namespace twill {
 namespace {
@@ -31,12 +34,24 @@ Lit same_slot(OrderModel& m, int v, int o) {
   return same;
 }
 
+// The ops that wait on slot w and nowhere else.
+void slot_sequence(OrderModel& m, std::span<const Lit> waits, int w) {
+  std::vector<RowArc> arcs;
+  for (int v = 0; v < static_cast<int>(waits.size()); ++v)
+    if (const Cycle cycles = m.problem.ops[at(v)].cycles;
+        cycles > 0 && waits[at(v)].is_true() && m.on(v, w).is_true())
+      arcs.push_back({v, 0, cycles});
+  order_sequence(m, arcs);
+}
+
 }  // namespace
 
 void encode_order_concurrency(OrderModel& m) {
   const Problem& p = m.problem;
   const int ops = static_cast<int>(p.ops.size());
   const std::vector<Lit> waits = encode_waits(m);
+  for (int w = 0; w < static_cast<int>(p.warps.size()); ++w)
+    if (!p.warps[at(w)].variable_latency) slot_sequence(m, waits, w);
   std::map<std::pair<int, int>, Lit> same;
   for (int v = 0; v < ops; ++v) {
     const Lit waiting = waits[static_cast<std::size_t>(v)];

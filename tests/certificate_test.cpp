@@ -321,7 +321,7 @@ TEST_CASE("cycles of difference rows are added up") {
   const std::vector<Difference> facts = {{0, 1, 0, 0}, {1, 0, 1, -1}};
   const std::vector<DifferenceAtom> atoms = {
       {{1, 2, 3, 0}, 7}, {{2, 1, -2, 0}, 8}, {{2, 1, 0, 1, 1}, 9}};
-  const DifferenceRows rows(3, facts, atoms, 5, 6);
+  const DifferenceRows rows(3, facts, atoms, {}, 5, 6);
   const std::vector<int> both = {-7, -8};
   CHECK(cycle_fault(rows, both, "a7 a8") == "");
   CHECK(cycle_fault(rows, both, "a8 a7") == "");
@@ -334,7 +334,7 @@ TEST_CASE("cycles of difference rows are added up") {
   CHECK(cycle_fault(rows, both, "f0 f1") == "the weights sum to -4, not more than 0");
   CHECK(cycle_fault(rows, both, "f9 f1") ==
         "a step is neither a fact nor asserted by the lemma's negation");
-  CHECK(cycle_fault(rows, both, "x") == "a step is no f, a or n with a number");
+  CHECK(cycle_fault(rows, both, "x") == "a step is no f, a, n or s with a number");
   CHECK(cycle_fault(rows, both, "a7 a8 ") == "");
   // The negation of a positive literal: not (row(2) - row(1) >= 3) is row(1) - row(2) >= -2.
   CHECK(cycle_fault(rows, std::vector<int>{7, -8}, "n7 a8") != "");
@@ -344,10 +344,37 @@ TEST_CASE("cycles of difference rows are added up") {
   // Facts alone.
   CHECK_FALSE(CycleFinder(rows).cycle(std::vector<int>{}));
   const std::vector<Difference> clash = {{0, 1, 3, 0}, {1, 2, 0, 0}, {2, 0, -2, 0}};
-  const DifferenceRows bad(3, clash, atoms, 5, 6);
+  const DifferenceRows bad(3, clash, atoms, {}, 5, 6);
   const auto cycle = CycleFinder(bad).cycle(std::vector<int>{});
   REQUIRE(cycle);
   CHECK(cycle_fault(bad, std::vector<int>{}, *cycle) == "");
+}
+
+TEST_CASE("sums are steps of cycles, with what the lemma's negation gives them") {
+  // row(2) - row(1) >= 0, 2 more for a7 and 3 more for a8; atom 9: row(1) - row(2) >= -4.
+  const std::vector<Difference> facts = {{0, 1, 0, 0}, {1, 0, 1, -1}, {1, 2, 0, 0}};
+  const std::vector<DifferenceAtom> atoms = {
+      {{0, 1, 1, 0}, 7}, {{0, 2, 1, 0}, 8}, {{2, 1, -4, 0}, 9}};
+  const std::vector<DifferenceSum> sums = {{{1, 2, 0, 0}, {{7, 2}, {8, 3}}},
+                                           {{2, 0, 0, -1}, {{8, 1}}}};
+  const DifferenceRows rows(3, facts, atoms, sums, 5, 6);
+  const std::vector<int> lemma = {-7, -8, -9};
+  const auto found = CycleFinder(rows).cycle(lemma);
+  REQUIRE(found);
+  CHECK(found->find('s') != std::string::npos);
+  CHECK(cycle_fault(rows, lemma, *found) == "");
+  CHECK(cycle_fault(rows, lemma, "a9 s0") == "");
+  CHECK(cycle_fault(rows, std::vector<int>{-7, -8, -7, -9}, "s0 a9") == "");  // once each
+  CHECK(cycle_fault(rows, std::vector<int>{-7, -9}, "a9 s0") ==
+        "the weights sum to -2, not more than 0");
+  CHECK(cycle_fault(rows, std::vector<int>{7, -8, -9}, "a9 s0") ==
+        "the weights sum to -1, not more than 0");
+  CHECK_FALSE(CycleFinder(rows).cycle(std::vector<int>{-7, -9}));
+  CHECK_FALSE(CycleFinder(rows).cycle(std::vector<int>{7, -8, -9}));
+  CHECK(cycle_fault(rows, lemma, "a9 s2") ==
+        "a step is neither a fact nor asserted by the lemma's negation");
+  CHECK(rows.sums_within(std::vector<int>{-8, -7, 3}) == std::vector<std::size_t>{0, 1});
+  CHECK(rows.sums_within(std::vector<int>{7, 8}).empty());
 }
 
 TEST_CASE("drat-trim has its say when it is on the PATH") {

@@ -45,10 +45,11 @@ struct Instance {
   Cycle ii, deadline;
   std::vector<Difference> facts;
   std::vector<DifferenceAtom> atoms;
+  std::vector<DifferenceSum> sums;  // some with a variable that has no atom
   int nodes;
 };
 
-Instance random_instance(Random& random) {
+Instance random_instance(Random& random, bool sums) {
   Instance in;
   const int ops = static_cast<int>(random.range(2, 6));
   in.nodes = ops + 1;
@@ -67,6 +68,15 @@ Instance random_instance(Random& random) {
                          static_cast<int>(random.range(0, 3) == 0)},
                         a});
   }
+  for (int s = 0; sums && s < 4; ++s) {
+    const int from = static_cast<int>(random.range(0, ops));
+    const int to = (from + static_cast<int>(random.range(1, ops))) % (ops + 1);
+    DifferenceSum sum{{from, to, 1, -1}, {}};
+    for (int v = 1; v <= atoms + 1; ++v)
+      if (random.percent(30)) sum.terms.push_back({v, random.range(1, 5)});
+    in.facts.push_back(sum.difference);
+    in.sums.push_back(std::move(sum));
+  }
   return in;
 }
 
@@ -74,8 +84,16 @@ std::vector<Arc> arcs_of(const Instance& in, const std::vector<int>& asserted) {
   std::vector<Arc> arcs;
   for (const Difference& f : in.facts) arcs.push_back({f.from, f.to, f.at(in.ii, in.deadline)});
   for (const int v : asserted) {
+    if (v > static_cast<int>(in.atoms.size())) continue;
     const Difference& d = in.atoms[static_cast<std::size_t>(v - 1)].difference;
     arcs.push_back({d.from, d.to, d.at(in.ii, in.deadline)});
+  }
+  for (const DifferenceSum& sum : in.sums) {
+    const Difference& d = sum.difference;
+    arcs.push_back({d.from, d.to, d.at(in.ii, in.deadline)});
+    for (const DifferenceSum::Term& term : sum.terms)
+      if (std::find(asserted.begin(), asserted.end(), term.variable) != asserted.end())
+        arcs.back().weight += term.amount;
   }
   return arcs;
 }
@@ -92,20 +110,21 @@ bool follows(const Instance& in, const std::vector<int>& asserted, int literal) 
   return !longest(in.nodes, arcs, 0).has_value();
 }
 
-}  // namespace
-
-TEST_CASE("asserting and undoing random atoms") {
+void assert_and_undo(bool sums) {
   int conflicts = 0, excluded = 0, implied = 0;
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
     CAPTURE(seed);
     Random random(seed);
-    const Instance in = random_instance(random);
-    std::vector<signed char> values(in.atoms.size() + 1, 0);
+    const Instance in = random_instance(random, sums);
+    std::vector<signed char> values(in.atoms.size() + 2, 0);
     DifferenceTheory theory(in.nodes, values);
     for (const Difference& f : in.facts) theory.add_fact(f);
     for (const DifferenceAtom& a : in.atoms) theory.add_atom(a);
+    for (const DifferenceSum& s : in.sums) theory.add_sum(s);
     std::vector<int> at_root;
-    REQUIRE(theory.reset(in.ii, in.deadline, at_root));
+    const bool possible = longest(in.nodes, arcs_of(in, {}), 0).has_value();
+    REQUIRE(theory.reset(in.ii, in.deadline, at_root) == possible);
+    if (!possible) continue;
     for (const int literal : at_root) {
       CHECK(follows(in, {}, literal));
       values[static_cast<std::size_t>(std::abs(literal))] = literal > 0 ? 1 : -1;
@@ -124,7 +143,7 @@ TEST_CASE("asserting and undoing random atoms") {
         values = levels.back().values;
         levels.pop_back();
       } else {
-        const int v = static_cast<int>(random.range(1, static_cast<Cycle>(in.atoms.size())));
+        const int v = static_cast<int>(random.range(1, static_cast<Cycle>(in.atoms.size()) + sums));
         // An atom that was excluded, asserted all the same, is a conflict (the caller's propagation
         // may be behind).
         const bool excluded_before = values[static_cast<std::size_t>(v)] < 0;
@@ -135,7 +154,8 @@ TEST_CASE("asserting and undoing random atoms") {
         asserted.push_back(v);
         if (!theory.assert_atom(v, decided)) {
           ++conflicts;
-          CHECK(excluded_before);
+          // Sums are not looked ahead: what a variable adds to them shows when it is asserted.
+          if (!sums) CHECK(excluded_before);
           CHECK_FALSE(longest(in.nodes, arcs_of(in, asserted), 0).has_value());
           const std::vector<int> clash(theory.conflict().begin(), theory.conflict().end());
           CHECK_FALSE(longest(in.nodes, arcs_of(in, clash), 0).has_value());
@@ -172,6 +192,16 @@ TEST_CASE("asserting and undoing random atoms") {
   CHECK(conflicts > 300);
   CHECK(excluded > 2000);
   CHECK(implied > 300);
+}
+
+}  // namespace
+
+TEST_CASE("asserting and undoing random atoms") {
+  assert_and_undo(false);
+}
+
+TEST_CASE("asserting and undoing random atoms and sums") {
+  assert_and_undo(true);
 }
 
 TEST_CASE("facts that contradict each other") {

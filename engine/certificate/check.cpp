@@ -123,15 +123,15 @@ class CertificateCheck {
       refuse(base + ".cnf", "is not the formula of the problem with its lemmas");
     if (bytes(base + ".groups") != groups_text(formula, r.lemmas))
       refuse(base + ".groups", "does not name the constraints of the formula");
-    if (r.by_order() && bytes(base + ".rows") != rows_text(problem, formula))
+    if (r.by_order() && bytes(base + ".rows") != rows_text(formula))
       refuse(base + ".rows", "does not say what the formula's literals mean");
     check_proof(formula, r, base);
   }
 
   // Reads the lemmas and adds up their cycles.
   void check_lemmas(const RegeneratedFormula& formula, Refutation& r, const std::string& base) {
-    const DifferenceRows rows(formula.nodes, formula.facts, formula.atoms, r.ii,
-                              std::max<Cycle>(r.deadline, 0));
+    const DifferenceRows rows(static_cast<int>(formula.nodes.size()), formula.facts, formula.atoms,
+                              formula.sums, r.ii, std::max<Cycle>(r.deadline, 0));
     // Lemmas read a literal as equivalent to its constraint; for clauses that say it only where it
     // is to hold, that is no restriction.
     for (std::size_t c = 0; c < formula.cnf.clauses(); ++c)

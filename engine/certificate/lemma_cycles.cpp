@@ -7,7 +7,8 @@
 namespace twill {
 
 DifferenceRows::DifferenceRows(int nodes, std::span<const Difference> facts,
-                               std::span<const DifferenceAtom> atoms, Cycle ii, Cycle deadline)
+                               std::span<const DifferenceAtom> atoms,
+                               std::span<const DifferenceSum> sums, Cycle ii, Cycle deadline)
     : nodes_(nodes) {
   const auto arc = [&](const Difference& d) { return Arc{d.from, d.to, d.at(ii, deadline)}; };
   for (const Difference& d : facts) facts_.push_back(arc(d));
@@ -15,6 +16,14 @@ DifferenceRows::DifferenceRows(int nodes, std::span<const Difference> facts,
     const auto v = static_cast<std::size_t>(a.variable);
     if (atoms_.size() <= v) atoms_.resize(v + 1);
     atoms_[v] = arc(a.difference);
+  }
+  for (const DifferenceSum& s : sums) {
+    for (const DifferenceSum::Term& term : s.terms) {
+      const auto v = static_cast<std::size_t>(term.variable);
+      if (sums_of_.size() <= v) sums_of_.resize(v + 1);
+      sums_of_[v].push_back(sums_.size());
+    }
+    sums_.push_back({arc(s.difference), s.terms});
   }
 }
 
@@ -28,6 +37,28 @@ std::optional<DifferenceRows::Arc> DifferenceRows::asserted(int literal) const {
   if (v >= atoms_.size() || !atoms_[v]) return std::nullopt;
   const Arc& a = *atoms_[v];
   return literal > 0 ? a : Arc{a.to, a.from, 1 - a.weight};
+}
+
+std::optional<DifferenceRows::Arc> DifferenceRows::sum(std::size_t index,
+                                                       std::span<const int> lemma) const {
+  if (index >= sums_.size()) return std::nullopt;
+  Arc arc = sums_[index].arc;
+  for (const DifferenceSum::Term& term : sums_[index].terms)
+    if (std::find(lemma.begin(), lemma.end(), -term.variable) != lemma.end())
+      arc.weight += term.amount;
+  return arc;
+}
+
+std::vector<std::size_t> DifferenceRows::sums_within(std::span<const int> lemma) const {
+  std::vector<std::size_t> found;
+  for (const int l : lemma)
+    if (l < 0 && static_cast<std::size_t>(-l) < sums_of_.size()) {
+      const auto& sums = sums_of_[static_cast<std::size_t>(-l)];
+      found.insert(found.end(), sums.begin(), sums.end());
+    }
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
 }
 
 CycleFinder::CycleFinder(const DifferenceRows& rows)
@@ -98,13 +129,17 @@ std::optional<std::string> CycleFinder::cycle(std::span<const int> lemma) const 
   if (contradiction_ || lemma.empty()) return contradiction_;
   struct Step {
     DifferenceRows::Arc arc;
-    int literal;  // asserted
+    std::string name;
     Cycle distance = 0;
     std::size_t before = 0;
   };
   std::vector<Step> steps;
   for (const int l : lemma)
-    if (const auto arc = rows_.asserted(-l)) steps.push_back({*arc, -l, 0, steps.size()});
+    if (const auto arc = rows_.asserted(-l))
+      steps.push_back(
+          {*arc, (l < 0 ? "a" : "n") + std::to_string(l < 0 ? -l : l), 0, steps.size()});
+  for (const std::size_t s : rows_.sums_within(lemma))
+    steps.push_back({*rows_.sum(s, lemma), "s" + std::to_string(s), 0, steps.size()});
   // Longest paths over the lemma's arcs, joined by paths of facts. The predecessors form a cycle
   // once one is positive, and then it is (Cherkassky and Goldberg 1999).
   struct Join {
@@ -149,8 +184,7 @@ std::optional<std::string> CycleFinder::cycle(std::span<const int> lemma) const 
   for (std::size_t k = 0; k < order.size(); ++k) {
     const Step& step = steps[order[k]];
     const Step& next = steps[order[(k + 1) % order.size()]];
-    text += step.literal > 0 ? " a" : " n";
-    text += std::to_string(step.literal > 0 ? step.literal : -step.literal);
+    text += " " + step.name;
     append_path(step.arc.to, next.arc.from, text);
   }
   return text.substr(1);
@@ -169,10 +203,12 @@ std::string cycle_fault(const DifferenceRows& rows, std::span<const int> lemma,
         token.size() < 2 ? std::from_chars_result{token.data(), std::errc::invalid_argument}
                          : std::from_chars(token.data() + 1, token.data() + token.size(), number);
     if (error != std::errc{} || end != token.data() + token.size() || number < 0)
-      return "a step is no f, a or n with a number";
+      return "a step is no f, a, n or s with a number";
     std::optional<DifferenceRows::Arc> arc;
     if (token[0] == 'f') {
       arc = rows.fact(static_cast<std::size_t>(number));
+    } else if (token[0] == 's') {
+      arc = rows.sum(static_cast<std::size_t>(number), lemma);
     } else if (token[0] == 'a' || token[0] == 'n') {
       const int literal = token[0] == 'a' ? number : -number;
       if (std::find(lemma.begin(), lemma.end(), -literal) != lemma.end())

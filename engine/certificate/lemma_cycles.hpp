@@ -18,7 +18,8 @@ namespace twill {
 class DifferenceRows {
  public:
   DifferenceRows(int nodes, std::span<const Difference> facts,
-                 std::span<const DifferenceAtom> atoms, Cycle ii, Cycle deadline);
+                 std::span<const DifferenceAtom> atoms, std::span<const DifferenceSum> sums,
+                 Cycle ii, Cycle deadline);
 
   struct Arc {
     int from = 0, to = 0;
@@ -30,6 +31,12 @@ class DifferenceRows {
   /// literal) that the constraint does not hold over the integers. nullopt = no atom.
   std::optional<Arc> asserted(int literal) const;
 
+  /// What sum `index`, if there is one, says where the lemma does not hold: its difference and the
+  /// amounts of the variables that are then true.
+  std::optional<Arc> sum(std::size_t index, std::span<const int> lemma) const;
+  /// The sums with variables in the lemma, in rising order.
+  std::vector<std::size_t> sums_within(std::span<const int> lemma) const;
+
   int nodes() const { return nodes_; }
   std::size_t facts() const { return facts_.size(); }
 
@@ -37,10 +44,16 @@ class DifferenceRows {
   int nodes_;
   std::vector<Arc> facts_;
   std::vector<std::optional<Arc>> atoms_;  // by variable
+  struct Sum {
+    Arc arc;
+    std::vector<DifferenceSum::Term> terms;
+  };
+  std::vector<Sum> sums_;
+  std::vector<std::vector<std::size_t>> sums_of_;  // by variable
 };
 
-/// Finds and writes cycles: "a12 f3 n7" is atom 12, fact 3, the negation of atom 7, in the order in
-/// which they are passed.
+/// Finds and writes cycles: "a12 f3 n7 s5" is atom 12, fact 3, the negation of atom 7 and sum 5, in
+/// the order in which they are passed.
 class CycleFinder {
  public:
   explicit CycleFinder(const DifferenceRows& rows);

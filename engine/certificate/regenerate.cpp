@@ -1,6 +1,7 @@
 #include "engine/certificate/regenerate.hpp"
 
 #include "engine/certificate/number_text.hpp"
+#include "graph/index.hpp"
 
 namespace twill {
 namespace {
@@ -15,14 +16,24 @@ void append_clauses(std::string& text, const MemoryCnf& cnf) {
   }
 }
 
-std::string difference_text(const Problem& problem, const Difference& d) {
-  const auto value = [&](int node) {
-    if (node == 0) return std::string("0");
-    const auto place = static_cast<std::size_t>(node - 1);
-    const std::size_t ops = problem.ops.size();
-    return (place < ops ? "row(" : "stage(") + problem.ops[place % ops].id + ")";
-  };
-  std::string text = value(d.to) + " - " + value(d.from) + " >= " + std::to_string(d.weight);
+// "0" for the origin, then the rows of ops, their stages, if there are any, and first rows of
+// sequences by number.
+std::vector<std::string> node_names(const Problem& problem, const Differences& rows) {
+  std::vector<std::string> names = {"0"};
+  const int ops = static_cast<int>(problem.ops.size());
+  for (int node = 1, sequences = 0; node < rows.nodes(); ++node)
+    if (node <= ops)
+      names.push_back("row(" + problem.ops[at(node - 1)].id + ")");
+    else if (rows.is_stage(node))
+      names.push_back("stage(" + problem.ops[at(node - 1 - ops)].id + ")");
+    else
+      names.push_back("first(" + std::to_string(++sequences) + ")");
+  return names;
+}
+
+std::string difference_text(const std::vector<std::string>& names, const Difference& d) {
+  std::string text =
+      names[at(d.to)] + " - " + names[at(d.from)] + " >= " + std::to_string(d.weight);
   const auto multiple = [&](Cycle factor, const char* name) {
     if (factor == 0) return;
     text += factor < 0 ? " - " : " + ";
@@ -31,7 +42,7 @@ std::string difference_text(const Problem& problem, const Difference& d) {
   multiple(d.turns, "I");
   multiple(-Cycle{d.deadlines}, "D");
   multiple(-Cycle{d.halves}, "floor(I / 2)");
-  return text + "\n";
+  return text;
 }
 
 }  // namespace
@@ -47,9 +58,10 @@ RegeneratedFormula regenerate(const Problem& problem, const Refutation& refutati
     request.limits = within.placement;
     OrderEncoding encoding(formula, within.problem, request, choice);
     for (const Schedule& model : refutation.refinements) encoding.refine(model);
-    result.nodes = encoding.rows().nodes();
+    result.nodes = node_names(within.problem, encoding.rows());
     result.facts = encoding.rows().facts();
     result.atoms = encoding.rows().atoms();
+    result.sums = encoding.rows().sums();
   } else {
     ModuloRequest request = std::get<ModuloRequest>(refutation.request);
     request.limits = within.placement;
@@ -94,12 +106,25 @@ std::string groups_text(const RegeneratedFormula& formula, const MemoryCnf& lemm
   return text;
 }
 
-std::string rows_text(const Problem& problem, const RegeneratedFormula& formula) {
+std::string rows_text(const RegeneratedFormula& formula) {
   std::string text;
-  for (std::size_t i = 0; i < formula.facts.size(); ++i)
-    text += "f" + std::to_string(i) + " " + difference_text(problem, formula.facts[i]);
-  for (const DifferenceAtom& atom : formula.atoms)
-    text += "a" + std::to_string(atom.variable) + " " + difference_text(problem, atom.difference);
+  const auto line = [&](char kind, std::size_t number, const Difference& difference) {
+    text += kind + std::to_string(number) + " " + difference_text(formula.nodes, difference);
+  };
+  for (std::size_t i = 0; i < formula.facts.size(); ++i) {
+    line('f', i, formula.facts[i]);
+    text += '\n';
+  }
+  for (const DifferenceAtom& atom : formula.atoms) {
+    line('a', static_cast<std::size_t>(atom.variable), atom.difference);
+    text += '\n';
+  }
+  for (std::size_t i = 0; i < formula.sums.size(); ++i) {
+    line('s', i, formula.sums[i].difference);
+    for (const DifferenceSum::Term& term : formula.sums[i].terms)
+      text += " + " + std::to_string(term.amount) + " a" + std::to_string(term.variable);
+    text += '\n';
+  }
   return text;
 }
 

@@ -14,9 +14,10 @@ namespace twill {
 struct RegeneratedFormula {
   MemoryCnf cnf;
   std::vector<GroupMark> groups;      ///< which clauses belong to which constraint
-  int nodes = 0;                      ///< of the difference constraints
+  std::vector<std::string> nodes;     ///< of the difference constraints, by name
   std::vector<Difference> facts;      ///< order
   std::vector<DifferenceAtom> atoms;  ///< order
+  std::vector<DifferenceSum> sums;    ///< order
 };
 
 /// `problem` is the serial problem where the refutation is about that. Throws InputError when the
@@ -27,7 +28,8 @@ RegeneratedFormula regenerate(const Problem& problem, const Refutation& refutati
 std::string dimacs_text(const MemoryCnf& cnf, const MemoryCnf& lemmas);
 /// "first-last description", a line for each run of clauses (from 1) of one constraint.
 std::string groups_text(const RegeneratedFormula& formula, const MemoryCnf& lemmas);
-/// Facts and atoms of the order form in words: "a12 row(S) - row(P) >= 512 - 1 I".
-std::string rows_text(const Problem& problem, const RegeneratedFormula& formula);
+/// Facts, atoms and sums of the order form in words: "a12 row(S) - row(P) >= 512 - 1 I",
+/// "s3 row(S) - first(1) >= 0 + 512 a7 + 256 a9".
+std::string rows_text(const RegeneratedFormula& formula);
 
 }  // namespace twill

@@ -24,8 +24,8 @@ namespace fs = std::filesystem;
 using Files = std::vector<std::pair<std::string, std::string>>;
 
 std::string lemmas_text(const RegeneratedFormula& formula, const Refutation& r) {
-  const DifferenceRows rows(formula.nodes, formula.facts, formula.atoms, r.ii,
-                            std::max<Cycle>(r.deadline, 0));
+  const DifferenceRows rows(static_cast<int>(formula.nodes.size()), formula.facts, formula.atoms,
+                            formula.sums, r.ii, std::max<Cycle>(r.deadline, 0));
   const CycleFinder finder(rows);
   std::string text;
   for (std::size_t i = 0; i < r.lemmas.clauses(); ++i) {
@@ -61,7 +61,7 @@ void add_refutation(Files& files, const Problem& problem, const Refutation& r,
                      !r.by_order() && r.deadline >= 0 ? without_deletions(proof) : proof);
   files.emplace_back(base + ".groups", groups_text(formula, r.lemmas));
   if (!r.by_order()) return;
-  files.emplace_back(base + ".rows", rows_text(problem, formula));
+  files.emplace_back(base + ".rows", rows_text(formula));
   files.emplace_back(base + ".lemmas", lemmas_text(formula, r));
   files.emplace_back(base + ".refinements", refinements_text(r.refinements));
 }

@@ -61,6 +61,8 @@ void Cdcl::take(const Differences& differences) {
     theory_->add_fact(differences.facts()[facts_taken_]);
   for (; atoms_taken_ < differences.atoms().size(); ++atoms_taken_)
     theory_->add_atom(differences.atoms()[atoms_taken_]);
+  for (; sums_taken_ < differences.sums().size(); ++sums_taken_)
+    theory_->add_sum(differences.sums()[sums_taken_]);
   theory_stale_ = true;
 }
 

@@ -31,8 +31,8 @@ class Cdcl : public ClauseSink {
   /// the engine.
   void add_clause(std::span<const int> literals) override;
 
-  /// Takes over the facts and atoms that `differences` has gained since the last call. To be called
-  /// after adding clauses and before solve().
+  /// Takes over the facts, atoms and sums that `differences` has gained since the last call. To be
+  /// called after adding clauses and before solve().
   void take(const Differences& differences);
   /// Sets the parameters. What was learned is kept, so every clause and lemma so far must hold for
   /// the new values too: I may go down only where all weights are >= 0, D may go down always.
@@ -48,8 +48,9 @@ class Cdcl : public ClauseSink {
   Cycle least(int from, int to) const { return theory_->least(from, to); }
 
   /// Everything that was added, and the theory lemmas used so far. A lemma's negation is a set of
-  /// constraints (atoms, and at most one atom's negation, over the integers) that with facts form a
-  /// positive cycle: it holds for all rows at the parameters so far and, as they fall, later.
+  /// constraints (atoms, sums of true variables, and at most one atom's negation, over the
+  /// integers) that with facts form a positive cycle: it holds for all rows at the parameters so
+  /// far and, as they fall, later.
   const MemoryCnf& clauses() const { return formula_; }
   const MemoryCnf& lemmas() const { return lemmas_; }
   std::int64_t conflicts() const { return conflicts_; }
@@ -118,7 +119,7 @@ class Cdcl : public ClauseSink {
   std::vector<signed char> values_{0};    // per variable, for the theory
   std::vector<signed char> truth_{0, 0};  // per literal
   std::unique_ptr<DifferenceTheory> theory_;
-  std::size_t facts_taken_ = 0, atoms_taken_ = 0;
+  std::size_t facts_taken_ = 0, atoms_taken_ = 0, sums_taken_ = 0;
 
   MemoryCnf formula_, lemmas_;
   std::vector<int> arena_;

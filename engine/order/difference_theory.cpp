@@ -30,6 +30,7 @@ bool DifferenceTheory::reset(Cycle ii, Cycle deadline, std::vector<int>& decided
   changes_.clear();
   asserted_.clear();
   records_.clear();
+  sums_.reset(ii, deadline);
   std::fill(distance_.begin(), distance_.end(), kNoPath);
   std::fill(newest_.begin(), newest_.end(), -1);
   const int n = static_cast<int>(nodes_);
@@ -80,8 +81,17 @@ void DifferenceTheory::watch_atoms(std::vector<std::pair<std::size_t, Watched>> 
 
 bool DifferenceTheory::assert_atom(int variable, std::vector<Decided>& decided) {
   const auto v = static_cast<std::size_t>(variable);
-  if (v >= atom_of_.size() || atom_of_[v] < 0) return true;
-  return insert(arcs_[static_cast<std::size_t>(atom_of_[v])], decided);
+  if (v < atom_of_.size() && atom_of_[v] >= 0 &&
+      !insert(arcs_[static_cast<std::size_t>(atom_of_[v])], decided))
+    return false;
+  std::size_t entry = sums_.entries();
+  sums_.assert_variable(variable);
+  for (; entry < sums_.entries(); ++entry) {
+    const DifferenceSums::Arc arc = sums_.arc(entry);
+    if (!insert({arc.from, arc.to, arc.weight, -1 - static_cast<int>(entry)}, decided))
+      return false;
+  }
+  return true;
 }
 
 bool DifferenceTheory::insert(const Arc& arc, std::vector<Decided>& decided) {
@@ -89,8 +99,10 @@ bool DifferenceTheory::insert(const Arc& arc, std::vector<Decided>& decided) {
   const int time = static_cast<int>(asserted_.size());
   const Cycle back = distance_[index(arc.to, arc.from)];
   if (reachable(back) && back + arc.weight > 0) {
-    conflict_.assign(1, arc.variable);
-    explain_path(arc.to, arc.from, time, conflict_);
+    conflict_.clear();
+    Cycle slack = back + arc.weight - 1;
+    explain_arc(arc, slack, conflict_);
+    explain_path(arc.to, arc.from, time, slack, conflict_);
     return false;
   }
   asserted_.push_back(arc);
@@ -113,7 +125,7 @@ bool DifferenceTheory::insert(const Arc& arc, std::vector<Decided>& decided) {
       newest_[entry] = static_cast<int>(changes_.size()) - 1;
       distance_[entry] = path;
       if (atoms_of_[2 * entry] != atoms_of_[2 * entry + 2])
-        decide(entry, changes_.back().distance, {x, y, time + 1}, decided);
+        decide(entry, changes_.back().distance, {x, y, time + 1, 0}, decided);
     }
   }
   return true;
@@ -124,22 +136,32 @@ bool DifferenceTheory::insert(const Arc& arc, std::vector<Decided>& decided) {
 void DifferenceTheory::decide(std::size_t entry, Cycle before, const Record& record,
                               std::vector<Decided>& decided) {
   const Cycle now = distance_[entry];
-  const auto report = [&](int variable, int sign) {
+  const auto report = [&](int variable, int sign, Cycle slack) {
     if (values_[static_cast<std::size_t>(variable)] != 0) return;
     decided.push_back({sign * variable, static_cast<int>(records_.size())});
     records_.push_back(record);
+    records_.back().slack = slack;
   };
   const Watched* const against = watched_.data() + atoms_of_[2 * entry];
   const Watched* const implied = watched_.data() + atoms_of_[2 * entry + 1];
   const Watched* const end = watched_.data() + atoms_of_[2 * entry + 2];
   const Watched* atom = std::partition_point(
       against, implied, [&](const Watched& a) { return a.weight + before > 0; });
-  for (; atom != implied && atom->weight + now > 0; ++atom) report(atom->variable, -1);
+  for (; atom != implied && atom->weight + now > 0; ++atom)
+    report(atom->variable, -1, atom->weight + now - 1);
   atom = std::partition_point(implied, end, [&](const Watched& a) { return a.weight <= before; });
-  for (; atom != end && atom->weight <= now; ++atom) report(atom->variable, 1);
+  for (; atom != end && atom->weight <= now; ++atom) report(atom->variable, 1, now - atom->weight);
 }
 
-void DifferenceTheory::explain_path(int from, int to, int before,
+void DifferenceTheory::explain_arc(const Arc& arc, Cycle& slack,
+                                   std::vector<int>& variables) const {
+  if (arc.variable < 0)
+    sums_.explain(static_cast<std::size_t>(-1 - arc.variable), slack, variables);
+  else if (std::find(variables.begin(), variables.end(), arc.variable) == variables.end())
+    variables.push_back(arc.variable);
+}
+
+void DifferenceTheory::explain_path(int from, int to, int before, Cycle& slack,
                                     std::vector<int>& variables) const {
   int newest = newest_[index(from, to)];
   while (newest >= 0 && changes_[static_cast<std::size_t>(newest)].time >= before)
@@ -147,14 +169,15 @@ void DifferenceTheory::explain_path(int from, int to, int before,
   if (newest < 0) return;  // a path of facts
   const int time = changes_[static_cast<std::size_t>(newest)].time;
   const Arc& arc = asserted_[static_cast<std::size_t>(time)];
-  variables.push_back(arc.variable);
-  explain_path(from, arc.from, time, variables);
-  explain_path(arc.to, to, time, variables);
+  explain_arc(arc, slack, variables);
+  explain_path(from, arc.from, time, slack, variables);
+  explain_path(arc.to, to, time, slack, variables);
 }
 
 void DifferenceTheory::explain(int record, std::vector<int>& variables) const {
   const Record& r = records_[static_cast<std::size_t>(record)];
-  explain_path(r.from, r.to, r.time, variables);
+  Cycle slack = r.slack;
+  explain_path(r.from, r.to, r.time, slack, variables);
 }
 
 void DifferenceTheory::undo(const Mark& mark) {
@@ -164,6 +187,7 @@ void DifferenceTheory::undo(const Mark& mark) {
     newest_[change.entry] = change.newest;
     changes_.pop_back();
   }
+  sums_.undo(mark.sums);
   asserted_.resize(mark.asserted);
   records_.resize(mark.records);
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "encoders/difference.hpp"
+#include "engine/order/difference_sums.hpp"
 
 namespace twill {
 
@@ -23,6 +24,7 @@ class DifferenceTheory {
 
   void add_fact(const Difference& fact) { facts_.push_back(fact); }
   void add_atom(const DifferenceAtom& atom);
+  void add_sum(const DifferenceSum& sum) { sums_.add(sum); }
 
   /// Forgets everything asserted and evaluates all constraints at I and D. False when the facts
   /// alone are contradictory. `decided` receives the literals that the facts imply.
@@ -35,8 +37,9 @@ class DifferenceTheory {
     int record = 0;
   };
 
-  /// The atom of `variable` is asserted (nothing happens for variables without one). False when
-  /// that closes a positive cycle: then conflict() holds the asserted atoms on it. Open atoms that
+  /// The atom of `variable` is asserted and the sums that it is a term of grow (nothing happens for
+  /// variables without either). False when that closes a positive cycle: then conflict() holds the
+  /// asserted variables on it. Open atoms that
   /// it decides are appended to `decided`: all that become false, and of those that become true
   /// the ones without turns and deadlines, for which this stays right when I or D falls.
   bool assert_atom(int variable, std::vector<Decided>& decided);
@@ -47,9 +50,11 @@ class DifferenceTheory {
 
   /// A point to come back to.
   struct Mark {
-    std::size_t changes = 0, asserted = 0, records = 0;
+    std::size_t changes = 0, asserted = 0, records = 0, sums = 0;
   };
-  Mark mark() const { return {changes_.size(), asserted_.size(), records_.size()}; }
+  Mark mark() const {
+    return {changes_.size(), asserted_.size(), records_.size(), sums_.entries()};
+  }
   void undo(const Mark& mark);
 
   /// The least difference x(to) - x(from) that the constraints allow, very negative if any. From
@@ -60,7 +65,7 @@ class DifferenceTheory {
   struct Arc {
     int from = 0, to = 0;
     Cycle weight = 0;
-    int variable = 0;
+    int variable = 0;  // of its atom; of a sum, -1 - its entry
   };
   struct Change {  // of one entry of the matrix
     std::size_t entry;
@@ -70,6 +75,7 @@ class DifferenceTheory {
   };
   struct Record {
     int from, to, time;
+    Cycle slack = 0;  // what the path could weigh less
   };
   struct Watched {
     Cycle weight;
@@ -82,14 +88,16 @@ class DifferenceTheory {
   void watch_atoms(std::vector<std::pair<std::size_t, Watched>> atoms);
   bool insert(const Arc& arc, std::vector<Decided>& decided);
   void decide(std::size_t entry, Cycle before, const Record& record, std::vector<Decided>& decided);
-  void explain_path(int from, int to, int before, std::vector<int>& variables) const;
+  void explain_arc(const Arc& arc, Cycle& slack, std::vector<int>& variables) const;
+  void explain_path(int from, int to, int before, Cycle& slack, std::vector<int>& variables) const;
 
   std::size_t nodes_;
   const std::vector<signed char>& values_;
   std::vector<Difference> facts_;
   std::vector<DifferenceAtom> atoms_;
-  std::vector<int> atom_of_;     // variable -> index in atoms_, or -1
-  std::vector<Arc> arcs_;        // atoms_ at the current I and D
+  std::vector<int> atom_of_;  // variable -> index in atoms_, or -1
+  std::vector<Arc> arcs_;     // atoms_ at the current I and D
+  DifferenceSums sums_;
   std::vector<Cycle> distance_;  // longest paths, kNoPath = none
   std::vector<int> newest_;      // per entry: its last change, or -1
   // Atoms by entry (a, b), flat: those of b -> a, heaviest first, and then those of a -> b that may

@@ -20,9 +20,9 @@ namespace twill::order {
 namespace {
 
 constexpr Cycle kFewStages = 4;
-constexpr std::int64_t kProbeConflicts = 2'000;
+constexpr std::int64_t kProbeConflicts = 1'000;
 constexpr std::int64_t kAttemptConflicts = 500;  // times the Luby sequence
-constexpr int kFirstAttempts = 3;
+constexpr int kFirstAttempts = 5;
 constexpr int kAttempts = 15;  // more
 
 // All schedules, or those within the stage limit, which may not be rotated: that can add a stage.
@@ -91,13 +91,14 @@ class Descent {
     return ask(below(), 0);
   }
 
-  // Once with few stages, which can show that there is no use in trying, then twice among short
-  // schedules only: fewer variables, and a tight deadline decides many of them. (hopper-bwd-sub2 at
-  // its bound: 17 of 24 seeds find one within 3,000 conflicts, the first in 82, half of those in
-  // 808.) Refutations here prove nothing about other schedules.
+  // Twice among short schedules only, since few variables and a tight deadline find one sooner,
+  // then once with few stages, or at once where there is no short one: that can show that there is
+  // no use in trying. (hopper-bwd-sub2 at its bound: half of the attempts of 500 conflicts among
+  // short schedules find one, a quarter of those with few stages.) Refutations here prove nothing
+  // about other schedules.
   void attempt_at_bound(int number, std::int64_t limit) {
     const Cycle ii = interval_.low;
-    const bool few_stages = at_bound_attempts_++ % 3 == 0;
+    const bool few_stages = at_bound_attempts_++ % 3 == 2 || none_short_;
     OrderRequest request = few_stages_request(search_, ii, stage_limit_);
     Cycle deadline = 0;
     if (!few_stages) {
@@ -109,7 +110,10 @@ class Descent {
     reseed(number);
     const Answer answer = Question(search_, request).look(ii, deadline, limit);
     if (answer.schedule) accept(*answer.schedule);
-    if (few_stages || answer.schedule) at_bound_ = answer.verdict;
+    if (few_stages || answer.schedule)
+      at_bound_ = answer.verdict;
+    else
+      none_short_ = answer.verdict == SatSolver::Answer::unsat;
   }
 
   SatSolver::Answer attempt(Cycle ii, int number, std::int64_t limit) {
@@ -150,6 +154,7 @@ class Descent {
   std::unique_ptr<Question> question_;
   Cycle lowest_ = 1;  // I that the question is good for
   SatSolver::Answer at_bound_ = SatSolver::Answer::unknown;
+  bool none_short_ = false;
   int attempts_ = 0, at_bound_attempts_ = 0;
 };
 
