@@ -1,34 +1,23 @@
 // The way back: attributes in place, everything else byte for byte; what a schedule becomes.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "engine/include/twill.hpp"
 #include "graph/ttgir/edit.hpp"
 #include "graph/ttgir/emit.hpp"
 #include "graph/ttgir/op_class.hpp"
 #include "graph/ttgir/parser.hpp"
+#include "tests/support/serial_schedule.hpp"
 #include "tests/support/ttgir_files.hpp"
 
 using namespace twill;
 using namespace twill::ttgir;
 
 namespace {
-
-/// A schedule that is not good but valid as far as the writer is concerned: serial, ops on the
-/// first slot that may hold them.
-Schedule serial(const Problem& problem) {
-  Schedule schedule;
-  Cycle at = 0;
-  for (std::size_t v = 0; v < problem.ops.size(); ++v) {
-    schedule.start.push_back(at);
-    at += problem.ops[v].cycles;
-    schedule.warp.push_back(allowed_slots(problem, static_cast<int>(v)).back());
-  }
-  schedule.length = at;
-  schedule.initiation_interval = at / 3 + 1;
-  return schedule;
-}
 
 /// The text without what an Editor may have put in.
 std::string stripped(std::string text, const std::vector<std::string>& names) {
@@ -57,6 +46,27 @@ const std::vector<std::string> kNames = {
     "loop.stage",           "loop.cluster",           "ttg.partition.outputs",
     "ttg.partition.stages", "ttg.partition",          "ttg.warp_specialize.tag",
     "tt.num_stages",        "tt.scheduled_max_stage", "tt.warp_specialize"};
+
+/// The text without lines that are an scf.yield of nothing, and how many there were: the printer
+/// leaves them out, the writer must not.
+std::pair<std::string, std::size_t> without_bare_yields(const std::string& text) {
+  std::string rest;
+  std::size_t count = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
+    const std::string line = text.substr(at, end - at);
+    if (line.find_first_not_of(' ') == line.find("scf.yield\n"))
+      ++count;
+    else
+      rest += line;
+    at = end;
+  }
+  return {rest, count};
+}
+
+/// Modules whose loop has no results, so that its scf.yield is not printed.
+const std::set<std::string> kWithoutResults = {"blackwell-gemm-persistent", "blackwell-layer-norm",
+                                               "hopper-layer-norm"};
 
 }  // namespace
 
@@ -107,17 +117,37 @@ TEST_CASE("attributes go where each op has them; nothing else changes") {
   CHECK(second.text() == expected);
 }
 
+TEST_CASE("a terminator that is not printed is written out before the closing brace") {
+  const std::string text =
+      "module {\n  tt.func public @f(%a: i32, %m: i1) {\n"
+      "    scf.for %i = %a to %a step %a  : i32 {\n"
+      "      scf.if %m { tt.z %i : i32 }\n"
+      "    } {tt.warp_specialize}\n    tt.return\n  }\n}\n";
+  const Module m = parse_module(text, "t");
+  Editor editor(m);
+  for (std::size_t op = 0; op < m.ops.size(); ++op)
+    if (m.ops[op].name.starts_with("scf."))
+      for (const int region : m.ops[op].regions) editor.terminate(region, "k", "1");
+  const std::string out = editor.text();
+  CHECK(out.find("      scf.if %m { tt.z %i : i32 \nscf.yield {k = 1}\n}\n"
+                 "      scf.yield {k = 1}\n"
+                 "    } {tt.warp_specialize}\n") != std::string::npos);
+  CHECK(parse_module(out, "t").ops.size() == m.ops.size() + 2);
+}
+
 TEST_CASE("every shipped module comes back: annotated, and else as it came") {
   for (const std::string& name : test::shipped_modules()) {
     CAPTURE(name);
     const LoweredModule lowered = test::lowered(name);
     const Problem& problem = lowered.problems.front().problem;
-    const Schedule schedule = serial(problem);
+    const Schedule schedule = test::serial_schedule(problem);
     const std::string text = emit_ttgir(lowered, problem, schedule);
-    CHECK(stripped(text, kNames) == stripped(test::module_text(name), kNames));
+    const auto [rest, yields] = without_bare_yields(stripped(text, kNames));
+    CHECK(rest == stripped(test::module_text(name), kNames));
     // It is TTGIR again, and each op of the body says where it belongs.
     const Module m = parse_module(text, name);
-    CHECK(m.ops.size() == lowered.module.ops.size());
+    CHECK(m.ops.size() == lowered.module.ops.size() + yields);
+    CHECK(yields == (kWithoutResults.count(name) != 0 ? 1 : 0));
     const Operation& loop = m.op(lowered.loop.loop);
     std::set<std::string> partitions;
     for (const int index :
@@ -166,8 +196,72 @@ TEST_CASE("a solved loop: stages, order and partitions are the schedule's") {
   CHECK(pipelined.find("ring(") != std::string::npos);
 }
 
+namespace {
+
+/// The partitions of an annotated module's ops by name of their first result, or of the op.
+std::map<std::string, std::string> partitions_of(const Module& m) {
+  std::map<std::string, std::string> found;
+  for (const Operation& op : m.ops) {
+    bool has = false;
+    const std::string ids(m.attribute(op, "ttg.partition", &has));
+    const std::string name(op.results.empty() ? op.name : m.value(op.results[0]).name);
+    if (has) found[name] = ids.substr(11, ids.size() - 12);  // array<i32: 0, 1>
+  }
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("what Triton takes: inner loops are spread, pointer loads stay with their users") {
+  const LoweredModule gemm = test::lowered("blackwell-gemm-persistent");
+  const Problem& problem = gemm.problems.front().problem;
+  // Computing on one wide slot, stores (and the inner loop's loads) on the variable-latency one.
+  Schedule schedule = test::serial_schedule(problem);
+  std::vector<std::string> remarks;
+  const Module m = parse_module(emit_ttgir(gemm, problem, schedule, &remarks), "m");
+  auto at = partitions_of(m);
+  const std::string loads = at["tt.descriptor_store"], products = at["acc_17"];
+  CHECK(loads != products);
+  for (const std::string id : {"a", "a_14", "b", "acc_15"}) CHECK_MESSAGE(at[id] == loads, id);
+  CHECK(at["acc_16"] == products);  // the view that it reads
+  CHECK(at["row"] == loads);        // an index of loads and stores only
+  CHECK(at["acc_9"] == "1, 2");     // the inner loop is where its ops are
+  CHECK(at["acc_10"] == "0");       // and what reads the accumulator in the default
+  CHECK(at["acc_8"] == "0");
+  REQUIRE(remarks.size() == 1);
+  CHECK(remarks[0].find("line 52, column ") == 0);
+  bool found = false;
+  for (const Operation& op : m.ops)
+    if (!op.results.empty() && m.value(op.results[0]).name == "acc_9" && op.results.size() == 2)
+      CHECK(m.attribute(op, "ttg.partition.outputs", &found) ==
+            "[array<i32: " + products + ">, array<i32: " + products + ">]");
+  CHECK(found);
+
+  const LoweredModule norm = test::lowered("blackwell-layer-norm");
+  const Problem& rows = norm.problems.front().problem;
+  const Module n = parse_module(emit_ttgir(norm, rows, test::serial_schedule(rows), &remarks), "n");
+  at = partitions_of(n);
+  CHECK(remarks.size() == 3);
+  CHECK(at["x_19"] == at["5"]);
+  CHECK(at["w_21"] == at["7"]);
+  CHECK(at["b_23"] == at["8"]);
+  CHECK(at["x_18"] == at["x_19"]);  // its addresses
+  CHECK(at["tt.store"] != at["8"]);
+  CHECK(at["inside_17"].find(", ") != std::string::npos);  // the mask of loads and stores
+}
+
+TEST_CASE("after the loop: the default group, but for what a loop around it carries on") {
+  const LoweredModule lowered = test::lowered("blackwell-gemm-grouped");
+  const Problem& problem = lowered.problems.front().problem;
+  const Module m = parse_module(emit_ttgir(lowered, problem, test::serial_schedule(problem)), "m");
+  auto at = partitions_of(m);
+  for (const std::string id : {"acc_29", "1", "2", "tt.descriptor_store"})
+    CHECK_MESSAGE(at[id] == "0", id);
+  CHECK(at.count("tile_31") == 0);  // the scf.while's next tile
+}
+
 TEST_CASE("a sub-tiled loop has ops that the module has not") {
   const LoweredModule lowered = test::lowered("blackwell-attention-forward-m256", 2);
   const Problem& problem = lowered.problems.front().problem;
-  CHECK_THROWS_AS(emit_ttgir(lowered, problem, serial(problem)), InputError);
+  CHECK_THROWS_AS(emit_ttgir(lowered, problem, test::serial_schedule(problem)), InputError);
 }

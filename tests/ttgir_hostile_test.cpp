@@ -1,10 +1,14 @@
 // Modules that no compiler prints: what the fuzzer found or keeps, and shapes that would take a
-// careless reader hours. Each is lowered or refused; ctest's time limit is the judge.
+// careless reader hours. Each is lowered or refused, and what is lowered is written back with a
+// schedule as a module again; ctest's time limit is the judge.
 #include <doctest/doctest.h>
 
 #include <filesystem>
 
 #include "graph/error.hpp"
+#include "graph/ttgir/emit.hpp"
+#include "graph/ttgir/parser.hpp"
+#include "tests/support/serial_schedule.hpp"
 #include "tests/support/ttgir_files.hpp"
 
 using namespace twill;
@@ -20,6 +24,10 @@ std::string outcome(const std::string& text, int subtile = 1,
     const auto lowered =
         ttgir::lower_module(text, "hostile", builtin_machine(machine), machine, options, {});
     CHECK(!ttgir::explain(lowered).empty());
+    if (subtile > 1) return "";
+    const Problem& problem = lowered.problems.front().problem;
+    const std::string written = ttgir::emit_ttgir(lowered, problem, test::serial_schedule(problem));
+    CHECK_NOTHROW(ttgir::parse_module(written, "written"));
     return "";
   } catch (const InputError& error) {
     return error.what();

@@ -274,7 +274,14 @@ void write_emitted(const SolveFlags& flags, const Workload& work, std::size_t ch
                    const Solution& solution) {
   const Problem& problem = work.problems[chosen].problem;
   std::string text;
-  if (solution.schedule) text = emitted(flags.emit, *work.module(chosen), problem, solution);
+  std::vector<std::string> remarks;
+  if (solution.schedule)
+    text = emitted(flags.emit, *work.module(chosen), problem, solution, remarks);
+  Options pinned;
+  add_emit_pins(flags, work, chosen, pinned);
+  if (!pinned.pins.empty()) remarks.push_back(emit_pins_text(pinned.pins));
+  for (const std::string& remark : remarks)
+    if (!flags.quiet) std::cerr << "twill: " << remark << "\n";
   if (!flags.emit.schedule.empty()) {
     write_file(problem_path(flags.emit.schedule), problem_text(problem));
     write_file(flags.emit.schedule, schedule_text(problem, solution));

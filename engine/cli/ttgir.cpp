@@ -1,10 +1,13 @@
 #include "engine/cli/ttgir.hpp"
 
+#include <algorithm>
+
 #include "engine/cli/cli.hpp"
 #include "graph/file.hpp"
 #include "graph/json_text.hpp"
 #include "graph/ttgir/emit.hpp"
 #include "graph/ttgir/op_class.hpp"
+#include "graph/ttgir/placer.hpp"
 #include "graph/ttgir/profile.hpp"
 
 namespace twill::cli {
@@ -112,13 +115,11 @@ void EmitFlags::check(const TtgirFlags& ttgir, const ttgir::LoweredModule* lower
 std::vector<std::pair<std::string, std::string>> emit_pins(const ttgir::LoweredModule& lowered,
                                                            const Problem& problem) {
   std::vector<std::pair<std::string, std::string>> pins;
-  for (const WarpSlot& slot : problem.warps) {
-    if (slot.variable_latency || slot.width >= 4) continue;
+  if (const int w = ttgir::product_slot(problem); w >= 0)
     for (std::size_t k = 0; k < lowered.loop.nodes.size(); ++k)
       if (ttgir::is_tensor_memory_mma(lowered.module.op(lowered.loop.nodes[k].op)))
-        pins.emplace_back(lowered.loop.kernel.ops[k].id, slot.name);
-    break;
-  }
+        pins.emplace_back(lowered.loop.kernel.ops[k].id,
+                          problem.warps[static_cast<std::size_t>(w)].name);
   for (const WarpSlot& slot : problem.warps) {
     if (slot.variable_latency || slot.width < 4) continue;
     for (const std::size_t k : lowered.loop.handed_out)
@@ -129,10 +130,26 @@ std::vector<std::pair<std::string, std::string>> emit_pins(const ttgir::LoweredM
   return pins;
 }
 
+std::string emit_pins_text(const std::vector<std::pair<std::string, std::string>>& pins) {
+  std::vector<std::pair<std::string, std::string>> slots;  // with their ops, in the pins' order
+  for (const auto& [op, slot] : pins) {
+    const auto known =
+        std::find_if(slots.begin(), slots.end(), [&](const auto& s) { return s.first == slot; });
+    if (known == slots.end())
+      slots.emplace_back(slot, op);
+    else
+      known->second += " " + op;
+  }
+  std::string text = "for Triton's passes, on one slot:";
+  for (const auto& [slot, ops] : slots) text += " " + ops + " (" + slot + ");";
+  return text + " solve without --emit says what that costs";
+}
+
 std::string emitted(const EmitFlags& flags, const ttgir::LoweredModule& lowered,
-                    const Problem& problem, const Solution& solution) {
+                    const Problem& problem, const Solution& solution,
+                    std::vector<std::string>& remarks) {
   if (flags.kind == "pipelined") return ttgir::emit_pipelined(lowered, problem, solution);
-  return ttgir::emit_ttgir(lowered, problem, *solution.schedule);
+  return ttgir::emit_ttgir(lowered, problem, *solution.schedule, &remarks);
 }
 
 }  // namespace twill::cli

@@ -59,8 +59,12 @@ struct EmitFlags {
 std::vector<std::pair<std::string, std::string>> emit_pins(const ttgir::LoweredModule& lowered,
                                                            const Problem& problem);
 
-/// The emitted text of a solution with a schedule.
+/// The pins in words.
+std::string emit_pins_text(const std::vector<std::pair<std::string, std::string>>& pins);
+
+/// The emitted text of a solution with a schedule. `remarks` gets where it is not as scheduled.
 std::string emitted(const EmitFlags& flags, const ttgir::LoweredModule& lowered,
-                    const Problem& problem, const Solution& solution);
+                    const Problem& problem, const Solution& solution,
+                    std::vector<std::string>& remarks);
 
 }  // namespace twill::cli

@@ -14,6 +14,15 @@ std::string entry(const std::string& name, const std::string& value) {
   return value.empty() ? name : name + " = " + value;
 }
 
+/// On a line of its own, two columns deeper than the line of the closing brace.
+Edit yield_before(const std::string& source, std::size_t brace, const std::string& attribute) {
+  const std::string text = "scf.yield {" + attribute + "}";
+  std::size_t line = brace;
+  while (line > 0 && source[line - 1] == ' ') --line;
+  if (line > 0 && source[line - 1] != '\n') return {brace, 0, "\n" + text + "\n"};
+  return {line, 0, std::string(brace - line + 2, ' ') + text + "\n"};
+}
+
 }  // namespace
 
 void Editor::set(int op, const std::string& name, const std::string& value) {
@@ -24,6 +33,10 @@ void Editor::set(int op, const std::string& name, const std::string& value) {
       return;
     }
   list.emplace_back(name, value);
+}
+
+void Editor::terminate(int region, const std::string& name, const std::string& value) {
+  yields_[region] = entry(name, value);
 }
 
 std::string Editor::text() const {
@@ -51,8 +64,11 @@ std::string Editor::text() const {
       fresh = " {" + fresh + "}";
     edits.push_back({op.attribute_offset, 0, fresh});
   }
-  std::sort(edits.begin(), edits.end(),
-            [](const Edit& a, const Edit& b) { return a.offset < b.offset; });
+  for (const auto& [region, attribute] : yields_)
+    edits.push_back(
+        yield_before(source, m_.regions[static_cast<std::size_t>(region)].end, attribute));
+  std::stable_sort(edits.begin(), edits.end(),
+                   [](const Edit& a, const Edit& b) { return a.offset < b.offset; });
   std::string result;
   std::size_t done = 0;
   for (const Edit& edit : edits) {

@@ -1,4 +1,7 @@
 // Attributes put into a module's text; everything else stays byte for byte.
+//
+// A region whose terminator the printer leaves out (an scf.for or scf.if without results) has no op
+// that an attribute could be put on: it gets its scf.yield written out, on a line of its own.
 #pragma once
 
 #include <map>
@@ -17,12 +20,16 @@ class Editor {
   /// Sets an attribute of an op; value "" = a unit attribute. One that is there is replaced.
   void set(int op, const std::string& name, const std::string& value);
 
+  /// Writes out the scf.yield of a region that is printed without one, with one attribute.
+  void terminate(int region, const std::string& name, const std::string& value);
+
   /// The module's text with all that was set.
   std::string text() const;
 
  private:
   const Module& m_;
   std::map<int, std::vector<std::pair<std::string, std::string>>> added_;  ///< per op, in order
+  std::map<int, std::string> yields_;  ///< per region: the attribute as written
 };
 
 }  // namespace twill::ttgir

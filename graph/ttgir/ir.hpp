@@ -74,6 +74,7 @@ struct Block {
 struct Region {
   int op = kNone;
   std::vector<int> blocks;
+  std::size_t end = 0;  ///< offset of the brace that closes it
 };
 
 struct Module {

@@ -339,7 +339,12 @@ void Builder::add_compute(int index, int copy) {
   const bool from_load = c == OpClass::layout && !view && alias_of_load(op);
   // The tile that is worked on: a reduction's operand, else the result, else what is stored.
   int tile = kNone;
-  if (reduction && !op.operands.empty()) tile = op.operands[0];
+  if (reduction) {
+    if (op.operands.empty() || !is_tile(op.operands[0], TypeKind::tensor))
+      throw InputError(m_.source, Module::place(op), std::string(op.name),
+                       "a reduction needs the type of its tile");
+    tile = op.operands[0];
+  }
   for (const int value : op.results)
     if (tile == kNone && (is_tile(value, TypeKind::tensor) || is_tile(value, TypeKind::memdesc)))
       tile = value;

@@ -269,7 +269,7 @@ class Parser {
         read_op(block);
       }
     }
-    lex_.take();
+    m_.regions[static_cast<std::size_t>(region)].end = lex_.take().offset;
     leave(mark);
     --nesting_;
     return region;

@@ -1,4 +1,5 @@
-// libFuzzer target: any bytes as a TTGIR module, read, and lowered onto two machines.
+// libFuzzer target: any bytes as a TTGIR module, read, lowered onto two machines, and written back
+// with a schedule: what comes out must be a module again.
 //
 //   cmake --preset fuzz && cmake --build --preset fuzz
 //   mkdir found; build/fuzz/tests/ttgir_fuzz -max_total_time=3600 -max_len=32768 -timeout=20
@@ -12,7 +13,21 @@
 
 #include "graph/error.hpp"
 #include "graph/lower.hpp"
+#include "graph/ttgir/emit.hpp"
 #include "graph/ttgir/lower_ttgir.hpp"
+#include "graph/ttgir/parser.hpp"
+#include "tests/support/serial_schedule.hpp"
+
+namespace {
+
+/// A refusal of what emit_ttgir() wrote is a crash, as any exception that is not caught.
+void write_back(const twill::ttgir::LoweredModule& lowered) noexcept {
+  const twill::Problem& problem = lowered.problems.front().problem;
+  twill::ttgir::parse_module(
+      twill::ttgir::emit_ttgir(lowered, problem, twill::test::serial_schedule(problem)), "written");
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
@@ -27,6 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         const auto lowered =
             twill::ttgir::lower_module(text, "fuzz", texts[m], machines[m], options, {});
         if (twill::ttgir::explain(lowered).empty()) __builtin_trap();
+        if (subtile == 1) write_back(lowered);
       } catch (const twill::InputError&) {
         // refused: that is an answer
       }
