@@ -172,6 +172,8 @@ CostedOp cost_op(const Kernel& kernel, const Machine& machine, std::size_t v,
 
 CostedLoop cost_kernel(const Kernel& kernel, const Machine& machine, bool holds) {
   CostedLoop loop;
+  loop.ops.reserve(kernel.ops.size());
+  loop.edges.reserve(kernel.edges.size());
   for (std::size_t v = 0; v < kernel.ops.size(); ++v)
     loop.ops.push_back(cost_op(kernel, machine, v));
   for (const KernelEdge& edge : kernel.edges) {

@@ -72,17 +72,18 @@ std::vector<BandwidthSum> bandwidth_sums(const Machine& machine, const CostedLoo
 std::optional<std::string> misfit(const Problem& problem) {
   for (std::size_t v = 0; v < problem.ops.size(); ++v) {
     const Op& op = problem.ops[v];
-    const std::vector<int> slots = allowed_slots(problem, static_cast<int>(v));
-    if (slots.empty())
+    Amount most = -1;  // of the slots that may hold it
+    for (std::size_t w = 0; w < problem.warps.size(); ++w)
+      if (problem.warps[w].registers > most &&
+          slot_allowed(problem, static_cast<int>(v), static_cast<int>(w)))
+        most = problem.warps[w].registers;
+    if (most < 0)
       return "op " + quote(op.id) + " needs " + std::to_string(op.width) +
              (op.width == 1 ? " warp" : " warps") +
              (variable_latency_slot(problem) < 0
                   ? ", no slot is so wide"
                   : (op.variable_latency ? " on the variable-latency slot, which is narrower"
                                          : ", no slot for ops of fixed latency is so wide"));
-    Amount most = 0;
-    for (const int w : slots)
-      most = std::max(most, problem.warps[static_cast<std::size_t>(w)].registers);
     if (op.registers > most)
       return "op " + quote(op.id) + " holds " + std::to_string(op.registers) +
              " registers per thread, the slots it may use have at most " + std::to_string(most) +
@@ -110,6 +111,7 @@ Problem without_slots(const Kernel& kernel, const Machine& machine, const Costed
   problem.name = kernel.name;
   problem.units = machine.units;
   problem.memories = free_memory(kernel, machine);
+  problem.ops.reserve(loop.ops.size());
   for (const CostedOp& op : loop.ops) problem.ops.push_back(op.op);
   problem.edges = loop.edges;
   apply_streaming(problem);

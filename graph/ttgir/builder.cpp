@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <numeric>
 #include <set>
 
 #include "graph/error.hpp"
@@ -42,12 +43,17 @@ Builder::Builder(const Module& module, const Machine& machine, const LoopOptions
       nesting_(nesting),
       split_(split_loop(module, loop, nesting == 0 ? options.subtile : 1)),
       sources_(module, loop),
-      users_(module.values.size()) {
+      users_begin_(module.values.size() + 1) {
   replicated_ = replicated_ops(module, {sources_.body()});
   buffers_ = buffers_of(module, sources_, loop);
+  for (const Operation& op : m_.ops)
+    for (const int value : op.operands) ++users_begin_[static_cast<std::size_t>(value) + 1];
+  std::partial_sum(users_begin_.begin(), users_begin_.end(), users_begin_.begin());
+  users_.resize(users_begin_.back());
+  std::vector<std::size_t> at(users_begin_.begin(), users_begin_.end() - 1);
   for (std::size_t i = 0; i < m_.ops.size(); ++i)
     for (const int value : m_.ops[i].operands)
-      users_[static_cast<std::size_t>(value)].push_back(static_cast<int>(i));
+      users_[at[static_cast<std::size_t>(value)]++] = static_cast<int>(i);
 }
 
 /// What the loop hands to the ops after it.
@@ -57,9 +63,7 @@ void Builder::note_results() {
   if (body.empty()) return;
   const Operation& yield = m_.op(body.back());
   for (std::size_t k = 0; k < loop.results.size() && k < yield.operands.size(); ++k) {
-    if (users_[static_cast<std::size_t>(loop.results[k])].empty() ||
-        !is_tile(loop.results[k], TypeKind::tensor))
-      continue;
+    if (users(loop.results[k]).empty() || !is_tile(loop.results[k], TypeKind::tensor)) continue;
     for (const Source& source : sources_.of(yield.operands[k], 0))
       out_.handed_out.insert(source.node);
   }
@@ -93,6 +97,8 @@ void Builder::build() {
   const Operation& root = m_.op(m_.root == kNone ? 0 : m_.root);
   std::string_view warps = m_.attribute(root, "ttg.num-warps");
   out_.warps = std::clamp(number_after(warps, "", 4), 1, 64);
+  out_.kernel.ops.reserve(m_.block(sources_.body()).ops.size());
+  out_.nodes.reserve(m_.block(sources_.body()).ops.size());
   add_nodes(sources_.body());
   if (out_.kernel.ops.empty())
     throw InputError(m_.source, Module::place(m_.op(loop_)), "a loop without tile operations",

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -84,6 +85,10 @@ class Builder {
     const Type* t = m_.type_of(value);
     return t != nullptr && t->kind == kind;
   }
+  std::span<const int> users(int value) const {
+    const std::size_t v = static_cast<std::size_t>(value);
+    return std::span(users_).subspan(users_begin_[v], users_begin_[v + 1] - users_begin_[v]);
+  }
   void warn(const std::string& text);
 
   const Module& m_;
@@ -100,15 +105,17 @@ class Builder {
       elements_;                                // the same, known layouts
   std::unordered_set<int> cheap_;               // values that a slot makes itself
   std::unordered_map<int, GivenCost> reduced_;  // inner loops and branches, by op
-  std::vector<std::vector<int>> users_;         // per value, ops of the module
+  /// Ops of the module that use a value: users_[users_begin_[value]] up to the next value's.
+  std::vector<int> users_;
+  std::vector<std::size_t> users_begin_;
   LoopKernel out_;
   /// Per op and copy: the node that takes its operands, and the one that gives its results.
   std::map<std::pair<int, int>, std::size_t> first_, last_;
   std::map<std::pair<std::size_t, std::size_t>, std::vector<std::size_t>> edge_index_;
   /// Per edge of the kernel: does it order accesses of a buffer and hand no value on?
   std::vector<bool> orders_;
-  bool ordering_ = false;  ///< edges that are added now do
-  std::set<std::string> names_;
+  bool ordering_ = false;                       ///< edges that are added now do
+  std::unordered_map<std::string, int> names_;  ///< of ops, with the next number to append
 };
 
 /// An error that names an op of the kernel by its JSON pointer, with the op's place in the module.

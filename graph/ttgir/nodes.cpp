@@ -72,9 +72,11 @@ std::string Builder::name_of(const Operation& op, int copy, const std::string& p
   }
   if (split_.factor > 1 && copies_of(op) > 1) name = "s" + std::to_string(copy) + "_" + name;
   if (!part.empty()) name += "." + part;
-  std::string unique = name;
-  for (int k = 2; !names_.insert(unique).second; ++k) unique = name + "." + std::to_string(k);
-  return unique;
+  if (names_.try_emplace(name, 2).second) return name;
+  for (;;) {  // numbers go on where they were, else many ops of one name take quadratic time
+    const std::string unique = name + "." + std::to_string(names_[name]++);
+    if (names_.try_emplace(unique, 2).second) return unique;
+  }
 }
 
 std::size_t Builder::add_node(int index, int copy, const std::string& part,
@@ -217,7 +219,7 @@ void Builder::add_load(int index, int copy) {
   results_at(index, copy, node);
   if (copies) return;
   bool read = false;
-  for (const int user : users_[static_cast<std::size_t>(tile)]) {
+  for (const int user : users(tile)) {
     const OpClass c = class_of(m_.op(user));
     read = read || (c != OpClass::local_alloc && (c != OpClass::layout || is_view(m_.op(user))));
   }

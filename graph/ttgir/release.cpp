@@ -35,7 +35,8 @@ class Reach {
  private:
   bool reached(std::size_t from, std::size_t to, int distance) {
     const std::size_t levels = static_cast<std::size_t>(distance) + 1;
-    seen_.assign(out_.size() * levels, false);
+    if (seen_.size() < out_.size() * levels) seen_.resize(out_.size() * levels, 0);
+    ++search_;
     std::vector<std::pair<std::size_t, int>> work;
     const auto follow = [&](std::size_t node, int used, bool first) {
       for (const std::size_t e : out_[node]) {
@@ -45,8 +46,8 @@ class Reach {
         const int sum = used + edge.distance;
         if (sum > distance || (first && (edge.delay || edge.accumulate))) continue;
         const std::size_t key = edge.to * levels + static_cast<std::size_t>(sum);
-        if (seen_[key]) continue;
-        seen_[key] = true;
+        if (seen_[key] == search_) continue;
+        seen_[key] = search_;
         work.emplace_back(edge.to, sum);
       }
     };
@@ -63,7 +64,8 @@ class Reach {
   const std::vector<KernelEdge>& edges_;
   std::vector<bool> left_;
   std::vector<std::vector<std::size_t>> out_;
-  std::vector<bool> seen_;
+  std::vector<std::int64_t> seen_;  // the last search that came there
+  std::int64_t search_ = 0;
   std::int64_t steps_ = 0;
 };
 
