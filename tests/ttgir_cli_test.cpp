@@ -211,6 +211,48 @@ TEST_CASE("emit ttgir: the module with attributes, its schedule beside it, verif
   CHECK(run_twill("verify " + problem + " " + schedule).code == 0);
 }
 
+TEST_CASE("emit ttgir: what later code reads comes from one slot, which costs nothing here") {
+  const Folder folder;
+  const std::string file = module_file("blackwell-attention-forward-sub2");
+  const std::string schedule = folder / "s.schedule.json";
+  const Run run = run_twill("solve " + file + " --machine blackwell --emit ttgir -o " +
+                            (folder / "out.ttgir") + " --schedule " + schedule);
+  CHECK(run.code == 0);
+  CHECK(contains(run.err, "for Triton's passes: pin of s0_27 to mma, "));
+  CHECK(contains(run.err, ", m_new_33 on the slot of addf_25, "));
+  const auto emitted = nlohmann::json::parse(bytes(schedule));
+  CHECK(emitted["initiation_interval"] == 2064);  // as without --emit
+  std::set<std::string> products, read_after;
+  for (const auto& op : emitted["ops"]) {
+    const std::string id = op["id"];
+    if (id == "s0_27" || id == "s1_28" || id == "acc0_60" || id == "acc1_62")
+      products.insert(op["warp"]);
+    if (id == "m_new_33" || id == "addf_25" || id == "mulf_28.chunks" || id == "m_new_47" ||
+        id == "addf_32" || id == "mulf_35.chunks")
+      read_after.insert(op["warp"]);
+  }
+  CHECK(products == std::set<std::string>{"mma"});
+  CHECK(read_after.size() == 1);
+  // The problem beside the schedule has the pins. A user's own take their place.
+  CHECK(contains(bytes(folder / "s.problem.json"), "same_warp_as"));
+  CHECK(run_twill("verify " + (folder / "s.problem.json") + " " + schedule).code == 0);
+  const Run own = run_twill("solve " + file + " --machine blackwell --emit ttgir -o " +
+                            (folder / "own.ttgir") + " --same-slot s0_27,s1_28");
+  CHECK(own.code == 0);
+  CHECK(!contains(own.err, "for Triton's passes"));
+}
+
+TEST_CASE("emit ttgir: where a partition is not the slot's is said, with the line") {
+  const Run norm = run_twill("solve " + module_file("blackwell-layer-norm") +
+                             " --machine blackwell --emit ttgir");
+  CHECK(norm.code == 0);
+  CHECK(contains(norm.err, "twill: line 74, column 15: the load is in partition "));
+  const Run gemm = run_twill("solve " + module_file("blackwell-gemm-persistent") +
+                             " --machine blackwell --emit ttgir");
+  CHECK(gemm.code == 0);
+  CHECK(contains(gemm.err, "twill: line 52, column 18: the inner loop's ops are in partitions "));
+}
+
 TEST_CASE("emit pipelined: slot, stage and cycle of every op, of sub-tiled loops too") {
   const Run run = run_twill("solve " + module_file("blackwell-attention-forward-m256") +
                             " --machine blackwell --subtile M=2 --emit pipelined --quiet");

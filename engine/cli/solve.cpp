@@ -18,6 +18,8 @@
 #include "engine/cli/workload.hpp"
 #include "engine/output/style.hpp"
 #include "graph/file.hpp"
+#include "graph/problem_io.hpp"
+#include "graph/ttgir/placer.hpp"
 
 namespace twill::cli {
 namespace {
@@ -126,10 +128,13 @@ void name_clashes(const SolveFlags& flags, const Workload& work, const std::stop
 }
 
 /// What Triton's form of a schedule asks for; a user's own pins replace it.
-void add_emit_pins(const SolveFlags& flags, const Workload& work, std::size_t k, Options& options) {
-  if (flags.emit.kind == "ttgir" && work.problems[k].problem.pins.empty() &&
-      work.module(k) != nullptr)
-    options.pins = emit_pins(*work.module(k), work.problems[k].problem);
+void add_emit_pins(const SolveFlags& flags, Workload& work) {
+  if (flags.emit.kind != "ttgir" || flags.work.pins.any()) return;
+  for (std::size_t k = 0; k < work.problems.size(); ++k) {
+    Problem& problem = work.problems[k].problem;
+    problem.pins = ttgir::partition_pins(*work.module(k), problem);
+    work.hashes[k] = sha256(problem_text(problem));
+  }
 }
 
 /// Every layout in the file's order, each with what is left of the limits. Once there is a
@@ -148,7 +153,6 @@ std::vector<Outcome> solve_all(const SolveFlags& flags, Workload& work) {
     Options options = flags.search;
     options.goals.clear();                        // the winner's, see run()
     options.explain = work.problems.size() == 1;  // of several, when none has a schedule
-    add_emit_pins(flags, work, k, options);
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
     if (options.time_limit > 0) options.time_limit -= spent.count();
     if (options.conflict_limit > 0) options.conflict_limit -= conflicts;
@@ -205,7 +209,6 @@ void pursue_goals_of(const SolveFlags& flags, const Workload& work, std::size_t 
                      std::vector<Outcome>& outcomes) {
   Interrupt interrupt;
   Options options = rest_of(flags.search, outcomes);
-  add_emit_pins(flags, work, k, options);
   pursue_goals(work.problems[k].problem, options, *outcomes[k], interrupt.token());
 }
 
@@ -277,9 +280,8 @@ void write_emitted(const SolveFlags& flags, const Workload& work, std::size_t ch
   std::vector<std::string> remarks;
   if (solution.schedule)
     text = emitted(flags.emit, *work.module(chosen), problem, solution, remarks);
-  Options pinned;
-  add_emit_pins(flags, work, chosen, pinned);
-  if (!pinned.pins.empty()) remarks.push_back(emit_pins_text(pinned.pins));
+  if (flags.emit.kind == "ttgir" && !flags.work.pins.any() && !problem.pins.empty())
+    remarks.push_back(emit_pins_text(problem));
   for (const std::string& remark : remarks)
     if (!flags.quiet) std::cerr << "twill: " << remark << "\n";
   if (!flags.emit.schedule.empty()) {
@@ -346,6 +348,7 @@ int run(SolveFlags flags) {
   flags.work.choose_registers = flags.registers == "auto";
   Workload work = load(flags.work);
   flags.emit.check(flags.work.ttgir, work.module(0));
+  add_emit_pins(flags, work);
   check_output(flags, work);
   if (!flags.quiet && work.module(0) != nullptr) std::cerr << warnings_text(*work.module(0));
   for (const std::string& remark : work.remarks)

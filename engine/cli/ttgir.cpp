@@ -1,13 +1,9 @@
 #include "engine/cli/ttgir.hpp"
 
-#include <algorithm>
-
 #include "engine/cli/cli.hpp"
 #include "graph/file.hpp"
 #include "graph/json_text.hpp"
 #include "graph/ttgir/emit.hpp"
-#include "graph/ttgir/op_class.hpp"
-#include "graph/ttgir/placer.hpp"
 #include "graph/ttgir/profile.hpp"
 
 namespace twill::cli {
@@ -109,40 +105,14 @@ void EmitFlags::check(const TtgirFlags& ttgir, const ttgir::LoweredModule* lower
   if (kind == "ttgir" && ttgir.factors() != std::vector<int>{1})
     throw InputError("command line", "--emit", kind,
                      "annotates the module's own ops, and sub-tiles have others: emit them as "
-                     "pipelined, or split the kernel's source");
+                     "pipelined, or sub-tile in the kernel's source and leave --subtile out");
 }
 
-std::vector<std::pair<std::string, std::string>> emit_pins(const ttgir::LoweredModule& lowered,
-                                                           const Problem& problem) {
-  std::vector<std::pair<std::string, std::string>> pins;
-  if (const int w = ttgir::product_slot(problem); w >= 0)
-    for (std::size_t k = 0; k < lowered.loop.nodes.size(); ++k)
-      if (ttgir::is_tensor_memory_mma(lowered.module.op(lowered.loop.nodes[k].op)))
-        pins.emplace_back(lowered.loop.kernel.ops[k].id,
-                          problem.warps[static_cast<std::size_t>(w)].name);
-  for (const WarpSlot& slot : problem.warps) {
-    if (slot.variable_latency || slot.width < 4) continue;
-    for (const std::size_t k : lowered.loop.handed_out)
-      if (!ttgir::is_tensor_memory_mma(lowered.module.op(lowered.loop.nodes[k].op)))
-        pins.emplace_back(lowered.loop.kernel.ops[k].id, slot.name);
-    break;
-  }
-  return pins;
-}
-
-std::string emit_pins_text(const std::vector<std::pair<std::string, std::string>>& pins) {
-  std::vector<std::pair<std::string, std::string>> slots;  // with their ops, in the pins' order
-  for (const auto& [op, slot] : pins) {
-    const auto known =
-        std::find_if(slots.begin(), slots.end(), [&](const auto& s) { return s.first == slot; });
-    if (known == slots.end())
-      slots.emplace_back(slot, op);
-    else
-      known->second += " " + op;
-  }
-  std::string text = "for Triton's passes, on one slot:";
-  for (const auto& [slot, ops] : slots) text += " " + ops + " (" + slot + ");";
-  return text + " solve without --emit says what that costs";
+std::string emit_pins_text(const Problem& problem) {
+  std::string text;
+  for (const Pin& pin : problem.pins)
+    text += (text.empty() ? "for Triton's passes: " : ", ") + pin_text(problem, pin);
+  return text + " (solve without --emit says what that costs)";
 }
 
 std::string emitted(const EmitFlags& flags, const ttgir::LoweredModule& lowered,

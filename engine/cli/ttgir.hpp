@@ -53,14 +53,8 @@ struct EmitFlags {
   void check(const TtgirFlags& ttgir, const ttgir::LoweredModule* lowered) const;
 };
 
-/// What Triton's form of a schedule asks for: the tensor memory products of a loop are issued by
-/// one partition (the first narrow slot of fixed latency), and tiles that ops after the loop read
-/// come from one, which becomes the default group (the first wide slot).
-std::vector<std::pair<std::string, std::string>> emit_pins(const ttgir::LoweredModule& lowered,
-                                                           const Problem& problem);
-
-/// The pins in words.
-std::string emit_pins_text(const std::vector<std::pair<std::string, std::string>>& pins);
+/// The pins that --emit ttgir gave a problem (ttgir/placer.hpp), in words.
+std::string emit_pins_text(const Problem& problem);
 
 /// The emitted text of a solution with a schedule. `remarks` gets where it is not as scheduled.
 std::string emitted(const EmitFlags& flags, const ttgir::LoweredModule& lowered,

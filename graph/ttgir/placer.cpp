@@ -34,7 +34,63 @@ std::string id_list(const std::set<int>& ids) {
   return text;
 }
 
+/// Buffers of tensor memory from before the loop that ops after it load from.
+std::set<int> accumulators(const Module& m, int loop) {
+  std::set<int> found;
+  const std::vector<int>& ops = m.block(m.op(loop).block).ops;
+  for (auto it = ops.rbegin(); it != ops.rend() && *it != loop; ++it)
+    if (class_of(m.op(*it)) == OpClass::tmem_load)
+      for (const int value : m.op(*it).operands)
+        if (const Type* t = m.type_of(value); t != nullptr && t->kind == TypeKind::memdesc)
+          found.insert(value);
+  return found;
+}
+
 }  // namespace
+
+std::vector<int> problem_ops(const LoweredModule& lowered, const Problem& problem) {
+  std::unordered_map<std::string, int> index;
+  for (std::size_t v = 0; v < problem.ops.size(); ++v)
+    index.emplace(problem.ops[v].id, static_cast<int>(v));
+  const Kernel& kernel = lowered.loop.kernel;
+  std::vector<const std::string*> names;
+  for (const KernelOp& op : kernel.ops) names.push_back(&op.id);
+  for (const Chunk& chunk : kernel.chunks)
+    for (const std::size_t k : chunk.ops) names[k] = &chunk.id;
+  std::vector<int> result;
+  for (const std::string* name : names) {
+    const auto found = index.find(*name);
+    result.push_back(found == index.end() ? -1 : found->second);
+  }
+  return result;
+}
+
+std::vector<Pin> partition_pins(const LoweredModule& lowered, const Problem& problem) {
+  const Module& m = lowered.module;
+  const std::vector<int> index = problem_ops(lowered, problem);
+  const std::set<int> held = accumulators(m, lowered.loop.loop);
+  const int products = product_slot(problem);
+  std::vector<Pin> pins;
+  std::vector<int> read_after;
+  for (std::size_t k = 0; k < index.size(); ++k) {
+    if (index[k] < 0) continue;
+    const Operation& op = m.op(lowered.loop.nodes[k].op);
+    if (is_tensor_memory_mma(op)) {
+      if (products >= 0) pins.push_back({Pin::on_slot, index[k], products, -1, -1});
+      continue;
+    }
+    const OpClass c = class_of(op);
+    const bool scales = (c == OpClass::tmem_load || c == OpClass::tmem_store) &&
+                        std::any_of(op.operands.begin(), op.operands.end(),
+                                    [&](int value) { return held.count(value) != 0; });
+    if ((scales || lowered.loop.handed_out.count(k) != 0) &&
+        std::find(read_after.begin(), read_after.end(), index[k]) == read_after.end())
+      read_after.push_back(index[k]);
+  }
+  for (std::size_t i = 1; i < read_after.size(); ++i)
+    pins.push_back({Pin::same_slot, read_after[0], -1, -1, read_after[i]});
+  return pins;
+}
 
 int product_slot(const Problem& problem) {
   for (std::size_t w = 0; w < problem.warps.size(); ++w)
@@ -46,7 +102,7 @@ int product_slot(const Problem& problem) {
 Placer::Placer(const LoweredModule& lowered, const Problem& problem, const Schedule& schedule)
     : l_(lowered), m_(lowered.module), problem_(problem), schedule_(schedule) {
   body_ = m_.block(m_.regions[at(m_.op(l_.loop.loop).regions[0])].blocks[0]).ops;
-  name_nodes();
+  index_ = problem_ops(lowered, problem);
   number_partitions();
   number_clusters();
   place_nodes();
@@ -64,14 +120,6 @@ const std::set<int>* Placer::partitions_within(int op) const {
 const std::vector<std::set<int>>* Placer::outputs_within(int op) const {
   const auto found = outputs_.find(op);
   return found == outputs_.end() ? nullptr : &found->second;
-}
-
-/// The op of the problem that each node became: its own or the chain that it is in.
-void Placer::name_nodes() {
-  for (std::size_t v = 0; v < problem_.ops.size(); ++v) index_.emplace(problem_.ops[v].id, v);
-  for (const KernelOp& op : l_.loop.kernel.ops) names_.push_back(op.id);
-  for (const Chunk& chunk : l_.loop.kernel.chunks)
-    for (const std::size_t k : chunk.ops) names_[k] = chunk.id;
 }
 
 /// An inner loop with tensor memory products, on a machine with a slot for them.
@@ -100,10 +148,10 @@ void Placer::number_partitions() {
   std::map<int, int> stores;  // of accumulators, by slot
   for (std::size_t k = 0; k < l_.loop.nodes.size(); ++k) {
     const OpClass c = class_of(m_.op(l_.loop.nodes[k].op));
-    const auto found = index_.find(names_[k]);
-    if (found == index_.end()) continue;
-    if (c == OpClass::tmem_store) ++stores[schedule_.warp[found->second]];
-    if (l_.loop.handed_out.count(k) != 0) ++yields[schedule_.warp[found->second]];
+    if (index_[k] < 0) continue;
+    const int slot = schedule_.warp[at(index_[k])];
+    if (c == OpClass::tmem_store) ++stores[slot];
+    if (l_.loop.handed_out.count(k) != 0) ++yields[slot];
   }
   const auto key = [&](int w) {
     const bool wide = problem_.warps[at(w)].width >= 4;
@@ -125,12 +173,11 @@ void Placer::number_clusters() {
 }
 
 void Placer::place_nodes() {
-  for (std::size_t k = 0; k < names_.size(); ++k) {
+  for (std::size_t k = 0; k < index_.size(); ++k) {
     const NodeInfo& info = l_.loop.nodes[k];
-    const auto found = index_.find(names_[k]);
-    if (found == index_.end()) continue;
-    const Cycle start = schedule_.start[found->second];
-    const int partition = partition_.at(schedule_.warp[found->second]);
+    if (index_[k] < 0) continue;
+    const Cycle start = schedule_.start[at(index_[k])];
+    const int partition = partition_.at(schedule_.warp[at(index_[k])]);
     Place& place = places_[info.op];
     // Of an op's two halves the one at global memory counts.
     if (place.known && !info.part.empty()) continue;

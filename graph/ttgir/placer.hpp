@@ -39,8 +39,18 @@ struct Place {
   bool known = false;
 };
 
+/// Per node of the loop, the op of the problem that it became: its own or the chain that it is in;
+/// -1 where it is none.
+std::vector<int> problem_ops(const LoweredModule& lowered, const Problem& problem);
+
 /// The narrow slot of fixed latency that issues tensor memory products, or -1.
 int product_slot(const Problem& problem);
+
+/// What a schedule must keep to for Triton's passes to take it: the tensor memory products of the
+/// loop are issued by one partition (the product slot), and what ops after the loop read (tiles
+/// that the loop yields, accumulators that it scales) comes from one, which becomes the default
+/// group.
+std::vector<Pin> partition_pins(const LoweredModule& lowered, const Problem& problem);
 
 class Placer {
  public:
@@ -59,7 +69,6 @@ class Placer {
   const std::vector<std::string>& remarks() const { return remarks_; }
 
  private:
-  void name_nodes();
   bool is_spread(int op) const;
   std::vector<int> used_slots() const;
   void number_partitions();
@@ -76,10 +85,9 @@ class Placer {
   const Problem& problem_;
   const Schedule& schedule_;
   std::vector<int> body_;
-  std::vector<std::string> names_;                      // per node
-  std::unordered_map<std::string, std::size_t> index_;  // op of the problem by name
-  std::map<int, int> partition_;                        // slot -> partition
-  std::map<Cycle, int> cluster_;                        // start modulo I -> cluster
+  std::vector<int> index_;        // per node, op of the problem
+  std::map<int, int> partition_;  // slot -> partition
+  std::map<Cycle, int> cluster_;  // start modulo I -> cluster
   std::unordered_map<int, Place> places_;
   std::unordered_set<int> views_;
   std::unordered_map<int, std::vector<std::pair<int, int>>> users_;  // op -> user, op of the body
