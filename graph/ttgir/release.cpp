@@ -37,7 +37,7 @@ class Reach {
     const std::size_t levels = static_cast<std::size_t>(distance) + 1;
     if (seen_.size() < out_.size() * levels) seen_.resize(out_.size() * levels, 0);
     ++search_;
-    std::vector<std::pair<std::size_t, int>> work;
+    work_.clear();
     const auto follow = [&](std::size_t node, int used, bool first) {
       for (const std::size_t e : out_[node]) {
         ++steps_;
@@ -48,13 +48,13 @@ class Reach {
         const std::size_t key = edge.to * levels + static_cast<std::size_t>(sum);
         if (seen_[key] == search_) continue;
         seen_[key] = search_;
-        work.emplace_back(edge.to, sum);
+        work_.emplace_back(edge.to, sum);
       }
     };
     follow(from, 0, true);
-    while (!work.empty() && steps_ < kMaxSearch) {
-      const auto [node, used] = work.back();
-      work.pop_back();
+    // The nearest first: what orders two accesses as well is a short chain.
+    for (std::size_t next = 0; next < work_.size() && steps_ < kMaxSearch; ++next) {
+      const auto [node, used] = work_[next];
       if (node == to) return true;
       follow(node, used, false);
     }
@@ -66,6 +66,7 @@ class Reach {
   std::vector<std::vector<std::size_t>> out_;
   std::vector<std::int64_t> seen_;  // the last search that came there
   std::int64_t search_ = 0;
+  std::vector<std::pair<std::size_t, int>> work_;
   std::int64_t steps_ = 0;
 };
 

@@ -35,6 +35,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import kernels  # noqa: E402
 
+GOALS = "registers,slots,handovers,issuers,crossings"
 F16, F32, I32 = "*fp16", "*fp32", "i32"
 
 
@@ -263,14 +264,16 @@ def continued(name, path, options):
 
 
 def roundtrip(twill, names):
-    """Four forms of each file: as it came; with the schedule; with a schedule whose register tiles stay on
-    their slot; with stages and clusters alone. True when one form with the schedule gets to PTX for each."""
+    """Five forms of each file: as it came; with the schedule; with the one of equally fast ones that GOALS
+    single out; with a schedule whose register tiles stay on their slot; with stages and clusters alone.
+    True when one form with the schedule gets to PTX for each."""
     good = True
     with tempfile.TemporaryDirectory() as folder:
         for name in names or sorted(FILES):
             print(f"{name}, as it came: {continued(name, os.path.join(HERE, name + '.ttgir'), [])}", flush=True)
             reached = False
             for label, flags, options in (("schedule", [], ["--keep-stages"]),
+                                          ("schedule, goals", ["--goals", GOALS], ["--keep-stages"]),
                                           ("schedule, no hand-over", ["--no-handover"], ["--keep-stages"]),
                                           ("stages only", [], ["--stages-only", "--keep-stages"])):
                 path = os.path.join(folder, name + ".ttgir")
