@@ -5,9 +5,11 @@
 
 #include <filesystem>
 
+#include "graph/check.hpp"
 #include "graph/error.hpp"
 #include "graph/ttgir/emit.hpp"
 #include "graph/ttgir/parser.hpp"
+#include "graph/ttgir/placer.hpp"
 #include "tests/support/serial_schedule.hpp"
 #include "tests/support/ttgir_files.hpp"
 
@@ -25,7 +27,9 @@ std::string outcome(const std::string& text, int subtile = 1,
         ttgir::lower_module(text, "hostile", builtin_machine(machine), machine, options, {});
     CHECK(!ttgir::explain(lowered).empty());
     if (subtile > 1) return "";
-    const Problem& problem = lowered.problems.front().problem;
+    Problem problem = lowered.problems.front().problem;
+    problem.pins = ttgir::partition_pins(lowered, problem);
+    CHECK_NOTHROW(check(problem, "pinned"));
     const std::string written = ttgir::emit_ttgir(lowered, problem, test::serial_schedule(problem));
     CHECK_NOTHROW(ttgir::parse_module(written, "written"));
     return "";

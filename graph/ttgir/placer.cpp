@@ -76,7 +76,10 @@ std::vector<Pin> partition_pins(const LoweredModule& lowered, const Problem& pro
     if (index[k] < 0) continue;
     const Operation& op = m.op(lowered.loop.nodes[k].op);
     if (is_tensor_memory_mma(op)) {
-      if (products >= 0) pins.push_back({Pin::on_slot, index[k], products, -1, -1});
+      const bool known =
+          std::any_of(pins.begin(), pins.end(), [&](const Pin& pin) { return pin.op == index[k]; });
+      if (products >= 0 && !known && slot_fits(problem, index[k], products))
+        pins.push_back({Pin::on_slot, index[k], products, -1, -1});
       continue;
     }
     const OpClass c = class_of(op);
@@ -84,6 +87,7 @@ std::vector<Pin> partition_pins(const LoweredModule& lowered, const Problem& pro
                         std::any_of(op.operands.begin(), op.operands.end(),
                                     [&](int value) { return held.count(value) != 0; });
     if ((scales || lowered.loop.handed_out.count(k) != 0) &&
+        !problem.ops[at(index[k])].variable_latency &&
         std::find(read_after.begin(), read_after.end(), index[k]) == read_after.end())
       read_after.push_back(index[k]);
   }

@@ -11,18 +11,22 @@
 #include <cstdint>
 #include <string_view>
 
+#include "graph/check.hpp"
 #include "graph/error.hpp"
 #include "graph/lower.hpp"
 #include "graph/ttgir/emit.hpp"
 #include "graph/ttgir/lower_ttgir.hpp"
 #include "graph/ttgir/parser.hpp"
+#include "graph/ttgir/placer.hpp"
 #include "tests/support/serial_schedule.hpp"
 
 namespace {
 
 /// A refusal of what emit_ttgir() wrote is a crash, as any exception that is not caught.
 void write_back(const twill::ttgir::LoweredModule& lowered) noexcept {
-  const twill::Problem& problem = lowered.problems.front().problem;
+  twill::Problem problem = lowered.problems.front().problem;
+  problem.pins = twill::ttgir::partition_pins(lowered, problem);
+  twill::check(problem, "pinned");
   twill::ttgir::parse_module(
       twill::ttgir::emit_ttgir(lowered, problem, twill::test::serial_schedule(problem)), "written");
 }
