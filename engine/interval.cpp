@@ -28,6 +28,29 @@ bool improve(const Problem& problem, std::optional<Schedule>& best, std::optiona
   return true;
 }
 
+std::optional<Schedule> tighten_within(const Problem& problem, const Problem& ordered,
+                                       const Schedule& schedule, Cycle low, Cycle high,
+                                       Cycle stage_limit) {
+  const auto within = [&](const Schedule& s) {
+    return stage_limit == 0 || stage_count(s) <= stage_limit;
+  };
+  auto best = tighten(problem, ordered, schedule, low, high);
+  if (!best || within(*best)) return best;
+  low = best->initiation_interval + 1;
+  best.reset();
+  while (low <= high) {
+    const Cycle middle = low + (high - low) / 2;
+    auto next = tighten(problem, ordered, schedule, middle, high);
+    if (next && within(*next)) {
+      high = middle - 1;
+      best = std::move(next);
+    } else {
+      low = middle + 1;
+    }
+  }
+  return best;
+}
+
 Interval ascend(const Search& search, Interval interval, Cycle stage_limit) {
   for (const Cycle last = serial_ii(search.problem); interval.low <= last; ++interval.low) {
     search.report.state().ii_low = interval.low;
@@ -68,7 +91,8 @@ Interval interval_with_pinned_cycles(const Search& search, Interval interval, Cy
   }
   for (;;) {
     const Cycle found = interval.best->initiation_interval;
-    improve(problem, interval.best, tighten(problem, problem, *interval.best, interval.low, found),
+    improve(problem, interval.best,
+            tighten_within(problem, problem, *interval.best, interval.low, found, stage_limit),
             stage_limit);
     const Cycle ii = interval.best->initiation_interval - 1;
     search.report.state().ii_high = ii + 1;

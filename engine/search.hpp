@@ -137,6 +137,11 @@ Interval ascend(const Search& search, Interval interval, Cycle stage_limit);
 /// it.
 bool improve(const Problem& problem, std::optional<Schedule>& best, std::optional<Schedule> next,
              Cycle stage_limit);
+/// tighten() (graph/tighten.hpp) within the stages: at a smaller I the same orders can need more of
+/// them, so where the smallest I does, larger ones are tried by bisection.
+std::optional<Schedule> tighten_within(const Problem& problem, const Problem& ordered,
+                                       const Schedule& schedule, Cycle low, Cycle high,
+                                       Cycle stage_limit);
 /// The shortest schedule with the orders of `schedule` at its I, or `schedule` itself.
 Schedule shortened(const Problem& problem, const Schedule& schedule, Cycle stage_limit);
 

@@ -85,8 +85,8 @@ class CoarseLevel {
     auto tighter = tighten(coarse_, coarse_, *answer.schedule, low_, ii);
     here_ = tighter ? *tighter : *answer.schedule;
     if (improve(search_.problem, interval_.best,
-                tighten(search_.problem, coarse_, *here_, interval_.low,
-                        std::max(interval_.low, serial_ii(search_.problem))),
+                tighten_within(search_.problem, coarse_, *here_, interval_.low,
+                               std::max(interval_.low, serial_ii(search_.problem)), stage_limit_),
                 stage_limit_)) {
       search_.report.state().ii_high = interval_.best->initiation_interval;
       search_.report.tell();
@@ -111,7 +111,8 @@ Interval descend(const Search& search, Interval interval, Cycle stage_limit) {
       interval.low = ii + 1;
       break;
     }
-    auto tighter = tighten(search.problem, search.problem, *answer.schedule, interval.low, ii);
+    auto tighter = tighten_within(search.problem, search.problem, *answer.schedule, interval.low,
+                                  ii, stage_limit);
     if (!improve(search.problem, interval.best, std::move(tighter), stage_limit))
       interval.best = answer.schedule;
     search.report.state().ii_high = interval.best->initiation_interval;
@@ -144,12 +145,9 @@ Interval smallest_interval(const Search& search, Cycle low, Cycle stage_limit) {
     const auto order = serial_schedule(search, serial, stage_limit, interval);
     if (!order) return interval;
     const Cycle last = std::max(low, serial_ii(problem));
-    improve(problem, interval.best, tighten(problem, serial.problem, *order, low, last),
-            stage_limit);
-    // Tightening may move an op past the stage limit; spread out, the stages are the serial ones.
-    if (!interval.best)
-      improve(problem, interval.best, tighten(problem, serial.problem, *order, last, last),
-              stage_limit);
+    // At the last I the stages are the serial ones, which are within the limit.
+    improve(problem, interval.best,
+            tighten_within(problem, serial.problem, *order, low, last, stage_limit), stage_limit);
     if (!interval.best)
       throw std::logic_error("the orders of a serial schedule do not lift to the problem");
   }

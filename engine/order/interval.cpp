@@ -141,7 +141,9 @@ class Descent {
   void accept(const Schedule& model) {
     const Cycle ii = model.initiation_interval;
     if (!improve(search_.problem, interval_.best,
-                 tighten(search_.problem, search_.problem, model, interval_.low, ii), stage_limit_))
+                 tighten_within(search_.problem, search_.problem, model, interval_.low, ii,
+                                stage_limit_),
+                 stage_limit_))
       interval_.best = model;
     search_.report.state().ii_high = interval_.best->initiation_interval;
     search_.report.tell();
