@@ -124,6 +124,7 @@ TEST_CASE("long chains of index arithmetic are refused, long rings of loop varia
       ")  : i32 {\n      %x = \"acme.use\"(%t, %r0) : (!t, i32) -> !t\n      scf.yield " + yields +
       " : " + types + "\n    }\n    tt.return\n  }\n}\n";
   CHECK(outcome(text) == "");
+  CHECK(has(outcome(loop_of("      scf.for %j = %a to %a step %a\n")), "a loop needs a body"));
 }
 
 TEST_CASE("operands by the thousand, eight levels deep, before the loop") {
@@ -174,4 +175,35 @@ TEST_CASE("ops without the types or results that they have") {
                             "#ttg.shared_memory>\n")),
             "an allocation needs the type of its buffer"));
   outcome(loop_of("      %x = tt.dot %t, %t, %t\n      %y = arith.addf %x, %t : !t\n"));
+}
+
+TEST_CASE("inner loops with products: rings of loop variables, a loop without a body") {
+  std::string begins, yields, types;
+  const int count = 9'000;
+  for (int k = 0; k < count; ++k) {
+    begins += ", %r" + number(k) + " = %a";
+    yields += ", %r" + number((k + count - 1) % count);
+    types += ", i32";
+  }
+  const std::string body =
+      "      %x = arith.addf %t, %t : !t\n"
+      "      %0:" +
+      number(count + 1) + " = scf.for %k = %a to %a step %a iter_args(%m2 = %m" + begins +
+      ") -> (i1" + types +
+      ") : i32 {\n"
+      "        ttng.tc_gen5_mma %p, %p, %d, %m2, %m : !s, !s, !d\n"
+      "        \"acme.use\"(%r0) : (i32) -> ()\n"
+      "        scf.yield %m2" +
+      yields + " : i1" + types + "\n      }\n";
+  const std::string text =
+      "!t = tensor<128x128xf32>\n!s = !ttg.memdesc<128x128xf16, #shared, #smem>\n"
+      "!d = !ttg.memdesc<128x128xf32, #tmem, #ttng.tensor_memory, mutable>\n"
+      "#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128}>\n#smem = #ttg.shared_memory\n"
+      "#tmem = #ttng.tensor_memory_encoding<blockM = 128, blockN = 128, colStride = 1>\n"
+      "module attributes {\"ttg.num-warps\" = 4 : i32} {\n"
+      "  tt.func public @f(%a: i32, %t: !t, %m: i1, %p: !s, %d: !d) {\n"
+      "    scf.for %i = %a to %a step %a  : i32 {\n" +
+      body + "      scf.yield\n    } {tt.warp_specialize}\n    tt.return\n  }\n}\n";
+  CHECK(outcome(text) == "");
+  CHECK(has(outcome(loop_of("      scf.for %j = %a to %a step %a\n")), "a loop needs a body"));
 }

@@ -374,6 +374,7 @@ class Parser {
     const std::size_t head = name.offset;
     body.head_end = 0;
     read_body(op, body);
+    if (op.name == "scf.for" && op.regions.empty()) lex_.fail(name, "a loop needs a body");
     op.head =
         lex_.text().substr(head, (body.head_end != 0 ? body.head_end : lex_.last_end()) - head);
     op.clause = body.before;

@@ -12,19 +12,27 @@ std::size_t at(int index) {
   return static_cast<std::size_t>(index);
 }
 
+// Of the search for where an inner loop's values are used; what a longer chain of loop variables
+// hands on stays with the loop.
+constexpr int kMaxPasses = 64;
+
+bool is_inner_loop(const Operation& op) {
+  return op.name == "scf.for";  // with a body, or the parser would have refused it
+}
+
 /// All ops in the regions of an op, in the text's order; of other ops than loops only the op.
 void ops_within(const Module& m, int loop, std::vector<int>& ops) {
   for (const int region : m.op(loop).regions)
     for (const int block : m.regions[at(region)].blocks)
       for (const int inner : m.block(block).ops) {
         ops.push_back(inner);
-        if (m.op(inner).name == "scf.for") ops_within(m, inner, ops);
+        if (is_inner_loop(m.op(inner))) ops_within(m, inner, ops);
       }
 }
 
 bool is_pointer_load(const Module& m, int op) {
-  if (op == kNone || m.op(op).name != "tt.load") return false;
-  const Type* type = m.type_of(m.op(op).results.at(0));
+  if (op == kNone || m.op(op).name != "tt.load" || m.op(op).results.empty()) return false;
+  const Type* type = m.type_of(m.op(op).results[0]);
   return type != nullptr && type->kind == TypeKind::tensor;
 }
 
@@ -128,7 +136,7 @@ const std::vector<std::set<int>>* Placer::outputs_within(int op) const {
 
 /// An inner loop with tensor memory products, on a machine with a slot for them.
 bool Placer::is_spread(int op) const {
-  if (m_.op(op).name != "scf.for" || product_slot(problem_) < 0) return false;
+  if (!is_inner_loop(m_.op(op)) || product_slot(problem_) < 0) return false;
   std::vector<int> ops;
   ops_within(m_, op, ops);
   return std::any_of(ops.begin(), ops.end(),
@@ -221,7 +229,7 @@ std::set<int> Placer::seed(int op, const std::set<int>& own) const {
       return {partition_.at(loads)};
   }
   const bool by_users = c == OpClass::view || c == OpClass::replicated ||
-                        c == OpClass::terminator || o.name == "scf.for" || is_pointer_load(m_, op);
+                        c == OpClass::terminator || is_inner_loop(o) || is_pointer_load(m_, op);
   if (by_users) return {};
   const bool scalar = std::all_of(o.results.begin(), o.results.end(), [&](int value) {
     const Type* type = m_.type_of(value);
@@ -238,7 +246,8 @@ void Placer::spread(int loop) {
   ops_within(m_, loop, ops);
   for (const int op : ops) within_[op] = seed(op, own);
   std::unordered_map<int, std::set<int>> needed;  // value -> partitions that use it
-  for (bool changed = true; changed;) {
+  bool changed = true;
+  for (int pass = 0; changed && pass < kMaxPasses; ++pass) {
     changed = false;
     const auto need = [&](int value, const std::set<int>& ids) {
       std::set<int>& known = needed[value];
@@ -251,14 +260,14 @@ void Placer::spread(int loop) {
       std::set<int>& mine = within_[*it];
       if (class_of(op) == OpClass::terminator) continue;
       const std::size_t before = mine.size();
-      if (op.name == "scf.for") {
+      if (is_inner_loop(op)) {
         for (const int inner : m_.block(m_.regions[at(op.regions[0])].blocks[0]).ops)
           mine.insert(within_[inner].begin(), within_[inner].end());
       } else if (seed(*it, own).empty()) {
         for (const int value : op.results) mine.insert(needed[value].begin(), needed[value].end());
       }
       changed = changed || mine.size() != before;
-      const std::size_t used = op.name == "scf.for" ? 3 : op.operands.size();  // its bounds
+      const std::size_t used = is_inner_loop(op) ? 3 : op.operands.size();  // its bounds
       for (std::size_t k = 0; k < std::min(used, op.operands.size()); ++k)
         need(op.operands[k], mine);
     }
@@ -276,7 +285,7 @@ void Placer::spread(int loop) {
     };
     pass_on(loop);
     for (const int op : ops)
-      if (m_.op(op).name == "scf.for") pass_on(op);
+      if (is_inner_loop(m_.op(op))) pass_on(op);
   }
   // What nobody uses stays with the loop; loops and terminators are wherever one of their ops is.
   const auto close = [&](const auto& self, int inner) -> std::set<int> {
@@ -284,7 +293,7 @@ void Placer::spread(int loop) {
     const Block& block = m_.block(m_.regions[at(m_.op(inner).regions[0])].blocks[0]);
     for (const int op : block.ops) {
       std::set<int>& mine = within_[op];
-      if (m_.op(op).name == "scf.for") mine = self(self, op);
+      if (is_inner_loop(m_.op(op))) mine = self(self, op);
       if (mine.empty() && class_of(m_.op(op)) != OpClass::terminator) mine = own;
       all.insert(mine.begin(), mine.end());
     }
@@ -296,6 +305,8 @@ void Placer::spread(int loop) {
     return all;
   };
   places_[loop].partitions = close(close, loop);
+  for (const int op : ops)
+    if (within_[op].empty()) within_[op] = own;
   remarks_.push_back(Module::place(m_.op(loop)) + ": the inner loop's ops are in partitions " +
                      id_list(places_[loop].partitions) +
                      ": loads and products apart, as Triton takes them");
