@@ -11,6 +11,7 @@
 #include "graph/ttgir/emit.hpp"
 #include "graph/ttgir/op_class.hpp"
 #include "graph/ttgir/parser.hpp"
+#include "graph/ttgir/placer.hpp"
 #include "tests/support/serial_schedule.hpp"
 #include "tests/support/ttgir_files.hpp"
 
@@ -248,6 +249,23 @@ TEST_CASE("what Triton takes: inner loops are spread, pointer loads stay with th
   CHECK(at["x_18"] == at["x_19"]);  // its addresses
   CHECK(at["tt.store"] != at["8"]);
   CHECK(at["inside_17"].find(", ") != std::string::npos);  // the mask of loads and stores
+}
+
+TEST_CASE("pins for Triton: products together, a buffer's loads and stores together") {
+  const auto texts = [](const std::string& name) {
+    const LoweredModule lowered = test::lowered(name);
+    Problem problem = lowered.problems.front().problem;
+    std::set<std::string> found;
+    for (const Pin& pin : partition_pins(lowered, problem)) found.insert(pin_text(problem, pin));
+    return found;
+  };
+  CHECK(texts("blackwell-gemm-persistent") ==
+        std::set<std::string>{"acc_8 on the slot of descriptor_store.stage.chunks"});
+  CHECK(texts("blackwell-attention-forward") ==
+        std::set<std::string>{"pin of s_15 to mma", "pin of acc_39 to mma",
+                              "m_new_20 on the slot of l_29",
+                              "m_new_20 on the slot of acc_34.chunks"});
+  CHECK(texts("ampere-gemm-pointers").empty());
 }
 
 TEST_CASE("after the loop: the default group, but for what a loop around it carries on") {

@@ -80,6 +80,7 @@ std::vector<Pin> partition_pins(const LoweredModule& lowered, const Problem& pro
   const int products = product_slot(problem);
   std::vector<Pin> pins;
   std::vector<int> read_after;
+  std::map<int, std::vector<int>> sharing;  // loads and stores of other buffers of tensor memory
   for (std::size_t k = 0; k < index.size(); ++k) {
     if (index[k] < 0) continue;
     const Operation& op = m.op(lowered.loop.nodes[k].op);
@@ -90,17 +91,22 @@ std::vector<Pin> partition_pins(const LoweredModule& lowered, const Problem& pro
         pins.push_back({Pin::on_slot, index[k], products, -1, -1});
       continue;
     }
+    const auto join = [&](std::vector<int>& group) {
+      if (!problem.ops[at(index[k])].variable_latency &&
+          std::find(group.begin(), group.end(), index[k]) == group.end())
+        group.push_back(index[k]);
+    };
+    if (lowered.loop.handed_out.count(k) != 0) join(read_after);
     const OpClass c = class_of(op);
-    const bool scales = (c == OpClass::tmem_load || c == OpClass::tmem_store) &&
-                        std::any_of(op.operands.begin(), op.operands.end(),
-                                    [&](int value) { return held.count(value) != 0; });
-    if ((scales || lowered.loop.handed_out.count(k) != 0) &&
-        !problem.ops[at(index[k])].variable_latency &&
-        std::find(read_after.begin(), read_after.end(), index[k]) == read_after.end())
-      read_after.push_back(index[k]);
+    if (c != OpClass::tmem_load && c != OpClass::tmem_store) continue;
+    for (const int value : op.operands)
+      if (const Type* t = m.type_of(value); t != nullptr && t->kind == TypeKind::memdesc)
+        join(held.count(value) != 0 ? read_after : sharing[value]);
   }
-  for (std::size_t i = 1; i < read_after.size(); ++i)
-    pins.push_back({Pin::same_slot, read_after[0], -1, -1, read_after[i]});
+  sharing[kNone] = read_after;
+  for (const auto& [buffer, group] : sharing)
+    for (std::size_t i = 1; i < group.size(); ++i)
+      pins.push_back({Pin::same_slot, group[0], -1, -1, group[i]});
   return pins;
 }
 
