@@ -3,14 +3,11 @@
 #include <algorithm>
 #include <tuple>
 
+#include "graph/index.hpp"
 #include "graph/ttgir/op_class.hpp"
 
 namespace twill::ttgir {
 namespace {
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
 
 // Of the search for where an inner loop's values are used; what a longer chain of loop variables
 // hands on stays with the loop.

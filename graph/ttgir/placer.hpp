@@ -5,16 +5,13 @@
 // default group that also runs what comes after the loop, is the slot that stores accumulators
 // back, if one does: Triton lets at most two partitions share a buffer of tensor memory.
 //
-// Two kinds of ops do not go where their slot is, because Triton 3.9 takes them no other way:
-//  - a load through pointers goes where its result is used, since only loads by descriptor are
-//  handed
-//    from one partition to another ("cpasync not supported yet");
-//  - of an inner loop that was scheduled as one op, the loads go to the slot of the
-//  variable-latency
-//    ops and the tensor memory products to the slot of the products, since a partition with
-//    products may not be the default one and tokens of tensor memory do not leave the default one.
-//    Both run on their own once they are issued, so the reservation of the inner loop holds as
-//    before.
+// Two kinds of ops do not go where their slot is, because Triton 3.9 takes them no other way. A
+// load through pointers goes where its result is used: only loads by descriptor are handed from one
+// partition to another ("cpasync not supported yet"). Of an inner loop that was scheduled as one
+// op, the loads go to the slot of the variable-latency ops and the tensor memory products to the
+// slot of the products: a partition with products may not be the default one, and tokens of tensor
+// memory do not leave that. Both run on their own once they are issued, so the reservation of the
+// inner loop holds as before.
 #pragma once
 
 #include <map>
