@@ -74,7 +74,7 @@ std::string Builder::name_of(const Operation& op, int copy, const std::string& p
   if (!part.empty()) name += "." + part;
   if (names_.try_emplace(name, 2).second) return name;
   for (;;) {  // numbers go on where they were, else many ops of one name take quadratic time
-    const std::string unique = name + "." + std::to_string(names_[name]++);
+    std::string unique = name + "." + std::to_string(names_[name]++);
     if (names_.try_emplace(unique, 2).second) return unique;
   }
 }
