@@ -1,9 +1,8 @@
 // Ops that exclude each other form a sequence, and the op that follows others in it begins after
 // the sum of their cycles: redundant constraints for the order form.
 //
-// Source: the energy precedence constraint (Laborie, "Algorithms for propagating AI planning and
-// scheduling approaches to resource constraints", Artificial Intelligence 143, 2003), here modulo
-// I.
+// Source: the energy precedence constraint (Laborie, "Algorithms for propagating resource
+// constraints in AI planning and scheduling", Artificial Intelligence 143, 2003), here modulo I.
 //
 // Let S be a set of ops with n(v) > 0 cycles each whose arcs [row(v), row(v) + n(v)) on the circle
 // of I residues are pairwise disjoint in every schedule (rule 2: one instance of a unit; rule 8:
@@ -12,11 +11,11 @@
 // later one runs past I, it ends before I + s. So
 //
 //   row(v) - s >= sum of n(u) over all u before v, which lie in [s, row(v));
-//   s + I - row(v) - n(v) >= sum of n(u) over all u after v, which lie in [row(v) + n(v), s + I),
+//   s + I - row(v) - n(v) >= sum of n(u) over all u after v, which lie in [row(v) + n(v), s + I).
 //
-// the last because f's next copy begins at s + I and f, where it is not the only one, has n(f) <=
-// I. Pairwise constraints alone say that only once the order among the u is known. Where S fills
-// all of I, as slots and units do at the bound, little is left to guess.
+// The second holds because the next copy of f begins at s + I, and because f is not alone, so that
+// n(f) < I. Pairwise constraints say as much only once the order among the u is known. Where S
+// fills all of I, as slots and units do at the bound, little is left to guess.
 //
 // Variables: none but the atoms, two a pair, which rules 2 and 8 have too. One node, s. No clauses:
 // the constraints go to the difference-logic solver, in lemmas and certificates as steps of cycles.

@@ -86,6 +86,14 @@ std::vector<LinearConstraint> parse_opb(const std::string& text, int& variables)
   return out;
 }
 
+/// The two questions, into the folder "out".
+void export_questions(const TemporaryDirectory& folder, const std::string& format) {
+  write_questions(folder / "");
+  const Run run = bench("export --format " + format + " --instances '" + (folder / "") + "' -o '" +
+                        (folder / "out") + "'");
+  CHECK_MESSAGE(run.code == 0, run.err);
+}
+
 }  // namespace
 
 TEST_CASE("export and import: a solver's model becomes a verified schedule") {
@@ -127,10 +135,7 @@ TEST_CASE("export and import: a solver's model becomes a verified schedule") {
 
 TEST_CASE("export: incremental CNF asks for every length") {
   const TemporaryDirectory folder;
-  write_questions(folder / "");
-  CHECK(bench("export --format icnf --instances '" + (folder / "") + "' -o '" + (folder / "out") +
-              "'")
-            .code == 0);
+  export_questions(folder, "icnf");
   const std::string text = bytes(folder / "out/figure-4.icnf");
   CHECK(contains(text, "p inccnf\n"));
   const Dimacs d = parse_dimacs(text);
@@ -141,10 +146,7 @@ TEST_CASE("export: incremental CNF asks for every length") {
 
 TEST_CASE("export: pseudo-Boolean form has the sums themselves, and the same models") {
   const TemporaryDirectory folder;
-  write_questions(folder / "");
-  CHECK(
-      bench("export --format opb --instances '" + (folder / "") + "' -o '" + (folder / "out") + "'")
-          .code == 0);
+  export_questions(folder, "opb");
   for (const bool sat : {true, false}) {
     const std::string file = folder / (sat ? "out/figure-4.opb" : "out/figure-3.opb");
     int variables = 0;
@@ -175,10 +177,7 @@ TEST_CASE("export: pseudo-Boolean form has the sums themselves, and the same mod
 
 TEST_CASE("export: the linear program's optimum is that of the modulo schedule") {
   const TemporaryDirectory folder;
-  write_questions(folder / "");
-  CHECK(
-      bench("export --format lp --instances '" + (folder / "") + "' -o '" + (folder / "out") + "'")
-          .code == 0);
+  export_questions(folder, "lp");
   std::map<std::string, std::int64_t> value;
   struct Constraint {
     std::vector<std::pair<std::int64_t, std::string>> terms;

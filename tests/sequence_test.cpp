@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "encoders/order.hpp"
@@ -41,6 +42,24 @@ Problem crowded_loop(Random& random, int ops) {
     e.distance = e.from < e.to ? 0 : 1;
     e.blocking = random.percent(70);
     p.edges.push_back(e);
+  }
+  return p;
+}
+
+/// Ops a, b, ... of so many cycles on one unit, which they occupy from issue to end; no edges.
+Problem ops_on_one_unit(int ops, Cycle cycles, Amount capacity) {
+  Problem p;
+  p.name = "one unit";
+  p.units = {{"U", capacity}};
+  p.warps.resize(1);
+  p.warps[0].name = "w";
+  p.warps[0].registers = 255;
+  for (int v = 0; v < ops; ++v) {
+    Op op;
+    op.id = std::string(1, static_cast<char>('a' + v));
+    op.cycles = cycles;
+    op.reservations = {{0, 0, cycles, 1}};
+    p.ops.push_back(op);
   }
   return p;
 }
@@ -113,19 +132,7 @@ TEST_CASE("every schedule of tiny crowded loops satisfies the sums, and tightly"
 
 TEST_CASE("what is no schedule breaks sums: they exclude something") {
   // Three ops of two cycles on one unit at I = 6: the third begins 4 after the first.
-  Problem problem;
-  problem.name = "three";
-  problem.units = {{"U", 1}};
-  problem.warps.resize(1);
-  problem.warps[0].name = "w";
-  problem.warps[0].registers = 255;
-  for (const char* id : {"a", "b", "c"}) {
-    Op op;
-    op.id = id;
-    op.cycles = 2;
-    op.reservations = {{0, 0, 2, 1}};
-    problem.ops.push_back(op);
-  }
+  const Problem problem = ops_on_one_unit(3, 2, 1);
   MemoryCnf cnf;
   Formula f(cnf);
   OrderRequest request;
@@ -142,20 +149,9 @@ TEST_CASE("what is no schedule breaks sums: they exclude something") {
 }
 
 TEST_CASE("ops that need not exclude each other are no sequence") {
-  Problem problem;
-  problem.name = "loose";
-  problem.units = {{"U", 2}};
-  problem.warps.resize(2);
-  problem.warps[0].name = "w";
+  Problem problem = ops_on_one_unit(4, 3, 2);
+  problem.warps.push_back(problem.warps[0]);
   problem.warps[1].name = "x";
-  for (WarpSlot& w : problem.warps) w.registers = 255;
-  for (const char* id : {"a", "b", "c", "d"}) {
-    Op op;
-    op.id = id;
-    op.cycles = 3;
-    op.reservations = {{0, 0, 3, 1}};
-    problem.ops.push_back(op);
-  }
   // All wait, but on either of two slots.
   for (int v = 0; v < 4; ++v) {
     Edge e;

@@ -39,9 +39,9 @@ class DifferenceTheory {
 
   /// The atom of `variable` is asserted and the sums that it is a term of grow (nothing happens for
   /// variables without either). False when that closes a positive cycle: then conflict() holds the
-  /// asserted variables on it. Open atoms that
-  /// it decides are appended to `decided`: all that become false, and of those that become true
-  /// the ones without turns and deadlines, for which this stays right when I or D falls.
+  /// asserted variables on it. Open atoms that it decides are appended to `decided`: all that
+  /// become false, and of those that become true the ones without turns and deadlines, for which
+  /// this stays right when I or D falls.
   bool assert_atom(int variable, std::vector<Decided>& decided);
   std::span<const int> conflict() const { return conflict_; }
 
