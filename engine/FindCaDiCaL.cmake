@@ -1,4 +1,5 @@
-# Finds the SAT solver CaDiCaL: target CaDiCaL::CaDiCaL, variable CaDiCaL_VERSION ("" if unknown).
+# Finds the SAT solver CaDiCaL: target CaDiCaL::CaDiCaL, variables CaDiCaL_VERSION ("" if unknown)
+# and CaDiCaL_PROPAGATOR (0 or 1: has it the interface for user propagators, as from 1.6 on?).
 # CADICAL_ROOT, when set, is the only place looked at: a prefix (include/, lib/) or a source tree
 # in which CaDiCaL was built (src/, build/). CaDiCaL installs neither a CMake package nor a
 # version in its header, hence this file.
@@ -29,6 +30,14 @@ if(CaDiCaL_LIBRARY)
       execute_process(COMMAND ${CaDiCaL_DPKG_QUERY} -W "-f=\${source:Upstream-Version}"
         ${CMAKE_MATCH_1} OUTPUT_VARIABLE CaDiCaL_VERSION ERROR_QUIET)
     endif()
+  endif()
+endif()
+
+set(CaDiCaL_PROPAGATOR 0)
+if(CaDiCaL_INCLUDE_DIR)
+  file(STRINGS ${CaDiCaL_INCLUDE_DIR}/cadical.hpp class REGEX "^class ExternalPropagator {" LIMIT_COUNT 1)
+  if(class)
+    set(CaDiCaL_PROPAGATOR 1)
   endif()
 endif()
 

@@ -1,5 +1,5 @@
-// CaDiCaL as a clause sink and an incremental solver. The only file pair that names CaDiCaL; it
-// uses what 1.5.3 (Debian 12) and 2.x have in common.
+// CaDiCaL as a clause sink and an incremental solver. Nothing else names CaDiCaL but
+// order/propagator.cpp; this uses what 1.5.3 (Debian 12) and later versions have in common.
 #pragma once
 
 #include <cstdint>

@@ -63,9 +63,8 @@ Decided decide(const Problem& problem, Cycle ii, Cycle length, const Options& op
   Budget budget(stop, options.time_limit, options.conflict_limit, options.memory_limit);
   const ProgressCallback silent;
   Reporter report(silent, budget);
-  const bool order = options.engine != "cnf" && choice.start == StartEncoding::automatic;
   const Search search{problem, choice, options.seed,
-                      budget,  report, order ? order_engine() : cnf_engine()};
+                      budget,  report, chosen_engine(problem, options, choice)};
   Decided decided;
   if (choice.form != Form::modulo) {
     decided.verdict = ask_straight_line(search, ii, length, options.conflict_limit);

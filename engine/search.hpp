@@ -124,6 +124,11 @@ class Engine {
 const Engine& cnf_engine();
 /// Rows in difference logic, orders as literals (encoders/order.hpp, engine/order/).
 const Engine& order_engine();
+/// The same with CaDiCaL searching, through its propagator interface (has_cadical_searcher()).
+const Engine& order_cadical_engine();
+/// The one that Options::engine names, by its rule. Throws InputError where it cannot be had.
+const Engine& chosen_engine(const Problem& problem, const Options& options,
+                            const EncodingChoice& choice);
 
 /// May there be a schedule at any initiation interval (graph/serial.hpp)? False = proved none.
 bool any_schedule(const Search& search);

@@ -5,6 +5,7 @@
 
 #include "engine/decide.hpp"
 #include "engine/include/twill.hpp"
+#include "engine/order/searcher.hpp"
 #include "engine/search.hpp"
 #include "graph/bounds.hpp"
 #include "graph/length_bound.hpp"
@@ -108,23 +109,6 @@ std::optional<Solution> search_better(const Search& search, const Options& optio
   return solution;
 }
 
-// The rule behind --engine auto, see Options::engine.
-const Engine& chosen_engine(const Problem& problem, const Options& options,
-                            const EncodingChoice& choice) {
-  constexpr std::size_t kMaxOrderOps = 1'000;  // a dense matrix of ops by ops
-  const bool cnf_only = choice.form != Form::modulo || choice.start != StartEncoding::automatic;
-  if (options.engine == "cnf") return cnf_engine();
-  if (options.engine == "order") {
-    if (cnf_only)
-      throw InputError("options", "--engine", options.engine,
-                       "has no straight-line forms and no start encodings: use cnf");
-    return order_engine();
-  }
-  if (options.engine != "auto")
-    throw InputError("options", "--engine", options.engine, "must be order, cnf or auto");
-  return cnf_only || problem.ops.size() > kMaxOrderOps ? cnf_engine() : order_engine();
-}
-
 Search search_for(const Problem& problem, const Options& options, const EncodingChoice& choice,
                   Budget& budget, Reporter& report) {
   return {problem,          choice,
@@ -170,6 +154,28 @@ Solution search_modulo(const Search& search, const Options& options, Cycle low) 
 
 const char* version() {
   return TWILL_VERSION;
+}
+
+const Engine& chosen_engine(const Problem& problem, const Options& options,
+                            const EncodingChoice& choice) {
+  constexpr std::size_t kMaxOrderOps = 1'000;  // a dense matrix of ops by ops
+  const bool cnf_only = choice.form != Form::modulo || choice.start != StartEncoding::automatic;
+  if (options.engine == "cnf") return cnf_engine();
+  if (options.engine == "order" || options.engine == "order-cadical") {
+    if (cnf_only)
+      throw InputError("options", "--engine", options.engine,
+                       "has no straight-line forms and no start encodings: use cnf");
+    if (options.engine == "order") return order_engine();
+    if (!has_cadical_searcher())
+      throw InputError(
+          "options", "--engine", options.engine,
+          "needs CaDiCaL 1.6 or later, which has propagators: this is " + cadical_version());
+    return order_cadical_engine();
+  }
+  if (options.engine != "auto")
+    throw InputError("options", "--engine", options.engine,
+                     "must be order, order-cadical, cnf or auto");
+  return cnf_only || problem.ops.size() > kMaxOrderOps ? cnf_engine() : order_engine();
 }
 
 Decided decide_interval(const Problem& problem, Cycle ii, const Options& options,

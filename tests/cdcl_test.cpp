@@ -1,6 +1,6 @@
-// The searcher of the order engine against enumeration: random clauses over free variables and
-// difference atoms, at falling I and D, with assumptions; its lemmas against the rows they speak
-// of.
+// The searchers of the order engine against enumeration: random clauses over free variables and
+// difference atoms, at falling I; their lemmas against the rows they speak of. CaDiCaL's
+// where it has propagators.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -66,7 +66,7 @@ bool satisfiable(const Question& q, const Differences& rows, Cycle ii,
     for (int bits = 0; bits < (1 << q.free); ++bits) {
       for (int i = 0; i < q.free; ++i) holds[static_cast<std::size_t>(i + 1)] = (bits >> i) & 1;
       const auto truth = [&](int l) {
-        return (holds[static_cast<std::size_t>(std::abs(l))] != 0) == (l > 0);
+        return (holds[static_cast<std::size_t>(l < 0 ? -l : l)] != 0) == (l > 0);
       };
       bool all = true;
       for (const auto& clause : q.clauses) {
@@ -86,15 +86,15 @@ bool satisfiable(const Question& q, const Differences& rows, Cycle ii,
   }
 }
 
-}  // namespace
-
-TEST_CASE("the same verdict as enumeration, at falling I") {
+void check_against_enumeration(bool cadical) {
   int sat = 0, unsat = 0;
   for (std::uint64_t seed = 0; seed < 1500; ++seed) {
     CAPTURE(seed);
     Random random(seed);
     Budget budget({}, 0, 0, 0);
-    Cdcl solver(budget, seed % 3);
+    const auto searcher =
+        cadical ? cadical_searcher(budget, seed % 3) : std::make_unique<Cdcl>(budget, seed % 3);
+    OrderSearcher& solver = *searcher;
     Formula f(solver);
     Differences rows(f, 3, 2, 6);
     const Question q = random_question(random, f, rows, 3);
@@ -104,10 +104,10 @@ TEST_CASE("the same verdict as enumeration, at falling I") {
       solver.set_parameters(ii, 0);
       solver.take(rows);
       const bool truth = satisfiable(q, rows, ii, {});
-      const Cdcl::Answer answer = solver.solve();
-      REQUIRE((answer == Cdcl::Answer::sat) == truth);
+      const OrderSearcher::Answer answer = solver.solve();
+      REQUIRE((answer == OrderSearcher::Answer::sat) == truth);
       ++(truth ? sat : unsat);
-      if (answer == Cdcl::Answer::sat) {
+      if (answer == OrderSearcher::Answer::sat) {
         for (const auto& clause : q.clauses) {
           bool one = false;
           for (const int l : clause) one = one || solver.value(Lit::of(l));
@@ -141,6 +141,16 @@ TEST_CASE("the same verdict as enumeration, at falling I") {
   CHECK(unsat > 200);
 }
 
+}  // namespace
+
+TEST_CASE("the same verdict as enumeration, at falling I") {
+  check_against_enumeration(false);
+}
+
+TEST_CASE("the same with CaDiCaL searching" * doctest::skip(!has_cadical_searcher())) {
+  check_against_enumeration(true);
+}
+
 TEST_CASE("hard clauses: pigeons, with learning, restarts and clause deletion") {
   Budget budget({}, 0, 0, 0);
   Cdcl solver(budget, 0);
@@ -160,7 +170,7 @@ TEST_CASE("hard clauses: pigeons, with learning, restarts and clause deletion") 
                   ~in[static_cast<std::size_t>(q)][static_cast<std::size_t>(h)]});
   solver.take(rows);
   solver.set_parameters(2, 0);
-  CHECK(solver.solve(100) == Cdcl::Answer::unknown);
-  CHECK(solver.solve() == Cdcl::Answer::unsat);
+  CHECK(solver.solve(100) == OrderSearcher::Answer::unknown);
+  CHECK(solver.solve() == OrderSearcher::Answer::unsat);
   CHECK(solver.conflicts() > 4000);
 }

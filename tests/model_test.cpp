@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "encoders/choose.hpp"
+#include "engine/order/searcher.hpp"
 #include "tests/support/agreement.hpp"
 #include "tests/support/brute_force.hpp"
 #include "tests/support/random_loop.hpp"
@@ -51,14 +52,17 @@ int agree_with(std::uint64_t first, int count, const LoopKnobs& knobs, const Opt
   return feasible;
 }
 
-/// The same with both engines, where the options leave the choice.
+/// The same with all engines, where the options leave the choice.
 int agree(std::uint64_t first, int count, const LoopKnobs& knobs, Options options) {
   if (options.engine != "auto" || !options.encoding.empty())
     return agree_with(first, count, knobs, options);
   options.engine = "cnf";
   const int feasible = agree_with(first, count, knobs, options);
-  options.engine = "order";
-  CHECK(agree_with(first, count, knobs, options) == feasible);
+  for (const char* engine : {"order", "order-cadical"}) {
+    options.engine = engine;
+    if (options.engine == "order-cadical" && !has_cadical_searcher()) continue;
+    CHECK(agree_with(first, count, knobs, options) == feasible);
+  }
   return feasible;
 }
 

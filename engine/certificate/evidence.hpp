@@ -39,7 +39,7 @@ struct Refutation {
   std::string encoding;  ///< encoding_text()
   std::variant<ModuloRequest, OrderRequest> request;  ///< the formula, by engine
   std::vector<Schedule> refinements;  ///< order: the overflowing models, see OrderEncoding::refine
-  MemoryCnf lemmas;                   ///< order: of difference logic, see Cdcl::lemmas()
+  MemoryCnf lemmas;                   ///< order: of difference logic, see OrderSearcher::lemmas()
   std::optional<ProofFile> proof;     ///< binary DRAT, of the formula and the lemmas
 
   bool by_order() const { return std::holds_alternative<OrderRequest>(request); }

@@ -12,17 +12,14 @@
 #include <span>
 #include <vector>
 
-#include "encoders/sinks.hpp"
-#include "engine/budget.hpp"
 #include "engine/order/difference_theory.hpp"
+#include "engine/order/searcher.hpp"
 #include "graph/random.hpp"
 
 namespace twill {
 
-class Cdcl : public ClauseSink {
+class Cdcl : public OrderSearcher {
  public:
-  enum class Answer { sat, unsat, unknown };
-
   /// `budget` must outlive the solver. Different seeds, different search, same answers.
   Cdcl(Budget& budget, std::uint64_t seed);
 
@@ -30,29 +27,11 @@ class Cdcl : public ClauseSink {
   /// At any time; the search goes back to its root first. Throws Budget::Spent like every sink of
   /// the engine.
   void add_clause(std::span<const int> literals) override;
-
-  /// Takes over the facts, atoms and sums that `differences` has gained since the last call. To be
-  /// called after adding clauses and before solve().
-  void take(const Differences& differences);
-  /// Sets the parameters. What was learned is kept, so every clause and lemma so far must hold for
-  /// the new values too: I may go down only where all weights are >= 0, D may go down always.
-  void set_parameters(Cycle ii, Cycle deadline);
-
-  /// unknown = the budget is spent or `conflict_limit` conflicts (0 = none) were not enough.
-  Answer solve(std::int64_t conflict_limit = 0);
-
-  /// Of the last model, until a clause is added or the parameters change.
-  bool value(Lit literal) const;
-  /// The least difference between two nodes' values that its constraints allow, very negative if
-  /// any. From node 0 on: the smallest rows.
-  Cycle least(int from, int to) const { return theory_->least(from, to); }
-
-  /// Everything that was added, and the theory lemmas used so far. A lemma's negation is a set of
-  /// constraints (atoms, sums of true variables, and at most one atom's negation, over the
-  /// integers) that with facts form a positive cycle: it holds for all rows at the parameters so
-  /// far and, as they fall, later.
-  const MemoryCnf& clauses() const { return formula_; }
-  const MemoryCnf& lemmas() const { return lemmas_; }
+  void take(const Differences& differences) override;
+  void set_parameters(Cycle ii, Cycle deadline) override;
+  Answer solve(std::int64_t conflict_limit = 0) override;
+  bool value(Lit literal) const override;
+  Cycle least(int from, int to) const override { return theory_->least(from, to); }
   std::int64_t conflicts() const { return conflicts_; }
 
  private:
@@ -121,7 +100,6 @@ class Cdcl : public ClauseSink {
   std::unique_ptr<DifferenceTheory> theory_;
   std::size_t facts_taken_ = 0, atoms_taken_ = 0, sums_taken_ = 0;
 
-  MemoryCnf formula_, lemmas_;
   std::vector<int> arena_;
   std::vector<Clause> store_;
   std::vector<std::vector<Watch>> watches_{{}, {}};

@@ -5,7 +5,8 @@ namespace {
 
 class OrderEngine : public Engine {
  public:
-  const char* name() const override { return "order"; }
+  explicit OrderEngine(bool cadical) : cadical_(cadical) {}
+  const char* name() const override { return cadical_ ? "order-cadical" : "order"; }
   Answer ask(const Search& search, Cycle ii, Cycle stage_limit, Cycle&) const override {
     return order::ask_complete(search, ii, stage_limit);
   }
@@ -17,13 +18,25 @@ class OrderEngine : public Engine {
     return order::shortest_within(search, ii, low, high, stage_limit, found);
   }
   void shorten(const Search&, Schedule&, Cycle, Cycle) const override {}
+
+ private:
+  bool cadical_;
 };
 
 }  // namespace
 
 const Engine& order_engine() {
-  static const OrderEngine engine;
+  static const OrderEngine engine(false);
   return engine;
+}
+
+const Engine& order_cadical_engine() {
+  static const OrderEngine engine(true);
+  return engine;
+}
+
+bool order::through_cadical(const Engine& engine) {
+  return &engine == &order_cadical_engine();
 }
 
 }  // namespace twill

@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "engine/order/cdcl.hpp"
+#include "engine/order/order.hpp"
 #include "graph/automorphism.hpp"
 #include "graph/verify.hpp"
 
@@ -27,11 +29,20 @@ OrderRequest request_within(const Search& search, Cycle ii, Cycle deadline, Cycl
   return request;
 }
 
+namespace {
+
+std::unique_ptr<OrderSearcher> searcher_of(const Search& search) {
+  if (through_cadical(search.engine)) return cadical_searcher(search.budget, search.seed);
+  return std::make_unique<Cdcl>(search.budget, search.seed);
+}
+
+}  // namespace
+
 Question::Question(const Search& search, OrderRequest request)
     : search_(search),
       request_(std::move(request)),
-      solver_(search.budget, search.seed),
-      formula_(solver_),
+      solver_(searcher_of(search)),
+      formula_(*solver_),
       encoding_(formula_, search.problem, request_, search.choice) {
   search.report.formula(formula_);
 }
@@ -43,13 +54,13 @@ Answer Question::ask(Cycle ii, Cycle deadline, std::int64_t conflict_limit) {
 }
 
 Answer Question::look(Cycle ii, Cycle deadline, std::int64_t conflict_limit) {
-  solver_.set_parameters(ii_ = ii, deadline_ = deadline);
+  solver_->set_parameters(ii_ = ii, deadline_ = deadline);
   for (;;) {
-    solver_.take(encoding_.rows());
-    const Cdcl::Answer found = solver_.solve(conflict_limit);
+    solver_->take(encoding_.rows());
+    const OrderSearcher::Answer found = solver_->solve(conflict_limit);
     search_.report.tell();
-    if (found == Cdcl::Answer::unknown) return {};
-    if (found == Cdcl::Answer::unsat) return {SatSolver::Answer::unsat, std::nullopt};
+    if (found == OrderSearcher::Answer::unknown) return {};
+    if (found == OrderSearcher::Answer::unsat) return {SatSolver::Answer::unsat, std::nullopt};
     if (auto schedule = model()) return {SatSolver::Answer::sat, std::move(schedule)};
   }
 }
@@ -58,16 +69,16 @@ std::optional<Schedule> Question::model() {
   const Differences& rows = encoding_.rows();
   const int ops = static_cast<int>(search_.problem.ops.size());
   std::vector<Cycle> row, stage;
-  for (int v = 0; v < ops; ++v) row.push_back(solver_.least(0, Differences::node(v)));
+  for (int v = 0; v < ops; ++v) row.push_back(solver_->least(0, Differences::node(v)));
   // The smallest stages, none below 0.
   for (int v = 0; request_.stages == 0 && v < ops; ++v) {
     const int node = rows.stage_node(v);
-    Cycle least = std::max<Cycle>(0, solver_.least(0, node));
-    for (int u = 0; u < ops; ++u) least = std::max(least, solver_.least(rows.stage_node(u), node));
+    Cycle least = std::max<Cycle>(0, solver_->least(0, node));
+    for (int u = 0; u < ops; ++u) least = std::max(least, solver_->least(rows.stage_node(u), node));
     stage.push_back(least);
   }
   Schedule schedule = encoding_.decode(
-      ii_, [&](Lit l) { return solver_.value(l); }, row, stage);
+      ii_, [&](Lit l) { return solver_->value(l); }, row, stage);
   if (encoding_.refine(schedule) > 0) {
     if (search_.evidence != nullptr) refinements_.push_back(std::move(schedule));
     return std::nullopt;
@@ -83,8 +94,8 @@ bool Question::refuted_by_cadical() const {
   SatSolver judge(search_.budget, search_.seed);
   judge.no_inprocessing();
   if (proof) judge.begin_proof(proof->file());
-  for (int v = 0; v < solver_.clauses().variables(); ++v) judge.new_variable();
-  for (const MemoryCnf* part : {&solver_.clauses(), &solver_.lemmas()})
+  for (int v = 0; v < solver_->clauses().variables(); ++v) judge.new_variable();
+  for (const MemoryCnf* part : {&solver_->clauses(), &solver_->lemmas()})
     for (std::size_t i = 0; i < part->clauses(); ++i) judge.add_clause(part->clause(i));
   const SatSolver::Answer answer = judge.solve();
   if (answer == SatSolver::Answer::sat)
@@ -106,7 +117,7 @@ void Question::keep_evidence(ProofFile proof) const {
   r.encoding = encoding_text(search_.choice);
   r.request = request_;
   r.refinements = refinements_;
-  r.lemmas = solver_.lemmas();
+  r.lemmas = solver_->lemmas();
   r.proof = std::move(proof);
   search_.evidence->keep(std::move(r));
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "encoders/order.hpp"
-#include "engine/order/cdcl.hpp"
+#include "engine/order/searcher.hpp"
 #include "engine/search.hpp"
 
 namespace twill::order {
@@ -26,7 +26,7 @@ class Question {
 
   const Search& search_;
   OrderRequest request_;
-  Cdcl solver_;
+  std::unique_ptr<OrderSearcher> solver_;
   Formula formula_;
   OrderEncoding encoding_;
   Cycle ii_ = 1, deadline_ = 0;        // of the question that was asked last

@@ -1,0 +1,51 @@
+// What the order engine searches with: clauses and difference constraints in, models and lemmas
+// out. Two kinds: the project's own solver (cdcl.hpp), and CaDiCaL with the difference logic
+// plugged in (propagator.cpp), where CaDiCaL is new enough.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "encoders/difference.hpp"
+#include "encoders/sinks.hpp"
+#include "engine/budget.hpp"
+
+namespace twill {
+
+class OrderSearcher : public ClauseSink {
+ public:
+  enum class Answer { sat, unsat, unknown };
+
+  /// Takes over the facts, atoms and sums that `differences` has gained since the last call. To be
+  /// called after adding clauses and before solve().
+  virtual void take(const Differences& differences) = 0;
+  /// Sets the parameters. What was learned is kept, so every clause and lemma so far must hold for
+  /// the new values too: I may go down only where all weights are >= 0, D may go down always.
+  virtual void set_parameters(Cycle ii, Cycle deadline) = 0;
+
+  /// unknown = the budget is spent or `conflict_limit` conflicts (0 = none) were not enough.
+  virtual Answer solve(std::int64_t conflict_limit = 0) = 0;
+
+  /// Of the last model, until a clause is added or the parameters change.
+  virtual bool value(Lit literal) const = 0;
+  /// The least difference between two nodes' values that the model's constraints allow, very
+  /// negative if any. From node 0 on: the smallest rows.
+  virtual Cycle least(int from, int to) const = 0;
+
+  /// Everything that was added, and the theory lemmas used so far. A lemma's negation is a set of
+  /// constraints (atoms, sums of true variables, and at most one atom's negation, over the
+  /// integers) that with facts form a positive cycle: it holds for all rows at the parameters so
+  /// far and, as they fall, later.
+  const MemoryCnf& clauses() const { return formula_; }
+  const MemoryCnf& lemmas() const { return lemmas_; }
+
+ protected:
+  MemoryCnf formula_, lemmas_;
+};
+
+/// CaDiCaL through its interface for user propagators (Fazekas et al., SAT 2023), which versions
+/// from 1.6 on have. Null where the CaDiCaL of this build has none. `budget` must outlive it.
+std::unique_ptr<OrderSearcher> cadical_searcher(Budget& budget, std::uint64_t seed);
+bool has_cadical_searcher();
+
+}  // namespace twill
