@@ -106,9 +106,10 @@ Cycle sum_terms(const std::vector<CostTerm>& terms, const Tile& tile, int width,
     Cycle length = std::max(steps, term.at_least);
     if (term.at_most < kMaxCycles) length = std::min(length, term.at_most);  // kMaxCycles: no limit
     length = times(length, term.times, context);
-    if (length > kMaxCycles || (cycles += length) > kMaxCycles)
+    if (length > kMaxCycles - cycles)
       fail(context, "shape", std::to_string(length) + " cycles",
            "must take at most " + std::to_string(kMaxCycles) + " cycles");
+    cycles += length;
   }
   return cycles;
 }

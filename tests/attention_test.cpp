@@ -24,7 +24,7 @@ Problem lowered(const std::string& kernel, const std::string& machine, const std
 }
 
 Solution solved(const Problem& problem, const Options& options = {}) {
-  const Solution solution = solve(problem, options);
+  Solution solution = solve(problem, options);
   INFO(problem.name);
   CHECK(solution.status == Status::optimal);
   REQUIRE(solution.schedule.has_value());

@@ -387,7 +387,7 @@ TEST_CASE("drat-trim has its say when it is on the PATH") {
     write_file(directory / "bin/drat-trim", script);
     fs::permissions(directory / "bin/drat-trim", fs::perms::owner_all);
     ::setenv("PATH", ((directory / "bin") + ":" + old).c_str(), 1);
-    const CertificateReport report = check_certificate(directory / "c");
+    CertificateReport report = check_certificate(directory / "c");
     ::setenv("PATH", old.c_str(), 1);
     return report;
   };

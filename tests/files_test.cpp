@@ -53,7 +53,7 @@ TEST_CASE("read_file: bytes, empty files, the missing and the unreadable") {
   const TemporaryDirectory directory;
   const std::string bytes = std::string("a\0b\r\n\xff", 6) + std::string(200'000, 'x');
   std::ofstream(directory / "some", std::ios::binary) << bytes;
-  std::ofstream(directory / "empty", std::ios::binary);
+  std::ofstream(directory / "empty", std::ios::binary) << "";
   CHECK(read_file(directory / "some") == bytes);
   CHECK(read_file(directory / "empty").empty());
   const InputError missing = refusal([&] { read_file(directory / "missing"); });
@@ -77,7 +77,7 @@ TEST_CASE("read_file: standard input") {
 
 TEST_CASE("read_file: 256 MiB are the limit, for files and for streams") {
   const TemporaryDirectory directory;
-  std::ofstream(directory / "large");
+  std::ofstream(directory / "large") << "";
   fs::resize_file(directory / "large", (256u << 20) + 1);  // sparse
   const InputError large = refusal([&] { read_file(directory / "large"); });
   CHECK(large.value() == "268435457 bytes");

@@ -125,7 +125,7 @@ TEST_CASE("encoding text: round trip of every combination of the table") {
   std::map<std::string, std::vector<std::string>> values;
   for (const EncodingInfo& row : encoding_table()) values[row.key].push_back(row.value);
   CHECK(values.size() == 6);
-  for (const char* key : {"start", "amo", "card", "pb"}) values[key].push_back("auto");
+  for (const char* key : {"start", "amo", "card", "pb"}) values[key].emplace_back("auto");
   int combinations = 0;
   for (const auto& form : values["form"])
     for (const auto& start : values["start"])

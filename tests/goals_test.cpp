@@ -116,8 +116,8 @@ std::vector<std::string> goals_of(const Problem& p, std::uint64_t seed) {
   std::vector<std::string> goals = kDefaultGoals;
   for (const WarpSlot& w : p.warps) goals.push_back("registers:" + w.name);
   for (const Memory& m : p.memories) goals.push_back("memory:" + m.name);
-  goals.push_back("rings");
-  goals.push_back("issuers");
+  goals.emplace_back("rings");
+  goals.emplace_back("issuers");
   for (const Unit& u : p.units) goals.push_back("issuers:" + u.name);
   for (const Op& op : p.ops)
     if (op.streaming) goals.insert(goals.begin(), "ring:" + op.id);
@@ -260,7 +260,7 @@ TEST_CASE("canonical on attention: seeds and threads") {
   CHECK(first.schedule->initiation_interval == 2729);
   REQUIRE(first.goals.size() == 1 + 2 * problem.ops.size());
   for (const Goal& goal : first.goals) CHECK(goal.value == goal.lower_bound);
-  for (const std::uint64_t seed : {1, 7}) {
+  for (const std::uint64_t seed : {1U, 7U}) {
     options.seed = seed;
     options.threads = static_cast<int>(seed) % 3;
     CHECK(*solve(problem, options).schedule == *first.schedule);

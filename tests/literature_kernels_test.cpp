@@ -54,23 +54,24 @@ TEST_CASE("tensor core work is that of the published shapes") {
   const auto chunk = [](std::int64_t c, std::int64_t dk, std::int64_t dv) {
     return c * c * (dk + dv) + 2 * c * dk * dv;
   };
+  const auto product = [](std::int64_t m, std::int64_t n, std::int64_t k) { return m * n * k; };
   const struct {
     const char* kernel;
     std::int64_t macs;  ///< as of 16 bits
   } cases[] = {
       // 8 heads x 8 positions against 128 keys, twice, head dimension 128.
-      {"hopper-gqa", 2 * 8 * 8 * 128 * 128},
+      {"hopper-gqa", 2 * product(8 * 8, 128, 128)},
       // 64 heads against 64 latent vectors of 512 and rotary parts of 64; the latent once more.
-      {"hopper-mla", 64 * 64 * (512 + 64) + 64 * 64 * 512},
+      {"hopper-mla", product(64, 64, 512 + 64) + product(64, 64, 512)},
       {"hopper-retnet", chunk(64, 128, 64)},
       {"hopper-gla", chunk(64, 128, 64)},
       {"hopper-mlstm", chunk(64, 128, 64)},
       // And W S.
-      {"hopper-deltanet", chunk(64, 128, 64) + 64 * 128 * 64},
-      {"hopper-mlp", 3 * 128 * 64 * 128},
+      {"hopper-deltanet", chunk(64, 128, 64) + product(64, 128, 64)},
+      {"hopper-mlp", 3 * product(128, 64, 128)},
       {"hopper-layer-norm", 0},
       // 8 bits take half as long.
-      {"hopper-grouped-gemm", 128 * 128 * 128 / 2}};
+      {"hopper-grouped-gemm", product(128, 128, 128) / 2}};
   for (const auto& c : cases) {
     CAPTURE(c.kernel);
     for (const Lowered& lowered : on_hopper(c.kernel))

@@ -88,8 +88,9 @@ TEST_CASE("chunked chain: arithmetic, loop-carried edges, stated delays, chains 
   const Op& op = lowered.problem.ops[0];
   // 128 x 25 = 3200 elements a chunk: read 32, calc 64 + 3, write 16; A 48, B 67 a chunk.
   CHECK(op.id == "f");
-  CHECK(op.cycles == 32 + 67 + 16 + 3 * 67);
-  CHECK(op.reservations == std::vector<Reservation>{{0, 0, 4 * 48, 1}, {1, 0, 4 * 67, 1}});
+  CHECK(op.cycles == 32 + 67 + 16 + Cycle{3} * 67);
+  CHECK(op.reservations ==
+        std::vector<Reservation>{{0, 0, Cycle{4} * 48, 1}, {1, 0, Cycle{4} * 67, 1}});
   CHECK(op.registers == 25);
   CHECK(op.footprints == std::vector<Footprint>{{0, 100}});
   // B: 4 * 67 of the chain, 259 of x, and 250 bytes at 100 a cycle.
@@ -148,7 +149,7 @@ TEST_CASE("aliases: a view holds nothing and its consumers keep the source live"
   // Only u is a view: of v, which holds its own copy.
   const Problem half = problem_of("", R"(, "alias_of": "v")");
   wanted = own;
-  wanted.push_back("v>c 0 3 0 5");
+  wanted.emplace_back("v>c 0 3 0 5");
   std::sort(wanted.begin(), wanted.end());
   CHECK(edge_texts(half) == wanted);
 

@@ -201,7 +201,7 @@ TEST_CASE("every layout of the built-in machines fits and every count is a what-
           if (other.width < 4)
             narrow = std::max(narrow, other.registers);
           else
-            used += other.width / 4 * 128 * other.registers;
+            used += Amount{other.width / 4} * 128 * other.registers;
         }
         used += 128 * narrow;
         const std::string answer =

@@ -344,7 +344,7 @@ TEST_CASE("trace: parses, and what an iteration reserves and executes adds up") 
       reserved += length * event["args"]["amount"].get<Cycle>();
     } else {
       executed[{name, iteration}] += length;
-      CHECK(begin == event["args"]["start"].get<Cycle>() + iteration * 12);
+      CHECK(begin == event["args"]["start"].get<Cycle>() + Cycle{12} * iteration);
     }
   }
   const int iterations = 2 + 3;  // two stages of prologue, three steady periods

@@ -248,7 +248,7 @@ TEST_CASE("binary: models, size, and bounds that do not get through") {
         REQUIRE(closure->of(bits[bit]) == (t >> bit & 1 ? 1 : -1));
     }
     // Gates are shared: at most two variables a threshold, and a few for bits and adders.
-    CHECK(b.f.variables() <= 2 * (ii + stages) + 4 * 6 * 3);
+    CHECK(b.f.variables() <= 2 * (ii + stages) + 72);
     std::vector<Lit> assumed;
     b.rows(assumed, 0, ii - 1, ii - 1);
     b.stages(assumed, 0, early / ii, late / ii);

@@ -11,7 +11,7 @@ namespace twill::gpu {
 namespace {
 
 /// Bytes of Q and dO that stay in the L2 cache while the key tiles of their heads are worked on.
-constexpr std::int64_t kCached = std::int64_t{32} << 20;
+constexpr std::int64_t kCachedQueryBytes = std::int64_t{32} << 20;
 
 Element element_of(const twill_fmha_backward_arguments& a) {
   return a.type == TWILL_GPU_F16 ? Element::f16 : Element::bf16;
@@ -38,9 +38,10 @@ BackwardWork backward_work(const twill_fmha_backward_arguments& a) {
   w.diagonal = a.mask == TWILL_GPU_MASK_CAUSAL_BOTTOM_RIGHT ? a.key_length - a.query_length : 0;
   // Causal tiles differ in length: as in forward_work.
   const std::int64_t head_bytes = std::int64_t{4} * a.query_length * a.head_dim * w.group;
-  w.section = w.causal ? static_cast<int>(std::clamp<std::int64_t>(
-                             kCached / head_bytes, 1, std::int64_t{a.batch} * a.key_heads))
-                       : 1;
+  w.section = w.causal
+                  ? static_cast<int>(std::clamp<std::int64_t>(kCachedQueryBytes / head_bytes, 1,
+                                                              std::int64_t{a.batch} * a.key_heads))
+                  : 1;
   return w;
 }
 

@@ -127,7 +127,8 @@ class Shrinker {
       for (const auto value : smaller(field(best_), least)) {
         Problem candidate = best_;
         field(candidate) = value;
-        if ((lowered = accept(candidate))) break;
+        lowered = accept(candidate);
+        if (lowered) break;
       }
     }
   }
