@@ -66,7 +66,8 @@ bool satisfiable(const Question& q, const Differences& rows, Cycle ii,
     for (int bits = 0; bits < (1 << q.free); ++bits) {
       for (int i = 0; i < q.free; ++i) holds[static_cast<std::size_t>(i + 1)] = (bits >> i) & 1;
       const auto truth = [&](int l) {
-        return (holds[static_cast<std::size_t>(l < 0 ? -l : l)] != 0) == (l > 0);
+        const int variable = l < 0 ? -l : l;
+        return (holds[static_cast<std::size_t>(variable)] != 0) == (l > 0);
       };
       bool all = true;
       for (const auto& clause : q.clauses) {
