@@ -21,6 +21,13 @@ class Budget {
         conflict_limit_(conflicts),
         memory_limit_(memory) {}
 
+  /// Work ahead of time, which may turn out not to be wanted: what it spends is not part of `whole`
+  /// until join(). Ends when `whole` is spent or `stop` is requested, or at the conflicts that
+  /// `whole` has left now. `whole` must outlive it.
+  Budget(Budget& whole, std::stop_token stop);
+  /// From now on the same as the whole, to which the conflicts so far are added.
+  void join();
+
   /// Thrown where work must end between two answers, caught by the search.
   struct Spent {};
 
@@ -29,8 +36,13 @@ class Budget {
   /// Why, for the user: "time limit", "conflict limit", "memory limit", "stopped"; "" = not spent.
   std::string reason() const;
 
-  void count_conflict() { ++conflicts_; }
-  std::int64_t conflicts() const { return conflicts_; }
+  void count_conflict() {
+    if (joined_)
+      whole_->count_conflict();
+    else
+      ++conflicts_;
+  }
+  std::int64_t conflicts() const { return joined_ ? whole_->conflicts() : conflicts_.load(); }
   /// Conflicts left, or -1 for no limit.
   std::int64_t conflicts_left() const;
   double elapsed() const {
@@ -39,6 +51,8 @@ class Budget {
   const std::stop_token& stop_token() const { return stop_; }
 
  private:
+  Budget* whole_ = nullptr;
+  bool joined_ = false;
   std::stop_token stop_;
   std::chrono::steady_clock::time_point begin_;
   double seconds_;

@@ -23,21 +23,25 @@ class Reporter {
  public:
   Reporter(const ProgressCallback& callback, Budget& budget)
       : callback_(callback), budget_(budget) {}
-  Progress& state() { return state_; }
+  Progress& state() { return whole_ != nullptr ? whole_->state() : state_; }
   void phase(const std::string& name) {
     state_.phase = name;
     tell();
   }
   void formula(const Formula& f) {
+    if (whole_ != nullptr) return whole_->formula(f);
     state_.variables = f.variables();
     state_.clauses = f.clauses();
-    if (f.clauses() > largest_clauses_) {
-      largest_clauses_ = f.clauses();
-      largest_variables_ = f.variables();
-    }
+    larger(f.clauses(), f.variables());
     tell();
   }
+  /// From now on what is told here is told there, where the largest formula so far counts too.
+  void join(Reporter& whole) {
+    whole_ = &whole;
+    whole.larger(largest_clauses_, largest_variables_);
+  }
   void tell() {
+    if (whole_ != nullptr) return whole_->tell();
     state_.seconds = budget_.elapsed();
     state_.conflicts = budget_.conflicts();
     if (callback_) callback_(state_);
@@ -46,8 +50,15 @@ class Reporter {
   std::int64_t largest_variables() const { return largest_variables_; }
 
  private:
+  void larger(std::int64_t clauses, std::int64_t variables) {
+    if (clauses <= largest_clauses_) return;
+    largest_clauses_ = clauses;
+    largest_variables_ = variables;
+  }
+
   const ProgressCallback& callback_;
   Budget& budget_;
+  Reporter* whole_ = nullptr;
   Progress state_;
   std::int64_t largest_clauses_ = 0, largest_variables_ = 0;
 };
@@ -68,10 +79,13 @@ struct Search {
   Evidence* evidence = nullptr;  ///< where refutations go; null = nobody asks
   bool serial = false;           ///< the problem is a serial problem
   GoalLimits goals = {};         ///< what `problem` and `limits` express
+  int threads = 1;               ///< that may search at once; 0 = all cores
 
   /// The same search on a related problem (coarser, serial), whose refutations are not evidence.
   Search on(const Problem& other) const {
-    return {other, choice, seed, budget, report, engine, handover, pins, limits};
+    Search same{other, choice, seed, budget, report, engine, handover, pins, limits};
+    same.threads = threads;
+    return same;
   }
 };
 

@@ -111,10 +111,12 @@ std::optional<Solution> search_better(const Search& search, const Options& optio
 
 Search search_for(const Problem& problem, const Options& options, const EncodingChoice& choice,
                   Budget& budget, Reporter& report) {
-  return {problem,          choice,
-          options.seed,     budget,
-          report,           chosen_engine(problem, options, choice),
-          options.handover, resolved_pins(problem, options)};
+  Search search{problem,          choice,
+                options.seed,     budget,
+                report,           chosen_engine(problem, options, choice),
+                options.handover, resolved_pins(problem, options)};
+  search.threads = options.threads;
+  return search;
 }
 
 Solution search_modulo(const Search& search, const Options& options, Cycle low) {

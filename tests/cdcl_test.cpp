@@ -64,7 +64,8 @@ bool satisfiable(const Question& q, const Differences& rows, Cycle ii,
               row[static_cast<std::size_t>(a.difference.from)] >=
           a.difference.at(ii, 0);
     for (int bits = 0; bits < (1 << q.free); ++bits) {
-      for (int i = 0; i < q.free; ++i) holds[static_cast<std::size_t>(i + 1)] = (bits >> i) & 1;
+      for (int i = 0; i < q.free; ++i)
+        holds[static_cast<std::size_t>(i) + 1] = static_cast<char>((bits >> i) & 1);
       const auto truth = [&](int l) {
         const int variable = l < 0 ? -l : l;
         return (holds[static_cast<std::size_t>(variable)] != 0) == (l > 0);

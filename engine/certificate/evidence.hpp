@@ -55,6 +55,9 @@ class Evidence {
   /// Takes a refutation and drops those that it makes superfluous.
   void keep(Refutation refutation);
   const std::vector<Refutation>& refutations() const { return refutations_; }
+  std::vector<Refutation> release() { return std::move(refutations_); }
+  /// None yet, under the same rule.
+  Evidence none() const { return Evidence(monotone_); }
 
  private:
   std::optional<Cycle> monotone_;

@@ -7,10 +7,12 @@
 // its last refutation is the proof. Schedules at the bound, where many loops are done, are looked
 // for first, within few stages. Elsewhere: upward from the bound, one formula an I.
 #include <memory>
+#include <optional>
 
 #include "engine/order/luby.hpp"
 #include "engine/order/order.hpp"
 #include "engine/order/question.hpp"
+#include "engine/race.hpp"
 #include "graph/length_bound.hpp"
 #include "graph/serial.hpp"
 #include "graph/stage_bound.hpp"
@@ -47,93 +49,148 @@ OrderRequest few_stages_request(const Search& search, Cycle ii, Cycle stage_limi
   return request;
 }
 
+// An attempt at the bound (for a schedule only: short, or of few stages where there is no deadline)
+// or below what was reached (for a refutation too).
+struct Plan {
+  bool at_bound = false;
+  Cycle ii = 1, low = 1;          // asked for, proved
+  std::optional<Cycle> deadline;  // at the bound
+  int number = 0;                 // of the seed
+  std::int64_t limit = 0;         // conflicts; 0 = none
+  bool operator==(const Plan&) const = default;
+};
+struct Outcome {
+  Answer answer;
+  std::unique_ptr<Question> question;  // below: one formula serves as long as I falls,
+  Cycle lowest = 1;                    // to here
+};
+
+// What is tried in turn, as long as nothing decides. First at the bound; then from above; then,
+// where that has become slow, attempts with new seeds in turns at the bound and just below the
+// best: how long a question takes varies by orders of magnitude from seed to seed (Gomes, Selman
+// and Kautz, AAAI 1998).
+struct Turn {
+  int first = 0, at_bound = 0, anew = 0;  // attempts so far
+  bool bound_open = true;                 // a schedule of few stages at the bound is possible
+  bool none_short = false;                // but not a short one
+};
+
 class Descent {
  public:
-  Descent(const Search& search, Interval& interval, Cycle stage_limit)
-      : search_(search), seed_(search.seed), interval_(interval), stage_limit_(stage_limit) {}
+  // `last`: there is a schedule at this I, or at none.
+  Descent(const Search& search, Interval& interval, Cycle last, Cycle stage_limit)
+      : search_(search),
+        interval_(interval),
+        last_(last),
+        stage_limit_(stage_limit),
+        race_(search, [this](const Plan& plan, Search& lane) { return attempt(plan, lane); }) {
+    const std::vector<Bound> bounds = length_bounds(search.problem, interval.low);
+    turn_.bound_open = !bounds.empty();
+    if (!bounds.empty()) shortest_ = bounds.front().value;
+  }
 
-  // From `last` down until the bound is met or a question is refuted (both unsat), or the budget is
-  // spent (unknown).
-  SatSolver::Answer run(Cycle last) {
-    for (int i = 0; i < kFirstAttempts && at_bound_ == SatSolver::Answer::unknown; ++i)
-      attempt_at_bound(i, kAttemptConflicts);
-    SatSolver::Answer verdict = interval_.best ? SatSolver::Answer::sat : attempt(last, 0, 0);
-    // Each question just below the best so far. (Halving the gap instead asks in vain below the
-    // optimum, and what is learned there is of no use above: 1.3 to 1.9 times the conflicts on the
-    // attention graphs.)
-    while (verdict == SatSolver::Answer::sat) {
-      if (interval_.best->initiation_interval == interval_.low) return SatSolver::Answer::unsat;
-      verdict = ask(below(), kProbeConflicts);
-      if (verdict == SatSolver::Answer::unknown) verdict = attempt_anew();
+  // Down until the bound is met or a question is refuted (both unsat), or the budget is spent
+  // (unknown). Each question is just below the best so far. (Halving the gap instead asks in vain
+  // below the optimum, and what is learned there is of no use above: 1.3 to 1.9 times the conflicts
+  // on the attention graphs.)
+  SatSolver::Answer run() {
+    SatSolver::Answer verdict = SatSolver::Answer::unknown;
+    while (verdict != SatSolver::Answer::unsat) {
+      if (verdict == SatSolver::Answer::sat) {
+        if (interval_.best->initiation_interval == interval_.low) break;
+        verdict = ask_on(kProbeConflicts);
+        continue;
+      }
+      if (search_.budget.spent()) return verdict;
+      if (const std::optional<Plan> plan = next(turn_)) {
+        verdict = take(*plan);
+      } else {  // the last one takes what it takes
+        if (interval_.best) verdict = ask_on(0);
+        if (verdict == SatSolver::Answer::unknown) return verdict;
+      }
     }
-    return verdict;
+    return SatSolver::Answer::unsat;
   }
 
  private:
-  Cycle below() const { return interval_.best->initiation_interval - 1; }
-
-  // How long a question takes varies by orders of magnitude from seed to seed (Gomes, Selman and
-  // Kautz, AAAI 1998): short attempts with new seeds, in turns at the bound and just below the
-  // best, until one has an answer; the last one takes what it takes.
-  SatSolver::Answer attempt_anew() {
-    while (attempts_ < kAttempts && !search_.budget.spent()) {
-      const bool at_bound = ++attempts_ % 2 == 1 && at_bound_ == SatSolver::Answer::unknown;
-      const int number = kFirstAttempts + attempts_ - 1;
-      const std::int64_t limit = kAttemptConflicts * luby(attempts_);
-      if (at_bound) {
-        attempt_at_bound(number, limit);
-        if (at_bound_ == SatSolver::Answer::sat) return at_bound_;
-      } else if (const auto verdict = attempt(below(), number, limit);
-                 verdict != SatSolver::Answer::unknown) {
-        return verdict;
-      }
+  // The next attempt; `turn` is then where it has decided nothing.
+  std::optional<Plan> next(Turn& turn) const {
+    if (turn.bound_open && turn.first < kFirstAttempts)
+      return at_bound(turn, turn.first++, kAttemptConflicts);
+    if (!interval_.best) {
+      if (turn.anew++ > 0) return std::nullopt;
+      return Plan{false, last_, interval_.low, std::nullopt, 0, 0};
     }
-    return ask(below(), 0);
+    if (turn.anew >= kAttempts) return std::nullopt;
+    const int number = kFirstAttempts + turn.anew++;
+    const std::int64_t limit = kAttemptConflicts * luby(turn.anew);
+    if (turn.anew % 2 == 1 && turn.bound_open) return at_bound(turn, number, limit);
+    return Plan{false, below(), interval_.low, std::nullopt, number, limit};
   }
-
   // Twice among short schedules only, since few variables and a tight deadline find one sooner,
   // then once with few stages, or at once where there is no short one: that can show that there is
   // no use in trying. (hopper-bwd-sub2 at its bound: half of the attempts of 500 conflicts among
-  // short schedules find one, a quarter of those with few stages.) Refutations here prove nothing
-  // about other schedules.
-  void attempt_at_bound(int number, std::int64_t limit) {
-    const Cycle ii = interval_.low;
-    const bool few_stages = at_bound_attempts_++ % 3 == 2 || none_short_;
-    OrderRequest request = few_stages_request(search_, ii, stage_limit_);
-    Cycle deadline = 0;
-    if (!few_stages) {
-      const std::vector<Bound> bounds = length_bounds(search_.problem, ii);
-      if (bounds.empty()) return;
-      deadline = bounds.front().value + bounds.front().value / 4 * (1 + number % 2);
-      request = request_within(search_, ii, deadline, stage_limit_);
+  // short schedules find one, a quarter of those with few stages.)
+  Plan at_bound(Turn& turn, int number, std::int64_t limit) const {
+    Plan plan{true, interval_.low, interval_.low, std::nullopt, number, limit};
+    if (turn.at_bound++ % 3 != 2 && !turn.none_short)
+      plan.deadline = shortest_ + shortest_ / 4 * (1 + number % 2);
+    return plan;
+  }
+  Cycle below() const { return interval_.best->initiation_interval - 1; }
+
+  // By a lane's search, on any thread.
+  Outcome attempt(const Plan& plan, Search& lane) const {
+    Outcome outcome;
+    lane.seed += static_cast<std::uint64_t>(plan.number);
+    try {
+      if (plan.at_bound) {
+        const OrderRequest request =
+            plan.deadline ? request_within(lane, plan.ii, *plan.deadline, stage_limit_)
+                          : few_stages_request(lane, plan.ii, stage_limit_);
+        outcome.answer =
+            Question(lane, request).look(plan.ii, plan.deadline.value_or(0), plan.limit);
+      } else {
+        const OrderRequest request = interval_request(lane, plan.low, plan.ii, stage_limit_);
+        outcome.lowest = request.ii_low;
+        outcome.question = std::make_unique<Question>(lane, request);
+        outcome.answer = outcome.question->ask(plan.ii, 0, plan.limit);
+      }
+    } catch (const Budget::Spent&) {  // nothing is decided
     }
-    reseed(number);
-    const Answer answer = Question(search_, request).look(ii, deadline, limit);
-    if (answer.schedule) accept(*answer.schedule);
-    if (few_stages || answer.schedule)
-      at_bound_ = answer.verdict;
-    else
-      none_short_ = answer.verdict == SatSolver::Answer::unsat;
+    return outcome;
   }
 
-  SatSolver::Answer attempt(Cycle ii, int number, std::int64_t limit) {
-    reseed(number);
-    return ask(ii, limit);
-  }
-
-  void reseed(int number) {
+  // A refutation at the bound proves nothing about other schedules.
+  SatSolver::Answer take(const Plan& plan) {
+    std::vector<Plan> later;
+    Turn ahead = turn_;
+    while (later.size() < race_.lanes_ahead()) {
+      std::optional<Plan> one = next(ahead);
+      if (!one) break;
+      later.push_back(*one);
+    }
     question_.reset();
-    search_.seed = seed_ + static_cast<std::uint64_t>(number);
+    auto [lane, outcome] = race_.take(plan, later);
+    number_ = plan.number;
+    question_ = std::move(outcome.question);
+    lowest_ = outcome.lowest;
+    lane_ = std::move(lane);
+    const SatSolver::Answer verdict = outcome.answer.verdict;
+    if (outcome.answer.schedule) accept(*outcome.answer.schedule);
+    if (!plan.at_bound || verdict == SatSolver::Answer::sat) return verdict;
+    if (verdict == SatSolver::Answer::unsat) {
+      turn_.none_short = true;
+      if (!plan.deadline) turn_.bound_open = false;
+    }
+    return SatSolver::Answer::unknown;
   }
 
-  // One formula serves as long as I falls, where it may.
-  SatSolver::Answer ask(Cycle ii, std::int64_t limit) {
-    if (!question_ || ii < lowest_) {
-      const OrderRequest request = interval_request(search_, interval_.low, ii, stage_limit_);
-      lowest_ = request.ii_low;
-      question_ = std::make_unique<Question>(search_, request);
-    }
-    const Answer answer = question_->ask(ii, 0, limit);
+  // Just below the best, by the formula that was asked last where it is one for that.
+  SatSolver::Answer ask_on(std::int64_t limit) {
+    if (!question_ || below() < lowest_)
+      return take({false, below(), interval_.low, std::nullopt, number_, limit});
+    const Answer answer = question_->ask(below(), 0, limit);
     if (answer.schedule) accept(*answer.schedule);
     return answer.verdict;
   }
@@ -149,15 +206,16 @@ class Descent {
     search_.report.tell();
   }
 
-  Search search_;
-  std::uint64_t seed_;
+  const Search& search_;
   Interval& interval_;
-  Cycle stage_limit_;
+  const Cycle last_, stage_limit_;
+  Cycle shortest_ = 0;  // bound on the length at the bound
+  Turn turn_;
+  std::shared_ptr<Lane> lane_;  // of the question
   std::unique_ptr<Question> question_;
-  Cycle lowest_ = 1;  // I that the question is good for
-  SatSolver::Answer at_bound_ = SatSolver::Answer::unknown;
-  bool none_short_ = false;
-  int attempts_ = 0, at_bound_attempts_ = 0;
+  Cycle lowest_ = 1;
+  int number_ = 0;
+  Race<Plan, Outcome> race_;
 };
 
 }  // namespace
@@ -186,10 +244,9 @@ Interval smallest_interval(const Search& search, Cycle low, Cycle stage_limit) {
     return ascend(search, std::move(interval), stage_limit);
   }
   search.report.phase("interval");
-  Descent descent(search, interval, stage_limit);
+  Descent descent(search, interval, std::max(low, serial_ii(search.problem)), stage_limit);
   try {
-    if (descent.run(std::max(low, serial_ii(search.problem))) != SatSolver::Answer::unsat)
-      return interval;
+    if (descent.run() != SatSolver::Answer::unsat) return interval;
   } catch (const Budget::Spent&) {
     return interval;
   }

@@ -10,9 +10,14 @@
 // short: so many seeds are given short attempts, and longer ones where a model came, before the
 // last one takes what it takes. (hopper-bwd-sub2 at U = 300, seed 0: 19,000 conflicts with attempts
 // of 2,000.)
+#include <algorithm>
+#include <optional>
+#include <vector>
+
 #include "engine/order/luby.hpp"
 #include "engine/order/order.hpp"
 #include "engine/order/question.hpp"
+#include "engine/race.hpp"
 
 namespace twill::order {
 namespace {
@@ -22,53 +27,101 @@ constexpr std::int64_t kFirstModelConflicts = 500;  // times the Luby sequence
 constexpr std::int64_t kNextModelConflicts = 2'000;
 constexpr int kLengthAttempts = 15;  // that sequence, once 8
 
+// An attempt to find schedules of at most this length, and then shorter ones.
+struct LengthPlan {
+  Cycle deadline = 0, low = 0;  // low: proved
+  int number = 0;               // of the seed
+  std::int64_t limit = 0;       // conflicts of the first question; 0 = none
+  bool operator==(const LengthPlan&) const = default;
+};
+struct LengthOutcome {
+  std::vector<Schedule> found;  // each shorter than the one before
+  bool refuted = false;         // none is shorter than the last, or than the deadline
+};
+
+// What is tried in turn, as long as nothing decides.
+class LengthTurn {
+ public:
+  LengthTurn(Cycle ii, Cycle low, Cycle high)
+      : ii_(ii), low_(low), high_(high), slack_(low / kTightness + 1) {}
+
+  Cycle low() const { return low_; }
+  bool settled() const { return deadline() < low_; }
+  void learn(const LengthPlan& plan, const LengthOutcome& outcome) {
+    if (!outcome.found.empty()) best_ = outcome.found.back().length;
+    if (outcome.refuted) low_ = std::max(low_, outcome.found.empty() ? plan.deadline + 1 : *best_);
+  }
+
+  std::optional<LengthPlan> next() {
+    if (settled()) return std::nullopt;
+    if (!best_ && asked_ < high_) {
+      const Cycle stage_end = (low_ / ii_ + 1) * ii_ - 1;  // one stage more has more variables
+      Cycle deadline = std::min(low_ + slack_, high_);
+      if (asked_ < stage_end) deadline = std::min(deadline, stage_end);
+      slack_ *= 2;
+      asked_ = deadline;
+      return LengthPlan{deadline, low_, number_++, kFirstModelConflicts};
+    }
+    if (++attempts_ > kLengthAttempts + 1) return std::nullopt;
+    const bool last = attempts_ > kLengthAttempts;  // takes what it takes
+    return LengthPlan{deadline(), low_, number_++,
+                      last ? 0 : kFirstModelConflicts * luby(attempts_)};
+  }
+
+ private:
+  Cycle deadline() const { return best_ ? *best_ - 1 : high_; }
+
+  Cycle ii_, low_, high_, slack_, asked_ = -1;
+  std::optional<Cycle> best_;
+  int number_ = 0, attempts_ = 0;
+};
+
 }  // namespace
 
 Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, Cycle stage_limit,
                          const std::function<void(const Schedule&)>& found) {
-  Shortest result{SatSolver::Answer::unknown, std::nullopt, low};
-  // Asks for lengths of at most `deadline`, and shorter ones after each answer. True when the last
-  // question was refuted, so that nothing is shorter than what was found. `limit` 0 = none.
-  Search seeded = search;
-  int number = 0;
-  const auto descend = [&](Cycle deadline, std::int64_t limit) {
-    seeded.seed = search.seed + static_cast<std::uint64_t>(number++);
-    Question question(seeded, request_within(search, ii, deadline, stage_limit));
-    while (deadline >= result.low) {
-      const Answer answer = question.ask(ii, deadline, limit);
-      if (answer.verdict == SatSolver::Answer::unknown) return false;
-      if (answer.verdict == SatSolver::Answer::unsat) break;
-      result.best = shortened(search.problem, *answer.schedule, stage_limit);
-      if (found) found(*result.best);
-      search.report.state().length_high = result.best->length;
-      deadline = result.best->length - 1;
-      if (limit > 0) limit = std::max(limit, kNextModelConflicts);
+  const auto attempt = [&](const LengthPlan& plan, Search& lane) {
+    LengthOutcome outcome;
+    lane.seed += static_cast<std::uint64_t>(plan.number);
+    try {
+      Question question(lane, request_within(lane, ii, plan.deadline, stage_limit));
+      Cycle deadline = plan.deadline;
+      std::int64_t limit = plan.limit;
+      while (deadline >= plan.low) {
+        const Answer answer = question.ask(ii, deadline, limit);
+        if (answer.verdict == SatSolver::Answer::unknown) return outcome;
+        if (answer.verdict == SatSolver::Answer::unsat) break;
+        outcome.found.push_back(shortened(search.problem, *answer.schedule, stage_limit));
+        lane.report.state().length_high = outcome.found.back().length;
+        deadline = outcome.found.back().length - 1;
+        if (limit > 0) limit = std::max(limit, kNextModelConflicts);
+      }
+      outcome.refuted = true;
+    } catch (const Budget::Spent&) {  // what was found counts
     }
-    result.low = std::max(result.low, deadline + 1);
-    search.report.state().length_low = result.low;
-    return true;
+    return outcome;
   };
-  try {
-    Cycle asked = 0;
-    for (Cycle slack = low / kTightness + 1; !result.best && result.low <= high; slack *= 2) {
-      Cycle deadline = std::min(result.low + slack, high);
-      const Cycle stage_end = (result.low / ii + 1) * ii - 1;  // one stage more has more variables
-      if (asked < stage_end) deadline = std::min(deadline, stage_end);
-      descend(asked = deadline, kFirstModelConflicts);
-      if (search.budget.spent()) return result;
-      if (deadline == high) break;
+  Race<LengthPlan, LengthOutcome> race(search, attempt);
+  Shortest result{SatSolver::Answer::unknown, std::nullopt, low};
+  LengthTurn turn(ii, low, high);
+  while (std::optional<LengthPlan> plan = turn.next()) {
+    std::vector<LengthPlan> later;
+    for (LengthTurn ahead = turn; later.size() < race.lanes_ahead();) {
+      const std::optional<LengthPlan> one = ahead.next();
+      if (!one) break;
+      later.push_back(*one);
     }
-    const auto deadline = [&] { return result.best ? result.best->length - 1 : high; };
-    bool settled = deadline() < result.low;
-    for (int i = 1; !settled && i <= kLengthAttempts; ++i) {
-      settled = descend(deadline(), kFirstModelConflicts * luby(i));
-      if (search.budget.spent()) return result;
-    }
-    if (!settled && !descend(deadline(), 0)) return result;
-  } catch (const Budget::Spent&) {
-    return result;
+    const LengthOutcome outcome = race.take(*plan, later).outcome;
+    for (const Schedule& schedule : outcome.found)
+      if (found) found(schedule);
+    if (!outcome.found.empty()) result.best = outcome.found.back();
+    turn.learn(*plan, outcome);
+    search.report.state().length_low = result.low = turn.low();
+    if (result.best) search.report.state().length_high = result.best->length;
+    if (search.budget.spent()) break;
   }
-  result.verdict = result.best ? SatSolver::Answer::sat : SatSolver::Answer::unsat;
+  if (turn.settled())
+    result.verdict = result.best ? SatSolver::Answer::sat : SatSolver::Answer::unsat;
   return result;
 }
 

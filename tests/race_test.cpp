@@ -1,0 +1,187 @@
+// Attempts run ahead of time: whatever the number of threads, the outcomes, the conflicts counted
+// and the evidence kept are those of running them one by one.
+#include <doctest/doctest.h>
+#include <oneapi/tbb/global_control.h>
+
+#include <atomic>
+#include <chrono>
+#include <stop_token>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "engine/certificate/certificate.hpp"
+#include "engine/race.hpp"
+#include "tests/support/attention_loop.hpp"
+#include "tests/support/random_loop.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+using namespace twill;
+using namespace twill::test;
+
+namespace {
+
+/// More threads than this machine may have.
+constexpr std::size_t kThreads = 4;
+
+/// What an attempt of the test does: so many conflicts, unless it is stopped.
+struct Task {
+  int number = 0;
+  int conflicts = 0;
+  bool operator==(const Task&) const = default;
+};
+struct Done {
+  int number = -1;
+  bool stopped = false;
+};
+
+struct Sequence {
+  std::vector<Done> outcomes;
+  std::int64_t conflicts = 0;
+  std::string reason;
+};
+
+/// Takes tasks in order until one is stopped; after every third, those that were told ahead are
+/// replaced by others, as when something has been decided.
+Sequence run(int threads, std::int64_t limit, std::uint64_t seed, std::atomic<int>& begun) {
+  const Problem problem = random_loop(1, {});
+  const EncodingChoice choice;
+  Budget budget({}, 0, limit, 0);
+  const ProgressCallback silent;
+  Reporter report(silent, budget);
+  Search search{problem, choice, 0, budget, report, order_engine()};
+  search.threads = threads;
+  Race<Task, Done> race(search, [&](const Task& task, Search& lane) {
+    ++begun;
+    for (int i = 0; i < task.conflicts; ++i) {
+      lane.budget.count_conflict();
+      if (i % 7 == 0) std::this_thread::sleep_for(std::chrono::microseconds(20));
+      if (lane.budget.spent()) return Done{task.number, true};
+    }
+    return Done{task.number, false};
+  });
+  CHECK(race.lanes_ahead() == static_cast<std::size_t>(threads) - 1);
+  Random random(seed);
+  Sequence sequence;
+  int decided = 0;
+  const auto task = [&](int number) {
+    Random own(seed * 1000 + static_cast<std::uint64_t>(number));
+    return Task{number, static_cast<int>(own.range(0, 60)) + decided};
+  };
+  for (int number = 0; number < 20; ++number) {
+    std::vector<Task> next;
+    for (int ahead = 1; ahead < 6 && number + ahead < 20; ++ahead)
+      next.push_back(task(number + ahead));
+    const auto taken = race.take(task(number), next);
+    sequence.outcomes.push_back(taken.outcome);
+    if (taken.outcome.stopped) break;
+    if (number % 3 == 2) decided += static_cast<int>(random.range(0, 2));
+  }
+  sequence.conflicts = budget.conflicts();
+  sequence.reason = budget.reason();
+  return sequence;
+}
+
+void check_same(const Solution& one, const Solution& many) {
+  CHECK(one.status == many.status);
+  CHECK(one.schedule == many.schedule);
+  CHECK(one.ii_lower_bound == many.ii_lower_bound);
+  CHECK(one.length_lower_bound == many.length_lower_bound);
+  CHECK(one.conflicts == many.conflicts);
+  CHECK(one.clauses == many.clauses);
+  CHECK(one.stopped_by == many.stopped_by);
+}
+
+}  // namespace
+
+TEST_CASE("a race's outcomes are those of the sequence, with and without a limit on conflicts") {
+  const oneapi::tbb::global_control allow(oneapi::tbb::global_control::max_allowed_parallelism,
+                                          kThreads);
+  std::atomic<int> one_by_one = 0, ahead = 0;
+  int cut = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    CAPTURE(seed);
+    const std::int64_t limit = seed % 2 == 0 ? 0 : static_cast<std::int64_t>(seed) * 17;
+    const Sequence one = run(1, limit, seed, one_by_one);
+    const Sequence many = run(static_cast<int>(kThreads), limit, seed, ahead);
+    REQUIRE(one.outcomes.size() == many.outcomes.size());
+    for (std::size_t i = 0; i < one.outcomes.size(); ++i) {
+      CHECK(one.outcomes[i].number == static_cast<int>(i));
+      CHECK(many.outcomes[i].number == static_cast<int>(i));
+      CHECK(one.outcomes[i].stopped == many.outcomes[i].stopped);
+    }
+    CHECK(one.conflicts == many.conflicts);
+    CHECK(one.reason == many.reason);
+    cut += one.outcomes.back().stopped;
+  }
+  CHECK(cut > 10);
+  CHECK(ahead > one_by_one);  // some were begun in vain
+}
+
+TEST_CASE("what a race leaves behind is stopped") {
+  const oneapi::tbb::global_control allow(oneapi::tbb::global_control::max_allowed_parallelism,
+                                          kThreads);
+  const Problem problem = random_loop(1, {});
+  const EncodingChoice choice;
+  Budget budget({}, 0, 0, 0);
+  const ProgressCallback silent;
+  Reporter report(silent, budget);
+  Search search{problem, choice, 0, budget, report, order_engine()};
+  search.threads = static_cast<int>(kThreads);
+  std::atomic<int> running = 0;
+  {
+    Race<Task, Done> race(search, [&](const Task& task, Search& lane) {
+      ++running;
+      while (task.conflicts > 0 && !lane.budget.spent())  // for ever
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
+      --running;
+      return Done{task.number, task.conflicts > 0};
+    });
+    const std::vector<Task> endless = {{1, 1}, {2, 1}, {3, 1}};
+    race.take({0, 0}, {});
+    race.take({0, 0}, endless);
+    while (running == 0) std::this_thread::yield();  // some of them
+    CHECK(race.take({0, 0}, std::vector<Task>{endless[2]}).outcome.number == 0);
+  }
+  CHECK(running == 0);
+  CHECK(budget.conflicts() == 0);
+}
+
+TEST_CASE("an attention loop: the same solution and statistics by one thread and by four") {
+  const oneapi::tbb::global_control allow(oneapi::tbb::global_control::max_allowed_parallelism,
+                                          kThreads);
+  const Problem problem = attention_loop(TWILL_TEST_DATA, "hopper-bwd-sub2");
+  for (const std::int64_t limit : {0, 1, 64, 65, 300, 800}) {
+    CAPTURE(limit);
+    Options options;
+    options.seed = 5;
+    options.conflict_limit = limit;
+    options.threads = 1;
+    const Solution one = solve(problem, options);
+    options.threads = static_cast<int>(kThreads);
+    check_same(one, solve(problem, options));
+    CHECK((one.status == Status::optimal) == (limit == 0));
+  }
+}
+
+TEST_CASE("evidence that was found ahead of time certifies the solution") {
+  const oneapi::tbb::global_control allow(oneapi::tbb::global_control::max_allowed_parallelism,
+                                          kThreads);
+  const TemporaryDirectory directory;
+  const Problem problem = attention_loop(TWILL_TEST_DATA, "hopper-fwd-plain");
+  Options options;
+  options.evidence = true;
+  options.threads = 1;
+  const Solution one = solve(problem, options);
+  options.threads = static_cast<int>(kThreads);
+  const Solution many = solve(problem, options);
+  check_same(one, many);
+  REQUIRE(many.evidence);
+  CHECK(one.evidence->refutations().size() == many.evidence->refutations().size());
+  write_certificate(directory / "c", problem, many);
+  CertificateOptions without;
+  without.drat_trim = false;
+  const CertificateReport report = check_certificate(directory / "c", without);
+  CHECK(report.refusal == "");
+  CHECK(report.accepted);
+}
