@@ -34,7 +34,8 @@ Lit Differences::atom(const Difference& difference) {
     return Lit::constant(difference.weight <= 0);
   // Both tests are linear in I, so the ends of the range decide. A node's distance to itself is 0,
   // the origin is 0 and never after an op, other pairs of rows are less than I apart.
-  if (!is_stage(difference.from) && difference.deadlines == 0) {
+  const bool stages = is_stage(difference.from) || is_stage(difference.to);
+  if (!stages && difference.deadlines == 0) {
     const auto [lowest, highest] = [&]() -> std::pair<Cycle, Cycle> {
       if (difference.from == difference.to) return {0, 0};
       if (difference.from == 0) return {0, 1};

@@ -41,14 +41,19 @@ void order_exchangeable(OrderModel& m) {
 void order_cycle_pins(OrderModel& m) {
   if (latest_pinned_cycle(m.problem) < 0) return;
   const auto node_is = [&](int node, Cycle value) {
-    m.rows.fact({0, node, value, 0});
-    m.rows.fact({node, 0, -value, 0});
+    for (const Difference& bound : {Difference{0, node, value, 0}, Difference{node, 0, -value, 0}})
+      if (m.groups.by_parts())
+        m.f.unit(m.rows.atom(bound));
+      else
+        m.rows.fact(bound);
   };
   for (int v = 0; m.any_stage() && v < static_cast<int>(m.problem.ops.size()); ++v)
     m.rows.fact({0, m.rows.stage_node(v), 0, 0});
-  for (const Pin& pin : m.problem.pins) {
+  for (std::size_t i = 0; i < m.problem.pins.size(); ++i) {
+    const Pin& pin = m.problem.pins[i];
     if (pin.kind != Pin::at_cycle) continue;
-    const auto group = m.groups.open(pin_text(m.problem, pin));
+    const auto group = m.groups.open(pin_text(m.problem, pin),
+                                     {ConstraintPart::pin, static_cast<int>(i)});
     const Cycle stage = pin.cycle / m.request.ii_low;
     node_is(Differences::node(pin.op), pin.cycle % m.request.ii_low);
     if (m.any_stage()) {

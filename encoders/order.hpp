@@ -46,6 +46,8 @@ struct OrderRequest : PlacementRequest {
   /// to four copies of each; lighter ones, and more copies, only where a model overflows
   /// (OrderEncoding::refine). 0 = all at once.
   Amount share = 16;
+  /// OrderRequest::share where every sum is only counted where a model overflows it.
+  static constexpr Amount kNone = -1;
 };
 
 /// May one formula stand for all I in [low, high]? (Weights >= 0, and nothing folds differently at
@@ -94,8 +96,10 @@ struct Copies {
 Copies copies_near(const OrderModel& m, const RowArc& arc, Cycle offset);
 
 /// Redundant constraints for ops whose executions, arcs from their issue on, exclude each other in
-/// every schedule (order_sequence.cpp). Precondition: every arc begins at 0, one an op.
-void order_sequence(OrderModel& m, std::span<const RowArc> arcs);
+/// every schedule (order_sequence.cpp) in which all the variables `only_if` are true.
+/// Precondition: every arc begins at 0, one an op.
+void order_sequence(OrderModel& m, std::span<const RowArc> arcs,
+                    std::span<const Lit> only_if = {});
 
 /// start(v) + distance * I >= start(u) + delay whenever `condition` holds.
 void order_precede(OrderModel& m, int u, int v, int distance, Cycle delay, Lit condition);
@@ -114,11 +118,14 @@ class OrderLifetimes {
   void encode();
   /// Adds clauses against every sum that `schedule` overflows, over all values. Returns how many.
   int refine(const Schedule& schedule);
+  /// The copies of a part, registers or memory, do not fit together.
+  void forbid(const ConstraintPart& part);
 
  private:
   struct Resource {
     Amount capacity = 0;
     int slot = -1;                ///< of registers; -1 for a memory
+    int memory = -1;
     std::vector<Amount> amounts;  ///< per op
     std::string description;
   };
@@ -160,6 +167,10 @@ class OrderEncoding {
                   const std::vector<Cycle>& stages) const;
   /// Clauses against the overflows of a model; 0 = it has none.
   int refine(const Schedule& schedule) { return lifetimes_.refine(schedule); }
+  /// Only where parts have selectors: the selector of each so far, and clauses for one of registers
+  /// or memory, which otherwise only refine() makes.
+  const std::map<ConstraintPart, Lit>& parts() const { return model_.groups.parts(); }
+  void forbid(const ConstraintPart& part) { lifetimes_.forbid(part); }
 
  private:
   OrderRequest request_;

@@ -26,13 +26,15 @@ void disjoint(OrderModel& m, const RowArc& a, const RowArc& b, Cycle copy) {
 }
 
 // Of segments that all exclude each other, if there is one an op, at its issue.
-void unit_sequence(OrderModel& m, std::span<const Segment> segments) {
+void unit_sequence(OrderModel& m, int unit, std::span<const Segment> segments) {
   std::vector<RowArc> arcs;
   for (const Segment& s : segments) {
     if (s.arc.begin != 0 || (!arcs.empty() && arcs.back().op == s.arc.op)) return;
     arcs.push_back(s.arc);
   }
-  order_sequence(m, arcs);
+  if (!m.groups.by_parts()) return order_sequence(m, arcs);
+  const Lit selector = m.groups.selector({ConstraintPart::unit, unit});
+  order_sequence(m, arcs, {&selector, 1});
 }
 
 Copies meeting(const OrderModel& m, const RowArc& a, const RowArc& b) {
@@ -47,7 +49,8 @@ void encode_order_capacity(OrderModel& m) {
   for (int unit = 0; unit < static_cast<int>(p.units.size()); ++unit) {
     const Unit& u = p.units[static_cast<std::size_t>(unit)];
     const auto group =
-        m.groups.open("capacity of " + u.name + " (" + std::to_string(u.capacity) + ")");
+        m.groups.open("capacity of " + u.name + " (" + std::to_string(u.capacity) + ")",
+                      {ConstraintPart::unit, unit});
     std::vector<Segment> segments;
     for (int v = 0; v < static_cast<int>(p.ops.size()); ++v)
       for (const Reservation& r : p.ops[static_cast<std::size_t>(v)].reservations)
@@ -65,7 +68,7 @@ void encode_order_capacity(OrderModel& m) {
           if (i != j || copy != 0) disjoint(m, segments[i].arc, segments[j].arc, copy);
       }
     if (!sums) {
-      unit_sequence(m, segments);
+      unit_sequence(m, unit, segments);
       continue;
     }
     for (std::size_t j = 0; j < segments.size(); ++j) {

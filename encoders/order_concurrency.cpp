@@ -37,11 +37,19 @@ Lit same_slot(OrderModel& m, int v, int o) {
 // The ops that wait on slot w and nowhere else.
 void slot_sequence(OrderModel& m, std::span<const Lit> waits, int w) {
   std::vector<RowArc> arcs;
-  for (int v = 0; v < static_cast<int>(waits.size()); ++v)
-    if (const Cycle cycles = m.problem.ops[at(v)].cycles;
-        cycles > 0 && waits[at(v)].is_true() && m.on(v, w).is_true())
-      arcs.push_back({v, 0, cycles});
-  order_sequence(m, arcs);
+  std::vector<Lit> only_if;
+  const auto blocked = [&](int v) {
+    return std::any_of(m.problem.edges.begin(), m.problem.edges.end(),
+                       [&](const Edge& e) { return e.to == v && e.blocking; });
+  };
+  for (int v = 0; v < static_cast<int>(waits.size()); ++v) {
+    const Cycle cycles = m.problem.ops[at(v)].cycles;
+    const bool must = waits[at(v)].is_true() || (m.groups.by_parts() && blocked(v));
+    if (cycles == 0 || !must || !m.on(v, w).is_true()) continue;
+    arcs.push_back({v, 0, cycles});
+    if (!waits[at(v)].is_true()) only_if.push_back(waits[at(v)]);
+  }
+  order_sequence(m, arcs, only_if);
 }
 
 }  // namespace

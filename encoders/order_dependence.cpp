@@ -24,7 +24,7 @@ void order_precede(OrderModel& m, int u, int v, int distance, Cycle delay, Lit c
     if (late_enough.is_true()) return;
     if (m.any_stage()) {
       const Difference more = m.stages_apart(u, v, j + 1 - distance);
-      if (condition.is_true() && late_enough.is_false())
+      if (condition.is_true() && late_enough.is_false() && !m.groups.by_parts())
         m.rows.fact(more);
       else
         m.f.clause({~condition, m.rows.atom(more), late_enough});
@@ -44,7 +44,9 @@ void encode_order_dependence(OrderModel& m) {
     {
       const auto group =
           m.groups.open("dependence " + from.id + " -> " + to.id + " (delay " +
-                        std::to_string(e.delay) + ", distance " + std::to_string(e.distance) + ")");
+                            std::to_string(e.delay) + ", distance " + std::to_string(e.distance) +
+                            ")",
+                        {ConstraintPart::dependence, static_cast<int>(i)});
       order_precede(m, e.from, e.to, e.distance, e.delay, kTrueLit);
     }
     if (from.spill == 0 || m.cross[i].is_false()) continue;
@@ -55,7 +57,8 @@ void encode_order_dependence(OrderModel& m) {
     }
     const auto group =
         m.groups.open("hand-over of " + from.id + " to " + to.id + " on another slot (" +
-                      std::to_string(from.spill) + " cycles)");
+                          std::to_string(from.spill) + " cycles)",
+                      {ConstraintPart::handover, static_cast<int>(i)});
     order_precede(m, e.from, e.to, e.distance, e.delay + from.spill, m.cross[i]);
   }
   for (const Precedence& p : m.placement.limits.precedences) {

@@ -37,8 +37,11 @@ std::vector<OrderLifetimes::Resource> OrderLifetimes::resources() const {
   std::vector<Resource> all;
   for (int memory = 0; memory < static_cast<int>(p.memories.size()); ++memory) {
     const Memory& m = p.memories[static_cast<std::size_t>(memory)];
-    Resource r{
-        m.capacity, -1, {}, "capacity of " + m.name + " (" + std::to_string(m.capacity) + ")"};
+    Resource r{m.capacity,
+               -1,
+               memory,
+               {},
+               "capacity of " + m.name + " (" + std::to_string(m.capacity) + ")"};
     for (std::size_t v = 0; v < p.ops.size(); ++v) {
       r.amounts.push_back(0);
       for (const Footprint& f : p.ops[v].footprints)
@@ -50,6 +53,7 @@ std::vector<OrderLifetimes::Resource> OrderLifetimes::resources() const {
     const WarpSlot& slot = p.warps[static_cast<std::size_t>(w)];
     Resource r{slot.registers,
                w,
+               -1,
                {},
                "registers of " + slot.name + " (" + std::to_string(slot.registers) + ")"};
     for (std::size_t v = 0; v < p.ops.size(); ++v)
@@ -85,10 +89,15 @@ Lit OrderLifetimes::turns_at_least(std::size_t e, Cycle turns) {
                  ~m_.stage_at_least(edge.to, a + turns - edge.distance)});
   // What the dependence asks of k, from the rows alone.
   const Cycle delay = edge.delay;
-  m_.f.clause({literal, m_.apart(edge.from, edge.to, delay, 1 - turns)});
+  const auto implied_by = [&](ConstraintPart::Kind rule) {
+    return m_.groups.by_parts() ? m_.groups.selector({rule, static_cast<int>(e)}) : kTrueLit;
+  };
+  m_.f.clause({literal, m_.apart(edge.from, edge.to, delay, 1 - turns),
+               ~implied_by(ConstraintPart::dependence)});
   if (const Lit cross = m_.cross[e]; !cross.is_false()) {
     const Cycle spill = m_.problem.ops[static_cast<std::size_t>(edge.from)].spill;
-    m_.f.clause({literal, ~cross, m_.apart(edge.from, edge.to, delay + spill, 1 - turns)});
+    m_.f.clause({literal, ~cross, m_.apart(edge.from, edge.to, delay + spill, 1 - turns),
+                 ~implied_by(ConstraintPart::handover)});
   }
   return literal;
 }
@@ -113,13 +122,22 @@ Lit OrderLifetimes::live(int w, int y, Cycle copies) {
     if (edge.from != w) continue;
     // `beyond` terms h = 0, 1, ... of the sum over the hold are there (each implies the one
     // before).
-    for (Cycle beyond = 0;; ++beyond) {
-      const Lit over = beyond == 0 ? kFalseLit : m_.apart(edge.to, y, edge.hold, -(beyond - 1));
-      if (over.is_true()) break;
-      const Cycle turns = copies - beyond;  // k that is needed if w is not later
-      m_.f.clause({turns_below(e, turns), over, w_later, literal});
-      m_.f.clause({turns_below(e, turns + 1), over, literal});
+    const auto implies_live = [&](Cycle hold) {
+      for (Cycle beyond = 0;; ++beyond) {
+        const Lit over = beyond == 0 ? kFalseLit : m_.apart(edge.to, y, hold, -(beyond - 1));
+        if (over.is_true()) break;
+        const Cycle turns = copies - beyond;  // k that is needed if w is not later
+        m_.f.clause({turns_below(e, turns), over, w_later, literal});
+        m_.f.clause({turns_below(e, turns + 1), over, literal});
+      }
+    };
+    if (!m_.groups.by_parts() || edge.hold == 0) {
+      implies_live(edge.hold);
+      continue;
     }
+    implies_live(0);
+    const auto part = m_.groups.open({}, {ConstraintPart::hold, static_cast<int>(e)});
+    implies_live(edge.hold);
   }
   return literal;
 }
@@ -198,6 +216,17 @@ int OrderLifetimes::refine(const Schedule& s) {
   return added;
 }
 
+void OrderLifetimes::forbid(const ConstraintPart& part) {
+  const std::vector<Resource> all = resources();
+  for (const Resource& r : all) {
+    if (part.kind == ConstraintPart::registers ? r.slot < 0 : r.memory != part.index) continue;
+    Amount sum = 0;
+    for (const auto& [v, copies] : part.copies)
+      sum += copies * r.amounts[static_cast<std::size_t>(v)];
+    forbid(r, sum, part.copies, all);
+  }
+}
+
 // What overflows at one issue does so at the issue of every value of the set, and on every slot
 // that is no larger: said at once, so that no model has to show it again.
 int OrderLifetimes::forbid(const Resource& resource, Amount sum, std::span<const Copies> overflow,
@@ -214,6 +243,10 @@ int OrderLifetimes::forbid(const Resource& resource, Amount sum, std::span<const
         clause.push_back(~live(w, y, copies));
         if (r.slot >= 0) clause.push_back(~m_.on(w, r.slot));
       }
+      if (m_.groups.by_parts())
+        clause.push_back(~m_.groups.selector(
+            {r.slot >= 0 ? ConstraintPart::registers : ConstraintPart::memory, r.memory,
+             std::vector(overflow.begin(), overflow.end())}));
       m_.f.clause(clause);
       ++added;
     }

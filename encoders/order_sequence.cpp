@@ -23,9 +23,19 @@
 
 namespace twill {
 
-void order_sequence(OrderModel& m, std::span<const RowArc> arcs) {
+void order_sequence(OrderModel& m, std::span<const RowArc> arcs, std::span<const Lit> only_if) {
   if (arcs.size() < 3) return;  // two rows and an atom say as much
   const int first = m.rows.new_node();
+  // As long as one of the literals is not true, the constraint is too weak to say anything.
+  Cycle enough = 2 * m.request.ii_high;
+  for (const RowArc& v : arcs) enough += v.end;
+  const auto conditional = [&](DifferenceSum sum) {
+    for (const Lit l : only_if) {
+      sum.difference.weight -= enough;
+      sum.terms.push_back({l.dimacs(), enough});
+    }
+    m.rows.sum(std::move(sum));
+  };
   for (const RowArc& v : arcs) {
     const int row = Differences::node(v.op);
     DifferenceSum before{{first, row, 0, 0}, {}};
@@ -37,8 +47,8 @@ void order_sequence(OrderModel& m, std::span<const RowArc> arcs) {
       if (const Lit l = m.apart(v.op, u.op, v.end, 0); !l.is_constant())
         after.terms.push_back({l.dimacs(), u.end});
     }
-    m.rows.sum(std::move(before));
-    m.rows.sum(std::move(after));
+    conditional(std::move(before));
+    conditional(std::move(after));
   }
 }
 

@@ -2,7 +2,9 @@
 // no copies (modulo and order).
 #pragma once
 
+#include <compare>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,25 +42,59 @@ struct PlacementRequest {
   std::vector<std::pair<int, int>> pins;  ///< op, slot: fixed assignments
   PlacementLimits limits = {};
   bool selectable = false;  ///< a selector per constraint group, for explanations
+  bool parts = false;       ///< a selector per ConstraintPart; order form only
+};
+
+/// One constraint of the problem at the grain in which an explanation names it. All are of the
+/// loop: none is about one of several identical slots, so that these may be exchanged in any set of
+/// them.
+struct ConstraintPart {
+  enum Kind {
+    pin,         ///< Problem::pins[index]
+    unit,        ///< capacity of unit `index`
+    registers,   ///< on a slot that has too few for them, `copies` are not all live at once
+    memory,      ///< nor anywhere, for memory `index`
+    wait,        ///< edge `index` is blocking: nothing else of the slot executes at its end's issue
+    hold,        ///< edge `index` keeps its value for its hold; without: until the use issues
+    handover,    ///< edge `index` across slots costs the spill, and a wait
+    dependence,  ///< the delay of edge `index`
+  } kind = unit;
+  int index = -1;
+  std::vector<std::pair<int, Cycle>> copies = {};  ///< op, live copies of its value; by op
+  auto operator<=>(const ConstraintPart&) const = default;
 };
 
 /// Constraint groups with a selector literal each, so that a refutation can name what clashes.
 class ConstraintGroups {
  public:
-  ConstraintGroups(Formula& f, bool selectable) : f_(f), selectable_(selectable) {}
+  ConstraintGroups(Formula& f, const PlacementRequest& request)
+      : f_(f), selectable_(request.selectable), by_parts_(request.parts) {}
   /// Until the returned object dies, clauses belong to the group `description`.
   Formula::Guarded open(const std::string& description) {
     if (!selectable_) return Formula::Guarded(f_, kTrueLit, description);
     selectors_.emplace_back(f_.fresh(), description);
     return Formula::Guarded(f_, selectors_.back().first, description);
   }
+  /// The same, of `part` where parts have selectors.
+  Formula::Guarded open(const std::string& description, const ConstraintPart& part) {
+    return by_parts_ ? Formula::Guarded(f_, selector(part), description) : open(description);
+  }
+  /// Of a part, where parts have them.
+  Lit selector(const ConstraintPart& part) {
+    const auto [place, fresh] = parts_.emplace(part, kFalseLit);
+    if (fresh) place->second = f_.fresh();
+    return place->second;
+  }
   bool selectable() const { return selectable_; }
+  bool by_parts() const { return by_parts_; }
   const std::vector<std::pair<Lit, std::string>>& selectors() const { return selectors_; }
+  const std::map<ConstraintPart, Lit>& parts() const { return parts_; }
 
  private:
   Formula& f_;
-  bool selectable_;
+  bool selectable_, by_parts_;
   std::vector<std::pair<Lit, std::string>> selectors_;
+  std::map<ConstraintPart, Lit> parts_;
 };
 
 struct PlacementModel {
@@ -68,7 +104,7 @@ struct PlacementModel {
         f(formula),
         choice(encoding),
         placement(request),
-        groups(formula, request.selectable) {}
+        groups(formula, request) {}
 
   const Problem& problem;
   Formula& f;

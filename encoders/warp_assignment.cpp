@@ -13,17 +13,19 @@
 namespace twill {
 namespace {
 
-// Pins to slots are in allowed_slots() already, but where constraints are selectable.
+// Pins to slots are in allowed_slots() already, but where constraints or parts are selectable.
 void encode_slot_pins(PlacementModel& m) {
-  for (const Pin& pin : m.problem.pins) {
+  for (std::size_t i = 0; i < m.problem.pins.size(); ++i) {
+    const Pin& pin = m.problem.pins[i];
     if (pin.kind == Pin::at_cycle) continue;
-    const auto group = m.groups.open(pin_text(m.problem, pin));
+    const auto group = m.groups.open(pin_text(m.problem, pin),
+                                     {ConstraintPart::pin, static_cast<int>(i)});
     if (pin.kind == Pin::same_slot) {
       for (int w = 0; w < static_cast<int>(m.problem.warps.size()); ++w) {
         m.f.implies(m.on(pin.op, w), m.on(pin.other, w));
         m.f.implies(m.on(pin.other, w), m.on(pin.op, w));
       }
-    } else if (m.groups.selectable()) {
+    } else if (m.groups.selectable() || m.groups.by_parts()) {
       const Lit on = m.on(pin.op, pin.slot);
       m.f.unit(pin.kind == Pin::on_slot ? on : ~on);
     }
@@ -37,7 +39,12 @@ void encode_warp_assignment(PlacementModel& m) {
   const int slots = static_cast<int>(p.warps.size());
   for (int v = 0; v < static_cast<int>(p.ops.size()); ++v) {
     std::vector<Lit> on(static_cast<std::size_t>(slots), kFalseLit);
-    const std::vector<int> allowed = allowed_slots(p, v);
+    std::vector<int> allowed = allowed_slots(p, v);
+    if (m.groups.by_parts()) {
+      allowed.clear();
+      for (int w = 0; w < slots; ++w)
+        if (slot_fits(p, v, w)) allowed.push_back(w);
+    }
     for (int w = 0; w < slots; ++w)
       if (m.groups.selectable())
         on[static_cast<std::size_t>(w)] = m.f.fresh();

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 
+#include "engine/clash_words.hpp"
 #include "engine/search.hpp"
 #include "graph/bounds.hpp"
 
@@ -12,131 +13,16 @@ namespace {
 
 using Change = std::function<void(Problem&)>;
 
-struct Constraint {
+constexpr std::int64_t kClashConflicts = 200'000;  // for the clash, after the proof
+
+struct SingleChange {
   std::string text;
-  Change drop;
+  Change apply;
 };
 
-// "; largest s0_exp_p 128, s0_sub_s 64": what weighs on a resource, at most four.
-template <class AmountOf>
-std::string largest(const Problem& problem, const AmountOf& amount_of, const char* unit) {
-  std::vector<std::pair<Amount, int>> weights;
-  for (int v = 0; v < static_cast<int>(problem.ops.size()); ++v)
-    if (const Amount amount = amount_of(v); amount > 0) weights.emplace_back(-amount, v);
-  std::stable_sort(weights.begin(), weights.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::string text;
-  for (std::size_t i = 0; i < weights.size() && i < 4; ++i)
-    text += (i == 0 ? ": " : ", ") + problem.ops[static_cast<std::size_t>(weights[i].second)].id +
-            " " + std::to_string(-weights[i].first);
-  if (weights.size() > 4) text += ", ...";
-  return text.empty() ? text : text + unit;
-}
-
-std::vector<Constraint> unit_constraints(const Problem& p) {
-  std::vector<Constraint> all;
-  for (int f = 0; f < static_cast<int>(p.units.size()); ++f) {
-    const auto cycles = [&](int v) {
-      Cycle sum = 0;
-      for (const Reservation& r : p.ops[static_cast<std::size_t>(v)].reservations)
-        if (r.unit == f) sum += r.length;
-      return sum;
-    };
-    const std::string load = largest(p, cycles, " cycles");
-    if (load.empty()) continue;
-    const Unit& unit = p.units[static_cast<std::size_t>(f)];
-    all.push_back(
-        {"unit " + unit.name + " (" + std::to_string(unit.capacity) + ")" + load, [f](Problem& q) {
-           for (Op& op : q.ops)
-             std::erase_if(op.reservations, [f](const Reservation& r) { return r.unit == f; });
-         }});
-  }
-  return all;
-}
-
-std::vector<Constraint> memory_constraints(const Problem& p) {
-  std::vector<Constraint> all;
-  for (int m = 0; m < static_cast<int>(p.memories.size()); ++m) {
-    const auto amount = [&](int v) {
-      Amount sum = 0;
-      for (const Footprint& f : p.ops[static_cast<std::size_t>(v)].footprints)
-        if (f.memory == m) sum += f.amount;
-      return sum;
-    };
-    const std::string load = largest(p, amount, "");
-    if (load.empty()) continue;
-    const Memory& memory = p.memories[static_cast<std::size_t>(m)];
-    all.push_back({"memory " + memory.name + " (" + std::to_string(memory.capacity) + ")" + load,
-                   [m](Problem& q) {
-                     for (Op& op : q.ops)
-                       std::erase_if(op.footprints,
-                                     [m](const Footprint& f) { return f.memory == m; });
-                   }});
-  }
-  return all;
-}
-
-std::vector<Constraint> register_constraints(const Problem& p) {
-  std::vector<Constraint> all;
-  for (int w = 0; w < static_cast<int>(p.warps.size()); ++w) {
-    const auto amount = [&](int v) {
-      return slot_allowed(p, v, w) ? p.ops[static_cast<std::size_t>(v)].registers : 0;
-    };
-    const std::string load = largest(p, amount, "");
-    if (load.empty()) continue;
-    const WarpSlot& slot = p.warps[static_cast<std::size_t>(w)];
-    all.push_back(
-        {"registers of " + slot.name + " (" + std::to_string(slot.registers) + ")" + load,
-         [w](Problem& q) { q.warps[static_cast<std::size_t>(w)].registers = kMaxAmount; }});
-  }
-  return all;
-}
-
-std::vector<Constraint> spill_constraints(const Problem& p) {
-  std::vector<Constraint> all;
-  for (std::size_t v = 0; v < p.ops.size(); ++v)
-    if (p.ops[v].spill > 0)
-      all.push_back({"hand-over of " + p.ops[v].id + " to another slot (" +
-                         std::to_string(p.ops[v].spill) + " cycles, and a wait)",
-                     [v](Problem& q) { q.ops[v].spill = 0; }});
-  return all;
-}
-
-std::vector<Constraint> wait_constraints(const Problem& p) {
-  std::vector<Constraint> all;
-  for (std::size_t e = 0; e < p.edges.size(); ++e) {
-    const Edge& edge = p.edges[e];
-    if (!edge.blocking) continue;
-    all.push_back({"wait of " + p.ops[static_cast<std::size_t>(edge.to)].id + " on " +
-                       p.ops[static_cast<std::size_t>(edge.from)].id,
-                   [e](Problem& q) { q.edges[e].blocking = false; }});
-  }
-  return all;
-}
-
-std::vector<Constraint> hold_constraints(const Problem& p) {
-  std::vector<Constraint> all;
-  for (std::size_t e = 0; e < p.edges.size(); ++e) {
-    const Edge& edge = p.edges[e];
-    if (edge.hold == 0) continue;
-    all.push_back({"hold of " + p.ops[static_cast<std::size_t>(edge.from)].id + " by " +
-                       p.ops[static_cast<std::size_t>(edge.to)].id + " (" +
-                       std::to_string(edge.hold) + " cycles)",
-                   [e](Problem& q) { q.edges[e].hold = 0; }});
-  }
-  return all;
-}
-
-std::vector<Constraint> pin_constraints(const Problem& p) {
-  std::vector<Constraint> all;
-  for (const Pin& pin : p.pins)
-    all.push_back({pin_text(p, pin), [pin](Problem& q) { std::erase(q.pins, pin); }});
-  return all;
-}
-
 // Single changes that a user could buy.
-std::vector<Constraint> single_changes(const Problem& p) {
-  std::vector<Constraint> all;
+std::vector<SingleChange> single_changes(const Problem& p) {
+  std::vector<SingleChange> all;
   for (std::size_t w = 0; w < p.warps.size(); ++w) {
     const WarpSlot& slot = p.warps[w];
     if (slot.variable_latency) continue;
@@ -176,7 +62,7 @@ class Explainer {
 
   // Is there a schedule at the interval? Lengths are of no interest.
   Verdict ask(const Problem& problem) {
-    const double left = options_.time_limit - spent_;
+    const double left = seconds_left();
     if (stop_.stop_requested() || (options_.time_limit > 0 && left <= 0)) return Verdict::unknown;
     Options question = options_;
     if (options_.time_limit > 0) question.time_limit = left;
@@ -188,6 +74,12 @@ class Explainer {
     return answer.verdict;
   }
 
+  // Of the time limit; 0 = there is none, less = none are left.
+  double seconds_left() const {
+    const double left = options_.time_limit - spent_;
+    return options_.time_limit > 0 && left == 0 ? -1 : options_.time_limit > 0 ? left : 0;
+  }
+
  private:
   Cycle ii_;
   Options options_;
@@ -196,43 +88,61 @@ class Explainer {
   double spent_ = 0;
 };
 
+// Of the arithmetic bounds above the interval the largest.
+std::optional<Bound> refuting_bound(const Problem& problem, Cycle ii) {
+  const Bound bound = lower_bounds(problem).front();
+  if (bound.value > ii) return bound;
+  return std::nullopt;
+}
+
+// The clash by the order form, with everything in it where that is not refuted in time.
+void find_clash(const Problem& problem, const Options& options, const std::stop_token& stop,
+                std::int64_t question_conflicts, double seconds, IntervalExplanation& e) {
+  Budget budget(stop, seconds, options.conflict_limit, options.memory_limit);
+  const ProgressCallback silent;
+  Reporter report(silent, budget);
+  const EncodingChoice choice = parse_encoding(options.encoding);
+  const Search search{problem, choice, options.seed, budget, report, order_engine()};
+  std::vector<order::Clashing> clash;
+  if (problem.ops.size() <= kMaxOrderOps && options.handover)
+    clash = order::smallest_clash(search, e.ii, stage_limit(options.stages), kClashConflicts,
+                                  question_conflicts);
+  ClashWords lines = clash.empty() ? everything(problem) : words(problem, clash);
+  e.minimal = !clash.empty() && std::all_of(clash.begin(), clash.end(), [](const auto& c) {
+                return c.without.has_value();
+              });
+  e.clash = std::move(lines.clash);
+  e.forced_by = std::move(lines.forced_by);
+}
+
 }  // namespace
 
-IntervalExplanation explain_interval(const Problem& problem, Cycle ii, const Options& options,
+IntervalExplanation explain_interval(const Problem& given, Cycle ii, const Options& given_options,
                                      const std::stop_token& stop, std::int64_t question_conflicts) {
+  check(given);
+  Problem problem = given;
+  Options options = given_options;
+  for (const auto& [op, slot] : resolved_pins(given, options))
+    problem.pins.push_back({Pin::on_slot, op, slot, -1, -1});
+  options.pins.clear();
   check(problem);
+  if (options.stages == "paper")
+    throw InputError("options", "--stages", options.stages, "must be complete or a number here");
   IntervalExplanation explanation;
   explanation.ii = ii;
-  if (const auto recurrence = rec_mii(problem, false); recurrence && ii < recurrence->value) {
+  Explainer first(ii, options, stop, 0);
+  if (const auto bound = refuting_bound(problem, ii)) {
     explanation.verdict = Verdict::unsat;
-    explanation.clash = {"recurrence " + recurrence->text};
-    return explanation;
+    explanation.clash = {bound->name + " " + bound->text};
+  } else {
+    explanation.verdict = first.ask(problem);
+    if (explanation.verdict != Verdict::unsat) return explanation;
+    find_clash(problem, options, stop, question_conflicts, first.seconds_left(), explanation);
   }
-  explanation.verdict = Explainer(ii, options, stop, 0).ask(problem);
-  if (explanation.verdict != Verdict::unsat) return explanation;
-
   Explainer quick(ii, options, stop, question_conflicts);
-  Problem rest = problem;  // without what is not needed
-  // Still no schedule without all of `parts`?
-  const auto needless = [&](const std::vector<Constraint>& parts) {
-    Problem without = rest;
-    for (const Constraint& part : parts) part.drop(without);
-    const Verdict verdict = quick.ask(without);
-    if (verdict == Verdict::unsat) rest = std::move(without);
-    if (verdict == Verdict::unknown && parts.size() == 1) explanation.minimal = false;
-    return verdict == Verdict::unsat;
-  };
-  for (const auto& family :
-       {pin_constraints(problem), hold_constraints(problem), memory_constraints(problem),
-        wait_constraints(problem), unit_constraints(problem), spill_constraints(problem),
-        register_constraints(problem)}) {
-    if (family.empty() || (family.size() > 1 && needless(family))) continue;
-    for (const Constraint& one : family)
-      if (!needless({one})) explanation.clash.push_back(one.text);
-  }
-  for (const Constraint& change : single_changes(problem)) {
+  for (const SingleChange& change : single_changes(problem)) {
     Problem changed = problem;
-    change.drop(changed);
+    change.apply(changed);
     explanation.relaxations.push_back({change.text, quick.ask(changed)});
   }
   return explanation;

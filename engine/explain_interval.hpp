@@ -22,19 +22,21 @@ struct IntervalExplanation {
   /// unsat = no schedule has this interval (CaDiCaL's refutation, or a bound); then the rest is
   /// filled. sat = there is one, nothing to explain. unknown = a limit came first.
   Verdict verdict = Verdict::unknown;
-  /// Constraints that, with the dependences of the loop, leave no schedule; each was tried to be
-  /// without. One line that begins with "recurrence" where the dependences are enough.
+  /// What has too little room at this interval, and who waits, a line each (clash_words.hpp): with
+  /// `forced_by` and the loop's slots these constraints leave no schedule. One line with the
+  /// arithmetic where a bound is above the interval.
   std::vector<std::string> clash;
-  /// Without any one of them there is a schedule. False where that was not decided for some within
-  /// the conflicts allowed: they stay in the clash.
+  std::vector<std::string> forced_by;  ///< dependences, hand-overs and holds that take part
+  /// Without any one line of the two there is a schedule for the others. False where that was not
+  /// decided for all within the limits: one may not be needed.
   bool minimal = true;
   std::vector<Relaxation> relaxations;  ///< single ones, each tried
 };
 
-/// Explains `ii` over all stages (or the number in options.stages), with the pins of `options`.
-/// Deletion on whole constraints of the problem: pins, units, memories, registers of slots, spills,
-/// waits and holds; families first, then one by one. Every question may take `question_conflicts`,
-/// all of them the limits of `options`. Throws InputError like solve().
+/// Explains `ii` over all stages (or the number in options.stages), with the pins of `options`. The
+/// engine of `options` decides the interval and the changes; the clash is the order form's
+/// (engine/order/clash.hpp). Every question may take `question_conflicts`, all of them the limits
+/// of `options`. Throws InputError like solve().
 IntervalExplanation explain_interval(const Problem& problem, Cycle ii, const Options& options = {},
                                      const std::stop_token& stop = {},
                                      std::int64_t question_conflicts = 20'000);

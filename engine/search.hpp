@@ -180,6 +180,14 @@ Interval only_interval(const Search& search, Cycle ii, Cycle stage_limit);
 /// Returns true when the two meet. `stage_limit` = 0 for none.
 bool smallest_length(const Search& search, Schedule& best, Cycle& low, Cycle stage_limit);
 
+/// The number in Options::stages, or 0 for "complete" and "paper". Throws InputError on others.
+Cycle stage_limit(const std::string& stages);
+/// Options::pins as op and slot. Throws InputError on names that the problem has not.
+std::vector<std::pair<int, int>> resolved_pins(const Problem& problem, const Options& options);
+
+/// The order engine keeps a dense matrix of ops by ops.
+inline constexpr std::size_t kMaxOrderOps = 1'000;
+
 /// Which constraints clash: a minimal set of groups without which the serial problem would have a
 /// schedule (see graph/serial.hpp). Call only when it has none.
 std::vector<std::string> explain_infeasible(const Search& search, Cycle stage_limit);

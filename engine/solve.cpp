@@ -15,9 +15,7 @@
 #include "graph/tighten.hpp"
 
 namespace twill {
-namespace {
 
-// The number in --stages N, or 0 for "complete" and "paper".
 Cycle stage_limit(const std::string& stages) {
   if (stages == "complete" || stages == "paper") return 0;
   Cycle limit = 0;
@@ -31,6 +29,25 @@ Cycle stage_limit(const std::string& stages) {
                      "must be complete, paper or a number from 1 to 999999");
   return limit;
 }
+
+std::vector<std::pair<int, int>> resolved_pins(const Problem& problem, const Options& options) {
+  const auto index = [](const auto& all, auto member, const std::string& name, const char* what) {
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (all[i].*member == name) return static_cast<int>(i);
+    throw InputError("options", "--pin", name, std::string("must name ") + what);
+  };
+  std::vector<std::pair<int, int>> pins;
+  for (const auto& [op, slot] : options.pins) {
+    pins.emplace_back(index(problem.ops, &Op::id, op, "an op of the problem"),
+                      index(problem.warps, &WarpSlot::name, slot, "a slot of the problem"));
+    if (!slot_allowed(problem, pins.back().first, pins.back().second))
+      throw InputError("options", "--pin", op + "=" + slot,
+                       "the slot must be wide enough and of the op's latency class");
+  }
+  return pins;
+}
+
+namespace {
 
 void check_options(const Options& o) {
   const auto not_negative = [](const char* name, auto value) {
@@ -51,23 +68,6 @@ void check_options(const Options& o) {
   not_negative("--time-limit", o.time_limit);
   not_negative("--conflict-limit", o.conflict_limit);
   not_negative("--memory", o.memory_limit);
-}
-
-std::vector<std::pair<int, int>> resolved_pins(const Problem& problem, const Options& options) {
-  const auto index = [](const auto& all, auto member, const std::string& name, const char* what) {
-    for (std::size_t i = 0; i < all.size(); ++i)
-      if (all[i].*member == name) return static_cast<int>(i);
-    throw InputError("options", "--pin", name, std::string("must name ") + what);
-  };
-  std::vector<std::pair<int, int>> pins;
-  for (const auto& [op, slot] : options.pins) {
-    pins.emplace_back(index(problem.ops, &Op::id, op, "an op of the problem"),
-                      index(problem.warps, &WarpSlot::name, slot, "a slot of the problem"));
-    if (!slot_allowed(problem, pins.back().first, pins.back().second))
-      throw InputError("options", "--pin", op + "=" + slot,
-                       "the slot must be wide enough and of the op's latency class");
-  }
-  return pins;
 }
 
 // No schedule at this I is shorter; 0 when there is none at all.

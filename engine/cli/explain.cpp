@@ -1,6 +1,7 @@
 // twill explain: why an initiation interval cannot be reached, and what would help.
 
 #include <iostream>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -37,6 +38,22 @@ void print_list(const std::string& title, const std::vector<std::string>& lines)
   for (const std::string& line : lines) std::cout << "  " << printable(line) << "\n";
 }
 
+/// The same with at most so many lines that begin with the same word; JSON has all.
+void print_clash(const std::string& title, const std::vector<std::string>& lines) {
+  constexpr int kAlike = 8;
+  std::map<std::string, int> alike;
+  std::vector<std::string> shown;
+  int more = 0;
+  for (const std::string& line : lines) {
+    if (++alike[line.substr(0, line.find(' '))] > kAlike)
+      ++more;
+    else
+      shown.push_back(line);
+  }
+  if (more > 0) shown.push_back("and " + std::to_string(more) + " more of these (--json has all)");
+  print_list(title, shown);
+}
+
 void print(const Problem& problem, const IntervalExplanation& e) {
   const std::string at = printable(problem.name) + ": I = " + std::to_string(e.ii);
   if (e.verdict == Verdict::sat) {
@@ -48,11 +65,10 @@ void print(const Problem& problem, const IntervalExplanation& e) {
     return;
   }
   std::cout << at << " cannot be reached (proved)\n";
-  if (e.clash.empty()) std::cout << "the dependences alone leave no schedule on these slots\n";
-  print_list(e.minimal
-                 ? "these clash; without any one of them, and with the rest, it can be reached"
-                 : "these clash; not all was decided, so that one may not be needed",
+  print_clash(e.minimal ? "these clash; without any one of them the others can be met"
+                       : "these clash; not all was decided, so that some may not be needed",
              e.clash);
+  print_clash("forced by", e.forced_by);
   std::vector<std::string> enough, not_enough, open;
   for (const Relaxation& r : e.relaxations)
     (r.reaches == Verdict::sat     ? enough
@@ -69,6 +85,7 @@ nlohmann::ordered_json json_of(const Problem& problem, const IntervalExplanation
                                  {"initiation_interval", e.ii},
                                  {"verdict", to_string(e.verdict)},
                                  {"clash", e.clash},
+                                 {"forced_by", e.forced_by},
                                  {"minimal", e.minimal}};
   json["relaxations"] = nlohmann::ordered_json::array();
   for (const Relaxation& r : e.relaxations)

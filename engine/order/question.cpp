@@ -38,6 +38,23 @@ std::unique_ptr<OrderSearcher> searcher_of(const Search& search) {
 
 }  // namespace
 
+std::vector<Cycle> least_rows(const OrderSearcher& solver, int ops) {
+  std::vector<Cycle> rows;
+  for (int v = 0; v < ops; ++v) rows.push_back(solver.least(0, Differences::node(v)));
+  return rows;
+}
+
+std::vector<Cycle> least_stages(const OrderSearcher& solver, const Differences& rows, int ops) {
+  std::vector<Cycle> stages;
+  for (int v = 0; v < ops; ++v) {
+    const int node = rows.stage_node(v);
+    Cycle least = std::max<Cycle>(0, solver.least(0, node));
+    for (int u = 0; u < ops; ++u) least = std::max(least, solver.least(rows.stage_node(u), node));
+    stages.push_back(least);
+  }
+  return stages;
+}
+
 Question::Question(const Search& search, OrderRequest request)
     : search_(search),
       request_(std::move(request)),
@@ -68,17 +85,9 @@ Answer Question::look(Cycle ii, Cycle deadline, std::int64_t conflict_limit) {
 std::optional<Schedule> Question::model() {
   const Differences& rows = encoding_.rows();
   const int ops = static_cast<int>(search_.problem.ops.size());
-  std::vector<Cycle> row, stage;
-  for (int v = 0; v < ops; ++v) row.push_back(solver_->least(0, Differences::node(v)));
-  // The smallest stages, none below 0.
-  for (int v = 0; request_.stages == 0 && v < ops; ++v) {
-    const int node = rows.stage_node(v);
-    Cycle least = std::max<Cycle>(0, solver_->least(0, node));
-    for (int u = 0; u < ops; ++u) least = std::max(least, solver_->least(rows.stage_node(u), node));
-    stage.push_back(least);
-  }
   Schedule schedule = encoding_.decode(
-      ii_, [&](Lit l) { return solver_->value(l); }, row, stage);
+      ii_, [&](Lit l) { return solver_->value(l); }, least_rows(*solver_, ops),
+      request_.stages == 0 ? least_stages(*solver_, rows, ops) : std::vector<Cycle>{});
   if (encoding_.refine(schedule) > 0) {
     if (search_.evidence != nullptr) refinements_.push_back(std::move(schedule));
     return std::nullopt;

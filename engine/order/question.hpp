@@ -41,4 +41,9 @@ OrderRequest request_of(const Search& search, bool rotated);
 /// not 0.
 OrderRequest request_within(const Search& search, Cycle ii, Cycle deadline, Cycle stage_limit);
 
+/// The smallest rows of a model.
+std::vector<Cycle> least_rows(const Cdcl& solver, int ops);
+/// The smallest stages, none below 0, where they are integers.
+std::vector<Cycle> least_stages(const Cdcl& solver, const Differences& rows, int ops);
+
 }  // namespace twill::order
