@@ -39,18 +39,6 @@ Amount most_copies(const Problem& p, int u) {
   return most;
 }
 
-// Copies from which on every capacity that op u meets, on any slot, is exceeded.
-Amount too_many_copies(const Problem& p, int u) {
-  const Op& op = p.ops[static_cast<std::size_t>(u)];
-  Amount most = 0;
-  if (op.registers > 0)
-    for (const WarpSlot& slot : p.warps) most = std::max(most, slot.registers / op.registers);
-  for (const Footprint& f : op.footprints)
-    if (f.amount > 0)
-      most = std::max(most, p.memories[static_cast<std::size_t>(f.memory)].capacity / f.amount);
-  return most + 1;
-}
-
 class Encoder {
  public:
   Encoder(ModuloModel& m, int u, Cycle copies, bool forbid_more)
@@ -169,10 +157,6 @@ void encode_liveness(ModuloModel& m) {
       continue;
     }
     bool forbid_more = true;
-    if (m.groups.selectable()) {  // what a capacity forbids is its own group's to forbid
-      copies = std::min(reach, too_many_copies(p, u));
-      forbid_more = copies == reach;
-    }
     if (small && counted < copies) {
       copies = counted;
       forbid_more = false;

@@ -66,24 +66,17 @@ ModuloEncoding encode_modulo(Formula& f, const Problem& problem, const ModuloReq
   encoding.stages = request.stages;
   encoding.length_low = request.length_low;
 
-  const Cycle horizon = request.ii * request.stages;
-  StartWindows window{std::vector<Cycle>(problem.ops.size(), 0),
-                      std::vector<Cycle>(problem.ops.size(), horizon - 1)};
-  if (!request.selectable) {  // selectable dependences may not be anticipated
-    auto narrow = start_windows(problem, request);
-    if (!narrow) {
-      f.clause({});
-      return encoding;
-    }
-    window = *std::move(narrow);
+  const auto window = start_windows(problem, request);
+  if (!window) {
+    f.clause({});
+    return encoding;
   }
   FamilySizes sizes(f);
-  ModuloModel m(problem, f, choice, request, window,
-                encode_starts(f, request.ii, request.stages, window, choice));
+  ModuloModel m(problem, f, choice, request, *window,
+                encode_starts(f, request.ii, request.stages, *window, choice));
   if (request.pinned >= 0) f.unit(~m.starts.row_at_least(request.pinned, 1));
   sizes.add("starts");
   encode_warp_assignment(m);
-  encode_variable_latency(m);
   sizes.add("slots");
   encode_symmetry(m);
   sizes.add("symmetry");
@@ -110,7 +103,6 @@ ModuloEncoding encode_modulo(Formula& f, const Problem& problem, const ModuloReq
   sizes.add("length");
   encoding.sizes = sizes.sizes();
 
-  encoding.selectors = m.groups.selectors();
   encoding.relaxed = m.relaxed;
   encoding.rows = std::move(m.starts.rows());
   encoding.stage_literals = std::move(m.starts.stage_literals());

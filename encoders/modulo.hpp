@@ -88,7 +88,6 @@ struct ModuloEncoding {
   Cycle ii = 0, stages = 0;
   Cycle length_low = 0;
   std::vector<Lit> longer;
-  std::vector<std::pair<Lit, std::string>> selectors;
   bool relaxed = false;
   std::vector<std::vector<Lit>> rows, stage_literals, slot;
   std::vector<FamilySize> sizes;  ///< of all that was encoded, a family each

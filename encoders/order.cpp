@@ -126,7 +126,6 @@ OrderEncoding::OrderEncoding(Formula& f, const Problem& problem, const OrderRequ
       model_(problem, f, choice_, request_),
       lifetimes_(model_) {
   encode_warp_assignment(model_);
-  encode_variable_latency(model_);
   encode_symmetry(model_);
   encode_placement_limits(model_);
   order_cycle_pins(model_);

@@ -51,7 +51,8 @@ void encode_order_dependence(OrderModel& m) {
     }
     if (from.spill == 0 || m.cross[i].is_false()) continue;
     if (!m.request.handover) {
-      const auto group = m.groups.open("no hand-over of " + from.id + " to another slot");
+      const auto group = m.groups.open("no hand-over of " + from.id + " to another slot",
+                                       {ConstraintPart::no_handover, static_cast<int>(i)});
       m.f.unit(~m.cross[i]);
       continue;
     }

@@ -41,8 +41,7 @@ struct PlacementRequest {
   bool handover = true;                   ///< may register results cross slots at all (ablation)
   std::vector<std::pair<int, int>> pins;  ///< op, slot: fixed assignments
   PlacementLimits limits = {};
-  bool selectable = false;  ///< a selector per constraint group, for explanations
-  bool parts = false;       ///< a selector per ConstraintPart; order form only
+  bool parts = false;  ///< a selector per ConstraintPart, for explanations; order form only
 };
 
 /// One constraint of the problem at the grain in which an explanation names it. All are of the
@@ -57,6 +56,7 @@ struct ConstraintPart {
     wait,        ///< edge `index` is blocking: nothing else of the slot executes at its end's issue
     hold,        ///< edge `index` keeps its value for its hold; without: until the use issues
     handover,    ///< edge `index` across slots costs the spill, and a wait
+    no_handover, ///< edge `index` may not cross slots (PlacementRequest::handover)
     dependence,  ///< the delay of edge `index`
   } kind = unit;
   int index = -1;
@@ -64,36 +64,31 @@ struct ConstraintPart {
   auto operator<=>(const ConstraintPart&) const = default;
 };
 
-/// Constraint groups with a selector literal each, so that a refutation can name what clashes.
+/// Names for clauses, and a selector literal for each part where those are asked for, so that a
+/// refutation can name what clashes.
 class ConstraintGroups {
  public:
-  ConstraintGroups(Formula& f, const PlacementRequest& request)
-      : f_(f), selectable_(request.selectable), by_parts_(request.parts) {}
+  ConstraintGroups(Formula& f, bool by_parts) : f_(f), by_parts_(by_parts) {}
   /// Until the returned object dies, clauses belong to the group `description`.
   Formula::Guarded open(const std::string& description) {
-    if (!selectable_) return Formula::Guarded(f_, kTrueLit, description);
-    selectors_.emplace_back(f_.fresh(), description);
-    return Formula::Guarded(f_, selectors_.back().first, description);
+    return Formula::Guarded(f_, kTrueLit, description);
   }
-  /// The same, of `part` where parts have selectors.
+  /// The same, and where parts have selectors the clauses hold only if that of `part` is true.
   Formula::Guarded open(const std::string& description, const ConstraintPart& part) {
-    return by_parts_ ? Formula::Guarded(f_, selector(part), description) : open(description);
+    return Formula::Guarded(f_, by_parts_ ? selector(part) : kTrueLit, description);
   }
+  bool by_parts() const { return by_parts_; }
   /// Of a part, where parts have them.
   Lit selector(const ConstraintPart& part) {
     const auto [place, fresh] = parts_.emplace(part, kFalseLit);
     if (fresh) place->second = f_.fresh();
     return place->second;
   }
-  bool selectable() const { return selectable_; }
-  bool by_parts() const { return by_parts_; }
-  const std::vector<std::pair<Lit, std::string>>& selectors() const { return selectors_; }
   const std::map<ConstraintPart, Lit>& parts() const { return parts_; }
 
  private:
   Formula& f_;
-  bool selectable_, by_parts_;
-  std::vector<std::pair<Lit, std::string>> selectors_;
+  bool by_parts_;
   std::map<ConstraintPart, Lit> parts_;
 };
 
@@ -104,7 +99,7 @@ struct PlacementModel {
         f(formula),
         choice(encoding),
         placement(request),
-        groups(formula, request) {}
+        groups(formula, request.parts) {}
 
   const Problem& problem;
   Formula& f;
@@ -124,8 +119,7 @@ std::string latest_text(const Problem& problem, const std::pair<int, Cycle>& lat
 /// "ring of ld_k, used by s0_qk": the group of a precedence.
 std::string ring_text(const Problem& problem, const Precedence& precedence);  // goals.cpp
 
-void encode_warp_assignment(PlacementModel& m);   // warp_assignment.cpp: uniqueness, widths
-void encode_variable_latency(PlacementModel& m);  // variable_latency.cpp
+void encode_warp_assignment(PlacementModel& m);   // warp_assignment.cpp: uniqueness, latency, pins
 void encode_symmetry(PlacementModel& m);          // symmetry.cpp: identical slots
 void encode_placement_limits(PlacementModel& m);  // goals.cpp
 

@@ -1,9 +1,8 @@
 // Rule 5, warp uniqueness: every op is on exactly one slot that is wide enough (Soi et al. 2025,
 // Figure 6, WARP UNIQUENESS, and Section 4.3, "operations that span multiple warps").
 //
-// Variables: slot[v][w] for every op and every slot that it may use; the others are constant false,
-// unless constraints are selectable: then they are variables that the width group forbids.
-// Clauses: one at-least-one and an at-most-one per op. cross[e] for the edges that can leave a
+// Variables: slot[v][w] for every op and every slot that it may use (rule 5's second half, variable
+// latency, among what decides that); the others are constant false. Clauses: one at-least-one and an at-most-one per op. cross[e] for the edges that can leave a
 // slot: cross[e] is implied by slot[u][w] and not slot[v][w], two clauses a slot (both directions).
 // Pins: the slots that they exclude are constants too; "the same slot" is two clauses a slot.
 #include <algorithm>
@@ -13,7 +12,7 @@
 namespace twill {
 namespace {
 
-// Pins to slots are in allowed_slots() already, but where constraints or parts are selectable.
+// Pins to slots are in allowed_slots() already, but where parts have selectors.
 void encode_slot_pins(PlacementModel& m) {
   for (std::size_t i = 0; i < m.problem.pins.size(); ++i) {
     const Pin& pin = m.problem.pins[i];
@@ -25,7 +24,7 @@ void encode_slot_pins(PlacementModel& m) {
         m.f.implies(m.on(pin.op, w), m.on(pin.other, w));
         m.f.implies(m.on(pin.other, w), m.on(pin.op, w));
       }
-    } else if (m.groups.selectable() || m.groups.by_parts()) {
+    } else if (m.groups.by_parts()) {
       const Lit on = m.on(pin.op, pin.slot);
       m.f.unit(pin.kind == Pin::on_slot ? on : ~on);
     }
@@ -46,22 +45,12 @@ void encode_warp_assignment(PlacementModel& m) {
         if (slot_fits(p, v, w)) allowed.push_back(w);
     }
     for (int w = 0; w < slots; ++w)
-      if (m.groups.selectable())
-        on[static_cast<std::size_t>(w)] = m.f.fresh();
-      else if (std::find(allowed.begin(), allowed.end(), w) != allowed.end())
+      if (std::find(allowed.begin(), allowed.end(), w) != allowed.end())
         on[static_cast<std::size_t>(w)] = allowed.size() == 1 ? kTrueLit : m.f.fresh();
     m.f.clause(on);
     at_most_one(m.f, m.choice, on);
     m.slot.push_back(std::move(on));
   }
-  if (m.groups.selectable())
-    for (int v = 0; v < static_cast<int>(p.ops.size()); ++v) {
-      const Op& op = p.ops[static_cast<std::size_t>(v)];
-      const auto group =
-          m.groups.open("width of " + op.id + " (" + std::to_string(op.width) + " warps)");
-      for (int w = 0; w < slots; ++w)
-        if (p.warps[static_cast<std::size_t>(w)].width < op.width) m.f.unit(~m.on(v, w));
-    }
   encode_slot_pins(m);
   for (const auto& [v, w] : m.placement.pins) {
     const auto group = m.groups.open("pin of " + p.ops[static_cast<std::size_t>(v)].id + " to " +

@@ -188,6 +188,10 @@ class Wording {
                                   cycles(p_.ops[at(p_.edges[at(part.index)].from)].spill) +
                                   " and a wait");
         break;
+      case ConstraintPart::no_handover:
+        lines.forced_by.push_back("no hand-over of " + edge(" to ", part.index) +
+                                  " on another slot");
+        break;
       case ConstraintPart::dependence: break;  // chains()
     }
   }

@@ -1,8 +1,8 @@
-// Why there is no schedule at any initiation interval: a minimal set of clashing constraint groups,
-// from selector literals and the solver's failed assumptions, minimised by deletion.
+// Why there is no schedule at any initiation interval: a smallest set of constraints that clash.
+#include "engine/clash_words.hpp"
 #include "engine/search.hpp"
+#include "graph/index.hpp"
 #include "graph/serial.hpp"
-#include "graph/stage_bound.hpp"
 
 namespace twill {
 namespace {
@@ -31,53 +31,42 @@ std::vector<std::string> explain_cycle_pins(const Search& search, Cycle stage_li
   return needed;
 }
 
+// An op that fits on no slot, whatever else there is.
+std::optional<std::string> unplaceable(const Problem& problem, int v) {
+  for (int w = 0; w < static_cast<int>(problem.warps.size()); ++w)
+    if (slot_fits(problem, v, w)) return std::nullopt;
+  const Op& op = problem.ops[at(v)];
+  std::string text = "no slot for " + op.id + ": its width is " + std::to_string(op.width);
+  if (variable_latency_slot(problem) >= 0)
+    text += std::string(", its latency ") + (op.variable_latency ? "variable" : "fixed");
+  return text;
+}
+
 }  // namespace
 
+// At the serial problem's interval (graph/serial.hpp), where only orders matter; parts of it are
+// parts of the problem, and clash at every interval as they do there.
 std::vector<std::string> explain_infeasible(const Search& search, Cycle stage_limit) {
-  if (latest_pinned_cycle(search.problem) > 0) return explain_cycle_pins(search, stage_limit);
-  const SerialProblem serial = serial_problem(search.problem);
-  const Cycle enough = stage_bound(serial.problem, serial.ii);
-  for (int detail = 0; detail <= 30; ++detail) {
-    SatSolver solver(search.budget, search.seed);
-    Formula formula(solver);
-    ModuloRequest request;
-    request.ii = serial.ii;
-    request.stages = stage_limit > 0 && stage_limit <= enough ? stage_limit : enough;
-    request.detail = detail;
-    request.selectable = true;
-    request.handover = search.handover;
-    request.pins = search.pins;
-    ModuloEncoding encoding;
-    try {
-      encoding = encode_modulo(formula, serial.problem, request, search.choice);
-    } catch (const Budget::Spent&) {
-      return {};
-    }
-    std::vector<std::pair<Lit, std::string>> core = encoding.selectors;
-    const auto refuted = [&](std::vector<std::pair<Lit, std::string>>& groups) {
-      std::vector<Lit> assumptions;
-      for (const auto& group : groups) assumptions.push_back(group.first);
-      const SatSolver::Answer verdict = solver.solve(assumptions);
-      if (verdict == SatSolver::Answer::unsat)
-        std::erase_if(groups, [&](const auto& group) { return !solver.failed(group.first); });
-      return verdict;
-    };
-    const SatSolver::Answer verdict = refuted(core);
-    if (verdict == SatSolver::Answer::sat && encoding.relaxed) continue;
-    if (verdict != SatSolver::Answer::unsat) return {};
-    for (std::size_t i = 0; i < core.size();) {
-      auto fewer = core;
-      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
-      if (refuted(fewer) == SatSolver::Answer::unsat)
-        core = std::move(fewer);
-      else
-        ++i;
-    }
-    std::vector<std::string> text;
-    for (const auto& group : core) text.push_back(group.second);
-    return text;
+  const Problem& given = search.problem;
+  for (int v = 0; v < static_cast<int>(given.ops.size()); ++v)
+    if (auto why = unplaceable(given, v)) return {*std::move(why)};
+  if (latest_pinned_cycle(given) > 0) return explain_cycle_pins(search, stage_limit);
+  Problem problem = given;
+  for (const auto& [op, slot] : search.pins)
+    problem.pins.push_back({Pin::on_slot, op, slot, -1, -1});
+  const SerialProblem serial = serial_problem(problem);
+  Search orders = search.on(serial.problem);
+  orders.pins.clear();
+  std::vector<order::Clashing> clash;
+  if (given.ops.size() <= kMaxOrderOps) {
+    clash = order::smallest_clash(orders, serial.ii, stage_limit, 0, 0);
+    if (clash.empty()) return {};
   }
-  return {};
+  for (order::Clashing& c : clash) c.without.reset();  // at residues of the serial problem
+  const ClashWords lines = clash.empty() ? everything(problem) : words(problem, clash);
+  std::vector<std::string> text = lines.clash;
+  for (const std::string& line : lines.forced_by) text.push_back("forced by " + line);
+  return text;
 }
 
 }  // namespace twill

@@ -102,9 +102,10 @@ void find_clash(const Problem& problem, const Options& options, const std::stop_
   const ProgressCallback silent;
   Reporter report(silent, budget);
   const EncodingChoice choice = parse_encoding(options.encoding);
-  const Search search{problem, choice, options.seed, budget, report, order_engine()};
+  const Search search{problem, choice,         options.seed,    budget,
+                      report,  order_engine(), options.handover};
   std::vector<order::Clashing> clash;
-  if (problem.ops.size() <= kMaxOrderOps && options.handover)
+  if (problem.ops.size() <= kMaxOrderOps)
     clash = order::smallest_clash(search, e.ii, stage_limit(options.stages), kClashConflicts,
                                   question_conflicts);
   ClashWords lines = clash.empty() ? everything(problem) : words(problem, clash);

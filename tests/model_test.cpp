@@ -66,37 +66,6 @@ int agree(std::uint64_t first, int count, const LoopKnobs& knobs, Options option
   return feasible;
 }
 
-/// `problem` without the constraints that `conflict` does not name, as far as a problem can say so;
-/// dependences stay. "lifetime of op" alone can clash: then it is the capacities that op's result
-/// meets on the slots that are wide enough, each of which a single value can exceed.
-Problem only_named(const Problem& problem, const std::vector<std::string>& conflict) {
-  const auto named = [&](const std::string& text) {
-    return std::any_of(conflict.begin(), conflict.end(), [&](const std::string& group) {
-      return group.compare(0, text.size(), text) == 0;
-    });
-  };
-  const auto lives = [&](const Op& op) { return named("lifetime of " + op.id); };
-  constexpr Amount kEnough = 1'000'000;
-  Problem p = problem;
-  for (Unit& unit : p.units)
-    if (!named("capacity of " + unit.name + " (")) unit.capacity = kEnough;
-  for (std::size_t m = 0; m < p.memories.size(); ++m)
-    if (!named("capacity of " + p.memories[m].name + " (")) p.memories[m].capacity = kEnough;
-  for (WarpSlot& slot : p.warps)
-    if (!named("registers of " + slot.name + " (")) slot.registers = kEnough;
-  for (Op& op : p.ops) {
-    if (!named("width of " + op.id + " (")) op.width = 1;
-    if (!lives(op)) {
-      op.registers = 0;
-      op.footprints.clear();
-    }
-    if (!named("waits on ") && !named("hand-over of " + op.id + " to ")) op.spill = 0;
-  }
-  if (!named("waits on "))
-    for (Edge& edge : p.edges) edge.blocking = false;
-  return p;
-}
-
 }  // namespace
 
 TEST_CASE("smallest I and L, default options") {
@@ -263,27 +232,4 @@ TEST_CASE("one initiation interval") {
   }
   CHECK(feasible > 700);
   CHECK(infeasible > 700);
-}
-
-TEST_CASE("no schedule at any I: what the conflict names is enough") {
-  LoopKnobs knobs = small();
-  knobs.max_ops = 3;
-  knobs.always_placeable = false;
-  int infeasible = 0;
-  for (std::uint64_t seed = 80'000; seed < 81'500; ++seed) {
-    const Problem problem = random_loop(seed, knobs);
-    if (exhaustive(problem)) continue;
-    ++infeasible;
-    CAPTURE(seed);
-    const Solution solution = solve(problem, with(""));
-    REQUIRE(solution.status == Status::infeasible);
-    REQUIRE_FALSE(solution.conflict.empty());
-    std::string text;
-    for (const std::string& group : solution.conflict) text += "\n  " + group;
-    INFO(problem_text(problem), "conflict:", text);
-    const Problem rest = only_named(problem, solution.conflict);
-    CHECK_FALSE(exhaustive(rest).has_value());
-    CHECK(shrunk_disagreement(rest, with("")) == "");
-  }
-  CHECK(infeasible > 200);
 }

@@ -270,7 +270,8 @@ TEST_CASE("pins that clash are named") {
   const IntervalExplanation e = explain_interval(problem, 2);
   CHECK(e.verdict == Verdict::unsat);
   CHECK(e.clash ==
-        std::vector<std::string>{"S at cycle 0", "O at cycle 4", "unit TC (1): S 1, O 1 cycles"});
+        std::vector<std::string>{"S at cycle 0", "O at cycle 4",
+                                 "unit TC (1) at residue 0: S + O; it has S 1, O 1 = 2 cycles"});
 }
 
 TEST_CASE("files with pins") {

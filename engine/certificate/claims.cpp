@@ -58,7 +58,7 @@ Asked asked(const Problem& problem, const Solution& solution) {
 }
 
 bool covers_placement(const PlacementRequest& request, const Asked& asked) {
-  return !request.selectable && (request.handover || !asked.handover) &&
+  return !request.parts && (request.handover || !asked.handover) &&
          std::all_of(request.pins.begin(), request.pins.end(), [&](const auto& pin) {
            return std::find(asked.pins.begin(), asked.pins.end(), pin) != asked.pins.end();
          });

@@ -68,6 +68,10 @@ class PartJudge {
         if (late_by(e) < spill) return BrokenPart{};
         return wait(part.index);
       }
+      case ConstraintPart::no_handover: {
+        const Edge& e = p_.edges[at(part.index)];
+        return when(s_.warp[at(e.from)] != s_.warp[at(e.to)]);
+      }
       case ConstraintPart::dependence: return when(late_by(p_.edges[at(part.index)]) < 0);
     }
     return std::nullopt;

@@ -14,14 +14,15 @@ namespace {
 
 using Parts = std::vector<ConstraintPart>;
 
-OrderRequest parts_request(const Problem& problem, Cycle ii, Cycle stage_limit) {
+OrderRequest parts_request(const Search& search, Cycle ii, Cycle stage_limit) {
   OrderRequest request;
   request.parts = true;
+  request.handover = search.handover;
   request.share = OrderRequest::kNone;
   request.ii_low = request.ii_high = ii;
   request.stages = stage_limit;
   // Rotation keeps every part but pins to cycles, and can add a stage.
-  if (stage_limit == 0) request.pinned = rotation_pivot(problem);
+  if (stage_limit == 0) request.pinned = rotation_pivot(search.problem);
   return request;
 }
 
@@ -217,7 +218,7 @@ class Deletion {
 std::vector<Clashing> smallest_clash(const Search& search, Cycle ii, Cycle stage_limit,
                                      std::int64_t conflicts, std::int64_t question_conflicts) {
   try {
-    return Deletion(search, parts_request(search.problem, ii, stage_limit), conflicts,
+    return Deletion(search, parts_request(search, ii, stage_limit), conflicts,
                     question_conflicts)
         .run();
   } catch (const Budget::Spent&) {
