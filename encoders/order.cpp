@@ -52,8 +52,8 @@ void order_cycle_pins(OrderModel& m) {
   for (std::size_t i = 0; i < m.problem.pins.size(); ++i) {
     const Pin& pin = m.problem.pins[i];
     if (pin.kind != Pin::at_cycle) continue;
-    const auto group = m.groups.open(pin_text(m.problem, pin),
-                                     {ConstraintPart::pin, static_cast<int>(i)});
+    const auto group =
+        m.groups.open(pin_text(m.problem, pin), {ConstraintPart::pin, static_cast<int>(i)});
     const Cycle stage = pin.cycle / m.request.ii_low;
     node_is(Differences::node(pin.op), pin.cycle % m.request.ii_low);
     if (m.any_stage()) {

@@ -98,8 +98,7 @@ Copies copies_near(const OrderModel& m, const RowArc& arc, Cycle offset);
 /// Redundant constraints for ops whose executions, arcs from their issue on, exclude each other in
 /// every schedule (order_sequence.cpp) in which all the variables `only_if` are true.
 /// Precondition: every arc begins at 0, one an op.
-void order_sequence(OrderModel& m, std::span<const RowArc> arcs,
-                    std::span<const Lit> only_if = {});
+void order_sequence(OrderModel& m, std::span<const RowArc> arcs, std::span<const Lit> only_if = {});
 
 /// start(v) + distance * I >= start(u) + delay whenever `condition` holds.
 void order_precede(OrderModel& m, int u, int v, int distance, Cycle delay, Lit condition);
@@ -124,7 +123,7 @@ class OrderLifetimes {
  private:
   struct Resource {
     Amount capacity = 0;
-    int slot = -1;                ///< of registers; -1 for a memory
+    int slot = -1;  ///< of registers; -1 for a memory
     int memory = -1;
     std::vector<Amount> amounts;  ///< per op
     std::string description;

@@ -42,11 +42,10 @@ void encode_order_dependence(OrderModel& m) {
     const Op& from = m.problem.ops[static_cast<std::size_t>(e.from)];
     const Op& to = m.problem.ops[static_cast<std::size_t>(e.to)];
     {
-      const auto group =
-          m.groups.open("dependence " + from.id + " -> " + to.id + " (delay " +
-                            std::to_string(e.delay) + ", distance " + std::to_string(e.distance) +
-                            ")",
-                        {ConstraintPart::dependence, static_cast<int>(i)});
+      const auto group = m.groups.open("dependence " + from.id + " -> " + to.id + " (delay " +
+                                           std::to_string(e.delay) + ", distance " +
+                                           std::to_string(e.distance) + ")",
+                                       {ConstraintPart::dependence, static_cast<int>(i)});
       order_precede(m, e.from, e.to, e.distance, e.delay, kTrueLit);
     }
     if (from.spill == 0 || m.cross[i].is_false()) continue;

@@ -244,9 +244,9 @@ int OrderLifetimes::forbid(const Resource& resource, Amount sum, std::span<const
         if (r.slot >= 0) clause.push_back(~m_.on(w, r.slot));
       }
       if (m_.groups.by_parts())
-        clause.push_back(~m_.groups.selector(
-            {r.slot >= 0 ? ConstraintPart::registers : ConstraintPart::memory, r.memory,
-             std::vector(overflow.begin(), overflow.end())}));
+        clause.push_back(
+            ~m_.groups.selector({r.slot >= 0 ? ConstraintPart::registers : ConstraintPart::memory,
+                                 r.memory, std::vector(overflow.begin(), overflow.end())}));
       m_.f.clause(clause);
       ++added;
     }

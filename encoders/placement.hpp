@@ -49,15 +49,15 @@ struct PlacementRequest {
 /// them.
 struct ConstraintPart {
   enum Kind {
-    pin,         ///< Problem::pins[index]
-    unit,        ///< capacity of unit `index`
-    registers,   ///< on a slot that has too few for them, `copies` are not all live at once
-    memory,      ///< nor anywhere, for memory `index`
-    wait,        ///< edge `index` is blocking: nothing else of the slot executes at its end's issue
-    hold,        ///< edge `index` keeps its value for its hold; without: until the use issues
-    handover,    ///< edge `index` across slots costs the spill, and a wait
-    no_handover, ///< edge `index` may not cross slots (PlacementRequest::handover)
-    dependence,  ///< the delay of edge `index`
+    pin,        ///< Problem::pins[index]
+    unit,       ///< capacity of unit `index`
+    registers,  ///< on a slot that has too few for them, `copies` are not all live at once
+    memory,     ///< nor anywhere, for memory `index`
+    wait,       ///< edge `index` is blocking: nothing else of the slot executes at its end's issue
+    hold,       ///< edge `index` keeps its value for its hold; without: until the use issues
+    handover,   ///< edge `index` across slots costs the spill, and a wait
+    no_handover,  ///< edge `index` may not cross slots (PlacementRequest::handover)
+    dependence,   ///< the delay of edge `index`
   } kind = unit;
   int index = -1;
   std::vector<std::pair<int, Cycle>> copies = {};  ///< op, live copies of its value; by op

@@ -2,9 +2,10 @@
 // Figure 6, WARP UNIQUENESS, and Section 4.3, "operations that span multiple warps").
 //
 // Variables: slot[v][w] for every op and every slot that it may use (rule 5's second half, variable
-// latency, among what decides that); the others are constant false. Clauses: one at-least-one and an at-most-one per op. cross[e] for the edges that can leave a
-// slot: cross[e] is implied by slot[u][w] and not slot[v][w], two clauses a slot (both directions).
-// Pins: the slots that they exclude are constants too; "the same slot" is two clauses a slot.
+// latency, among what decides that); the others are constant false. Clauses: one at-least-one and
+// an at-most-one per op. cross[e] for the edges that can leave a slot: cross[e] is implied by
+// slot[u][w] and not slot[v][w], two clauses a slot (both directions). Pins: the slots that they
+// exclude are constants too; "the same slot" is two clauses a slot.
 #include <algorithm>
 
 #include "encoders/placement.hpp"
@@ -17,8 +18,8 @@ void encode_slot_pins(PlacementModel& m) {
   for (std::size_t i = 0; i < m.problem.pins.size(); ++i) {
     const Pin& pin = m.problem.pins[i];
     if (pin.kind == Pin::at_cycle) continue;
-    const auto group = m.groups.open(pin_text(m.problem, pin),
-                                     {ConstraintPart::pin, static_cast<int>(i)});
+    const auto group =
+        m.groups.open(pin_text(m.problem, pin), {ConstraintPart::pin, static_cast<int>(i)});
     if (pin.kind == Pin::same_slot) {
       for (int w = 0; w < static_cast<int>(m.problem.warps.size()); ++w) {
         m.f.implies(m.on(pin.op, w), m.on(pin.other, w));

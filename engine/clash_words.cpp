@@ -171,9 +171,7 @@ class Wording {
   void add(const ConstraintPart& part, const BrokenPart& where, ClashWords& lines) const {
     const auto cycles = [](Cycle n) { return std::to_string(n) + " cycles"; };
     switch (part.kind) {
-      case ConstraintPart::pin:
-        lines.clash.push_back(pin_text(p_, p_.pins[at(part.index)]));
-        break;
+      case ConstraintPart::pin: lines.clash.push_back(pin_text(p_, p_.pins[at(part.index)])); break;
       case ConstraintPart::unit: lines.clash.push_back(unit(part.index, where)); break;
       case ConstraintPart::memory: lines.clash.push_back(memory(part, where)); break;
       case ConstraintPart::registers: lines.clash.push_back(registers(part, where)); break;
@@ -183,10 +181,9 @@ class Wording {
                                   cycles(p_.edges[at(part.index)].hold));
         break;
       case ConstraintPart::handover:
-        lines.forced_by.push_back("hand-over of " + edge(" to ", part.index) +
-                                  " on another slot, " +
-                                  cycles(p_.ops[at(p_.edges[at(part.index)].from)].spill) +
-                                  " and a wait");
+        lines.forced_by.push_back(
+            "hand-over of " + edge(" to ", part.index) + " on another slot, " +
+            cycles(p_.ops[at(p_.edges[at(part.index)].from)].spill) + " and a wait");
         break;
       case ConstraintPart::no_handover:
         lines.forced_by.push_back("no hand-over of " + edge(" to ", part.index) +
@@ -247,9 +244,8 @@ ClashWords everything(const Problem& problem) {
       lines.clash.push_back(what + " (" + std::to_string(limit) + "): " + joined(terms, ", "));
   };
   for (int w = 0; w < static_cast<int>(problem.warps.size()); ++w)
-    line("registers of " + problem.warps[at(w)].name, problem.warps[at(w)].registers, [&](int v) {
-      return slot_allowed(problem, v, w) ? problem.ops[at(v)].registers : 0;
-    });
+    line("registers of " + problem.warps[at(w)].name, problem.warps[at(w)].registers,
+         [&](int v) { return slot_allowed(problem, v, w) ? problem.ops[at(v)].registers : 0; });
   for (int m = 0; m < static_cast<int>(problem.memories.size()); ++m)
     line("memory " + problem.memories[at(m)].name, problem.memories[at(m)].capacity, [&](int v) {
       Amount sum = 0;

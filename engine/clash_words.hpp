@@ -16,9 +16,9 @@ struct ClashWords {
 
 /// "registers of softmax0 at residues 12-15: s0_exp_p 128 + s0_sub_s 128 = 256 > 168", a line each;
 /// values that alone are too much for a slot share one, and dependences that follow each other are
-/// one chain, "S -1-> P -1-> O". The residues are those at which the part is broken by the schedule that keeps the others;
-/// row 0 is the issue of the op whose row the search fixed (rotation_pivot()), or cycle 0 where ops
-/// are pinned to cycles.
+/// one chain, "S -1-> P -1-> O". The residues are those at which the part is broken by the schedule
+/// that keeps the others; row 0 is the issue of the op whose row the search fixed
+/// (rotation_pivot()), or cycle 0 where ops are pinned to cycles.
 ClashWords words(const Problem& problem, const std::vector<order::Clashing>& clash);
 
 /// Every unit, memory and slot that values or ops take of: a clash, with what forces it, whenever

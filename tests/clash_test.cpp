@@ -102,8 +102,8 @@ class ByCycle {
       Cycle length = 0;
       for (std::size_t e = 0; e < p_.edges.size(); ++e)
         if (p_.edges[e].from == v)
-          length = std::max(length, use(p_.edges[e]) - s_.start[at(v)] +
-                                        (held(e) ? p_.edges[e].hold : Cycle{0}));
+          length = std::max(
+              length, use(p_.edges[e]) - s_.start[at(v)] + (held(e) ? p_.edges[e].hold : Cycle{0}));
       if (copies(s_.start[at(v)], length, t) < count) return false;
       if (part.kind == ConstraintPart::registers) sum += count * p_.ops[at(v)].registers;
       for (const Footprint& f : p_.ops[at(v)].footprints)
@@ -241,15 +241,15 @@ TEST_CASE("within a number of stages, and with pins") {
     if (random.percent(50)) {
       options.stages = "1";
     } else {
-      problem.pins.push_back(
-          {Pin::at_cycle, 0, -1, random.range(0, 3), -1});
+      problem.pins.push_back({Pin::at_cycle, 0, -1, random.range(0, 3), -1});
       if (ops > 1) problem.pins.push_back({Pin::same_slot, 0, -1, -1, 1});
       if (ops > 2) problem.pins.push_back({Pin::at_cycle, 2, -1, random.range(0, 4), -1});
     }
     const Cycle stages = options.stages == "1" ? 1 : 0;
     options.ii = random.range(1, 4);
     if (solve(problem, options).status != Status::infeasible) continue;
-    judge(problem, *options.ii, stages > 0 ? stages : 3, true, clash_at(problem, *options.ii, stages));
+    judge(problem, *options.ii, stages > 0 ? stages : 3, true,
+          clash_at(problem, *options.ii, stages));
     ++judged;
   }
   CHECK(judged > 100);

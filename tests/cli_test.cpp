@@ -386,7 +386,7 @@ TEST_CASE("pins") {
   CHECK(none.code == 1);
   CHECK(contains(none.out, "S at cycle 4\n    P at cycle 3\n"));
   const Run why = run_twill("explain " + example("figure-1") + " --pin S@0 --pin O@4 --ii 2");
-  CHECK(contains(why.out, "  S at cycle 0\n  O at cycle 4\n  unit TC (1)"));
+  CHECK(contains(why.out, "  S at cycle 0\n  O at cycle 4\n  unit TC (1) at residue 0: S + O;"));
   const auto refused = [](const std::string& arguments, const std::string& message) {
     const Run wrong = run_twill("solve " + example("figure-1") + " " + arguments);
     CHECK(wrong.code == 2);
@@ -406,15 +406,48 @@ TEST_CASE("explain") {
   const Run run = run_twill("explain " + example("undercount-figure-1"));
   CHECK(run.code == 0);
   CHECK(contains(run.out, "undercount-figure-1: I = 2 cannot be reached (proved)\n"));
-  CHECK(contains(run.out, "  registers of w1 (180): S 100, O 80, P 60\n"));
-  CHECK(contains(run.out, "enough alone, a schedule was found\n  one more slot like w1\n"));
+  CHECK(contains(run.out, "  registers of w1 at residue 0: S 100 + P 60 + O 80 = 240 > 180\n"));
+  CHECK(contains(run.out, "forced by\n  S -1-> P -1-> O\n"));
+  CHECK(contains(run.out,
+                 "enough alone, a schedule was found and verified\n  one more slot like w1\n"));
   const Run json = run_twill("explain --json --ii 1 " + example("figure-1"));
   CHECK(nlohmann::json::parse(json.out)["clash"].size() == 1);
   CHECK(contains(run_twill("explain --ii 2 " + example("figure-1")).out, "I = 2 can be reached"));
   const Run none = run_twill("explain " + example("undercount"));
   CHECK(none.code == 0);
-  CHECK(contains(none.out, "undercount: no schedule at any I; these clash\n"));
+  CHECK(contains(none.out, "undercount: no schedule at any I (proved)\n"));
+  CHECK(contains(none.out, "  registers of w1: 2 x v 1 = 2 > 1\nforced by\n  v -1-> u\n"));
+  CHECK(contains(none.out, "verified\n  16 more registers on w1: I = 2\n"));
   CHECK(run_twill("explain --ii 0 " + example("figure-1")).code == 2);
+}
+
+TEST_CASE("explain --certificate: every answer has its proof") {
+  const Folder directory;
+  int checked = 0;
+  for (const char* name : {"undercount-figure-1", "figure-1", "undercount"}) {
+    CAPTURE(name);
+    const std::string path = directory / name;
+    CHECK(run_twill("explain --certificate " + path + " " + example(name)).code == 0);
+    const auto said = nlohmann::json::parse(bytes(path + "/explanation.json"));
+    CHECK(said["verdict"] == "unsat");
+    CHECK(said["certificate"] == "question");
+    std::vector<std::pair<std::string, std::string>> answers = {{"question", "unsat"}};
+    for (const auto& change : said["relaxations"])
+      answers.emplace_back(change["certificate"], change["verdict"]);
+    for (const auto& [answer, verdict] : answers) {
+      const Run check = run_twill("check " + path + "/" + answer);
+      CHECK_MESSAGE(check.code == 0, check.err);
+      const auto schedule = nlohmann::json::parse(bytes(path + "/" + answer + "/schedule.json"));
+      const bool reached =
+          schedule.contains("ops") &&
+          (!said.contains("initiation_interval") ||
+           schedule["initiation_interval"].get<int>() <= said["initiation_interval"].get<int>());
+      CHECK(reached == (verdict == "sat"));
+      ++checked;
+    }
+    CHECK(run_twill("explain --certificate " + path + " " + example(name)).code == 2);
+  }
+  CHECK(checked > 12);
 }
 
 TEST_CASE("evaluate and diff") {

@@ -20,7 +20,7 @@ Problem example(const std::string& name) {
 std::vector<std::string> reaching(const IntervalExplanation& e, Verdict verdict) {
   std::vector<std::string> texts;
   for (const Relaxation& r : e.relaxations)
-    if (r.reaches == verdict) texts.push_back(r.text);
+    if (r.tried.verdict == verdict) texts.push_back(r.text);
   return texts;
 }
 
@@ -29,11 +29,10 @@ std::vector<std::string> reaching(const IntervalExplanation& e, Verdict verdict)
 TEST_CASE("the examples") {
   using Lines = std::vector<std::string>;
   const IntervalExplanation registers = explain_interval(example("undercount-figure-1"), 2);
-  CHECK(registers.verdict == Verdict::unsat);
+  CHECK(registers.verdict() == Verdict::unsat);
   CHECK(registers.minimal);
-  CHECK(registers.clash ==
-        Lines{"unit TC (1) at residue 0: S + O; it has S 1, O 1 = 2 cycles",
-              "registers of w1 at residue 0: S 100 + P 60 + O 80 = 240 > 180"});
+  CHECK(registers.clash == Lines{"unit TC (1) at residue 0: S + O; it has S 1, O 1 = 2 cycles",
+                                 "registers of w1 at residue 0: S 100 + P 60 + O 80 = 240 > 180"});
   CHECK(registers.forced_by == Lines{"S -1-> P -1-> O"});
   CHECK(reaching(registers, Verdict::sat) ==
         Lines{"one more slot like w1", "one more instance of TC"});
@@ -41,7 +40,7 @@ TEST_CASE("the examples") {
   CHECK(explain_interval(example("figure-1"), 1).clash ==
         Lines{"units TC: 2 x 1 = 2 cycles on 1 instance"});
   const IntervalExplanation fine = explain_interval(example("figure-1"), 2);
-  CHECK(fine.verdict == Verdict::sat);
+  CHECK(fine.verdict() == Verdict::sat);
   CHECK(fine.clash.empty());
 
   Problem loop = example("figure-1");
@@ -67,7 +66,7 @@ TEST_CASE("random loops: both engines say the same, and it is true") {
     const IntervalExplanation order = explain_interval(problem, ii, options);
     options.engine = "cnf";
     const IntervalExplanation cnf = explain_interval(problem, ii, options);
-    CHECK(order.verdict == Verdict::unsat);
+    CHECK(order.verdict() == Verdict::unsat);
     CHECK(order.minimal);
     CHECK_FALSE(order.clash.empty());
     CHECK(order.clash == cnf.clash);
@@ -83,7 +82,7 @@ TEST_CASE("random loops: both engines say the same, and it is true") {
     const std::string text = "16 more registers on " + problem.warps[0].name;
     for (const Relaxation& r : order.relaxations)
       if (r.text == text && problem.ops.size() <= 3)
-        CHECK((r.reaches == Verdict::sat) == brute_force_at(more, ii, 3).has_value());
+        CHECK((r.tried.verdict == Verdict::sat) == brute_force_at(more, ii, 3).has_value());
   }
   CHECK(explained > 50);
   CHECK(helped > 10);
@@ -94,7 +93,7 @@ TEST_CASE("limits and pins") {
   stop.request_stop();
   const IntervalExplanation stopped =
       explain_interval(example("undercount-figure-1"), 2, {}, stop.get_token());
-  CHECK(stopped.verdict == Verdict::unknown);
+  CHECK(stopped.verdict() == Verdict::unknown);
   CHECK(stopped.clash.empty());
   Options pinned;
   pinned.pins = {{"nobody", "w1"}};

@@ -50,6 +50,9 @@ std::int64_t parse_bytes(const std::string& text);
 /// Does the path name a file that can be read: "-" or something that exists?
 bool is_file(const std::string& path);
 
+/// Throws InputError for --certificate where the directory exists and is not empty.
+void refuse_used_directory(const std::string& directory);
+
 /// "a, b, c".
 std::string joined(const std::vector<std::string>& names);
 

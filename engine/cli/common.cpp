@@ -36,6 +36,13 @@ bool is_file(const std::string& path) {
   return path == "-" || std::filesystem::exists(path, ignored);
 }
 
+void refuse_used_directory(const std::string& directory) {
+  std::error_code error;
+  if (std::filesystem::exists(directory, error) && !std::filesystem::is_empty(directory, error))
+    throw InputError("command line", "--certificate", directory,
+                     "must not exist or be an empty directory");
+}
+
 std::string joined(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;

@@ -1,15 +1,18 @@
 // twill explain: why an initiation interval cannot be reached, and what would help.
 
+#include <filesystem>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "engine/certificate/certificate.hpp"
 #include "engine/cli/cli.hpp"
 #include "engine/cli/interrupt.hpp"
 #include "engine/cli/workload.hpp"
 #include "engine/explain_interval.hpp"
 #include "engine/output/style.hpp"
+#include "graph/file.hpp"
 
 namespace twill::cli {
 namespace {
@@ -18,17 +21,22 @@ struct ExplainFlags {
   WorkloadFlags work;
   Options search;
   std::optional<Cycle> ii;
+  std::string certificate;
   bool json = false;
 };
 
-/// Without --ii: the largest interval that is refuted, one below the best; 0 = there is none to
-/// explain, and `solution` says why.
-Cycle interval_to_explain(const ExplainFlags& flags, const Problem& problem, std::stop_token stop,
-                          Solution& solution) {
+/// Without --ii: the largest interval that is refuted, one below the best, or 0 where no interval
+/// has a schedule. nullopt = there is none to explain, and `solution` says why.
+std::optional<Cycle> interval_to_explain(const ExplainFlags& flags, const Problem& problem,
+                                         std::stop_token stop, Solution& solution) {
   if (flags.ii) return *flags.ii;
-  solution = solve(problem, flags.search, std::move(stop));
-  if (!solution.schedule || solution.ii_lower_bound != solution.schedule->initiation_interval)
-    return 0;
+  Options options = flags.search;
+  options.evidence = options.explain = false;
+  solution = solve(problem, options, std::move(stop));
+  if (solution.status == Status::infeasible) return 0;
+  if (!solution.schedule || solution.ii_lower_bound != solution.schedule->initiation_interval ||
+      solution.ii_lower_bound == 1)
+    return std::nullopt;
   return solution.schedule->initiation_interval - 1;
 }
 
@@ -56,44 +64,78 @@ void print_clash(const std::string& title, const std::vector<std::string>& lines
 
 void print(const Problem& problem, const IntervalExplanation& e) {
   const std::string at = printable(problem.name) + ": I = " + std::to_string(e.ii);
-  if (e.verdict == Verdict::sat) {
+  if (e.verdict() == Verdict::sat) {
     std::cout << at << " can be reached\n";
     return;
   }
-  if (e.verdict == Verdict::unknown) {
+  if (e.verdict() == Verdict::unknown) {
     std::cout << at << " was not decided within the limits\n";
     return;
   }
-  std::cout << at << " cannot be reached (proved)\n";
+  if (e.ii == 0)
+    std::cout << printable(problem.name) << ": no schedule at any I (proved)\n";
+  else
+    std::cout << at << " cannot be reached (proved)\n";
   print_clash(e.minimal ? "these clash; without any one of them the others can be met"
-                       : "these clash; not all was decided, so that some may not be needed",
-             e.clash);
+                        : "these clash; not all was decided, so that some may not be needed",
+              e.clash);
   print_clash("forced by", e.forced_by);
   std::vector<std::string> enough, not_enough, open;
-  for (const Relaxation& r : e.relaxations)
-    (r.reaches == Verdict::sat     ? enough
-     : r.reaches == Verdict::unsat ? not_enough
-                                   : open)
-        .push_back(r.text);
-  print_list("enough alone, a schedule was found", enough);
+  for (const Relaxation& r : e.relaxations) {
+    if (r.tried.verdict == Verdict::sat)
+      enough.push_back(
+          r.text + (e.ii == 0 && r.tried.solution.schedule
+                        ? ": I = " + std::to_string(r.tried.solution.schedule->initiation_interval)
+                        : ""));
+    else
+      (r.tried.verdict == Verdict::unsat ? not_enough : open).push_back(r.text);
+  }
+  print_list("enough alone, a schedule was found and verified", enough);
   print_list("not enough alone (proved)", not_enough);
   print_list("not decided within the limits", open);
 }
 
-nlohmann::ordered_json json_of(const Problem& problem, const IntervalExplanation& e) {
-  nlohmann::ordered_json json = {{"problem", problem.name},
-                                 {"initiation_interval", e.ii},
-                                 {"verdict", to_string(e.verdict)},
-                                 {"clash", e.clash},
-                                 {"forced_by", e.forced_by},
-                                 {"minimal", e.minimal}};
+/// "relaxation-03": the folder of a change's certificate.
+std::string folder(std::size_t relaxation) {
+  const std::string number = std::to_string(relaxation + 1);
+  return "relaxation-" + std::string(number.size() < 2 ? 2 - number.size() : 0, '0') + number;
+}
+
+nlohmann::ordered_json json_of(const Problem& problem, const IntervalExplanation& e,
+                               bool certified) {
+  nlohmann::ordered_json json = {{"problem", problem.name},           {"initiation_interval", e.ii},
+                                 {"verdict", to_string(e.verdict())}, {"clash", e.clash},
+                                 {"forced_by", e.forced_by},          {"minimal", e.minimal}};
+  if (e.ii == 0) json.erase("initiation_interval");
+  if (certified && e.verdict() != Verdict::unknown) json["certificate"] = "question";
   json["relaxations"] = nlohmann::ordered_json::array();
-  for (const Relaxation& r : e.relaxations)
-    json["relaxations"].push_back({{"change", r.text}, {"verdict", to_string(r.reaches)}});
+  for (std::size_t i = 0; i < e.relaxations.size(); ++i) {
+    const Relaxation& r = e.relaxations[i];
+    json["relaxations"].push_back({{"change", r.text}, {"verdict", to_string(r.tried.verdict)}});
+    if (certified && r.tried.verdict != Verdict::unknown)
+      json["relaxations"].back()["certificate"] = folder(i);
+  }
   return json;
 }
 
+/// One folder a question that was decided, each for `twill check`, and explanation.json.
+void write_certificates(const std::string& directory, const Problem& problem,
+                        const IntervalExplanation& e) {
+  const std::filesystem::path within = directory;
+  std::error_code error;
+  std::filesystem::create_directories(within, error);
+  if (error) throw InputError(directory, "/", directory, "cannot be made: " + error.message());
+  const auto write = [&](const std::string& name, const Tried& tried) {
+    if (tried.verdict != Verdict::unknown)
+      write_certificate((within / name).string(), tried.problem, tried.solution);
+  };
+  write("question", e.question);
+  for (std::size_t i = 0; i < e.relaxations.size(); ++i) write(folder(i), e.relaxations[i].tried);
+  write_file((within / "explanation.json").string(), json_of(problem, e, true).dump(2) + "\n");
+}
+
 int run(const ExplainFlags& flags) {
+  if (!flags.certificate.empty()) refuse_used_directory(flags.certificate);
   const Workload work = load(flags.work);
   Interrupt interrupt;
   int code = kDone;
@@ -102,31 +144,30 @@ int run(const ExplainFlags& flags) {
     if (work.problems.size() > 1 && !flags.json)
       std::cout << "layout " << printable(lowered.layout) << "\n";
     Solution solution;
-    const Cycle ii = interval_to_explain(flags, problem, interrupt.token(), solution);
-    if (ii == 0) {
-      if (solution.status != Status::infeasible) code = kStopped;
+    const auto ii = interval_to_explain(flags, problem, interrupt.token(), solution);
+    if (!ii) {
+      if (solution.status != Status::optimal) code = kStopped;
       if (flags.json)
         std::cout << nlohmann::ordered_json{{"problem", problem.name},
-                                            {"verdict", to_string(solution.status)},
-                                            {"clash", solution.conflict}}
+                                            {"verdict", to_string(solution.status)}}
                          .dump(2)
                   << "\n";
-      else if (solution.status == Status::infeasible)
-        print_list(printable(problem.name) + ": no schedule at any I; these clash",
-                   solution.conflict);
       else if (solution.schedule && solution.schedule->initiation_interval == 1)
         std::cout << printable(problem.name) << ": I = 1 is reached, nothing is smaller\n";
       else
         std::cout << printable(problem.name) << ": stopped before the smallest I was proved\n";
-      if (solution.schedule && solution.status == Status::optimal) code = kDone;
       continue;
     }
-    const IntervalExplanation e = explain_interval(problem, ii, flags.search, interrupt.token());
-    if (e.verdict == Verdict::unknown) code = kStopped;
+    const IntervalExplanation e = explain_interval(problem, *ii, flags.search, interrupt.token());
+    if (e.verdict() == Verdict::unknown) code = kStopped;
     if (flags.json)
-      std::cout << json_of(problem, e).dump(2) << "\n";
+      std::cout << json_of(problem, e, !flags.certificate.empty()).dump(2) << "\n";
     else
       print(problem, e);
+    if (!flags.certificate.empty())
+      write_certificates(
+          work.problems.size() > 1 ? flags.certificate + "/" + lowered.layout : flags.certificate,
+          problem, e);
   }
   return code;
 }
@@ -143,8 +184,14 @@ Command explain_command(CLI::App& program) {
   app->add_option("--time-limit", flags->search.time_limit, "Seconds (0 = none)")
       ->capture_default_str();
   app->add_option("--engine", flags->search.engine, "As of solve")->capture_default_str();
+  app->add_option("--certificate", flags->certificate,
+                  "Write a directory with a folder for the question and each change, for twill "
+                  "check; slower");
   app->add_flag("--json", flags->json, "Print the explanation as JSON");
-  return {app, [flags] { return run(*flags); }};
+  return {app, [flags] {
+            flags->search.evidence = !flags->certificate.empty();
+            return run(*flags);
+          }};
 }
 
 }  // namespace twill::cli

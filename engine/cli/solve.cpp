@@ -246,11 +246,7 @@ bool same_file(const std::string& a, const std::string& b) {
 
 /// Names that -o would overwrite are refused before anything is solved.
 void check_output(const SolveFlags& flags, const Workload& work) {
-  std::error_code error;
-  const std::filesystem::path directory = flags.certificate;
-  if (std::filesystem::exists(directory, error) && !std::filesystem::is_empty(directory, error))
-    throw InputError("command line", "--certificate", flags.certificate,
-                     "must not exist or be an empty directory");
+  if (!flags.certificate.empty()) refuse_used_directory(flags.certificate);
   for (const std::string& file : {flags.work.input, flags.work.machine, flags.output}) {
     if (flags.emit.schedule.empty() || file.empty()) continue;
     if (same_file(flags.emit.schedule, file) || same_file(problem_path(flags.emit.schedule), file))

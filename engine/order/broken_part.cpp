@@ -45,8 +45,7 @@ std::vector<ResidueRange> residues_where(std::span<const Span> spans, Cycle ii,
 
 class PartJudge {
  public:
-  PartJudge(const Problem& problem, const Schedule& schedule,
-            std::span<const ConstraintPart> parts)
+  PartJudge(const Problem& problem, const Schedule& schedule, std::span<const ConstraintPart> parts)
       : p_(problem), s_(schedule), ii_(schedule.initiation_interval), parts_(parts) {}
 
   std::optional<BrokenPart> judge(const ConstraintPart& part) const {

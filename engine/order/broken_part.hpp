@@ -26,8 +26,7 @@ struct BrokenPart {
 /// Of holds only those among `parts` count. A hold is broken where a part of `parts`, registers or
 /// memory, is so with it. nullopt = kept.
 std::optional<BrokenPart> broken(const Problem& problem, const Schedule& schedule,
-                                 const ConstraintPart& part,
-                                 std::span<const ConstraintPart> parts);
+                                 const ConstraintPart& part, std::span<const ConstraintPart> parts);
 
 inline bool breaks(const Problem& problem, const Schedule& schedule, const ConstraintPart& part,
                    std::span<const ConstraintPart> parts) {

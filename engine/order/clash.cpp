@@ -86,8 +86,7 @@ class PartQuestion {
     const Differences& rows = encoding_.rows();
     const int ops = static_cast<int>(search_.problem.ops.size());
     return encoding_.decode(
-        request_.ii_low, [&](Lit l) { return solver_.value(l); },
-        least_rows(solver_, ops),
+        request_.ii_low, [&](Lit l) { return solver_.value(l); }, least_rows(solver_, ops),
         request_.stages == 0 ? least_stages(solver_, rows, ops) : std::vector<Cycle>{});
   }
 
@@ -218,8 +217,7 @@ class Deletion {
 std::vector<Clashing> smallest_clash(const Search& search, Cycle ii, Cycle stage_limit,
                                      std::int64_t conflicts, std::int64_t question_conflicts) {
   try {
-    return Deletion(search, parts_request(search, ii, stage_limit), conflicts,
-                    question_conflicts)
+    return Deletion(search, parts_request(search, ii, stage_limit), conflicts, question_conflicts)
         .run();
   } catch (const Budget::Spent&) {
     return {};
