@@ -83,6 +83,7 @@ Lit OrderLifetimes::turns_at_least(std::size_t e, Cycle turns) {
   const auto [place, fresh] = turns_.emplace(std::pair(e, turns), kFalseLit);
   if (!fresh) return place->second;
   const Lit literal = place->second = m_.f.fresh();
+  const auto meaning = m_.groups.open({});  // whatever part asks for it first
   // stage(from) <= a and stage(to) >= a + turns - distance.
   for (Cycle a = 0; a <= top; ++a)
     m_.f.clause({literal, m_.stage_at_least(edge.from, a + 1),
@@ -94,11 +95,10 @@ Lit OrderLifetimes::turns_at_least(std::size_t e, Cycle turns) {
   };
   m_.f.clause({literal, m_.apart(edge.from, edge.to, delay, 1 - turns),
                ~implied_by(ConstraintPart::dependence)});
-  if (const Lit cross = m_.cross[e]; !cross.is_false()) {
-    const Cycle spill = m_.problem.ops[static_cast<std::size_t>(edge.from)].spill;
+  const Cycle spill = m_.problem.ops[static_cast<std::size_t>(edge.from)].spill;
+  if (const Lit cross = m_.cross[e]; spill > 0 && !cross.is_false())
     m_.f.clause({literal, ~cross, m_.apart(edge.from, edge.to, delay + spill, 1 - turns),
                  ~implied_by(ConstraintPart::handover)});
-  }
   return literal;
 }
 

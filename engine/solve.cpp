@@ -160,7 +160,6 @@ const char* version() {
 
 const Engine& chosen_engine(const Problem& problem, const Options& options,
                             const EncodingChoice& choice) {
-  constexpr std::size_t kMaxOrderOps = 1'000;  // a dense matrix of ops by ops
   const bool cnf_only = choice.form != Form::modulo || choice.start != StartEncoding::automatic;
   if (options.engine == "cnf") return cnf_engine();
   if (options.engine == "order" || options.engine == "order-cadical") {

@@ -239,13 +239,13 @@ TEST_CASE("within a number of stages, and with pins") {
     const int ops = static_cast<int>(problem.ops.size());
     Options options;
     if (random.percent(50)) {
-      options.stages = "1";
+      options.stages = random.percent(50) ? "1" : "2";
     } else {
       problem.pins.push_back({Pin::at_cycle, 0, -1, random.range(0, 3), -1});
       if (ops > 1) problem.pins.push_back({Pin::same_slot, 0, -1, -1, 1});
       if (ops > 2) problem.pins.push_back({Pin::at_cycle, 2, -1, random.range(0, 4), -1});
     }
-    const Cycle stages = options.stages == "1" ? 1 : 0;
+    const Cycle stages = options.stages == "1" ? 1 : options.stages == "2" ? 2 : 0;
     options.ii = random.range(1, 4);
     if (solve(problem, options).status != Status::infeasible) continue;
     judge(problem, *options.ii, stages > 0 ? stages : 3, true,
@@ -267,6 +267,8 @@ TEST_CASE("no schedule at any interval") {
     const SerialProblem serial = serial_problem(problem);
     if (serial.ii > 5) continue;
     judge(serial.problem, serial.ii, 2, false, clash_at(serial.problem, serial.ii));
+    for (const Cycle stages : {1, 2, 3})
+      judge(serial.problem, serial.ii, stages, true, clash_at(serial.problem, serial.ii, stages));
     ++judged;
   }
   CHECK(judged > 20);

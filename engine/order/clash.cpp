@@ -7,6 +7,7 @@
 
 #include "encoders/order.hpp"
 #include "engine/order/broken_part.hpp"
+#include "engine/order/cdcl.hpp"
 #include "engine/order/question.hpp"
 
 namespace twill::order {
@@ -30,7 +31,7 @@ OrderRequest parts_request(const Search& search, Cycle ii, Cycle stage_limit) {
 class PartQuestion {
  public:
   struct Answer {
-    Cdcl::Answer verdict = Cdcl::Answer::unknown;
+    OrderSearcher::Answer verdict = OrderSearcher::Answer::unknown;
     Parts core;  // unsat: enough of the parts
     std::optional<Schedule> schedule;
   };
@@ -58,12 +59,12 @@ class PartQuestion {
       const std::int64_t left =
           conflict_limit > 0 ? conflict_limit - (solver_.conflicts() - before) : 0;
       if (conflict_limit > 0 && left <= 0) return {};
-      const Cdcl::Answer found = solver_.solve(left);
-      if (found == Cdcl::Answer::unknown) return {};
-      if (found == Cdcl::Answer::unsat) return refuted();
+      const OrderSearcher::Answer found = solver_.solve(left);
+      if (found == OrderSearcher::Answer::unknown) return {};
+      if (found == OrderSearcher::Answer::unsat) return refuted();
       Schedule schedule = decoded();
       if (only_ != nullptr || encoding_.refine(schedule) == 0)
-        return {Cdcl::Answer::sat, {}, std::move(schedule)};
+        return {OrderSearcher::Answer::sat, {}, std::move(schedule)};
     }
   }
 
@@ -112,7 +113,7 @@ class PartQuestion {
       if (answer == SatSolver::Answer::unknown) return {};
       std::erase_if(assumed, [&](Lit l) { return !judge.failed(l); });
     }
-    Answer result{Cdcl::Answer::unsat, {}, std::nullopt};
+    Answer result{OrderSearcher::Answer::unsat, {}, std::nullopt};
     for (const Lit l : assumed) result.core.push_back(selected_.at(l.dimacs()));
     return result;
   }
@@ -140,7 +141,7 @@ class Deletion {
   std::vector<Clashing> run() {
     PartQuestion all(search_, request_, nullptr);
     PartQuestion::Answer answer = all.ask(limited_ ? left_ : 0);
-    if (answer.verdict != Cdcl::Answer::unsat) return {};
+    if (answer.verdict != OrderSearcher::Answer::unsat) return {};
     left_ -= all.conflicts();
     open_ = std::move(answer.core);
     std::sort(open_.begin(), open_.end());
@@ -171,7 +172,7 @@ class Deletion {
       answer = question.ask(limit());
       left_ -= question.conflicts();
     }
-    if (answer.verdict == Cdcl::Answer::unsat) {
+    if (answer.verdict == OrderSearcher::Answer::unsat) {
       const auto unused = [&](const ConstraintPart& part) {
         return std::find(answer.core.begin(), answer.core.end(), part) == answer.core.end();
       };
@@ -179,7 +180,7 @@ class Deletion {
       std::erase_if(needed_, [&](const Clashing& c) { return unused(c.part); });
       return 2 * chunk;
     }
-    if (answer.verdict == Cdcl::Answer::sat) {
+    if (answer.verdict == OrderSearcher::Answer::sat) {
       // Only parts that the model breaks can be needed because of it. (Of a value that is held and
       // a sum that it is in, either may be.)
       Parts all = rest;

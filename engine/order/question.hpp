@@ -42,8 +42,8 @@ OrderRequest request_of(const Search& search, bool rotated);
 OrderRequest request_within(const Search& search, Cycle ii, Cycle deadline, Cycle stage_limit);
 
 /// The smallest rows of a model.
-std::vector<Cycle> least_rows(const Cdcl& solver, int ops);
+std::vector<Cycle> least_rows(const OrderSearcher& solver, int ops);
 /// The smallest stages, none below 0, where they are integers.
-std::vector<Cycle> least_stages(const Cdcl& solver, const Differences& rows, int ops);
+std::vector<Cycle> least_stages(const OrderSearcher& solver, const Differences& rows, int ops);
 
 }  // namespace twill::order
