@@ -62,6 +62,28 @@ Binary binary_sum(Formula& f, std::span<const Term> terms) {
   return number;
 }
 
+Binary binary_plus(Formula& f, const Binary& number, std::int64_t c) {
+  std::vector<Term> terms;
+  for (std::size_t i = 0; i < number.size(); ++i)
+    terms.push_back({std::int64_t{1} << i, number[i]});
+  terms.push_back({c, kTrueLit});
+  return binary_sum(f, terms);
+}
+
+void at_most_binary(Formula& f, Binary left, Binary right, Lit condition) {
+  const std::size_t width = std::max(left.size(), right.size());
+  left.resize(width, kFalseLit);
+  right.resize(width, kFalseLit);
+  Lit below = kTrueLit;  // of the bits so far: left <= right
+  for (std::size_t i = 0; i < width; ++i) {
+    const Lit here = i + 1 == width ? condition : f.fresh();
+    f.clause({~here, ~left[i], right[i]});
+    f.clause({~here, ~left[i], below});
+    f.clause({~here, right[i], below});
+    below = here;
+  }
+}
+
 void at_most_binary(Formula& f, const Binary& number, std::int64_t bound, Lit condition) {
   if (bound < 0) return f.clause({~condition});
   // A bit above the bound's needs a 0 in place of one of the bound's higher ones.

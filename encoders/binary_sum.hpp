@@ -22,6 +22,11 @@ std::pair<Lit, Lit> half_adder(Formula& f, Lit a, Lit b);
 /// m > 0 of them floor((m - 1) / 2) full adders, and one half adder if m is even.
 Binary binary_sum(Formula& f, std::span<const Term> terms);
 
+/// number + c, c >= 0.
+Binary binary_plus(Formula& f, const Binary& number, std::int64_t c);
+
+/// left <= right whenever `condition`: a variable and three clauses a bit.
+void at_most_binary(Formula& f, Binary left, Binary right, Lit condition = kTrueLit);
 /// number <= bound: one clause per bit that is 0 in the bound; one with a condition false = none.
 void at_most_binary(Formula& f, const Binary& number, std::int64_t bound, Lit condition = kTrueLit);
 /// number >= bound: one clause per bit that is 1 in the bound.

@@ -62,31 +62,12 @@ void precede_by_values(ModuloModel& m, int u, int v, int distance, Cycle delay, 
       m.f.clause({~condition, ~m.starts.starts_at(u, t), ~m.starts.starts_at(v, early)});
 }
 
-// number + c, c >= 0.
-Binary plus(Formula& f, const Binary& number, Cycle c) {
-  std::vector<Term> terms;
-  for (std::size_t i = 0; i < number.size(); ++i)
-    terms.push_back({std::int64_t{1} << i, number[i]});
-  terms.push_back({c, kTrueLit});
-  return binary_sum(f, terms);
-}
-
 void precede_by_bits(ModuloModel& m, int u, int v, int distance, Cycle delay, Lit condition) {
   const Cycle shift = delay - distance * m.starts.ii();
   Binary left = m.starts.start_bits(u), right = m.starts.start_bits(v);
-  if (shift > 0) left = plus(m.f, left, shift);
-  if (shift < 0) right = plus(m.f, right, -shift);
-  const std::size_t width = std::max(left.size(), right.size());
-  left.resize(width, kFalseLit);
-  right.resize(width, kFalseLit);
-  Lit below = kTrueLit;  // of the bits so far: left <= right
-  for (std::size_t i = 0; i < width; ++i) {
-    const Lit here = i + 1 == width ? condition : m.f.fresh();
-    m.f.clause({~here, ~left[i], right[i]});
-    m.f.clause({~here, ~left[i], below});
-    m.f.clause({~here, right[i], below});
-    below = here;
-  }
+  if (shift > 0) left = binary_plus(m.f, left, shift);
+  if (shift < 0) right = binary_plus(m.f, right, -shift);
+  at_most_binary(m.f, std::move(left), std::move(right), condition);
 }
 
 }  // namespace

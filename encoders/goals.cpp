@@ -14,6 +14,7 @@
 
 #include "graph/divide.hpp"
 #include "graph/error.hpp"
+#include "graph/lifetime.hpp"
 #include "graph/ring_depth.hpp"
 
 namespace twill {
@@ -101,13 +102,14 @@ std::vector<std::string> listed_goals(const Problem& problem,
 }
 
 GoalMeasure parse_goal(const Problem& problem, const std::string& name) {
-  std::string known = "slots, handovers, crossings, registers, rings, issuers";
+  std::string known = "slots, handovers, crossings, registers, rings, issuers, lifetime";
   if (name == "slots") return {GoalMeasure::slots, -1};
   if (name == "handovers") return {GoalMeasure::handovers, -1};
   if (name == "crossings") return {GoalMeasure::crossings, -1};
   if (name == "registers") return {GoalMeasure::registers, -1};
   if (name == "rings") return {GoalMeasure::rings, -1};
   if (name == "issuers") return {GoalMeasure::issuers, -1};
+  if (name == "lifetime") return {GoalMeasure::lifetime, -1};
   for (std::size_t u = 0; u < problem.units.size(); ++u) {
     const std::string own = "issuers:" + problem.units[u].name;
     if (name == own) return {GoalMeasure::unit_issuers, static_cast<int>(u)};
@@ -141,6 +143,7 @@ std::int64_t least_goal_value(const Problem& problem, const GoalMeasure& goal) {
   const auto streaming = [](const Op& op) { return op.streaming; };
   const bool loads = std::any_of(problem.ops.begin(), problem.ops.end(), streaming);
   if (goal.kind == GoalMeasure::rings) return loads ? 1 : 0;
+  if (goal.kind == GoalMeasure::lifetime) return least_total_lifetime(problem);
   if (goal.kind == GoalMeasure::slot) {
     const std::vector<int> slots = allowed_slots(problem, goal.index);
     return slots.empty() ? 0 : slots.front();
@@ -188,6 +191,7 @@ std::int64_t goal_value(const Problem& problem, const Schedule& schedule, const 
     }
     case GoalMeasure::slot_registers: return slot_registers(problem, schedule, goal.index);
     case GoalMeasure::ring: return ring_depth(problem, schedule, goal.index);
+    case GoalMeasure::lifetime: return total_lifetime(problem, schedule);
     case GoalMeasure::start: return schedule.start[static_cast<std::size_t>(goal.index)];
     case GoalMeasure::slot: return schedule.warp[static_cast<std::size_t>(goal.index)];
     case GoalMeasure::rings: {
@@ -226,6 +230,7 @@ LimitedProblem limited(const Problem& problem, const GoalLimits& limits) {
           if (problem.ops[u].streaming)
             limit_ring(problem, static_cast<int>(u), most, result.placement);
         break;
+      case GoalMeasure::lifetime: lower(result.placement.lifetime, most); break;
       case GoalMeasure::start: result.placement.latest.emplace_back(goal.index, most); break;
       case GoalMeasure::slot:
         for (const int w : allowed_slots(problem, goal.index))

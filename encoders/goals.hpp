@@ -21,6 +21,7 @@ namespace twill {
 ///   memory:NAME     the fullest moment of one memory
 ///   rings           buffers in flight of the streaming load with most of them (ring_depth.hpp)
 ///   ring:OP         the same of one streaming load
+///   lifetime        cycles that results are held, over all ops (lifetime.hpp)
 ///   start:OP        the cycle that one op starts at
 ///   slot:OP         the place of its slot among the problem's slots, from 0
 struct GoalMeasure {
@@ -35,6 +36,7 @@ struct GoalMeasure {
     memory,
     rings,
     ring,
+    lifetime,
     start,
     slot
   } kind = slots;

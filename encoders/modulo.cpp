@@ -92,6 +92,7 @@ ModuloEncoding encode_modulo(Formula& f, const Problem& problem, const ModuloReq
   if (request.families.spill) encode_spill(m);
   sizes.add("spill");
   if (request.families.memory || request.families.registers) encode_liveness(m);
+  encode_total_lifetime(m);
   sizes.add("liveness");
   if (request.families.memory) encode_memory(m);
   sizes.add("memory");

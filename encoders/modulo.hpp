@@ -80,6 +80,7 @@ void encode_liveness(ModuloModel& m);     // liveness.cpp: lifetimes for the two
 void encode_memory(ModuloModel& m);       // memory.cpp
 void encode_registers(ModuloModel& m);    // registers.cpp
 void encode_concurrency(ModuloModel& m);  // concurrency.cpp
+void encode_total_lifetime(ModuloModel& m);  // total_lifetime.cpp: a goal
 /// length.cpp: literals longer[i] = "L > length_low + i", i = 0 .. high - low - 1, implied.
 std::vector<Lit> encode_length(ModuloModel& m);
 

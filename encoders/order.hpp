@@ -159,6 +159,8 @@ class OrderEncoding {
   OrderEncoding& operator=(const OrderEncoding&) = delete;
 
   const Differences& rows() const { return model_.rows; }
+  /// stage(v) >= a, where stages are literals.
+  Lit stage_at_least(int v, Cycle a) const { return model_.stage_at_least(v, a); }
 
   /// The schedule of a model at I: `value` gives the truth of a literal that is no constant,
   /// `rows[v]` the row of op v and, where stages are integers, `stages[v]` its stage.

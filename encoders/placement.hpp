@@ -29,6 +29,7 @@ struct PlacementLimits {
   std::int64_t handovers = -1;
   std::int64_t crossings = -1;
   std::int64_t issuers = -1;
+  std::int64_t lifetime = -1;                                   ///< total_lifetime()
   std::vector<std::pair<int, std::int64_t>> unit_issuers = {};  ///< unit, the most slots
   std::vector<Precedence> precedences = {};                     ///< of ring depths
   std::vector<std::pair<int, Cycle>> latest = {};  ///< op, the last cycle that it may start at

@@ -8,6 +8,7 @@
 #include "engine/certificate/drat.hpp"
 #include "engine/certificate/drat_trim.hpp"
 #include "engine/certificate/lemma_cycles.hpp"
+#include "engine/certificate/lifetime_lemma.hpp"
 #include "engine/certificate/manifest.hpp"
 #include "engine/certificate/proof_files.hpp"
 #include "engine/certificate/regenerate.hpp"
@@ -138,17 +139,23 @@ class CertificateCheck {
       for (const int l : formula.cnf.clause(c))
         if (l < 0 && rows.asserted(-l))
           refuse(base + ".cnf", "clause " + std::to_string(c + 1) + " denies a difference");
+    std::optional<LifetimeQuestion> lifetimes;
+    if (const std::int64_t most = limited(problem_, r.limits).placement.lifetime; most >= 0)
+      lifetimes.emplace(problem_, r.ii, std::get<OrderRequest>(r.request).stages, most);
     std::size_t number = 0;
     const std::string text = bytes(base + ".lemmas");
     for (const std::string_view line : lines_of(text)) {
       const std::string place = "line " + std::to_string(++number) + ": ";
       const auto lemma = parse_lemma(line);
       if (!lemma) refuse(base + ".lemmas", place + "is no clause with a cycle");
-      const std::string fault = cycle_fault(rows, lemma->literals, lemma->cycle);
+      const std::string fault =
+          lifetimes && is_lifetime_reason(lemma->cycle)
+              ? lifetime_fault(*lifetimes, formula, rows, lemma->literals, lemma->cycle)
+              : cycle_fault(rows, lemma->literals, lemma->cycle);
       if (!fault.empty()) refuse(base + ".lemmas", place + fault);
       r.lemmas.add_clause(lemma->literals);
     }
-    report_.checks.push_back(base + ": the cycles of " + counted(number, "lemma") + " add up");
+    report_.checks.push_back(base + ": the reasons of " + counted(number, "lemma") + " add up");
   }
 
   void check_proof(const RegeneratedFormula& formula, const Refutation& r,

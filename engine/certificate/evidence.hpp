@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,6 +41,8 @@ struct Refutation {
   std::variant<ModuloRequest, OrderRequest> request;  ///< the formula, by engine
   std::vector<Schedule> refinements;  ///< order: the overflowing models, see OrderEncoding::refine
   MemoryCnf lemmas;                   ///< order: of difference logic, see OrderSearcher::lemmas()
+  /// Of the lemmas that are no cycles, by number: see lifetime_lemma.hpp.
+  std::map<std::size_t, std::string> lemma_reasons;
   std::optional<ProofFile> proof;     ///< binary DRAT, of the formula and the lemmas
 
   bool by_order() const { return std::holds_alternative<OrderRequest>(request); }

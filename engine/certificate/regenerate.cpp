@@ -62,6 +62,10 @@ RegeneratedFormula regenerate(const Problem& problem, const Refutation& refutati
     result.facts = encoding.rows().facts();
     result.atoms = encoding.rows().atoms();
     result.sums = encoding.rows().sums();
+    if (within.placement.lifetime >= 0)
+      for (int v = 0; v < static_cast<int>(problem.ops.size()); ++v)
+        for (Cycle a = 1; a < request.stages; ++a)
+          result.stages.push_back({encoding.stage_at_least(v, a).dimacs(), v, a});
   } else {
     ModuloRequest request = std::get<ModuloRequest>(refutation.request);
     request.limits = within.placement;
@@ -119,6 +123,9 @@ std::string rows_text(const RegeneratedFormula& formula) {
     line('a', static_cast<std::size_t>(atom.variable), atom.difference);
     text += '\n';
   }
+  for (const StageLiteral& s : formula.stages)
+    text += "t" + std::to_string(s.variable) + " stage of " +
+            formula.nodes[at(Differences::node(s.op))] + " >= " + std::to_string(s.at_least) + "\n";
   for (std::size_t i = 0; i < formula.sums.size(); ++i) {
     line('s', i, formula.sums[i].difference);
     for (const DifferenceSum::Term& term : formula.sums[i].terms)

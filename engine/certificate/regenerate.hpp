@@ -11,6 +11,13 @@
 
 namespace twill {
 
+/// A variable that is true exactly where op `op` is in stage `at_least` or a later one.
+struct StageLiteral {
+  int variable = 0;
+  int op = 0;
+  Cycle at_least = 0;
+};
+
 struct RegeneratedFormula {
   MemoryCnf cnf;
   std::vector<GroupMark> groups;      ///< which clauses belong to which constraint
@@ -18,6 +25,7 @@ struct RegeneratedFormula {
   std::vector<Difference> facts;      ///< order
   std::vector<DifferenceAtom> atoms;  ///< order
   std::vector<DifferenceSum> sums;    ///< order
+  std::vector<StageLiteral> stages;   ///< order, where the sum of lifetimes is limited
 };
 
 /// `problem` is the serial problem where the refutation is about that. Throws InputError when the

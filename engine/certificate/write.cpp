@@ -29,6 +29,10 @@ std::string lemmas_text(const RegeneratedFormula& formula, const Refutation& r) 
   const CycleFinder finder(rows);
   std::string text;
   for (std::size_t i = 0; i < r.lemmas.clauses(); ++i) {
+    if (const auto reason = r.lemma_reasons.find(i); reason != r.lemma_reasons.end()) {
+      append_lemma(text, r.lemmas.clause(i), reason->second);
+      continue;
+    }
     const auto cycle = finder.cycle(r.lemmas.clause(i));
     if (!cycle) throw std::logic_error("a lemma of the order engine has no positive cycle");
     append_lemma(text, r.lemmas.clause(i), *cycle);

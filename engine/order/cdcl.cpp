@@ -38,6 +38,15 @@ int Cdcl::new_variable() {
 void Cdcl::add_clause(std::span<const int> literals) {
   if (formula_.clauses() % 4096 == 4095 && budget_.spent()) throw Budget::Spent{};
   formula_.add_clause(literals);
+  insert(literals);
+}
+
+void Cdcl::add_lemma(std::span<const int> literals) {
+  lemmas_.add_clause(literals);
+  insert(literals);
+}
+
+void Cdcl::insert(std::span<const int> literals) {
   backtrack(0);
   buffer_.clear();
   for (const int l : literals) {

@@ -27,6 +27,7 @@ class Cdcl : public OrderSearcher {
   /// At any time; the search goes back to its root first. Throws Budget::Spent like every sink of
   /// the engine.
   void add_clause(std::span<const int> literals) override;
+  void add_lemma(std::span<const int> literals) override;
   void take(const Differences& differences) override;
   void set_parameters(Cycle ii, Cycle deadline) override;
   Answer solve(std::int64_t conflict_limit = 0) override;
@@ -70,6 +71,7 @@ class Cdcl : public OrderSearcher {
     return {size + 1, static_cast<std::size_t>(*size)};
   }
 
+  void insert(std::span<const int> literals);  // at the root
   void assign(int literal, Reason reason);
   bool propagate();  // false: conflict_ holds the false clause
   bool propagate_clauses();

@@ -55,6 +55,10 @@ class CadicalSearcher final : public OrderSearcher,
     formula_.add_clause(literals);
     add(literals);
   }
+  void add_lemma(std::span<const int> literals) override {
+    lemmas_.add_clause(literals);
+    add(literals);
+  }
 
   void take(const Differences& differences) override {
     if (!theory_) theory_.emplace(differences.nodes(), values_);

@@ -4,6 +4,7 @@
 
 #include "engine/order/cdcl.hpp"
 #include "engine/order/order.hpp"
+#include "engine/order/lifetime_limit.hpp"
 #include "graph/automorphism.hpp"
 #include "graph/verify.hpp"
 
@@ -85,8 +86,19 @@ Answer Question::look(Cycle ii, Cycle deadline, std::int64_t conflict_limit) {
 std::optional<Schedule> Question::model() {
   const Differences& rows = encoding_.rows();
   const int ops = static_cast<int>(search_.problem.ops.size());
+  std::vector<Cycle> row = least_rows(*solver_, ops);
+  if (const std::int64_t most = request_.limits.lifetime; most >= 0) {
+    LeastLifetime least = least_lifetime(search_.problem, encoding_, *solver_, ii_, deadline_,
+                                         request_.stages);
+    if (least.total > most) {
+      lemma_reasons_.emplace(solver_->lemmas().clauses(), std::move(least.reason));
+      solver_->add_lemma(least.lemma);
+      return std::nullopt;
+    }
+    row = std::move(least.rows);
+  }
   Schedule schedule = encoding_.decode(
-      ii_, [&](Lit l) { return solver_->value(l); }, least_rows(*solver_, ops),
+      ii_, [&](Lit l) { return solver_->value(l); }, row,
       request_.stages == 0 ? least_stages(*solver_, rows, ops) : std::vector<Cycle>{});
   if (encoding_.refine(schedule) > 0) {
     if (search_.evidence != nullptr) refinements_.push_back(std::move(schedule));
@@ -127,6 +139,7 @@ void Question::keep_evidence(ProofFile proof) const {
   r.request = request_;
   r.refinements = refinements_;
   r.lemmas = solver_->lemmas();
+  r.lemma_reasons = lemma_reasons_;
   r.proof = std::move(proof);
   search_.evidence->keep(std::move(r));
 }

@@ -1,6 +1,12 @@
 // One formula of the order form with its solver, asked again and again at falling I or falling D.
 #pragma once
 
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "encoders/order.hpp"
 #include "engine/order/searcher.hpp"
 #include "engine/search.hpp"
@@ -31,6 +37,7 @@ class Question {
   OrderEncoding encoding_;
   Cycle ii_ = 1, deadline_ = 0;        // of the question that was asked last
   std::vector<Schedule> refinements_;  // models that were refined, where evidence is kept
+  std::map<std::size_t, std::string> lemma_reasons_;  // of those that are no cycles, by number
 };
 
 /// What all questions of a search have in common. Symmetries are broken: exchangeable sub-tiles

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "encoders/difference.hpp"
 #include "encoders/sinks.hpp"
@@ -23,6 +24,9 @@ class OrderSearcher : public ClauseSink {
   /// the new values too: I may go down only where all weights are >= 0, D may go down always.
   virtual void set_parameters(Cycle ii, Cycle deadline) = 0;
 
+  /// A clause that holds for another reason than the constraints taken: one of the lemmas.
+  virtual void add_lemma(std::span<const int> literals) = 0;
+
   /// unknown = the budget is spent or `conflict_limit` conflicts (0 = none) were not enough.
   virtual Answer solve(std::int64_t conflict_limit = 0) = 0;
 
@@ -35,7 +39,7 @@ class OrderSearcher : public ClauseSink {
   /// Everything that was added, and the theory lemmas used so far. A lemma's negation is a set of
   /// constraints (atoms, sums of true variables, and at most one atom's negation, over the
   /// integers) that with facts form a positive cycle: it holds for all rows at the parameters so
-  /// far and, as they fall, later.
+  /// far and, as they fall, later. Those of add_lemma() are among them.
   const MemoryCnf& clauses() const { return formula_; }
   const MemoryCnf& lemmas() const { return lemmas_; }
 
