@@ -73,13 +73,13 @@ struct ModuloModel : PlacementModel {
 void precede(ModuloModel& m, int u, int v, int distance, Cycle delay, Lit condition);
 
 // The families, in the order they are encoded, after encode_placement (placement.hpp).
-void encode_dependence(ModuloModel& m);   // dependence.cpp
-void encode_capacity(ModuloModel& m);     // capacity.cpp
-void encode_spill(ModuloModel& m);        // spill.cpp: cross-warp hand-over
-void encode_liveness(ModuloModel& m);     // liveness.cpp: lifetimes for the two below
-void encode_memory(ModuloModel& m);       // memory.cpp
-void encode_registers(ModuloModel& m);    // registers.cpp
-void encode_concurrency(ModuloModel& m);  // concurrency.cpp
+void encode_dependence(ModuloModel& m);      // dependence.cpp
+void encode_capacity(ModuloModel& m);        // capacity.cpp
+void encode_spill(ModuloModel& m);           // spill.cpp: cross-warp hand-over
+void encode_liveness(ModuloModel& m);        // liveness.cpp: lifetimes for the two below
+void encode_memory(ModuloModel& m);          // memory.cpp
+void encode_registers(ModuloModel& m);       // registers.cpp
+void encode_concurrency(ModuloModel& m);     // concurrency.cpp
 void encode_total_lifetime(ModuloModel& m);  // total_lifetime.cpp: a goal
 /// length.cpp: literals longer[i] = "L > length_low + i", i = 0 .. high - low - 1, implied.
 std::vector<Lit> encode_length(ModuloModel& m);

@@ -5,7 +5,6 @@
 // M(v) + distance I + hold <= M(u) + t(u), one adder a side and a comparator; an adder for the sum
 // of all t(u). Variables and clauses: O(I) an op, O(log(I S)) an edge.
 #include <algorithm>
-#include <bit>
 
 #include "encoders/modulo.hpp"
 #include "graph/index.hpp"
@@ -41,8 +40,7 @@ void encode_total_lifetime(ModuloModel& m) {
     const auto uses = [u](const Edge& e) { return e.from == u; };
     if (std::none_of(p.edges.begin(), p.edges.end(), uses)) continue;
     Binary lifetime;
-    for (int bit = std::bit_width(static_cast<std::uint64_t>(most)); bit > 0; --bit)
-      lifetime.push_back(m.f.fresh());
+    for (std::int64_t left = most; left > 0; left >>= 1) lifetime.push_back(m.f.fresh());
     append(total, lifetime);
     std::vector<Term> terms;
     append(terms, start[at(u)]);
@@ -50,8 +48,8 @@ void encode_total_lifetime(ModuloModel& m) {
     const Binary end = binary_sum(m.f, terms);
     for (const Edge& e : p.edges)
       if (uses(e))
-        at_most_binary(m.f,
-                       binary_plus(m.f, start[at(e.to)], e.distance * m.starts.ii() + e.hold), end);
+        at_most_binary(m.f, binary_plus(m.f, start[at(e.to)], e.distance * m.starts.ii() + e.hold),
+                       end);
   }
   at_most_binary(m.f, binary_sum(m.f, total), most);
 }

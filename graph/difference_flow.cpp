@@ -17,7 +17,9 @@ namespace {
 class Flow {
  public:
   Flow(std::span<const FlowArc> arcs, std::span<const int> coefficients, std::vector<Cycle> values)
-      : arcs_(arcs), values_(std::move(values)), missing_(coefficients.begin(), coefficients.end()) {
+      : arcs_(arcs),
+        values_(std::move(values)),
+        missing_(coefficients.begin(), coefficients.end()) {
     times_.assign(arcs.size(), 0);
     out_.resize(values_.size());
     in_.resize(values_.size());

@@ -22,8 +22,8 @@ struct FlowArc {
 struct FlowOptimum {
   std::int64_t sum = 0;
   std::vector<Cycle> values;  ///< with that sum, integers
-  /// How often each arc counts: the arcs' constraints, taken so often and added up, say that the sum
-  /// is at least `sum`.
+  /// How often each arc counts: the arcs' constraints, taken so often and added up, say that the
+  /// sum is at least `sum`.
   std::vector<int> times;
 };
 

@@ -10,6 +10,7 @@
 
 #include "encoders/goals.hpp"
 #include "engine/certificate/certificate.hpp"
+#include "engine/certificate/evidence.hpp"
 #include "engine/include/twill.hpp"
 #include "graph/ring_depth.hpp"
 #include "tests/support/brute_force.hpp"
@@ -45,6 +46,19 @@ std::int64_t counted(const Problem& p, const Schedule& s, const std::string& goa
   for (std::size_t v = 0; v < p.ops.size(); ++v) {
     if (goal == "start:" + p.ops[v].id) return s.start[v];
     if (goal == "slot:" + p.ops[v].id) return s.warp[v];
+  }
+  if (goal == "lifetime") {
+    std::int64_t sum = 0;
+    for (std::size_t u = 0; u < p.ops.size(); ++u)
+      for (Cycle t = s.start[u];; ++t) {
+        const auto later = [&](const Edge& e) {
+          return at(e.from) == u &&
+                 t < s.start[at(e.to)] + e.distance * s.initiation_interval + e.hold;
+        };
+        if (std::none_of(p.edges.begin(), p.edges.end(), later)) break;
+        ++sum;
+      }
+    return sum;
   }
   std::int64_t most = 0;
   for (const auto& [load, depth] : ring_depths(p, s))
@@ -118,6 +132,7 @@ std::vector<std::string> goals_of(const Problem& p, std::uint64_t seed) {
   for (const Memory& m : p.memories) goals.push_back("memory:" + m.name);
   goals.emplace_back("rings");
   goals.emplace_back("issuers");
+  goals.emplace_back("lifetime");
   for (const Unit& u : p.units) goals.push_back("issuers:" + u.name);
   for (const Op& op : p.ops)
     if (op.streaming) goals.insert(goals.begin(), "ring:" + op.id);
@@ -179,6 +194,52 @@ TEST_CASE("goals of tiny loops against every schedule") {
   }
   CHECK(compared > 150);
   CHECK(proofs > 100);
+}
+
+TEST_CASE("lifetime of tiny loops: least, proved, and its lemmas are checked") {
+  LoopKnobs knobs;
+  knobs.max_ops = 4;
+  knobs.max_slots = 2;
+  int compared = 0, proofs = 0, reasons = 0;
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = random_loop(seed, knobs);
+    Options options;
+    options.goals = {"lifetime"};
+    if (seed % 3 == 0) options.goals.insert(options.goals.begin(), "registers");
+    if (seed % 3 == 1) options.goals.emplace_back("crossings");
+    options.evidence = true;
+    const Solution order = solve(problem, options);
+    if (!order.schedule) continue;
+    const Cycle ii = order.schedule->initiation_interval, length = order.schedule->length;
+    double space = 1;
+    for (std::size_t v = 0; v < problem.ops.size(); ++v)
+      space *= static_cast<double>((length + 1) * static_cast<Cycle>(problem.warps.size()));
+    if (space > 60'000) continue;
+    ++compared;
+    options.engine = "cnf";
+    const Solution cnf = solve(problem, options);
+    const std::vector<std::int64_t> expected = enumerated(problem, ii, length, options.goals);
+    const TemporaryDirectory directory;
+    for (const Solution* solution : {&order, &cnf}) {
+      REQUIRE(solution->goals.size() == expected.size());
+      for (std::size_t g = 0; g < expected.size(); ++g) {
+        CHECK(solution->goals[g].value == expected[g]);
+        CHECK(solution->goals[g].lower_bound == expected[g]);
+      }
+      const std::string path = directory / (solution == &order ? "order" : "cnf");
+      write_certificate(path, problem, *solution);
+      const CertificateReport report = check_certificate(path);
+      CHECK(report.refusal == "");
+      for (const std::string& line : report.proved)
+        proofs += line.find("refutation goal-") != std::string::npos ? 1 : 0;
+    }
+    for (const Refutation& r : order.evidence->refutations())
+      reasons += static_cast<int>(r.lemma_reasons.size());
+  }
+  CHECK(compared > 150);
+  CHECK(proofs > 80);
+  CHECK(reasons > 80);
 }
 
 TEST_CASE("canonical: one schedule, the smallest of all, whatever engine and seed") {

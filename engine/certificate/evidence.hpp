@@ -43,7 +43,7 @@ struct Refutation {
   MemoryCnf lemmas;                   ///< order: of difference logic, see OrderSearcher::lemmas()
   /// Of the lemmas that are no cycles, by number: see lifetime_lemma.hpp.
   std::map<std::size_t, std::string> lemma_reasons;
-  std::optional<ProofFile> proof;     ///< binary DRAT, of the formula and the lemmas
+  std::optional<ProofFile> proof;  ///< binary DRAT, of the formula and the lemmas
 
   bool by_order() const { return std::holds_alternative<OrderRequest>(request); }
 };

@@ -1,10 +1,10 @@
-// Why a lemma about the sum of all lifetimes holds: where it does not, the sum is more than the goal
-// allows. The reason is text, "L u3 u5 f12 a40 a40": uses, one an op at most, and constraints
+// Why a lemma about the sum of all lifetimes holds: where it does not, the sum is more than the
+// goal allows. The reason is text, "L u3 u5 f12 a40 a40": uses, one an op at most, and constraints
 // between rows, each counted as often as it stands there.
 //
 // Use e = (u, v) says lifetime(u) >= row(v) - row(u) + (stage(v) - stage(u) + distance) I + hold; a
-// fact or an atom that the lemma denies, row(b) - row(a) >= weight. If all the rows cancel, that is,
-// the constraints' rows add up to those of the uses, then the sum of lifetimes is at least the
+// fact or an atom that the lemma denies, row(b) - row(a) >= weight. If all the rows cancel, that
+// is, the constraints' rows add up to those of the uses, then the sum of lifetimes is at least the
 // uses' distances and holds, the constraints' weights, and I times the stages, each of which is
 // bounded by the stage literals that the lemma denies.
 #pragma once

@@ -396,7 +396,8 @@ Command solve_command(CLI::App& program) {
          "--goals", search.goals,
          "After I and L, minimise in this order: slots, handovers, crossings, registers,\n"
          "registers:SLOT, memory:NAME, rings, ring:LOAD, issuers = pairs of a unit and a slot\n"
-         "that issues to it, issuers:UNIT, start:OP, slot:OP (with commas); default, as the\n"
+         "that issues to it, issuers:UNIT, lifetime, start:OP, slot:OP (with commas); default, as "
+         "the\n"
          "first = the first four; canonical, as the last = start and slot of every op in the\n"
          "file's order, which leaves one schedule")
       ->delimiter(',');

@@ -48,9 +48,9 @@ struct Options {
   std::vector<std::pair<std::string, std::string>> pins;
   /// Goals after I and L, in this order, each minimised exactly within the values of those before
   /// it: slots, handovers, crossings, registers, registers:SLOT, memory:NAME, rings, ring:LOAD,
-  /// issuers, issuers:UNIT, start:OP, slot:OP (encoders/goals.hpp). "canonical", as the last,
-  /// stands for start and slot of every op in the problem's order: it leaves one schedule, the same
-  /// whatever the seed and engine. Modulo form, complete search or a number of stages.
+  /// issuers, issuers:UNIT, lifetime, start:OP, slot:OP (encoders/goals.hpp). "canonical", as the
+  /// last, stands for start and slot of every op in the problem's order: it leaves one schedule,
+  /// the same whatever the seed and engine. Modulo form, complete search or a number of stages.
   std::vector<std::string> goals;
   /// "order" = rows in difference logic, whose time does not depend on the number of cycles; "cnf"
   /// = every cycle in clauses; "order-cadical" = order, searched by CaDiCaL through its propagator

@@ -1,7 +1,7 @@
 // The goal `lifetime` in the order engine: the orders of a model decide how small the sum of all
 // lifetimes can be, by a flow (graph/difference_flow.hpp). Where that is more than the goal allows,
-// what the flow uses of the model is the reason: a lemma, so that neither the formula nor the number
-// of questions depends on the cycles.
+// what the flow uses of the model is the reason: a lemma, so that neither the formula nor the
+// number of questions depends on the cycles.
 //
 // A lifetime is at least what each of its uses says: with start = stage I + row, for one use (u, v)
 // an op, lifetime(u) >= row(v) - row(u) + (stage(v) - stage(u) + distance) I + hold. Summed over

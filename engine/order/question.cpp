@@ -3,8 +3,8 @@
 #include <stdexcept>
 
 #include "engine/order/cdcl.hpp"
-#include "engine/order/order.hpp"
 #include "engine/order/lifetime_limit.hpp"
+#include "engine/order/order.hpp"
 #include "graph/automorphism.hpp"
 #include "graph/verify.hpp"
 
@@ -73,7 +73,12 @@ Answer Question::ask(Cycle ii, Cycle deadline, std::int64_t conflict_limit) {
 
 Answer Question::look(Cycle ii, Cycle deadline, std::int64_t conflict_limit) {
   solver_->set_parameters(ii_ = ii, deadline_ = deadline);
+  const std::size_t before = lemma_reasons_.size();
   for (;;) {
+    // A lemma of lifetimes is a conflict too, though the solver has not met it as one.
+    const auto lemmas = static_cast<std::int64_t>(lemma_reasons_.size() - before);
+    if (lemmas > 0 && (search_.budget.spent() || (conflict_limit > 0 && lemmas >= conflict_limit)))
+      return {};
     solver_->take(encoding_.rows());
     const OrderSearcher::Answer found = solver_->solve(conflict_limit);
     search_.report.tell();
@@ -88,11 +93,12 @@ std::optional<Schedule> Question::model() {
   const int ops = static_cast<int>(search_.problem.ops.size());
   std::vector<Cycle> row = least_rows(*solver_, ops);
   if (const std::int64_t most = request_.limits.lifetime; most >= 0) {
-    LeastLifetime least = least_lifetime(search_.problem, encoding_, *solver_, ii_, deadline_,
-                                         request_.stages);
+    LeastLifetime least =
+        least_lifetime(search_.problem, encoding_, *solver_, ii_, deadline_, request_.stages);
     if (least.total > most) {
       lemma_reasons_.emplace(solver_->lemmas().clauses(), std::move(least.reason));
       solver_->add_lemma(least.lemma);
+      search_.budget.count_conflict();
       return std::nullopt;
     }
     row = std::move(least.rows);
