@@ -63,8 +63,10 @@ Problem best_layout(const std::string& kernel, const Options& options,
   const std::string machine = usual_machine(kernel);
   std::optional<Problem> best;
   std::pair<Cycle, Cycle> key;
+  LowerOptions published;
+  published.holds = false;
   for (Lowered& lowered :
-       lower(builtin_kernel(kernel), kernel, builtin_machine(machine), machine, {})) {
+       lower(builtin_kernel(kernel), kernel, builtin_machine(machine), machine, published)) {
     const Solution solution = solve(lowered.problem, options, stop);
     if (!solution.schedule) continue;
     const std::pair found{solution.schedule->initiation_interval, solution.schedule->length};

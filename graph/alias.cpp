@@ -22,7 +22,7 @@ Root root_of(const Kernel& kernel, const std::vector<int>& steps, std::size_t vi
 
 }  // namespace
 
-void add_alias_edges(const Kernel& kernel, CostedLoop& loop) {
+void add_alias_edges(const Kernel& kernel, CostedLoop& loop, const HoldOf& hold_of) {
   std::vector<int> steps(kernel.ops.size(), 0);
   for (const KernelEdge& edge : kernel.edges)  // exactly one, the reader has seen to that
     if (kernel.ops[edge.to].alias_of == edge.from) steps[edge.to] = edge.distance;
@@ -37,7 +37,7 @@ void add_alias_edges(const Kernel& kernel, CostedLoop& loop) {
           kernel.source, "/edges", std::to_string(distance),
           "distances along a chain of views must sum to at most " + std::to_string(kMaxDistance));
     loop.edges.push_back({static_cast<int>(root.op), static_cast<int>(use.to), 0,
-                          static_cast<int>(distance), false, use.hold});
+                          static_cast<int>(distance), false, hold_of(use, root.op)});
   }
 }
 

@@ -149,18 +149,35 @@ class OpCoster {
 // How long the consumer of an edge reads what it is given: the cycles of an asynchronous op. Not an
 // accumulator, which it overwrites in place: the edge says so, or the value has the type of the
 // result, which is not that of the operands.
+// `from`: the op that holds the value, the edge's own or the one behind a view.
 Cycle read_for(const Kernel& kernel, const Machine& machine, const CostedLoop& loop,
-               const KernelEdge& edge) {
-  const KernelOp& from = kernel.ops[edge.from];
+               const KernelEdge& edge, std::size_t holder) {
+  const KernelOp& from = kernel.ops[holder];
   const KernelOp& to = kernel.ops[edge.to];
   const auto rule = machine.rules.find(to.kind);
   if (rule == machine.rules.end() || !rule->second.asynchronous || edge.accumulate) return 0;
-  const CostedOp& source = loop.ops[edge.from];
+  const CostedOp& source = loop.ops[holder];
   if (source.op.registers == 0 && source.op.footprints.empty()) return 0;  // nothing to hold
   if (from.tile && to.tile && to.tile->operand_type != to.tile->type &&
       from.tile->type == to.tile->type && !rule->second.variable_latency)
     return 0;
   return loop.ops[edge.to].op.cycles;
+}
+
+// A descriptor of a buffer, as the transpose of K in shared memory: it takes no time, holds
+// nothing, and shows what one op holds in a memory.
+std::optional<std::size_t> described(const Kernel& kernel, const CostedLoop& loop, std::size_t v) {
+  const Op& op = loop.ops[v].op;
+  if (op.cycles > 0 || op.registers > 0 || !op.footprints.empty() || kernel.ops[v].alias_of)
+    return std::nullopt;
+  std::optional<std::size_t> source;
+  for (const KernelEdge& edge : kernel.edges) {
+    if (edge.to != v) continue;
+    if (source || edge.distance > 0 || loop.ops[edge.from].op.footprints.empty())
+      return std::nullopt;
+    source = edge.from;
+  }
+  return source;
 }
 
 }  // namespace
@@ -183,9 +200,19 @@ CostedLoop cost_kernel(const Kernel& kernel, const Machine& machine, bool holds)
     loop.edges.push_back(
         {static_cast<int>(edge.from), static_cast<int>(edge.to), delay, edge.distance,
          edge.blocking,
-         holds ? std::max(edge.hold, read_for(kernel, machine, loop, edge)) : edge.hold});
+         holds ? std::max(edge.hold, read_for(kernel, machine, loop, edge, edge.from))
+               : edge.hold});
   }
-  add_alias_edges(kernel, loop);
+  add_alias_edges(kernel, loop, [&](const KernelEdge& use, std::size_t holder) {
+    return holds ? std::max(use.hold, read_for(kernel, machine, loop, use, holder)) : use.hold;
+  });
+  for (const KernelEdge& use : kernel.edges) {
+    const auto holder = holds ? described(kernel, loop, use.from) : std::nullopt;
+    if (!holder) continue;
+    if (const Cycle hold = read_for(kernel, machine, loop, use, *holder); hold > 0)
+      loop.edges.push_back(
+          {static_cast<int>(*holder), static_cast<int>(use.to), 0, use.distance, false, hold});
+  }
   return kernel.chunks.empty() ? loop : fuse_chunks(kernel, machine, std::move(loop));
 }
 

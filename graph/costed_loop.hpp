@@ -2,6 +2,8 @@
 // Private to graph/*.cpp.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +28,8 @@ struct CostedLoop {
 };
 
 /// Every op's cost on the machine, every edge's delay, chunked chains fused and aliases resolved.
+/// With `holds` what an asynchronous op reads stays live until it ends, also through a view or a
+/// descriptor of a buffer.
 /// Throws InputError (kernel file, JSON pointer) when the machine has no rule for a kind, lacks a
 /// memory, or a number overflows.
 CostedLoop cost_kernel(const Kernel& kernel, const Machine& machine, bool holds = false);
@@ -46,8 +50,10 @@ CostedOp cost_op(const Kernel& kernel, const Machine& machine, std::size_t v,
 CostedLoop fuse_chunks(const Kernel& kernel, const Machine& machine, CostedLoop loop);
 
 /// Edges for views that hold nothing: each consumer of a view also gets an edge from the op that
-/// holds the value (delay 0, distances added, the same hold), so that the value stays live and
-/// crossing slots costs its spill. Chains of views resolve to their root.
-void add_alias_edges(const Kernel& kernel, CostedLoop& loop);
+/// holds the value (delay 0, distances added), so that the value stays live and crossing slots
+/// costs its spill. Chains of views resolve to their root. `hold_of` gives the hold of such an
+/// edge, from the use of the view and the op that holds the value.
+using HoldOf = std::function<Cycle(const KernelEdge& use, std::size_t holder)>;
+void add_alias_edges(const Kernel& kernel, CostedLoop& loop, const HoldOf& hold_of);
 
 }  // namespace twill

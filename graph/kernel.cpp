@@ -33,8 +33,13 @@ class KernelReader {
 
   Kernel run() {
     const JsonValue root = document_.root();
-    root.check_format("twill.kernel", 1);
-    root.check_keys({"format", "version", "name", "ops", "edges"}, {"doc", "resident", "chunks"});
+    const auto keys = {std::string_view("format"), std::string_view("version"),
+                       std::string_view("name"), std::string_view("ops"),
+                       std::string_view("edges")};
+    if (root.check_format("twill.kernel", 1, 2) == 1)
+      root.check_keys(keys, {"doc", "resident", "chunks"});
+    else
+      root.check_keys(keys, {"doc", "resident", "chunks", "pins"});
     kernel_.name = non_empty(root.at("name"));
     root.text_or("doc", "");
     if (const auto resident = root.find("resident")) read_resident(*resident);
@@ -49,6 +54,8 @@ class KernelReader {
       if (kernel_.ops[v].alias_of) check_alias(v, ops[v].at("alias_of"));
     if (const auto chunks = root.find("chunks"))
       for (const JsonValue& chunk : chunks->elements()) read_chunk(chunk);
+    if (const auto pins = root.find("pins"))
+      for (const JsonValue& pin : pins->elements()) read_pin(pin);
     return std::move(kernel_);
   }
 
@@ -184,6 +191,32 @@ class KernelReader {
     if (chunk.ops.size() < 2) ops.fail("a chain has at least two ops");
     chunk.columns = read_columns(value, ops, chunk);
     kernel_.chunks.push_back(std::move(chunk));
+  }
+
+  /// The id of an op that the problem will have: an op of no chunk, or a chunk.
+  std::string pinned_op(const JsonValue& value) const {
+    if (in_chunk_.contains(op_index(value))) value.fail("must be the chunk that the op is part of");
+    return value.text();
+  }
+
+  void read_pin(const JsonValue& value) {
+    value.check_keys({"op"}, {"warp", "not_warp", "cycle", "same_warp_as", "doc"});
+    value.text_or("doc", "");
+    KernelPin pin;
+    pin.op = pinned_op(value.at("op"));
+    if (value.members().size() != (value.has("doc") ? 3U : 2U))
+      value.fail("must have one of warp, not_warp, cycle and same_warp_as");
+    if (value.has("cycle")) {
+      pin.kind = Pin::at_cycle;
+      pin.cycle = value.at("cycle").integer(0, kMaxCycles);
+    } else if (value.has("same_warp_as")) {
+      pin.kind = Pin::same_slot;
+      pin.other = pinned_op(value.at("same_warp_as"));
+    } else {
+      pin.kind = value.has("warp") ? Pin::on_slot : Pin::not_on_slot;
+      pin.slot = non_empty(value.at(value.has("warp") ? "warp" : "not_warp"));
+    }
+    kernel_.pins.push_back(std::move(pin));
   }
 
   bool follows(std::size_t from, std::size_t to) const {

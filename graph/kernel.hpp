@@ -1,5 +1,5 @@
-// A kernel: a loop before it is put on a machine (twill.kernel, version 1). Ops have a kind, a tile
-// shape and an element type; what they cost is the machine's business. Private model.
+// A kernel: a loop before it is put on a machine (twill.kernel, version 1; 2 with pins). Ops have a
+// kind, a tile shape and an element type; what they cost is the machine's business. Private model.
 #pragma once
 
 #include <cstdint>
@@ -68,6 +68,15 @@ struct Chunk {
   std::int64_t columns = 0;
 };
 
+/// As Pin (problem.hpp), by name: which slots there are is the layout's business.
+struct KernelPin {
+  Pin::Kind kind = Pin::on_slot;
+  std::string op;     ///< of the problem to be: an op, or a chunk's id
+  std::string slot;   ///< on_slot, not_on_slot
+  Cycle cycle = -1;   ///< at_cycle, raw clocks
+  std::string other;  ///< same_slot, as `op`
+};
+
 struct Kernel {
   std::string source;  ///< file name for messages
   std::string name;
@@ -76,6 +85,7 @@ struct Kernel {
   std::vector<KernelOp> ops;
   std::vector<KernelEdge> edges;
   std::vector<Chunk> chunks;
+  std::vector<KernelPin> pins;
 };
 
 /// Strict reading; throws InputError with the JSON pointer, the value and the rule.

@@ -124,6 +124,32 @@ std::vector<WarpSlot> net_slots(const Layout& layout, Amount resident) {
   return slots;
 }
 
+/// Puts the kernel's pins on the problem; why its layout cannot have them, where a slot that an op
+/// is pinned to is not there or not for it. (An op is never on a slot that is not there.)
+std::optional<std::string> add_pins(const Kernel& kernel, Problem& problem) {
+  const auto op = [&](const std::string& id) {
+    return static_cast<int>(std::find_if(problem.ops.begin(), problem.ops.end(),
+                                         [&](const Op& o) { return o.id == id; }) -
+                            problem.ops.begin());
+  };
+  for (const KernelPin& pin : kernel.pins) {
+    Pin placed{pin.kind, op(pin.op), -1, pin.cycle, -1};
+    if (pin.kind == Pin::same_slot) placed.other = op(pin.other);
+    if (pin.kind == Pin::on_slot || pin.kind == Pin::not_on_slot) {
+      const auto slot = std::find_if(problem.warps.begin(), problem.warps.end(),
+                                     [&](const WarpSlot& w) { return w.name == pin.slot; });
+      const bool there = slot != problem.warps.end();
+      if (!there && pin.kind == Pin::not_on_slot) continue;
+      placed.slot = static_cast<int>(slot - problem.warps.begin());
+      if (!there || (pin.kind == Pin::on_slot && !slot_fits(problem, placed.op, placed.slot)))
+        return "op " + quote(pin.op) + " is pinned to " + quote(pin.slot) +
+               (there ? ", which is too narrow or of another latency class" : ", which it has not");
+    }
+    problem.pins.push_back(placed);
+  }
+  return std::nullopt;
+}
+
 /// Every slot with the most registers that it could have in any split.
 Problem with_most(const Problem& problem, const RegisterPool& pool) {
   RegisterCounts counts;
@@ -175,7 +201,9 @@ std::vector<Lowered> lower(const Kernel& kernel, const Machine& machine,
       lowered.pool = register_pool(*machine.register_file, *layout, kernel.resident_registers);
       lowered.problem = with_most(lowered.problem, *lowered.pool);
     }
-    if (const auto reason = misfit(lowered.problem)) {
+    auto reason = misfit(lowered.problem);
+    if (!reason) reason = add_pins(kernel, lowered.problem);
+    if (reason) {
       reasons += (reasons.empty() ? "" : "; ") + ("layout " + layout->name + ": " + *reason);
       continue;
     }

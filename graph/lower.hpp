@@ -36,7 +36,7 @@ struct LowerOptions {
   /// Do MMAs and TMA stores hold what they read until they end (the machine's `asynchronous`
   /// rules)? false = the paper's reading: an operand is free when they issue, but for holds in the
   /// kernel.
-  bool holds = false;
+  bool holds = true;
   /// The register split is to be chosen: every slot gets the most it could have in any split, which
   /// together is more than there is, and Lowered::pool says what the slots share. For
   /// solve_split().

@@ -34,6 +34,7 @@ std::vector<std::string> order_in_kernel(const gpu::BackwardStep (&steps)[kCount
 Lowered lowered(const gpu::BackwardSchedule& declared) {
   LowerOptions options;
   options.normalize = 300;
+  options.holds = false;  // as the schedules were made
   options.layout = "1x8";
   const std::vector<Lowered> one =
       lower(read_file(gpu_schedule_file(declared.file, "kernel")), declared.file,
@@ -97,6 +98,7 @@ TEST_CASE("backward: no slot layout of the machine does better") {
     const GpuSchedule files(declared->file);
     LowerOptions lower_options;
     lower_options.normalize = 300;
+    lower_options.holds = false;
     Options better;
     better.stages = files.solution.stages;
     better.better_than = {declared->interval, declared->length};

@@ -17,6 +17,7 @@ Problem lowered(const std::string& kernel, const std::string& machine, const std
   LowerOptions options;
   options.layout = layout;
   options.set = set;
+  options.holds = false;
   return lower(builtin_kernel(kernel, machine), kernel, builtin_machine(machine), machine, options)
       .front()
       .problem;

@@ -18,7 +18,7 @@ namespace {
 
 // Every key of the two formats occurs in these.
 const char* const kKernel = R"({
-  "format": "twill.kernel", "version": 1, "name": "k", "doc": "d",
+  "format": "twill.kernel", "version": 2, "name": "k", "doc": "d",
   "resident": {"doc": "d", "registers": 8, "memory": {"smem": 16}},
   "ops": [
     {"id": "a", "doc": "d", "kind": "mul", "shape": [128, 64], "type": "f32", "operand_type": "f16",
@@ -33,7 +33,9 @@ const char* const kKernel = R"({
     {"from": "b", "to": "v", "distance": 1, "accumulate": true},
     {"from": "e", "to": "f"}],
   "chunks": [{"id": "x", "doc": "d", "ops": ["a", "c"], "columns": 32},
-             {"id": "y", "ops": ["e", "f"], "count": 4}]})";
+             {"id": "y", "ops": ["e", "f"], "count": 4}],
+  "pins": [{"op": "x", "warp": "w", "doc": "d"}, {"op": "b", "not_warp": "z"},
+           {"op": "y", "cycle": 7}, {"op": "b", "same_warp_as": "x"}]})";
 
 const char* const kMachine = R"({
   "format": "twill.machine", "version": 1, "name": "m", "doc": "d", "aliases": {"x": "k"},
@@ -141,7 +143,11 @@ TEST_CASE("kernel schema and reader know the same keys") {
                 {"/edges/0", "/$defs/edge"},
                 {"/edges/1", "/$defs/edge"},
                 {"/chunks/0", "/$defs/chunk"},
-                {"/chunks/1", "/$defs/chunk"}});
+                {"/chunks/1", "/$defs/chunk"},
+                {"/pins/0", "/$defs/pin"},
+                {"/pins/1", "/$defs/pin"},
+                {"/pins/2", "/$defs/pin"},
+                {"/pins/3", "/$defs/pin"}});
 }
 
 TEST_CASE("machine schema and reader know the same keys") {
@@ -177,13 +183,27 @@ TEST_CASE("schema enumerations are what the readers take") {
 TEST_CASE("all four schemas are embedded") {
   for (const char* name : {"problem", "schedule", "kernel", "machine"})
     CHECK(Json::parse(builtin_schema(name))["$id"] ==
-          "urn:twill:" + std::string(name) + (std::string(name) == "problem" ? ":2" : ":1"));
+          "urn:twill:" + std::string(name) +
+              (name == std::string("problem") || name == std::string("kernel") ? ":2" : ":1"));
   CHECK_THROWS_AS(builtin_schema("nothing"), InputError);
 }
 
 TEST_CASE("kernel files: what is refused") {
   refused("kernel", kKernel, "/format", "\"twill.problem\"", "must be \"twill.kernel\"");
-  refused("kernel", kKernel, "/version", "2", "a newer version of the format");
+  refused("kernel", kKernel, "/version", "3", "reads version 1 to 2");
+  Json first = Json::parse(kKernel);
+  first["version"] = 1;
+  CHECK(contains(refusal("kernel", first.dump()), "f: /pins: found an array of 4 values"));
+  first.erase("pins");
+  CHECK(refusal("kernel", first.dump()) == "");
+  refused("kernel", kKernel, "/pins/0/op", "\"nobody\"", "must be the id of an op");
+  refused("kernel", kKernel, "/pins/0/op", "\"a\"", "must be the chunk that the op is part of");
+  refused("kernel", kKernel, "/pins/3/same_warp_as", "\"c\"", "must be the chunk");
+  refused("kernel", kKernel, "/pins/0/warp", "\"\"", "must not be empty");
+  refused("kernel", kKernel, "/pins/2/cycle", "-1", "found -1");
+  refused("kernel", kKernel, "/pins/0", R"({"op": "x"})", "must have one of warp, not_warp");
+  refused("kernel", kKernel, "/pins/0", R"({"op": "x", "warp": "w", "cycle": 1})",
+          "must have one of warp, not_warp");
   refused("kernel", kKernel, "/name", "\"\"", "must not be empty");
   refused("kernel", kKernel, "/ops", "[]", "must have 1 to 10000 ops");
   refused("kernel", kKernel, "/ops/1/id", "\"a\"", "ids must be unique");

@@ -223,6 +223,9 @@ TEST_CASE("holds: an MMA keeps what it reads until it ends, but for its accumula
   CHECK(hold("hopper-fwd-sub2", "hopper", true, "s0_mul_acc", "s0_pv") == 0);
   CHECK(hold("hopper-fwd-sub2", "hopper", true, "s0_exp_p", "s0_trunc_p") == 0);
   CHECK(hold("hopper-fwd-sub2", "hopper", false, "s0_trunc_p", "s0_pv") == 0);
+  // K in shared memory, behind the descriptor that transposes it.
+  CHECK(hold("hopper-fwd-sub2", "hopper", true, "alloc_k", "s0_qk") == 512);
+  CHECK(hold("hopper-fwd-sub2", "hopper", false, "alloc_k", "s0_qk") == -1);
   CHECK(hold("hopper-bwd", "hopper", true, "trunc_p", "dv") == 512);
   CHECK(hold("hopper-bwd", "hopper", true, "trunc_ds", "dk") == 512);
   CHECK(hold("hopper-bwd", "hopper", true, "dv", "dv") == 0);
@@ -231,4 +234,39 @@ TEST_CASE("holds: an MMA keeps what it reads until it ends, but for its accumula
   CHECK(hold("blackwell-fwd-plain", "blackwell", true, "tst_p", "pv") == 512);
   CHECK(hold("blackwell-fwd-plain", "blackwell", true, "tst_acc", "pv") == 0);
   CHECK(hold("blackwell-fwd-plain", "blackwell", true, "alloc_v", "pv") == 512);
+}
+
+TEST_CASE("pins of a kernel file: on the layouts that have their slots") {
+  const std::string with = R"("version": 2, "pins": [{"op": "s0_rescale", "warp": "correction"},
+      {"op": "s1_rescale", "same_warp_as": "s0_rescale"}, {"op": "s0_qk", "not_warp": "softmax1"},
+      {"op": "s0_qk", "cycle": 0}],)";
+  std::string text = builtin_kernel("blackwell-fwd-sub2-chunked");
+  const std::string version = "\"version\": 1,";
+  REQUIRE(text.find(version) != std::string::npos);
+  text.replace(text.find(version), version.size(), with);
+  const auto lowered = [&](const LowerOptions& options = {}) {
+    return lower(text, "k", builtin_machine("blackwell"), "m", options);
+  };
+  REQUIRE(lowered().size() == 1);
+  CHECK(lowered()[0].layout == "softmax-correction");
+  const Problem problem = lowered()[0].problem;
+  std::vector<std::string> pins;
+  for (const Pin& pin : problem.pins) pins.push_back(pin_text(problem, pin));
+  CHECK(pins == std::vector<std::string>{"pin of s0_rescale to correction",
+                                         "s1_rescale on the slot of s0_rescale",
+                                         "s0_qk not on softmax1", "s0_qk at cycle 0"});
+  Problem without = problem;
+  without.pins.clear();
+  LowerOptions options;
+  options.layout = "softmax-correction";
+  CHECK(without == lower_builtin("blackwell-fwd-sub2-chunked", "blackwell", options)[0].problem);
+  options.layout = "8+4";
+  CHECK(contains(refusal([&] { lowered(options); }),
+                 "op \"s0_rescale\" is pinned to \"correction\", which it has not"));
+  options = {};
+  options.normalize = 300;
+  CHECK(contains(refusal([&] { lowered(options); }), "/pins/3/cycle"));
+  // A load's slot takes nothing else.
+  text.replace(text.find("\"correction\""), 12, "\"load\"");
+  CHECK(contains(refusal([&] { lowered(); }), "too narrow or of another latency class"));
 }

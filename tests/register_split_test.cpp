@@ -64,6 +64,7 @@ Lowered lowered(const std::string& kernel, const std::string& machine, const std
   LowerOptions options;
   options.layout = layout;
   options.choose_registers = true;
+  options.holds = false;
   return lower(builtin_kernel(kernel, machine), kernel, builtin_machine(machine), machine, options)
       .front();
 }

@@ -82,7 +82,7 @@ Workload load_kernel(const WorkloadFlags& flags, const std::string& text) {
   flags.ttgir.refuse_for(flags.input);
   LowerOptions options;
   options.layout = flags.layout;
-  options.holds = flags.holds == "on";
+  options.holds = flags.holds != "off";
   options.choose_registers = flags.choose_registers;
   options.set = overrides(flags.set);
   options.normalize = budget(flags);
@@ -109,7 +109,7 @@ Workload load_kernel(const WorkloadFlags& flags, const std::string& text) {
 Workload load_ttgir(const WorkloadFlags& flags, const std::string& text) {
   LowerOptions options;
   options.layout = flags.layout;
-  options.holds = flags.holds == "on";
+  options.holds = flags.holds != "off";
   options.choose_registers = flags.choose_registers;
   options.set = overrides(flags.set);
   options.normalize_relative = flags.relative;
@@ -145,7 +145,7 @@ Workload load_problem(const WorkloadFlags& flags, const std::string& text) {
   flags.ttgir.refuse_for(flags.input);
   if (flags.choose_registers)
     refuse("--registers", "auto", "a problem file has its counts already");
-  if (flags.holds == "on") refuse("--holds", "on", "a problem file has its holds already");
+  if (!flags.holds.empty()) refuse("--holds", flags.holds, "a problem file has its holds already");
   Workload work;
   Lowered lowered;
   lowered.problem = parse_problem(text, flags.input);
@@ -180,7 +180,7 @@ void WorkloadFlags::add_to(CLI::App& app) {
          "on = an MMA or a TMA store keeps its operands live until it ends; off = until it\n"
          "issues, the paper's reading")
       ->check(CLI::IsMember({"on", "off"}))
-      ->capture_default_str();
+      ->default_str("on");
   pins.add_to(app);
   ttgir.add_to(app);
 }

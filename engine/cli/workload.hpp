@@ -18,7 +18,7 @@ struct WorkloadFlags {
   std::string layout;
   std::string normalize;  ///< "" = the default of the input's kind
   bool relative = false;
-  std::string holds = "off";
+  std::string holds;              ///< "off", else on
   bool choose_registers = false;  ///< LowerOptions::choose_registers; an option of solve alone
   std::vector<std::string> set;
   PinFlags pins;
