@@ -125,23 +125,29 @@ std::optional<std::string> CycleFinder::cycle_of_facts() const {
   return text.substr(1);
 }
 
+// Few lemmas need a sum, and every sum that shares a variable with one might be it: they are looked
+// at where the atoms alone have no cycle.
 std::optional<std::string> CycleFinder::cycle(std::span<const int> lemma) const {
   if (contradiction_ || lemma.empty()) return contradiction_;
-  struct Step {
-    DifferenceRows::Arc arc;
-    std::string name;
-    Cycle distance = 0;
-    std::size_t before = 0;
-  };
   std::vector<Step> steps;
   for (const int l : lemma)
     if (const auto arc = rows_.asserted(-l))
-      steps.push_back(
-          {*arc, (l < 0 ? "a" : "n") + std::to_string(l < 0 ? -l : l), 0, steps.size()});
-  for (const std::size_t s : rows_.sums_within(lemma))
-    steps.push_back({*rows_.sum(s, lemma), "s" + std::to_string(s), 0, steps.size()});
-  // Longest paths over the lemma's arcs, joined by paths of facts. The predecessors form a cycle
-  // once one is positive, and then it is (Cherkassky and Goldberg 1999).
+      steps.push_back({*arc, (l < 0 ? "a" : "n") + std::to_string(l < 0 ? -l : l), 0, 0});
+  if (auto found = cycle_of(steps)) return found;
+  const std::vector<std::size_t> sums = rows_.sums_within(lemma);
+  if (sums.empty()) return std::nullopt;
+  for (const std::size_t s : sums)
+    steps.push_back({*rows_.sum(s, lemma), "s" + std::to_string(s), 0, 0});
+  return cycle_of(steps);
+}
+
+// Longest paths over the steps, joined by paths of facts. The predecessors form a cycle once one is
+// positive, and then it is (Cherkassky and Goldberg 1999).
+std::optional<std::string> CycleFinder::cycle_of(std::vector<Step>& steps) const {
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    steps[i].distance = 0;
+    steps[i].before = i;
+  }
   struct Join {
     std::size_t from, to;
     Cycle weight;

@@ -74,6 +74,13 @@ class CycleFinder {
   Entry& entry(int from, int to) {
     return const_cast<Entry&>(std::as_const(*this).entry(from, to));
   }
+  struct Step {
+    DifferenceRows::Arc arc;
+    std::string name;
+    Cycle distance = 0;
+    std::size_t before = 0;
+  };
+  std::optional<std::string> cycle_of(std::vector<Step>& steps) const;
   void append_path(int from, int to, std::string& text) const;
   std::optional<std::string> cycle_of_facts() const;
 
