@@ -126,6 +126,27 @@ class CancelWatch {
 
 /// The caller's struct may be of an older header (shorter) or a newer one (longer): what both know
 /// is taken, the rest has its default.
+// The first layout that fits; kernel and machine by name or as text.
+twill::Lowered lowered(const char* kernel, const char* machine, const char* layout, int normalize,
+                       bool choose_registers) {
+  if (kernel == nullptr || machine == nullptr) refuse("kernel, machine", "NULL", "must be given");
+  if (normalize < 0) refuse("normalize", "a negative number", "must be 0 or a budget");
+  const std::string machine_text =
+      is_text(machine) ? std::string(machine) : twill::builtin_machine(machine);
+  const std::string machine_name = is_text(machine) ? "machine" : machine;
+  const std::string kernel_text =
+      is_text(kernel)
+          ? std::string(kernel)
+          : twill::builtin_kernel(twill::kernel_on_machine(kernel, machine_text, machine_name));
+  twill::LowerOptions options;
+  if (layout != nullptr) options.layout = layout;
+  options.normalize = normalize;
+  options.choose_registers = choose_registers;
+  return twill::lower(kernel_text, is_text(kernel) ? "kernel" : kernel, machine_text, machine_name,
+                      options)
+      .front();
+}
+
 twill_options known_part(const twill_options* given) {
   twill_options options;
   twill_options_init(&options);
@@ -193,24 +214,7 @@ twill_result twill_problem_read(const char* path, twill_problem** problem) {
 twill_result twill_problem_lower(const char* kernel, const char* machine, const char* layout,
                                  int normalize, twill_problem** problem) {
   return make(problem, [&](twill_problem& handle) {
-    if (kernel == nullptr || machine == nullptr) {
-      refuse("kernel, machine", "NULL", "must be given");
-    }
-    if (normalize < 0) refuse("normalize", "a negative number", "must be 0 or a budget");
-    const std::string machine_text =
-        is_text(machine) ? std::string(machine) : twill::builtin_machine(machine);
-    const std::string machine_name = is_text(machine) ? "machine" : machine;
-    const std::string kernel_text =
-        is_text(kernel)
-            ? std::string(kernel)
-            : twill::builtin_kernel(twill::kernel_on_machine(kernel, machine_text, machine_name));
-    twill::LowerOptions options;
-    if (layout != nullptr) options.layout = layout;
-    options.normalize = normalize;
-    set(handle, twill::lower(kernel_text, is_text(kernel) ? "kernel" : kernel, machine_text,
-                             machine_name, options)
-                    .front()
-                    .problem);
+    set(handle, lowered(kernel, machine, layout, normalize, false).problem);
   });
 }
 
@@ -260,6 +264,26 @@ twill_result twill_solve(const twill_problem* problem, const twill_options* opti
     std::mutex mutex;
     set(handle, loop,
         twill::solve(loop, options_of(known), watch.token(), callback_of(known, mutex)));
+  });
+}
+
+twill_result twill_solve_split(const char* kernel, const char* machine, const char* layout,
+                               int normalize, const twill_options* options, twill_problem** problem,
+                               twill_solution** solution) {
+  if (solution != nullptr) *solution = nullptr;
+  std::optional<twill::SplitSolution> split;
+  const twill_result made = make(problem, [&](twill_problem& handle) {
+    const twill::Lowered loop = lowered(kernel, machine, layout, normalize, true);
+    const twill_options known = known_part(options);
+    const CancelWatch watch(known.cancel);
+    std::mutex mutex;
+    split = twill::solve_split(loop.problem, *loop.pool, options_of(known), watch.token(),
+                               callback_of(known, mutex));
+    set(handle, split->problem);
+  });
+  if (made != TWILL_OK) return made;
+  return make(solution, [&](twill_solution& handle) {
+    set(handle, split->problem, std::move(split->solution));
   });
 }
 

@@ -144,6 +144,26 @@ TEST_CASE("a kernel on a machine; a flag that is set stops the search at once") 
         std::string::npos);
 }
 
+TEST_CASE("the register split is chosen: the problem that comes back has it") {
+  Handles h, fixed;
+  REQUIRE(twill_solve_split("blackwell-fwd-plain", "blackwell", "softmax-correction", 0, nullptr,
+                            &h.problem, &h.solution) == TWILL_OK);
+  CHECK(twill_solution_status(h.solution) == TWILL_OPTIMAL);
+  CHECK(twill_solution_ii(h.solution) == 1472);
+  CHECK(twill_verify(h.problem, h.solution) == TWILL_OK);
+  CHECK(std::string(twill_solution_json(h.solution)).find("setmaxnreg softmax0") !=
+        std::string::npos);
+  REQUIRE(twill_problem_lower("blackwell-fwd-plain", "blackwell", "softmax-correction", 0,
+                              &fixed.problem) == TWILL_OK);
+  REQUIRE(twill_solve(fixed.problem, nullptr, &fixed.solution) == TWILL_OK);
+  CHECK(twill_solution_ii(fixed.solution) == 1728);
+  Handles none;
+  CHECK(twill_solve_split("figure-1", "figure-1", nullptr, 0, nullptr, &none.problem,
+                          &none.solution) == TWILL_BAD_INPUT);
+  CHECK(std::string(twill_problem_error(none.problem)).find("register split") != std::string::npos);
+  CHECK(none.solution == nullptr);
+}
+
 TEST_CASE("many threads solve at once") {
   const std::string text = bytes(example("carried-spill"));
   std::vector<std::thread> threads;

@@ -421,6 +421,19 @@ TEST_CASE("explain") {
   CHECK(run_twill("explain --ii 0 " + example("figure-1")).code == 2);
 }
 
+TEST_CASE("explain with the register split chosen") {
+  const std::string kernel =
+      "explain blackwell-fwd-plain --machine blackwell --layout "
+      "softmax-correction --registers ";
+  const Run machine = run_twill(kernel + "machine");
+  CHECK(contains(machine.out, "I = 1727 cannot be reached"));
+  const Run best = run_twill(kernel + "auto");
+  CHECK(best.code == 0);
+  CHECK(contains(best.out, "I = 1471 cannot be reached (proved)"));
+  CHECK(contains(best.out, "register split"));
+  CHECK(run_twill("explain --registers auto " + example("figure-1")).code == 2);
+}
+
 TEST_CASE("explain --certificate: every answer has its proof") {
   const Folder directory;
   int checked = 0;

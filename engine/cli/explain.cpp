@@ -22,22 +22,67 @@ struct ExplainFlags {
   Options search;
   std::optional<Cycle> ii;
   std::string certificate;
+  std::string registers = "machine";
   bool json = false;
 };
 
-/// Without --ii: the largest interval that is refuted, one below the best, or 0 where no interval
-/// has a schedule. nullopt = there is none to explain, and `solution` says why.
-std::optional<Cycle> interval_to_explain(const ExplainFlags& flags, const Problem& problem,
-                                         std::stop_token stop, Solution& solution) {
+/// The interval asked for; without --ii the largest that is refuted, one below the best, or 0 where
+/// no interval has a schedule. nullopt = there is none to explain, and `solution` says why.
+std::optional<Cycle> question_of(const ExplainFlags& flags, const Solution& solution) {
   if (flags.ii) return *flags.ii;
-  Options options = flags.search;
-  options.evidence = options.explain = false;
-  solution = solve(problem, options, std::move(stop));
   if (solution.status == Status::infeasible) return 0;
   if (!solution.schedule || solution.ii_lower_bound != solution.schedule->initiation_interval ||
       solution.ii_lower_bound == 1)
     return std::nullopt;
   return solution.schedule->initiation_interval - 1;
+}
+
+/// The same of a problem, which is solved for it.
+std::optional<Cycle> interval_to_explain(const ExplainFlags& flags, const Problem& problem,
+                                         std::stop_token stop, Solution& solution) {
+  Options options = flags.search;
+  options.evidence = options.explain = false;
+  if (!flags.ii) solution = solve(problem, options, std::move(stop));
+  return question_of(flags, solution);
+}
+
+/// With a register split to choose: what is to be explained. The problem in which every slot has
+/// the most of any split, if that refutes the interval, which then holds for all splits; else the
+/// one with the best split, whose counts then are part of the reason.
+struct SplitQuestion {
+  Problem problem;
+  std::optional<Cycle> ii;
+  Solution solution;  ///< of the best split
+  std::string remark;
+};
+
+SplitQuestion with_split(const ExplainFlags& flags, const Lowered& lowered,
+                         const std::stop_token& stop) {
+  Options options = flags.search;
+  options.evidence = options.explain = false;
+  SplitSolution split = solve_split(lowered.problem, *lowered.pool, options, stop);
+  SplitQuestion question{lowered.problem, {}, std::move(split.solution), {}};
+  question.ii = question_of(flags, question.solution);
+  if (!question.ii) return question;
+  const bool any = *question.ii == 0;
+  Verdict most = Verdict::unknown;
+  if (!any)
+    most = decide_interval(lowered.problem, *question.ii, options, stop).verdict;
+  else if (solve(lowered.problem, options, stop).status == Status::infeasible)
+    most = Verdict::unsat;
+  if (most == Verdict::unsat) {
+    question.remark = "for every register split: slots with the most of any";
+    return question;
+  }
+  if (any) {  // each slot alone could have enough: `solution` says that together they cannot
+    question.ii.reset();
+    return question;
+  }
+  question.problem = std::move(split.problem);
+  question.remark =
+      "with the best register split, whose counts are limits below; others were "
+      "searched";
+  return question;
 }
 
 void print_list(const std::string& title, const std::vector<std::string>& lines) {
@@ -140,18 +185,30 @@ int run(const ExplainFlags& flags) {
   Interrupt interrupt;
   int code = kDone;
   for (const Lowered& lowered : work.problems) {
-    const Problem& problem = lowered.problem;
     if (work.problems.size() > 1 && !flags.json)
       std::cout << "layout " << printable(lowered.layout) << "\n";
-    Solution solution;
-    const auto ii = interval_to_explain(flags, problem, interrupt.token(), solution);
+    SplitQuestion question;
+    if (lowered.pool) {
+      question = with_split(flags, lowered, interrupt.token());
+    } else {
+      question.problem = lowered.problem;
+      question.ii =
+          interval_to_explain(flags, question.problem, interrupt.token(), question.solution);
+    }
+    const Problem& problem = question.problem;
+    const Solution& solution = question.solution;
+    const std::optional<Cycle> ii = question.ii;
+    if (ii && !question.remark.empty() && !flags.json) std::cout << question.remark << "\n";
     if (!ii) {
-      if (solution.status != Status::optimal) code = kStopped;
+      const bool none = solution.status == Status::infeasible;
+      if (!none && solution.status != Status::optimal) code = kStopped;
       if (flags.json)
         std::cout << nlohmann::ordered_json{{"problem", problem.name},
                                             {"verdict", to_string(solution.status)}}
                          .dump(2)
                   << "\n";
+      else if (none)
+        print_list(printable(problem.name) + ": no schedule at any I (proved)", solution.conflict);
       else if (solution.schedule && solution.schedule->initiation_interval == 1)
         std::cout << printable(problem.name) << ": I = 1 is reached, nothing is smaller\n";
       else
@@ -187,8 +244,13 @@ Command explain_command(CLI::App& program) {
   app->add_option("--certificate", flags->certificate,
                   "Write a directory with a folder for the question and each change, for twill "
                   "check; slower");
+  app->add_option("--registers", flags->registers,
+                  "machine = the counts of the machine file; auto = of the best split, as solve")
+      ->check(CLI::IsMember({"machine", "auto"}))
+      ->capture_default_str();
   app->add_flag("--json", flags->json, "Print the explanation as JSON");
   return {app, [flags] {
+            flags->work.choose_registers = flags->registers == "auto";
             flags->search.evidence = !flags->certificate.empty();
             return run(*flags);
           }};

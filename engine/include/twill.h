@@ -54,6 +54,7 @@ twill_result twill_problem_parse(const char* text, size_t length, twill_problem*
 twill_result twill_problem_read(const char* path, twill_problem** problem);
 
 /* A kernel on a machine. Both are built-in names or the text of a file (which starts with '{').
+ * MMAs and TMA stores hold what they read until they end, as with `twill lower`.
  * layout: a name, or NULL for the first layout that fits. normalize: the budget U of the paper's
  * cost normalisation, 0 = raw cycles. */
 twill_result twill_problem_lower(const char* kernel, const char* machine, const char* layout,
@@ -110,6 +111,13 @@ void twill_options_init(twill_options* options);
 /* options may be NULL. The answer was verified by a judge that shares no code with the search. */
 twill_result twill_solve(const twill_problem* problem, const twill_options* options,
                          twill_solution** solution);
+
+/* A kernel on a machine, as twill_problem_lower, with the register split (one setmaxnreg count each
+ * for the warpgroups of the layout) that gives the best schedule of all splits. `problem` is the one
+ * with the chosen counts, `solution` is for it and names them among the options of its file. */
+twill_result twill_solve_split(const char* kernel, const char* machine, const char* layout,
+                               int normalize, const twill_options* options,
+                               twill_problem** problem, twill_solution** solution);
 
 /* A schedule file's text, for the problem given. */
 twill_result twill_solution_parse(const twill_problem* problem, const char* text, size_t length,

@@ -148,6 +148,19 @@ std::string code_table(const Problem& problem, const Solution& solution, Section
   return text + "</tbody></table></div>";
 }
 
+std::string split_table(const Solution& solution) {
+  const SplitLines split = split_lines(solution);
+  if (split.counts.empty()) return {};
+  std::string text =
+      "<h2>Register split, chosen</h2><p class=\"sub\">setmaxnreg a warpgroup; " +
+      html_escape(split.launch) +
+      " registers a thread at launch.</p><div class=\"wide\"><table><thead><tr><th>slots</th>"
+      "<th>registers a thread</th></tr></thead><tbody>";
+  for (const auto& [slots, count] : split.counts)
+    text += "<tr><td>" + html_escape(slots) + "</td><td>" + html_escape(count) + "</td></tr>";
+  return text + "</tbody></table></div>";
+}
+
 std::string code(const Problem& problem, const Solution& solution, const SteadyState& state) {
   const Pipeline loop = pipeline(state, 2000);
   const std::string n = std::to_string(state.stages);
@@ -204,6 +217,7 @@ std::string html_page(const Problem& problem, const Solution& solution,
     text += key_numbers(problem, solution, state, bandwidth);
     text += "<h2>Steady state, two periods</h2>" + html_timeline(problem, solution, state);
     text += html_pressure(problem, solution, state);
+    text += split_table(solution);
     text += "<h2>Ops</h2>" + op_table(problem, solution, state);
     text += code(problem, solution, state);
   } else {

@@ -141,4 +141,14 @@ GoalLines goal_lines(const Problem& problem, const Solution& solution) {
   return lines;
 }
 
+SplitLines split_lines(const Solution& solution) {
+  constexpr std::string_view kKey = "setmaxnreg ";
+  SplitLines split;
+  for (const auto& [name, value] : solution.options) {
+    if (name == "registers at launch") split.launch = value;
+    if (name.starts_with(kKey)) split.counts.emplace_back(name.substr(kKey.size()), value);
+  }
+  return split;
+}
+
 }  // namespace twill

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "graph/lower.hpp"
@@ -54,6 +55,13 @@ struct GoalLines {
   std::size_t canonical = 0, proved = 0;  ///< of the latter
 };
 GoalLines goal_lines(const Problem& problem, const Solution& solution);
+
+/// The counts that solve_split() chose, as its options have them.
+struct SplitLines {
+  std::string launch;                                       ///< registers a thread at launch
+  std::vector<std::pair<std::string, std::string>> counts;  ///< slots, "168 gross, 144 net"
+};
+SplitLines split_lines(const Solution& solution);
 
 /// The amount of each unit that op v reserves, "TC" or "TC+SMEM"; "-" for none.
 std::string units_of(const Problem& problem, int v);

@@ -106,16 +106,13 @@ void add_pressure(const Problem& problem, const std::string& name, const Pressur
 
 /// The counts that solve_split() chose, with what they are at launch.
 std::string register_split(const Solution& solution, const TextOptions& options) {
-  const std::string key = "setmaxnreg ";
-  std::string launch, counts;
-  for (const auto& [name, value] : solution.options) {
-    if (name == "registers at launch") launch = value;
-    if (name.starts_with(key))
-      counts += "  " + printable(name.substr(key.size())) + ": " + printable(value) + "\n";
-  }
-  if (counts.empty()) return counts;
-  return "\n" + bold("Register split (setmaxnreg)", options) + ", chosen; " + printable(launch) +
-         " a thread at launch\n" + counts;
+  const SplitLines split = split_lines(solution);
+  if (split.counts.empty()) return {};
+  std::string text = "\n" + bold("Register split (setmaxnreg)", options) + ", chosen; " +
+                     printable(split.launch) + " a thread at launch\n";
+  for (const auto& [slots, count] : split.counts)
+    text += "  " + printable(slots) + ": " + printable(count) + "\n";
+  return text;
 }
 
 std::string storage(const Problem& problem, const SteadyState& state, const Solution& solution,
