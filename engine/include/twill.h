@@ -113,11 +113,11 @@ twill_result twill_solve(const twill_problem* problem, const twill_options* opti
                          twill_solution** solution);
 
 /* A kernel on a machine, as twill_problem_lower, with the register split (one setmaxnreg count each
- * for the warpgroups of the layout) that gives the best schedule of all splits. `problem` is the one
- * with the chosen counts, `solution` is for it and names them among the options of its file. */
+ * for the warpgroups of the layout) that gives the best schedule of all splits. `problem` is the
+ * one with the chosen counts, `solution` is for it and names them among the options of its file. */
 twill_result twill_solve_split(const char* kernel, const char* machine, const char* layout,
-                               int normalize, const twill_options* options,
-                               twill_problem** problem, twill_solution** solution);
+                               int normalize, const twill_options* options, twill_problem** problem,
+                               twill_solution** solution);
 
 /* A schedule file's text, for the problem given. */
 twill_result twill_solution_parse(const twill_problem* problem, const char* text, size_t length,
