@@ -31,26 +31,34 @@ const BuiltinFile* find(std::string_view folder, std::string_view name) {
 }
 
 std::string text_of(std::string_view folder, const std::string& name, const char* what,
-                    const std::vector<std::string>& known) {
+                    std::vector<std::string> (*known)()) {
   if (const BuiltinFile* file = find(folder, name)) return std::string(file->text);
   throw InputError("built-in", what, quote(name),
-                   std::string("no such ") + what + "; built in: " + joined(known));
+                   std::string("no such ") + what + "; built in: " + joined(known()));
 }
 
-/// Kernel names that machines resolve (fmha-forward, ...).
-std::set<std::string> aliases() {
-  std::set<std::string> names;
-  for (const std::string& machine : builtin_machines())
-    for (const auto& [alias, kernel] : parse_machine(builtin_machine(machine), machine).aliases)
-      names.insert(alias);
+/// Kernel names that machines resolve (fmha-forward, ...). Found once: all machines are read for
+/// it.
+const std::set<std::string>& aliases() {
+  static const std::set<std::string> names = [] {
+    std::set<std::string> all;
+    for (const std::string& machine : builtin_machines())
+      for (const auto& [alias, kernel] : parse_machine(builtin_machine(machine), machine).aliases)
+        all.insert(alias);
+    return all;
+  }();
   return names;
+}
+
+std::vector<std::string> builtin_schemas() {
+  return names_in("schema");
 }
 
 }  // namespace
 
 std::vector<std::string> builtin_kernels() {
   std::vector<std::string> names = names_in("kernels");
-  const std::set<std::string> more = aliases();
+  const std::set<std::string>& more = aliases();
   names.insert(names.end(), more.begin(), more.end());
   std::sort(names.begin(), names.end());
   return names;
@@ -61,7 +69,7 @@ std::vector<std::string> builtin_machines() {
 }
 
 std::string builtin_machine(const std::string& name) {
-  return text_of("machines", name, "machine", builtin_machines());
+  return text_of("machines", name, "machine", builtin_machines);
 }
 
 std::string kernel_on_machine(const std::string& name, std::string_view machine_text,
@@ -88,11 +96,11 @@ std::string builtin_kernel(const std::string& name, const std::string& machine) 
                        "machine " + quote(machine) + " has no such graph");
     return builtin_kernel(resolved);
   }
-  return text_of("kernels", name, "kernel", builtin_kernels());
+  return text_of("kernels", name, "kernel", builtin_kernels);
 }
 
 std::string builtin_schema(const std::string& name) {
-  return text_of("schema", name + ".schema", "schema", names_in("schema"));
+  return text_of("schema", name + ".schema", "schema", builtin_schemas);
 }
 
 }  // namespace twill
