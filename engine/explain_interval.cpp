@@ -1,6 +1,7 @@
 #include "engine/explain_interval.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string_view>
@@ -133,6 +134,8 @@ class Explainer {
     return stop_.stop_requested() || (options_.time_limit > 0 && seconds_left() <= 0);
   }
   double seconds_left() const { return options_.time_limit - spent_; }
+  /// Time that went elsewhere.
+  void spend(double seconds) { spent_ += seconds; }
 
  private:
   Cycle ii_;
@@ -181,6 +184,7 @@ IntervalExplanation explain_interval(const Problem& given, Cycle ii, const Optio
   if (explanation.verdict() != Verdict::unsat) return explanation;
   Options rest = options;
   if (options.time_limit > 0) rest.time_limit = std::max(1e-6, explainer.seconds_left());
+  const auto begin = std::chrono::steady_clock::now();
   if (const auto bound = refuting_bound(problem, ii)) {
     explanation.clash = {bound->name + " " + bound->text};
   } else if (ii == 0) {
@@ -195,6 +199,8 @@ IntervalExplanation explain_interval(const Problem& given, Cycle ii, const Optio
   } else {
     find_clash(problem, rest, stop, question_conflicts, explanation);
   }
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+  explainer.spend(spent.count());
   for (const SingleChange& change : single_changes(problem)) {
     Problem changed = problem;
     change.apply(changed);
