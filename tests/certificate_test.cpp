@@ -2,7 +2,7 @@
 // by a flipped bit or by someone who also mends the hashes.
 #include <doctest/doctest.h>
 
-#include <stdlib.h>
+#include <cstdlib>
 
 #include <algorithm>
 #include <filesystem>

@@ -1,9 +1,9 @@
 // The program as a user runs it: exit codes, files, messages.
 
 #include <doctest/doctest.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <csignal>
 
 #include <chrono>
 #include <cstdio>
