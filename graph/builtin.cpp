@@ -64,6 +64,10 @@ std::vector<std::string> builtin_kernels() {
   return names;
 }
 
+bool is_builtin_kernel(const std::string& name) {
+  return find("kernels", name) != nullptr || aliases().count(name) != 0;
+}
+
 std::vector<std::string> builtin_machines() {
   return names_in("machines");
 }

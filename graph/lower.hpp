@@ -20,6 +20,8 @@ namespace twill {
 /// Names of what is built in, sorted. `fmha-forward` and `fmha-backward` stand for the sub-tiled
 /// attention graph of the machine asked for and are listed too.
 std::vector<std::string> builtin_kernels();
+/// Is the name one of them? (Cheaper: machines are read only for a name that is no file's.)
+bool is_builtin_kernel(const std::string& name);
 std::vector<std::string> builtin_machines();
 /// The embedded text of a built-in kernel or machine; throws InputError for an unknown name.
 std::string builtin_kernel(const std::string& name, const std::string& machine = "");

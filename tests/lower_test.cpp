@@ -302,6 +302,8 @@ TEST_CASE("figure-1 lowers to the example problem") {
 
 TEST_CASE("built-in names: sorted, aliases by machine, unknown ones list the known") {
   const std::vector<std::string> kernels = builtin_kernels(), machines = builtin_machines();
+  for (const std::string& kernel : kernels) CHECK(is_builtin_kernel(kernel));
+  for (const char* none : {"", "nonsense", "hopper", "fmha"}) CHECK_FALSE(is_builtin_kernel(none));
   CHECK(std::is_sorted(kernels.begin(), kernels.end()));
   CHECK(std::is_sorted(machines.begin(), machines.end()));
   CHECK(machines == std::vector<std::string>{"ampere", "b200-latency", "blackwell",

@@ -194,7 +194,7 @@ std::optional<std::string> loop_listing(const WorkloadFlags& flags) {
 namespace {
 
 Workload load_unpinned(const WorkloadFlags& flags) {
-  if (contains(builtin_kernels(), flags.input)) return load_kernel(flags, {});
+  if (is_builtin_kernel(flags.input)) return load_kernel(flags, {});
   if (!is_file(flags.input)) {
     refuse("KERNEL", quoted(flags.input),
            "must be a file or a built-in kernel: " + joined(builtin_kernels()));
