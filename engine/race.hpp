@@ -10,6 +10,7 @@
 
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
+#include <oneapi/tbb/task_group.h>
 
 #include <algorithm>
 #include <atomic>
@@ -45,6 +46,11 @@ class Race {
   Race& operator=(const Race&) = delete;
   ~Race() {
     for (const std::shared_ptr<Run>& run : ahead_) abandon(*run);
+    if (!arena_) return;
+    arena_->execute([this] {  // what never began would never be freed
+      tasks_.cancel();
+      tasks_.wait();
+    });
   }
 
   /// How many attempts beyond the one that is taken are worth telling.
@@ -111,8 +117,10 @@ class Race {
   void begin(const Plan& plan) {
     auto run = std::make_shared<Run>(search_, plan);
     ahead_.push_back(run);
-    arena_->enqueue([this, run] {
-      if (!run->claimed.exchange(true)) work(*run);
+    arena_->execute([&] {
+      tasks_.run([this, run] {
+        if (!run->claimed.exchange(true)) work(*run);
+      });
     });
   }
   // Stops a run and waits until nothing of it is left; one that has not begun never will.
@@ -148,6 +156,7 @@ class Race {
   const Attempt attempt_;
   int taken_ = 0;
   std::optional<oneapi::tbb::task_arena> arena_;
+  oneapi::tbb::task_group tasks_;
   std::vector<std::shared_ptr<Run>> ahead_;
 };
 
