@@ -35,6 +35,9 @@ struct SatSolver::Impl : CaDiCaL::Terminator, CaDiCaL::Learner {
 SatSolver::SatSolver(Budget& budget, std::uint64_t seed)
     : impl_(std::make_unique<Impl>(budget)), budget_(budget) {
   impl_->solver.set("quiet", 1);
+  // Of 3.0: it would want every variable declared. (Options that a version has not are passed
+  // over.)
+  impl_->solver.set("factor", 0);
   // Order literals that default to false make early starts the first guess.
   impl_->solver.set("phase", 0);
   impl_->solver.set("seed", static_cast<int>(seed % 2'000'000'000));

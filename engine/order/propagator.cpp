@@ -26,6 +26,7 @@ class CadicalSearcher final : public OrderSearcher,
  public:
   CadicalSearcher(Budget& budget, std::uint64_t seed) : budget_(budget) {
     solver_.set("quiet", 1);
+    solver_.set("factor", 0);  // of 3.0: it would want every variable declared
     solver_.set("phase", 0);   // early stages and undecided orders first
     solver_.set("chrono", 0);  // levels are left in the order in which they were entered
     solver_.set("ilb", 0);     // every question begins at the root, as restart_theory() takes it
