@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -144,6 +145,50 @@ std::vector<std::string> goals_of(const Problem& p, std::uint64_t seed) {
   return goals;
 }
 
+struct Compared {
+  Solution order;
+  int proofs = 0;  // refutations of goals that the two certificates hold
+};
+
+/// The goals of both engines against every schedule, their certificates checked. nullopt: there is
+/// no schedule, or there are more than `most` starts and slots to try.
+std::optional<Compared> compare_with_every_schedule(const Problem& problem, Options options,
+                                                    double most) {
+  options.evidence = true;
+  Compared compared{solve(problem, options)};
+  if (!compared.order.schedule) return std::nullopt;
+  const Cycle ii = compared.order.schedule->initiation_interval;
+  const Cycle length = compared.order.schedule->length;
+  double space = 1;
+  for (std::size_t v = 0; v < problem.ops.size(); ++v)
+    space *= static_cast<double>((length + 1) * static_cast<Cycle>(problem.warps.size()));
+  if (space > most) return std::nullopt;
+  options.engine = "cnf";
+  const Solution& order = compared.order;
+  const Solution cnf = solve(problem, options);
+  const std::vector<std::int64_t> expected = enumerated(problem, ii, length, options.goals);
+  const TemporaryDirectory directory;
+  for (const Solution* solution : {&order, &cnf}) {
+    REQUIRE(solution->goals.size() == expected.size());
+    CHECK(solution->schedule->initiation_interval == ii);
+    CHECK(solution->schedule->length == length);
+    for (std::size_t g = 0; g < expected.size(); ++g) {
+      CAPTURE(options.goals[g]);
+      CHECK(solution->goals[g].name == options.goals[g]);
+      CHECK(solution->goals[g].value == expected[g]);
+      CHECK(solution->goals[g].lower_bound == expected[g]);
+      CHECK(counted(problem, *solution->schedule, options.goals[g]) == expected[g]);
+    }
+    const std::string path = directory / (solution == &cnf ? "cnf" : "order");
+    write_certificate(path, problem, *solution);
+    const CertificateReport report = check_certificate(path);
+    CHECK(report.refusal == "");
+    for (const std::string& line : report.proved)
+      compared.proofs += line.find("refutation goal-") != std::string::npos ? 1 : 0;
+  }
+  return compared;
+}
+
 }  // namespace
 
 TEST_CASE("goals of tiny loops against every schedule") {
@@ -152,45 +197,14 @@ TEST_CASE("goals of tiny loops against every schedule") {
   knobs.max_cycles = 2;
   int compared = 0, proofs = 0;
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    CAPTURE(seed);
     const Problem problem = random_loop(seed, knobs);
     Options options;
     options.goals = goals_of(problem, seed);
-    options.evidence = true;
-    const Solution order = solve(problem, options);
-    if (!order.schedule) continue;
-    const Cycle ii = order.schedule->initiation_interval, length = order.schedule->length;
-    double space = 1;
-    for (std::size_t v = 0; v < problem.ops.size(); ++v)
-      space *= static_cast<double>((length + 1) * static_cast<Cycle>(problem.warps.size()));
-    if (space > 40'000) continue;
-    CAPTURE(seed);
+    const auto both = compare_with_every_schedule(problem, options, 40'000);
+    if (!both) continue;
     ++compared;
-    options.engine = "cnf";
-    const Solution cnf = solve(problem, options);
-    const std::vector<std::int64_t> expected = enumerated(problem, ii, length, options.goals);
-    REQUIRE(order.goals.size() == expected.size());
-    REQUIRE(cnf.goals.size() == expected.size());
-    for (std::size_t g = 0; g < expected.size(); ++g) {
-      CAPTURE(options.goals[g]);
-      for (const Solution* solution : {&order, &cnf}) {
-        CHECK(solution->goals[g].name == options.goals[g]);
-        CHECK(solution->goals[g].value == expected[g]);
-        CHECK(solution->goals[g].lower_bound == expected[g]);
-        CHECK(counted(problem, *solution->schedule, options.goals[g]) == expected[g]);
-        CHECK(solution->schedule->initiation_interval == ii);
-        CHECK(solution->schedule->length == length);
-      }
-    }
-    const TemporaryDirectory directory;
-    int number = 0;
-    for (const Solution* solution : {&order, &cnf}) {
-      const std::string path = directory / std::to_string(number++);
-      write_certificate(path, problem, *solution);
-      const CertificateReport report = check_certificate(path);
-      CHECK(report.refusal == "");
-      for (const std::string& line : report.proved)
-        proofs += line.find("refutation goal-") != std::string::npos ? 1 : 0;
-    }
+    proofs += both->proofs;
   }
   CHECK(compared > 150);
   CHECK(proofs > 100);
@@ -208,33 +222,11 @@ TEST_CASE("lifetime of tiny loops: least, proved, and its lemmas are checked") {
     options.goals = {"lifetime"};
     if (seed % 3 == 0) options.goals.insert(options.goals.begin(), "registers");
     if (seed % 3 == 1) options.goals.emplace_back("crossings");
-    options.evidence = true;
-    const Solution order = solve(problem, options);
-    if (!order.schedule) continue;
-    const Cycle ii = order.schedule->initiation_interval, length = order.schedule->length;
-    double space = 1;
-    for (std::size_t v = 0; v < problem.ops.size(); ++v)
-      space *= static_cast<double>((length + 1) * static_cast<Cycle>(problem.warps.size()));
-    if (space > 60'000) continue;
+    const auto both = compare_with_every_schedule(problem, options, 60'000);
+    if (!both) continue;
     ++compared;
-    options.engine = "cnf";
-    const Solution cnf = solve(problem, options);
-    const std::vector<std::int64_t> expected = enumerated(problem, ii, length, options.goals);
-    const TemporaryDirectory directory;
-    for (const Solution* solution : {&order, &cnf}) {
-      REQUIRE(solution->goals.size() == expected.size());
-      for (std::size_t g = 0; g < expected.size(); ++g) {
-        CHECK(solution->goals[g].value == expected[g]);
-        CHECK(solution->goals[g].lower_bound == expected[g]);
-      }
-      const std::string path = directory / (solution == &order ? "order" : "cnf");
-      write_certificate(path, problem, *solution);
-      const CertificateReport report = check_certificate(path);
-      CHECK(report.refusal == "");
-      for (const std::string& line : report.proved)
-        proofs += line.find("refutation goal-") != std::string::npos ? 1 : 0;
-    }
-    for (const Refutation& r : order.evidence->refutations())
+    proofs += both->proofs;
+    for (const Refutation& r : both->order.evidence->refutations())
       reasons += static_cast<int>(r.lemma_reasons.size());
   }
   CHECK(compared > 150);
