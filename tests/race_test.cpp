@@ -12,6 +12,7 @@
 
 #include "engine/certificate/certificate.hpp"
 #include "engine/race.hpp"
+#include "graph/synthetic.hpp"
 #include "tests/support/attention_loop.hpp"
 #include "tests/support/random_loop.hpp"
 #include "tests/support/temporary_directory.hpp"
@@ -161,6 +162,28 @@ TEST_CASE("an attention loop: the same solution and statistics by one thread and
     options.threads = static_cast<int>(kThreads);
     check_same(one, solve(problem, options));
     CHECK((one.status == Status::optimal) == (limit == 0));
+  }
+}
+
+TEST_CASE("a hard loop, where both engines are tried: the same by one thread and by four") {
+  const oneapi::tbb::global_control allow(oneapi::tbb::global_control::max_allowed_parallelism,
+                                          kThreads);
+  // The coarse copy's answer, taken at some 9,300 conflicts, is the best until then.
+  const Problem problem = synthetic_loop(
+      {.seed = 5, .ops = 30, .width = 6, .recurrences = 2, .longest = 1000, .pressure = 60});
+  Cycle best = 0;
+  for (const std::int64_t limit : {5'000, 9'500}) {
+    CAPTURE(limit);
+    Options options;
+    options.conflict_limit = limit;
+    options.threads = 1;
+    const Solution one = solve(problem, options);
+    options.threads = static_cast<int>(kThreads);
+    check_same(one, solve(problem, options));
+    REQUIRE(one.schedule);
+    CHECK(one.status == Status::feasible);
+    CHECK((best == 0 || one.schedule->initiation_interval < best));
+    best = one.schedule->initiation_interval;
   }
 }
 

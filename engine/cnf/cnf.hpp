@@ -1,6 +1,9 @@
 // The time-indexed engine: parts of its search. See Engine in engine/search.hpp.
 #pragma once
 
+#include <optional>
+#include <span>
+
 #include "encoders/modulo.hpp"
 #include "engine/search.hpp"
 
@@ -39,6 +42,20 @@ class Proving {
   SatSolver& solver_;
   std::optional<ProofFile> proof_;
 };
+
+/// A question about a coarse copy of a loop with about `rows` cycles in the bound.
+struct CoarseProbe {
+  Cycle rows = 0, stages = 0;
+  std::int64_t conflicts = 0;  ///< that are spent on it at most
+  bool operator==(const CoarseProbe&) const = default;
+};
+/// Those that are worth a try beside another engine's search.
+std::span<const CoarseProbe> racing_probes();
+/// The probe's question at about `ii`; its answer lifted to the problem's cycles by its orders
+/// (graph/tighten.hpp), with I >= `low`, a proved bound. It may be longer than `ii`; none, where
+/// the probe or the lift fails, proves nothing. The problem must be monotone_in_ii().
+std::optional<Schedule> by_coarse_probe(const Search& search, const CoarseProbe& probe, Cycle low,
+                                        Cycle ii, Cycle stage_limit);
 
 // What Engine asks for; `limit` conflicts per question (0 = none).
 Answer ask_complete(const Search& search, Cycle ii, Cycle stage_limit, Cycle& max_stages);

@@ -9,10 +9,12 @@
 #include <memory>
 #include <optional>
 
+#include "engine/cnf/cnf.hpp"
 #include "engine/order/luby.hpp"
 #include "engine/order/order.hpp"
 #include "engine/order/question.hpp"
 #include "engine/race.hpp"
+#include "graph/index.hpp"
 #include "graph/length_bound.hpp"
 #include "graph/serial.hpp"
 #include "graph/stage_bound.hpp"
@@ -49,14 +51,16 @@ OrderRequest few_stages_request(const Search& search, Cycle ii, Cycle stage_limi
   return request;
 }
 
-// An attempt at the bound (for a schedule only: short, or of few stages where there is no deadline)
-// or below what was reached (for a refutation too).
+// An attempt at the bound (for a schedule only: short, or of few stages where there is no
+// deadline), below what was reached (for a refutation too), or by the time-indexed engine on a
+// coarse copy of the loop (for a schedule only).
 struct Plan {
-  bool at_bound = false;
+  enum Kind { at_bound, below, coarse } kind = below;
   Cycle ii = 1, low = 1;          // asked for, proved
   std::optional<Cycle> deadline;  // at the bound
   int number = 0;                 // of the seed
   std::int64_t limit = 0;         // conflicts; 0 = none
+  cnf::CoarseProbe probe = {};    // coarse
   bool operator==(const Plan&) const = default;
 };
 struct Outcome {
@@ -66,13 +70,13 @@ struct Outcome {
 };
 
 // What is tried in turn, as long as nothing decides. First at the bound; then from above; then,
-// where that has become slow, attempts with new seeds in turns at the bound and just below the
-// best: how long a question takes varies by orders of magnitude from seed to seed (Gomes, Selman
-// and Kautz, AAAI 1998).
+// where that has become slow, attempts with new seeds in turns at the bound, just below the best
+// and by the other engine: how long a question takes varies by orders of magnitude from seed to
+// seed (Gomes, Selman and Kautz, AAAI 1998) and from form to form.
 struct Turn {
-  int first = 0, at_bound = 0, anew = 0;  // attempts so far
-  bool bound_open = true;                 // a schedule of few stages at the bound is possible
-  bool none_short = false;                // but not a short one
+  int first = 0, at_bound = 0, anew = 0, coarse = 0;  // attempts so far
+  bool bound_open = true;   // a schedule of few stages at the bound is possible
+  bool none_short = false;  // but not a short one
 };
 
 class Descent {
@@ -119,20 +123,26 @@ class Descent {
       return at_bound(turn, turn.first++, kAttemptConflicts);
     if (!interval_.best) {
       if (turn.anew++ > 0) return std::nullopt;
-      return Plan{false, last_, interval_.low, std::nullopt, 0, 0};
+      return Plan{Plan::below, last_, interval_.low, std::nullopt, 0, 0};
     }
     if (turn.anew >= kAttempts) return std::nullopt;
+    const auto probes = cnf::racing_probes();
+    if (const std::size_t next = at(turn.coarse);
+        next < probes.size() && turn.anew == 2 * (turn.coarse + 1)) {
+      ++turn.coarse;
+      return Plan{Plan::coarse, below(), interval_.low, std::nullopt, 0, 0, probes[next]};
+    }
     const int number = kFirstAttempts + turn.anew++;
     const std::int64_t limit = kAttemptConflicts * luby(turn.anew);
     if (turn.anew % 2 == 1 && turn.bound_open) return at_bound(turn, number, limit);
-    return Plan{false, below(), interval_.low, std::nullopt, number, limit};
+    return Plan{Plan::below, below(), interval_.low, std::nullopt, number, limit};
   }
   // Twice among short schedules only, since few variables and a tight deadline find one sooner,
   // then once with few stages, or at once where there is no short one: that can show that there is
   // no use in trying. (hopper-bwd-sub2 at its bound: half of the attempts of 500 conflicts among
   // short schedules find one, a quarter of those with few stages.)
   Plan at_bound(Turn& turn, int number, std::int64_t limit) const {
-    Plan plan{true, interval_.low, interval_.low, std::nullopt, number, limit};
+    Plan plan{Plan::at_bound, interval_.low, interval_.low, std::nullopt, number, limit};
     if (turn.at_bound++ % 3 != 2 && !turn.none_short)
       plan.deadline = shortest_ + shortest_ / 4 * (1 + number % 2);
     return plan;
@@ -144,7 +154,11 @@ class Descent {
     Outcome outcome;
     lane.seed += static_cast<std::uint64_t>(plan.number);
     try {
-      if (plan.at_bound) {
+      if (plan.kind == Plan::coarse) {
+        outcome.answer.schedule =
+            cnf::by_coarse_probe(lane, plan.probe, plan.low, plan.ii, stage_limit_);
+        if (outcome.answer.schedule) outcome.answer.verdict = SatSolver::Answer::sat;
+      } else if (plan.kind == Plan::at_bound) {
         const OrderRequest request =
             plan.deadline ? request_within(lane, plan.ii, *plan.deadline, stage_limit_)
                           : few_stages_request(lane, plan.ii, stage_limit_);
@@ -176,10 +190,13 @@ class Descent {
     question_ = std::move(outcome.question);
     lowest_ = outcome.lowest;
     lane_ = std::move(lane);
-    const SatSolver::Answer verdict = outcome.answer.verdict;
+    SatSolver::Answer verdict = outcome.answer.verdict;
+    if (plan.kind == Plan::coarse && outcome.answer.schedule && interval_.best &&
+        outcome.answer.schedule->initiation_interval >= interval_.best->initiation_interval)
+      return SatSolver::Answer::unknown;
     if (outcome.answer.schedule) accept(*outcome.answer.schedule);
-    if (!plan.at_bound || verdict == SatSolver::Answer::sat) return verdict;
-    if (verdict == SatSolver::Answer::unsat) {
+    if (plan.kind == Plan::below || verdict == SatSolver::Answer::sat) return verdict;
+    if (verdict == SatSolver::Answer::unsat) {  // at the bound
       turn_.none_short = true;
       if (!plan.deadline) turn_.bound_open = false;
     }
@@ -189,7 +206,7 @@ class Descent {
   // Just below the best, by the formula that was asked last where it is one for that.
   SatSolver::Answer ask_on(std::int64_t limit) {
     if (!question_ || below() < lowest_)
-      return take({false, below(), interval_.low, std::nullopt, number_, limit});
+      return take({Plan::below, below(), interval_.low, std::nullopt, number_, limit});
     const Answer answer = question_->ask(below(), 0, limit);
     if (answer.schedule) accept(*answer.schedule);
     return answer.verdict;
