@@ -16,13 +16,22 @@
 // Shares that look the same (as wide, as many slots, nothing pinned) can be exchanged with all
 // their ops, so only splits in which they descend are tried.
 //
+// *What is kept for a certificate* is every corner that was asked about, with the bound that was
+// found for it and the refutations behind that. By (1) to (3) each split is below a corner whose
+// bound is no better than the final answer: the corner of the box in which it was dropped or
+// settled, or, where the box was dropped for its bound, of the box that was cut into it. Those
+// corners are the cover (engine/certificate/split_cover.hpp); the refutations of all serve them.
+//
 // The idea of relaxing a resource to its largest value and cutting where the relaxed optimum asks
 // for too much is branch and bound as by Land and Doig, 1960.
 #include <algorithm>
+#include <memory>
 #include <stdexcept>
+#include <utility>
 
 #include "encoders/choose.hpp"
 #include "encoders/goals.hpp"
+#include "engine/certificate/evidence.hpp"
 #include "engine/include/twill.hpp"
 #include "graph/index.hpp"
 
@@ -31,9 +40,18 @@ namespace {
 
 using Value = std::pair<Cycle, Cycle>;  // I and L
 
+constexpr Value kNoSchedule{kMaxInterval, 0};  // a bound where there is none at all
+
 struct Box {
   RegisterCounts low, high;
   Value bound{0, 0};  // proved: no split of the box has a better schedule
+};
+
+// A corner with what was proved of it: no better schedule.
+struct AskedCorner {
+  RegisterCounts counts;
+  Value bound;
+  std::shared_ptr<const Evidence> evidence;
 };
 
 Value value_of(const Schedule& schedule) {
@@ -97,7 +115,11 @@ class SplitSearch {
     Box root{RegisterCounts(pool_.shares.size(), least_count(pool_)), {}, {0, 0}};
     for (std::size_t s = 0; s < pool_.shares.size(); ++s) root.high.push_back(most_of(pool_, s));
     Solution relaxed = ask(root.high, true);
-    if (relaxed.status == Status::infeasible) return {problem_, {}, std::move(relaxed), asked_};
+    if (relaxed.status == Status::infeasible) {
+      relaxed.evidence = evidence(kNoSchedule);
+      record(relaxed);
+      return {problem_, {}, std::move(relaxed), asked_};
+    }
     Solution last = relaxed;  // what a search that finds nothing reports, but for its status
     settle(std::move(root), std::move(relaxed));
     if (!best_ && !stopped_ && !open_.empty()) try_layout();
@@ -129,7 +151,6 @@ class SplitSearch {
   Solution ask(const RegisterCounts& counts, bool explain) {
     Options options = left();
     options.goals.clear();
-    options.evidence = false;
     options.explain = explain && options_.explain;
     if (best_ && !options.ii) options.better_than = value_of(*best_->schedule);
     ++asked_;
@@ -138,7 +159,40 @@ class SplitSearch {
     conflicts_ += answer.conflicts;
     stopped_ = answer.status == Status::feasible || answer.status == Status::unknown;
     if (stopped_) stopped_by_ = answer.stopped_by;
+    if (options.evidence)
+      corners_.push_back({counts, proved(answer, options), std::exchange(answer.evidence, {})});
     return answer;
+  }
+
+  /// What an answer proves of its problem.
+  static Value proved(const Solution& answer, const Options& options) {
+    if (answer.status == Status::optimal) return value_of(*answer.schedule);
+    if (answer.status == Status::infeasible) return options.better_than.value_or(kNoSchedule);
+    return {answer.ii_lower_bound, 0};
+  }
+
+  /// The cover of all splits that shows that none has a better schedule than `bound`, with all
+  /// refutations that can be of use.
+  std::shared_ptr<const Evidence> evidence(const Value& bound) const {
+    if (!options_.evidence) return nullptr;
+    const auto all = std::make_shared<Evidence>(monotone_from(problem_));
+    RegisterSplit split{pool_, counts_, {}};
+    for (const AskedCorner& corner : corners_) {
+      const auto within = [&](const AskedCorner& other) {
+        return other.bound >= bound && other.counts != corner.counts &&
+               at_most(corner.counts, other.counts);
+      };
+      const auto& known = split.corners;
+      if (corner.bound >= bound && std::none_of(corners_.begin(), corners_.end(), within) &&
+          std::find(known.begin(), known.end(), corner.counts) == known.end())
+        split.corners.push_back(corner.counts);
+      for (Refutation refutation : corner.evidence->refutations()) {
+        refutation.counts = corner.counts;
+        all->keep(std::move(refutation));
+      }
+    }
+    all->set_split(std::move(split));
+    return all;
   }
 
   /// What each share must have for its slots' fullest moments. Slots that hold nothing need the
@@ -252,22 +306,13 @@ class SplitSearch {
   }
 
   void record(Solution& solution) const {
-    solution.options.emplace_back("registers", "auto");
-    solution.options.emplace_back("registers at launch", std::to_string(pool_.launch));
-    for (std::size_t s = 0; s < counts_.size(); ++s) {
-      std::string names;
-      for (const int w : pool_.shares[s].slots)
-        names += (names.empty() ? "" : " + ") + problem_.warps[at(w)].name;
-      solution.options.emplace_back(
-          "setmaxnreg " + names,
-          std::to_string(counts_[s]) + " gross, " +
-              std::to_string(std::max<Amount>(0, counts_[s] - pool_.resident)) + " net");
-    }
+    for (auto& option : split_options(problem_, pool_, counts_))
+      solution.options.push_back(std::move(option));
   }
 
   SplitSolution result(Solution last) {
     const bool found = best_.has_value();
-    Value bound = found ? value_of(*best_->schedule) : Value{kMaxInterval, 0};
+    Value bound = found ? value_of(*best_->schedule) : kNoSchedule;
     for (const Box& box : open_) bound = std::min(bound, box.bound);
     stopped_ =
         std::any_of(open_.begin(), open_.end(), [&](const Box& box) { return better(box.bound); });
@@ -295,30 +340,14 @@ class SplitSearch {
       solution.length_lower_bound = same ? bound.second : 0;
     }
     if (found || stopped_) solution.ii_lower_bound = bound.first;
+    solution.evidence = evidence(bound);
     finish(split.problem, solution);
     split.solution = std::move(solution);
     return split;
   }
 
-  /// Proofs and goals are of the problem with the chosen counts.
+  /// Goals are of the problem with the chosen counts.
   void finish(const Problem& chosen, Solution& solution) {
-    if (solution.schedule && options_.evidence) {
-      Options options = left();
-      options.goals.clear();
-      options.better_than.reset();
-      Solution proved = solve(chosen, options, stop_, progress_);
-      seconds_ += proved.seconds;
-      conflicts_ += proved.conflicts;
-      if (!stopped_ && proved.status == Status::optimal) {
-        solution = std::move(proved);
-      } else {
-        solution.status = Status::feasible;
-        solution.ii_lower_bound = proved.ii_lower_bound;
-        solution.length_lower_bound = 0;
-        solution.evidence = proved.evidence;
-        if (!stopped_) stopped_by_ = proved.stopped_by;
-      }
-    }
     if (solution.schedule)
       if (const auto violation = verify(chosen, *solution.schedule))
         throw std::logic_error("a split does not cover its schedule: " + violation->text);
@@ -340,6 +369,7 @@ class SplitSearch {
   std::vector<Box> open_;  // the halves with less on top
   std::optional<Solution> best_;
   RegisterCounts counts_;  // of best_
+  std::vector<AskedCorner> corners_;  // where evidence is kept
   int asked_ = 0;
   double seconds_ = 0;
   std::int64_t conflicts_ = 0;

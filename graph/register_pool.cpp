@@ -45,12 +45,32 @@ bool is_split(const RegisterPool& pool, const RegisterCounts& counts) {
          registers_used(pool, counts) <= pool.launch * all_warpgroups(pool);
 }
 
+std::string share_name(const Problem& problem, const RegisterPool::Share& share) {
+  std::string names;
+  for (const int w : share.slots)
+    names += (names.empty() ? "" : " + ") + problem.warps[static_cast<std::size_t>(w)].name;
+  return names;
+}
+
 Problem with_counts(Problem problem, const RegisterPool& pool, const RegisterCounts& counts) {
   for (std::size_t s = 0; s < counts.size(); ++s)
     for (const int w : pool.shares[s].slots)
       problem.warps[static_cast<std::size_t>(w)].registers =
           std::max<Amount>(0, counts[s] - pool.resident);
   return problem;
+}
+
+std::vector<std::pair<std::string, std::string>> split_options(const Problem& problem,
+                                                               const RegisterPool& pool,
+                                                               const RegisterCounts& counts) {
+  std::vector<std::pair<std::string, std::string>> options = {
+      {"registers", "auto"}, {"registers at launch", std::to_string(pool.launch)}};
+  for (std::size_t s = 0; s < counts.size(); ++s)
+    options.emplace_back("setmaxnreg " + share_name(problem, pool.shares[s]),
+                         std::to_string(counts[s]) + " gross, " +
+                             std::to_string(std::max<Amount>(0, counts[s] - pool.resident)) +
+                             " net");
+  return options;
 }
 
 RegisterPool register_pool(const RegisterFile& file, const Layout& layout, Amount resident) {

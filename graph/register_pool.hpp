@@ -1,6 +1,8 @@
 // Which register counts the warpgroups of a layout may ask for.
 #pragma once
 
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "graph/problem.hpp"
@@ -41,5 +43,14 @@ bool is_split(const RegisterPool& pool, const RegisterCounts& counts);
 
 /// The problem with the net registers of these counts, max(0, gross - resident), on its slots.
 Problem with_counts(Problem problem, const RegisterPool& pool, const RegisterCounts& counts);
+
+/// "load + aux": its slots.
+std::string share_name(const Problem& problem, const RegisterPool::Share& share);
+
+/// What a schedule's options say of a split, each name with its value: that it was a choice, the
+/// count at launch, and the gross and net count of every share; with no counts the first two.
+std::vector<std::pair<std::string, std::string>> split_options(const Problem& problem,
+                                                               const RegisterPool& pool,
+                                                               const RegisterCounts& counts);
 
 }  // namespace twill

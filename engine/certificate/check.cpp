@@ -66,6 +66,7 @@ class CertificateCheck {
   std::string path(const std::string& name) const {
     return (std::filesystem::path(directory_) / name).string();
   }
+  const RegisterSplit* split() const { return manifest_.split ? &*manifest_.split : nullptr; }
   // A file whose hash has been compared.
   std::string bytes(const std::string& name) const {
     if (manifest_.hash_of(name).empty()) refuse("manifest.json", "lists no " + name);
@@ -105,7 +106,8 @@ class CertificateCheck {
   void check_refutation(std::size_t i) {
     Refutation& r = manifest_.refutations[i];
     const std::string base = "proofs/" + manifest_.names[i];
-    const Problem problem = r.serial ? serial_problem(problem_).problem : problem_;
+    const Problem about = problem_at(problem_, split(), r.counts);
+    const Problem problem = r.serial ? serial_problem(about).problem : about;
     if (r.by_order()) {
       std::size_t number = 0;
       const std::string text = bytes(base + ".refinements");
@@ -118,7 +120,7 @@ class CertificateCheck {
       }
     }
     const RegeneratedFormula formula = regenerate(problem, r);
-    if (r.by_order()) check_lemmas(formula, r, base);
+    if (r.by_order()) check_lemmas(problem, formula, r, base);
     const std::string cnf = bytes(base + ".cnf");
     if (cnf != dimacs_text(formula.cnf, r.lemmas))
       refuse(base + ".cnf", "is not the formula of the problem with its lemmas");
@@ -130,7 +132,8 @@ class CertificateCheck {
   }
 
   // Reads the lemmas and adds up their cycles.
-  void check_lemmas(const RegeneratedFormula& formula, Refutation& r, const std::string& base) {
+  void check_lemmas(const Problem& problem, const RegeneratedFormula& formula, Refutation& r,
+                    const std::string& base) {
     const DifferenceRows rows(static_cast<int>(formula.nodes.size()), formula.facts, formula.atoms,
                               formula.sums, r.ii, std::max<Cycle>(r.deadline, 0));
     // Lemmas read a literal as equivalent to its constraint; for clauses that say it only where it
@@ -140,8 +143,8 @@ class CertificateCheck {
         if (l < 0 && rows.asserted(-l))
           refuse(base + ".cnf", "clause " + std::to_string(c + 1) + " denies a difference");
     std::optional<LifetimeQuestion> lifetimes;
-    if (const std::int64_t most = limited(problem_, r.limits).placement.lifetime; most >= 0)
-      lifetimes.emplace(problem_, r.ii, std::get<OrderRequest>(r.request).stages, most);
+    if (const std::int64_t most = limited(problem, r.limits).placement.lifetime; most >= 0)
+      lifetimes.emplace(problem, r.ii, std::get<OrderRequest>(r.request).stages, most);
     std::size_t number = 0;
     const std::string text = bytes(base + ".lemmas");
     for (const std::string_view line : lines_of(text)) {
@@ -189,7 +192,7 @@ class CertificateCheck {
   }
 
   void check_claims(const Solution& solution) {
-    const Claims claims = claims_of(problem_, solution, manifest_.refutations, manifest_.names);
+    const Claims claims = claims_of(problem_, solution, manifest_.refutations, manifest_.names, split());
     if (!claims.unproved.empty()) refuse("schedule.json", "not proved: " + claims.unproved);
     const auto same = [](const Claim& a, const Claim& b) {
       return a.says == b.says && a.because == b.because;

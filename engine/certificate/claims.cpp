@@ -3,227 +3,199 @@
 #include <algorithm>
 #include <optional>
 
-#include "graph/automorphism.hpp"
-#include "graph/bounds.hpp"
-#include "graph/length_bound.hpp"
-#include "graph/serial.hpp"
-#include "graph/stage_bound.hpp"
-
 namespace twill {
 namespace {
 
 constexpr std::size_t kGoalsNamed = 8;  // in a sentence about the goal after them
 
-// What the solution was asked for, from its options.
-struct Asked {
-  Cycle stage_limit = 0;    // 0 = all
-  std::optional<Cycle> ii;  // only this one
-  bool handover = true;
-  std::vector<std::pair<int, int>> pins;
-  std::string unreadable;
-};
-
-Cycle number(const std::string& text) {
-  Cycle value = 0;
-  for (const char c : text) {
-    if (c < '0' || c > '9' || value > kMaxCycles * Cycle{kMaxOps}) return -1;
-    value = 10 * value + (c - '0');
-  }
-  return text.empty() ? -1 : value;
-}
-
-Asked asked(const Problem& problem, const Solution& solution) {
-  Asked a;
-  if (solution.stages != "complete") {
-    a.stage_limit = number(solution.stages);
-    if (a.stage_limit < 1) a.unreadable = "stages searched: " + solution.stages;
-  }
-  for (const auto& [name, value] : solution.options) {
-    if (name == "ii") {
-      a.ii = number(value);
-      if (*a.ii < 1) a.unreadable = "option ii: " + value;
-    } else if (name == "handover") {
-      a.handover = value != "no";
-    } else if (name.starts_with("pin ")) {
-      std::pair<int, int> pin{-1, -1};
-      for (std::size_t v = 0; v < problem.ops.size(); ++v)
-        if (problem.ops[v].id == name.substr(4)) pin.first = static_cast<int>(v);
-      for (std::size_t w = 0; w < problem.warps.size(); ++w)
-        if (problem.warps[w].name == value) pin.second = static_cast<int>(w);
-      if (pin.first < 0 || pin.second < 0) a.unreadable = "option " + name + ": " + value;
-      a.pins.push_back(pin);
-    }
-  }
-  return a;
-}
-
-bool covers_placement(const PlacementRequest& request, const Asked& asked) {
-  return !request.parts && (request.handover || !asked.handover) &&
-         std::all_of(request.pins.begin(), request.pins.end(), [&](const auto& pin) {
-           return std::find(asked.pins.begin(), asked.pins.end(), pin) != asked.pins.end();
-         });
-}
-
-// Does the formula of `r` have a model for every schedule of `problem` at r.ii (and of a length up
-// to r.deadline) that was asked for?
-bool covers(const Problem& problem, const Refutation& r, const Asked& asked) {
-  if (r.ii < 1) return false;
-  Cycle stages = 0;  // 0 = any number
-  int pinned = -1;
-  if (const auto* order = std::get_if<OrderRequest>(&r.request)) {
-    if (!covers_placement(*order, asked)) return false;
-    if (r.ii < order->ii_low || r.ii > order->ii_high || order->ii_low < 1 ||
-        !order_range_allowed(problem, order->ii_low, order->ii_high))
-      return false;
-    if (order->deadline != (r.deadline >= 0)) return false;
-    if (order->ii_low < order->ii_high && !limited(problem, r.limits).placement.latest.empty())
-      return false;  // of a cycle at one I
-    // What the formula leaves out is a schedule that it has, with ops in each other's places.
-    if (!order->exchange.empty() &&
-        (!order->pins.empty() || !is_exchange(problem, order->exchange) ||
-         !limited(problem, r.limits).problem.pins.empty() ||
-         limited(problem, r.limits).placement.single_out()))
-      return false;
-    stages = order->stages;
-    pinned = order->pinned;
-  } else {
-    const auto& modulo = std::get<ModuloRequest>(r.request);
-    if (!covers_placement(modulo, asked) || modulo.ii != r.ii) return false;
-    if (r.deadline >= 0 ? modulo.length_low > r.deadline || modulo.length_high < r.deadline
-                        : modulo.length_high >= 0)
-      return false;
-    stages = modulo.stages;
-    pinned = modulo.pinned;
-  }
-  if (pinned >= static_cast<int>(problem.ops.size())) return false;
-  if (pinned >= 0 && latest_pinned_cycle(problem) >= 0) return false;  // may not be rotated
-  // No search needs more, and a formula's size grows with its stages. (A question about lengths can
-  // begin with a schedule whose last op runs on after the last stage.)
-  const Cycle enough = stage_bound(problem, r.ii);
-  const Cycle horizon = r.deadline >= 0 ? r.deadline / r.ii + 1 : 0;
-  Cycle longest = 0;
-  for (const Op& op : problem.ops) longest = std::max(longest, op.cycles);
-  const Cycle running_on = r.deadline >= 0 ? 1 + longest / r.ii : 0;
-  if (stages > std::max(enough + 1 + running_on, horizon)) return false;
-  // Rotating a schedule, so that the pinned op has row 0, changes its length and can add a stage.
-  if (r.deadline >= 0 && pinned >= 0) return false;
-  if (stages == 0) return true;
-  if (asked.stage_limit > 0 && pinned < 0 && stages >= asked.stage_limit) return true;
-  if (r.deadline >= 0 && stages >= horizon) return true;  // a zero-cycle op may start at the end
-  return stages >= enough + (pinned >= 0 ? 1 : 0);
-}
-
-std::string text(Cycle x) {
+std::string decimal_text(Cycle x) {
   return std::to_string(x);
 }
 
-class Derivation {
+class SolutionClaims {
  public:
-  Derivation(const Problem& problem, const Solution& solution,
-             std::span<const Refutation> refutations, std::span<const std::string> names)
+  SolutionClaims(const Problem& problem, const Solution& solution,
+                 std::span<const Refutation> refutations, std::span<const std::string> names,
+                 const RegisterSplit* split)
       : problem_(problem),
         solution_(solution),
         refutations_(refutations),
         names_(names),
-        asked_(asked(problem, solution)) {}
+        split_(split),
+        asked_(asked_of(problem, solution)),
+        derivation_(problem, asked_, own_refutations()) {}
 
   Claims run() {
-    if (!asked_.unreadable.empty()) {
-      claims_.unproved = asked_.unreadable;
-      return claims_;
-    }
-    if (solution_.status == Status::infeasible) {
-      none();
-    } else {
-      if (!asked_.ii) interval();
-      if (solution_.schedule) length();
-      if (solution_.schedule) goals();
-    }
-    std::sort(claims_.needed.begin(), claims_.needed.end());
-    return std::move(claims_);
+    derive();
+    Claims claims{derivation_.claims(), derivation_.needed(), derivation_.unproved()};
+    std::sort(claims.needed.begin(), claims.needed.end());
+    return claims;
   }
 
  private:
-  void say(const std::string& says, const std::string& because) {
-    claims_.claims.push_back({says, because});
-  }
-  void unproved(const std::string& what) {
-    if (claims_.unproved.empty()) claims_.unproved = what;
-  }
-  std::string refutation(std::size_t i) {
-    claims_.needed.push_back(i);
-    return "refutation " + names_[i];
-  }
-  // A refutation of any length at `ii` (or above, if `or_above`), the one with the largest I.
-  std::optional<std::size_t> refuted(Cycle ii, bool or_above) const {
-    std::optional<std::size_t> best;
-    for (std::size_t i = 0; i < refutations_.size(); ++i) {
-      const Refutation& r = refutations_[i];
-      if (!r.limits.empty() || r.serial || r.deadline >= 0 || (or_above ? r.ii < ii : r.ii != ii))
-        continue;
-      if (covers(problem_, r, asked_) && (!best || r.ii > refutations_[*best].ii)) best = i;
-    }
-    return best;
+  bool unproved(const std::string& what) { return derivation_.unproved(what); }
+
+  // Of the problem itself, not of a corner.
+  std::vector<UsableRefutation> own_refutations() const {
+    std::vector<UsableRefutation> own;
+    for (std::size_t i = 0; i < refutations_.size(); ++i)
+      if (refutations_[i].counts.empty())
+        own.push_back({&refutations_[i], &problem_, i, names_[i]});
+    return own;
   }
 
-  void interval() {
-    const Cycle claimed = solution_.ii_lower_bound;
-    if (solution_.status == Status::optimal && solution_.schedule &&
-        solution_.schedule->initiation_interval != claimed)
-      unproved("I = " + text(solution_.schedule->initiation_interval) +
-               " is called optimal, its bound is " + text(claimed));
-    const Bound bound = lower_bounds(problem_).front();
-    const std::string says = "no schedule has I < " + text(claimed);
-    if (claimed <= bound.value) {
-      say(says, bound.name + ": " + bound.text);
-      return;
-    }
-    const Cycle monotone = std::min(claimed, monotone_from(problem_).value_or(claimed));
-    if (bound.value > 1 && bound.value < monotone)
-      say("no schedule has I < " + text(bound.value), bound.name + ": " + bound.text);
-    if (!one_by_one(bound.value, monotone) || monotone == claimed) return;
-    const auto i = refuted(claimed - 1, true);
-    if (!i) return unproved(says);
-    say(says, refutation(*i) + " of I = " + text(refutations_[*i].ii) +
-                  "; feasibility is monotone in I" +
-                  (monotone > 1 ? " from I = " + text(monotone) + " on" : "") +
-                  ", because every reservation is one segment from its op's issue, so that an idle "
-                  "cycle can be inserted into every period");
+  void derive() {
+    if (!asked_.unreadable.empty()) return void(unproved(asked_.unreadable));
+    if (asked_.registers != (split_ != nullptr))
+      return void(unproved(split_ == nullptr ? "that no other register split is better"
+                                             : "the schedule's register split was not a choice"));
+    const bool none = solution_.status == Status::infeasible;
+    if (!none && !consistent()) return;
+    if (split_ != nullptr ? !every_split() : none ? !derivation_.none() : !one_problem()) return;
+    if (solution_.schedule && !none) goals();
   }
 
-  // Each I from `first` to `end` - 1 has a refutation of its own.
-  bool one_by_one(Cycle first, Cycle end) {
-    for (Cycle ii = first; ii < end; ++ii) {
-      const auto i = refuted(ii, false);
-      if (!i) unproved("no schedule has I = " + text(ii));
-      if (!i) return false;
-      say("no schedule has I = " + text(ii), refutation(*i));
-    }
+  // A solution that is called optimal meets its bounds.
+  bool consistent() {
+    if (solution_.status != Status::optimal || !solution_.schedule) return true;
+    const Schedule& schedule = *solution_.schedule;
+    if (!asked_.ii && schedule.initiation_interval != solution_.ii_lower_bound)
+      return unproved("I = " + decimal_text(schedule.initiation_interval) +
+                      " is called optimal, its bound is " +
+                      decimal_text(solution_.ii_lower_bound));
+    if (schedule.length != solution_.length_lower_bound)
+      return unproved("L = " + decimal_text(schedule.length) + " is called optimal, its bound is " +
+                      decimal_text(solution_.length_lower_bound));
     return true;
   }
 
-  void length() {
-    const Cycle ii = solution_.schedule->initiation_interval,
-                claimed = solution_.length_lower_bound;
-    if (solution_.status == Status::optimal && solution_.schedule->length != claimed)
-      unproved("L = " + text(solution_.schedule->length) + " is called optimal, its bound is " +
-               text(claimed));
-    if (claimed <= 0) return;
-    const std::string says = "at I = " + text(ii) + " no schedule has L < " + text(claimed);
-    const std::vector<Bound> bounds = length_bounds(problem_, ii);
-    if (!bounds.empty() && claimed <= bounds.front().value) {
-      say(says, bounds.front().name + ": " + bounds.front().text);
-      return;
-    }
+  bool one_problem() {
+    if (!asked_.ii && !derivation_.interval(solution_.ii_lower_bound)) return false;
+    return !solution_.schedule || solution_.length_lower_bound <= 0 ||
+           derivation_.length(solution_.schedule->initiation_interval,
+                              solution_.length_lower_bound);
+  }
+
+  // The bounds for all register splits (split_cover.cpp): of each corner, and the corners cover.
+  bool every_split() {
+    std::string fault = split_fault(problem_, *split_);
+    if (!fault.empty()) return unproved("the register split: " + fault);
+    if (solution_.schedule && split_->counts.empty())
+      return unproved("which register split the schedule is for");
+    if (!options_agree()) return false;
+    if (solution_.length_lower_bound > 0 && least_length() == 0)
+      return unproved("a bound on lengths above the bound on intervals, of all register splits");
+    if (!split_->counts.empty()) say_chosen();
+    const std::string says = says_of_all();
+    if (says.empty()) return true;
+    const bool pinned = !problem_.pins.empty() || !asked_.pins.empty();
+    fault = cover_fault(problem_, *split_, pinned);
+    if (!fault.empty()) return unproved("all register splits: " + fault);
+    say_covered(says, pinned);
+    return std::all_of(split_->corners.begin(), split_->corners.end(),
+                       [&](const RegisterCounts& corner) { return of_corner(corner); });
+  }
+
+  // The schedule file speaks of the same split.
+  bool options_agree() {
+    const auto expected = split_options(problem_, split_->pool, split_->counts);
+    const auto has = [](const auto& options, const auto& option) {
+      return std::find(options.begin(), options.end(), option) != options.end();
+    };
+    for (const auto& option : expected)
+      if (!has(solution_.options, option))
+        return unproved("the schedule's option " + option.first + " is not " + option.second);
+    for (const auto& option : solution_.options)
+      if (option.first.starts_with("setmaxnreg ") && !has(expected, option))
+        return unproved("the schedule's option " + option.first + " is of no share of the split");
+    return true;
+  }
+
+  void say_chosen() {
+    const RegisterPool& pool = split_->pool;
+    int warpgroups = 0;
+    for (const RegisterPool::Share& share : pool.shares) warpgroups += share.warpgroups;
+    derivation_.say(
+        "the problem has a register split, " + counts_text(problem_, pool, split_->counts),
+        "multiples of " + decimal_text(pool.granule) + " from " + decimal_text(pool.min) + " to " +
+            decimal_text(pool.max) + " that add up to " +
+            decimal_text(registers_used(pool, split_->counts)) + " over the warpgroups, of " +
+            decimal_text(warpgroups) + " x " + decimal_text(pool.launch) +
+            " at launch; results may hold them less the " + decimal_text(pool.resident) +
+            " that are resident");
+  }
+
+  // What is claimed of every split, and so of every corner; "" = nothing.
+  std::string says_of_all() const {
+    const std::string no = "no register split has a schedule";
+    if (solution_.status == Status::infeasible)
+      return asked_.ii ? no + " with I = " + decimal_text(*asked_.ii) : no;
+    std::string says;
+    if (!asked_.ii) says = " with I < " + decimal_text(solution_.ii_lower_bound);
+    if (least_length() > 0)
+      says += (says.empty() ? "" : ", nor one") + std::string(" with I = ") +
+              decimal_text(solution_.schedule->initiation_interval) + " and L < " +
+              decimal_text(least_length());
+    return says.empty() ? "" : no + says;
+  }
+
+  void say_covered(const std::string& says, bool pinned) {
+    const RegisterPool& pool = split_->pool;
+    std::string exchanged;
+    const std::vector<std::size_t> first = exchangeable_shares(problem_, pool, pinned);
+    for (std::size_t s = 0; s < first.size(); ++s)
+      if (first[s] != s) exchanged = " (counts of slots that can change places in any order)";
+    derivation_.say(says,
+                    "every split" + exchanged + " has at most the counts of one of the " +
+                        std::to_string(split_->corners.size()) +
+                        " below, and what is a schedule with some registers is one with more");
+  }
+
+  // The bound on the length at the schedule's I, where it is one together with that on I.
+  Cycle least_length() const {
+    if (!solution_.schedule || solution_.status == Status::infeasible) return 0;
+    if (!asked_.ii && solution_.ii_lower_bound != solution_.schedule->initiation_interval) return 0;
+    return solution_.length_lower_bound;
+  }
+
+  bool of_corner(const RegisterCounts& corner) {
+    const Problem relaxed = problem_at(problem_, split_, corner);
+    std::vector<Problem> problems;
+    problems.reserve(refutations_.size());
+    std::vector<UsableRefutation> usable;
     for (std::size_t i = 0; i < refutations_.size(); ++i) {
-      const Refutation& r = refutations_[i];
-      if (!r.limits.empty() || r.serial || r.ii != ii || r.deadline < claimed - 1 ||
-          !covers(problem_, r, asked_))
-        continue;
-      say(says, refutation(i) + " of L <= " + text(r.deadline));
-      return;
+      if (!at_most(corner, refutations_[i].counts)) continue;
+      problems.push_back(problem_at(problem_, split_, refutations_[i].counts));
+      usable.push_back({&refutations_[i], &problems.back(), i, names_[i]});
     }
-    unproved(says);
+    const std::string with = "with " + counts_text(problem_, split_->pool, corner) + ": ";
+    Derivation derivation(relaxed, asked_, usable);
+    derivation.prefer(derivation_.needed());
+    if (solution_.status != Status::infeasible) {
+      const Derivation bounds = corner_bounds(derivation);
+      if (bounds.unproved().empty()) return take(bounds, with);
+      if (derivation.none()) return take(derivation, with);
+      return unproved(with + bounds.unproved());
+    }
+    return derivation.none() ? take(derivation, with) : unproved(with + derivation.unproved());
+  }
+
+  // Tries the larger of the intervals first: where it is refuted too, lengths play no part.
+  Derivation corner_bounds(Derivation derivation) const {
+    const Cycle length = least_length();
+    if (!asked_.ii && length > 0) {
+      Derivation above = derivation;
+      if (above.interval(solution_.ii_lower_bound + 1)) return above;
+    }
+    if ((asked_.ii || derivation.interval(solution_.ii_lower_bound)) && length > 0)
+      derivation.length(solution_.schedule->initiation_interval, length);
+    return derivation;
+  }
+
+  bool take(const Derivation& corner, const std::string& with) {
+    for (const Claim& claim : corner.claims()) derivation_.say(with + claim.says, claim.because);
+    derivation_.prefer(corner.needed());
+    return true;
   }
 
   // Each goal within the values of those before it, at the schedule's I and L.
@@ -233,8 +205,8 @@ class Derivation {
     for (const Goal& goal : solution_.goals) {
       const std::int64_t value = goal_value(problem_, schedule, parse_goal(problem_, goal.name));
       if (value != goal.value || goal.lower_bound > goal.value)
-        return unproved("the schedule's " + goal.name + " is " + text(value) + ", not " +
-                        text(goal.value));
+        return void(unproved("the schedule's " + goal.name + " is " + decimal_text(value) +
+                             ", not " + decimal_text(goal.value)));
       if (goal.lower_bound > 0) {
         limits.emplace_back(goal.name, goal.lower_bound - 1);
         if (!goal_bound(goal, limits)) return;
@@ -246,83 +218,39 @@ class Derivation {
 
   bool goal_bound(const Goal& goal, const GoalLimits& limits) {
     const Schedule& schedule = *solution_.schedule;
-    std::string says =
-        "at I = " + text(schedule.initiation_interval) + " and L = " + text(schedule.length);
+    std::string says = "at I = " + decimal_text(schedule.initiation_interval) +
+                       " and L = " + decimal_text(schedule.length);
     const std::size_t before = limits.size() - 1;
     for (std::size_t i = 0; i < std::min(before, kGoalsNamed); ++i)
-      says += ", " + limits[i].first + " <= " + text(limits[i].second);
+      says += ", " + limits[i].first + " <= " + decimal_text(limits[i].second);
     if (before > kGoalsNamed)
-      says += ", the next " + text(static_cast<Cycle>(before - kGoalsNamed)) + " goals as they are";
-    says += ", " + goal.name + " is not below " + text(goal.lower_bound);
+      says += ", the next " + std::to_string(before - kGoalsNamed) + " goals as they are";
+    says += ", " + goal.name + " is not below " + decimal_text(goal.lower_bound);
     const GoalMeasure measure = parse_goal(problem_, goal.name);
     if (goal.lower_bound <= least_goal_value(problem_, measure)) {
-      say(says, measure.kind == GoalMeasure::slots  ? "an op is on a slot"
-                : measure.kind == GoalMeasure::slot ? "no slot before it is allowed"
-                                                    : "a load has a buffer");
+      derivation_.say(says, measure.kind == GoalMeasure::slots  ? "an op is on a slot"
+                            : measure.kind == GoalMeasure::slot ? "no slot before it is allowed"
+                                                                : "a load has a buffer");
       return true;
     }
-    for (std::size_t i = 0; i < refutations_.size(); ++i) {
-      const Refutation& r = refutations_[i];
-      if (r.limits != limits || r.serial || r.ii != schedule.initiation_interval ||
-          r.deadline < schedule.length || !covers(problem_, r, asked_))
-        continue;
-      say(says, refutation(i));
-      return true;
-    }
-    unproved(says);
-    return false;
-  }
-
-  void none() {
-    if (asked_.ii) {
-      const std::string says = "no schedule has I = " + text(*asked_.ii);
-      const auto monotone = monotone_from(problem_);
-      const auto i = refuted(*asked_.ii, monotone && *monotone <= *asked_.ii);
-      if (!i) return unproved(says);
-      say(says, refutation(*i));
-      return;
-    }
-    const std::string says = "no schedule exists at any I";
-    const Cycle decisive = serial_ii(problem_), latest = latest_pinned_cycle(problem_);
-    if (latest > 0) {  // graph/serial.cpp, claim 3
-      const Bound bound = lower_bounds(problem_).front();
-      say("no schedule has I < " + text(bound.value), bound.name + ": " + bound.text);
-      if (!one_by_one(bound.value, latest + 1)) return;
-    }
-    if (const auto i = refuted(decisive, true)) {
-      say(says, refutation(*i) + " of I = " + text(refutations_[*i].ii) +
-                    "; from I = " + text(decisive) +
-                    " on the ops can run one after the other, so that every I is alike");
-      return;
-    }
-    if (latest > 0) return unproved(says);
-    const SerialProblem serial = serial_problem(problem_);
-    for (std::size_t i = 0; i < refutations_.size(); ++i) {
-      const Refutation& r = refutations_[i];
-      if (!r.limits.empty() || !r.serial || r.deadline >= 0 || r.ii != serial.ii ||
-          !covers(serial.problem, r, asked_))
-        continue;
-      say(says, refutation(i) +
-                    " of the serial problem (all positive cycles 1) at I = " + text(serial.ii) +
-                    ", where only the order of the ops matters, as it does at every large I");
-      return;
-    }
-    unproved(says);
+    return derivation_.within(limits, schedule.initiation_interval, schedule.length, says);
   }
 
   const Problem& problem_;
   const Solution& solution_;
   std::span<const Refutation> refutations_;
   std::span<const std::string> names_;
-  Asked asked_;
-  Claims claims_;
+  const RegisterSplit* split_;
+  const Asked asked_;
+  Derivation derivation_;
 };
 
 }  // namespace
 
 Claims claims_of(const Problem& problem, const Solution& solution,
-                 std::span<const Refutation> refutations, std::span<const std::string> names) {
-  return Derivation(problem, solution, refutations, names).run();
+                 std::span<const Refutation> refutations, std::span<const std::string> names,
+                 const RegisterSplit* split) {
+  return SolutionClaims(problem, solution, refutations, names, split).run();
 }
 
 }  // namespace twill

@@ -6,15 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "engine/certificate/derivation.hpp"
 #include "engine/certificate/evidence.hpp"
 #include "graph/schedule.hpp"
 
 namespace twill {
-
-struct Claim {
-  std::string says;     ///< "no schedule has I < 2436"
-  std::string because;  ///< the arithmetic, or the refutation and why it is enough
-};
 
 struct Claims {
   std::vector<Claim> claims;
@@ -22,11 +18,11 @@ struct Claims {
   std::string unproved;             ///< what nothing proves; "" when all is
 };
 
-/// Takes the refutations for granted (they are checked one by one) and everything else not: bounds
-/// are recomputed, and of every refutation it is asked whether its formula covers all schedules
-/// that the claim speaks of: all stages, no rotation under a limit, no more pins than were asked
-/// for. `names[i]` is how claims name refutation i.
+/// Takes the refutations for granted (they are checked one by one) and everything else not: see
+/// Derivation. `names[i]` is how claims name refutation i. With `split` the bounds of the solution
+/// are claimed of every register split of its pool, and the corners must cover all of them.
 Claims claims_of(const Problem& problem, const Solution& solution,
-                 std::span<const Refutation> refutations, std::span<const std::string> names);
+                 std::span<const Refutation> refutations, std::span<const std::string> names,
+                 const RegisterSplit* split = nullptr);
 
 }  // namespace twill

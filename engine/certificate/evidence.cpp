@@ -27,6 +27,7 @@ std::string ProofFile::bytes() const {
 
 void Evidence::keep(Refutation refutation) {
   const auto superfluous = [&](const Refutation& old) {
+    if (old.counts != refutation.counts) return false;
     if (!std::equal(old.limits.begin(), old.limits.end(), refutation.limits.begin(),
                     refutation.limits.end(),
                     [](const auto& a, const auto& b) { return a.first == b.first; }))

@@ -15,6 +15,7 @@
 #include "encoders/modulo.hpp"
 #include "encoders/order.hpp"
 #include "encoders/sinks.hpp"
+#include "engine/certificate/split_cover.hpp"
 
 namespace twill {
 
@@ -33,6 +34,7 @@ class ProofFile {
 
 /// One formula that has no model, and why.
 struct Refutation {
+  RegisterCounts counts;  ///< about the problem with these counts (problem_at()); empty = as it is
   GoalLimits limits;     ///< secondary goals within these limits are meant, else all schedules
   bool serial = false;   ///< about the serial problem (graph/serial.hpp), not the problem itself
   Cycle ii = 1;          ///< no schedule has this initiation interval ...
@@ -62,9 +64,15 @@ class Evidence {
   /// None yet, under the same rule.
   Evidence none() const { return Evidence(monotone_); }
 
+  /// Where the register split was a choice: what it was chosen from, and the cover of all splits
+  /// that the refutations with counts are for.
+  const std::optional<RegisterSplit>& split() const { return split_; }
+  void set_split(RegisterSplit split) { split_ = std::move(split); }
+
  private:
   std::optional<Cycle> monotone_;
   std::vector<Refutation> refutations_;
+  std::optional<RegisterSplit> split_;
 };
 
 }  // namespace twill

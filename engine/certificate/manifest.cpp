@@ -10,7 +10,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kFormat = "twill.certificate";
-constexpr int kVersion = 4;
+constexpr int kVersion = 5;
 constexpr Amount kMostShare = 1'000'000;  // bounds the formula that a stranger can ask for
 constexpr Cycle kMost = Cycle{kMaxOps} * kMaxCycles * kMaxDistance;  // of any number of cycles
 
@@ -22,18 +22,22 @@ Json pins_json(const Problem& problem, const PlacementRequest& request) {
   return pins;
 }
 
+int slot_of(const Problem& problem, const JsonValue& name) {
+  const auto w = std::find_if(problem.warps.begin(), problem.warps.end(),
+                              [&](const WarpSlot& s) { return s.name == name.text(); });
+  if (w == problem.warps.end()) name.fail("must be the name of a warp slot of the problem");
+  return static_cast<int>(w - problem.warps.begin());
+}
+
 void read_placement(const Problem& problem, const JsonValue& json, PlacementRequest& request) {
   request.handover = json.at("handover").boolean();
   for (const JsonValue& pin : json.at("pins").elements()) {
     const std::vector<JsonValue> pair = pin.elements(2);
     const auto v = std::find_if(problem.ops.begin(), problem.ops.end(),
                                 [&](const Op& op) { return op.id == pair[0].text(); });
-    const auto w = std::find_if(problem.warps.begin(), problem.warps.end(),
-                                [&](const WarpSlot& s) { return s.name == pair[1].text(); });
     if (v == problem.ops.end()) pair[0].fail("must be the id of an op of the problem");
-    if (w == problem.warps.end()) pair[1].fail("must be the name of a warp slot of the problem");
     request.pins.emplace_back(static_cast<int>(v - problem.ops.begin()),
-                              static_cast<int>(w - problem.warps.begin()));
+                              slot_of(problem, pair[1]));
   }
 }
 
@@ -41,6 +45,7 @@ Json refutation_json(const Problem& problem, const std::string& name, const Refu
   Json json = {{"name", name},
                {"about", r.serial ? "serial problem" : "problem"},
                {"initiation_interval", r.ii}};
+  if (!r.counts.empty()) json["registers"] = r.counts;
   if (r.deadline >= 0) json["length_at_most"] = r.deadline;
   if (!r.limits.empty()) {
     Json limits = Json::object();
@@ -69,10 +74,58 @@ Json refutation_json(const Problem& problem, const std::string& name, const Refu
   return json;
 }
 
-Refutation read_refutation(const Problem& problem, const JsonValue& json) {
+Json split_json(const Problem& problem, const RegisterSplit& split) {
+  Json shares = Json::array();
+  for (const RegisterPool::Share& share : split.pool.shares) {
+    Json slots = Json::array();
+    for (const int w : share.slots) slots.push_back(problem.warps[static_cast<std::size_t>(w)].name);
+    shares.push_back({{"slots", std::move(slots)}, {"warpgroups", share.warpgroups}});
+  }
+  return {{"shares", std::move(shares)},       {"granule", split.pool.granule},
+          {"min", split.pool.min},             {"max", split.pool.max},
+          {"launch", split.pool.launch},       {"resident", split.pool.resident},
+          {"counts", split.counts},            {"corners", split.corners}};
+}
+
+RegisterCounts read_counts(const JsonValue& json, const RegisterSplit& split) {
+  RegisterCounts counts;
+  for (const JsonValue& count : json.elements(split.pool.shares.size()))
+    counts.push_back(count.integer(0, kMaxAmount));
+  return counts;
+}
+
+RegisterSplit read_split(const Problem& problem, const JsonValue& json) {
+  json.check_keys(
+      {"shares", "granule", "min", "max", "launch", "resident", "counts", "corners"});
+  RegisterSplit split;
+  for (const JsonValue& share : json.at("shares").elements()) {
+    share.check_keys({"slots", "warpgroups"});
+    split.pool.shares.emplace_back();
+    for (const JsonValue& slot : share.at("slots").elements())
+      split.pool.shares.back().slots.push_back(slot_of(problem, slot));
+    split.pool.shares.back().warpgroups = share.at("warpgroups").small(1, 1'000'000);
+  }
+  split.pool.granule = json.at("granule").integer(1, kMaxAmount);
+  split.pool.min = json.at("min").integer(0, kMaxAmount);
+  split.pool.max = json.at("max").integer(0, kMaxAmount);
+  split.pool.launch = json.at("launch").integer(0, kMaxAmount);
+  split.pool.resident = json.at("resident").integer(0, kMaxAmount);
+  const JsonValue counts = json.at("counts");
+  if (!counts.elements().empty()) split.counts = read_counts(counts, split);
+  for (const JsonValue& corner : json.at("corners").elements())
+    split.corners.push_back(read_counts(corner, split));
+  return split;
+}
+
+Refutation read_refutation(const Problem& problem, const std::optional<RegisterSplit>& split,
+                           const JsonValue& json) {
   json.check_keys({"name", "about", "initiation_interval", "encoding", "engine", "formula"},
-                  {"length_at_most", "at_most"});
+                  {"registers", "length_at_most", "at_most"});
   Refutation r;
+  if (const auto counts = json.find("registers")) {
+    if (!split) counts->fail("needs a register split");
+    r.counts = read_counts(*counts, *split);
+  }
   r.serial = json.at("about").choice({"problem", "serial problem"}) == 1;
   r.ii = json.at("initiation_interval").integer(1, kMost);
   r.deadline = json.integer_or("length_at_most", -1, 0, kMost);
@@ -129,6 +182,7 @@ std::string manifest_text(const Problem& problem, const Manifest& manifest) {
   for (const Claim& claim : manifest.claims)
     claims.push_back({{"says", claim.says}, {"because", claim.because}});
   json["claims"] = std::move(claims);
+  if (manifest.split) json["register_split"] = split_json(problem, *manifest.split);
   Json refutations = Json::array();
   for (std::size_t i = 0; i < manifest.refutations.size(); ++i)
     refutations.push_back(refutation_json(problem, manifest.names[i], manifest.refutations[i]));
@@ -149,14 +203,15 @@ Manifest parse_manifest(const Problem& problem, std::string_view text, const std
   const JsonDocument document = JsonDocument::parse(text, source);
   const JsonValue root = document.root();
   root.check_format(kFormat, kVersion);
-  root.check_keys({"format", "version", "claims", "refutations", "sha256"});
+  root.check_keys({"format", "version", "claims", "refutations", "sha256"}, {"register_split"});
   Manifest manifest;
   for (const JsonValue& claim : root.at("claims").elements()) {
     claim.check_keys({"says", "because"});
     manifest.claims.push_back({claim.at("says").text(), claim.at("because").text()});
   }
+  if (const auto split = root.find("register_split")) manifest.split = read_split(problem, *split);
   for (const JsonValue& refutation : root.at("refutations").elements()) {
-    manifest.refutations.push_back(read_refutation(problem, refutation));
+    manifest.refutations.push_back(read_refutation(problem, manifest.split, refutation));
     const JsonValue name = refutation.at("name");
     const std::string allowed = "abcdefghijklmnopqrstuvwxyz0123456789-";
     if (name.text().empty() || name.text().find_first_not_of(allowed) != std::string::npos)

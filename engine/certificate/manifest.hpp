@@ -2,6 +2,7 @@
 // the whole proves.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +18,7 @@ struct Manifest {
   std::vector<std::string> names;                          ///< of the refutations
   std::vector<Refutation> refutations;  ///< requests only: no lemmas, refinements or proofs
   std::vector<Claim> claims;
+  std::optional<RegisterSplit> split;  ///< where it was a choice
 
   /// "" when the manifest does not list the file.
   std::string hash_of(const std::string& file) const;

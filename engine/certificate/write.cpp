@@ -70,13 +70,19 @@ void add_refutation(Files& files, const Problem& problem, const Refutation& r,
   files.emplace_back(base + ".refinements", refinements_text(r.refinements));
 }
 
-std::string name_of(const Refutation& r) {
-  if (r.serial) return "serial";
+std::string name_of(const Refutation& r, std::vector<RegisterCounts>& corners) {
+  std::string corner;
+  if (!r.counts.empty()) {
+    const auto found = std::find(corners.begin(), corners.end(), r.counts);
+    corner = "split-" + std::to_string(found - corners.begin() + 1) + "-";
+    if (found == corners.end()) corners.push_back(r.counts);
+  }
+  if (r.serial) return corner + "serial";
   std::string name = "interval-" + std::to_string(r.ii);
   if (r.deadline >= 0)
     name = "length-" + std::to_string(r.deadline) + "-at-" + std::to_string(r.ii);
   if (!r.limits.empty()) name = "goal-" + std::to_string(r.limits.size());
-  return name;
+  return corner + name;
 }
 
 // A directory beside the one wanted, removed unless it is renamed.
@@ -135,8 +141,11 @@ void write_certificate(const std::string& directory, const Problem& problem,
   static const std::vector<Refutation> kNone;
   const std::vector<Refutation>& all = solution.evidence ? solution.evidence->refutations() : kNone;
   std::vector<std::string> names;
-  for (const Refutation& r : all) names.push_back(name_of(r));
-  const Claims claims = claims_of(problem, solution, all, names);
+  std::vector<RegisterCounts> corners;  // numbered in the order of their refutations
+  for (const Refutation& r : all) names.push_back(name_of(r, corners));
+  const RegisterSplit* split =
+      solution.evidence && solution.evidence->split() ? &*solution.evidence->split() : nullptr;
+  const Claims claims = claims_of(problem, solution, all, names, split);
   if (!claims.unproved.empty())
     throw InputError("certificate", "--certificate", claims.unproved,
                      "must be shown by a bound or by a refutation that was kept");
@@ -148,12 +157,10 @@ void write_certificate(const std::string& directory, const Problem& problem,
   Files files = {{"problem.json", problem_json}, {"schedule.json", schedule_text(problem, own)}};
   Manifest manifest;
   manifest.claims = claims.claims;
-  const std::optional<SerialProblem> serial =
-      std::any_of(all.begin(), all.end(), [](const Refutation& r) { return r.serial; })
-          ? std::optional(serial_problem(problem))
-          : std::nullopt;
+  if (split != nullptr) manifest.split = *split;
   for (const std::size_t i : claims.needed) {
-    add_refutation(files, all[i].serial ? serial->problem : problem, all[i], names[i]);
+    const Problem about = problem_at(problem, split, all[i].counts);
+    add_refutation(files, all[i].serial ? serial_problem(about).problem : about, all[i], names[i]);
     manifest.names.push_back(names[i]);
     manifest.refutations.push_back(all[i]);
   }

@@ -1,0 +1,239 @@
+#include "engine/certificate/derivation.hpp"
+
+#include <algorithm>
+
+#include "graph/automorphism.hpp"
+#include "graph/bounds.hpp"
+#include "graph/length_bound.hpp"
+#include "graph/serial.hpp"
+#include "graph/stage_bound.hpp"
+
+namespace twill {
+namespace {
+
+Cycle number(const std::string& text) {
+  Cycle value = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9' || value > kMaxCycles * Cycle{kMaxOps}) return -1;
+    value = 10 * value + (c - '0');
+  }
+  return text.empty() ? -1 : value;
+}
+
+bool covers_placement(const PlacementRequest& request, const Asked& asked) {
+  return !request.parts && (request.handover || !asked.handover) &&
+         std::all_of(request.pins.begin(), request.pins.end(), [&](const auto& pin) {
+           return std::find(asked.pins.begin(), asked.pins.end(), pin) != asked.pins.end();
+         });
+}
+
+// Does the formula of `r` have a model for every schedule of `problem` at r.ii (and of a length up
+// to r.deadline) that was asked for?
+bool covers(const Problem& problem, const Refutation& r, const Asked& asked) {
+  if (r.ii < 1) return false;
+  Cycle stages = 0;  // 0 = any number
+  int pinned = -1;
+  if (const auto* order = std::get_if<OrderRequest>(&r.request)) {
+    if (!covers_placement(*order, asked)) return false;
+    if (r.ii < order->ii_low || r.ii > order->ii_high || order->ii_low < 1 ||
+        !order_range_allowed(problem, order->ii_low, order->ii_high))
+      return false;
+    if (order->deadline != (r.deadline >= 0)) return false;
+    if (order->ii_low < order->ii_high && !limited(problem, r.limits).placement.latest.empty())
+      return false;  // of a cycle at one I
+    // What the formula leaves out is a schedule that it has, with ops in each other's places.
+    if (!order->exchange.empty() &&
+        (!order->pins.empty() || !is_exchange(problem, order->exchange) ||
+         !limited(problem, r.limits).problem.pins.empty() ||
+         limited(problem, r.limits).placement.single_out()))
+      return false;
+    stages = order->stages;
+    pinned = order->pinned;
+  } else {
+    const auto& modulo = std::get<ModuloRequest>(r.request);
+    if (!covers_placement(modulo, asked) || modulo.ii != r.ii) return false;
+    if (r.deadline >= 0 ? modulo.length_low > r.deadline || modulo.length_high < r.deadline
+                        : modulo.length_high >= 0)
+      return false;
+    stages = modulo.stages;
+    pinned = modulo.pinned;
+  }
+  if (pinned >= static_cast<int>(problem.ops.size())) return false;
+  if (pinned >= 0 && latest_pinned_cycle(problem) >= 0) return false;  // may not be rotated
+  // No search needs more, and a formula's size grows with its stages. (A question about lengths can
+  // begin with a schedule whose last op runs on after the last stage.)
+  const Cycle enough = stage_bound(problem, r.ii);
+  const Cycle horizon = r.deadline >= 0 ? r.deadline / r.ii + 1 : 0;
+  Cycle longest = 0;
+  for (const Op& op : problem.ops) longest = std::max(longest, op.cycles);
+  const Cycle running_on = r.deadline >= 0 ? 1 + longest / r.ii : 0;
+  if (stages > std::max(enough + 1 + running_on, horizon)) return false;
+  // Rotating a schedule, so that the pinned op has row 0, changes its length and can add a stage.
+  if (r.deadline >= 0 && pinned >= 0) return false;
+  if (stages == 0) return true;
+  if (asked.stage_limit > 0 && pinned < 0 && stages >= asked.stage_limit) return true;
+  if (r.deadline >= 0 && stages >= horizon) return true;  // a zero-cycle op may start at the end
+  return stages >= enough + (pinned >= 0 ? 1 : 0);
+}
+
+std::string text(Cycle x) {
+  return std::to_string(x);
+}
+
+}  // namespace
+
+Asked asked_of(const Problem& problem, const Solution& solution) {
+  Asked a;
+  if (solution.stages != "complete") {
+    a.stage_limit = number(solution.stages);
+    if (a.stage_limit < 1) a.unreadable = "stages searched: " + solution.stages;
+  }
+  for (const auto& [name, value] : solution.options) {
+    if (name == "ii") {
+      a.ii = number(value);
+      if (*a.ii < 1) a.unreadable = "option ii: " + value;
+    } else if (name == "registers") {
+      a.registers = value == "auto";
+    } else if (name == "handover") {
+      a.handover = value != "no";
+    } else if (name.starts_with("pin ")) {
+      std::pair<int, int> pin{-1, -1};
+      for (std::size_t v = 0; v < problem.ops.size(); ++v)
+        if (problem.ops[v].id == name.substr(4)) pin.first = static_cast<int>(v);
+      for (std::size_t w = 0; w < problem.warps.size(); ++w)
+        if (problem.warps[w].name == value) pin.second = static_cast<int>(w);
+      if (pin.first < 0 || pin.second < 0) a.unreadable = "option " + name + ": " + value;
+      a.pins.push_back(pin);
+    }
+  }
+  return a;
+}
+
+bool Derivation::unproved(const std::string& what) {
+  if (unproved_.empty()) unproved_ = what;
+  return false;
+}
+
+std::string Derivation::use(std::size_t i) {
+  if (!is_needed(i)) needed_.push_back(refutations_[i].number);
+  return "refutation " + refutations_[i].name;
+}
+
+bool Derivation::is_needed(std::size_t i) const {
+  return std::find(needed_.begin(), needed_.end(), refutations_[i].number) != needed_.end();
+}
+
+// A refutation of any length at `ii` (or above, if `or_above`): the one with the largest I of those
+// that are needed, or of all.
+std::optional<std::size_t> Derivation::refuted(Cycle ii, bool or_above) const {
+  std::optional<std::size_t> best;
+  const auto rank = [&](std::size_t i) {
+    return std::pair(is_needed(i), refutations_[i].refutation->ii);
+  };
+  for (std::size_t i = 0; i < refutations_.size(); ++i) {
+    const Refutation& r = *refutations_[i].refutation;
+    if (!r.limits.empty() || r.serial || r.deadline >= 0 || (or_above ? r.ii < ii : r.ii != ii))
+      continue;
+    if (covers(*refutations_[i].problem, r, asked_) && (!best || rank(i) > rank(*best))) best = i;
+  }
+  return best;
+}
+
+bool Derivation::interval(Cycle claimed) {
+  const Bound bound = lower_bounds(problem_).front();
+  const std::string says = "no schedule has I < " + text(claimed);
+  if (claimed <= bound.value) {
+    say(says, bound.name + ": " + bound.text);
+    return true;
+  }
+  const Cycle monotone = std::min(claimed, monotone_from(problem_).value_or(claimed));
+  if (bound.value > 1 && bound.value < monotone)
+    say("no schedule has I < " + text(bound.value), bound.name + ": " + bound.text);
+  if (!one_by_one(bound.value, monotone)) return false;
+  if (monotone == claimed) return true;
+  const auto i = refuted(claimed - 1, true);
+  if (!i) return unproved(says);
+  say(says, use(*i) + " of I = " + text(refutations_[*i].refutation->ii) +
+                "; feasibility is monotone in I" +
+                (monotone > 1 ? " from I = " + text(monotone) + " on" : "") +
+                ", because every reservation is one segment from its op's issue, so that an idle "
+                "cycle can be inserted into every period");
+  return true;
+}
+
+// Each I from `first` to `end` - 1 has a refutation of its own.
+bool Derivation::one_by_one(Cycle first, Cycle end) {
+  for (Cycle ii = first; ii < end; ++ii) {
+    const auto i = refuted(ii, false);
+    if (!i) return unproved("no schedule has I = " + text(ii));
+    say("no schedule has I = " + text(ii), use(*i));
+  }
+  return true;
+}
+
+bool Derivation::length(Cycle ii, Cycle claimed) {
+  const std::string says = "at I = " + text(ii) + " no schedule has L < " + text(claimed);
+  const std::vector<Bound> bounds = length_bounds(problem_, ii);
+  if (!bounds.empty() && claimed <= bounds.front().value) {
+    say(says, bounds.front().name + ": " + bounds.front().text);
+    return true;
+  }
+  for (std::size_t i = 0; i < refutations_.size(); ++i) {
+    const Refutation& r = *refutations_[i].refutation;
+    if (!r.limits.empty() || r.serial || r.ii != ii || r.deadline < claimed - 1 ||
+        !covers(*refutations_[i].problem, r, asked_))
+      continue;
+    say(says, use(i) + " of L <= " + text(r.deadline));
+    return true;
+  }
+  return unproved(says);
+}
+
+bool Derivation::within(const GoalLimits& limits, Cycle ii, Cycle length, const std::string& says) {
+  for (std::size_t i = 0; i < refutations_.size(); ++i) {
+    const Refutation& r = *refutations_[i].refutation;
+    if (r.limits != limits || r.serial || r.ii != ii || r.deadline < length ||
+        !covers(*refutations_[i].problem, r, asked_))
+      continue;
+    say(says, use(i));
+    return true;
+  }
+  return unproved(says);
+}
+
+bool Derivation::none() {
+  if (asked_.ii) {
+    const std::string says = "no schedule has I = " + text(*asked_.ii);
+    const auto monotone = monotone_from(problem_);
+    const auto i = refuted(*asked_.ii, monotone && *monotone <= *asked_.ii);
+    if (!i) return unproved(says);
+    say(says, use(*i));
+    return true;
+  }
+  const std::string says = "no schedule exists at any I";
+  const Cycle decisive = serial_ii(problem_), latest = latest_pinned_cycle(problem_);
+  if (latest > 0) {  // graph/serial.cpp, claim 3
+    const Bound bound = lower_bounds(problem_).front();
+    say("no schedule has I < " + text(bound.value), bound.name + ": " + bound.text);
+    if (!one_by_one(bound.value, latest + 1)) return false;
+  }
+  if (const auto i = refuted(decisive, true)) {
+    say(says, use(*i) + " of I = " + text(refutations_[*i].refutation->ii) + "; from I = " +
+                  text(decisive) +
+                  " on the ops can run one after the other, so that every I is alike");
+    return true;
+  }
+  if (latest > 0) return unproved(says);
+  for (std::size_t i = 0; i < refutations_.size(); ++i) {
+    const Refutation& r = *refutations_[i].refutation;
+    if (!r.limits.empty() || !r.serial || r.deadline >= 0) continue;
+    const SerialProblem serial = serial_problem(*refutations_[i].problem);
+    if (r.ii != serial.ii || !covers(serial.problem, r, asked_)) continue;
+    say(says, use(i) + " of the serial problem (all positive cycles 1) at I = " + text(serial.ii) +
+                  ", where only the order of the ops matters, as it does at every large I");
+    return true;
+  }
+  return unproved(says);
+}
+
+}  // namespace twill

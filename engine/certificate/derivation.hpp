@@ -1,0 +1,88 @@
+// What arithmetic and refutations prove of one problem: the sentences of a certificate about
+// intervals and lengths.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/certificate/evidence.hpp"
+#include "graph/schedule.hpp"
+
+namespace twill {
+
+struct Claim {
+  std::string says;     ///< "no schedule has I < 2436"
+  std::string because;  ///< the arithmetic, or the refutation and why it is enough
+};
+
+/// What a solution was asked for, from its stages and options.
+struct Asked {
+  Cycle stage_limit = 0;    ///< 0 = all
+  std::optional<Cycle> ii;  ///< only this one
+  bool handover = true;
+  std::vector<std::pair<int, int>> pins;  ///< op and slot
+  bool registers = false;                 ///< the register split was a choice
+  std::string unreadable;                 ///< the option that cannot be read, or ""
+};
+Asked asked_of(const Problem& problem, const Solution& solution);
+
+/// A refutation that may be used in a derivation. The problem that it is about (or whose serial
+/// problem) has every schedule of the one that is derived for.
+struct UsableRefutation {
+  const Refutation* refutation = nullptr;
+  const Problem* problem = nullptr;
+  std::size_t number = 0;  ///< in the certificate
+  std::string name;
+};
+
+/// Takes refutations for granted (they are checked one by one) and everything else not: bounds are
+/// recomputed, and of every refutation it is asked whether its formula covers all schedules that
+/// were asked for: all stages, no rotation under a limit, no more pins.
+class Derivation {
+ public:
+  /// Keeps references to `problem` and `asked`.
+  Derivation(const Problem& problem, const Asked& asked, std::vector<UsableRefutation> refutations)
+      : problem_(problem), asked_(asked), refutations_(std::move(refutations)) {}
+
+  // Each adds what it derives to claims() and says whether it is all; if not, unproved() says what
+  // is missing.
+
+  /// No schedule has an interval below `claimed`.
+  bool interval(Cycle claimed);
+  /// At `ii` no schedule has a length below `claimed`.
+  bool length(Cycle ii, Cycle claimed);
+  /// A goal limited in `limits` is refuted at an I and L.
+  bool within(const GoalLimits& limits, Cycle ii, Cycle length, const std::string& says);
+  /// No schedule exists, at any interval or at the one asked for.
+  bool none();
+
+  void say(const std::string& says, const std::string& because) {
+    claims_.push_back({says, because});
+  }
+  /// Notes what is not proved; the first such note stays. Returns false.
+  bool unproved(const std::string& what);
+
+  const std::vector<Claim>& claims() const { return claims_; }
+  /// Numbers of the refutations that the claims rest on. A refutation that is among them already is
+  /// preferred to another.
+  const std::vector<std::size_t>& needed() const { return needed_; }
+  void prefer(std::vector<std::size_t> needed) { needed_ = std::move(needed); }
+  const std::string& unproved() const { return unproved_; }
+
+ private:
+  std::optional<std::size_t> refuted(Cycle ii, bool or_above) const;
+  bool one_by_one(Cycle first, Cycle end);
+  std::string use(std::size_t i);
+  bool is_needed(std::size_t i) const;
+
+  const Problem& problem_;
+  const Asked& asked_;
+  std::vector<UsableRefutation> refutations_;
+  std::vector<Claim> claims_;
+  std::vector<std::size_t> needed_;
+  std::string unproved_;
+};
+
+}  // namespace twill
