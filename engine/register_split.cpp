@@ -159,8 +159,11 @@ class SplitSearch {
     conflicts_ += answer.conflicts;
     stopped_ = answer.status == Status::feasible || answer.status == Status::unknown;
     if (stopped_) stopped_by_ = answer.stopped_by;
-    if (options.evidence)
+    if (options.evidence) {
+      for (const Refutation& refutation : answer.evidence->refutations())
+        refutation.proof->to_memory();
       corners_.push_back({counts, proved(answer, options), std::exchange(answer.evidence, {})});
+    }
     return answer;
   }
 
@@ -325,6 +328,7 @@ class SplitSearch {
     SplitSolution split{with_counts(problem_, pool_, counts_), counts_, {}, asked_};
     if (!found) {
       solution.schedule.reset();
+      solution.length_lower_bound = 0;
       solution.ring_depths.clear();
       solution.status = stopped_ ? Status::unknown : Status::infeasible;
       if (!stopped_)
@@ -368,7 +372,7 @@ class SplitSearch {
   std::vector<int> twin_;
   std::vector<Box> open_;  // the halves with less on top
   std::optional<Solution> best_;
-  RegisterCounts counts_;  // of best_
+  RegisterCounts counts_;             // of best_
   std::vector<AskedCorner> corners_;  // where evidence is kept
   int asked_ = 0;
   double seconds_ = 0;

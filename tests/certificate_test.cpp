@@ -16,6 +16,7 @@
 #include "engine/certificate/proof_files.hpp"
 #include "engine/include/twill.hpp"
 #include "graph/file.hpp"
+#include "tests/support/forgery.hpp"
 #include "tests/support/random_loop.hpp"
 #include "tests/support/temporary_directory.hpp"
 
@@ -35,22 +36,6 @@ Solution solved(const Problem& problem, const std::string& engine, Options optio
   return solve(problem, options);
 }
 
-CertificateReport check(const std::string& directory) {
-  CertificateOptions options;
-  options.drat_trim = false;
-  return check_certificate(directory, options);
-}
-
-/// "accepted", or why not: unreadable files are refused too.
-std::string verdict(const std::string& directory) {
-  try {
-    const CertificateReport report = check(directory);
-    return report.accepted ? "accepted" : report.refusal;
-  } catch (const InputError& error) {
-    return error.what();
-  }
-}
-
 std::vector<std::string> files_of(const std::string& directory) {
   std::vector<std::string> files;
   for (const auto& entry : fs::recursive_directory_iterator(directory))
@@ -63,28 +48,6 @@ std::vector<std::string> files_of(const std::string& directory) {
 /// prove I and L by search.
 Problem hard() {
   return example("figure-1");
-}
-
-/// Makes the hashes of the manifest those of the files, as a forger would.
-void mend_hashes(const std::string& directory) {
-  const std::string path = directory + "/manifest.json";
-  const std::string problem_bytes = read_file(directory + "/problem.json");
-  const Problem problem = parse_problem(problem_bytes);
-  Manifest manifest = parse_manifest(problem, read_file(path), path);
-  for (auto& [name, hash] : manifest.files) hash = sha256(read_file(directory + "/" + name));
-  write_file(path, manifest_text(problem, manifest));
-}
-
-void edit(const std::string& path, const std::function<void(std::string&)>& change) {
-  std::string text = read_file(path);
-  change(text);
-  write_file(path, text);
-}
-
-void replace(std::string& text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  REQUIRE_MESSAGE(at != std::string::npos, from);
-  text.replace(at, from.size(), to);
 }
 
 }  // namespace

@@ -317,7 +317,8 @@ TEST_CASE("solve --registers auto: the split is shown, and its problem is writte
   const Folder folder;
   const std::string file = folder / "a.schedule.json", problem = folder / "a.problem.json";
   const std::string kernel = "solve blackwell-fwd-plain --machine blackwell --registers ";
-  const Run split = run_twill(kernel + "auto --quiet --format text -o " + file);
+  const Run split = run_twill(kernel + "auto --quiet --format text -o " + file + " --certificate " +
+                              (folder / "proof"));
   CHECK(split.code == 0);
   CHECK(contains(split.out, "Register split (setmaxnreg), chosen; 128 a thread at launch"));
   CHECK(contains(split.out, "  load + mma + aux: 24 gross, 0 net\n"));
@@ -330,6 +331,10 @@ TEST_CASE("solve --registers auto: the split is shown, and its problem is writte
   const auto again = nlohmann::json::parse(run_twill("solve --json --quiet " + problem).out);
   CHECK(again["initiation_interval"] == 1472);
   CHECK(again["length"] == schedule["length"]);
+  const Run checked = run_twill("check " + (folder / "proof"));
+  CHECK(checked.code == 0);
+  CHECK(contains(checked.out, "proved: no register split has a schedule with I < 1472, nor one "));
+  CHECK(contains(checked.out, "proved: with 240 of load + mma + aux, 240 of softmax0, "));
 
   const auto fixed = nlohmann::json::parse(run_twill(kernel + "machine --json --quiet").out);
   CHECK(fixed["initiation_interval"] == 1728);

@@ -8,49 +8,13 @@
 #include "engine/certificate/certificate.hpp"
 #include "engine/include/twill.hpp"
 #include "graph/machine.hpp"
-#include "tests/support/random_loop.hpp"
+#include "tests/support/random_pool.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 using namespace twill;
 using namespace twill::test;
 
 namespace {
-
-/// A pool over the slots of a loop, some of which share a count.
-RegisterPool random_pool(const Problem& problem, Random& random) {
-  RegisterPool pool;
-  pool.granule = random.range(1, 3);
-  pool.min = random.range(0, 2);
-  pool.max = random.range(3, 6) * pool.granule + pool.min;
-  pool.resident = random.range(0, 1);
-  for (int w = 0; w < static_cast<int>(problem.warps.size()); ++w) {
-    if (w > 0 && random.percent(20))
-      pool.shares.back().slots.push_back(w);
-    else
-      pool.shares.push_back({{w}, static_cast<int>(random.range(1, 2)), 0});
-  }
-  pool.launch = least_count(pool) + random.range(1, 2) * pool.granule;
-  for (RegisterPool::Share& share : pool.shares) share.layout = pool.launch;
-  return pool;
-}
-
-RegisterCounts most(const RegisterPool& pool) {
-  RegisterCounts counts;
-  for (std::size_t s = 0; s < pool.shares.size(); ++s) counts.push_back(most_of(pool, s));
-  return counts;
-}
-
-/// Every split, maximal or not.
-std::vector<RegisterCounts> all_splits(const RegisterPool& pool) {
-  std::vector<RegisterCounts> splits;
-  RegisterCounts counts(pool.shares.size(), 0);
-  for (;;) {
-    if (is_split(pool, counts)) splits.push_back(counts);
-    std::size_t s = 0;
-    while (s < counts.size() && ++counts[s] > pool.max) counts[s++] = 0;
-    if (s == counts.size()) return splits;
-  }
-}
 
 using Value = std::pair<Cycle, Cycle>;
 constexpr Value kNone{kMaxInterval, 0};

@@ -10,6 +10,12 @@
 //                   weights sum to more than 0 (lemmas: the clause, 0, the cycle's steps), and the
 //                   models that overflowed and were refined (refinements)
 //
+// Where the register split was chosen (solve_split()), what is claimed is claimed of every split of
+// the pool. The manifest then has a "register_split": the pool (shares by slot, granule, min, max,
+// launch, resident), the counts that problem.json has, and the corners of a cover of all splits
+// (split_cover.hpp), each of which has its bounds or refutations; a refutation about a corner's
+// problem names the counts in "registers".
+//
 // What is trusted by the check, beside the compiler: the arithmetic of bounds and the judge of
 // schedules (graph/), the encoder that turns the problem into clauses (encoders/; the clauses are
 // made again from the problem and compared), and the checker (engine/certificate/). No solver.

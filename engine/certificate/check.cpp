@@ -192,7 +192,8 @@ class CertificateCheck {
   }
 
   void check_claims(const Solution& solution) {
-    const Claims claims = claims_of(problem_, solution, manifest_.refutations, manifest_.names, split());
+    const Claims claims =
+        claims_of(problem_, solution, manifest_.refutations, manifest_.names, split());
     if (!claims.unproved.empty()) refuse("schedule.json", "not proved: " + claims.unproved);
     const auto same = [](const Claim& a, const Claim& b) {
       return a.says == b.says && a.because == b.because;

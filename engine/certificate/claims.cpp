@@ -61,8 +61,7 @@ class SolutionClaims {
     const Schedule& schedule = *solution_.schedule;
     if (!asked_.ii && schedule.initiation_interval != solution_.ii_lower_bound)
       return unproved("I = " + decimal_text(schedule.initiation_interval) +
-                      " is called optimal, its bound is " +
-                      decimal_text(solution_.ii_lower_bound));
+                      " is called optimal, its bound is " + decimal_text(solution_.ii_lower_bound));
     if (schedule.length != solution_.length_lower_bound)
       return unproved("L = " + decimal_text(schedule.length) + " is called optimal, its bound is " +
                       decimal_text(solution_.length_lower_bound));
@@ -145,10 +144,12 @@ class SolutionClaims {
     const std::vector<std::size_t> first = exchangeable_shares(problem_, pool, pinned);
     for (std::size_t s = 0; s < first.size(); ++s)
       if (first[s] != s) exchanged = " (counts of slots that can change places in any order)";
-    derivation_.say(says,
-                    "every split" + exchanged + " has at most the counts of one of the " +
-                        std::to_string(split_->corners.size()) +
-                        " below, and what is a schedule with some registers is one with more");
+    const std::size_t corners = split_->corners.size();
+    derivation_.say(
+        says, "every split" + exchanged + " has at most the counts " +
+                  (corners == 1 ? "that follow"
+                                : "of one of the " + std::to_string(corners) + " that follow") +
+                  ", and what is a schedule with some registers is one with more");
   }
 
   // The bound on the length at the schedule's I, where it is one together with that on I.

@@ -218,8 +218,8 @@ bool Derivation::none() {
     if (!one_by_one(bound.value, latest + 1)) return false;
   }
   if (const auto i = refuted(decisive, true)) {
-    say(says, use(*i) + " of I = " + text(refutations_[*i].refutation->ii) + "; from I = " +
-                  text(decisive) +
+    say(says, use(*i) + " of I = " + text(refutations_[*i].refutation->ii) +
+                  "; from I = " + text(decisive) +
                   " on the ops can run one after the other, so that every I is alike");
     return true;
   }

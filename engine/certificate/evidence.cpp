@@ -6,14 +6,17 @@
 
 namespace twill {
 
-ProofFile::ProofFile()
-    : file_(std::tmpfile(), [](std::FILE* file) {
-        if (file != nullptr) std::fclose(file);
-      }) {
-  if (!file_) throw InputError("temporary file", "proof", "", "cannot be created");
+ProofFile::ProofFile() : content_(new Content{{std::tmpfile(), std::fclose}, {}}) {
+  if (!content_->file) throw InputError("temporary file", "proof", "", "cannot be created");
+}
+
+void ProofFile::to_memory() const {
+  content_->bytes = bytes();
+  content_->file.reset();
 }
 
 std::string ProofFile::bytes() const {
+  if (!content_->file) return content_->bytes;
   std::fflush(file());
   std::string all;
   const long size = std::fseek(file(), 0, SEEK_END) == 0 ? std::ftell(file()) : -1;

@@ -24,22 +24,30 @@ class ProofFile {
  public:
   /// Throws InputError when there is no room for temporary files.
   ProofFile();
-  std::FILE* file() const { return file_.get(); }
+  /// Null after to_memory().
+  std::FILE* file() const { return content_->file.get(); }
   /// All that was written.
   std::string bytes() const;
+  /// Reads it back for good and closes the file: a process may have few of them open. Call when all
+  /// is written.
+  void to_memory() const;
 
  private:
-  std::shared_ptr<std::FILE> file_;
+  struct Content {
+    std::unique_ptr<std::FILE, int (*)(std::FILE*)> file;
+    std::string bytes;
+  };
+  std::shared_ptr<Content> content_;
 };
 
 /// One formula that has no model, and why.
 struct Refutation {
   RegisterCounts counts;  ///< about the problem with these counts (problem_at()); empty = as it is
-  GoalLimits limits;     ///< secondary goals within these limits are meant, else all schedules
-  bool serial = false;   ///< about the serial problem (graph/serial.hpp), not the problem itself
-  Cycle ii = 1;          ///< no schedule has this initiation interval ...
-  Cycle deadline = -1;   ///< ... and a length of at most this; -1 = any length
-  std::string encoding;  ///< encoding_text()
+  GoalLimits limits;      ///< secondary goals within these limits are meant, else all schedules
+  bool serial = false;    ///< about the serial problem (graph/serial.hpp), not the problem itself
+  Cycle ii = 1;           ///< no schedule has this initiation interval ...
+  Cycle deadline = -1;    ///< ... and a length of at most this; -1 = any length
+  std::string encoding;   ///< encoding_text()
   std::variant<ModuloRequest, OrderRequest> request;  ///< the formula, by engine
   std::vector<Schedule> refinements;  ///< order: the overflowing models, see OrderEncoding::refine
   MemoryCnf lemmas;                   ///< order: of difference logic, see OrderSearcher::lemmas()

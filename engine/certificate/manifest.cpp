@@ -36,8 +36,7 @@ void read_placement(const Problem& problem, const JsonValue& json, PlacementRequ
     const auto v = std::find_if(problem.ops.begin(), problem.ops.end(),
                                 [&](const Op& op) { return op.id == pair[0].text(); });
     if (v == problem.ops.end()) pair[0].fail("must be the id of an op of the problem");
-    request.pins.emplace_back(static_cast<int>(v - problem.ops.begin()),
-                              slot_of(problem, pair[1]));
+    request.pins.emplace_back(static_cast<int>(v - problem.ops.begin()), slot_of(problem, pair[1]));
   }
 }
 
@@ -78,13 +77,14 @@ Json split_json(const Problem& problem, const RegisterSplit& split) {
   Json shares = Json::array();
   for (const RegisterPool::Share& share : split.pool.shares) {
     Json slots = Json::array();
-    for (const int w : share.slots) slots.push_back(problem.warps[static_cast<std::size_t>(w)].name);
+    for (const int w : share.slots)
+      slots.push_back(problem.warps[static_cast<std::size_t>(w)].name);
     shares.push_back({{"slots", std::move(slots)}, {"warpgroups", share.warpgroups}});
   }
-  return {{"shares", std::move(shares)},       {"granule", split.pool.granule},
-          {"min", split.pool.min},             {"max", split.pool.max},
-          {"launch", split.pool.launch},       {"resident", split.pool.resident},
-          {"counts", split.counts},            {"corners", split.corners}};
+  return {{"shares", std::move(shares)}, {"granule", split.pool.granule},
+          {"min", split.pool.min},       {"max", split.pool.max},
+          {"launch", split.pool.launch}, {"resident", split.pool.resident},
+          {"counts", split.counts},      {"corners", split.corners}};
 }
 
 RegisterCounts read_counts(const JsonValue& json, const RegisterSplit& split) {
@@ -95,8 +95,7 @@ RegisterCounts read_counts(const JsonValue& json, const RegisterSplit& split) {
 }
 
 RegisterSplit read_split(const Problem& problem, const JsonValue& json) {
-  json.check_keys(
-      {"shares", "granule", "min", "max", "launch", "resident", "counts", "corners"});
+  json.check_keys({"shares", "granule", "min", "max", "launch", "resident", "counts", "corners"});
   RegisterSplit split;
   for (const JsonValue& share : json.at("shares").elements()) {
     share.check_keys({"slots", "warpgroups"});
