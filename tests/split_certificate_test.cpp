@@ -392,7 +392,8 @@ TEST_CASE("attention: goals, pins and operands held, with all splits certified")
   CHECK(free.find("no register split has a schedule with I < 2048, nor one with I = 2048 and L < "
                   "3072: every split (counts of slots that can change places in any order) ") !=
         std::string::npos);
-  CHECK(free.find("at I = 2048 and L = 3072, slots is not below ") != std::string::npos);
+  CHECK(free.find("with the problem's own split: at I = 2048 and L = 3072, slots is not below ") !=
+        std::string::npos);
   loop.problem.pins.push_back({Pin::on_slot, 0, 2, -1, -1});
   if (!slot_fits(loop.problem, 0, 2)) loop.problem.pins.front().slot = 0;
   const std::string pinned =

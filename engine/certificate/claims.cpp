@@ -219,8 +219,9 @@ class SolutionClaims {
 
   bool goal_bound(const Goal& goal, const GoalLimits& limits) {
     const Schedule& schedule = *solution_.schedule;
-    std::string says = "at I = " + decimal_text(schedule.initiation_interval) +
-                       " and L = " + decimal_text(schedule.length);
+    std::string says = split_ == nullptr ? "" : "with the problem's own split: ";
+    says += "at I = " + decimal_text(schedule.initiation_interval) +
+            " and L = " + decimal_text(schedule.length);
     const std::size_t before = limits.size() - 1;
     for (std::size_t i = 0; i < std::min(before, kGoalsNamed); ++i)
       says += ", " + limits[i].first + " <= " + decimal_text(limits[i].second);

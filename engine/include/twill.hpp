@@ -108,8 +108,8 @@ struct SplitSolution {
 };
 
 /// The best schedule over all register splits of a pool: smallest I, then smallest L; goals are
-/// pursued for the split that was chosen, evidence is kept for all. `problem` and `pool` are those of
-/// lower() with LowerOptions::choose_registers; only the registers of its slots are chosen. Of
+/// pursued for the split that was chosen, evidence is kept for all. `problem` and `pool` are those
+/// of lower() with LowerOptions::choose_registers; only the registers of its slots are chosen. Of
 /// several splits with the best (I, L): what the schedule found needs, and what is left of the pool
 /// goes to the slots with the least to spare. Infeasible, with `problem` as it was, when there is
 /// no schedule even if each slot has the most of any split. Complete search or a number of stages,
