@@ -93,7 +93,7 @@ std::string certified(const std::string& path, const SplitSolution& split) {
 Pooled branching() {
   for (std::uint64_t seed = 1;; ++seed) {
     Random random(seed);
-    const Pooled p = pooled(seed, random);
+    Pooled p = pooled(seed, random);
     Options options;
     options.evidence = true;
     const SplitSolution split = solve_split(p.problem, p.pool, options);
@@ -128,7 +128,7 @@ TEST_CASE("corners cover all splits if and only if each split is below one") {
         return below_some(p.problem, p.pool, s, split.corners, pinned);
       });
       const std::string fault = cover_fault(p.problem, split, pinned);
-      CHECK((fault == "") == all);
+      CHECK(fault.empty() == all);
       if (!all) CHECK(fault.ends_with(" is below no corner"));
       ++(all ? covered : uncovered);
       covers[pinned ? 1 : 0] = all;
