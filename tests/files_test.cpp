@@ -10,6 +10,8 @@
 #include "graph/file.hpp"
 #include "graph/json_text.hpp"
 #include "graph/problem_io.hpp"
+#include "graph/random.hpp"
+#include "graph/sha256_blocks.hpp"
 #include "tests/support/file_samples.hpp"
 #include "tests/support/temporary_directory.hpp"
 
@@ -30,6 +32,37 @@ TEST_CASE("sha256: vectors of FIPS 180-4 and NIST's examples") {
         "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
   CHECK(sha256(std::string(1, '\xbd')) ==
         "68325720aabd7c82f30f554b313d0570c95accbb7dc4b5aae11204c08ffe732b");
+}
+
+TEST_CASE("sha256: portable code and instructions agree, block by block") {
+  Sha256Words start{};
+  std::vector<unsigned char> data(9 * kSha256Block);
+  SplitMix64 random(3);
+  for (std::size_t blocks = 0; blocks <= 9; ++blocks) {
+    CAPTURE(blocks);
+    for (std::uint32_t& word : start) word = static_cast<std::uint32_t>(random.next());
+    for (unsigned char& byte : data) byte = static_cast<unsigned char>(random.next());
+    Sha256Words portable = start, fast = start;
+    sha256_blocks_portable(portable, data.data(), blocks);
+    CHECK((portable == start) == (blocks == 0));
+    if (!has_sha256_instructions()) {
+      MESSAGE("this processor has no SHA extensions: skipped");
+      return;
+    }
+    sha256_blocks_x86(fast, data.data(), blocks);
+    CHECK(fast == portable);
+  }
+  // A million times "a": FIPS 180-4's third example, by the portable code alone.
+  Sha256Words hash = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                      0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  std::vector<unsigned char> text(1'000'000 + kSha256Block, 0);
+  std::fill_n(text.begin(), 1'000'000, 'a');
+  text[1'000'000] = 0x80;
+  for (std::size_t i = 0; i < 4; ++i)
+    text[text.size() - 1 - i] = static_cast<unsigned char>(8'000'000 >> (8 * i) & 0xff);
+  sha256_blocks_portable(hash, text.data(), text.size() / kSha256Block);
+  CHECK(hash[0] == 0xcdc76e5c);
+  CHECK(hash[7] == 0xc7112cd0);
 }
 
 TEST_CASE("sha256: around the lengths where the padding takes another block") {

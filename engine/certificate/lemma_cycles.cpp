@@ -61,6 +61,15 @@ std::vector<std::size_t> DifferenceRows::sums_within(std::span<const int> lemma)
   return found;
 }
 
+namespace {
+
+// The constraint that holds where the literal of a lemma does not.
+std::string step_name(int literal) {
+  return (literal < 0 ? "a" : "n") + std::to_string(literal < 0 ? -literal : literal);
+}
+
+}  // namespace
+
 CycleFinder::CycleFinder(const DifferenceRows& rows)
     : rows_(rows),
       contradiction_(cycle_of_facts()),
@@ -125,18 +134,34 @@ std::optional<std::string> CycleFinder::cycle_of_facts() const {
   return text.substr(1);
 }
 
-// Few lemmas need a sum, and every sum that shares a variable with one might be it: they are looked
-// at where the atoms alone have no cycle.
+// Most lemmas have their literals in the order of the cycle that they were learned from.
+std::optional<std::string> CycleFinder::cycle_in_order(std::span<const int> lemma) const {
+  std::optional<DifferenceRows::Arc> here = rows_.asserted(-lemma.front());
+  const std::optional<DifferenceRows::Arc> first = here;
+  Cycle weight = 0;
+  std::string text;
+  for (std::size_t i = 0; i < lemma.size(); ++i) {
+    const auto next = i + 1 < lemma.size() ? rows_.asserted(-lemma[i + 1]) : first;
+    if (!here || !next) return std::nullopt;
+    const Entry& between = entry(here->to, next->from);
+    if (!between.reached) return std::nullopt;
+    weight += here->weight + between.weight;
+    text += (i > 0 ? " " : "") + step_name(lemma[i]);
+    append_path(here->to, next->from, text);
+    here = next;
+  }
+  if (weight <= 0) return std::nullopt;
+  return text;
+}
+
+// The others need a sum, which may be any that shares a variable with them.
 std::optional<std::string> CycleFinder::cycle(std::span<const int> lemma) const {
   if (contradiction_ || lemma.empty()) return contradiction_;
+  if (auto found = cycle_in_order(lemma)) return found;
   std::vector<Step> steps;
   for (const int l : lemma)
-    if (const auto arc = rows_.asserted(-l))
-      steps.push_back({*arc, (l < 0 ? "a" : "n") + std::to_string(l < 0 ? -l : l), 0, 0});
-  if (auto found = cycle_of(steps)) return found;
-  const std::vector<std::size_t> sums = rows_.sums_within(lemma);
-  if (sums.empty()) return std::nullopt;
-  for (const std::size_t s : sums)
+    if (const auto arc = rows_.asserted(-l)) steps.push_back({*arc, step_name(l), 0, 0});
+  for (const std::size_t s : rows_.sums_within(lemma))
     steps.push_back({*rows_.sum(s, lemma), "s" + std::to_string(s), 0, 0});
   return cycle_of(steps);
 }

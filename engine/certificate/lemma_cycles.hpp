@@ -80,6 +80,7 @@ class CycleFinder {
     Cycle distance = 0;
     std::size_t before = 0;
   };
+  std::optional<std::string> cycle_in_order(std::span<const int> lemma) const;
   std::optional<std::string> cycle_of(std::vector<Step>& steps) const;
   void append_path(int from, int to, std::string& text) const;
   std::optional<std::string> cycle_of_facts() const;

@@ -169,8 +169,8 @@ void DifferenceTheory::explain_path(int from, int to, int before, Cycle& slack,
   if (newest < 0) return;  // a path of facts
   const int time = changes_[static_cast<std::size_t>(newest)].time;
   const Arc& arc = asserted_[static_cast<std::size_t>(time)];
-  explain_arc(arc, slack, variables);
   explain_path(from, arc.from, time, slack, variables);
+  explain_arc(arc, slack, variables);
   explain_path(arc.to, to, time, slack, variables);
 }
 
