@@ -27,7 +27,7 @@ void rows_apart(ModuloModel& m, int u, int v, Cycle gap, Lit condition) {
   }
 }
 
-void precede_by_rows(ModuloModel& m, int u, int v, int distance, Cycle delay, Lit condition) {
+void precede_by_rows(ModuloModel& m, int u, int v, Cycle distance, Cycle delay, Lit condition) {
   const Cycle ii = m.starts.ii(), q = delay / ii, d = delay % ii;
   const Lit near = m.f.fresh();
   rows_apart(m, u, v, d, near);
@@ -45,7 +45,7 @@ void precede_by_rows(ModuloModel& m, int u, int v, int distance, Cycle delay, Li
   }
 }
 
-void precede_by_starts(ModuloModel& m, int u, int v, int distance, Cycle delay, Lit condition) {
+void precede_by_starts(ModuloModel& m, int u, int v, Cycle distance, Cycle delay, Lit condition) {
   const Cycle shift = delay - distance * m.starts.ii();
   for (Cycle t = shift < 0 ? 1 - shift : 0; t < m.starts.horizon(); ++t) {
     m.f.clause({~condition, ~m.starts.start_at_least(u, t), m.starts.start_at_least(v, t + shift)});
@@ -53,7 +53,7 @@ void precede_by_starts(ModuloModel& m, int u, int v, int distance, Cycle delay, 
   }
 }
 
-void precede_by_values(ModuloModel& m, int u, int v, int distance, Cycle delay, Lit condition) {
+void precede_by_values(ModuloModel& m, int u, int v, Cycle distance, Cycle delay, Lit condition) {
   const Cycle shift = delay - distance * m.starts.ii();
   for (Cycle t = m.window.earliest[static_cast<std::size_t>(u)];
        t <= m.window.latest[static_cast<std::size_t>(u)]; ++t)
@@ -62,7 +62,7 @@ void precede_by_values(ModuloModel& m, int u, int v, int distance, Cycle delay, 
       m.f.clause({~condition, ~m.starts.starts_at(u, t), ~m.starts.starts_at(v, early)});
 }
 
-void precede_by_bits(ModuloModel& m, int u, int v, int distance, Cycle delay, Lit condition) {
+void precede_by_bits(ModuloModel& m, int u, int v, Cycle distance, Cycle delay, Lit condition) {
   const Cycle shift = delay - distance * m.starts.ii();
   Binary left = m.starts.start_bits(u), right = m.starts.start_bits(v);
   if (shift > 0) left = binary_plus(m.f, left, shift);
@@ -72,7 +72,7 @@ void precede_by_bits(ModuloModel& m, int u, int v, int distance, Cycle delay, Li
 
 }  // namespace
 
-void precede(ModuloModel& m, int u, int v, int distance, Cycle delay, Lit condition) {
+void precede(ModuloModel& m, int u, int v, Cycle distance, Cycle delay, Lit condition) {
   if (condition.is_false()) return;
   if (u == v) {
     if (distance * m.starts.ii() < delay) m.f.clause({~condition});

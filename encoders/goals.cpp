@@ -15,6 +15,7 @@
 #include "graph/divide.hpp"
 #include "graph/error.hpp"
 #include "graph/lifetime.hpp"
+#include "graph/memory_charges.hpp"
 #include "graph/ring_depth.hpp"
 
 namespace twill {
@@ -200,11 +201,12 @@ std::int64_t goal_value(const Problem& problem, const Schedule& schedule, const 
       return most;
     }
     default: {
-      std::vector<Amount> amounts(problem.ops.size(), 0);
-      for (std::size_t v = 0; v < amounts.size(); ++v)
-        for (const Footprint& f : problem.ops[v].footprints)
-          if (f.memory == goal.index) amounts[v] += f.amount;
-      return peak(problem, schedule, amounts);
+      const MemoryCharges charges = memory_charges(problem, goal.index);
+      std::int64_t rings = 0;
+      for (int u = 0; u < static_cast<int>(problem.ops.size()); ++u)
+        if (const Amount buffer = charges.ring[static_cast<std::size_t>(u)]; buffer > 0)
+          rings += buffer * ring_depth(problem, schedule, u);
+      return rings + peak(problem, schedule, charges.live);
     }
   }
 }

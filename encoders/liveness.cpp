@@ -19,6 +19,7 @@
 #include <algorithm>
 
 #include "encoders/modulo.hpp"
+#include "graph/memory_charges.hpp"
 
 namespace twill {
 namespace {
@@ -37,6 +38,17 @@ Amount most_copies(const Problem& p, int u) {
     if (f.amount > 0)
       most = std::min(most, p.memories[static_cast<std::size_t>(f.memory)].capacity / f.amount);
   return most;
+}
+
+// Per op: some slot or memory counts what of its result is live.
+std::vector<bool> counted_while_live(const Problem& p) {
+  std::vector<bool> counted;
+  for (const Op& op : p.ops) counted.push_back(op.registers > 0);
+  for (std::size_t memory = 0; memory < p.memories.size(); ++memory) {
+    const std::vector<Amount> live = memory_charges(p, static_cast<int>(memory)).live;
+    for (std::size_t u = 0; u < live.size(); ++u) counted[u] = counted[u] || live[u] > 0;
+  }
+  return counted;
 }
 
 class Encoder {
@@ -134,10 +146,11 @@ class Encoder {
 void encode_liveness(ModuloModel& m) {
   const Problem& p = m.problem;
   const Cycle ii = m.starts.ii();
+  const std::vector<bool> counted_live = counted_while_live(p);
   for (int u = 0; u < static_cast<int>(p.ops.size()); ++u) {
     m.lifetimes.emplace_back();
     const Op& op = p.ops[static_cast<std::size_t>(u)];
-    if (op.registers == 0 && op.footprints.empty()) continue;
+    if (!counted_live[static_cast<std::size_t>(u)]) continue;
     std::vector<const Edge*> uses;
     Cycle reach = 0;  // full copies of the longest lifetime that the windows allow
     for (const Edge& e : p.edges)

@@ -70,15 +70,19 @@ struct ModuloModel : PlacementModel {
 };
 
 /// M(v) + distance * I >= M(u) + delay whenever `condition` is true.
-void precede(ModuloModel& m, int u, int v, int distance, Cycle delay, Lit condition);
+void precede(ModuloModel& m, int u, int v, Cycle distance, Cycle delay, Lit condition);
 
 // The families, in the order they are encoded, after encode_placement (placement.hpp).
-void encode_dependence(ModuloModel& m);      // dependence.cpp
-void encode_capacity(ModuloModel& m);        // capacity.cpp
-void encode_spill(ModuloModel& m);           // spill.cpp: cross-warp hand-over
-void encode_liveness(ModuloModel& m);        // liveness.cpp: lifetimes for the two below
-void encode_memory(ModuloModel& m);          // memory.cpp
-void encode_registers(ModuloModel& m);       // registers.cpp
+void encode_dependence(ModuloModel& m);  // dependence.cpp
+void encode_capacity(ModuloModel& m);    // capacity.cpp
+void encode_spill(ModuloModel& m);       // spill.cpp: cross-warp hand-over
+void encode_liveness(ModuloModel& m);    // liveness.cpp: lifetimes for the two below
+void encode_memory(ModuloModel& m);      // memory.cpp
+void encode_registers(ModuloModel& m);   // registers.cpp
+/// rings.cpp: literal k = 0, 1, ... is implied where the ring of load u has more than k + 1
+/// buffers. More than `most` after the first are forbidden. Of small buffers (most >= 16) fewer
+/// literals are made at low detail, a relaxation.
+std::vector<Lit> encode_ring(ModuloModel& m, int u, Amount most);
 void encode_concurrency(ModuloModel& m);     // concurrency.cpp
 void encode_total_lifetime(ModuloModel& m);  // total_lifetime.cpp: a goal
 /// length.cpp: literals longer[i] = "L > length_low + i", i = 0 .. high - low - 1, implied.

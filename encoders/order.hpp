@@ -101,7 +101,7 @@ Copies copies_near(const OrderModel& m, const RowArc& arc, Cycle offset);
 void order_sequence(OrderModel& m, std::span<const RowArc> arcs, std::span<const Lit> only_if = {});
 
 /// start(v) + distance * I >= start(u) + delay whenever `condition` holds.
-void order_precede(OrderModel& m, int u, int v, int distance, Cycle delay, Lit condition);
+void order_precede(OrderModel& m, int u, int v, Cycle distance, Cycle delay, Lit condition);
 
 // The families, after encode_placement's.
 void encode_order_dependence(OrderModel& m);   // order_dependence.cpp: rules 1 and 7
@@ -109,7 +109,8 @@ void encode_order_capacity(OrderModel& m);     // order_capacity.cpp: rule 2
 void encode_order_concurrency(OrderModel& m);  // order_concurrency.cpp: rule 8
 void encode_order_length(OrderModel& m);       // order_length.cpp
 
-/// Rules 3, 4 and 6 (order_lifetimes.cpp): live copies at the instants where values begin.
+/// Rules 3, 4 and 6 (order_lifetimes.cpp): live copies at the instants where values begin, and the
+/// buffers of rings (order_rings.cpp).
 class OrderLifetimes {
  public:
   explicit OrderLifetimes(OrderModel& m) : m_(m) {}
@@ -125,10 +126,12 @@ class OrderLifetimes {
     Amount capacity = 0;
     int slot = -1;  ///< of registers; -1 for a memory
     int memory = -1;
-    std::vector<Amount> amounts;  ///< per op
+    std::vector<Amount> amounts;  ///< per op: of a live copy, or of a buffer of its ring
     std::string description;
+    std::vector<char> rings;  ///< per op: it is a load whose ring the memory charges
+    bool ring(int op) const { return rings[static_cast<std::size_t>(op)] != 0; }
   };
-  using Copies = std::pair<int, Cycle>;  ///< of an op's value
+  using Copies = std::pair<int, Cycle>;  ///< of an op's value, or buffers of its ring
   std::vector<Resource> resources() const;
   /// No sum that `overflow`, which takes `sum` of the resource, is a part of.
   int forbid(const Resource& resource, Amount sum, std::span<const Copies> overflow,
@@ -138,6 +141,14 @@ class OrderLifetimes {
   /// No more copies of w's value can be live at once within the stages (any number: as many as are
   /// asked for).
   Cycle most_copies(int w) const;
+  /// Implied when the ring of load w has at least `buffers` (order_rings.cpp).
+  Lit deep(int w, Cycle buffers);
+  /// No ring of w has more within the stages.
+  Cycle most_buffers(int w) const;
+  /// Of the resource: copies of w's value, live at row(y), or buffers of w's ring.
+  Lit taken(const Resource& resource, int w, int y, Cycle copies) {
+    return resource.ring(w) ? deep(w, copies) : live(w, y, copies);
+  }
   /// stage(to) - stage(from) + distance < turns, of edge e; for clauses in positive polarity.
   Lit turns_below(std::size_t e, Cycle turns);
   /// Implied when that is >= turns, where stages are literals.
@@ -145,8 +156,9 @@ class OrderLifetimes {
 
   OrderModel& m_;
   std::map<std::tuple<int, int, Cycle>, Lit> live_;
+  std::map<std::pair<int, Cycle>, Lit> deep_;
   std::map<std::pair<std::size_t, Cycle>, Lit> turns_;
-  std::set<std::pair<int, std::vector<Copies>>> forbidden_;  ///< by slot
+  std::set<std::tuple<int, int, std::vector<Copies>>> forbidden_;  ///< by slot and memory
 };
 
 /// A formula of the order form with what the search needs back from it.

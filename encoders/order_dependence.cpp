@@ -13,7 +13,7 @@
 
 namespace twill {
 
-void order_precede(OrderModel& m, int u, int v, int distance, Cycle delay, Lit condition) {
+void order_precede(OrderModel& m, int u, int v, Cycle distance, Cycle delay, Lit condition) {
   if (condition.is_false()) return;
   if (u == v) {  // no schedule is lost: below RecMII there is none at all
     if (distance * m.request.ii_low < delay) m.f.clause({~condition});

@@ -16,12 +16,15 @@
 // amount + 1 copies are told apart, since one more is too many. Then one pseudo-Boolean sum per
 // resource and y. Light values and more than kCounted copies of one are left out
 // (OrderRequest::share); refine() adds, for a model that overflows, clauses over a minimal set of
-// copies.
+// copies. Where a memory charges rings, their buffers (order_rings.cpp) are terms of its sums, the
+// first buffer of each taken off the capacity; with nothing else in the memory there is one sum.
 #include <algorithm>
 #include <tuple>
 
 #include "encoders/order.hpp"
 #include "graph/divide.hpp"
+#include "graph/memory_charges.hpp"
+#include "graph/ring_depth.hpp"
 
 namespace twill {
 namespace {
@@ -41,11 +44,12 @@ std::vector<OrderLifetimes::Resource> OrderLifetimes::resources() const {
                -1,
                memory,
                {},
-               "capacity of " + m.name + " (" + std::to_string(m.capacity) + ")"};
+               "capacity of " + m.name + " (" + std::to_string(m.capacity) + ")",
+               {}};
+    const MemoryCharges charges = memory_charges(p, memory);
     for (std::size_t v = 0; v < p.ops.size(); ++v) {
-      r.amounts.push_back(0);
-      for (const Footprint& f : p.ops[v].footprints)
-        if (f.memory == memory && used[v]) r.amounts.back() += f.amount;
+      r.rings.push_back(charges.ring[v] > 0 ? 1 : 0);
+      r.amounts.push_back(charges.ring[v] > 0 ? charges.ring[v] : used[v] ? charges.live[v] : 0);
     }
     all.push_back(std::move(r));
   }
@@ -55,7 +59,8 @@ std::vector<OrderLifetimes::Resource> OrderLifetimes::resources() const {
                w,
                -1,
                {},
-               "registers of " + slot.name + " (" + std::to_string(slot.registers) + ")"};
+               "registers of " + slot.name + " (" + std::to_string(slot.registers) + ")",
+               std::vector<char>(p.ops.size(), 0)};
     for (std::size_t v = 0; v < p.ops.size(); ++v)
       r.amounts.push_back(used[v] && !m_.on(static_cast<int>(v), w).is_false() ? p.ops[v].registers
                                                                                : 0);
@@ -144,25 +149,35 @@ Lit OrderLifetimes::live(int w, int y, Cycle copies) {
 
 void OrderLifetimes::encode() {
   const Amount share = m_.request.share;
+  if (share == OrderRequest::kNone) return;
   for (const Resource& r : resources()) {
     const auto group = m_.groups.open(r.description);
-    std::vector<int> heavy;
-    for (std::size_t v = 0; v < r.amounts.size(); ++v)
-      if (r.amounts[v] > 0 && (share == 0 || r.amounts[v] * share >= r.capacity))
-        heavy.push_back(static_cast<int>(v));
-    for (const int y : heavy) {
+    Amount capacity = r.capacity;
+    std::vector<int> heavy, instants;
+    for (int v = 0; v < static_cast<int>(r.amounts.size()); ++v) {
+      const Amount amount = r.amounts[static_cast<std::size_t>(v)];
+      if (r.ring(v)) capacity -= amount;
+      if (amount == 0 || (share > 0 && amount * share < r.capacity)) continue;
+      heavy.push_back(v);
+      if (!r.ring(v)) instants.push_back(v);
+    }
+    if (capacity < 0) m_.f.clause({});
+    // Rings take the same at every instant.
+    if (instants.empty() && !heavy.empty()) instants.push_back(heavy.front());
+    for (const int y : instants) {
       std::vector<Term> terms;
       for (const int w : heavy) {
         const Amount amount = r.amounts[static_cast<std::size_t>(w)];
-        Cycle most = std::min(r.capacity / amount + 1, most_copies(w));
+        Cycle most =
+            std::min(r.capacity / amount + 1, r.ring(w) ? most_buffers(w) : most_copies(w));
         if (share > 0) most = std::min(most, kCounted);
-        for (Cycle j = 1; j <= most; ++j) {
-          Lit counted = live(w, y, j);
+        for (Cycle j = r.ring(w) ? 2 : 1; j <= most; ++j) {
+          Lit counted = taken(r, w, y, j);
           if (r.slot >= 0) counted = m_.f.implied_by_both(counted, m_.on(w, r.slot));
           terms.push_back({amount, counted});
         }
       }
-      at_most_sum(m_.f, m_.choice, terms, r.capacity);
+      at_most_sum(m_.f, m_.choice, terms, capacity);
     }
   }
 }
@@ -180,25 +195,33 @@ int OrderLifetimes::refine(const Schedule& s) {
   const std::vector<Resource> all = resources();
   for (const Resource& r : all) {
     const auto counts = [&](std::size_t v) {
-      return r.amounts[v] > 0 && end[v] > s.start[v] && (r.slot < 0 || s.warp[v] == r.slot);
+      return r.amounts[v] > 0 && r.rings[v] == 0 && end[v] > s.start[v] &&
+             (r.slot < 0 || s.warp[v] == r.slot);
     };
-    for (std::size_t y = 0; y < p.ops.size(); ++y) {
-      if (!counts(y)) continue;
-      struct Live {
-        int op;
-        Cycle copies;
-        Amount amount;
-      };
-      std::vector<Live> live_here;
-      Amount sum = 0;
+    struct Live {
+      int op;
+      Cycle copies;
+      Amount amount;
+    };
+    std::vector<Live> rings;
+    for (int w = 0; w < static_cast<int>(p.ops.size()); ++w)
+      if (r.ring(w))
+        rings.push_back({w, ring_depth(p, s, w), r.amounts[static_cast<std::size_t>(w)]});
+    // At the issue of every value, or, if there is none, of any op.
+    std::vector<std::size_t> instants;
+    for (std::size_t y = 0; y < p.ops.size(); ++y)
+      if (counts(y)) instants.push_back(y);
+    if (instants.empty() && !rings.empty()) instants.push_back(0);
+    for (const std::size_t y : instants) {
+      std::vector<Live> live_here = rings;
       for (std::size_t w = 0; w < p.ops.size(); ++w) {
         if (!counts(w)) continue;
         const Cycle copies =
             floor_divide(s.start[y] - s.start[w], ii) - floor_divide(s.start[y] - end[w], ii);
-        if (copies <= 0) continue;
-        live_here.push_back({static_cast<int>(w), copies, r.amounts[w]});
-        sum += copies * r.amounts[w];
+        if (copies > 0) live_here.push_back({static_cast<int>(w), copies, r.amounts[w]});
       }
+      Amount sum = 0;
+      for (const Live& l : live_here) sum += l.copies * l.amount;
       if (sum <= r.capacity) continue;
       // The heaviest values first: lighter ones leave while the rest still overflows.
       std::stable_sort(live_here.begin(), live_here.end(),
@@ -235,12 +258,17 @@ int OrderLifetimes::forbid(const Resource& resource, Amount sum, std::span<const
   for (const Resource& r : all) {
     const bool same = r.slot >= 0 ? resource.slot >= 0 : &r == &resource;
     if (!same || r.capacity >= sum) continue;
-    if (!forbidden_.emplace(r.slot, std::vector(overflow.begin(), overflow.end())).second) continue;
+    if (!forbidden_.emplace(r.slot, r.memory, std::vector(overflow.begin(), overflow.end())).second)
+      continue;
     const auto group = m_.groups.open(r.description);
+    const bool rings_only = std::all_of(overflow.begin(), overflow.end(),
+                                        [&](const Copies& c) { return r.ring(c.first); });
     for (const auto& [y, ignored] : overflow) {
+      // Rings take the same at every instant: those of the values are enough.
+      if (r.ring(y) && (!rings_only || y != overflow.front().first)) continue;
       std::vector<Lit> clause;
       for (const auto& [w, copies] : overflow) {
-        clause.push_back(~live(w, y, copies));
+        clause.push_back(~taken(r, w, y, copies));
         if (r.slot >= 0) clause.push_back(~m_.on(w, r.slot));
       }
       if (m_.groups.by_parts())

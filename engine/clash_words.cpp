@@ -6,6 +6,7 @@
 
 #include "engine/order/broken_part.hpp"
 #include "graph/index.hpp"
+#include "graph/memory_charges.hpp"
 
 namespace twill {
 namespace {
@@ -70,13 +71,16 @@ class Wording {
 
   std::string memory(const ConstraintPart& part, const BrokenPart& where) const {
     const Memory& here = p_.memories[at(part.index)];
-    const auto amount = [&](int v) {
-      Amount sum = 0;
-      for (const Footprint& f : p_.ops[at(v)].footprints)
-        if (f.memory == part.index) sum += f.amount;
-      return sum;
-    };
-    return "memory " + here.name + at_residues(where.residues) + ": " + sum_of(part, amount) +
+    const MemoryCharges charges = memory_charges(p_, part.index);
+    std::vector<std::string> terms;
+    Amount sum = 0;
+    for (const auto& [v, copies] : part.copies) {
+      const Amount ring = charges.ring[at(v)], amount = ring > 0 ? ring : charges.live[at(v)];
+      terms.push_back(ring > 0 ? this->ring(v, copies, ring) : term(v, copies, amount));
+      sum += copies * amount;
+    }
+    return "memory " + here.name + at_residues(where.residues) + ": " + joined(terms, " + ") +
+           (terms.size() > 1 || part.copies.front().second > 1 ? " = " + std::to_string(sum) : "") +
            " > " + std::to_string(here.capacity);
   }
 
@@ -193,14 +197,24 @@ class Wording {
     }
   }
 
+  // "ring of K: 3 x 16384".
+  std::string ring(int v, Cycle buffers, Amount amount) const {
+    return "ring of " + id(v) + ": " + std::to_string(buffers) + " x " + std::to_string(amount);
+  }
+
  private:
+  // "2 x S 64".
+  std::string term(int v, Cycle copies, Amount amount) const {
+    return (copies > 1 ? std::to_string(copies) + " x " : "") + id(v) + " " +
+           std::to_string(amount);
+  }
+
   template <class AmountOf>
   std::string sum_of(const ConstraintPart& part, const AmountOf& amount_of) const {
     std::vector<std::string> terms;
     Amount sum = 0;
     for (const auto& [v, copies] : part.copies) {
-      terms.push_back((copies > 1 ? std::to_string(copies) + " x " : "") + id(v) + " " +
-                      std::to_string(amount_of(v)));
+      terms.push_back(term(v, copies, amount_of(v)));
       sum += copies * amount_of(v);
     }
     const bool one = terms.size() == 1 && part.copies.front().second == 1;
@@ -235,8 +249,8 @@ ClashWords everything(const Problem& problem) {
     wording.add({ConstraintPart::pin, static_cast<int>(i)}, {}, lines);
   for (int u = 0; u < static_cast<int>(problem.units.size()); ++u)
     if (!wording.load(u).empty()) wording.add({ConstraintPart::unit, u}, {}, lines);
-  const auto line = [&](const std::string& what, Amount limit, const auto& amount_of) {
-    std::vector<std::string> terms;
+  const auto line = [&](const std::string& what, Amount limit, const auto& amount_of,
+                        std::vector<std::string> terms = {}) {
     for (int v = 0; v < static_cast<int>(problem.ops.size()); ++v)
       if (const Amount amount = amount_of(v); amount > 0)
         terms.push_back(wording.id(v) + " " + std::to_string(amount));
@@ -246,13 +260,16 @@ ClashWords everything(const Problem& problem) {
   for (int w = 0; w < static_cast<int>(problem.warps.size()); ++w)
     line("registers of " + problem.warps[at(w)].name, problem.warps[at(w)].registers,
          [&](int v) { return slot_allowed(problem, v, w) ? problem.ops[at(v)].registers : 0; });
-  for (int m = 0; m < static_cast<int>(problem.memories.size()); ++m)
-    line("memory " + problem.memories[at(m)].name, problem.memories[at(m)].capacity, [&](int v) {
-      Amount sum = 0;
-      for (const Footprint& f : problem.ops[at(v)].footprints)
-        if (f.memory == m) sum += f.amount;
-      return sum;
-    });
+  for (int m = 0; m < static_cast<int>(problem.memories.size()); ++m) {
+    const MemoryCharges charges = memory_charges(problem, m);
+    std::vector<std::string> rings;
+    for (int v = 0; v < static_cast<int>(problem.ops.size()); ++v)
+      if (const Amount buffer = charges.ring[at(v)]; buffer > 0)
+        rings.push_back("ring of " + wording.id(v) + ", each buffer " + std::to_string(buffer));
+    line(
+        "memory " + problem.memories[at(m)].name, problem.memories[at(m)].capacity,
+        [&](int v) { return charges.live[at(v)]; }, std::move(rings));
+  }
   lines.forced_by = {"all dependences, waits, hand-overs and holds"};
   return lines;
 }

@@ -405,6 +405,7 @@ void Writer::concurrency() {
 
 std::string smtlib(const Problem& problem, Cycle ii, Cycle length, bool literal) {
   refuse_pins(problem, "the straight-line program");
+  refuse_rings(problem, "the straight-line program");
   return Writer(problem, ii, length, literal).write();
 }
 

@@ -7,6 +7,7 @@
 #include "graph/divide.hpp"
 #include "graph/index.hpp"
 #include "graph/loop.hpp"
+#include "graph/memory_charges.hpp"
 #include "graph/slot_bounds.hpp"
 #include "graph/wide.hpp"
 
@@ -142,13 +143,13 @@ std::optional<Bound> rec_mii(const Problem& problem, bool forced_spills) {
 std::vector<Bound> lifetime_bounds(const Problem& problem) {
   const std::vector<Cycle> life = smallest_lifetimes(problem);
   std::vector<Bound> bounds;
-  const auto add = [&](const std::string& label, Amount capacity, const auto& amount_of,
-                       const std::string& noun) {
+  const auto add = [&](const std::string& label, Amount capacity,
+                       const std::vector<Amount>& amounts, const std::string& noun) {
     std::map<Cycle, int, std::greater<>> terms;
     Cycle total = 0;
     bool fits = true;
     for (std::size_t v = 0; v < problem.ops.size(); ++v) {
-      const Amount amount = amount_of(problem.ops[v]);
+      const Amount amount = amounts[v];
       if (amount <= 0 || life[v] <= 0) continue;
       fits = fits && add_area(total, amount, life[v]);
       if (fits) ++terms[amount * life[v]];
@@ -158,20 +159,23 @@ std::vector<Bound> lifetime_bounds(const Problem& problem) {
         area_bound("lifetimes", label, total, capacity, terms,
                    " (amount x least lifetime) in " + std::to_string(capacity) + " " + noun));
   };
-  for (int m = 0; m < static_cast<int>(problem.memories.size()); ++m)
-    add(
-        problem.memories[at(m)].name, problem.memories[at(m)].capacity,
-        [m](const Op& op) {
-          Amount amount = 0;
-          for (const Footprint& f : op.footprints)
-            if (f.memory == m) amount += f.amount;
-          return amount;
-        },
-        "units of memory");
+  for (int m = 0; m < static_cast<int>(problem.memories.size()); ++m) {
+    const Memory& memory = problem.memories[at(m)];
+    std::vector<Amount> amounts(problem.ops.size(), 0);
+    for (std::size_t v = 0; v < amounts.size(); ++v)
+      for (const Footprint& f : problem.ops[v].footprints)
+        if (f.memory == m) amounts[v] += f.amount;
+    add(memory.name, memory.capacity, amounts, "units of memory");
+    if (!memory.rings) continue;  // a ring holds at least what is live in it
+    const MemoryCharges charges = memory_charges(problem, m);
+    add(memory.name, memory.capacity - charges.least_rings(), charges.live,
+        "units of memory beside rings of one buffer each");
+  }
   Amount registers = 0;
+  std::vector<Amount> amounts;
   for (const WarpSlot& slot : problem.warps) registers += slot.registers;
-  add(
-      "registers", registers, [](const Op& op) { return op.registers; }, "registers of all slots");
+  for (const Op& op : problem.ops) amounts.push_back(op.registers);
+  add("registers", registers, amounts, "registers of all slots");
   return bounds;
 }
 

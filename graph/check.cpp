@@ -316,4 +316,11 @@ void refuse_pins(const Problem& problem, const std::string& form) {
         form + " has no pins: remove them, or use the complete search on the modulo form");
 }
 
+void refuse_rings(const Problem& problem, const std::string& form) {
+  for (const Memory& memory : problem.memories)
+    if (memory.rings)
+      throw InputError(problem.name, "/memories" + pointer_token(memory.name) + "/rings", "true",
+                       form + " charges no rings: leave it out, or use the modulo form");
+}
+
 }  // namespace twill

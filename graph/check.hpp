@@ -19,4 +19,7 @@ void check(const Problem& problem, const std::string& source = "problem");
 /// For forms of the problem that know no pins: throws InputError where there are any.
 void refuse_pins(const Problem& problem, const std::string& form);
 
+/// For forms that charge no rings: throws InputError where a memory does.
+void refuse_rings(const Problem& problem, const std::string& form);
+
 }  // namespace twill

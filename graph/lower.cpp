@@ -10,6 +10,7 @@
 #include "graph/kernel.hpp"
 #include "graph/lower_kernel.hpp"
 #include "graph/machine.hpp"
+#include "graph/memory_charges.hpp"
 
 namespace twill {
 namespace {
@@ -189,7 +190,8 @@ std::vector<Lowered> lower(const Kernel& kernel, const Machine& machine,
                      "a register split can only be chosen where slots share a register file");
   const std::vector<const Layout*> layouts = choose_layouts(machine, options.layout);
   const CostedLoop loop = cost_kernel(kernel, machine, options.holds);
-  const Problem base = without_slots(kernel, machine, loop);
+  Problem base = without_slots(kernel, machine, loop);
+  if (options.rings) charge_rings(base);
   const std::vector<BandwidthSum> bandwidth = bandwidth_sums(machine, loop);
 
   std::vector<Lowered> result;

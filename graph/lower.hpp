@@ -39,6 +39,9 @@ struct LowerOptions {
   /// rules)? false = the paper's reading: an operand is free when they issue, but for holds in the
   /// kernel.
   bool holds = true;
+  /// Are the rings of streaming loads charged to memory, buffer by buffer, as the kernel allocates
+  /// them (Memory::rings)? false = what is in them counts while it is live, the paper's reading.
+  bool rings = false;
   /// The register split is to be chosen: every slot gets the most it could have in any split, which
   /// together is more than there is, and Lowered::pool says what the slots share. For
   /// solve_split().

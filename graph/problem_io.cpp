@@ -1,5 +1,6 @@
 #include "graph/problem_io.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <limits>
 #include <unordered_map>
@@ -15,7 +16,7 @@ using Json = nlohmann::ordered_json;
 using Index = std::unordered_map<std::string, int>;  // name -> position in its list
 
 constexpr const char* kProblemFormat = "twill.problem";
-constexpr int kProblemVersion = 2;  // 1, where nothing is pinned
+constexpr int kProblemVersion = 3;  // 2, where no memory charges rings; 1, where nothing is pinned
 
 int lookup(const Index& index, const std::string& name, const JsonValue& where, const char* rule) {
   const auto found = index.find(name);
@@ -33,6 +34,26 @@ WarpSlot read_slot(const JsonValue& value) {
   slot.registers = value.at("registers").integer(0, kMaxAmount);
   slot.variable_latency = value.boolean_or("variable_latency", false);
   return slot;
+}
+
+// "smem": 232448, or from version 3 on "smem": {"capacity": 232448, "rings": true}.
+Memory read_memory(const std::string& name, const JsonValue& value, int version) {
+  if (version < 3 || !value.is_object()) return {name, value.integer(0, kMaxAmount)};
+  value.check_keys({"capacity"}, {"rings"});
+  return {name, value.at("capacity").integer(0, kMaxAmount), value.boolean_or("rings", false)};
+}
+
+Json memory_json(const Memory& memory) {
+  if (!memory.rings) return memory.capacity;
+  return {{"capacity", memory.capacity}, {"rings", true}};
+}
+
+// The oldest version that can say it.
+int version_of(const Problem& problem) {
+  if (std::any_of(problem.memories.begin(), problem.memories.end(),
+                  [](const Memory& memory) { return memory.rings; }))
+    return kProblemVersion;
+  return problem.pins.empty() ? 1 : 2;
 }
 
 void read_reservations(const JsonValue& value, const Index& units, Op& op) {
@@ -180,7 +201,7 @@ Problem parse_problem(std::string_view text, const std::string& source) {
   }
   for (const auto& [name, capacity] : root.at("memories").members()) {
     memories.emplace(name, static_cast<int>(memories.size()));
-    problem.memories.push_back({name, capacity.integer(0, kMaxAmount)});
+    problem.memories.push_back(read_memory(name, capacity, version));
   }
   for (const JsonValue& slot : root.at("warps").elements()) {
     problem.warps.push_back(read_slot(slot));
@@ -207,7 +228,7 @@ Problem read_problem(const std::string& path) {
 std::string problem_text(const Problem& problem) {
   Json units = Json::object(), memories = Json::object();
   for (const Unit& unit : problem.units) append(units, unit.name, unit.capacity);
-  for (const Memory& memory : problem.memories) append(memories, memory.name, memory.capacity);
+  for (const Memory& memory : problem.memories) append(memories, memory.name, memory_json(memory));
   Json warps = Json::array(), ops = Json::array(), edges = Json::array();
   for (const WarpSlot& slot : problem.warps) {
     warps.push_back({{"name", slot.name}, {"width", slot.width}, {"registers", slot.registers}});
@@ -221,7 +242,7 @@ std::string problem_text(const Problem& problem) {
                      {"distance", edge.distance},
                      {"blocking", edge.blocking},
                      {"hold", edge.hold}});
-  Json file = {{"format", kProblemFormat},  {"version", problem.pins.empty() ? 1 : kProblemVersion},
+  Json file = {{"format", kProblemFormat},  {"version", version_of(problem)},
                {"name", problem.name},      {"cycle_unit", problem.cycle_unit},
                {"units", std::move(units)}, {"memories", std::move(memories)},
                {"warps", std::move(warps)}, {"ops", std::move(ops)},

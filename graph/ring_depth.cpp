@@ -1,26 +1,30 @@
 #include "graph/ring_depth.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "graph/index.hpp"
 
 namespace twill {
 
+std::vector<BufferHolder> buffer_holders(const Problem& problem, int u) {
+  std::vector<BufferHolder> holders{{u, 0}};
+  for (std::size_t i = 0; i < holders.size(); ++i)
+    for (const Edge& e : problem.edges)
+      if (e.from == holders[i].op && problem.ops[at(e.to)].cycles == 0 &&
+          std::none_of(holders.begin(), holders.end(),
+                       [&](const BufferHolder& h) { return h.op == e.to; }))
+        holders.push_back({e.to, holders[i].iterations + e.distance});
+  return holders;
+}
+
 std::vector<BufferUse> buffer_uses(const Problem& problem, int u) {
   std::vector<BufferUse> uses;
-  // Ops that hold the buffer, each with the iterations between it and the load.
-  std::vector<std::pair<int, int>> holders{{u, 0}};
-  for (std::size_t i = 0; i < holders.size(); ++i)
-    for (const Edge& e : problem.edges) {
-      if (e.from != holders[i].first) continue;
-      const int iterations = holders[i].second + e.distance;
-      const Op& use = problem.ops[at(e.to)];
-      uses.push_back({e.to, iterations, std::max(use.cycles, e.hold)});
-      // A zero-cycle op on a carried cycle would hold the buffer for ever: follow each op once.
-      if (use.cycles == 0 && std::none_of(holders.begin(), holders.end(),
-                                          [&](const auto& h) { return h.first == e.to; }))
-        holders.emplace_back(e.to, iterations);
+  for (const BufferHolder& holder : buffer_holders(problem, u))
+    for (std::size_t i = 0; i < problem.edges.size(); ++i) {
+      const Edge& e = problem.edges[i];
+      if (e.from == holder.op)
+        uses.push_back({e.to, holder.iterations + e.distance,
+                        std::max(problem.ops[at(e.to)].cycles, e.hold), static_cast<int>(i)});
     }
   return uses;
 }

@@ -11,17 +11,28 @@
 
 namespace twill {
 
+/// An op that holds a streaming load's buffer, `iterations` after the load.
+struct BufferHolder {
+  int op = 0;
+  int iterations = 0;
+};
+
+/// Streaming op `u` itself and the zero-cycle ops (allocations, views) that hold its buffer, found
+/// breadth first, edges in the file's order. An op on a carried cycle would hold the buffer for
+/// ever: each is followed once.
+std::vector<BufferHolder> buffer_holders(const Problem& problem, int u);
+
 /// A use of a streaming load's buffer by `op`, `iterations` after the load, for `cycles` from the
 /// op's issue on.
 struct BufferUse {
   int op = 0;
   int iterations = 0;
   Cycle cycles = 0;
+  int edge = 0;  ///< of the problem: from a holder of the buffer to `op`
 };
 
-/// All uses of what streaming op `u` loads. They are followed through zero-cycle ops (allocations
-/// and views hold the same buffer); a use lasts the op's cycles or the edge's hold, whichever is
-/// longer.
+/// All uses of what streaming op `u` loads, by the edges of the buffer's holders; a use lasts the
+/// op's cycles or the edge's hold, whichever is longer.
 std::vector<BufferUse> buffer_uses(const Problem& problem, int u);
 
 /// Per streaming op (Soi et al. 2025, Section 5.3), floor((end of its last use - its issue) / I) +

@@ -14,14 +14,20 @@
 //  residue of position p: "row'(u) > s" holds if and only if row(u) lies behind position p, and
 //  "row'(v) + hold > s" holds only if row(v) lies behind p, or at p with hold > s - p G >= 0, which
 //  both held at the old residue. So memories and registers hold no more.
+//  Rings, where G is more than the cycles c of every use of a charged buffer (cycles of the op or
+//  hold, buffer_uses()): with k = stage(v) - stage(u) + iterations, a use v makes the depth of u's
+//  ring at least 1 + k + floor((row(v) + c - row(u)) / I0). If row(v) >= row(u) the floor was at
+//  least 0, and with c < G and rows of at most (n - 1) G it is 0. Else it was at least -1, and now
+//  row'(v) + c - row'(u) <= c - G < 0 makes it -1. So no ring is deeper.
 //  Concurrency: o executes at v's issue only if they start together (cycles(o) <= G), which the old
 //  schedule excluded.
 //
 // Claim 2. Whether the premise holds depends on which numbers are positive only, as long as
 // reservations are one segment from the op's issue: Claim 1's construction used nothing else, and
 // applied to a schedule of the problem with 1 for every positive number it gives a schedule of the
-// original one. With several segments or offsets, ops that start together may still meet on a
-// unit, so their shape is kept, and with it the cycles.
+// original one. (A ring's depth then depends on stages and on which rows are smaller only, and
+// cycles that are 0 stay 0, so that the same ops hold a buffer.) With several segments or offsets,
+// ops that start together may still meet on a unit, so their shape is kept, and with it the cycles.
 //
 // Pins. Those that name slots hold as before, and an op that is pinned to cycle 0 keeps row 0 and
 // stage 0. Let C > 0 be the latest pinned cycle. Claim 3: if there is a schedule at some I0 > C,
@@ -31,16 +37,22 @@
 // So the cases of Claim 1 hold where one of the two ops is above C. Between ops at rows up to C all
 // distances are as before, and nothing reaches around the end of the period; a dependence with
 // k >= 1 has I - C >= G. The copies live at a residue up to C are those of before (or fewer: none
-// reaches around), those at C < s < C + G at most those at C, the others as in Claim 1. Claim 2
-// does not hold, and schedules at I0 <= C are a matter of their own.
+// reaches around), those at C < s < C + G at most those at C, the others as in Claim 1. Of a ring's
+// floor((row(v) + c - row(u)) / I) with both rows up to C the numerator is as before, in (-C, C +
+// G), so that the floor is -1 where it was -1 and else 0; where one row is above C it is as in
+// Claim 1, the numerator less than C + (n + 1) G. Claim 2 does not hold, and schedules at I0 <= C
+// are a matter of their own.
 //
 // In Claim 1 the gap behind position p need only cover the ops at p, so sum over v of G(v), with
-// G(v) = max(1, cycles(v), reservation ends, delay + spill out of v, hold of edges into v), is
-// enough for I.
+// G(v) = max(1, cycles(v), reservation ends, delay + spill out of v, hold of edges into v, 1 more
+// than the cycles of a use of a charged buffer by v), is enough for I.
 #include "graph/serial.hpp"
 
 #include <algorithm>
 #include <vector>
+
+#include "graph/memory_charges.hpp"
+#include "graph/ring_depth.hpp"
 
 namespace twill {
 
@@ -54,6 +66,11 @@ Cycle serial_ii(const Problem& problem) {
     Cycle& in = gap[static_cast<std::size_t>(e.to)];
     in = std::max(in, e.hold);
   }
+  for (const int u : charged_loads(problem))
+    for (const BufferUse& use : buffer_uses(problem, u)) {
+      Cycle& out = gap[static_cast<std::size_t>(use.op)];
+      out = std::max(out, use.cycles + 1);
+    }
   Cycle sum = 0;
   for (const Cycle g : gap) sum += g;
   const Cycle latest = latest_pinned_cycle(problem);

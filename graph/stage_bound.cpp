@@ -13,6 +13,10 @@
 //    never grows when life(u) shrinks, and life(u) is non-decreasing in each s(v) - s(u), whatever
 //    `hold` is. So it is enough that s'(v) - s'(u) <= s(v) - s(u) =: D(e) on every edge whose
 //    source holds registers or memory. D(e) >= c(e), because s is valid.
+//    A ring that a memory charges has the depth 1 + the largest over the uses v of its buffer, or
+//    0, of s(v) - s(u) + iterations + floor((r(v) + cycles - r(u)) / I), u the load: it does not
+//    grow when s(v) - s(u) does not. The edges from u to v lead over ops that hold the buffer, so
+//    that it is enough if those count as holding memory, whether or not they do.
 //
 // The conditions of 2 and 3 are difference constraints, satisfied by s itself. Their least solution
 // >= 0 exists therefore, is <= s componentwise (so no start moves later, and L does not grow), and
@@ -39,6 +43,8 @@
 #include <vector>
 
 #include "graph/loop.hpp"
+#include "graph/memory_charges.hpp"
+#include "graph/ring_depth.hpp"
 
 namespace twill {
 namespace {
@@ -49,6 +55,11 @@ bool holds_something(const Op& op) {
 }
 
 Cycle bound(const Problem& problem, Cycle ii, bool all_rules) {
+  std::vector<bool> holds;
+  for (const Op& op : problem.ops) holds.push_back(holds_something(op));
+  for (const int u : charged_loads(problem))
+    for (const BufferHolder& holder : buffer_holders(problem, u))
+      holds[static_cast<std::size_t>(holder.op)] = true;
   std::vector<Cycle> term(problem.ops.size(), 0);
   for (const Edge& edge : problem.edges) {
     if (edge.from == edge.to) continue;
@@ -59,8 +70,7 @@ Cycle bound(const Problem& problem, Cycle ii, bool all_rules) {
       if (crossing_forced(problem, edge)) shortest += problem.ops[u].spill;
     }
     term[v] = std::max(term[v], longest + ii - 1 - edge.distance * ii);
-    if (all_rules && holds_something(problem.ops[u]))
-      term[u] = std::max(term[u], edge.distance * ii - shortest);
+    if (all_rules && holds[u]) term[u] = std::max(term[u], edge.distance * ii - shortest);
   }
   const Components components = weakly_connected_components(problem);
   std::vector<Cycle> sum(static_cast<std::size_t>(components.count), 0);

@@ -6,6 +6,10 @@
 //                floor((T - S) / I) may not grow:    S - T >= 1 - (floor + 1) I
 //                floor((T - E) / I) may not shrink:  T - E >= floor I
 //                (sums only grow where something begins, so checking those instants is enough)
+//   rule 4       the ring of a load u that a memory charges keeps its depth k, or has less: each
+//   use
+//                of a buffer ends before the load of k iterations later, M(u) - M(v) >= cycles + 1
+//                + (iterations - k) I
 //   rule 8       a waiting v and an op o on its slot: M(v) - M(o) >= cycles(o) + k I and
 //                M(o) - M(v) >= 1 - (k + 1) I with k = floor((M(v) - M(o)) / I)
 // For given I the least solution is a longest path (Bellman 1958, Ford 1956), and it minimises
@@ -22,6 +26,8 @@
 #include <vector>
 
 #include "graph/divide.hpp"
+#include "graph/memory_charges.hpp"
+#include "graph/ring_depth.hpp"
 
 namespace twill {
 namespace {
@@ -49,6 +55,7 @@ class Decisions {
     dependences();
     units();
     memories();
+    rings();
     registers();
     waits();
     sort_constraints();
@@ -190,14 +197,20 @@ class Decisions {
     for (int memory = 0; memory < static_cast<int>(p_.memories.size()); ++memory) {
       because("memory " + p_.memories[static_cast<std::size_t>(memory)].name);
       std::vector<Presence> all;
-      for (int u = 0; u < static_cast<int>(p_.ops.size()); ++u) {
-        Amount amount = 0;
-        for (const Footprint& f : p_.ops[static_cast<std::size_t>(u)].footprints)
-          if (f.memory == memory) amount += f.amount;
-        if (amount > 0) all.push_back(value(u));
-      }
+      const std::vector<Amount> live = memory_charges(p_, memory).live;
+      for (int u = 0; u < static_cast<int>(p_.ops.size()); ++u)
+        if (live[static_cast<std::size_t>(u)] > 0) all.push_back(value(u));
       std::erase_if(all, [](const Presence& x) { return x.ends.empty(); });
       keep_counts(all);
+    }
+  }
+
+  void rings() {
+    for (const int u : charged_loads(p_)) {
+      because("ring of " + p_.ops[static_cast<std::size_t>(u)].id);
+      const Cycle depth = ring_depth(o_, s_, u);
+      for (const BufferUse& use : buffer_uses(p_, u))
+        constraints_.push_back({use.op, u, use.cycles + 1, use.iterations - depth, reason_});
     }
   }
 

@@ -4,6 +4,7 @@
 #include "graph/verify.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "graph/replay.hpp"
@@ -49,8 +50,26 @@ class Judge {
     return op(edge.from).spill > 0 && warp(edge.from) != warp(edge.to);
   }
   std::vector<Train> lifetimes() const;
+
+  /// The ring of a streaming load in a memory that charges it: `depth` buffers in every cycle.
+  struct Ring {
+    int load = 0;
+    Amount buffer = 0;
+    Cycle depth = 0;
+  };
+  /// What is taken in every cycle.
+  struct Fixed {
+    std::string terms;
+    Amount sum = 0;
+    bool too_large = false;  ///< for 64 bits
+  };
+  std::vector<std::pair<int, Cycle>> shown_buffer(int load) const;
+  Cycle ring_depth(int load, const std::vector<std::pair<int, Cycle>>& shown) const;
+  std::vector<Ring> rings(std::vector<int>& ring_of) const;
+  Fixed fixed(const std::vector<Ring>& rings) const;
+
   Verdict within(const Unrolling& unrolling, const std::vector<Train>& trains, Amount limit,
-                 const std::string& rule, const std::string& where) const;
+                 const std::string& rule, const std::string& where, const Fixed& fixed) const;
 
   const Problem& problem_;
   const Schedule& schedule_;
@@ -149,16 +168,16 @@ Verdict Judge::dependences() const {
   return std::nullopt;
 }
 
-/// Checks that the trains together never hold more than `limit`; otherwise lists who holds what in
-/// the first cycle in which they do.
+/// Checks that the trains together, beside what is fixed (less than the limit), never hold more
+/// than `limit`; otherwise lists who holds what in the first cycle in which they do.
 Verdict Judge::within(const Unrolling& unrolling, const std::vector<Train>& trains, Amount limit,
-                      const std::string& rule, const std::string& where) const {
-  const auto cycle = unrolling.first_excess(trains, limit);
+                      const std::string& rule, const std::string& where, const Fixed& fixed) const {
+  const auto cycle = unrolling.first_excess(trains, limit - fixed.sum);
   if (!cycle) return std::nullopt;
   constexpr int kListed = 12;  // longer sums are cut, their total is not
-  std::string terms;
-  int listed = 0, left_out = 0;
-  Amount sum = 0;
+  std::string terms = fixed.terms;
+  int listed = terms.empty() ? 0 : 1, left_out = 0;
+  Amount sum = fixed.sum;
   for (const Train& train : trains) {
     const Iterations active = unrolling.covering(train, *cycle);
     if (active.count() == 0 || train.amount == 0) continue;
@@ -191,7 +210,7 @@ Verdict Judge::capacity(const Unrolling& unrolling) const {
   for (std::size_t f = 0; f < busy.size(); ++f) {
     const Unit& unit = problem_.units[f];
     if (auto found =
-            within(unrolling, busy[f], unit.capacity, "capacity", "capacity of " + unit.name))
+            within(unrolling, busy[f], unit.capacity, "capacity", "capacity of " + unit.name, {}))
       return found;
   }
   return std::nullopt;
@@ -210,16 +229,96 @@ std::vector<Train> Judge::lifetimes() const {
   return lives;
 }
 
-Verdict Judge::memory(const Unrolling& unrolling) const {
-  std::vector<std::vector<Train>> held(problem_.memories.size());
-  for (Train life : lifetimes())
-    for (const Footprint& footprint : op(life.op).footprints) {
-      life.amount = footprint.amount;
-      held[static_cast<std::size_t>(footprint.memory)].push_back(life);
+/// The load and the zero-cycle ops (allocations, views) that show its buffer, each with the
+/// iterations between it and the load: breadth first, edges in the file's order, every op once.
+std::vector<std::pair<int, Cycle>> Judge::shown_buffer(int load) const {
+  std::vector<std::pair<int, Cycle>> shown = {{load, 0}};
+  std::vector<bool> seen(problem_.ops.size(), false);
+  for (std::size_t i = 0; i < shown.size(); ++i)
+    for (const Edge& edge : problem_.edges) {
+      const auto [from, iterations] = shown[i];
+      if (edge.from != from || op(edge.to).cycles > 0 || seen[static_cast<std::size_t>(edge.to)])
+        continue;
+      seen[static_cast<std::size_t>(edge.to)] = true;
+      shown.emplace_back(edge.to, iterations + edge.distance);
     }
-  for (std::size_t m = 0; m < held.size(); ++m) {
-    const Memory& mem = problem_.memories[m];
-    if (auto found = within(unrolling, held[m], mem.capacity, "memory", "memory " + mem.name))
+  return shown;
+}
+
+/// load[0] fills a buffer at its issue, which is free again after the last cycle of its last use.
+/// The loads issued up to and including that cycle need buffers of their own.
+Cycle Judge::ring_depth(int load, const std::vector<std::pair<int, Cycle>>& shown) const {
+  Cycle last = issue(load, 0);
+  for (const Edge& edge : problem_.edges)
+    for (const auto& [holder, iterations] : shown)
+      if (edge.from == holder)
+        last = std::max(last, issue(edge.to, iterations + edge.distance) +
+                                  std::max(op(edge.to).cycles, edge.hold));
+  return 1 + (last - issue(load, 0)) / schedule_.initiation_interval;
+}
+
+/// The rings of all streaming loads, their buffers' sizes still 0. ring_of[v]: the index of the
+/// only one whose buffer v shows; negative = none or several.
+std::vector<Judge::Ring> Judge::rings(std::vector<int>& ring_of) const {
+  constexpr int kNone = -1, kSeveral = -2;
+  ring_of.assign(problem_.ops.size(), kNone);
+  std::vector<Ring> all;
+  for (int v = 0; v < op_count(); ++v) {
+    if (!op(v).streaming) continue;
+    const auto shown = shown_buffer(v);
+    for (const auto& [holder, iterations] : shown) {
+      int& ring = ring_of[static_cast<std::size_t>(holder)];
+      ring = ring == kNone ? static_cast<int>(all.size()) : kSeveral;
+    }
+    all.push_back({v, 0, ring_depth(v, shown)});
+  }
+  return all;
+}
+
+Judge::Fixed Judge::fixed(const std::vector<Ring>& rings) const {
+  Fixed fixed;
+  for (const Ring& ring : rings) {
+    if (ring.buffer == 0) continue;
+    Amount held = 0;
+    fixed.terms += (fixed.terms.empty() ? "" : " + ") + ("ring of " + op(ring.load).id + ": ") +
+                   number(ring.depth) + " x " + number(ring.buffer);
+    fixed.too_large = fixed.too_large || __builtin_mul_overflow(ring.depth, ring.buffer, &held) ||
+                      __builtin_add_overflow(fixed.sum, held, &fixed.sum);
+  }
+  return fixed;
+}
+
+/// Where a memory charges rings, a ring takes all of its buffers in every cycle, as the kernel
+/// allocates them, and what an op holds in the buffer of one load is not counted again.
+Verdict Judge::memory(const Unrolling& unrolling) const {
+  std::vector<int> ring_of(problem_.ops.size(), -1);
+  std::vector<Ring> all_rings;
+  if (std::any_of(problem_.memories.begin(), problem_.memories.end(),
+                  [](const Memory& mem) { return mem.rings; }))
+    all_rings = rings(ring_of);
+  const std::vector<Train> lives = lifetimes();
+  for (int m = 0; m < static_cast<int>(problem_.memories.size()); ++m) {
+    const Memory& mem = problem_.memories[static_cast<std::size_t>(m)];
+    std::vector<Ring> charged = all_rings;
+    std::vector<Train> held;
+    for (Train life : lives) {
+      const int ring = ring_of[static_cast<std::size_t>(life.op)];
+      for (const Footprint& footprint : op(life.op).footprints) {
+        if (footprint.memory != m) continue;
+        if (mem.rings && ring >= 0) {
+          charged[static_cast<std::size_t>(ring)].buffer += footprint.amount;
+          continue;
+        }
+        life.amount = footprint.amount;
+        held.push_back(life);
+      }
+    }
+    const Fixed always = fixed(charged);
+    if (always.too_large || always.sum > mem.capacity)
+      return Violation{"memory", "memory " + mem.name + " in every cycle: " + always.terms +
+                                     (always.too_large ? "" : " = " + number(always.sum)) + " > " +
+                                     number(mem.capacity)};
+    if (auto found = within(unrolling, held, mem.capacity, "memory", "memory " + mem.name, always))
       return found;
   }
   return std::nullopt;
@@ -233,8 +332,8 @@ Verdict Judge::registers(const Unrolling& unrolling) const {
   }
   for (std::size_t w = 0; w < held.size(); ++w) {
     const WarpSlot& here = problem_.warps[w];
-    if (auto found =
-            within(unrolling, held[w], here.registers, "registers", "registers of " + here.name))
+    if (auto found = within(unrolling, held[w], here.registers, "registers",
+                            "registers of " + here.name, {}))
       return found;
   }
   return std::nullopt;

@@ -10,6 +10,8 @@
 #include "engine/order/clash.hpp"
 #include "graph/divide.hpp"
 #include "graph/index.hpp"
+#include "graph/memory_charges.hpp"
+#include "graph/ring_depth.hpp"
 #include "graph/serial.hpp"
 #include "tests/support/brute_force.hpp"
 #include "tests/support/random_loop.hpp"
@@ -94,11 +96,31 @@ class ByCycle {
     });
   }
 
+  // Loads issued from load v's issue on until its buffer is free, one by one.
+  Cycle depth(int v) const {
+    Cycle last = s_.start[at(v)];
+    for (const BufferUse& u : buffer_uses(p_, v))
+      last = std::max(last, s_.start[at(u.op)] + u.iterations * ii() +
+                                std::max(p_.ops[at(u.op)].cycles,
+                                         held(at(u.edge)) ? p_.edges[at(u.edge)].hold : Cycle{0}));
+    Cycle count = 0;
+    while (s_.start[at(v)] + count * ii() <= last) ++count;
+    return count;
+  }
+
   bool overflows(const ConstraintPart& part, Cycle t) const {
     Amount sum = 0, limit = 0;
     const int slot = s_.warp[at(part.copies.front().first)];
     for (const auto& [v, count] : part.copies) {
       if (part.kind == ConstraintPart::registers && s_.warp[at(v)] != slot) return false;
+      if (part.kind == ConstraintPart::memory) {
+        const MemoryCharges charges = memory_charges(p_, part.index);
+        sum += count * (charges.ring[at(v)] + charges.live[at(v)]);
+        if (charges.ring[at(v)] > 0) {
+          if (depth(v) < count) return false;
+          continue;
+        }
+      }
       Cycle length = 0;
       for (std::size_t e = 0; e < p_.edges.size(); ++e)
         if (p_.edges[e].from == v)
@@ -106,8 +128,6 @@ class ByCycle {
               length, use(p_.edges[e]) - s_.start[at(v)] + (held(e) ? p_.edges[e].hold : Cycle{0}));
       if (copies(s_.start[at(v)], length, t) < count) return false;
       if (part.kind == ConstraintPart::registers) sum += count * p_.ops[at(v)].registers;
-      for (const Footprint& f : p_.ops[at(v)].footprints)
-        if (part.kind == ConstraintPart::memory && f.memory == part.index) sum += count * f.amount;
     }
     limit = part.kind == ConstraintPart::registers ? p_.warps[at(slot)].registers
                                                    : p_.memories[at(part.index)].capacity;
@@ -228,6 +248,29 @@ TEST_CASE("one below the smallest interval") {
     ++judged;
   }
   CHECK(judged > 200);
+}
+
+TEST_CASE("one below the smallest interval, with charged rings") {
+  int judged = 0, rings = 0;
+  for (std::uint64_t seed = 92'000; seed < 92'700; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = ring_loop(seed, tiny());
+    const Solution best = solve(problem);
+    const SerialProblem serial = serial_problem(problem);
+    if (!best.schedule && serial.ii > 5) continue;
+    const Problem& asked = best.schedule ? problem : serial.problem;
+    const Cycle ii = best.schedule ? best.schedule->initiation_interval - 1 : serial.ii;
+    if (ii < 1 || ii > 5) continue;
+    const std::vector<Clashing> clash = clash_at(asked, ii);
+    judge(asked, ii, 2, false, clash);
+    ++judged;
+    for (const Clashing& c : clash)
+      for (const auto& [v, count] : c.part.copies)
+        rings += c.part.kind == ConstraintPart::memory &&
+                 memory_charges(asked, c.part.index).ring[at(v)] > 0;
+  }
+  CHECK(judged > 200);
+  CHECK(rings > 80);
 }
 
 TEST_CASE("within a number of stages, and with pins") {

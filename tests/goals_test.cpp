@@ -13,6 +13,7 @@
 #include "engine/certificate/certificate.hpp"
 #include "engine/certificate/evidence.hpp"
 #include "engine/include/twill.hpp"
+#include "graph/memory_charges.hpp"
 #include "graph/ring_depth.hpp"
 #include "tests/support/brute_force.hpp"
 #include "tests/support/random_loop.hpp"
@@ -84,13 +85,13 @@ std::int64_t counted(const Problem& p, const Schedule& s, const std::string& goa
     if (goal == "registers" || goal == "registers:" + p.warps[at(w)].name)
       peak([&](std::size_t u) { return s.warp[u] == w ? p.ops[u].registers : 0; });
   for (int m = 0; m < static_cast<int>(p.memories.size()); ++m)
-    if (goal == "memory:" + p.memories[at(m)].name)
-      peak([&](std::size_t u) {
-        Amount sum = 0;
-        for (const Footprint& f : p.ops[u].footprints)
-          if (f.memory == m) sum += f.amount;
-        return sum;
-      });
+    if (goal == "memory:" + p.memories[at(m)].name) {
+      const MemoryCharges charges = memory_charges(p, m);
+      peak([&](std::size_t u) { return charges.live[u]; });
+      for (const auto& [load, depth] : ring_depths(p, s))
+        for (std::size_t u = 0; u < p.ops.size(); ++u)
+          if (p.ops[u].id == load) most += depth * charges.ring[u];
+    }
   return most;
 }
 
@@ -208,6 +209,26 @@ TEST_CASE("goals of tiny loops against every schedule") {
   }
   CHECK(compared > 150);
   CHECK(proofs > 100);
+}
+
+TEST_CASE("goals of tiny loops with charged rings against every schedule") {
+  LoopKnobs knobs;
+  knobs.max_ops = 3;
+  knobs.max_cycles = 2;
+  int compared = 0, proofs = 0;
+  for (std::uint64_t seed = 1; seed <= 250; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = ring_loop(seed, knobs);
+    Options options;
+    options.goals = goals_of(problem, seed);
+    if (seed % 2 == 0) options.goals = {"memory:mem0", "ring:op0", "lifetime"};
+    const auto both = compare_with_every_schedule(problem, options, 40'000);
+    if (!both) continue;
+    ++compared;
+    proofs += both->proofs;
+  }
+  CHECK(compared > 80);
+  CHECK(proofs > 40);
 }
 
 TEST_CASE("lifetime of tiny loops: least, proved, and its lemmas are checked") {

@@ -41,9 +41,9 @@ const Case kCases[] = {
     // The file as a whole.
     {"/format", "\"twill.schedule\"", "/format", "\"twill.schedule\"", "must be \"twill.problem\""},
     {"-/format", "", "", "", "required key \"format\" is missing"},
-    {"/version", "3", "/version", "3",
-     "a newer version of the format; this program reads version 1 to 2"},
-    {"/version", "0", "/version", "0", "must be 1 to 2"},
+    {"/version", "4", "/version", "4",
+     "a newer version of the format; this program reads version 1 to 3"},
+    {"/version", "0", "/version", "0", "must be 1 to 3"},
     {"/version", "1.0", "/version", "1.0", kPlain},
     {"/version", "\"1\"", "/version", "\"1\"", "must be an integer"},
     {"/extra", "[1, 2]", "/extra", "an array of 2 values", kRootKeys},

@@ -70,14 +70,16 @@ TEST_CASE("problem schema: keys") {
   Json sample = Json::parse(test::kProblemText);
   // Op "S" of the sample with variable_latency written out on its slot, too.
   sample["warps"][1]["variable_latency"] = false;
-  sample["version"] = 2;
+  sample["version"] = 3;
+  sample["memories"]["smem"] = {{"capacity", 1000}, {"rings", true}};
   sample["pins"] = Json::array({{{"op", "S"}, {"cycle", 0}}});
   const Reader read = [](const std::string& text) { parse_problem(text); };
-  for (const Place& place : {Place{"", ""}, Place{"/warps/1", "/$defs/slot"},
-                             Place{"/ops/1", "/$defs/op"}, Place{"/edges/1", "/$defs/edge"}})
+  for (const Place& place :
+       {Place{"", ""}, Place{"/warps/1", "/$defs/slot"}, Place{"/ops/1", "/$defs/op"},
+        Place{"/edges/1", "/$defs/edge"}, Place{"/memories/smem", "/$defs/memory"}})
     compare(sample, file, place, read);
   CHECK(file.at("properties").at("format").at("const") == sample["format"]);
-  CHECK(file.at("properties").at("version").at("enum") == Json::array({1, 2}));
+  CHECK(file.at("properties").at("version").at("enum") == Json::array({1, 2, 3}));
 
   // A pin has an op and one decision.
   const Json& pin = file.at("$defs").at("pin");
@@ -122,6 +124,8 @@ TEST_CASE("problem schema: the defaults are the reader's") {
   CHECK(count == 11);
   CHECK(file["$defs"]["slot"]["properties"]["variable_latency"]["default"] == false);
   CHECK(!least.warps[0].variable_latency);
+  CHECK(file["$defs"]["memory"]["properties"]["rings"]["default"] == false);
+  CHECK(!Memory{}.rings);
 }
 
 TEST_CASE("problem schema: the limits are the library's") {

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "graph/memory_charges.hpp"
+#include "graph/ring_depth.hpp"
 #include "graph/verify.hpp"
 #include "tests/support/random_loop.hpp"
 
@@ -47,10 +49,9 @@ std::vector<std::vector<Span>> spans(const Problem& p, const Schedule& s) {
   };
   for (std::size_t m = 0; m < p.memories.size(); ++m) {
     groups.emplace_back();
+    const std::vector<Amount> live = memory_charges(p, static_cast<int>(m)).live;
     for (std::size_t u = 0; u < p.ops.size(); ++u)
-      for (const Footprint& f : p.ops[u].footprints)
-        if (f.memory == static_cast<int>(m) && f.amount > 0 && used(u))
-          groups.back().push_back(value(u));
+      if (live[u] > 0 && used(u)) groups.back().push_back(value(u));
   }
   for (std::size_t w = 0; w < p.warps.size(); ++w) {
     groups.emplace_back();
@@ -79,8 +80,8 @@ std::vector<std::pair<std::size_t, std::size_t>> waits(const Problem& p, const S
 
 /// Does `next`, a schedule of `problem` on the same slots, obey the dependences and keep every
 /// decision that `given` made in `ordered`: at the begin of each span, of every other span of the
-/// group, no more have begun and no fewer have ended; each waiting op in the same turn of the ops
-/// beside it, after their end?
+/// group, no more have begun and no fewer have ended; no charged ring deeper; each waiting op in
+/// the same turn of the ops beside it, after their end?
 bool keeps_orders(const Problem& problem, const Schedule& next, const Problem& ordered,
                   const Schedule& given) {
   const Cycle ii = next.initiation_interval, old_ii = given.initiation_interval;
@@ -98,6 +99,8 @@ bool keeps_orders(const Problem& problem, const Schedule& next, const Problem& o
         if (begun > floor_div(before[g][b].begin - before[g][a].begin, old_ii)) return false;
         if (ended < floor_div(before[g][b].begin - before[g][a].end, old_ii)) return false;
       }
+  for (const int load : charged_loads(problem))
+    if (ring_depth(problem, next, load) > ring_depth(ordered, given, load)) return false;
   for (const auto& [v, o] : waits(problem, next)) {
     const Cycle apart = next.start[v] - next.start[o];
     const Cycle turn = floor_div(given.start[v] - given.start[o], old_ii);

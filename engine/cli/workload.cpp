@@ -83,6 +83,7 @@ Workload load_kernel(const WorkloadFlags& flags, const std::string& text) {
   LowerOptions options;
   options.layout = flags.layout;
   options.holds = flags.holds != "off";
+  options.rings = flags.rings == "charged";
   options.choose_registers = flags.choose_registers;
   options.set = overrides(flags.set);
   options.normalize = budget(flags);
@@ -110,6 +111,7 @@ Workload load_ttgir(const WorkloadFlags& flags, const std::string& text) {
   LowerOptions options;
   options.layout = flags.layout;
   options.holds = flags.holds != "off";
+  options.rings = flags.rings == "charged";
   options.choose_registers = flags.choose_registers;
   options.set = overrides(flags.set);
   options.normalize_relative = flags.relative;
@@ -146,6 +148,8 @@ Workload load_problem(const WorkloadFlags& flags, const std::string& text) {
   if (flags.choose_registers)
     refuse("--registers", "auto", "a problem file has its counts already");
   if (!flags.holds.empty()) refuse("--holds", flags.holds, "a problem file has its holds already");
+  if (!flags.rings.empty())
+    refuse("--rings", flags.rings, "a problem file's memories say whether they charge rings");
   Workload work;
   Lowered lowered;
   lowered.problem = parse_problem(text, flags.input);
@@ -181,6 +185,12 @@ void WorkloadFlags::add_to(CLI::App& app) {
          "issues, the paper's reading")
       ->check(CLI::IsMember({"on", "off"}))
       ->default_str("on");
+  app.add_option(
+         "--rings", rings,
+         "charged = a streaming load's ring takes all its buffers all the time, as a kernel\n"
+         "allocates it; live = what is in it counts while it is live, the paper's reading")
+      ->check(CLI::IsMember({"live", "charged"}))
+      ->default_str("live");
   pins.add_to(app);
   ttgir.add_to(app);
 }

@@ -19,6 +19,7 @@ struct WorkloadFlags {
   std::string normalize;  ///< "" = the default of the input's kind
   bool relative = false;
   std::string holds;              ///< "off", else on
+  std::string rings;              ///< "charged", else live
   bool choose_registers = false;  ///< LowerOptions::choose_registers; an option of solve alone
   std::vector<std::string> set;
   PinFlags pins;

@@ -7,6 +7,8 @@
 
 #include "graph/divide.hpp"
 #include "graph/index.hpp"
+#include "graph/memory_charges.hpp"
+#include "graph/ring_depth.hpp"
 
 namespace twill::order {
 namespace {
@@ -125,19 +127,31 @@ class PartJudge {
     return found;
   }
 
-  // `hold`: of this edge counts too.
+  // Of edge e; that of edge `hold` counts too.
+  Cycle held(int e, int hold) const {
+    const bool counts = e == hold || std::any_of(parts_.begin(), parts_.end(), [&](const auto& o) {
+                          return o.kind == ConstraintPart::hold && o.index == e;
+                        });
+    return counts ? p_.edges[at(e)].hold : 0;
+  }
+
   Span life(int v, int hold) const {
     Span span{v, s_.start[at(v)], s_.start[at(v)]};
     for (int e = 0; e < static_cast<int>(p_.edges.size()); ++e) {
       const Edge& edge = p_.edges[at(e)];
-      if (edge.from != v) continue;
-      const bool held = e == hold || std::any_of(parts_.begin(), parts_.end(), [&](const auto& o) {
-                          return o.kind == ConstraintPart::hold && o.index == e;
-                        });
-      span.end = std::max(
-          span.end, s_.start[at(edge.to)] + edge.distance * ii_ + (held ? edge.hold : Cycle{0}));
+      if (edge.from == v)
+        span.end = std::max(span.end, s_.start[at(edge.to)] + edge.distance * ii_ + held(e, hold));
     }
     return span;
+  }
+
+  // Buffers of the ring of load v, as ring_depth() has them.
+  Cycle buffers(int v, int hold) const {
+    Cycle last = s_.start[at(v)];
+    for (const BufferUse& use : buffer_uses(p_, v))
+      last = std::max(last, s_.start[at(use.op)] + use.iterations * ii_ +
+                                std::max(p_.ops[at(use.op)].cycles, held(use.edge, hold)));
+    return (last - s_.start[at(v)]) / ii_ + 1;
   }
 
   std::optional<BrokenPart> overflow(const ConstraintPart& part, int hold) const {
@@ -151,11 +165,22 @@ class PartJudge {
       }
       if (sum <= p_.warps[at(found.slot)].registers) return std::nullopt;
     }
+    const MemoryCharges charges =
+        part.kind == ConstraintPart::memory ? memory_charges(p_, part.index) : MemoryCharges{};
     std::vector<Span> spans;
-    for (const auto& [v, copies] : part.copies) spans.push_back(life(v, hold));
+    std::vector<Cycle> copies;
+    for (const auto& [v, count] : part.copies) {
+      if (part.kind == ConstraintPart::memory && charges.ring[at(v)] > 0) {
+        if (buffers(v, hold) < count) return std::nullopt;
+        continue;
+      }
+      spans.push_back(life(v, hold));
+      copies.push_back(count);
+    }
+    if (spans.empty()) return found;  // rings alone, the same at every residue
     found.residues = residues_where(spans, ii_, [&](Cycle moment) {
       for (std::size_t i = 0; i < spans.size(); ++i)
-        if (copies_at(spans[i], moment, ii_) < part.copies[i].second) return false;
+        if (copies_at(spans[i], moment, ii_) < copies[i]) return false;
       return true;
     });
     if (found.residues.empty()) return std::nullopt;

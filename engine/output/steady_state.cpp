@@ -7,6 +7,8 @@
 #include <tuple>
 
 #include "graph/index.hpp"
+#include "graph/memory_charges.hpp"
+#include "graph/ring_depth.hpp"
 
 namespace twill {
 namespace {
@@ -115,12 +117,12 @@ std::vector<int> issue_order(const Problem& problem, const Schedule& schedule,
   return order;
 }
 
-/// Sweep over the residues at which something changes. `held` is (op, amount a copy).
+/// Sweep over the residues at which something changes. `held` is (op, amount a copy), `base` what
+/// is held at every residue beside it.
 Pressure pressure(const SteadyState& state, Amount capacity,
-                  const std::vector<std::pair<int, Amount>>& held) {
+                  const std::vector<std::pair<int, Amount>>& held, Amount base = 0) {
   Pressure result;
   result.capacity = capacity;
-  Amount base = 0;                 // copies that are live at every residue
   std::map<Cycle, Amount> change;  // residue -> change of the sum
   change[0] = 0;
   for (const auto& [op, amount] : held) {
@@ -195,21 +197,28 @@ void fill_pressure(const Problem& problem, const Schedule& schedule, SteadyState
   for (Cycle life : state.lifetime) state.copies.push_back((life + state.ii - 1) / state.ii);
 
   std::vector<std::vector<std::pair<int, Amount>>> in_slot(problem.warps.size());
-  std::vector<std::vector<std::pair<int, Amount>>> in_memory(problem.memories.size());
   for (std::size_t v = 0; v < problem.ops.size(); ++v) {
     const int op = static_cast<int>(v);
     if (problem.ops[v].registers > 0) {
       in_slot[at(schedule.warp[v])].emplace_back(op, problem.ops[v].registers);
     }
-    for (const Footprint& f : problem.ops[v].footprints) {
-      if (f.amount > 0) in_memory[at(f.memory)].emplace_back(op, f.amount);
-    }
   }
   for (std::size_t w = 0; w < in_slot.size(); ++w) {
     state.registers.push_back(pressure(state, problem.warps[w].registers, in_slot[w]));
   }
-  for (std::size_t m = 0; m < in_memory.size(); ++m) {
-    state.memories.push_back(pressure(state, problem.memories[m].capacity, in_memory[m]));
+  for (std::size_t m = 0; m < problem.memories.size(); ++m) {
+    const MemoryCharges charges = memory_charges(problem, static_cast<int>(m));
+    std::vector<std::pair<int, Amount>> live;
+    std::vector<std::pair<int, Cycle>> rings;
+    Amount taken = 0;
+    for (int v = 0; v < static_cast<int>(problem.ops.size()); ++v) {
+      if (charges.live[at(v)] > 0) live.emplace_back(v, charges.live[at(v)]);
+      if (charges.ring[at(v)] == 0) continue;
+      rings.emplace_back(v, ring_depth(problem, schedule, v));
+      taken = saturated_sum(taken, saturated_product(rings.back().second, charges.ring[at(v)]));
+    }
+    state.memories.push_back(pressure(state, problem.memories[m].capacity, live, taken));
+    state.memories.back().rings = std::move(rings);
   }
 }
 

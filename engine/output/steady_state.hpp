@@ -37,13 +37,14 @@ struct Lanes {
 };
 inline constexpr Amount kMaxLanesByAmount = 8;
 
-/// What live results hold, per residue of I: registers of a slot, or a memory.
+/// What live results and charged rings hold, per residue of I: registers of a slot, or a memory.
 struct Pressure {
   Amount capacity = 0;
   Amount peak = 0;
   Cycle peak_cycle = 0;                         ///< first residue with the peak
   std::vector<std::pair<Cycle, Amount>> steps;  ///< (residue from which, amount), ascending from 0
   std::vector<std::pair<int, Cycle>> live;      ///< (op, copies) at the peak, in op order
+  std::vector<std::pair<int, Cycle>> rings;     ///< (load, buffers), charged at every residue
 };
 
 struct SteadyState {

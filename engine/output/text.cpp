@@ -1,9 +1,11 @@
 #include "engine/output/text.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "engine/output/style.hpp"
 #include "graph/index.hpp"
+#include "graph/memory_charges.hpp"
 
 namespace twill {
 namespace {
@@ -70,7 +72,8 @@ std::string header(const Problem& problem, const Solution& solution, const TextO
   return text;
 }
 
-/// "  softmax0  164 of 168 at cycle 37: s0_exp_p 128, 2 x s0_m 1".
+/// "  softmax0  164 of 168 at cycle 37: s0_exp_p 128, 2 x s0_m 1"; a ring is "ring of K: 3 x
+/// 16384".
 void add_pressure(const Problem& problem, const std::string& name, const Pressure& pressure,
                   const std::vector<Amount>& amounts, const TextOptions& options,
                   std::string& text) {
@@ -81,7 +84,10 @@ void add_pressure(const Problem& problem, const std::string& name, const Pressur
   if (pressure.peak > 0) {
     line += "  cycle " + std::to_string(pressure.peak_cycle) + ":";
     const auto room = static_cast<std::size_t>(std::max(options.width, kLeastWidth));
-    std::vector<std::pair<int, Cycle>> live = pressure.live;
+    std::vector<std::pair<int, Cycle>> live = pressure.rings;
+    std::set<int> in_ring;
+    for (const auto& [op, buffers] : live) in_ring.insert(op);
+    live.insert(live.end(), pressure.live.begin(), pressure.live.end());
     std::stable_sort(live.begin(), live.end(), [&](const auto& a, const auto& b) {
       return static_cast<double>(amounts[at(a.first)]) * static_cast<double>(a.second) >
              static_cast<double>(amounts[at(b.first)]) * static_cast<double>(b.second);
@@ -89,8 +95,13 @@ void add_pressure(const Problem& problem, const std::string& name, const Pressur
     for (std::size_t k = 0; k < live.size(); ++k) {
       const auto [op, copies] = live[k];
       std::string item = k == 0 ? " " : ", ";
-      if (copies > 1) item += std::to_string(copies) + " x ";
-      item += printable(problem.ops[at(op)].id) + " " + std::to_string(amounts[at(op)]);
+      const std::string id = printable(problem.ops[at(op)].id);
+      const std::string times = std::to_string(copies) + " x ",
+                        each = std::to_string(amounts[at(op)]);
+      if (in_ring.contains(op))
+        item += "ring of " + id + ": " + times + each;
+      else
+        item += (copies > 1 ? times : "") + id + " " + each;
       const std::string more = ", +" + std::to_string(live.size() - k);
       const bool last = k + 1 == live.size();
       if (display_width(line + item) + (last ? 0 : more.size()) > room) {
@@ -126,11 +137,9 @@ std::string storage(const Problem& problem, const SteadyState& state, const Solu
   text += register_split(solution, options);
   if (!problem.memories.empty()) text += "\n" + bold("Peak memory", options) + "\n";
   for (std::size_t m = 0; m < problem.memories.size(); ++m) {
-    std::fill(amounts.begin(), amounts.end(), 0);
+    const MemoryCharges charges = memory_charges(problem, static_cast<int>(m));
     for (std::size_t v = 0; v < problem.ops.size(); ++v) {
-      for (const Footprint& f : problem.ops[v].footprints) {
-        if (f.memory == static_cast<int>(m)) amounts[v] += f.amount;
-      }
+      amounts[v] = charges.ring[v] > 0 ? charges.ring[v] : charges.live[v];
     }
     add_pressure(problem, problem.memories[m].name, state.memories[m], amounts, options, text);
   }

@@ -40,6 +40,9 @@ class Rules {
   const char* capacity();
   const char* lifetimes();
   const char* concurrency() const;
+  std::vector<int> has_buffer(int load) const;
+  int ring_of(std::size_t v) const;
+  Cycle buffers(int load) const;
   void add(Cycle from, Cycle length, Amount amount);
   bool exceeds(Amount limit) const;
   bool crosses(const Edge& e) const {
@@ -141,8 +144,14 @@ const char* Rules::lifetimes() {
   for (std::size_t m = 0; m < p_.memories.size(); ++m) {
     std::fill(sum_.begin(), sum_.end(), 0);
     for (std::size_t v = 0; v < n_; ++v)
-      for (const Footprint& fp : p_.ops[v].footprints)
-        if (idx(fp.memory) == m) add(start[v], life_[v], fp.amount);
+      for (const Footprint& fp : p_.ops[v].footprints) {
+        if (idx(fp.memory) != m) continue;
+        const int load = p_.memories[m].rings ? ring_of(v) : -1;
+        if (load < 0)
+          add(start[v], life_[v], fp.amount);
+        else if (placed[idx(load)])
+          add(0, buffers(load) * interval_, fp.amount);
+      }
     if (exceeds(p_.memories[m].capacity)) return "memory";
   }
   for (std::size_t w = 0; w < p_.warps.size(); ++w) {
@@ -152,6 +161,46 @@ const char* Rules::lifetimes() {
     if (exceeds(p_.warps[w].registers)) return "registers";
   }
   return nullptr;
+}
+
+/// Iterations after the load of each op that has the load's own buffer, -1 = has not: the load and
+/// zero-cycle ops behind it, the shortest paths first.
+std::vector<int> Rules::has_buffer(int load) const {
+  std::vector<int> after(n_, -1);
+  std::vector<int> queue = {load};
+  after[idx(load)] = 0;
+  for (std::size_t i = 0; i < queue.size(); ++i)
+    for (const Edge& e : p_.edges)
+      if (e.from == queue[i] && p_.ops[idx(e.to)].cycles == 0 && after[idx(e.to)] < 0) {
+        after[idx(e.to)] = after[idx(e.from)] + e.distance;
+        queue.push_back(e.to);
+      }
+  return after;
+}
+
+/// The only load whose buffer v has; -1 = none or several.
+int Rules::ring_of(std::size_t v) const {
+  int found = -1, count = 0;
+  for (std::size_t u = 0; u < n_; ++u)
+    if (p_.ops[u].streaming && has_buffer(static_cast<int>(u))[v] >= 0) {
+      found = static_cast<int>(u);
+      ++count;
+    }
+  return count == 1 ? found : -1;
+}
+
+/// A placed load's buffer is taken in [issue, end of the last use], that end included. How many of
+/// those of all iterations lie over the issue of one more: tried one by one.
+Cycle Rules::buffers(int load) const {
+  const std::vector<int> after = has_buffer(load);
+  Cycle last = start[idx(load)];
+  for (const Edge& e : p_.edges)
+    if (after[idx(e.from)] >= 0 && placed[idx(e.to)])
+      last = std::max(last, start[idx(e.to)] + (after[idx(e.from)] + e.distance) * interval_ +
+                                std::max(e.hold, p_.ops[idx(e.to)].cycles));
+  Cycle count = 0;
+  while (start[idx(load)] + count * interval_ <= last) ++count;
+  return count;
 }
 
 const char* Rules::concurrency() const {

@@ -17,6 +17,9 @@ class Generator {
     const int count = pick(k_.min_ops, k_.max_ops);
     for (int v = 0; v < count; ++v) p_.ops.push_back(op(v));
     edges();
+    // Not drawn: the rest of the problem is the same with and without.
+    for (std::size_t m = 0; m < p_.memories.size(); ++m)
+      p_.memories[m].rings = k_.charged_rings && (seed + m) % 3 == 0;
     return p_;
   }
 
@@ -132,6 +135,44 @@ class Generator {
 
 Problem random_loop(std::uint64_t seed, const LoopKnobs& knobs) {
   return Generator(seed, knobs).run(seed);
+}
+
+Problem ring_loop(std::uint64_t seed, const LoopKnobs& knobs) {
+  Problem p = random_loop(seed, knobs);
+  Random random(seed + 1'000'003);
+  const int count = static_cast<int>(p.ops.size());
+  const auto op = [&](int v) -> Op& { return p.ops[static_cast<std::size_t>(v)]; };
+  const auto zero = [&](int v) {
+    op(v).cycles = 0;
+    op(v).reservations.clear();
+  };
+  if (p.memories.empty()) p.memories.push_back({"mem0", 0});
+  p.memories[0] = {"mem0", random.range(1, 8), true};
+  const auto put = [&](int v) {
+    std::erase_if(op(v).footprints, [](const Footprint& f) { return f.memory == 0; });
+    op(v).footprints.push_back({0, random.range(1, 2)});
+  };
+  const bool marked = variable_latency_slot(p) >= 0;
+  for (int load = 0; load < (random.percent(30) && count > 2 ? 2 : 1); ++load) {
+    zero(load);
+    op(load).streaming = op(load).variable_latency = true;
+    if (marked) op(load).width = 1;
+    std::erase_if(p.edges, [&](const Edge& e) { return e.to == load; });
+    const int user = static_cast<int>(random.range(load + 1, count - 1));
+    p.edges.push_back({load, user, 0, static_cast<int>(random.range(0, 1)), random.percent(30),
+                       random.percent(30) ? random.range(1, 3) : 0});
+    for (Edge& e : p.edges)
+      if (e.from == load) e.delay = 0;
+    put(load);
+    if (op(user).streaming || random.percent(50)) continue;
+    zero(user);
+    if (random.percent(70)) put(user);
+    if (random.percent(50))
+      std::erase_if(op(load).footprints, [](const Footprint&) { return true; });
+  }
+  // A second load may follow an edge into it: none does, and no cycle has lost its distances.
+  std::erase_if(p.edges, [&](const Edge& e) { return op(e.to).streaming; });
+  return p;
 }
 
 Schedule random_schedule(const Problem& problem, Random& random, Cycle max_interval) {

@@ -38,10 +38,15 @@ struct LoopKnobs {
   bool multi_segment = true;          ///< several segments, offsets > 0: not monotone in I
   bool identical_slots = true;        ///< slots that only differ in their name
   bool always_placeable = true;       ///< every op has a slot that is allowed
+  bool charged_rings = true;          ///< in a third of the memories
 };
 
 /// A problem that passes check(). Feasible or not: the caller finds out.
 Problem random_loop(std::uint64_t seed, const LoopKnobs& knobs = {});
+
+/// The same with one or two streaming loads that others use, directly or through zero-cycle ops
+/// that hold their buffers, in a first memory that charges their rings.
+Problem ring_loop(std::uint64_t seed, const LoopKnobs& knobs = {});
 
 /// The loop and a copy of it, without edges between them, on the same machine: what two sub-tiles
 /// with nothing in common are.
