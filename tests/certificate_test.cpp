@@ -239,6 +239,43 @@ TEST_CASE("a forger who mends the hashes is refused where the proof breaks") {
            "claims something else than what is proved");
 }
 
+TEST_CASE("what charged rings refute is not refuted without, or where there is more memory") {
+  LoopKnobs knobs;
+  knobs.max_ops = 4;
+  knobs.max_slots = 2;
+  int forged = 0;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = ring_loop(seed, knobs);
+    Problem live = problem, larger = problem;
+    for (Memory& memory : live.memories) memory.rings = false;
+    larger.memories[0].capacity *= 4;
+    for (const std::string engine : {"order", "cnf"}) {
+      const Solution solution = solved(problem, engine);
+      if (!solution.schedule) continue;
+      for (const Problem* other : {&live, &larger}) {
+        const Cycle ii = solution.schedule->initiation_interval;
+        if (solve(*other).schedule->initiation_interval == ii) continue;
+        const TemporaryDirectory directory;
+        write_certificate(directory / "c", problem, solution);
+        REQUIRE(verdict(directory / "c") == "accepted");
+        const std::string text = problem_text(*other);
+        const std::string hash = sha256(read_file(directory / "c/problem.json"));
+        write_file(directory / "c/problem.json", text);
+        edit(directory / "c/schedule.json",
+             [&](std::string& t) { replace(t, hash, sha256(text)); });
+        mend_hashes(directory / "c");
+        const std::string why = verdict(directory / "c");
+        CAPTURE(why);
+        // At the refutation, not at a hash.
+        CHECK((why.starts_with("proofs/") || why.starts_with("schedule.json: not proved: ")));
+        ++forged;
+      }
+    }
+  }
+  CHECK(forged > 20);
+}
+
 TEST_CASE("requests that leave schedules out are refused") {
   // The refutation is genuine, its formula is just not about all schedules.
   const Problem problem = example("stage-gap");

@@ -201,6 +201,40 @@ TEST_CASE("a kernel: lower and solve agree on the problem and its hash") {
   CHECK(nlohmann::json::parse(faster.out)["initiation_interval"] == 1);
 }
 
+TEST_CASE("rings charged to memory") {
+  const Folder folder;
+  const std::string kernel = "gemm --machine hopper --layout 2x4 --set memories.smem.capacity=";
+  const std::string charged = folder / "c.problem.json", schedule = folder / "c.schedule.json";
+  const Run solved = run_twill("solve " + kernel + "98304 --rings charged -o " + schedule);
+  CHECK(solved.code == 0);
+  const auto problem = nlohmann::json::parse(bytes(charged));
+  CHECK(problem["version"] == 3);
+  CHECK(problem["memories"]["smem"]["rings"] == true);
+  CHECK(run_twill("verify " + charged + " " + schedule).code == 0);
+  CHECK(contains(run_twill("show " + charged + " " + schedule).out, "ring of ld_a: "));
+  CHECK(contains(run_twill("show --format html " + charged + " " + schedule).out,
+                 "charged to smem at every cycle: ld_a "));
+  const Run values = run_twill("evaluate --json " + charged + " " + schedule);
+  CHECK(values.code == 0);
+  // Live is the default, and the file is as it always was.
+  const std::string plain = run_twill("lower " + kernel + "98304").out;
+  CHECK(plain == run_twill("lower " + kernel + "98304 --rings live").out);
+  CHECK(nlohmann::json::parse(plain)["version"] == 1);
+  // One buffer each is too much: no schedule at all, and the rings are named.
+  const auto capacity = problem["memories"]["smem"]["capacity"].get<std::int64_t>();
+  const std::string less = std::to_string(98304 - capacity + 2 * 16384 - 1);
+  const Run none = run_twill("solve " + kernel + less + " --rings charged");
+  CHECK(none.code == 1);
+  CHECK(contains(none.out, "ring of ld_a: 1 x 16384 + ring of ld_b: 1 x 16384 = 32768 > 32767"));
+  const Run file = run_twill("solve " + charged + " --rings live");
+  CHECK(file.code == 2);
+  CHECK(contains(file.err, "--rings"));
+  const Run straight =
+      run_twill("solve " + charged + " --engine cnf --encoding form=straight-line");
+  CHECK(straight.code == 2);
+  CHECK(contains(straight.err, "/memories/smem/rings"));
+}
+
 TEST_CASE("standard input, decided by content") {
   const Run problem = run_twill("solve - --json <" + example("figure-1"));
   CHECK(problem.code == 0);
