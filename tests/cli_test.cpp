@@ -216,6 +216,13 @@ TEST_CASE("rings charged to memory") {
                  "charged to smem at every cycle: ld_a "));
   const Run values = run_twill("evaluate --json " + charged + " " + schedule);
   CHECK(values.code == 0);
+  const auto smem = nlohmann::json::parse(values.out)["memories"][0];
+  REQUIRE(smem["rings"].size() == 2);
+  std::int64_t taken = 0;
+  for (const auto& ring : smem["rings"])
+    taken += ring["buffers"].get<std::int64_t>() * ring["each"].get<std::int64_t>();
+  CHECK(smem["peak"] == taken);  // nothing else is in this memory
+  CHECK(contains(run_twill("evaluate " + charged + " " + schedule).out, "    ring of ld_a: "));
   // Live is the default, and the file is as it always was.
   const std::string plain = run_twill("lower " + kernel + "98304").out;
   CHECK(plain == run_twill("lower " + kernel + "98304 --rings live").out);

@@ -73,10 +73,18 @@ Json binding(const Problem& problem, const Schedule& schedule) {
                      {"registers_peak", state.registers[w].peak},
                      {"registers_free", problem.warps[w].registers - state.registers[w].peak}});
   }
-  for (std::size_t m = 0; m < problem.memories.size(); ++m)
+  for (std::size_t m = 0; m < problem.memories.size(); ++m) {
     memories.push_back({{"name", problem.memories[m].name},
                         {"peak", state.memories[m].peak},
                         {"free", problem.memories[m].capacity - state.memories[m].peak}});
+    if (!problem.memories[m].rings) continue;
+    Json rings = Json::array();
+    for (const ChargedRing& ring : state.memories[m].rings)
+      rings.push_back({{"load", problem.ops[static_cast<std::size_t>(ring.load)].id},
+                       {"buffers", ring.buffers},
+                       {"each", ring.each}});
+    memories.back()["rings"] = std::move(rings);
+  }
   Json bounds = Json::array();
   for (const Bound& bound : lower_bounds(problem))
     bounds.push_back({{"name", bound.name}, {"value", bound.value}, {"text", bound.text}});
@@ -124,9 +132,14 @@ void print_binding(const Json& json) {
               << " cycles, registers " << slot["registers_peak"] << " at most, "
               << slot["registers_free"] << " free\n";
   if (!json["memories"].empty()) std::cout << "memories\n";
-  for (const Json& memory : json["memories"])
+  for (const Json& memory : json["memories"]) {
     std::cout << "  " << shown(memory["name"]) << ": " << memory["peak"] << " at most, "
               << memory["free"] << " free\n";
+    if (!memory.contains("rings")) continue;
+    for (const Json& ring : memory["rings"])
+      std::cout << "    ring of " << shown(ring["load"]) << ": " << ring["buffers"] << " x "
+                << ring["each"] << ", in every cycle\n";
+  }
   std::cout << "bounds on I\n";
   for (const Json& bound : json["bounds"])
     std::cout << "  " << bound["value"] << "  " << shown(bound["name"]) << ": "

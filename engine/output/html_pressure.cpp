@@ -5,7 +5,6 @@
 #include "engine/output/html.hpp"
 #include "engine/output/style.hpp"
 #include "graph/index.hpp"
-#include "graph/memory_charges.hpp"
 
 namespace twill {
 namespace {
@@ -69,11 +68,10 @@ std::string html_pressure(const Problem& problem, const Solution& solution,
       text += " <b>" + html_escape(op) + "</b> " + std::to_string(depth);
     }
     for (std::size_t m = 0; m < problem.memories.size(); ++m) {
-      const MemoryCharges charges = memory_charges(problem, static_cast<int>(m));
       std::string terms;
-      for (const auto& [load, buffers] : state.memories[m].rings)
-        terms += (terms.empty() ? "" : " + ") + html_escape(problem.ops[at(load)].id) + " " +
-                 std::to_string(buffers) + " x " + std::to_string(charges.ring[at(load)]);
+      for (const ChargedRing& ring : state.memories[m].rings)
+        terms += (terms.empty() ? "" : " + ") + html_escape(problem.ops[at(ring.load)].id) + " " +
+                 std::to_string(ring.buffers) + " x " + std::to_string(ring.each);
       if (!terms.empty())
         text +=
             "; charged to " + html_escape(problem.memories[m].name) + " at every cycle: " + terms;

@@ -209,13 +209,13 @@ void fill_pressure(const Problem& problem, const Schedule& schedule, SteadyState
   for (std::size_t m = 0; m < problem.memories.size(); ++m) {
     const MemoryCharges charges = memory_charges(problem, static_cast<int>(m));
     std::vector<std::pair<int, Amount>> live;
-    std::vector<std::pair<int, Cycle>> rings;
+    std::vector<ChargedRing> rings;
     Amount taken = 0;
     for (int v = 0; v < static_cast<int>(problem.ops.size()); ++v) {
       if (charges.live[at(v)] > 0) live.emplace_back(v, charges.live[at(v)]);
       if (charges.ring[at(v)] == 0) continue;
-      rings.emplace_back(v, ring_depth(problem, schedule, v));
-      taken = saturated_sum(taken, saturated_product(rings.back().second, charges.ring[at(v)]));
+      rings.push_back({v, ring_depth(problem, schedule, v), charges.ring[at(v)]});
+      taken = saturated_sum(taken, saturated_product(rings.back().buffers, rings.back().each));
     }
     state.memories.push_back(pressure(state, problem.memories[m].capacity, live, taken));
     state.memories.back().rings = std::move(rings);

@@ -37,6 +37,13 @@ struct Lanes {
 };
 inline constexpr Amount kMaxLanesByAmount = 8;
 
+/// The ring of a streaming load, of which a memory charges all buffers at every residue.
+struct ChargedRing {
+  int load = 0;
+  Cycle buffers = 0;
+  Amount each = 0;
+};
+
 /// What live results and charged rings hold, per residue of I: registers of a slot, or a memory.
 struct Pressure {
   Amount capacity = 0;
@@ -44,7 +51,7 @@ struct Pressure {
   Cycle peak_cycle = 0;                         ///< first residue with the peak
   std::vector<std::pair<Cycle, Amount>> steps;  ///< (residue from which, amount), ascending from 0
   std::vector<std::pair<int, Cycle>> live;      ///< (op, copies) at the peak, in op order
-  std::vector<std::pair<int, Cycle>> rings;     ///< (load, buffers), charged at every residue
+  std::vector<ChargedRing> rings;               ///< in op order
 };
 
 struct SteadyState {

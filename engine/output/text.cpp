@@ -84,10 +84,12 @@ void add_pressure(const Problem& problem, const std::string& name, const Pressur
   if (pressure.peak > 0) {
     line += "  cycle " + std::to_string(pressure.peak_cycle) + ":";
     const auto room = static_cast<std::size_t>(std::max(options.width, kLeastWidth));
-    std::vector<std::pair<int, Cycle>> live = pressure.rings;
+    std::vector<std::pair<int, Cycle>> live = pressure.live;
     std::set<int> in_ring;
-    for (const auto& [op, buffers] : live) in_ring.insert(op);
-    live.insert(live.end(), pressure.live.begin(), pressure.live.end());
+    for (const ChargedRing& ring : pressure.rings) {
+      in_ring.insert(ring.load);
+      live.emplace_back(ring.load, ring.buffers);
+    }
     std::stable_sort(live.begin(), live.end(), [&](const auto& a, const auto& b) {
       return static_cast<double>(amounts[at(a.first)]) * static_cast<double>(a.second) >
              static_cast<double>(amounts[at(b.first)]) * static_cast<double>(b.second);
