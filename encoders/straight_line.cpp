@@ -75,7 +75,7 @@ StraightLineEncoding encode_straight_line(Formula& f, const Problem& problem,
                                           const StraightLineRequest& request,
                                           const EncodingChoice& choice) {
   refuse_pins(problem, "the straight-line program");
-  refuse_rings(problem, "the straight-line program");
+  if (request.literal) refuse_rings(problem, "the straight-line program as printed");
   StraightLineModel m{problem, f,  choice, request, straight_line_shape(problem, request), {}, {},
                       {},      {}, {},     0};
   FamilySizes sizes(f);

@@ -111,6 +111,9 @@ void q_precede(StraightLineModel& m, const Edge& edge, Cycle delay, Lit conditio
 // straight_line_liveness.cpp, Figure 5.
 void encode_q_liveness(StraightLineModel& m);  // INIT, LIVEPROP-1/2, DEADPROP-1/2
 void encode_q_memory(StraightLineModel& m);    // MEMORY CAPACITY
+/// straight_line_rings.cpp: literal k = 0, 1, ... is implied where the ring of load u has more than
+/// k + 1 buffers. More than `most` after the first are forbidden.
+std::vector<Lit> q_ring(StraightLineModel& m, int u, Amount most);
 // straight_line_warps.cpp, Figure 6.
 void encode_q_warps(StraightLineModel& m);        // WARP UNIQUENESS, VARIABLE LATENCY
 void encode_q_registers(StraightLineModel& m);    // REGISTER LIMIT

@@ -20,10 +20,13 @@
 //              live[v,i,t], follows from LIVEPROP-2). The middle premise is new: without it a value
 //              of zero lifetime would be live back to cycle 0.
 //   DEADPROP-2 as printed, with "ends at t" for the use.
-// MEMORY CAPACITY in the cycles of the last full period, which shows the steady state.
+// MEMORY CAPACITY in the cycles of the last full period, which shows the steady state; where the
+// memory charges rings, their buffers (straight_line_rings.cpp) are terms, the first of each taken
+// off the capacity.
 #include <algorithm>
 
 #include "encoders/straight_line.hpp"
+#include "graph/memory_charges.hpp"
 
 namespace twill {
 namespace {
@@ -116,19 +119,29 @@ void encode_q_liveness(StraightLineModel& m) {
 }
 
 void encode_q_memory(StraightLineModel& m) {
-  for (int memory = 0; memory < static_cast<int>(m.problem.memories.size()); ++memory)
-    for (Cycle t = m.first_sum(); t <= m.last_sum(); ++t) {
-      std::vector<Term> terms;
-      for (int v = 0; v < m.ops(); ++v)
-        for (const Footprint& footprint : m.at(v).footprints) {
-          if (footprint.memory != memory) continue;
-          for (Cycle i = 0; i < m.shape.copies; ++i)
-            if (!m.live[m.copy(v, i)].empty())
-              terms.push_back({footprint.amount, m.alive(v, i, t)});
-        }
-      at_most_sum(m.f, m.choice, terms,
-                  m.problem.memories[static_cast<std::size_t>(memory)].capacity);
+  for (int memory = 0; memory < static_cast<int>(m.problem.memories.size()); ++memory) {
+    const MemoryCharges charges = memory_charges(m.problem, memory);
+    const Amount rings = charges.least_rings();
+    const Amount capacity = m.problem.memories[static_cast<std::size_t>(memory)].capacity - rings;
+    if (capacity < 0) {
+      m.f.clause({});
+      return;
     }
+    std::vector<Term> buffers;
+    for (int v = 0; rings > 0 && v < m.ops(); ++v)
+      if (const Amount each = charges.ring[static_cast<std::size_t>(v)]; each > 0)
+        for (const Lit l : q_ring(m, v, capacity / each)) buffers.push_back({each, l});
+    for (Cycle t = m.first_sum(); t <= m.last_sum(); ++t) {
+      std::vector<Term> terms = buffers;
+      for (int v = 0; v < m.ops(); ++v) {
+        const Amount each = charges.live[static_cast<std::size_t>(v)];
+        for (Cycle i = 0; each > 0 && i < m.shape.copies; ++i)
+          if (!m.live[m.copy(v, i)].empty()) terms.push_back({each, m.alive(v, i, t)});
+      }
+      at_most_sum(m.f, m.choice, terms, capacity);
+      if (terms.size() == buffers.size()) break;  // the same in every cycle
+    }
+  }
 }
 
 }  // namespace twill

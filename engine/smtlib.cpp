@@ -6,6 +6,8 @@
 
 #include "encoders/straight_line.hpp"
 #include "graph/check.hpp"
+#include "graph/memory_charges.hpp"
+#include "graph/ring_depth.hpp"
 
 namespace twill {
 namespace {
@@ -166,6 +168,7 @@ class Writer {
   void liveness();
   Text live_at_end(int v, Cycle i) const;
   Text used_at(int v, Cycle i, Cycle t) const;
+  void add_ring(std::vector<Text>& sum, int memory, int u, Amount each);
   void memory();
   void warps();
   void registers();
@@ -293,17 +296,43 @@ void Writer::liveness() {
       }
 }
 
+/// Defines, for k = 1, 2, ..., "the ring of load u has more than k buffers": some use of a buffer
+/// does not end before the load of k iterations later. Adds them to the sum, `each` a buffer, the
+/// first included.
+void Writer::add_ring(std::vector<Text>& sum, int memory, int u, Amount each) {
+  const std::vector<BufferUse> uses = buffer_uses(p_, u);
+  Cycle more = 0;
+  for (const BufferUse& use : uses)
+    more = std::max(more, (last(use.op, 0) + use.iterations * ii_ + use.cycles) / ii_);
+  add(sum, kTrue, each);
+  for (Cycle k = 1; k <= more; ++k) {
+    std::vector<Text> late;
+    for (const BufferUse& use : uses)
+      for (Cycle t = first(0); t <= last(use.op, 0); ++t)
+        late.push_back(
+            all({op(use.op, 0, t), by(u, 0, t + (use.iterations - k) * ii_ + use.cycles)}));
+    const Text name = "more_" + number(memory) + "_" + number(u) + "_" + number(k);
+    define(name, any(late));
+    add(sum, name, each);
+  }
+}
+
 void Writer::memory() {
   family("MEMORY CAPACITY");
-  for (int memory = 0; memory < static_cast<int>(p_.memories.size()); ++memory)
+  for (int memory = 0; memory < static_cast<int>(p_.memories.size()); ++memory) {
+    const MemoryCharges charges = memory_charges(p_, memory);
+    std::vector<Text> rings;
+    for (int u = 0; u < ops(); ++u)
+      if (const Amount each = charges.ring[static_cast<std::size_t>(u)]; each > 0)
+        add_ring(rings, memory, u, each);
     for (Cycle t = 0; t < end_; ++t) {
-      std::vector<Text> sum;
+      std::vector<Text> sum = rings;
       for (int v = 0; v < ops(); ++v)
-        for (const Footprint& footprint : at(v).footprints)
-          for (Cycle i = 0; i < copies_ && footprint.memory == memory; ++i)
-            add(sum, live(v, i, t), footprint.amount);
+        for (Cycle i = 0; i < copies_; ++i)
+          add(sum, live(v, i, t), charges.live[static_cast<std::size_t>(v)]);
       at_most(sum, p_.memories[static_cast<std::size_t>(memory)].capacity);
     }
+  }
 }
 
 void Writer::warps() {
@@ -405,7 +434,7 @@ void Writer::concurrency() {
 
 std::string smtlib(const Problem& problem, Cycle ii, Cycle length, bool literal) {
   refuse_pins(problem, "the straight-line program");
-  refuse_rings(problem, "the straight-line program");
+  if (literal) refuse_rings(problem, "the straight-line program as printed");
   return Writer(problem, ii, length, literal).write();
 }
 

@@ -298,10 +298,9 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
   if (options.evidence && choice.form != Form::modulo)
     throw InputError("options", "--certificate", options.encoding,
                      "only the modulo form can be certified");
-  if (choice.form != Form::modulo) {
-    refuse_pins(problem, "the straight-line program");
-    refuse_rings(problem, "the straight-line program");
-  }
+  if (choice.form != Form::modulo) refuse_pins(problem, "the straight-line program");
+  if (choice.form == Form::straight_line_literal)
+    refuse_rings(problem, "the straight-line program as printed");
   if (options.stages == "paper" && latest_pinned_cycle(problem) >= 0)
     throw InputError("options", "--stages", options.stages,
                      "the paper's window knows no pins to cycles: must be complete or a number");

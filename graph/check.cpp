@@ -320,7 +320,7 @@ void refuse_rings(const Problem& problem, const std::string& form) {
   for (const Memory& memory : problem.memories)
     if (memory.rings)
       throw InputError(problem.name, "/memories" + pointer_token(memory.name) + "/rings", "true",
-                       form + " charges no rings: leave it out, or use the modulo form");
+                       form + " charges no rings: leave it out, or use another form");
 }
 
 }  // namespace twill

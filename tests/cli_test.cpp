@@ -237,7 +237,7 @@ TEST_CASE("rings charged to memory") {
   CHECK(file.code == 2);
   CHECK(contains(file.err, "--rings"));
   const Run straight =
-      run_twill("solve " + charged + " --engine cnf --encoding form=straight-line");
+      run_twill("solve " + charged + " --engine cnf --encoding form=straight-line-literal");
   CHECK(straight.code == 2);
   CHECK(contains(straight.err, "/memories/smem/rings"));
 }

@@ -87,7 +87,7 @@ bool satisfiable(const Problem& problem, Cycle ii, Cycle length, bool literal,
 // Small enough for exhaustive search in moments.
 LoopKnobs tiny() {
   LoopKnobs knobs;
-  knobs.charged_rings = false;  // refused
+  knobs.charged_rings = false;  // refused by the literal form
   knobs.max_ops = 3;
   knobs.max_cycles = 2;
   knobs.max_slots = 2;
@@ -248,6 +248,26 @@ TEST_CASE("every length: satisfiable exactly from the shortest schedule on") {
   CHECK(answers[1] > 50);
 }
 
+TEST_CASE("charged rings: satisfiable exactly from the shortest schedule on") {
+  int answers[2] = {0, 0};
+  for (std::uint64_t seed = 1500; seed < 1620; ++seed) {
+    const Problem problem = ring_loop(seed, tiny());
+    for (Cycle ii = 1; ii <= 3; ++ii) {
+      const auto best = brute_force_at(problem, ii, 4);
+      for (Cycle length = 1; length <= 3 * ii; ++length) {
+        CAPTURE(seed);
+        CAPTURE(ii);
+        CAPTURE(length);
+        const bool expected = best && best->length <= length;
+        CHECK(satisfiable(problem, ii, length, false) == expected);
+        ++answers[expected];
+      }
+    }
+  }
+  CHECK(answers[0] > 50);
+  CHECK(answers[1] > 50);
+}
+
 TEST_CASE("complete search and the paper's window agree with the modulo form") {
   for (std::uint64_t seed = 2000; seed < 2060; ++seed) {
     LoopKnobs knobs;
@@ -369,6 +389,8 @@ TEST_CASE("SMT solvers agree with the CNF, both forms") {
   for (std::uint64_t seed = 3000; seed < 3030; ++seed)
     for (const bool literal : {false, true})
       for (Cycle ii = 1; ii <= 3; ii += 2) compare(random_loop(seed, tiny()), ii, ii + 2, literal);
+  for (std::uint64_t seed = 3200; seed < 3240; ++seed)
+    for (Cycle ii = 1; ii <= 3; ++ii) compare(ring_loop(seed, tiny()), ii, 2 * ii, false);
   // op0 takes no cycles and may be issued at L, where copy 3 of op1 would execute: N = 3 copies are
   // not enough to see that.
   compare(random_loop(3118, tiny()), 1, 3, false);
