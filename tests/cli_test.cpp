@@ -229,7 +229,7 @@ TEST_CASE("rings charged to memory") {
   CHECK(nlohmann::json::parse(plain)["version"] == 1);
   // One buffer each is too much: no schedule at all, and the rings are named.
   const auto capacity = problem["memories"]["smem"]["capacity"].get<std::int64_t>();
-  const std::string less = std::to_string(98304 - capacity + 2 * 16384 - 1);
+  const std::string less = std::to_string(98304 - capacity + 32767);
   const Run none = run_twill("solve " + kernel + less + " --rings charged");
   CHECK(none.code == 1);
   CHECK(contains(none.out, "ring of ld_a: 1 x 16384 + ring of ld_b: 1 x 16384 = 32768 > 32767"));
