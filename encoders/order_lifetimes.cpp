@@ -205,8 +205,10 @@ int OrderLifetimes::refine(const Schedule& s) {
     };
     std::vector<Live> rings;
     for (int w = 0; w < static_cast<int>(p.ops.size()); ++w)
-      if (r.ring(w))
-        rings.push_back({w, ring_depth(p, s, w), r.amounts[static_cast<std::size_t>(w)]});
+      if (r.ring(w)) {
+        const Amount amount = r.amounts[static_cast<std::size_t>(w)];
+        rings.push_back({w, std::min(ring_depth(p, s, w), r.capacity / amount + 1), amount});
+      }
     // At the issue of every value, or, if there is none, of any op.
     std::vector<std::size_t> instants;
     for (std::size_t y = 0; y < p.ops.size(); ++y)

@@ -61,7 +61,8 @@ struct ConstraintPart {
     dependence,   ///< the delay of edge `index`
   } kind = unit;
   int index = -1;
-  std::vector<std::pair<int, Cycle>> copies = {};  ///< op, live copies of its value; by op
+  /// Op, live copies of its value or, where the memory charges it, buffers of its ring; by op.
+  std::vector<std::pair<int, Cycle>> copies = {};
   auto operator<=>(const ConstraintPart&) const = default;
 };
 

@@ -40,7 +40,7 @@ struct Memory {
   std::string name;
   Amount capacity = 0;
   /// Does a streaming load's ring take all its buffers all the time, as a kernel allocates them?
-  /// Else what it loads counts while it is live. See charged_rings() (ring_depth.hpp).
+  /// Else what it loads counts while it is live. See memory_charges.hpp.
   bool rings = false;
   bool operator==(const Memory&) const = default;
 };
@@ -156,8 +156,7 @@ bool single_segments(const Problem& problem);
 /// idle cycle into each period, M' = M + floor(M / I), keeps every constraint, and what is pinned
 /// to a cycle below I stays there. (No ring becomes deeper: rows and stages stay, and in the depth
 /// floor((row(v) + cycles - row(u)) / I), whose numerator is more than -I, does not grow with I.)
-/// So 1, or one more than the latest pinned cycle where that is not
-/// 0.
+/// So 1, or one more than the latest pinned cycle where that is not 0.
 std::optional<Cycle> monotone_from(const Problem& problem);
 
 /// Is feasibility monotone over all I?

@@ -6,10 +6,9 @@
 //                floor((T - S) / I) may not grow:    S - T >= 1 - (floor + 1) I
 //                floor((T - E) / I) may not shrink:  T - E >= floor I
 //                (sums only grow where something begins, so checking those instants is enough)
-//   rule 4       the ring of a load u that a memory charges keeps its depth k, or has less: each
-//   use
-//                of a buffer ends before the load of k iterations later, M(u) - M(v) >= cycles + 1
-//                + (iterations - k) I
+//   rule 4       a charged ring keeps its depth k, or has less: every use v of a buffer of load u
+//                ends before the load of k iterations later,
+//                M(u) - M(v) >= cycles + 1 + (iterations - k) I
 //   rule 8       a waiting v and an op o on its slot: M(v) - M(o) >= cycles(o) + k I and
 //                M(o) - M(v) >= 1 - (k + 1) I with k = floor((M(v) - M(o)) / I)
 // For given I the least solution is a longest path (Bellman 1958, Ford 1956), and it minimises

@@ -16,7 +16,8 @@ struct Violation {
   /// order in which the rules are judged (the two of an edge together).
   std::string rule;
   /// Op v in iteration i is written v[i]: "registers of softmax0 at cycle 37: s0_exp_p[2] 128 +
-  /// s0_exp_p[3] 128 = 256 > 168". The cycle is the first in which the rule is broken.
+  /// s0_exp_p[3] 128 = 256 > 168". The cycle is the first in which the rule is broken; charged
+  /// rings that alone are too much are so "in every cycle".
   std::string text;
 };
 
