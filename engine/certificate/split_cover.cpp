@@ -28,7 +28,7 @@ namespace {
 
 constexpr Amount kMostRegisters = 1'000'000'000;  // no sum below overflows
 constexpr int kMostWarpgroups = 1'000;
-constexpr std::size_t kMostVisited = 1'000'000;  // bounds the time that a stranger can ask for
+constexpr std::size_t kMostCompared = 100'000'000;  // corners: bounds the time of a check
 
 std::string pool_fault(const Problem& problem, const RegisterPool& pool) {
   std::vector<int> seen(problem.warps.size(), 0);
@@ -139,7 +139,7 @@ std::string cover_fault(const Problem& problem, const RegisterSplit& split, bool
     const RegisterCounts low = std::move(open.back());
     open.pop_back();
     if (!is_split(pool, low) || !visited.insert(low).second) continue;
-    if (visited.size() > kMostVisited) return "there are too many corners to see that they cover";
+    if (visited.size() > kMostCompared / (corners.size() + 1)) return "there are too many corners to see that they cover";
     const auto corner = std::find_if(corners.begin(), corners.end(),
                                      [&](const RegisterCounts& c) { return at_most(low, c); });
     if (corner == corners.end())
