@@ -139,7 +139,8 @@ std::string cover_fault(const Problem& problem, const RegisterSplit& split, bool
     const RegisterCounts low = std::move(open.back());
     open.pop_back();
     if (!is_split(pool, low) || !visited.insert(low).second) continue;
-    if (visited.size() > kMostCompared / (corners.size() + 1)) return "there are too many corners to see that they cover";
+    if (visited.size() > kMostCompared / (corners.size() + 1))
+      return "there are too many corners to see that they cover";
     const auto corner = std::find_if(corners.begin(), corners.end(),
                                      [&](const RegisterCounts& c) { return at_most(low, c); });
     if (corner == corners.end())
