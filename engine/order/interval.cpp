@@ -72,7 +72,8 @@ struct Outcome {
 // What is tried in turn, as long as nothing decides. First at the bound; then from above; then,
 // where that has become slow, attempts with new seeds in turns at the bound, just below the best
 // and by the other engine: how long a question takes varies by orders of magnitude from seed to
-// seed (Gomes, Selman and Kautz, AAAI 1998) and from form to form.
+// seed (Gomes, Selman and Kautz, AAAI 1998) and from form to form. Between them the question at
+// hand goes on, each time for twice as long: what it has learned is what a refutation needs.
 struct Turn {
   int first = 0, at_bound = 0, anew = 0, coarse = 0;  // attempts so far
   bool bound_open = true;   // a schedule of few stages at the bound is possible
@@ -108,6 +109,8 @@ class Descent {
       if (search_.budget.spent()) return verdict;
       if (const std::optional<Plan> plan = next(turn_)) {
         verdict = take(*plan);
+        const bool another = plan->kind == Plan::below && verdict == SatSolver::Answer::unknown;
+        if (another && interval_.best) verdict = ask_on(patience_ *= 2);
       } else {  // the last one takes what it takes
         if (interval_.best) verdict = ask_on(0);
         if (verdict == SatSolver::Answer::unknown) return verdict;
@@ -184,13 +187,14 @@ class Descent {
       if (!one) break;
       later.push_back(*one);
     }
-    question_.reset();
     auto [lane, outcome] = race_.take(plan, later);
-    number_ = plan.number;
-    question_ = std::move(outcome.question);
-    lowest_ = outcome.lowest;
-    lane_ = std::move(lane);
-    SatSolver::Answer verdict = outcome.answer.verdict;
+    const SatSolver::Answer verdict = outcome.answer.verdict;
+    if (outcome.question && (!question_ || verdict == SatSolver::Answer::sat)) {
+      number_ = plan.number;
+      question_ = std::move(outcome.question);
+      lowest_ = outcome.lowest;
+      lane_ = std::move(lane);
+    }
     if (plan.kind == Plan::coarse && outcome.answer.schedule && interval_.best &&
         outcome.answer.schedule->initiation_interval >= interval_.best->initiation_interval)
       return SatSolver::Answer::unknown;
@@ -232,6 +236,7 @@ class Descent {
   std::unique_ptr<Question> question_;
   Cycle lowest_ = 1;
   int number_ = 0;
+  std::int64_t patience_ = kProbeConflicts;  // with it
   Race<Plan, Outcome> race_;
 };
 
