@@ -17,8 +17,8 @@
 
 namespace twill {
 
-/// Names of what is built in, sorted. `fmha-forward` and `fmha-backward` stand for the sub-tiled
-/// attention graph of the machine asked for and are listed too.
+/// Names of what is built in, sorted. `fmha-forward` and `fmha-backward` stand for the attention
+/// graph of the machine asked for (its file's `aliases`) and are listed too.
 std::vector<std::string> builtin_kernels();
 /// Is the name one of them? (Cheaper: machines are read only for a name that is no file's.)
 bool is_builtin_kernel(const std::string& name);

@@ -311,25 +311,27 @@ TEST_CASE("built-in names: sorted, aliases by machine, unknown ones list the kno
                                              "hopper-paper"});
   for (const std::string& name : kGraphs)
     CHECK(std::count(kernels.begin(), kernels.end(), name) == 1);
-  for (const char* name :
-       {"blackwell-fwd-sub2-chunked", "figure-1", "gemm", "fmha-forward", "fmha-backward"})
+  for (const char* name : {"blackwell-fwd-sub2-chunked", "hopper-bwd-q64", "hopper-bwd-q80",
+                           "figure-1", "gemm", "fmha-forward", "fmha-backward"})
     CHECK(std::count(kernels.begin(), kernels.end(), name) == 1);
   const std::vector<std::string> more = {"hopper-gqa", "hopper-mla",        "hopper-retnet",
                                          "hopper-gla", "hopper-deltanet",   "hopper-mlstm",
                                          "hopper-mlp", "hopper-layer-norm", "hopper-grouped-gemm"};
   for (const std::string& name : more) CHECK(std::count(kernels.begin(), kernels.end(), name) == 1);
-  CHECK(kernels.size() == kGraphs.size() + more.size() + 5);
+  CHECK(kernels.size() == kGraphs.size() + more.size() + 7);
   for (const std::string& name : machines)
     CHECK(parse_machine(builtin_machine(name), name).name == name);
 
   CHECK(builtin_kernel("fmha-forward", "hopper") == builtin_kernel("hopper-fwd-sub2"));
-  CHECK(builtin_kernel("fmha-backward", "hopper") == builtin_kernel("hopper-bwd-sub2"));
+  CHECK(builtin_kernel("fmha-backward", "hopper") == builtin_kernel("hopper-bwd-q64"));
   CHECK(builtin_kernel("fmha-forward", "blackwell") ==
         builtin_kernel("blackwell-fwd-sub2-chunked"));
   CHECK(builtin_kernel("fmha-backward", "blackwell") == builtin_kernel("blackwell-bwd-sub2"));
   CHECK(builtin_kernel("fmha-forward", "blackwell-paper") == builtin_kernel("blackwell-fwd-sub2"));
   CHECK(kernel_on_machine("fmha-forward", builtin_machine("hopper-paper"), "m") ==
         "hopper-fwd-sub2");
+  CHECK(kernel_on_machine("fmha-backward", builtin_machine("hopper-paper"), "m") ==
+        "hopper-bwd-sub2");
   CHECK(kernel_on_machine("gemm", builtin_machine("hopper"), "m") == "gemm");
 
   CHECK(contains(refusal([] { builtin_kernel("fmha-forward"); }),

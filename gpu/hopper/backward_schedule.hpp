@@ -6,10 +6,10 @@
 // its comment; the files are in gpu/schedules, and tests/gpu_backward_schedule_test.cpp verifies
 // them, proves them optimal and compares them with these tables line by line.
 //
-// The kernel files are the built-in hopper-bwd with what a wgmma kernel adds to it: the A operands
-// in registers, P and dS, are read while the GEMM runs ("hold"), and in the Twill schedule of 64
-// rows 32 registers are set aside, which leaves room for one copy of dS (the next iteration's would
-// be the second: it would need the loop unrolled by two, and registers that ptxas does not find).
+// The built-in kernels hopper-bwd-q64, which `fmha-backward` is on Hopper, and hopper-bwd-q80 are
+// hopper-bwd one query tile at a time. With 64 rows 32 registers are set aside, which leaves room
+// for one copy of dS (the next iteration's would be the second: it would need the loop unrolled by
+// two, and registers that ptxas does not find).
 //
 // Plain C++: the kernel expands these tables at compile time (backward_program.hpp), the model of
 // the barrier protocol and the test read the same ones.
@@ -68,9 +68,10 @@ inline constexpr int kBackwardSteps = 16, kBackwardLoads = 5;
 /// the reduction of dQ, one slot in the schedule, are two warps: no load waits behind a reduction.
 struct BackwardSchedule {
   const char* name;
-  const char* file;  ///< NAME of gpu/schedules/NAME.{kernel,problem,schedule}.json
+  const char* file;    ///< NAME of gpu/schedules/NAME.{problem,schedule}.json
+  const char* kernel;  ///< built in
   int rows;
-  int interval;  ///< I and L, in cycles of the problem
+  int interval;  ///< I and L, in clocks
   int length;
   const char* slot;
   BackwardStep steps[kBackwardSteps];
@@ -84,20 +85,20 @@ struct BackwardSchedule {
 };
 
 /// In order.
-/// `twill solve gpu/schedules/fmha-backward-default.kernel.json --machine hopper --normalize 300
-/// --stages 1`
+/// `twill solve fmha-backward --machine hopper --stages 1`
 inline constexpr BackwardSchedule kBackwardDefault{"CUDA-Default",
                                                    "fmha-backward-default",
+                                                   "hopper-bwd-q64",
                                                    64,
-                                                   290,
-                                                   434,
+                                                   3074,
+                                                   4610,
                                                    "wg01",
                                                    {{BackwardOp::qk, 0},
                                                     {BackwardOp::mul_s, 0},
                                                     {BackwardOp::bc_m, 0},
+                                                    {BackwardOp::sub_s, 0},
                                                     {BackwardOp::dp, 0},
                                                     {BackwardOp::bc_d, 0},
-                                                    {BackwardOp::sub_s, 0},
                                                     {BackwardOp::exp_p, 0},
                                                     {BackwardOp::sub_dp, 0},
                                                     {BackwardOp::trunc_p, 0},
@@ -118,22 +119,22 @@ inline constexpr BackwardSchedule kBackwardDefault{"CUDA-Default",
                                                    2};
 
 /// dK one iteration late, under the next one's exponential. At most one copy of dS and P in
-/// registers. `twill solve gpu/schedules/fmha-backward-twill.kernel.json --machine hopper
-/// --normalize 300`
+/// registers. `twill solve fmha-backward --machine hopper`
 inline constexpr BackwardSchedule kBackwardTwill{"Twill",
                                                  "fmha-backward-twill",
+                                                 "hopper-bwd-q64",
                                                  64,
-                                                 284,
-                                                 476,
+                                                 3010,
+                                                 5058,
                                                  "wg01",
                                                  {{BackwardOp::qk, 0},
                                                   {BackwardOp::mul_s, 0},
-                                                  {BackwardOp::bc_m, 0},
                                                   {BackwardOp::dk, 1},
+                                                  {BackwardOp::bc_m, 0},
                                                   {BackwardOp::sub_s, 0},
                                                   {BackwardOp::dp, 0},
-                                                  {BackwardOp::exp_p, 0},
                                                   {BackwardOp::bc_d, 0},
+                                                  {BackwardOp::exp_p, 0},
                                                   {BackwardOp::sub_dp, 0},
                                                   {BackwardOp::trunc_p, 0},
                                                   {BackwardOp::dv, 0},
@@ -153,17 +154,17 @@ inline constexpr BackwardSchedule kBackwardTwill{"Twill",
                                                  true};
 
 /// The same for tiles of 80 query rows, FlashAttention-3's, which the paper's power-of-two tiles
-/// could not be. Its cycle is 1.25 times as long. `twill solve
-/// gpu/schedules/fmha-backward-twill80.kernel.json --machine hopper --normalize 300`
+/// could not be. `twill solve hopper-bwd-q80 --machine hopper`
 inline constexpr BackwardSchedule kBackwardTwill80{"Twill-80",
                                                    "fmha-backward-twill80",
+                                                   "hopper-bwd-q80",
                                                    80,
-                                                   284,
-                                                   476,
+                                                   3762,
+                                                   6322,
                                                    "wg01",
                                                    {{BackwardOp::qk, 0},
-                                                    {BackwardOp::bc_m, 0},
                                                     {BackwardOp::mul_s, 0},
+                                                    {BackwardOp::bc_m, 0},
                                                     {BackwardOp::dk, 1},
                                                     {BackwardOp::sub_s, 0},
                                                     {BackwardOp::dp, 0},
