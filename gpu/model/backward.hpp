@@ -1,7 +1,7 @@
 // The barriers and buffers of the Hopper backward kernel as threads for search.hpp, built from the
 // statements that the kernel executes (backward_program.hpp); and the flow of values through a
-// consumer's registers. One block: blocks share nothing but sums (and, in a fixed order, counters
-// that are not modelled).
+// consumer's registers. One block: blocks share nothing but sums (and, in a fixed order, counters:
+// dq_order.hpp).
 #pragma once
 
 #include <string>

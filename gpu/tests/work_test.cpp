@@ -10,6 +10,7 @@
 
 #include "gpu/api/backward_plan.hpp"
 #include "gpu/api/forward_plan.hpp"
+#include "gpu/model/dq_order.hpp"
 
 using namespace twill::gpu;
 
@@ -115,6 +116,18 @@ void covers_everything(const twill_fmha_backward_arguments& a) {
   }
 }
 
+/// However few blocks run at once; and where units are taken in another order, that is noticed.
+void fixed_order_ends(const twill_fmha_backward_arguments& a) {
+  const BackwardWork w = backward_work(a);
+  for (const int resident : {1, 2, 5, 132})
+    check(model::dq_order(w, a.query_heads, resident, [](int i) { return i; }).empty(),
+          "a fixed order of dQ ends", a);
+  const auto last_first = [&w](int i) { return w.units - 1 - i; };
+  if (!w.causal)  // every key tile adds to every query tile
+    check(model::dq_order(w, a.query_heads, 1, last_first).empty() == (w.key_tiles == 1),
+          "a wrong order is found", a);
+}
+
 void dq_order_is_a_permutation(int head_dim, int rows) {
   const int values = backward_tile(head_dim, rows).dq_values;
   std::vector<int> found(size(rows) * size(head_dim));
@@ -153,6 +166,7 @@ int main() {
             a.head_dim = 128;
             a.mask = mask;
             covers_everything(a);
+            fixed_order_ends(a);
             ++cases;
           }
   for (const int head_dim : {64, 128, 256})
