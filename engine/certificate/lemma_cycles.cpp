@@ -50,6 +50,34 @@ std::optional<DifferenceRows::Arc> DifferenceRows::sum(std::size_t index,
 }
 
 std::vector<std::size_t> DifferenceRows::sums_within(std::span<const int> lemma) const {
+  std::vector<std::size_t> found = uses_of_sums(lemma);
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
+std::optional<std::size_t> DifferenceRows::sum_with_most(std::span<const int> lemma) const {
+  const std::vector<std::size_t> uses = uses_of_sums(lemma);
+  std::optional<std::size_t> most;
+  std::ptrdiff_t count = 1;
+  for (auto it = uses.begin(); it != uses.end();) {
+    const auto end = std::upper_bound(it, uses.end(), *it);
+    if (end - it > count) {
+      count = end - it;
+      most = *it;
+    }
+    it = end;
+  }
+  return most;
+}
+
+bool DifferenceRows::in_sum(int variable, std::size_t index) const {
+  const auto v = static_cast<std::size_t>(variable);
+  return v < sums_of_.size() &&
+         std::find(sums_of_[v].begin(), sums_of_[v].end(), index) != sums_of_[v].end();
+}
+
+// A sum for each of its variables in the lemma, in rising order.
+std::vector<std::size_t> DifferenceRows::uses_of_sums(std::span<const int> lemma) const {
   std::vector<std::size_t> found;
   for (const int l : lemma)
     if (l < 0 && static_cast<std::size_t>(-l) < sums_of_.size()) {
@@ -57,7 +85,6 @@ std::vector<std::size_t> DifferenceRows::sums_within(std::span<const int> lemma)
       found.insert(found.end(), sums.begin(), sums.end());
     }
   std::sort(found.begin(), found.end());
-  found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;
 }
 
@@ -66,6 +93,10 @@ namespace {
 // The constraint that holds where the literal of a lemma does not.
 std::string step_name(int literal) {
   return (literal < 0 ? "a" : "n") + std::to_string(literal < 0 ? -literal : literal);
+}
+
+std::string sum_name(std::size_t index) {
+  return "s" + std::to_string(index);
 }
 
 }  // namespace
@@ -134,35 +165,63 @@ std::optional<std::string> CycleFinder::cycle_of_facts() const {
   return text.substr(1);
 }
 
-// Most lemmas have their literals in the order of the cycle that they were learned from.
-std::optional<std::string> CycleFinder::cycle_in_order(std::span<const int> lemma) const {
-  std::optional<DifferenceRows::Arc> here = rows_.asserted(-lemma.front());
-  const std::optional<DifferenceRows::Arc> first = here;
+// All steps, in this order.
+std::optional<std::string> CycleFinder::cycle_in_order(std::span<const Step> steps) const {
+  const auto next = [&](std::size_t i) { return steps[(i + 1) % steps.size()].arc.from; };
   Cycle weight = 0;
-  std::string text;
-  for (std::size_t i = 0; i < lemma.size(); ++i) {
-    const auto next = i + 1 < lemma.size() ? rows_.asserted(-lemma[i + 1]) : first;
-    if (!here || !next) return std::nullopt;
-    const Entry& between = entry(here->to, next->from);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const Entry& between = entry(steps[i].arc.to, next(i));
     if (!between.reached) return std::nullopt;
-    weight += here->weight + between.weight;
-    text += (i > 0 ? " " : "") + step_name(lemma[i]);
-    append_path(here->to, next->from, text);
-    here = next;
+    weight += steps[i].arc.weight + between.weight;
   }
   if (weight <= 0) return std::nullopt;
+  std::string text;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    text += (i > 0 ? " " : "") + steps[i].name;
+    append_path(steps[i].arc.to, next(i), text);
+  }
   return text;
 }
 
-// The others need a sum, which may be any that shares a variable with them.
+// Lemmas have their literals in the order of the cycle that they were learned from, and those of a
+// sum together: the sum that has most of them is the likely one.
+std::optional<std::string> CycleFinder::cycle_as_learned(std::span<const int> lemma) const {
+  std::vector<int> literals(lemma.begin(), lemma.end());  // 0 = a sum's step
+  std::vector<Step> steps;
+  for (const int l : lemma) {
+    const auto arc = rows_.asserted(-l);
+    steps.push_back(arc ? Step{*arc, step_name(l), 0, 0} : Step{});
+  }
+  for (;;) {
+    const bool whole =
+        std::none_of(steps.begin(), steps.end(), [](const Step& s) { return s.name.empty(); });
+    if (whole)
+      if (auto found = cycle_in_order(steps)) return found;
+    const std::optional<std::size_t> sum = rows_.sum_with_most(literals);
+    if (!sum) return std::nullopt;
+    std::size_t kept = 0;
+    bool placed = false;  // where its first literal was
+    for (std::size_t i = 0; i < literals.size(); ++i) {
+      const bool within = literals[i] < 0 && rows_.in_sum(-literals[i], *sum);
+      if (within && placed) continue;
+      literals[kept] = within ? 0 : literals[i];
+      steps[kept] = within ? Step{*rows_.sum(*sum, lemma), sum_name(*sum), 0, 0} : steps[i];
+      placed = placed || within;
+      ++kept;
+    }
+    literals.resize(kept);
+    steps.resize(kept);
+  }
+}
+
 std::optional<std::string> CycleFinder::cycle(std::span<const int> lemma) const {
   if (contradiction_ || lemma.empty()) return contradiction_;
-  if (auto found = cycle_in_order(lemma)) return found;
+  if (auto found = cycle_as_learned(lemma)) return found;
   std::vector<Step> steps;
   for (const int l : lemma)
     if (const auto arc = rows_.asserted(-l)) steps.push_back({*arc, step_name(l), 0, 0});
   for (const std::size_t s : rows_.sums_within(lemma))
-    steps.push_back({*rows_.sum(s, lemma), "s" + std::to_string(s), 0, 0});
+    steps.push_back({*rows_.sum(s, lemma), sum_name(s), 0, 0});
   return cycle_of(steps);
 }
 

@@ -36,11 +36,16 @@ class DifferenceRows {
   std::optional<Arc> sum(std::size_t index, std::span<const int> lemma) const;
   /// The sums with variables in the lemma, in rising order.
   std::vector<std::size_t> sums_within(std::span<const int> lemma) const;
+  /// The first of those with most variables in it, two at least; and is the variable in a sum?
+  std::optional<std::size_t> sum_with_most(std::span<const int> lemma) const;
+  bool in_sum(int variable, std::size_t index) const;
 
   int nodes() const { return nodes_; }
   std::size_t facts() const { return facts_.size(); }
 
  private:
+  std::vector<std::size_t> uses_of_sums(std::span<const int> lemma) const;
+
   int nodes_;
   std::vector<Arc> facts_;
   std::vector<std::optional<Arc>> atoms_;  // by variable
@@ -80,7 +85,8 @@ class CycleFinder {
     Cycle distance = 0;
     std::size_t before = 0;
   };
-  std::optional<std::string> cycle_in_order(std::span<const int> lemma) const;
+  std::optional<std::string> cycle_in_order(std::span<const Step> steps) const;
+  std::optional<std::string> cycle_as_learned(std::span<const int> lemma) const;
   std::optional<std::string> cycle_of(std::vector<Step>& steps) const;
   void append_path(int from, int to, std::string& text) const;
   std::optional<std::string> cycle_of_facts() const;
