@@ -278,7 +278,7 @@ cli::Command attention_command(CLI::App& bench) {
                                        "with every layout that can hold it");
   app->add_option("--kernel", flags->kernels,
                   "Only this graph, a name or a file; may be repeated "
-                  "(default: all ten)")
+                  "(default: all)")
       ->allow_extra_args(false);
   app->add_option("--machine", flags->machines,
                   "On this machine, a name or a file; may be repeated (default: the one "

@@ -146,7 +146,7 @@ cli::Command robust_command(CLI::App& bench) {
   flags->search.search.time_limit = 30;
   CLI::App* app = bench.add_subcommand(
       "robust", "Solve the attention graphs at raw cycles with every cost scaled at random");
-  app->add_option("--kernel", flags->kernels, "Only this graph; may be repeated (default: all ten)")
+  app->add_option("--kernel", flags->kernels, "Only this graph; may be repeated (default: all)")
       ->allow_extra_args(false);
   app->add_option("--seeds", flags->seeds, "Random scalings a graph")
       ->check(CLI::Range(1, 1'000'000))

@@ -94,6 +94,19 @@ Options with(const std::string& engine) {
   return options;
 }
 
+/// What enumeration finds, which both engines must find too.
+auto agree(const Problem& problem, std::uint64_t seed, const std::string& stages = "complete") {
+  const auto expected = exhaustive(problem, stages == "complete" ? 0 : std::stoll(stages));
+  for (const char* engine : {"order", "cnf"}) {
+    Options options = with(engine);
+    options.stages = stages;
+    if (disagreement(problem, options, expected).empty()) continue;
+    FAIL("seed ", seed, ", engine ", engine, ", stages ", stages, ": ",
+         shrunk_disagreement(problem, options));
+  }
+  return expected;
+}
+
 }  // namespace
 
 TEST_CASE("what a memory charges: rings with what is in them, the rest while it is live") {
@@ -204,13 +217,8 @@ TEST_CASE("both engines find what enumeration finds") {
   int feasible = 0, infeasible = 0, dearer = 0;
   for (std::uint64_t seed = 0; seed < 2500; ++seed) {
     const Problem problem = ring_loop(seed, tiny());
-    const auto expected = exhaustive(problem, 0);
+    const auto expected = agree(problem, seed);
     ++(expected ? feasible : infeasible);
-    for (const char* engine : {"order", "cnf"}) {
-      Options options = with(engine);
-      if (disagreement(problem, options, expected).empty()) continue;
-      FAIL("seed ", seed, ", engine ", engine, ": ", shrunk_disagreement(problem, options));
-    }
     if (seed % 5 != 0) continue;
     const Solution live = solve(with_live(problem));
     dearer += live.schedule &&
@@ -230,18 +238,8 @@ TEST_CASE("long holds and distances, many small buffers, and few stages") {
   for (std::uint64_t seed = 10'000; seed < 10'700; ++seed) {
     Problem problem = ring_loop(seed, knobs);
     if (seed % 2 == 0) problem.memories[0].capacity *= 17;  // counted in growing detail
-    for (const char* stages : {"complete", "1", "2"}) {
-      const auto expected =
-          exhaustive(problem, stages == std::string("complete") ? 0 : std::stoll(stages));
-      feasible += expected.has_value();
-      for (const char* engine : {"order", "cnf"}) {
-        Options options = with(engine);
-        options.stages = stages;
-        if (disagreement(problem, options, expected).empty()) continue;
-        FAIL("seed ", seed, ", engine ", engine, ", stages ", stages, ": ",
-             shrunk_disagreement(problem, options));
-      }
-    }
+    for (const char* stages : {"complete", "1", "2"})
+      feasible += agree(problem, seed, stages).has_value();
   }
   CHECK(feasible > 1000);
 }
@@ -258,13 +256,7 @@ TEST_CASE("cycles so long that coarse copies of the loop are searched first") {
   int feasible = 0;
   for (std::uint64_t seed = 25'000; seed < 25'040; ++seed) {
     const Problem problem = ring_loop(seed, knobs);
-    const auto expected = exhaustive(problem, 0);
-    feasible += expected.has_value();
-    for (const char* engine : {"order", "cnf"}) {
-      const Options options = with(engine);
-      if (disagreement(problem, options, expected).empty()) continue;
-      FAIL("seed ", seed, ", engine ", engine, ": ", shrunk_disagreement(problem, options));
-    }
+    feasible += agree(problem, seed).has_value();
   }
   CHECK(feasible > 20);
 }
@@ -290,13 +282,7 @@ TEST_CASE("pins to cycles") {
     const int last = static_cast<int>(problem.ops.size()) - 1;
     problem.pins.push_back(
         {Pin::at_cycle, static_cast<int>(random.range(0, last)), -1, random.range(0, 5), -1});
-    const auto expected = exhaustive(problem, 0);
-    feasible += expected.has_value();
-    for (const char* engine : {"order", "cnf"}) {
-      Options options = with(engine);
-      if (disagreement(problem, options, expected).empty()) continue;
-      FAIL("seed ", seed, ", engine ", engine, ": ", shrunk_disagreement(problem, options));
-    }
+    feasible += agree(problem, seed).has_value();
   }
   CHECK(feasible > 200);
 }
@@ -308,13 +294,7 @@ TEST_CASE("loops beside a copy of themselves: exchangeable rings") {
   int feasible = 0;
   for (std::uint64_t seed = 40'000; seed < 40'150; ++seed) {
     const Problem problem = beside_itself(ring_loop(seed, knobs));
-    const auto expected = exhaustive(problem, 0);
-    feasible += expected.has_value();
-    for (const char* engine : {"order", "cnf"}) {
-      Options options = with(engine);
-      if (disagreement(problem, options, expected).empty()) continue;
-      FAIL("seed ", seed, ", engine ", engine, ": ", shrunk_disagreement(problem, options));
-    }
+    feasible += agree(problem, seed).has_value();
   }
   CHECK(feasible > 60);
 }
