@@ -39,14 +39,14 @@ class DifferenceTheory {
 
   /// The atom of `variable` is asserted and the sums that it is a term of grow (nothing happens for
   /// variables without either). False when that closes a positive cycle: then conflict() holds the
-  /// asserted variables on it, in the cycle's order. Open atoms that it decides are appended to `decided`: all that
-  /// become false, and of those that become true the ones without turns and deadlines, for which
-  /// this stays right when I or D falls.
+  /// asserted variables on it, in the cycle's order. Open atoms that it decides are appended to
+  /// `decided`: all that become false, and of those that become true the ones without turns and
+  /// deadlines, for which this stays right when I or D falls.
   bool assert_atom(int variable, std::vector<Decided>& decided);
   std::span<const int> conflict() const { return conflict_; }
 
-  /// The asserted variables that, with the facts, decide the atom of the record, in the order of the
-  /// path that does (those of a sum together).
+  /// The asserted variables that, with the facts, decide the atom of the record, in the order of
+  /// the path that does (those of a sum together).
   void explain(int record, std::vector<int>& variables) const;
 
   /// A point to come back to.
