@@ -96,7 +96,7 @@ Options with(const std::string& engine) {
 
 /// What enumeration finds, which both engines must find too.
 auto agree(const Problem& problem, std::uint64_t seed, const std::string& stages = "complete") {
-  const auto expected = exhaustive(problem, stages == "complete" ? 0 : std::stoll(stages));
+  auto expected = exhaustive(problem, stages == "complete" ? 0 : std::stoll(stages));
   for (const char* engine : {"order", "cnf"}) {
     Options options = with(engine);
     options.stages = stages;
