@@ -1,105 +1,134 @@
 #include "graph/difference_flow.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 #include <queue>
 #include <stdexcept>
-#include <utility>
 
 #include "graph/index.hpp"
 
 namespace twill {
-namespace {
 
-// A flow in which what leaves a node, less what enters it, is to become -coefficient. The slacks of
-// arcs under the values are their lengths; arcs with flow have none, which is what makes the two
-// optimal together.
-class Flow {
- public:
-  Flow(std::span<const FlowArc> arcs, std::span<const int> coefficients, std::vector<Cycle> values)
-      : arcs_(arcs),
-        values_(std::move(values)),
-        missing_(coefficients.begin(), coefficients.end()) {
-    times_.assign(arcs.size(), 0);
-    out_.resize(values_.size());
-    in_.resize(values_.size());
-    for (std::size_t a = 0; a < arcs.size(); ++a) {
-      out_[at(arcs[a].from)].push_back(a);
-      in_[at(arcs[a].to)].push_back(a);
+// Shortest distances from `source` over the slacks of arcs, and against arcs with flow, whose slack
+// is 0, as far as `sink` or the limit. Values then fall by how much nearer their nodes are than
+// that: no slack falls below 0, and those on the path become 0. True = the sink is nearer than the
+// limit.
+bool DifferenceFlow::reach(int source, int sink, Cycle limit) {
+  distance_.assign(values_.size(), limit);
+  by_.resize(values_.size());
+  done_.assign(values_.size(), 0);
+  using Entry = std::pair<Cycle, int>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
+  distance_[at(source)] = 0;
+  queue.emplace(0, source);
+  while (!queue.empty()) {
+    const auto [here, node] = queue.top();
+    queue.pop();
+    if (done_[at(node)]) continue;
+    done_[at(node)] = 1;
+    if (node == sink) break;
+    const auto relax = [&](int next, Cycle length, std::size_t arc, bool forward) {
+      if (here + length >= distance_[at(next)]) return;
+      distance_[at(next)] = here + length;
+      by_[at(next)] = {arc, forward};
+      queue.emplace(here + length, next);
+    };
+    for (const std::size_t a : out_[at(node)]) relax(arcs_[a].arc.to, slack(arcs_[a]), a, true);
+    for (const std::size_t a : in_[at(node)])
+      if (arcs_[a].times > 0) relax(arcs_[a].arc.from, 0, a, false);
+  }
+  const Cycle far = done_[at(sink)] ? distance_[at(sink)] : limit;
+  if (far == std::numeric_limits<Cycle>::max()) return false;
+  for (std::size_t node = 0; node < values_.size(); ++node)
+    values_[node] -= done_[node] ? distance_[node] : far;
+  return done_[at(sink)] != 0;
+}
+
+void DifferenceFlow::change(std::size_t arc, std::int64_t by) {
+  arcs_[arc].times += by;
+  if (!marks_.empty()) changes_.emplace_back(arc, by);
+}
+
+void DifferenceFlow::push(int source, int sink, std::int64_t units) {
+  for (int node = sink; node != source;) {
+    const auto [arc, forward] = by_[at(node)];
+    change(arc, forward ? units : -units);
+    node = forward ? arcs_[arc].arc.from : arcs_[arc].arc.to;
+  }
+}
+
+bool DifferenceFlow::add(const FlowArc& arc, int name) {
+  for (const std::size_t a : out_[at(arc.from)])  // nothing new?
+    if (arcs_[a].arc.to == arc.to && arcs_[a].arc.weight >= arc.weight) return true;
+  const std::size_t index = arcs_.size();
+  arcs_.push_back({arc, name, 0});
+  const auto enlist = [&] {
+    out_[at(arc.from)].push_back(index);
+    in_[at(arc.to)].push_back(index);
+  };
+  while (slack(arcs_[index]) < 0) {
+    if (!reach(arc.to, arc.from, -slack(arcs_[index]))) break;
+    const Cycle gain = -slack(arcs_[index]);
+    std::int64_t units = most_ / gain + 1;  // enough for any reason
+    bool cycle = true;                      // of constraints alone?
+    for (int node = arc.from; node != arc.to;) {
+      const auto [on, forward] = by_[at(node)];
+      if (!forward) units = std::min(units, arcs_[on].times);
+      cycle = cycle && forward;
+      node = forward ? arcs_[on].arc.from : arcs_[on].arc.to;
+    }
+    if (cycle) {
+      contradiction_ = {{name, units}};
+      for (int node = arc.from; node != arc.to; node = arcs_[by_[at(node)].first].arc.from)
+        contradiction_.push_back({arcs_[by_[at(node)].first].name, units});
+      enlist();
+      return false;
+    }
+    push(arc.to, arc.from, units);
+    change(index, units);
+    sum_ += units * gain;
+    if (sum_ > most_) {
+      enlist();
+      return false;
     }
   }
+  enlist();
+  return true;
+}
 
-  FlowOptimum run() {
-    for (std::size_t node = 0; node < missing_.size(); ++node)
-      while (missing_[node] < 0) augment(static_cast<int>(node));
-    FlowOptimum optimum{0, std::move(values_), std::move(times_)};
-    for (std::size_t a = 0; a < arcs_.size(); ++a)
-      optimum.sum += optimum.times[a] * arcs_[a].weight;
-    return optimum;
+bool DifferenceFlow::count(int from, int to) {
+  if (!reach(from, to, std::numeric_limits<Cycle>::max()))
+    throw std::logic_error("a sum of differences without a bound");
+  push(from, to, 1);
+  sum_ += values_[at(to)] - values_[at(from)];
+  return sum_ <= most_;
+}
+
+std::vector<DifferenceFlow::Step> DifferenceFlow::reason() const {
+  if (!contradiction_.empty()) return contradiction_;
+  std::vector<Step> steps;
+  for (const Arc& a : arcs_)
+    if (a.times > 0) steps.push_back({a.name, a.times});
+  return steps;
+}
+
+void DifferenceFlow::mark() {
+  marks_.push_back({values_, arcs_.size(), changes_.size(), sum_});
+}
+
+void DifferenceFlow::undo(std::size_t marks) {
+  const Mark m = std::move(marks_[marks]);
+  marks_.resize(marks);
+  contradiction_.clear();
+  for (; changes_.size() > m.changes; changes_.pop_back())
+    arcs_[changes_.back().first].times -= changes_.back().second;
+  for (; arcs_.size() > m.arcs; arcs_.pop_back()) {
+    out_[at(arcs_.back().arc.from)].pop_back();
+    in_[at(arcs_.back().arc.to)].pop_back();
   }
-
- private:
-  Cycle slack(std::size_t a) const {
-    return values_[at(arcs_[a].to)] - values_[at(arcs_[a].from)] - arcs_[a].weight;
-  }
-
-  // One unit from `source` to the nearest node that lacks one.
-  void augment(int source) {
-    constexpr Cycle kFar = std::numeric_limits<Cycle>::max();
-    std::vector<Cycle> distance(values_.size(), kFar);
-    std::vector<std::pair<std::size_t, bool>> by(values_.size());  // arc, and is it taken forward?
-    std::vector<char> done(values_.size(), 0);
-    using Entry = std::pair<Cycle, int>;
-    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
-    distance[at(source)] = 0;
-    queue.emplace(0, source);
-    int sink = -1;
-    while (!queue.empty() && sink < 0) {
-      const auto [here, node] = queue.top();
-      queue.pop();
-      if (done[at(node)]) continue;
-      done[at(node)] = 1;
-      if (missing_[at(node)] > 0) {
-        sink = node;
-        break;
-      }
-      const auto reach = [&](int next, Cycle length, std::size_t arc, bool forward) {
-        if (here + length >= distance[at(next)]) return;
-        distance[at(next)] = here + length;
-        by[at(next)] = {arc, forward};
-        queue.emplace(here + length, next);
-      };
-      for (const std::size_t a : out_[at(node)]) reach(arcs_[a].to, slack(a), a, true);
-      for (const std::size_t a : in_[at(node)])
-        if (times_[a] > 0) reach(arcs_[a].from, -slack(a), a, false);
-    }
-    if (sink < 0) throw std::logic_error("a sum of differences without a bound");
-    // Nodes nearer than the sink fall by what they are nearer: no slack falls below 0, and those on
-    // the path are 0.
-    const Cycle far = distance[at(sink)];
-    for (std::size_t node = 0; node < values_.size(); ++node)
-      values_[node] -= done[node] ? distance[node] : far;
-    for (int node = sink; node != source;) {
-      const auto [arc, forward] = by[at(node)];
-      times_[arc] += forward ? 1 : -1;
-      node = forward ? arcs_[arc].from : arcs_[arc].to;
-    }
-    ++missing_[at(source)];
-    --missing_[at(sink)];
-  }
-
-  std::span<const FlowArc> arcs_;
-  std::vector<Cycle> values_;
-  std::vector<int> missing_;
-  std::vector<int> times_;
-  std::vector<std::vector<std::size_t>> out_, in_;
-};
-
-}  // namespace
-
-FlowOptimum least_weighted_sum(std::span<const FlowArc> arcs, std::span<const int> coefficients,
-                               std::vector<Cycle> values) {
-  return Flow(arcs, coefficients, std::move(values)).run();
+  values_ = m.values;
+  sum_ = m.sum;
 }
 
 }  // namespace twill

@@ -144,7 +144,7 @@ class CertificateCheck {
           refuse(base + ".cnf", "clause " + std::to_string(c + 1) + " denies a difference");
     std::optional<LifetimeQuestion> lifetimes;
     if (const std::int64_t most = limited(problem, r.limits).placement.lifetime; most >= 0)
-      lifetimes.emplace(problem, r.ii, std::get<OrderRequest>(r.request).stages, most);
+      lifetimes.emplace(problem, r.ii, r.deadline, std::get<OrderRequest>(r.request).stages, most);
     std::size_t number = 0;
     const std::string text = bytes(base + ".lemmas");
     for (const std::string_view line : lines_of(text)) {

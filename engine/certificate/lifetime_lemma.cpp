@@ -17,9 +17,10 @@ bool denied(std::span<const int> lemma, int literal) {
 struct LifetimeStep {
   char kind = 0;
   std::size_t number = 0;
+  std::int64_t times = 1;
 };
 
-// The next of "u3 f12 ...", taken off; nullopt = it is none.
+// The next of "u3 f12*2 ...", taken off; nullopt = it is none.
 std::optional<LifetimeStep> take_step(std::string_view& text) {
   const std::size_t space = text.find(' ');
   const std::string_view token = text.substr(0, space);
@@ -27,8 +28,14 @@ std::optional<LifetimeStep> take_step(std::string_view& text) {
   if (token.size() < 2) return std::nullopt;
   LifetimeStep step{token[0], 0};
   const char* const last = token.data() + token.size();
-  const auto [end, error] = std::from_chars(token.data() + 1, last, step.number);
-  if (error != std::errc{} || end != last || step.number > 2147483647) return std::nullopt;
+  auto [end, error] = std::from_chars(token.data() + 1, last, step.number);
+  if (error != std::errc{} || step.number > 2147483647) return std::nullopt;
+  if (end != last && *end == '*') {
+    const auto times = std::from_chars(end + 1, last, step.times);
+    if (times.ec != std::errc{} || step.times < 1) return std::nullopt;
+    end = times.ptr;
+  }
+  if (end != last) return std::nullopt;
   return step;
 }
 
@@ -50,24 +57,43 @@ std::string lifetime_fault(const LifetimeQuestion& question, const RegeneratedFo
                            std::string_view reason) {
   constexpr const char* kRange = "the sum is out of range";
   const Problem& p = question.problem;
-  std::vector<std::int64_t> left(formula.nodes.size(), 0);  // of the uses' rows, to be cancelled
+  std::vector<std::int64_t> left(formula.nodes.size(), 0);  // of the rows, to be cancelled
   std::vector<std::int64_t> stages(p.ops.size(), 0);
   std::vector<char> used(p.ops.size(), 0);
   std::int64_t sum = 0;
   reason.remove_prefix(2);
   while (!reason.empty()) {
     const auto step = take_step(reason);
-    if (!step) return "a step is no u, f or a with a number";
+    if (!step) return "a step is no u, d, l, f or a with a number";
+    // What a start is counted for, its row and its stage are.
+    const auto add_start = [&](std::size_t op, std::int64_t times) {
+      return add_product(left[op + 1], 1, times) && add_product(stages[op], 1, times);
+    };
+    if (step->kind == 'd') {
+      if (step->number >= p.edges.size()) return "a delay is no edge's";
+      const Edge& e = p.edges[step->number];
+      std::int64_t weight = e.delay;
+      if (!add_product(weight, -e.distance, question.ii) ||
+          !add_start(at(e.from), step->times) || !add_start(at(e.to), -step->times) ||
+          !add_product(sum, step->times, weight))
+        return kRange;
+      continue;
+    }
+    if (step->kind == 'l') {
+      if (step->number >= p.ops.size() || question.deadline < 0) return "a length is no op's";
+      if (!add_start(step->number, step->times) ||
+          !add_product(sum, step->times, p.ops[step->number].cycles - question.deadline))
+        return kRange;
+      continue;
+    }
     if (step->kind == 'u') {
       if (step->number >= p.edges.size()) return "a use is no edge";
       const Edge& e = p.edges[step->number];
-      if (used[at(e.from)]) return "an op's lifetime is counted twice";
+      if (used[at(e.from)] || step->times > 1) return "an op's lifetime is counted twice";
       used[at(e.from)] = 1;
-      ++left[at(Differences::node(e.to))];
-      --left[at(Differences::node(e.from))];
-      ++stages[at(e.to)];
-      --stages[at(e.from)];
-      if (!add_product(sum, e.distance, question.ii) || !add_product(sum, 1, e.hold)) return kRange;
+      if (!add_start(at(e.to), 1) || !add_start(at(e.from), -1) ||
+          !add_product(sum, e.distance, question.ii) || !add_product(sum, 1, e.hold))
+        return kRange;
       continue;
     }
     std::optional<DifferenceRows::Arc> arc;
@@ -75,9 +101,10 @@ std::string lifetime_fault(const LifetimeQuestion& question, const RegeneratedFo
     if (step->kind == 'a' && denied(lemma, static_cast<int>(step->number)))
       arc = rows.asserted(static_cast<int>(step->number));
     if (!arc) return "a step is neither a use, a fact nor denied by the lemma";
-    --left[at(arc->to)];
-    ++left[at(arc->from)];
-    if (!add_product(sum, 1, arc->weight)) return kRange;
+    if (!add_product(left[at(arc->to)], -1, step->times) ||
+        !add_product(left[at(arc->from)], 1, step->times) ||
+        !add_product(sum, step->times, arc->weight))
+      return kRange;
   }
   left[0] = 0;  // the origin's row is 0
   if (std::any_of(left.begin(), left.end(), [](std::int64_t n) { return n != 0; }))

@@ -41,9 +41,16 @@ void Cdcl::add_clause(std::span<const int> literals) {
   insert(literals);
 }
 
-void Cdcl::add_lemma(std::span<const int> literals) {
-  lemmas_.add_clause(literals);
+void Cdcl::add_lemma(std::span<const int> literals, std::string reason) {
+  record_lemma(literals, std::move(reason));
   insert(literals);
+}
+
+bool Cdcl::keep_within(SearchBound& bound) {
+  backtrack(0);
+  bound_ = &bound;
+  theory_stale_ = true;
+  return true;
 }
 
 void Cdcl::insert(std::span<const int> literals) {
@@ -99,7 +106,11 @@ void Cdcl::restart_theory() {
     }
     assign(literal, {});
   }
-  clause_head_ = theory_head_ = 0;
+  clause_head_ = theory_head_ = bound_head_ = 0;
+  if (bound_ != nullptr && !bound_->reset(ii_, deadline_)) {
+    refute_by_bound();
+    consistent_ = false;
+  }
 }
 
 bool Cdcl::value(Lit literal) const {
@@ -132,9 +143,23 @@ void Cdcl::assign(int literal, Reason reason) {
 bool Cdcl::propagate() {
   for (;;) {
     if (!propagate_clauses()) return false;
-    if (theory_head_ == trail_.size()) return true;
+    if (theory_head_ == trail_.size()) return bound_ == nullptr || propagate_bound();
     if (!propagate_theory()) return false;
   }
+}
+
+// Last, since it costs most, and implies nothing.
+bool Cdcl::propagate_bound() {
+  while (bound_head_ < trail_.size())
+    if (!bound_->assign(trail_[bound_head_++])) return refute_by_bound();
+  return true;
+}
+
+bool Cdcl::refute_by_bound() {
+  const std::span<const int> lemma = bound_->lemma();
+  conflict_.assign(lemma.begin(), lemma.end());
+  record_lemma(lemma, bound_->reason());
+  return false;
 }
 
 bool Cdcl::propagate_clauses() {
@@ -240,6 +265,10 @@ void Cdcl::backtrack(int to) {
   clause_head_ = target.trail;
   theory_head_ = std::min(target.asserted, target.trail);
   theory_->undo(target.theory);
+  if (bound_ != nullptr) {
+    bound_head_ = std::min(target.bounded, target.trail);
+    bound_->undo(static_cast<std::size_t>(to));
+  }
   levels_.resize(static_cast<std::size_t>(to));
 }
 
@@ -393,7 +422,8 @@ Cdcl::Answer Cdcl::solve(std::int64_t conflict_limit) {
         best_phase_ = values_;
         return Answer::sat;
       }
-      levels_.push_back({trail_.size(), theory_head_, theory_->mark()});
+      levels_.push_back({trail_.size(), theory_head_, bound_head_, theory_->mark()});
+      if (bound_ != nullptr) bound_->mark();
       assign(literal, {});
       continue;
     }

@@ -27,7 +27,8 @@ class Cdcl : public OrderSearcher {
   /// At any time; the search goes back to its root first. Throws Budget::Spent like every sink of
   /// the engine.
   void add_clause(std::span<const int> literals) override;
-  void add_lemma(std::span<const int> literals) override;
+  void add_lemma(std::span<const int> literals, std::string reason) override;
+  bool keep_within(SearchBound& bound) override;
   void take(const Differences& differences) override;
   void set_parameters(Cycle ii, Cycle deadline) override;
   Answer solve(std::int64_t conflict_limit = 0) override;
@@ -55,6 +56,7 @@ class Cdcl : public OrderSearcher {
   struct Level {
     std::size_t trail;
     std::size_t asserted;  // trail literals that the theory had seen
+    std::size_t bounded;   // and the bound
     DifferenceTheory::Mark theory;
   };
 
@@ -76,6 +78,8 @@ class Cdcl : public OrderSearcher {
   bool propagate();  // false: conflict_ holds the false clause
   bool propagate_clauses();
   bool propagate_theory();
+  bool propagate_bound();
+  bool refute_by_bound();  // false: conflict_ holds its lemma
   void backtrack(int level);
   Reason attach(std::span<const int> clause, bool learned, std::uint32_t glue);  // for clause[0]
   void analyze();  // conflict_ -> learned_, back_level_, glue_
@@ -100,6 +104,7 @@ class Cdcl : public OrderSearcher {
   std::vector<signed char> values_{0};    // per variable, for the theory
   std::vector<signed char> truth_{0, 0};  // per literal
   std::unique_ptr<DifferenceTheory> theory_;
+  SearchBound* bound_ = nullptr;
   std::size_t facts_taken_ = 0, atoms_taken_ = 0, sums_taken_ = 0;
 
   std::vector<int> arena_;
@@ -107,7 +112,7 @@ class Cdcl : public OrderSearcher {
   std::vector<std::vector<Watch>> watches_{{}, {}};
   std::vector<int> trail_;
   std::vector<Level> levels_;
-  std::size_t clause_head_ = 0, theory_head_ = 0;
+  std::size_t clause_head_ = 0, theory_head_ = 0, bound_head_ = 0;
   std::vector<int> level_of_{0};
   std::vector<Reason> reason_{{}};
   std::vector<signed char> phase_{-1}, best_phase_;

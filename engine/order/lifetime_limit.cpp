@@ -2,90 +2,94 @@
 
 #include <algorithm>
 
-#include "graph/difference_flow.hpp"
 #include "graph/index.hpp"
 
 namespace twill::order {
+namespace {
 
-LeastLifetime least_lifetime(const Problem& problem, const OrderEncoding& encoding,
-                             const OrderSearcher& solver, Cycle ii, Cycle deadline, Cycle stages) {
-  const int ops = static_cast<int>(problem.ops.size());
-  std::vector<Cycle> stage;
-  for (int v = 0; v < ops; ++v) {
-    Cycle a = 0;
-    const auto holds = [&](Lit l) { return l.is_constant() ? l.is_true() : solver.value(l); };
-    while (holds(encoding.stage_at_least(v, a + 1))) ++a;
-    stage.push_back(a);
-  }
-  // Nodes: the origin, the rows, and for each op the end of its lifetime counted from its own
-  // stage.
-  const auto end_node = [&](int v) { return Differences::node(ops) + v; };
-  const Differences& rows = encoding.rows();
-  std::vector<FlowArc> arcs;
-  std::vector<std::string> names;  // of an arc, as a step of the reason
-  std::vector<int> variables;      // of atoms; 0 = a fact, and below 0 the edge -1 - e
-  const auto add = [&](const Difference& d, std::string name, int variable) {
-    if (std::max(d.from, d.to) > Differences::node(ops - 1)) return;  // first rows of sequences
-    arcs.push_back({d.from, d.to, d.at(ii, deadline)});
-    names.push_back(std::move(name));
-    variables.push_back(variable);
+std::size_t literal_slot(int literal) {
+  return literal < 0 ? 2 * at(-literal) + 1 : 2 * at(literal);
+}
+
+}  // namespace
+
+// A step that holds always is a constraint at once.
+bool LifetimeLimit::add(const FlowArc& arc, std::string name, int literal) {
+  if (arc.from == arc.to) return true;
+  const int index = static_cast<int>(steps_.size());
+  steps_.push_back({arc, std::move(name), literal});
+  if (literal == 0) return flow_->add(arc, index) || refuse();
+  const std::size_t slot = literal_slot(literal);
+  if (step_of_.size() <= slot) step_of_.resize(slot + 1, -1);
+  step_of_[slot] = index;
+  return true;
+}
+
+bool LifetimeLimit::reset(Cycle ii, Cycle deadline) {
+  steps_.clear();
+  step_of_.clear();
+  flow_.emplace(Differences::node(3 * ops()), most_);
+  const Differences& rows = encoding_.rows();
+  const auto between_rows = [&](const Difference& d, const char* kind, int number, int literal) {
+    if (std::max(d.from, d.to) > Differences::node(ops() - 1)) return true;  // sequences' first
+    return add({d.from, d.to, d.at(ii, deadline)}, kind + std::to_string(number), literal);
   };
   for (std::size_t f = 0; f < rows.facts().size(); ++f)
-    add(rows.facts()[f], "f" + std::to_string(f), 0);
-  for (const DifferenceAtom& atom : rows.atoms())
-    if (solver.value(Lit::of(atom.variable)))
-      add(atom.difference, "a" + std::to_string(atom.variable), atom.variable);
-  std::vector<Cycle> values(at(end_node(ops)), 0);
-  for (int v = 0; v < ops; ++v)
-    values[at(Differences::node(v))] = solver.least(0, Differences::node(v));
-  std::vector<int> coefficients(values.size(), 0);
-  for (int e = 0; e < static_cast<int>(problem.edges.size()); ++e) {
-    const Edge& edge = problem.edges[at(e)];
-    const Cycle weight =
-        (stage[at(edge.to)] - stage[at(edge.from)] + edge.distance) * ii + edge.hold;
-    arcs.push_back({Differences::node(edge.to), end_node(edge.from), weight});
-    names.push_back("u" + std::to_string(e));
-    variables.push_back(-1 - e);
-    coefficients[at(Differences::node(edge.from))] = -1;
-    coefficients[at(end_node(edge.from))] = 1;
-  }
-  for (int v = 0; v < ops; ++v) {  // an end is at its last use, which may be in an earlier stage
-    Cycle& end = values[at(end_node(v))];
-    bool used = false;
-    for (const Edge& edge : problem.edges) {
-      if (edge.from != v) continue;
-      const Cycle here = values[at(Differences::node(edge.to))] +
-                         (stage[at(edge.to)] - stage[at(v)] + edge.distance) * ii + edge.hold;
-      end = used ? std::max(end, here) : here;
-      used = true;
+    if (!between_rows(rows.facts()[f], "f", static_cast<int>(f), 0)) return false;
+  for (const DifferenceAtom& a : rows.atoms())
+    if (!between_rows(a.difference, "a", a.variable, a.variable)) return false;
+  for (int v = 0; v < ops(); ++v) {
+    const int row = Differences::node(v), start = start_node(v);
+    if (!add({row, start, 0}, "", 0) || !add({start, row, (1 - stages_) * ii}, "", 0) ||
+        !add({start, 0, problem_.ops[at(v)].cycles - deadline}, "l" + std::to_string(v), 0))
+      return false;
+    for (Cycle a = 1; a < stages_; ++a) {
+      const int later = encoding_.stage_at_least(v, a).dimacs();
+      if (!add({row, start, a * ii}, "", later) || !add({start, row, (1 - a) * ii}, "", -later))
+        return false;
     }
   }
+  std::vector<char> used(problem_.ops.size(), 0);
+  for (int e = 0; e < static_cast<int>(problem_.edges.size()); ++e) {
+    const Edge& edge = problem_.edges[at(e)];
+    used[at(edge.from)] = 1;
+    const std::string number = std::to_string(e);
+    if (!add({start_node(edge.from), start_node(edge.to), edge.delay - edge.distance * ii},
+             "d" + number, 0) ||
+        !add({start_node(edge.to), end_node(edge.from), edge.distance * ii + edge.hold},
+             "u" + number, 0))
+      return false;
+  }
+  for (int v = 0; v < ops(); ++v)
+    if (used[at(v)] != 0 && !flow_->count(start_node(v), end_node(v))) return refuse();
+  return true;
+}
 
-  FlowOptimum optimum = least_weighted_sum(arcs, coefficients, std::move(values));
-  LeastLifetime least;
-  least.total = optimum.sum;
-  for (int v = 0; v < ops; ++v)
-    least.rows.push_back(optimum.values[at(Differences::node(v))] - optimum.values[0]);
-  std::vector<int> stages_counted(at(ops), 0);
-  least.reason = "L";
-  for (std::size_t a = 0; a < arcs.size(); ++a) {
-    if (optimum.times[a] == 0) continue;
-    if (variables[a] > 0) least.lemma.push_back(-variables[a]);
-    if (variables[a] < 0) {
-      const Edge& edge = problem.edges[at(-1 - variables[a])];
-      ++stages_counted[at(edge.to)];
-      --stages_counted[at(edge.from)];
-    }
-    for (int i = 0; i < optimum.times[a]; ++i) least.reason += " " + names[a];
+bool LifetimeLimit::assign(int literal) {
+  const std::size_t slot = literal_slot(literal);
+  if (slot >= step_of_.size() || step_of_[slot] < 0) return true;
+  const int index = step_of_[slot];
+  return flow_->add(steps_[at(index)].arc, index) || refuse();
+}
+
+bool LifetimeLimit::refuse() {
+  lemma_.clear();
+  reason_ = reasons_ ? "L" : "";
+  for (const DifferenceFlow::Step& used : flow_->reason()) {
+    const Step& step = steps_[at(used.name)];
+    if (step.literal != 0) lemma_.push_back(-step.literal);
+    if (!reasons_ || step.name.empty()) continue;
+    reason_ += " " + step.name;
+    if (used.times > 1) reason_ += "*" + std::to_string(used.times);
   }
-  for (int v = 0; v < ops; ++v) {
-    const Cycle a = stage[at(v)];
-    if (stages_counted[at(v)] > 0 && a > 0)
-      least.lemma.push_back(-encoding.stage_at_least(v, a).dimacs());
-    if (stages_counted[at(v)] < 0 && a + 1 < stages)
-      least.lemma.push_back(encoding.stage_at_least(v, a + 1).dimacs());
-  }
-  return least;
+  return false;
+}
+
+std::vector<Cycle> LifetimeLimit::rows() const {
+  std::vector<Cycle> rows;
+  for (int v = 0; v < ops(); ++v)
+    rows.push_back(flow_->values()[at(Differences::node(v))] - flow_->values()[0]);
+  return rows;
 }
 
 }  // namespace twill::order

@@ -1,32 +1,68 @@
-// The goal `lifetime` in the order engine: the orders of a model decide how small the sum of all
-// lifetimes can be, by a flow (graph/difference_flow.hpp). Where that is more than the goal allows,
-// what the flow uses of the model is the reason: a lemma, so that neither the formula nor the
-// number of questions depends on the cycles.
+// The goal `lifetime` in the order engine: the stages and orders assigned so far decide how small
+// the sum of all lifetimes can be, by a flow (graph/difference_flow.hpp). Where that is more than
+// the goal allows, what the flow uses of them is the reason: a lemma, so that neither the formula
+// nor the number of questions depends on the cycles.
 //
-// A lifetime is at least what each of its uses says: with start = stage I + row, for one use (u, v)
-// an op, lifetime(u) >= row(v) - row(u) + (stage(v) - stage(u) + distance) I + hold. Summed over
-// the ops, constraints between rows, taken as often as the flow says, bound the rows' part, and a
-// bound on every stage that does not cancel the rest.
+// The flow's constraints are between starts, rows and ends, where start = row + stage I:
+//   start(v) + distance I + hold <= end(u) for each use (u, v), and the sum is that of end - start;
+//   rules 1 and 7's delays that hold everywhere, and the length, between starts;
+//   facts and atoms of difference logic, between rows;
+//   start(v) - row(v) between the least stage times I and the greatest.
+// So the recurrences count at the root already (the lifetimes round one sum to distance times I),
+// stages as soon as their literals are known, and where everything is assigned the sum is exact.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "encoders/order.hpp"
-#include "engine/order/searcher.hpp"
+#include "engine/order/search_bound.hpp"
+#include "graph/difference_flow.hpp"
 
 namespace twill::order {
 
-struct LeastLifetime {
-  std::int64_t total = 0;   ///< no schedule with the model's orders and stages has less
-  std::vector<Cycle> rows;  ///< with that total, and all of the model's constraints
-  std::vector<int> lemma;   ///< "not all of what makes it so large"
-  std::string reason;       ///< of the lemma, for the certificate (lifetime_lemma.hpp)
-};
+class LifetimeLimit final : public SearchBound {
+ public:
+  /// Schedules whose lifetimes sum to at most `most`, within `stages` stages that are literals.
+  /// `reasons` = they will be asked for. Problem and encoding must outlive it.
+  LifetimeLimit(const Problem& problem, const OrderEncoding& encoding, Cycle stages,
+                std::int64_t most, bool reasons)
+      : problem_(problem), encoding_(encoding), stages_(stages), most_(most), reasons_(reasons) {}
 
-/// Of the solver's model, where stages are literals.
-LeastLifetime least_lifetime(const Problem& problem, const OrderEncoding& encoding,
-                             const OrderSearcher& solver, Cycle ii, Cycle deadline, Cycle stages);
+  bool reset(Cycle ii, Cycle deadline) override;
+  bool assign(int literal) override;
+  std::span<const int> lemma() const override { return lemma_; }
+  std::string reason() const override { return reason_; }
+  void mark() override { flow_->mark(); }
+  void undo(std::size_t marks) override { flow_->undo(marks); }
+
+  /// Where all stages and orders are assigned: rows of a schedule with the smallest sum.
+  std::vector<Cycle> rows() const;
+
+ private:
+  int ops() const { return static_cast<int>(problem_.ops.size()); }
+  int start_node(int v) const { return Differences::node(ops() + v); }
+  int end_node(int v) const { return Differences::node(2 * ops() + v); }
+  bool add(const FlowArc& arc, std::string name, int literal);
+  bool refuse();
+
+  const Problem& problem_;
+  const OrderEncoding& encoding_;
+  Cycle stages_;
+  std::int64_t most_;
+  bool reasons_;
+  struct Step {  // of a reason
+    FlowArc arc;
+    std::string name;  // "" = a bound on a stage
+    int literal = 0;   // that asserts it; 0 = it holds always
+  };
+  std::vector<Step> steps_;
+  std::vector<int> step_of_;  // by literal, as slots 2 v and 2 v + 1; -1 = none
+  std::optional<DifferenceFlow> flow_;
+  std::vector<int> lemma_;
+  std::string reason_;
+};
 
 }  // namespace twill::order

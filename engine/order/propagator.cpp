@@ -56,8 +56,8 @@ class CadicalSearcher final : public OrderSearcher,
     formula_.add_clause(literals);
     add(literals);
   }
-  void add_lemma(std::span<const int> literals) override {
-    lemmas_.add_clause(literals);
+  void add_lemma(std::span<const int> literals, std::string reason) override {
+    record_lemma(literals, std::move(reason));
     add(literals);
   }
 

@@ -3,7 +3,6 @@
 #include <stdexcept>
 
 #include "engine/order/cdcl.hpp"
-#include "engine/order/lifetime_limit.hpp"
 #include "engine/order/order.hpp"
 #include "graph/automorphism.hpp"
 #include "graph/verify.hpp"
@@ -63,6 +62,10 @@ Question::Question(const Search& search, OrderRequest request)
       formula_(*solver_),
       encoding_(formula_, search.problem, request_, search.choice) {
   search.report.formula(formula_);
+  if (const std::int64_t most = request_.limits.lifetime; most >= 0) {
+    lifetime_.emplace(search.problem, encoding_, request_.stages, most, search.evidence != nullptr);
+    bounded_ = solver_->keep_within(*lifetime_);
+  }
 }
 
 Answer Question::ask(Cycle ii, Cycle deadline, std::int64_t conflict_limit) {
@@ -73,10 +76,10 @@ Answer Question::ask(Cycle ii, Cycle deadline, std::int64_t conflict_limit) {
 
 Answer Question::look(Cycle ii, Cycle deadline, std::int64_t conflict_limit) {
   solver_->set_parameters(ii_ = ii, deadline_ = deadline);
-  const std::size_t before = lemma_reasons_.size();
+  const std::int64_t before = limit_lemmas_;
   for (;;) {
     // A lemma of lifetimes is a conflict too, though the solver has not met it as one.
-    const auto lemmas = static_cast<std::int64_t>(lemma_reasons_.size() - before);
+    const std::int64_t lemmas = limit_lemmas_ - before;
     if (lemmas > 0 && (search_.budget.spent() || (conflict_limit > 0 && lemmas >= conflict_limit)))
       return {};
     solver_->take(encoding_.rows());
@@ -91,18 +94,8 @@ Answer Question::look(Cycle ii, Cycle deadline, std::int64_t conflict_limit) {
 std::optional<Schedule> Question::model() {
   const Differences& rows = encoding_.rows();
   const int ops = static_cast<int>(search_.problem.ops.size());
-  std::vector<Cycle> row = least_rows(*solver_, ops);
-  if (const std::int64_t most = request_.limits.lifetime; most >= 0) {
-    LeastLifetime least =
-        least_lifetime(search_.problem, encoding_, *solver_, ii_, deadline_, request_.stages);
-    if (least.total > most) {
-      lemma_reasons_.emplace(solver_->lemmas().clauses(), std::move(least.reason));
-      solver_->add_lemma(least.lemma);
-      search_.budget.count_conflict();
-      return std::nullopt;
-    }
-    row = std::move(least.rows);
-  }
+  if (lifetime_ && !within_limit()) return std::nullopt;
+  const std::vector<Cycle> row = lifetime_ ? lifetime_->rows() : least_rows(*solver_, ops);
   Schedule schedule = encoding_.decode(
       ii_, [&](Lit l) { return solver_->value(l); }, row,
       request_.stages == 0 ? least_stages(*solver_, rows, ops) : std::vector<Cycle>{});
@@ -113,6 +106,18 @@ std::optional<Schedule> Question::model() {
   if (const auto violation = verify(search_.problem, schedule))
     throw std::logic_error("the order form has a model that verify() refuses: " + violation->text);
   return schedule;
+}
+
+bool Question::within_limit() {
+  if (bounded_) return true;
+  bool within = lifetime_->reset(ii_, deadline_);
+  for (int v = 1; within && v <= solver_->clauses().variables(); ++v)
+    within = lifetime_->assign(solver_->value(Lit::of(v)) ? v : -v);
+  if (within) return true;
+  solver_->add_lemma(lifetime_->lemma(), lifetime_->reason());
+  ++limit_lemmas_;
+  search_.budget.count_conflict();
+  return false;
 }
 
 bool Question::refuted_by_cadical() const {
@@ -145,7 +150,7 @@ void Question::keep_evidence(ProofFile proof) const {
   r.request = request_;
   r.refinements = refinements_;
   r.lemmas = solver_->lemmas();
-  r.lemma_reasons = lemma_reasons_;
+  r.lemma_reasons = solver_->lemma_reasons();
   r.proof = std::move(proof);
   search_.evidence->keep(std::move(r));
 }

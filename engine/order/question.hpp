@@ -1,13 +1,12 @@
 // One formula of the order form with its solver, asked again and again at falling I or falling D.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "encoders/order.hpp"
+#include "engine/order/lifetime_limit.hpp"
 #include "engine/order/searcher.hpp"
 #include "engine/search.hpp"
 
@@ -27,6 +26,7 @@ class Question {
 
  private:
   std::optional<Schedule> model();  // refined, or none after new clauses
+  bool within_limit();              // the model; else one more lemma
   bool refuted_by_cadical() const;
   void keep_evidence(ProofFile proof) const;
 
@@ -35,9 +35,11 @@ class Question {
   std::unique_ptr<OrderSearcher> solver_;
   Formula formula_;
   OrderEncoding encoding_;
+  std::optional<LifetimeLimit> lifetime_;
+  bool bounded_ = false;          // the solver keeps within it
+  std::int64_t limit_lemmas_ = 0;  // of models that are not
   Cycle ii_ = 1, deadline_ = 0;        // of the question that was asked last
   std::vector<Schedule> refinements_;  // models that were refined, where evidence is kept
-  std::map<std::size_t, std::string> lemma_reasons_;  // of those that are no cycles, by number
 };
 
 /// What all questions of a search have in common. Symmetries are broken: exchangeable sub-tiles

@@ -4,12 +4,15 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "encoders/difference.hpp"
 #include "encoders/sinks.hpp"
 #include "engine/budget.hpp"
+#include "engine/order/search_bound.hpp"
 
 namespace twill {
 
@@ -24,8 +27,12 @@ class OrderSearcher : public ClauseSink {
   /// the new values too: I may go down only where all weights are >= 0, D may go down always.
   virtual void set_parameters(Cycle ii, Cycle deadline) = 0;
 
-  /// A clause that holds for another reason than the constraints taken: one of the lemmas.
-  virtual void add_lemma(std::span<const int> literals) = 0;
+  /// A clause that holds for another reason than the constraints taken, which is given: one of the
+  /// lemmas.
+  virtual void add_lemma(std::span<const int> literals, std::string reason) = 0;
+  /// Asks the bound on the way, from the next solve() on; its lemmas join the others. False = this
+  /// searcher does not: then its models are to be tried. `bound` must outlive the searcher.
+  virtual bool keep_within(SearchBound& /*bound*/) { return false; }
 
   /// unknown = the budget is spent or `conflict_limit` conflicts (0 = none) were not enough.
   virtual Answer solve(std::int64_t conflict_limit = 0) = 0;
@@ -42,9 +49,19 @@ class OrderSearcher : public ClauseSink {
   /// far and, as they fall, later. Those of add_lemma() are among them.
   const MemoryCnf& clauses() const { return formula_; }
   const MemoryCnf& lemmas() const { return lemmas_; }
+  /// Reasons of those that are no cycles, by number.
+  const std::map<std::size_t, std::string>& lemma_reasons() const { return lemma_reasons_; }
 
  protected:
+  void record_lemma(std::span<const int> literals, std::string reason) {
+    lemma_reasons_.emplace(lemmas_.clauses(), std::move(reason));
+    lemmas_.add_clause(literals);
+  }
+
   MemoryCnf formula_, lemmas_;
+
+ private:
+  std::map<std::size_t, std::string> lemma_reasons_;
 };
 
 /// CaDiCaL through its interface for user propagators (Fazekas et al., SAT 2023), which versions

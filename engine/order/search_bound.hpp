@@ -1,0 +1,31 @@
+// What an order searcher asks beside the clauses and the difference constraints: may what is
+// assigned so far still be extended? A bound that says no has a lemma.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "graph/problem.hpp"
+
+namespace twill {
+
+class SearchBound {
+ public:
+  virtual ~SearchBound() = default;
+
+  /// Nothing is assigned, and the parameters are these. False = no extension.
+  virtual bool reset(Cycle ii, Cycle deadline) = 0;
+  /// The literal is true. False = no extension; then reset() or undo() comes next.
+  virtual bool assign(int literal) = 0;
+  /// The clause that excludes what is assigned, after a false answer. Its literals are false.
+  virtual std::span<const int> lemma() const = 0;
+  /// Why the lemma holds, for the certificate ("" where nobody asks).
+  virtual std::string reason() const = 0;
+
+  /// A point to come back to, and the way back: to when there were `marks` of them.
+  virtual void mark() = 0;
+  virtual void undo(std::size_t marks) = 0;
+};
+
+}  // namespace twill
