@@ -27,11 +27,13 @@ class DifferenceFlow {
  public:
   /// All values 0, no constraints, no sum. No sum above `most` is of interest.
   DifferenceFlow(int nodes, std::int64_t most)
-      : most_(most), values_(static_cast<std::size_t>(nodes), 0), out_(values_.size()),
+      : most_(most),
+        values_(static_cast<std::size_t>(nodes), 0),
+        out_(values_.size()),
         in_(values_.size()) {}
 
-  /// One more constraint, `name` for the reason. False when the constraints contradict each other or
-  /// the sum is above `most`: then reason() says why, and only undo() may come next.
+  /// One more constraint, `name` for the reason. False when the constraints contradict each other
+  /// or the sum is above `most`: then reason() says why, and only undo() may come next.
   bool add(const FlowArc& arc, int name);
   /// value(to) - value(from) is one more term of the sum. There is a path of constraints between
   /// the two. False as add().

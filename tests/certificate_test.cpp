@@ -12,6 +12,7 @@
 
 #include "engine/certificate/certificate.hpp"
 #include "engine/certificate/lemma_cycles.hpp"
+#include "engine/certificate/lifetime_lemma.hpp"
 #include "engine/certificate/manifest.hpp"
 #include "engine/certificate/proof_files.hpp"
 #include "engine/include/twill.hpp"
@@ -375,6 +376,55 @@ TEST_CASE("sums are steps of cycles, with what the lemma's negation gives them")
         "a step is neither a fact nor asserted by the lemma's negation");
   CHECK(rows.sums_within(std::vector<int>{-8, -7, 3}) == std::vector<std::size_t>{0, 1});
   CHECK(rows.sums_within(std::vector<int>{7, 8}).empty());
+}
+
+TEST_CASE("sums of lifetimes are added up, with what the lemma's negation gives them") {
+  // op1 waits 3 cycles for op0 and holds it 1 more; op0 waits 2 for op1's result of the iteration
+  // before. I = 10, D = 14, two stages each; op1 takes 4 cycles.
+  Problem problem;
+  problem.ops.resize(2);
+  problem.ops[0].cycles = 3;
+  problem.ops[1].cycles = 4;
+  problem.edges.resize(2);
+  problem.edges[0] = {.from = 0, .to = 1, .delay = 3, .distance = 0, .hold = 1};
+  problem.edges[1] = {.from = 1, .to = 0, .delay = 2, .distance = 1};
+  RegeneratedFormula formula;
+  formula.nodes = {"0", "row(op0)", "row(op1)"};
+  formula.stages = {{5, 0, 1}, {6, 1, 1}};
+  const std::vector<Difference> facts = {{0, 1, 0, 0}, {0, 2, 0, 0}, {1, 0, 1, -1}, {2, 0, 1, -1}};
+  const std::vector<DifferenceAtom> atoms = {{{1, 2, 6, 0}, 7}};
+  const DifferenceRows rows(3, facts, atoms, {}, 10, 14);
+  const auto fault = [&](const std::vector<int>& lemma, const char* reason, std::int64_t most,
+                         Cycle deadline = 14) {
+    return lifetime_fault({problem, 10, deadline, 2, most}, formula, rows, lemma, reason);
+  };
+  // Round the recurrence: 10 cycles and what is held. One use needs its delay.
+  CHECK(fault({}, "L u0 u1", 10) == "");
+  CHECK(fault({}, "L u0 u1", 11) == "the lifetimes sum to 11 or more, which is allowed");
+  CHECK(fault({}, "L u0 d0", 3) == "");
+  CHECK(fault({}, "L u0 d0", 4) == "the lifetimes sum to 4 or more, which is allowed");
+  CHECK(fault({}, "L u0 d1", 3) == "the rows do not cancel");
+  CHECK(fault({}, "L u0 d0*2", 3) == "the rows do not cancel");
+  // Orders and stages: op1 6 rows later, and a stage later where literals say so.
+  CHECK(fault({-7}, "L u0 a7", 6) == "the lifetimes sum to -3 or more, which is allowed");
+  CHECK(fault({-7, 5, -6}, "L u0 a7", 16) == "");
+  CHECK(fault({-7, 5, -6}, "L u0 a7", 17) == "the lifetimes sum to 17 or more, which is allowed");
+  CHECK(fault({5, -6}, "L u0 a7", 16) == "a step is neither a use, a fact nor denied by the lemma");
+  // The length: op1 starts by cycle 10, and where it starts in the second stage, in its row 0.
+  CHECK(fault({-6}, "L l1*3 f1*3", 1) == "the lifetimes sum to 0 or more, which is allowed");
+  CHECK(fault({-6}, "L l1*3 f1*3", 1, 13) == "");
+  CHECK(fault({-6}, "L l1*3 f1*3", 3, 13) == "the lifetimes sum to 3 or more, which is allowed");
+  CHECK(fault({-6}, "L l1*3 f1*3", 1, -1) == "a length is no op's");
+  CHECK(fault({}, "L l2", 1) == "a length is no op's");
+  CHECK(fault({}, "L d2", 1) == "a delay is no edge's");
+  CHECK(fault({}, "L u2", 1) == "a use is no edge");
+  CHECK(fault({}, "L x1", 1) == "a step is neither a use, a fact nor denied by the lemma");
+  CHECK(fault({}, "L u0 u0", 1) == "an op's lifetime is counted twice");
+  CHECK(fault({}, "L u0*2 d0*2", 1) == "an op's lifetime is counted twice");
+  for (const char* step : {"u", "u0*", "u0*0", "u0*-1", "d0*2x", "f99999999999"})
+    CHECK(fault({}, (std::string("L ") + step).c_str(), 1) ==
+          "a step is no u, d, l, f or a with a number");
+  CHECK(fault({}, "L d0*9223372036854775807", 1) == "the sum is out of range");
 }
 
 TEST_CASE("drat-trim has its say when it is on the PATH") {

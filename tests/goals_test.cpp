@@ -255,6 +255,56 @@ TEST_CASE("lifetime of tiny loops: least, proved, and its lemmas are checked") {
   CHECK(reasons > 80);
 }
 
+TEST_CASE(
+    "lifetime of attention: the least at raw cycles, and what the other engine says of small "
+    "ones") {
+  const auto sub_tiles = [](const std::string& layout) {
+    LowerOptions lowering;
+    lowering.layout = layout;
+    return lower(builtin_kernel("hopper-fwd-sub2", "hopper"), "hopper-fwd-sub2",
+                 builtin_machine("hopper"), "hopper", lowering)
+        .front()
+        .problem;
+  };
+  const Problem problem = sub_tiles("2x4");
+  Options options;
+  options.goals = {"lifetime"};
+  options.evidence = true;
+  const Solution first = solve(problem, options);
+  REQUIRE(first.goals.size() == 1);
+  CHECK(first.goals[0].value == first.goals[0].lower_bound);
+  CHECK(counted(problem, *first.schedule, "lifetime") == first.goals[0].value);
+  const TemporaryDirectory directory;
+  write_certificate(directory / "c", problem, first);
+  CHECK(check_certificate(directory / "c").refusal == "");
+  options.evidence = false;
+  for (const std::uint64_t seed : {1U, 2U}) {
+    options.seed = seed;
+    options.threads = static_cast<int>(seed);
+    const Solution other = solve(problem, options);
+    CHECK(other.goals[0].value == first.goals[0].value);
+    CHECK(other.goals[0].lower_bound == first.goals[0].value);
+  }
+  options.seed = 0;
+  for (const Problem& small : {normalize_problem(attention(), 12, false),
+                               normalize_problem(sub_tiles("1x8"), 12, false)}) {
+    options.engine = "order";
+    options.conflict_limit = 0;
+    options.goals.clear();
+    Solution cnf = solve(small, options);
+    options.goals = {"lifetime"};
+    const Solution order = solve(small, options);
+    REQUIRE(order.goals.size() == 1);
+    CHECK(order.goals[0].lower_bound == order.goals[0].value);
+    options.engine = "cnf";  // adders: it would take minutes to prove the same
+    options.conflict_limit = 3'000;
+    pursue_goals(small, options, cnf);
+    REQUIRE(cnf.goals.size() == 1);
+    CHECK(cnf.goals[0].value >= order.goals[0].value);
+    CHECK(cnf.goals[0].lower_bound <= order.goals[0].value);
+  }
+}
+
 TEST_CASE("canonical: one schedule, the smallest of all, whatever engine and seed") {
   LoopKnobs knobs;
   knobs.max_ops = 3;

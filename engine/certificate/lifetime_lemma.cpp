@@ -73,9 +73,8 @@ std::string lifetime_fault(const LifetimeQuestion& question, const RegeneratedFo
       if (step->number >= p.edges.size()) return "a delay is no edge's";
       const Edge& e = p.edges[step->number];
       std::int64_t weight = e.delay;
-      if (!add_product(weight, -e.distance, question.ii) ||
-          !add_start(at(e.from), step->times) || !add_start(at(e.to), -step->times) ||
-          !add_product(sum, step->times, weight))
+      if (!add_product(weight, -e.distance, question.ii) || !add_start(at(e.from), step->times) ||
+          !add_start(at(e.to), -step->times) || !add_product(sum, step->times, weight))
         return kRange;
       continue;
     }

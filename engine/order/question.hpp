@@ -36,8 +36,8 @@ class Question {
   Formula formula_;
   OrderEncoding encoding_;
   std::optional<LifetimeLimit> lifetime_;
-  bool bounded_ = false;          // the solver keeps within it
-  std::int64_t limit_lemmas_ = 0;  // of models that are not
+  bool bounded_ = false;               // the solver keeps within it
+  std::int64_t limit_lemmas_ = 0;      // of models that are not
   Cycle ii_ = 1, deadline_ = 0;        // of the question that was asked last
   std::vector<Schedule> refinements_;  // models that were refined, where evidence is kept
 };

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "encoders/difference.hpp"
 #include "encoders/sinks.hpp"
