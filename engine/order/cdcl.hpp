@@ -79,7 +79,7 @@ class Cdcl : public OrderSearcher {
   bool propagate_clauses();
   bool propagate_theory();
   bool propagate_bound();
-  bool refute_by_bound();  // false: conflict_ holds its lemma
+  bool refute_by_bound();  // false, and conflict_ holds the lemma
   void backtrack(int level);
   Reason attach(std::span<const int> clause, bool learned, std::uint32_t glue);  // for clause[0]
   void analyze();  // conflict_ -> learned_, back_level_, glue_

@@ -5,7 +5,7 @@
 //
 // The flow's constraints are between starts, rows and ends, where start = row + stage I:
 //   start(v) + distance I + hold <= end(u) for each use (u, v), and the sum is that of end - start;
-//   rules 1 and 7's delays that hold everywhere, and the length, between starts;
+//   the delays of rule 1 and the length, between starts;
 //   facts and atoms of difference logic, between rows;
 //   start(v) - row(v) between the least stage times I and the greatest.
 // So the recurrences count at the root already (the lifetimes round one sum to distance times I),
