@@ -16,6 +16,7 @@
 #include "graph/memory_charges.hpp"
 #include "graph/ring_depth.hpp"
 #include "tests/support/brute_force.hpp"
+#include "tests/support/forgery.hpp"
 #include "tests/support/random_loop.hpp"
 #include "tests/support/temporary_directory.hpp"
 
@@ -276,7 +277,24 @@ TEST_CASE(
   CHECK(counted(problem, *first.schedule, "lifetime") == first.goals[0].value);
   const TemporaryDirectory directory;
   write_certificate(directory / "c", problem, first);
-  CHECK(check_certificate(directory / "c").refusal == "");
+  CHECK(verdict(directory / "c") == "accepted");
+  // Without its last step, or a literal, no reason of a lemma about lifetimes adds up.
+  const std::string path = directory / "c/proofs/goal-1.lemmas";
+  const std::string lemmas = read_file(path);
+  int tampered = 0;
+  for (std::size_t sum = lemmas.find(" 0 L "); sum != std::string::npos && tampered < 20;
+       sum = lemmas.find(" 0 L ", sum + 1)) {
+    const std::size_t line = lemmas.rfind('\n', sum) + 1, end = lemmas.find('\n', sum);
+    const std::size_t step = lemmas.rfind(' ', end), literal = lemmas.find(' ', line) + 1;
+    for (const auto& [from, to] : {std::pair(step, end), std::pair(line, literal)}) {
+      write_file(path, lemmas.substr(0, from) + lemmas.substr(to));
+      mend_hashes(directory / "c");
+      CAPTURE(lemmas.substr(line, end - line));
+      CHECK(verdict(directory / "c").find("goal-1.lemmas: line ") != std::string::npos);
+      ++tampered;
+    }
+  }
+  CHECK(tampered == 20);
   options.evidence = false;
   for (const std::uint64_t seed : {1U, 2U}) {
     options.seed = seed;
