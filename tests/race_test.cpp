@@ -171,20 +171,14 @@ TEST_CASE("a hard loop, where both engines are tried: the same by one thread and
   // A coarse copy's answer, taken at some 10,600 conflicts, is the best until then.
   const Problem problem = synthetic_loop(
       {.seed = 8, .ops = 26, .width = 5, .recurrences = 2, .longest = 1000, .pressure = 60});
-  Cycle best = 0;
-  for (const std::int64_t limit : {5'000, 11'000}) {
-    CAPTURE(limit);
-    Options options;
-    options.conflict_limit = limit;
-    options.threads = 1;
-    const Solution one = solve(problem, options);
-    options.threads = static_cast<int>(kThreads);
-    check_same(one, solve(problem, options));
-    REQUIRE(one.schedule);
-    CHECK(one.status == Status::feasible);
-    CHECK((best == 0 || one.schedule->initiation_interval < best));
-    best = one.schedule->initiation_interval;
-  }
+  Options options;
+  options.conflict_limit = 11'000;
+  options.threads = 1;
+  const Solution one = solve(problem, options);
+  options.threads = static_cast<int>(kThreads);
+  check_same(one, solve(problem, options));
+  REQUIRE(one.schedule);
+  CHECK(one.status == Status::feasible);
 }
 
 TEST_CASE("evidence that was found ahead of time certifies the solution") {
