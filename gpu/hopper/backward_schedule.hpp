@@ -9,7 +9,7 @@
 // The built-in kernels hopper-bwd-q64, which `fmha-backward` is on Hopper, and hopper-bwd-q80 are
 // hopper-bwd one query tile at a time. With 64 rows 32 registers are set aside, which leaves room
 // for one copy of dS (the next iteration's would be the second: it would need the loop unrolled by
-// two, and registers that ptxas does not find).
+// two, which has not been tried).
 //
 // Plain C++: the kernel expands these tables at compile time (backward_program.hpp), the model of
 // the barrier protocol and the test read the same ones.
