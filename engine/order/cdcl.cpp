@@ -10,20 +10,30 @@ namespace {
 constexpr double kActivityLimit = 1e100;
 constexpr double kActivityGrowth = 1 / 0.95;
 constexpr std::int64_t kRestart = 50;  // conflicts, times the Luby sequence
+constexpr std::size_t kVariables = 1 << 15, kClauses = 1 << 16;  // room at first: not touched yet
 constexpr std::size_t kDepth = 50;     // of the search for redundant literals
 constexpr std::uint32_t kGlue = 3;     // learned clauses of so few levels are kept for good
 
 }  // namespace
 
 Cdcl::Cdcl(Budget& budget, std::uint64_t seed)
-    : budget_(budget), shuffled_(seed != 0), random_(seed) {}
+    : budget_(budget), shuffled_(seed != 0), random_(seed) {
+  for (int literal = 0; literal < 2; ++literal) watches_.add_list();  // of no variable
+  formula_.reserve(kClauses, 4 * kClauses);
+  arena_.reserve(4 * kClauses);
+  store_.reserve(kClauses);
+  watches_.reserve(2 * kVariables);
+  truth_.reserve(2 * kVariables);
+  const auto reserve = [](auto&... of_variables) { (of_variables.reserve(kVariables), ...); };
+  reserve(values_, trail_, level_of_, reason_, phase_, activity_, heap_, heap_at_, seen_);
+}
 
 int Cdcl::new_variable() {
   const int v = formula_.new_variable();
   values_.push_back(0);
   truth_.insert(truth_.end(), {0, 0});
-  watches_.emplace_back();
-  watches_.emplace_back();
+  watches_.add_list();
+  watches_.add_list();
   level_of_.push_back(0);
   reason_.emplace_back();
   phase_.push_back(-1);  // early stages and undecided orders first
@@ -55,20 +65,23 @@ bool Cdcl::keep_within(SearchBound& bound) {
 
 void Cdcl::insert(std::span<const int> literals) {
   backtrack(0);
-  buffer_.clear();
+  buffer_.resize(literals.size());
+  std::size_t size = 0;
   for (const int l : literals) {
-    if (truth(l) > 0) return;
-    if (truth(l) == 0 && std::find(buffer_.begin(), buffer_.end(), l) == buffer_.end())
-      buffer_.push_back(l);
+    const signed char known = truth(l);
+    if (known > 0) return;
+    if (known < 0) continue;
+    std::size_t i = 0;
+    while (i < size && buffer_[i] != l && buffer_[i] != -l) ++i;
+    if (i < size && buffer_[i] == -l) return;
+    if (i == size) buffer_[size++] = l;
   }
-  for (const int l : buffer_)
-    if (std::find(buffer_.begin(), buffer_.end(), -l) != buffer_.end()) return;
-  if (buffer_.empty())
+  if (size == 0)
     consistent_ = false;
-  else if (buffer_.size() == 1)
+  else if (size == 1)
     assign(buffer_.front(), {});
   else
-    attach(buffer_, false, 0);
+    attach({buffer_.data(), size}, false, 0);
 }
 
 void Cdcl::take(const Differences& differences) {
@@ -119,9 +132,9 @@ bool Cdcl::value(Lit literal) const {
 
 Cdcl::Reason Cdcl::attach(std::span<const int> clause, bool learned, std::uint32_t glue) {
   const bool binary = clause.size() == 2;
-  const int place = binary ? kBinary : static_cast<int>(arena_.size());
-  watches_[slot(clause[0])].push_back({clause[1], place});
-  watches_[slot(clause[1])].push_back({clause[0], place});
+  const int place = binary ? Watch::kBinary : static_cast<int>(arena_.size());
+  watches_.push(slot(clause[0]), {clause[1], place});
+  watches_.push(slot(clause[1]), {clause[0], place});
   if (binary) return {Reason::binary, clause[1]};
   store_.push_back({place, glue, learned});
   arena_.push_back(static_cast<int>(clause.size()));
@@ -165,23 +178,26 @@ bool Cdcl::refute_by_bound() {
 bool Cdcl::propagate_clauses() {
   while (clause_head_ < trail_.size()) {
     const int falsified = -trail_[clause_head_++];
-    std::vector<Watch>& watches = watches_[slot(falsified)];
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < watches.size(); ++i) {
-      const Watch watch = watches[i];
+    const std::size_t list = slot(falsified);
+    const std::span<Watch> watches = watches_[list];
+    const Watch* next = watches.data();
+    const Watch* const end = next + watches.size();
+    Watch* kept = watches.data();
+    bool consistent = true;
+    while (next != end) {
+      const Watch watch = *next++;
       const signed char known = truth(watch.blocker);
       if (known > 0) {
-        watches[kept++] = watch;
+        *kept++ = watch;
         continue;
       }
-      if (watch.clause == kBinary) {
+      if (watch.clause == Watch::kBinary) {
+        *kept++ = watch;
         if (known < 0) {
-          for (; i < watches.size(); ++i) watches[kept++] = watches[i];
-          watches.resize(kept);
           conflict_ = {watch.blocker, falsified};
-          return false;
+          consistent = false;
+          break;
         }
-        watches[kept++] = watch;
         assign(watch.blocker, {Reason::binary, falsified});
         continue;
       }
@@ -190,26 +206,27 @@ bool Cdcl::propagate_clauses() {
       if (c[0] == falsified) std::swap(c[0], c[1]);
       const signed char first = truth(c[0]);
       if (first > 0) {
-        watches[kept++] = {c[0], place};
+        *kept++ = {c[0], place};
         continue;
       }
       std::size_t other = 2;
       while (other < c.size() && truth(c[other]) < 0) ++other;
       if (other < c.size()) {
         std::swap(c[1], c[other]);
-        watches_[slot(c[1])].push_back({c[0], place});
+        watches_.push(slot(c[1]), {c[0], place});
         continue;
       }
-      watches[kept++] = {c[0], place};
+      *kept++ = {c[0], place};
       if (first < 0) {
-        for (++i; i < watches.size(); ++i) watches[kept++] = watches[i];
-        watches.resize(kept);
         conflict_.assign(c.begin(), c.end());
-        return false;
+        consistent = false;
+        break;
       }
       assign(c[0], {Reason::clause, place});
     }
-    watches.resize(kept);
+    kept = std::copy(next, end, kept);
+    watches_.shorten(list, static_cast<std::size_t>(kept - watches.data()));
+    if (!consistent) return false;
   }
   return true;
 }
@@ -397,10 +414,13 @@ void Cdcl::reduce() {
     store.push_back(c);
     size = c.place;
   }
-  for (auto& list : watches_) {
-    for (Watch& w : list)
-      if (w.clause != kBinary) w.clause = arena_[static_cast<std::size_t>(w.clause)];
-    std::erase_if(list, [](const Watch& w) { return w.clause == kGone; });
+  for (std::size_t list = 0; list < watches_.size(); ++list) {
+    const std::span<Watch> watches = watches_[list];
+    for (Watch& w : watches)
+      if (w.clause != Watch::kBinary) w.clause = arena_[static_cast<std::size_t>(w.clause)];
+    const auto gone = std::remove_if(watches.begin(), watches.end(),
+                                     [](const Watch& w) { return w.clause == kGone; });
+    watches_.shorten(list, static_cast<std::size_t>(gone - watches.begin()));
   }
   for (const int l : trail_) {
     Reason& reason = reason_[variable(l)];
@@ -460,9 +480,8 @@ Cdcl::Answer Cdcl::solve(std::int64_t conflict_limit) {
 
 int Cdcl::next_decision() {
   while (!heap_.empty()) {
-    const std::size_t v = heap_.front();
+    const std::uint32_t v = heap_.front(), last = heap_.back();
     heap_at_[v] = -1;
-    const std::size_t last = heap_.back();
     heap_.pop_back();
     if (!heap_.empty()) {
       heap_[0] = last;
@@ -486,12 +505,12 @@ void Cdcl::bump(std::size_t v) {
 void Cdcl::heap_insert(std::size_t v) {
   if (heap_at_[v] >= 0) return;
   heap_at_[v] = static_cast<int>(heap_.size());
-  heap_.push_back(v);
+  heap_.push_back(static_cast<std::uint32_t>(v));
   heap_up(heap_.size() - 1);
 }
 
 void Cdcl::heap_up(std::size_t at) {
-  const std::size_t v = heap_[at];
+  const std::uint32_t v = heap_[at];
   while (at > 0) {
     const std::size_t parent = (at - 1) / 2;
     if (activity_[heap_[parent]] >= activity_[v]) break;
@@ -504,7 +523,7 @@ void Cdcl::heap_up(std::size_t at) {
 }
 
 void Cdcl::heap_down(std::size_t at) {
-  const std::size_t v = heap_[at];
+  const std::uint32_t v = heap_[at];
   for (;;) {
     std::size_t child = 2 * at + 1;
     if (child >= heap_.size()) break;

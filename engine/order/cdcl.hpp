@@ -14,6 +14,7 @@
 
 #include "engine/order/difference_theory.hpp"
 #include "engine/order/searcher.hpp"
+#include "engine/order/watch_lists.hpp"
 #include "graph/random.hpp"
 
 namespace twill {
@@ -44,11 +45,6 @@ class Cdcl : public OrderSearcher {
     std::uint32_t glue = 0;
     bool learned = false;
   };
-  struct Watch {
-    int blocker;  // another literal of the clause; nothing to do while it is true
-    int clause;   // its place, or kBinary where the blocker is all the rest of it
-  };
-  static constexpr int kBinary = -1;
   struct Reason {
     enum Kind : std::uint8_t { none, binary, clause, record, lemma } kind = none;
     int index = -1;  // binary: the other literal, false
@@ -109,7 +105,7 @@ class Cdcl : public OrderSearcher {
 
   std::vector<int> arena_;
   std::vector<Clause> store_;
-  std::vector<std::vector<Watch>> watches_{{}, {}};
+  WatchLists watches_;  // per literal
   std::vector<int> trail_;
   std::vector<Level> levels_;
   std::size_t clause_head_ = 0, theory_head_ = 0, bound_head_ = 0;
@@ -119,7 +115,7 @@ class Cdcl : public OrderSearcher {
 
   std::vector<double> activity_{0};
   double increment_ = 1;
-  std::vector<std::size_t> heap_;
+  std::vector<std::uint32_t> heap_;
   std::vector<int> heap_at_{-1};
 
   std::vector<int> conflict_, learned_, buffer_;

@@ -6,6 +6,8 @@ namespace twill {
 namespace {
 
 constexpr Cycle kNoPath = -4'000'000'000'000'000'000;  // less than any sum of weights
+constexpr Cycle kNever = 4'000'000'000'000'000'000;    // more than any
+constexpr std::size_t kRoom = 1 << 16;  // for changes, at first: not touched yet
 constexpr bool reachable(Cycle distance) {
   return distance > kNoPath / 2;
 }
@@ -15,8 +17,7 @@ constexpr bool reachable(Cycle distance) {
 DifferenceTheory::DifferenceTheory(int nodes, const std::vector<signed char>& values)
     : nodes_(static_cast<std::size_t>(nodes)),
       values_(values),
-      distance_(nodes_ * nodes_, kNoPath),
-      newest_(nodes_ * nodes_, -1),
+      matrix_(nodes_ * nodes_),
       atoms_of_(2 * nodes_ * nodes_ + 1, 0) {}
 
 void DifferenceTheory::add_atom(const DifferenceAtom& atom) {
@@ -27,36 +28,39 @@ void DifferenceTheory::add_atom(const DifferenceAtom& atom) {
 }
 
 bool DifferenceTheory::reset(Cycle ii, Cycle deadline, std::vector<int>& decided) {
-  changes_.clear();
+  changes_made_ = 0;
   asserted_.clear();
   records_.clear();
   sums_.reset(ii, deadline);
-  std::fill(distance_.begin(), distance_.end(), kNoPath);
-  std::fill(newest_.begin(), newest_.end(), -1);
+  std::fill(matrix_.begin(), matrix_.end(), Entry{kNoPath, kNever, -1, -1});
   const int n = static_cast<int>(nodes_);
-  for (int v = 0; v < n; ++v) distance_[index(v, v)] = 0;
+  for (int v = 0; v < n; ++v) matrix_[index(v, v)].distance = 0;
   std::vector<Decided> none;
   arcs_.clear();
   std::fill(atoms_of_.begin(), atoms_of_.end(), 0);
-  for (const Difference& fact : facts_)
+  for (const Difference& fact : facts_) {
     if (!insert({fact.from, fact.to, fact.at(ii, deadline), 0}, none)) return false;
-  // What the facts imply needs no explanation: it is the ground on which all else is built.
-  changes_.clear();
-  asserted_.clear();
-  std::fill(newest_.begin(), newest_.end(), -1);
+    // What facts imply needs no explanation: it is the ground on which all else is built.
+    for (std::size_t i = 0; i < changes_made_; ++i)
+      changes_[i].entry->time = changes_[i].entry->before = -1;
+    changes_made_ = 0;
+    asserted_.clear();
+  }
   std::vector<std::pair<std::size_t, Watched>> watched;  // by part of an entry
+  arcs_.reserve(atoms_.size());
+  watched.reserve(2 * atoms_.size());
   for (const DifferenceAtom& atom : atoms_) {
     const Difference& d = atom.difference;
     arcs_.push_back({d.from, d.to, d.at(ii, deadline), atom.variable});
     const Arc& arc = arcs_.back();
-    const Cycle back = distance_[index(d.to, d.from)];
+    const Cycle back = matrix_[index(d.to, d.from)].distance;
     if (reachable(back) && back + arc.weight > 0) {
       decided.push_back(-atom.variable);
       continue;
     }
     watched.push_back({2 * index(d.to, d.from), {arc.weight, atom.variable}});
     if (d.turns != 0 || d.deadlines != 0) continue;
-    if (distance_[index(d.from, d.to)] >= arc.weight)
+    if (matrix_[index(d.from, d.to)].distance >= arc.weight)
       decided.push_back(atom.variable);
     else
       watched.push_back({2 * index(d.from, d.to) + 1, {arc.weight, atom.variable}});
@@ -77,6 +81,8 @@ void DifferenceTheory::watch_atoms(std::vector<std::pair<std::size_t, Watched>> 
   }
   for (std::size_t part = 1; part < atoms_of_.size(); ++part)
     atoms_of_[part] += atoms_of_[part - 1];
+  for (std::size_t entry = 0; entry < matrix_.size(); ++entry)
+    matrix_[entry].trigger = trigger(undecided(entry, matrix_[entry].distance));
 }
 
 bool DifferenceTheory::assert_atom(int variable, std::vector<Decided>& decided) {
@@ -95,9 +101,9 @@ bool DifferenceTheory::assert_atom(int variable, std::vector<Decided>& decided) 
 }
 
 bool DifferenceTheory::insert(const Arc& arc, std::vector<Decided>& decided) {
-  if (distance_[index(arc.from, arc.to)] >= arc.weight) return true;
+  if (matrix_[index(arc.from, arc.to)].distance >= arc.weight) return true;
   const int time = static_cast<int>(asserted_.size());
-  const Cycle back = distance_[index(arc.to, arc.from)];
+  const Cycle back = matrix_[index(arc.to, arc.from)].distance;
   if (reachable(back) && back + arc.weight > 0) {
     conflict_.clear();
     Cycle slack = back + arc.weight - 1;
@@ -108,49 +114,77 @@ bool DifferenceTheory::insert(const Arc& arc, std::vector<Decided>& decided) {
   asserted_.push_back(arc);
   const int n = static_cast<int>(nodes_);
   targets_.clear();
-  const Cycle* const from_head = &distance_[index(arc.to, 0)];
-  const Cycle* const from_tail = &distance_[index(arc.from, 0)];
+  const Entry* const from_head = &matrix_[index(arc.to, 0)];
+  const Entry* const from_tail = &matrix_[index(arc.from, 0)];
   for (int y = 0; y < n; ++y)
-    if (reachable(from_head[y]) && arc.weight + from_head[y] > from_tail[y]) targets_.push_back(y);
+    if (reachable(from_head[y].distance) &&
+        arc.weight + from_head[y].distance > from_tail[y].distance)
+      targets_.push_back({y, from_head[y].distance});
   for (int x = 0; x < n; ++x) {
-    const Cycle to_tail = distance_[index(x, arc.from)];
+    Entry* const row = &matrix_[index(x, 0)];
+    const Cycle to_tail = row[arc.from].distance;
     if (!reachable(to_tail)) continue;
     const Cycle through = to_tail + arc.weight;
-    if (through <= distance_[index(x, arc.to)]) continue;
-    for (const int y : targets_) {
-      const std::size_t entry = index(x, y);
-      const Cycle path = through + from_head[y];
-      if (path <= distance_[entry]) continue;
-      changes_.push_back({entry, distance_[entry], newest_[entry], time});
-      newest_[entry] = static_cast<int>(changes_.size()) - 1;
-      distance_[entry] = path;
-      if (atoms_of_[2 * entry] != atoms_of_[2 * entry + 2])
-        decide(entry, changes_.back().distance, {x, y, time + 1, 0}, decided);
+    if (through <= row[arc.to].distance) continue;
+    if (const std::size_t most = changes_made_ + targets_.size(); most > room_)
+      make_room(std::max(2 * most, kRoom));
+    // Most of the time is spent here.
+    Change* change = changes_.get() + changes_made_;
+    for (const Target& y : targets_) {
+      Entry& entry = row[y.node];
+      const Cycle path = through + y.distance;
+      if (path <= entry.distance) continue;
+      change->was = entry;
+      change->entry = &entry;
+      entry = {path, entry.trigger, time, static_cast<int>(change - changes_.get())};
+      ++change;
+      if (path >= entry.trigger) decide(x, y.node, decided);
     }
+    changes_made_ = static_cast<std::size_t>(change - changes_.get());
   }
   return true;
 }
 
-// The entry grew from `before`: what follows for the atoms along it and against it. Those that the
-// old value decided have been reported then.
-void DifferenceTheory::decide(std::size_t entry, Cycle before, const Record& record,
-                              std::vector<Decided>& decided) {
-  const Cycle now = distance_[entry];
+void DifferenceTheory::make_room(std::size_t changes) {
+  auto more = std::make_unique_for_overwrite<Change[]>(room_ = changes);
+  std::copy_n(changes_.get(), changes_made_, more.get());
+  changes_ = std::move(more);
+}
+
+// The entry grew, to its trigger or beyond: what follows for the atoms along it and against it.
+// Those that the old value decided have been reported then.
+void DifferenceTheory::decide(int from, int to, std::vector<Decided>& decided) {
+  const std::size_t at = index(from, to);
+  Entry& entry = matrix_[at];
+  const Cycle now = entry.distance;
   const auto report = [&](int variable, int sign, Cycle slack) {
     if (values_[static_cast<std::size_t>(variable)] != 0) return;
     decided.push_back({sign * variable, static_cast<int>(records_.size())});
-    records_.push_back(record);
-    records_.back().slack = slack;
+    records_.push_back({from, to, entry.time + 1, slack});
   };
+  Undecided open = undecided(at, changes_[static_cast<std::size_t>(entry.before)].was.distance);
+  for (; open.against != open.against_end && open.against->weight + now > 0; ++open.against)
+    report(open.against->variable, -1, open.against->weight + now - 1);
+  for (; open.implied != open.implied_end && open.implied->weight <= now; ++open.implied)
+    report(open.implied->variable, 1, now - open.implied->weight);
+  entry.trigger = trigger(open);
+}
+
+DifferenceTheory::Undecided DifferenceTheory::undecided(std::size_t entry, Cycle distance) const {
   const Watched* const against = watched_.data() + atoms_of_[2 * entry];
   const Watched* const implied = watched_.data() + atoms_of_[2 * entry + 1];
   const Watched* const end = watched_.data() + atoms_of_[2 * entry + 2];
-  const Watched* atom = std::partition_point(
-      against, implied, [&](const Watched& a) { return a.weight + before > 0; });
-  for (; atom != implied && atom->weight + now > 0; ++atom)
-    report(atom->variable, -1, atom->weight + now - 1);
-  atom = std::partition_point(implied, end, [&](const Watched& a) { return a.weight <= before; });
-  for (; atom != end && atom->weight <= now; ++atom) report(atom->variable, 1, now - atom->weight);
+  return {std::partition_point(against, implied,
+                               [&](const Watched& a) { return a.weight + distance > 0; }),
+          implied,
+          std::partition_point(implied, end,
+                               [&](const Watched& a) { return a.weight <= distance; }),
+          end};
+}
+
+Cycle DifferenceTheory::trigger(const Undecided& open) {
+  return std::min(open.against == open.against_end ? kNever : 1 - open.against->weight,
+                  open.implied == open.implied_end ? kNever : open.implied->weight);
 }
 
 void DifferenceTheory::explain_arc(const Arc& arc, Cycle& slack,
@@ -163,11 +197,10 @@ void DifferenceTheory::explain_arc(const Arc& arc, Cycle& slack,
 
 void DifferenceTheory::explain_path(int from, int to, int before, Cycle& slack,
                                     std::vector<int>& variables) const {
-  int newest = newest_[index(from, to)];
-  while (newest >= 0 && changes_[static_cast<std::size_t>(newest)].time >= before)
-    newest = changes_[static_cast<std::size_t>(newest)].newest;
-  if (newest < 0) return;  // a path of facts
-  const int time = changes_[static_cast<std::size_t>(newest)].time;
+  const Entry* entry = &matrix_[index(from, to)];
+  while (entry->time >= before) entry = &changes_[static_cast<std::size_t>(entry->before)].was;
+  const int time = entry->time;
+  if (time < 0) return;  // a path of facts
   const Arc& arc = asserted_[static_cast<std::size_t>(time)];
   explain_path(from, arc.from, time, slack, variables);
   explain_arc(arc, slack, variables);
@@ -181,11 +214,9 @@ void DifferenceTheory::explain(int record, std::vector<int>& variables) const {
 }
 
 void DifferenceTheory::undo(const Mark& mark) {
-  while (changes_.size() > mark.changes) {
-    const Change& change = changes_.back();
-    distance_[change.entry] = change.distance;
-    newest_[change.entry] = change.newest;
-    changes_.pop_back();
+  while (changes_made_ > mark.changes) {
+    const Change& change = changes_[--changes_made_];
+    *change.entry = change.was;
   }
   sums_.undo(mark.sums);
   asserted_.resize(mark.asserted);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -54,13 +55,13 @@ class DifferenceTheory {
     std::size_t changes = 0, asserted = 0, records = 0, sums = 0;
   };
   Mark mark() const {
-    return {changes_.size(), asserted_.size(), records_.size(), sums_.entries()};
+    return {changes_made_, asserted_.size(), records_.size(), sums_.entries()};
   }
   void undo(const Mark& mark);
 
   /// The least difference x(to) - x(from) that the constraints allow, very negative if any. From
   /// the origin it is the smallest value of a row.
-  Cycle least(int from, int to) const { return distance_[index(from, to)]; }
+  Cycle least(int from, int to) const { return matrix_[index(from, to)].distance; }
 
  private:
   struct Arc {
@@ -68,11 +69,15 @@ class DifferenceTheory {
     Cycle weight = 0;
     int variable = 0;  // of its atom; of a sum, -1 - its entry
   };
-  struct Change {  // of one entry of the matrix
-    std::size_t entry;
-    Cycle distance;  // before
-    int newest;      // before
-    int time;        // index of the asserted arc that made it
+  struct Entry {  // of the matrix
+    Cycle distance;  // of the longest path, kNoPath = none
+    Cycle trigger;   // the least distance at which more of the entry's atoms are decided
+    int time;        // index of the asserted arc that made it so long, -1 = facts
+    int before;      // the change to this, -1 = none
+  };
+  struct Change {
+    Entry was;
+    Entry* entry;
   };
   struct Record {
     int from, to, time;
@@ -82,13 +87,19 @@ class DifferenceTheory {
     Cycle weight;
     int variable;
   };
+  struct Undecided {  // what is left of an entry's two parts of watched_
+    const Watched *against, *against_end, *implied, *implied_end;
+  };
 
   std::size_t index(int from, int to) const {
     return static_cast<std::size_t>(from) * nodes_ + static_cast<std::size_t>(to);
   }
   void watch_atoms(std::vector<std::pair<std::size_t, Watched>> atoms);
   bool insert(const Arc& arc, std::vector<Decided>& decided);
-  void decide(std::size_t entry, Cycle before, const Record& record, std::vector<Decided>& decided);
+  void decide(int from, int to, std::vector<Decided>& decided);
+  void make_room(std::size_t changes);
+  Undecided undecided(std::size_t entry, Cycle distance) const;
+  static Cycle trigger(const Undecided& open);
   void explain_arc(const Arc& arc, Cycle& slack, std::vector<int>& variables) const;
   void explain_path(int from, int to, int before, Cycle& slack, std::vector<int>& variables) const;
 
@@ -99,18 +110,22 @@ class DifferenceTheory {
   std::vector<int> atom_of_;  // variable -> index in atoms_, or -1
   std::vector<Arc> arcs_;     // atoms_ at the current I and D
   DifferenceSums sums_;
-  std::vector<Cycle> distance_;  // longest paths, kNoPath = none
-  std::vector<int> newest_;      // per entry: its last change, or -1
+  std::vector<Entry> matrix_;
   // Atoms by entry (a, b), flat: those of b -> a, heaviest first, and then those of a -> b that may
   // be reported as implied, lightest first. An entry's part is [atoms_of_[2 e], atoms_of_[2 e + 1])
   // and [atoms_of_[2 e + 1], atoms_of_[2 e + 2]).
   std::vector<Watched> watched_;
   std::vector<int> atoms_of_;
-  std::vector<Change> changes_;
+  std::unique_ptr<Change[]> changes_;
+  std::size_t changes_made_ = 0, room_ = 0;
   std::vector<Arc> asserted_;
   std::vector<Record> records_;
   std::vector<int> conflict_;
-  std::vector<int> targets_;  // scratch
+  struct Target {
+    int node;
+    Cycle distance;  // from the head of the arc
+  };
+  std::vector<Target> targets_;  // scratch
 };
 
 }  // namespace twill
