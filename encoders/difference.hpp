@@ -1,8 +1,8 @@
 // Difference constraints between rows, and literals that stand for them.
 #pragma once
 
-#include <compare>
-#include <map>
+#include <cstddef>
+#include <unordered_map>
 #include <vector>
 
 #include "encoders/formula.hpp"
@@ -27,7 +27,7 @@ struct Difference {
   Cycle turns = 0;
   int deadlines = 0;
   int halves = 0;  ///< of facts only
-  auto operator<=>(const Difference&) const = default;
+  bool operator==(const Difference&) const = default;
 
   /// The right side at given parameters.
   Cycle at(Cycle ii, Cycle deadline) const {
@@ -79,7 +79,10 @@ class Differences {
   const std::vector<DifferenceAtom>& atoms() const { return atoms_; }
   const std::vector<DifferenceSum>& sums() const { return sums_; }
 
- private:
+ private:  struct Hash {
+    std::size_t operator()(const Difference& d) const;
+  };
+
   Formula& f_;
   int ops_, nodes_;
   bool stages_;
@@ -87,7 +90,7 @@ class Differences {
   std::vector<Difference> facts_;
   std::vector<DifferenceAtom> atoms_;
   std::vector<DifferenceSum> sums_;
-  std::map<Difference, Lit> known_;
+  std::unordered_map<Difference, Lit, Hash> known_;
 };
 
 }  // namespace twill

@@ -19,9 +19,12 @@ namespace {
 
 struct TooLarge {};
 
-std::vector<std::vector<std::int64_t>> weights_of(const PseudoBoolean& sum) {
-  std::vector<std::vector<std::int64_t>> weights;
-  for (const Term& t : sum.terms) weights.push_back({t.weight});
+DiagramWeights weights_of(const PseudoBoolean& sum) {
+  DiagramWeights weights;
+  for (const Term& t : sum.terms) {
+    weights.begin_level();
+    weights.add(t.weight);
+  }
   return weights;
 }
 
@@ -40,7 +43,7 @@ bool pb_bdd_within(Formula& f, const PseudoBoolean& sum, std::int64_t limit) {
   };
   std::vector<Node> nodes;
   SumDiagram diagram(weights_of(sum),
-                     [&](std::size_t level, Lit without, const std::vector<Lit>& with) {
+                     [&](std::size_t level, Lit without, std::span<const Lit> with) {
                        if (static_cast<std::int64_t>(nodes.size()) >= limit) throw TooLarge{};
                        nodes.push_back({sum.terms[level].literal, with.front(), without});
                        return Lit::of(static_cast<int>(nodes.size()));

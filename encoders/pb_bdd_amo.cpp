@@ -15,11 +15,13 @@ namespace twill {
 void pb_bdd_amo(Formula& f, const GroupedSum& sum) {
   if (sum.bound < 0) return f.clause({});
   if (sum.groups.empty()) return;
-  std::vector<std::vector<std::int64_t>> weights(sum.groups.size());
-  for (std::size_t i = 0; i < sum.groups.size(); ++i)
-    for (const GroupedSum::Level& level : sum.groups[i]) weights[i].push_back(level.weight);
+  DiagramWeights weights;
+  for (const auto& group : sum.groups) {
+    weights.begin_level();
+    for (const GroupedSum::Level& level : group) weights.add(level.weight);
+  }
   SumDiagram diagram(std::move(weights),
-                     [&](std::size_t group, Lit without, const std::vector<Lit>& with) {
+                     [&](std::size_t group, Lit without, std::span<const Lit> with) {
                        const Lit node = f.fresh();
                        f.implies(node, without);
                        for (std::size_t i = 0; i < with.size(); ++i) {

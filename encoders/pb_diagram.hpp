@@ -7,12 +7,29 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <map>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "encoders/formula.hpp"
 
 namespace twill {
+
+/// Every level's weights, descending.
+class DiagramWeights {
+ public:
+  void begin_level() { begin_.push_back(weights_.size()); }
+  void add(std::int64_t weight) { weights_.push_back(weight); }
+  std::size_t levels() const { return begin_.size(); }
+  std::span<const std::int64_t> of(std::size_t level) const {
+    const std::size_t end = level + 1 < begin_.size() ? begin_[level + 1] : weights_.size();
+    return std::span(weights_).subspan(begin_[level], end - begin_[level]);
+  }
+
+ private:
+  std::vector<std::int64_t> weights_;
+  std::vector<std::size_t> begin_;
+};
 
 /// `make(level, without, with)` is called once for every inner node with the literals of its
 /// children, `without` for no true literal at this level and with[i] for the level's i-th weight,
@@ -20,13 +37,11 @@ namespace twill {
 template <class Make>
 class SumDiagram {
  public:
-  /// weights[level] are the level's weights, descending.
-  SumDiagram(std::vector<std::vector<std::int64_t>> weights, Make make)
-      : weights_(std::move(weights)), make_(make) {
-    levels_.resize(weights_.size() + 1);
-    remaining_.assign(weights_.size() + 1, 0);
-    for (std::size_t i = weights_.size(); i-- > 0;)
-      remaining_[i] = remaining_[i + 1] + weights_[i].front();
+  SumDiagram(DiagramWeights weights, Make make)
+      : weights_(std::move(weights)), make_(make), levels_(weights_.levels()) {
+    remaining_.assign(weights_.levels() + 1, 0);
+    for (std::size_t i = weights_.levels(); i-- > 0;)
+      remaining_[i] = remaining_[i + 1] + weights_.of(i).front();
   }
 
   /// "All levels sum to at most bound."
@@ -43,28 +58,34 @@ class SumDiagram {
   Node build(std::size_t i, std::int64_t bound) {
     if (bound < 0) return {-kInfinity, -1, kFalseLit};
     if (bound >= remaining_[i]) return {remaining_[i], kInfinity, kTrueLit};
-    const auto found = levels_[i].lower_bound(bound);  // keyed by high
-    if (found != levels_[i].end() && found->second.low <= bound) return found->second;
+    const auto place = [&] {
+      return std::partition_point(levels_[i].begin(), levels_[i].end(),
+                                  [&](const Node& n) { return n.high < bound; });
+    };
+    if (const auto found = place(); found != levels_[i].end() && found->low <= bound) return *found;
     const Node without = build(i + 1, bound);
     Node node = without;
-    std::vector<Lit> with;
+    const std::size_t children = with_.size();
     bool depends = false;
-    for (const std::int64_t weight : weights_[i]) {
+    for (const std::int64_t weight : weights_.of(i)) {
       const Node child = build(i + 1, bound - weight);
       node.low = std::max(node.low, child.low + weight);
       if (child.high < kInfinity / 2) node.high = std::min(node.high, child.high + weight);
       depends = depends || child.literal != without.literal;
-      with.push_back(child.literal);
+      with_.push_back(child.literal);
     }
-    if (depends) node.literal = make_(i, without.literal, with);
-    levels_[i].emplace(node.high, node);
+    if (depends)
+      node.literal = make_(i, without.literal, std::span<const Lit>(with_).subspan(children));
+    with_.resize(children);
+    levels_[i].insert(place(), node);
     return node;
   }
 
-  std::vector<std::vector<std::int64_t>> weights_;
+  DiagramWeights weights_;
   Make make_;
-  std::vector<std::map<std::int64_t, Node>> levels_;
-  std::vector<std::int64_t> remaining_;  // sum of the heaviest weights from i on
+  std::vector<std::vector<Node>> levels_;  // by bounds, ascending
+  std::vector<std::int64_t> remaining_;    // sum of the heaviest weights from i on
+  std::vector<Lit> with_;                  // children of the nodes that are being built
 };
 
 }  // namespace twill

@@ -14,6 +14,10 @@ namespace twill {
 /// Clauses in memory, flat: literals of clause i are [begin(i), begin(i + 1)).
 class MemoryCnf : public ClauseSink {
  public:
+  void reserve(std::size_t clauses, std::size_t literals) {
+    ends_.reserve(clauses);
+    literals_.reserve(literals);
+  }
   int new_variable() override { return ++variables_; }
   void add_clause(std::span<const int> literals) override {
     literals_.insert(literals_.end(), literals.begin(), literals.end());
