@@ -114,24 +114,28 @@ std::optional<Bound> rec_mii(const Problem& problem, bool forced_spills) {
   Cycle low = 0;
   std::vector<int> critical = positive_cycle(problem, low, forced);
   if (critical.empty()) return std::nullopt;
-  while (high - low > 1) {
-    const Cycle middle = low + (high - low) / 2;
+  Cycle delay = 0, distance = 0;
+  const auto refute = [&] {  // every I below the cycle's ratio
+    delay = distance = 0;
+    for (const int e : critical) {
+      delay += forced.empty() ? problem.edges[at(e)].delay : forced[at(e)];
+      distance += problem.edges[at(e)].distance;
+    }
+    low = ceil_divide(delay, distance) - 1;
+  };
+  refute();
+  // Mostly the next I is feasible; where it is not, halve.
+  for (bool next = true; high - low > 1; next = !next) {
+    const Cycle middle = next ? low + 1 : low + (high - low) / 2;
     if (std::vector<int> cycle = positive_cycle(problem, middle, forced); cycle.empty()) {
       high = middle;
     } else {
-      low = middle;
       critical = std::move(cycle);
+      refute();
     }
   }
-  // The cycle gains at I = high - 1 and not at high: high = ceil(delays / distances).
-  Cycle delay = 0, distance = 0;
   std::string path;
-  for (const int e : critical) {
-    const Edge& edge = problem.edges[at(e)];
-    delay += forced.empty() ? edge.delay : forced[at(e)];
-    distance += edge.distance;
-    path += problem.ops[at(edge.from)].id + " -> ";
-  }
+  for (const int e : critical) path += problem.ops[at(problem.edges[at(e)].from)].id + " -> ";
   path += problem.ops[at(problem.edges[at(critical.front())].from)].id;
   Bound bound{high, forced_spills ? "recurrence with forced spills" : "recurrence", ""};
   bound.text = path + ": " + std::to_string(delay) + " cycles of delay over distance " +
