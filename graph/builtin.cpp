@@ -1,7 +1,7 @@
 #include "graph/builtin.hpp"
 
 #include <algorithm>
-#include <set>
+#include <map>
 
 #include "graph/json_text.hpp"
 #include "graph/lower.hpp"
@@ -37,17 +37,19 @@ std::string text_of(std::string_view folder, const std::string& name, const char
                    std::string("no such ") + what + "; built in: " + joined(known()));
 }
 
-/// Kernel names that machines resolve (fmha-forward, ...). Found once: all machines are read for
-/// it.
-const std::set<std::string>& aliases() {
-  static const std::set<std::string> names = [] {
-    std::set<std::string> all;
-    for (const std::string& machine : builtin_machines())
-      for (const auto& [alias, kernel] : parse_machine(builtin_machine(machine), machine).aliases)
-        all.insert(alias);
-    return all;
-  }();
-  return names;
+/// Kernel names that the machine resolves (fmha-forward, ...).
+std::map<std::string, std::string> aliases_of(const std::string& machine) {
+  return parse_machine(builtin_machine(machine), machine).aliases;
+}
+
+/// Is it one of some machine? Those whose text does not even name it need not be read.
+bool is_alias(const std::string& name) {
+  const std::vector<std::string> machines = builtin_machines();
+  return std::any_of(machines.begin(), machines.end(), [&](const std::string& machine) {
+    const BuiltinFile* const file = find("machines", machine);
+    return file->text.find('"' + name + '"') != std::string_view::npos &&
+           aliases_of(machine).count(name) != 0;
+  });
 }
 
 std::vector<std::string> builtin_schemas() {
@@ -58,14 +60,15 @@ std::vector<std::string> builtin_schemas() {
 
 std::vector<std::string> builtin_kernels() {
   std::vector<std::string> names = names_in("kernels");
-  const std::set<std::string>& more = aliases();
-  names.insert(names.end(), more.begin(), more.end());
+  for (const std::string& machine : builtin_machines())
+    for (const auto& [alias, kernel] : aliases_of(machine)) names.push_back(alias);
   std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
 
 bool is_builtin_kernel(const std::string& name) {
-  return find("kernels", name) != nullptr || aliases().count(name) != 0;
+  return find("kernels", name) != nullptr || is_alias(name);
 }
 
 std::vector<std::string> builtin_machines() {
@@ -84,7 +87,7 @@ std::string kernel_on_machine(const std::string& name, std::string_view machine_
 }
 
 std::string builtin_kernel(const std::string& name, const std::string& machine) {
-  if (find("kernels", name) == nullptr && aliases().count(name) != 0) {
+  if (find("kernels", name) == nullptr && is_alias(name)) {
     if (machine.empty()) {
       std::vector<std::string> with_graph = builtin_machines();
       std::erase_if(with_graph, [&](const std::string& m) {

@@ -24,4 +24,8 @@ std::string pointer_token(std::size_t index);
 /// "must be an integer from LOW to HIGH": the one wording of a range rule.
 std::string range_rule(long long low, long long high);
 
+/// The root's "format", which tells the kinds of files apart: "" where it has none, or the text is
+/// no JSON up to there. Nothing after it is read.
+std::string json_format(std::string_view text);
+
 }  // namespace twill

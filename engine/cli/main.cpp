@@ -3,13 +3,40 @@
 #include <exception>
 #include <iostream>
 #include <new>
+#include <span>
+#include <string_view>
+#include <vector>
 
 #include "engine/cli/cli.hpp"
 
 namespace {
 
+using namespace twill::cli;
+
+struct Subcommand {
+  std::string_view name;
+  Command (*make)(CLI::App& program);
+};
+
+constexpr Subcommand kSubcommands[] = {
+    {"solve", solve_command},       {"lower", lower_command},       {"verify", verify_command},
+    {"check", check_command},       {"explain", explain_command},   {"evaluate", evaluate_command},
+    {"diff", diff_command},         {"show", show_command},         {"kernels", kernels_command},
+    {"machines", machines_command}, {"encodings", encodings_command},
+#ifdef TWILL_BENCH
+    {"bench", bench_command},
+#endif
+};
+
+/// The one that the first word names, whose options alone are then needed; else all.
+std::span<const Subcommand> called(int argc, char** argv) {
+  const std::span<const Subcommand> all = kSubcommands;
+  for (std::size_t i = 0; argc > 1 && i < all.size(); ++i)
+    if (all[i].name == argv[1]) return all.subspan(i, 1);
+  return all;
+}
+
 int run(int argc, char** argv) {
-  using namespace twill::cli;
   CLI::App program(
       "Twill finds provably best software pipelines and warp specialisations for GPU loops.");
   program.name("twill");
@@ -19,15 +46,8 @@ int run(int argc, char** argv) {
   program.footer(
       "Exit codes: 0 found and verified, or accepted; 1 no schedule exists, or refused;\n"
       "2 bad input or usage; 3 stopped at a limit, the best so far is written; 4 internal error.");
-  const Command commands[] = {
-      solve_command(program),    lower_command(program),     verify_command(program),
-      check_command(program),    explain_command(program),   evaluate_command(program),
-      diff_command(program),     show_command(program),      kernels_command(program),
-      machines_command(program), encodings_command(program),
-#ifdef TWILL_BENCH
-      bench_command(program),
-#endif
-  };
+  std::vector<Command> commands;
+  for (const auto& [name, make] : called(argc, argv)) commands.push_back(make(program));
   try {
     program.parse(argc, argv);
   } catch (const CLI::Success& asked) {  // --help, --version

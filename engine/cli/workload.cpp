@@ -7,6 +7,7 @@
 #include "engine/cli/cli.hpp"
 #include "engine/output/style.hpp"
 #include "graph/file.hpp"
+#include "graph/json_text.hpp"
 #include "graph/ttgir/parser.hpp"
 
 namespace twill::cli {
@@ -21,14 +22,6 @@ std::string quoted(const std::string& text) {
 [[noreturn]] void refuse(const std::string& place, const std::string& value,
                          const std::string& rule) {
   throw InputError("command line", place, value, rule);
-}
-
-/// The "format" of a JSON file, "" when it has none. What is not JSON at all is left to the strict
-/// readers, whose messages say where it breaks.
-std::string format_of(const std::string& text) {
-  const auto json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_object() || !json.contains("format") || !json["format"].is_string()) return {};
-  return json["format"].get<std::string>();
 }
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
@@ -213,7 +206,8 @@ Workload load_unpinned(const WorkloadFlags& flags) {
   if (flags.input.ends_with(".ttgir") || ttgir::looks_like_mlir(text)) {
     return load_ttgir(flags, text);
   }
-  const std::string format = format_of(text);
+  // What is not JSON is left to the strict readers, whose messages say where it breaks.
+  const std::string format = json_format(text);
   if (format == "twill.kernel") return load_kernel(flags, text);
   if (format.empty() || format == "twill.problem") return load_problem(flags, text);
   throw InputError(flags.input, "/format", quoted(format), "must be twill.kernel or twill.problem");
