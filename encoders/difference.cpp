@@ -9,8 +9,8 @@ namespace twill {
 
 std::size_t Differences::Hash::operator()(const Difference& d) const {
   std::uint64_t hash = 0;
-  for (const Cycle part : {Cycle{d.from}, Cycle{d.to}, d.weight, d.turns,
-                           2 * Cycle{d.deadlines} + d.halves})
+  for (const Cycle part :
+       {Cycle{d.from}, Cycle{d.to}, d.weight, d.turns, 2 * Cycle{d.deadlines} + d.halves})
     hash = (hash + static_cast<std::uint64_t>(part)) * 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
   return static_cast<std::size_t>(hash ^ hash >> 32);
 }

@@ -79,7 +79,8 @@ class Differences {
   const std::vector<DifferenceAtom>& atoms() const { return atoms_; }
   const std::vector<DifferenceSum>& sums() const { return sums_; }
 
- private:  struct Hash {
+ private:
+  struct Hash {
     std::size_t operator()(const Difference& d) const;
   };
 

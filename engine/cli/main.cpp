@@ -19,10 +19,12 @@ struct Subcommand {
 };
 
 constexpr Subcommand kSubcommands[] = {
-    {"solve", solve_command},       {"lower", lower_command},       {"verify", verify_command},
-    {"check", check_command},       {"explain", explain_command},   {"evaluate", evaluate_command},
-    {"diff", diff_command},         {"show", show_command},         {"kernels", kernels_command},
-    {"machines", machines_command}, {"encodings", encodings_command},
+    {"solve", solve_command},         {"lower", lower_command},
+    {"verify", verify_command},       {"check", check_command},
+    {"explain", explain_command},     {"evaluate", evaluate_command},
+    {"diff", diff_command},           {"show", show_command},
+    {"kernels", kernels_command},     {"machines", machines_command},
+    {"encodings", encodings_command},
 #ifdef TWILL_BENCH
     {"bench", bench_command},
 #endif

@@ -11,8 +11,8 @@ constexpr double kActivityLimit = 1e100;
 constexpr double kActivityGrowth = 1 / 0.95;
 constexpr std::int64_t kRestart = 50;  // conflicts, times the Luby sequence
 constexpr std::size_t kVariables = 1 << 15, kClauses = 1 << 16;  // room at first: not touched yet
-constexpr std::size_t kDepth = 50;     // of the search for redundant literals
-constexpr std::uint32_t kGlue = 3;     // learned clauses of so few levels are kept for good
+constexpr std::size_t kDepth = 50;  // of the search for redundant literals
+constexpr std::uint32_t kGlue = 3;  // learned clauses of so few levels are kept for good
 
 }  // namespace
 

@@ -7,7 +7,7 @@ namespace {
 
 constexpr Cycle kNoPath = -4'000'000'000'000'000'000;  // less than any sum of weights
 constexpr Cycle kNever = 4'000'000'000'000'000'000;    // more than any
-constexpr std::size_t kRoom = 1 << 16;  // for changes, at first: not touched yet
+constexpr std::size_t kRoom = 1 << 16;                 // for changes, at first: not touched yet
 constexpr bool reachable(Cycle distance) {
   return distance > kNoPath / 2;
 }
@@ -174,12 +174,12 @@ DifferenceTheory::Undecided DifferenceTheory::undecided(std::size_t entry, Cycle
   const Watched* const against = watched_.data() + atoms_of_[2 * entry];
   const Watched* const implied = watched_.data() + atoms_of_[2 * entry + 1];
   const Watched* const end = watched_.data() + atoms_of_[2 * entry + 2];
-  return {std::partition_point(against, implied,
-                               [&](const Watched& a) { return a.weight + distance > 0; }),
-          implied,
-          std::partition_point(implied, end,
-                               [&](const Watched& a) { return a.weight <= distance; }),
-          end};
+  return {
+      std::partition_point(against, implied,
+                           [&](const Watched& a) { return a.weight + distance > 0; }),
+      implied,
+      std::partition_point(implied, end, [&](const Watched& a) { return a.weight <= distance; }),
+      end};
 }
 
 Cycle DifferenceTheory::trigger(const Undecided& open) {

@@ -54,9 +54,7 @@ class DifferenceTheory {
   struct Mark {
     std::size_t changes = 0, asserted = 0, records = 0, sums = 0;
   };
-  Mark mark() const {
-    return {changes_made_, asserted_.size(), records_.size(), sums_.entries()};
-  }
+  Mark mark() const { return {changes_made_, asserted_.size(), records_.size(), sums_.entries()}; }
   void undo(const Mark& mark);
 
   /// The least difference x(to) - x(from) that the constraints allow, very negative if any. From
@@ -69,7 +67,7 @@ class DifferenceTheory {
     Cycle weight = 0;
     int variable = 0;  // of its atom; of a sum, -1 - its entry
   };
-  struct Entry {  // of the matrix
+  struct Entry {     // of the matrix
     Cycle distance;  // of the longest path, kNoPath = none
     Cycle trigger;   // the least distance at which more of the entry's atoms are decided
     int time;        // index of the asserted arc that made it so long, -1 = facts
