@@ -1,8 +1,6 @@
 // twill bench ask: one question (I, L), decided in this process or written for
 // another solver.
 
-#include <tbb/global_control.h>
-
 #include <chrono>
 #include <condition_variable>
 #include <iostream>
@@ -84,12 +82,7 @@ int ask_modulo(const AskFlags& flags, const Options& options, const Problem& pro
 
 int run(const AskFlags& flags) {
   const Options options = flags.search.options();
-  std::optional<tbb::global_control> threads;
-  if (options.threads > 0) {
-    threads.emplace(tbb::global_control::max_allowed_parallelism,
-                    static_cast<std::size_t>(options.threads));
-  }
-  const cli::Workload work = cli::load(flags.work);
+  const cli::Workload work = flags.search.load(flags.work);
   const Problem& problem = work.problems.front().problem;
   check(problem);
   if (!flags.lp.empty()) {

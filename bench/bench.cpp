@@ -1,8 +1,11 @@
 #include "bench/bench.hpp"
 
+#include <oneapi/tbb/global_control.h>
+
 #include "bench/lab/lab.hpp"
 #include "encoders/choose.hpp"
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -33,23 +36,41 @@ Options SearchFlags::options() const {
   return options;
 }
 
+cli::Workload SearchFlags::load(const cli::WorkloadFlags& work) const {
+  std::optional<oneapi::tbb::global_control> limit;
+  if (search.threads > 0 && work.normalizes())
+    limit.emplace(oneapi::tbb::global_control::max_allowed_parallelism,
+                  static_cast<std::size_t>(search.threads));
+  return cli::load(work);
+}
+
 }  // namespace twill::bench
 
 namespace twill::cli {
 
-Command bench_command(CLI::App& program) {
+Command bench_command(CLI::App& program, std::string_view word) {
   CLI::App* app = program.add_subcommand("bench", "Measure the solver, alone and beside others");
   app->require_subcommand(1);
   app->footer(
       "Every row is measured in a process of its own: seconds, CPU seconds and peak memory are\n"
       "those of that process, from its start to its end. The build target `bench` runs\n"
       "`twill bench attention`.");
-  const std::vector<Command> commands = {
-      bench::attention_command(*app), bench::peers_command(*app),     bench::robust_command(*app),
-      bench::scaling_command(*app),   bench::row_command(*app),       bench::ask_command(*app),
-      bench::list_command(*app),      bench::instances_command(*app), bench::run_command(*app),
-      bench::trial_command(*app),     bench::check_command(*app),     bench::report_command(*app),
-      bench::export_command(*app),    bench::import_command(*app),    bench::ttgir_command(*app)};
+  const Subcommand subcommands[] = {{"attention", bench::attention_command},
+                                    {"peers", bench::peers_command},
+                                    {"robust", bench::robust_command},
+                                    {"scaling", bench::scaling_command},
+                                    {"row", bench::row_command},
+                                    {"ask", bench::ask_command},
+                                    {"list", bench::list_command},
+                                    {"instances", bench::instances_command},
+                                    {"run", bench::run_command},
+                                    {"trial", bench::trial_command},
+                                    {"check", bench::check_command},
+                                    {"report", bench::report_command},
+                                    {"export", bench::export_command},
+                                    {"import", bench::import_command},
+                                    {"ttgir", bench::ttgir_command}};
+  const std::vector<Command> commands = make_called(*app, subcommands, word);
   return {app, [commands] {
             for (const Command& command : commands) {
               if (command.app->parsed()) return command.run();

@@ -16,6 +16,7 @@
 #include <string>
 
 #include "engine/cli/cli.hpp"
+#include "engine/cli/workload.hpp"
 
 namespace twill::bench {
 
@@ -28,6 +29,8 @@ struct SearchFlags {
   void add_to(CLI::App& app, const std::string& what_is_limited = "Seconds a row");
   /// With the memory limit read. Throws InputError.
   Options options() const;
+  /// Reads the workload with no more threads than the search may use: normalisation is parallel.
+  cli::Workload load(const cli::WorkloadFlags& work) const;
 };
 
 // One measurement, in this process.

@@ -1,8 +1,6 @@
 // twill bench row: one problem solved in this process, the figures as a line of
 // JSON.
 
-#include <tbb/global_control.h>
-
 #include <chrono>
 #include <ctime>
 #include <iostream>
@@ -59,14 +57,8 @@ Json figures(const Lowered& lowered, const Solution& solution) {
 
 int run(const RowFlags& flags) {
   const Options options = flags.search.options();
-  // Normalisation is parallel too, and --threads counts for all of the row.
-  std::optional<tbb::global_control> threads;
-  if (options.threads > 0) {
-    threads.emplace(tbb::global_control::max_allowed_parallelism,
-                    static_cast<std::size_t>(options.threads));
-  }
   const auto begin = std::chrono::steady_clock::now();
-  const cli::Workload work = cli::load(flags.work);
+  const cli::Workload work = flags.search.load(flags.work);
   if (work.problems.size() > 1) {
     std::vector<std::string> layouts;
     for (const Lowered& lowered : work.problems) layouts.push_back(lowered.layout);

@@ -8,7 +8,6 @@
 // made pointless is stopped and forgotten: time depends on the threads, the answer does not.
 #pragma once
 
-#include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
 
@@ -23,6 +22,7 @@
 #include <vector>
 
 #include "engine/lane.hpp"
+#include "graph/threads.hpp"
 
 namespace twill {
 
@@ -35,28 +35,21 @@ class Race {
   using Attempt = std::function<Outcome(const Plan&, Search&)>;
 
   /// `search.threads` lanes at most. `search` must outlive the race.
-  Race(const Search& search, Attempt attempt) : search_(search), attempt_(std::move(attempt)) {
-    // No more than the process is allowed: the library complains about requests beyond it.
-    const int allowed = static_cast<int>(oneapi::tbb::global_control::active_value(
-        oneapi::tbb::global_control::max_allowed_parallelism));
-    const int threads = search.threads > 0 ? std::min(search.threads, allowed) : allowed;
-    if (threads > 1) arena_.emplace(threads);
-  }
+  Race(const Search& search, Attempt attempt)
+      : search_(search), attempt_(std::move(attempt)), threads_(threads_for(search.threads)) {}
   Race(const Race&) = delete;
   Race& operator=(const Race&) = delete;
   ~Race() {
     for (const std::shared_ptr<Run>& run : ahead_) abandon(*run);
-    if (!arena_) return;
-    arena_->execute([this] {  // what never began would never be freed
-      tasks_.cancel();
-      tasks_.wait();
+    if (!workers_) return;
+    workers_->arena.execute([this] {  // what never began would never be freed
+      workers_->tasks.cancel();
+      workers_->tasks.wait();
     });
   }
 
   /// How many attempts beyond the one that is taken are worth telling.
-  std::size_t lanes_ahead() const {
-    return arena_ ? static_cast<std::size_t>(arena_->max_concurrency()) - 1 : 0;
-  }
+  std::size_t lanes_ahead() const { return static_cast<std::size_t>(threads_) - 1; }
 
   /// The outcome of `plan`, found ahead of time or now, with the lane that it was found on, which
   /// has joined the search. `next`: the plans that follow if it decides nothing; the first
@@ -101,6 +94,12 @@ class Race {
     std::atomic<bool> claimed{false}, done{false};
   };
 
+  struct Workers {
+    explicit Workers(int threads) : arena(threads) {}
+    oneapi::tbb::task_arena arena;
+    oneapi::tbb::task_group tasks;
+  };
+
   void work(Run& run) const {
     try {
       run.outcome.emplace(attempt_(run.plan, run.lane->search()));
@@ -117,8 +116,9 @@ class Race {
   void begin(const Plan& plan) {
     auto run = std::make_shared<Run>(search_, plan);
     ahead_.push_back(run);
-    arena_->execute([&] {
-      tasks_.run([this, run] {
+    if (!workers_) workers_.emplace(threads_);
+    workers_->arena.execute([&] {
+      workers_->tasks.run([this, run] {
         if (!run->claimed.exchange(true)) work(*run);
       });
     });
@@ -155,8 +155,8 @@ class Race {
   const Search& search_;
   const Attempt attempt_;
   int taken_ = 0;
-  std::optional<oneapi::tbb::task_arena> arena_;
-  oneapi::tbb::task_group tasks_;
+  const int threads_;
+  std::optional<Workers> workers_;  // once something is begun ahead of time
   std::vector<std::shared_ptr<Run>> ahead_;
 };
 

@@ -1,11 +1,12 @@
 #include "graph/modulo_query.hpp"
 
-#include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
 #include <utility>
+
+#include "graph/threads.hpp"
 
 namespace twill::modulo {
 
@@ -24,10 +25,7 @@ Answer Query::run() {
       }
     }
   };
-  // No more than the process is allowed: the library complains about requests beyond it.
-  const int allowed = static_cast<int>(oneapi::tbb::global_control::active_value(
-      oneapi::tbb::global_control::max_allowed_parallelism));
-  const int workers = options_.threads > 0 ? std::min(options_.threads, allowed) : allowed;
+  const int workers = threads_for(options_.threads);
   if (workers == 1 || subtrees.size() == 1) {
     work(0);
   } else {

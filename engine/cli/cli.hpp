@@ -5,7 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/include/twill.hpp"
@@ -26,6 +28,15 @@ struct Command {
   std::function<int()> run;
 };
 
+/// What a word of the command line may call.
+struct Subcommand {
+  std::string_view name;
+  std::function<Command(CLI::App&)> make;
+};
+/// Makes the one that `word` names, whose options alone are then needed; else all.
+std::vector<Command> make_called(CLI::App& app, std::span<const Subcommand> all,
+                                 std::string_view word);
+
 Command solve_command(CLI::App& program);
 Command lower_command(CLI::App& program);
 Command verify_command(CLI::App& program);
@@ -38,7 +49,8 @@ Command kernels_command(CLI::App& program);
 Command machines_command(CLI::App& program);
 Command encodings_command(CLI::App& program);
 #ifdef TWILL_BENCH
-Command bench_command(CLI::App& program);  // in bench/
+/// In bench/. `word` is the one after "bench".
+Command bench_command(CLI::App& program, std::string_view word);
 #endif
 
 /// Names and versions of the program and of what it is linked with, a line each.

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
@@ -41,6 +42,16 @@ void refuse_used_directory(const std::string& directory) {
   if (std::filesystem::exists(directory, error) && !std::filesystem::is_empty(directory, error))
     throw InputError("command line", "--certificate", directory,
                      "must not exist or be an empty directory");
+}
+
+std::vector<Command> make_called(CLI::App& app, std::span<const Subcommand> all,
+                                 std::string_view word) {
+  const bool known =
+      std::any_of(all.begin(), all.end(), [&](const Subcommand& s) { return s.name == word; });
+  std::vector<Command> commands;
+  for (const Subcommand& s : all)
+    if (!known || s.name == word) commands.push_back(s.make(app));
+  return commands;
 }
 
 std::string joined(const std::vector<std::string>& names) {

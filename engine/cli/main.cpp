@@ -3,7 +3,6 @@
 #include <exception>
 #include <iostream>
 #include <new>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -11,34 +10,8 @@
 
 namespace {
 
-using namespace twill::cli;
-
-struct Subcommand {
-  std::string_view name;
-  Command (*make)(CLI::App& program);
-};
-
-constexpr Subcommand kSubcommands[] = {
-    {"solve", solve_command},         {"lower", lower_command},
-    {"verify", verify_command},       {"check", check_command},
-    {"explain", explain_command},     {"evaluate", evaluate_command},
-    {"diff", diff_command},           {"show", show_command},
-    {"kernels", kernels_command},     {"machines", machines_command},
-    {"encodings", encodings_command},
-#ifdef TWILL_BENCH
-    {"bench", bench_command},
-#endif
-};
-
-/// The one that the first word names, whose options alone are then needed; else all.
-std::span<const Subcommand> called(int argc, char** argv) {
-  const std::span<const Subcommand> all = kSubcommands;
-  for (std::size_t i = 0; argc > 1 && i < all.size(); ++i)
-    if (all[i].name == argv[1]) return all.subspan(i, 1);
-  return all;
-}
-
 int run(int argc, char** argv) {
+  using namespace twill::cli;
   CLI::App program(
       "Twill finds provably best software pipelines and warp specialisations for GPU loops.");
   program.name("twill");
@@ -48,8 +21,24 @@ int run(int argc, char** argv) {
   program.footer(
       "Exit codes: 0 found and verified, or accepted; 1 no schedule exists, or refused;\n"
       "2 bad input or usage; 3 stopped at a limit, the best so far is written; 4 internal error.");
-  std::vector<Command> commands;
-  for (const auto& [name, make] : called(argc, argv)) commands.push_back(make(program));
+  const auto word = [&](int i) { return i < argc ? std::string_view(argv[i]) : ""; };
+  const Subcommand subcommands[] = {
+      {"solve", solve_command},
+      {"lower", lower_command},
+      {"verify", verify_command},
+      {"check", check_command},
+      {"explain", explain_command},
+      {"evaluate", evaluate_command},
+      {"diff", diff_command},
+      {"show", show_command},
+      {"kernels", kernels_command},
+      {"machines", machines_command},
+      {"encodings", encodings_command},
+#ifdef TWILL_BENCH
+      {"bench", [&](CLI::App& app) { return bench_command(app, word(2)); }},
+#endif
+  };
+  const std::vector<Command> commands = make_called(program, subcommands, word(1));
   try {
     program.parse(argc, argv);
   } catch (const CLI::Success& asked) {  // --help, --version

@@ -29,8 +29,7 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 }
 
 int budget(const WorkloadFlags& flags) {
-  if (flags.normalize.empty()) return 0;
-  if (flags.normalize == "none") return 0;
+  if (!flags.normalizes()) return 0;
   int value = 0;
   for (char c : flags.normalize) {
     if (c < '0' || c > '9' || value > kLargestBudget) {

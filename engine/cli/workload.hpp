@@ -26,6 +26,7 @@ struct WorkloadFlags {
   TtgirFlags ttgir;
 
   void add_to(CLI::App& app);
+  bool normalizes() const { return !normalize.empty() && normalize != "none"; }
 };
 
 struct Workload {
