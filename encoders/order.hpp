@@ -42,11 +42,11 @@ struct OrderRequest : PlacementRequest {
   /// `pins`.
   std::vector<int> exchange;
   bool deadline = false;  ///< lengths of at most D only, D a parameter like I
-  /// Values of at least 1/share of the smallest capacity that they can meet are counted at once, up
-  /// to four copies of each; lighter ones, and more copies, only where a model overflows
-  /// (OrderEncoding::refine). 0 = all at once.
+  /// Once models overflow a resource (OrderEncoding::refine), its values of at least 1/share of its
+  /// capacity are counted, up to four copies of each; lighter ones, and more copies, only as they
+  /// overflow.
   Amount share = 16;
-  /// OrderRequest::share where every sum is only counted where a model overflows it.
+  /// OrderRequest::share where nothing is counted but as it overflows.
   static constexpr Amount kNone = -1;
 };
 
@@ -114,9 +114,11 @@ void encode_order_length(OrderModel& m);       // order_length.cpp
 class OrderLifetimes {
  public:
   explicit OrderLifetimes(OrderModel& m) : m_(m) {}
-  /// Sums over the heavy values.
+  /// What does not depend on lifetimes.
   void encode();
-  /// Adds clauses against every sum that `schedule` overflows, over all values. Returns how many.
+  /// Adds clauses against every sum that `schedule` overflows, over all values, and, where
+  /// they have overflowed often enough, the sums of resources over heavy values. Returns how many
+  /// of the former.
   int refine(const Schedule& schedule);
   /// The copies of a part, registers or memory, do not fit together.
   void forbid(const ConstraintPart& part);
@@ -133,6 +135,18 @@ class OrderLifetimes {
   };
   using Copies = std::pair<int, Cycle>;  ///< of an op's value, or buffers of its ring
   std::vector<Resource> resources() const;
+  /// What is left of the capacity when every ring has one buffer.
+  static Amount beside_rings(const Resource& resource);
+  /// Of a resource: the heavy values with the most copies (buffers) of each that are counted, and
+  /// the ops at whose issue they are.
+  struct Sums {
+    std::vector<Copies> terms;
+    std::vector<int> instants;
+  };
+  Sums sums(const Resource& resource) const;
+  void count(const Resource& resource, const Sums& sums);
+  /// By one more model: counts it when that is often enough.
+  void overflowed(const Resource& resource);
   /// No sum that `overflow`, which takes `sum` of the resource, is a part of.
   int forbid(const Resource& resource, Amount sum, std::span<const Copies> overflow,
              std::span<const Resource> all);
@@ -159,6 +173,7 @@ class OrderLifetimes {
   std::map<std::pair<int, Cycle>, Lit> deep_;
   std::map<std::pair<std::size_t, Cycle>, Lit> turns_;
   std::set<std::tuple<int, int, std::vector<Copies>>> forbidden_;  ///< by slot and memory
+  std::map<std::pair<int, int>, Cycle> overflows_;                 ///< the same
 };
 
 /// A formula of the order form with what the search needs back from it.

@@ -100,6 +100,7 @@ std::optional<Schedule> Question::model() {
       ii_, [&](Lit l) { return solver_->value(l); }, row,
       request_.stages == 0 ? least_stages(*solver_, rows, ops) : std::vector<Cycle>{});
   if (encoding_.refine(schedule) > 0) {
+    search_.report.formula(formula_);
     if (search_.evidence != nullptr) refinements_.push_back(std::move(schedule));
     return std::nullopt;
   }
