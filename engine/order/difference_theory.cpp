@@ -1,6 +1,7 @@
 #include "engine/order/difference_theory.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace twill {
 namespace {
@@ -37,7 +38,6 @@ bool DifferenceTheory::reset(Cycle ii, Cycle deadline, std::vector<int>& decided
   for (int v = 0; v < n; ++v) matrix_[index(v, v)].distance = 0;
   std::vector<Decided> none;
   arcs_.clear();
-  std::fill(atoms_of_.begin(), atoms_of_.end(), 0);
   for (const Difference& fact : facts_) {
     if (!insert({fact.from, fact.to, fact.at(ii, deadline), 0}, none)) return false;
     // What facts imply needs no explanation: it is the ground on which all else is built.
@@ -65,22 +65,29 @@ bool DifferenceTheory::reset(Cycle ii, Cycle deadline, std::vector<int>& decided
     else
       watched.push_back({2 * index(d.from, d.to) + 1, {arc.weight, atom.variable}});
   }
-  watch_atoms(std::move(watched));
+  watch_atoms(watched);
   return true;
 }
 
-void DifferenceTheory::watch_atoms(std::vector<std::pair<std::size_t, Watched>> atoms) {
-  std::stable_sort(atoms.begin(), atoms.end(), [](const auto& a, const auto& b) {
-    if (a.first != b.first) return a.first < b.first;
-    return a.first % 2 == 0 ? a.second.weight > b.second.weight : a.second.weight < b.second.weight;
-  });
-  watched_.clear();
-  for (const auto& [part, atom] : atoms) {
-    ++atoms_of_[part + 1];
-    watched_.push_back(atom);
+void DifferenceTheory::watch_atoms(const std::vector<std::pair<std::size_t, Watched>>& atoms) {
+  // Counted by part, put at the part's end, which moves to its begin, and sorted there: most parts
+  // are short.
+  std::fill(atoms_of_.begin(), atoms_of_.end(), 0);
+  for (const auto& [part, atom] : atoms) ++atoms_of_[part];
+  std::partial_sum(atoms_of_.begin(), atoms_of_.end(), atoms_of_.begin());
+  watched_.resize(atoms.size());
+  for (const auto& [part, atom] : atoms)
+    watched_[static_cast<std::size_t>(--atoms_of_[part])] = atom;
+  for (std::size_t part = 0; part + 1 < atoms_of_.size(); ++part) {
+    Watched* const begin = watched_.data() + atoms_of_[part];
+    Watched* const end = watched_.data() + atoms_of_[part + 1];
+    if (end - begin < 2) continue;
+    const bool against = part % 2 == 0;
+    std::sort(begin, end, [&](const Watched& x, const Watched& y) {
+      if (x.weight != y.weight) return against == (x.weight > y.weight);
+      return x.variable < y.variable;
+    });
   }
-  for (std::size_t part = 1; part < atoms_of_.size(); ++part)
-    atoms_of_[part] += atoms_of_[part - 1];
   for (std::size_t entry = 0; entry < matrix_.size(); ++entry)
     matrix_[entry].trigger = trigger(undecided(entry, matrix_[entry].distance));
 }

@@ -92,7 +92,7 @@ class DifferenceTheory {
   std::size_t index(int from, int to) const {
     return static_cast<std::size_t>(from) * nodes_ + static_cast<std::size_t>(to);
   }
-  void watch_atoms(std::vector<std::pair<std::size_t, Watched>> atoms);
+  void watch_atoms(const std::vector<std::pair<std::size_t, Watched>>& atoms);
   bool insert(const Arc& arc, std::vector<Decided>& decided);
   void decide(int from, int to, std::vector<Decided>& decided);
   void make_room(std::size_t changes);
