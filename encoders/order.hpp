@@ -29,6 +29,7 @@
 #include "encoders/placement.hpp"
 #include "graph/problem.hpp"
 #include "graph/schedule.hpp"
+#include "graph/wide.hpp"
 
 namespace twill {
 
@@ -42,9 +43,9 @@ struct OrderRequest : PlacementRequest {
   /// `pins`.
   std::vector<int> exchange;
   bool deadline = false;  ///< lengths of at most D only, D a parameter like I
-  /// Once models overflow a resource (OrderEncoding::refine), its values of at least 1/share of its
-  /// capacity are counted, up to four copies of each; lighter ones, and more copies, only as they
-  /// overflow.
+  /// Where a resource is scarce, or models overflow it (OrderEncoding::refine), its values of at
+  /// least 1/share of its capacity are counted, up to four copies of each; lighter ones, and more
+  /// copies, only as they overflow.
   Amount share = 16;
   /// OrderRequest::share where nothing is counted but as it overflows.
   static constexpr Amount kNone = -1;
@@ -114,7 +115,7 @@ void encode_order_length(OrderModel& m);       // order_length.cpp
 class OrderLifetimes {
  public:
   explicit OrderLifetimes(OrderModel& m) : m_(m) {}
-  /// What does not depend on lifetimes.
+  /// The sums of resources that are scarce.
   void encode();
   /// Adds clauses against every sum that `schedule` overflows, over all values, and, where
   /// they have overflowed often enough, the sums of resources over heavy values. Returns how many
@@ -145,6 +146,10 @@ class OrderLifetimes {
   };
   Sums sums(const Resource& resource) const;
   void count(const Resource& resource, const Sums& sums);
+  /// Amount x cycles that the values take at least in an iteration (`life`: smallest_lifetimes()),
+  /// and amount in which they have room.
+  Wide least_area(const Resource& resource, const std::vector<Cycle>& life) const;
+  Wide shared_capacity(const Resource& resource) const;
   /// By one more model: counts it when that is often enough.
   void overflowed(const Resource& resource);
   /// No sum that `overflow`, which takes `sum` of the resource, is a part of.
@@ -174,6 +179,7 @@ class OrderLifetimes {
   std::map<std::pair<std::size_t, Cycle>, Lit> turns_;
   std::set<std::tuple<int, int, std::vector<Copies>>> forbidden_;  ///< by slot and memory
   std::map<std::pair<int, int>, Cycle> overflows_;                 ///< the same
+  std::set<std::pair<int, int>> counted_;                          ///< the same
 };
 
 /// A formula of the order form with what the search needs back from it.

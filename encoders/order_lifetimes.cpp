@@ -15,21 +15,24 @@
 // live literal (hold = 0), each saying that the terms that are there imply live. At most capacity /
 // amount + 1 copies are told apart, since one more is too many.
 //
-// Nothing of that is there until a model overflows a resource. Then refine() adds clauses over a
-// minimal set of copies that overflow, and from some such model on, the sooner the smaller they
-// are, one pseudo-Boolean sum of the resource per y, from which light values and more than kCounted
-// copies of one are left out (OrderRequest::share). Where a memory charges rings, their buffers
-// (order_rings.cpp) are terms of its sums, the first buffer of each taken off the capacity; with
-// nothing else in the memory there is one sum.
+// Where the least lifetimes alone fill 1/kFull of a resource there is at once one pseudo-Boolean
+// sum of it per y, from which light values and more than kCounted copies of one are left out
+// (OrderRequest::share). Elsewhere nothing is, until a model overflows the resource. Then refine()
+// adds clauses over a minimal set of copies that overflow, and from some such model on, the sooner
+// the smaller they are, the sums. Where a memory charges rings, their buffers (order_rings.cpp) are
+// terms of its sums, the first buffer of each taken off the capacity; with nothing else in the
+// memory there is one sum.
 //
 // (Many resources never bind: hopper-bwd is solved with a sixth of the clauses that all sums take,
-// in half of the time. Where they do bind, sums that come at the first model cost no more conflicts
-// than sums that are there at once; at the third, a tenth more; clauses alone, up to twice as many;
-// and so does one sum at a time, for the y that overflows.)
+// in half of the time. Where they do bind, sums that come at the first model take about the
+// conflicts of sums that are there at once; at the third, a tenth more; clauses alone, up to twice
+// as many; and so does one sum at a time, for the y that overflows. On random loops whose registers
+// are tight, sums at once are better.)
 #include <algorithm>
 #include <tuple>
 
 #include "encoders/order.hpp"
+#include "graph/bounds.hpp"
 #include "graph/divide.hpp"
 #include "graph/memory_charges.hpp"
 #include "graph/ring_depth.hpp"
@@ -39,6 +42,7 @@ namespace {
 
 constexpr Cycle kCounted = 4;
 constexpr Cycle kTerms = 512;
+constexpr Cycle kFull = 3;
 
 }  // namespace
 
@@ -165,11 +169,32 @@ Amount OrderLifetimes::beside_rings(const Resource& r) {
 
 void OrderLifetimes::encode() {
   if (m_.request.share == OrderRequest::kNone) return;
+  const std::vector<Cycle> life = smallest_lifetimes(m_.problem);
   for (const Resource& r : resources()) {
-    if (beside_rings(r) >= 0) continue;
-    const auto group = m_.groups.open(r.description);
-    m_.f.clause({});
+    if (beside_rings(r) < 0) {
+      const auto group = m_.groups.open(r.description);
+      m_.f.clause({});
+    }
+    if (kFull * least_area(r, life) >= m_.request.ii_high * shared_capacity(r)) count(r, sums(r));
   }
+}
+
+// Values may be on any slot, so registers are taken together.
+Wide OrderLifetimes::shared_capacity(const Resource& r) const {
+  if (r.slot < 0) return beside_rings(r);
+  Wide registers = 0;
+  for (const WarpSlot& slot : m_.problem.warps) registers += slot.registers;
+  return registers;
+}
+
+Wide OrderLifetimes::least_area(const Resource& r, const std::vector<Cycle>& life) const {
+  Wide area = 0;
+  for (std::size_t v = 0; v < life.size(); ++v) {
+    const Op& op = m_.problem.ops[v];
+    if (!r.ring(static_cast<int>(v)))
+      area += Wide{r.slot < 0 ? r.amounts[v] : op.registers} * life[v];
+  }
+  return area;
 }
 
 OrderLifetimes::Sums OrderLifetimes::sums(const Resource& r) const {
@@ -188,6 +213,7 @@ OrderLifetimes::Sums OrderLifetimes::sums(const Resource& r) const {
 }
 
 void OrderLifetimes::count(const Resource& r, const Sums& sums) {
+  counted_.emplace(r.slot, r.memory);
   const auto group = m_.groups.open(r.description);
   for (const int y : sums.instants) {
     std::vector<Term> terms;
@@ -203,7 +229,7 @@ void OrderLifetimes::count(const Resource& r, const Sums& sums) {
 }
 
 void OrderLifetimes::overflowed(const Resource& r) {
-  if (m_.request.share == OrderRequest::kNone) return;
+  if (m_.request.share == OrderRequest::kNone || counted_.count({r.slot, r.memory}) != 0) return;
   const Sums all = sums(r);
   Cycle copies = 0;
   for (const auto& [w, most] : all.terms) copies += most;

@@ -38,7 +38,15 @@ Bound area_bound(const std::string& name, const std::string& label, Cycle total,
   return bound;
 }
 
-/// Smallest lifetime of u's result that rules 1, 3 and 7 allow, in cycles.
+/// No product or sum of a bound leaves 64 bits; a bound that would is left out.
+bool add_area(Cycle& total, Amount amount, Cycle cycles) {
+  Cycle area = 0;
+  return !__builtin_mul_overflow(amount, cycles, &area) &&
+         !__builtin_add_overflow(total, area, &total) && total < (Cycle{1} << 62);
+}
+
+}  // namespace
+
 std::vector<Cycle> smallest_lifetimes(const Problem& problem) {
   const std::vector<Cycle> delays = forced_delays(problem);
   std::vector<Cycle> life(problem.ops.size(), 0);
@@ -48,15 +56,6 @@ std::vector<Cycle> smallest_lifetimes(const Problem& problem) {
   }
   return life;
 }
-
-/// No product or sum of a bound leaves 64 bits; a bound that would is left out.
-bool add_area(Cycle& total, Amount amount, Cycle cycles) {
-  Cycle area = 0;
-  return !__builtin_mul_overflow(amount, cycles, &area) &&
-         !__builtin_add_overflow(total, area, &total) && total < (Cycle{1} << 62);
-}
-
-}  // namespace
 
 std::vector<Bound> res_mii(const Problem& problem) {
   std::vector<Bound> bounds;

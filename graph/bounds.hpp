@@ -37,6 +37,9 @@ bool reservation_fits(const Problem& problem, int v, Cycle ii);
 /// are delays too. nullopt when there is no cycle, or none with a positive delay.
 std::optional<Bound> rec_mii(const Problem& problem, bool forced_spills);
 
+/// Per op the least lifetime of its value that rules 1, 3 and 7 allow, in cycles.
+std::vector<Cycle> smallest_lifetimes(const Problem& problem);
+
 /// Results stay live for at least the delay and the hold of each use, so per memory, and over the
 /// register files of all slots, amount x smallest lifetime must fit in capacity x I.
 std::vector<Bound> lifetime_bounds(const Problem& problem);
