@@ -30,11 +30,16 @@ class ClauseSink {
   }
 };
 
-/// From clause number `clause` (from 0) on, clauses belong to the constraint `description`; "" = to
-/// none in particular.
-struct GroupMark {
-  std::int64_t clause = 0;
-  std::string description;
+/// Which clauses belong to which constraint.
+struct ClauseGroups {
+  /// From clause number `clause` (from 0) on, clauses belong to the constraint
+  /// descriptions[group].
+  struct Mark {
+    std::int64_t clause = 0;
+    std::size_t group = 0;
+  };
+  std::vector<std::string> descriptions = {""};  ///< "" = of none in particular
+  std::vector<Mark> marks;
 };
 
 class Formula {
@@ -71,24 +76,28 @@ class Formula {
   std::int64_t clauses() const { return clauses_; }
   std::int64_t literals() const { return literals_; }
 
-  /// From now on `marks` learns which clauses belong to which group; it must outlive the encoding.
-  void mark_groups(std::vector<GroupMark>& marks) { marks_ = &marks; }
+  /// From now on `groups` learns which clauses belong to which group; it must outlive the encoding.
+  void mark_groups(ClauseGroups& groups) { groups_ = &groups; }
 
   /// Every clause emitted while this object lives belongs to the group `description` and holds only
   /// if `guard` is true: selector literals of constraint groups, for explanations.
   class Guarded {
    public:
-    Guarded(Formula& formula, Lit guard, const std::string& description = {})
+    Guarded(Formula& formula, Lit guard, std::string description = {})
         : formula_(formula), outer_(formula.guard_) {
       formula_.guard_ = guard;
-      if (formula_.marks_ == nullptr) return;
-      outer_group_ = formula_.marks_->empty() ? "" : formula_.marks_->back().description;
-      formula_.marks_->push_back({formula_.clauses_, description});
+      if (formula_.groups_ == nullptr) return;
+      ClauseGroups& groups = *formula_.groups_;
+      if (!groups.marks.empty()) outer_group_ = groups.marks.back().group;
+      groups.marks.push_back({formula_.clauses_, 0});
+      if (description.empty()) return;
+      groups.marks.back().group = groups.descriptions.size();
+      groups.descriptions.push_back(std::move(description));
     }
     ~Guarded() {
       formula_.guard_ = outer_;
-      if (formula_.marks_ != nullptr)
-        formula_.marks_->push_back({formula_.clauses_, std::move(outer_group_)});
+      if (formula_.groups_ != nullptr)
+        formula_.groups_->marks.push_back({formula_.clauses_, outer_group_});
     }
     Guarded(const Guarded&) = delete;
     Guarded& operator=(const Guarded&) = delete;
@@ -96,13 +105,13 @@ class Formula {
    private:
     Formula& formula_;
     Lit outer_;
-    std::string outer_group_;
+    std::size_t outer_group_ = 0;
   };
 
  private:
   ClauseSink& sink_;
   Lit guard_ = kTrueLit;
-  std::vector<GroupMark>* marks_ = nullptr;
+  ClauseGroups* groups_ = nullptr;
   std::vector<int> buffer_;
   std::int64_t variables_ = 0, clauses_ = 0, literals_ = 0;
 };

@@ -160,9 +160,10 @@ class SplitSearch {
     stopped_ = answer.status == Status::feasible || answer.status == Status::unknown;
     if (stopped_) stopped_by_ = answer.stopped_by;
     if (options.evidence) {
-      for (const Refutation& refutation : answer.evidence->refutations())
-        refutation.proof->to_memory();
-      corners_.push_back({counts, proved(answer, options), std::exchange(answer.evidence, {})});
+      const auto evidence = std::make_shared<Evidence>(*answer.evidence);
+      evidence->drop_formulas();  // there can be many corners
+      answer.evidence.reset();
+      corners_.push_back({counts, proved(answer, options), evidence});
     }
     return answer;
   }

@@ -314,7 +314,8 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
   search.evidence = evidence.get();
 
   report.phase("bounds");
-  const Cycle low = lower_bounds(problem).front().value;
+  const Bound bound = lower_bounds(problem).front();
+  const Cycle low = bound.value;
   Solution solution;
   if (choice.form != Form::modulo)
     solution = search_straight_line(search, options, low);
@@ -324,7 +325,9 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
     solution = search_modulo(search, options, low);
 
   solution.problem = problem.name;
-  solution.problem_sha256 = sha256(problem_text(problem));
+  std::string text = problem_text(problem);
+  solution.problem_sha256 = sha256(text);
+  if (evidence) evidence->set_known({problem, std::move(text), bound});
   solution.stages = options.stages;
   if (limit > 0) solution.stages = std::to_string(limit);
   solution.engine = search.engine.name();

@@ -1,10 +1,10 @@
 // SHA-256 as in FIPS 180-4 (NIST, 2015), Sections 4.1.2, 4.2.2, 5.1.1, 5.3.3 and 6.2.
-#include <array>
+#include "graph/sha256.hpp"
+
+#include <algorithm>
 #include <bit>
-#include <cstdint>
 
 #include "graph/problem_io.hpp"
-#include "graph/sha256_blocks.hpp"
 
 namespace twill {
 namespace {
@@ -52,30 +52,54 @@ void sha256_blocks_portable(Sha256Words& hash, const unsigned char* data, std::s
   for (std::size_t i = 0; i < blocks; ++i) absorb(hash, data + i * kSha256Block);
 }
 
-std::string sha256(std::string_view bytes) {
-  static const bool fast = has_sha256_instructions();
-  const auto absorb_blocks = fast ? sha256_blocks_x86 : sha256_blocks_portable;
-  Sha256Words hash = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                      0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-  const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
-  const std::size_t done = bytes.size() / kSha256Block * kSha256Block;
-  absorb_blocks(hash, data, bytes.size() / kSha256Block);
+namespace {
 
+void absorb_blocks(Sha256Words& hash, const unsigned char* data, std::size_t blocks) {
+  static const bool fast = has_sha256_instructions();
+  (fast ? sha256_blocks_x86 : sha256_blocks_portable)(hash, data, blocks);
+}
+
+}  // namespace
+
+void Sha256::add(std::string_view bytes) {
+  const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
+  std::size_t left = bytes.size();
+  const std::size_t waiting = bytes_ % kSha256Block;
+  bytes_ += left;
+  if (waiting > 0) {
+    const std::size_t part = std::min(left, kSha256Block - waiting);
+    std::copy_n(data, part, rest_.data() + waiting);
+    if (waiting + part < kSha256Block) return;
+    absorb_blocks(hash_, rest_.data(), 1);
+    data += part;
+    left -= part;
+  }
+  const std::size_t blocks = left / kSha256Block;
+  absorb_blocks(hash_, data, blocks);
+  std::copy_n(data + blocks * kSha256Block, left % kSha256Block, rest_.data());
+}
+
+std::string Sha256::hex() {
   // Padding (5.1.1): a one bit, zeros, and the length in bits as 64 bits, in one or two blocks.
-  std::array<unsigned char, 2 * kSha256Block> tail{};
-  const std::size_t rest = bytes.size() - done;
-  for (std::size_t i = 0; i < rest; ++i) tail[i] = data[done + i];
-  tail[rest] = 0x80;
-  const std::size_t length = rest + 9 <= kSha256Block ? kSha256Block : 2 * kSha256Block;
-  const std::uint64_t bits = std::uint64_t{bytes.size()} * 8;
+  const std::size_t waiting = bytes_ % kSha256Block;
+  const std::size_t length = waiting + 9 <= kSha256Block ? kSha256Block : 2 * kSha256Block;
+  std::fill(rest_.begin() + static_cast<std::ptrdiff_t>(waiting), rest_.end(), 0);
+  rest_[waiting] = 0x80;
+  const std::uint64_t bits = bytes_ * 8;
   for (std::size_t i = 0; i < 8; ++i)
-    tail[length - 1 - i] = static_cast<unsigned char>(bits >> (8 * i) & 0xff);
-  absorb_blocks(hash, tail.data(), length / kSha256Block);
+    rest_[length - 1 - i] = static_cast<unsigned char>(bits >> (8 * i) & 0xff);
+  absorb_blocks(hash_, rest_.data(), length / kSha256Block);
 
   std::string text;
-  for (const Word word : hash)
+  for (const Word word : hash_)
     for (int shift = 28; shift >= 0; shift -= 4) text += "0123456789abcdef"[word >> shift & 0xf];
   return text;
+}
+
+std::string sha256(std::string_view bytes) {
+  Sha256 hash;
+  hash.add(bytes);
+  return hash.hex();
 }
 
 }  // namespace twill

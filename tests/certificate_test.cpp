@@ -388,7 +388,7 @@ TEST_CASE("sums of lifetimes are added up, with what the lemma's negation gives 
   problem.edges.resize(2);
   problem.edges[0] = {.from = 0, .to = 1, .delay = 3, .distance = 0, .hold = 1};
   problem.edges[1] = {.from = 1, .to = 0, .delay = 2, .distance = 1};
-  RegeneratedFormula formula;
+  EncodedFormula formula;
   formula.nodes = {"0", "row(op0)", "row(op1)"};
   formula.stages = {{5, 0, 1}, {6, 1, 1}};
   const std::vector<Difference> facts = {{0, 1, 0, 0}, {0, 2, 0, 0}, {1, 0, 1, -1}, {2, 0, 1, -1}};

@@ -249,7 +249,7 @@ TEST_CASE("lifetime of tiny loops: least, proved, and its lemmas are checked") {
     ++compared;
     proofs += both->proofs;
     for (const Refutation& r : both->order.evidence->refutations())
-      reasons += static_cast<int>(r.lemma_reasons.size());
+      reasons += static_cast<int>(r.lemmas->reasons.size());
   }
   CHECK(compared > 150);
   CHECK(proofs > 80);

@@ -7,6 +7,7 @@
 #include "engine/certificate/claims.hpp"
 #include "engine/certificate/drat.hpp"
 #include "engine/certificate/drat_trim.hpp"
+#include "engine/certificate/formula_text.hpp"
 #include "engine/certificate/lemma_cycles.hpp"
 #include "engine/certificate/lifetime_lemma.hpp"
 #include "engine/certificate/manifest.hpp"
@@ -119,21 +120,24 @@ class CertificateCheck {
         r.refinements.push_back(*std::move(model));
       }
     }
-    const RegeneratedFormula formula = regenerate(problem, r);
-    if (r.by_order()) check_lemmas(problem, formula, r, base);
+    const EncodedFormula formula = regenerate(problem, r);
+    MemoryCnf lemmas;
+    if (r.by_order()) check_lemmas(problem, formula, r, base, lemmas);
     const std::string cnf = bytes(base + ".cnf");
-    if (cnf != dimacs_text(formula.cnf, r.lemmas))
+    if (cnf != all_text([&](TextWriter& t) { write_dimacs(t, formula.cnf, lemmas); }))
       refuse(base + ".cnf", "is not the formula of the problem with its lemmas");
-    if (bytes(base + ".groups") != groups_text(formula, r.lemmas))
+    if (bytes(base + ".groups") !=
+        all_text([&](TextWriter& t) { write_groups(t, formula, lemmas); }))
       refuse(base + ".groups", "does not name the constraints of the formula");
-    if (r.by_order() && bytes(base + ".rows") != rows_text(formula))
+    if (r.by_order() &&
+        bytes(base + ".rows") != all_text([&](TextWriter& t) { write_rows(t, formula); }))
       refuse(base + ".rows", "does not say what the formula's literals mean");
-    check_proof(formula, r, base);
+    check_proof(formula, lemmas, base);
   }
 
   // Reads the lemmas and adds up their cycles.
-  void check_lemmas(const Problem& problem, const RegeneratedFormula& formula, Refutation& r,
-                    const std::string& base) {
+  void check_lemmas(const Problem& problem, const EncodedFormula& formula, const Refutation& r,
+                    const std::string& base, MemoryCnf& lemmas) {
     const DifferenceRows rows(static_cast<int>(formula.nodes.size()), formula.facts, formula.atoms,
                               formula.sums, r.ii, std::max<Cycle>(r.deadline, 0));
     // Lemmas read a literal as equivalent to its constraint; for clauses that say it only where it
@@ -156,15 +160,15 @@ class CertificateCheck {
               ? lifetime_fault(*lifetimes, formula, rows, lemma->literals, lemma->cycle)
               : cycle_fault(rows, lemma->literals, lemma->cycle);
       if (!fault.empty()) refuse(base + ".lemmas", place + fault);
-      r.lemmas.add_clause(lemma->literals);
+      lemmas.add_clause(lemma->literals);
     }
     report_.checks.push_back(base + ": the reasons of " + counted(number, "lemma") + " add up");
   }
 
-  void check_proof(const RegeneratedFormula& formula, const Refutation& r,
+  void check_proof(const EncodedFormula& formula, const MemoryCnf& lemmas,
                    const std::string& base) {
     std::vector<int> clauses;
-    for (const MemoryCnf* part : {&formula.cnf, &r.lemmas})
+    for (const MemoryCnf* part : {&formula.cnf, &lemmas})
       for (std::size_t c = 0; c < part->clauses(); ++c) {
         const auto clause = part->clause(c);
         clauses.insert(clauses.end(), clause.begin(), clause.end());
@@ -175,7 +179,7 @@ class CertificateCheck {
     if (!verdict.accepted)
       refuse(base + ".drat", "byte " + std::to_string(verdict.place) + ": " + verdict.reason);
     report_.checks.push_back(
-        base + ": " + counted(formula.cnf.clauses() + r.lemmas.clauses(), "clause") +
+        base + ": " + counted(formula.cnf.clauses() + lemmas.clauses(), "clause") +
         " made again from the problem, DRAT proof of " + counted(verdict.steps, "step") +
         " checked (" + std::to_string(verdict.checked) + " needed)");
     if (!options_.drat_trim) return;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace twill {
 namespace {
@@ -16,14 +17,14 @@ class SolutionClaims {
  public:
   SolutionClaims(const Problem& problem, const Solution& solution,
                  std::span<const Refutation> refutations, std::span<const std::string> names,
-                 const RegisterSplit* split)
+                 const RegisterSplit* split, std::optional<Bound> bound)
       : problem_(problem),
         solution_(solution),
         refutations_(refutations),
         names_(names),
         split_(split),
         asked_(asked_of(problem, solution)),
-        derivation_(problem, asked_, own_refutations()) {}
+        derivation_(problem, asked_, own_refutations(), std::move(bound)) {}
 
   Claims run() {
     derive();
@@ -251,8 +252,8 @@ class SolutionClaims {
 
 Claims claims_of(const Problem& problem, const Solution& solution,
                  std::span<const Refutation> refutations, std::span<const std::string> names,
-                 const RegisterSplit* split) {
-  return SolutionClaims(problem, solution, refutations, names, split).run();
+                 const RegisterSplit* split, std::optional<Bound> bound) {
+  return SolutionClaims(problem, solution, refutations, names, split, std::move(bound)).run();
 }
 
 }  // namespace twill

@@ -2,6 +2,7 @@
 // writer and the checker of certificates ask here; nothing of it asks a solver.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,8 +22,9 @@ struct Claims {
 /// Takes the refutations for granted (they are checked one by one) and everything else not: see
 /// Derivation. `names[i]` is how claims name refutation i. With `split` the bounds of the solution
 /// are claimed of every register split of its pool, and the corners must cover all of them.
+/// `bound`: the first of lower_bounds(problem), where who asks has it already.
 Claims claims_of(const Problem& problem, const Solution& solution,
                  std::span<const Refutation> refutations, std::span<const std::string> names,
-                 const RegisterSplit* split = nullptr);
+                 const RegisterSplit* split = nullptr, std::optional<Bound> bound = std::nullopt);
 
 }  // namespace twill

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "graph/automorphism.hpp"
-#include "graph/bounds.hpp"
 #include "graph/length_bound.hpp"
 #include "graph/serial.hpp"
 #include "graph/stage_bound.hpp"
@@ -139,17 +138,22 @@ std::optional<std::size_t> Derivation::refuted(Cycle ii, bool or_above) const {
   return best;
 }
 
+const Bound& Derivation::bound() {
+  if (!bound_) bound_ = lower_bounds(problem_).front();
+  return *bound_;
+}
+
 bool Derivation::interval(Cycle claimed) {
-  const Bound bound = lower_bounds(problem_).front();
+  const Bound& least = bound();
   const std::string says = "no schedule has I < " + text(claimed);
-  if (claimed <= bound.value) {
-    say(says, bound.name + ": " + bound.text);
+  if (claimed <= least.value) {
+    say(says, least.name + ": " + least.text);
     return true;
   }
   const Cycle monotone = std::min(claimed, monotone_from(problem_).value_or(claimed));
-  if (bound.value > 1 && bound.value < monotone)
-    say("no schedule has I < " + text(bound.value), bound.name + ": " + bound.text);
-  if (!one_by_one(bound.value, monotone)) return false;
+  if (least.value > 1 && least.value < monotone)
+    say("no schedule has I < " + text(least.value), least.name + ": " + least.text);
+  if (!one_by_one(least.value, monotone)) return false;
   if (monotone == claimed) return true;
   const auto i = refuted(claimed - 1, true);
   if (!i) return unproved(says);
@@ -213,9 +217,9 @@ bool Derivation::none() {
   const std::string says = "no schedule exists at any I";
   const Cycle decisive = serial_ii(problem_), latest = latest_pinned_cycle(problem_);
   if (latest > 0) {  // graph/serial.cpp, claim 3
-    const Bound bound = lower_bounds(problem_).front();
-    say("no schedule has I < " + text(bound.value), bound.name + ": " + bound.text);
-    if (!one_by_one(bound.value, latest + 1)) return false;
+    const Bound& least = bound();
+    say("no schedule has I < " + text(least.value), least.name + ": " + least.text);
+    if (!one_by_one(least.value, latest + 1)) return false;
   }
   if (const auto i = refuted(decisive, true)) {
     say(says, use(*i) + " of I = " + text(refutations_[*i].refutation->ii) +

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/certificate/evidence.hpp"
+#include "graph/bounds.hpp"
 #include "graph/schedule.hpp"
 
 namespace twill {
@@ -42,9 +43,14 @@ struct UsableRefutation {
 /// were asked for: all stages, no rotation under a limit, no more pins.
 class Derivation {
  public:
-  /// Keeps references to `problem` and `asked`.
-  Derivation(const Problem& problem, const Asked& asked, std::vector<UsableRefutation> refutations)
-      : problem_(problem), asked_(asked), refutations_(std::move(refutations)) {}
+  /// Keeps references to `problem` and `asked`. `bound`: the first of lower_bounds(problem), where
+  /// it is known.
+  Derivation(const Problem& problem, const Asked& asked, std::vector<UsableRefutation> refutations,
+             std::optional<Bound> bound = std::nullopt)
+      : problem_(problem),
+        asked_(asked),
+        refutations_(std::move(refutations)),
+        bound_(std::move(bound)) {}
 
   // Each adds what it derives to claims() and says whether it is all; if not, unproved() says what
   // is missing.
@@ -72,6 +78,7 @@ class Derivation {
   const std::string& unproved() const { return unproved_; }
 
  private:
+  const Bound& bound();
   std::optional<std::size_t> refuted(Cycle ii, bool or_above) const;
   bool one_by_one(Cycle first, Cycle end);
   std::string use(std::size_t i);
@@ -80,6 +87,7 @@ class Derivation {
   const Problem& problem_;
   const Asked& asked_;
   std::vector<UsableRefutation> refutations_;
+  std::optional<Bound> bound_;
   std::vector<Claim> claims_;
   std::vector<std::size_t> needed_;
   std::string unproved_;

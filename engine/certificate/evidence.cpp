@@ -1,31 +1,30 @@
 #include "engine/certificate/evidence.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "graph/error.hpp"
 
 namespace twill {
+namespace {
 
-ProofFile::ProofFile() : content_(new Content{{std::tmpfile(), std::fclose}, {}}) {
-  if (!content_->file) throw InputError("temporary file", "proof", "", "cannot be created");
+constexpr std::size_t kFormulasKept = 8;  // more refutations than most certificates have
+
+}  // namespace
+
+ProofFile::ProofFile() : content_(std::make_shared<Content>()) {
+  content_->file.reset(::open_memstream(&content_->data, &content_->size));
+  if (!content_->file) throw InputError("memory", "proof", "", "cannot be had");
 }
 
-void ProofFile::to_memory() const {
-  content_->bytes = bytes();
-  content_->file.reset();
+ProofFile::Content::~Content() {
+  file.reset();  // which gives the memory its last size
+  std::free(data);
 }
 
-std::string ProofFile::bytes() const {
-  if (!content_->file) return content_->bytes;
-  std::fflush(file());
-  std::string all;
-  const long size = std::fseek(file(), 0, SEEK_END) == 0 ? std::ftell(file()) : -1;
-  if (size >= 0) all.resize(static_cast<std::size_t>(size));
-  std::rewind(file());
-  if (size < 0 || std::ferror(file()) ||
-      std::fread(all.data(), 1, all.size(), file()) != all.size())
-    throw InputError("temporary file", "proof", "", "cannot be read back");
-  return all;
+std::string_view ProofFile::bytes() const {
+  if (std::fflush(file()) != 0) throw InputError("memory", "proof", "", "is not enough");
+  return {content_->data, content_->size};
 }
 
 void Evidence::keep(Refutation refutation) {
@@ -44,6 +43,12 @@ void Evidence::keep(Refutation refutation) {
   };
   std::erase_if(refutations_, superfluous);
   refutations_.push_back(std::move(refutation));
+  if (refutations_.size() > kFormulasKept)
+    refutations_[refutations_.size() - kFormulasKept - 1].formula.reset();
+}
+
+void Evidence::drop_formulas() {
+  for (Refutation& refutation : refutations_) refutation.formula.reset();
 }
 
 }  // namespace twill

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -15,27 +16,31 @@
 #include "encoders/modulo.hpp"
 #include "encoders/order.hpp"
 #include "encoders/sinks.hpp"
+#include "engine/certificate/encoded_formula.hpp"
 #include "engine/certificate/split_cover.hpp"
+#include "engine/certificate/theory_lemmas.hpp"
+#include "graph/bounds.hpp"
 
 namespace twill {
 
-/// A temporary file without a name, for a proof that is being written.
+/// A file in memory, for a proof that is being written.
 class ProofFile {
  public:
-  /// Throws InputError when there is no room for temporary files.
+  /// Throws InputError when there is no memory for one.
   ProofFile();
-  /// Null after to_memory().
   std::FILE* file() const { return content_->file.get(); }
-  /// All that was written.
-  std::string bytes() const;
-  /// Reads it back for good and closes the file: a process may have few of them open. Call when all
-  /// is written.
-  void to_memory() const;
+  /// All that was written, until more is.
+  std::string_view bytes() const;
 
  private:
   struct Content {
-    std::unique_ptr<std::FILE, int (*)(std::FILE*)> file;
-    std::string bytes;
+    char* data = nullptr;
+    std::size_t size = 0;
+    std::unique_ptr<std::FILE, int (*)(std::FILE*)> file{nullptr, std::fclose};
+    Content() = default;
+    Content(const Content&) = delete;
+    Content& operator=(const Content&) = delete;
+    ~Content();
   };
   std::shared_ptr<Content> content_;
 };
@@ -50,12 +55,19 @@ struct Refutation {
   std::string encoding;   ///< encoding_text()
   std::variant<ModuloRequest, OrderRequest> request;  ///< the formula, by engine
   std::vector<Schedule> refinements;  ///< order: the overflowing models, see OrderEncoding::refine
-  MemoryCnf lemmas;                   ///< order: of difference logic, see OrderSearcher::lemmas()
-  /// Of the lemmas that are no cycles, by number: see lifetime_lemma.hpp.
-  std::map<std::size_t, std::string> lemma_reasons;
-  std::optional<ProofFile> proof;  ///< binary DRAT, of the formula and the lemmas
+  /// Order: the formula as it was refuted. Null: what regenerate() gives, which is the same.
+  std::shared_ptr<const EncodedFormula> formula;
+  std::shared_ptr<const TheoryLemmas> lemmas;  ///< order, see OrderSearcher::lemmas()
+  std::optional<ProofFile> proof;              ///< binary DRAT, of the formula and the lemmas
 
   bool by_order() const { return std::holds_alternative<OrderRequest>(request); }
+};
+
+/// What a search found out about its problem before it searched, for whoever certifies the same.
+struct KnownProblem {
+  Problem problem;
+  std::string text;  ///< problem_text()
+  Bound bound;       ///< the first of lower_bounds()
 };
 
 /// The refutations of one search that can matter for its result.
@@ -65,8 +77,10 @@ class Evidence {
   /// smaller ones.
   explicit Evidence(std::optional<Cycle> monotone) : monotone_(monotone) {}
 
-  /// Takes a refutation and drops those that it makes superfluous.
+  /// Takes a refutation and drops those that it makes superfluous, and the formulas of all but the
+  /// latest few: they take memory.
   void keep(Refutation refutation);
+  void drop_formulas();
   const std::vector<Refutation>& refutations() const { return refutations_; }
   std::vector<Refutation> release() { return std::move(refutations_); }
   /// None yet, under the same rule.
@@ -77,10 +91,19 @@ class Evidence {
   const std::optional<RegisterSplit>& split() const { return split_; }
   void set_split(RegisterSplit split) { split_ = std::move(split); }
 
+  /// What is known of `problem` already, or null.
+  const KnownProblem* known(const Problem& problem) const {
+    return known_ && known_->problem == problem ? known_.get() : nullptr;
+  }
+  void set_known(KnownProblem known) {
+    known_ = std::make_shared<const KnownProblem>(std::move(known));
+  }
+
  private:
   std::optional<Cycle> monotone_;
   std::vector<Refutation> refutations_;
   std::optional<RegisterSplit> split_;
+  std::shared_ptr<const KnownProblem> known_;
 };
 
 }  // namespace twill

@@ -17,19 +17,7 @@ DifferenceRows::DifferenceRows(int nodes, std::span<const Difference> facts,
     if (atoms_.size() <= v) atoms_.resize(v + 1);
     atoms_[v] = arc(a.difference);
   }
-  for (const DifferenceSum& s : sums) {
-    for (const DifferenceSum::Term& term : s.terms) {
-      const auto v = static_cast<std::size_t>(term.variable);
-      if (sums_of_.size() <= v) sums_of_.resize(v + 1);
-      sums_of_[v].push_back(sums_.size());
-    }
-    sums_.push_back({arc(s.difference), s.terms});
-  }
-}
-
-std::optional<DifferenceRows::Arc> DifferenceRows::fact(std::size_t index) const {
-  if (index >= facts_.size()) return std::nullopt;
-  return facts_[index];
+  for (const DifferenceSum& s : sums) sums_.push_back({arc(s.difference), s.terms});
 }
 
 std::optional<DifferenceRows::Arc> DifferenceRows::asserted(int literal) const {
@@ -50,184 +38,150 @@ std::optional<DifferenceRows::Arc> DifferenceRows::sum(std::size_t index,
 }
 
 std::vector<std::size_t> DifferenceRows::sums_within(std::span<const int> lemma) const {
-  std::vector<std::size_t> found = uses_of_sums(lemma);
-  found.erase(std::unique(found.begin(), found.end()), found.end());
-  return found;
-}
-
-std::optional<std::size_t> DifferenceRows::sum_with_most(std::span<const int> lemma) const {
-  const std::vector<std::size_t> uses = uses_of_sums(lemma);
-  std::optional<std::size_t> most;
-  std::ptrdiff_t count = 1;
-  for (auto it = uses.begin(); it != uses.end();) {
-    const auto end = std::upper_bound(it, uses.end(), *it);
-    if (end - it > count) {
-      count = end - it;
-      most = *it;
-    }
-    it = end;
-  }
-  return most;
-}
-
-bool DifferenceRows::in_sum(int variable, std::size_t index) const {
-  const auto v = static_cast<std::size_t>(variable);
-  return v < sums_of_.size() &&
-         std::find(sums_of_[v].begin(), sums_of_[v].end(), index) != sums_of_[v].end();
-}
-
-// A sum for each of its variables in the lemma, in rising order.
-std::vector<std::size_t> DifferenceRows::uses_of_sums(std::span<const int> lemma) const {
   std::vector<std::size_t> found;
-  for (const int l : lemma)
-    if (l < 0 && static_cast<std::size_t>(-l) < sums_of_.size()) {
-      const auto& sums = sums_of_[static_cast<std::size_t>(-l)];
-      found.insert(found.end(), sums.begin(), sums.end());
-    }
-  std::sort(found.begin(), found.end());
+  for (std::size_t s = 0; s < sums_.size(); ++s)
+    if (std::any_of(sums_[s].terms.begin(), sums_[s].terms.end(), [&](const auto& term) {
+          return std::find(lemma.begin(), lemma.end(), -term.variable) != lemma.end();
+        }))
+      found.push_back(s);
   return found;
 }
-
-namespace {
-
-// The constraint that holds where the literal of a lemma does not.
-std::string step_name(int literal) {
-  return (literal < 0 ? "a" : "n") + std::to_string(literal < 0 ? -literal : literal);
-}
-
-std::string sum_name(std::size_t index) {
-  return "s" + std::to_string(index);
-}
-
-}  // namespace
 
 CycleFinder::CycleFinder(const DifferenceRows& rows)
     : rows_(rows),
       contradiction_(cycle_of_facts()),
-      paths_(static_cast<std::size_t>(rows.nodes()) * static_cast<std::size_t>(rows.nodes())) {
-  if (contradiction_) return;  // nothing is a longest path
-  for (int v = 0; v < rows.nodes(); ++v) entry(v, v).reached = true;
-  for (std::size_t f = 0; f < rows.facts(); ++f) {
-    const DifferenceRows::Arc arc = *rows.fact(f);
-    Entry& e = entry(arc.from, arc.to);
-    if (!e.reached || arc.weight > e.weight) e = {arc.weight, static_cast<int>(f), true};
-  }
-  for (int via = 0; via < rows.nodes(); ++via)
-    for (int from = 0; from < rows.nodes(); ++from) {
-      const Entry head = entry(from, via);
-      if (!head.reached || from == via) continue;
-      for (int to = 0; to < rows.nodes(); ++to) {
-        const Entry& tail = entry(via, to);
-        if (!tail.reached) continue;
-        Entry& e = entry(from, to);
-        const Cycle weight = head.weight + tail.weight;
-        if (!e.reached || weight > e.weight) e = {weight, head.first, true};
-      }
+      paths_(static_cast<std::size_t>(rows.nodes())) {}
+
+// Plain Bellman-Ford; no cycle of facts is positive.
+const CycleFinder::Paths& CycleFinder::paths_from(int node) {
+  Paths& paths = paths_[static_cast<std::size_t>(node)];
+  if (!paths.empty()) return paths;
+  paths.resize(paths_.size());
+  paths[static_cast<std::size_t>(node)].reached = true;
+  const std::span<const DifferenceRows::Arc> facts = rows_.facts();
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t f = 0; f < facts.size(); ++f) {
+      const Path& before = paths[static_cast<std::size_t>(facts[f].from)];
+      if (!before.reached) continue;
+      const Cycle weight = before.weight + facts[f].weight;
+      Path& path = paths[static_cast<std::size_t>(facts[f].to)];
+      if (path.reached && weight <= path.weight) continue;
+      path = {weight, static_cast<int>(f), true};
+      changed = true;
     }
+  }
+  return paths;
 }
 
-void CycleFinder::append_path(int from, int to, std::string& text) const {
+// " f3 f12", the facts on the way.
+void CycleFinder::write_path(int from, int to, TextWriter& text) {
+  if (from == to) return;
+  const Paths& paths = paths_from(from);
+  facts_.clear();
   while (from != to) {
-    const int f = entry(from, to).first;
-    text += " f" + std::to_string(f);
-    from = rows_.fact(static_cast<std::size_t>(f))->to;
+    facts_.push_back(paths[static_cast<std::size_t>(to)].last);
+    to = rows_.facts()[static_cast<std::size_t>(facts_.back())].from;
+  }
+  for (auto f = facts_.rbegin(); f != facts_.rend(); ++f) {
+    text.put(" f");
+    text.number(*f);
   }
 }
 
 // Facts that contradict each other: plain Bellman-Ford, since this ends the search.
 std::optional<std::string> CycleFinder::cycle_of_facts() const {
   const auto nodes = static_cast<std::size_t>(rows_.nodes());
+  const std::span<const DifferenceRows::Arc> facts = rows_.facts();
   std::vector<Cycle> distance(nodes, 0);
   std::vector<int> by(nodes, -1);
-  int last = -1;
-  for (std::size_t round = 0; round <= nodes; ++round) {
+  int last = 0;
+  for (std::size_t round = 0; round <= nodes && last >= 0; ++round) {
     last = -1;
-    for (std::size_t f = 0; f < rows_.facts(); ++f) {
-      const DifferenceRows::Arc arc = *rows_.fact(f);
-      const Cycle weight = distance[static_cast<std::size_t>(arc.from)] + arc.weight;
-      if (weight <= distance[static_cast<std::size_t>(arc.to)]) continue;
-      distance[static_cast<std::size_t>(arc.to)] = weight;
-      by[static_cast<std::size_t>(arc.to)] = static_cast<int>(f);
-      last = arc.to;
+    for (std::size_t f = 0; f < facts.size(); ++f) {
+      const Cycle weight = distance[static_cast<std::size_t>(facts[f].from)] + facts[f].weight;
+      const auto to = static_cast<std::size_t>(facts[f].to);
+      if (weight <= distance[to]) continue;
+      distance[to] = weight;
+      by[to] = static_cast<int>(f);
+      last = facts[f].to;
     }
   }
   if (last < 0) return std::nullopt;
-  const auto before = [&](int node) {
-    return rows_.fact(static_cast<std::size_t>(by[static_cast<std::size_t>(node)]))->from;
-  };
+  const auto fact_to = [&](int node) { return by[static_cast<std::size_t>(node)]; };
+  const auto before = [&](int node) { return facts[static_cast<std::size_t>(fact_to(node))].from; };
   for (std::size_t i = 0; i < nodes; ++i) last = before(last);
   std::string text;
   int node = last;
   do {
-    text.insert(0, " f" + std::to_string(by[static_cast<std::size_t>(node)]));
+    text.insert(0, " f" + std::to_string(fact_to(node)));
     node = before(node);
   } while (node != last);
   return text.substr(1);
 }
 
-// All steps, in this order.
-std::optional<std::string> CycleFinder::cycle_in_order(std::span<const Step> steps) const {
-  const auto next = [&](std::size_t i) { return steps[(i + 1) % steps.size()].arc.from; };
+std::optional<CycleFinder::Step> CycleFinder::step(std::span<const int> lemma,
+                                                   const LemmaStep& what) const {
+  const auto arc = what.literal == 0 ? rows_.sum(static_cast<std::size_t>(what.sum), lemma)
+                                     : rows_.asserted(-what.literal);
+  if (!arc) return std::nullopt;
+  return Step{*arc, what, 0, 0};
+}
+
+// All steps, in this order?
+bool CycleFinder::positive(std::span<const Step> steps) {
   Cycle weight = 0;
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    const Entry& between = entry(steps[i].arc.to, next(i));
-    if (!between.reached) return std::nullopt;
-    weight += steps[i].arc.weight + between.weight;
+    const int here = steps[i].arc.to, next = steps[(i + 1) % steps.size()].arc.from;
+    weight += steps[i].arc.weight;
+    if (here == next) continue;
+    const Path& between = paths_from(here)[static_cast<std::size_t>(next)];
+    if (!between.reached) return false;
+    weight += between.weight;
   }
-  if (weight <= 0) return std::nullopt;
-  std::string text;
+  return weight > 0;
+}
+
+void CycleFinder::write_cycle(std::span<const Step> steps, TextWriter& text) {
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    text += (i > 0 ? " " : "") + steps[i].name;
-    append_path(steps[i].arc.to, next(i), text);
+    if (i > 0) text.put(' ');
+    const auto [literal, sum] = steps[i].what;
+    text.put(literal == 0 ? 's' : literal < 0 ? 'a' : 'n');
+    text.number(literal == 0 ? sum : literal < 0 ? -literal : literal);
+    write_path(steps[i].arc.to, steps[(i + 1) % steps.size()].arc.from, text);
   }
-  return text;
 }
 
-// Lemmas have their literals in the order of the cycle that they were learned from, and those of a
-// sum together: the sum that has most of them is the likely one.
-std::optional<std::string> CycleFinder::cycle_as_learned(std::span<const int> lemma) const {
-  std::vector<int> literals(lemma.begin(), lemma.end());  // 0 = a sum's step
-  std::vector<Step> steps;
-  for (const int l : lemma) {
-    const auto arc = rows_.asserted(-l);
-    steps.push_back(arc ? Step{*arc, step_name(l), 0, 0} : Step{});
-  }
-  for (;;) {
-    const bool whole =
-        std::none_of(steps.begin(), steps.end(), [](const Step& s) { return s.name.empty(); });
-    if (whole)
-      if (auto found = cycle_in_order(steps)) return found;
-    const std::optional<std::size_t> sum = rows_.sum_with_most(literals);
-    if (!sum) return std::nullopt;
-    std::size_t kept = 0;
-    bool placed = false;  // where its first literal was
-    for (std::size_t i = 0; i < literals.size(); ++i) {
-      const bool within = literals[i] < 0 && rows_.in_sum(-literals[i], *sum);
-      if (within && placed) continue;
-      literals[kept] = within ? 0 : literals[i];
-      steps[kept] = within ? Step{*rows_.sum(*sum, lemma), sum_name(*sum), 0, 0} : steps[i];
-      placed = placed || within;
-      ++kept;
+bool CycleFinder::write(std::span<const int> lemma, std::span<const LemmaStep> steps,
+                        TextWriter& text) {
+  if (!contradiction_) {
+    steps_.clear();
+    for (const LemmaStep& what : steps)
+      if (const auto found = step(lemma, what)) steps_.push_back(*found);
+    if (steps_.size() == steps.size() && positive(steps_)) {
+      write_cycle(steps_, text);
+      return true;
     }
-    literals.resize(kept);
-    steps.resize(kept);
   }
+  const auto found = cycle(lemma);
+  if (found) text.put(*found);
+  return found.has_value();
 }
 
-std::optional<std::string> CycleFinder::cycle(std::span<const int> lemma) const {
+std::optional<std::string> CycleFinder::cycle(std::span<const int> lemma) {
   if (contradiction_ || lemma.empty()) return contradiction_;
-  if (auto found = cycle_as_learned(lemma)) return found;
   std::vector<Step> steps;
   for (const int l : lemma)
-    if (const auto arc = rows_.asserted(-l)) steps.push_back({*arc, step_name(l), 0, 0});
+    if (const auto found = step(lemma, {l, -1})) steps.push_back(*found);
   for (const std::size_t s : rows_.sums_within(lemma))
-    steps.push_back({*rows_.sum(s, lemma), sum_name(s), 0, 0});
-  return cycle_of(steps);
+    steps.push_back(*step(lemma, {0, static_cast<int>(s)}));
+  if (!find_cycle(steps)) return std::nullopt;
+  return all_text([&](TextWriter& text) { write_cycle(steps, text); });
 }
 
 // Longest paths over the steps, joined by paths of facts. The predecessors form a cycle once one is
-// positive, and then it is (Cherkassky and Goldberg 1999).
-std::optional<std::string> CycleFinder::cycle_of(std::vector<Step>& steps) const {
+// positive, and then it is (Cherkassky and Goldberg 1999): its steps are what is left of them.
+bool CycleFinder::find_cycle(std::vector<Step>& steps) {
   for (std::size_t i = 0; i < steps.size(); ++i) {
     steps[i].distance = 0;
     steps[i].before = i;
@@ -239,7 +193,9 @@ std::optional<std::string> CycleFinder::cycle_of(std::vector<Step>& steps) const
   std::vector<Join> joins;
   for (std::size_t i = 0; i < steps.size(); ++i)
     for (std::size_t j = 0; j < steps.size(); ++j)
-      if (const Entry& between = entry(steps[i].arc.to, steps[j].arc.from); between.reached)
+      if (const Path& between =
+              paths_from(steps[i].arc.to)[static_cast<std::size_t>(steps[j].arc.from)];
+          between.reached)
         joins.push_back({i, j, steps[i].arc.weight + between.weight});
   std::vector<std::size_t> seen(steps.size());
   std::optional<std::size_t> improved;
@@ -253,7 +209,7 @@ std::optional<std::string> CycleFinder::cycle_of(std::vector<Step>& steps) const
       to.before = join.from;
       any = true;
     }
-    if (!any) return std::nullopt;
+    if (!any) return false;
     // A step without a distance has no predecessor yet: it is its own.
     std::fill(seen.begin(), seen.end(), steps.size());
     for (std::size_t start = 0; start < steps.size() && !improved; ++start) {
@@ -266,18 +222,12 @@ std::optional<std::string> CycleFinder::cycle_of(std::vector<Step>& steps) const
     }
     if (improved) break;
   }
-  std::vector<std::size_t> order;
+  std::vector<Step> order;
   for (std::size_t at = *improved; order.empty() || at != *improved; at = steps[at].before)
-    order.push_back(at);
+    order.push_back(steps[at]);
   std::reverse(order.begin(), order.end());
-  std::string text;
-  for (std::size_t k = 0; k < order.size(); ++k) {
-    const Step& step = steps[order[k]];
-    const Step& next = steps[order[(k + 1) % order.size()]];
-    text += " " + step.name;
-    append_path(step.arc.to, next.arc.from, text);
-  }
-  return text.substr(1);
+  steps = std::move(order);
+  return true;
 }
 
 std::string cycle_fault(const DifferenceRows& rows, std::span<const int> lemma,

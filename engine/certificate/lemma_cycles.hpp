@@ -7,10 +7,11 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "encoders/difference.hpp"
+#include "engine/certificate/text_writer.hpp"
+#include "engine/certificate/theory_lemmas.hpp"
 
 namespace twill {
 
@@ -26,7 +27,9 @@ class DifferenceRows {
     Cycle weight = 0;  ///< row(to) - row(from) >= weight
   };
   /// Fact `index`, if there is one.
-  std::optional<Arc> fact(std::size_t index) const;
+  std::optional<Arc> fact(std::size_t index) const {
+    return index < facts_.size() ? std::optional(facts_[index]) : std::nullopt;
+  }
   /// What a literal that is true asserts of the rows: its atom's constraint, or (a negative
   /// literal) that the constraint does not hold over the integers. nullopt = no atom.
   std::optional<Arc> asserted(int literal) const;
@@ -36,16 +39,11 @@ class DifferenceRows {
   std::optional<Arc> sum(std::size_t index, std::span<const int> lemma) const;
   /// The sums with variables in the lemma, in rising order.
   std::vector<std::size_t> sums_within(std::span<const int> lemma) const;
-  /// The first of those with most variables in it, two at least; and is the variable in a sum?
-  std::optional<std::size_t> sum_with_most(std::span<const int> lemma) const;
-  bool in_sum(int variable, std::size_t index) const;
 
   int nodes() const { return nodes_; }
-  std::size_t facts() const { return facts_.size(); }
+  std::span<const Arc> facts() const { return facts_; }
 
  private:
-  std::vector<std::size_t> uses_of_sums(std::span<const int> lemma) const;
-
   int nodes_;
   std::vector<Arc> facts_;
   std::vector<std::optional<Arc>> atoms_;  // by variable
@@ -54,7 +52,6 @@ class DifferenceRows {
     std::vector<DifferenceSum::Term> terms;
   };
   std::vector<Sum> sums_;
-  std::vector<std::vector<std::size_t>> sums_of_;  // by variable
 };
 
 /// Finds and writes cycles: "a12 f3 n7 s5" is atom 12, fact 3, the negation of atom 7 and sum 5, in
@@ -63,37 +60,40 @@ class CycleFinder {
  public:
   explicit CycleFinder(const DifferenceRows& rows);
 
-  /// A cycle for the lemma, or nullopt when there is none.
-  std::optional<std::string> cycle(std::span<const int> lemma) const;
+  /// Writes the cycle of the lemma that passes these steps, if it is positive at these I and D, or
+  /// else any other. False: there is none.
+  bool write(std::span<const int> lemma, std::span<const LemmaStep> steps, TextWriter& text);
+  /// A cycle for the lemma, searched for; nullopt = there is none.
+  std::optional<std::string> cycle(std::span<const int> lemma);
 
  private:
-  struct Entry {
+  // The longest path of facts to a node.
+  struct Path {
     Cycle weight = 0;
-    int first = -1;  // fact that the longest path begins with
+    int last = -1;  // fact that it ends with; -1 = none
     bool reached = false;
   };
-  const Entry& entry(int from, int to) const {
-    return paths_[static_cast<std::size_t>(from) * static_cast<std::size_t>(rows_.nodes()) +
-                  static_cast<std::size_t>(to)];
-  }
-  Entry& entry(int from, int to) {
-    return const_cast<Entry&>(std::as_const(*this).entry(from, to));
-  }
+  using Paths = std::vector<Path>;
+  const Paths& paths_from(int node);
+
   struct Step {
     DifferenceRows::Arc arc;
-    std::string name;
+    LemmaStep what;
     Cycle distance = 0;
     std::size_t before = 0;
   };
-  std::optional<std::string> cycle_in_order(std::span<const Step> steps) const;
-  std::optional<std::string> cycle_as_learned(std::span<const int> lemma) const;
-  std::optional<std::string> cycle_of(std::vector<Step>& steps) const;
-  void append_path(int from, int to, std::string& text) const;
+  std::optional<Step> step(std::span<const int> lemma, const LemmaStep& what) const;
+  bool positive(std::span<const Step> steps);
+  bool find_cycle(std::vector<Step>& steps);
+  void write_cycle(std::span<const Step> steps, TextWriter& text);
+  void write_path(int from, int to, TextWriter& text);
   std::optional<std::string> cycle_of_facts() const;
 
   const DifferenceRows& rows_;
   std::optional<std::string> contradiction_;  // a cycle of facts alone: then any lemma holds
-  std::vector<Entry> paths_;                  // longest paths of facts, where there is none
+  std::vector<Paths> paths_;                  // by the node that they begin at, once asked for
+  std::vector<Step> steps_;                   // scratch
+  std::vector<int> facts_;                    // scratch
 };
 
 /// Adds up a cycle as text: "" when it proves the lemma, else what is wrong with it.

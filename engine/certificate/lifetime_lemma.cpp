@@ -52,7 +52,7 @@ bool is_lifetime_reason(std::string_view reason) {
   return reason.starts_with("L ");
 }
 
-std::string lifetime_fault(const LifetimeQuestion& question, const RegeneratedFormula& formula,
+std::string lifetime_fault(const LifetimeQuestion& question, const EncodedFormula& formula,
                            const DifferenceRows& rows, std::span<const int> lemma,
                            std::string_view reason) {
   constexpr const char* kRange = "the sum is out of range";

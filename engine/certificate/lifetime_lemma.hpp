@@ -18,8 +18,8 @@
 #include <string>
 #include <string_view>
 
+#include "engine/certificate/encoded_formula.hpp"
 #include "engine/certificate/lemma_cycles.hpp"
-#include "engine/certificate/regenerate.hpp"
 #include "graph/problem.hpp"
 
 namespace twill {
@@ -37,7 +37,7 @@ struct LifetimeQuestion {
 };
 
 /// Adds a reason up: "" when it proves the lemma, else what is wrong with it.
-std::string lifetime_fault(const LifetimeQuestion& question, const RegeneratedFormula& formula,
+std::string lifetime_fault(const LifetimeQuestion& question, const EncodedFormula& formula,
                            const DifferenceRows& rows, std::span<const int> lemma,
                            std::string_view reason);
 

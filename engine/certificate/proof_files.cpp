@@ -1,8 +1,7 @@
 #include "engine/certificate/proof_files.hpp"
 
 #include <charconv>
-
-#include "engine/certificate/number_text.hpp"
+#include <stdexcept>
 
 namespace twill {
 namespace {
@@ -30,14 +29,21 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-void append_lemma(std::string& text, std::span<const int> lemma, std::string_view cycle) {
-  for (const int l : lemma) {
-    append(text, l);
-    text += ' ';
+void write_lemmas(TextWriter& text, const TheoryLemmas& lemmas, const DifferenceRows& rows) {
+  CycleFinder finder(rows);
+  for (std::size_t i = 0; i < lemmas.clauses.clauses(); ++i) {
+    const std::span<const int> lemma = lemmas.clauses.clause(i);
+    for (const int l : lemma) {
+      text.number(l);
+      text.put(' ');
+    }
+    text.put("0 ");
+    if (const auto reason = lemmas.reasons.find(i); reason != lemmas.reasons.end())
+      text.put(reason->second);
+    else if (!finder.write(lemma, lemmas.steps.of(i), text))
+      throw std::logic_error("a lemma of the order engine has no positive cycle");
+    text.put('\n');
   }
-  text += "0 ";
-  text += cycle;
-  text += '\n';
 }
 
 std::optional<LemmaLine> parse_lemma(std::string_view line) {
@@ -52,19 +58,17 @@ std::optional<LemmaLine> parse_lemma(std::string_view line) {
   return lemma;
 }
 
-std::string refinements_text(std::span<const Schedule> models) {
-  std::string text;
+void write_refinements(TextWriter& text, std::span<const Schedule> models) {
   for (const Schedule& model : models) {
-    append(text, model.initiation_interval);
+    text.number(model.initiation_interval);
     for (std::size_t v = 0; v < model.start.size(); ++v) {
-      text += ' ';
-      append(text, model.start[v]);
-      text += ' ';
-      append(text, model.warp[v]);
+      text.put(' ');
+      text.number(model.start[v]);
+      text.put(' ');
+      text.number(model.warp[v]);
     }
-    text += '\n';
+    text.put('\n');
   }
-  return text;
 }
 
 std::optional<Schedule> parse_refinement(const Problem& problem, std::string_view line) {

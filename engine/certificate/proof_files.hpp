@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/certificate/lemma_cycles.hpp"
 #include "graph/schedule.hpp"
 
 namespace twill {
@@ -14,8 +15,9 @@ namespace twill {
 /// Lines of a text, without their ends; a last line without an end counts.
 std::vector<std::string_view> lines_of(std::string_view text);
 
-/// .lemmas: "-12 7 0 a12 f3 n7", the clause and the cycle of its negation (lemma_cycles.hpp).
-void append_lemma(std::string& text, std::span<const int> lemma, std::string_view cycle);
+/// .lemmas: "-12 7 0 a12 f3 n7", a line for each clause with the cycle of its negation
+/// (lemma_cycles.hpp) or another reason. `rows` are those of the formula that they belong to.
+void write_lemmas(TextWriter& text, const TheoryLemmas& lemmas, const DifferenceRows& rows);
 struct LemmaLine {
   std::vector<int> literals;
   std::string_view cycle;
@@ -24,7 +26,7 @@ struct LemmaLine {
 std::optional<LemmaLine> parse_lemma(std::string_view line);
 
 /// .refinements: a model a line, "I start slot start slot ...", in the order of the ops.
-std::string refinements_text(std::span<const Schedule> models);
+void write_refinements(TextWriter& text, std::span<const Schedule> models);
 /// nullopt when the line is not a model of `problem`.
 std::optional<Schedule> parse_refinement(const Problem& problem, std::string_view line);
 

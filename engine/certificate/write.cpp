@@ -1,13 +1,19 @@
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
-#include <fstream>
+#include <memory>
+#include <optional>
 #include <stdexcept>
+#include <string_view>
+#include <utility>
 
 #include "engine/certificate/certificate.hpp"
 #include "engine/certificate/claims.hpp"
 #include "engine/certificate/drat_proof.hpp"
+#include "engine/certificate/formula_text.hpp"
 #include "engine/certificate/lemma_cycles.hpp"
 #include "engine/certificate/manifest.hpp"
 #include "engine/certificate/proof_files.hpp"
@@ -16,33 +22,16 @@
 #include "graph/problem_io.hpp"
 #include "graph/schedule_io.hpp"
 #include "graph/serial.hpp"
+#include "graph/sha256.hpp"
 
 namespace twill {
 namespace {
 
 namespace fs = std::filesystem;
-using Files = std::vector<std::pair<std::string, std::string>>;
-
-std::string lemmas_text(const RegeneratedFormula& formula, const Refutation& r) {
-  const DifferenceRows rows(static_cast<int>(formula.nodes.size()), formula.facts, formula.atoms,
-                            formula.sums, r.ii, std::max<Cycle>(r.deadline, 0));
-  const CycleFinder finder(rows);
-  std::string text;
-  for (std::size_t i = 0; i < r.lemmas.clauses(); ++i) {
-    if (const auto reason = r.lemma_reasons.find(i); reason != r.lemma_reasons.end()) {
-      append_lemma(text, r.lemmas.clause(i), reason->second);
-      continue;
-    }
-    const auto cycle = finder.cycle(r.lemmas.clause(i));
-    if (!cycle) throw std::logic_error("a lemma of the order engine has no positive cycle");
-    append_lemma(text, r.lemmas.clause(i), *cycle);
-  }
-  return text;
-}
 
 // The proof of an incremental solver lacks the clauses that it took back from its store of
 // eliminated ones; without deletions they never went away. (Every step of CaDiCaL's is implied.)
-std::string without_deletions(const std::string& proof) {
+std::string without_deletions(std::string_view proof) {
   std::string kept;
   std::optional<ProofError> error;
   const DratProof steps = parse_drat(proof, ProofFormat::binary, error);
@@ -53,21 +42,6 @@ std::string without_deletions(const std::string& proof) {
       kept.append(proof, steps.steps[i].place, end - steps.steps[i].place);
   }
   return kept;
-}
-
-void add_refutation(Files& files, const Problem& problem, const Refutation& r,
-                    const std::string& name) {
-  const RegeneratedFormula formula = regenerate(problem, r);
-  const std::string base = "proofs/" + name;
-  const std::string proof = r.proof->bytes();
-  files.emplace_back(base + ".cnf", dimacs_text(formula.cnf, r.lemmas));
-  files.emplace_back(base + ".drat",
-                     !r.by_order() && r.deadline >= 0 ? without_deletions(proof) : proof);
-  files.emplace_back(base + ".groups", groups_text(formula, r.lemmas));
-  if (!r.by_order()) return;
-  files.emplace_back(base + ".rows", rows_text(formula));
-  files.emplace_back(base + ".lemmas", lemmas_text(formula, r));
-  files.emplace_back(base + ".refinements", refinements_text(r.refinements));
 }
 
 std::string name_of(const Refutation& r, std::vector<RegisterCounts>& corners) {
@@ -102,18 +76,31 @@ class Draft {
     if (error) fail("cannot be written");
   }
   ~Draft() {
+    if (file_ >= 0) ::close(file_);
     std::error_code ignored;
     if (!done_) fs::remove_all(path_, ignored);
   }
   Draft(const Draft&) = delete;
   Draft& operator=(const Draft&) = delete;
 
-  void write(const std::string& name, const std::string& bytes) {
-    std::ofstream out(path_ / name, std::ios::binary);
-    out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    out.close();
-    if (!out) fail("cannot be written");
+  /// The name and the SHA-256 of the file are listed in the manifest.
+  template <class Write>
+  void write(const std::string& name, const Write& write_text) {
+    file_ = ::open((path_ / name).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file_ < 0) fail("cannot be written");
+    hash_ = {};
+    write_text(text_);
+    text_.flush();
+    const bool closed = ::close(std::exchange(file_, -1)) == 0;
+    if (!closed) fail("cannot be written");
+    hashes_.emplace_back(name, hash_.hex());
   }
+  void write_bytes(const std::string& name, std::string_view bytes) {
+    write(name, [&](TextWriter& text) { text.put(bytes); });
+  }
+  /// Of the files so far.
+  const std::vector<std::pair<std::string, std::string>>& hashes() const { return hashes_; }
+
   void finish() {
     std::error_code error;
     fs::permissions(path_,
@@ -130,45 +117,80 @@ class Draft {
   [[noreturn]] void fail(const char* rule) const {
     throw InputError("certificate", "--certificate", target_.string(), rule);
   }
+  void append(std::string_view bytes) {
+    hash_.add(bytes);
+    while (!bytes.empty()) {
+      const ssize_t done = ::write(file_, bytes.data(), bytes.size());
+      if (done < 0 && errno == EINTR) continue;
+      if (done <= 0) fail("cannot be written");
+      bytes.remove_prefix(static_cast<std::size_t>(done));
+    }
+  }
+
   fs::path target_, path_;
   bool done_ = false;
+  int file_ = -1;  // the one that is being written
+  Sha256 hash_;    // of it
+  TextWriter text_{[this](std::string_view bytes) { append(bytes); }};
+  std::vector<std::pair<std::string, std::string>> hashes_;
 };
+
+void write_refutation(Draft& draft, const Problem& problem, const Refutation& r,
+                      const std::string& name) {
+  std::shared_ptr<const EncodedFormula> formula = r.formula;
+  if (!formula) formula = std::make_shared<const EncodedFormula>(regenerate(problem, r));
+  static const MemoryCnf kNone;
+  const MemoryCnf& lemmas = r.lemmas ? r.lemmas->clauses : kNone;
+  const std::string base = "proofs/" + name;
+  draft.write(base + ".cnf", [&](TextWriter& t) { write_dimacs(t, formula->cnf, lemmas); });
+  if (!r.by_order() && r.deadline >= 0)
+    draft.write_bytes(base + ".drat", without_deletions(r.proof->bytes()));
+  else
+    draft.write_bytes(base + ".drat", r.proof->bytes());
+  draft.write(base + ".groups", [&](TextWriter& t) { write_groups(t, *formula, lemmas); });
+  if (!r.by_order()) return;
+  draft.write(base + ".rows", [&](TextWriter& t) { write_rows(t, *formula); });
+  const DifferenceRows rows(static_cast<int>(formula->nodes.size()), formula->facts, formula->atoms,
+                            formula->sums, r.ii, std::max<Cycle>(r.deadline, 0));
+  draft.write(base + ".lemmas", [&](TextWriter& t) { write_lemmas(t, *r.lemmas, rows); });
+  draft.write(base + ".refinements", [&](TextWriter& t) { write_refinements(t, r.refinements); });
+}
 
 }  // namespace
 
 void write_certificate(const std::string& directory, const Problem& problem,
                        const Solution& solution) {
-  static const std::vector<Refutation> kNone;
-  const std::vector<Refutation>& all = solution.evidence ? solution.evidence->refutations() : kNone;
+  static const Evidence kNone{std::nullopt};
+  const Evidence& evidence = solution.evidence ? *solution.evidence : kNone;
+  const std::vector<Refutation>& all = evidence.refutations();
   std::vector<std::string> names;
   std::vector<RegisterCounts> corners;  // numbered in the order of their refutations
   for (const Refutation& r : all) names.push_back(name_of(r, corners));
-  const RegisterSplit* split =
-      solution.evidence && solution.evidence->split() ? &*solution.evidence->split() : nullptr;
-  const Claims claims = claims_of(problem, solution, all, names, split);
+  const RegisterSplit* split = evidence.split() ? &*evidence.split() : nullptr;
+  const KnownProblem* const known = evidence.known(problem);
+  const Claims claims = claims_of(problem, solution, all, names, split,
+                                  known != nullptr ? std::optional(known->bound) : std::nullopt);
   if (!claims.unproved.empty())
     throw InputError("certificate", "--certificate", claims.unproved,
                      "must be shown by a bound or by a refutation that was kept");
 
   Draft draft(directory);
+  draft.write_bytes("problem.json", known != nullptr ? known->text : problem_text(problem));
   Solution own = solution;
-  const std::string problem_json = problem_text(problem);
-  own.problem_sha256 = sha256(problem_json);
-  Files files = {{"problem.json", problem_json}, {"schedule.json", schedule_text(problem, own)}};
+  own.problem_sha256 = draft.hashes().back().second;
+  draft.write_bytes("schedule.json", schedule_text(problem, own));
   Manifest manifest;
   manifest.claims = claims.claims;
   if (split != nullptr) manifest.split = *split;
   for (const std::size_t i : claims.needed) {
     const Problem about = problem_at(problem, split, all[i].counts);
-    add_refutation(files, all[i].serial ? serial_problem(about).problem : about, all[i], names[i]);
+    write_refutation(draft, all[i].serial ? serial_problem(about).problem : about, all[i],
+                     names[i]);
     manifest.names.push_back(names[i]);
     manifest.refutations.push_back(all[i]);
   }
-  for (const auto& [name, bytes] : files) {
-    draft.write(name, bytes);
-    manifest.files.emplace_back(name, sha256(bytes));
-  }
-  draft.write("manifest.json", manifest_text(problem, manifest));
+  manifest.files = draft.hashes();
+  draft.write_bytes("manifest.json", manifest_text(problem, manifest));
   draft.finish();
 }
 

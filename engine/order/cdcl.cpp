@@ -85,7 +85,10 @@ void Cdcl::insert(std::span<const int> literals) {
 }
 
 void Cdcl::take(const Differences& differences) {
-  if (!theory_) theory_ = std::make_unique<DifferenceTheory>(differences.nodes(), values_);
+  if (!theory_) {
+    theory_ = std::make_unique<DifferenceTheory>(differences.nodes(), values_);
+    if (steps_ != nullptr) theory_->note_steps(*steps_);
+  }
   for (; facts_taken_ < differences.facts().size(); ++facts_taken_)
     theory_->add_fact(differences.facts()[facts_taken_]);
   for (; atoms_taken_ < differences.atoms().size(); ++atoms_taken_)
@@ -106,13 +109,14 @@ void Cdcl::restart_theory() {
   std::vector<int> decided;
   theory_stale_ = false;
   if (!theory_->reset(ii_, deadline_, decided)) {
-    lemmas_.add_clause({});
+    record_cycle({});
     consistent_ = false;
     return;
   }
   for (const int literal : decided) {
     if (truth(literal) > 0) continue;
-    lemmas_.add_clause({&literal, 1});
+    if (steps_ != nullptr) steps_->add_literal(literal);
+    record_cycle({&literal, 1});
     if (truth(literal) < 0) {
       consistent_ = false;
       return;
@@ -239,7 +243,7 @@ bool Cdcl::propagate_theory() {
   if (!theory_->assert_atom(literal, decided_)) {
     conflict_.clear();
     for (const int v : theory_->conflict()) conflict_.push_back(-v);
-    lemmas_.add_clause(conflict_);
+    record_cycle(conflict_);
     return false;
   }
   for (const DifferenceTheory::Decided& d : decided_) {
@@ -255,16 +259,17 @@ std::span<const int> Cdcl::reason_literals(int literal) {
   Reason& reason = reason_[variable(literal)];
   if (reason.kind == Reason::record) {
     std::vector<int> atoms;
+    if (steps_ != nullptr) steps_->add_literal(literal);
     theory_->explain(reason.index, atoms);
     for (int& v : atoms) v = -v;
     atoms.insert(atoms.begin(), literal);
-    reason = {Reason::lemma, static_cast<int>(lemmas_.clauses())};
-    lemmas_.add_clause(atoms);
+    reason = {Reason::lemma, static_cast<int>(lemmas().clauses())};
+    record_cycle(atoms);
   }
   switch (reason.kind) {
     case Reason::binary: return {&reason.index, 1};
     case Reason::clause: return literals(reason.index).subspan(1);
-    case Reason::lemma: return lemmas_.clause(static_cast<std::size_t>(reason.index)).subspan(1);
+    case Reason::lemma: return lemmas().clause(static_cast<std::size_t>(reason.index)).subspan(1);
     default: return {};
   }
 }

@@ -31,6 +31,7 @@ class DifferenceSums {
     Cycle weight = 0;
   };
   Arc arc(std::size_t entry) const;
+  int sum(std::size_t entry) const { return entries_[entry].sum; }
 
   /// Adds variables that are not among those yet and give the entry's weight less at most `slack`,
   /// from which what was left out is taken off.

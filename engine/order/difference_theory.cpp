@@ -196,9 +196,14 @@ Cycle DifferenceTheory::trigger(const Undecided& open) {
 
 void DifferenceTheory::explain_arc(const Arc& arc, Cycle& slack,
                                    std::vector<int>& variables) const {
-  if (arc.variable < 0)
-    sums_.explain(static_cast<std::size_t>(-1 - arc.variable), slack, variables);
-  else if (std::find(variables.begin(), variables.end(), arc.variable) == variables.end())
+  if (arc.variable < 0) {
+    const auto entry = static_cast<std::size_t>(-1 - arc.variable);
+    if (steps_ != nullptr) steps_->add_sum(sums_.sum(entry));
+    sums_.explain(entry, slack, variables);
+    return;
+  }
+  if (steps_ != nullptr) steps_->add_literal(-arc.variable);
+  if (std::find(variables.begin(), variables.end(), arc.variable) == variables.end())
     variables.push_back(arc.variable);
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "encoders/difference.hpp"
+#include "engine/certificate/theory_lemmas.hpp"
 #include "engine/order/difference_sums.hpp"
 
 namespace twill {
@@ -26,6 +27,9 @@ class DifferenceTheory {
   void add_fact(const Difference& fact) { facts_.push_back(fact); }
   void add_atom(const DifferenceAtom& atom);
   void add_sum(const DifferenceSum& sum) { sums_.add(sum); }
+  /// From now on conflict() and explain() come with the steps of the cycle, or of the path, for the
+  /// lemma that they end in: they go into `steps`, which must outlive the theory.
+  void note_steps(LemmaSteps& steps) { steps_ = &steps; }
 
   /// Forgets everything asserted and evaluates all constraints at I and D. False when the facts
   /// alone are contradictory. `decided` receives the literals that the facts imply.
@@ -124,6 +128,7 @@ class DifferenceTheory {
     Cycle distance;  // from the head of the arc
   };
   std::vector<Target> targets_;  // scratch
+  LemmaSteps* steps_ = nullptr;
 };
 
 }  // namespace twill

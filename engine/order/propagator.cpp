@@ -62,7 +62,10 @@ class CadicalSearcher final : public OrderSearcher,
   }
 
   void take(const Differences& differences) override {
-    if (!theory_) theory_.emplace(differences.nodes(), values_);
+    if (!theory_) {
+      theory_.emplace(differences.nodes(), values_);
+      if (steps_ != nullptr) theory_->note_steps(*steps_);
+    }
     for (; facts_taken_ < differences.facts().size(); ++facts_taken_)
       theory_->add_fact(differences.facts()[facts_taken_]);
     for (; atoms_taken_ < differences.atoms().size(); ++atoms_taken_) {
@@ -140,13 +143,14 @@ class CadicalSearcher final : public OrderSearcher,
     stale_ = false;
     std::vector<int> decided;
     if (!theory_->reset(ii_, deadline_, decided)) {
-      lemmas_.add_clause({});
+      record_cycle({});
       consistent_ = false;
       return;
     }
     for (const int literal : decided) {
       if (values_[variable_of(literal)] == (literal > 0 ? 1 : -1)) continue;
-      lemmas_.add_clause({&literal, 1});
+      if (steps_ != nullptr) steps_->add_literal(literal);
+      record_cycle({&literal, 1});
       add({&literal, 1});
     }
     asserted_ = 0;
@@ -177,11 +181,14 @@ class CadicalSearcher final : public OrderSearcher,
     trail_.push_back(literal);
   }
 
-  std::vector<int> reason_of(const DifferenceTheory::Decided& decided) const {
+  // Which becomes a lemma.
+  std::vector<int> reason_of(const DifferenceTheory::Decided& decided) {
     std::vector<int> clause;
+    if (steps_ != nullptr) steps_->add_literal(decided.literal);
     theory_->explain(decided.record, clause);
     for (int& v : clause) v = -v;
     clause.insert(clause.begin(), decided.literal);
+    record_cycle(clause);
     return clause;
   }
 
@@ -191,7 +198,7 @@ class CadicalSearcher final : public OrderSearcher,
     if (literal < 0 || theory_->assert_atom(literal, queue_)) return true;
     clause_.clear();
     for (const int v : theory_->conflict()) clause_.push_back(-v);
-    lemmas_.add_clause(clause_);
+    record_cycle(clause_);
     conflict_ = true;
     return false;
   }
@@ -218,7 +225,7 @@ class CadicalSearcher final : public OrderSearcher,
         queue_.erase(queue_.begin());
         if (values_[variable_of(next.literal)] != 0) continue;
         record_of_[variable_of(next.literal)] = next.record;
-        if (levels_.empty()) lemmas_.add_clause(reason_of(next));  // at the root nobody may ask
+        if (levels_.empty()) reason_of(next);  // at the root nobody may ask
         return next.literal;
       }
       if (asserted_ == trail_.size() || !assert_next()) return 0;
@@ -229,7 +236,6 @@ class CadicalSearcher final : public OrderSearcher,
     if (explained_ != propagated) {
       explained_ = propagated;
       clause_ = reason_of({propagated, record_of_[variable_of(propagated)]});
-      lemmas_.add_clause(clause_);
       given_ = 0;
     }
     if (given_ < clause_.size()) return clause_[given_++];

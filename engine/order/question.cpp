@@ -32,8 +32,19 @@ OrderRequest request_within(const Search& search, Cycle ii, Cycle deadline, Cycl
 namespace {
 
 std::unique_ptr<OrderSearcher> searcher_of(const Search& search) {
-  if (through_cadical(search.engine)) return cadical_searcher(search.budget, search.seed);
-  return std::make_unique<Cdcl>(search.budget, search.seed);
+  std::unique_ptr<OrderSearcher> searcher;
+  if (through_cadical(search.engine))
+    searcher = cadical_searcher(search.budget, search.seed);
+  else
+    searcher = std::make_unique<Cdcl>(search.budget, search.seed);
+  if (search.evidence != nullptr) searcher->note_steps();
+  return searcher;
+}
+
+Formula formula_into(ClauseSink& sink, ClauseGroups* groups) {
+  Formula formula(sink);
+  if (groups != nullptr) formula.mark_groups(*groups);
+  return formula;
 }
 
 }  // namespace
@@ -59,7 +70,7 @@ Question::Question(const Search& search, OrderRequest request)
     : search_(search),
       request_(std::move(request)),
       solver_(searcher_of(search)),
-      formula_(*solver_),
+      formula_(formula_into(*solver_, search.evidence != nullptr ? &groups_ : nullptr)),
       encoding_(formula_, search.problem, request_, search.choice) {
   search.report.formula(formula_);
   if (const std::int64_t most = request_.limits.lifetime; most >= 0) {
@@ -69,9 +80,11 @@ Question::Question(const Search& search, OrderRequest request)
 }
 
 Answer Question::ask(Cycle ii, Cycle deadline, std::int64_t conflict_limit) {
+  if (refuted_) return {SatSolver::Answer::unsat, std::nullopt};
   Answer answer = look(ii, deadline, conflict_limit);
-  if (answer.verdict == SatSolver::Answer::unsat && !refuted_by_cadical()) return {};
-  return answer;
+  if (answer.verdict != SatSolver::Answer::unsat) return answer;
+  refuted_ = refuted_by_cadical();
+  return refuted_ ? answer : Answer{};
 }
 
 Answer Question::look(Cycle ii, Cycle deadline, std::int64_t conflict_limit) {
@@ -121,7 +134,7 @@ bool Question::within_limit() {
   return false;
 }
 
-bool Question::refuted_by_cadical() const {
+bool Question::refuted_by_cadical() {
   std::optional<ProofFile> proof;
   if (search_.evidence != nullptr) proof.emplace();
   SatSolver judge(search_.budget, search_.seed);
@@ -141,7 +154,7 @@ bool Question::refuted_by_cadical() const {
   return true;
 }
 
-void Question::keep_evidence(ProofFile proof) const {
+void Question::keep_evidence(ProofFile proof) {
   Refutation r;
   r.serial = search_.serial;
   r.limits = search_.goals;
@@ -149,9 +162,13 @@ void Question::keep_evidence(ProofFile proof) const {
   if (request_.deadline) r.deadline = deadline_;
   r.encoding = encoding_text(search_.choice);
   r.request = request_;
-  r.refinements = refinements_;
-  r.lemmas = solver_->lemmas();
-  r.lemma_reasons = solver_->lemma_reasons();
+  r.refinements = std::move(refinements_);
+  const auto formula = std::make_shared<EncodedFormula>();
+  formula->cnf = solver_->release_clauses();
+  formula->groups = std::move(groups_);
+  describe(*formula, search_.problem, request_, encoding_);
+  r.formula = formula;
+  r.lemmas = std::make_shared<const TheoryLemmas>(solver_->release_lemmas());
   r.proof = std::move(proof);
   search_.evidence->keep(std::move(r));
 }

@@ -27,12 +27,13 @@ class Question {
  private:
   std::optional<Schedule> model();  // refined, or none after new clauses
   bool within_limit();              // the model; else one more lemma
-  bool refuted_by_cadical() const;
-  void keep_evidence(ProofFile proof) const;
+  bool refuted_by_cadical();
+  void keep_evidence(ProofFile proof);
 
   const Search& search_;
   OrderRequest request_;
   std::unique_ptr<OrderSearcher> solver_;
+  ClauseGroups groups_;  // where evidence is kept
   Formula formula_;
   OrderEncoding encoding_;
   std::optional<LifetimeLimit> lifetime_;
@@ -40,6 +41,7 @@ class Question {
   std::int64_t limit_lemmas_ = 0;      // of models that are not
   Cycle ii_ = 1, deadline_ = 0;        // of the question that was asked last
   std::vector<Schedule> refinements_;  // models that were refined, where evidence is kept
+  bool refuted_ = false;               // for good, as I and D only fall
 };
 
 /// What all questions of a search have in common. Symmetries are broken: exchangeable sub-tiles

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -13,6 +12,7 @@
 #include "encoders/difference.hpp"
 #include "encoders/sinks.hpp"
 #include "engine/budget.hpp"
+#include "engine/certificate/theory_lemmas.hpp"
 #include "engine/order/search_bound.hpp"
 
 namespace twill {
@@ -49,20 +49,32 @@ class OrderSearcher : public ClauseSink {
   /// integers) that with facts form a positive cycle: it holds for all rows at the parameters so
   /// far and, as they fall, later. Those of add_lemma() are among them.
   const MemoryCnf& clauses() const { return formula_; }
-  const MemoryCnf& lemmas() const { return lemmas_; }
-  /// Reasons of those that are no cycles, by number.
-  const std::map<std::size_t, std::string>& lemma_reasons() const { return lemma_reasons_; }
+  const MemoryCnf& lemmas() const { return lemmas_.clauses; }
+  /// Lemmas come with the steps of their cycles: for who will ask. Before the first take().
+  void note_steps() { steps_ = &lemmas_.steps; }
+
+  /// After an answer unsat, which stays as I and D fall: gives what it was refuted with away. There
+  /// is nothing more to ask.
+  MemoryCnf release_clauses() { return std::move(formula_); }
+  TheoryLemmas release_lemmas() { return std::move(lemmas_); }
 
  protected:
+  /// A lemma of which the theory has noted the steps, if anybody does.
+  void record_cycle(std::span<const int> literals) {
+    lemmas_.clauses.add_clause(literals);
+    if (steps_ == nullptr) return;
+    if (literals.empty()) steps_->drop();  // facts alone
+    steps_->close();
+  }
   void record_lemma(std::span<const int> literals, std::string reason) {
-    lemma_reasons_.emplace(lemmas_.clauses(), std::move(reason));
-    lemmas_.add_clause(literals);
+    lemmas_.reasons.emplace(lemmas_.clauses.clauses(), std::move(reason));
+    lemmas_.clauses.add_clause(literals);
+    if (steps_ != nullptr) steps_->close();
   }
 
-  MemoryCnf formula_, lemmas_;
-
- private:
-  std::map<std::size_t, std::string> lemma_reasons_;
+  MemoryCnf formula_;
+  TheoryLemmas lemmas_;
+  LemmaSteps* steps_ = nullptr;  ///< where lemmas' steps go; null = nobody asks
 };
 
 /// CaDiCaL through its interface for user propagators (Fazekas et al., SAT 2023), which versions

@@ -1,0 +1,108 @@
+#include "engine/certificate/formula_text.hpp"
+
+#include "graph/index.hpp"
+
+namespace twill {
+namespace {
+
+void write_clauses(TextWriter& text, const MemoryCnf& cnf) {
+  for (std::size_t i = 0; i < cnf.clauses(); ++i) {
+    for (const int l : cnf.clause(i)) {
+      text.number(l);
+      text.put(' ');
+    }
+    text.put("0\n");
+  }
+}
+
+void write_difference(TextWriter& text, const std::vector<std::string>& names,
+                      const Difference& d) {
+  text.put(names[at(d.to)]);
+  text.put(" - ");
+  text.put(names[at(d.from)]);
+  text.put(" >= ");
+  text.number(d.weight);
+  const auto multiple = [&](Cycle factor, const char* name) {
+    if (factor == 0) return;
+    text.put(factor < 0 ? " - " : " + ");
+    text.number(factor < 0 ? -factor : factor);
+    text.put(name);
+  };
+  multiple(d.turns, " I");
+  multiple(-Cycle{d.deadlines}, " D");
+  multiple(-Cycle{d.halves}, " floor(I / 2)");
+}
+
+}  // namespace
+
+void write_dimacs(TextWriter& text, const MemoryCnf& cnf, const MemoryCnf& lemmas) {
+  text.put("p cnf ");
+  text.number(cnf.variables());
+  text.put(' ');
+  text.number(cnf.clauses() + lemmas.clauses());
+  text.put('\n');
+  write_clauses(text, cnf);
+  write_clauses(text, lemmas);
+}
+
+void write_groups(TextWriter& text, const EncodedFormula& formula, const MemoryCnf& lemmas) {
+  const auto line = [&](std::size_t begin, std::size_t end, std::string_view description) {
+    if (begin == end) return;
+    text.number(begin + 1);
+    text.put('-');
+    text.number(end);
+    text.put(' ');
+    text.put(description.empty() ? "slots, stages and what they mean" : description);
+    text.put('\n');
+  };
+  std::size_t begin = 0;
+  std::string_view description;
+  for (const ClauseGroups::Mark& mark : formula.groups.marks) {
+    const std::string& next = formula.groups.descriptions[mark.group];
+    if (next == description) continue;
+    line(begin, static_cast<std::size_t>(mark.clause), description);
+    begin = static_cast<std::size_t>(mark.clause);
+    description = next;
+  }
+  const std::size_t clauses = formula.cnf.clauses();
+  line(begin, clauses, description);
+  line(clauses, clauses + lemmas.clauses(), "lemmas of difference logic");
+}
+
+void write_rows(TextWriter& text, const EncodedFormula& formula) {
+  const auto line = [&](char kind, std::size_t number, const Difference& difference) {
+    text.put(kind);
+    text.number(number);
+    text.put(' ');
+    write_difference(text, formula.nodes, difference);
+  };
+  for (std::size_t i = 0; i < formula.facts.size(); ++i) {
+    line('f', i, formula.facts[i]);
+    text.put('\n');
+  }
+  for (const DifferenceAtom& atom : formula.atoms) {
+    line('a', static_cast<std::size_t>(atom.variable), atom.difference);
+    text.put('\n');
+  }
+  for (const StageLiteral& s : formula.stages) {
+    text.put('t');
+    text.number(s.variable);
+    text.put(" stage of ");
+    text.put(formula.nodes[at(Differences::node(s.op))]);
+    text.put(" >= ");
+    text.number(s.at_least);
+    text.put('\n');
+  }
+  for (std::size_t i = 0; i < formula.sums.size(); ++i) {
+    line('s', i, formula.sums[i].difference);
+    for (const DifferenceSum::Term& term : formula.sums[i].terms) {
+      text.put(" + ");
+      text.number(term.amount);
+      text.put(" a");
+      text.number(term.variable);
+    }
+    text.put('\n');
+  }
+}
+
+}  // namespace twill
