@@ -11,7 +11,7 @@
 #include "graph/json_text.hpp"
 #include "graph/problem_io.hpp"
 #include "graph/random.hpp"
-#include "graph/sha256_blocks.hpp"
+#include "graph/sha256.hpp"
 #include "tests/support/file_samples.hpp"
 #include "tests/support/temporary_directory.hpp"
 
@@ -79,6 +79,22 @@ TEST_CASE("sha256: around the lengths where the padding takes another block") {
   for (const auto& [length, expected] : cases) {
     CAPTURE(length);
     CHECK(sha256(std::string(length, 'a')) == expected);
+  }
+}
+
+TEST_CASE("sha256: in parts of any lengths") {
+  SplitMix64 random(5);
+  for (int round = 0; round < 300; ++round) {
+    std::string bytes;
+    Sha256 hash;
+    for (Cycle parts = random.range(0, 8); parts > 0; --parts) {
+      std::string part(static_cast<std::size_t>(random.range(0, 150)), '\0');
+      for (char& c : part) c = static_cast<char>(random.range(0, 255));
+      hash.add(part);
+      bytes += part;
+    }
+    CAPTURE(bytes.size());
+    CHECK(hash.hex() == sha256(bytes));
   }
 }
 

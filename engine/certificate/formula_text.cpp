@@ -39,7 +39,7 @@ void write_dimacs(TextWriter& text, const MemoryCnf& cnf, const MemoryCnf& lemma
   text.put("p cnf ");
   text.number(cnf.variables());
   text.put(' ');
-  text.number(cnf.clauses() + lemmas.clauses());
+  text.number(static_cast<std::int64_t>(cnf.clauses() + lemmas.clauses()));
   text.put('\n');
   write_clauses(text, cnf);
   write_clauses(text, lemmas);
@@ -48,9 +48,9 @@ void write_dimacs(TextWriter& text, const MemoryCnf& cnf, const MemoryCnf& lemma
 void write_groups(TextWriter& text, const EncodedFormula& formula, const MemoryCnf& lemmas) {
   const auto line = [&](std::size_t begin, std::size_t end, std::string_view description) {
     if (begin == end) return;
-    text.number(begin + 1);
+    text.number(static_cast<std::int64_t>(begin) + 1);
     text.put('-');
-    text.number(end);
+    text.number(static_cast<std::int64_t>(end));
     text.put(' ');
     text.put(description.empty() ? "slots, stages and what they mean" : description);
     text.put('\n');
@@ -72,7 +72,7 @@ void write_groups(TextWriter& text, const EncodedFormula& formula, const MemoryC
 void write_rows(TextWriter& text, const EncodedFormula& formula) {
   const auto line = [&](char kind, std::size_t number, const Difference& difference) {
     text.put(kind);
-    text.number(number);
+    text.number(static_cast<std::int64_t>(number));
     text.put(' ');
     write_difference(text, formula.nodes, difference);
   };

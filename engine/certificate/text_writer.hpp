@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -33,10 +34,19 @@ class TextWriter {
     *at_++ = c;
   }
   /// In decimal.
-  template <class Integer>
-  void number(Integer n) {
+  void number(std::int64_t n) {
     if (end_ - at_ < kLongest) flush();
-    at_ = std::to_chars(at_, end_, n).ptr;
+    if (n < -9999 || n > 9999) {
+      at_ = std::to_chars(at_, end_, n).ptr;
+      return;
+    }
+    // Most are literals, and there are many.
+    if (n < 0) *at_++ = '-';
+    const auto small = static_cast<unsigned>(n < 0 ? -n : n);
+    if (small >= 1000) *at_++ = digit(small / 1000);
+    if (small >= 100) *at_++ = digit(small / 100 % 10);
+    if (small >= 10) *at_++ = digit(small / 10 % 10);
+    *at_++ = digit(small % 10);
   }
   void flush() {
     out_({buffer_.get(), static_cast<std::size_t>(at_ - buffer_.get())});
@@ -44,7 +54,9 @@ class TextWriter {
   }
 
  private:
-  static constexpr std::size_t kSize = 65536;
+  static char digit(unsigned n) { return static_cast<char>('0' + n); }
+
+  static constexpr std::size_t kSize = 32768;
   static constexpr std::ptrdiff_t kLongest = 24;  // of a number
 
   Out out_;
