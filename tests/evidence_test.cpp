@@ -16,6 +16,7 @@
 #include "engine/certificate/regenerate.hpp"
 #include "engine/include/twill.hpp"
 #include "engine/order/question.hpp"
+#include "engine/order/searcher.hpp"
 #include "graph/bounds.hpp"
 #include "graph/problem_io.hpp"
 #include "graph/serial.hpp"
@@ -110,7 +111,7 @@ void check_evidence(const Problem& problem, const Evidence& evidence, Met& met) 
 }
 
 Solution with_evidence(const Problem& problem, Options options = {}) {
-  options.engine = "order";
+  if (options.engine == "auto") options.engine = "order";
   options.evidence = true;
   return solve(problem, options);
 }
@@ -118,28 +119,34 @@ Solution with_evidence(const Problem& problem, Options options = {}) {
 }  // namespace
 
 TEST_CASE("what the order engine refuted is what is made again from the problem") {
-  Met met;
-  for (std::uint64_t seed = 1; seed <= 250; ++seed) {
-    CAPTURE(seed);
-    LoopKnobs knobs;
-    knobs.max_ops = seed % 2 == 0 ? 5 : 9;
-    knobs.multi_segment = seed % 3 != 0;
-    if (seed % 5 == 0) knobs.max_registers = 100;  // light values too, that only refinements count
-    const Problem problem = random_loop(seed, knobs);
-    Options options;
-    if (seed % 4 == 0) options.goals = {"lifetime", "crossings"};
-    if (seed % 4 == 1) options.goals = {"slots", "registers", "issuers"};
-    check_evidence(problem, *with_evidence(problem, options).evidence, met);
+  for (const std::string engine : {"order", "order-cadical"}) {
+    if (engine != "order" && !has_cadical_searcher()) continue;
+    CAPTURE(engine);
+    Met met;
+    for (std::uint64_t seed = 1; seed <= 250; ++seed) {
+      CAPTURE(seed);
+      LoopKnobs knobs;
+      knobs.max_ops = seed % 2 == 0 ? 5 : 9;
+      knobs.multi_segment = seed % 3 != 0;
+      if (seed % 5 == 0)
+        knobs.max_registers = 100;  // light values too, that only refinements count
+      const Problem problem = random_loop(seed, knobs);
+      Options options;
+      options.engine = engine;
+      if (seed % 4 == 0) options.goals = {"lifetime", "crossings"};
+      if (seed % 4 == 1) options.goals = {"slots", "registers", "issuers"};
+      check_evidence(problem, *with_evidence(problem, options).evidence, met);
+    }
+    CHECK(met.intervals > 20);
+    CHECK(met.lengths > 20);
+    CHECK(met.goals > 20);
+    CHECK(met.serial > 2);
+    CHECK(met.lifetimes > 10);
+    CHECK(met.refined > 0);
+    CHECK(met.cycles > 1000);
+    CHECK(met.sums > 5);
+    CHECK(met.others == 0);
   }
-  CHECK(met.intervals > 20);
-  CHECK(met.lengths > 20);
-  CHECK(met.goals > 20);
-  CHECK(met.serial > 2);
-  CHECK(met.lifetimes > 10);
-  CHECK(met.refined > 0);
-  CHECK(met.cycles > 1000);
-  CHECK(met.sums > 5);
-  CHECK(met.others == 0);
 }
 
 TEST_CASE("attention: formulas and steps of long searches") {

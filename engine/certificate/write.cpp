@@ -139,8 +139,8 @@ void write_refutation(Draft& draft, const Problem& problem, const Refutation& r,
                       const std::string& name) {
   std::shared_ptr<const EncodedFormula> formula = r.formula;
   if (!formula) formula = std::make_shared<const EncodedFormula>(regenerate(problem, r));
-  static const MemoryCnf kNone;
-  const MemoryCnf& lemmas = r.lemmas ? r.lemmas->clauses : kNone;
+  static const MemoryCnf kNoLemmas;
+  const MemoryCnf& lemmas = r.lemmas ? r.lemmas->clauses : kNoLemmas;
   const std::string base = "proofs/" + name;
   draft.write(base + ".cnf", [&](TextWriter& t) { write_dimacs(t, formula->cnf, lemmas); });
   if (!r.by_order() && r.deadline >= 0)
@@ -160,8 +160,8 @@ void write_refutation(Draft& draft, const Problem& problem, const Refutation& r,
 
 void write_certificate(const std::string& directory, const Problem& problem,
                        const Solution& solution) {
-  static const Evidence kNone{std::nullopt};
-  const Evidence& evidence = solution.evidence ? *solution.evidence : kNone;
+  static const Evidence kNoEvidence{std::nullopt};
+  const Evidence& evidence = solution.evidence ? *solution.evidence : kNoEvidence;
   const std::vector<Refutation>& all = evidence.refutations();
   std::vector<std::string> names;
   std::vector<RegisterCounts> corners;  // numbered in the order of their refutations
