@@ -7,7 +7,7 @@
 #include <initializer_list>
 #include <span>
 #include <string>
-#include <utility>
+#include <string_view>
 #include <vector>
 
 #include "encoders/literal.hpp"
@@ -31,15 +31,34 @@ class ClauseSink {
 };
 
 /// Which clauses belong to which constraint.
-struct ClauseGroups {
-  /// From clause number `clause` (from 0) on, clauses belong to the constraint
-  /// descriptions[group].
+class ClauseGroups {
+ public:
+  /// A constraint's description, in a text of all of them.
+  struct Group {
+    std::size_t begin = 0, end = 0;
+  };
+  /// From clause number `clause` (from 0) on, clauses belong to the constraint `group`.
   struct Mark {
     std::int64_t clause = 0;
-    std::size_t group = 0;
+    Group group;
   };
-  std::vector<std::string> descriptions = {""};  ///< "" = of none in particular
-  std::vector<Mark> marks;
+  const std::vector<Mark>& marks() const { return marks_; }
+  /// "" = none in particular.
+  std::string_view description(const Mark& mark) const {
+    return std::string_view(text_).substr(mark.group.begin, mark.group.end - mark.group.begin);
+  }
+
+  Group current() const { return marks_.empty() ? Group{} : marks_.back().group; }
+  void begin(std::int64_t clause, std::string_view description) {
+    const std::size_t begin = text_.size();
+    text_ += description;
+    marks_.push_back({clause, {begin, text_.size()}});
+  }
+  void go_on(std::int64_t clause, const Group& group) { marks_.push_back({clause, group}); }
+
+ private:
+  std::string text_;
+  std::vector<Mark> marks_;
 };
 
 class Formula {
@@ -83,21 +102,16 @@ class Formula {
   /// if `guard` is true: selector literals of constraint groups, for explanations.
   class Guarded {
    public:
-    Guarded(Formula& formula, Lit guard, std::string description = {})
+    Guarded(Formula& formula, Lit guard, std::string_view description = {})
         : formula_(formula), outer_(formula.guard_) {
       formula_.guard_ = guard;
       if (formula_.groups_ == nullptr) return;
-      ClauseGroups& groups = *formula_.groups_;
-      if (!groups.marks.empty()) outer_group_ = groups.marks.back().group;
-      groups.marks.push_back({formula_.clauses_, 0});
-      if (description.empty()) return;
-      groups.marks.back().group = groups.descriptions.size();
-      groups.descriptions.push_back(std::move(description));
+      outer_group_ = formula_.groups_->current();
+      formula_.groups_->begin(formula_.clauses_, description);
     }
     ~Guarded() {
       formula_.guard_ = outer_;
-      if (formula_.groups_ != nullptr)
-        formula_.groups_->marks.push_back({formula_.clauses_, outer_group_});
+      if (formula_.groups_ != nullptr) formula_.groups_->go_on(formula_.clauses_, outer_group_);
     }
     Guarded(const Guarded&) = delete;
     Guarded& operator=(const Guarded&) = delete;
@@ -105,7 +119,7 @@ class Formula {
    private:
     Formula& formula_;
     Lit outer_;
-    std::size_t outer_group_ = 0;
+    ClauseGroups::Group outer_group_;
   };
 
  private:

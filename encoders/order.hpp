@@ -192,6 +192,7 @@ class OrderEncoding {
   OrderEncoding& operator=(const OrderEncoding&) = delete;
 
   const Differences& rows() const { return model_.rows; }
+  DifferenceConstraints release_rows() { return model_.rows.release(); }
   /// stage(v) >= a, where stages are literals.
   Lit stage_at_least(int v, Cycle a) const { return model_.stage_at_least(v, a); }
 

@@ -72,12 +72,12 @@ class ConstraintGroups {
  public:
   ConstraintGroups(Formula& f, bool by_parts) : f_(f), by_parts_(by_parts) {}
   /// Until the returned object dies, clauses belong to the group `description`.
-  Formula::Guarded open(std::string description) {
-    return Formula::Guarded(f_, kTrueLit, std::move(description));
+  Formula::Guarded open(std::string_view description) {
+    return Formula::Guarded(f_, kTrueLit, description);
   }
   /// The same, and where parts have selectors the clauses hold only if that of `part` is true.
-  Formula::Guarded open(std::string description, const ConstraintPart& part) {
-    return Formula::Guarded(f_, by_parts_ ? selector(part) : kTrueLit, std::move(description));
+  Formula::Guarded open(std::string_view description, const ConstraintPart& part) {
+    return Formula::Guarded(f_, by_parts_ ? selector(part) : kTrueLit, description);
   }
   bool by_parts() const { return by_parts_; }
   /// Of a part, where parts have them.

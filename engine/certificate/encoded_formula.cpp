@@ -1,5 +1,7 @@
 #include "engine/certificate/encoded_formula.hpp"
 
+#include <utility>
+
 #include "graph/index.hpp"
 
 namespace twill {
@@ -23,11 +25,12 @@ std::vector<std::string> node_names(const Problem& problem, const Differences& r
 }  // namespace
 
 void describe(EncodedFormula& formula, const Problem& problem, const OrderRequest& request,
-              const OrderEncoding& encoding) {
+              OrderEncoding& encoding) {
   formula.nodes = node_names(problem, encoding.rows());
-  formula.facts = encoding.rows().facts();
-  formula.atoms = encoding.rows().atoms();
-  formula.sums = encoding.rows().sums();
+  DifferenceConstraints rows = encoding.release_rows();
+  formula.facts = std::move(rows.facts);
+  formula.atoms = std::move(rows.atoms);
+  formula.sums = std::move(rows.sums);
   if (request.limits.lifetime < 0) return;
   for (int v = 0; v < static_cast<int>(problem.ops.size()); ++v)
     for (Cycle a = 1; a < request.stages; ++a)

@@ -28,8 +28,9 @@ struct EncodedFormula {
   std::vector<StageLiteral> stages;   ///< order, where the sum of lifetimes is limited
 };
 
-/// Fills in everything but the clauses and their groups.
+/// Fills in everything but the clauses and their groups. Takes the difference constraints away from
+/// the encoding.
 void describe(EncodedFormula& formula, const Problem& problem, const OrderRequest& request,
-              const OrderEncoding& encoding);
+              OrderEncoding& encoding);
 
 }  // namespace twill

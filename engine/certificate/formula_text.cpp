@@ -57,8 +57,8 @@ void write_groups(TextWriter& text, const EncodedFormula& formula, const MemoryC
   };
   std::size_t begin = 0;
   std::string_view description;
-  for (const ClauseGroups::Mark& mark : formula.groups.marks) {
-    const std::string& next = formula.groups.descriptions[mark.group];
+  for (const ClauseGroups::Mark& mark : formula.groups.marks()) {
+    const std::string_view next = formula.groups.description(mark);
     if (next == description) continue;
     line(begin, static_cast<std::size_t>(mark.clause), description);
     begin = static_cast<std::size_t>(mark.clause);

@@ -80,14 +80,14 @@ Question::Question(const Search& search, OrderRequest request)
 }
 
 Answer Question::ask(Cycle ii, Cycle deadline, std::int64_t conflict_limit) {
-  if (refuted_) return {SatSolver::Answer::unsat, std::nullopt};
   Answer answer = look(ii, deadline, conflict_limit);
-  if (answer.verdict != SatSolver::Answer::unsat) return answer;
+  if (answer.verdict != SatSolver::Answer::unsat || refuted_) return answer;
   refuted_ = refuted_by_cadical();
   return refuted_ ? answer : Answer{};
 }
 
 Answer Question::look(Cycle ii, Cycle deadline, std::int64_t conflict_limit) {
+  if (refuted_) return {SatSolver::Answer::unsat, std::nullopt};
   solver_->set_parameters(ii_ = ii, deadline_ = deadline);
   const std::int64_t before = limit_lemmas_;
   for (;;) {
