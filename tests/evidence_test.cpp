@@ -280,6 +280,9 @@ TEST_CASE("texts and hashes are the same whatever the parts") {
       const std::int64_t n = numbers[which % numbers.size()];
       text.number(n);
       expected += std::to_string(n);
+      const std::vector<int> two = {static_cast<int>(which) - 20'000, i};
+      text.numbers(two);
+      expected += std::to_string(two[0]) + " " + std::to_string(two[1]) + " ";
     }
     if (i % 7 == 0) {
       text.put(' ');

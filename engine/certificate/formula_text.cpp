@@ -7,11 +7,9 @@ namespace {
 
 void write_clauses(TextWriter& text, const MemoryCnf& cnf) {
   for (std::size_t i = 0; i < cnf.clauses(); ++i) {
-    for (const int l : cnf.clause(i)) {
-      text.number(l);
-      text.put(' ');
-    }
-    text.put("0\n");
+    text.numbers(cnf.clause(i));
+    text.put('0');
+    text.put('\n');
   }
 }
 

@@ -33,10 +33,7 @@ void write_lemmas(TextWriter& text, const TheoryLemmas& lemmas, const Difference
   CycleFinder finder(rows);
   for (std::size_t i = 0; i < lemmas.clauses.clauses(); ++i) {
     const std::span<const int> lemma = lemmas.clauses.clause(i);
-    for (const int l : lemma) {
-      text.number(l);
-      text.put(' ');
-    }
+    text.numbers(lemma);
     text.put("0 ");
     if (const auto reason = lemmas.reasons.find(i); reason != lemmas.reasons.end())
       text.put(reason->second);

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -36,17 +38,16 @@ class TextWriter {
   /// In decimal.
   void number(std::int64_t n) {
     if (end_ - at_ < kLongest) flush();
-    if (n < -9999 || n > 9999) {
-      at_ = std::to_chars(at_, end_, n).ptr;
-      return;
+    at_ = digits(at_, n);
+  }
+  /// Each with a blank after it.
+  void numbers(std::span<const int> all) {
+    for (const int n : all) {
+      if (end_ - at_ < kLongest) flush();
+      char* const end = digits(at_, n);
+      *end = ' ';
+      at_ = end + 1;
     }
-    // Most are literals, and there are many.
-    if (n < 0) *at_++ = '-';
-    const auto small = static_cast<unsigned>(n < 0 ? -n : n);
-    if (small >= 1000) *at_++ = digit(small / 1000);
-    if (small >= 100) *at_++ = digit(small / 100 % 10);
-    if (small >= 10) *at_++ = digit(small / 10 % 10);
-    *at_++ = digit(small % 10);
   }
   void flush() {
     out_({buffer_.get(), static_cast<std::size_t>(at_ - buffer_.get())});
@@ -54,10 +55,32 @@ class TextWriter {
   }
 
  private:
-  static char digit(unsigned n) { return static_cast<char>('0' + n); }
+  // Most numbers are literals, of up to four digits, and there are many. Which sign and how many
+  // digits is past guessing, so no branch asks: all four are made, and those not wanted shifted
+  // out.
+  static char* digits(char* at, std::int64_t n) {
+    if (n < -9999 || n > 9999) return std::to_chars(at, at + kLongest, n).ptr;
+    *at = '-';
+    at += n < 0 ? 1 : 0;
+    const auto small = static_cast<std::uint32_t>(n < 0 ? -n : n);
+    const std::uint32_t four = kPairs[small / 100] | kPairs[small % 100] << 16;
+    const std::uint32_t unwanted = (small < 1000) + (small < 100) + (small < 10);
+    const std::uint32_t wanted = four >> 8 * unwanted;
+    at[0] = static_cast<char>(wanted & 0xff);
+    at[1] = static_cast<char>(wanted >> 8 & 0xff);
+    at[2] = static_cast<char>(wanted >> 16 & 0xff);
+    at[3] = static_cast<char>(wanted >> 24);
+    return at + 4 - unwanted;
+  }
+  // The two digits of 0 .. 99, the first in the low byte.
+  static constexpr std::array<std::uint32_t, 100> kPairs = [] {
+    std::array<std::uint32_t, 100> pairs{};
+    for (std::uint32_t n = 0; n < 100; ++n) pairs[n] = ('0' + n / 10) | ('0' + n % 10) << 8;
+    return pairs;
+  }();
 
   static constexpr std::size_t kSize = 32768;
-  static constexpr std::ptrdiff_t kLongest = 24;  // of a number
+  static constexpr std::ptrdiff_t kLongest = 24;  // more than a number and a blank
 
   Out out_;
   std::unique_ptr<char[]> buffer_;
