@@ -9,32 +9,31 @@ namespace twill {
 DifferenceRows::DifferenceRows(int nodes, std::span<const Difference> facts,
                                std::span<const DifferenceAtom> atoms,
                                std::span<const DifferenceSum> sums, Cycle ii, Cycle deadline)
-    : nodes_(nodes) {
-  const auto arc = [&](const Difference& d) { return Arc{d.from, d.to, d.at(ii, deadline)}; };
+    : nodes_(nodes), ii_(ii), deadline_(deadline), atoms_(atoms), sums_(sums) {
+  facts_.reserve(facts.size());
   for (const Difference& d : facts) facts_.push_back(arc(d));
-  for (const DifferenceAtom& a : atoms) {
-    const auto v = static_cast<std::size_t>(a.variable);
-    if (atoms_.size() <= v) atoms_.resize(v + 1);
-    atoms_[v] = arc(a.difference);
-  }
-  for (const DifferenceSum& s : sums) sums_.push_back({arc(s.difference), s.terms});
+  int last = -1;
+  for (const DifferenceAtom& a : atoms) last = std::max(last, a.variable);
+  atom_of_.assign(static_cast<std::size_t>(last) + 1, -1);
+  for (std::size_t i = 0; i < atoms.size(); ++i)
+    atom_of_[static_cast<std::size_t>(atoms[i].variable)] = static_cast<int>(i);
 }
 
 std::optional<DifferenceRows::Arc> DifferenceRows::asserted(int literal) const {
   const auto v = static_cast<std::size_t>(literal < 0 ? -literal : literal);
-  if (v >= atoms_.size() || !atoms_[v]) return std::nullopt;
-  const Arc& a = *atoms_[v];
+  if (v >= atom_of_.size() || atom_of_[v] < 0) return std::nullopt;
+  const Arc a = arc(atoms_[static_cast<std::size_t>(atom_of_[v])].difference);
   return literal > 0 ? a : Arc{a.to, a.from, 1 - a.weight};
 }
 
 std::optional<DifferenceRows::Arc> DifferenceRows::sum(std::size_t index,
                                                        std::span<const int> lemma) const {
   if (index >= sums_.size()) return std::nullopt;
-  Arc arc = sums_[index].arc;
+  Arc all = arc(sums_[index].difference);
   for (const DifferenceSum::Term& term : sums_[index].terms)
     if (std::find(lemma.begin(), lemma.end(), -term.variable) != lemma.end())
-      arc.weight += term.amount;
-  return arc;
+      all.weight += term.amount;
+  return all;
 }
 
 std::vector<std::size_t> DifferenceRows::sums_within(std::span<const int> lemma) const {
@@ -120,20 +119,24 @@ std::optional<std::string> CycleFinder::cycle_of_facts() const {
   return text.substr(1);
 }
 
-std::optional<CycleFinder::Step> CycleFinder::step(std::span<const int> lemma,
-                                                   const LemmaStep& what) const {
-  const auto arc = what.literal == 0 ? rows_.sum(static_cast<std::size_t>(what.sum), lemma)
-                                     : rows_.asserted(-what.literal);
-  if (!arc) return std::nullopt;
-  return Step{*arc, what, 0, 0};
+std::optional<DifferenceRows::Arc> CycleFinder::arc_of(std::span<const int> lemma,
+                                                       const LemmaStep& step) const {
+  return step.literal == 0 ? rows_.sum(static_cast<std::size_t>(step.sum), lemma)
+                           : rows_.asserted(-step.literal);
 }
 
-// All steps, in this order?
-bool CycleFinder::positive(std::span<const Step> steps) {
+// Are the arcs of all steps, in this order, and facts between them a positive cycle?
+bool CycleFinder::take(std::span<const int> lemma, std::span<const LemmaStep> steps) {
+  arcs_.clear();
+  for (const LemmaStep& step : steps) {
+    const auto arc = arc_of(lemma, step);
+    if (!arc) return false;
+    arcs_.push_back(*arc);
+  }
   Cycle weight = 0;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    const int here = steps[i].arc.to, next = steps[(i + 1) % steps.size()].arc.from;
-    weight += steps[i].arc.weight;
+  for (std::size_t i = 0; i < arcs_.size(); ++i) {
+    const int here = arcs_[i].to, next = arcs_[i + 1 < arcs_.size() ? i + 1 : 0].from;
+    weight += arcs_[i].weight;
     if (here == next) continue;
     const Path& between = paths_from(here)[static_cast<std::size_t>(next)];
     if (!between.reached) return false;
@@ -142,26 +145,22 @@ bool CycleFinder::positive(std::span<const Step> steps) {
   return weight > 0;
 }
 
-void CycleFinder::write_cycle(std::span<const Step> steps, TextWriter& text) {
+// The steps taken, with the facts between them.
+void CycleFinder::write_taken(std::span<const LemmaStep> steps, TextWriter& text) {
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (i > 0) text.put(' ');
-    const auto [literal, sum] = steps[i].what;
+    const auto [literal, sum] = steps[i];
     text.put(literal == 0 ? 's' : literal < 0 ? 'a' : 'n');
     text.number(literal == 0 ? sum : literal < 0 ? -literal : literal);
-    write_path(steps[i].arc.to, steps[(i + 1) % steps.size()].arc.from, text);
+    write_path(arcs_[i].to, arcs_[i + 1 < arcs_.size() ? i + 1 : 0].from, text);
   }
 }
 
 bool CycleFinder::write(std::span<const int> lemma, std::span<const LemmaStep> steps,
                         TextWriter& text) {
-  if (!contradiction_) {
-    steps_.clear();
-    for (const LemmaStep& what : steps)
-      if (const auto found = step(lemma, what)) steps_.push_back(*found);
-    if (steps_.size() == steps.size() && positive(steps_)) {
-      write_cycle(steps_, text);
-      return true;
-    }
+  if (!contradiction_ && take(lemma, steps)) {
+    write_taken(steps, text);
+    return true;
   }
   const auto found = cycle(lemma);
   if (found) text.put(*found);
@@ -171,17 +170,19 @@ bool CycleFinder::write(std::span<const int> lemma, std::span<const LemmaStep> s
 std::optional<std::string> CycleFinder::cycle(std::span<const int> lemma) {
   if (contradiction_ || lemma.empty()) return contradiction_;
   std::vector<Step> steps;
-  for (const int l : lemma)
-    if (const auto found = step(lemma, {l, -1})) steps.push_back(*found);
-  for (const std::size_t s : rows_.sums_within(lemma))
-    steps.push_back(*step(lemma, {0, static_cast<int>(s)}));
-  if (!find_cycle(steps)) return std::nullopt;
-  return all_text([&](TextWriter& text) { write_cycle(steps, text); });
+  const auto add = [&](const LemmaStep& what) {
+    if (const auto arc = arc_of(lemma, what)) steps.push_back({*arc, what, 0, 0});
+  };
+  for (const int l : lemma) add({l, -1});
+  for (const std::size_t s : rows_.sums_within(lemma)) add({0, static_cast<int>(s)});
+  const std::vector<LemmaStep> found = find_cycle(steps);
+  if (!take(lemma, found)) return std::nullopt;
+  return all_text([&](TextWriter& text) { write_taken(found, text); });
 }
 
 // Longest paths over the steps, joined by paths of facts. The predecessors form a cycle once one is
-// positive, and then it is (Cherkassky and Goldberg 1999): its steps are what is left of them.
-bool CycleFinder::find_cycle(std::vector<Step>& steps) {
+// positive, and then it is (Cherkassky and Goldberg 1999). No steps = there is none.
+std::vector<LemmaStep> CycleFinder::find_cycle(std::vector<Step>& steps) {
   for (std::size_t i = 0; i < steps.size(); ++i) {
     steps[i].distance = 0;
     steps[i].before = i;
@@ -209,7 +210,7 @@ bool CycleFinder::find_cycle(std::vector<Step>& steps) {
       to.before = join.from;
       any = true;
     }
-    if (!any) return false;
+    if (!any) return {};
     // A step without a distance has no predecessor yet: it is its own.
     std::fill(seen.begin(), seen.end(), steps.size());
     for (std::size_t start = 0; start < steps.size() && !improved; ++start) {
@@ -222,12 +223,11 @@ bool CycleFinder::find_cycle(std::vector<Step>& steps) {
     }
     if (improved) break;
   }
-  std::vector<Step> order;
+  std::vector<LemmaStep> order;
   for (std::size_t at = *improved; order.empty() || at != *improved; at = steps[at].before)
-    order.push_back(steps[at]);
+    order.push_back(steps[at].what);
   std::reverse(order.begin(), order.end());
-  steps = std::move(order);
-  return true;
+  return order;
 }
 
 std::string cycle_fault(const DifferenceRows& rows, std::span<const int> lemma,

@@ -15,7 +15,7 @@
 
 namespace twill {
 
-/// The difference constraints of one formula at fixed I and D.
+/// The difference constraints of one formula at fixed I and D. They must outlive this.
 class DifferenceRows {
  public:
   DifferenceRows(int nodes, std::span<const Difference> facts,
@@ -44,14 +44,14 @@ class DifferenceRows {
   std::span<const Arc> facts() const { return facts_; }
 
  private:
+  Arc arc(const Difference& d) const { return {d.from, d.to, d.at(ii_, deadline_)}; }
+
   int nodes_;
+  Cycle ii_, deadline_;
   std::vector<Arc> facts_;
-  std::vector<std::optional<Arc>> atoms_;  // by variable
-  struct Sum {
-    Arc arc;
-    std::vector<DifferenceSum::Term> terms;
-  };
-  std::vector<Sum> sums_;
+  std::span<const DifferenceAtom> atoms_;
+  std::span<const DifferenceSum> sums_;
+  std::vector<int> atom_of_;  // by variable, -1 = none
 };
 
 /// Finds and writes cycles: "a12 f3 n7 s5" is atom 12, fact 3, the negation of atom 7 and sum 5, in
@@ -82,17 +82,18 @@ class CycleFinder {
     Cycle distance = 0;
     std::size_t before = 0;
   };
-  std::optional<Step> step(std::span<const int> lemma, const LemmaStep& what) const;
-  bool positive(std::span<const Step> steps);
-  bool find_cycle(std::vector<Step>& steps);
-  void write_cycle(std::span<const Step> steps, TextWriter& text);
+  std::optional<DifferenceRows::Arc> arc_of(std::span<const int> lemma,
+                                            const LemmaStep& step) const;
+  bool take(std::span<const int> lemma, std::span<const LemmaStep> steps);
+  void write_taken(std::span<const LemmaStep> steps, TextWriter& text);
+  std::vector<LemmaStep> find_cycle(std::vector<Step>& steps);
   void write_path(int from, int to, TextWriter& text);
   std::optional<std::string> cycle_of_facts() const;
 
   const DifferenceRows& rows_;
   std::optional<std::string> contradiction_;  // a cycle of facts alone: then any lemma holds
   std::vector<Paths> paths_;                  // by the node that they begin at, once asked for
-  std::vector<Step> steps_;                   // scratch
+  std::vector<DifferenceRows::Arc> arcs_;     // of the steps taken
   std::vector<int> facts_;                    // scratch
 };
 
