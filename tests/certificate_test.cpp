@@ -212,6 +212,8 @@ TEST_CASE("a forger who mends the hashes is refused where the proof breaks") {
            "line 1: the weights sum to ");
   contains(forged(proof + ".lemmas", [](std::string& t) { t.insert(0, "hello\n"); }),
            "line 1: is no clause with a cycle");
+  contains(forged(proof + ".lemmas", [](std::string& t) { t.insert(0, "-2147483647 "); }),
+           "line 1: has a literal of no variable of the formula");
   contains(forged(proof + ".refinements", [](std::string& t) { t += "1 2\n"; }), "is no model");
   contains(forged("schedule.json",
                   [&](std::string& t) {

@@ -1,5 +1,6 @@
 // The check of a certificate, file by file. Whatever is wrong is a refusal with its place.
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <optional>
 
@@ -123,14 +124,14 @@ class CertificateCheck {
     const EncodedFormula formula = regenerate(problem, r);
     MemoryCnf lemmas;
     if (r.by_order()) check_lemmas(problem, formula, r, base, lemmas);
-    const std::string cnf = bytes(base + ".cnf");
+    const std::string cnf = read_file(path(base + ".cnf"));
     if (cnf != all_text([&](TextWriter& t) { write_dimacs(t, formula.cnf, lemmas); }))
       refuse(base + ".cnf", "is not the formula of the problem with its lemmas");
-    if (bytes(base + ".groups") !=
+    if (read_file(path(base + ".groups")) !=
         all_text([&](TextWriter& t) { write_groups(t, formula, lemmas); }))
       refuse(base + ".groups", "does not name the constraints of the formula");
-    if (r.by_order() &&
-        bytes(base + ".rows") != all_text([&](TextWriter& t) { write_rows(t, formula); }))
+    if (r.by_order() && read_file(path(base + ".rows")) !=
+                            all_text([&](TextWriter& t) { write_rows(t, formula, lemmas); }))
       refuse(base + ".rows", "does not say what the formula's literals mean");
     check_proof(formula, lemmas, base);
   }
@@ -155,6 +156,9 @@ class CertificateCheck {
       const std::string place = "line " + std::to_string(++number) + ": ";
       const auto lemma = parse_lemma(line);
       if (!lemma) refuse(base + ".lemmas", place + "is no clause with a cycle");
+      for (const int l : lemma->literals)
+        if (std::abs(l) > formula.cnf.variables())
+          refuse(base + ".lemmas", place + "has a literal of no variable of the formula");
       const std::string fault =
           lifetimes && is_lifetime_reason(lemma->cycle)
               ? lifetime_fault(*lifetimes, formula, rows, lemma->literals, lemma->cycle)

@@ -67,7 +67,7 @@ void write_groups(TextWriter& text, const EncodedFormula& formula, const MemoryC
   line(clauses, clauses + lemmas.clauses(), "lemmas of difference logic");
 }
 
-void write_rows(TextWriter& text, const EncodedFormula& formula) {
+void write_rows(TextWriter& text, const EncodedFormula& formula, const MemoryCnf& lemmas) {
   const auto line = [&](char kind, std::size_t number, const Difference& difference) {
     text.put(kind);
     text.number(static_cast<std::int64_t>(number));
@@ -78,7 +78,11 @@ void write_rows(TextWriter& text, const EncodedFormula& formula) {
     line('f', i, formula.facts[i]);
     text.put('\n');
   }
+  std::vector<char> asked(at(formula.cnf.variables()) + 1, 0);
+  for (std::size_t i = 0; i < lemmas.clauses(); ++i)
+    for (const int l : lemmas.clause(i)) asked[at(l < 0 ? -l : l)] = 1;
   for (const DifferenceAtom& atom : formula.atoms) {
+    if (asked[at(atom.variable)] == 0) continue;
     line('a', static_cast<std::size_t>(atom.variable), atom.difference);
     text.put('\n');
   }

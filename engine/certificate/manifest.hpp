@@ -1,4 +1,4 @@
-// manifest.json of a certificate: hashes of all its files, what each refutation refuted, and what
+// manifest.json of a certificate: hashes of its files, what each refutation refuted, and what
 // the whole proves.
 #pragma once
 
@@ -24,9 +24,9 @@ struct Manifest {
   std::string hash_of(const std::string& file) const;
 };
 
-/// Files of a refutation, by what they hold.
-inline constexpr const char* kProofEndings[] = {".cnf",  ".drat",   ".groups",
-                                                ".rows", ".lemmas", ".refinements"};
+/// The files of a refutation that the manifest lists. The others, .cnf, .groups and .rows, follow
+/// from the problem and these, and are compared with what does.
+inline constexpr const char* kProofEndings[] = {".drat", ".lemmas", ".refinements"};
 
 /// The canonical text.
 std::string manifest_text(const Problem& problem, const Manifest& manifest);

@@ -83,17 +83,23 @@ class Draft {
   Draft(const Draft&) = delete;
   Draft& operator=(const Draft&) = delete;
 
-  /// The name and the SHA-256 of the file are listed in the manifest.
+  /// A file that the check makes again and compares.
   template <class Write>
-  void write(const std::string& name, const Write& write_text) {
+  void write_made(const std::string& name, const Write& write_text) {
     file_ = ::open((path_ / name).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (file_ < 0) fail("cannot be written");
-    hash_ = {};
     write_text(text_);
     text_.flush();
     const bool closed = ::close(std::exchange(file_, -1)) == 0;
     if (!closed) fail("cannot be written");
-    hashes_.emplace_back(name, hash_.hex());
+  }
+  /// Any other: the manifest lists its name and SHA-256.
+  template <class Write>
+  void write(const std::string& name, const Write& write_text) {
+    hash_.emplace();
+    write_made(name, write_text);
+    hashes_.emplace_back(name, hash_->hex());
+    hash_.reset();
   }
   void write_bytes(const std::string& name, std::string_view bytes) {
     write(name, [&](TextWriter& text) { text.put(bytes); });
@@ -118,7 +124,7 @@ class Draft {
     throw InputError("certificate", "--certificate", target_.string(), rule);
   }
   void append(std::string_view bytes) {
-    hash_.add(bytes);
+    if (hash_) hash_->add(bytes);
     while (!bytes.empty()) {
       const ssize_t done = ::write(file_, bytes.data(), bytes.size());
       if (done < 0 && errno == EINTR) continue;
@@ -129,8 +135,8 @@ class Draft {
 
   fs::path target_, path_;
   bool done_ = false;
-  int file_ = -1;  // the one that is being written
-  Sha256 hash_;    // of it
+  int file_ = -1;               // the one that is being written
+  std::optional<Sha256> hash_;  // of it, where that is listed
   TextWriter text_{[this](std::string_view bytes) { append(bytes); }};
   std::vector<std::pair<std::string, std::string>> hashes_;
 };
@@ -142,14 +148,14 @@ void write_refutation(Draft& draft, const Problem& problem, const Refutation& r,
   static const MemoryCnf kNoLemmas;
   const MemoryCnf& lemmas = r.lemmas ? r.lemmas->clauses : kNoLemmas;
   const std::string base = "proofs/" + name;
-  draft.write(base + ".cnf", [&](TextWriter& t) { write_dimacs(t, formula->cnf, lemmas); });
+  draft.write_made(base + ".cnf", [&](TextWriter& t) { write_dimacs(t, formula->cnf, lemmas); });
   if (!r.by_order() && r.deadline >= 0)
     draft.write_bytes(base + ".drat", without_deletions(r.proof->bytes()));
   else
     draft.write_bytes(base + ".drat", r.proof->bytes());
-  draft.write(base + ".groups", [&](TextWriter& t) { write_groups(t, *formula, lemmas); });
+  draft.write_made(base + ".groups", [&](TextWriter& t) { write_groups(t, *formula, lemmas); });
   if (!r.by_order()) return;
-  draft.write(base + ".rows", [&](TextWriter& t) { write_rows(t, *formula); });
+  draft.write_made(base + ".rows", [&](TextWriter& t) { write_rows(t, *formula, lemmas); });
   const DifferenceRows rows(static_cast<int>(formula->nodes.size()), formula->facts, formula->atoms,
                             formula->sums, r.ii, std::max<Cycle>(r.deadline, 0));
   draft.write(base + ".lemmas", [&](TextWriter& t) { write_lemmas(t, *r.lemmas, rows); });
