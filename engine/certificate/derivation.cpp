@@ -177,17 +177,17 @@ bool Derivation::one_by_one(Cycle first, Cycle end) {
 
 bool Derivation::length(Cycle ii, Cycle claimed) {
   const std::string says = "at I = " + text(ii) + " no schedule has L < " + text(claimed);
-  const std::vector<Bound> bounds = length_bounds(problem_, ii);
-  if (!bounds.empty() && claimed <= bounds.front().value) {
-    say(says, bounds.front().name + ": " + bounds.front().text);
-    return true;
-  }
   for (std::size_t i = 0; i < refutations_.size(); ++i) {
     const Refutation& r = *refutations_[i].refutation;
     if (!r.limits.empty() || r.serial || r.ii != ii || r.deadline < claimed - 1 ||
         !covers(*refutations_[i].problem, r, asked_))
       continue;
     say(says, use(i) + " of L <= " + text(r.deadline));
+    return true;
+  }
+  const std::vector<Bound> bounds = length_bounds(problem_, ii);
+  if (!bounds.empty() && claimed <= bounds.front().value) {
+    say(says, bounds.front().name + ": " + bounds.front().text);
     return true;
   }
   return unproved(says);
