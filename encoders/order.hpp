@@ -193,6 +193,8 @@ class OrderEncoding {
 
   const Differences& rows() const { return model_.rows; }
   DifferenceConstraints release_rows() { return model_.rows.release(); }
+  /// Op v is on slot w.
+  Lit on(int v, int w) const { return model_.on(v, w); }
   /// stage(v) >= a, where stages are literals.
   Lit stage_at_least(int v, Cycle a) const { return model_.stage_at_least(v, a); }
 

@@ -88,6 +88,22 @@ bool satisfiable(const Question& q, const Differences& rows, Cycle ii,
   }
 }
 
+/// Of a question that has models: those of some literals are found, and where there are none, that
+/// is not said of the others.
+void check_assumptions(Random& random, OrderSearcher& solver, const Question& q,
+                       const Differences& rows, Cycle ii) {
+  std::vector<int> assumed;
+  for (int v = 1; v <= q.free; ++v)
+    if (random.percent(30)) assumed.push_back(random.percent(50) ? v : -v);
+  for (const DifferenceAtom& a : rows.atoms())
+    if (random.percent(20)) assumed.push_back(a.variable);
+  for (const int l : assumed) solver.assume(l);
+  const bool truth = satisfiable(q, rows, ii, assumed);
+  REQUIRE((solver.solve() == OrderSearcher::Answer::sat) == truth);
+  for (const int l : assumed)
+    if (truth) CHECK(solver.value(l > 0 ? Lit::of(l) : ~Lit::of(-l)));
+}
+
 void check_against_enumeration(bool cadical) {
   int sat = 0, unsat = 0;
   for (std::uint64_t seed = 0; seed < 1500; ++seed) {
@@ -110,6 +126,8 @@ void check_against_enumeration(bool cadical) {
       REQUIRE((answer == OrderSearcher::Answer::sat) == truth);
       ++(truth ? sat : unsat);
       if (answer == OrderSearcher::Answer::sat) {
+        check_assumptions(random, solver, q, rows, ii);
+        REQUIRE(solver.solve() == OrderSearcher::Answer::sat);
         for (const auto& clause : q.clauses) {
           bool one = false;
           for (const int l : clause) one = one || solver.value(Lit::of(l));

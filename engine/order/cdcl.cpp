@@ -437,17 +437,30 @@ void Cdcl::reduce() {
 }
 
 Cdcl::Answer Cdcl::solve(std::int64_t conflict_limit) {
+  const Answer answer = search(conflict_limit);
+  if (!assumptions_.empty() && answer != Answer::sat) backtrack(0);  // what follows is without them
+  assumptions_.clear();
+  return answer;
+}
+
+Cdcl::Answer Cdcl::search(std::int64_t conflict_limit) {
+  if (!assumptions_.empty()) backtrack(0);
   const std::int64_t begin = conflicts_;
   if (theory_stale_) restart_theory();
   std::int64_t restarts = 0, next_restart = conflicts_ + kRestart;
   while (consistent_) {
     if (propagate()) {
-      const int literal = next_decision();
+      // Assumptions are decided first, in their order.
+      std::size_t assumed = levels_.empty() ? 0 : levels_.back().assumed;
+      while (assumed < assumptions_.size() && truth(assumptions_[assumed]) > 0) ++assumed;
+      const bool assuming = assumed < assumptions_.size();
+      if (assuming && truth(assumptions_[assumed]) < 0) return Answer::unknown;
+      const int literal = assuming ? assumptions_[assumed] : next_decision();
       if (literal == 0) {
         best_phase_ = values_;
         return Answer::sat;
       }
-      levels_.push_back({trail_.size(), theory_head_, bound_head_, theory_->mark()});
+      levels_.push_back({trail_.size(), theory_head_, bound_head_, theory_->mark(), assumed});
       if (bound_ != nullptr) bound_->mark();
       assign(literal, {});
       continue;

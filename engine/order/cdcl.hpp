@@ -32,6 +32,7 @@ class Cdcl : public OrderSearcher {
   bool keep_within(SearchBound& bound) override;
   void take(const Differences& differences) override;
   void set_parameters(Cycle ii, Cycle deadline) override;
+  void assume(int literal) override { assumptions_.push_back(literal); }
   Answer solve(std::int64_t conflict_limit = 0) override;
   bool value(Lit literal) const override;
   Cycle least(int from, int to) const override { return theory_->least(from, to); }
@@ -54,6 +55,7 @@ class Cdcl : public OrderSearcher {
     std::size_t asserted;  // trail literals that the theory had seen
     std::size_t bounded;   // and the bound
     DifferenceTheory::Mark theory;
+    std::size_t assumed;  // assumptions that were true before, or are decided here
   };
 
   static std::size_t slot(int literal) {
@@ -90,6 +92,7 @@ class Cdcl : public OrderSearcher {
   void heap_down(std::size_t at);
   void heap_insert(std::size_t variable);
   int next_decision();
+  Answer search(std::int64_t conflict_limit);
 
   Budget& budget_;
   bool shuffled_;  // initial order of variables
@@ -106,7 +109,7 @@ class Cdcl : public OrderSearcher {
   std::vector<int> arena_;
   std::vector<Clause> store_;
   WatchLists watches_;  // per literal
-  std::vector<int> trail_;
+  std::vector<int> trail_, assumptions_;
   std::vector<Level> levels_;
   std::size_t clause_head_ = 0, theory_head_ = 0, bound_head_ = 0;
   std::vector<int> level_of_{0};

@@ -11,6 +11,7 @@
 
 #include "engine/cnf/cnf.hpp"
 #include "engine/order/luby.hpp"
+#include "engine/order/neighbourhoods.hpp"
 #include "engine/order/order.hpp"
 #include "engine/order/question.hpp"
 #include "engine/race.hpp"
@@ -26,6 +27,9 @@ namespace {
 constexpr Cycle kFewStages = 4;
 constexpr std::int64_t kProbeConflicts = 1'000;
 constexpr std::int64_t kAttemptConflicts = 500;  // times the Luby sequence
+constexpr std::int64_t kNearConflicts = 1'000;
+constexpr std::int64_t kNeighbourhoodConflicts = 100;
+constexpr int kNearRounds = 100;
 constexpr int kFirstAttempts = 5;
 constexpr int kAttempts = 15;  // more
 
@@ -88,6 +92,7 @@ class Descent {
         interval_(interval),
         last_(last),
         stage_limit_(stage_limit),
+        neighbourhoods_(search.problem, search.seed),
         race_(search, [this](const Plan& plan, Search& lane) { return attempt(plan, lane); }) {
     const std::vector<Bound> bounds = length_bounds(search.problem, interval.low);
     turn_.bound_open = !bounds.empty();
@@ -104,13 +109,17 @@ class Descent {
       if (verdict == SatSolver::Answer::sat) {
         if (interval_.best->initiation_interval == interval_.low) break;
         verdict = ask_on(kProbeConflicts);
+        if (verdict == SatSolver::Answer::unknown) verdict = ask_near();
         continue;
       }
       if (search_.budget.spent()) return verdict;
       if (const std::optional<Plan> plan = next(turn_)) {
         verdict = take(*plan);
         const bool another = plan->kind == Plan::below && verdict == SatSolver::Answer::unknown;
-        if (another && interval_.best) verdict = ask_on(patience_ *= 2);
+        if (another && interval_.best) {
+          verdict = ask_on(patience_ *= 2);
+          if (verdict == SatSolver::Answer::unknown) verdict = ask_near();
+        }
       } else {  // the last one takes what it takes
         if (interval_.best) verdict = ask_on(0);
         if (verdict == SatSolver::Answer::unknown) return verdict;
@@ -216,6 +225,29 @@ class Descent {
     return answer.verdict;
   }
 
+  // Near the best, by the formula that was asked last: what it learns there, it has learned.
+  SatSolver::Answer ask_near() {
+    if (!question_ || below() < lowest_) return SatSolver::Answer::unknown;
+    neighbourhoods_.around(*interval_.best);
+    const std::int64_t begin = search_.budget.conflicts();
+    // Those that are refuted at once would go on for ever.
+    for (int rounds = 0; rounds < kNearRounds && !search_.budget.spent(); ++rounds) {
+      const std::int64_t before = search_.budget.conflicts();
+      if (before - begin >= kNearConflicts) break;
+      const Answer answer = question_->look_near(*interval_.best, neighbourhoods_.next(), below(),
+                                                 kNeighbourhoodConflicts);
+      if (answer.schedule) {
+        accept(*answer.schedule);
+        return answer.verdict;
+      }
+      if (search_.budget.conflicts() - before < kNeighbourhoodConflicts)
+        neighbourhoods_.refuted();
+      else
+        neighbourhoods_.left_open();
+    }
+    return SatSolver::Answer::unknown;
+  }
+
   void accept(const Schedule& model) {
     const Cycle ii = model.initiation_interval;
     if (!improve(search_.problem, interval_.best,
@@ -237,6 +269,7 @@ class Descent {
   Cycle lowest_ = 1;
   int number_ = 0;
   std::int64_t patience_ = kProbeConflicts;  // with it
+  Neighbourhoods neighbourhoods_;
   Race<Plan, Outcome> race_;
 };
 

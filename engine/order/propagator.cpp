@@ -12,6 +12,7 @@
 #include <cadical.hpp>
 #include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "engine/order/difference_theory.hpp"
@@ -87,7 +88,10 @@ class CadicalSearcher final : public OrderSearcher,
     stale_ = true;
   }
 
+  void assume(int literal) override { assumptions_.push_back(literal); }
+
   Answer solve(std::int64_t conflict_limit) override {
+    const std::vector<int> assumptions = std::exchange(assumptions_, {});
     if (stale_) restart_theory();
     if (!consistent_) return Answer::unsat;
     if (budget_.spent()) return Answer::unknown;
@@ -96,9 +100,15 @@ class CadicalSearcher final : public OrderSearcher,
     if (left >= 0) limit = limit < 0 ? left : std::min(limit, left);
     limit = std::min<std::int64_t>(limit, std::numeric_limits<int>::max());
     solver_.limit("conflicts", static_cast<int>(limit));
+    for (const int literal : assumptions) solver_.assume(literal);
     switch (solver_.solve()) {
       case 10: return Answer::sat;
-      case 20: consistent_ = false; return Answer::unsat;
+      case 20:
+        if (std::any_of(assumptions.begin(), assumptions.end(),
+                        [&](int literal) { return solver_.failed(literal); }))
+          return Answer::unknown;
+        consistent_ = false;
+        return Answer::unsat;
       default: return Answer::unknown;
     }
   }
@@ -288,6 +298,8 @@ class CadicalSearcher final : public OrderSearcher,
   int nodes_ = 0;
   bool stale_ = true, consistent_ = true;
   Cycle ii_ = 1, deadline_ = 0;
+
+  std::vector<int> assumptions_;
 
   std::vector<int> trail_, fixed_;
   std::vector<Level> levels_;

@@ -1,10 +1,13 @@
 #include "engine/order/question.hpp"
 
 #include <stdexcept>
+#include <utility>
 
 #include "engine/order/cdcl.hpp"
 #include "engine/order/order.hpp"
 #include "graph/automorphism.hpp"
+#include "graph/divide.hpp"
+#include "graph/index.hpp"
 #include "graph/verify.hpp"
 
 namespace twill::order {
@@ -89,6 +92,35 @@ Answer Question::ask(Cycle ii, Cycle deadline, std::int64_t conflict_limit) {
 Answer Question::look(Cycle ii, Cycle deadline, std::int64_t conflict_limit) {
   if (refuted_) return {SatSolver::Answer::unsat, std::nullopt};
   solver_->set_parameters(ii_ = ii, deadline_ = deadline);
+  return look(conflict_limit, {});
+}
+
+// The atoms that hold in a schedule are its orders. Stages, which follow from rows, are left open.
+Answer Question::look_near(const Schedule& schedule, const std::vector<char>& free, Cycle ii,
+                           std::int64_t conflict_limit) {
+  const Cycle period = schedule.initiation_interval;
+  const Cycle origin = request_.pinned < 0 ? 0 : schedule.start[at(request_.pinned)];
+  const auto stays = [&](int op) { return free[at(op)] == 0; };
+  std::vector<int> assumptions;
+  const int ops = static_cast<int>(search_.problem.ops.size());
+  for (int v = 0; v < ops; ++v) {
+    const Lit slot = encoding_.on(v, schedule.warp[at(v)]);
+    if (stays(v) && !slot.is_constant()) assumptions.push_back(slot.dimacs());
+  }
+  std::vector<Cycle> row{0};  // by node
+  for (const Cycle start : schedule.start) row.push_back(mod(start - origin, period));
+  for (const DifferenceAtom& atom : encoding_.rows().atoms()) {
+    const auto [from, to] = std::pair(atom.difference.from, atom.difference.to);
+    if (from > ops || to > ops) continue;  // no rows of ops
+    if ((from > 0 && !stays(from - 1)) || (to > 0 && !stays(to - 1))) continue;
+    if (row[at(to)] - row[at(from)] >= atom.difference.at(period, 0))
+      assumptions.push_back(atom.variable);
+  }
+  solver_->set_parameters(ii_ = ii, deadline_ = 0);
+  return look(conflict_limit, assumptions);
+}
+
+Answer Question::look(std::int64_t conflict_limit, std::span<const int> assumptions) {
   const std::int64_t before = limit_lemmas_;
   for (;;) {
     // A lemma of lifetimes is a conflict too, though the solver has not met it as one.
@@ -96,6 +128,7 @@ Answer Question::look(Cycle ii, Cycle deadline, std::int64_t conflict_limit) {
     if (lemmas > 0 && (search_.budget.spent() || (conflict_limit > 0 && lemmas >= conflict_limit)))
       return {};
     solver_->take(encoding_.rows());
+    for (const int literal : assumptions) solver_->assume(literal);
     const OrderSearcher::Answer found = solver_->solve(conflict_limit);
     search_.report.tell();
     if (found == OrderSearcher::Answer::unknown) return {};

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "encoders/order.hpp"
@@ -23,8 +24,13 @@ class Question {
   Answer ask(Cycle ii, Cycle deadline = 0, std::int64_t conflict_limit = 0);
   /// The same where only a schedule counts: a refutation is not repeated and proves nothing.
   Answer look(Cycle ii, Cycle deadline, std::int64_t conflict_limit);
+  /// The same near `schedule`, one of this formula's at an I that is not smaller: only ops that are
+  /// `free` may change slots, or the order in which they begin and end with others.
+  Answer look_near(const Schedule& schedule, const std::vector<char>& free, Cycle ii,
+                   std::int64_t conflict_limit);
 
  private:
+  Answer look(std::int64_t conflict_limit, std::span<const int> assumptions);
   std::optional<Schedule> model();  // refined, or none after new clauses
   bool within_limit();              // the model; else one more lemma
   bool refuted_by_cadical();

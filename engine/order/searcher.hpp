@@ -35,6 +35,9 @@ class OrderSearcher : public ClauseSink {
   /// searcher does not: then its models are to be tried. `bound` must outlive the searcher.
   virtual bool keep_within(SearchBound& /*bound*/) { return false; }
 
+  /// For the next solve() only, which looks among the models in which the literal is true: none of
+  /// them is unknown, unless there is no model at all. To be called after take().
+  virtual void assume(int literal) = 0;
   /// unknown = the budget is spent or `conflict_limit` conflicts (0 = none) were not enough.
   virtual Answer solve(std::int64_t conflict_limit = 0) = 0;
 
