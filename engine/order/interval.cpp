@@ -32,6 +32,8 @@ constexpr std::int64_t kNeighbourhoodConflicts = 100;
 constexpr int kNearRounds = 100;
 constexpr int kFirstAttempts = 5;
 constexpr int kAttempts = 15;  // more
+// Coarse copies come late: on random loops of 24 to 40 ops they seldom help.
+constexpr int kFirstCoarse = 6, kCoarseEvery = 4;
 
 // All schedules, or those within the stage limit, which may not be rotated: that can add a stage.
 // Where the limit excludes nothing there is none. (The bound is a convex function of 1 / I, so it
@@ -140,7 +142,7 @@ class Descent {
     if (turn.anew >= kAttempts) return std::nullopt;
     const auto probes = cnf::racing_probes();
     if (const std::size_t next = at(turn.coarse);
-        next < probes.size() && turn.anew == 2 * (turn.coarse + 1)) {
+        next < probes.size() && turn.anew == kFirstCoarse + kCoarseEvery * turn.coarse) {
       ++turn.coarse;
       return Plan{Plan::coarse, below(), interval_.low, std::nullopt, 0, 0, probes[next]};
     }
