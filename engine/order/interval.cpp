@@ -27,7 +27,7 @@ namespace {
 constexpr Cycle kFewStages = 4;
 constexpr std::int64_t kProbeConflicts = 1'000;
 constexpr std::int64_t kAttemptConflicts = 500;  // times the Luby sequence
-constexpr std::int64_t kNearConflicts = 1'000;
+constexpr std::int64_t kNearConflicts = 500;
 constexpr std::int64_t kNeighbourhoodConflicts = 100;
 constexpr int kNearRounds = 100;
 constexpr int kFirstAttempts = 5;
@@ -79,7 +79,8 @@ struct Outcome {
 // where that has become slow, attempts with new seeds in turns at the bound, just below the best
 // and by the other engine: how long a question takes varies by orders of magnitude from seed to
 // seed (Gomes, Selman and Kautz, AAAI 1998) and from form to form. Between them the question at
-// hand goes on, each time for twice as long: what it has learned is what a refutation needs.
+// hand goes on, each time for twice as long: what it has learned is what a refutation needs. Where
+// it is stuck it looks near the best first (neighbourhoods.hpp).
 struct Turn {
   int first = 0, at_bound = 0, anew = 0, coarse = 0;  // attempts so far
   bool bound_open = true;   // a schedule of few stages at the bound is possible
