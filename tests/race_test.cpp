@@ -176,7 +176,7 @@ TEST_CASE("a hard loop, where both engines are tried: the same by one thread and
           doctest::skip(kTooSlow)) {
   const oneapi::tbb::global_control allow(oneapi::tbb::global_control::max_allowed_parallelism,
                                           kThreads);
-  // Of both: neighbourhoods from some 6,000 conflicts on, a coarse copy until 29,101.
+  // A coarse copy's turn ends at 29,101 conflicts; neighbourhoods of schedules come before.
   const Problem problem = synthetic_loop(
       {.seed = 45, .ops = 22, .width = 4, .recurrences = 1, .longest = 1000, .pressure = 60});
   Options options;
