@@ -47,6 +47,7 @@ struct OrderRequest : PlacementRequest {
   /// least 1/share of its capacity are counted, up to four copies of each; lighter ones, and more
   /// copies, only as they overflow.
   Amount share = 16;
+  bool at_once = false;  ///< every resource is scarce
   /// OrderRequest::share where nothing is counted but as it overflows.
   static constexpr Amount kNone = -1;
 };
@@ -121,6 +122,7 @@ class OrderLifetimes {
   /// they have overflowed often enough, the sums of resources over heavy values. Returns how many
   /// of the former.
   int refine(const Schedule& schedule);
+  bool overflowed() const { return !forbidden_.empty(); }
   /// The copies of a part, registers or memory, do not fit together.
   void forbid(const ConstraintPart& part);
 
@@ -150,8 +152,8 @@ class OrderLifetimes {
   /// and amount in which they have room.
   Wide least_area(const Resource& resource, const std::vector<Cycle>& life) const;
   Wide shared_capacity(const Resource& resource) const;
-  /// By one more model: counts it when that is often enough.
-  void overflowed(const Resource& resource);
+  /// One more model overflows it: counts it when that is often enough.
+  void note_overflow(const Resource& resource);
   /// No sum that `overflow`, which takes `sum` of the resource, is a part of.
   int forbid(const Resource& resource, Amount sum, std::span<const Copies> overflow,
              std::span<const Resource> all);
@@ -202,6 +204,8 @@ class OrderEncoding {
   /// `rows[v]` the row of op v and, where stages are integers, `stages[v]` its stage.
   Schedule decode(Cycle ii, const std::function<bool(Lit)>& value, const std::vector<Cycle>& rows,
                   const std::vector<Cycle>& stages) const;
+  /// Has a model overflowed a resource?
+  bool overflowed() const { return lifetimes_.overflowed(); }
   /// Clauses against the overflows of a model; 0 = it has none.
   int refine(const Schedule& schedule) { return lifetimes_.refine(schedule); }
   /// Only where parts have selectors: the selector of each so far, and clauses for one of registers

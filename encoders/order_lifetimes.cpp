@@ -19,9 +19,10 @@
 // sum of it per y, from which light values and more than kCounted copies of one are left out
 // (OrderRequest::share). Elsewhere nothing is, until a model overflows the resource. Then refine()
 // adds clauses over a minimal set of copies that overflow, and from some such model on, the sooner
-// the smaller they are, the sums. Where a memory charges rings, their buffers (order_rings.cpp) are
-// terms of its sums, the first buffer of each taken off the capacity; with nothing else in the
-// memory there is one sum.
+// the smaller they are, the sums; a search that has met an overflow asks for all sums at once in
+// the formulas that it makes later (OrderRequest::at_once). Where a memory charges rings, their
+// buffers (order_rings.cpp) are terms of its sums, the first buffer of each taken off the capacity;
+// with nothing else in the memory there is one sum.
 //
 // (Many resources never bind: hopper-bwd is solved with a sixth of the clauses that all sums take,
 // in half of the time. Where they do bind, sums that come at the first model take about the
@@ -175,7 +176,8 @@ void OrderLifetimes::encode() {
       const auto group = m_.groups.open(r.description);
       m_.f.clause({});
     }
-    if (kFull * least_area(r, life) >= m_.request.ii_high * shared_capacity(r)) count(r, sums(r));
+    const bool scarce = kFull * least_area(r, life) >= m_.request.ii_high * shared_capacity(r);
+    if (scarce || m_.request.at_once) count(r, sums(r));
   }
 }
 
@@ -228,7 +230,7 @@ void OrderLifetimes::count(const Resource& r, const Sums& sums) {
   }
 }
 
-void OrderLifetimes::overflowed(const Resource& r) {
+void OrderLifetimes::note_overflow(const Resource& r) {
   if (m_.request.share == OrderRequest::kNone || counted_.count({r.slot, r.memory}) != 0) return;
   const Sums all = sums(r);
   Cycle copies = 0;
@@ -294,7 +296,7 @@ int OrderLifetimes::refine(const Schedule& s) {
       overflows = true;
       added += forbid(r, sum, overflow, all);
     }
-    if (overflows) overflowed(r);
+    if (overflows) note_overflow(r);
   }
   return added;
 }

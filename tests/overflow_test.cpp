@@ -50,17 +50,19 @@ Schedule all_at(const Problem& problem, Cycle start) {
 }
 
 /// Variables of the formula before and after each of some models that overflow.
-std::vector<int> sizes(const Problem& problem, Amount share, int models) {
+std::vector<int> sizes(const Problem& problem, Amount share, int models, bool at_once = false) {
   MemoryCnf cnf;
   Formula f(cnf);
   OrderRequest request;
   request.ii_low = request.ii_high = 64;
   request.share = share;
+  request.at_once = at_once;
   OrderEncoding encoding(f, problem, request, {});
   std::vector<int> result = {cnf.variables()};
   for (int i = 0; i < models; ++i) {
     const Schedule model = all_at(problem, i);
     REQUIRE(verify(problem, model));
+    REQUIRE(encoding.overflowed() == (i > 0));
     REQUIRE((encoding.refine(model) > 0 || i > 0));  // the same set of values is forbidden once
     result.push_back(cnf.variables());
   }
@@ -86,6 +88,13 @@ TEST_CASE("sums are there from the first model on that overflows, for large ones
     }
     CHECK(counted.back() == counted[at(c.model)]);  // once
   }
+}
+
+TEST_CASE("all sums at once, where that is asked for") {
+  const Problem problem = crowd(19);
+  const std::vector<int> later = sizes(problem, 16, 3), first = sizes(problem, 16, 3, true);
+  CHECK(first.front() > later.front());
+  CHECK(first.back() == later.back());
 }
 
 TEST_CASE("values that are light are left out of the sums") {

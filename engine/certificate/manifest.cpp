@@ -54,13 +54,10 @@ Json refutation_json(const Problem& problem, const std::string& name, const Refu
   json["encoding"] = r.encoding;
   if (const auto* o = std::get_if<OrderRequest>(&r.request)) {
     json["engine"] = "order";
-    json["formula"] = {{"ii_low", o->ii_low},
-                       {"ii_high", o->ii_high},
-                       {"stages", o->stages},
-                       {"pinned", o->pinned},
-                       {"share", o->share},
-                       {"handover", o->handover},
-                       {"pins", pins_json(problem, *o)},
+    json["formula"] = {{"ii_low", o->ii_low},     {"ii_high", o->ii_high},
+                       {"stages", o->stages},     {"pinned", o->pinned},
+                       {"share", o->share},       {"at_once", o->at_once},
+                       {"handover", o->handover}, {"pins", pins_json(problem, *o)},
                        {"exchange", o->exchange}};
   } else {
     const auto& m = std::get<ModuloRequest>(r.request);
@@ -137,14 +134,15 @@ Refutation read_refutation(const Problem& problem, const std::optional<RegisterS
   const JsonValue formula = json.at("formula");
   const int ops = static_cast<int>(problem.ops.size());
   if (json.at("engine").choice({"order", "cnf"}) == 0) {
-    formula.check_keys(
-        {"ii_low", "ii_high", "stages", "pinned", "share", "handover", "pins", "exchange"});
+    formula.check_keys({"ii_low", "ii_high", "stages", "pinned", "share", "at_once", "handover",
+                        "pins", "exchange"});
     OrderRequest o;
     o.ii_low = formula.at("ii_low").integer(1, kMost);
     o.ii_high = formula.at("ii_high").integer(1, kMost);
     o.stages = formula.at("stages").integer(0, kMost);
     o.pinned = formula.at("pinned").small(-1, ops - 1);
     o.share = formula.at("share").integer(1, kMostShare);
+    o.at_once = formula.at("at_once").boolean();
     o.deadline = r.deadline >= 0;
     read_placement(problem, formula, o);
     for (const JsonValue& image : formula.at("exchange").elements())

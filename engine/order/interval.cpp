@@ -67,12 +67,14 @@ struct Plan {
   int number = 0;                 // of the seed
   std::int64_t limit = 0;         // conflicts; 0 = none
   cnf::CoarseProbe probe = {};    // coarse
+  bool at_once = false;           // OrderRequest::at_once
   bool operator==(const Plan&) const = default;
 };
 struct Outcome {
   Answer answer;
   std::unique_ptr<Question> question;  // below: one formula serves as long as I falls,
   Cycle lowest = 1;                    // to here
+  bool overflowed = false;             // Question::overflowed()
 };
 
 // What is tried in turn, as long as nothing decides. First at the bound; then from above; then,
@@ -174,16 +176,20 @@ class Descent {
             cnf::by_coarse_probe(lane, plan.probe, plan.low, plan.ii, stage_limit_);
         if (outcome.answer.schedule) outcome.answer.verdict = SatSolver::Answer::sat;
       } else if (plan.kind == Plan::at_bound) {
-        const OrderRequest request =
-            plan.deadline ? request_within(lane, plan.ii, *plan.deadline, stage_limit_)
-                          : few_stages_request(lane, plan.ii, stage_limit_);
-        outcome.answer =
-            Question(lane, request).look(plan.ii, plan.deadline.value_or(0), plan.limit);
+        OrderRequest request = plan.deadline
+                                   ? request_within(lane, plan.ii, *plan.deadline, stage_limit_)
+                                   : few_stages_request(lane, plan.ii, stage_limit_);
+        request.at_once = plan.at_once;
+        Question question(lane, request);
+        outcome.answer = question.look(plan.ii, plan.deadline.value_or(0), plan.limit);
+        outcome.overflowed = question.overflowed();
       } else {
-        const OrderRequest request = interval_request(lane, plan.low, plan.ii, stage_limit_);
+        OrderRequest request = interval_request(lane, plan.low, plan.ii, stage_limit_);
+        request.at_once = plan.at_once;
         outcome.lowest = request.ii_low;
         outcome.question = std::make_unique<Question>(lane, request);
         outcome.answer = outcome.question->ask(plan.ii, 0, plan.limit);
+        outcome.overflowed = outcome.question->overflowed();
       }
     } catch (const Budget::Spent&) {  // nothing is decided
     }
@@ -191,15 +197,18 @@ class Descent {
   }
 
   // A refutation at the bound proves nothing about other schedules.
-  SatSolver::Answer take(const Plan& plan) {
+  SatSolver::Answer take(Plan plan) {
+    plan.at_once = at_once_ = at_once_ || (question_ && question_->overflowed());
     std::vector<Plan> later;
     Turn ahead = turn_;
     while (later.size() < race_.lanes_ahead()) {
       std::optional<Plan> one = next(ahead);
       if (!one) break;
+      one->at_once = at_once_;
       later.push_back(*one);
     }
     auto [lane, outcome] = race_.take(plan, later);
+    at_once_ = at_once_ || outcome.overflowed;
     const SatSolver::Answer verdict = outcome.answer.verdict;
     if (outcome.question && (!question_ || verdict == SatSolver::Answer::sat)) {
       number_ = plan.number;
@@ -271,6 +280,7 @@ class Descent {
   std::unique_ptr<Question> question_;
   Cycle lowest_ = 1;
   int number_ = 0;
+  bool at_once_ = false;                     // from now on
   std::int64_t patience_ = kProbeConflicts;  // with it
   Neighbourhoods neighbourhoods_;
   Race<Plan, Outcome> race_;
@@ -280,10 +290,14 @@ class Descent {
 
 Answer ask_complete(const Search& search, Cycle ii, Cycle stage_limit) {
   try {
-    Answer few =
-        Question(search, few_stages_request(search, ii, stage_limit)).look(ii, 0, kProbeConflicts);
-    if (few.schedule) return few;
-    return Question(search, interval_request(search, ii, ii, stage_limit)).ask(ii);
+    OrderRequest all = interval_request(search, ii, ii, stage_limit);
+    {
+      Question few(search, few_stages_request(search, ii, stage_limit));
+      Answer answer = few.look(ii, 0, kProbeConflicts);
+      if (answer.schedule) return answer;
+      all.at_once = few.overflowed();
+    }
+    return Question(search, std::move(all)).ask(ii);
   } catch (const Budget::Spent&) {
     return {};
   }

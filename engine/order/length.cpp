@@ -32,11 +32,13 @@ struct LengthPlan {
   Cycle deadline = 0, low = 0;  // low: proved
   int number = 0;               // of the seed
   std::int64_t limit = 0;       // conflicts of the first question; 0 = none
+  bool at_once = false;         // OrderRequest::at_once
   bool operator==(const LengthPlan&) const = default;
 };
 struct LengthOutcome {
   std::vector<Schedule> found;  // each shorter than the one before
   bool refuted = false;         // none is shorter than the last, or than the deadline
+  bool overflowed = false;      // Question::overflowed()
 };
 
 // What is tried in turn, as long as nothing decides.
@@ -48,6 +50,7 @@ class LengthTurn {
   Cycle low() const { return low_; }
   bool settled() const { return deadline() < low_; }
   void learn(const LengthPlan& plan, const LengthOutcome& outcome) {
+    at_once_ = at_once_ || outcome.overflowed;
     if (!outcome.found.empty()) best_ = outcome.found.back().length;
     if (outcome.refuted) low_ = std::max(low_, outcome.found.empty() ? plan.deadline + 1 : *best_);
   }
@@ -60,12 +63,12 @@ class LengthTurn {
       if (asked_ < stage_end) deadline = std::min(deadline, stage_end);
       slack_ *= 2;
       asked_ = deadline;
-      return LengthPlan{deadline, low_, number_++, kFirstModelConflicts};
+      return LengthPlan{deadline, low_, number_++, kFirstModelConflicts, at_once_};
     }
     if (++attempts_ > kLengthAttempts + 1) return std::nullopt;
     const bool last = attempts_ > kLengthAttempts;  // takes what it takes
     return LengthPlan{deadline(), low_, number_++,
-                      last ? 0 : kFirstModelConflicts * luby(attempts_)};
+                      last ? 0 : kFirstModelConflicts * luby(attempts_), at_once_};
   }
 
  private:
@@ -74,6 +77,7 @@ class LengthTurn {
   Cycle ii_, low_, high_, slack_, asked_ = -1;
   std::optional<Cycle> best_;
   int number_ = 0, attempts_ = 0;
+  bool at_once_ = false;
 };
 
 }  // namespace
@@ -84,11 +88,14 @@ Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, 
     LengthOutcome outcome;
     lane.seed += static_cast<std::uint64_t>(plan.number);
     try {
-      Question question(lane, request_within(lane, ii, plan.deadline, stage_limit));
+      OrderRequest request = request_within(lane, ii, plan.deadline, stage_limit);
+      request.at_once = plan.at_once;
+      Question question(lane, std::move(request));
       Cycle deadline = plan.deadline;
       std::int64_t limit = plan.limit;
       while (deadline >= plan.low) {
         const Answer answer = question.ask(ii, deadline, limit);
+        outcome.overflowed = question.overflowed();
         if (answer.verdict == SatSolver::Answer::unknown) return outcome;
         if (answer.verdict == SatSolver::Answer::unsat) break;
         outcome.found.push_back(shortened(search.problem, *answer.schedule, stage_limit));

@@ -29,6 +29,9 @@ class Question {
   Answer look_near(const Schedule& schedule, const std::vector<char>& free, Cycle ii,
                    std::int64_t conflict_limit);
 
+  /// Have models overflowed a resource?
+  bool overflowed() const { return encoding_.overflowed(); }
+
  private:
   Answer look(std::int64_t conflict_limit, std::span<const int> assumptions);
   std::optional<Schedule> model();  // refined, or none after new clauses
