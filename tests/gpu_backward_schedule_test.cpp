@@ -105,16 +105,7 @@ TEST_CASE("backward: no slot layout of the machine does better") {
   }
 }
 
-TEST_CASE("backward: the schedules are what `twill solve` returns, op by op") {
-  for (const gpu::BackwardSchedule* declared : gpu::kBackwardSchedules) {
-    INFO(declared->name);
-    const GpuSchedule files(declared->file);
-    Options options;
-    options.stages = files.solution.stages;
-    const Solution solution = solve(lowered(*declared).problem, options);
-    REQUIRE(solution.schedule);
-    CHECK(*solution.schedule == files.schedule());
-  }
+TEST_CASE("fmha-backward on Hopper is the kernel that Twill's schedule is for") {
   CHECK(kernel_on_machine("fmha-backward", builtin_machine("hopper"), "hopper") ==
         gpu::kBackwardTwill.kernel);
 }

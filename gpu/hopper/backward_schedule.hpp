@@ -3,8 +3,9 @@
 //
 // Source: Soi et al., "Optimal Software Pipelining and Warp Specialization for Tensor Core GPUs"
 // (2025), Section 6.2.2 and Figure 10. Each table is what `twill solve` returned for the command in
-// its comment; the files are in gpu/schedules, and tests/gpu_backward_schedule_test.cpp verifies
-// them, proves them optimal and compares them with these tables line by line.
+// its comment (of several optima; which one it is may change with the search); the files are in
+// gpu/schedules, and tests/gpu_backward_schedule_test.cpp verifies them, proves them optimal and
+// compares them with these tables line by line.
 //
 // The built-in kernels hopper-bwd-q64, which `fmha-backward` is on Hopper, and hopper-bwd-q80 are
 // hopper-bwd one query tile at a time. With 64 rows 32 registers are set aside, which leaves room
