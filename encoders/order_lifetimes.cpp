@@ -28,7 +28,7 @@
 // in half of the time. Where they do bind, sums that come at the first model take about the
 // conflicts of sums that are there at once; at the third, a tenth more; clauses alone, up to twice
 // as many; and so does one sum at a time, for the y that overflows. On random loops whose registers
-// are tight, sums at once are better.)
+// are tight, sums at once take a tenth fewer conflicts.)
 #include <algorithm>
 #include <tuple>
 
