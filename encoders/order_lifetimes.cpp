@@ -24,8 +24,8 @@
 // buffers (order_rings.cpp) are terms of its sums, the first buffer of each taken off the capacity;
 // with nothing else in the memory there is one sum.
 //
-// (Many resources never bind: hopper-bwd is solved with a sixth of the clauses that all sums take,
-// in half of the time. Where they do bind, sums that come at the first model take about the
+// (Many resources never bind: hopper-bwd is solved with an eighth of the clauses that all sums
+// take, in half of the time. Where they do bind, sums that come at the first model take about the
 // conflicts of sums that are there at once; at the third, a tenth more; clauses alone, up to twice
 // as many; and so does one sum at a time, for the y that overflows. On random loops whose registers
 // are tight, sums at once take a tenth fewer conflicts.)
