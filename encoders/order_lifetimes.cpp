@@ -19,8 +19,9 @@
 // sum of it per y, from which light values and more than kCounted copies of one are left out
 // (OrderRequest::share). Elsewhere nothing is, until a model overflows the resource. Then refine()
 // adds clauses over a minimal set of copies that overflow, and from some such model on, the sooner
-// the smaller they are, the sums; a search that has met an overflow asks for all sums at once in
-// the formulas that it makes later (OrderRequest::at_once). Where a memory charges rings, their
+// the smaller they are, the sums. A search that has met an overflow, or whose first attempt was not
+// enough, asks for all sums at once in the formulas that it makes later (OrderRequest::at_once):
+// refutations that need sums seldom meet a model. Where a memory charges rings, their
 // buffers (order_rings.cpp) are terms of its sums, the first buffer of each taken off the capacity;
 // with nothing else in the memory there is one sum.
 //

@@ -104,6 +104,24 @@ void check_assumptions(Random& random, OrderSearcher& solver, const Question& q,
     if (truth) CHECK(solver.value(l > 0 ? Lit::of(l) : ~Lit::of(-l)));
 }
 
+/// After an answer unsat: CaDiCaL's refutation of needed() and the lemmas. How many are needed.
+std::size_t refuted_by_needed(OrderSearcher& solver, Budget& budget) {
+  SatSolver judge(budget, 0);
+  for (int v = 0; v < solver.clauses().variables(); ++v) judge.new_variable();
+  const std::vector<char> needed = solver.needed();
+  REQUIRE(needed.size() == solver.clauses().clauses());
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < needed.size(); ++i) {
+    if (needed[i] == 0) continue;
+    judge.add_clause(solver.clauses().clause(i));
+    ++count;
+  }
+  for (std::size_t i = 0; i < solver.lemmas().clauses(); ++i)
+    judge.add_clause(solver.lemmas().clause(i));
+  REQUIRE(judge.solve() == SatSolver::Answer::unsat);
+  return count;
+}
+
 void check_against_enumeration(bool cadical) {
   int sat = 0, unsat = 0;
   for (std::uint64_t seed = 0; seed < 1500; ++seed) {
@@ -140,12 +158,8 @@ void check_against_enumeration(bool cadical) {
                   a.difference.at(ii, 0));
         continue;
       }
-      // CaDiCaL comes to the same conclusion from clauses and lemmas alone.
-      SatSolver judge(budget, 0);
-      for (int v = 0; v < solver.clauses().variables(); ++v) judge.new_variable();
-      for (const MemoryCnf* part : {&solver.clauses(), &solver.lemmas()})
-        for (std::size_t i = 0; i < part->clauses(); ++i) judge.add_clause(part->clause(i));
-      REQUIRE(judge.solve() == SatSolver::Answer::unsat);
+      // CaDiCaL comes to the same conclusion from the clauses that were needed and the lemmas.
+      REQUIRE(refuted_by_needed(solver, budget) <= solver.clauses().clauses());
       break;  // and so at every smaller I
     }
     // Every lemma is true of all rows, at the I where the search ended and below.
@@ -176,6 +190,13 @@ TEST_CASE("hard clauses: pigeons, with learning, restarts and clause deletion") 
   Cdcl solver(budget, 0);
   Formula f(solver);
   Differences rows(f, 1, 2, 2);
+  std::vector<Lit> others;  // that have nothing to do with it
+  for (int i = 0; i < 50; ++i) others.push_back(f.fresh());
+  for (std::size_t i = 0; i + 2 < others.size(); ++i) {
+    f.clause({others[i], others[i + 1], others[i + 2]});
+    f.clause({~others[i], others[i + 2]});
+  }
+  const std::size_t unneeded = solver.clauses().clauses();
   constexpr int kHoles = 8;
   std::vector<std::vector<Lit>> in;
   for (int p = 0; p <= kHoles; ++p) {
@@ -193,4 +214,18 @@ TEST_CASE("hard clauses: pigeons, with learning, restarts and clause deletion") 
   CHECK(solver.solve(100) == OrderSearcher::Answer::unknown);
   CHECK(solver.solve() == OrderSearcher::Answer::unsat);
   CHECK(solver.conflicts() > 4000);
+  CHECK(refuted_by_needed(solver, budget) == solver.clauses().clauses() - unneeded);
+}
+
+TEST_CASE("an empty clause is needed") {
+  Budget budget({}, 0, 0, 0);
+  Cdcl solver(budget, 0);
+  Formula f(solver);
+  Differences rows(f, 1, 2, 2);
+  f.clause({f.fresh(), f.fresh(), f.fresh()});
+  f.clause({});
+  solver.take(rows);
+  solver.set_parameters(2, 0);
+  CHECK(solver.solve() == OrderSearcher::Answer::unsat);
+  CHECK(refuted_by_needed(solver, budget) == 1);
 }

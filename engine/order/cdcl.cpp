@@ -25,7 +25,7 @@ Cdcl::Cdcl(Budget& budget, std::uint64_t seed)
   watches_.reserve(2 * kVariables);
   truth_.reserve(2 * kVariables);
   const auto reserve = [](auto&... of_variables) { (of_variables.reserve(kVariables), ...); };
-  reserve(values_, trail_, level_of_, reason_, phase_, activity_, heap_, heap_at_, seen_);
+  reserve(values_, trail_, level_of_, reason_, phase_, activity_, heap_, heap_at_, seen_, met_);
 }
 
 int Cdcl::new_variable() {
@@ -41,19 +41,22 @@ int Cdcl::new_variable() {
   activity_.push_back(shuffled_ ? static_cast<double>(random_.next() >> 11) * 1e-16 : 0.0);
   heap_at_.push_back(-1);
   seen_.push_back(0);
+  met_.push_back(0);
   heap_insert(static_cast<std::size_t>(v));
   return v;
 }
 
 void Cdcl::add_clause(std::span<const int> literals) {
   if (formula_.clauses() % 4096 == 4095 && budget_.spent()) throw Budget::Spent{};
+  const int origin = static_cast<int>(formula_.clauses());
   formula_.add_clause(literals);
-  insert(literals);
+  entry_.push_back(kStored);
+  insert(literals, origin);
 }
 
 void Cdcl::add_lemma(std::span<const int> literals, std::string reason) {
   record_lemma(literals, std::move(reason));
-  insert(literals);
+  insert(literals, kLemma);
 }
 
 bool Cdcl::keep_within(SearchBound& bound) {
@@ -63,7 +66,7 @@ bool Cdcl::keep_within(SearchBound& bound) {
   return true;
 }
 
-void Cdcl::insert(std::span<const int> literals) {
+void Cdcl::insert(std::span<const int> literals, int origin) {
   backtrack(0);
   buffer_.resize(literals.size());
   std::size_t size = 0;
@@ -76,12 +79,33 @@ void Cdcl::insert(std::span<const int> literals) {
     if (i < size && buffer_[i] == -l) return;
     if (i == size) buffer_[size++] = l;
   }
+  if (origin >= 0)
+    entry_.back() = size < literals.size() || size <= 1 ? kShortened
+                    : size == 2                         ? kBinary
+                                                        : kStored;
   if (size == 0)
     consistent_ = false;
   else if (size == 1)
     assign(buffer_.front(), {});
   else
-    attach({buffer_.data(), size}, false, 0);
+    attach({buffer_.data(), size}, origin, 0);
+}
+
+std::vector<char> Cdcl::needed() {
+  for (const int l : trail_) {  // at the root, where nobody asked for reasons
+    const Reason& reason = reason_[variable(l)];
+    if (reason.kind == Reason::clause) use(reason.index);
+    if (reason.kind == Reason::binary) use_binary(l, reason.index);
+  }
+  std::vector<char> needed(entry_.size());
+  for (std::size_t i = 0; i < needed.size(); ++i)
+    needed[i] = entry_[i] == kShortened ||
+                (entry_[i] == kBinary && met_[variable(formula_.clause(i)[0])] != 0 &&
+                 met_[variable(formula_.clause(i)[1])] != 0);
+  for (const Clause& c : store_)
+    if (c.origin >= 0 && (arena_[static_cast<std::size_t>(c.place)] & kUsed) != 0)
+      needed[static_cast<std::size_t>(c.origin)] = 1;
+  return needed;
 }
 
 void Cdcl::take(const Differences& differences) {
@@ -134,16 +158,16 @@ bool Cdcl::value(Lit literal) const {
   return literal.is_constant() ? literal.is_true() : truth(literal.dimacs()) > 0;
 }
 
-Cdcl::Reason Cdcl::attach(std::span<const int> clause, bool learned, std::uint32_t glue) {
+Cdcl::Reason Cdcl::attach(std::span<const int> clause, int origin, std::uint32_t glue) {
   const bool binary = clause.size() == 2;
   const int place = binary ? Watch::kBinary : static_cast<int>(arena_.size());
   watches_.push(slot(clause[0]), {clause[1], place});
   watches_.push(slot(clause[1]), {clause[0], place});
   if (binary) return {Reason::binary, clause[1]};
-  store_.push_back({place, glue, learned});
+  store_.push_back({place, glue, origin});
   arena_.push_back(static_cast<int>(clause.size()));
   arena_.insert(arena_.end(), clause.begin(), clause.end());
-  if (learned) ++learned_clauses_;
+  if (origin == kLearned) ++learned_clauses_;
   return {Reason::clause, place};
 }
 
@@ -199,6 +223,7 @@ bool Cdcl::propagate_clauses() {
         *kept++ = watch;
         if (known < 0) {
           conflict_ = {watch.blocker, falsified};
+          use_binary(watch.blocker, falsified);
           consistent = false;
           break;
         }
@@ -223,6 +248,7 @@ bool Cdcl::propagate_clauses() {
       *kept++ = {c[0], place};
       if (first < 0) {
         conflict_.assign(c.begin(), c.end());
+        use(place);
         consistent = false;
         break;
       }
@@ -267,8 +293,8 @@ std::span<const int> Cdcl::reason_literals(int literal) {
     record_cycle(atoms);
   }
   switch (reason.kind) {
-    case Reason::binary: return {&reason.index, 1};
-    case Reason::clause: return literals(reason.index).subspan(1);
+    case Reason::binary: use_binary(literal, reason.index); return {&reason.index, 1};
+    case Reason::clause: use(reason.index); return literals(reason.index).subspan(1);
     case Reason::lemma: return lemmas().clause(static_cast<std::size_t>(reason.index)).subspan(1);
     default: return {};
   }
@@ -389,7 +415,7 @@ void Cdcl::reduce() {
   for (std::size_t i = 0; i < store_.size(); ++i) {
     const Clause& c = store_[i];
     const std::span<const int> clause = literals(c.place);
-    if (!c.learned || c.glue <= kGlue) continue;
+    if (c.origin != kLearned || c.glue <= kGlue) continue;
     const Reason& reason = reason_[variable(clause[0])];
     if (truth(clause[0]) > 0 && reason.kind == Reason::clause && reason.index == c.place) continue;
     candidates.push_back(i);
@@ -410,11 +436,11 @@ void Cdcl::reduce() {
     Clause c = store_[i];
     int& size = arena_[static_cast<std::size_t>(c.place)];
     const int* const begin = &size;
-    const int length = size + 1;
+    const int used = size & kUsed, length = (size & ~kUsed) + 1;
     size = kGone;
     if (dropped[i]) continue;
     c.place = static_cast<int>(arena.size());
-    arena.push_back(length - 1);
+    arena.push_back((length - 1) | used);
     arena.insert(arena.end(), begin + 1, begin + length);
     store.push_back(c);
     size = c.place;
@@ -479,7 +505,7 @@ Cdcl::Answer Cdcl::search(std::int64_t conflict_limit) {
     if (learned_.size() == 1)
       assign(learned_[0], {});
     else
-      assign(learned_[0], attach(learned_, true, glue_));
+      assign(learned_[0], attach(learned_, kLearned, glue_));
     increment_ *= kActivityGrowth;
     if (learned_clauses_ > keep_) {
       reduce();

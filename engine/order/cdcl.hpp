@@ -36,15 +36,19 @@ class Cdcl : public OrderSearcher {
   Answer solve(std::int64_t conflict_limit = 0) override;
   bool value(Lit literal) const override;
   Cycle least(int from, int to) const override { return theory_->least(from, to); }
+  std::vector<char> needed() override;
   std::int64_t conflicts() const { return conflicts_; }
 
  private:
-  // A clause of more than two literals is named by its place in the arena: its size, and then its
-  // literals. Shorter ones are not there: two literals are all in the watches and the reasons.
+  // A clause of more than two literals is named by its place in the arena: its size, with a bit
+  // that says whether anything was derived by it, and then its literals. Shorter ones are not
+  // there: two literals are all in the watches and the reasons.
+  static constexpr int kUsed = 1 << 30;
+  static constexpr int kLearned = -1, kLemma = -2;
   struct Clause {
     int place = 0;
     std::uint32_t glue = 0;
-    bool learned = false;
+    int origin = kLearned;  // which of clauses() it is, or one of these two
   };
   struct Reason {
     enum Kind : std::uint8_t { none, binary, clause, record, lemma } kind = none;
@@ -68,10 +72,13 @@ class Cdcl : public OrderSearcher {
   int level() const { return static_cast<int>(levels_.size()); }
   std::span<int> literals(int clause) {
     int* const size = arena_.data() + clause;
-    return {size + 1, static_cast<std::size_t>(*size)};
+    return {size + 1, static_cast<std::size_t>(*size & ~kUsed)};
   }
 
-  void insert(std::span<const int> literals);  // at the root
+  void use_binary(int a, int b) { met_[variable(a)] = met_[variable(b)] = 1; }
+  void use(int clause) { arena_[static_cast<std::size_t>(clause)] |= kUsed; }
+
+  void insert(std::span<const int> literals, int origin);  // at the root
   void assign(int literal, Reason reason);
   bool propagate();  // false: conflict_ holds the false clause
   bool propagate_clauses();
@@ -79,7 +86,7 @@ class Cdcl : public OrderSearcher {
   bool propagate_bound();
   bool refute_by_bound();  // false, and conflict_ holds the lemma
   void backtrack(int level);
-  Reason attach(std::span<const int> clause, bool learned, std::uint32_t glue);  // for clause[0]
+  Reason attach(std::span<const int> clause, int origin, std::uint32_t glue);  // for clause[0]
   void analyze();  // conflict_ -> learned_, back_level_, glue_
   std::span<const int> reason_literals(int literal);
   bool redundant(int literal);
@@ -108,7 +115,11 @@ class Cdcl : public OrderSearcher {
 
   std::vector<int> arena_;
   std::vector<Clause> store_;
-  WatchLists watches_;  // per literal
+  // How a clause of clauses() came in; kStored also where it did not, being true at the root.
+  enum Entry : char { kStored, kShortened, kBinary };
+  std::vector<Entry> entry_;
+  std::vector<char> met_{0};  // per variable: in a binary clause that something was derived by
+  WatchLists watches_;        // per literal
   std::vector<int> trail_, assumptions_;
   std::vector<Level> levels_;
   std::size_t clause_head_ = 0, theory_head_ = 0, bound_head_ = 0;

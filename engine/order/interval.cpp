@@ -137,7 +137,7 @@ class Descent {
   // The next attempt; `turn` is then where it has decided nothing.
   std::optional<Plan> next(Turn& turn) const {
     if (turn.bound_open && turn.first < kFirstAttempts)
-      return at_bound(turn, turn.first++, kAttemptConflicts);
+      return at_bound(turn, turn.first++, at_once_ ? kAttemptConflicts : kFirstConflicts);
     if (!interval_.best) {
       if (turn.anew++ > 0) return std::nullopt;
       return Plan{Plan::below, last_, interval_.low, std::nullopt, 0, 0};
@@ -208,8 +208,8 @@ class Descent {
       later.push_back(*one);
     }
     auto [lane, outcome] = race_.take(plan, later);
-    at_once_ = at_once_ || outcome.overflowed;
     const SatSolver::Answer verdict = outcome.answer.verdict;
+    at_once_ = at_once_ || outcome.overflowed || verdict == SatSolver::Answer::unknown;
     if (outcome.question && (!question_ || verdict == SatSolver::Answer::sat)) {
       number_ = plan.number;
       question_ = std::move(outcome.question);
@@ -295,7 +295,7 @@ Answer ask_complete(const Search& search, Cycle ii, Cycle stage_limit) {
       Question few(search, few_stages_request(search, ii, stage_limit));
       Answer answer = few.look(ii, 0, kProbeConflicts);
       if (answer.schedule) return answer;
-      all.at_once = few.overflowed();
+      all.at_once = few.overflowed() || answer.verdict == SatSolver::Answer::unknown;
     }
     return Question(search, std::move(all)).ask(ii);
   } catch (const Budget::Spent&) {

@@ -5,13 +5,17 @@
 // deadline leaves few variables and decides many of them, so that models are found sooner than with
 // a loose one, and refutations are easy and raise the proved bound; what is not settled soon is
 // left. (hopper-bwd-sub2: 1,700 conflicts instead of 4,900.) The first model is short already. From
-// there D falls from model to model, each tightened by its orders, until it is refuted. How long
-// the first model takes varies by orders of magnitude from seed to seed, and most often it is
-// short: so many seeds are given short attempts, and longer ones where a model came, before the
-// last one takes what it takes. (hopper-bwd-sub2 at U = 300, seed 0: 19,000 conflicts with attempts
-// of 2,000.)
+// there D falls from model to model, each tightened by its orders, until it is refuted.
+//
+// Where that is stuck, one formula goes on, since what it has learned is what a refutation needs,
+// in turns with attempts by new seeds, of half of its effort: how long a model takes varies by
+// orders of magnitude from seed to seed, and most often it is short. (hopper-bwd-sub2 at U = 50,
+// L = 114: one formula takes 1,500 conflicts to refute, new ones of 500, 500, 1,000, 500, ... took
+// 7,200. Its models, L = 115, take 20 to 970.)
 #include <algorithm>
+#include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "engine/order/luby.hpp"
@@ -23,8 +27,9 @@ namespace twill::order {
 namespace {
 
 constexpr Cycle kTightness = 16;
-constexpr std::int64_t kFirstModelConflicts = 500;  // times the Luby sequence
+constexpr std::int64_t kModelConflicts = 1'000;  // times the Luby sequence
 constexpr std::int64_t kNextModelConflicts = 2'000;
+constexpr std::int64_t kGoOn = 2;    // times the conflicts of the attempt before
 constexpr int kLengthAttempts = 15;  // that sequence, once 8
 
 // An attempt to find schedules of at most this length, and then shorter ones.
@@ -33,12 +38,14 @@ struct LengthPlan {
   int number = 0;               // of the seed
   std::int64_t limit = 0;       // conflicts of the first question; 0 = none
   bool at_once = false;         // OrderRequest::at_once
+  bool go_on = false;           // by the formula that was kept, not a new one
   bool operator==(const LengthPlan&) const = default;
 };
 struct LengthOutcome {
-  std::vector<Schedule> found;  // each shorter than the one before
-  bool refuted = false;         // none is shorter than the last, or than the deadline
-  bool overflowed = false;      // Question::overflowed()
+  std::vector<Schedule> found;         // each shorter than the one before
+  bool refuted = false;                // none is shorter than the last, or than the deadline
+  bool overflowed = false;             // Question::overflowed()
+  std::unique_ptr<Question> question;  // of a new formula
 };
 
 // What is tried in turn, as long as nothing decides.
@@ -49,80 +56,122 @@ class LengthTurn {
 
   Cycle low() const { return low_; }
   bool settled() const { return deadline() < low_; }
+
   void learn(const LengthPlan& plan, const LengthOutcome& outcome) {
-    at_once_ = at_once_ || outcome.overflowed;
+    at_once_ = at_once_ || outcome.overflowed || !outcome.refuted;
+    again_ = !plan.at_once && !outcome.refuted && outcome.found.empty();
     if (!outcome.found.empty()) best_ = outcome.found.back().length;
     if (outcome.refuted) low_ = std::max(low_, outcome.found.empty() ? plan.deadline + 1 : *best_);
+  }
+  // Is the formula of a plan that has not settled all the one to go on with from now on? One that
+  // found a model is, and so is one of fewer stages than the one before, with all sums.
+  bool keep(const LengthPlan& plan, const LengthOutcome& outcome) {
+    if (plan.deadline < deadline()) return false;
+    const Cycle stages = plan.deadline / ii_ + 1;
+    if (outcome.found.empty() && (!plan.at_once || (kept_ > 0 && kept_ <= stages))) return false;
+    kept_ = stages;
+    return true;
   }
 
   std::optional<LengthPlan> next() {
     if (settled()) return std::nullopt;
     if (!best_ && asked_ < high_) {
-      const Cycle stage_end = (low_ / ii_ + 1) * ii_ - 1;  // one stage more has more variables
-      Cycle deadline = std::min(low_ + slack_, high_);
-      if (asked_ < stage_end) deadline = std::min(deadline, stage_end);
-      slack_ *= 2;
-      asked_ = deadline;
-      return LengthPlan{deadline, low_, number_++, kFirstModelConflicts, at_once_};
+      if (!std::exchange(again_, false)) raise();
+      return LengthPlan{asked_, low_, number_++, at_once_ ? kModelConflicts : kFirstConflicts,
+                        at_once_};
     }
-    if (++attempts_ > kLengthAttempts + 1) return std::nullopt;
-    const bool last = attempts_ > kLengthAttempts;  // takes what it takes
-    return LengthPlan{deadline(), low_, number_++,
-                      last ? 0 : kFirstModelConflicts * luby(attempts_), at_once_};
+    if (kept_ > 0 && attempts_ == kLengthAttempts) {  // the last one takes what it takes
+      ++attempts_;
+      return LengthPlan{deadline(), low_, 0, 0, at_once_, true};
+    }
+    if (kept_ > 0 && std::exchange(go_on_, false))
+      return LengthPlan{deadline(), low_, 0, kGoOn * limit(), at_once_, true};
+    if (++attempts_ > kLengthAttempts) return std::nullopt;
+    go_on_ = true;
+    return LengthPlan{deadline(), low_, number_++, limit(), at_once_};
   }
 
  private:
   Cycle deadline() const { return best_ ? *best_ - 1 : high_; }
+  std::int64_t limit() const { return kModelConflicts * luby(attempts_); }
+  void raise() {
+    const Cycle stage_end = (low_ / ii_ + 1) * ii_ - 1;  // one stage more has more variables
+    Cycle deadline = std::min(low_ + slack_, high_);
+    if (asked_ < stage_end) deadline = std::min(deadline, stage_end);
+    slack_ *= 2;
+    asked_ = deadline;
+  }
 
   Cycle ii_, low_, high_, slack_, asked_ = -1;
+  Cycle kept_ = 0;  // stages of the formula to go on with
   std::optional<Cycle> best_;
   int number_ = 0, attempts_ = 0;
-  bool at_once_ = false;
+  bool at_once_ = false, again_ = false, go_on_ = false;
 };
 
 }  // namespace
 
 Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, Cycle stage_limit,
                          const std::function<void(const Schedule&)>& found) {
+  // Down from the plan's deadline to what is proved.
+  const auto descend = [&](const LengthPlan& plan, const Search& lane, Question& question,
+                           LengthOutcome& outcome) {
+    std::int64_t limit = plan.limit;
+    for (Cycle deadline = plan.deadline; deadline >= plan.low;) {
+      const Answer answer = question.ask(ii, deadline, limit);
+      outcome.overflowed = question.overflowed();
+      if (answer.verdict == SatSolver::Answer::unknown) return;
+      if (answer.verdict == SatSolver::Answer::unsat) break;
+      outcome.found.push_back(shortened(search.problem, *answer.schedule, stage_limit));
+      lane.report.state().length_high = outcome.found.back().length;
+      deadline = outcome.found.back().length - 1;
+      if (limit > 0) limit = std::max(limit, kNextModelConflicts);
+    }
+    outcome.refuted = true;
+  };
   const auto attempt = [&](const LengthPlan& plan, Search& lane) {
     LengthOutcome outcome;
     lane.seed += static_cast<std::uint64_t>(plan.number);
     try {
       OrderRequest request = request_within(lane, ii, plan.deadline, stage_limit);
       request.at_once = plan.at_once;
-      Question question(lane, std::move(request));
-      Cycle deadline = plan.deadline;
-      std::int64_t limit = plan.limit;
-      while (deadline >= plan.low) {
-        const Answer answer = question.ask(ii, deadline, limit);
-        outcome.overflowed = question.overflowed();
-        if (answer.verdict == SatSolver::Answer::unknown) return outcome;
-        if (answer.verdict == SatSolver::Answer::unsat) break;
-        outcome.found.push_back(shortened(search.problem, *answer.schedule, stage_limit));
-        lane.report.state().length_high = outcome.found.back().length;
-        deadline = outcome.found.back().length - 1;
-        if (limit > 0) limit = std::max(limit, kNextModelConflicts);
-      }
-      outcome.refuted = true;
+      outcome.question = std::make_unique<Question>(lane, std::move(request));
+      descend(plan, lane, *outcome.question, outcome);
     } catch (const Budget::Spent&) {  // what was found counts
     }
     return outcome;
   };
   Race<LengthPlan, LengthOutcome> race(search, attempt);
+  std::shared_ptr<Lane> lane;  // of the formula to go on with
+  std::unique_ptr<Question> kept;
   Shortest result{SatSolver::Answer::unknown, std::nullopt, low};
   LengthTurn turn(ii, low, high);
   while (std::optional<LengthPlan> plan = turn.next()) {
-    std::vector<LengthPlan> later;
-    for (LengthTurn ahead = turn; later.size() < race.lanes_ahead();) {
-      const std::optional<LengthPlan> one = ahead.next();
-      if (!one) break;
-      later.push_back(*one);
+    LengthOutcome outcome;
+    if (plan->go_on) {
+      try {
+        descend(*plan, lane->search(), *kept, outcome);
+      } catch (const Budget::Spent&) {
+      }
+      turn.learn(*plan, outcome);
+    } else {
+      std::vector<LengthPlan> later;
+      for (LengthTurn ahead = turn; later.size() < race.lanes_ahead();) {
+        const std::optional<LengthPlan> one = ahead.next();
+        if (!one) break;
+        if (!one->go_on) later.push_back(*one);
+      }
+      auto taken = race.take(*plan, later);
+      outcome = std::move(taken.outcome);
+      turn.learn(*plan, outcome);
+      if (outcome.question && turn.keep(*plan, outcome)) {
+        kept = std::move(outcome.question);
+        lane = std::move(taken.lane);
+      }
     }
-    const LengthOutcome outcome = race.take(*plan, later).outcome;
     for (const Schedule& schedule : outcome.found)
       if (found) found(schedule);
     if (!outcome.found.empty()) result.best = outcome.found.back();
-    turn.learn(*plan, outcome);
     search.report.state().length_low = result.low = turn.low();
     if (result.best) search.report.state().length_high = result.best->length;
     if (search.budget.spent()) break;

@@ -174,8 +174,11 @@ bool Question::refuted_by_cadical() {
   judge.no_inprocessing();
   if (proof) judge.begin_proof(proof->file());
   for (int v = 0; v < solver_->clauses().variables(); ++v) judge.new_variable();
-  for (const MemoryCnf* part : {&solver_->clauses(), &solver_->lemmas()})
-    for (std::size_t i = 0; i < part->clauses(); ++i) judge.add_clause(part->clause(i));
+  const MemoryCnf &clauses = solver_->clauses(), &lemmas = solver_->lemmas();
+  const std::vector<char> needed = solver_->needed();  // what proves them unsatisfiable proves all
+  for (std::size_t i = 0; i < clauses.clauses(); ++i)
+    if (needed[i] != 0) judge.add_clause(clauses.clause(i));
+  for (std::size_t i = 0; i < lemmas.clauses(); ++i) judge.add_clause(lemmas.clause(i));
   const SatSolver::Answer answer = judge.solve();
   if (answer == SatSolver::Answer::sat)
     throw std::logic_error("CaDiCaL does not confirm a refutation of the order engine");

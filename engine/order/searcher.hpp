@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "encoders/difference.hpp"
 #include "encoders/sinks.hpp"
@@ -53,6 +54,9 @@ class OrderSearcher : public ClauseSink {
   /// far and, as they fall, later. Those of add_lemma() are among them.
   const MemoryCnf& clauses() const { return formula_; }
   const MemoryCnf& lemmas() const { return lemmas_.clauses; }
+  /// After an answer unsat: which of clauses() are enough, with the lemmas, to be refuted? A
+  /// superset of what the refutation used; all where that is not known.
+  virtual std::vector<char> needed() { return std::vector<char>(formula_.clauses(), 1); }
   /// Lemmas come with the steps of their cycles: for who will ask. Before the first take().
   void note_steps() { steps_ = &lemmas_.steps; }
 
