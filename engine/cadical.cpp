@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cadical.hpp>
+#include <cstdlib>
 #include <limits>
 
 #include "graph/error.hpp"
@@ -24,11 +25,18 @@ struct SatSolver::Impl : CaDiCaL::Terminator, CaDiCaL::Learner {
   bool terminate() override { return budget.spent(); }
   bool learning(int) override {
     budget.count_conflict();
-    return false;
+    if (learned != nullptr) learned->push_back('a');
+    return learned != nullptr;
   }
-  void learn(int) override {}
+  // A literal as 2 v or 2 v + 1, seven bits a byte, the lowest first; 0 ends the clause.
+  void learn(int literal) override {
+    unsigned rest = 2 * static_cast<unsigned>(std::abs(literal)) + (literal < 0 ? 1U : 0U);
+    for (; rest > 127; rest >>= 7) learned->push_back(static_cast<char>((rest & 127U) | 128U));
+    learned->push_back(static_cast<char>(rest));
+  }
 
   Budget& budget;
+  std::string* learned = nullptr;
   CaDiCaL::Solver solver;
 };
 
@@ -52,6 +60,10 @@ SatSolver::~SatSolver() {
 
 void SatSolver::no_inprocessing() {
   impl_->solver.set("inprocessing", 0);
+}
+
+void SatSolver::note_learned(std::string& proof) {
+  impl_->learned = &proof;
 }
 
 void SatSolver::begin_proof(const std::string& path, bool binary) {

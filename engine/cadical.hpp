@@ -36,6 +36,10 @@ class SatSolver : public ClauseSink {
 
   /// Search alone, before the first clause: for what is known to be refuted in little time.
   void no_inprocessing();
+  /// From now on what is learned goes to `proof`, which must outlive the solver, as additions of
+  /// binary DRAT. Where there is search alone and nothing is assumed that is all of a proof, at a
+  /// fraction of the cost of begin_proof(): what else CaDiCaL derives is propagated units.
+  void note_learned(std::string& proof);
 
   int new_variable() override { return ++variables_; }
   void add_clause(std::span<const int> literals) override;

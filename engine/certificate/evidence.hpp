@@ -58,7 +58,7 @@ struct Refutation {
   /// Order: the formula as it was refuted. Null: what regenerate() gives, which is the same.
   std::shared_ptr<const EncodedFormula> formula;
   std::shared_ptr<const TheoryLemmas> lemmas;  ///< order, see OrderSearcher::lemmas()
-  std::optional<ProofFile> proof;              ///< binary DRAT, of the formula and the lemmas
+  std::shared_ptr<const std::string> proof;    ///< binary DRAT, of the formula and the lemmas
 
   bool by_order() const { return std::holds_alternative<OrderRequest>(request); }
 };

@@ -150,9 +150,9 @@ void write_refutation(Draft& draft, const Problem& problem, const Refutation& r,
   const std::string base = "proofs/" + name;
   draft.write_made(base + ".cnf", [&](TextWriter& t) { write_dimacs(t, formula->cnf, lemmas); });
   if (!r.by_order() && r.deadline >= 0)
-    draft.write_bytes(base + ".drat", without_deletions(r.proof->bytes()));
+    draft.write_bytes(base + ".drat", without_deletions(*r.proof));
   else
-    draft.write_bytes(base + ".drat", r.proof->bytes());
+    draft.write_bytes(base + ".drat", *r.proof);
   draft.write_made(base + ".groups", [&](TextWriter& t) { write_groups(t, *formula, lemmas); });
   if (!r.by_order()) return;
   draft.write_made(base + ".rows", [&](TextWriter& t) { write_rows(t, *formula, lemmas); });

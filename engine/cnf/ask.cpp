@@ -19,7 +19,7 @@ void Proving::keep(const ModuloRequest& request, Cycle deadline) {
   r.deadline = deadline;
   r.encoding = encoding_text(search_.choice);
   r.request = request;
-  r.proof = std::move(proof_);
+  r.proof = std::make_shared<const std::string>(proof_->bytes());
   proof_.reset();
   search_.evidence->keep(std::move(r));
 }

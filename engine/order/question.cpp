@@ -168,11 +168,10 @@ bool Question::within_limit() {
 }
 
 bool Question::refuted_by_cadical() {
-  std::optional<ProofFile> proof;
-  if (search_.evidence != nullptr) proof.emplace();
+  std::string proof;
   SatSolver judge(search_.budget, search_.seed);
   judge.no_inprocessing();
-  if (proof) judge.begin_proof(proof->file());
+  if (search_.evidence != nullptr) judge.note_learned(proof);
   for (int v = 0; v < solver_->clauses().variables(); ++v) judge.new_variable();
   const MemoryCnf &clauses = solver_->clauses(), &lemmas = solver_->lemmas();
   const std::vector<char> needed = solver_->needed();  // what proves them unsatisfiable proves all
@@ -183,14 +182,11 @@ bool Question::refuted_by_cadical() {
   if (answer == SatSolver::Answer::sat)
     throw std::logic_error("CaDiCaL does not confirm a refutation of the order engine");
   if (answer != SatSolver::Answer::unsat) return false;
-  if (proof) {
-    judge.end_proof();
-    keep_evidence(*std::move(proof));
-  }
+  if (search_.evidence != nullptr) keep_evidence(std::move(proof));
   return true;
 }
 
-void Question::keep_evidence(ProofFile proof) {
+void Question::keep_evidence(std::string proof) {
   Refutation r;
   r.serial = search_.serial;
   r.limits = search_.goals;
@@ -205,7 +201,7 @@ void Question::keep_evidence(ProofFile proof) {
   describe(*formula, search_.problem, request_, encoding_);
   r.formula = formula;
   r.lemmas = std::make_shared<const TheoryLemmas>(solver_->release_lemmas());
-  r.proof = std::move(proof);
+  r.proof = std::make_shared<const std::string>(std::move(proof));
   search_.evidence->keep(std::move(r));
 }
 

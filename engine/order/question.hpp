@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "encoders/order.hpp"
@@ -45,7 +46,7 @@ class Question {
   std::optional<Schedule> model();  // refined, or none after new clauses
   bool within_limit();              // the model; else one more lemma
   bool refuted_by_cadical();
-  void keep_evidence(ProofFile proof);
+  void keep_evidence(std::string proof);
 
   const Search& search_;
   OrderRequest request_;
