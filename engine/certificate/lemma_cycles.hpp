@@ -49,9 +49,8 @@ class DifferenceRows {
   int nodes_;
   Cycle ii_, deadline_;
   std::vector<Arc> facts_;
-  std::span<const DifferenceAtom> atoms_;
   std::span<const DifferenceSum> sums_;
-  std::vector<int> atom_of_;  // by variable, -1 = none
+  std::vector<Arc> atoms_;  // by variable; from -1 = none
 };
 
 /// Finds and writes cycles: "a12 f3 n7 s5" is atom 12, fact 3, the negation of atom 7 and sum 5, in
@@ -60,8 +59,9 @@ class CycleFinder {
  public:
   explicit CycleFinder(const DifferenceRows& rows);
 
-  /// Writes the cycle of the lemma that passes these steps, if it is positive at these I and D, or
-  /// else any other. False: there is none.
+  /// Writes the lemma with its cycle that passes these steps, if it is positive at these I and D,
+  /// or else with any other, as a line of write_lemmas() (proof_files.hpp) without its end. False:
+  /// there is none.
   bool write(std::span<const int> lemma, std::span<const LemmaStep> steps, TextWriter& text);
   /// A cycle for the lemma, searched for; nullopt = there is none.
   std::optional<std::string> cycle(std::span<const int> lemma);

@@ -17,6 +17,20 @@ std::optional<std::int64_t> take_number(std::string_view& text) {
   return number;
 }
 
+// The clause that a cycle says: nullopt where a number is none.
+std::optional<std::vector<int>> denied_by(std::string_view cycle) {
+  std::vector<int> literals;
+  while (!cycle.empty()) {
+    const char kind = cycle.front();
+    cycle.remove_prefix(1);
+    const auto number = take_number(cycle);
+    if (!number || *number < 0 || *number > 2147483647) return std::nullopt;
+    if (kind == 'a') literals.push_back(-static_cast<int>(*number));
+    if (kind == 'n') literals.push_back(static_cast<int>(*number));
+  }
+  return literals;
+}
+
 }  // namespace
 
 std::vector<std::string_view> lines_of(std::string_view text) {
@@ -33,18 +47,24 @@ void write_lemmas(TextWriter& text, const TheoryLemmas& lemmas, const Difference
   CycleFinder finder(rows);
   for (std::size_t i = 0; i < lemmas.clauses.clauses(); ++i) {
     const std::span<const int> lemma = lemmas.clauses.clause(i);
-    text.numbers(lemma);
-    text.put("0 ");
-    if (const auto reason = lemmas.reasons.find(i); reason != lemmas.reasons.end())
+    if (const auto reason = lemmas.reasons.find(i); reason != lemmas.reasons.end()) {
+      text.numbers(lemma);
+      text.put("0 ");
       text.put(reason->second);
-    else if (!finder.write(lemma, lemmas.steps.of(i), text))
+    } else if (!finder.write(lemma, lemmas.steps.of(i), text)) {
       throw std::logic_error("a lemma of the order engine has no positive cycle");
+    }
     text.put('\n');
   }
 }
 
 std::optional<LemmaLine> parse_lemma(std::string_view line) {
   LemmaLine lemma;
+  if (!line.empty() && std::string_view("afns").find(line.front()) != std::string_view::npos) {
+    auto literals = denied_by(line);
+    if (!literals) return std::nullopt;
+    return LemmaLine{*std::move(literals), line};
+  }
   for (;;) {
     const auto number = take_number(line);
     if (!number || *number < -2147483647 || *number > 2147483647) return std::nullopt;

@@ -15,8 +15,10 @@ namespace twill {
 /// Lines of a text, without their ends; a last line without an end counts.
 std::vector<std::string_view> lines_of(std::string_view text);
 
-/// .lemmas: "-12 7 0 a12 f3 n7", a line for each clause with the cycle of its negation
-/// (lemma_cycles.hpp) or another reason. `rows` are those of the formula that they belong to.
+/// .lemmas: "-12 -9 7 0 a12 f3 s4 n7", a line for each clause with the cycle of its negation
+/// (lemma_cycles.hpp) or another reason. Where the clause is what the cycle's atoms deny, in its
+/// order, as most are, the line has only the cycle: "a12 f3 n7" is "-12 7 0 a12 f3 n7". `rows` are
+/// those of the formula that they belong to.
 void write_lemmas(TextWriter& text, const TheoryLemmas& lemmas, const DifferenceRows& rows);
 struct LemmaLine {
   std::vector<int> literals;
