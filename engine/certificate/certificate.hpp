@@ -8,8 +8,8 @@
 //   proofs/NAME.*   of each refutation: the formula with its lemmas (cnf, DIMACS), the proof (drat,
 //                   binary DRAT), which clauses belong to which constraint (groups); of the order
 //                   form also what lemmas' literals say about rows (rows), for each lemma a cycle
-//                   whose weights sum to more than 0 (lemmas: the clause, 0, the cycle's steps),
-//                   and the models that overflowed and were refined (refinements)
+//                   whose weights sum to more than 0 (lemmas, see proof_files.hpp), and the
+//                   models that overflowed and were refined, if any did (refinements)
 //
 // Where the register split was chosen (solve_split()), what is claimed is claimed of every split of
 // the pool. The manifest then has a "register_split": the pool (shares by slot, granule, min, max,

@@ -10,7 +10,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kFormat = "twill.certificate";
-constexpr int kVersion = 6;
+constexpr int kVersion = 7;
 constexpr Amount kMostShare = 1'000'000;  // bounds the formula that a stranger can ask for
 constexpr Cycle kMost = Cycle{kMaxOps} * kMaxCycles * kMaxDistance;  // of any number of cycles
 

@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -72,8 +73,7 @@ class Draft {
     path += ".part-XXXXXX";
     if (::mkdtemp(path.data()) == nullptr) fail("cannot be created");
     path_ = path;
-    fs::create_directory(path_ / "proofs", error);
-    if (error) fail("cannot be written");
+    if (::mkdir((path_ + "/proofs").c_str(), 0777) != 0) fail("cannot be written");
   }
   ~Draft() {
     if (file_ >= 0) ::close(file_);
@@ -86,7 +86,7 @@ class Draft {
   /// A file that the check makes again and compares.
   template <class Write>
   void write_made(const std::string& name, const Write& write_text) {
-    file_ = ::open((path_ / name).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    file_ = ::open((path_ + "/" + name).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (file_ < 0) fail("cannot be written");
     write_text(text_);
     text_.flush();
@@ -104,15 +104,16 @@ class Draft {
   void write_bytes(const std::string& name, std::string_view bytes) {
     write(name, [&](TextWriter& text) { text.put(bytes); });
   }
+  void write_bytes(const std::string& name, std::string_view bytes, const std::string& sha256) {
+    write_made(name, [&](TextWriter& text) { text.put(bytes); });
+    hashes_.emplace_back(name, sha256);
+  }
   /// Of the files so far.
   const std::vector<std::pair<std::string, std::string>>& hashes() const { return hashes_; }
 
   void finish() {
     std::error_code error;
-    fs::permissions(path_,
-                    fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec |
-                        fs::perms::others_read | fs::perms::others_exec,
-                    error);
+    ::chmod(path_.c_str(), 0755);
     fs::remove(target_, error);  // an empty one
     fs::rename(path_, target_, error);
     if (error) fail("cannot be created");
@@ -133,7 +134,8 @@ class Draft {
     }
   }
 
-  fs::path target_, path_;
+  fs::path target_;
+  std::string path_;
   bool done_ = false;
   int file_ = -1;               // the one that is being written
   std::optional<Sha256> hash_;  // of it, where that is listed
@@ -159,6 +161,7 @@ void write_refutation(Draft& draft, const Problem& problem, const Refutation& r,
   const DifferenceRows rows(static_cast<int>(formula->nodes.size()), formula->facts, formula->atoms,
                             formula->sums, r.ii, std::max<Cycle>(r.deadline, 0));
   draft.write(base + ".lemmas", [&](TextWriter& t) { write_lemmas(t, *r.lemmas, rows); });
+  if (r.refinements.empty()) return;
   draft.write(base + ".refinements", [&](TextWriter& t) { write_refinements(t, r.refinements); });
 }
 
@@ -181,7 +184,10 @@ void write_certificate(const std::string& directory, const Problem& problem,
                      "must be shown by a bound or by a refutation that was kept");
 
   Draft draft(directory);
-  draft.write_bytes("problem.json", known != nullptr ? known->text : problem_text(problem));
+  if (known != nullptr)
+    draft.write_bytes("problem.json", known->text, known->sha256);
+  else
+    draft.write_bytes("problem.json", problem_text(problem));
   Solution own = solution;
   own.problem_sha256 = draft.hashes().back().second;
   draft.write_bytes("schedule.json", schedule_text(problem, own));
