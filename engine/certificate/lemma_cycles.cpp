@@ -19,13 +19,6 @@ DifferenceRows::DifferenceRows(int nodes, std::span<const Difference> facts,
     atoms_[static_cast<std::size_t>(a.variable)] = arc(a.difference);
 }
 
-std::optional<DifferenceRows::Arc> DifferenceRows::asserted(int literal) const {
-  const auto v = static_cast<std::size_t>(literal < 0 ? -literal : literal);
-  if (v >= atoms_.size() || atoms_[v].from < 0) return std::nullopt;
-  const Arc& a = atoms_[v];
-  return literal > 0 ? a : Arc{a.to, a.from, 1 - a.weight};
-}
-
 std::optional<DifferenceRows::Arc> DifferenceRows::sum(std::size_t index,
                                                        std::span<const int> lemma) const {
   if (index >= sums_.size()) return std::nullopt;
@@ -75,7 +68,6 @@ const CycleFinder::Paths& CycleFinder::paths_from(int node) {
 
 // " f3 f12", the facts on the way.
 void CycleFinder::write_path(int from, int to, TextWriter& text) {
-  if (from == to) return;
   const Paths& paths = paths_from(from);
   facts_.clear();
   while (from != to) {
@@ -83,8 +75,8 @@ void CycleFinder::write_path(int from, int to, TextWriter& text) {
     to = rows_.facts()[static_cast<std::size_t>(facts_.back())].from;
   }
   for (auto f = facts_.rbegin(); f != facts_.rend(); ++f) {
-    text.put(" f");
-    text.number(*f);
+    text.put(' ');
+    text.number('f', *f);
   }
 }
 
@@ -119,30 +111,23 @@ std::optional<std::string> CycleFinder::cycle_of_facts() const {
   return text.substr(1);
 }
 
-std::optional<DifferenceRows::Arc> CycleFinder::arc_of(std::span<const int> lemma,
-                                                       const LemmaStep& step) const {
-  return step.literal == 0 ? rows_.sum(static_cast<std::size_t>(step.sum), lemma)
-                           : rows_.asserted(-step.literal);
-}
-
 // Are the arcs of all steps, in this order, and facts between them a positive cycle?
 bool CycleFinder::take(std::span<const int> lemma, std::span<const LemmaStep> steps) {
-  arcs_.clear();
-  for (const LemmaStep& step : steps) {
-    const auto arc = arc_of(lemma, step);
-    if (!arc) return false;
-    arcs_.push_back(*arc);
-  }
+  arcs_.resize(steps.size());
   Cycle weight = 0;
-  for (std::size_t i = 0; i < arcs_.size(); ++i) {
-    const int here = arcs_[i].to, next = arcs_[i + 1 < arcs_.size() ? i + 1 : 0].from;
-    weight += arcs_[i].weight;
-    if (here == next) continue;
+  const auto join = [&](int here, int next) {
+    if (here == next) return true;
     const Path& between = paths_from(here)[static_cast<std::size_t>(next)];
-    if (!between.reached) return false;
     weight += between.weight;
+    return between.reached;
+  };
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const auto arc = arc_of(lemma, steps[i]);
+    if (!arc || (i > 0 && !join(arcs_[i - 1].to, arc->from))) return false;
+    arcs_[i] = *arc;
+    weight += arc->weight;
   }
-  return weight > 0;
+  return !steps.empty() && join(arcs_.back().to, arcs_.front().from) && weight > 0;
 }
 
 // The steps taken, with the facts between them.
@@ -150,9 +135,10 @@ void CycleFinder::write_taken(std::span<const LemmaStep> steps, TextWriter& text
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (i > 0) text.put(' ');
     const auto [literal, sum] = steps[i];
-    text.put(literal == 0 ? 's' : literal < 0 ? 'a' : 'n');
-    text.number(literal == 0 ? sum : literal < 0 ? -literal : literal);
-    write_path(arcs_[i].to, arcs_[i + 1 < arcs_.size() ? i + 1 : 0].from, text);
+    text.number(literal == 0 ? 's' : literal < 0 ? 'a' : 'n',
+                literal == 0 ? sum : literal < 0 ? -literal : literal);
+    const int here = arcs_[i].to, next = arcs_[i + 1 < arcs_.size() ? i + 1 : 0].from;
+    if (here != next) write_path(here, next, text);
   }
 }
 

@@ -32,7 +32,12 @@ class DifferenceRows {
   }
   /// What a literal that is true asserts of the rows: its atom's constraint, or (a negative
   /// literal) that the constraint does not hold over the integers. nullopt = no atom.
-  std::optional<Arc> asserted(int literal) const;
+  std::optional<Arc> asserted(int literal) const {
+    const auto v = static_cast<std::size_t>(literal < 0 ? -literal : literal);
+    if (v >= atoms_.size() || atoms_[v].from < 0) return std::nullopt;
+    const Arc& a = atoms_[v];
+    return literal > 0 ? a : Arc{a.to, a.from, 1 - a.weight};
+  }
 
   /// What sum `index`, if there is one, says where the lemma does not hold: its difference and the
   /// amounts of the variables that are then true.
@@ -83,7 +88,10 @@ class CycleFinder {
     std::size_t before = 0;
   };
   std::optional<DifferenceRows::Arc> arc_of(std::span<const int> lemma,
-                                            const LemmaStep& step) const;
+                                            const LemmaStep& step) const {
+    return step.literal == 0 ? rows_.sum(static_cast<std::size_t>(step.sum), lemma)
+                             : rows_.asserted(-step.literal);
+  }
   bool take(std::span<const int> lemma, std::span<const LemmaStep> steps);
   void write_taken(std::span<const LemmaStep> steps, TextWriter& text);
   std::vector<LemmaStep> find_cycle(std::vector<Step>& steps);

@@ -40,6 +40,12 @@ class TextWriter {
     if (end_ - at_ < kLongest) flush();
     at_ = digits(at_, n);
   }
+  /// The same after a character.
+  void number(char before, std::int64_t n) {
+    if (end_ - at_ < kLongest) flush();
+    *at_ = before;
+    at_ = digits(at_ + 1, n);
+  }
   /// Each with a blank after it.
   void numbers(std::span<const int> all) {
     for (const int n : all) {
@@ -80,7 +86,7 @@ class TextWriter {
   }();
 
   static constexpr std::size_t kSize = 32768;
-  static constexpr std::ptrdiff_t kLongest = 24;  // more than a number and a blank
+  static constexpr std::ptrdiff_t kLongest = 24;  // more than a number and a character
 
   Out out_;
   std::unique_ptr<char[]> buffer_;

@@ -60,17 +60,20 @@ std::string name_of(const Refutation& r, std::vector<RegisterCounts>& corners) {
   return corner + name;
 }
 
-// A directory beside the one wanted, removed unless it is renamed.
+// A directory beside the one wanted, removed unless it is renamed. (System calls and plain strings:
+// where a solve takes milliseconds, std::filesystem's functions are a measurable part of it, because
+// each is looked up in its library when it is first called.)
 class Draft {
  public:
   explicit Draft(const std::string& directory) : target_(directory) {
+    if (target_.ends_with("/.")) target_ = fs::path(directory).lexically_normal().string();
+    while (target_.size() > 1 && target_.back() == '/') target_.pop_back();
     std::error_code error;
-    if (fs::exists(target_, error) &&
+    if (struct stat there{};
+        ::stat(target_.c_str(), &there) == 0 &&
         !(fs::is_directory(target_, error) && fs::is_empty(target_, error)))
       fail("must not exist or be an empty directory");
-    std::string path = fs::path(directory).lexically_normal().string();
-    while (path.size() > 1 && path.back() == '/') path.pop_back();
-    path += ".part-XXXXXX";
+    std::string path = target_ + ".part-XXXXXX";
     if (::mkdtemp(path.data()) == nullptr) fail("cannot be created");
     path_ = path;
     if (::mkdir((path_ + "/proofs").c_str(), 0777) != 0) fail("cannot be written");
@@ -112,17 +115,15 @@ class Draft {
   const std::vector<std::pair<std::string, std::string>>& hashes() const { return hashes_; }
 
   void finish() {
-    std::error_code error;
     ::chmod(path_.c_str(), 0755);
-    fs::remove(target_, error);  // an empty one
-    fs::rename(path_, target_, error);
-    if (error) fail("cannot be created");
+    // In place of an empty directory, if there is one.
+    if (::rename(path_.c_str(), target_.c_str()) != 0) fail("cannot be created");
     done_ = true;
   }
 
  private:
   [[noreturn]] void fail(const char* rule) const {
-    throw InputError("certificate", "--certificate", target_.string(), rule);
+    throw InputError("certificate", "--certificate", target_, rule);
   }
   void append(std::string_view bytes) {
     if (hash_) hash_->add(bytes);
@@ -134,8 +135,7 @@ class Draft {
     }
   }
 
-  fs::path target_;
-  std::string path_;
+  std::string target_, path_;
   bool done_ = false;
   int file_ = -1;               // the one that is being written
   std::optional<Sha256> hash_;  // of it, where that is listed

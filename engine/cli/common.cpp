@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
@@ -39,7 +41,7 @@ bool is_file(const std::string& path) {
 
 void refuse_used_directory(const std::string& directory) {
   std::error_code error;
-  if (std::filesystem::exists(directory, error) && !std::filesystem::is_empty(directory, error))
+  if (::access(directory.c_str(), F_OK) == 0 && !std::filesystem::is_empty(directory, error))
     throw InputError("command line", "--certificate", directory,
                      "must not exist or be an empty directory");
 }

@@ -77,6 +77,16 @@ int best_of(const std::vector<Outcome>& outcomes) {
   return best;
 }
 
+/// A certificate is the best one's: what the others have for one is memory that the next search can
+/// have.
+void drop_evidence_of_losers(std::vector<Outcome>& outcomes) {
+  const int best = best_of(outcomes);
+  for (int k = 0; best >= 0 && k < static_cast<int>(outcomes.size()); ++k) {
+    Outcome& outcome = outcomes[static_cast<std::size_t>(k)];
+    if (k != best && outcome) outcome->evidence.reset();
+  }
+}
+
 /// With registers to be chosen: do the layouts differ in nothing but the counts of the machine
 /// file?
 bool same_choice(const Lowered& a, const Lowered& b) {
@@ -187,6 +197,7 @@ std::vector<Outcome> solve_all(const SolveFlags& flags, Workload& work) {
       std::cerr << "layout " << printable(lowered.layout) << ": " << outcome_text(outcome) << "\n";
     }
     outcomes.push_back(std::move(outcome));
+    drop_evidence_of_losers(outcomes);
   }
   if (work.problems.size() > 1 && best_of(outcomes) < 0)
     name_clashes(flags, work, interrupt.token(), outcomes);
