@@ -40,6 +40,9 @@ namespace {
 
 using Value = std::pair<Cycle, Cycle>;  // I and L
 
+// Corners whose evidence is kept whole. There can be many, but then a search takes so long that
+// encoding again what a certificate needs adds little.
+constexpr std::size_t kWholeCorners = 4;
 constexpr Value kNoSchedule{kMaxInterval, 0};  // a bound where there is none at all
 
 struct Box {
@@ -161,7 +164,7 @@ class SplitSearch {
     if (stopped_) stopped_by_ = answer.stopped_by;
     if (options.evidence) {
       const auto evidence = std::make_shared<Evidence>(*answer.evidence);
-      evidence->drop_formulas();  // there can be many corners
+      if (corners_.size() >= kWholeCorners) evidence->drop_derived();
       answer.evidence.reset();
       corners_.push_back({counts, proved(answer, options), evidence});
     }
@@ -177,7 +180,7 @@ class SplitSearch {
 
   /// The cover of all splits that shows that none has a better schedule than `bound`, with all
   /// refutations that can be of use.
-  std::shared_ptr<const Evidence> evidence(const Value& bound) const {
+  std::shared_ptr<Evidence> evidence(const Value& bound) const {
     if (!options_.evidence) return nullptr;
     const auto all = std::make_shared<Evidence>(monotone_from(problem_));
     RegisterSplit split{pool_, counts_, {}};
@@ -190,6 +193,7 @@ class SplitSearch {
       if (corner.bound >= bound && std::none_of(corners_.begin(), corners_.end(), within) &&
           std::find(known.begin(), known.end(), corner.counts) == known.end())
         split.corners.push_back(corner.counts);
+      all->add_known(*corner.evidence);
       for (Refutation refutation : corner.evidence->refutations()) {
         refutation.counts = corner.counts;
         all->keep(std::move(refutation));
@@ -345,18 +349,22 @@ class SplitSearch {
       solution.length_lower_bound = same ? bound.second : 0;
     }
     if (found || stopped_) solution.ii_lower_bound = bound.first;
-    solution.evidence = evidence(bound);
-    finish(split.problem, solution);
+    const std::shared_ptr<Evidence> kept = evidence(bound);
+    solution.evidence = kept;
+    finish(split.problem, solution, kept.get());
     split.solution = std::move(solution);
     return split;
   }
 
   /// Goals are of the problem with the chosen counts.
-  void finish(const Problem& chosen, Solution& solution) {
+  void finish(const Problem& chosen, Solution& solution, Evidence* kept) {
     if (solution.schedule)
       if (const auto violation = verify(chosen, *solution.schedule))
         throw std::logic_error("a split does not cover its schedule: " + violation->text);
-    solution.problem_sha256 = sha256(problem_text(chosen));
+    std::string text = problem_text(chosen);
+    solution.problem_sha256 = sha256(text);
+    if (kept != nullptr)
+      kept->add_known({chosen, std::move(text), solution.problem_sha256, std::nullopt});
     record(solution);
     solution.seconds = seconds_;
     solution.conflicts = conflicts_;

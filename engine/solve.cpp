@@ -328,7 +328,7 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
   std::string text = problem_text(problem);
   solution.problem_sha256 = sha256(text);
   if (evidence)
-    evidence->set_known({problem, std::move(text), solution.problem_sha256, bound});
+    evidence->add_known({problem, std::move(text), solution.problem_sha256, bound});
   solution.stages = options.stages;
   if (limit > 0) solution.stages = std::to_string(limit);
   solution.engine = search.engine.name();

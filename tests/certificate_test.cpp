@@ -212,9 +212,47 @@ TEST_CASE("a forger who mends the hashes is refused where the proof breaks") {
            "line 1: the weights sum to ");
   contains(forged(proof + ".lemmas", [](std::string& t) { t.insert(0, "hello\n"); }),
            "line 1: is no clause with a cycle");
-  contains(forged(proof + ".lemmas", [](std::string& t) { t.insert(0, "-2147483647 "); }),
+  contains(forged(proof + ".lemmas", [](std::string& t) { t.insert(0, "-2147483647 0 f0\n"); }),
            "line 1: has a literal of no variable of the formula");
+  // Lines that leave their clause to their cycle.
+  contains(forged(proof + ".lemmas", [](std::string& t) { t.insert(0, "a2147483647\n"); }),
+           "line 1: has a literal of no variable of the formula");
+  contains(forged(proof + ".lemmas", [](std::string& t) { t.insert(0, "a2147483648\n"); }),
+           "line 1: is no clause with a cycle");
+  contains(forged(proof + ".lemmas", [](std::string& t) { t.insert(0, "a-1\n"); }),
+           "line 1: is no clause with a cycle");
+  contains(forged(proof + ".lemmas", [](std::string& t) { t.insert(0, "f0 f1\n"); }),
+           "line 1: the weights sum to ");
+  contains(forged(proof + ".lemmas", [](std::string& t) { t.insert(0, "a1 x2\n"); }),
+           "line 1: a step is ");
+  // Another clause for the same cycle is another formula.
+  contains(forged(proof + ".lemmas",
+                  [](std::string& t) {
+                    std::size_t at = 0;
+                    for (const std::string_view text : lines_of(t)) {
+                      const auto line = parse_lemma(text);
+                      REQUIRE(line);
+                      if (line->literals.size() > 1 && line->cycle == text) {
+                        std::string clause;
+                        for (auto l = line->literals.rbegin(); l != line->literals.rend(); ++l)
+                          clause += std::to_string(*l) + " ";
+                        return void(t.insert(at, clause + "0 "));
+                      }
+                      at += text.size() + 1;
+                    }
+                    FAIL("no lemma of two literals");
+                  }),
+           "is not the formula of the problem with its lemmas");
   contains(forged(proof + ".refinements", [](std::string& t) { t += "1 2\n"; }), "is no model");
+  // Models that were refined and are left out: then lemmas are about more than the formula.
+  contains(forged("manifest.json",
+                  [&](std::string& t) {
+                    const std::size_t end = t.find(proof + ".lemmas");
+                    const std::size_t begin = t.find(proof + ".refinements");
+                    REQUIRE(end < begin);
+                    t.erase(t.find(',', end), t.find('\n', begin) - t.find(',', end));
+                  }),
+           "has a literal of no variable of the formula");
   contains(forged("schedule.json",
                   [&](std::string& t) {
                     replace(

@@ -212,7 +212,7 @@ TEST_CASE("only the latest formulas are kept; the others are made again for the 
   CHECK(verdict(directory / "some") == "accepted");
   // The same files without any.
   Evidence evidence = *solution.evidence;
-  evidence.drop_formulas();
+  evidence.drop_derived();
   Solution without = solution;
   without.evidence = std::make_shared<const Evidence>(evidence);
   write_certificate(directory / "none", problem, without);
@@ -220,9 +220,9 @@ TEST_CASE("only the latest formulas are kept; the others are made again for the 
   CHECK(verdict(directory / "none") == "accepted");
 }
 
-TEST_CASE("register splits keep lemmas and proofs of their corners, and no formulas") {
-  int refutations = 0;
-  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+TEST_CASE("register splits keep lemmas and proofs of their corners, and formulas of the first few") {
+  int refutations = 0, formulas = 0, without = 0;
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     Random random(seed);
     Problem problem = random_loop(seed);
     const RegisterPool pool = random_pool(problem, random);
@@ -232,11 +232,25 @@ TEST_CASE("register splits keep lemmas and proofs of their corners, and no formu
     const SplitSolution split = solve_split(with_counts(problem, pool, most(pool)), pool, options);
     for (const Refutation& r : split.solution.evidence->refutations()) {
       ++refutations;
-      CHECK((r.counts.empty() || r.formula == nullptr));
+      ++(r.formula ? formulas : without);
       CHECK(r.lemmas != nullptr);
     }
+    // The same certificate with and without.
+    Evidence few = *split.solution.evidence;
+    few.drop_derived();
+    Solution bare = split.solution;
+    bare.evidence = std::make_shared<const Evidence>(few);
+    const TemporaryDirectory directory;
+    if (split.solution.status == Status::unknown) continue;
+    write_certificate(directory / "some", split.problem, split.solution);
+    write_certificate(directory / "none", split.problem, bare);
+    CHECK(read_file(directory / "some/manifest.json") ==
+          read_file(directory / "none/manifest.json"));
+    CHECK(verdict(directory / "none") == "accepted");
   }
   CHECK(refutations > 20);
+  CHECK(formulas > 20);
+  CHECK(without > 0);
 }
 
 TEST_CASE("what is known of a problem is used for that problem alone") {
@@ -245,10 +259,12 @@ TEST_CASE("what is known of a problem is used for that problem alone") {
   const Solution solution = with_evidence(problem);
   const KnownProblem* const known = solution.evidence->known(problem);
   REQUIRE(known != nullptr);
+  REQUIRE(known->bound);
+  CHECK(known->sha256 == sha256(problem_text(problem)));
   CHECK(known->text == problem_text(problem));
   const Bound bound = lower_bounds(problem).front();
-  CHECK(known->bound.value == bound.value);
-  CHECK(known->bound.name + known->bound.text == bound.name + bound.text);
+  CHECK(known->bound->value == bound.value);
+  CHECK(known->bound->name + known->bound->text == bound.name + bound.text);
   Problem other = problem;
   other.name += " of another name";
   CHECK(solution.evidence->known(other) == nullptr);

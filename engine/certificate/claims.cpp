@@ -17,14 +17,15 @@ class SolutionClaims {
  public:
   SolutionClaims(const Problem& problem, const Solution& solution,
                  std::span<const Refutation> refutations, std::span<const std::string> names,
-                 const RegisterSplit* split, std::optional<Bound> bound)
+                 const RegisterSplit* split, const Evidence* known)
       : problem_(problem),
         solution_(solution),
         refutations_(refutations),
         names_(names),
         split_(split),
+        known_(known),
         asked_(asked_of(problem, solution)),
-        derivation_(problem, asked_, own_refutations(), std::move(bound)) {}
+        derivation_(problem, asked_, own_refutations(), known_bound(problem)) {}
 
   Claims run() {
     derive();
@@ -35,6 +36,11 @@ class SolutionClaims {
 
  private:
   bool unproved(const std::string& what) { return derivation_.unproved(what); }
+
+  std::optional<Bound> known_bound(const Problem& problem) const {
+    const KnownProblem* const known = known_ == nullptr ? nullptr : known_->known(problem);
+    return known == nullptr ? std::nullopt : known->bound;
+  }
 
   // Of the problem itself, not of a corner.
   std::vector<UsableRefutation> own_refutations() const {
@@ -171,7 +177,7 @@ class SolutionClaims {
       usable.push_back({&refutations_[i], &problems.back(), i, names_[i]});
     }
     const std::string with = "with " + counts_text(problem_, split_->pool, corner) + ": ";
-    Derivation derivation(relaxed, asked_, usable);
+    Derivation derivation(relaxed, asked_, usable, known_bound(relaxed));
     derivation.prefer(derivation_.needed());
     if (solution_.status != Status::infeasible) {
       const Derivation bounds = corner_bounds(derivation);
@@ -244,6 +250,7 @@ class SolutionClaims {
   std::span<const Refutation> refutations_;
   std::span<const std::string> names_;
   const RegisterSplit* split_;
+  const Evidence* known_;
   const Asked asked_;
   Derivation derivation_;
 };
@@ -252,8 +259,8 @@ class SolutionClaims {
 
 Claims claims_of(const Problem& problem, const Solution& solution,
                  std::span<const Refutation> refutations, std::span<const std::string> names,
-                 const RegisterSplit* split, std::optional<Bound> bound) {
-  return SolutionClaims(problem, solution, refutations, names, split, std::move(bound)).run();
+                 const RegisterSplit* split, const Evidence* known) {
+  return SolutionClaims(problem, solution, refutations, names, split, known).run();
 }
 
 }  // namespace twill

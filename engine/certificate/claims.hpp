@@ -22,9 +22,9 @@ struct Claims {
 /// Takes the refutations for granted (they are checked one by one) and everything else not: see
 /// Derivation. `names[i]` is how claims name refutation i. With `split` the bounds of the solution
 /// are claimed of every register split of its pool, and the corners must cover all of them.
-/// `bound`: the first of lower_bounds(problem), where who asks has it already.
+/// `known`: where bounds are that need not be computed again; null = nowhere.
 Claims claims_of(const Problem& problem, const Solution& solution,
                  std::span<const Refutation> refutations, std::span<const std::string> names,
-                 const RegisterSplit* split = nullptr, std::optional<Bound> bound = std::nullopt);
+                 const RegisterSplit* split = nullptr, const Evidence* known = nullptr);
 
 }  // namespace twill

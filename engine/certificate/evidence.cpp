@@ -47,7 +47,8 @@ void Evidence::keep(Refutation refutation) {
     refutations_[refutations_.size() - kFormulasKept - 1].formula.reset();
 }
 
-void Evidence::drop_formulas() {
+void Evidence::drop_derived() {
+  known_.clear();
   for (Refutation& refutation : refutations_) refutation.formula.reset();
 }
 

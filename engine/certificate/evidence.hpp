@@ -68,7 +68,7 @@ struct KnownProblem {
   Problem problem;
   std::string text;    ///< problem_text()
   std::string sha256;  ///< of it
-  Bound bound;       ///< the first of lower_bounds()
+  std::optional<Bound> bound;  ///< the first of lower_bounds(), where it was asked for
 };
 
 /// The refutations of one search that can matter for its result.
@@ -81,7 +81,8 @@ class Evidence {
   /// Takes a refutation and drops those that it makes superfluous, and the formulas of all but the
   /// latest few: they take memory.
   void keep(Refutation refutation);
-  void drop_formulas();
+  /// Drops what can be made again: formulas, and what is known of problems.
+  void drop_derived();
   const std::vector<Refutation>& refutations() const { return refutations_; }
   std::vector<Refutation> release() { return std::move(refutations_); }
   /// None yet, under the same rule.
@@ -94,17 +95,23 @@ class Evidence {
 
   /// What is known of `problem` already, or null.
   const KnownProblem* known(const Problem& problem) const {
-    return known_ && known_->problem == problem ? known_.get() : nullptr;
+    for (const auto& known : known_)
+      if (known->problem == problem) return known.get();
+    return nullptr;
   }
-  void set_known(KnownProblem known) {
-    known_ = std::make_shared<const KnownProblem>(std::move(known));
+  void add_known(KnownProblem known) {
+    known_.push_back(std::make_shared<const KnownProblem>(std::move(known)));
+  }
+  /// All that `other` knows of problems.
+  void add_known(const Evidence& other) {
+    known_.insert(known_.end(), other.known_.begin(), other.known_.end());
   }
 
  private:
   std::optional<Cycle> monotone_;
   std::vector<Refutation> refutations_;
   std::optional<RegisterSplit> split_;
-  std::shared_ptr<const KnownProblem> known_;
+  std::vector<std::shared_ptr<const KnownProblem>> known_;
 };
 
 }  // namespace twill

@@ -177,8 +177,7 @@ void write_certificate(const std::string& directory, const Problem& problem,
   for (const Refutation& r : all) names.push_back(name_of(r, corners));
   const RegisterSplit* split = evidence.split() ? &*evidence.split() : nullptr;
   const KnownProblem* const known = evidence.known(problem);
-  const Claims claims = claims_of(problem, solution, all, names, split,
-                                  known != nullptr ? std::optional(known->bound) : std::nullopt);
+  const Claims claims = claims_of(problem, solution, all, names, split, &evidence);
   if (!claims.unproved.empty())
     throw InputError("certificate", "--certificate", claims.unproved,
                      "must be shown by a bound or by a refutation that was kept");
