@@ -6,11 +6,11 @@
 
 #include "graph/file.hpp"
 #include "graph/json_reader.hpp"
+#include "graph/json_writer.hpp"
 
 namespace twill {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Index = std::unordered_map<std::string, int>;
 
 constexpr const char* kScheduleFormat = "twill.schedule";
@@ -133,49 +133,75 @@ Solution read_schedule(const Problem& problem, const std::string& path) {
 }
 
 std::string schedule_text(const Problem& problem, const Solution& solution) {
-  Json file = {{"format", kScheduleFormat},
-               {"version", kScheduleVersion},
-               {"problem", solution.problem},
-               {"problem_sha256", solution.problem_sha256},
-               {"status", to_string(solution.status)}};
+  JsonWriter file;
+  file.begin_object();
+  file.member("format", kScheduleFormat);
+  file.member("version", kScheduleVersion);
+  file.member("problem", solution.problem);
+  file.member("problem_sha256", solution.problem_sha256);
+  file.member("status", to_string(solution.status));
   if (solution.schedule) {
-    file["initiation_interval"] = solution.schedule->initiation_interval;
-    file["length"] = solution.schedule->length;
+    file.member("initiation_interval", solution.schedule->initiation_interval);
+    file.member("length", solution.schedule->length);
   }
   if (solution.schedule || solution.ii_lower_bound > 0) {
-    Json bound = {{"initiation_interval", solution.ii_lower_bound}};
-    if (solution.length_lower_bound > 0) bound["length"] = solution.length_lower_bound;
-    file["lower_bound"] = std::move(bound);
+    file.key("lower_bound");
+    file.begin_object();
+    file.member("initiation_interval", solution.ii_lower_bound);
+    if (solution.length_lower_bound > 0) file.member("length", solution.length_lower_bound);
+    file.end_object();
   }
-  file["search"] = {{"stages", solution.stages}, {"max_stages", solution.max_stages}};
+  file.key("search");
+  file.begin_object();
+  file.member("stages", solution.stages);
+  file.member("max_stages", solution.max_stages);
+  file.end_object();
   if (solution.schedule) {
-    Json ops = Json::array();
+    file.key("ops");
+    file.begin_array();
     for (std::size_t v = 0; v < problem.ops.size(); ++v) {
       const auto slot = static_cast<std::size_t>(solution.schedule->warp[v]);
-      ops.push_back({{"id", problem.ops[v].id},
-                     {"start", solution.schedule->start[v]},
-                     {"warp", problem.warps[slot].name}});
+      file.begin_object();
+      file.member("id", problem.ops[v].id);
+      file.member("start", solution.schedule->start[v]);
+      file.member("warp", problem.warps[slot].name);
+      file.end_object();
     }
-    file["ops"] = std::move(ops);
+    file.end_array();
   }
-  if (!solution.conflict.empty()) file["conflict"] = solution.conflict;
-  if (!solution.ring_depths.empty()) file["ring_depths"] = solution.ring_depths;
+  if (!solution.conflict.empty()) file.member("conflict", solution.conflict);
+  if (!solution.ring_depths.empty()) {
+    file.key("ring_depths");
+    file.begin_object();
+    for (const auto& [load, depth] : solution.ring_depths) file.member(load, depth);
+    file.end_object();
+  }
   if (!solution.goals.empty()) {
-    Json goals = Json::array();
-    for (const Goal& goal : solution.goals)
-      goals.push_back(
-          {{"name", goal.name}, {"value", goal.value}, {"lower_bound", goal.lower_bound}});
-    file["goals"] = std::move(goals);
+    file.key("goals");
+    file.begin_array();
+    for (const Goal& goal : solution.goals) {
+      file.begin_object();
+      file.member("name", goal.name);
+      file.member("value", goal.value);
+      file.member("lower_bound", goal.lower_bound);
+      file.end_object();
+    }
+    file.end_array();
   }
-  if (!solution.engine.empty()) file["engine"] = solution.engine;
+  if (!solution.engine.empty()) file.member("engine", solution.engine);
   if (!solution.options.empty()) {
-    Json options = Json::object();
-    for (const auto& [name, value] : solution.options) options[name] = value;
-    file["options"] = std::move(options);
+    file.key("options");
+    file.begin_object();
+    for (const auto& [name, value] : solution.options) file.member(name, value);
+    file.end_object();
   }
-  file["solver"] = {{"seconds", std::isfinite(solution.seconds) ? solution.seconds : 0.0},
-                    {"conflicts", solution.conflicts}};
-  return json_file_text(file, solution.problem);
+  file.key("solver");
+  file.begin_object();
+  file.member("seconds", std::isfinite(solution.seconds) ? solution.seconds : 0.0);
+  file.member("conflicts", solution.conflicts);
+  file.end_object();
+  file.end_object();
+  return std::move(file).file_text(solution.problem);
 }
 
 }  // namespace twill

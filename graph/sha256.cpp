@@ -91,6 +91,7 @@ std::string Sha256::hex() {
   absorb_blocks(hash_, rest_.data(), length / kSha256Block);
 
   std::string text;
+  text.reserve(8 * hash_.size());
   for (const Word word : hash_)
     for (int shift = 28; shift >= 0; shift -= 4) text += "0123456789abcdef"[word >> shift & 0xf];
   return text;

@@ -354,6 +354,35 @@ TEST_CASE("solve --certificate and check") {
             .code == 2);
 }
 
+TEST_CASE("certificates where a later layout wins, and where a search is stopped") {
+  const Folder folder;
+  int stopped = 0, later = 0;
+  for (int limit = 8; limit <= 8192; limit *= 2) {
+    CAPTURE(limit);
+    const std::string proof = folder / std::to_string(limit);
+    const Run solved = run_twill("solve hopper-fwd-plain --machine blackwell --json --threads 1" +
+                                 std::string(" --conflict-limit ") + std::to_string(limit) +
+                                 " --certificate " + proof);
+    stopped += solved.code == 3 ? 1 : 0;
+    later += contains(solved.err, "best: layout 8+4-wide") ? 1 : 0;
+    const auto schedule = nlohmann::json::parse(solved.out);
+    std::string accepted = "accepted: " + schedule["status"].get<std::string>();
+    if (schedule.contains("length"))
+      accepted += ", I = " + schedule["initiation_interval"].dump() +
+                  ", L = " + schedule["length"].dump();
+    const Run checked = run_twill("check " + proof);
+    CHECK(checked.code == 0);
+    CHECK(contains(checked.out, accepted + "\n"));
+    if (limit < 8192) continue;
+    CHECK(solved.code == 0);
+    CHECK(contains(solved.err, "layout 8+4: optimal, I = 2305"));
+    CHECK(contains(solved.err, "layout compute-reduce: no schedule is better than I = 1921"));
+    CHECK(contains(accepted, "optimal, I = 1921"));
+  }
+  CHECK(stopped > 2);
+  CHECK(later > 1);
+}
+
 TEST_CASE("solve --registers auto: the split is shown, and its problem is written") {
   const Folder folder;
   const std::string file = folder / "a.schedule.json", problem = folder / "a.problem.json";

@@ -3,23 +3,24 @@
 #include <algorithm>
 
 #include "graph/json_reader.hpp"
+#include "graph/json_writer.hpp"
 
 namespace twill {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr const char* kFormat = "twill.certificate";
 constexpr int kVersion = 7;
 constexpr Amount kMostShare = 1'000'000;  // bounds the formula that a stranger can ask for
 constexpr Cycle kMost = Cycle{kMaxOps} * kMaxCycles * kMaxDistance;  // of any number of cycles
 
-Json pins_json(const Problem& problem, const PlacementRequest& request) {
-  Json pins = Json::array();
+void say_placement(JsonWriter& json, const Problem& problem, const PlacementRequest& request) {
+  json.member("handover", request.handover);
+  json.key("pins");
+  json.begin_array();
   for (const auto& [v, w] : request.pins)
-    pins.push_back({problem.ops[static_cast<std::size_t>(v)].id,
-                    problem.warps[static_cast<std::size_t>(w)].name});
-  return pins;
+    json.value(std::vector<std::string>{problem.ops[static_cast<std::size_t>(v)].id,
+                                        problem.warps[static_cast<std::size_t>(w)].name});
+  json.end_array();
 }
 
 int slot_of(const Problem& problem, const JsonValue& name) {
@@ -40,48 +41,69 @@ void read_placement(const Problem& problem, const JsonValue& json, PlacementRequ
   }
 }
 
-Json refutation_json(const Problem& problem, const std::string& name, const Refutation& r) {
-  Json json = {{"name", name},
-               {"about", r.serial ? "serial problem" : "problem"},
-               {"initiation_interval", r.ii}};
-  if (!r.counts.empty()) json["registers"] = r.counts;
-  if (r.deadline >= 0) json["length_at_most"] = r.deadline;
+void say_refutation(JsonWriter& json, const Problem& problem, const std::string& name,
+                      const Refutation& r) {
+  json.begin_object();
+  json.member("name", name);
+  json.member("about", r.serial ? "serial problem" : "problem");
+  json.member("initiation_interval", r.ii);
+  if (!r.counts.empty()) json.member("registers", r.counts);
+  if (r.deadline >= 0) json.member("length_at_most", r.deadline);
   if (!r.limits.empty()) {
-    Json limits = Json::object();
-    for (const auto& [goal, most] : r.limits) append(limits, goal, most);
-    json["at_most"] = std::move(limits);
+    json.key("at_most");
+    json.begin_object();
+    for (const auto& [goal, most] : r.limits) json.member(goal, most);
+    json.end_object();
   }
-  json["encoding"] = r.encoding;
+  json.member("encoding", r.encoding);
+  json.member("engine", r.by_order() ? "order" : "cnf");
+  json.key("formula");
+  json.begin_object();
   if (const auto* o = std::get_if<OrderRequest>(&r.request)) {
-    json["engine"] = "order";
-    json["formula"] = {{"ii_low", o->ii_low},     {"ii_high", o->ii_high},
-                       {"stages", o->stages},     {"pinned", o->pinned},
-                       {"share", o->share},       {"at_once", o->at_once},
-                       {"handover", o->handover}, {"pins", pins_json(problem, *o)},
-                       {"exchange", o->exchange}};
+    json.member("ii_low", o->ii_low);
+    json.member("ii_high", o->ii_high);
+    json.member("stages", o->stages);
+    json.member("pinned", o->pinned);
+    json.member("share", o->share);
+    json.member("at_once", o->at_once);
+    say_placement(json, problem, *o);
+    json.member("exchange", o->exchange);
   } else {
     const auto& m = std::get<ModuloRequest>(r.request);
-    json["engine"] = "cnf";
-    json["formula"] = {{"stages", m.stages},           {"length_low", m.length_low},
-                       {"length_high", m.length_high}, {"pinned", m.pinned},
-                       {"detail", m.detail},           {"lifetimes", m.families.registers},
-                       {"handover", m.handover},       {"pins", pins_json(problem, m)}};
+    json.member("stages", m.stages);
+    json.member("length_low", m.length_low);
+    json.member("length_high", m.length_high);
+    json.member("pinned", m.pinned);
+    json.member("detail", m.detail);
+    json.member("lifetimes", m.families.registers);
+    say_placement(json, problem, m);
   }
-  return json;
+  json.end_object();
+  json.end_object();
 }
 
-Json split_json(const Problem& problem, const RegisterSplit& split) {
-  Json shares = Json::array();
+void say_split(JsonWriter& json, const Problem& problem, const RegisterSplit& split) {
+  json.begin_object();
+  json.key("shares");
+  json.begin_array();
   for (const RegisterPool::Share& share : split.pool.shares) {
-    Json slots = Json::array();
-    for (const int w : share.slots)
-      slots.push_back(problem.warps[static_cast<std::size_t>(w)].name);
-    shares.push_back({{"slots", std::move(slots)}, {"warpgroups", share.warpgroups}});
+    json.begin_object();
+    json.key("slots");
+    json.begin_array();
+    for (const int w : share.slots) json.value(problem.warps[static_cast<std::size_t>(w)].name);
+    json.end_array();
+    json.member("warpgroups", share.warpgroups);
+    json.end_object();
   }
-  return {{"shares", std::move(shares)}, {"granule", split.pool.granule},
-          {"min", split.pool.min},       {"max", split.pool.max},
-          {"launch", split.pool.launch}, {"resident", split.pool.resident},
-          {"counts", split.counts},      {"corners", split.corners}};
+  json.end_array();
+  json.member("granule", split.pool.granule);
+  json.member("min", split.pool.min);
+  json.member("max", split.pool.max);
+  json.member("launch", split.pool.launch);
+  json.member("resident", split.pool.resident);
+  json.member("counts", split.counts);
+  json.member("corners", split.corners);
+  json.end_object();
 }
 
 RegisterCounts read_counts(const JsonValue& json, const RegisterSplit& split) {
@@ -174,20 +196,34 @@ std::string Manifest::hash_of(const std::string& file) const {
 }
 
 std::string manifest_text(const Problem& problem, const Manifest& manifest) {
-  Json json = {{"format", kFormat}, {"version", kVersion}};
-  Json claims = Json::array();
-  for (const Claim& claim : manifest.claims)
-    claims.push_back({{"says", claim.says}, {"because", claim.because}});
-  json["claims"] = std::move(claims);
-  if (manifest.split) json["register_split"] = split_json(problem, *manifest.split);
-  Json refutations = Json::array();
+  JsonWriter json;
+  json.begin_object();
+  json.member("format", kFormat);
+  json.member("version", kVersion);
+  json.key("claims");
+  json.begin_array();
+  for (const Claim& claim : manifest.claims) {
+    json.begin_object();
+    json.member("says", claim.says);
+    json.member("because", claim.because);
+    json.end_object();
+  }
+  json.end_array();
+  if (manifest.split) {
+    json.key("register_split");
+    say_split(json, problem, *manifest.split);
+  }
+  json.key("refutations");
+  json.begin_array();
   for (std::size_t i = 0; i < manifest.refutations.size(); ++i)
-    refutations.push_back(refutation_json(problem, manifest.names[i], manifest.refutations[i]));
-  json["refutations"] = std::move(refutations);
-  Json files = Json::object();
-  for (const auto& [name, hash] : manifest.files) append(files, name, hash);
-  json["sha256"] = std::move(files);
-  return json_file_text(json, "manifest.json");
+    say_refutation(json, problem, manifest.names[i], manifest.refutations[i]);
+  json.end_array();
+  json.key("sha256");
+  json.begin_object();
+  for (const auto& [name, hash] : manifest.files) json.member(name, hash);
+  json.end_object();
+  json.end_object();
+  return std::move(json).file_text("manifest.json");
 }
 
 std::string problem_hash_of_manifest(std::string_view text, const std::string& source) {
