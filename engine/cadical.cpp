@@ -60,6 +60,7 @@ SatSolver::~SatSolver() {
 
 void SatSolver::no_inprocessing() {
   impl_->solver.set("inprocessing", 0);
+  impl_->solver.set("preprocesslight", 0);  // of later versions, before the search
 }
 
 void SatSolver::note_learned(std::string& proof) {

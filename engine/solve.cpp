@@ -327,8 +327,7 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
   solution.problem = problem.name;
   std::string text = problem_text(problem);
   solution.problem_sha256 = sha256(text);
-  if (evidence)
-    evidence->add_known({problem, std::move(text), solution.problem_sha256, bound});
+  if (evidence) evidence->add_known({problem, std::move(text), solution.problem_sha256, bound});
   solution.stages = options.stages;
   if (limit > 0) solution.stages = std::to_string(limit);
   solution.engine = search.engine.name();

@@ -1,5 +1,5 @@
-// JSON as text while it is said, member by member: what nlohmann's dump(2) gives for the same value,
-// without the value. For files that a search of milliseconds writes too.
+// JSON as text while it is said, member by member: what nlohmann's dump(2) gives for the same
+// value, without the value. For files that a search of milliseconds writes too.
 #pragma once
 
 #include <algorithm>

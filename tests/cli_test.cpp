@@ -368,8 +368,8 @@ TEST_CASE("certificates where a later layout wins, and where a search is stopped
     const auto schedule = nlohmann::json::parse(solved.out);
     std::string accepted = "accepted: " + schedule["status"].get<std::string>();
     if (schedule.contains("length"))
-      accepted += ", I = " + schedule["initiation_interval"].dump() +
-                  ", L = " + schedule["length"].dump();
+      accepted +=
+          ", I = " + schedule["initiation_interval"].dump() + ", L = " + schedule["length"].dump();
     const Run checked = run_twill("check " + proof);
     CHECK(checked.code == 0);
     CHECK(contains(checked.out, accepted + "\n"));

@@ -86,6 +86,17 @@ std::string proof_of(const Clauses& clauses, bool binary) {
   return answer == SatSolver::Answer::unsat ? read_file(directory / "proof") : "";
 }
 
+/// What CaDiCaL learns in search alone, or "" when there is a model.
+std::string learned_proof_of(const Clauses& clauses) {
+  std::string proof;
+  Budget budget(std::stop_token{}, 0, 0, 0);
+  SatSolver solver(budget, 0);
+  solver.no_inprocessing();
+  solver.note_learned(proof);
+  for (const auto& c : clauses) solver.add_clause(c);
+  return solver.solve() == SatSolver::Answer::unsat ? proof : "";
+}
+
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
   for (std::size_t at = 0; at < text.size();) {
@@ -176,12 +187,15 @@ TEST_CASE("CaDiCaL's refutations are accepted, in text and binary") {
     const DratVerdict verdict = check_text(formula, text);
     CHECK(verdict.accepted);
     CHECK(verdict.reason == "");
+    const std::string learned = learned_proof_of(formula);
     CHECK(check_drat(flat(formula), binary, ProofFormat::binary).accepted);
+    CHECK(check_drat(flat(formula), learned, ProofFormat::binary).accepted);
     // One clause less is satisfiable: no proof can be accepted.
     for (std::size_t i = 0; i < formula.size(); i += 7) {
       Clauses fewer = formula;
       fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
       CHECK_FALSE(check_drat(flat(fewer), binary, ProofFormat::binary).accepted);
+      CHECK_FALSE(check_drat(flat(fewer), learned, ProofFormat::binary).accepted);
     }
   }
   SplitMix64 random(7);
@@ -197,6 +211,11 @@ TEST_CASE("CaDiCaL's refutations are accepted, in text and binary") {
     CHECK(verdict.accepted);
     CHECK(verdict.reason == "");
     CHECK(verdict.checked <= verdict.steps);
+    // Additions alone, all of what CaDiCaL learned.
+    const DratVerdict learned =
+        check_drat(flat(formula), learned_proof_of(formula), ProofFormat::binary);
+    CHECK(learned.accepted);
+    CHECK(learned.reason == "");
   }
   CHECK(refuted > 30);
 }

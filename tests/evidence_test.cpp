@@ -220,7 +220,8 @@ TEST_CASE("only the latest formulas are kept; the others are made again for the 
   CHECK(verdict(directory / "none") == "accepted");
 }
 
-TEST_CASE("register splits keep lemmas and proofs of their corners, and formulas of the first few") {
+TEST_CASE(
+    "register splits keep lemmas and proofs of their corners, and formulas of the first few") {
   int refutations = 0, formulas = 0, without = 0;
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     Random random(seed);

@@ -4,6 +4,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "graph/json_writer.hpp"
 #include "graph/problem_io.hpp"
 #include "graph/schedule_io.hpp"
 #include "tests/support/file_samples.hpp"
@@ -253,4 +254,48 @@ TEST_CASE("schedule files: no schedule") {
       CHECK(error.rule() == std::string("must be absent with status ") + to_string(status));
     }
   }
+}
+
+TEST_CASE("JSON that is written while it is said is what the library writes of the value") {
+  const std::vector<std::string> texts = {
+      "", "plain", "a \"quote\" and \\", "\n\t\x01\x7f", "\xc3\xa9 \xe2\x82\xac", "/"};
+  JsonWriter written;
+  Json value = {{"format", "x"}, {"none", Json::object()}, {"nothing", Json::array()}};
+  written.begin_object();
+  written.member("format", "x");
+  written.key("none");
+  written.begin_object();
+  written.end_object();
+  written.member("nothing", std::vector<int>{});
+  for (const std::string& text : texts) {
+    written.member(text + "!", text);
+    value[text + "!"] = text;
+  }
+  written.member("texts", texts);
+  value["texts"] = texts;
+  const std::vector<std::vector<std::int64_t>> nested = {{1, -2}, {}, {INT64_MIN, INT64_MAX}};
+  written.member("nested", nested);
+  value["nested"] = nested;
+  const std::vector<double> numbers = {0.0, -1.5, 1e-7, 1e300, 3.0};
+  written.member("numbers", numbers);
+  value["numbers"] = numbers;
+  written.member("yes", true);
+  written.member("no", false);
+  value["yes"] = true;
+  value["no"] = false;
+  written.key("rows");
+  written.begin_array();
+  for (int i = 0; i < 2; ++i) {
+    written.begin_object();
+    written.member("i", i);
+    written.end_object();
+    value["rows"].push_back({{"i", i}});
+  }
+  written.end_array();
+  written.end_object();
+  CHECK(std::move(written).file_text("file") == value.dump(2) + "\n");
+
+  JsonWriter invalid;
+  invalid.value("\xff");
+  CHECK_THROWS_AS(std::move(invalid).file_text("file"), InputError);
 }

@@ -66,8 +66,8 @@ struct Refutation {
 /// What a search found out about its problem before it searched, for whoever certifies the same.
 struct KnownProblem {
   Problem problem;
-  std::string text;    ///< problem_text()
-  std::string sha256;  ///< of it
+  std::string text;            ///< problem_text()
+  std::string sha256;          ///< of it
   std::optional<Bound> bound;  ///< the first of lower_bounds(), where it was asked for
 };
 

@@ -135,8 +135,12 @@ void CycleFinder::write_taken(std::span<const LemmaStep> steps, TextWriter& text
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (i > 0) text.put(' ');
     const auto [literal, sum] = steps[i];
-    text.number(literal == 0 ? 's' : literal < 0 ? 'a' : 'n',
-                literal == 0 ? sum : literal < 0 ? -literal : literal);
+    text.number(literal == 0  ? 's'
+                : literal < 0 ? 'a'
+                              : 'n',
+                literal == 0  ? sum
+                : literal < 0 ? -literal
+                              : literal);
     const int here = arcs_[i].to, next = arcs_[i + 1 < arcs_.size() ? i + 1 : 0].from;
     if (here != next) write_path(here, next, text);
   }

@@ -42,7 +42,7 @@ void read_placement(const Problem& problem, const JsonValue& json, PlacementRequ
 }
 
 void say_refutation(JsonWriter& json, const Problem& problem, const std::string& name,
-                      const Refutation& r) {
+                    const Refutation& r) {
   json.begin_object();
   json.member("name", name);
   json.member("about", r.serial ? "serial problem" : "problem");

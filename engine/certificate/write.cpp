@@ -61,17 +61,16 @@ std::string name_of(const Refutation& r, std::vector<RegisterCounts>& corners) {
 }
 
 // A directory beside the one wanted, removed unless it is renamed. (System calls and plain strings:
-// where a solve takes milliseconds, std::filesystem's functions are a measurable part of it, because
-// each is looked up in its library when it is first called.)
+// where a solve takes milliseconds, std::filesystem's functions are a measurable part of it,
+// because each is looked up in its library when it is first called.)
 class Draft {
  public:
   explicit Draft(const std::string& directory) : target_(directory) {
     if (target_.ends_with("/.")) target_ = fs::path(directory).lexically_normal().string();
     while (target_.size() > 1 && target_.back() == '/') target_.pop_back();
     std::error_code error;
-    if (struct stat there{};
-        ::stat(target_.c_str(), &there) == 0 &&
-        !(fs::is_directory(target_, error) && fs::is_empty(target_, error)))
+    if (struct stat there{}; ::stat(target_.c_str(), &there) == 0 &&
+                             !(fs::is_directory(target_, error) && fs::is_empty(target_, error)))
       fail("must not exist or be an empty directory");
     std::string path = target_ + ".part-XXXXXX";
     if (::mkdtemp(path.data()) == nullptr) fail("cannot be created");
