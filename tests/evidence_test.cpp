@@ -35,11 +35,10 @@ namespace {
 /// Everything of a formula, as text.
 std::string whole(const EncodedFormula& formula, const MemoryCnf& lemmas) {
   std::string all = all_text([&](TextWriter& text) {
-    write_dimacs(text, formula.cnf, lemmas);
-    write_groups(text, formula, lemmas);
+    write_formula(text, formula, lemmas);
     MemoryCnf atoms;  // as if lemmas had all of them
     for (const DifferenceAtom& atom : formula.atoms) atoms.add_clause({&atom.variable, 1});
-    write_rows(text, formula, atoms);
+    write_formula(text, formula, atoms);
   });
   for (const std::string& node : formula.nodes) all += node + "\n";
   return all;

@@ -4,12 +4,13 @@
 //   problem.json    what was solved
 //   schedule.json   the answer
 //   manifest.json   what is claimed and why, which formulas were refuted, SHA-256 of all files but
-//                   those that the check makes again: cnf, groups and rows
-//   proofs/NAME.*   of each refutation: the formula with its lemmas (cnf, DIMACS), the proof (drat,
-//                   binary DRAT), which clauses belong to which constraint (groups); of the order
-//                   form also what lemmas' literals say about rows (rows), for each lemma a cycle
-//                   whose weights sum to more than 0 (lemmas, see proof_files.hpp), and the
-//                   models that overflowed and were refined, if any did (refinements)
+//                   the formulas, which the check makes again
+//   proofs/NAME.*   of each refutation: the formula with its lemmas (cnf, DIMACS; comments say
+//   which
+//                   constraints its clauses belong to and, of the order form, what lemmas' literals
+//                   say about rows), the proof (drat, binary DRAT); of the order form also for each
+//                   lemma a cycle whose weights sum to more than 0 (lemmas, see proof_files.hpp),
+//                   and the models that overflowed and were refined, if any did (refinements)
 //
 // Where the register split was chosen (solve_split()), what is claimed is claimed of every split of
 // the pool. The manifest then has a "register_split": the pool (shares by slot, granule, min, max,

@@ -125,14 +125,8 @@ class CertificateCheck {
     MemoryCnf lemmas;
     if (r.by_order()) check_lemmas(problem, formula, r, base, lemmas);
     const std::string cnf = read_file(path(base + ".cnf"));
-    if (cnf != all_text([&](TextWriter& t) { write_dimacs(t, formula.cnf, lemmas); }))
+    if (cnf != all_text([&](TextWriter& t) { write_formula(t, formula, lemmas); }))
       refuse(base + ".cnf", "is not the formula of the problem with its lemmas");
-    if (read_file(path(base + ".groups")) !=
-        all_text([&](TextWriter& t) { write_groups(t, formula, lemmas); }))
-      refuse(base + ".groups", "does not name the constraints of the formula");
-    if (r.by_order() && read_file(path(base + ".rows")) !=
-                            all_text([&](TextWriter& t) { write_rows(t, formula, lemmas); }))
-      refuse(base + ".rows", "does not say what the formula's literals mean");
     check_proof(formula, lemmas, base);
   }
 

@@ -1,6 +1,7 @@
 #include "engine/certificate/formula_text.hpp"
 
 #include "graph/index.hpp"
+#include "graph/json_text.hpp"
 
 namespace twill {
 namespace {
@@ -13,11 +14,20 @@ void write_clauses(TextWriter& text, const MemoryCnf& cnf) {
   }
 }
 
+// A name or a description, which must not end the comment that it is in.
+void put_in_line(TextWriter& text, std::string_view words) {
+  const bool ends = words.find_first_of("\n\r") != std::string_view::npos;
+  if (ends)
+    text.put(one_line(words));
+  else
+    text.put(words);
+}
+
 void write_difference(TextWriter& text, const std::vector<std::string>& names,
                       const Difference& d) {
-  text.put(names[at(d.to)]);
+  put_in_line(text, names[at(d.to)]);
   text.put(" - ");
-  text.put(names[at(d.from)]);
+  put_in_line(text, names[at(d.from)]);
   text.put(" >= ");
   text.number(d.weight);
   const auto multiple = [&](Cycle factor, const char* name) {
@@ -31,26 +41,15 @@ void write_difference(TextWriter& text, const std::vector<std::string>& names,
   multiple(-Cycle{d.halves}, " floor(I / 2)");
 }
 
-}  // namespace
-
-void write_dimacs(TextWriter& text, const MemoryCnf& cnf, const MemoryCnf& lemmas) {
-  text.put("p cnf ");
-  text.number(cnf.variables());
-  text.put(' ');
-  text.number(static_cast<std::int64_t>(cnf.clauses() + lemmas.clauses()));
-  text.put('\n');
-  write_clauses(text, cnf);
-  write_clauses(text, lemmas);
-}
-
+// Which constraint each clause belongs to.
 void write_groups(TextWriter& text, const EncodedFormula& formula, const MemoryCnf& lemmas) {
   const auto line = [&](std::size_t begin, std::size_t end, std::string_view description) {
     if (begin == end) return;
-    text.number(static_cast<std::int64_t>(begin) + 1);
-    text.put('-');
-    text.number(static_cast<std::int64_t>(end));
+    text.put('c');
+    text.number(' ', static_cast<std::int64_t>(begin) + 1);
+    text.number('-', static_cast<std::int64_t>(end));
     text.put(' ');
-    text.put(description.empty() ? "slots, stages and what they mean" : description);
+    put_in_line(text, description.empty() ? "slots, stages and what they mean" : description);
     text.put('\n');
   };
   std::size_t begin = 0;
@@ -67,10 +66,11 @@ void write_groups(TextWriter& text, const EncodedFormula& formula, const MemoryC
   line(clauses, clauses + lemmas.clauses(), "lemmas of difference logic");
 }
 
+// What facts, stages, sums and the atoms of lemmas say.
 void write_rows(TextWriter& text, const EncodedFormula& formula, const MemoryCnf& lemmas) {
   const auto line = [&](char kind, std::size_t number, const Difference& difference) {
-    text.put(kind);
-    text.number(static_cast<std::int64_t>(number));
+    text.put("c ");
+    text.number(kind, static_cast<std::int64_t>(number));
     text.put(' ');
     write_difference(text, formula.nodes, difference);
   };
@@ -87,10 +87,10 @@ void write_rows(TextWriter& text, const EncodedFormula& formula, const MemoryCnf
     text.put('\n');
   }
   for (const StageLiteral& s : formula.stages) {
-    text.put('t');
-    text.number(s.variable);
+    text.put("c ");
+    text.number('t', s.variable);
     text.put(" stage of ");
-    text.put(formula.nodes[at(Differences::node(s.op))]);
+    put_in_line(text, formula.nodes[at(Differences::node(s.op))]);
     text.put(" >= ");
     text.number(s.at_least);
     text.put('\n');
@@ -105,6 +105,19 @@ void write_rows(TextWriter& text, const EncodedFormula& formula, const MemoryCnf
     }
     text.put('\n');
   }
+}
+
+}  // namespace
+
+void write_formula(TextWriter& text, const EncodedFormula& formula, const MemoryCnf& lemmas) {
+  write_groups(text, formula, lemmas);
+  write_rows(text, formula, lemmas);
+  text.put("p cnf");
+  text.number(' ', formula.cnf.variables());
+  text.number(' ', static_cast<std::int64_t>(formula.cnf.clauses() + lemmas.clauses()));
+  text.put('\n');
+  write_clauses(text, formula.cnf);
+  write_clauses(text, lemmas);
 }
 
 }  // namespace twill

@@ -1,4 +1,4 @@
-// The formula files of a certificate's proofs/: .cnf, .groups and .rows.
+// The formula files of a certificate's proofs/, .cnf.
 #pragma once
 
 #include "engine/certificate/encoded_formula.hpp"
@@ -6,12 +6,10 @@
 
 namespace twill {
 
-/// "p cnf", the clauses, the lemmas.
-void write_dimacs(TextWriter& text, const MemoryCnf& cnf, const MemoryCnf& lemmas);
-/// "first-last description", a line for each run of clauses (from 1) of one constraint.
-void write_groups(TextWriter& text, const EncodedFormula& formula, const MemoryCnf& lemmas);
-/// Facts, sums and, of lemmas' literals, atoms of the order form in words: "a12 row(S) - row(P) >=
-/// 512 - 1 I", "s3 row(S) - first(1) >= 0 + 512 a7 + 256 a9". Lemmas have variables of the formula.
-void write_rows(TextWriter& text, const EncodedFormula& formula, const MemoryCnf& lemmas);
+/// DIMACS: the clauses, then the lemmas. Comments before the header say what they are about:
+/// "c first-last description" for each run of clauses (from 1) of one constraint; of the order form
+/// in words facts, stages, sums and, of lemmas' literals, atoms: "c a12 row(S) - row(P) >= 512 - 1
+/// I", "c s3 row(S) - first(1) >= 0 + 512 a7 + 256 a9". Lemmas have variables of the formula.
+void write_formula(TextWriter& text, const EncodedFormula& formula, const MemoryCnf& lemmas);
 
 }  // namespace twill

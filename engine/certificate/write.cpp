@@ -149,14 +149,12 @@ void write_refutation(Draft& draft, const Problem& problem, const Refutation& r,
   static const MemoryCnf kNoLemmas;
   const MemoryCnf& lemmas = r.lemmas ? r.lemmas->clauses : kNoLemmas;
   const std::string base = "proofs/" + name;
-  draft.write_made(base + ".cnf", [&](TextWriter& t) { write_dimacs(t, formula->cnf, lemmas); });
+  draft.write_made(base + ".cnf", [&](TextWriter& t) { write_formula(t, *formula, lemmas); });
   if (!r.by_order() && r.deadline >= 0)
     draft.write_bytes(base + ".drat", without_deletions(*r.proof));
   else
     draft.write_bytes(base + ".drat", *r.proof);
-  draft.write_made(base + ".groups", [&](TextWriter& t) { write_groups(t, *formula, lemmas); });
   if (!r.by_order()) return;
-  draft.write_made(base + ".rows", [&](TextWriter& t) { write_rows(t, *formula, lemmas); });
   const DifferenceRows rows(static_cast<int>(formula->nodes.size()), formula->facts, formula->atoms,
                             formula->sums, r.ii, std::max<Cycle>(r.deadline, 0));
   draft.write(base + ".lemmas", [&](TextWriter& t) { write_lemmas(t, *r.lemmas, rows); });
