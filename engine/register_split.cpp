@@ -182,7 +182,7 @@ class SplitSearch {
   /// refutations that can be of use.
   std::shared_ptr<Evidence> evidence(const Value& bound) const {
     if (!options_.evidence) return nullptr;
-    const auto all = std::make_shared<Evidence>(monotone_from(problem_));
+    auto all = std::make_shared<Evidence>(monotone_from(problem_));
     RegisterSplit split{pool_, counts_, {}};
     for (const AskedCorner& corner : corners_) {
       const auto within = [&](const AskedCorner& other) {
