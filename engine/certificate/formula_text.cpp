@@ -1,5 +1,9 @@
 #include "engine/certificate/formula_text.hpp"
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "graph/index.hpp"
 #include "graph/json_text.hpp"
 
@@ -14,20 +18,18 @@ void write_clauses(TextWriter& text, const MemoryCnf& cnf) {
   }
 }
 
-// A name or a description, which must not end the comment that it is in.
-void put_in_line(TextWriter& text, std::string_view words) {
-  const bool ends = words.find_first_of("\n\r") != std::string_view::npos;
-  if (ends)
-    text.put(one_line(words));
-  else
-    text.put(words);
+// A name or a description so that it does not end the comment that it is in.
+std::string in_line(std::string_view words) {
+  const bool ends =
+      std::any_of(words.begin(), words.end(), [](char c) { return c == '\n' || c == '\r'; });
+  return ends ? one_line(words) : std::string(words);
 }
 
 void write_difference(TextWriter& text, const std::vector<std::string>& names,
                       const Difference& d) {
-  put_in_line(text, names[at(d.to)]);
+  text.put(names[at(d.to)]);
   text.put(" - ");
-  put_in_line(text, names[at(d.from)]);
+  text.put(names[at(d.from)]);
   text.put(" >= ");
   text.number(d.weight);
   const auto multiple = [&](Cycle factor, const char* name) {
@@ -49,7 +51,7 @@ void write_groups(TextWriter& text, const EncodedFormula& formula, const MemoryC
     text.number(' ', static_cast<std::int64_t>(begin) + 1);
     text.number('-', static_cast<std::int64_t>(end));
     text.put(' ');
-    put_in_line(text, description.empty() ? "slots, stages and what they mean" : description);
+    text.put(description.empty() ? "slots, stages and what they mean" : in_line(description));
     text.put('\n');
   };
   std::size_t begin = 0;
@@ -68,11 +70,13 @@ void write_groups(TextWriter& text, const EncodedFormula& formula, const MemoryC
 
 // What facts, stages, sums and the atoms of lemmas say.
 void write_rows(TextWriter& text, const EncodedFormula& formula, const MemoryCnf& lemmas) {
+  std::vector<std::string> names;
+  for (const std::string& node : formula.nodes) names.push_back(in_line(node));
   const auto line = [&](char kind, std::size_t number, const Difference& difference) {
     text.put("c ");
     text.number(kind, static_cast<std::int64_t>(number));
     text.put(' ');
-    write_difference(text, formula.nodes, difference);
+    write_difference(text, names, difference);
   };
   for (std::size_t i = 0; i < formula.facts.size(); ++i) {
     line('f', i, formula.facts[i]);
@@ -90,7 +94,7 @@ void write_rows(TextWriter& text, const EncodedFormula& formula, const MemoryCnf
     text.put("c ");
     text.number('t', s.variable);
     text.put(" stage of ");
-    put_in_line(text, formula.nodes[at(Differences::node(s.op))]);
+    text.put(names[at(Differences::node(s.op))]);
     text.put(" >= ");
     text.number(s.at_least);
     text.put('\n');
