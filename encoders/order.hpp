@@ -118,6 +118,8 @@ class OrderLifetimes {
   explicit OrderLifetimes(OrderModel& m) : m_(m) {}
   /// The sums of resources that are scarce.
   void encode();
+  /// Are these most of all sums?
+  bool nearly_complete() const { return nearly_complete_; }
   /// Adds clauses against every sum that `schedule` overflows, over all values, and, where
   /// they have overflowed often enough, the sums of resources over heavy values. Returns how many
   /// of the former.
@@ -145,6 +147,7 @@ class OrderLifetimes {
   struct Sums {
     std::vector<Copies> terms;
     std::vector<int> instants;
+    Cycle cost() const;  ///< terms of all sums together
   };
   Sums sums(const Resource& resource) const;
   void count(const Resource& resource, const Sums& sums);
@@ -176,6 +179,7 @@ class OrderLifetimes {
   Lit turns_at_least(std::size_t e, Cycle turns);
 
   OrderModel& m_;
+  bool nearly_complete_ = false;
   std::map<std::tuple<int, int, Cycle>, Lit> live_;
   std::map<std::pair<int, Cycle>, Lit> deep_;
   std::map<std::pair<std::size_t, Cycle>, Lit> turns_;
@@ -206,6 +210,8 @@ class OrderEncoding {
                   const std::vector<Cycle>& stages) const;
   /// Has a model overflowed a resource?
   bool overflowed() const { return lifetimes_.overflowed(); }
+  /// Would OrderRequest::at_once add little?
+  bool nearly_complete() const { return lifetimes_.nearly_complete(); }
   /// Clauses against the overflows of a model; 0 = it has none.
   int refine(const Schedule& schedule) { return lifetimes_.refine(schedule); }
   /// Only where parts have selectors: the selector of each so far, and clauses for one of registers

@@ -137,7 +137,7 @@ class Descent {
   // The next attempt; `turn` is then where it has decided nothing.
   std::optional<Plan> next(Turn& turn) const {
     if (turn.bound_open && turn.first < kFirstAttempts)
-      return at_bound(turn, turn.first++, at_once_ ? kAttemptConflicts : kFirstConflicts);
+      return at_bound(turn, turn.first++, kAttemptConflicts);
     if (!interval_.best) {
       if (turn.anew++ > 0) return std::nullopt;
       return Plan{Plan::below, last_, interval_.low, std::nullopt, 0, 0};

@@ -27,6 +27,7 @@ namespace twill::order {
 namespace {
 
 constexpr Cycle kTightness = 16;
+constexpr std::int64_t kFirstConflicts = 500;    // of a formula without most sums
 constexpr std::int64_t kModelConflicts = 1'000;  // times the Luby sequence
 constexpr std::int64_t kNextModelConflicts = 2'000;
 constexpr std::int64_t kGoOn = 2;    // times the conflicts of the attempt before
@@ -58,19 +59,20 @@ class LengthTurn {
   bool settled() const { return deadline() < low_; }
 
   void learn(const LengthPlan& plan, const LengthOutcome& outcome) {
-    at_once_ = at_once_ || outcome.overflowed || !outcome.refuted;
-    again_ = !plan.at_once && !outcome.refuted && outcome.found.empty();
+    at_once_ = at_once_ || outcome.overflowed || (!outcome.refuted && !has_sums(plan, outcome));
+    again_ = !has_sums(plan, outcome) && !outcome.refuted && outcome.found.empty();
     if (!outcome.found.empty()) best_ = outcome.found.back().length;
     if (outcome.refuted) low_ = std::max(low_, outcome.found.empty() ? plan.deadline + 1 : *best_);
   }
   // Is the formula of a plan that has not settled all the one to go on with from now on? One that
-  // found a model is, and so is one of fewer stages than the one before, with all sums.
+  // found a model is, and so is one of fewer stages than the one before, with most sums.
   bool keep(const LengthPlan& plan, const LengthOutcome& outcome) {
     if (plan.deadline < deadline()) return false;
     const Cycle stages = plan.deadline / ii_ + 1;
-    if (outcome.found.empty() && (!plan.at_once || (kept_ > 0 && kept_ <= stages))) return false;
+    if (outcome.found.empty() && (!has_sums(plan, outcome) || (kept_ > 0 && kept_ <= stages)))
+      return false;
     kept_ = stages;
-    return true;
+    return go_on_ = true;
   }
 
   std::optional<LengthPlan> next() {
@@ -92,8 +94,11 @@ class LengthTurn {
   }
 
  private:
+  static bool has_sums(const LengthPlan& plan, const LengthOutcome& outcome) {
+    return plan.at_once || (outcome.question && outcome.question->nearly_complete());
+  }
   Cycle deadline() const { return best_ ? *best_ - 1 : high_; }
-  std::int64_t limit() const { return kModelConflicts * luby(attempts_); }
+  std::int64_t limit() const { return kModelConflicts * luby(std::max(1, attempts_)); }
   void raise() {
     const Cycle stage_end = (low_ / ii_ + 1) * ii_ - 1;  // one stage more has more variables
     Cycle deadline = std::min(low_ + slack_, high_);

@@ -1,7 +1,6 @@
 // One formula of the order form with its solver, asked again and again at falling I or falling D.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,13 +13,6 @@
 #include "engine/search.hpp"
 
 namespace twill::order {
-
-/// What a search gives a formula whose sums wait for an overflow (OrderRequest::at_once) before it
-/// makes one with all of them: most loops need none and are solved by then, and refutations that
-/// need them seldom meet a model that overflows. (hopper-bwd-sub2 at U = 100, L = 223 is refuted
-/// with 1,500 to 2,000 conflicts without, 800 to 900 with them; hopper-bwd takes half of the time
-/// without.)
-inline constexpr std::int64_t kFirstConflicts = 100;
 
 class Question {
  public:
@@ -40,6 +32,8 @@ class Question {
 
   /// Have models overflowed a resource?
   bool overflowed() const { return encoding_.overflowed(); }
+  /// Would OrderRequest::at_once have added little?
+  bool nearly_complete() const { return encoding_.nearly_complete(); }
 
  private:
   Answer look(std::int64_t conflict_limit, std::span<const int> assumptions);
