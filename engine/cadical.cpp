@@ -4,6 +4,7 @@
 #include <cadical.hpp>
 #include <cstdlib>
 #include <limits>
+#include <string_view>
 
 #include "graph/error.hpp"
 
@@ -60,11 +61,18 @@ SatSolver::~SatSolver() {
 
 void SatSolver::no_inprocessing() {
   impl_->solver.set("inprocessing", 0);
-  impl_->solver.set("preprocesslight", 0);  // of later versions, before the search
+  // Of later versions: what else they derive, which note_learned() would not be told.
+  impl_->solver.set("preprocesslight", 0);
+  impl_->solver.set("otfs", 0);
 }
 
 void SatSolver::note_learned(std::string& proof) {
   impl_->learned = &proof;
+}
+
+bool SatSolver::learned_is_proof() {
+  const std::string_view version = CaDiCaL::Solver::version();  // tested: 1.5.3 and 1.9.5
+  return version == "sc2021" || version.starts_with("1.");
 }
 
 void SatSolver::begin_proof(const std::string& path, bool binary) {

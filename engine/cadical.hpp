@@ -40,6 +40,8 @@ class SatSolver : public ClauseSink {
   /// binary DRAT. Where there is search alone and nothing is assumed that is all of a proof, at a
   /// fraction of the cost of begin_proof(): what else CaDiCaL derives is propagated units.
   void note_learned(std::string& proof);
+  /// Is that so with this CaDiCaL? Only where it has been tested.
+  static bool learned_is_proof();
 
   int new_variable() override { return ++variables_; }
   void add_clause(std::span<const int> literals) override;

@@ -168,10 +168,14 @@ bool Question::within_limit() {
 }
 
 bool Question::refuted_by_cadical() {
-  std::string proof;
+  std::string learned;
+  std::optional<ProofFile> traced;
   SatSolver judge(search_.budget, search_.seed);
   judge.no_inprocessing();
-  if (search_.evidence != nullptr) judge.note_learned(proof);
+  if (search_.evidence != nullptr && SatSolver::learned_is_proof())
+    judge.note_learned(learned);
+  else if (search_.evidence != nullptr)
+    judge.begin_proof(traced.emplace().file());
   for (int v = 0; v < solver_->clauses().variables(); ++v) judge.new_variable();
   const MemoryCnf &clauses = solver_->clauses(), &lemmas = solver_->lemmas();
   const std::vector<char> needed = solver_->needed();  // what proves them unsatisfiable proves all
@@ -182,7 +186,11 @@ bool Question::refuted_by_cadical() {
   if (answer == SatSolver::Answer::sat)
     throw std::logic_error("CaDiCaL does not confirm a refutation of the order engine");
   if (answer != SatSolver::Answer::unsat) return false;
-  if (search_.evidence != nullptr) keep_evidence(std::move(proof));
+  if (traced) {
+    judge.end_proof();
+    learned = traced->bytes();
+  }
+  if (search_.evidence != nullptr) keep_evidence(std::move(learned));
   return true;
 }
 
