@@ -5,10 +5,9 @@
 //   schedule.json   the answer
 //   manifest.json   what is claimed and why, which formulas were refuted, SHA-256 of all files but
 //                   the formulas, which the check makes again
-//   proofs/NAME.*   of each refutation: the formula with its lemmas (cnf, DIMACS; comments say
-//   which
-//                   constraints its clauses belong to and, of the order form, what lemmas' literals
-//                   say about rows), the proof (drat, binary DRAT); of the order form also for each
+//   proofs/NAME.*   of each refutation: the formula with its lemmas (cnf, DIMACS; its comments name
+//                   the constraint of each clause and, of the order form, say what lemmas' literals
+//                   mean for rows), the proof (drat, binary DRAT); of the order form also for each
 //                   lemma a cycle whose weights sum to more than 0 (lemmas, see proof_files.hpp),
 //                   and the models that overflowed and were refined, if any did (refinements)
 //
