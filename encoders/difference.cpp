@@ -3,7 +3,10 @@
 #include "encoders/difference.hpp"
 
 #include <cstdint>
+#include <numeric>
 #include <utility>
+
+#include "graph/index.hpp"
 
 namespace twill {
 
@@ -15,16 +18,29 @@ std::size_t Differences::Hash::operator()(const Difference& d) const {
   return static_cast<std::size_t>(hash ^ hash >> 32);
 }
 
+namespace {
+
+std::vector<int> each_alone(int ops) {
+  std::vector<int> leaders(at(ops));
+  std::iota(leaders.begin(), leaders.end(), 0);
+  return leaders;
+}
+
+}  // namespace
+
 Differences::Differences(Formula& f, int ops, Cycle ii_low, Cycle ii_high, bool stages)
-    : f_(f),
-      ops_(ops),
-      nodes_(1 + (stages ? 2 : 1) * ops),
-      stages_(stages),
-      ii_low_(ii_low),
-      ii_high_(ii_high) {
-  for (int v = 0; v < ops; ++v) {
-    fact({0, node(v), 0, 0});
-    fact({node(v), 0, 1, -1});  // row(v) <= I - 1
+    : Differences(f, each_alone(ops), ii_low, ii_high, stages) {}
+
+Differences::Differences(Formula& f, const std::vector<int>& leaders, Cycle ii_low, Cycle ii_high,
+                         bool stages)
+    : f_(f), node_(leaders.size(), 0), stages_(stages), ii_low_(ii_low), ii_high_(ii_high) {
+  for (std::size_t v = 0; v < leaders.size(); ++v)
+    if (at(leaders[v]) == v) node_[v] = ++starts_;
+  for (std::size_t v = 0; v < leaders.size(); ++v) node_[v] = node_[at(leaders[v])];
+  nodes_ = 1 + (stages ? 2 : 1) * starts_;
+  for (int row = 1; row <= starts_; ++row) {
+    fact({0, row, 0, 0});
+    fact({row, 0, 1, -1});  // at most I - 1
   }
 }
 

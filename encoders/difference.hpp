@@ -12,9 +12,10 @@
 namespace twill {
 
 /// x(to) - x(from) >= weight + turns * I - deadlines * D - halves * floor(I / 2), where x is the
-/// row or the stage of an op. Node 0 is the origin, whose row and stage are 0; node v + 1 is the
-/// row of op v, and the nodes of stages, if there are any, follow: no constraint joins the two.
-/// Last come the first rows of sequences (order_sequence.cpp). I (the initiation interval) and D
+/// row or the stage of an op. Node 0 is the origin, whose row and stage are 0; the rows of ops come
+/// next, one for all ops that start together, and the stages, if there are any, in the same order:
+/// no constraint joins the two. Last come the first rows of sequences (order_sequence.cpp). I (the
+/// initiation interval) and D
 /// (the largest length allowed) are parameters: the same constraint is looked at for many values of
 /// them.
 ///
@@ -66,10 +67,14 @@ class Differences {
  public:
   /// Rows of `ops` ops lie in [0, I). With `stages` every op has a stage too, any integer.
   Differences(Formula& f, int ops, Cycle ii_low, Cycle ii_high, bool stages = false);
+  /// The same, where op v starts with op leaders[v], which is its own leader.
+  Differences(Formula& f, const std::vector<int>& leaders, Cycle ii_low, Cycle ii_high,
+              bool stages);
 
-  static int node(int op) { return op + 1; }
-  int stage_node(int op) const { return ops_ + op + 1; }
-  bool is_stage(int node) const { return stages_ && node > ops_ && node <= 2 * ops_; }
+  int node(int op) const { return node_[static_cast<std::size_t>(op)]; }
+  int stage_node(int op) const { return starts_ + node(op); }
+  bool is_row(int node) const { return node > 0 && node <= starts_; }
+  bool is_stage(int node) const { return stages_ && node > starts_ && node <= 2 * starts_; }
   /// A node of its own, for a row.
   int new_node() { return nodes_++; }
   int nodes() const { return nodes_; }
@@ -96,7 +101,8 @@ class Differences {
   };
 
   Formula& f_;
-  int ops_, nodes_;
+  std::vector<int> node_;  // by op
+  int starts_ = 0, nodes_ = 1;
   bool stages_;
   Cycle ii_low_, ii_high_;
   std::vector<Difference> facts_;

@@ -1,7 +1,9 @@
 #include "encoders/order.hpp"
 
 #include <algorithm>
+#include <numeric>
 
+#include "graph/coincidence.hpp"
 #include "graph/divide.hpp"
 #include "graph/index.hpp"
 
@@ -19,21 +21,42 @@ bool order_range_allowed(const Problem& problem, Cycle low, Cycle high) {
 
 namespace {
 
-// The pair of the pinned op, else of the longest op that changes places.
-void order_exchangeable(OrderModel& m) {
-  const std::vector<int>& image = m.request.exchange;
+// Of the pairs that change places, whose order is chosen? That of the pinned op, else that of the
+// longest op.
+int exchanged_op(const Problem& problem, const OrderRequest& request) {
+  const std::vector<int>& image = request.exchange;
   const auto moves = [&](int v) { return v >= 0 && image[at(v)] != v; };
-  const auto row = Differences::node;
-  if (const int pinned = m.request.pinned; moves(pinned)) {
-    m.rows.fact({row(image[at(pinned)]), 0, 0, 0, 0, 1});
-    return;
-  }
+  if (image.empty() || moves(request.pinned)) return image.empty() ? -1 : request.pinned;
   int first = -1;
   for (int v = 0; v < static_cast<int>(image.size()); ++v)
     if (moves(v) && image[at(v)] > v &&
-        (first < 0 || m.problem.ops[at(v)].cycles > m.problem.ops[at(first)].cycles))
+        (first < 0 || problem.ops[at(v)].cycles > problem.ops[at(first)].cycles))
       first = v;
-  if (first >= 0) m.rows.fact({row(first), row(image[at(first)]), 0, 0});
+  return first;
+}
+
+void order_exchangeable(OrderModel& m) {
+  const int first = exchanged_op(m.problem, m.request);
+  if (first < 0) return;
+  const int second = m.request.exchange[at(first)];
+  if (first == m.request.pinned)
+    m.rows.fact({m.rows.node(second), 0, 0, 0, 0, 1});
+  else
+    m.rows.fact({m.rows.node(first), m.rows.node(second), 0, 0});
+}
+
+// Which ops share a start, where neither the request nor the explanation that it is for speaks of
+// one that they may move from. Leaders keep their starts, so that of exchanged sub-tiles those of a
+// pair of leaders still tell which comes first.
+std::vector<int> shared_starts(const Problem& problem, const OrderRequest& request) {
+  std::vector<int> alone(problem.ops.size());
+  std::iota(alone.begin(), alone.end(), 0);
+  if (request.parts || !request.limits.latest.empty() || request.limits.lifetime >= 0) return alone;
+  const std::vector<int> leader = leaders(problem);
+  if (const int v = exchanged_op(problem, request);
+      v >= 0 && leader[at(request.exchange[at(v)])] != request.exchange[at(leader[at(v)])])
+    return alone;
+  return leader;
 }
 
 // M(v) = c: two facts on the row, and two on the stage or units on its literals. Only where one
@@ -55,7 +78,7 @@ void order_cycle_pins(OrderModel& m) {
     const auto group =
         m.groups.open(pin_text(m.problem, pin), {ConstraintPart::pin, static_cast<int>(i)});
     const Cycle stage = pin.cycle / m.request.ii_low;
-    node_is(Differences::node(pin.op), pin.cycle % m.request.ii_low);
+    node_is(m.rows.node(pin.op), pin.cycle % m.request.ii_low);
     if (m.any_stage()) {
       node_is(m.rows.stage_node(pin.op), stage);
       continue;
@@ -72,9 +95,9 @@ void order_latest_starts(OrderModel& m) {
   for (const auto& latest : m.placement.limits.latest) {
     const auto group = m.groups.open(latest_text(m.problem, latest));
     const auto [v, cycle] = latest;
-    m.f.unit(m.rows.atom({Differences::node(v), 0, -cycle, 0}));
+    m.f.unit(m.rows.atom({m.rows.node(v), 0, -cycle, 0}));
     for (Cycle a = 1; a < m.request.stages; ++a)
-      m.f.clause({~m.stage_at_least(v, a), m.rows.atom({Differences::node(v), 0, -cycle, a})});
+      m.f.clause({~m.stage_at_least(v, a), m.rows.atom({m.rows.node(v), 0, -cycle, a})});
   }
 }
 
@@ -84,17 +107,20 @@ OrderModel::OrderModel(const Problem& p, Formula& formula, const EncodingChoice&
                        const OrderRequest& order_request)
     : PlacementModel(p, formula, encoding, order_request),
       request(order_request),
-      rows(formula, static_cast<int>(p.ops.size()), order_request.ii_low, order_request.ii_high,
-           order_request.stages == 0) {
+      leader(shared_starts(p, order_request)),
+      rows(formula, leader, order_request.ii_low, order_request.ii_high,
+           order_request.stages == 0),
+      stage(p.ops.size()) {
   for (std::size_t v = 0; v < p.ops.size(); ++v) {
-    std::vector<Lit> at_least;
+    if (at(leader[v]) != v) continue;
+    std::vector<Lit>& at_least = stage[v];
     for (Cycle a = 1; a < request.stages; ++a) {
       at_least.push_back(f.fresh());
       if (a > 1) f.implies(at_least.back(), at_least[static_cast<std::size_t>(a - 2)]);
     }
-    stage.push_back(std::move(at_least));
   }
-  if (request.pinned >= 0) rows.fact({Differences::node(request.pinned), 0, 0, 0});
+  for (std::size_t v = 0; v < p.ops.size(); ++v) stage[v] = stage[at(leader[v])];
+  if (request.pinned >= 0) rows.fact({rows.node(request.pinned), 0, 0, 0});
   if (!request.exchange.empty()) order_exchangeable(*this);
 }
 

@@ -61,6 +61,7 @@ struct OrderModel : PlacementModel {
              const OrderRequest& order_request);
 
   const OrderRequest& request;
+  std::vector<int> leader;  ///< per op, the one that it starts with (graph/coincidence.hpp)
   Differences rows;
   std::vector<std::vector<Lit>> stage;  ///< stage[v][a - 1]: stage(v) >= a, a = 1 .. stages - 1
 
@@ -78,7 +79,7 @@ struct OrderModel : PlacementModel {
   }
   /// row(b) - row(a) >= weight + turns * I.
   Lit apart(int a, int b, Cycle weight, Cycle turns) {
-    return rows.atom({Differences::node(a), Differences::node(b), weight, turns});
+    return rows.atom({rows.node(a), rows.node(b), weight, turns});
   }
 };
 

@@ -10,9 +10,9 @@ namespace twill {
 void encode_order_length(OrderModel& m) {
   for (int v = 0; v < static_cast<int>(m.problem.ops.size()); ++v) {
     const Cycle cycles = m.problem.ops[static_cast<std::size_t>(v)].cycles;
-    m.rows.fact({Differences::node(v), 0, cycles, 0, 1});
+    m.rows.fact({m.rows.node(v), 0, cycles, 0, 1});
     for (Cycle a = 1; a < m.request.stages; ++a)
-      m.f.clause({~m.stage_at_least(v, a), m.rows.atom({Differences::node(v), 0, cycles, a, 1})});
+      m.f.clause({~m.stage_at_least(v, a), m.rows.atom({m.rows.node(v), 0, cycles, a, 1})});
   }
 }
 

@@ -37,7 +37,7 @@ void order_sequence(OrderModel& m, std::span<const RowArc> arcs, std::span<const
     m.rows.sum(std::move(sum));
   };
   for (const RowArc& v : arcs) {
-    const int row = Differences::node(v.op);
+    const int row = m.rows.node(v.op);
     DifferenceSum before{{first, row, 0, 0}, {}};
     DifferenceSum after{{row, first, v.end, -1}, {}};
     for (const RowArc& u : arcs) {

@@ -10,15 +10,19 @@ namespace {
 // "0" for the origin, then the rows of ops, their stages, if there are any, and first rows of
 // sequences by number.
 std::vector<std::string> node_names(const Problem& problem, const Differences& rows) {
-  std::vector<std::string> names = {"0"};
-  const int ops = static_cast<int>(problem.ops.size());
-  for (int node = 1, sequences = 0; node < rows.nodes(); ++node)
-    if (node <= ops)
-      names.push_back("row(" + problem.ops[at(node - 1)].id + ")");
-    else if (rows.is_stage(node))
-      names.push_back("stage(" + problem.ops[at(node - 1 - ops)].id + ")");
-    else
-      names.push_back("first(" + std::to_string(++sequences) + ")");
+  std::vector<std::string> names(at(rows.nodes()));
+  names[0] = "0";
+  // The last op to give a node its name is the first that starts there.
+  for (int v = static_cast<int>(problem.ops.size()) - 1; v >= 0; --v) {
+    const std::string& op = problem.ops[at(v)].id;
+    names[at(rows.node(v))] = "row(" + op + ")";
+    if (const int stage = rows.stage_node(v); rows.is_stage(stage))
+      names[at(stage)] = "stage(" + op + ")";
+  }
+  int sequences = 0;
+  for (int node = 1; node < rows.nodes(); ++node)
+    if (!rows.is_row(node) && !rows.is_stage(node))
+      names[at(node)] = "first(" + std::to_string(++sequences) + ")";
   return names;
 }
 
@@ -34,7 +38,8 @@ void describe(EncodedFormula& formula, const Problem& problem, const OrderReques
   if (request.limits.lifetime < 0) return;
   for (int v = 0; v < static_cast<int>(problem.ops.size()); ++v)
     for (Cycle a = 1; a < request.stages; ++a)
-      formula.stages.push_back({encoding.stage_at_least(v, a).dimacs(), v, a});
+      formula.stages.push_back(
+          {encoding.stage_at_least(v, a).dimacs(), v, a, encoding.rows().node(v)});
 }
 
 }  // namespace twill

@@ -15,6 +15,7 @@ struct StageLiteral {
   int variable = 0;
   int op = 0;
   Cycle at_least = 0;
+  int row = 0;  ///< node of the op's row
   bool operator==(const StageLiteral&) const = default;
 };
 

@@ -94,7 +94,7 @@ void write_rows(TextWriter& text, const EncodedFormula& formula, const MemoryCnf
     text.put("c ");
     text.number('t', s.variable);
     text.put(" stage of ");
-    text.put(names[at(Differences::node(s.op))]);
+    text.put(names[at(s.row)]);
     text.put(" >= ");
     text.number(s.at_least);
     text.put('\n');

@@ -87,7 +87,7 @@ class PartQuestion {
     const Differences& rows = encoding_.rows();
     const int ops = static_cast<int>(search_.problem.ops.size());
     return encoding_.decode(
-        request_.ii_low, [&](Lit l) { return solver_.value(l); }, least_rows(solver_, ops),
+        request_.ii_low, [&](Lit l) { return solver_.value(l); }, least_rows(solver_, rows, ops),
         request_.stages == 0 ? least_stages(solver_, rows, ops) : std::vector<Cycle>{});
   }
 

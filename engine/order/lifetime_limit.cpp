@@ -28,10 +28,10 @@ bool LifetimeLimit::add(const FlowArc& arc, std::string name, int literal) {
 bool LifetimeLimit::reset(Cycle ii, Cycle deadline) {
   steps_.clear();
   step_of_.clear();
-  flow_.emplace(Differences::node(3 * ops()), most_);
+  flow_.emplace(1 + 3 * ops(), most_);
   const Differences& rows = encoding_.rows();
   const auto between_rows = [&](const Difference& d, const char* kind, int number, int literal) {
-    if (std::max(d.from, d.to) > Differences::node(ops() - 1)) return true;  // sequences' first
+    if (std::max(d.from, d.to) > ops()) return true;  // sequences' first
     return add({d.from, d.to, d.at(ii, deadline)}, kind + std::to_string(number), literal);
   };
   for (std::size_t f = 0; f < rows.facts().size(); ++f)
@@ -39,7 +39,7 @@ bool LifetimeLimit::reset(Cycle ii, Cycle deadline) {
   for (const DifferenceAtom& a : rows.atoms())
     if (!between_rows(a.difference, "a", a.variable, a.variable)) return false;
   for (int v = 0; v < ops(); ++v) {
-    const int row = Differences::node(v), start = start_node(v);
+    const int row = rows.node(v), start = start_node(v);
     if (!add({row, start, 0}, "", 0) || !add({start, row, (1 - stages_) * ii}, "", 0) ||
         !add({start, 0, problem_.ops[at(v)].cycles - deadline}, "l" + std::to_string(v), 0))
       return false;
@@ -88,7 +88,7 @@ bool LifetimeLimit::refuse() {
 std::vector<Cycle> LifetimeLimit::rows() const {
   std::vector<Cycle> rows;
   for (int v = 0; v < ops(); ++v)
-    rows.push_back(flow_->values()[at(Differences::node(v))] - flow_->values()[0]);
+    rows.push_back(flow_->values()[at(encoding_.rows().node(v))] - flow_->values()[0]);
   return rows;
 }
 

@@ -43,8 +43,9 @@ class LifetimeLimit final : public SearchBound {
 
  private:
   int ops() const { return static_cast<int>(problem_.ops.size()); }
-  int start_node(int v) const { return Differences::node(ops() + v); }
-  int end_node(int v) const { return Differences::node(2 * ops() + v); }
+  // Of the flow: the rows, which under this limit are one an op, the starts and the ends.
+  int start_node(int v) const { return 1 + ops() + v; }
+  int end_node(int v) const { return 1 + 2 * ops() + v; }
   bool add(const FlowArc& arc, std::string name, int literal);
   bool refuse();
 

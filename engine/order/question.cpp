@@ -52,10 +52,10 @@ Formula formula_into(ClauseSink& sink, ClauseGroups* groups) {
 
 }  // namespace
 
-std::vector<Cycle> least_rows(const OrderSearcher& solver, int ops) {
-  std::vector<Cycle> rows;
-  for (int v = 0; v < ops; ++v) rows.push_back(solver.least(0, Differences::node(v)));
-  return rows;
+std::vector<Cycle> least_rows(const OrderSearcher& solver, const Differences& rows, int ops) {
+  std::vector<Cycle> least;
+  for (int v = 0; v < ops; ++v) least.push_back(solver.least(0, rows.node(v)));
+  return least;
 }
 
 std::vector<Cycle> least_stages(const OrderSearcher& solver, const Differences& rows, int ops) {
@@ -107,13 +107,18 @@ Answer Question::look_near(const Schedule& schedule, const std::vector<char>& fr
     const Lit slot = encoding_.on(v, schedule.warp[at(v)]);
     if (stays(v) && !slot.is_constant()) assumptions.push_back(slot.dimacs());
   }
-  std::vector<Cycle> row{0};  // by node
-  for (const Cycle start : schedule.start) row.push_back(mod(start - origin, period));
-  for (const DifferenceAtom& atom : encoding_.rows().atoms()) {
+  const Differences& rows = encoding_.rows();
+  std::vector<Cycle> row(at(rows.nodes()), 0);
+  std::vector<char> fixed(at(rows.nodes()), 0);  // as ops that start there stay, and the origin
+  fixed[0] = 1;
+  for (int v = 0; v < ops; ++v) {
+    row[at(rows.node(v))] = mod(schedule.start[at(v)] - origin, period);
+    if (stays(v)) fixed[at(rows.node(v))] = 1;
+  }
+  for (const DifferenceAtom& atom : rows.atoms()) {
     const auto [from, to] = std::pair(atom.difference.from, atom.difference.to);
-    if (from > ops || to > ops) continue;  // no rows of ops
-    if ((from > 0 && !stays(from - 1)) || (to > 0 && !stays(to - 1))) continue;
-    if (row[at(to)] - row[at(from)] >= atom.difference.at(period, 0))
+    if (fixed[at(from)] != 0 && fixed[at(to)] != 0 &&
+        row[at(to)] - row[at(from)] >= atom.difference.at(period, 0))
       assumptions.push_back(atom.variable);
   }
   solver_->set_parameters(ii_ = ii, deadline_ = 0);
@@ -141,7 +146,7 @@ std::optional<Schedule> Question::model() {
   const Differences& rows = encoding_.rows();
   const int ops = static_cast<int>(search_.problem.ops.size());
   if (lifetime_ && !within_limit()) return std::nullopt;
-  const std::vector<Cycle> row = lifetime_ ? lifetime_->rows() : least_rows(*solver_, ops);
+  const std::vector<Cycle> row = lifetime_ ? lifetime_->rows() : least_rows(*solver_, rows, ops);
   Schedule schedule = encoding_.decode(
       ii_, [&](Lit l) { return solver_->value(l); }, row,
       request_.stages == 0 ? least_stages(*solver_, rows, ops) : std::vector<Cycle>{});

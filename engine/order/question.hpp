@@ -65,7 +65,7 @@ OrderRequest request_of(const Search& search, bool rotated);
 OrderRequest request_within(const Search& search, Cycle ii, Cycle deadline, Cycle stage_limit);
 
 /// The smallest rows of a model.
-std::vector<Cycle> least_rows(const OrderSearcher& solver, int ops);
+std::vector<Cycle> least_rows(const OrderSearcher& solver, const Differences& rows, int ops);
 /// The smallest stages, none below 0, where they are integers.
 std::vector<Cycle> least_stages(const OrderSearcher& solver, const Differences& rows, int ops);
 
