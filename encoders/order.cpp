@@ -108,8 +108,7 @@ OrderModel::OrderModel(const Problem& p, Formula& formula, const EncodingChoice&
     : PlacementModel(p, formula, encoding, order_request),
       request(order_request),
       leader(shared_starts(p, order_request)),
-      rows(formula, leader, order_request.ii_low, order_request.ii_high,
-           order_request.stages == 0),
+      rows(formula, leader, order_request.ii_low, order_request.ii_high, order_request.stages == 0),
       stage(p.ops.size()) {
   for (std::size_t v = 0; v < p.ops.size(); ++v) {
     if (at(leader[v]) != v) continue;

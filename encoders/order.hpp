@@ -98,10 +98,24 @@ struct Copies {
 };
 Copies copies_near(const OrderModel& m, const RowArc& arc, Cycle offset);
 
+/// Of a sequence of ops that wait on one slot: what else is in the gaps from the issue of one to
+/// that of the next.
+struct SlotGaps {
+  /// An op that executes there in one gap, which is longer than what begins it by `excess` for each
+  /// guest in it.
+  struct Guest {
+    int op = 0;
+    Cycle cycles = 0, excess = 0;
+  };
+  std::vector<Guest> guests;
+  std::vector<int> instants;  ///< ops of no cycles that wait there
+};
+
 /// Redundant constraints for ops whose executions, arcs from their issue on, exclude each other in
 /// every schedule (order_sequence.cpp) in which all the variables `only_if` are true.
 /// Precondition: every arc begins at 0, one an op.
-void order_sequence(OrderModel& m, std::span<const RowArc> arcs, std::span<const Lit> only_if = {});
+void order_sequence(OrderModel& m, std::span<const RowArc> arcs, std::span<const Lit> only_if = {},
+                    const SlotGaps& gaps = {});
 
 /// start(v) + distance * I >= start(u) + delay whenever `condition` holds.
 void order_precede(OrderModel& m, int u, int v, Cycle distance, Cycle delay, Lit condition);

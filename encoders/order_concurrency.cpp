@@ -34,6 +34,45 @@ Lit same_slot(OrderModel& m, int v, int o) {
   return same;
 }
 
+// Does the op take one unit, more than half of it, from issue to end?
+bool fills(const Problem& p, int v, int unit) {
+  const Op& op = p.ops[at(v)];
+  return std::any_of(op.reservations.begin(), op.reservations.end(), [&](const Reservation& r) {
+    return r.unit == unit && r.offset == 0 && r.length == op.cycles &&
+           2 * r.amount > p.units[at(unit)].capacity;
+  });
+}
+
+// What else is on slot w, and nowhere else, in the gaps of that sequence: the guests of the unit
+// that asks for most.
+SlotGaps slot_gaps(OrderModel& m, std::span<const Lit> waits, int w,
+                   std::span<const RowArc> sequence) {
+  const Problem& p = m.problem;
+  SlotGaps gaps;
+  Cycle most = 0;
+  for (int unit = 0; unit < static_cast<int>(p.units.size()); ++unit) {
+    Cycle longest = 1, sum = 0;
+    for (const RowArc& u : sequence)
+      if (!fills(p, u.op, unit)) longest = std::max(longest, u.end);
+    std::vector<SlotGaps::Guest> guests;
+    for (int v = 0; v < static_cast<int>(waits.size()); ++v) {
+      const Cycle cycles = p.ops[at(v)].cycles, excess = 1 + cycles - longest;
+      if (cycles == 0 || excess <= 0 || waits[at(v)].is_true() || !m.on(v, w).is_true() ||
+          !fills(p, v, unit))
+        continue;
+      guests.push_back({v, cycles, excess});
+      sum += excess;
+    }
+    if (sum <= most) continue;
+    most = sum;
+    gaps.guests = std::move(guests);
+  }
+  for (int v = 0; v < static_cast<int>(waits.size()); ++v)
+    if (p.ops[at(v)].cycles == 0 && waits[at(v)].is_true() && m.on(v, w).is_true())
+      gaps.instants.push_back(v);
+  return gaps;
+}
+
 // The ops that wait on slot w and nowhere else.
 void slot_sequence(OrderModel& m, std::span<const Lit> waits, int w) {
   std::vector<RowArc> arcs;
@@ -49,7 +88,8 @@ void slot_sequence(OrderModel& m, std::span<const Lit> waits, int w) {
     arcs.push_back({v, 0, cycles});
     if (!waits[at(v)].is_true()) only_if.push_back(waits[at(v)]);
   }
-  order_sequence(m, arcs, only_if);
+  // Where ops wait or not as an explanation has it, gaps may be those of others.
+  order_sequence(m, arcs, only_if, m.groups.by_parts() ? SlotGaps{} : slot_gaps(m, waits, w, arcs));
 }
 
 }  // namespace

@@ -17,15 +17,60 @@
 // n(f) < I. Pairwise constraints say as much only once the order among the u is known. Where S
 // fills all of I, as slots and units do at the bound, little is left to guess.
 //
-// Variables: none but the atoms, two a pair, which rules 2 and 8 have too. One node, s. No clauses:
-// the constraints go to the difference-logic solver, in lemmas and certificates as steps of cycles.
+// Where S are ops that wait on one slot, more is known (the gap argument of graph/slot_bounds.cpp,
+// at every point of the sequence). Let G be ops of that slot that do not wait, each of which fills
+// the same unit with one instance for all of its cycles, and M the cycles of the longest op of S
+// that does not fill that unit. No op of S is issued while one of G executes, so each of G, a
+// guest, lies in one gap, between the issues of u and of the next op of S. The guests of a gap
+// come one after the other, a cycle after u's issue at the earliest and, if u fills the unit, after
+// u: the gap is at least 1 + sum of n(o) or n(u) + sum of n(o). So it is longer than n(u) by the
+// sum of e(o) = max(0, 1 + n(o) - M) at least. And where ops of no cycles wait on the slot, the
+// instant of one is covered by nobody: the gap that it lies in is one cycle longer still, be there
+// one such op or several. With these instants among those of which s is the least, the first
+// inequality gains the e(o) of all o in G between some of S and v, and 1 if an instant is before
+// v; the second the e(o) of all o that begin after v, and 1 if an instant is after v. Where slots
+// are full at the bound, these cycles are all the slack that there is. (hopper-bwd-sub2 at U = 20,
+// I = 39, L = 51: 3 s without, 0.3 with.)
+//
+// Variables: none but the atoms, two a pair, which rules 2 and 8 have too; with gaps 1 + |S| a
+// guest, "after some of S" and "between that and v", and with instants 2 |S|. One node, s. Clauses:
+// only those that say when these variables are true, 2 |S| and one an instant for each guest,
+// 2 |S| an instant. The constraints go to the difference-logic solver, in lemmas and certificates
+// as steps of cycles.
 #include "encoders/order.hpp"
 
 namespace twill {
+namespace {
 
-void order_sequence(OrderModel& m, std::span<const RowArc> arcs, std::span<const Lit> only_if) {
-  if (arcs.size() < 3) return;  // two rows and an atom say as much
+using Terms = std::vector<DifferenceSum::Term>;
+
+// Implied when one of the literals is false. (Of "before" and "after" one holds, so that the other
+// denies it: atoms stand in clauses in positive polarity only.)
+Lit unless_all(OrderModel& m, std::span<const Lit> literals) {
+  const Lit implied = m.f.fresh();
+  for (const Lit l : literals) m.f.clause({implied, l});
+  return implied;
+}
+
+void add_term(Terms& terms, Lit literal, Cycle amount) {
+  if (!literal.is_constant()) terms.push_back({literal.dimacs(), amount});
+}
+
+}  // namespace
+
+void order_sequence(OrderModel& m, std::span<const RowArc> arcs, std::span<const Lit> only_if,
+                    const SlotGaps& gaps) {
+  const std::size_t members = arcs.size() + gaps.guests.size() + (gaps.instants.empty() ? 0 : 1);
+  if (arcs.size() < 2 || members < 3) return;  // two rows and an atom say as much
   const int first = m.rows.new_node();
+  for (const int z : gaps.instants) m.rows.fact({first, m.rows.node(z), 0, 0});
+  std::vector<Lit> after_some;  // by guest
+  for (const SlotGaps::Guest& o : gaps.guests) {
+    std::vector<Lit> before;
+    for (const RowArc& u : arcs) before.push_back(m.apart(o.op, u.op, o.cycles, 0));
+    for (const int z : gaps.instants) before.push_back(m.apart(o.op, z, o.cycles, 0));
+    after_some.push_back(unless_all(m, before));
+  }
   // As long as one of the literals is not true, the constraint is too weak to say anything.
   Cycle enough = 2 * m.request.ii_high;
   for (const RowArc& v : arcs) enough += v.end;
@@ -42,10 +87,24 @@ void order_sequence(OrderModel& m, std::span<const RowArc> arcs, std::span<const
     DifferenceSum after{{row, first, v.end, -1}, {}};
     for (const RowArc& u : arcs) {
       if (u.op == v.op) continue;
-      if (const Lit l = m.apart(u.op, v.op, u.end, 0); !l.is_constant())
-        before.terms.push_back({l.dimacs(), u.end});
-      if (const Lit l = m.apart(v.op, u.op, v.end, 0); !l.is_constant())
-        after.terms.push_back({l.dimacs(), u.end});
+      add_term(before.terms, m.apart(u.op, v.op, u.end, 0), u.end);
+      add_term(after.terms, m.apart(v.op, u.op, v.end, 0), u.end);
+    }
+    for (std::size_t i = 0; i < gaps.guests.size(); ++i) {
+      const SlotGaps::Guest& o = gaps.guests[i];
+      const Lit later = m.apart(v.op, o.op, 1, 0), between = m.f.fresh();
+      m.f.clause({between, later, ~after_some[i]});
+      add_term(before.terms, between, o.excess);
+      add_term(after.terms, later, o.excess);
+    }
+    std::vector<Lit> instant_before, instant_after;
+    for (const int z : gaps.instants) {
+      instant_before.push_back(m.apart(z, v.op, 1, 0));
+      instant_after.push_back(m.apart(v.op, z, v.end, 0));
+    }
+    if (!gaps.instants.empty()) {
+      add_term(before.terms, unless_all(m, instant_after), 1);
+      add_term(after.terms, unless_all(m, instant_before), 1);
     }
     conditional(std::move(before));
     conditional(std::move(after));

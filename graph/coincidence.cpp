@@ -43,7 +43,7 @@ class Coincidence {
   // May the op be anywhere, as far as units and slots are concerned?
   bool movable(int v) const {
     const Op& op = p_.ops[at(v)];
-    return op.cycles == 0 && op.reservations.empty() &&
+    return op.cycles == 0 &&
            std::none_of(p_.edges.begin(), p_.edges.end(),
                         [&](const Edge& e) {
                           return e.to == v && (e.blocking || p_.ops[at(e.from)].spill != 0);
