@@ -143,16 +143,23 @@ void assert_and_undo(bool sums) {
         values = levels.back().values;
         levels.pop_back();
       } else {
-        const int v = static_cast<int>(random.range(1, static_cast<Cycle>(in.atoms.size()) + sums));
-        // An atom that was excluded, asserted all the same, is a conflict (the caller's propagation
-        // may be behind).
-        const bool excluded_before = values[static_cast<std::size_t>(v)] < 0;
-        if (values[static_cast<std::size_t>(v)] > 0) continue;
-        levels.push_back({theory.mark(), asserted.size(), values});
-        values[static_cast<std::size_t>(v)] = 1;
+        // Sums take several terms at once.
+        bool excluded_before = false, consistent = true;
         std::vector<DifferenceTheory::Decided> decided;
-        asserted.push_back(v);
-        if (!theory.assert_atom(v, decided)) {
+        levels.push_back({theory.mark(), asserted.size(), values});
+        for (Cycle count = random.range(1, sums ? 3 : 1); count > 0 && consistent; --count) {
+          const int v =
+              static_cast<int>(random.range(1, static_cast<Cycle>(in.atoms.size()) + sums));
+          // An atom that was excluded, asserted all the same, is a conflict (the caller's
+          // propagation may be behind).
+          if (values[static_cast<std::size_t>(v)] > 0) continue;
+          excluded_before = excluded_before || values[static_cast<std::size_t>(v)] < 0;
+          values[static_cast<std::size_t>(v)] = 1;
+          asserted.push_back(v);
+          consistent = theory.assert_atom(v, decided);
+        }
+        while (consistent && theory.sums_pending()) consistent = theory.assert_sums(decided);
+        if (!consistent) {
           ++conflicts;
           // Sums are not looked ahead: what a variable adds to them shows when it is asserted.
           if (!sums) CHECK(excluded_before);

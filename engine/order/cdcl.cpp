@@ -184,7 +184,8 @@ void Cdcl::assign(int literal, Reason reason) {
 bool Cdcl::propagate() {
   for (;;) {
     if (!propagate_clauses()) return false;
-    if (theory_head_ == trail_.size()) return bound_ == nullptr || propagate_bound();
+    if (theory_head_ == trail_.size() && !theory_->sums_pending())
+      return bound_ == nullptr || propagate_bound();
     if (!propagate_theory()) return false;
   }
 }
@@ -261,12 +262,12 @@ bool Cdcl::propagate_clauses() {
   return true;
 }
 
-// One literal, then the clauses have their turn.
+// One literal, or when there is none what sums have become, then the clauses have their turn.
 bool Cdcl::propagate_theory() {
-  const int literal = trail_[theory_head_++];
+  const int literal = theory_head_ < trail_.size() ? trail_[theory_head_++] : 0;
   if (literal < 0) return true;
   decided_.clear();
-  if (!theory_->assert_atom(literal, decided_)) {
+  if (!(literal > 0 ? theory_->assert_atom(literal, decided_) : theory_->assert_sums(decided_))) {
     conflict_.clear();
     for (const int v : theory_->conflict()) conflict_.push_back(-v);
     record_cycle(conflict_);

@@ -32,6 +32,10 @@ class DifferenceSums {
   };
   Arc arc(std::size_t entry) const;
   int sum(std::size_t entry) const { return entries_[entry].sum; }
+  /// Has its sum no later entry?
+  bool newest(std::size_t entry) const {
+    return sums_[static_cast<std::size_t>(entries_[entry].sum)].newest == static_cast<int>(entry);
+  }
 
   /// Adds variables that are not among those yet and give the entry's weight less at most `slack`,
   /// from which what was left out is taken off.

@@ -33,6 +33,7 @@ bool DifferenceTheory::reset(Cycle ii, Cycle deadline, std::vector<int>& decided
   asserted_.clear();
   records_.clear();
   sums_.reset(ii, deadline);
+  sums_asserted_ = 0;
   std::fill(matrix_.begin(), matrix_.end(), Entry{kNoPath, kNever, -1, -1});
   const int n = static_cast<int>(nodes_);
   for (int v = 0; v < n; ++v) matrix_[index(v, v)].distance = 0;
@@ -97,9 +98,15 @@ bool DifferenceTheory::assert_atom(int variable, std::vector<Decided>& decided) 
   if (v < atom_of_.size() && atom_of_[v] >= 0 &&
       !insert(arcs_[static_cast<std::size_t>(atom_of_[v])], decided))
     return false;
-  std::size_t entry = sums_.entries();
   sums_.assert_variable(variable);
-  for (; entry < sums_.entries(); ++entry) {
+  return true;
+}
+
+bool DifferenceTheory::assert_sums(std::vector<Decided>& decided) {
+  const std::size_t before = decided.size();
+  while (sums_asserted_ < sums_.entries() && decided.size() == before) {
+    const std::size_t entry = sums_asserted_++;
+    if (!sums_.newest(entry)) continue;  // a heavier one follows
     const DifferenceSums::Arc arc = sums_.arc(entry);
     if (!insert({arc.from, arc.to, arc.weight, -1 - static_cast<int>(entry)}, decided))
       return false;
@@ -231,6 +238,7 @@ void DifferenceTheory::undo(const Mark& mark) {
     *change.entry = change.was;
   }
   sums_.undo(mark.sums);
+  sums_asserted_ = mark.sums;
   asserted_.resize(mark.asserted);
   records_.resize(mark.records);
 }

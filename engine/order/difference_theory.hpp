@@ -42,12 +42,17 @@ class DifferenceTheory {
     int record = 0;
   };
 
-  /// The atom of `variable` is asserted and the sums that it is a term of grow (nothing happens for
-  /// variables without either). False when that closes a positive cycle: then conflict() holds the
-  /// asserted variables on it, in the cycle's order. Open atoms that it decides are appended to
-  /// `decided`: all that become false, and of those that become true the ones without turns and
-  /// deadlines, for which this stays right when I or D falls.
+  /// The atom of `variable` is asserted, and the sums that it is a term of wait for assert_sums()
+  /// (nothing happens for variables without either). False when that closes a positive cycle: then
+  /// conflict() holds the asserted variables on it, in the cycle's order. Open atoms that it
+  /// decides are appended to `decided`: all that become false, and of those that become true the
+  /// ones without turns and deadlines, for which this stays right when I or D falls.
   bool assert_atom(int variable, std::vector<Decided>& decided);
+  /// The same for the sums that have grown, one after the other until something is decided. All
+  /// terms of a sum that have become true are one constraint, so that this had better come when no
+  /// atom is left to assert. Precondition of mark(): none is pending.
+  bool assert_sums(std::vector<Decided>& decided);
+  bool sums_pending() const { return sums_asserted_ < sums_.entries(); }
   std::span<const int> conflict() const { return conflict_; }
 
   /// The asserted variables that, with the facts, decide the atom of the record, in the order of
@@ -112,6 +117,7 @@ class DifferenceTheory {
   std::vector<int> atom_of_;  // variable -> index in atoms_, or -1
   std::vector<Arc> arcs_;     // atoms_ at the current I and D
   DifferenceSums sums_;
+  std::size_t sums_asserted_ = 0;  // entries of sums_
   std::vector<Entry> matrix_;
   // Atoms by entry (a, b), flat: those of b -> a, heaviest first, and then those of a -> b that may
   // be reported as implied, lightest first. An entry's part is [atoms_of_[2 e], atoms_of_[2 e + 1])

@@ -202,10 +202,14 @@ class CadicalSearcher final : public OrderSearcher,
     return clause;
   }
 
-  // The next literal of the trail goes to the theory. False: clause_ holds what is false.
+  // The next literal of the trail goes to the theory, with its sums, since a level may begin at any
+  // time. False: clause_ holds what is false.
   bool assert_next() {
     const int literal = trail_[asserted_++];
-    if (literal < 0 || theory_->assert_atom(literal, queue_)) return true;
+    if (literal < 0) return true;
+    bool consistent = theory_->assert_atom(literal, queue_);
+    while (consistent && theory_->sums_pending()) consistent = theory_->assert_sums(queue_);
+    if (consistent) return true;
     clause_.clear();
     for (const int v : theory_->conflict()) clause_.push_back(-v);
     record_cycle(clause_);
