@@ -76,6 +76,7 @@ struct Outcome {
   std::unique_ptr<Question> question;  // below: one formula serves as long as I falls,
   Cycle lowest = 1;                    // to here
   bool overflowed = false;             // Question::overflowed()
+  std::int64_t conflicts = 0;          // at the bound
 };
 
 // What is tried in turn, as long as nothing decides. First at the bound; then from above; then,
@@ -88,6 +89,8 @@ struct Turn {
   int first = 0, at_bound = 0, anew = 0, coarse = 0;  // attempts so far
   bool bound_open = true;  // a schedule of few stages at the bound is possible
   Cycle shortest = 0;      // but none shorter than this
+  Cycle slack = 0;         // and short is longer by this or by twice as much,
+  int short_attempts = 0;  // in turns
 };
 
 class Descent {
@@ -103,6 +106,7 @@ class Descent {
     const std::vector<Bound> bounds = length_bounds(search.problem, interval.low);
     turn_.bound_open = !bounds.empty();
     if (!bounds.empty()) shortest_ = turn_.shortest = bounds.front().value;
+    turn_.slack = shortest_ / kShort;
   }
 
   // Down until the bound is met or a question is refuted (both unsat), or the budget is spent
@@ -163,7 +167,7 @@ class Descent {
   Plan at_bound(Turn& turn, int number, std::int64_t limit) const {
     Plan plan{Plan::at_bound, interval_.low, interval_.low, std::nullopt, number, limit};
     if (turn.at_bound++ % 3 != 2 && turn.shortest < 2 * shortest_)
-      plan.deadline = turn.shortest + shortest_ / kShort * (1 + number % 2);
+      plan.deadline = turn.shortest + turn.slack * (1 + turn.short_attempts++ % 2);
     return plan;
   }
   Cycle below() const { return interval_.best->initiation_interval - 1; }
@@ -183,7 +187,9 @@ class Descent {
                                    : few_stages_request(lane, plan.ii, stage_limit_);
         request.at_once = plan.at_once;
         Question question(lane, request);
+        const std::int64_t before = lane.budget.conflicts();
         outcome.answer = question.look(plan.ii, plan.deadline.value_or(0), plan.limit);
+        outcome.conflicts = lane.budget.conflicts() - before;
         outcome.overflowed = question.overflowed();
       } else {
         OrderRequest request = interval_request(lane, plan.low, plan.ii, stage_limit_);
@@ -224,10 +230,13 @@ class Descent {
     if (outcome.answer.schedule) accept(*outcome.answer.schedule);
     if (plan.kind == Plan::below || verdict == SatSolver::Answer::sat) return verdict;
     if (verdict == SatSolver::Answer::unsat) {  // at the bound
-      if (plan.deadline)
-        turn_.shortest = *plan.deadline + 1;
-      else
+      if (!plan.deadline) {
         turn_.bound_open = false;
+      } else {
+        turn_.shortest = *plan.deadline + 1;
+        if (outcome.conflicts < kEasyConflicts) turn_.slack *= 2;
+        turn_.short_attempts = 0;
+      }
     }
     return SatSolver::Answer::unknown;
   }

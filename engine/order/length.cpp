@@ -1,11 +1,12 @@
 // The smallest length at a given initiation interval by the order engine.
 //
 // D is a parameter that may only fall within one formula, so what is known to be long is not asked
-// first: is there a schedule a sixteenth longer than the bound, an eighth, a quarter, ...? A tight
-// deadline leaves few variables and decides many of them, so that models are found sooner than with
-// a loose one, and refutations are easy and raise the proved bound; what is not settled soon is
-// left. (hopper-bwd-sub2: 1,700 conflicts instead of 4,900.) The first model is short already. From
-// there D falls from model to model, each tightened by its orders, until it is refuted.
+// first: is there a schedule a sixteenth longer than the bound? A tight deadline leaves few
+// variables and decides many of them, so that models are found sooner than with a loose one, and
+// refutations raise the proved bound. The sixteenth doubles with each that was easy, as it is far
+// from a schedule, and with each question that is not settled soon, which is left.
+// (hopper-bwd-sub2: 1,700 conflicts instead of 4,900.) The first model is short already. From there
+// D falls from model to model, each tightened by its orders, until it is refuted.
 //
 // Where that is stuck, one formula goes on, since what it has learned is what a refutation needs,
 // in turns with attempts by new seeds, of half of its effort: how long a model takes varies by
@@ -43,9 +44,10 @@ struct LengthPlan {
   bool operator==(const LengthPlan&) const = default;
 };
 struct LengthOutcome {
-  std::vector<Schedule> found;         // each shorter than the one before
-  bool refuted = false;                // none is shorter than the last, or than the deadline
-  bool overflowed = false;             // Question::overflowed()
+  std::vector<Schedule> found;  // each shorter than the one before
+  bool refuted = false;         // none is shorter than the last, or than the deadline
+  bool overflowed = false;      // Question::overflowed()
+  std::int64_t conflicts = 0;
   std::unique_ptr<Question> question;  // of a new formula
 };
 
@@ -63,6 +65,7 @@ class LengthTurn {
     again_ = !has_sums(plan, outcome) && !outcome.refuted && outcome.found.empty();
     if (!outcome.found.empty()) best_ = outcome.found.back().length;
     if (outcome.refuted) low_ = std::max(low_, outcome.found.empty() ? plan.deadline + 1 : *best_);
+    if (!outcome.refuted || outcome.conflicts < kEasyConflicts) slack_ *= 2;
   }
   // Is the formula of a plan that has not settled all the one to go on with from now on? One that
   // found a model is, and so is one of fewer stages than the one before, with most sums.
@@ -103,7 +106,6 @@ class LengthTurn {
     const Cycle stage_end = (low_ / ii_ + 1) * ii_ - 1;  // one stage more has more variables
     Cycle deadline = std::min(low_ + slack_, high_);
     if (asked_ < stage_end) deadline = std::min(deadline, stage_end);
-    slack_ *= 2;
     asked_ = deadline;
   }
 
@@ -122,9 +124,11 @@ Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, 
   const auto descend = [&](const LengthPlan& plan, const Search& lane, Question& question,
                            LengthOutcome& outcome) {
     std::int64_t limit = plan.limit;
+    const std::int64_t before = lane.budget.conflicts();
     for (Cycle deadline = plan.deadline; deadline >= plan.low;) {
       const Answer answer = question.ask(ii, deadline, limit);
       outcome.overflowed = question.overflowed();
+      outcome.conflicts = lane.budget.conflicts() - before;
       if (answer.verdict == SatSolver::Answer::unknown) return;
       if (answer.verdict == SatSolver::Answer::unsat) break;
       outcome.found.push_back(shortened(search.problem, *answer.schedule, stage_limit));

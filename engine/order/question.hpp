@@ -14,6 +14,9 @@
 
 namespace twill::order {
 
+/// A refutation of fewer conflicts says that deadlines are far from a schedule.
+inline constexpr std::int64_t kEasyConflicts = 100;
+
 class Question {
  public:
   /// `request.ii_low` .. `request.ii_high` as order_range_allowed() permits. Throws Budget::Spent.
