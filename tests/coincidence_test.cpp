@@ -101,8 +101,8 @@ TEST_CASE("every schedule of tiny loops stays one when ops start with their lead
         schedule.start.resize(at(ops));
         for (int v = 0; v < ops; ++v) {
           const std::vector<int> allowed = allowed_slots(problem, v);
-          schedule.warp.push_back(
-              allowed[at(random.range(0, static_cast<int>(allowed.size()) - 1))]);
+          schedule.warp.push_back(allowed[static_cast<std::size_t>(
+              random.range(0, static_cast<std::int64_t>(allowed.size()) - 1))]);
         }
         Cycle all = 1;
         for (int v = 0; v < ops; ++v) all *= 2 * ii;
