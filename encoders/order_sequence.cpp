@@ -30,7 +30,7 @@
 // inequality gains the e(o) of all o in G between some of S and v, and 1 if an instant is before
 // v; the second the e(o) of all o that begin after v, and 1 if an instant is after v. Where slots
 // are full at the bound, these cycles are all the slack that there is. (hopper-bwd-sub2 at U = 20,
-// I = 39, L = 51: 3 s without, 0.3 with.)
+// I = 39, L = 51: 60,000 conflicts without, 7,600 with.)
 //
 // Variables: none but the atoms, two a pair, which rules 2 and 8 have too; with gaps 1 + |S| a
 // guest, "after some of S" and "between that and v", and with instants 2 |S|. One node, s. Clauses:
