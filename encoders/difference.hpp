@@ -56,12 +56,6 @@ struct DifferenceSum {
   std::vector<Term> terms;
 };
 
-struct DifferenceConstraints {
-  std::vector<Difference> facts;
-  std::vector<DifferenceAtom> atoms;
-  std::vector<DifferenceSum> sums;
-};
-
 /// All constraints and atoms of one formula, for every I in [ii_low, ii_high].
 class Differences {
  public:
@@ -90,10 +84,6 @@ class Differences {
   const std::vector<Difference>& facts() const { return facts_; }
   const std::vector<DifferenceAtom>& atoms() const { return atoms_; }
   const std::vector<DifferenceSum>& sums() const { return sums_; }
-  /// Gives them away, for when nothing more is asked of this object.
-  DifferenceConstraints release() {
-    return {std::move(facts_), std::move(atoms_), std::move(sums_)};
-  }
 
  private:
   struct Hash {

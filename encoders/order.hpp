@@ -213,7 +213,6 @@ class OrderEncoding {
   OrderEncoding& operator=(const OrderEncoding&) = delete;
 
   const Differences& rows() const { return model_.rows; }
-  DifferenceConstraints release_rows() { return model_.rows.release(); }
   /// Op v is on slot w.
   Lit on(int v, int w) const { return model_.on(v, w); }
   /// stage(v) >= a, where stages are literals.

@@ -104,6 +104,7 @@ void encode_order_concurrency(OrderModel& m) {
   for (int v = 0; v < ops; ++v) {
     const Lit waiting = waits[static_cast<std::size_t>(v)];
     if (waiting.is_false()) continue;
+    const auto group = m.groups.open("wait of " + p.ops[static_cast<std::size_t>(v)].id);
     for (int o = 0; o < ops; ++o) {
       const Op& other = p.ops[static_cast<std::size_t>(o)];
       if (o == v || other.cycles == 0) continue;
@@ -111,9 +112,6 @@ void encode_order_concurrency(OrderModel& m) {
       auto known = same.find(key);
       if (known == same.end()) known = same.emplace(key, same_slot(m, v, o)).first;
       if (known->second.is_false()) continue;
-      const auto group =
-          m.groups.open("wait of " + p.ops[static_cast<std::size_t>(v)].id + " beside " + other.id +
-                        " (" + std::to_string(other.cycles) + " cycles)");
       const RowArc executing{o, 0, other.cycles};
       const Copies range = copies_near(m, executing, 0);
       for (Cycle copy = range.first; copy <= range.last; ++copy)

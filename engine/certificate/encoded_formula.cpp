@@ -29,12 +29,11 @@ std::vector<std::string> node_names(const Problem& problem, const Differences& r
 }  // namespace
 
 void describe(EncodedFormula& formula, const Problem& problem, const OrderRequest& request,
-              OrderEncoding& encoding) {
+              const OrderEncoding& encoding) {
   formula.nodes = node_names(problem, encoding.rows());
-  DifferenceConstraints rows = encoding.release_rows();
-  formula.facts = std::move(rows.facts);
-  formula.atoms = std::move(rows.atoms);
-  formula.sums = std::move(rows.sums);
+  formula.facts = encoding.rows().facts();
+  formula.atoms = encoding.rows().atoms();
+  formula.sums = encoding.rows().sums();
   if (request.limits.lifetime < 0) return;
   for (int v = 0; v < static_cast<int>(problem.ops.size()); ++v)
     for (Cycle a = 1; a < request.stages; ++a)

@@ -29,9 +29,8 @@ struct EncodedFormula {
   std::vector<StageLiteral> stages;   ///< order, where the sum of lifetimes is limited
 };
 
-/// Fills in everything but the clauses and their groups. Takes the difference constraints away from
-/// the encoding.
+/// Fills in everything but the clauses and their groups.
 void describe(EncodedFormula& formula, const Problem& problem, const OrderRequest& request,
-              OrderEncoding& encoding);
+              const OrderEncoding& encoding);
 
 }  // namespace twill

@@ -60,10 +60,8 @@ class OrderSearcher : public ClauseSink {
   /// Lemmas come with the steps of their cycles: for who will ask. Before the first take().
   void note_steps() { steps_ = &lemmas_.steps; }
 
-  /// After an answer unsat, which stays as I and D fall: gives what it was refuted with away. There
-  /// is nothing more to ask.
-  MemoryCnf release_clauses() { return std::move(formula_); }
-  TheoryLemmas release_lemmas() { return std::move(lemmas_); }
+  /// lemmas() with the steps of their cycles.
+  const TheoryLemmas& explained_lemmas() const { return lemmas_; }
 
  protected:
   /// A lemma of which the theory has noted the steps, if anybody does.
