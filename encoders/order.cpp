@@ -52,7 +52,7 @@ std::vector<int> shared_starts(const Problem& problem, const OrderRequest& reque
   std::vector<int> alone(problem.ops.size());
   std::iota(alone.begin(), alone.end(), 0);
   if (request.parts || !request.limits.latest.empty() || request.limits.lifetime >= 0) return alone;
-  const std::vector<int> leader = leaders(problem);
+  std::vector<int> leader = leaders(problem);
   if (const int v = exchanged_op(problem, request);
       v >= 0 && leader[at(request.exchange[at(v)])] != request.exchange[at(leader[at(v)])])
     return alone;

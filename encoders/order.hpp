@@ -3,14 +3,15 @@
 //
 // Slots are literals as in the modulo form. So are the stages where there are few; where there may
 // be any number they are integers of difference logic as well, of which only the differences along
-// edges matter: no bound on them is needed, and the formula does not grow with one. What the rules
-// say about rows becomes clauses over difference atoms (difference.hpp), always of one kind: "an
-// instant lies before copy m of an interval begins, or after it has ended, or is covered". Sums
-// (units with several instances, memories, registers) are taken at the instants where something
-// begins, over literals "so many copies are live", and are bit-blasted by the same pseudo-Boolean
-// encodings as elsewhere. The idea is that of disjunctive graphs (Roy and Sussmann 1964) with lazy
-// clause explanations (difference logic in SAT: Cotton and Maler, SAT 2006), applied to the modulo
-// form of Soi et al. 2025.
+// edges matter: no bound on them is needed, and the formula does not grow with one. Ops that have
+// nothing to gain from a start of their own (graph/coincidence.hpp) share row and stage, unless the
+// request speaks of their starts. What the rules say about rows becomes clauses over difference
+// atoms (difference.hpp), always of one kind: "an instant lies before copy m of an interval begins,
+// or after it has ended, or is covered". Sums (units with several instances, memories, registers)
+// are taken at the instants where something begins, over literals "so many copies are live", and
+// are bit-blasted by the same pseudo-Boolean encodings as elsewhere. The idea is that of
+// disjunctive graphs (Roy and Sussmann 1964) with lazy clause explanations (difference logic in
+// SAT: Cotton and Maler, SAT 2006), applied to the modulo form of Soi et al. 2025.
 //
 // The formula holds for every I of a range at once: I is a parameter of the atoms. Where every
 // weight in them is >= 0, as it is when reservations are one segment from the op's issue, a
