@@ -239,6 +239,10 @@ void pursue_goals(const Problem& problem, const Options& options, Solution& solu
   Reporter report(silent, budget);
   const auto evidence =
       solution.evidence ? std::make_shared<Evidence>(*solution.evidence) : nullptr;
+  // A goal may exclude the slot that an op is pinned to: then it is refuted, not refused.
+  const std::vector<std::pair<int, int>> pins = resolved_pins(problem, options);
+  Options unpinned = options;
+  unpinned.pins.clear();
   Schedule& best = *solution.schedule;
   GoalLimits limits;
   for (std::size_t g = 0; g < measures.size(); ++g) {
@@ -264,7 +268,8 @@ void pursue_goals(const Problem& problem, const Options& options, Solution& solu
       one_less = !one_less;
       limits.emplace_back(goal.name, std::min(most, goal.value - 1));
       const LimitedProblem within = limited(problem, limits);
-      Search search = search_for(within.problem, options, choice, budget, report);
+      Search search = search_for(within.problem, unpinned, choice, budget, report);
+      search.pins = pins;
       search.limits = within.placement;
       search.evidence = evidence.get();
       search.goals = limits;
