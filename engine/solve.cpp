@@ -70,26 +70,42 @@ void check_options(const Options& o) {
   not_negative("--memory", o.memory_limit);
 }
 
+// What only the modulo form has: the straight-line program would go on as if it were not asked for.
+void refuse_modulo_options(const Options& o) {
+  const char* const rule = "the straight-line program does not have it: needs form=modulo";
+  if (!o.handover) throw InputError("options", "--no-handover", o.encoding, rule);
+  if (!o.pins.empty())
+    throw InputError("options", "--pin", o.pins.front().first + "=" + o.pins.front().second, rule);
+  if (o.better_than)
+    throw InputError("options", "better_than", std::to_string(o.better_than->first), rule);
+}
+
 // No schedule at this I is shorter; 0 when there is none at all.
 Cycle length_bound(const Problem& problem, Cycle ii) {
   const std::vector<Bound> bounds = length_bounds(problem, ii);
   return bounds.empty() ? 0 : bounds.front().value;
 }
 
-// Is there a schedule better than options.better_than? Two questions at most, both of which are
-// likely to be refuted: at the I before, and at the same I a smaller L. The answer is final unless
-// a smaller I exists or the budget is spent: then the search goes on as usual.
+bool is_better(const Schedule& schedule, const std::pair<Cycle, Cycle>& than) {
+  return std::pair(schedule.initiation_interval, schedule.length) < than;
+}
+
+// Is there a schedule better than options.better_than? Most likely not, so what refutes all is
+// asked: every smaller I that no larger one decides, then the largest of them, which decides the
+// others, then the same I and a smaller L. nullopt = there is one of a smaller I, which the search
+// as usual finds.
 std::optional<Solution> search_better(const Search& search, const Options& options, Cycle low) {
   const auto [ii, length] = *options.better_than;
   const Cycle limit = stage_limit(options.stages);
+  const Cycle monotone = monotone_from(search.problem).value_or(ii);
   Solution solution;
   solution.ii_lower_bound = std::min(low, ii);
-  if (low < ii) {
-    if (!monotone_in_ii(search.problem)) return std::nullopt;
-    const Answer answer = search.engine.ask(search, ii - 1, limit, solution.max_stages);
+  for (Cycle asked = low; asked < ii; ++asked) {
+    if (asked >= monotone) asked = ii - 1;
+    const Answer answer = search.engine.ask(search, asked, limit, solution.max_stages);
     if (answer.verdict == SatSolver::Answer::sat) return std::nullopt;
     if (answer.verdict == SatSolver::Answer::unknown) return solution;
-    solution.ii_lower_bound = ii;
+    solution.ii_lower_bound = asked + 1;
   }
   Shortest same{SatSolver::Answer::unsat, std::nullopt, 0};
   if (low <= ii)
@@ -109,12 +125,14 @@ std::optional<Solution> search_better(const Search& search, const Options& optio
   return solution;
 }
 
-Search search_for(const Problem& problem, const Options& options, const EncodingChoice& choice,
+// The pins are those of the problem that was asked about: within the limits of goals a slot that an
+// op is pinned to may be excluded, which is an answer and no mistake.
+Search search_for(const Problem& problem, const Options& options,
+                  std::vector<std::pair<int, int>> pins, const EncodingChoice& choice,
                   Budget& budget, Reporter& report) {
-  Search search{problem,          choice,
-                options.seed,     budget,
-                report,           chosen_engine(problem, options, choice),
-                options.handover, resolved_pins(problem, options)};
+  Search search{problem,          choice,         options.seed,
+                budget,           report,         chosen_engine(problem, options, choice),
+                options.handover, std::move(pins)};
   search.threads = options.threads;
   return search;
 }
@@ -122,17 +140,21 @@ Search search_for(const Problem& problem, const Options& options, const Encoding
 Solution search_modulo(const Search& search, const Options& options, Cycle low) {
   Solution solution;
   const Cycle limit = stage_limit(options.stages);
+  // Where arithmetic alone refutes, it does so for any number of stages.
+  const auto stages_at = [&](Cycle ii) {
+    const Cycle enough = stage_bound(search.problem, ii);
+    return limit == 0 ? enough : std::min(limit, enough);
+  };
   if (options.better_than)
-    if (auto better = search_better(search, options, low)) return *std::move(better);
+    if (auto better = search_better(search, options, low)) {
+      better->max_stages = std::max(
+          better->max_stages, better->schedule ? stages_at(options.better_than->first) : limit);
+      return *std::move(better);
+    }
   Interval interval = options.ii ? only_interval(search, *options.ii, limit)
                                  : search.engine.smallest_interval(search, low, limit);
-  // Where arithmetic alone refutes every smaller I, it does so for any number of stages.
-  solution.max_stages = limit;
-  if (interval.best) {
-    const Cycle enough = stage_bound(search.problem, interval.best->initiation_interval);
-    solution.max_stages = limit == 0 ? enough : std::min(limit, enough);
-  }
-  solution.max_stages = std::max(solution.max_stages, interval.max_stages);
+  solution.max_stages = std::max(
+      interval.best ? stages_at(interval.best->initiation_interval) : limit, interval.max_stages);
   solution.ii_lower_bound = interval.low;
   if (interval.none) {
     solution.status = Status::infeasible;
@@ -149,6 +171,12 @@ Solution search_modulo(const Search& search, const Options& options, Cycle low) 
   const bool smallest = options.ii || best.initiation_interval == interval.low;
   solution.status = smallest && shortest ? Status::optimal : Status::feasible;
   solution.schedule = std::move(best);
+  // A limit can end the search at one that is not better.
+  if (options.better_than && !is_better(*solution.schedule, *options.better_than)) {
+    solution.status = Status::unknown;
+    solution.schedule.reset();
+    solution.length_lower_bound = 0;
+  }
   return solution;
 }
 
@@ -187,7 +215,8 @@ Decided decide_interval(const Problem& problem, Cycle ii, const Options& options
   Budget budget(stop, options.time_limit, options.conflict_limit, options.memory_limit);
   const ProgressCallback silent;
   Reporter report(silent, budget);
-  const Search search = search_for(problem, options, choice, budget, report);
+  const Search search =
+      search_for(problem, options, resolved_pins(problem, options), choice, budget, report);
   Cycle stages = 0;
   Decided decided;
   switch (search.engine.ask(search, ii, stage_limit(options.stages), stages).verdict) {
@@ -210,8 +239,9 @@ std::vector<std::string> clash(const Problem& problem, const Options& options,
   Budget budget(std::move(stop), options.time_limit, options.conflict_limit, options.memory_limit);
   const ProgressCallback silent;
   Reporter report(silent, budget);
-  return explain_infeasible(search_for(problem, options, choice, budget, report),
-                            stage_limit(options.stages));
+  const Search search =
+      search_for(problem, options, resolved_pins(problem, options), choice, budget, report);
+  return explain_infeasible(search, stage_limit(options.stages));
 }
 
 // The earliest starts that the orders and slots of a schedule allow within the limits: of all goals
@@ -224,6 +254,13 @@ Schedule settled(const Problem& problem, const GoalLimits& limits, const Schedul
   for (const auto& [name, most] : limits)
     if (goal_value(problem, *least, parse_goal(problem, name)) > most) return schedule;
   return *least;
+}
+
+// What is said of the schedule that was found. It may have a stage more than the search needs, when
+// an op without cycles ends it.
+static void describe(const Problem& problem, Solution& solution) {
+  solution.ring_depths = ring_depths(problem, *solution.schedule);
+  solution.max_stages = std::max(solution.max_stages, stage_count(*solution.schedule));
 }
 
 // Each goal by bisection between what is proved and what is reached; the last refutation, one below
@@ -239,6 +276,7 @@ void pursue_goals(const Problem& problem, const Options& options, Solution& solu
     throw InputError("options", "--goals", options.goals.front(),
                      "needs the complete search on the modulo form");
   if (options.goals.empty() || solution.status != Status::optimal) return;
+  const std::vector<std::pair<int, int>> pins = resolved_pins(problem, options);
   Budget budget(std::move(stop), options.time_limit, options.conflict_limit, options.memory_limit);
   const ProgressCallback silent;
   Reporter report(silent, budget);
@@ -262,7 +300,7 @@ void pursue_goals(const Problem& problem, const Options& options, Solution& solu
       one_less = !one_less;
       limits.emplace_back(goal.name, std::min(most, goal.value - 1));
       const LimitedProblem within = limited(problem, limits);
-      Search search = search_for(within.problem, options, choice, budget, report);
+      Search search = search_for(within.problem, options, pins, choice, budget, report);
       search.limits = within.placement;
       search.evidence = evidence.get();
       search.goals = limits;
@@ -283,7 +321,7 @@ void pursue_goals(const Problem& problem, const Options& options, Solution& solu
     limits.emplace_back(goal.name, goal.value);
     solution.goals.push_back(std::move(goal));
   }
-  solution.ring_depths = ring_depths(problem, best);
+  describe(problem, solution);
   solution.seconds += budget.elapsed();
   solution.conflicts += budget.conflicts();
   if (!budget.reason().empty()) solution.stopped_by = budget.reason();
@@ -298,6 +336,7 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
   if (options.evidence && choice.form != Form::modulo)
     throw InputError("options", "--certificate", options.encoding,
                      "only the modulo form can be certified");
+  if (choice.form != Form::modulo) refuse_modulo_options(options);
   if (choice.form != Form::modulo) refuse_pins(problem, "the straight-line program");
   if (choice.form == Form::straight_line_literal)
     refuse_rings(problem, "the straight-line program as printed");
@@ -310,7 +349,8 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
   Reporter report(progress, budget);
   std::shared_ptr<Evidence> evidence;
   if (options.evidence) evidence = std::make_shared<Evidence>(monotone_from(problem));
-  Search search = search_for(problem, options, choice, budget, report);
+  Search search =
+      search_for(problem, options, resolved_pins(problem, options), choice, budget, report);
   search.evidence = evidence.get();
 
   report.phase("bounds");
@@ -335,7 +375,7 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
   for (const auto& [op, slot] : options.pins) solution.options.emplace_back("pin " + op, slot);
   if (!options.handover) solution.options.emplace_back("handover", "no");
   if (options.ii) solution.options.emplace_back("ii", std::to_string(*options.ii));
-  if (solution.schedule) solution.ring_depths = ring_depths(problem, *solution.schedule);
+  if (solution.schedule) describe(problem, solution);
   solution.seconds = budget.elapsed();
   solution.conflicts = budget.conflicts();
   solution.variables = report.largest_variables();
