@@ -288,6 +288,14 @@ std::int64_t measured(const Problem& problem, const Rules& rules, const Schedule
   return kind == "start" ? s.start[op] : s.warp[op];
 }
 
+// Up to the latest pin to a cycle.
+Cycle cycles_pinned(const Problem& problem) {
+  Cycle pinned = 0;
+  for (const Pin& pin : problem.pins)
+    if (pin.kind == Pin::at_cycle) pinned = std::max(pinned, pin.cycle + 1);
+  return pinned;
+}
+
 struct Unfinished {};
 
 class Enumeration {
@@ -317,10 +325,7 @@ class Enumeration {
       truth.ii = *asked_.ii;
       return feasible(*asked_.ii);
     }
-    Cycle pinned = 0;
-    for (const Pin& pin : p_.pins)
-      if (pin.kind == Pin::at_cycle) pinned = std::max(pinned, pin.cycle + 1);
-    const Cycle last = std::max<Cycle>(1, enough(pinned));
+    const Cycle pinned = cycles_pinned(p_), last = enough_interval(p_);
     bool single = true;
     for (const Op& op : p_.ops) {
       std::set<int> units;
@@ -334,21 +339,6 @@ class Enumeration {
       if (feasible(ii)) return true;
     }
     return false;
-  }
-
-  // Where there is a schedule, there is one with at most this I: see the head of the file.
-  Cycle enough(Cycle pinned) const {
-    Cycle sum = pinned;
-    for (std::size_t v = 0; v < ops(); ++v) {
-      Cycle after = std::max<Cycle>(1, p_.ops[v].cycles);
-      for (const Edge& e : p_.edges) {
-        if (static_cast<std::size_t>(e.from) == v)
-          after = std::max(after, e.delay + p_.ops[v].spill);
-        if (static_cast<std::size_t>(e.to) == v) after = std::max(after, e.hold);
-      }
-      sum += after + (p_.ops[v].streaming ? 1 : 0);
-    }
-    return sum;
   }
 
   bool feasible(Cycle ii) {
@@ -540,6 +530,20 @@ class Enumeration {
 };
 
 }  // namespace
+
+Cycle enough_interval(const Problem& problem) {
+  Cycle sum = cycles_pinned(problem);
+  for (std::size_t v = 0; v < problem.ops.size(); ++v) {
+    Cycle after = std::max<Cycle>(1, problem.ops[v].cycles);
+    for (const Edge& e : problem.edges) {
+      if (static_cast<std::size_t>(e.from) == v)
+        after = std::max(after, e.delay + problem.ops[v].spill);
+      if (static_cast<std::size_t>(e.to) == v) after = std::max(after, e.hold);
+    }
+    sum += after + (problem.ops[v].streaming ? 1 : 0);
+  }
+  return std::max<Cycle>(1, sum);
+}
 
 Truth every_schedule(const Problem& problem, const Asked& asked, std::int64_t most_nodes) {
   return Enumeration(problem, asked, most_nodes).run();

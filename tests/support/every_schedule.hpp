@@ -38,6 +38,9 @@ struct Truth {
 /// is said so far is true, and `finished` is false. For a handful of ops with small numbers.
 Truth every_schedule(const Problem& problem, const Asked& asked, std::int64_t most_nodes);
 
+/// Where there is a schedule at any I, there is one at most at this: see the head of the source.
+Cycle enough_interval(const Problem& problem);
+
 /// The first rule that a schedule breaks, "" = none: rows counted modulo I, starts, slots, pins and
 /// what was asked.
 std::string broken_rule(const Problem& problem, const Asked& asked, const Schedule& schedule);

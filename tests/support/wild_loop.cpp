@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <numeric>
 #include <set>
 
+#include "encoders/choose.hpp"
 #include "tests/support/random_pool.hpp"
 
 namespace twill::test {
@@ -173,6 +175,25 @@ class Wild {
     }
     if (random_.percent(40)) goals();
     if (random_.percent(8)) case_.pool = random_pool(p, random_);
+    for (std::string* encoding : {&case_.order, &case_.cnf})
+      if (random_.percent(15)) *encoding = some_encoding(encoding == &case_.cnf);
+    case_.straight = random_.percent(3);
+    case_.paper = random_.percent(5);
+    case_.stopped = random_.percent(5);
+  }
+
+  // One or two keys, each with any of its values. "start" is of cnf alone.
+  std::string some_encoding(bool starts) {
+    std::map<std::string, std::string> chosen;
+    const std::span<const EncodingInfo> table = encoding_table();
+    for (int i = 0; i < 2; ++i) {
+      const EncodingInfo& info = table[pick(0, table.size() - 1)];
+      if (info.key != "form" && (starts || info.key != "start")) chosen[info.key] = info.value;
+    }
+    if (random_.percent(30)) chosen["symmetry"] = "off";
+    std::string text;
+    for (const auto& [key, value] : chosen) text += (text.empty() ? "" : ",") + key + "=" + value;
+    return text;
   }
 
   void goals() {

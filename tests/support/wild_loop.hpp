@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "engine/include/twill.hpp"
 #include "tests/support/every_schedule.hpp"
@@ -14,6 +15,9 @@ struct WildCase {
   Problem problem;
   Options options;                   ///< without an engine
   std::optional<RegisterPool> pool;  ///< of solve_split()
+  std::string order, cnf;            ///< encodings of the two engines
+  /// Also: the straight-line form, the paper's window, with a stop requested from the start.
+  bool straight = false, paper = false, stopped = false;
 };
 
 /// 1 to 5 ops; unit capacities above 1, several segments a unit, widths of ops and slots, a
