@@ -40,18 +40,35 @@ Cycle modulo(Cycle a, Cycle b) {
   return ((a % b) + b) % b;
 }
 
-// Loads, and what has been loaded: the op's distance in iterations from the load, by the shortest
-// way in edges (of equals the first in the file), as ring_depth.hpp's comment defines holders.
+// What holds a load's buffer, each with the most iterations that it comes after the load by any way
+// (as the comment of ring_depth.hpp says); ops in a circle are passed once, the next ones first.
 std::map<int, int> holders(const Problem& p, int load) {
-  std::map<int, int> found{{load, 0}};
-  std::vector<int> queue{load};
-  for (std::size_t i = 0; i < queue.size(); ++i)
+  std::set<int> reached{load};
+  for (std::size_t before = 0; before < reached.size();) {
+    before = reached.size();
     for (const Edge& e : p.edges)
-      if (e.from == queue[i] && p.ops[static_cast<std::size_t>(e.to)].cycles == 0 &&
-          !found.contains(e.to)) {
-        found[e.to] = found[e.from] + e.distance;
-        queue.push_back(e.to);
+      if (reached.contains(e.from) && p.ops[static_cast<std::size_t>(e.to)].cycles == 0)
+        reached.insert(e.to);
+  }
+  std::map<int, int> found{{load, 0}};
+  while (found.size() < reached.size()) {
+    std::map<int, int> next, all;
+    for (const int v : reached) {
+      if (found.contains(v)) continue;
+      bool open = false;
+      int most = -1;
+      for (const Edge& e : p.edges) {
+        if (e.to != v || e.from == v || !reached.contains(e.from)) continue;
+        if (const auto from = found.find(e.from); from != found.end())
+          most = std::max(most, from->second + e.distance);
+        else
+          open = true;
       }
+      if (most >= 0) all[v] = most;
+      if (most >= 0 && !open) next[v] = most;
+    }
+    found.merge(next.empty() ? all : next);
+  }
   return found;
 }
 
