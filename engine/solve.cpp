@@ -10,6 +10,7 @@
 #include "graph/bounds.hpp"
 #include "graph/length_bound.hpp"
 #include "graph/loop.hpp"
+#include "graph/restriction.hpp"
 #include "graph/ring_depth.hpp"
 #include "graph/stage_bound.hpp"
 #include "graph/tighten.hpp"
@@ -140,21 +141,11 @@ Search search_for(const Problem& problem, const Options& options,
 Solution search_modulo(const Search& search, const Options& options, Cycle low) {
   Solution solution;
   const Cycle limit = stage_limit(options.stages);
-  // Where arithmetic alone refutes, it does so for any number of stages.
-  const auto stages_at = [&](Cycle ii) {
-    const Cycle enough = stage_bound(search.problem, ii);
-    return limit == 0 ? enough : std::min(limit, enough);
-  };
   if (options.better_than)
-    if (auto better = search_better(search, options, low)) {
-      better->max_stages = std::max(
-          better->max_stages, better->schedule ? stages_at(options.better_than->first) : limit);
-      return *std::move(better);
-    }
+    if (auto better = search_better(search, options, low)) return *std::move(better);
   Interval interval = options.ii ? only_interval(search, *options.ii, limit)
                                  : search.engine.smallest_interval(search, low, limit);
-  solution.max_stages = std::max(
-      interval.best ? stages_at(interval.best->initiation_interval) : limit, interval.max_stages);
+  solution.max_stages = interval.max_stages;
   solution.ii_lower_bound = interval.low;
   if (interval.none) {
     solution.status = Status::infeasible;
@@ -285,6 +276,13 @@ void pursue_goals(const Problem& problem, const Options& options, Solution& solu
   Schedule& best = *solution.schedule;
   GoalLimits limits;
   for (std::size_t g = 0; g < measures.size(); ++g) {
+    // A goal that was met stays so: named again it has nothing left to ask.
+    const auto named =
+        std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(g), names[g]);
+    if (const auto before = static_cast<std::size_t>(named - names.begin()); before < g) {
+      solution.goals.push_back(solution.goals[before]);
+      continue;
+    }
     const bool position =
         measures[g].kind == GoalMeasure::start || measures[g].kind == GoalMeasure::slot;
     if (position) best = settled(problem, limits, best);
@@ -363,6 +361,13 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
     solution = search_paper(search, options, low);
   else
     solution = search_modulo(search, options, low);
+  if (choice.form == Form::modulo && options.stages != "paper") {
+    // Where arithmetic alone refutes every smaller I, it does so for any number of stages.
+    Cycle enough = 0;
+    if (solution.schedule) enough = stage_bound(problem, solution.schedule->initiation_interval);
+    if (limit > 0) enough = solution.schedule ? std::min(limit, enough) : limit;
+    solution.max_stages = std::max(solution.max_stages, enough);
+  }
 
   solution.problem = problem.name;
   std::string text = problem_text(problem);
@@ -375,6 +380,10 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
   for (const auto& [op, slot] : options.pins) solution.options.emplace_back("pin " + op, slot);
   if (!options.handover) solution.options.emplace_back("handover", "no");
   if (options.ii) solution.options.emplace_back("ii", std::to_string(*options.ii));
+  if (std::string only = restriction_of(solution); !only.empty())
+    solution.options.emplace_back(kRestrictionOption, std::move(only));
+  // Of smaller intervals than the one asked for nothing else is known.
+  if (options.ii) solution.ii_lower_bound = solution.schedule ? std::min(low, *options.ii) : low;
   if (solution.schedule) describe(problem, solution);
   solution.seconds = budget.elapsed();
   solution.conflicts = budget.conflicts();
