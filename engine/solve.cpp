@@ -126,14 +126,12 @@ std::optional<Solution> search_better(const Search& search, const Options& optio
   return solution;
 }
 
-// The pins are those of the problem that was asked about: within the limits of goals a slot that an
-// op is pinned to may be excluded, which is an answer and no mistake.
-Search search_for(const Problem& problem, const Options& options,
-                  std::vector<std::pair<int, int>> pins, const EncodingChoice& choice,
+Search search_for(const Problem& problem, const Options& options, const EncodingChoice& choice,
                   Budget& budget, Reporter& report) {
-  Search search{problem,          choice,         options.seed,
-                budget,           report,         chosen_engine(problem, options, choice),
-                options.handover, std::move(pins)};
+  Search search{problem,          choice,
+                options.seed,     budget,
+                report,           chosen_engine(problem, options, choice),
+                options.handover, resolved_pins(problem, options)};
   search.threads = options.threads;
   return search;
 }
@@ -206,8 +204,7 @@ Decided decide_interval(const Problem& problem, Cycle ii, const Options& options
   Budget budget(stop, options.time_limit, options.conflict_limit, options.memory_limit);
   const ProgressCallback silent;
   Reporter report(silent, budget);
-  const Search search =
-      search_for(problem, options, resolved_pins(problem, options), choice, budget, report);
+  const Search search = search_for(problem, options, choice, budget, report);
   Cycle stages = 0;
   Decided decided;
   switch (search.engine.ask(search, ii, stage_limit(options.stages), stages).verdict) {
@@ -230,9 +227,8 @@ std::vector<std::string> clash(const Problem& problem, const Options& options,
   Budget budget(std::move(stop), options.time_limit, options.conflict_limit, options.memory_limit);
   const ProgressCallback silent;
   Reporter report(silent, budget);
-  const Search search =
-      search_for(problem, options, resolved_pins(problem, options), choice, budget, report);
-  return explain_infeasible(search, stage_limit(options.stages));
+  return explain_infeasible(search_for(problem, options, choice, budget, report),
+                            stage_limit(options.stages));
 }
 
 // The earliest starts that the orders and slots of a schedule allow within the limits: of all goals
@@ -267,12 +263,15 @@ void pursue_goals(const Problem& problem, const Options& options, Solution& solu
     throw InputError("options", "--goals", options.goals.front(),
                      "needs the complete search on the modulo form");
   if (options.goals.empty() || solution.status != Status::optimal) return;
-  const std::vector<std::pair<int, int>> pins = resolved_pins(problem, options);
   Budget budget(std::move(stop), options.time_limit, options.conflict_limit, options.memory_limit);
   const ProgressCallback silent;
   Reporter report(silent, budget);
   const auto evidence =
       solution.evidence ? std::make_shared<Evidence>(*solution.evidence) : nullptr;
+  // A goal may exclude the slot that an op is pinned to: then it is refuted, not refused.
+  const std::vector<std::pair<int, int>> pins = resolved_pins(problem, options);
+  Options unpinned = options;
+  unpinned.pins.clear();
   Schedule& best = *solution.schedule;
   GoalLimits limits;
   for (std::size_t g = 0; g < measures.size(); ++g) {
@@ -298,7 +297,8 @@ void pursue_goals(const Problem& problem, const Options& options, Solution& solu
       one_less = !one_less;
       limits.emplace_back(goal.name, std::min(most, goal.value - 1));
       const LimitedProblem within = limited(problem, limits);
-      Search search = search_for(within.problem, options, pins, choice, budget, report);
+      Search search = search_for(within.problem, unpinned, choice, budget, report);
+      search.pins = pins;
       search.limits = within.placement;
       search.evidence = evidence.get();
       search.goals = limits;
@@ -347,8 +347,7 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
   Reporter report(progress, budget);
   std::shared_ptr<Evidence> evidence;
   if (options.evidence) evidence = std::make_shared<Evidence>(monotone_from(problem));
-  Search search =
-      search_for(problem, options, resolved_pins(problem, options), choice, budget, report);
+  Search search = search_for(problem, options, choice, budget, report);
   search.evidence = evidence.get();
 
   report.phase("bounds");
