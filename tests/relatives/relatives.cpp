@@ -69,10 +69,7 @@ int main(int count, char** arguments) {
     const std::uint64_t now = seed + done;
     const WildCase wild = wild_case(now);
     const std::string wrong = fault(wild, settings, tally);
-    if (wrong.find("key is repeated in this object") != wrong.npos ||
-        wrong.find("must be shown by a bound or by a refutation") != wrong.npos) {
-      ++tally["known"];
-    } else if (!wrong.empty()) {
+    if (!wrong.empty()) {
       ++faults;
       if (++tally["fault " + wrong.substr(0, wrong.find(':'))] > 3) continue;
       std::printf("seed %llu: %s\n", static_cast<unsigned long long>(now), wrong.c_str());

@@ -173,10 +173,22 @@ class Judge {
     return wrong;
   }
 
+  bool may_be_certified(const Solution& solution) {
+    const std::string folder = settings_.folder + "/refused";
+    bool accepted = false;
+    try {
+      write_certificate(folder, wild_.problem, solution);
+      accepted = check_certificate(folder, {.drat_trim = false}).accepted;
+    } catch (const InputError&) {
+    }
+    std::error_code ignored;
+    std::filesystem::remove_all(folder, ignored);
+    return accepted;
+  }
+
   // Around the best the answer is known: it is the best, or there is none.
   std::string ask_better(Options options) {
     if (!truth_.finished) return "";
-    options.evidence = false;
     std::vector<std::pair<Cycle, Cycle>> asked = {{1, 1}, {4, 5}};
     if (truth_.best) {
       const Cycle ii = truth_.best->initiation_interval, length = truth_.best->length;
@@ -212,6 +224,9 @@ class Judge {
         if (const std::string wrong = wrong_answer(wild_.problem, got, wild_.options.goals);
             !wrong.empty())
           return "better:" + than + wrong;
+        if (options.evidence)
+          if (const std::string wrong = certify(wild_.problem, got); !wrong.empty())
+            return "better:" + than + wrong;
       } catch (const std::exception& e) {
         return "better throws:" + than + e.what();
       }
