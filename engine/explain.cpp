@@ -1,6 +1,7 @@
 // Why there is no schedule at any initiation interval: a smallest set of constraints that clash.
 #include "engine/clash_words.hpp"
 #include "engine/search.hpp"
+#include "graph/bounds.hpp"
 #include "graph/index.hpp"
 #include "graph/serial.hpp"
 
@@ -12,7 +13,8 @@ namespace {
 std::vector<std::string> explain_cycle_pins(const Search& search, Cycle stage_limit) {
   const auto none = [&](const Problem& problem) {
     const Search inner = search.on(problem);
-    return search.engine.smallest_interval(inner, 1, stage_limit).none;
+    const Cycle low = lower_bounds(problem).front().value;
+    return search.engine.smallest_interval(inner, low, stage_limit).none;
   };
   Problem rest = search.problem;
   std::erase_if(rest.pins, [](const Pin& pin) { return pin.kind == Pin::at_cycle; });

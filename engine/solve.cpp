@@ -71,31 +71,57 @@ void check_options(const Options& o) {
   not_negative("--memory", o.memory_limit);
 }
 
+// What only the modulo form has: the straight-line program would go on as if it were not asked for.
+void refuse_modulo_options(const Options& o) {
+  const char* const rule = "the straight-line program does not have it: needs form=modulo";
+  if (!o.handover) throw InputError("options", "--no-handover", o.encoding, rule);
+  if (!o.pins.empty())
+    throw InputError("options", "--pin", o.pins.front().first + "=" + o.pins.front().second, rule);
+  if (o.better_than)
+    throw InputError("options", "better_than", std::to_string(o.better_than->first), rule);
+}
+
 // No schedule at this I is shorter; 0 when there is none at all.
 Cycle length_bound(const Problem& problem, Cycle ii) {
   const std::vector<Bound> bounds = length_bounds(problem, ii);
   return bounds.empty() ? 0 : bounds.front().value;
 }
 
-// Is there a schedule better than options.better_than? Two questions at most, both of which are
-// likely to be refuted: at the I before, and at the same I a smaller L. The answer is final unless
-// a smaller I exists or the budget is spent: then the search goes on as usual.
+// Where there is a schedule at this I, there is one of at most this length: it needs no more stages
+// than the bound, and an op that starts in the last of them may end behind it.
+Cycle longest_needed(const Problem& problem, Cycle ii, Cycle stage_limit) {
+  Cycle stages = stage_bound(problem, ii), longest = 1;
+  if (stage_limit > 0) stages = std::min(stages, stage_limit);
+  for (const Op& op : problem.ops) longest = std::max(longest, op.cycles);
+  return stages * ii - 1 + longest;
+}
+
+bool is_better(const Schedule& schedule, const std::pair<Cycle, Cycle>& than) {
+  return std::pair(schedule.initiation_interval, schedule.length) < than;
+}
+
+// Is there a schedule better than options.better_than? Most likely not, so what refutes all is
+// asked: every smaller I that no larger one decides, then the largest of them, which decides the
+// others, then the same I and a smaller L. nullopt = there is one of a smaller I, which the search
+// as usual finds.
 std::optional<Solution> search_better(const Search& search, const Options& options, Cycle low) {
   const auto [ii, length] = *options.better_than;
   const Cycle limit = stage_limit(options.stages);
+  const Cycle monotone = monotone_from(search.problem).value_or(ii);
   Solution solution;
   solution.ii_lower_bound = std::min(low, ii);
-  if (low < ii) {
-    if (!monotone_in_ii(search.problem)) return std::nullopt;
-    const Answer answer = search.engine.ask(search, ii - 1, limit, solution.max_stages);
+  for (Cycle asked = low; asked < ii; ++asked) {
+    if (asked >= monotone) asked = ii - 1;
+    const Answer answer = search.engine.ask(search, asked, limit, solution.max_stages);
     if (answer.verdict == SatSolver::Answer::sat) return std::nullopt;
     if (answer.verdict == SatSolver::Answer::unknown) return solution;
-    solution.ii_lower_bound = ii;
+    solution.ii_lower_bound = asked + 1;
   }
   Shortest same{SatSolver::Answer::unsat, std::nullopt, 0};
   if (low <= ii)
-    same = search.engine.shortest_within(search, ii, length_bound(search.problem, ii), length - 1,
-                                         limit, {});
+    same = search.engine.shortest_within(
+        search, ii, length_bound(search.problem, ii),
+        std::min(length - 1, longest_needed(search.problem, ii, limit)), limit, {});
   solution.schedule = same.best;
   solution.length_lower_bound = same.low;
   if (same.verdict == SatSolver::Answer::sat)
@@ -144,6 +170,12 @@ Solution search_modulo(const Search& search, const Options& options, Cycle low) 
   const bool smallest = options.ii || best.initiation_interval == interval.low;
   solution.status = smallest && shortest ? Status::optimal : Status::feasible;
   solution.schedule = std::move(best);
+  // A limit can end the search at one that is not better.
+  if (options.better_than && !is_better(*solution.schedule, *options.better_than)) {
+    solution.status = Status::unknown;
+    solution.schedule.reset();
+    solution.length_lower_bound = 0;
+  }
   return solution;
 }
 
@@ -221,6 +253,13 @@ Schedule settled(const Problem& problem, const GoalLimits& limits, const Schedul
   return *least;
 }
 
+// What is said of the schedule that was found. It may have a stage more than the search needs, when
+// an op without cycles ends it.
+static void describe(const Problem& problem, Solution& solution) {
+  solution.ring_depths = ring_depths(problem, *solution.schedule);
+  solution.max_stages = std::max(solution.max_stages, stage_count(*solution.schedule));
+}
+
 // Each goal by bisection between what is proved and what is reached; the last refutation, one below
 // the value, is the proof. Starts and slots are asked for one less first, since the least
 // starts of a schedule's orders, or the first slot, are mostly the best.
@@ -247,8 +286,8 @@ void pursue_goals(const Problem& problem, const Options& options, Solution& solu
   GoalLimits limits;
   for (std::size_t g = 0; g < measures.size(); ++g) {
     // A goal that was met stays so: named again it has nothing left to ask.
-    const auto named = std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(g),
-                                 names[g]);
+    const auto named =
+        std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(g), names[g]);
     if (const auto before = static_cast<std::size_t>(named - names.begin()); before < g) {
       solution.goals.push_back(solution.goals[before]);
       continue;
@@ -290,7 +329,7 @@ void pursue_goals(const Problem& problem, const Options& options, Solution& solu
     limits.emplace_back(goal.name, goal.value);
     solution.goals.push_back(std::move(goal));
   }
-  solution.ring_depths = ring_depths(problem, best);
+  describe(problem, solution);
   solution.seconds += budget.elapsed();
   solution.conflicts += budget.conflicts();
   if (!budget.reason().empty()) solution.stopped_by = budget.reason();
@@ -305,6 +344,7 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
   if (options.evidence && choice.form != Form::modulo)
     throw InputError("options", "--certificate", options.encoding,
                      "only the modulo form can be certified");
+  if (choice.form != Form::modulo) refuse_modulo_options(options);
   if (choice.form != Form::modulo) refuse_pins(problem, "the straight-line program");
   if (choice.form == Form::straight_line_literal)
     refuse_rings(problem, "the straight-line program as printed");
@@ -353,7 +393,7 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
     solution.options.emplace_back(kRestrictionOption, std::move(only));
   // Of smaller intervals than the one asked for nothing else is known.
   if (options.ii) solution.ii_lower_bound = solution.schedule ? std::min(low, *options.ii) : low;
-  if (solution.schedule) solution.ring_depths = ring_depths(problem, *solution.schedule);
+  if (solution.schedule) describe(problem, solution);
   solution.seconds = budget.elapsed();
   solution.conflicts = budget.conflicts();
   solution.variables = report.largest_variables();

@@ -17,9 +17,11 @@ struct BufferHolder {
   int iterations = 0;
 };
 
-/// Streaming op `u` itself and the zero-cycle ops (allocations, views) that hold its buffer, found
-/// breadth first, edges in the file's order. An op on a carried cycle would hold the buffer for
-/// ever: each is followed once.
+/// Streaming op `u` itself and the zero-cycle ops (allocations, views) that hold its buffer, in
+/// breadth-first order. Of several ways to an op the one of most iterations counts, because the
+/// buffer is held until the last use by any of them. An op on a carried cycle would hold the buffer
+/// for ever: each is passed once, those first that are next to what is known. So the iterations do
+/// not depend on the order of ops and edges in the file.
 std::vector<BufferHolder> buffer_holders(const Problem& problem, int u);
 
 /// A use of a streaming load's buffer by `op`, `iterations` after the load, for `cycles` from the

@@ -4,6 +4,7 @@
 #include "graph/verify.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -230,19 +231,39 @@ std::vector<Train> Judge::lifetimes() const {
 }
 
 /// The load and the zero-cycle ops (allocations, views) that show its buffer, each with the
-/// iterations between it and the load: breadth first, edges in the file's order, every op once.
+/// iterations between it and the load, by the way of most of them: what an op shows in one
+/// iteration may be buffers of several, of which the oldest counts. Around a circle of such ops
+/// there is no most, so that they are settled from where the buffer comes in, each once.
 std::vector<std::pair<int, Cycle>> Judge::shown_buffer(int load) const {
-  std::vector<std::pair<int, Cycle>> shown = {{load, 0}};
-  std::vector<bool> seen(problem_.ops.size(), false);
-  for (std::size_t i = 0; i < shown.size(); ++i)
+  constexpr Cycle kOpen = -1;
+  std::map<int, Cycle> shown = {{load, 0}};  // kOpen = not settled
+  for (std::vector<int> next = {load}; !next.empty();) {
+    const int from = next.back();
+    next.pop_back();
+    for (const Edge& edge : problem_.edges)
+      if (edge.from == from && op(edge.to).cycles == 0 && shown.emplace(edge.to, kOpen).second)
+        next.push_back(edge.to);
+  }
+  for (;;) {
+    std::map<int, Cycle> settled, reached;
+    for (const auto& [v, iterations] : shown)
+      if (iterations == kOpen) settled.emplace(v, kOpen);
+    if (settled.empty()) break;
     for (const Edge& edge : problem_.edges) {
-      const auto [from, iterations] = shown[i];
-      if (edge.from != from || op(edge.to).cycles > 0 || seen[static_cast<std::size_t>(edge.to)])
-        continue;
-      seen[static_cast<std::size_t>(edge.to)] = true;
-      shown.emplace_back(edge.to, iterations + edge.distance);
+      const auto to = settled.find(edge.to);
+      const auto from = shown.find(edge.from);
+      if (to == settled.end() || from == shown.end() || from->second == kOpen) continue;
+      to->second = std::max(to->second, from->second + edge.distance);
     }
-  return shown;
+    std::erase_if(settled, [](const auto& one) { return one.second == kOpen; });
+    reached = settled;
+    for (const Edge& edge : problem_.edges)
+      if (const auto from = shown.find(edge.from);
+          edge.from != edge.to && from != shown.end() && from->second == kOpen)
+        settled.erase(edge.to);
+    for (const auto& [v, iterations] : settled.empty() ? reached : settled) shown[v] = iterations;
+  }
+  return {shown.begin(), shown.end()};
 }
 
 /// load[0] fills a buffer at its issue, which is free again after the last cycle of its last use.

@@ -149,6 +149,9 @@ class CertificateCheck {
     }
     // The bound is a convex function of 1 / I. (Rotating a schedule can add a stage.)
     Cycle most = std::max(stage_bound(problem_, 1), stage_bound(problem_, largest)) + 1;
+    // Within the length an op may start later than it needs to.
+    if (solution.schedule)
+      most = std::max(most, solution.schedule->length / solution.schedule->initiation_interval + 1);
     if (solution.stages != "complete") {
       most = std::atoll(solution.stages.c_str());  // what it may be, check_claims() asks
       least = std::min(least, most);

@@ -68,6 +68,10 @@ class Shrinker {
              return !renumber(edge.from, static_cast<int>(v)) ||
                     !renumber(edge.to, static_cast<int>(v));
            });
+           std::erase_if(p.pins, [&](Pin& pin) {
+             return !renumber(pin.op, static_cast<int>(v)) ||
+                    (pin.kind == Pin::same_slot && !renumber(pin.other, static_cast<int>(v)));
+           });
            return true;
          });
   }
@@ -75,6 +79,8 @@ class Shrinker {
   void drop_parts() {
     each([](const Problem& p) { return p.edges.size(); },
          [](Problem& p, std::size_t i) { return erase_at(p.edges, i), true; });
+    each([](const Problem& p) { return p.pins.size(); },
+         [](Problem& p, std::size_t i) { return erase_at(p.pins, i), true; });
     for (std::size_t v = 0; v < best_.ops.size(); ++v) {
       each([v](const Problem& p) { return p.ops[v].reservations.size(); },
            [v](Problem& p, std::size_t i) { return erase_at(p.ops[v].reservations, i), true; });
@@ -101,7 +107,14 @@ class Shrinker {
            return true;
          });
     each([](const Problem& p) { return p.warps.size(); },
-         [](Problem& p, std::size_t w) { return erase_at(p.warps, w), true; });
+         [](Problem& p, std::size_t w) {
+           erase_at(p.warps, w);
+           std::erase_if(p.pins, [&](Pin& pin) {
+             return (pin.kind == Pin::on_slot || pin.kind == Pin::not_on_slot) &&
+                    !renumber(pin.slot, static_cast<int>(w));
+           });
+           return true;
+         });
   }
 
   /// The next smaller values to try for a number or flag: the least, half, one less.

@@ -1,0 +1,90 @@
+// relatives [--loops N] [--seed S] [--nodes N] [--no-certificates] [--findings DIR]
+//
+// Wild loops S, S + 1, ... S + N - 1 (tests/support/wild_loop.hpp), each solved by both engines and
+// by enumeration, with a certificate of every answer. Prints what was met and each fault with the
+// problem made small. Exit code 1 when there was one. The same loops in every run.
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+
+#include "graph/file.hpp"
+#include "tests/support/relatives.hpp"
+
+using namespace twill;
+using namespace twill::test;
+
+namespace {
+
+void print(std::uint64_t done, double seconds, std::int64_t faults, const Tally& tally) {
+  std::printf("%llu loops, %.0f s, %lld faults", static_cast<unsigned long long>(done), seconds,
+              static_cast<long long>(faults));
+  for (const auto& [name, count] : tally)
+    std::printf(", %s %lld", name.c_str(), static_cast<long long>(count));
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  std::uint64_t loops = 1000, seed = 0;
+  JudgeSettings settings;
+  settings.folder = "/dev/shm/twill-relatives-" + std::to_string(::getpid());
+  std::string findings;
+  std::int64_t most_faults = 1000;
+  for (int i = 1; i < count; ++i) {
+    const std::string name = arguments[i];
+    if (name == "--no-certificates") {
+      settings.folder.clear();
+      continue;
+    }
+    const char* value = i + 1 < count ? arguments[++i] : "";
+    if (name == "--loops")
+      loops = std::strtoull(value, nullptr, 10);
+    else if (name == "--seed")
+      seed = std::strtoull(value, nullptr, 10);
+    else if (name == "--nodes")
+      settings.most_nodes = std::strtoll(value, nullptr, 10);
+    else if (name == "--faults")
+      most_faults = std::strtoll(value, nullptr, 10);
+    else if (name == "--findings")
+      findings = value;
+    else
+      return std::fprintf(stderr, "relatives: unknown argument %s\n", name.c_str()), 2;
+  }
+  if (!settings.folder.empty()) std::filesystem::create_directories(settings.folder);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto seconds = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  Tally tally;
+  std::int64_t faults = 0;
+  std::uint64_t done = 0;
+  for (; done < loops && faults < most_faults; ++done) {
+    const std::uint64_t now = seed + done;
+    const WildCase wild = wild_case(now);
+    const std::string wrong = fault(wild, settings, tally);
+    if (!wrong.empty()) {
+      ++faults;
+      if (++tally["fault " + wrong.substr(0, wrong.find(':'))] > 3) continue;
+      std::printf("seed %llu: %s\n", static_cast<unsigned long long>(now), wrong.c_str());
+      const WildCase small = smaller(wild, settings);
+      Tally ignored;
+      std::printf("  small: %s\n  options: %s\n%s", fault(small, settings, ignored).c_str(),
+                  options_text(small).c_str(), problem_text(small.problem).c_str());
+      std::fflush(stdout);
+      if (!findings.empty())
+        write_file(findings + "/wild-" + std::to_string(now) + ".problem.json",
+                   problem_text(small.problem));
+    }
+    if ((done + 1) % 10'000 == 0) print(done + 1, seconds(), faults, tally);
+  }
+  print(done, seconds(), faults, tally);
+  if (!settings.folder.empty()) std::filesystem::remove_all(settings.folder);
+  return faults > 0 ? 1 : 0;
+}
