@@ -55,7 +55,9 @@ struct Attribute {
 struct Operation {
   std::string_view name;  ///< "tt.descriptor_load"
   int op_class = -1;      ///< OpClass, once it is known (class_of)
-  std::string_view head;  ///< the text from the name to the first region, dict or type clause
+  bool generic = false;       ///< printed as "name"(...), with all that it has in dictionaries
+  std::string_view symbol;    ///< of a function: @name without the @
+  std::string_view literal;   ///< of arith.constant: its value without the type, in either form
   std::uint32_t line = 0, column = 0;
   int block = kNone;  ///< the block that it stands in
   std::vector<int> operands, results, regions;
