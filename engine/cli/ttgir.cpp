@@ -11,6 +11,8 @@ namespace twill::cli {
 void TtgirFlags::add_to(CLI::App& app) {
   options_ = {
       app.add_option("--loop", loop, "TTGIR: the loop to take (default: see --list-loops)"),
+      app.add_option("--module", module,
+                     "TTGIR: the module to take of a file with several, from 0 (see --list-loops)"),
       app.add_option("--subtile", subtile,
                      "TTGIR: split the tile program along M: M=2, M=4, or auto = the best of "
                      "1, 2, 4")
@@ -53,6 +55,7 @@ std::vector<std::shared_ptr<const ttgir::LoweredModule>> load_module(
     const std::string& machine_text, const std::string& machine_source, const LowerOptions& options,
     std::vector<std::string>& remarks) {
   ttgir::LoopOptions loop;
+  loop.module = flags.module;
   loop.loop = flags.loop;
   loop.resident_registers = flags.resident_registers;
   loop.chunk_columns = flags.chunk_columns;

@@ -14,7 +14,7 @@ namespace twill::cli {
 
 /// Options that say which loop of a module and how it becomes a problem.
 struct TtgirFlags {
-  std::optional<int> loop;
+  std::optional<int> module, loop;
   bool list_loops = false;
   bool explain = false;
   std::string subtile = "1";  ///< 1, "M=2", "M=4", "auto"

@@ -67,6 +67,7 @@ std::string Editor::text() const {
   for (const auto& [region, attribute] : yields_)
     edits.push_back(
         yield_before(source, m_.regions[static_cast<std::size_t>(region)].end, attribute));
+  for (const auto& [begin, end] : m_.gaps) edits.push_back({begin, end - begin, ""});
   std::stable_sort(edits.begin(), edits.end(),
                    [](const Edit& a, const Edit& b) { return a.offset < b.offset; });
   std::string result;

@@ -23,7 +23,7 @@ class Editor {
   /// Writes out the scf.yield of a region that is printed without one, with one attribute.
   void terminate(int region, const std::string& name, const std::string& value);
 
-  /// The module's text with all that was set.
+  /// The module's text with all that was set; of a file with several modules, this one's alone.
   std::string text() const;
 
  private:

@@ -20,6 +20,7 @@ struct Measured {
 };
 
 struct LoopOptions {
+  std::optional<int> module;        ///< --module N of a file with several, from 0
   std::optional<int> loop;          ///< --loop N, else the default choice
   int subtile = 1;                  ///< tile program split this many ways along M
   Amount resident_registers = 24;   ///< per thread, for addresses and the like

@@ -16,8 +16,8 @@ bool order_operands(const Module& module, Operation& op) {
   auto& list = op.operands;
   if (op.generic && op.name == "ttng.tmem_store") {
     // buffer, token, tile, predicate -> tile, buffer, token, predicate
-    const auto tile = std::find_if(list.begin(), list.end(),
-                                   [&](int value) { return is_tensor(module, value); });
+    const auto tile =
+        std::find_if(list.begin(), list.end(), [&](int value) { return is_tensor(module, value); });
     if (tile != list.end()) std::rotate(list.begin(), tile, tile + 1);
   } else if (op.generic && list.size() > 1 &&
              (op.name == "tt.descriptor_store" || op.name == "tt.descriptor_reduce" ||

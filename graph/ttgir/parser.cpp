@@ -606,9 +606,10 @@ bool looks_like_mlir(std::string_view text) {
     }
   }
   text.remove_prefix(at);
-  for (const std::string_view start : {"module", "#", "!", "\"builtin.module\"", "tt.func"})
+  for (const std::string_view start :
+       {"module", "#", "!", "\"builtin.module\"", "builtin.module", "tt.func"})
     if (text.starts_with(start)) return true;
-  return false;
+  return text.find("// -----// IR Dump") != std::string_view::npos;  // of a compiler's output
 }
 
 Module parse_module(std::string_view text, const std::string& source) {

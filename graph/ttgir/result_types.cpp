@@ -62,9 +62,8 @@ std::vector<int> result_types(Module& module, const Operation& op, const TypeCla
     if (name == "arith.cmpi" || name == "arith.cmpf") {
       types = {with_element(module, clause.before[0], "i1", intern)};
     } else if (name == "tt.load") {
-      const std::string_view element =
-          pointee(resolve_alias(
-              module.types[static_cast<std::size_t>(clause.before[0])].text, module));
+      const std::string_view element = pointee(
+          resolve_alias(module.types[static_cast<std::size_t>(clause.before[0])].text, module));
       types = {element.empty() ? clause.before[0]
                                : with_element(module, clause.before[0], element, intern)};
     } else if (name == "arith.select" || name == "tt.make_tensor_descriptor" ||
