@@ -96,7 +96,7 @@ void EmitFlags::add_to(CLI::App& app) {
                  "With --emit: write the schedule here and its problem beside it");
 }
 
-void EmitFlags::check(const TtgirFlags& ttgir, const ttgir::LoweredModule* lowered) const {
+void EmitFlags::check(const TtgirFlags& flags, const ttgir::LoweredModule* lowered) const {
   if (kind.empty()) {
     if (!schedule.empty())
       throw InputError("command line", "--schedule", quote(schedule),
@@ -105,7 +105,8 @@ void EmitFlags::check(const TtgirFlags& ttgir, const ttgir::LoweredModule* lower
   }
   if (lowered == nullptr)
     throw InputError("command line", "--emit", kind, "needs a TTGIR module as input");
-  if (kind == "ttgir" && ttgir.factors() != std::vector<int>{1})
+  if (kind == "ttgir") ttgir::check_emit(lowered->module, lowered->loop.loop);
+  if (kind == "ttgir" && flags.factors() != std::vector<int>{1})
     throw InputError("command line", "--emit", kind,
                      "annotates the module's own ops, and sub-tiles have others: emit them as "
                      "pipelined, or sub-tile in the kernel's source and leave --subtile out");

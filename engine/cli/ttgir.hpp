@@ -50,7 +50,7 @@ struct EmitFlags {
 
   void add_to(CLI::App& app);
   /// Throws InputError when nothing could be emitted: asked before anything is solved.
-  void check(const TtgirFlags& ttgir, const ttgir::LoweredModule* lowered) const;
+  void check(const TtgirFlags& flags, const ttgir::LoweredModule* lowered) const;
 };
 
 /// The pins that --emit ttgir gave a problem (ttgir/placer.hpp), in words.

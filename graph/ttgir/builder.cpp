@@ -133,14 +133,17 @@ LoopKernel lower_one_loop(const Module& module, const Machine& machine, const Lo
 LoopKernel lower_loop(const Module& module, const Machine& machine, const LoopOptions& options) {
   const std::vector<LoopInfo> loops = list_loops(module);
   const std::size_t chosen = choose_loop(module, loops, options.loop);
-  refuse_scheduled(module, loops[chosen].op);
+  const bool annotated = refuse_scheduled(module, loops[chosen].op);
   check_reductions(module, loops[chosen].op);
   LoopKernel result = lower_one_loop(module, machine, options, loops[chosen].op, 0);
   result.kernel.name = loops[chosen].function.empty() ? "loop" : loops[chosen].function;
   if (options.loop || chosen != 0) result.kernel.name += "." + std::to_string(chosen);
   if (options.subtile > 1) result.kernel.name += "-sub" + std::to_string(options.subtile);
+  if (annotated)
+    result.warnings.insert(result.warnings.begin(),
+                           "the stages and partitions that the loop's ops have are set aside");
   const std::string_view on = module.inherited(loops[chosen].op, "ttg.target").first;
-  const int target = number_after(on, "cuda:", 0);
+  const int target = result.target = number_after(on, "cuda:", 0);
   const int family = family_of(machine);
   if (target != 0 && target / 10 != family)
     result.warnings.insert(result.warnings.begin(),

@@ -52,6 +52,24 @@ bool is_partitions(std::string_view name) {
          name == "ttg.warp_yield" || name.starts_with("nvws.warp_group");
 }
 
+bool has(const Module& m, const Operation& op, std::string_view name) {
+  bool found = false;
+  m.attribute(op, name, &found);
+  return found;
+}
+
+/// Has every op of the loop's body a stage and a cluster, and the loop the deepest stage?
+bool is_annotated(const Module& m, int loop) {
+  if (!has(m, m.op(loop), "tt.scheduled_max_stage") || m.op(loop).regions.empty()) return false;
+  const Region& region = m.regions[static_cast<std::size_t>(m.op(loop).regions[0])];
+  const std::vector<int>& body = m.block(region.blocks[0]).ops;
+  return std::all_of(body.begin(), body.end(), [&](int index) {
+    const Operation& op = m.op(index);
+    return class_of(op) == OpClass::terminator ||
+           (has(m, op, "loop.stage") && has(m, op, "loop.cluster"));
+  });
+}
+
 /// The first op under an op that `seen` names, with the name; kNone when there is none.
 template <typename Seen>
 std::pair<int, std::string> first_under(const Module& m, int op, const Seen& seen) {
@@ -81,7 +99,7 @@ void refuse_op(const Module& module, int op, const std::string& seen) {
                    "the loop has been pipelined or partitioned already" + std::string(kWayOut));
 }
 
-void refuse_scheduled(const Module& module, int loop) {
+bool refuse_scheduled(const Module& module, int loop) {
   int function = loop;
   for (int at = module.parent(loop); at != kNone; at = module.parent(at)) {
     if (is_partitions(module.op(at).name)) refuse_op(module, at, std::string(module.op(at).name));
@@ -91,12 +109,11 @@ void refuse_scheduled(const Module& module, int loop) {
     return is_partitions(op.name) ? std::string(op.name) : "";
   });
   if (partitions.first != kNone) refuse_op(module, partitions.first, partitions.second);
+  const bool annotated = is_annotated(module, loop);
   const auto attributes = [&](const Operation& op) -> std::string {
-    for (const std::string_view name : kSchedule) {
-      bool found = false;
-      module.attribute(op, name, &found);
-      if (found) return std::string(op.name) + " with " + std::string(name);
-    }
+    if (annotated) return "";
+    for (const std::string_view name : kSchedule)
+      if (has(module, op, name)) return std::string(op.name) + " with " + std::string(name);
     return "";
   };
   if (const std::string seen = attributes(module.op(loop)); !seen.empty())
@@ -107,6 +124,7 @@ void refuse_scheduled(const Module& module, int loop) {
     return attributes(op);
   });
   if (under.first != kNone) refuse_op(module, under.first, under.second);
+  return annotated;
 }
 
 }  // namespace twill::ttgir
