@@ -1,5 +1,6 @@
 #include "tests/fuzz/mutate.hpp"
 
+#include <cstdlib>
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -62,11 +63,12 @@ const T& one_of(const std::vector<T>& all, Random& random) {
   return all[below(random, all.size())];
 }
 
-void collect(Json& node, std::vector<Json*>& all) {
+template <class Node>  // Json, const Json
+void collect(Node& node, std::vector<Node*>& all) {
   if (all.size() > 100'000) return;
   all.push_back(&node);
   if (node.is_structured())
-    for (Json& child : node) collect(child, all);
+    for (Node& child : node) collect(child, all);
 }
 
 Json some_value(Random& random) {
@@ -90,7 +92,7 @@ void change_number(Json& node, Random& random) {
     case 0: node = whole && n < 1'000'000'000'000 ? n + 1 : n; break;
     case 1: node = whole && n > -1'000'000'000'000 ? n - 1 : n; break;
     case 2: node = static_cast<std::int64_t>(below(random, 12)); break;
-    case 3: node = whole && n < 1'000'000'000'000 ? n * 2 : n; break;
+    case 3: node = whole && std::abs(n / 2) < 1'000'000'000'000 ? n * 2 : n; break;
     default: node = one_of(kNumbers, random);
   }
 }
@@ -105,7 +107,7 @@ std::string text_of(const std::vector<Json*>& all, Random& random) {
   return one_of(kKeys, random);
 }
 
-void change_array(Json& node, Random& random, const std::vector<Json*>& lent) {
+void change_array(Json& node, Random& random, const std::vector<const Json*>& lent) {
   const auto some = [&] {
     return node.begin() + static_cast<std::ptrdiff_t>(below(random, node.size()));
   };
@@ -130,7 +132,7 @@ void change_array(Json& node, Random& random, const std::vector<Json*>& lent) {
 }
 
 void change_object(Json& node, Random& random, const std::vector<Json*>& all,
-                   const std::vector<Json*>& lent) {
+                   const std::vector<const Json*>& lent) {
   auto& members = node.get_ref<Json::object_t&>();
   const auto some = [&]() -> auto& {
     return *std::next(members.begin(), static_cast<std::ptrdiff_t>(below(random, members.size())));
@@ -164,8 +166,9 @@ void change_object(Json& node, Random& random, const std::vector<Json*>& all,
   }
 }
 
-void edit(Json& root, Json& other, Random& random) {
-  std::vector<Json*> all, lent;
+void edit(Json& root, const Json& other, Random& random) {
+  std::vector<Json*> all;
+  std::vector<const Json*> lent;
   collect(root, all);
   collect(other, lent);
   Json& node = *one_of(all, random);
@@ -173,7 +176,7 @@ void edit(Json& root, Json& other, Random& random) {
   if (dice == 0) {
     node = some_value(random);
   } else if (dice == 1) {
-    Json piece = *one_of(random() % 2 == 0 ? all : lent, random);
+    Json piece = random() % 2 == 0 ? *one_of(all, random) : *one_of(lent, random);
     if (piece.size() < 50 || !node.is_structured()) node = std::move(piece);
   } else if (node.is_number()) {
     change_number(node, random);
@@ -241,11 +244,18 @@ std::string mutate_text(std::string text, Random& random) {
 }
 
 std::string mutate_json(std::string_view text, std::string_view other, Random& random) {
-  Json root = Json::parse(text, nullptr, false);
-  if (root.is_discarded() || below(random, 16) == 0) return mutate_text(std::string(text), random);
-  Json lender = Json::parse(other, nullptr, false);
-  if (lender.is_discarded()) lender = nullptr;
-  for (std::size_t edits = 1 + below(random, 4); edits > 0; --edits) edit(root, lender, random);
+  return mutate_json(text, Json::parse(text, nullptr, false), Json::parse(other, nullptr, false),
+                     random);
+}
+
+std::string mutate_json(std::string_view text, const Json& parsed, const Json& other,
+                        Random& random) {
+  if (parsed.is_discarded() || below(random, 16) == 0)
+    return mutate_text(std::string(text), random);
+  Json root = parsed;
+  const Json nothing = nullptr;
+  for (std::size_t edits = 1 + below(random, 4); edits > 0; --edits)
+    edit(root, other.is_discarded() ? nothing : other, random);
   std::string result = written(root, random);
   return result.size() > 262'144 ? std::string(text) : result;
 }

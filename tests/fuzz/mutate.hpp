@@ -3,6 +3,7 @@
 // or another's, pieces of other files.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <random>
 #include <string>
 #include <string_view>
@@ -17,6 +18,9 @@ std::string mutate_text(std::string text, Random& random);
 /// One to four edits of the tree; `other` lends pieces. Text edits where `text` is no JSON, and now
 /// and then anyway. What it gives is written as this project writes files.
 std::string mutate_json(std::string_view text, std::string_view other, Random& random);
+/// The same of what has been parsed already; both may be discarded ones.
+std::string mutate_json(std::string_view text, const nlohmann::ordered_json& parsed,
+                        const nlohmann::ordered_json& other, Random& random);
 
 /// A certificate as one text (certificate_bundle.hpp): one of its files is mutated, and mostly the
 /// hashes of the manifest follow.

@@ -24,6 +24,7 @@
 #include <iostream>
 #include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/fuzz/mutate.hpp"
@@ -56,23 +57,33 @@ void tick(int) {
   _exit(3);
 }
 
+struct Seed {
+  std::string text;
+  nlohmann::ordered_json json;  ///< discarded where it is none
+};
+
 /// The input of a number, the same in parent and child.
-std::string input(const twill::fuzz::Reader& reader, const std::vector<std::string>& seeds,
+std::string input(const twill::fuzz::Reader& reader, const std::vector<Seed>& seeds,
                   std::uint64_t seed, std::uint64_t number) {
   Random random(seed * 1'000'003 + number);
   random.discard(2);
-  // Small files are quicker, so they are taken more often: the better of two.
-  const std::string *one = &seeds[random() % seeds.size()], *two = &seeds[random() % seeds.size()];
-  const std::string& text = one->size() < two->size() ? *one : *two;
+  // Small files are quicker, so they are taken more often: the smallest of four.
+  const Seed* one = &seeds[random() % seeds.size()];
+  const Seed* two = one;
+  for (int n = 0; n < 3; ++n) {
+    two = &seeds[random() % seeds.size()];
+    if (two->text.size() < one->text.size()) std::swap(one, two);
+  }
+  const std::string& text = one->text;
   if (std::strcmp(reader.name, "certificate") == 0)
     return twill::fuzz::mutate_certificate(text, random);
-  return reader.json ? twill::fuzz::mutate_json(text, *two, random)
+  return reader.json ? twill::fuzz::mutate_json(text, one->json, two->json, random)
                      : twill::fuzz::mutate_text(text, random);
 }
 
 using Clock = std::chrono::steady_clock;
 
-[[noreturn]] void child(const twill::fuzz::Reader& reader, const std::vector<std::string>& seeds,
+[[noreturn]] void child(const twill::fuzz::Reader& reader, const std::vector<Seed>& seeds,
                         std::uint64_t seed, std::uint64_t to, Clock::time_point end) {
 #if !defined(__SANITIZE_ADDRESS__)
   const rlimit most{kMemory, kMemory};
@@ -101,9 +112,8 @@ void write(const std::filesystem::path& file, const std::string& bytes) {
   std::ofstream(file, std::ios::binary) << bytes;
 }
 
-int loop(const twill::fuzz::Reader& reader, const std::vector<std::string>& seeds,
-         std::uint64_t inputs, std::uint64_t seed, const std::filesystem::path& folder,
-         double seconds) {
+int loop(const twill::fuzz::Reader& reader, const std::vector<Seed>& seeds, std::uint64_t inputs,
+         std::uint64_t seed, const std::filesystem::path& folder, double seconds) {
   shared = static_cast<Shared*>(
       ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   const auto begin = Clock::now();
@@ -158,6 +168,9 @@ int main(int count, char** words) {
     std::cerr << "no seeds for " << reader.name << "\n";
     return 2;
   }
-  return loop(reader, seeds, std::stoull(argument[1]), std::stoull(word(2, "1")), folder,
+  std::vector<Seed> parsed;
+  for (const std::string& text : seeds)
+    parsed.push_back({text, nlohmann::ordered_json::parse(text, nullptr, false)});
+  return loop(reader, parsed, std::stoull(argument[1]), std::stoull(word(2, "1")), folder,
               std::stod(word(4, "1e9")));
 }
