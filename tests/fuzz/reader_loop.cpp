@@ -3,6 +3,7 @@
 //
 //   reader_loop list                     the readers' names
 //   reader_loop READER seeds FOLDER      its seeds as files, for libFuzzer
+//   reader_loop READER replay FILE...    these, one after the other, with their times
 //   reader_loop READER INPUTS [SEED [FOLDER [SECONDS]]]
 //
 // From the root of the checkout; ends with "N inputs, A accepted, S s, F failed"; not 0 where any
@@ -27,6 +28,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/file.hpp"
 #include "tests/fuzz/mutate.hpp"
 #include "tests/fuzz/readers.hpp"
 
@@ -154,6 +156,16 @@ int main(int count, char** words) {
     return 2;
   }
   const twill::fuzz::Reader& reader = twill::fuzz::reader(argument[0]);
+  if (argument[1] == "replay") {
+    for (std::size_t i = 2; i < argument.size(); ++i) {
+      const auto begin = Clock::now();
+      const bool yes = reader.accepts(twill::read_file(argument[i]));
+      const std::chrono::duration<double> spent = Clock::now() - begin;
+      std::cout << argument[i] << ": " << (yes ? "accepted, " : "refused, ") << spent.count()
+                << " s" << std::endl;
+    }
+    return 0;
+  }
   const std::vector<std::string> seeds = twill::fuzz::seeds_of(reader, ".");
   const auto word = [&](std::size_t i, const char* otherwise) {
     return i < argument.size() ? argument[i] : std::string(otherwise);

@@ -87,6 +87,8 @@ void follow(const Problem& problem) {
   solution.schedule = test::serial_schedule(problem);
   verify(problem, *solution.schedule);
   smallest_lifetimes(problem);
+  if (turn(text, 8) == 0)
+    accepted([&] { check(normalize_problem(problem, 30, turn(text, 16) == 0), "normalised"); });
 }
 
 /// `left`: values whose place is asked for; each walks over the document.
