@@ -15,9 +15,8 @@ namespace twill {
 /// row or the stage of an op. Node 0 is the origin, whose row and stage are 0; the rows of ops come
 /// next, one for all ops that start together, and the stages, if there are any, in the same order:
 /// no constraint joins the two. Last come the first rows of sequences (order_sequence.cpp). I (the
-/// initiation interval) and D
-/// (the largest length allowed) are parameters: the same constraint is looked at for many values of
-/// them.
+/// initiation interval) and D (the largest length allowed) are parameters: the same constraint is
+/// looked at for many values of them.
 ///
 /// Where all weights are >= 0, a simple cycle of constraints that is positive at some I is so at
 /// every smaller I, if it uses at most one half: with turns in all >= 1 it is positive at any I,

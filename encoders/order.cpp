@@ -6,12 +6,15 @@
 #include "graph/coincidence.hpp"
 #include "graph/divide.hpp"
 #include "graph/index.hpp"
+#include "graph/loop.hpp"
 
 namespace twill {
 
 bool order_range_allowed(const Problem& problem, Cycle low, Cycle high) {
   if (low == high) return true;
-  if (!monotone_in_ii(problem)) return false;
+  // A dependence of an op on itself folds by `low` alone (order_precede()).
+  if (low < 1 || low > high || !monotone_in_ii(problem) || !positive_cycle(problem, low).empty())
+    return false;
   for (const Op& op : problem.ops)
     for (const Reservation& r : op.reservations)
       if (r.length > low) return false;
@@ -22,11 +25,12 @@ bool order_range_allowed(const Problem& problem, Cycle low, Cycle high) {
 namespace {
 
 // Of the pairs that change places, whose order is chosen? That of the pinned op, else that of the
-// longest op.
+// longest op; -1 = none changes places.
 int exchanged_op(const Problem& problem, const OrderRequest& request) {
   const std::vector<int>& image = request.exchange;
   const auto moves = [&](int v) { return v >= 0 && image[at(v)] != v; };
-  if (image.empty() || moves(request.pinned)) return image.empty() ? -1 : request.pinned;
+  if (image.empty()) return -1;
+  if (moves(request.pinned)) return request.pinned;
   int first = -1;
   for (int v = 0; v < static_cast<int>(image.size()); ++v)
     if (moves(v) && image[at(v)] > v &&
@@ -47,7 +51,8 @@ void order_exchangeable(OrderModel& m) {
 
 // Which ops share a start, where neither the request nor the explanation that it is for speaks of
 // one that they may move from. Leaders keep their starts, so that of exchanged sub-tiles those of a
-// pair of leaders still tell which comes first.
+// pair of leaders still tell which comes first; where the leaders of a pair are none, all are
+// alone.
 std::vector<int> shared_starts(const Problem& problem, const OrderRequest& request) {
   std::vector<int> alone(problem.ops.size());
   std::iota(alone.begin(), alone.end(), 0);
@@ -120,7 +125,7 @@ OrderModel::OrderModel(const Problem& p, Formula& formula, const EncodingChoice&
   }
   for (std::size_t v = 0; v < p.ops.size(); ++v) stage[v] = stage[at(leader[v])];
   if (request.pinned >= 0) rows.fact({rows.node(request.pinned), 0, 0, 0});
-  if (!request.exchange.empty()) order_exchangeable(*this);
+  order_exchangeable(*this);
 }
 
 Copies copies_near(const OrderModel& m, const RowArc& arc, Cycle offset) {

@@ -53,8 +53,8 @@ struct OrderRequest : PlacementRequest {
   static constexpr Amount kNone = -1;
 };
 
-/// May one formula stand for all I in [low, high]? (Weights >= 0, and nothing folds differently at
-/// the two ends.) Precondition: no dependence cycle is positive at `low`.
+/// May one formula stand for all I in [low, high]? (Weights >= 0, no dependence cycle is positive
+/// at `low`, and nothing folds differently at the two ends.)
 bool order_range_allowed(const Problem& problem, Cycle low, Cycle high);
 
 struct OrderModel : PlacementModel {

@@ -118,6 +118,7 @@ class SplitSearch {
     Box root{RegisterCounts(pool_.shares.size(), least_count(pool_)), {}, {0, 0}};
     for (std::size_t s = 0; s < pool_.shares.size(); ++s) root.high.push_back(most_of(pool_, s));
     Solution relaxed = ask(root.high, true);
+    least_ii_ = relaxed.ii_lower_bound;
     if (relaxed.status == Status::infeasible) {
       relaxed.evidence = evidence(kNoSchedule);
       record(relaxed);
@@ -348,7 +349,7 @@ class SplitSearch {
       const bool same = bound.first == solution.schedule->initiation_interval;
       solution.length_lower_bound = same ? bound.second : 0;
     }
-    if (found || stopped_) solution.ii_lower_bound = bound.first;
+    if (found || stopped_) solution.ii_lower_bound = options_.ii ? least_ii_ : bound.first;
     const std::shared_ptr<Evidence> kept = evidence(bound);
     solution.evidence = kept;
     finish(split.problem, solution, kept.get());
@@ -383,6 +384,7 @@ class SplitSearch {
   std::optional<Solution> best_;
   RegisterCounts counts_;             // of best_
   std::vector<AskedCorner> corners_;  // where evidence is kept
+  Cycle least_ii_ = 0;                // of every split, by the first answer
   int asked_ = 0;
   double seconds_ = 0;
   std::int64_t conflicts_ = 0;

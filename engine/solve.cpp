@@ -10,6 +10,7 @@
 #include "graph/bounds.hpp"
 #include "graph/length_bound.hpp"
 #include "graph/loop.hpp"
+#include "graph/restriction.hpp"
 #include "graph/ring_depth.hpp"
 #include "graph/stage_bound.hpp"
 #include "graph/tighten.hpp"
@@ -126,13 +127,7 @@ Solution search_modulo(const Search& search, const Options& options, Cycle low) 
     if (auto better = search_better(search, options, low)) return *std::move(better);
   Interval interval = options.ii ? only_interval(search, *options.ii, limit)
                                  : search.engine.smallest_interval(search, low, limit);
-  // Where arithmetic alone refutes every smaller I, it does so for any number of stages.
-  solution.max_stages = limit;
-  if (interval.best) {
-    const Cycle enough = stage_bound(search.problem, interval.best->initiation_interval);
-    solution.max_stages = limit == 0 ? enough : std::min(limit, enough);
-  }
-  solution.max_stages = std::max(solution.max_stages, interval.max_stages);
+  solution.max_stages = interval.max_stages;
   solution.ii_lower_bound = interval.low;
   if (interval.none) {
     solution.status = Status::infeasible;
@@ -244,9 +239,20 @@ void pursue_goals(const Problem& problem, const Options& options, Solution& solu
   Reporter report(silent, budget);
   const auto evidence =
       solution.evidence ? std::make_shared<Evidence>(*solution.evidence) : nullptr;
+  // A goal may exclude the slot that an op is pinned to: then it is refuted, not refused.
+  const std::vector<std::pair<int, int>> pins = resolved_pins(problem, options);
+  Options unpinned = options;
+  unpinned.pins.clear();
   Schedule& best = *solution.schedule;
   GoalLimits limits;
   for (std::size_t g = 0; g < measures.size(); ++g) {
+    // A goal that was met stays so: named again it has nothing left to ask.
+    const auto named = std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(g),
+                                 names[g]);
+    if (const auto before = static_cast<std::size_t>(named - names.begin()); before < g) {
+      solution.goals.push_back(solution.goals[before]);
+      continue;
+    }
     const bool position =
         measures[g].kind == GoalMeasure::start || measures[g].kind == GoalMeasure::slot;
     if (position) best = settled(problem, limits, best);
@@ -262,7 +268,8 @@ void pursue_goals(const Problem& problem, const Options& options, Solution& solu
       one_less = !one_less;
       limits.emplace_back(goal.name, std::min(most, goal.value - 1));
       const LimitedProblem within = limited(problem, limits);
-      Search search = search_for(within.problem, options, choice, budget, report);
+      Search search = search_for(within.problem, unpinned, choice, budget, report);
+      search.pins = pins;
       search.limits = within.placement;
       search.evidence = evidence.get();
       search.goals = limits;
@@ -323,6 +330,13 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
     solution = search_paper(search, options, low);
   else
     solution = search_modulo(search, options, low);
+  if (choice.form == Form::modulo && options.stages != "paper") {
+    // Where arithmetic alone refutes every smaller I, it does so for any number of stages.
+    Cycle enough = 0;
+    if (solution.schedule) enough = stage_bound(problem, solution.schedule->initiation_interval);
+    if (limit > 0) enough = solution.schedule ? std::min(limit, enough) : limit;
+    solution.max_stages = std::max(solution.max_stages, enough);
+  }
 
   solution.problem = problem.name;
   std::string text = problem_text(problem);
@@ -335,6 +349,10 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
   for (const auto& [op, slot] : options.pins) solution.options.emplace_back("pin " + op, slot);
   if (!options.handover) solution.options.emplace_back("handover", "no");
   if (options.ii) solution.options.emplace_back("ii", std::to_string(*options.ii));
+  if (std::string only = restriction_of(solution); !only.empty())
+    solution.options.emplace_back(kRestrictionOption, std::move(only));
+  // Of smaller intervals than the one asked for nothing else is known.
+  if (options.ii) solution.ii_lower_bound = solution.schedule ? std::min(low, *options.ii) : low;
   if (solution.schedule) solution.ring_depths = ring_depths(problem, *solution.schedule);
   solution.seconds = budget.elapsed();
   solution.conflicts = budget.conflicts();

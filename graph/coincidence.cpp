@@ -95,7 +95,7 @@ class Coincidence {
     for (const Edge& e : p_.edges) {
       if (inside(e.to) && (!inside(e.from) || e.from == e.to)) return false;
       if (inside(e.from) && inside(e.to)) {
-        // What is kept for its own sake would end later.
+        // What keeps a result alive from within moves with the group, so that it would end later.
         if (keeps_something(e.from) && (e.distance != 0 || e.hold != 0)) return false;
       } else if (inside(e.from)) {
         out.push_back(&e);

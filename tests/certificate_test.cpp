@@ -83,25 +83,48 @@ TEST_CASE("limits, pins, one interval and what has no schedule at all") {
       const CertificateReport report = check(directory / "c");
       CHECK(report.refusal == "");
       std::string text = to_string(report.solution.status);
-      for (const std::string& line : report.proved) text += "; " + line.substr(0, line.find(':'));
+      if (!report.restriction.empty()) text += " among schedules " + report.restriction;
+      for (const std::string& line : report.proved) {
+        std::string_view says = line;
+        // What was restricted stands in every claim.
+        if (const std::string among = "among schedules " + report.restriction + ": ";
+            !report.restriction.empty()) {
+          CHECK(says.starts_with(among));
+          says.remove_prefix(std::min(says.size(), among.size()));
+        }
+        text += "; " + std::string(says.substr(0, says.find(':')));
+      }
       return text;
     };
     Options few;
     few.stages = "1";
-    CHECK(certified(problem, few).starts_with("optimal; no schedule has I < "));
+    CHECK(certified(problem, few) ==
+          "optimal among schedules of at most 1 stage; no schedule has I < 5; at I = 5 no schedule "
+          "has L < 5");
     Options only;
     only.ii = 3;
-    CHECK(certified(problem, only).starts_with("optimal; at I = 3 no schedule has L < "));
+    CHECK(certified(problem, only) ==
+          "optimal among schedules at I = 3; at I = 3 no schedule has L < 5");
     Options pinned;
     pinned.pins = {{problem.ops[0].id, problem.warps[0].name}};
-    CHECK(certified(problem, pinned).starts_with("optimal; no schedule has I < "));
+    CHECK(certified(problem, pinned).starts_with("optimal among schedules with a on load; no "));
+    Options apart;
+    apart.handover = false;
+    CHECK(certified(problem, apart) ==
+          "infeasible among schedules without hand-overs of registers between slots; no schedule "
+          "exists at any I");
     // One result alone exceeds the registers of every slot.
     Problem impossible = example("figure-1");
     for (WarpSlot& slot : impossible.warps) slot.registers = 1;
     for (Op& op : impossible.ops) op.registers = 2;
-    CHECK(certified(impossible, {}) == "infeasible; no schedule exists at any I");
+    CHECK(certified(impossible, {}) ==
+          "infeasible; no schedule has I < 6; no schedule exists at any I");
     only.ii = 1;
-    CHECK(certified(example("non-monotone"), only) == "infeasible; no schedule has I = 1");
+    CHECK(certified(example("non-monotone"), only) ==
+          "infeasible among schedules at I = 1; no schedule has I < 2");
+    only.ii = 3;
+    CHECK(certified(example("non-monotone"), only) ==
+          "infeasible among schedules at I = 3; no schedule has I = 3; no schedule has I < 2");
   }
   Options paper;
   paper.stages = "paper";

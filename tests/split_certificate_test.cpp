@@ -202,7 +202,7 @@ TEST_CASE("random loops and pools: what is found is certified, whatever was aske
                       split.solution.schedule->length} == *best);
       CHECK(says((options.ii ? "with I = " : "nor one with I = ") + std::to_string(best->first) +
                  " and L < " + std::to_string(best->second)));
-      CHECK(says("no register split has a schedule with I < ") == !options.ii.has_value());
+      if (!options.ii) CHECK(says("no register split has a schedule with I < "));
     }
     none += best ? 0 : 1;
     at_one += options.ii && best ? 1 : 0;
@@ -233,6 +233,7 @@ TEST_CASE("a forger who mends hashes and claims is refused") {
     const std::string path = copy + "/manifest.json";
     Manifest manifest = parse_manifest(problem, read_file(path), path);
     change(manifest);
+    mend_names(copy, manifest);
     const Solution solution = read_schedule(problem, copy + "/schedule.json");
     manifest.claims = claims_of(problem, solution, manifest.refutations, manifest.names,
                                 manifest.split ? &*manifest.split : nullptr)

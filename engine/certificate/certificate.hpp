@@ -17,9 +17,7 @@
 // (split_cover.hpp), each of which has its bounds or refutations; a refutation about a corner's
 // problem names the counts in "registers".
 //
-// What is trusted by the check, beside the compiler: the arithmetic of bounds and the judge of
-// schedules (graph/), the encoder that turns the problem into clauses (encoders/; the clauses are
-// made again from the problem and compared), and the checker (engine/certificate/). No solver.
+// What is trusted by the check: see "The trusted base" in engine/README.md. No solver.
 #pragma once
 
 #include <string>
@@ -40,6 +38,7 @@ void write_certificate(const std::string& directory, const Problem& problem,
 struct CertificateReport {
   bool accepted = false;
   std::string refusal;              ///< the file, the place and the rule broken; "" when accepted
+  std::string restriction;          ///< restriction_of() the solution: stands in every claim
   std::vector<std::string> proved;  ///< "no schedule has I < 2436: refutation ..."
   std::vector<std::string> checks;  ///< what was done, a line each: hashes, lemmas, proofs
   Solution solution;                ///< schedule.json

@@ -29,7 +29,8 @@ class SolutionClaims {
 
   Claims run() {
     derive();
-    Claims claims{derivation_.claims(), derivation_.needed(), derivation_.unproved()};
+    Claims claims{derivation_.claims(), derivation_.bounds(), goal_bounds_, derivation_.needed(),
+                  derivation_.unproved()};
     std::sort(claims.needed.begin(), claims.needed.end());
     return claims;
   }
@@ -58,13 +59,18 @@ class SolutionClaims {
                                              : "the schedule's register split was not a choice"));
     const bool none = solution_.status == Status::infeasible;
     if (!none && !consistent()) return;
-    if (split_ != nullptr ? !every_split() : none ? !derivation_.none() : !one_problem()) return;
+    if (split_ != nullptr ? !every_split() : none ? !no_schedule() : !one_problem()) return;
     if (solution_.schedule && !none) goals();
   }
 
-  // A solution that is called optimal meets its bounds.
+  // A schedule is one of those searched, and where it is called optimal it meets its bounds.
   bool consistent() {
-    if (solution_.status != Status::optimal || !solution_.schedule) return true;
+    if (!solution_.schedule) return true;
+    const std::string beyond = beyond_asked(problem_, asked_, *solution_.schedule);
+    if (!beyond.empty())
+      return unproved("the schedule is none of those searched (" + asked_.restriction +
+                      "): " + beyond);
+    if (solution_.status != Status::optimal) return true;
     const Schedule& schedule = *solution_.schedule;
     if (!asked_.ii && schedule.initiation_interval != solution_.ii_lower_bound)
       return unproved("I = " + decimal_text(schedule.initiation_interval) +
@@ -75,8 +81,17 @@ class SolutionClaims {
     return true;
   }
 
+  // With one I asked for, what else is known of smaller ones can be nothing.
+  bool claims_interval() const { return !asked_.ii || solution_.ii_lower_bound > 1; }
+
+  // Where there is none at any I, a bound on I says nothing more.
+  bool no_schedule() {
+    return derivation_.none() &&
+           (!asked_.ii || !claims_interval() || derivation_.interval(solution_.ii_lower_bound));
+  }
+
   bool one_problem() {
-    if (!asked_.ii && !derivation_.interval(solution_.ii_lower_bound)) return false;
+    if (claims_interval() && !derivation_.interval(solution_.ii_lower_bound)) return false;
     return !solution_.schedule || solution_.length_lower_bound <= 0 ||
            derivation_.length(solution_.schedule->initiation_interval,
                               solution_.length_lower_bound);
@@ -137,7 +152,7 @@ class SolutionClaims {
     if (solution_.status == Status::infeasible)
       return asked_.ii ? no + " with I = " + decimal_text(*asked_.ii) : no;
     std::string says;
-    if (!asked_.ii) says = " with I < " + decimal_text(solution_.ii_lower_bound);
+    if (claims_interval()) says = " with I < " + decimal_text(solution_.ii_lower_bound);
     if (least_length() > 0)
       says += (says.empty() ? "" : ", nor one") + std::string(" with I = ") +
               decimal_text(solution_.schedule->initiation_interval) + " and L < " +
@@ -177,6 +192,7 @@ class SolutionClaims {
       usable.push_back({&refutations_[i], &problems.back(), i, names_[i]});
     }
     const std::string with = "with " + counts_text(problem_, split_->pool, corner) + ": ";
+    corner_ = corner;
     Derivation derivation(relaxed, asked_, usable, known_bound(relaxed));
     derivation.prefer(derivation_.needed());
     if (solution_.status != Status::infeasible) {
@@ -195,13 +211,13 @@ class SolutionClaims {
       Derivation above = derivation;
       if (above.interval(solution_.ii_lower_bound + 1)) return above;
     }
-    if ((asked_.ii || derivation.interval(solution_.ii_lower_bound)) && length > 0)
+    if ((!claims_interval() || derivation.interval(solution_.ii_lower_bound)) && length > 0)
       derivation.length(solution_.schedule->initiation_interval, length);
     return derivation;
   }
 
   bool take(const Derivation& corner, const std::string& with) {
-    for (const Claim& claim : corner.claims()) derivation_.say(with + claim.says, claim.because);
+    derivation_.take(corner, with, corner_);
     derivation_.prefer(corner.needed());
     return true;
   }
@@ -215,6 +231,14 @@ class SolutionClaims {
       if (value != goal.value || goal.lower_bound > goal.value)
         return void(unproved("the schedule's " + goal.name + " is " + decimal_text(value) +
                              ", not " + decimal_text(goal.value)));
+      // Named again, a goal says nothing that it has not said.
+      const auto named = std::find_if(solution_.goals.begin(), solution_.goals.end(),
+                                      [&](const Goal& other) { return other.name == goal.name; });
+      if (&*named != &goal) {
+        if (named->lower_bound < goal.lower_bound)
+          return void(unproved("a second bound on " + goal.name));
+        continue;
+      }
       if (goal.lower_bound > 0) {
         limits.emplace_back(goal.name, goal.lower_bound - 1);
         if (!goal_bound(goal, limits)) return;
@@ -237,12 +261,24 @@ class SolutionClaims {
     says += ", " + goal.name + " is not below " + decimal_text(goal.lower_bound);
     const GoalMeasure measure = parse_goal(problem_, goal.name);
     if (goal.lower_bound <= least_goal_value(problem_, measure)) {
-      derivation_.say(says, measure.kind == GoalMeasure::slots  ? "an op is on a slot"
-                            : measure.kind == GoalMeasure::slot ? "no slot before it is allowed"
-                                                                : "a load has a buffer");
+      derivation_.say(says, least_goal_reason(measure.kind));
+      goal_bounds_.push_back({measure, goal.lower_bound});
       return true;
     }
     return derivation_.within(limits, schedule.initiation_interval, schedule.length, says);
+  }
+
+  static std::string least_goal_reason(GoalMeasure::Kind kind) {
+    switch (kind) {
+      case GoalMeasure::slots: return "an op is on a slot";
+      case GoalMeasure::slot: return "no slot before it is allowed";
+      case GoalMeasure::issuers: return "each unit that is used has a slot that issues to it";
+      case GoalMeasure::unit_issuers: return "an op that uses the unit is on a slot";
+      case GoalMeasure::lifetime: return "a result is held for the delay and the hold of each use";
+      case GoalMeasure::rings:
+      case GoalMeasure::ring: return "a load has a buffer";
+      default: return "it is never negative";
+    }
   }
 
   const Problem& problem_;
@@ -253,6 +289,8 @@ class SolutionClaims {
   const Evidence* known_;
   const Asked asked_;
   Derivation derivation_;
+  RegisterCounts corner_;  // at hand
+  std::vector<GoalBoundUse> goal_bounds_;
 };
 
 }  // namespace

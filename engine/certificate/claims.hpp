@@ -13,8 +13,16 @@
 
 namespace twill {
 
+/// A goal's bound that a claim rests on, which holds whatever is searched: least_goal_value().
+struct GoalBoundUse {
+  GoalMeasure goal;
+  std::int64_t value = 0;
+};
+
 struct Claims {
   std::vector<Claim> claims;
+  std::vector<BoundUse> bounds;           ///< that they rest on
+  std::vector<GoalBoundUse> goal_bounds;  ///< likewise
   std::vector<std::size_t> needed;  ///< refutations that the claims rest on, ascending
   std::string unproved;             ///< what nothing proves; "" when all is
 };

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "graph/automorphism.hpp"
+#include "graph/index.hpp"
 #include "graph/length_bound.hpp"
+#include "graph/restriction.hpp"
 #include "graph/serial.hpp"
 #include "graph/stage_bound.hpp"
 
@@ -27,9 +29,11 @@ bool covers_placement(const PlacementRequest& request, const Asked& asked) {
 }
 
 // Does the formula of `r` have a model for every schedule of `problem` at r.ii (and of a length up
-// to r.deadline) that was asked for?
+// to r.deadline) that was asked for? What the encoders take for granted of their request is asked
+// here: a manifest can be a liar's.
 bool covers(const Problem& problem, const Refutation& r, const Asked& asked) {
-  if (r.ii < 1) return false;
+  if (r.ii < 1 || parse_encoding(r.encoding).form != Form::modulo) return false;
+  const LimitedProblem within = limited(problem, r.limits);
   Cycle stages = 0;  // 0 = any number
   int pinned = -1;
   if (const auto* order = std::get_if<OrderRequest>(&r.request)) {
@@ -38,26 +42,28 @@ bool covers(const Problem& problem, const Refutation& r, const Asked& asked) {
         !order_range_allowed(problem, order->ii_low, order->ii_high))
       return false;
     if (order->deadline != (r.deadline >= 0)) return false;
-    if (order->ii_low < order->ii_high && !limited(problem, r.limits).placement.latest.empty())
-      return false;  // of a cycle at one I
+    // Of starts, rings and lengths, a formula speaks at one I.
+    if (order->ii_low < order->ii_high && (!r.limits.empty() || r.deadline >= 0)) return false;
+    // Lemmas about the sum of lifetimes need stages that are literals, and so have a last one.
+    if (within.placement.lifetime >= 0 && order->stages < 1) return false;
+    if (order->share < 1 && order->share != OrderRequest::kNone) return false;
     // What the formula leaves out is a schedule that it has, with ops in each other's places.
     if (!order->exchange.empty() &&
         (!order->pins.empty() || !is_exchange(problem, order->exchange) ||
-         !limited(problem, r.limits).problem.pins.empty() ||
-         limited(problem, r.limits).placement.single_out()))
+         !within.problem.pins.empty() || within.placement.single_out()))
       return false;
     stages = order->stages;
     pinned = order->pinned;
   } else {
     const auto& modulo = std::get<ModuloRequest>(r.request);
-    if (!covers_placement(modulo, asked) || modulo.ii != r.ii) return false;
+    if (!covers_placement(modulo, asked) || modulo.ii != r.ii || modulo.stages < 1) return false;
     if (r.deadline >= 0 ? modulo.length_low > r.deadline || modulo.length_high < r.deadline
                         : modulo.length_high >= 0)
       return false;
     stages = modulo.stages;
     pinned = modulo.pinned;
   }
-  if (pinned >= static_cast<int>(problem.ops.size())) return false;
+  if (pinned >= static_cast<int>(problem.ops.size()) || stages < 0) return false;
   if (pinned >= 0 && latest_pinned_cycle(problem) >= 0) return false;  // may not be rotated
   // No search needs more, and a formula's size grows with its stages. (A question about lengths can
   // begin with a schedule whose last op runs on after the last stage.)
@@ -105,7 +111,42 @@ Asked asked_of(const Problem& problem, const Solution& solution) {
       a.pins.push_back(pin);
     }
   }
+  a.restriction = restriction_of(solution);
+  const auto said = std::find_if(solution.options.begin(), solution.options.end(),
+                                 [](const auto& o) { return o.first == kRestrictionOption; });
+  if ((said == solution.options.end() ? "" : said->second) != a.restriction)
+    a.unreadable = std::string("option ") + kRestrictionOption + ": is not \"" + a.restriction + "\"";
   return a;
+}
+
+std::string beyond_asked(const Problem& problem, const Asked& asked, const Schedule& schedule) {
+  if (asked.stage_limit > 0 && stage_count(schedule) > asked.stage_limit)
+    return "it has " + text(stage_count(schedule)) + " stages";
+  if (asked.ii && schedule.initiation_interval != *asked.ii)
+    return "its I is " + text(schedule.initiation_interval);
+  for (const auto& [v, w] : asked.pins)
+    if (schedule.warp[at(v)] != w) return problem.ops[at(v)].id + " is on another slot";
+  for (const Edge& e : problem.edges)
+    if (!asked.handover && problem.ops[at(e.from)].spill > 0 &&
+        schedule.warp[at(e.from)] != schedule.warp[at(e.to)])
+      return problem.ops[at(e.from)].id + " is handed over to " + problem.ops[at(e.to)].id;
+  return "";
+}
+
+void Derivation::say(const std::string& says, const std::string& because) {
+  const std::string among =
+      asked_.restriction.empty() ? "" : "among schedules " + asked_.restriction + ": ";
+  Claim claim{among + says, because};
+  if (claims_.empty() || claims_.back() != claim) claims_.push_back(std::move(claim));
+}
+
+void Derivation::take(const Derivation& other, const std::string& with,
+                      const RegisterCounts& counts) {
+  for (const Claim& claim : other.claims_) claims_.push_back({with + claim.says, claim.because});
+  for (BoundUse use : other.bounds_) {
+    use.counts = counts;
+    bounds_.push_back(std::move(use));
+  }
 }
 
 bool Derivation::unproved(const std::string& what) {
@@ -143,16 +184,22 @@ const Bound& Derivation::bound() {
   return *bound_;
 }
 
+void Derivation::say_bound() {
+  const Bound& least = bound();
+  say("no schedule has I < " + text(least.value), least.name + ": " + least.text);
+  bounds_.push_back({std::nullopt, least.value});
+}
+
 bool Derivation::interval(Cycle claimed) {
   const Bound& least = bound();
   const std::string says = "no schedule has I < " + text(claimed);
   if (claimed <= least.value) {
     say(says, least.name + ": " + least.text);
+    bounds_.push_back({std::nullopt, claimed});
     return true;
   }
   const Cycle monotone = std::min(claimed, monotone_from(problem_).value_or(claimed));
-  if (least.value > 1 && least.value < monotone)
-    say("no schedule has I < " + text(least.value), least.name + ": " + least.text);
+  if (least.value > 1 && least.value < monotone) say_bound();
   if (!one_by_one(least.value, monotone)) return false;
   if (monotone == claimed) return true;
   const auto i = refuted(claimed - 1, true);
@@ -188,6 +235,7 @@ bool Derivation::length(Cycle ii, Cycle claimed) {
   const std::vector<Bound> bounds = length_bounds(problem_, ii);
   if (!bounds.empty() && claimed <= bounds.front().value) {
     say(says, bounds.front().name + ": " + bounds.front().text);
+    bounds_.push_back({ii, claimed});
     return true;
   }
   return unproved(says);
@@ -208,6 +256,10 @@ bool Derivation::within(const GoalLimits& limits, Cycle ii, Cycle length, const 
 bool Derivation::none() {
   if (asked_.ii) {
     const std::string says = "no schedule has I = " + text(*asked_.ii);
+    if (*asked_.ii < bound().value) {
+      say_bound();
+      return true;
+    }
     const auto monotone = monotone_from(problem_);
     const auto i = refuted(*asked_.ii, monotone && *monotone <= *asked_.ii);
     if (!i) return unproved(says);
@@ -216,10 +268,15 @@ bool Derivation::none() {
   }
   const std::string says = "no schedule exists at any I";
   const Cycle decisive = serial_ii(problem_), latest = latest_pinned_cycle(problem_);
+  if (decisive < bound().value) {
+    say_bound();
+    say(says, "if there were one at any I, there would be one at I = " + text(decisive) +
+                  ", where the ops can run one after the other");
+    return true;
+  }
   if (latest > 0) {  // graph/serial.cpp, claim 3
-    const Bound& least = bound();
-    say("no schedule has I < " + text(least.value), least.name + ": " + least.text);
-    if (!one_by_one(least.value, latest + 1)) return false;
+    say_bound();
+    if (!one_by_one(bound().value, latest + 1)) return false;
   }
   if (const auto i = refuted(decisive, true)) {
     say(says, use(*i) + " of I = " + text(refutations_[*i].refutation->ii) +

@@ -16,6 +16,16 @@ namespace twill {
 struct Claim {
   std::string says;     ///< "no schedule has I < 2436"
   std::string because;  ///< the arithmetic, or the refutation and why it is enough
+  bool operator==(const Claim&) const = default;
+};
+
+/// An arithmetic bound that a claim rests on, for whoever computes it again (counting.hpp): no
+/// schedule of the problem with these counts has I < value, or, where `ii` is given, L < value at
+/// that I.
+struct BoundUse {
+  std::optional<Cycle> ii;
+  Cycle value = 1;
+  RegisterCounts counts = {};  ///< problem_at(); empty = the problem as it is
 };
 
 /// What a solution was asked for, from its stages and options.
@@ -26,8 +36,13 @@ struct Asked {
   std::vector<std::pair<int, int>> pins;  ///< op and slot
   bool registers = false;                 ///< the register split was a choice
   std::string unreadable;                 ///< the option that cannot be read, or ""
+  std::string restriction;                ///< restriction_of(): stands in every claim
 };
 Asked asked_of(const Problem& problem, const Solution& solution);
+
+/// What in the solution's schedule was not asked for: more stages than the limit, another I, a slot
+/// that a pin excludes, a hand-over; "" = nothing.
+std::string beyond_asked(const Problem& problem, const Asked& asked, const Schedule& schedule);
 
 /// A refutation that may be used in a derivation. The problem that it is about (or whose serial
 /// problem) has every schedule of the one that is derived for.
@@ -64,13 +79,16 @@ class Derivation {
   /// No schedule exists, at any interval or at the one asked for.
   bool none();
 
-  void say(const std::string& says, const std::string& because) {
-    claims_.push_back({says, because});
-  }
+  /// Adds a claim, about the schedules that were searched.
+  void say(const std::string& says, const std::string& because);
+  /// Takes over what another derivation, of the problem with `counts`, has claimed: each claim
+  /// begins with `with`.
+  void take(const Derivation& other, const std::string& with, const RegisterCounts& counts);
   /// Notes what is not proved; the first such note stays. Returns false.
   bool unproved(const std::string& what);
 
   const std::vector<Claim>& claims() const { return claims_; }
+  const std::vector<BoundUse>& bounds() const { return bounds_; }
   /// Numbers of the refutations that the claims rest on. A refutation that is among them already is
   /// preferred to another.
   const std::vector<std::size_t>& needed() const { return needed_; }
@@ -79,6 +97,7 @@ class Derivation {
 
  private:
   const Bound& bound();
+  void say_bound();
   std::optional<std::size_t> refuted(Cycle ii, bool or_above) const;
   bool one_by_one(Cycle first, Cycle end);
   std::string use(std::size_t i);
@@ -89,6 +108,7 @@ class Derivation {
   std::vector<UsableRefutation> refutations_;
   std::optional<Bound> bound_;
   std::vector<Claim> claims_;
+  std::vector<BoundUse> bounds_;
   std::vector<std::size_t> needed_;
   std::string unproved_;
 };

@@ -57,6 +57,7 @@ std::string lifetime_fault(const LifetimeQuestion& question, const EncodedFormul
                            std::string_view reason) {
   constexpr const char* kRange = "the sum is out of range";
   const Problem& p = question.problem;
+  if (question.stages < 1) return "the formula does not bound the stages";
   std::vector<std::int64_t> left(formula.nodes.size(), 0);  // of the rows, to be cancelled
   std::vector<std::int64_t> stages(p.ops.size(), 0);
   std::vector<char> used(p.ops.size(), 0);

@@ -32,7 +32,7 @@ struct LifetimeQuestion {
   const Problem& problem;
   Cycle ii = 1;
   Cycle deadline = -1;    ///< of the length; -1 = none
-  Cycle stages = 1;       ///< every stage is in [0, stages)
+  Cycle stages = 1;       ///< every stage is in [0, stages); less than 1 = any, no lemma holds
   std::int64_t most = 0;  ///< that the lifetimes may sum to
 };
 

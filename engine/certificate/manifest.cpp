@@ -1,6 +1,7 @@
 #include "engine/certificate/manifest.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "graph/json_reader.hpp"
 #include "graph/json_writer.hpp"
@@ -10,9 +11,12 @@ namespace {
 
 constexpr const char* kFormat = "twill.certificate";
 // Goes up with the format, and with the encoders: formulas are made again from the problem.
-constexpr int kVersion = 8;
-constexpr Amount kMostShare = 1'000'000;  // bounds the formula that a stranger can ask for
-constexpr Cycle kMost = Cycle{kMaxOps} * kMaxCycles * kMaxDistance;  // of any number of cycles
+constexpr int kVersion = 9;
+// What a stranger can ask for is bounded, so that no arithmetic about it leaves 64 bits.
+constexpr Amount kMostShare = 1'000'000;
+constexpr Cycle kMostInterval = 4 * kMaxInterval;  // serial_ii() is no more
+constexpr Cycle kMostStages = kMaxStart;
+constexpr Cycle kMostLength = kMaxStart + kMaxCycles;
 
 void say_placement(JsonWriter& json, const Problem& problem, const PlacementRequest& request) {
   json.member("handover", request.handover);
@@ -22,6 +26,21 @@ void say_placement(JsonWriter& json, const Problem& problem, const PlacementRequ
     json.value(std::vector<std::string>{problem.ops[static_cast<std::size_t>(v)].id,
                                         problem.warps[static_cast<std::size_t>(w)].name});
   json.end_array();
+}
+
+std::string name_of(const Refutation& r, std::vector<RegisterCounts>& corners) {
+  std::string corner;
+  if (!r.counts.empty()) {
+    const auto found = std::find(corners.begin(), corners.end(), r.counts);
+    corner = "split-" + std::to_string(found - corners.begin() + 1) + "-";
+    if (found == corners.end()) corners.push_back(r.counts);
+  }
+  if (r.serial) return corner + "serial";
+  std::string name = "interval-" + std::to_string(r.ii);
+  if (r.deadline >= 0)
+    name = "length-" + std::to_string(r.deadline) + "-at-" + std::to_string(r.ii);
+  if (!r.limits.empty()) name = "goal-" + std::to_string(r.limits.size());
+  return corner + name;
 }
 
 int slot_of(const Problem& problem, const JsonValue& name) {
@@ -146,12 +165,12 @@ Refutation read_refutation(const Problem& problem, const std::optional<RegisterS
     r.counts = read_counts(*counts, *split);
   }
   r.serial = json.at("about").choice({"problem", "serial problem"}) == 1;
-  r.ii = json.at("initiation_interval").integer(1, kMost);
-  r.deadline = json.integer_or("length_at_most", -1, 0, kMost);
+  r.ii = json.at("initiation_interval").integer(1, kMostInterval);
+  r.deadline = json.integer_or("length_at_most", -1, 0, kMostLength);
   if (const auto limits = json.find("at_most"))
     for (const auto& [goal, most] : limits->members()) {
       parse_goal(problem, goal);
-      r.limits.emplace_back(goal, most.integer(0, kMaxAmount));
+      r.limits.emplace_back(goal, most.integer(0, kMostLength));
     }
   r.encoding = json.at("encoding").text();
   const JsonValue formula = json.at("formula");
@@ -160,9 +179,9 @@ Refutation read_refutation(const Problem& problem, const std::optional<RegisterS
     formula.check_keys({"ii_low", "ii_high", "stages", "pinned", "share", "at_once", "handover",
                         "pins", "exchange"});
     OrderRequest o;
-    o.ii_low = formula.at("ii_low").integer(1, kMost);
-    o.ii_high = formula.at("ii_high").integer(1, kMost);
-    o.stages = formula.at("stages").integer(0, kMost);
+    o.ii_low = formula.at("ii_low").integer(1, kMostInterval);
+    o.ii_high = formula.at("ii_high").integer(1, kMostInterval);
+    o.stages = formula.at("stages").integer(0, kMostStages);
     o.pinned = formula.at("pinned").small(-1, ops - 1);
     o.share = formula.at("share").integer(1, kMostShare);
     o.at_once = formula.at("at_once").boolean();
@@ -176,9 +195,9 @@ Refutation read_refutation(const Problem& problem, const std::optional<RegisterS
                         "handover", "pins"});
     ModuloRequest m;
     m.ii = r.ii;
-    m.stages = formula.at("stages").integer(1, kMost);
-    m.length_low = formula.at("length_low").integer(0, kMost);
-    m.length_high = formula.at("length_high").integer(-1, kMost);
+    m.stages = formula.at("stages").integer(1, kMostStages);
+    m.length_low = formula.at("length_low").integer(0, kMostLength);
+    m.length_high = formula.at("length_high").integer(-1, kMostLength);
     m.pinned = formula.at("pinned").small(-1, ops - 1);
     m.detail = formula.at("detail").small(0, 64);
     m.families.registers = m.families.memory = formula.at("lifetimes").boolean();
@@ -188,12 +207,31 @@ Refutation read_refutation(const Problem& problem, const std::optional<RegisterS
   return r;
 }
 
+// A name is made from what is refuted, so that it cannot say anything else, nor be a path.
+void check_names(const Manifest& manifest, const JsonValue& refutations) {
+  const std::vector<std::string> expected = refutation_names(manifest.refutations);
+  std::set<std::string> seen;
+  std::size_t i = 0;
+  for (const JsonValue& refutation : refutations.elements()) {
+    const JsonValue name = refutation.at("name");
+    if (name.text() != expected[i]) name.fail("must be \"" + expected[i] + "\", what it refutes");
+    if (!seen.insert(expected[i++]).second) name.fail("names must be unique");
+  }
+}
+
 }  // namespace
 
 std::string Manifest::hash_of(const std::string& file) const {
   for (const auto& [name, hash] : files)
     if (name == file) return hash;
   return "";
+}
+
+std::vector<std::string> refutation_names(std::span<const Refutation> refutations) {
+  std::vector<std::string> names;
+  std::vector<RegisterCounts> corners;  // numbered in the order of their refutations
+  for (const Refutation& r : refutations) names.push_back(name_of(r, corners));
+  return names;
 }
 
 std::string manifest_text(const Problem& problem, const Manifest& manifest) {
@@ -246,15 +284,9 @@ Manifest parse_manifest(const Problem& problem, std::string_view text, const std
   if (const auto split = root.find("register_split")) manifest.split = read_split(problem, *split);
   for (const JsonValue& refutation : root.at("refutations").elements()) {
     manifest.refutations.push_back(read_refutation(problem, manifest.split, refutation));
-    const JsonValue name = refutation.at("name");
-    const std::string allowed = "abcdefghijklmnopqrstuvwxyz0123456789-";
-    if (name.text().empty() || name.text().find_first_not_of(allowed) != std::string::npos)
-      name.fail("must be lower-case letters, digits and hyphens");
-    if (std::find(manifest.names.begin(), manifest.names.end(), name.text()) !=
-        manifest.names.end())
-      name.fail("names must be unique");
-    manifest.names.push_back(name.text());
+    manifest.names.push_back(refutation.at("name").text());
   }
+  check_names(manifest, root.at("refutations"));
   for (const auto& [name, hash] : root.at("sha256").members())
     manifest.files.emplace_back(name, hash.text());
   return manifest;

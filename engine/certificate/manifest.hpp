@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,9 +25,13 @@ struct Manifest {
   std::string hash_of(const std::string& file) const;
 };
 
-/// The files of a refutation that the manifest lists. The others, .cnf, .groups and .rows, follow
-/// from the problem and these, and are compared with what does.
+/// The files of a refutation that the manifest lists. The formula, .cnf, follows from the
+/// problem and these, and is compared with what does.
 inline constexpr const char* kProofEndings[] = {".drat", ".lemmas", ".refinements"};
+
+/// What refutations are called, from what they are about: "interval-2063", "length-4293-at-2180",
+/// "goal-1", "serial", and "split-2-interval-2063" of the second corner of a register split.
+std::vector<std::string> refutation_names(std::span<const Refutation> refutations);
 
 /// The canonical text.
 std::string manifest_text(const Problem& problem, const Manifest& manifest);

@@ -1,12 +1,36 @@
 #include "engine/certificate/regenerate.hpp"
 
 namespace twill {
+namespace {
 
-EncodedFormula regenerate(const Problem& problem, const Refutation& refutation) {
+// Passes on what is within the limit.
+class LimitedSink : public ClauseSink {
+ public:
+  LimitedSink(MemoryCnf& cnf, const FormulaLimit& limit) : cnf_(cnf), left_(limit) {}
+  int new_variable() override {
+    if (--left_.variables < 0) throw FormulaTooLarge();
+    return cnf_.new_variable();
+  }
+  void add_clause(std::span<const int> literals) override {
+    left_.literals -= static_cast<std::int64_t>(literals.size());
+    if (--left_.clauses < 0 || left_.literals < 0) throw FormulaTooLarge();
+    cnf_.add_clause(literals);
+  }
+
+ private:
+  MemoryCnf& cnf_;
+  FormulaLimit left_;
+};
+
+}  // namespace
+
+EncodedFormula regenerate(const Problem& problem, const Refutation& refutation,
+                          const FormulaLimit& limit) {
   EncodedFormula result;
   const EncodingChoice choice = parse_encoding(refutation.encoding);
   const LimitedProblem within = limited(problem, refutation.limits);
-  Formula formula(result.cnf);
+  LimitedSink sink(result.cnf, limit);
+  Formula formula(sink);
   formula.mark_groups(result.groups);
   if (const auto* order = std::get_if<OrderRequest>(&refutation.request)) {
     OrderRequest request = *order;

@@ -45,21 +45,6 @@ std::string without_deletions(std::string_view proof) {
   return kept;
 }
 
-std::string name_of(const Refutation& r, std::vector<RegisterCounts>& corners) {
-  std::string corner;
-  if (!r.counts.empty()) {
-    const auto found = std::find(corners.begin(), corners.end(), r.counts);
-    corner = "split-" + std::to_string(found - corners.begin() + 1) + "-";
-    if (found == corners.end()) corners.push_back(r.counts);
-  }
-  if (r.serial) return corner + "serial";
-  std::string name = "interval-" + std::to_string(r.ii);
-  if (r.deadline >= 0)
-    name = "length-" + std::to_string(r.deadline) + "-at-" + std::to_string(r.ii);
-  if (!r.limits.empty()) name = "goal-" + std::to_string(r.limits.size());
-  return corner + name;
-}
-
 // A directory beside the one wanted, removed unless it is renamed. (System calls and plain strings:
 // where a solve takes milliseconds, std::filesystem's functions are a measurable part of it,
 // because each is looked up in its library when it is first called.)
@@ -168,13 +153,19 @@ void write_certificate(const std::string& directory, const Problem& problem,
                        const Solution& solution) {
   static const Evidence kNoEvidence{std::nullopt};
   const Evidence& evidence = solution.evidence ? *solution.evidence : kNoEvidence;
-  const std::vector<Refutation>& all = evidence.refutations();
-  std::vector<std::string> names;
-  std::vector<RegisterCounts> corners;  // numbered in the order of their refutations
-  for (const Refutation& r : all) names.push_back(name_of(r, corners));
+  std::vector<Refutation> kept = evidence.refutations();
   const RegisterSplit* split = evidence.split() ? &*evidence.split() : nullptr;
   const KnownProblem* const known = evidence.known(problem);
-  const Claims claims = claims_of(problem, solution, all, names, split, &evidence);
+  std::vector<std::string> names = refutation_names(kept);
+  Claims claims = claims_of(problem, solution, kept, names, split, &evidence);
+  // What no claim needs is left out, until each of the rest is needed.
+  while (claims.unproved.empty() && claims.needed.size() < kept.size()) {
+    std::vector<Refutation> needed;
+    for (const std::size_t i : claims.needed) needed.push_back(std::move(kept[i]));
+    kept = std::move(needed);
+    names = refutation_names(kept);
+    claims = claims_of(problem, solution, kept, names, split, &evidence);
+  }
   if (!claims.unproved.empty())
     throw InputError("certificate", "--certificate", claims.unproved,
                      "must be shown by a bound or by a refutation that was kept");
@@ -190,13 +181,13 @@ void write_certificate(const std::string& directory, const Problem& problem,
   Manifest manifest;
   manifest.claims = claims.claims;
   if (split != nullptr) manifest.split = *split;
-  for (const std::size_t i : claims.needed) {
-    const Problem about = problem_at(problem, split, all[i].counts);
-    write_refutation(draft, all[i].serial ? serial_problem(about).problem : about, all[i],
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    const Problem about = problem_at(problem, split, kept[i].counts);
+    write_refutation(draft, kept[i].serial ? serial_problem(about).problem : about, kept[i],
                      names[i]);
-    manifest.names.push_back(names[i]);
-    manifest.refutations.push_back(all[i]);
   }
+  manifest.names = std::move(names);
+  manifest.refutations = std::move(kept);
   manifest.files = draft.hashes();
   draft.write_bytes("manifest.json", manifest_text(problem, manifest));
   draft.finish();

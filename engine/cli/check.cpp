@@ -7,6 +7,7 @@
 #include "engine/certificate/certificate.hpp"
 #include "engine/cli/cli.hpp"
 #include "engine/output/style.hpp"
+#include "graph/restriction.hpp"
 
 namespace twill::cli {
 namespace {
@@ -25,6 +26,10 @@ int run(const CheckFlags& flags) {
   if (flags.json) {
     nlohmann::ordered_json answer = {{"accepted", report.accepted}};
     if (!report.accepted) answer["refusal"] = report.refusal;
+    if (report.accepted) {
+      answer["status"] = to_string(report.solution.status);
+      if (!report.restriction.empty()) answer[kRestrictionOption] = report.restriction;
+    }
     answer["proved"] = report.proved;
     answer["checks"] = report.checks;
     std::cout << answer.dump(2) << "\n";
@@ -37,6 +42,8 @@ int run(const CheckFlags& flags) {
     if (report.solution.schedule)
       std::cout << ", I = " << report.solution.schedule->initiation_interval
                 << ", L = " << report.solution.schedule->length;
+    if (!report.restriction.empty())
+      std::cout << ", among schedules " << printable(report.restriction) << " (no others were searched)";
     std::cout << "\n";
   }
   return report.accepted ? kDone : kNo;

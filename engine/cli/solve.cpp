@@ -386,8 +386,12 @@ int run(SolveFlags flags) {
     }
   }
   report(flags, lowered, solution, work.problems.size() > 1);
-  if (!flags.certificate.empty()) write_certificate(flags.certificate, lowered.problem, solution);
+  // The schedule first: should the certificate fail, what was solved is not lost.
   write(flags, work, chosen, solution);
+  if (!flags.certificate.empty()) {
+    std::cout.flush();
+    write_certificate(flags.certificate, lowered.problem, solution);
+  }
   return code;
 }
 

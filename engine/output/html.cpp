@@ -6,6 +6,7 @@
 #include "engine/output/pipeline.hpp"
 #include "engine/output/style.hpp"
 #include "graph/index.hpp"
+#include "graph/restriction.hpp"
 
 namespace twill {
 namespace {
@@ -37,19 +38,21 @@ std::string key(const std::string& value, const std::string& name, const std::st
   return "<div><span>" + name + "</span><b>" + value + "</b><span>" + note + "</span></div>";
 }
 
-std::string bound_note(Cycle value, Cycle bound) {
+std::string bound_note(Cycle value, Cycle bound, bool restricted) {
   if (bound <= 0) return "no lower bound";
-  return bound >= value ? "smallest possible" : "lower bound " + std::to_string(bound);
+  if (bound < value) return "lower bound " + std::to_string(bound);
+  return restricted ? "smallest of those searched" : "smallest possible";
 }
 
 std::string key_numbers(const Problem& problem, const Solution& solution, const SteadyState& state,
                         const std::vector<BandwidthSum>& bandwidth) {
   const Schedule& schedule = *solution.schedule;
+  const bool restricted = !restriction_of(solution).empty();
   std::string text = "<div class=\"keys\">";
   text += key(std::to_string(state.ii), "initiation interval I",
-              bound_note(state.ii, solution.ii_lower_bound));
+              bound_note(state.ii, solution.ii_lower_bound, restricted));
   text += key(std::to_string(schedule.length), "length L",
-              bound_note(schedule.length, solution.length_lower_bound));
+              bound_note(schedule.length, solution.length_lower_bound, restricted));
   text += key(std::to_string(state.stages), "stages",
               solution.stages.empty() ? "" : "searched: " + html_escape(solution.stages));
   std::size_t busiest = 0;
@@ -212,6 +215,8 @@ std::string html_page(const Problem& problem, const Solution& solution,
           plural(static_cast<std::int64_t>(problem.ops.size()), "op") + ", " +
           plural(static_cast<std::int64_t>(problem.edges.size()), "dependence") + ", " +
           plural(static_cast<std::int64_t>(problem.warps.size()), "warp slot") + "</p>";
+  if (const std::string restriction = restriction_of(solution); !restriction.empty())
+    text += "<p class=\"sub\">Only schedules " + html_escape(restriction) + " were searched.</p>";
   if (solution.schedule) {
     const SteadyState state = steady_state(problem, *solution.schedule);
     text += key_numbers(problem, solution, state, bandwidth);
@@ -221,10 +226,7 @@ std::string html_page(const Problem& problem, const Solution& solution,
     text += "<h2>Ops</h2>" + op_table(problem, solution, state);
     text += code(problem, solution, state);
   } else {
-    text += "<p>No schedule";
-    if (solution.ii_lower_bound > 0)
-      text += "; I is at least " + std::to_string(solution.ii_lower_bound);
-    text += ".</p>";
+    text += "<p>" + no_schedule_text(solution) + ".</p>";
     if (!solution.conflict.empty()) {
       text += "<h2>What clashes</h2><ul class=\"clash\">";
       for (const std::string& line : solution.conflict)

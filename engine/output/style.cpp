@@ -1,8 +1,11 @@
 #include "engine/output/style.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
+
+#include "graph/restriction.hpp"
 
 namespace twill {
 namespace {
@@ -123,6 +126,21 @@ std::string units_of(const Problem& problem, int v) {
     text += (text.empty() ? "" : "+") + printable(problem.units[unit].name);
   }
   return text.empty() ? "-" : text;
+}
+
+std::string no_schedule_text(const Solution& solution) {
+  std::string text = "no schedule was found";
+  if (solution.status == Status::infeasible) {
+    text = restriction_of(solution).empty() ? "no schedule exists at any I (proved)"
+                                            : "none of those exists at any I (proved)";
+    const auto ii = std::find_if(solution.options.begin(), solution.options.end(),
+                                 [](const auto& option) { return option.first == "ii"; });
+    if (ii == solution.options.end()) return text;
+    text = "no schedule has I = " + printable(ii->second) + " (proved)";
+  }
+  if (solution.ii_lower_bound > 1)
+    text += "; I is at least " + std::to_string(solution.ii_lower_bound);
+  return text;
 }
 
 GoalLines goal_lines(const Problem& problem, const Solution& solution) {

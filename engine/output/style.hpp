@@ -48,6 +48,10 @@ struct Colour {
 inline constexpr Colour kUnplaced = {"#d5d9de", 252};
 std::vector<Colour> slot_colours(const Problem& problem, const Solution& solution);
 
+/// What is known where there is no schedule: "no schedule exists at any I (proved)", "no schedule
+/// has I = 7 (proved); I is at least 9", "no schedule was found; I is at least 9".
+std::string no_schedule_text(const Solution& solution);
+
 /// Of the goals, those that have a line each, and how many come after them because "canonical" was
 /// asked for: start and slot of every op, which the op table has.
 struct GoalLines {

@@ -6,6 +6,7 @@
 #include "engine/output/style.hpp"
 #include "graph/index.hpp"
 #include "graph/memory_charges.hpp"
+#include "graph/restriction.hpp"
 
 namespace twill {
 namespace {
@@ -14,25 +15,27 @@ std::string bold(const std::string& text, const TextOptions& options) {
   return options.colour ? "\x1b[1m" + text + "\x1b[0m" : text;
 }
 
-/// "I   2064 cycles, proved smallest" or "..., lower bound 2064".
-std::string bounded(const char* name, Cycle value, Cycle bound, bool has_bound) {
+/// "  I  2064 cycles  (lower bound 2064: smallest possible)"; of a search that left schedules out,
+/// "... smallest of those searched".
+std::string bounded(const char* name, Cycle value, Cycle bound, bool restricted) {
   std::string text = std::string("  ") + name + "  " + plural(value, "cycle");
-  if (!has_bound) return text + "  (no lower bound proved)";
+  if (bound <= 0) return text + "  (no lower bound proved)";
   text += "  (lower bound " + std::to_string(bound);
-  text += bound >= value ? ": smallest possible)" : ")";
-  return text;
+  if (bound >= value) text += restricted ? ": smallest of those searched" : ": smallest possible";
+  return text + ")";
 }
 
 std::string header(const Problem& problem, const Solution& solution, const TextOptions& options) {
   std::string text =
       bold(printable(problem.name) + ": " + to_string(solution.status), options) + "\n";
+  const std::string restriction = restriction_of(solution);
+  const bool restricted = !restriction.empty();
+  if (restricted) text += "  only schedules " + printable(restriction) + " were searched\n";
   if (solution.schedule) {
     const Schedule& schedule = *solution.schedule;
     const Cycle ii = schedule.initiation_interval;
-    text += bounded("I", ii, solution.ii_lower_bound, solution.ii_lower_bound > 0) + "\n";
-    text += bounded("L", schedule.length, solution.length_lower_bound,
-                    solution.length_lower_bound > 0) +
-            "\n";
+    text += bounded("I", ii, solution.ii_lower_bound, restricted) + "\n";
+    text += bounded("L", schedule.length, solution.length_lower_bound, restricted) + "\n";
     text += "  " + plural(stage_count(schedule), "stage") + ", " +
             plural(static_cast<std::int64_t>(problem.ops.size()), "op");
     if (problem.cycle_unit != 1.0) {
@@ -46,10 +49,8 @@ std::string header(const Problem& problem, const Solution& solution, const TextO
               " an iteration, " + percent(bandwidth_share(problem, ii, sum)) + " of I" +
               (bandwidth_exceeded(problem, ii, sum) ? "  WARNING: exceeds I" : "") + "\n";
     }
-  } else if (solution.ii_lower_bound > 0) {
-    text += "  no schedule; I is at least " + std::to_string(solution.ii_lower_bound) + "\n";
   } else {
-    text += "  no schedule\n";
+    text += "  " + no_schedule_text(solution) + "\n";
   }
   if (!solution.stages.empty()) {
     text += "  stages searched: " + printable(solution.stages);

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <functional>
 #include <string>
 
@@ -39,6 +40,26 @@ inline void mend_hashes(const std::string& directory) {
   Manifest manifest = parse_manifest(problem, read_file(path), path);
   for (auto& [name, hash] : manifest.files) hash = sha256(read_file(directory + "/" + name));
   write_file(path, manifest_text(problem, manifest));
+}
+
+/// Gives the refutations of a changed manifest the names that are theirs, with their files, as a
+/// forger would.
+inline void mend_names(const std::string& directory, Manifest& manifest) {
+  namespace fs = std::filesystem;
+  const std::vector<std::string> names = refutation_names(manifest.refutations);
+  const auto move = [&](const std::string& from, const std::string& to) {
+    for (const char* ending : {".cnf", ".drat", ".lemmas", ".refinements"}) {
+      const std::string old = "proofs/" + from + ending, renamed = "proofs/" + to + ending;
+      std::error_code absent;
+      fs::rename(directory + "/" + old, directory + "/" + renamed, absent);
+      for (auto& [name, hash] : manifest.files)
+        if (name == old) name = renamed;
+    }
+  };
+  for (std::size_t i = 0; i < names.size(); ++i)
+    move(manifest.names[i], "moved-" + std::to_string(i));
+  for (std::size_t i = 0; i < names.size(); ++i) move("moved-" + std::to_string(i), names[i]);
+  manifest.names = names;
 }
 
 inline void edit(const std::string& path, const std::function<void(std::string&)>& change) {

@@ -1,0 +1,166 @@
+// What each test adds up is said beside it. The rules are those of graph/README's model: 1 and 7
+// for dependences, 2 for units, 3, 4 and 6 for lifetimes, 8 for waits.
+#include "engine/certificate/counting.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "engine/certificate/forced.hpp"
+#include "engine/certificate/slot_gaps.hpp"
+#include "graph/index.hpp"
+#include "graph/memory_charges.hpp"
+#include "graph/wide.hpp"
+
+namespace twill {
+namespace {
+
+// All that ask for unit f take amount x length of capacity x I cycles, and those that take more
+// than half of the instances exclude each other.
+bool units_exceeded(const Problem& p, Cycle ii) {
+  for (int f = 0; f < static_cast<int>(p.units.size()); ++f) {
+    const Amount capacity = p.units[at(f)].capacity;
+    Wide asked = 0, alone = 0;
+    for (const Op& op : p.ops)
+      for (const Reservation& r : op.reservations) {
+        if (r.unit != f) continue;
+        asked += Wide{r.amount} * r.length;
+        if (2 * Wide{r.amount} > capacity) alone += r.length;
+      }
+    if (asked > Wide{capacity} * ii || alone > ii) return true;
+  }
+  return false;
+}
+
+// A result is held for the delay and the hold of each use at least, so that amount x cycles of all
+// results must find room in capacity x I.
+bool lifetimes_exceeded(const Problem& p, const Forced& forced, Cycle ii) {
+  std::vector<Cycle> held(p.ops.size(), 0);
+  for (std::size_t e = 0; e < p.edges.size(); ++e)
+    held[at(p.edges[e].from)] =
+        std::max(held[at(p.edges[e].from)], forced.delay[e] + p.edges[e].hold);
+  const auto exceeds = [&](const std::vector<Amount>& amounts, Wide capacity) {
+    Wide area = 0;
+    for (std::size_t v = 0; v < held.size(); ++v) area += Wide{amounts[v]} * held[v];
+    return area > capacity * ii;
+  };
+  for (int m = 0; m < static_cast<int>(p.memories.size()); ++m) {
+    std::vector<Amount> amounts(p.ops.size(), 0);
+    for (std::size_t v = 0; v < p.ops.size(); ++v)
+      for (const Footprint& f : p.ops[v].footprints)
+        if (f.memory == m) amounts[v] += f.amount;
+    const Memory& memory = p.memories[at(m)];
+    if (exceeds(amounts, memory.capacity)) return true;
+    if (!memory.rings) continue;
+    // Each ring has a buffer all the time.
+    const MemoryCharges charges = memory_charges(p, m);
+    Wide beside = memory.capacity;
+    for (const Amount buffer : charges.ring) beside -= buffer;
+    if (exceeds(charges.live, beside)) return true;
+  }
+  std::vector<Amount> registers;
+  for (const Op& op : p.ops) registers.push_back(op.registers);
+  Wide all = 0;
+  for (const WarpSlot& slot : p.warps) all += slot.registers;
+  return exceeds(registers, all);
+}
+
+// Something that lies in [from, to) and asks for `area` of a capacity there.
+struct Inside {
+  Wide from = 0, to = 0, area = 0;
+};
+
+// Is there a window that those inside ask more of than it has?
+bool window_exceeded(std::vector<Inside> all, Amount capacity) {
+  std::sort(all.begin(), all.end(), [](const Inside& a, const Inside& b) { return a.to < b.to; });
+  std::set<Wide> begins;
+  for (const Inside& one : all) begins.insert(one.from);
+  for (const Wide begin : begins) {
+    Wide area = 0;
+    for (const Inside& one : all) {
+      if (one.from < begin) continue;
+      area += one.area;
+      if (area > Wide{capacity} * (one.to - begin)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool interval_counted_out(const Problem& problem, Cycle ii) {
+  const Forced forced(problem);
+  return units_exceeded(problem, ii) || !earliest(problem, forced, ii) ||
+         lifetimes_exceeded(problem, forced, ii) || gaps_exceeded(problem, forced, ii);
+}
+
+bool length_counted_out(const Problem& problem, Cycle ii, Cycle length) {
+  const Forced forced(problem);
+  const auto heads = earliest(problem, forced, ii), tails = remaining(problem, forced, ii);
+  if (!heads || !tails) return true;
+  const std::size_t ops = problem.ops.size();
+  for (std::size_t v = 0; v < ops; ++v)
+    if ((*heads)[v] + (*tails)[v] > length) return true;
+  for (int f = 0; f < static_cast<int>(problem.units.size()); ++f) {
+    std::vector<Inside> uses;
+    for (std::size_t v = 0; v < ops; ++v)
+      for (const Reservation& r : problem.ops[v].reservations)
+        if (r.unit == f)
+          uses.push_back({(*heads)[v] + r.offset, length - (*tails)[v] + r.offset + r.length,
+                          Wide{r.amount} * r.length});
+    if (window_exceeded(std::move(uses), problem.units[at(f)].capacity)) return true;
+  }
+  // Of two ops that wait on one slot, neither is issued while the other executes.
+  for (int w = 0; w < static_cast<int>(problem.warps.size()); ++w) {
+    std::vector<Inside> waiters;
+    for (std::size_t v = 0; v < ops; ++v)
+      if (const Cycle cycles = problem.ops[v].cycles;
+          cycles > 0 && forced.waits[v] && forced.slots[v] == std::vector{w})
+        waiters.push_back({(*heads)[v], length - (*tails)[v] + cycles, cycles});
+    if (window_exceeded(std::move(waiters), 1)) return true;
+  }
+  return false;
+}
+
+std::int64_t counted_goal(const Problem& problem, const GoalMeasure& goal) {
+  const auto used = [&](int unit) {
+    for (const Op& op : problem.ops)
+      for (const Reservation& r : op.reservations)
+        if (r.unit == unit) return true;
+    return false;
+  };
+  const auto first_slot = [&] {
+    const std::vector<int> slots = Forced(problem).slots[at(goal.index)];
+    return slots.empty() ? 0 : slots.front();
+  };
+  const auto held = [&] {
+    std::vector<std::int64_t> longest(problem.ops.size(), 0);
+    for (const Edge& e : problem.edges)
+      if (e.delay + e.hold > longest[at(e.from)]) longest[at(e.from)] = e.delay + e.hold;
+    std::int64_t sum = 0;
+    for (const std::int64_t cycles : longest) sum += cycles;
+    return sum;
+  };
+  switch (goal.kind) {
+    case GoalMeasure::slots: return problem.ops.empty() ? 0 : 1;
+    case GoalMeasure::slot: return first_slot();
+    case GoalMeasure::ring: return problem.ops[at(goal.index)].streaming ? 1 : 0;
+    case GoalMeasure::rings:
+      for (const Op& op : problem.ops)
+        if (op.streaming) return 1;
+      return 0;
+    case GoalMeasure::unit_issuers: return used(goal.index) ? 1 : 0;
+    case GoalMeasure::issuers: {
+      std::int64_t units = 0;
+      for (int f = 0; f < static_cast<int>(problem.units.size()); ++f) units += used(f) ? 1 : 0;
+      return units;
+    }
+    case GoalMeasure::lifetime: return held();
+    default: return 0;
+  }
+}
+
+}  // namespace twill
