@@ -151,4 +151,39 @@ SplitLines split_lines(const Solution& solution) {
   return split;
 }
 
+namespace {
+
+// "5" of --ii 5, else "".
+std::string only_interval(const Solution& solution) {
+  for (const auto& [name, value] : solution.options)
+    if (name == "ii") return value;
+  return "";
+}
+
+}  // namespace
+
+std::string stop_text(const Solution& solution) {
+  const std::string& by = solution.stopped_by;
+  return by.empty() ? "" : by == "stopped" ? "stopped by request" : "stopped by the " + by;
+}
+
+std::string no_schedule_text(const Solution& solution) {
+  const std::string only = only_interval(solution);
+  std::string text = "no schedule";
+  if (solution.status != Status::infeasible) {
+    text += " found";
+    if (!solution.stopped_by.empty()) text += ": " + stop_text(solution);
+  }
+  if (!only.empty()) text += (solution.stopped_by.empty() ? " at I = " : ", at I = ") + only;
+  // Where there is none at any I a bound would say that there is one.
+  if (solution.ii_lower_bound > 0 && (solution.status != Status::infeasible || !only.empty()))
+    text += "; I is at least " + std::to_string(solution.ii_lower_bound);
+  return text;
+}
+
+const char* conflict_title(const Solution& solution) {
+  return solution.status == Status::infeasible && only_interval(solution).empty() ? "what clashes"
+                                                                                  : "why";
+}
+
 }  // namespace twill

@@ -63,6 +63,16 @@ struct SplitLines {
 };
 SplitLines split_lines(const Solution& solution);
 
+/// "stopped by the time limit", "stopped by request" (a signal, a stop token); "" = it was not.
+std::string stop_text(const Solution& solution);
+
+/// Of a solution without a schedule, what was found: that there is none, or what stopped the search
+/// for one, and how far it had come. A limit is no proof.
+std::string no_schedule_text(const Solution& solution);
+
+/// Above Solution::conflict: "what clashes" where these are constraints that do, else "why".
+const char* conflict_title(const Solution& solution);
+
 /// The amount of each unit that op v reserves, "TC" or "TC+SMEM"; "-" for none.
 std::string units_of(const Problem& problem, int v);
 
