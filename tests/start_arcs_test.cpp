@@ -28,7 +28,7 @@ Problem tiny_loop(std::uint64_t seed) {
   Problem problem = random_loop(seed, knobs);
   Random random(seed);
   for (int v = 0; v < static_cast<int>(problem.ops.size()); ++v)
-    if (random.percent(30)) problem.pins.push_back({Pin::at_cycle, v, -1, -1, random.range(0, 9)});
+    if (random.percent(30)) problem.pins.push_back({Pin::at_cycle, v, -1, random.range(0, 9), -1});
   try {
     check(problem);
   } catch (const InputError&) {
@@ -80,7 +80,7 @@ TEST_CASE("an op alone fits as a count of every residue says") {
     problem.units = {{"u", random.range(1, 3)}};
     Op op;
     op.cycles = 40;
-    for (int k = random.range(1, 5); k > 0; --k)
+    for (Cycle k = random.range(1, 5); k > 0; --k)
       op.reservations.push_back(
           {0, random.range(0, 20), random.range(1, 20), random.range(1, 2)});
     problem.ops.push_back(op);
