@@ -26,13 +26,13 @@ void SearchFlags::add_to(CLI::App& app, const std::string& what_is_limited) {
       ->capture_default_str();
   app.add_option("--conflict-limit", search.conflict_limit, "Conflicts a row (0 = none)")
       ->capture_default_str();
-  app.add_option("--memory", memory, "Bytes of formula and process, as 500M or 2G");
+  app.add_option("--memory", memory, cli::kMemoryHelp);
 }
 
 Options SearchFlags::options() const {
   Options options = search;
   options.explain = false;  // the optimum and its proof are measured
-  if (!memory.empty()) options.memory_limit = cli::parse_bytes(memory);
+  if (!memory.empty()) options.memory_limit = cli::memory_limit_of(memory);
   return options;
 }
 

@@ -55,6 +55,7 @@ void Differences::sum(DifferenceSum sum) {
 }
 
 Lit Differences::atom(const Difference& difference) {
+  f_.tick();
   if (is_stage(difference.from) && difference.from == difference.to)
     return Lit::constant(difference.weight <= 0);
   // Both tests are linear in I, so the ends of the range decide. A node's distance to itself is 0,

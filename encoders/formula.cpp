@@ -3,6 +3,7 @@
 namespace twill {
 
 void Formula::clause(std::span<const Lit> literals) {
+  tick();
   buffer_.clear();
   for (const Lit l : literals) {
     if (l.is_true()) return;

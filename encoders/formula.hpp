@@ -21,6 +21,14 @@ class ClauseSink {
   virtual int new_variable() = 0;
   /// Non-zero literals, no terminator. The empty clause is allowed.
   virtual void add_clause(std::span<const int> literals) = 0;
+  /// Asked now and then by an encoder at work, also while it has nothing to say: a sink with a
+  /// budget ends the work here by an exception.
+  virtual void poll() {}
+  /// At least so many variables and clauses are about to come, and tables of so many bytes beside
+  /// them: a sink with a budget that does not allow them ends the work before they are made.
+  virtual void expect(double variables, double clauses, double bytes) {
+    static_cast<void>(variables), static_cast<void>(clauses), static_cast<void>(bytes);
+  }
   /// sum of weights[i] * literals[i] <= bound, weights > 0, literals distinct variables. False =
   /// the sink knows clauses only, and an encoding is needed (pseudo-Boolean formats return true).
   virtual bool add_sum(std::span<const int> literals, std::span<const std::int64_t> weights,
@@ -67,6 +75,7 @@ class Formula {
 
   Lit fresh() {
     ++variables_;
+    tick();
     return Lit::of(sink_.new_variable());
   }
 
@@ -94,6 +103,15 @@ class Formula {
   std::int64_t variables() const { return variables_; }
   std::int64_t clauses() const { return clauses_; }
   std::int64_t literals() const { return literals_; }
+
+  /// One step of an encoder: asks the sink every few thousand of them (ClauseSink::poll()).
+  void tick() {
+    if (++steps_ % 4096 == 0) sink_.poll();
+  }
+  /// See ClauseSink::expect().
+  void expect(double variables, double clauses, double bytes = 0) {
+    sink_.expect(variables, clauses, bytes);
+  }
 
   /// From now on `groups` learns which clauses belong to which group; it must outlive the encoding.
   void mark_groups(ClauseGroups& groups) { groups_ = &groups; }
@@ -128,6 +146,7 @@ class Formula {
   ClauseGroups* groups_ = nullptr;
   std::vector<int> buffer_;
   std::int64_t variables_ = 0, clauses_ = 0, literals_ = 0;
+  std::uint64_t steps_ = 0;
 };
 
 }  // namespace twill

@@ -31,6 +31,18 @@ std::optional<StartWindows> start_windows(const Problem& p, const ModuloRequest&
   return w;
 }
 
+// A literal or a constant for every row and stage of an op, in whatever encoding; an op whose window
+// is as long as I has all rows as variables, in all of them but `binary`. A liveness family has as
+// many again.
+void expect_starts(Formula& f, const ModuloRequest& request, const StartWindows& w) {
+  double constants = 0, variables = 0;
+  for (std::size_t v = 0; v < w.earliest.size(); ++v) {
+    constants += static_cast<double>(request.ii) + static_cast<double>(request.stages);
+    variables += static_cast<double>(std::min(request.ii, w.latest[v] - w.earliest[v] + 1));
+  }
+  f.expect(variables / 2, 0, constants * sizeof(Lit));
+}
+
 // M(v) = c: units on the row and stage literals. Clauses: four a pin.
 void encode_cycle_pins(ModuloModel& m) {
   for (const Pin& pin : m.problem.pins) {
@@ -71,6 +83,7 @@ ModuloEncoding encode_modulo(Formula& f, const Problem& problem, const ModuloReq
     f.clause({});
     return encoding;
   }
+  expect_starts(f, request, *window);
   FamilySizes sizes(f);
   ModuloModel m(problem, f, choice, request, *window,
                 encode_starts(f, request.ii, request.stages, *window, choice));

@@ -7,6 +7,7 @@
 #include "graph/divide.hpp"
 #include "graph/index.hpp"
 #include "graph/loop.hpp"
+#include "graph/start_arcs.hpp"
 
 namespace twill {
 
@@ -101,9 +102,38 @@ void order_latest_starts(OrderModel& m) {
     const auto group = m.groups.open(latest_text(m.problem, latest));
     const auto [v, cycle] = latest;
     m.f.unit(m.rows.atom({m.rows.node(v), 0, -cycle, 0}));
-    for (Cycle a = 1; a < m.request.stages; ++a)
+    const OrderModel::StageWindow& window = m.window[at(v)];
+    for (Cycle a = std::max<Cycle>(1, window.first); a <= window.last; ++a)
       m.f.clause({~m.stage_at_least(v, a), m.rows.atom({m.rows.node(v), 0, -cycle, a})});
   }
+}
+
+// Where there are many stages: those that an op can have by the constraints between starts. Not
+// where a question is about parts of the problem.
+void narrow_windows(OrderModel& m) {
+  const OrderRequest& request = m.request;
+  if (request.stages <= kManyStages || request.ii_low != request.ii_high || request.parts) return;
+  const Cycle ii = request.ii_low;
+  const StartArcs arcs(m.problem);
+  const auto earliest = arcs.earliest(ii);
+  if (!earliest) {  // no schedule at all: nothing that is left out is lost
+    m.f.clause({});
+    for (auto& window : m.window) window = {0, 0};
+    return;
+  }
+  const std::vector<Cycle> latest = arcs.latest(ii, request.stages * ii - 1);
+  for (std::size_t v = 0; v < m.window.size(); ++v) {
+    auto& window = m.window[at(m.leader[v])];  // the ops that it leads start with it
+    window.first = std::max(window.first, (*earliest)[v] / ii);
+    window.last = std::min(window.last, floor_divide(latest[v], ii));
+  }
+  for (std::size_t v = 0; v < m.window.size(); ++v) {
+    if (at(m.leader[v]) != v) continue;
+    if (m.window[v].first <= m.window[v].last) continue;
+    m.f.clause({});
+    m.window[v].last = m.window[v].first;
+  }
+  for (std::size_t v = 0; v < m.window.size(); ++v) m.window[v] = m.window[at(m.leader[v])];
 }
 
 }  // namespace
@@ -114,13 +144,19 @@ OrderModel::OrderModel(const Problem& p, Formula& formula, const EncodingChoice&
       request(order_request),
       leader(shared_starts(p, order_request)),
       rows(formula, leader, order_request.ii_low, order_request.ii_high, order_request.stages == 0),
+      window(p.ops.size(), {0, std::max<Cycle>(0, order_request.stages - 1)}),
       stage(p.ops.size()) {
+  narrow_windows(*this);
+  double literals = 0;
+  for (std::size_t v = 0; v < p.ops.size(); ++v)
+    if (at(leader[v]) == v) literals += static_cast<double>(window[v].last - window[v].first);
+  f.expect(literals, literals, literals * sizeof(Lit));
   for (std::size_t v = 0; v < p.ops.size(); ++v) {
     if (at(leader[v]) != v) continue;
     std::vector<Lit>& at_least = stage[v];
-    for (Cycle a = 1; a < request.stages; ++a) {
+    for (Cycle a = window[v].first + 1; a <= window[v].last; ++a) {
       at_least.push_back(f.fresh());
-      if (a > 1) f.implies(at_least.back(), at_least[static_cast<std::size_t>(a - 2)]);
+      if (at_least.size() > 1) f.implies(at_least.back(), at_least[at_least.size() - 2]);
     }
   }
   for (std::size_t v = 0; v < p.ops.size(); ++v) stage[v] = stage[at(leader[v])];
@@ -176,7 +212,8 @@ Schedule OrderEncoding::decode(Cycle ii, const std::function<bool(Lit)>& value,
   for (std::size_t v = 0; v < rows.size(); ++v) {
     const Cycle stage = model_.any_stage()
                             ? stages[v]
-                            : std::count_if(model_.stage[v].begin(), model_.stage[v].end(), holds);
+                            : model_.window[v].first + std::count_if(model_.stage[v].begin(),
+                                                                     model_.stage[v].end(), holds);
     schedule.start.push_back(ii * stage + rows[v]);
     const auto on = std::find_if(model_.slot[v].begin(), model_.slot[v].end(), holds);
     schedule.warp.push_back(static_cast<int>(on - model_.slot[v].begin()));

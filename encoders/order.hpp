@@ -53,6 +53,10 @@ struct OrderRequest : PlacementRequest {
   static constexpr Amount kNone = -1;
 };
 
+/// Of more stages, or turns of I, than this the greater part is left to arithmetic: literals only
+/// where it leaves a choice, and clauses only where one that is stronger is not there.
+inline constexpr Cycle kManyStages = 64;
+
 /// May one formula stand for all I in [low, high]? (Weights >= 0, no dependence cycle is positive
 /// at `low`, and nothing folds differently at the two ends.)
 bool order_range_allowed(const Problem& problem, Cycle low, Cycle high);
@@ -64,14 +68,21 @@ struct OrderModel : PlacementModel {
   const OrderRequest& request;
   std::vector<int> leader;  ///< per op, the one that it starts with (graph/coincidence.hpp)
   Differences rows;
-  std::vector<std::vector<Lit>> stage;  ///< stage[v][a - 1]: stage(v) >= a, a = 1 .. stages - 1
+  /// Where stages are literals: stage(v) lies in [first, last], by arithmetic where there are many
+  /// (kManyStages), else in [0, stages).
+  struct StageWindow {
+    Cycle first = 0, last = 0;
+  };
+  std::vector<StageWindow> window;
+  std::vector<std::vector<Lit>> stage;  ///< stage[v][k]: stage(v) > first + k
 
   bool any_stage() const { return request.stages == 0; }
   /// stage(v) >= a, where stages are literals.
   Lit stage_at_least(int v, Cycle a) const {
-    if (a <= 0) return kTrueLit;
-    if (a >= request.stages) return kFalseLit;
-    return stage[static_cast<std::size_t>(v)][static_cast<std::size_t>(a - 1)];
+    const StageWindow& w = window[static_cast<std::size_t>(v)];
+    if (a <= w.first) return kTrueLit;
+    if (a > w.last) return kFalseLit;
+    return stage[static_cast<std::size_t>(v)][static_cast<std::size_t>(a - w.first - 1)];
   }
 
   /// stage(b) - stage(a) >= weight, where stages are integers.

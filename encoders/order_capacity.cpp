@@ -9,20 +9,26 @@
 // one clause, and one pseudo-Boolean sum a segment. Where every op that uses the unit takes
 // more than half of it, once and from its issue on, these ops are a sequence (order_sequence.cpp).
 #include "encoders/order.hpp"
+#include "graph/bounds.hpp"
+#include "graph/divide.hpp"
 
 namespace twill {
 namespace {
+
+constexpr std::size_t kManySegments = 256;
+constexpr Amount kMaxWeight = 2 * kMaxAmount;  // more than any capacity
 
 struct Segment {
   RowArc arc;
   Amount amount = 0;
 };
 
-// Copy `copy` of a and copy 0 of b do not meet.
-void disjoint(OrderModel& m, const RowArc& a, const RowArc& b, Cycle copy) {
+// Copy `copy` of a and copy 0 of b do not meet. False: they do whatever the rows are.
+bool disjoint(OrderModel& m, const RowArc& a, const RowArc& b, Cycle copy) {
   const Lit b_after_a = m.apart(a.op, b.op, a.end - b.begin, copy);
   const Lit a_after_b = m.apart(b.op, a.op, b.end - a.begin, -copy);
   m.f.clause({b_after_a, a_after_b});
+  return !b_after_a.is_false() || !a_after_b.is_false();
 }
 
 // Of segments that all exclude each other, if there is one an op, at its issue.
@@ -56,6 +62,14 @@ void encode_order_capacity(OrderModel& m) {
       for (const Reservation& r : p.ops[static_cast<std::size_t>(v)].reservations)
         if (r.unit == unit && r.length > 0 && r.amount > 0)
           segments.push_back({{v, r.offset, r.offset + r.length}, r.amount});
+    // Of an op with many segments those meet one another as they do whatever its row is.
+    const auto alone = [&](std::size_t i, std::size_t j) {
+      return segments[i].arc.op == segments[j].arc.op && segments.size() > kManySegments &&
+             m.request.ii_low == m.request.ii_high;
+    };
+    if (segments.size() > kManySegments && m.request.ii_low == m.request.ii_high)
+      for (int v = 0; v < static_cast<int>(p.ops.size()); ++v)
+        if (!reservation_fits(p, v, m.request.ii_low)) return m.f.clause({});
     bool sums = false;
     for (std::size_t i = 0; i < segments.size(); ++i)
       for (std::size_t j = i; j < segments.size(); ++j) {
@@ -63,9 +77,12 @@ void encode_order_capacity(OrderModel& m) {
           sums = true;
           continue;
         }
+        if (alone(i, j)) continue;
         const Copies range = meeting(m, segments[i].arc, segments[j].arc);
         for (Cycle copy = range.first; copy <= range.last; ++copy)
-          if (i != j || copy != 0) disjoint(m, segments[i].arc, segments[j].arc, copy);
+          if ((i != j || copy != 0) && !disjoint(m, segments[i].arc, segments[j].arc, copy) &&
+              range.last - copy > kManyStages)
+            copy = range.last - 4;  // no schedule, however often it is said
       }
     if (!sums) {
       unit_sequence(m, unit, segments);
@@ -78,11 +95,25 @@ void encode_order_capacity(OrderModel& m) {
           if (i == j) terms.push_back({segments[j].amount, kTrueLit});
           continue;
         }
+        if (alone(i, j)) {
+          const Cycle ii = m.request.ii_low, begin = segments[j].arc.begin;
+          const Cycle copies = floor_divide(begin - segments[i].arc.begin, ii) -
+                               floor_divide(begin - segments[i].arc.end, ii);
+          if (copies > 0) terms.push_back({copies * segments[i].amount, kTrueLit});
+          continue;
+        }
         const Copies range = copies_near(m, segments[i].arc, segments[j].arc.begin);
-        for (Cycle copy = range.first; copy <= range.last; ++copy)
-          terms.push_back(
-              {segments[i].amount,
-               covering(m, segments[i].arc, copy, segments[j].arc.op, segments[j].arc.begin)});
+        for (Cycle copy = range.first; copy <= range.last; ++copy) {
+          const Lit covers =
+              covering(m, segments[i].arc, copy, segments[j].arc.op, segments[j].arc.begin);
+          terms.push_back({segments[i].amount, covers});
+          // Of many copies, those that cover the instant whatever the rows are are one term.
+          const Cycle more = covers.is_true() ? range.last - kManyStages - copy : 0;
+          if (more <= 0) continue;
+          terms.back().weight = static_cast<Amount>(
+              std::min<Wide>(Wide{1 + more} * segments[i].amount, kMaxWeight));
+          copy += more;
+        }
       }
       at_most_sum(m.f, m.choice, terms, u.capacity);
     }

@@ -19,7 +19,11 @@ void order_precede(OrderModel& m, int u, int v, Cycle distance, Cycle delay, Lit
     if (distance * m.request.ii_low < delay) m.f.clause({~condition});
     return;
   }
-  for (Cycle j = -1;; ++j) {
+  // Of the j at which the rows leave no choice the last one says all: where there are many, it is
+  // the first.
+  Cycle first = -1;
+  if (const Cycle last = (delay + 1) / m.request.ii_high - 2; last > kManyStages) first = last;
+  for (Cycle j = first;; ++j) {
     const Lit late_enough = m.apart(u, v, delay, -j);
     if (late_enough.is_true()) return;
     if (m.any_stage()) {
@@ -30,7 +34,8 @@ void order_precede(OrderModel& m, int u, int v, Cycle distance, Cycle delay, Lit
         m.f.clause({~condition, m.rows.atom(more), late_enough});
       continue;
     }
-    for (Cycle a = 0; a < m.request.stages; ++a)
+    const OrderModel::StageWindow& window = m.window[static_cast<std::size_t>(u)];
+    for (Cycle a = window.first; a <= window.last; ++a)
       m.f.clause({~condition, ~m.stage_at_least(u, a), m.stage_at_least(v, a + j + 1 - distance),
                   late_enough});
   }

@@ -11,7 +11,8 @@ void encode_order_length(OrderModel& m) {
   for (int v = 0; v < static_cast<int>(m.problem.ops.size()); ++v) {
     const Cycle cycles = m.problem.ops[static_cast<std::size_t>(v)].cycles;
     m.rows.fact({m.rows.node(v), 0, cycles, 0, 1});
-    for (Cycle a = 1; a < m.request.stages; ++a)
+    const OrderModel::StageWindow& window = m.window[static_cast<std::size_t>(v)];
+    for (Cycle a = std::max<Cycle>(1, window.first); a <= window.last; ++a)
       m.f.clause({~m.stage_at_least(v, a), m.rows.atom({m.rows.node(v), 0, cycles, a, 1})});
   }
 }

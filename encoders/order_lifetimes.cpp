@@ -97,16 +97,17 @@ Lit OrderLifetimes::turns_below(std::size_t e, Cycle turns) {
 
 Lit OrderLifetimes::turns_at_least(std::size_t e, Cycle turns) {
   const Edge& edge = m_.problem.edges[e];
-  const Cycle top = m_.request.stages - 1;
+  const OrderModel::StageWindow &from = m_.window[static_cast<std::size_t>(edge.from)],
+                                &to = m_.window[static_cast<std::size_t>(edge.to)];
   if (edge.from == edge.to) return Lit::constant(turns <= edge.distance);
-  if (turns <= edge.distance - top) return kTrueLit;
-  if (turns > edge.distance + top) return kFalseLit;
+  if (turns <= edge.distance + to.first - from.last) return kTrueLit;
+  if (turns > edge.distance + to.last - from.first) return kFalseLit;
   const auto [place, fresh] = turns_.emplace(std::pair(e, turns), kFalseLit);
   if (!fresh) return place->second;
   const Lit literal = place->second = m_.f.fresh();
   const auto meaning = m_.groups.open({});  // whatever part asks for it first
   // stage(from) <= a and stage(to) >= a + turns - distance.
-  for (Cycle a = 0; a <= top; ++a)
+  for (Cycle a = from.first; a <= from.last; ++a)
     m_.f.clause({literal, m_.stage_at_least(edge.from, a + 1),
                  ~m_.stage_at_least(edge.to, a + turns - edge.distance)});
   // What the dependence asks of k, from the rows alone.
@@ -144,7 +145,9 @@ Lit OrderLifetimes::live(int w, int y, Cycle copies) {
     // `beyond` terms h = 0, 1, ... of the sum over the hold are there (each implies the one
     // before).
     const auto implies_live = [&](Cycle hold) {
-      for (Cycle beyond = 0;; ++beyond) {
+      // Of the terms that are there whatever the rows are, the last one says all.
+      const Cycle first = hold / m_.request.ii_high - 1;
+      for (Cycle beyond = first > kManyStages ? first : 0;; ++beyond) {
         const Lit over = beyond == 0 ? kFalseLit : m_.apart(edge.to, y, hold, -(beyond - 1));
         if (over.is_true()) break;
         const Cycle turns = copies - beyond;  // k that is needed if w is not later

@@ -78,6 +78,8 @@ StraightLineEncoding encode_straight_line(Formula& f, const Problem& problem,
   if (request.literal) refuse_rings(problem, "the straight-line program as printed");
   StraightLineModel m{problem, f,  choice, request, straight_line_shape(problem, request), {}, {},
                       {},      {}, {},     0};
+  const double variables = straight_line_variables(problem, request);
+  f.expect(variables / 2, 0, variables * sizeof(Lit));
   FamilySizes sizes(f);
   encode_q_issue(m);
   sizes.add("starts");

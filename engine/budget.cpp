@@ -1,18 +1,88 @@
 #include "engine/budget.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
-#include <cstdio>
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <limits>
 
 namespace twill {
+namespace {
 
+constexpr std::int64_t kLook = 10'000'000;  // nanoseconds between two looks at the process's size
+
+std::int64_t now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+// A number in a file of the system, -1 = there is none ("max" in a control group).
+std::int64_t number_in(const std::string& path, const std::string& key = {}) {
+  std::ifstream file(path);
+  std::string word;
+  if (!key.empty())
+    while (file >> word && word != key) {
+    }
+  std::int64_t value = -1;
+  return file >> value ? value : -1;
+}
+
+// What the control groups of this process leave, version 2: the least of the groups on the way up.
+std::int64_t left_in_control_groups() {
+  std::ifstream file("/proc/self/cgroup");
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (std::string line; std::getline(file, line);) {
+    // "0::/user.slice/..." of version 2; "4:memory:/..." of version 1.
+    const bool second = line.starts_with("0::");
+    const std::size_t path = line.rfind(":/");
+    if (path == std::string::npos || (!second && line.find(":memory:") == std::string::npos))
+      continue;
+    const std::string root = second ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
+    for (std::string group = line.substr(path + 1);;) {
+      const std::string folder = root + (group == "/" ? "" : group);
+      const std::int64_t limit =
+          number_in(folder + (second ? "/memory.max" : "/memory.limit_in_bytes"));
+      const std::int64_t used =
+          number_in(folder + (second ? "/memory.current" : "/memory.usage_in_bytes"));
+      if (limit >= 0) {
+        // Pages of files are given back when they are needed.
+        const std::int64_t files =
+            number_in(folder + "/memory.stat", second ? "inactive_file" : "total_inactive_file");
+        least = std::min(least, limit - std::max<std::int64_t>(0, used) +
+                                    std::max<std::int64_t>(0, files));
+      }
+      if (group.size() <= 1) break;
+      group.resize(std::max<std::size_t>(1, group.rfind('/')));
+    }
+  }
+  return least;
+}
+
+}  // namespace
+
+// Without the C++ and C libraries' files, which allocate.
 std::int64_t resident_memory() {
-  long total = 0, resident = 0;
-  std::FILE* file = std::fopen("/proc/self/statm", "r");
-  if (!file) return 0;
-  const int fields = std::fscanf(file, "%ld %ld", &total, &resident);
-  std::fclose(file);
-  return fields == 2 ? static_cast<std::int64_t>(resident) * sysconf(_SC_PAGESIZE) : 0;
+  const int file = ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  char text[128];
+  const ssize_t size = ::read(file, text, sizeof text - 1);
+  ::close(file);
+  if (size <= 0) return 0;
+  const char *const begin = text, *const end = begin + size;
+  const char* const second = std::find(begin, end, ' ');
+  std::int64_t pages = 0;
+  if (second == end || std::from_chars(second + 1, end, pages).ec != std::errc()) return 0;
+  return pages * sysconf(_SC_PAGESIZE);
+}
+
+std::int64_t default_memory_limit() {
+  std::int64_t available = number_in("/proc/meminfo", "MemAvailable:");
+  if (available < 0) return 0;
+  available = std::max<std::int64_t>(0, std::min(available * 1024, left_in_control_groups()));
+  return resident_memory() + available / 4 * 3;
 }
 
 Budget::Budget(Budget& whole, std::stop_token stop)
@@ -35,13 +105,38 @@ bool Budget::spent() {
   if (stop_.stop_requested() || (whole_ != nullptr && whole_->spent())) reason = "stopped";
   if (seconds_ > 0 && elapsed() >= seconds_) reason = "time limit";
   if (conflict_limit_ > 0 && conflicts_ >= conflict_limit_) reason = "conflict limit";
-  // Reading the process's size costs a system call or two: every 64th poll is enough.
-  if (memory_limit_ > 0 && polls_++ % 64 == 0 && resident_memory() > memory_limit_)
-    reason = "memory limit";
+  if (memory_limit_ > 0) {
+    // Reading the process's size costs a few system calls.
+    const std::int64_t time = now();
+    if (time >= next_look_.load(std::memory_order_relaxed)) {
+      next_look_.store(time + kLook, std::memory_order_relaxed);
+      if (resident_memory() > memory_limit_) reason = kMemoryLimit;
+    }
+  }
   if (reason == nullptr) return false;
+  end(reason);
+  return true;
+}
+
+bool Budget::room_for(std::int64_t bytes) {
+  if (whole_ != nullptr) return whole_->room_for(bytes);
+  if (reason_.load() != nullptr) return false;
+  if (memory_limit_ <= 0 || bytes < kUnasked) return true;
+  if (bytes <= memory_limit_ && resident_memory() <= memory_limit_ - bytes) return true;
+  end(kMemoryLimit);
+  return false;
+}
+
+void Budget::out_of_memory() {
+  if (whole_ != nullptr)
+    whole_->out_of_memory();
+  else
+    end(kMemoryLimit);
+}
+
+void Budget::end(const char* reason) {
   const char* none = nullptr;
   reason_.compare_exchange_strong(none, reason);
-  return true;
 }
 
 std::string Budget::reason() const {

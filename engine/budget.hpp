@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <new>
 #include <stop_token>
 #include <string>
 
@@ -11,6 +12,11 @@ namespace twill {
 
 /// Resident memory of this process in bytes (0 where the system does not tell).
 std::int64_t resident_memory();
+
+/// What a program may reasonably take, in bytes: what it has, and three quarters of what is free
+/// (MemAvailable of /proc/meminfo, less where a control group leaves less). 0 where the system does
+/// not tell.
+std::int64_t default_memory_limit();
 
 class Budget {
  public:
@@ -33,6 +39,24 @@ class Budget {
 
   /// Has a limit been reached? Sticky; cheap enough for every few hundred clauses.
   bool spent();
+  /// May so many bytes more be taken? Asked before they are: where the memory limit does not allow
+  /// them, the search is over ("memory limit") and the answer is false. Little is always allowed.
+  bool room_for(std::int64_t bytes);
+  /// The system has refused memory: the search is over as at the memory limit.
+  void out_of_memory();
+  /// Does the work and says whether it came to its end, and not to that of the budget, by Spent or
+  /// by memory that the system refused.
+  template <class Work>
+  bool complete(const Work& work) {
+    try {
+      work();
+      return true;
+    } catch (const Spent&) {
+    } catch (const std::bad_alloc&) {
+      out_of_memory();
+    }
+    return false;
+  }
   /// Why, for the user: "time limit", "conflict limit", "memory limit", "stopped"; "" = not spent.
   std::string reason() const;
 
@@ -51,6 +75,10 @@ class Budget {
   const std::stop_token& stop_token() const { return stop_; }
 
  private:
+  static constexpr const char* kMemoryLimit = "memory limit";
+  static constexpr std::int64_t kUnasked = 1 << 20;
+  void end(const char* reason);
+
   Budget* whole_ = nullptr;
   bool joined_ = false;
   std::stop_token stop_;
@@ -59,7 +87,15 @@ class Budget {
   std::int64_t conflict_limit_, memory_limit_;
   std::atomic<std::int64_t> conflicts_{0};
   std::atomic<const char*> reason_{nullptr};
-  std::atomic<unsigned> polls_{0};
+  std::atomic<std::int64_t> next_look_{0};
 };
+
+/// For sinks of clauses (ClauseSink::expect): throws Budget::Spent where the budget has no room for
+/// what is about to come, by what a variable and a clause take at least in a solver.
+inline void expect_within(Budget& budget, double variables, double clauses, double bytes) {
+  constexpr double kVariable = 64, kClause = 32, kMost = 1e18;
+  const double all = kVariable * variables + kClause * clauses + bytes;
+  if (!budget.room_for(static_cast<std::int64_t>(all < kMost ? all : kMost))) throw Budget::Spent{};
+}
 
 }  // namespace twill

@@ -101,6 +101,14 @@ void SatSolver::add_clause(std::span<const int> literals) {
   impl_->solver.add(0);
 }
 
+void SatSolver::poll() {
+  if (budget_.spent()) throw Budget::Spent{};
+}
+
+void SatSolver::expect(double variables, double clauses, double bytes) {
+  expect_within(budget_, variables, clauses, bytes);
+}
+
 SatSolver::Answer SatSolver::solve(std::span<const Lit> assumptions, std::int64_t conflict_limit) {
   if (budget_.spent()) return Answer::unknown;
   for (const Lit l : assumptions) {

@@ -45,6 +45,8 @@ class SatSolver : public ClauseSink {
 
   int new_variable() override { return ++variables_; }
   void add_clause(std::span<const int> literals) override;
+  void poll() override;
+  void expect(double variables, double clauses, double bytes) override;
 
   /// Decides the clauses under the assumptions; constant assumptions are folded. unknown = the
   /// budget is spent, or `conflict_limit` (0 = none) conflicts were not enough.

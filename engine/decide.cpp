@@ -29,7 +29,8 @@ Verdict ask_straight_line(const Search& search, Cycle ii, Cycle length, std::int
   request.ii = ii;
   request.length = length;
   request.literal = search.choice.form == Form::straight_line_literal;
-  try {
+  Verdict verdict = Verdict::unknown;
+  search.budget.complete([&] {
     SatSolver solver(search.budget, search.seed);
     Formula formula(solver);
     const StraightLineEncoding encoding =
@@ -44,10 +45,9 @@ Verdict ask_straight_line(const Search& search, Cycle ii, Cycle length, std::int
                                violation->text);
       }
     }
-    return translated(answer);
-  } catch (const Budget::Spent&) {
-    return Verdict::unknown;
-  }
+    verdict = translated(answer);
+  });
+  return verdict;
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // What the searches for the smallest initiation interval have in common.
 #include "engine/search.hpp"
+#include "graph/next_interval.hpp"
 #include "graph/serial.hpp"
 #include "graph/tighten.hpp"
 #include "graph/verify.hpp"
@@ -51,8 +52,21 @@ std::optional<Schedule> tighten_within(const Problem& problem, const Problem& or
   return best;
 }
 
+namespace {
+
+// The next I to ask about: those that arithmetic refutes are passed, but where a refutation of each
+// is to be kept.
+Cycle next_to_ask(const Search& search, Cycle ii, Cycle last) {
+  return search.evidence != nullptr ? ii : next_interval(search.problem, ii, last);
+}
+
+}  // namespace
+
 Interval ascend(const Search& search, Interval interval, Cycle stage_limit) {
-  for (const Cycle last = serial_ii(search.problem); interval.low <= last; ++interval.low) {
+  const Cycle last = serial_ii(search.problem);
+  for (;; ++interval.low) {
+    interval.low = next_to_ask(search, interval.low, last);
+    if (interval.low > last) break;
     search.report.state().ii_low = interval.low;
     Answer answer = search.engine.ask(search, interval.low, stage_limit, interval.max_stages);
     if (answer.verdict == SatSolver::Answer::unknown) return interval;
@@ -74,8 +88,26 @@ Interval interval_with_pinned_cycles(const Search& search, Interval interval, Cy
     if (answer.schedule) interval.best = std::move(answer.schedule);
     return answer.verdict;
   };
-  for (const Cycle latest = latest_pinned_cycle(problem); interval.low <= latest; ++interval.low)
+  // Without the pins, of which there is one interval at a time, the loop has more schedules: where
+  // there are many intervals to ask about, it is asked first.
+  constexpr Cycle kMany = 1'000;
+  if (latest_pinned_cycle(problem) - interval.low > kMany && search.evidence == nullptr) {
+    Problem without = problem;
+    std::erase_if(without.pins, [](const Pin& pin) { return pin.kind == Pin::at_cycle; });
+    const Interval more =
+        search.engine.smallest_interval(search.on(without), interval.low, stage_limit);
+    if (more.none) {
+      interval.none = true;
+      return interval;
+    }
+    interval.low = std::max(interval.low, more.low);
+    if (search.budget.spent()) return interval;
+  }
+  for (const Cycle latest = latest_pinned_cycle(problem); interval.low <= latest; ++interval.low) {
+    interval.low = next_to_ask(search, interval.low, latest);
+    if (interval.low > latest) break;
     if (ask(interval.low) != SatSolver::Answer::unsat) return interval;
+  }
   if (!single_segments(problem)) return ascend(search, std::move(interval), stage_limit);
   const Cycle bound = interval.low;
   const Cycle last = std::max(interval.low, serial_ii(problem));

@@ -1,9 +1,22 @@
 // The smallest length at a given initiation interval.
+#include <algorithm>
+
+#include "encoders/order.hpp"
 #include "engine/search.hpp"
+#include "graph/stage_bound.hpp"
 #include "graph/tighten.hpp"
 #include "graph/verify.hpp"
 
 namespace twill {
+
+// Where they are many there are fewer in which a schedule as short can be had
+// (graph/stage_bound.hpp): no start moves later. Goals may speak of stages.
+Cycle stages_within(const Search& search, Cycle ii, Cycle deadline, Cycle stage_limit) {
+  Cycle stages = deadline / ii + 1;  // a zero-cycle op may start at `deadline` itself
+  if (stages > kManyStages && search.goals.empty() && search.limits.lifetime < 0)
+    stages = std::min(stages, stage_bound(search.problem, ii));
+  return stage_limit > 0 ? std::min(stages, stage_limit) : stages;
+}
 
 Schedule shortened(const Problem& problem, const Schedule& schedule, Cycle stage_limit) {
   const Cycle ii = schedule.initiation_interval;

@@ -141,6 +141,8 @@ const Engine& cnf_engine();
 const Engine& order_engine();
 /// The same with CaDiCaL searching, through its propagator interface (has_cadical_searcher()).
 const Engine& order_cadical_engine();
+/// The stages of schedules no longer than `deadline`, within `stage_limit` where it is not 0.
+Cycle stages_within(const Search& search, Cycle ii, Cycle deadline, Cycle stage_limit);
 /// The one that Options::engine names, by its rule. Throws InputError where it cannot be had.
 const Engine& chosen_engine(const Problem& problem, const Options& options,
                             const EncodingChoice& choice);

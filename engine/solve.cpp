@@ -146,19 +146,44 @@ Search search_for(const Problem& problem, const Options& options, const Encoding
   return search;
 }
 
-Solution search_modulo(const Search& search, const Options& options, Cycle low) {
+// Does a refutation of an interval of at least `low`, a proved bound, refute all smaller ones?
+bool none_below(const Problem& problem, Cycle low) {
+  const std::optional<Cycle> from = monotone_from(problem);
+  return from && *from <= low;
+}
+
+// Why one interval has no schedule, which is proved.
+std::string why_none(const Problem& problem, Cycle ii, const Bound& bound) {
+  const std::string none = "no schedule has initiation interval " + std::to_string(ii);
+  if (ii < bound.value)
+    return none + ": at least " + std::to_string(bound.value) + " is needed, by the " + bound.name +
+           " bound: " + bound.text;
+  return none + (none_below(problem, bound.value) ? ", nor a smaller one" : "");
+}
+
+Solution search_modulo(const Search& search, const Options& options, const Bound& bound) {
   Solution solution;
+  const Cycle low = bound.value;
   const Cycle limit = stage_limit(options.stages);
   if (options.better_than)
     if (auto better = search_better(search, options, low)) return *std::move(better);
-  Interval interval = options.ii ? only_interval(search, *options.ii, limit)
-                                 : search.engine.smallest_interval(search, low, limit);
+  // Below the bound on I a formula would take long to say what arithmetic says.
+  const bool below = options.ii && *options.ii < low;
+  Interval interval;
+  if (below)
+    interval = {std::nullopt, *options.ii, true, 0};
+  else
+    interval = options.ii ? only_interval(search, *options.ii, limit)
+                          : search.engine.smallest_interval(search, low, limit);
   solution.max_stages = interval.max_stages;
   solution.ii_lower_bound = interval.low;
+  if (options.ii && !interval.best)  // what is proved of all intervals
+    solution.ii_lower_bound =
+        interval.none && none_below(search.problem, low) ? std::max(low, *options.ii + 1) : low;
   if (interval.none) {
     solution.status = Status::infeasible;
     if (options.ii)
-      solution.conflict = {"no schedule has initiation interval " + std::to_string(*options.ii)};
+      solution.conflict = {why_none(search.problem, *options.ii, bound)};
     else if (options.explain)
       solution.conflict = explain_infeasible(search, limit);
     return solution;
@@ -364,12 +389,13 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
   const Bound bound = lower_bounds(problem).front();
   const Cycle low = bound.value;
   Solution solution;
+  solution.ii_lower_bound = low;
   if (choice.form != Form::modulo)
-    solution = search_straight_line(search, options, low);
+    budget.complete([&] { solution = search_straight_line(search, options, low); });
   else if (options.stages == "paper")
-    solution = search_paper(search, options, low);
+    budget.complete([&] { solution = search_paper(search, options, low); });
   else
-    solution = search_modulo(search, options, low);
+    budget.complete([&] { solution = search_modulo(search, options, bound); });
   if (choice.form == Form::modulo && options.stages != "paper") {
     // Where arithmetic alone refutes every smaller I, it does so for any number of stages.
     Cycle enough = 0;
@@ -391,8 +417,8 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
   if (options.ii) solution.options.emplace_back("ii", std::to_string(*options.ii));
   if (std::string only = restriction_of(solution); !only.empty())
     solution.options.emplace_back(kRestrictionOption, std::move(only));
-  // Of smaller intervals than the one asked for nothing else is known.
-  if (options.ii) solution.ii_lower_bound = solution.schedule ? std::min(low, *options.ii) : low;
+  // Of smaller intervals than the one asked for the bound is all that is known.
+  if (options.ii && solution.schedule) solution.ii_lower_bound = std::min(low, *options.ii);
   if (solution.schedule) describe(problem, solution);
   solution.seconds = budget.elapsed();
   solution.conflicts = budget.conflicts();

@@ -130,20 +130,19 @@ Answer StraightLineSearch::ask(const Problem& problem, Cycle ii, Cycle length, C
                  " variables: normalise the costs or use form=modulo";
     return {};
   }
-  try {
+  Answer answer;
+  search_.budget.complete([&] {
     SatSolver solver(search_.budget, search_.seed);
     Formula formula(solver);
     const StraightLineEncoding encoding =
         encode_straight_line(formula, problem, request, search_.choice);
     search_.report.formula(formula);
-    Answer answer{solver.solve(), std::nullopt};
+    answer.verdict = solver.solve();
     search_.report.tell();
     if (answer.verdict == Verdict::sat)
       answer.schedule = encoding.decode(problem, [&](Lit l) { return solver.value(l); });
-    return answer;
-  } catch (const Budget::Spent&) {
-    return {};
-  }
+  });
+  return answer;
 }
 
 Shortest StraightLineSearch::shortest(Cycle ii, const Lengths& lengths) {

@@ -8,6 +8,7 @@
 #include "graph/index.hpp"
 #include "graph/loop.hpp"
 #include "graph/memory_charges.hpp"
+#include "graph/next_interval.hpp"
 #include "graph/slot_bounds.hpp"
 #include "graph/wide.hpp"
 
@@ -88,18 +89,33 @@ std::vector<Bound> res_mii(const Problem& problem) {
 }
 
 bool reservation_fits(const Problem& problem, int v, Cycle ii) {
+  // Every segment covers all residues floor(length / I) times, and an arc of the rest once more:
+  // where it begins the amount is added, where it ends it is taken off.
+  struct Change {
+    Cycle residue;
+    Wide amount;
+  };
   const Op& op = problem.ops[at(v)];
-  // Every segment covers all residues floor(length / I) times, and an arc of the rest once more;
-  // the fullest residue is the first of some arc.
-  for (const Reservation& probe : op.reservations) {
-    const Cycle residue = probe.offset % ii;
-    Wide used = 0;
+  for (int f = 0; f < static_cast<int>(problem.units.size()); ++f) {
+    const Amount capacity = problem.units[at(f)].capacity;
+    Wide used = 0;  // at residue 0, before the changes there
+    std::vector<Change> changes;
     for (const Reservation& r : op.reservations) {
-      if (r.unit != probe.unit) continue;
-      const Cycle behind = mod(residue - r.offset, ii);
-      used += Wide{r.amount} * (r.length / ii + (behind < r.length % ii ? 1 : 0));
+      if (r.unit != f) continue;
+      used += Wide{r.amount} * (r.length / ii);
+      const Cycle rest = r.length % ii, begin = r.offset % ii, end = (begin + rest) % ii;
+      if (rest == 0) continue;
+      changes.push_back({begin, r.amount});
+      if (end == 0) continue;
+      if (end < begin) used += r.amount;  // it is there at residue 0
+      changes.push_back({end, -Wide{r.amount}});
     }
-    if (used > problem.units[at(probe.unit)].capacity) return false;
+    if (used > capacity) return false;
+    std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
+      return a.residue != b.residue ? a.residue < b.residue : a.amount < b.amount;
+    });
+    for (const Change& change : changes)
+      if ((used += change.amount) > capacity) return false;
   }
   return true;
 }
@@ -182,6 +198,17 @@ std::vector<Bound> lifetime_bounds(const Problem& problem) {
   return bounds;
 }
 
+std::optional<Bound> pin_bound(const Problem& problem) {
+  const Cycle latest = latest_pinned_cycle(problem);
+  if (latest <= 0) return std::nullopt;
+  const Cycle least = next_interval(problem, 1, latest);
+  if (least == 1) return std::nullopt;
+  return Bound{least, "pins",
+               "the cycles that ops are pinned to, with the delays, lifetimes and reservations "
+               "between them, leave no smaller interval: at least " +
+                   std::to_string(least) + " cycles"};
+}
+
 std::vector<Bound> lower_bounds(const Problem& problem) {
   std::vector<Bound> bounds = res_mii(problem);
   const std::optional<Bound> plain = rec_mii(problem, false), forced = rec_mii(problem, true);
@@ -189,6 +216,11 @@ std::vector<Bound> lower_bounds(const Problem& problem) {
   if (forced && (!plain || forced->value > plain->value)) bounds.push_back(*forced);
   for (auto* more : {&lifetime_bounds, &slot_bounds})
     for (Bound& bound : more(problem)) bounds.push_back(std::move(bound));
+  if (auto pins = pin_bound(problem)) {
+    const bool largest = std::all_of(bounds.begin(), bounds.end(),
+                                     [&](const Bound& b) { return b.value < pins->value; });
+    if (largest) bounds.push_back(*std::move(pins));
+  }
   bounds.push_back({1, "trivial", "an initiation interval is at least 1 cycle"});
   std::stable_sort(bounds.begin(), bounds.end(),
                    [](const Bound& a, const Bound& b) { return a.value > b.value; });

@@ -44,6 +44,10 @@ std::vector<Cycle> smallest_lifetimes(const Problem& problem);
 /// register files of all slots, amount x smallest lifetime must fit in capacity x I.
 std::vector<Bound> lifetime_bounds(const Problem& problem);
 
+/// Where ops are pinned to cycles, the least I that next_interval.hpp leaves, at most one more than
+/// the latest of these cycles; nullopt where that is 1.
+std::optional<Bound> pin_bound(const Problem& problem);
+
 /// All of them and those of slot_bounds.hpp, largest first (ties in the order above); never empty:
 /// the last resort is I >= 1. Equals of a bound without forced spills are not repeated.
 std::vector<Bound> lower_bounds(const Problem& problem);

@@ -14,9 +14,12 @@
 #include "graph/loop.hpp"
 #include "graph/schedule.hpp"
 #include "graph/slot_bounds.hpp"
+#include "graph/start_arcs.hpp"
 
 namespace twill {
 namespace {
+
+constexpr Cycle kManyTurns = 64;
 
 struct Demand {
   Cycle head, area, tail;
@@ -61,6 +64,16 @@ std::vector<Bound> length_bounds(const Problem& problem, Cycle ii) {
   std::vector<Bound> bounds;
   const Cycle path = schedule_length(problem, *earliest);
   bounds.push_back({path, "dependences", "longest path = " + std::to_string(path)});
+
+  if (const StartArcs arcs(problem); arcs.most_turns() > kManyTurns) {
+    if (const auto later = arcs.earliest(ii)) {
+      const Cycle longest = schedule_length(problem, *later);
+      if (longest - path > kManyTurns * ii)
+        bounds.push_back({longest, "lifetimes",
+                          "longest path, with the copies of results that can be live at once = " +
+                              std::to_string(longest)});
+    }
+  }
 
   for (std::size_t f = 0; f < problem.units.size(); ++f) {
     std::vector<Demand> uses;

@@ -11,6 +11,8 @@
 namespace twill {
 namespace {
 
+constexpr const char* kStoppedBy = "stopped by";  // among the options
+
 using Index = std::unordered_map<std::string, int>;
 
 constexpr const char* kScheduleFormat = "twill.schedule";
@@ -90,8 +92,19 @@ void read_optional(const Problem& problem, const JsonValue& root, Solution& solu
     }
   solution.engine = root.text_or("engine", "");
   if (const auto options = root.find("options"))
-    for (const auto& [name, value] : options->members())
-      solution.options.emplace_back(name, value.text());
+    for (const auto& [name, value] : options->members()) {
+      if (name == kStoppedBy)
+        solution.stopped_by = value.text();
+      else
+        solution.options.emplace_back(name, value.text());
+    }
+}
+
+bool final_answer(const Solution& solution) {
+  if (solution.status == Status::infeasible) return true;
+  return solution.status == Status::optimal &&
+         std::all_of(solution.goals.begin(), solution.goals.end(),
+                     [](const Goal& goal) { return goal.lower_bound >= goal.value; });
 }
 
 }  // namespace
@@ -189,10 +202,14 @@ std::string schedule_text(const Problem& problem, const Solution& solution) {
     file.end_array();
   }
   if (!solution.engine.empty()) file.member("engine", solution.engine);
-  if (!solution.options.empty()) {
+  // What stopped a search is said where its answer is not final: files of final ones are the same
+  // whether or not a limit came up on the way.
+  const bool stopped = !solution.stopped_by.empty() && !final_answer(solution);
+  if (!solution.options.empty() || stopped) {
     file.key("options");
     file.begin_object();
     for (const auto& [name, value] : solution.options) file.member(name, value);
+    if (stopped) file.member(kStoppedBy, solution.stopped_by);
     file.end_object();
   }
   file.key("solver");

@@ -31,6 +31,8 @@
 namespace twill {
 namespace {
 
+constexpr std::size_t kMany = 1'000;  // things on one unit, or in one memory
+
 struct Constraint {  // M(to) - M(from) >= weight + turns * I
   int from, to;
   Cycle weight, turns;
@@ -148,8 +150,22 @@ class Decisions {
     for (const Point& end : a.ends) after(end, b, 0, turns);
   }
   void keep_counts(const std::vector<Presence>& all) {
+    int fixed = -1;  // an op with segments that have not been compared
     for (std::size_t i = 0; i < all.size(); ++i)
-      for (std::size_t j = 0; j < all.size(); ++j) no_more_at(all[i], all[j].begin, i == j);
+      for (std::size_t j = 0; j < all.size(); ++j) {
+        const int op = all[i].begin.op;
+        if (i != j && op == all[j].begin.op && all.size() > kMany)
+          fixed = op;
+        else
+          no_more_at(all[i], all[j].begin, i == j);
+      }
+    // What many segments of one op say about each other is that some I are not possible: where I
+    // stays they do.
+    if (fixed >= 0) {
+      const Cycle ii = s_.initiation_interval;
+      constraints_.push_back({fixed, fixed, ii, -1, reason_});
+      constraints_.push_back({fixed, fixed, -ii, 1, reason_});
+    }
   }
 
   void because(std::string reason) {

@@ -1,11 +1,13 @@
 // twill bench run: instances x encodings x scrambles, a process a row, a line of JSON a row.
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/utsname.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <ctime>
@@ -117,12 +119,17 @@ Row machine_part() {
   return row;
 }
 
-/// One line written by one system call, so that a killed run loses at most the row in flight.
+/// One line written by one system call, so that a killed run loses at most the row in flight. The
+/// file is locked while one exists: two runs would both find the same rows missing.
 class RowWriter {
  public:
   explicit RowWriter(const std::string& path) : path_(path) {
     file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     if (file_ < 0) throw InputError(path, "file", "a path", "cannot be written");
+    if (::flock(file_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+    ::close(file_);
+    throw InputError(path, "file", "rows",
+                     "another run is writing this file: wait for it, or give it another name");
   }
   ~RowWriter() { ::close(file_); }
   RowWriter(const RowWriter&) = delete;
@@ -314,6 +321,11 @@ int run(RunFlags flags) {
   const Shard shard = shard_of(flags.shard);
   const std::vector<std::uint64_t> seeds = scramble_seeds(flags.scrambles);
   const std::vector<std::string> encodings = expand_encodings(flags.encodings);
+  std::error_code absent;
+  if (const auto size = std::filesystem::file_size(flags.out, absent);
+      !absent && size > 0 && !flags.resume)
+    throw InputError("command line", "--out", quote(flags.out), "must not exist, or give --resume");
+  RowWriter writer(flags.out);  // locked before anything is read or made
   if (flags.instances.empty()) {
     flags.instances = flags.out + ".instances";
     if (!std::filesystem::exists(flags.instances + "/instances.jsonl")) {
@@ -327,8 +339,8 @@ int run(RunFlags flags) {
   std::vector<Instance> instances = read_instances(flags.instances);
   if (flags.shuffle > 0) shuffle_instances(instances, flags.shuffle);
   std::set<std::string> done;
-  if (std::filesystem::exists(flags.out)) {
-    if (!flags.resume)
+  if (std::filesystem::file_size(flags.out) > 0) {
+    if (!flags.resume)  // written since
       throw InputError("command line", "--out", quote(flags.out),
                        "must not exist, or give --resume");
     const RowFile file = read_rows(flags.out);
@@ -363,7 +375,6 @@ int run(RunFlags flags) {
     }
     std::cerr << "\n";
   }
-  RowWriter writer(flags.out);
   cli::Interrupt interrupt;
   Bar bar(std::max<std::size_t>(1, pending.size()), flags.quiet);
   std::mutex mutex;

@@ -56,6 +56,18 @@ Command bench_command(CLI::App& program, std::string_view word);
 /// Names and versions of the program and of what it is linked with, a line each.
 std::string version_text();
 
+/// Bounds what this process may allocate a little above default_memory_limit(), for what no budget
+/// watches: it then ends by std::bad_alloc, and not by the system with others that have done
+/// nothing. Where a bound is there already it stays.
+void limit_process_memory();
+
+/// What --memory says: "" = default_memory_limit(), "0" = no limit (0), else parse_bytes().
+std::int64_t memory_limit_of(const std::string& text);
+/// Its help.
+inline constexpr const char* kMemoryHelp =
+    "Bytes of formula and process, as 500M or 2G; 0 = no limit\n"
+    "(default: three quarters of the memory that is free)";
+
 /// "500M" -> bytes; suffixes K, M, G, T are powers of 1024. Throws InputError.
 std::int64_t parse_bytes(const std::string& text);
 

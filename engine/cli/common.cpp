@@ -1,3 +1,4 @@
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -7,9 +8,26 @@
 #include <string>
 #include <vector>
 
+#include "engine/budget.hpp"
 #include "engine/cli/cli.hpp"
 
 namespace twill::cli {
+
+void limit_process_memory() {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  constexpr std::int64_t kSlack = 256 << 20;  // stacks and arenas of threads, code
+  const std::int64_t limit = default_memory_limit();
+  rlimit now = {};
+  if (limit <= 0 || ::getrlimit(RLIMIT_DATA, &now) != 0 || now.rlim_cur != RLIM_INFINITY) return;
+  now.rlim_cur = static_cast<rlim_t>(limit + limit / 8 + kSlack);
+  if (now.rlim_max == RLIM_INFINITY || now.rlim_cur < now.rlim_max) ::setrlimit(RLIMIT_DATA, &now);
+#endif
+}
+
+std::int64_t memory_limit_of(const std::string& text) {
+  if (text.empty()) return default_memory_limit();
+  return text == "0" ? 0 : parse_bytes(text);
+}
 
 std::int64_t parse_bytes(const std::string& text) {
   const auto refuse = [&] {

@@ -21,7 +21,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct EvaluateFlags {
-  std::string problem, schedule;
+  std::string problem, schedule, memory;
   PinFlags pins;
   Options search;
   bool optimum = true;
@@ -177,6 +177,7 @@ int evaluate(const EvaluateFlags& flags) {
   const Schedule schedule = accepted_schedule(problem, flags.schedule);
   Json json = binding(problem, schedule);
   int code = kDone;
+  std::string stopped;
   if (flags.optimum) {
     Interrupt interrupt;
     const Solution best = solve(problem, flags.search, interrupt.token());
@@ -188,6 +189,8 @@ int evaluate(const EvaluateFlags& flags) {
                        {"lower_bound", best.ii_lower_bound},
                        {"gap", share(given - static_cast<double>(ii), given)}};
     if (best.schedule) json["optimum"]["length"] = best.schedule->length;
+    if (!best.stopped_by.empty()) json["optimum"]["stopped_by"] = best.stopped_by;
+    stopped = stop_text(best);
     if (flags.sensitivity && best.status == Status::optimal) {
       if (ii != schedule.initiation_interval)
         throw InputError("command line", "--sensitivity", flags.schedule,
@@ -208,7 +211,8 @@ int evaluate(const EvaluateFlags& flags) {
   const bool undecided = code != kDone && !json.contains("sensitivity");
   const Json& best = json["optimum"];
   if (undecided)
-    std::cout << "optimum: not proved within the limits, I >= " << best["lower_bound"] << "\n";
+    std::cout << "optimum: not proved within the limits"
+              << (stopped.empty() ? "" : " (" + stopped + ")") << ", I >= " << best["lower_bound"] << "\n";
   else if (best["initiation_interval"] == json["initiation_interval"] &&
            best["length"] == json["length"])
     std::cout << "optimum: this is one (proved)\n";
@@ -275,8 +279,12 @@ Command evaluate_command(CLI::App& program) {
       ->excludes("--no-optimum");
   app->add_option("--time-limit", flags->search.time_limit, "Seconds of search (0 = none)")
       ->capture_default_str();
+  app->add_option("--memory", flags->memory, kMemoryHelp);
   app->add_flag("--json", flags->json, "Print as JSON");
-  return {app, [flags] { return evaluate(*flags); }};
+  return {app, [flags] {
+            flags->search.memory_limit = memory_limit_of(flags->memory);
+            return evaluate(*flags);
+          }};
 }
 
 Command diff_command(CLI::App& program) {

@@ -21,7 +21,7 @@ struct ExplainFlags {
   WorkloadFlags work;
   Options search;
   std::optional<Cycle> ii;
-  std::string certificate;
+  std::string certificate, memory;
   std::string registers = "machine";
   bool json = false;
 };
@@ -212,7 +212,8 @@ int run(const ExplainFlags& flags) {
       else if (solution.schedule && solution.schedule->initiation_interval == 1)
         std::cout << printable(problem.name) << ": I = 1 is reached, nothing is smaller\n";
       else
-        std::cout << printable(problem.name) << ": stopped before the smallest I was proved\n";
+        std::cout << printable(problem.name) << ": stopped before the smallest I was proved"
+                  << (solution.stopped_by.empty() ? "" : ": " + stop_text(solution)) << "\n";
       continue;
     }
     const IntervalExplanation e = explain_interval(problem, *ii, flags.search, interrupt.token());
@@ -240,6 +241,7 @@ Command explain_command(CLI::App& program) {
       ->check(CLI::Range(Cycle{1}, kMaxCycles));
   app->add_option("--time-limit", flags->search.time_limit, "Seconds (0 = none)")
       ->capture_default_str();
+  app->add_option("--memory", flags->memory, kMemoryHelp);
   app->add_option("--engine", flags->search.engine, "As of solve")->capture_default_str();
   app->add_option("--certificate", flags->certificate,
                   "Write a directory with a folder for the question and each change, for twill "
@@ -252,6 +254,7 @@ Command explain_command(CLI::App& program) {
   return {app, [flags] {
             flags->work.choose_registers = flags->registers == "auto";
             flags->search.evidence = !flags->certificate.empty();
+            flags->search.memory_limit = memory_limit_of(flags->memory);
             return run(*flags);
           }};
 }

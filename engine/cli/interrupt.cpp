@@ -60,11 +60,14 @@ Interrupt::Interrupt() {
   sigemptyset(&action.sa_mask);
   ::sigaction(SIGINT, &action, &previous_int_);
   ::sigaction(SIGTERM, &action, &previous_term_);
+  ::sigaction(SIGHUP, &action, &previous_hup_);
+  if (previous_hup_.sa_handler == SIG_IGN) ::sigaction(SIGHUP, &previous_hup_, nullptr);
 }
 
 Interrupt::~Interrupt() {
   ::sigaction(SIGINT, &previous_int_, nullptr);
   ::sigaction(SIGTERM, &previous_term_, nullptr);
+  ::sigaction(SIGHUP, &previous_hup_, nullptr);
   pipe_to_write.store(-1);
   while (::write(pipe_[1], &kEnd, 1) < 0 && errno == EINTR) {
   }

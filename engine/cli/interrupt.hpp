@@ -1,4 +1,4 @@
-// SIGINT and SIGTERM as a stop token.
+// SIGINT, SIGTERM and SIGHUP as a stop token.
 #pragma once
 
 #include <csignal>
@@ -7,8 +7,9 @@
 
 namespace twill::cli {
 
-/// While one exists, the first SIGINT or SIGTERM requests a stop; one that comes more than a second
-/// later ends the program at once (`timeout` sends two together). The handler only writes to a
+/// While one exists, the first SIGINT, SIGTERM or SIGHUP (a terminal that closes; not where it is
+/// ignored, as under nohup) requests a stop; one that comes more than a second later ends the
+/// program at once (`timeout` sends two together). The handler only writes to a
 /// pipe, which is async-signal-safe; a thread reads it. At most one at a time.
 class Interrupt {
  public:
@@ -23,6 +24,7 @@ class Interrupt {
   int pipe_[2] = {-1, -1};
   struct sigaction previous_int_ = {};
   struct sigaction previous_term_ = {};
+  struct sigaction previous_hup_ = {};
   std::stop_source source_;
   std::thread reader_;
 };

@@ -57,6 +57,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  twill::cli::limit_process_memory();
   try {
     const int code = run(argc, argv);
     std::cout.flush();
@@ -69,7 +70,8 @@ int main(int argc, char** argv) {
     std::cerr << "twill: " << error.what() << "\n";
     return twill::cli::kBadInput;
   } catch (const std::bad_alloc&) {
-    std::cerr << "twill: out of memory\n";
+    std::cerr << "twill: stopped: out of memory\n";
+    return twill::cli::kStopped;
   } catch (const std::exception& error) {
     std::cerr << "twill: internal error: " << error.what() << "\n";
   }

@@ -58,6 +58,8 @@ std::string outcome_text(const Outcome& outcome) {
   } else if (outcome->ii_lower_bound > 0 && outcome->status == Status::unknown) {
     text += ", I >= " + std::to_string(outcome->ii_lower_bound);
   }
+  if (outcome->status != Status::optimal && !outcome->stopped_by.empty())
+    text += ", " + stop_text(*outcome);
   text += " (" + decimal(outcome->seconds, 2) + " s)";
   return text;
 }
@@ -327,6 +329,10 @@ void write(const SolveFlags& flags, const Workload& work, std::size_t chosen,
 
 void report(const SolveFlags& flags, const Lowered& lowered, const Solution& solution, bool all) {
   if (flags.quiet) return;
+  if (solution.stopped_by == "memory limit")
+    std::cerr << "twill: stopped by the memory limit, "
+              << decimal(static_cast<double>(flags.search.memory_limit) / (1 << 20), 0)
+              << " MiB (--memory)\n";
   if (all && solution.schedule) {
     std::cerr << "best: layout " << printable(lowered.layout) << "\n";
   }
@@ -347,7 +353,7 @@ int run(SolveFlags flags) {
     goals.insert(goals.begin(), kDefaultGoals.begin(), kDefaultGoals.end());
   }
   flags.search.evidence = !flags.certificate.empty();
-  if (!flags.memory.empty()) flags.search.memory_limit = parse_bytes(flags.memory);
+  flags.search.memory_limit = memory_limit_of(flags.memory);
   if (const auto listing = loop_listing(flags.work)) {
     std::cout << *listing;
     return kDone;
@@ -436,7 +442,7 @@ Command solve_command(CLI::App& program) {
   app->add_option("--time-limit", search.time_limit, "Seconds (0 = none)")->capture_default_str();
   app->add_option("--conflict-limit", search.conflict_limit, "Conflicts in all (0 = none)")
       ->capture_default_str();
-  app->add_option("--memory", flags->memory, "Bytes of formula and process, as 500M or 2G");
+  app->add_option("--memory", flags->memory, kMemoryHelp);
   app->add_option("-o,--output", flags->output,
                   "Write the schedule here and, for a kernel, its problem beside it");
   app->add_option("--certificate", flags->certificate,

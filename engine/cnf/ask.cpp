@@ -26,7 +26,8 @@ void Proving::keep(const ModuloRequest& request, Cycle deadline) {
 
 Answer ask(const Search& search, Cycle ii, Cycle stages, int pinned, std::int64_t conflict_limit,
            int first_detail) {
-  try {
+  Answer answer;
+  search.budget.complete([&] {
     for (int detail = first_detail;; ++detail) {
       SatSolver solver(search.budget, search.seed);
       Proving proving(search, solver);
@@ -47,17 +48,16 @@ Answer ask(const Search& search, Cycle ii, Cycle stages, int pinned, std::int64_
       search.report.tell();
       if (quick && verdict == SatSolver::Answer::unknown && !search.budget.spent()) continue;
       if (verdict == SatSolver::Answer::unsat) proving.keep(request, -1);
-      if (verdict != SatSolver::Answer::sat) return {verdict, std::nullopt};
+      if (verdict != SatSolver::Answer::sat) return void(answer = {verdict, std::nullopt});
       Schedule schedule = encoding.decode(search.problem, [&](Lit l) { return solver.value(l); });
       const auto violation = verify(search.problem, schedule);
-      if (!violation) return {verdict, std::move(schedule)};
+      if (!violation) return void(answer = {verdict, std::move(schedule)});
       if (!quick && !encoding.relaxed)
         throw std::logic_error("the exact formula has a model that verify() refuses: " +
                                violation->text);
     }
-  } catch (const Budget::Spent&) {
-    return {};
-  }
+  });
+  return answer;
 }
 
 }  // namespace twill::cnf

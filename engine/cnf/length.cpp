@@ -14,7 +14,7 @@ namespace twill::cnf {
 Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, Cycle stage_limit,
                          std::int64_t limit, const std::function<void(const Schedule&)>& found) {
   Shortest result{SatSolver::Answer::unknown, std::nullopt, low};
-  try {
+  const bool complete = search.budget.complete([&] {
     for (int detail = limit == 0 ? kWithoutLifetimes : 0;; ++detail) {
       if (high < low) break;
       SatSolver solver(search.budget, search.seed);
@@ -22,8 +22,7 @@ Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, 
       Formula formula(solver);
       ModuloRequest request;
       request.ii = ii;
-      request.stages = high / ii + 1;  // a zero-cycle op may start at `high` itself
-      if (stage_limit > 0) request.stages = std::min(request.stages, stage_limit);
+      request.stages = stages_within(search, ii, high, stage_limit);
       request.handover = search.handover;
       request.pins = search.pins;
       request.limits = search.limits;
@@ -41,7 +40,7 @@ Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, 
             solver.solve({&short_enough, 1}, quick ? kQuickConflicts : limit);
         search.report.tell();
         if (verdict == SatSolver::Answer::unknown) {
-          if (!quick || search.budget.spent()) return result;
+          if (!quick || search.budget.spent()) throw Budget::Spent{};
           more_detail = true;
           break;
         }
@@ -64,9 +63,8 @@ Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, 
         if (found) found(*result.best);
       }
     }
-  } catch (const Budget::Spent&) {
-    return result;
-  }
+  });
+  if (!complete) return result;
   // Nothing at `high` or below: whatever was found is the shortest.
   result.low = result.best ? result.best->length : low;
   result.verdict = result.best ? SatSolver::Answer::sat : SatSolver::Answer::unsat;

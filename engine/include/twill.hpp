@@ -73,7 +73,9 @@ struct Options {
   std::uint64_t seed = 0;
   double time_limit = 0;            ///< seconds of wall clock; 0 = none
   std::int64_t conflict_limit = 0;  ///< SAT conflicts in all; 0 = none
-  std::int64_t memory_limit = 0;    ///< bytes of formula and process; 0 = none
+  /// Bytes of formula and process; 0 = none, unlike the program's default (`twill solve --help`):
+  /// only the caller knows what else the process is for.
+  std::int64_t memory_limit = 0;
 };
 
 /// A snapshot for a progress line. Zero = not known yet.

@@ -12,6 +12,7 @@ constexpr double kActivityGrowth = 1 / 0.95;
 constexpr std::int64_t kRestart = 50;  // conflicts, times the Luby sequence
 constexpr std::size_t kVariables = 1 << 15, kClauses = 1 << 16;  // room at first: not touched yet
 constexpr std::size_t kDepth = 50;  // of the search for redundant literals
+constexpr std::size_t kPoll = 1 << 20;  // pairs of nodes between two looks at the budget
 constexpr std::uint32_t kGlue = 3;  // learned clauses of so few levels are kept for good
 
 }  // namespace
@@ -52,6 +53,14 @@ void Cdcl::add_clause(std::span<const int> literals) {
   formula_.add_clause(literals);
   entry_.push_back(kStored);
   insert(literals, origin);
+}
+
+void Cdcl::poll() {
+  if (budget_.spent()) throw Budget::Spent{};
+}
+
+void Cdcl::expect(double variables, double clauses, double bytes) {
+  expect_within(budget_, variables, clauses, bytes);
 }
 
 void Cdcl::add_lemma(std::span<const int> literals, std::string reason) {
@@ -110,7 +119,7 @@ std::vector<char> Cdcl::needed() {
 
 void Cdcl::take(const Differences& differences) {
   if (!theory_) {
-    theory_ = std::make_unique<DifferenceTheory>(differences.nodes(), values_);
+    theory_ = std::make_unique<DifferenceTheory>(differences.nodes(), values_, &budget_);
     if (steps_ != nullptr) theory_->note_steps(*steps_);
   }
   for (; facts_taken_ < differences.facts().size(); ++facts_taken_)
@@ -186,6 +195,11 @@ bool Cdcl::propagate() {
     if (!propagate_clauses()) return false;
     if (theory_head_ == trail_.size() && !theory_->sums_pending())
       return bound_ == nullptr || propagate_bound();
+    // A step is at most a look at all pairs of nodes; few conflicts come where there are many.
+    if (polled_ += theory_->pairs(); polled_ > kPoll) {
+      polled_ = 0;
+      poll();
+    }
     if (!propagate_theory()) return false;
   }
 }

@@ -28,6 +28,8 @@ class Cdcl : public OrderSearcher {
   /// At any time; the search goes back to its root first. Throws Budget::Spent like every sink of
   /// the engine.
   void add_clause(std::span<const int> literals) override;
+  void poll() override;
+  void expect(double variables, double clauses, double bytes) override;
   void add_lemma(std::span<const int> literals, std::string reason) override;
   bool keep_within(SearchBound& bound) override;
   void take(const Differences& differences) override;
@@ -111,6 +113,7 @@ class Cdcl : public OrderSearcher {
   std::vector<signed char> truth_{0, 0};  // per literal
   std::unique_ptr<DifferenceTheory> theory_;
   SearchBound* bound_ = nullptr;
+  std::size_t polled_ = 0;  // steps of the theory since the budget was asked
   std::size_t facts_taken_ = 0, atoms_taken_ = 0, sums_taken_ = 0;
 
   std::vector<int> arena_;

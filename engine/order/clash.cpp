@@ -145,10 +145,9 @@ class Deletion {
     left_ -= all.conflicts();
     open_ = std::move(answer.core);
     std::sort(open_.begin(), open_.end());
-    try {
+    search_.budget.complete([&] {
       for (std::size_t chunk = 1; !open_.empty();) chunk = leave_out(std::min(chunk, open_.size()));
-    } catch (const Budget::Spent&) {
-    }
+    });
     for (ConstraintPart& part : open_) needed_.push_back({std::move(part), std::nullopt});
     std::sort(needed_.begin(), needed_.end(),
               [](const Clashing& a, const Clashing& b) { return a.part < b.part; });
@@ -217,12 +216,13 @@ class Deletion {
 
 std::vector<Clashing> smallest_clash(const Search& search, Cycle ii, Cycle stage_limit,
                                      std::int64_t conflicts, std::int64_t question_conflicts) {
-  try {
-    return Deletion(search, parts_request(search, ii, stage_limit), conflicts, question_conflicts)
-        .run();
-  } catch (const Budget::Spent&) {
-    return {};
-  }
+  std::vector<Clashing> clash;
+  search.budget.complete([&] {
+    clash =
+        Deletion(search, parts_request(search, ii, stage_limit), conflicts, question_conflicts)
+            .run();
+  });
+  return clash;
 }
 
 }  // namespace twill::order

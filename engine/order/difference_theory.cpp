@@ -8,6 +8,7 @@ namespace {
 
 constexpr Cycle kNoPath = -4'000'000'000'000'000'000;  // less than any sum of weights
 constexpr Cycle kNever = 4'000'000'000'000'000'000;    // more than any
+constexpr std::size_t kPoll = 1 << 22;                 // pairs between two looks at the budget
 constexpr std::size_t kRoom = 1 << 16;                 // for changes, at first: not touched yet
 constexpr bool reachable(Cycle distance) {
   return distance > kNoPath / 2;
@@ -15,11 +16,18 @@ constexpr bool reachable(Cycle distance) {
 
 }  // namespace
 
-DifferenceTheory::DifferenceTheory(int nodes, const std::vector<signed char>& values)
-    : nodes_(static_cast<std::size_t>(nodes)),
-      values_(values),
-      matrix_(nodes_ * nodes_),
-      atoms_of_(2 * nodes_ * nodes_ + 1, 0) {}
+DifferenceTheory::DifferenceTheory(int nodes, const std::vector<signed char>& values,
+                                   Budget* budget)
+    : nodes_(static_cast<std::size_t>(nodes)), values_(values), budget_(budget) {
+  ask_for(pairs() * (sizeof(Entry) + 2 * sizeof(int)));
+  matrix_.resize(pairs());
+  atoms_of_.assign(2 * pairs() + 1, 0);
+}
+
+void DifferenceTheory::ask_for(std::size_t bytes) {
+  if (budget_ != nullptr && !budget_->room_for(static_cast<std::int64_t>(bytes)))
+    throw Budget::Spent{};
+}
 
 void DifferenceTheory::add_atom(const DifferenceAtom& atom) {
   const auto variable = static_cast<std::size_t>(atom.variable);
@@ -39,7 +47,12 @@ bool DifferenceTheory::reset(Cycle ii, Cycle deadline, std::vector<int>& decided
   for (int v = 0; v < n; ++v) matrix_[index(v, v)].distance = 0;
   std::vector<Decided> none;
   arcs_.clear();
+  std::size_t looked = 0;
   for (const Difference& fact : facts_) {
+    if (looked += pairs(); looked > kPoll) {
+      looked = 0;
+      if (budget_ != nullptr && budget_->spent()) throw Budget::Spent{};
+    }
     if (!insert({fact.from, fact.to, fact.at(ii, deadline), 0}, none)) return false;
     // What facts imply needs no explanation: it is the ground on which all else is built.
     for (std::size_t i = 0; i < changes_made_; ++i)
@@ -160,6 +173,7 @@ bool DifferenceTheory::insert(const Arc& arc, std::vector<Decided>& decided) {
 }
 
 void DifferenceTheory::make_room(std::size_t changes) {
+  ask_for(room_ * sizeof(Change));  // that are there twice while they are copied
   auto more = std::make_unique_for_overwrite<Change[]>(room_ = changes);
   std::copy_n(changes_.get(), changes_made_, more.get());
   changes_ = std::move(more);

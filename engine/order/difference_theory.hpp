@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "encoders/difference.hpp"
+#include "engine/budget.hpp"
 #include "engine/certificate/theory_lemmas.hpp"
 #include "engine/order/difference_sums.hpp"
 
@@ -22,7 +23,12 @@ class DifferenceTheory {
  public:
   /// `values` (per variable: 1 true, -1 false, 0 open) must outlive the theory: only open atoms are
   /// reported as refuted.
-  DifferenceTheory(int nodes, const std::vector<signed char>& values);
+  /// `budget`, which must outlive it too, is asked before much memory is taken; where it does not
+  /// allow that, Budget::Spent is thrown.
+  DifferenceTheory(int nodes, const std::vector<signed char>& values, Budget* budget = nullptr);
+
+  /// Pairs of nodes.
+  std::size_t pairs() const { return nodes_ * nodes_; }
 
   void add_fact(const Difference& fact) { facts_.push_back(fact); }
   void add_atom(const DifferenceAtom& atom);
@@ -105,6 +111,7 @@ class DifferenceTheory {
   bool insert(const Arc& arc, std::vector<Decided>& decided);
   void decide(int from, int to, std::vector<Decided>& decided);
   void make_room(std::size_t changes);
+  void ask_for(std::size_t bytes);
   Undecided undecided(std::size_t entry, Cycle distance) const;
   static Cycle trigger(const Undecided& open);
   void explain_arc(const Arc& arc, Cycle& slack, std::vector<int>& variables) const;
@@ -112,6 +119,7 @@ class DifferenceTheory {
 
   std::size_t nodes_;
   const std::vector<signed char>& values_;
+  Budget* budget_;
   std::vector<Difference> facts_;
   std::vector<DifferenceAtom> atoms_;
   std::vector<int> atom_of_;  // variable -> index in atoms_, or -1

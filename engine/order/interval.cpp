@@ -36,6 +36,17 @@ constexpr int kAttempts = 15;  // more
 // Coarse copies come late: on random loops of 24 to 40 ops they seldom help.
 constexpr int kFirstCoarse = 6, kCoarseEvery = 4;
 
+// The begin of the range of I that ends at `high` and is one formula. It has a clause for every
+// number of turns that a delay can take, which are few in most loops: as many as there are at one I,
+// and kManyStages more.
+Cycle range_begin(const Problem& problem, Cycle low, Cycle high) {
+  Cycle longest = 1;
+  for (const Edge& e : problem.edges)
+    longest = std::max(longest, e.delay + problem.ops[at(e.from)].spill);
+  for (const Op& op : problem.ops) longest = std::max(longest, op.cycles);
+  return std::min(high, std::max(low, longest / (longest / high + kManyStages)));
+}
+
 // All schedules, or those within the stage limit, which may not be rotated: that can add a stage.
 // Where the limit excludes nothing there is none. (The bound is a convex function of 1 / I, so it
 // is largest at an end of the range.)
@@ -47,6 +58,7 @@ OrderRequest interval_request(const Search& search, Cycle low, Cycle high, Cycle
   OrderRequest request = request_of(search, any);
   request.ii_high = high;
   request.ii_low = order_range_allowed(search.problem, low, high) ? low : high;
+  if (request.ii_low < high) request.ii_low = range_begin(search.problem, low, high);
   request.stages = any ? 0 : stage_limit;
   return request;
 }
@@ -107,6 +119,8 @@ class Descent {
     turn_.bound_open = !bounds.empty();
     if (!bounds.empty()) shortest_ = turn_.shortest = bounds.front().value;
     turn_.slack = shortest_ / kShort;
+    if (shortest_ / interval.low > kManyStages)
+      turn_.slack = std::min(turn_.slack, kManyStages / kShort * interval.low);
   }
 
   // Down until the bound is met or a question is refuted (both unsat), or the budget is spent
@@ -176,7 +190,7 @@ class Descent {
   Outcome attempt(const Plan& plan, Search& lane) const {
     Outcome outcome;
     lane.seed += static_cast<std::uint64_t>(plan.number);
-    try {
+    lane.budget.complete([&] {
       if (plan.kind == Plan::coarse) {
         outcome.answer.schedule =
             cnf::by_coarse_probe(lane, plan.probe, plan.low, plan.ii, stage_limit_);
@@ -199,9 +213,8 @@ class Descent {
         outcome.answer = outcome.question->ask(plan.ii, 0, plan.limit);
         outcome.overflowed = outcome.question->overflowed();
       }
-    } catch (const Budget::Spent&) {  // nothing is decided
-    }
-    return outcome;
+    });
+    return outcome;  // where the budget came first, nothing is decided
   }
 
   // A refutation at the bound proves nothing about other schedules.
@@ -302,18 +315,18 @@ class Descent {
 }  // namespace
 
 Answer ask_complete(const Search& search, Cycle ii, Cycle stage_limit) {
-  try {
+  Answer answer;
+  search.budget.complete([&] {
     OrderRequest all = interval_request(search, ii, ii, stage_limit);
     {
       Question few(search, few_stages_request(search, ii, stage_limit));
-      Answer answer = few.look(ii, 0, kProbeConflicts);
-      if (answer.schedule) return answer;
-      all.at_once = few.overflowed() || answer.verdict == SatSolver::Answer::unknown;
+      Answer found = few.look(ii, 0, kProbeConflicts);
+      if (found.schedule) return void(answer = std::move(found));
+      all.at_once = few.overflowed() || found.verdict == SatSolver::Answer::unknown;
     }
-    return Question(search, std::move(all)).ask(ii);
-  } catch (const Budget::Spent&) {
-    return {};
-  }
+    answer = Question(search, std::move(all)).ask(ii);
+  });
+  return answer;
 }
 
 Interval smallest_interval(const Search& search, Cycle low, Cycle stage_limit) {
@@ -330,11 +343,9 @@ Interval smallest_interval(const Search& search, Cycle low, Cycle stage_limit) {
   }
   search.report.phase("interval");
   Descent descent(search, interval, std::max(low, serial_ii(search.problem)), stage_limit);
-  try {
-    if (descent.run() != SatSolver::Answer::unsat) return interval;
-  } catch (const Budget::Spent&) {
-    return interval;
-  }
+  bool decided = false;
+  search.budget.complete([&] { decided = descent.run() == SatSolver::Answer::unsat; });
+  if (!decided) return interval;
   interval.none = !interval.best;
   if (interval.best) interval.low = interval.best->initiation_interval;
   return interval;

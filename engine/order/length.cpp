@@ -55,7 +55,9 @@ struct LengthOutcome {
 class LengthTurn {
  public:
   LengthTurn(Cycle ii, Cycle low, Cycle high)
-      : ii_(ii), low_(low), high_(high), slack_(low / kTightness + 1) {}
+      : ii_(ii), low_(low), high_(high), slack_(low / kTightness + 1) {
+    if (low / ii > kManyStages) slack_ = std::min(slack_, kManyStages / kTightness * ii);
+  }
 
   Cycle low() const { return low_; }
   bool settled() const { return deadline() < low_; }
@@ -141,13 +143,12 @@ Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, 
   const auto attempt = [&](const LengthPlan& plan, Search& lane) {
     LengthOutcome outcome;
     lane.seed += static_cast<std::uint64_t>(plan.number);
-    try {
+    lane.budget.complete([&] {  // what was found counts
       OrderRequest request = request_within(lane, ii, plan.deadline, stage_limit);
       request.at_once = plan.at_once;
       outcome.question = std::make_unique<Question>(lane, std::move(request));
       descend(plan, lane, *outcome.question, outcome);
-    } catch (const Budget::Spent&) {  // what was found counts
-    }
+    });
     return outcome;
   };
   Race<LengthPlan, LengthOutcome> race(search, attempt);
@@ -158,10 +159,7 @@ Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, 
   while (std::optional<LengthPlan> plan = turn.next()) {
     LengthOutcome outcome;
     if (plan->go_on) {
-      try {
-        descend(*plan, lane->search(), *kept, outcome);
-      } catch (const Budget::Spent&) {
-      }
+      search.budget.complete([&] { descend(*plan, lane->search(), *kept, outcome); });
       turn.learn(*plan, outcome);
     } else {
       std::vector<LengthPlan> later;

@@ -57,6 +57,12 @@ class CadicalSearcher final : public OrderSearcher,
     formula_.add_clause(literals);
     add(literals);
   }
+  void poll() override {
+    if (budget_.spent()) throw Budget::Spent{};
+  }
+  void expect(double variables, double clauses, double bytes) override {
+    expect_within(budget_, variables, clauses, bytes);
+  }
   void add_lemma(std::span<const int> literals, std::string reason) override {
     record_lemma(literals, std::move(reason));
     add(literals);

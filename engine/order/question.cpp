@@ -26,8 +26,7 @@ OrderRequest request_of(const Search& search, bool rotated) {
 OrderRequest request_within(const Search& search, Cycle ii, Cycle deadline, Cycle stage_limit) {
   OrderRequest request = request_of(search, false);
   request.ii_low = request.ii_high = ii;
-  request.stages = deadline / ii + 1;  // a zero-cycle op may start at `deadline` itself
-  if (stage_limit > 0) request.stages = std::min(request.stages, stage_limit);
+  request.stages = stages_within(search, ii, deadline, stage_limit);
   request.deadline = true;
   return request;
 }

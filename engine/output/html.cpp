@@ -226,9 +226,9 @@ std::string html_page(const Problem& problem, const Solution& solution,
     text += "<h2>Ops</h2>" + op_table(problem, solution, state);
     text += code(problem, solution, state);
   } else {
-    text += "<p>" + no_schedule_text(solution) + ".</p>";
+    text += "<p>" + html_escape(no_schedule_text(solution)) + ".</p>";
     if (!solution.conflict.empty()) {
-      text += "<h2>What clashes</h2><ul class=\"clash\">";
+      text += std::string("<h2>") + conflict_title(solution) + "</h2><ul class=\"clash\">";
       for (const std::string& line : solution.conflict)
         text += "<li>" + html_escape(line) + "</li>";
       text += "</ul>";

@@ -128,21 +128,6 @@ std::string units_of(const Problem& problem, int v) {
   return text.empty() ? "-" : text;
 }
 
-std::string no_schedule_text(const Solution& solution) {
-  std::string text = "no schedule was found";
-  if (solution.status == Status::infeasible) {
-    text = restriction_of(solution).empty() ? "no schedule exists at any I (proved)"
-                                            : "none of those exists at any I (proved)";
-    const auto ii = std::find_if(solution.options.begin(), solution.options.end(),
-                                 [](const auto& option) { return option.first == "ii"; });
-    if (ii == solution.options.end()) return text;
-    text = "no schedule has I = " + printable(ii->second) + " (proved)";
-  }
-  if (solution.ii_lower_bound > 1)
-    text += "; I is at least " + std::to_string(solution.ii_lower_bound);
-  return text;
-}
-
 GoalLines goal_lines(const Problem& problem, const Solution& solution) {
   const std::vector<Goal>& goals = solution.goals;
   const std::size_t all = 2 * problem.ops.size();
@@ -167,6 +152,46 @@ SplitLines split_lines(const Solution& solution) {
     if (name.starts_with(kKey)) split.counts.emplace_back(name.substr(kKey.size()), value);
   }
   return split;
+}
+
+namespace {
+
+// "5" of --ii 5, else "".
+std::string only_interval(const Solution& solution) {
+  for (const auto& [name, value] : solution.options)
+    if (name == "ii") return value;
+  return "";
+}
+
+}  // namespace
+
+std::string stop_text(const Solution& solution) {
+  const std::string& by = solution.stopped_by;
+  return by.empty() ? "" : by == "stopped" ? "stopped by request" : "stopped by the " + by;
+}
+
+std::string no_schedule_text(const Solution& solution) {
+  const std::string only = only_interval(solution);
+  std::string text = "no schedule found";
+  if (solution.status == Status::infeasible) {
+    const bool all = restriction_of(solution).empty();
+    text = !only.empty() ? "no schedule has I = " + only + " (proved)"
+           : all         ? "no schedule exists at any I (proved)"
+                         : "none of those exists at any I (proved)";
+    // Where there is none at any I a bound would say that there is one.
+    if (only.empty()) return text;
+  } else {
+    if (!only.empty()) text += " at I = " + only;
+    if (!solution.stopped_by.empty()) text += ": " + stop_text(solution);
+  }
+  if (solution.ii_lower_bound > 1)
+    text += "; I is at least " + std::to_string(solution.ii_lower_bound);
+  return text;
+}
+
+const char* conflict_title(const Solution& solution) {
+  return solution.status == Status::infeasible && only_interval(solution).empty() ? "what clashes"
+                                                                                  : "why";
 }
 
 }  // namespace twill

@@ -48,10 +48,6 @@ struct Colour {
 inline constexpr Colour kUnplaced = {"#d5d9de", 252};
 std::vector<Colour> slot_colours(const Problem& problem, const Solution& solution);
 
-/// What is known where there is no schedule: "no schedule exists at any I (proved)", "no schedule
-/// has I = 7 (proved); I is at least 9", "no schedule was found; I is at least 9".
-std::string no_schedule_text(const Solution& solution);
-
 /// Of the goals, those that have a line each, and how many come after them because "canonical" was
 /// asked for: start and slot of every op, which the op table has.
 struct GoalLines {
@@ -66,6 +62,17 @@ struct SplitLines {
   std::vector<std::pair<std::string, std::string>> counts;  ///< slots, "168 gross, 144 net"
 };
 SplitLines split_lines(const Solution& solution);
+
+/// "stopped by the time limit", "stopped by request" (a signal, a stop token); "" = it was not.
+std::string stop_text(const Solution& solution);
+
+/// Of a solution without a schedule, what was found: "no schedule exists at any I (proved)", "no
+/// schedule has I = 7 (proved); I is at least 9", or what stopped the search for one, and how far it
+/// had come: "no schedule found: stopped by the time limit; I is at least 9". A limit is no proof.
+std::string no_schedule_text(const Solution& solution);
+
+/// Above Solution::conflict: "what clashes" where these are constraints that do, else "why".
+const char* conflict_title(const Solution& solution);
 
 /// The amount of each unit that op v reserves, "TC" or "TC+SMEM"; "-" for none.
 std::string units_of(const Problem& problem, int v);

@@ -50,10 +50,14 @@ std::string header(const Problem& problem, const Solution& solution, const TextO
               (bandwidth_exceeded(problem, ii, sum) ? "  WARNING: exceeds I" : "") + "\n";
     }
   } else {
-    text += "  " + no_schedule_text(solution) + "\n";
+    text += "  " + printable(no_schedule_text(solution)) + "\n";
   }
+  const bool ended = solution.status == Status::optimal || solution.status == Status::infeasible;
+  if (solution.schedule && !ended && !solution.stopped_by.empty())
+    text += "  " + printable(stop_text(solution)) + "\n";
   if (!solution.stages.empty()) {
-    text += "  stages searched: " + printable(solution.stages);
+    text += ended ? "  stages searched: " : "  stages to search, not all were: ";
+    text += printable(solution.stages);
     if (solution.max_stages > 0) text += ", up to " + std::to_string(solution.max_stages);
     text += "\n";
   }
@@ -67,7 +71,7 @@ std::string header(const Problem& problem, const Solution& solution, const TextO
             std::to_string(goals.canonical) + " starts and slots proved smallest, in file order\n";
   }
   if (!solution.conflict.empty()) {
-    text += "  what clashes:\n";
+    text += std::string("  ") + conflict_title(solution) + ":\n";
     for (const std::string& line : solution.conflict) text += "    " + printable(line) + "\n";
   }
   return text;
