@@ -109,10 +109,13 @@ void order_latest_starts(OrderModel& m) {
 }
 
 // Where there are many stages: those that an op can have by the constraints between starts. Not
-// where a question is about parts of the problem.
+// where a question is about parts of the problem, nor about the sum of lifetimes, whose lemmas know
+// stages by their literals.
 void narrow_windows(OrderModel& m) {
   const OrderRequest& request = m.request;
-  if (request.stages <= kManyStages || request.ii_low != request.ii_high || request.parts) return;
+  if (request.stages <= kManyStages || request.ii_low != request.ii_high || request.parts ||
+      request.limits.lifetime >= 0)
+    return;
   const Cycle ii = request.ii_low;
   const StartArcs arcs(m.problem);
   const auto earliest = arcs.earliest(ii);

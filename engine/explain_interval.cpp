@@ -83,8 +83,9 @@ std::vector<SingleChange> single_changes(const Problem& p) {
 
 // Of the arithmetic bounds above the interval the largest.
 std::optional<Bound> refuting_bound(const Problem& problem, Cycle ii) {
-  Bound bound = lower_bounds(problem).front();
-  if (ii > 0 && bound.value > ii) return bound;
+  // (The bound of pins to cycles names no constraint: a clash says more.)
+  for (const Bound& bound : lower_bounds(problem))
+    if (ii > 0 && bound.value > ii && bound.name != "pins") return bound;
   return std::nullopt;
 }
 

@@ -122,8 +122,8 @@ class Engine {
   /// `max_stages` to the stages searched.
   virtual Answer ask(const Search& search, Cycle ii, Cycle stage_limit,
                      Cycle& max_stages) const = 0;
-  /// The smallest initiation interval; `low` is a proved bound, and so high that no dependence cycle
-  /// gains time at it (lower_bounds() is).
+  /// The smallest initiation interval; `low` is a proved bound, and so high that no dependence
+  /// cycle gains time at it (lower_bounds() is).
   virtual Interval smallest_interval(const Search& search, Cycle low, Cycle stage_limit) const = 0;
   /// The shortest schedule at `ii` with low <= L <= high. `found` is told every schedule on the
   /// way.

@@ -1,9 +1,10 @@
-// Forgers of certificates. What a check accepts must be true, whoever made the certificate: so these
-// make certificates of claims that are known to be false, and each must be refused.
+// Forgers of certificates. What a check accepts must be true, whoever made the certificate: so
+// these make certificates of claims that are known to be false, and each must be refused.
 //
 //   known      forgeries that earlier versions accepted, made again in today's format
 //   requests   genuine refutations, with lemmas and proofs, of formulas that leave schedules out
-//   manifests  true certificates in which fields were changed, and all that follows from them mended
+//   manifests  true certificates in which fields were changed, and all that follows from them
+//   mended
 //
 // TWILL_FORGERIES=N makes the last two try that many loops (.ci/long), TWILL_FORGERY_SEED begins
 // elsewhere.
@@ -79,7 +80,8 @@ std::string forge(const std::string& directory, const Problem& problem, Solution
   fs::create_directories(directory + "/proofs");
   Manifest manifest;
   const auto write = [&](const std::string& name, const std::string& bytes, bool listed = true) {
-    std::ofstream(directory + "/" + name, std::ios::binary) << bytes;  // (write_file() flushes disks)
+    std::ofstream(directory + "/" + name, std::ios::binary)
+        << bytes;  // (write_file() flushes disks)
     if (listed) manifest.files.emplace_back(name, sha256(bytes));
   };
   write("problem.json", problem_text(problem));
@@ -226,7 +228,8 @@ TEST_CASE("known: what is larger than memory is refused before it is made") {
   contains(said([](Refutation&, OrderRequest& o) { o.exchange = {0, 0}; }), "not proved");
   contains(said([](Refutation&, OrderRequest& o) { o.exchange = {1}; }), "/exchange/0");
   contains(said([](Refutation& r, OrderRequest&) { r.ii = 0; }), "/initiation_interval");
-  contains(said([](Refutation& r, OrderRequest&) { r.encoding = "form=straight-line"; }), "not proved");
+  contains(said([](Refutation& r, OrderRequest&) { r.encoding = "form=straight-line"; }),
+           "not proved");
   // The time-indexed form has tables of I entries.
   ModuloRequest modulo;
   modulo.ii = kMaxCycles;
@@ -384,9 +387,9 @@ std::optional<Schedule> longer(const Problem& problem, Schedule schedule, Cycle 
 
 /// What a forger sets out to prove of a loop, and whether it is true.
 struct Lie {
-  Solution said;          ///< with the bound that is to be proved
-  Cycle ii = 1;           ///< of the refutation
-  Cycle deadline = -1;    ///< likewise
+  Solution said;        ///< with the bound that is to be proved
+  Cycle ii = 1;         ///< of the refutation
+  Cycle deadline = -1;  ///< likewise
   GoalLimits limits = {};
   Options asked = {};
   bool truth = false;
@@ -436,13 +439,12 @@ std::optional<Lie> lie_about(const Problem& problem, Random& random) {
     return lie;
   }
   const std::string op = problem.ops[0].id;
-  const std::string goals[] = {"slots", "crossings", "lifetime", "rings", "registers", "issuers",
-                               "start:" + op, "slot:" + op};
+  const std::string goals[] = {"slots",     "crossings", "lifetime",    "rings",
+                               "registers", "issuers",   "start:" + op, "slot:" + op};
   const std::string goal = goals[random.range(0, std::ssize(goals) - 1)];
   const Solution least = at(lie.ii, goal.c_str());
   if (least.goals.empty()) return std::nullopt;
-  const std::int64_t has =
-      goal_value(problem, *same.schedule, parse_goal(problem, goal));
+  const std::int64_t has = goal_value(problem, *same.schedule, parse_goal(problem, goal));
   const std::int64_t most = least.goals[0].value + random.range(-1, 1);
   if (most < 0 || has <= most) return std::nullopt;
   say(*same.schedule);
@@ -656,8 +658,7 @@ TEST_CASE("manifests: whatever is changed in a true certificate, what is accepte
     LoopKnobs knobs;
     knobs.max_ops = 4;
     knobs.multi_segment = random.percent(30);
-    const Problem problem =
-        random.percent(30) ? ring_loop(seed, knobs) : random_loop(seed, knobs);
+    const Problem problem = random.percent(30) ? ring_loop(seed, knobs) : random_loop(seed, knobs);
     const Solution honest = solve(problem, random_options(problem, random));
     const TemporaryDirectory directory;
     write_certificate(directory / "c", problem, honest);

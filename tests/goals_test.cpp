@@ -512,7 +512,8 @@ TEST_CASE("a goal may exclude the slot that an op is pinned to by the options") 
   // Two slots that can do the same: the pin keeps the op off the first.
   Problem p;
   p.name = "two";
-  p.warps = {{.name = "w0", .width = 1, .registers = 8}, {.name = "w1", .width = 1, .registers = 8}};
+  p.warps = {{.name = "w0", .width = 1, .registers = 8},
+             {.name = "w1", .width = 1, .registers = 8}};
   p.ops.resize(1);
   p.ops[0].id = "a";
   p.ops[0].cycles = 1;

@@ -296,8 +296,8 @@ class CertificateCheck {
     }
     for (const GoalBoundUse& use : claims.goal_bounds)
       if (counted_goal(problem_, use.goal) < use.value)
-        refuse("manifest.json", "a goal's bound " + std::to_string(use.value) +
-                                    " is not found a second time");
+        refuse("manifest.json",
+               "a goal's bound " + std::to_string(use.value) + " is not found a second time");
     report_.checks.push_back(counted(claims.bounds.size() + claims.goal_bounds.size(), "bound") +
                              " counted a second time");
   }

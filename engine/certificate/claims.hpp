@@ -23,8 +23,8 @@ struct Claims {
   std::vector<Claim> claims;
   std::vector<BoundUse> bounds;           ///< that they rest on
   std::vector<GoalBoundUse> goal_bounds;  ///< likewise
-  std::vector<std::size_t> needed;  ///< refutations that the claims rest on, ascending
-  std::string unproved;             ///< what nothing proves; "" when all is
+  std::vector<std::size_t> needed;        ///< refutations that the claims rest on, ascending
+  std::string unproved;                   ///< what nothing proves; "" when all is
 };
 
 /// Takes the refutations for granted (they are checked one by one) and everything else not: see

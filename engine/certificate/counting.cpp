@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/certificate/forced.hpp"
+#include "engine/certificate/pinned_intervals.hpp"
 #include "engine/certificate/slot_gaps.hpp"
 #include "graph/index.hpp"
 #include "graph/memory_charges.hpp"
@@ -94,7 +95,8 @@ bool window_exceeded(std::vector<Inside> all, Amount capacity) {
 bool interval_counted_out(const Problem& problem, Cycle ii) {
   const Forced forced(problem);
   return units_exceeded(problem, ii) || !earliest(problem, forced, ii) ||
-         lifetimes_exceeded(problem, forced, ii) || gaps_exceeded(problem, forced, ii);
+         lifetimes_exceeded(problem, forced, ii) || gaps_exceeded(problem, forced, ii) ||
+         (latest_pinned_cycle(problem) > 0 && pins_exclude(problem, forced, ii));
 }
 
 bool length_counted_out(const Problem& problem, Cycle ii, Cycle length) {

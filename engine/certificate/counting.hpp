@@ -10,7 +10,8 @@
 
 namespace twill {
 
-/// Do units, recurrences, lifetimes or waits show that no schedule has an interval of at most `ii`
+/// Do units, recurrences, lifetimes, waits or pins to cycles show that no schedule has an interval
+/// of at most `ii`
 /// >= 1? Precondition: check() has accepted the problem. The gaps of one slot are searched for a
 /// bounded number of steps; false where that was not enough.
 bool interval_counted_out(const Problem& problem, Cycle ii);

@@ -115,7 +115,8 @@ Asked asked_of(const Problem& problem, const Solution& solution) {
   const auto said = std::find_if(solution.options.begin(), solution.options.end(),
                                  [](const auto& o) { return o.first == kRestrictionOption; });
   if ((said == solution.options.end() ? "" : said->second) != a.restriction)
-    a.unreadable = std::string("option ") + kRestrictionOption + ": is not \"" + a.restriction + "\"";
+    a.unreadable =
+        std::string("option ") + kRestrictionOption + ": is not \"" + a.restriction + "\"";
   return a;
 }
 

@@ -27,10 +27,9 @@ Forced::Forced(const Problem& p) {
   waits.assign(p.ops.size(), 0);
   for (const Edge& e : p.edges) {
     const std::vector<int>&a = slots[at(e.from)], &b = slots[at(e.to)];
-    const bool apart =
-        e.from != e.to && std::none_of(a.begin(), a.end(), [&](int w) {
-          return std::find(b.begin(), b.end(), w) != b.end();
-        });
+    const bool apart = e.from != e.to && std::none_of(a.begin(), a.end(), [&](int w) {
+                         return std::find(b.begin(), b.end(), w) != b.end();
+                       });
     const Cycle spill = apart ? p.ops[at(e.from)].spill : 0;
     delay.push_back(e.delay + spill);
     // What is on the variable-latency slot waits for nobody.

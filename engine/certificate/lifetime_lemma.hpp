@@ -3,8 +3,8 @@
 // constraints, each with how often it counts where that is not once.
 //
 // Use e = (u, v), u3, says lifetime(u) >= start(v) - start(u) + distance I + hold. There a start
-// is row + stage I. Its delay, d5, start(v) - start(u) >= delay - distance I; the length, l2 of the third
-// op, start(v) <= D - cycles(v); a fact or an atom that the lemma denies, row(b) - row(a) >=
+// is row + stage I. Its delay, d5, start(v) - start(u) >= delay - distance I; the length, l2 of the
+// third op, start(v) <= D - cycles(v); a fact or an atom that the lemma denies, row(b) - row(a) >=
 // weight. If all the rows cancel, that is, the constraints' rows add up to those of the uses, then
 // the sum of lifetimes is at least the uses' distances and holds, the constraints' right sides, and
 // I times the stages that are left, each of which is bounded by the stage literals that the lemma

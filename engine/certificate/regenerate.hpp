@@ -21,8 +21,8 @@ struct FormulaLimit {
 struct FormulaTooLarge {};
 
 /// `problem` is the serial problem where the refutation is about that. What makes the formula of a
-/// stranger's request gives `limit`: a request of a few bytes can ask for more than there is memory.
-/// Throws InputError when the encoding's text cannot be read, and FormulaTooLarge.
+/// stranger's request gives `limit`: a request of a few bytes can ask for more than there is
+/// memory. Throws InputError when the encoding's text cannot be read, and FormulaTooLarge.
 EncodedFormula regenerate(const Problem& problem, const Refutation& refutation,
                           const FormulaLimit& limit = {});
 

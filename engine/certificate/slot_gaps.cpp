@@ -173,7 +173,8 @@ bool slot_exceeded(const Problem& p, const Forced& forced, int w, Cycle ii) {
 
 bool gaps_exceeded(const Problem& problem, const Forced& forced, Cycle ii) {
   for (int w = 0; w < static_cast<int>(problem.warps.size()); ++w)
-    if (!problem.warps[at(w)].variable_latency && slot_exceeded(problem, forced, w, ii)) return true;
+    if (!problem.warps[at(w)].variable_latency && slot_exceeded(problem, forced, w, ii))
+      return true;
   return false;
 }
 

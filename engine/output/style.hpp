@@ -67,8 +67,9 @@ SplitLines split_lines(const Solution& solution);
 std::string stop_text(const Solution& solution);
 
 /// Of a solution without a schedule, what was found: "no schedule exists at any I (proved)", "no
-/// schedule has I = 7 (proved); I is at least 9", or what stopped the search for one, and how far it
-/// had come: "no schedule found: stopped by the time limit; I is at least 9". A limit is no proof.
+/// schedule has I = 7 (proved); I is at least 9", or what stopped the search for one, and how far
+/// it had come: "no schedule found: stopped by the time limit; I is at least 9". A limit is no
+/// proof.
 std::string no_schedule_text(const Solution& solution);
 
 /// Above Solution::conflict: "what clashes" where these are constraints that do, else "why".
