@@ -44,6 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       try {
         twill::ttgir::LoopOptions options;
         options.subtile = subtile;
+        options.module = 0;  // of several the first, of one the one
         const auto lowered =
             twill::ttgir::lower_module(text, "fuzz", texts[m], machines[m], options, {});
         if (twill::ttgir::explain(lowered).empty()) __builtin_trap();
