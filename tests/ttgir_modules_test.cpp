@@ -2,6 +2,8 @@
 // unless it can be undone; numbers that a module states are bounded.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "graph/error.hpp"
 #include "graph/problem_io.hpp"
 #include "graph/ttgir/emit.hpp"
@@ -152,6 +154,10 @@ TEST_CASE("loops that are scheduled already are refused: what, where, and the wa
 TEST_CASE("a ring of buffers: with tokens it is read, without it is refused") {
   const std::string text = test::module_text("ampere-gemm-pipelined");
   CHECK(refusal(text, std::nullopt, "ampere") == "accepted");
+  const auto warnings = lowered(text, std::nullopt, "ampere").loop.warnings;
+  CHECK(std::any_of(warnings.begin(), warnings.end(), [](const std::string& warning) {
+    return has(warning, "the loop has been pipelined before");
+  }));
   std::string loose = text;
   for (std::size_t at = 0; (at = loose.find(" token %acc", at)) != std::string::npos;) {
     const std::size_t end = loose.find(" :", at);
