@@ -247,6 +247,8 @@ TEST_CASE("partitions are handed over only where Triton takes them") {
              "      tt.store %lse_ptr, %scale : !tt.ptr<f32>\n    }\n");
   const auto [later, out] = emitted(two, "blackwell", 0);
   CHECK_MESSAGE(holds(later, "comes after it and would be the default group's"), later);
+  CHECK(holds(out, "tt.scheduled_max_stage"));
+  CHECK(!holds(out, ", }"));
   CHECK(!holds(out, "warp_specialize"));
 }
 
@@ -270,6 +272,29 @@ TEST_CASE("what the loop yields to later ops comes from the default group, or no
                 remarks[0]);
   CHECK(holds(remarks[0], "tt.warp_specialize is taken off"));
   CHECK(!holds(text, "warp_specialize"));
+}
+
+TEST_CASE("an attribute is taken off, and the comma with it") {
+  const auto without = [](const std::string& dictionary, bool more) {
+    const Module m = parse_module("module {\n  tt.func @f(%a: i32) {\n    tt.z %a " + dictionary +
+                                      " : i32\n    tt.return\n  }\n}\n",
+                                  "t");
+    Editor editor(m);
+    for (std::size_t op = 0; op < m.ops.size(); ++op) {
+      if (m.ops[op].name != "tt.z") continue;
+      editor.remove(static_cast<int>(op), "u");
+      if (more) editor.set(static_cast<int>(op), "k", "1");
+    }
+    const std::string text = editor.text();
+    const std::size_t begin = text.find("tt.z %a ") + 8;
+    return text.substr(begin, text.find(" : i32", begin) - begin);
+  };
+  CHECK(without("{u}", false) == "{}");
+  CHECK(without("{u}", true) == "{k = 1}");
+  CHECK(without("{u, b = 2}", true) == "{k = 1, b = 2}");
+  CHECK(without("{b = 2, u}", true) == "{k = 1, b = 2}");
+  CHECK(without("{b = 2, u, c}", false) == "{b = 2, c}");
+  CHECK(without("{b = 2}", true) == "{k = 1, b = 2}");
 }
 
 TEST_CASE("an inner loop under tt.warp_specialize is refused, with what to do") {

@@ -111,7 +111,7 @@ bool is_used(const Module& m, int value) {
   });
 }
 
-/// The first op of one of the names under an op or among those after it in its block; kNone.
+/// The first of these ops, or of those in their regions, that is of a kind; kNone where none is.
 int first_named(const Module& m, const std::vector<int>& ops,
                 const std::function<bool(const Operation&)>& is) {
   for (const int index : ops) {
