@@ -337,3 +337,60 @@ TEST_CASE("a module comes through standard input as well") {
   CHECK(nlohmann::json::parse(piped.out)["initiation_interval"] == 256);
   CHECK(contains(run_twill("solve - --list-loops < " + file).out, "* 1  gemm_grouped"));
 }
+
+TEST_CASE("a file with several modules: one is chosen, or the file is refused") {
+  const Folder folder;
+  const std::string file = folder / "both.mlir";
+  const std::string a = bytes(module_file("hopper-layer-norm"));
+  const std::string b = bytes(module_file("hopper-gemm-persistent"));
+  put(file, "a compiler's first line\n// -----// IR Dump Before A //----- //\n" + a +
+                "// -----// IR Dump Before B //----- //\n" + b);
+  const Run none = run_twill("lower " + file + " --machine hopper");
+  CHECK(none.code == 2);
+  CHECK(none.out.empty());
+  CHECK(contains(none.err, "2 modules in one file"));
+  CHECK(contains(none.err, "--module 0 to 1"));
+  const Run listing = run_twill("solve " + file + " --list-loops");
+  CHECK(listing.code == 0);
+  CHECK(contains(listing.out, "  IR Dump Before A\n"));
+  CHECK(contains(listing.out, "\nmodule 1  line "));
+  CHECK(contains(listing.out, "gemm_persistent"));
+  const Run one = run_twill("lower " + file + " --machine hopper --module 1");
+  CHECK(one.code == 0);
+  CHECK(one.out ==
+        run_twill("lower " + module_file("hopper-gemm-persistent") + " --machine hopper").out);
+  CHECK(!contains(run_twill("solve " + file + " --list-loops --module 1").out, "layer_norm"));
+  CHECK(run_twill("lower " + file + " --machine hopper --module 2").code == 2);
+  CHECK(run_twill("lower gemm --machine hopper --module 0").code == 2);
+}
+
+TEST_CASE("a module that is scheduled already is refused with the way to the right one") {
+  const Folder folder;
+  std::string text = bytes(module_file("hopper-gemm-persistent"));
+  const std::size_t at = text.find("        %a = tt.descriptor_load");
+  REQUIRE(at != std::string::npos);
+  text.insert(at, "        ttng.wait_barrier %a_desc, %k : !tt.tensordesc<128x64xf16, #shared>\n");
+  const std::string file = folder / "pipelined.ttgir";
+  put(file, text);
+  const Run run = run_twill("solve " + file + " --machine hopper");
+  CHECK(run.code == 2);
+  CHECK(contains(run.err, "column 9: found ttng.wait_barrier: "));
+  CHECK(contains(run.err, "MLIR_ENABLE_DUMP=1"));
+  CHECK(run_twill("solve " + file + " --list-loops").code == 0);
+}
+
+TEST_CASE("emit ttgir: what Triton would not take is refused before anything is solved") {
+  const Folder folder;
+  const std::string out = folder / "out.ttgir";
+  const Run inner = run_twill("solve " + module_file("blackwell-gemm-persistent") +
+                              " --machine blackwell --loop 1 --emit ttgir -o " + out);
+  CHECK(inner.code == 2);
+  CHECK(contains(inner.err, "under the tt.warp_specialize of line "));
+  CHECK(!contains(inner.err, "layout"));
+  CHECK(folder.entries() == 0);
+  const Run pointers = run_twill("solve " + module_file("ampere-gemm-pointers") +
+                                 " --machine ampere --emit ttgir -o " + out);
+  CHECK(pointers.code == 0);
+  CHECK(contains(pointers.err, "stages and order alone are handed over"));
+  CHECK(!contains(bytes(out), "warp_specialize"));
+}

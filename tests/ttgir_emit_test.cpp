@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "engine/include/twill.hpp"
+#include "graph/error.hpp"
 #include "graph/ttgir/edit.hpp"
 #include "graph/ttgir/emit.hpp"
 #include "graph/ttgir/op_class.hpp"
@@ -137,18 +139,26 @@ TEST_CASE("a terminator that is not printed is written out before the closing br
 }
 
 TEST_CASE("every shipped module comes back: annotated, and else as it came") {
+  int specialised = 0;
   for (const std::string& name : test::shipped_modules()) {
     CAPTURE(name);
     const LoweredModule lowered = test::lowered(name);
     const Problem& problem = lowered.problems.front().problem;
     const Schedule schedule = test::serial_schedule(problem);
-    const std::string text = emit_ttgir(lowered, problem, schedule);
+    std::vector<std::string> remarks;
+    const std::string text = emit_ttgir(lowered, problem, schedule, &remarks);
     const auto [rest, yields] = without_bare_yields(stripped(text, kNames));
     CHECK(rest == stripped(test::module_text(name), kNames));
     // It is TTGIR again, and each op of the body says where it belongs.
     const Module m = parse_module(text, name);
     CHECK(m.ops.size() == lowered.module.ops.size() + yields);
-    CHECK(yields == (kWithoutResults.count(name) != 0 ? 1 : 0));
+    const bool handed_over = text.find("ttg.partition") != std::string::npos;
+    specialised += handed_over ? 1 : 0;
+    CHECK(yields == (handed_over && kWithoutResults.count(name) != 0 ? 1 : 0));
+    if (!handed_over) {
+      REQUIRE(remarks.size() == 1);
+      CHECK(remarks[0].find("stages and order alone are handed over") != std::string::npos);
+    }
     const Operation& loop = m.op(lowered.loop.loop);
     std::set<std::string> partitions;
     for (const int index :
@@ -159,19 +169,141 @@ TEST_CASE("every shipped module comes back: annotated, and else as it came") {
       partitions.insert(std::string(m.attribute(op, "ttg.partition", &partition)));
       m.attribute(op, "loop.stage", &stage);
       m.attribute(op, "loop.cluster", &cluster);
-      CHECK(partition);
+      CHECK(partition == handed_over);
       if (class_of(op) == OpClass::terminator) continue;
       CHECK(stage);
       CHECK(cluster);
     }
     bool found = false;
     for (const char* attribute :
-         {"tt.warp_specialize", "ttg.partition.stages", "ttg.warp_specialize.tag", "tt.num_stages",
-          "tt.scheduled_max_stage"}) {
+         {"tt.warp_specialize", "ttg.partition.stages", "ttg.warp_specialize.tag"}) {
+      m.attribute(loop, attribute, &found);
+      CAPTURE(attribute);
+      CHECK(found == handed_over);
+    }
+    for (const char* attribute : {"tt.num_stages", "tt.scheduled_max_stage"}) {
       m.attribute(loop, attribute, &found);
       CAPTURE(attribute);
       CHECK(found);
     }
+  }
+  CHECK(specialised >= 8);
+}
+
+namespace {
+
+/// What emit_ttgir() says, and the text, for the schedule of one op after the other.
+std::pair<std::string, std::string> emitted(const std::string& text, const std::string& machine,
+                                            std::optional<int> loop = std::nullopt) {
+  LoopOptions options;
+  options.loop = loop;
+  const LoweredModule l = lower_module(text, "m", builtin_machine(machine), machine, options, {});
+  const Problem& problem = l.problems.front().problem;
+  std::vector<std::string> remarks;
+  std::string out = emit_ttgir(l, problem, test::serial_schedule(problem), &remarks);
+  std::string said;
+  for (const std::string& remark : remarks) said += remark + "\n";
+  return {said, out};
+}
+
+bool holds(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("partitions are handed over only where Triton takes them") {
+  // Before Hopper, or with one partition: stages and order.
+  const auto [ampere, pointers] = emitted(test::module_text("ampere-gemm-pointers"), "ampere");
+  CHECK(holds(ampere, "line 54, column 17: stages and order alone are handed over, no partitions"));
+  CHECK(holds(ampere, "the schedule uses one partition"));
+  CHECK(holds(pointers, "loop.stage"));
+  for (const std::string name : {"partition", "warp_specialize"})
+    CHECK_MESSAGE(!holds(pointers, name), name);
+  // The same loop for Hopper and for Blackwell, which loads through pointers; asked for or not.
+  for (const std::string target : {"cuda:90", "cuda:100"})
+    for (const bool asked : {false, true}) {
+      CAPTURE(target);
+      CAPTURE(asked);
+      std::string text = test::module_text("ampere-gemm-pointers");
+      text.replace(text.find("cuda:80"), 7, target);
+      if (asked) {
+        const std::size_t loop = text.rfind("    } loc(", text.find("scf.yield") + 2000);
+        text.insert(loop + 5, " {tt.warp_specialize, tt.flatten}");
+      }
+      const auto [said, out] = emitted(text, "blackwell");
+      CHECK_MESSAGE(holds(said, "stages and order alone"), said);
+      CHECK(holds(said, "is taken off") == asked);
+      CHECK(!holds(out, "warp_specialize"));
+      CHECK(!holds(out, "ttg.partition"));
+      CHECK(holds(out, "tt.flatten") == asked);
+    }
+  // A loop after it, whose ops would all be the default group's.
+  std::string two = test::module_text("blackwell-attention-forward");
+  const std::size_t loop = two.find("    } {tt.warp_specialize}");
+  REQUIRE(loop != std::string::npos);
+  two.insert(two.find('\n', loop) + 1,
+             "    scf.for %again = %c0_i32 to %c128_i32 step %c128_i32  : i32 {\n"
+             "      tt.store %lse_ptr, %scale : !tt.ptr<f32>\n    }\n");
+  const auto [later, out] = emitted(two, "blackwell", 0);
+  CHECK_MESSAGE(holds(later, "comes after it and would be the default group's"), later);
+  CHECK(holds(out, "tt.scheduled_max_stage"));
+  CHECK(!holds(out, ", }"));
+  CHECK(!holds(out, "warp_specialize"));
+}
+
+TEST_CASE("what the loop yields to later ops comes from the default group, or no partitions") {
+  const LoweredModule l = test::lowered("blackwell-attention-forward");
+  const Problem& problem = l.problems.front().problem;
+  Schedule schedule = test::serial_schedule(problem);
+  // l and m_new, which ops after the loop read, on two slots of four warps.
+  std::vector<int> wide;
+  for (std::size_t w = 0; w < problem.warps.size(); ++w)
+    if (problem.warps[w].width >= 4) wide.push_back(static_cast<int>(w));
+  REQUIRE(wide.size() > 1);
+  for (std::size_t v = 0; v < problem.ops.size(); ++v) {
+    if (problem.ops[v].id == "m_new_20") schedule.warp[v] = wide[0];
+    if (problem.ops[v].id == "l_29") schedule.warp[v] = wide[1];
+  }
+  std::vector<std::string> remarks;
+  const std::string text = emit_ttgir(l, problem, schedule, &remarks);
+  REQUIRE(remarks.size() == 1);
+  CHECK_MESSAGE(holds(remarks[0], "which is used after the loop, comes from another partition"),
+                remarks[0]);
+  CHECK(holds(remarks[0], "tt.warp_specialize is taken off"));
+  CHECK(!holds(text, "warp_specialize"));
+}
+
+TEST_CASE("an attribute is taken off, and the comma with it") {
+  const auto without = [](const std::string& dictionary, bool more) {
+    const Module m = parse_module("module {\n  tt.func @f(%a: i32) {\n    tt.z %a " + dictionary +
+                                      " : i32\n    tt.return\n  }\n}\n",
+                                  "t");
+    Editor editor(m);
+    for (std::size_t op = 0; op < m.ops.size(); ++op) {
+      if (m.ops[op].name != "tt.z") continue;
+      editor.remove(static_cast<int>(op), "u");
+      if (more) editor.set(static_cast<int>(op), "k", "1");
+    }
+    const std::string text = editor.text();
+    const std::size_t begin = text.find("tt.z %a ") + 8;
+    return text.substr(begin, text.find(" : i32", begin) - begin);
+  };
+  CHECK(without("{u}", false) == "{}");
+  CHECK(without("{u}", true) == "{k = 1}");
+  CHECK(without("{u, b = 2}", true) == "{k = 1, b = 2}");
+  CHECK(without("{b = 2, u}", true) == "{k = 1, b = 2}");
+  CHECK(without("{b = 2, u, c}", false) == "{b = 2, c}");
+  CHECK(without("{b = 2}", true) == "{k = 1, b = 2}");
+}
+
+TEST_CASE("an inner loop under tt.warp_specialize is refused, with what to do") {
+  try {
+    emitted(test::module_text("blackwell-gemm-persistent"), "blackwell", 1);
+    CHECK(false);
+  } catch (const InputError& error) {
+    CHECK(holds(error.what(), "line 52, column 18: found a loop under the tt.warp_specialize of"));
+    CHECK(holds(error.what(), "--emit pipelined"));
   }
 }
 

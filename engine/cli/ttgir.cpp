@@ -123,7 +123,14 @@ std::string emitted(const EmitFlags& flags, const ttgir::LoweredModule& lowered,
                     const Problem& problem, const Solution& solution,
                     std::vector<std::string>& remarks) {
   if (flags.kind == "pipelined") return ttgir::emit_pipelined(lowered, problem, solution);
-  return ttgir::emit_ttgir(lowered, problem, *solution.schedule, &remarks);
+  std::string text = ttgir::emit_ttgir(lowered, problem, *solution.schedule, &remarks);
+  const ttgir::Operation& loop = lowered.module.op(lowered.loop.loop);
+  bool asked = false;
+  lowered.module.attribute(loop, "tt.warp_specialize", &asked);
+  if (!asked && text.find("ttg.warp_specialize.tag") != std::string::npos)
+    remarks.push_back(ttgir::Module::place(loop) +
+                      ": the loop gets tt.warp_specialize: its schedule uses several partitions");
+  return text;
 }
 
 }  // namespace twill::cli

@@ -55,7 +55,7 @@ class Builder {
   void add_edges();
   void add_uses(int index);
   void add_buffer_edges(const Buffer& buffer);
-  bool follows(int from, int to) const;
+  bool follows(int from, int to);
   std::string ring_text(const Buffer& buffer, int reader) const;
   void add_edge(std::size_t from, std::size_t to, int distance, bool accumulate = false,
                 bool liveness_only = false);
@@ -117,8 +117,10 @@ class Builder {
   /// Per edge of the kernel: does it order accesses of a buffer and hand no value on?
   std::vector<bool> orders_;
   std::vector<std::vector<std::size_t>> value_users_;  ///< per node, before buffers' edges
-  bool ordering_ = false;                              ///< edges that are added now do
-  std::unordered_map<std::string, int> names_;         ///< of ops, with the next number to append
+  std::map<std::size_t, std::vector<bool>> reached_;   ///< per node that fills a ring: from there
+  std::int64_t ring_steps_ = 0;
+  bool ordering_ = false;                       ///< edges that are added now do
+  std::unordered_map<std::string, int> names_;  ///< of ops, with the next number to append
 };
 
 /// An error that names an op of the kernel by its JSON pointer, with the op's place in the module.

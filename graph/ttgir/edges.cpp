@@ -10,7 +10,8 @@
 namespace twill::ttgir {
 namespace {
 
-constexpr std::size_t kMaxEdges = 200'000;  // of the most ops that a loop may have, 20 each
+constexpr std::size_t kMaxEdges = 200'000;          // of the most ops that a loop may have, 20 each
+constexpr std::int64_t kMaxRingSteps = 20'000'000;  // a tenth of a second; real loops: thousands
 
 }  // namespace
 
@@ -127,20 +128,27 @@ void Builder::add_uses(int index) {
 }
 
 /// Do values or tokens lead from an op to another, in this iteration or a later one?
-bool Builder::follows(int from, int to) const {
+bool Builder::follows(int from, int to) {
   const auto u = last_.find({from, 0}), v = first_.find({to, 0});
   if (u == last_.end() || v == first_.end()) return true;  // no nodes: nothing to order
-  std::vector<std::size_t> work = {u->second};
-  std::set<std::size_t> seen = {u->second};
-  while (!work.empty()) {
-    const std::size_t node = work.back();
-    work.pop_back();
-    for (const std::size_t next : value_users_[node]) {
-      if (next == v->second) return true;
-      if (seen.insert(next).second) work.push_back(next);
+  const auto [known, fresh] = reached_.try_emplace(u->second);
+  if (fresh) {
+    std::vector<std::size_t> work = {u->second};
+    known->second.assign(out_.kernel.ops.size(), false);
+    while (!work.empty()) {
+      const std::size_t node = work.back();
+      work.pop_back();
+      for (const std::size_t next : value_users_[node]) {
+        if (++ring_steps_ > kMaxRingSteps)
+          throw InputError(m_.source, Module::place(m_.op(from)), std::string(m_.op(from).name),
+                           "the loop has too many copies into rings of buffers");
+        if (known->second[next]) continue;
+        known->second[next] = true;
+        work.push_back(next);
+      }
     }
   }
-  return false;
+  return known->second[v->second];
 }
 
 std::string Builder::ring_text(const Buffer& buffer, int reader) const {
@@ -169,6 +177,10 @@ void Builder::add_buffer_edges(const Buffer& buffer) {
   if (std::any_of(list.begin(), list.end(), [](const Access& a) { return a.ring; })) {
     // Buffers of a ring: what is copied goes to its readers by tokens; a copy waits for who read
     // the buffer before, at least one iteration ago.
+    if (buffer.written)
+      warn("the loop has been pipelined before, by copies into a ring of buffers (" +
+           Module::place(m_.op(list.front().op)) +
+           "): it is scheduled as it stands, each copy with the iteration that reads it");
     for (const Access& reader : list)
       for (const Access& writer : list) {
         if (!writer.writes || reader.writes) continue;

@@ -59,6 +59,12 @@ void Editor::terminate(int region, const std::string& name, const std::string& v
   yields_[region] = entry(name, value);
 }
 
+bool Editor::is_removed(int op, const Attribute& attribute) const {
+  const auto found = removed_.find(op);
+  return found != removed_.end() && attribute.value.empty() &&
+         found->second.count(std::string(attribute.name)) != 0;
+}
+
 std::string Editor::text() const {
   const std::string& source = *m_.text;
   std::vector<Edit> edits;
@@ -79,7 +85,11 @@ std::string Editor::text() const {
     }
     if (fresh.empty()) continue;
     if (op.has_dict)
-      fresh += op.attributes.empty() ? "" : ", ";
+      fresh +=
+          std::all_of(op.attributes.begin(), op.attributes.end(),
+                      [&, op_index = index](const Attribute& a) { return is_removed(op_index, a); })
+              ? ""
+              : ", ";
     else
       fresh = " {" + fresh + "}";
     edits.push_back({op.attribute_offset, 0, fresh});
@@ -87,8 +97,7 @@ std::string Editor::text() const {
   for (const auto& [index, names] : removed_) {
     const Operation& op = m_.op(index);
     for (std::size_t k = 0; k < op.attributes.size(); ++k)
-      if (op.attributes[k].value.empty() && names.count(std::string(op.attributes[k].name)) != 0)
-        edits.push_back(without(source, op, k));
+      if (is_removed(index, op.attributes[k])) edits.push_back(without(source, op, k));
   }
   for (const auto& [region, attribute] : yields_)
     edits.push_back(

@@ -31,6 +31,8 @@ class Editor {
   std::string text() const;
 
  private:
+  bool is_removed(int op, const Attribute& attribute) const;
+
   const Module& m_;
   std::map<int, std::vector<std::pair<std::string, std::string>>> added_;  ///< per op, in order
   std::map<int, std::set<std::string>> removed_;                           ///< per op

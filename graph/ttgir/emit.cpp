@@ -111,7 +111,7 @@ bool is_used(const Module& m, int value) {
   });
 }
 
-/// The first op of one of the names under an op or among those after it in its block; kNone.
+/// The first of these ops, or of those in their regions, that is of a kind; kNone where none is.
 int first_named(const Module& m, const std::vector<int>& ops,
                 const std::function<bool(const Operation&)>& is) {
   for (const int index : ops) {
@@ -121,6 +121,22 @@ int first_named(const Module& m, const std::vector<int>& ops,
         if (const int found = first_named(m, m.block(block).ops, is); found != kNone) return found;
   }
   return kNone;
+}
+
+/// The op that a product's operand comes from, behind buffers, views, layouts and conversions.
+int origin(const Module& m, int value) {
+  constexpr int kSteps = 64;
+  int made = m.value(value).op;
+  for (int step = 0; step < kSteps && made != kNone; ++step) {
+    const Operation& op = m.op(made);
+    const OpClass c = class_of(op);
+    const bool hands_on = c == OpClass::view || c == OpClass::layout || c == OpClass::local_alloc ||
+                          c == OpClass::local_load || c == OpClass::tmem_alloc ||
+                          (c == OpClass::elementwise && op.operands.size() == 1);
+    if (!hands_on || op.operands.empty()) return made;
+    made = m.value(op.operands[0]).op;
+  }
+  return made;
 }
 
 /// Why Triton would not take the schedule's partitions; "" when it does.
@@ -143,12 +159,25 @@ std::string why_stages_alone(const LoweredModule& lowered, const Placer& placer)
   if (lowered.loop.target != 0 && lowered.loop.target < 90)
     return "Triton has no warp specialisation for cuda:" + std::to_string(lowered.loop.target);
   const auto line = [&](int op) { return "line " + std::to_string(m.op(op).line); };
-  const int load = first_named(m, placer.body(), [&](const Operation& op) {
-    return op.name == "tt.load" && !op.results.empty() && m.type_of(op.results[0]) != nullptr &&
-           m.type_of(op.results[0])->kind == TypeKind::tensor;
-  });
-  if (load != kNone && !asked)
+  const auto through_pointers = [&](const Operation& op) {
+    const Type* type = op.results.empty() ? nullptr : m.type_of(op.results[0]);
+    return op.name == "tt.load" && type != nullptr && type->kind == TypeKind::tensor;
+  };
+  const int load = first_named(m, placer.body(), through_pointers);
+  const int product = first_named(m, placer.body(),
+                                  [](const Operation& op) { return class_of(op) == OpClass::mma; });
+  const bool hopper = lowered.loop.target >= 90 && lowered.loop.target < 100;
+  if (load != kNone && (hopper || (product != kNone && !asked)))
     return "Triton hands on no loads through pointers (" + line(load) + ")";
+  const int fed = first_named(m, placer.body(), [&](const Operation& op) {
+    return class_of(op) == OpClass::mma &&
+           std::any_of(op.operands.begin(), op.operands.end(), [&](int value) {
+             const int made = origin(m, value);
+             return made != kNone && through_pointers(m.op(made));
+           });
+  });
+  if (fed != kNone)
+    return "Triton hands on no loads through pointers to a product (" + line(fed) + ")";
   const std::vector<std::set<int>> outputs = outputs_of(m, placer);
   for (std::size_t k = 0; k < outputs.size() && k < m.op(loop).results.size(); ++k) {
     const int value = m.op(loop).results[k];
@@ -226,9 +255,6 @@ std::string emit_ttgir(const LoweredModule& lowered, const Problem& problem,
   m.attribute(m.op(loop), "tt.warp_specialize", &asked);
   if (alone.empty()) {
     said = placer.remarks();
-    if (!asked)
-      said.push_back(Module::place(m.op(loop)) +
-                     ": the loop gets tt.warp_specialize: its schedule uses several slots");
   } else {
     said.push_back(Module::place(m.op(loop)) + ": stages and order alone are handed over, " +
                    (asked ? "and tt.warp_specialize is taken off" : "no partitions") + ": " +

@@ -1,0 +1,328 @@
+// One meaning, one problem: a module printed in another form (attributes on its ops, locations
+// added or left out, values renamed, constants or all of it in MLIR's generic syntax) is lowered to
+// the same problem, but for the names of ops.
+#include <doctest/doctest.h>
+
+#include <cctype>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "graph/error.hpp"
+#include "graph/problem_io.hpp"
+#include "graph/ttgir/constants.hpp"
+#include "graph/ttgir/edit.hpp"
+#include "graph/ttgir/op_class.hpp"
+#include "graph/ttgir/parser.hpp"
+#include "tests/support/ttgir_files.hpp"
+
+using namespace twill;
+using namespace twill::ttgir;
+
+namespace {
+
+struct Input {
+  std::string name, machine, text;
+};
+
+std::vector<Input> inputs() {
+  std::vector<Input> found;
+  for (const std::string& name : test::shipped_modules())
+    found.push_back({name, test::machine_of(name), test::module_text(name)});
+  const std::string folder = TWILL_TEST_DATA "/ttgir/";
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (entry.path().extension() == ".ttgir")
+      found.push_back(
+          {entry.path().filename().string(), "blackwell", read_file(entry.path().string())});
+  return found;
+}
+
+/// The problems of a module, one a layout, with ops named by their place.
+std::string problems(const Input& input, const std::string& text) {
+  try {
+    const LoweredModule lowered =
+        lower_module(text, input.name, builtin_machine(input.machine), input.machine, {}, {});
+    std::string all;
+    for (Lowered one : lowered.problems) {
+      for (std::size_t v = 0; v < one.problem.ops.size(); ++v)
+        one.problem.ops[v].id = "op" + std::to_string(v);
+      all += one.layout + "\n" + problem_text(one.problem);
+    }
+    return all;
+  } catch (const InputError& error) {
+    return error.what();
+  }
+}
+
+void same_in(const std::function<std::string(const Input&)>& rewritten) {
+  int files = 0;
+  for (const Input& input : inputs()) {
+    CAPTURE(input.name);
+    const std::string text = rewritten(input);
+    CHECK(text != input.text);
+    const std::string before = problems(input, input.text), after = problems(input, text);
+    REQUIRE(before.find("\"ops\"") != std::string::npos);
+    CHECK_MESSAGE(before == after, after.substr(0, 300));
+    ++files;
+  }
+  CHECK(files > 20);
+}
+
+void replace_all(std::string& text, const std::string& part, const std::string& by) {
+  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += by.size())
+    text.replace(at, part.size(), by);
+}
+
+/// Where the bracket that opens at `at` is closed: one behind it.
+std::size_t closed(const std::string& text, std::size_t at) {
+  int depth = 0;
+  bool string = false;
+  for (; at < text.size(); ++at) {
+    if (text[at] == '"') string = !string;
+    if (string) continue;
+    if (text[at] == '(') ++depth;
+    if (text[at] == ')' && --depth == 0) return at + 1;
+  }
+  return at;
+}
+
+/// The text with each " loc(...)" replaced; the definitions of locations are left out.
+std::string with_locations(const std::string& text, const std::string& by) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const bool line = at == 0 || text[at - 1] == '\n';
+    if (line && text.compare(at, 4, "#loc") == 0) {
+      at = std::min(text.find('\n', at), text.size() - 1) + 1;
+    } else if (text.compare(at, 5, " loc(") == 0) {
+      at = closed(text, at + 4);
+      out += by;
+    } else {
+      out += text[at++];
+    }
+  }
+  return out;
+}
+
+std::string renamed(const std::string& text) {
+  const auto part = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '$' ||
+           c == '-';
+  };
+  std::map<std::string, std::string> names;
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    out += text[at++];
+    if (text[at - 1] != '%') continue;
+    std::size_t end = at;
+    while (end < text.size() && part(text[end])) ++end;
+    std::string& name = names[text.substr(at, end - at)];
+    if (name.empty()) name = (names.size() % 2 == 0 ? "zz_" : "") + std::to_string(names.size());
+    out += name;
+    at = end;
+  }
+  return out;
+}
+
+/// "%x = arith.constant 4 : i32 loc(..)" -> one in generic syntax, its value between `open`,
+/// `close`.
+std::string generic_constants(const std::string& text, const std::string& open,
+                              const std::string& close) {
+  const Module m = parse_module(text, "t");
+  std::string out = text;
+  for (std::size_t k = m.ops.size(); k-- > 0;) {
+    const Operation& op = m.ops[k];
+    if (op.name != "arith.constant" || op.generic) continue;
+    const std::size_t begin = static_cast<std::size_t>(op.name.data() - m.text->data());
+    std::size_t end =
+        static_cast<std::size_t>(op.literal.data() - m.text->data()) + op.literal.size();
+    const bool flag = op.literal == "true" || op.literal == "false";
+    const std::string type = flag ? "i1" : std::string(m.type_of(op.results[0])->text);
+    if (!flag) end = out.find(type, end) + type.size();
+    const std::string value = std::string(op.literal) + (flag ? "" : " : " + type);
+    out.replace(begin, end - begin,
+                "\"arith.constant\"() " + open + "value = " + value + close + " : () -> " + type);
+  }
+  return out;
+}
+
+/// The whole module in MLIR's generic syntax, from what was read of it.
+class GenericPrinter {
+ public:
+  explicit GenericPrinter(const Module& m) : m_(m) {}
+
+  std::string run() {
+    for (const auto& [name, text] : m_.aliases)
+      out_ += std::string(name) + " = " + std::string(text) + "\n";
+    print(m_.root);
+    return out_;
+  }
+
+ private:
+  std::string value(int v) const { return "%v" + std::to_string(v); }
+  std::string type(int v) const { return std::string(m_.type_of(v)->text); }
+
+  std::vector<int> operands(const Operation& op) const {
+    std::vector<int> list = op.operands;
+    if (op.generic) return list;
+    if (op.name == "ttng.tmem_store") {  // the buffer, its token, the tile
+      const bool token = m_.type_of(list[2])->kind == TypeKind::token;
+      std::rotate(list.begin(), list.begin() + 1, list.begin() + (token ? 3 : 2));
+    }
+    if (op.name == "tt.descriptor_store" || op.name == "tt.descriptor_reduce")
+      std::rotate(list.begin() + 1, list.end() - 1, list.end());
+    return list;
+  }
+
+  void print(int index) {
+    const Operation& op = m_.op(index);
+    for (std::size_t k = 0; k < op.results.size(); ++k)
+      out_ += (k == 0 ? "" : ", ") + value(op.results[k]);
+    if (!op.results.empty()) out_ += " = ";
+    out_ += "\"" + std::string(op.name == "module" ? "builtin.module" : op.name) + "\"(";
+    std::string types, results;
+    for (const int v : operands(op)) {
+      out_ += (types.empty() ? "" : ", ") + value(v);
+      types += (types.empty() ? "" : ", ") + type(v);
+    }
+    for (const int v : op.results) results += (results.empty() ? "" : ", ") + type(v);
+    std::string entries;
+    const auto add = [&](const std::string& entry) {
+      entries += (entries.empty() ? "" : ", ") + entry;
+    };
+    if (!op.symbol.empty() && op.name == "tt.func")
+      add("sym_name = \"" + std::string(op.symbol) + "\"");
+    if (op.name == "arith.constant" && !op.generic) {
+      const bool flag = op.literal == "true" || op.literal == "false";
+      add("value = " + std::string(op.literal) + (flag ? "" : " : " + type(op.results[0])));
+    }
+    for (const auto* list : {&op.attributes, &op.properties})
+      for (const Attribute& a : *list)
+        add("\"" + std::string(a.name) + "\"" +
+            (a.value.empty() ? "" : " = " + std::string(a.value)));
+    out_ += ")";
+    if (!entries.empty()) out_ += " <{" + entries + "}>";
+    if (!op.regions.empty()) {
+      out_ += " (";
+      for (std::size_t r = 0; r < op.regions.size(); ++r) {
+        out_ += r == 0 ? "{\n" : ", {\n";
+        region(op, op.regions[r]);
+        out_ += "}";
+      }
+      out_ += ")";
+    }
+    out_ += " : (" + types + ") -> (" + results + ")\n";
+  }
+
+  void region(const Operation& op, int index) {
+    int label = 0, last = kNone;
+    for (const int block : m_.regions[static_cast<std::size_t>(index)].blocks) {
+      const Block& b = m_.block(block);
+      out_ += "^bb" + std::to_string(label++) + "(";
+      for (std::size_t k = 0; k < b.arguments.size(); ++k)
+        out_ += (k == 0 ? "" : ", ") + value(b.arguments[k]) + ": " + type(b.arguments[k]);
+      out_ += "):\n";
+      for (const int inner : b.ops) print(last = inner);
+    }
+    // The custom syntax leaves a terminator out that yields nothing.
+    if (op.name.starts_with("scf.") &&
+        (last == kNone || class_of(m_.op(last)) != OpClass::terminator))
+      out_ += "\"scf.yield\"() : () -> ()\n";
+  }
+
+  const Module& m_;
+  std::string out_;
+};
+
+}  // namespace
+
+TEST_CASE("attributes on constants, before the value") {
+  same_in([](const Input& input) {
+    if (input.text.find(" arith.constant ") == std::string::npos) return input.text + "\n";
+    std::string text = input.text;
+    replace_all(text, " arith.constant ", " arith.constant {twill.note = 1 : i32} ");
+    return text;
+  });
+  same_in([](const Input& input) {
+    std::string text = input.text + "\n";
+    replace_all(text, " arith.constant ",
+                " arith.constant {async_task_id = array<i32: 0>, twill.unit, a = \"} : 7\"} ");
+    return text;
+  });
+}
+
+TEST_CASE("attributes on every op") {
+  same_in([](const Input& input) {
+    const Module m = parse_module(input.text, input.name);
+    Editor editor(m);
+    for (std::size_t op = 0; op < m.ops.size(); ++op)
+      if (m.ops[op].name != "tt.func") editor.set(static_cast<int>(op), "twill.note", "1 : i32");
+    return editor.text();
+  });
+}
+
+TEST_CASE("locations: none, and long ones") {
+  same_in([](const Input& input) { return with_locations(input.text, "") + "\n"; });
+  same_in([](const Input& input) {
+    return with_locations(input.text, " loc(callsite(\"%f : i32 {\"(\"a.py\":1:2) at unknown))") +
+           "\n";
+  });
+}
+
+TEST_CASE("names of values") {
+  same_in([](const Input& input) { return renamed(input.text); });
+}
+
+TEST_CASE("constants in generic syntax, as properties and as attributes") {
+  same_in([](const Input& input) { return generic_constants(input.text, "<{", "}>") + "\n"; });
+  same_in([](const Input& input) { return generic_constants(input.text, "{", "}") + "\n"; });
+  same_in([](const Input& input) {
+    return generic_constants(input.text, "<{twill.note = 1 : i32, ", ", z}> {twill.note}") + "\n";
+  });
+}
+
+TEST_CASE("every op in generic syntax") {
+  same_in([](const Input& input) {
+    const Module m = parse_module(input.text, input.name);
+    return GenericPrinter(m).run();
+  });
+}
+
+TEST_CASE("constants: every form of a number; what is none is none") {
+  const auto constant = [](const std::string& statement) {
+    const std::string text =
+        "module {\n  tt.func @f() {\n    %x = " + statement + "\n    tt.return\n  }\n}\n";
+    const Module m = parse_module(text, "t");
+    for (const Operation& op : m.ops)
+      if (op.name == "arith.constant") return constant_integer(m, op.results[0]);
+    return std::optional<std::int64_t>();
+  };
+  const auto is = [&](const std::string& statement, std::int64_t number) {
+    CAPTURE(statement);
+    CHECK(constant(statement) == number);
+  };
+  is("arith.constant 4 : i32", 4);
+  is("arith.constant -4 : i64 loc(unknown)", -4);
+  is("arith.constant {a, b = 7 : i32} 0x10 : index", 16);
+  is("arith.constant false", 0);
+  is("arith.constant {async_task_id = array<i32: 0>} false", 0);
+  is("arith.constant {a = true} false loc(#l)", 0);
+  is("arith.constant -1 : i1", 1);
+  is("\"arith.constant\"() <{value = false}> : () -> i1", 0);
+  is("\"arith.constant\"() {value = true} : () -> i1", 1);
+  is("\"arith.constant\"() <{note = 1 : i32, value = -7 : i32}> {x} : () -> i32 loc(unknown)", -7);
+  is("arith.constant -9223372036854775808 : i64", std::numeric_limits<std::int64_t>::min());
+  CHECK(!constant("arith.constant 4.0 : f32"));
+  CHECK(!constant("arith.constant 0x7F800000 : f32"));
+  CHECK(!constant("arith.constant dense<0> : tensor<4xi32>"));
+  for (const std::string wrong : {"arith.constant : i32", "arith.constant {a = 1 : i32} : i32",
+                                  "arith.constant 99999999999999999999 : i64",
+                                  "arith.constant 4x : i32", "\"arith.constant\"() : () -> i32"}) {
+    CAPTURE(wrong);
+    try {
+      constant(wrong);
+      CHECK(false);
+    } catch (const InputError& error) {
+      CHECK(error.place().starts_with("line 3"));
+    }
+  }
+}
