@@ -285,8 +285,10 @@ int OrderLifetimes::refine(const Schedule& s) {
       std::vector<Live> live_here = rings;
       for (std::size_t w = 0; w < p.ops.size(); ++w) {
         if (!counts(w)) continue;
-        const Cycle copies =
-            floor_divide(s.start[y] - s.start[w], ii) - floor_divide(s.start[y] - end[w], ii);
+        // One copy more than fits overflows by itself: no sum of these leaves 64 bits.
+        const Cycle copies = std::min(
+            floor_divide(s.start[y] - s.start[w], ii) - floor_divide(s.start[y] - end[w], ii),
+            r.capacity / r.amounts[w] + 1);
         if (copies > 0) live_here.push_back({static_cast<int>(w), copies, r.amounts[w]});
       }
       Amount sum = 0;

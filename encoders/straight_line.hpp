@@ -6,10 +6,9 @@
 // table of contents.
 //
 // Two variants:
-//   literal    as printed: N = ceil(L / I) copies, T = L + (N - 1) I, constraints that mention a
-//   copy
-//              >= N are not emitted, t < T, and only the loop-carried results of the last copy are
-//              live at T. It errs in both directions. Values that live longer than N I cycles and
+//   literal    as printed: N = ceil(L / I) copies, T = L + (N - 1) I, t < T. Constraints that
+//              mention a copy >= N are not emitted, and only the loop-carried results of the last
+//              copy are live at T. It errs in both directions. Values that live longer than N I cycles and
 //              hand-overs to a copy >= N are not counted, so the loop it accepts may not run; and
 //              an op of zero cycles may not start at L, and a value used only in its own issue
 //              cycle counts as live from cycle 0 on, so what it refuses may run.
@@ -20,14 +19,12 @@
 //              - INIT: copy i of v is live at T if and only if its last use lies beyond T, which is
 //                a matter of the consumer's start, for every copy;
 //              - zero-cycle ops at t = L, and holds;
-//              - DEADPROP-1 without the cycle in which v itself is issued: a lifetime of zero
-//              cycles
-//                is not live.
+//              - DEADPROP-1 without the cycle in which v itself is issued, so that a lifetime of
+//                zero cycles is not live.
 //              Why K is enough: consider the cycles [(K-1) I, K I), or up to T where that is less
 //              (behind T nothing is issued until K I, so nothing becomes live). A copy i >= K has
-//              not started there. A copy i < 0 would be used last at L + (max distance - 1) I + max
-//              hold
-//              <= (K-1) I at the latest. So this period of Q shows all copies that are live in the
+//              not started there. A copy i < 0 would be used last at
+//              L + (max distance - 1) I + max hold <= (K-1) I at the latest. So this period of Q shows all copies that are live in the
 //              same period of the endless loop, and it alone need be counted: op and live literals
 //              of other periods are the same ones shifted, and their sums have fewer terms.
 //

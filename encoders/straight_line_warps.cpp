@@ -7,15 +7,13 @@
 //                      variable; void with no marked slot.
 //   REGISTER LIMIT     the product live[v,i,t] opw[v,w] is a literal (none where opw is constant);
 //                      a sum per slot and cycle, each slot with its own limit.
-//   CROSS-WARP SPILLS  opw[u,w] and opw[v,w'] for w != w' imply cross[e], two clauses a slot, so
-//   that
+//   CROSS-WARP SPILLS  opw[u,w] and opw[v,w'] for w != w' imply cross[e], two clauses a slot: then
 //                      the printed formula needs one clause per cycle instead of one per pair of
 //                      slots and cycle. Literal: op[u,i,t] and cross[e] imply not op[v,i+distance,
 //                      t+d+s], N T spill clauses an edge, for i + distance < N only. Corrected:
 //                      together with DEPENDENCE that is one later start, L clauses, on every edge.
-//   CONCURRENCY        v waits if an incoming edge is blocking, or hands a register result over
-//   from
-//                      another slot (the "similar constraint for cross-warp spills"). clash[v,o]
+//   CONCURRENCY        v waits if an incoming edge is blocking, or takes a register result over
+//                      from another slot (the "similar constraint for cross-warp spills"). clash[v,o]
 //                      is implied when v waits and shares its slot with o != v; then v's issue is
 //                      outside every copy of o. Literal: the printed pairs, at most N^2 T cycles(o)
 //                      clauses per pair of ops. Corrected: copies matter by their difference only,

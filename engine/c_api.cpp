@@ -124,9 +124,7 @@ class CancelWatch {
   std::thread thread_;
 };
 
-/// The caller's struct may be of an older header (shorter) or a newer one (longer): what both know
-/// is taken, the rest has its default.
-// The first layout that fits; kernel and machine by name or as text.
+/// The first layout that fits; kernel and machine by name or as text.
 twill::Lowered lowered(const char* kernel, const char* machine, const char* layout, int normalize,
                        bool choose_registers) {
   if (kernel == nullptr || machine == nullptr) refuse("kernel, machine", "NULL", "must be given");
@@ -147,6 +145,8 @@ twill::Lowered lowered(const char* kernel, const char* machine, const char* layo
       .front();
 }
 
+/// The caller's struct may be of an older header (shorter) or a newer one (longer): what both know
+/// is taken, the rest has its default.
 twill_options known_part(const twill_options* given) {
   twill_options options;
   twill_options_init(&options);

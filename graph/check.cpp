@@ -46,6 +46,12 @@ class Checker {
     if (value < low || value > high) range(place + member, value, low, high);
   }
 
+  void count(const char* place, std::size_t found, int most, const char* what) const {
+    if (found > static_cast<std::size_t>(most))
+      fail(place, std::to_string(found) + " " + what,
+           "must have at most " + std::to_string(most) + " " + what);
+  }
+
   void text(const std::string& place, const char* member, const std::string& value) const {
     if (!valid_utf8(value) || value.find('\0') != value.npos) text(place + member, value);
   }
@@ -58,12 +64,16 @@ class Checker {
   void name(const std::string& place, const char* member, const std::string& value,
             const char* what, std::unordered_set<std::string>& seen) const {
     if (value.empty()) fail(place + member, quote(value), std::string(what) + " must not be empty");
+    if (value.size() > static_cast<std::size_t>(kMaxNameBytes))
+      fail(*member == '\0' ? place.substr(0, place.find('/', 1)) : place + member, quote(value),
+           std::string(what) + " must have at most " + std::to_string(kMaxNameBytes) + " bytes");
     text(place, member, value);
     if (!seen.insert(value).second)
       fail(place + member, quote(value), std::string(what) + " must be unique");
   }
 
   void units() const {
+    count("/units", problem_.units.size(), kMaxUnits, "units");
     std::unordered_set<std::string> seen;
     for (const Unit& unit : problem_.units) {
       const std::string place = "/units" + pointer_token(unit.name);
@@ -73,6 +83,7 @@ class Checker {
   }
 
   void memories() const {
+    count("/memories", problem_.memories.size(), kMaxMemories, "memories");
     std::unordered_set<std::string> seen;
     for (const Memory& memory : problem_.memories) {
       const std::string place = "/memories" + pointer_token(memory.name);
@@ -83,6 +94,7 @@ class Checker {
 
   void warps() const {
     if (problem_.warps.empty()) fail("/warps", "an empty array", "must have at least one slot");
+    count("/warps", problem_.warps.size(), kMaxSlots, "slots");
     std::unordered_set<std::string> seen;
     int marked = -1;
     for (std::size_t w = 0; w < problem_.warps.size(); ++w) {
@@ -102,9 +114,10 @@ class Checker {
 
   void ops() const {
     if (problem_.ops.empty()) fail("/ops", "an empty array", "must have at least one op");
-    if (problem_.ops.size() > static_cast<std::size_t>(kMaxOps))
-      fail("/ops", std::to_string(problem_.ops.size()) + " ops",
-           "must have at most " + std::to_string(kMaxOps) + " ops");
+    count("/ops", problem_.ops.size(), kMaxOps, "ops");
+    std::size_t segments = 0;
+    for (const Op& op : problem_.ops) segments += op.reservations.size();
+    count("/ops", segments, kMaxSegments, "segments of reservations");
     std::unordered_set<std::string> seen;
     for (std::size_t v = 0; v < problem_.ops.size(); ++v) {
       const Op& op = problem_.ops[v];
@@ -202,6 +215,7 @@ class Checker {
   const Op& op(int v) const { return problem_.ops[static_cast<std::size_t>(v)]; }
 
   void edges() const {
+    count("/edges", problem_.edges.size(), kMaxEdges, "edges");
     const int count = static_cast<int>(problem_.ops.size());
     for (std::size_t e = 0; e < problem_.edges.size(); ++e) {
       const Edge& edge = problem_.edges[e];
@@ -220,6 +234,7 @@ class Checker {
   }
 
   void pins() const {
+    count("/pins", problem_.pins.size(), kMaxPins, "pins");
     const auto index = [&](const std::string& place, int value, std::size_t size,
                            const char* what) {
       if (value < 0 || static_cast<std::size_t>(value) >= size)

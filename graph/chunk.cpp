@@ -75,8 +75,8 @@ CostedLoop fuse_chunks(const Kernel& kernel, const Machine& machine, CostedLoop 
     edge.to = place[to];
     if (chunk_of[from] != kNone) {
       if (chunk_of[to] == chunk_of[from] && edge.distance == 0) continue;
-      // Alias edges come after the kernel's own and have no producer in a chain.
-      const bool stated = kernel.edges[e].delay.has_value();
+      // Edges behind the kernel's own keep a value live through a view or a descriptor: they say 0.
+      const bool stated = e >= kernel.edges.size() || kernel.edges[e].delay.has_value();
       if (!stated) edge.delay = result.ops[static_cast<std::size_t>(edge.from)].latency;
     }
     result.edges.push_back(edge);

@@ -164,20 +164,24 @@ Cycle read_for(const Kernel& kernel, const Machine& machine, const CostedLoop& l
   return loop.ops[edge.to].op.cycles;
 }
 
-// A descriptor of a buffer, as the transpose of K in shared memory: it takes no time, holds
-// nothing, and shows what one op holds in a memory.
-std::optional<std::size_t> described(const Kernel& kernel, const CostedLoop& loop, std::size_t v) {
-  const Op& op = loop.ops[v].op;
-  if (op.cycles > 0 || op.registers > 0 || !op.footprints.empty() || kernel.ops[v].alias_of)
-    return std::nullopt;
-  std::optional<std::size_t> source;
-  for (const KernelEdge& edge : kernel.edges) {
-    if (edge.to != v) continue;
-    if (source || edge.distance > 0 || loop.ops[edge.from].op.footprints.empty())
-      return std::nullopt;
-    source = edge.from;
+// Of every op: what it describes. A descriptor of a buffer, as the transpose of K in shared memory,
+// takes no time, holds nothing, and shows what one op holds in a memory.
+std::vector<std::optional<std::size_t>> described(const Kernel& kernel, const CostedLoop& loop) {
+  std::vector<std::optional<std::size_t>> sources(kernel.ops.size());
+  std::vector<bool> not_one(kernel.ops.size());
+  for (std::size_t v = 0; v < kernel.ops.size(); ++v) {
+    const Op& op = loop.ops[v].op;
+    not_one[v] =
+        op.cycles > 0 || op.registers > 0 || !op.footprints.empty() || kernel.ops[v].alias_of;
   }
-  return source;
+  for (const KernelEdge& edge : kernel.edges) {
+    if (sources[edge.to] || edge.distance > 0 || loop.ops[edge.from].op.footprints.empty())
+      not_one[edge.to] = true;
+    sources[edge.to] = edge.from;
+  }
+  for (std::size_t v = 0; v < kernel.ops.size(); ++v)
+    if (not_one[v]) sources[v].reset();
+  return sources;
 }
 
 }  // namespace
@@ -206,8 +210,10 @@ CostedLoop cost_kernel(const Kernel& kernel, const Machine& machine, bool holds)
   add_alias_edges(kernel, loop, [&](const KernelEdge& use, std::size_t holder) {
     return holds ? std::max(use.hold, read_for(kernel, machine, loop, use, holder)) : use.hold;
   });
+  const auto shown =
+      holds ? described(kernel, loop) : std::vector<std::optional<std::size_t>>(kernel.ops.size());
   for (const KernelEdge& use : kernel.edges) {
-    const auto holder = holds ? described(kernel, loop, use.from) : std::nullopt;
+    const auto& holder = shown[use.from];
     if (!holder) continue;
     if (const Cycle hold = read_for(kernel, machine, loop, use, *holder); hold > 0)
       loop.edges.push_back(

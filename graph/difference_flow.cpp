@@ -23,7 +23,8 @@ bool DifferenceFlow::reach(int source, int sink, Cycle limit) {
   distance_[at(source)] = 0;
   queue.emplace(0, source);
   while (!queue.empty()) {
-    const auto [here, node] = queue.top();
+    const Cycle here = queue.top().first;  // named: clang 14 captures no structured bindings
+    const int node = queue.top().second;
     queue.pop();
     if (done_[at(node)]) continue;
     done_[at(node)] = 1;

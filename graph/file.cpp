@@ -76,6 +76,15 @@ int create_beside(const std::filesystem::path& directory, std::string& name) {
   return -1;
 }
 
+/// Is this one of the process's own descriptors by name, as a shell's <(COMMAND) gives it?
+bool is_open_already(const std::string& path) {
+  return path == "/dev/stdin" || path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/");
+}
+
+const char* file_kind(mode_t mode) {
+  return S_ISFIFO(mode) ? "a named pipe" : S_ISSOCK(mode) ? "a socket" : "a device";
+}
+
 /// A device or a pipe cannot be replaced: it is written to.
 void write_through(const std::string& path, std::string_view bytes) {
   Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
@@ -87,11 +96,23 @@ void write_through(const std::string& path, std::string_view bytes) {
 
 std::string read_file(const std::string& path) {
   const bool standard_input = path == "-";
-  const Descriptor file(standard_input ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // A named pipe that nobody writes to is opened at once only so; files do not care.
+  const Descriptor file(standard_input
+                            ? STDIN_FILENO
+                            : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   const std::string shown = standard_input ? "standard input" : path;
   if (file.number() < 0) fail(shown, "cannot be opened", errno);
   struct stat status {};
   if (::fstat(file.number(), &status) != 0) fail(shown, "cannot be read", errno);
+  if (S_ISDIR(status.st_mode)) fail(shown, "cannot be read", EISDIR);
+  if (!standard_input && !S_ISREG(status.st_mode)) {
+    if (!is_open_already(path))
+      throw InputError(shown, "", file_kind(status.st_mode),
+                       "must be a regular file; - reads standard input");
+    const int flags = ::fcntl(file.number(), F_GETFL);
+    if (flags < 0 || ::fcntl(file.number(), F_SETFL, flags & ~O_NONBLOCK) != 0)
+      fail(shown, "cannot be read", errno);
+  }
   std::string bytes;
   if (S_ISREG(status.st_mode) && status.st_size > 0) {
     if (static_cast<std::uintmax_t>(status.st_size) > kMaxBytes)

@@ -6,8 +6,9 @@
 
 namespace twill {
 
-/// The bytes of a file ("-" = standard input). Throws InputError when it cannot be read or is
-/// larger than 256 MiB.
+/// The bytes of a regular file, or of what is open already: "-" = standard input, /dev/stdin,
+/// /dev/fd/N. Throws InputError when it cannot be read, is a folder, a device or a named pipe
+/// (which might never end or begin), or is larger than 256 MiB.
 std::string read_file(const std::string& path);
 
 /// Writes a temporary file beside `path`, flushes it and renames it over `path`, so that a reader

@@ -51,7 +51,7 @@ class Builder : public nlohmann::json_sax<Json> {
   Builder(std::string_view text, const std::string& source) : text_(text), source_(source) {}
 
   Json root;
-  std::unordered_map<std::string, std::string> written;
+  std::vector<std::string> written;
 
   bool null() override { return add(nullptr) != nullptr; }
   bool boolean(bool value) override { return add(value) != nullptr; }
@@ -59,7 +59,7 @@ class Builder : public nlohmann::json_sax<Json> {
   bool number_unsigned(number_unsigned_t value) override { return add(value) != nullptr; }
   bool number_float(number_float_t value, const string_t& text) override {
     add(value);
-    written[pointer()] = text.size() <= 80 ? text : text.substr(0, 80) + "...";
+    written.push_back(text.size() <= 80 ? text : text.substr(0, 80) + "...");
     return true;
   }
   bool string(string_t& value) override { return add(std::move(value)) != nullptr; }
@@ -92,6 +92,9 @@ class Builder : public nlohmann::json_sax<Json> {
   };
 
   Json* add(Json value) {
+    if (++values_ > kMaxJsonValues)
+      throw InputError(source_, pointer(), "",
+                       "a file must have at most " + std::to_string(kMaxJsonValues) + " values");
     if (levels_.empty()) {
       root = std::move(value);
       return &root;
@@ -123,14 +126,16 @@ class Builder : public nlohmann::json_sax<Json> {
   std::string pointer() const {
     std::string text;
     for (const Level& level : levels_)
-      text +=
-          level.node->is_array() ? pointer_token(level.node->size() - 1) : pointer_token(level.key);
+      text += !level.node->is_array() ? pointer_token(level.key)
+              : level.node->empty()   ? ""
+                                      : pointer_token(level.node->size() - 1);
     return text;
   }
 
   std::string_view text_;
   const std::string& source_;
   std::vector<Level> levels_;
+  std::size_t values_ = 0;
 };
 
 }  // namespace

@@ -18,7 +18,38 @@ bool contains(std::initializer_list<std::string_view> names, std::string_view na
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+/// Where a value is: its pointer, and how many numbers that are no integers stand before it.
+struct JsonPlace {
+  std::string pointer;
+  std::size_t floats = 0;
+};
+
+/// Is `target` (an address) in `node`? Its tokens are then put in front of each other, last first.
+bool find_place(const Json& node, const Json* target, JsonPlace& place) {
+  if (&node == target) return true;
+  place.floats += node.is_number_float();
+  if (node.is_array())
+    for (std::size_t i = 0; i < node.size(); ++i)
+      if (find_place(node[i], target, place)) {
+        place.pointer.insert(0, pointer_token(i));
+        return true;
+      }
+  if (node.is_object())
+    for (const auto& [key, value] : node.get_ref<const Json::object_t&>())
+      if (find_place(value, target, place)) {
+        place.pointer.insert(0, pointer_token(key));
+        return true;
+      }
+  return false;
+}
+
 }  // namespace
+
+std::string JsonValue::pointer() const {
+  JsonPlace place;
+  find_place(document_->json_, value_, place);
+  return std::move(place.pointer);
+}
 
 std::string JsonValue::shown() const {
   switch (value_->type()) {
@@ -26,15 +57,17 @@ std::string JsonValue::shown() const {
     case Json::value_t::array: return "an array of " + std::to_string(value_->size()) + " values";
     case Json::value_t::string: return quote(value_->get_ref<const std::string&>());
     case Json::value_t::number_float: {
-      const auto written = document_->written_.find(pointer_);
-      return written == document_->written_.end() ? value_->dump() : written->second;
+      JsonPlace place;
+      find_place(document_->json_, value_, place);
+      const bool known = place.floats < document_->written_.size();
+      return known ? document_->written_[place.floats] : value_->dump();
     }
     default: return value_->dump();
   }
 }
 
 void JsonValue::fail(const std::string& rule) const {
-  throw InputError(document_->source(), pointer_, shown(), rule);
+  throw InputError(document_->source(), pointer(), shown(), rule);
 }
 
 void JsonValue::require(bool right_type, const char* rule) const {
@@ -80,8 +113,7 @@ std::vector<JsonValue> JsonValue::elements() const {
   require(value_->is_array(), "must be an array");
   std::vector<JsonValue> values;
   values.reserve(value_->size());
-  for (const Json& value : *value_)
-    values.push_back(JsonValue(*document_, value, pointer_ + pointer_token(values.size())));
+  for (const Json& value : *value_) values.push_back(JsonValue(*document_, value));
   return values;
 }
 
@@ -91,12 +123,18 @@ std::vector<JsonValue> JsonValue::elements(std::size_t exact) const {
   return elements();
 }
 
+std::vector<JsonValue> JsonValue::elements_up_to(std::size_t most) const {
+  if (value_->is_array() && value_->size() > most)
+    fail("must have at most " + std::to_string(most) + " values");
+  return elements();
+}
+
 void JsonValue::check_keys(std::initializer_list<std::string_view> required,
                            std::initializer_list<std::string_view> optional) const {
   require(value_->is_object(), "must be an object");
   for (const auto& [key, value] : value_->items())
     if (!contains(required, key) && !contains(optional, key))
-      JsonValue(*document_, value, pointer_ + pointer_token(key))
+      JsonValue(*document_, value)
           .fail("unknown key; known here: " + list(required) +
                 (required.size() == 0 || optional.size() == 0 ? "" : ", ") + list(optional));
   for (const std::string_view key : required) at(key);
@@ -120,14 +158,21 @@ std::vector<std::pair<std::string, JsonValue>> JsonValue::members() const {
   std::vector<std::pair<std::string, JsonValue>> values;
   values.reserve(value_->size());
   for (const auto& [key, value] : value_->items())
-    values.emplace_back(key, JsonValue(*document_, value, pointer_ + pointer_token(key)));
+    values.emplace_back(key, JsonValue(*document_, value));
   return values;
+}
+
+std::vector<std::pair<std::string, JsonValue>> JsonValue::members_up_to(std::size_t most) const {
+  if (value_->is_object() && value_->size() > most)
+    fail("must have at most " + std::to_string(most) + " members, has " +
+         std::to_string(value_->size()));
+  return members();
 }
 
 JsonValue JsonValue::at(std::string_view key) const {
   std::optional<JsonValue> value = find(key);
   if (!value)
-    throw InputError(document_->source(), pointer_, "",
+    throw InputError(document_->source(), pointer(), "",
                      "required key " + quote(key) + " is missing");
   return *value;
 }
@@ -136,7 +181,7 @@ std::optional<JsonValue> JsonValue::find(std::string_view key) const {
   require(value_->is_object(), "must be an object");
   const auto found = value_->find(std::string(key));
   if (found == value_->end()) return std::nullopt;
-  return JsonValue(*document_, *found, pointer_ + pointer_token(key));
+  return JsonValue(*document_, *found);
 }
 
 std::int64_t JsonValue::integer_or(std::string_view key, std::int64_t otherwise, std::int64_t low,

@@ -22,7 +22,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -33,6 +32,9 @@ namespace twill {
 
 /// Arrays and objects may be nested this deep; no format needs more than 8.
 inline constexpr std::size_t kMaxJsonDepth = 64;
+/// Values in a file; the largest problem that check() accepts has fewer. A value takes some 50
+/// bytes in memory and may take two in its file.
+inline constexpr std::size_t kMaxJsonValues = 20'000'000;
 
 class JsonDocument;
 
@@ -41,7 +43,9 @@ class JsonDocument;
 class JsonValue {
  public:
   const nlohmann::ordered_json& json() const { return *value_; }
-  const std::string& pointer() const { return pointer_; }  ///< RFC 6901, "" for the whole file
+  /// RFC 6901, "" for the whole file. Found by a walk over the document, for messages: pointers
+  /// that every value kept would take the length of its keys times the number of values.
+  std::string pointer() const;
   bool is_object() const { return value_->is_object(); }
   bool is_array() const { return value_->is_array(); }
   bool is_string() const { return value_->is_string(); }
@@ -69,6 +73,7 @@ class JsonValue {
   // Arrays.
   std::vector<JsonValue> elements() const;
   std::vector<JsonValue> elements(std::size_t exact) const;  ///< exactly so many
+  std::vector<JsonValue> elements_up_to(std::size_t most) const;
 
   // Objects.
   /// This is an object with all of `required` and nothing but `required` and `optional`.
@@ -83,6 +88,7 @@ class JsonValue {
   int check_format(std::string_view format, int oldest, int newest) const;
   /// Members in the file's order.
   std::vector<std::pair<std::string, JsonValue>> members() const;
+  std::vector<std::pair<std::string, JsonValue>> members_up_to(std::size_t most) const;
   /// A required member; its absence is refused.
   JsonValue at(std::string_view key) const;
   std::optional<JsonValue> find(std::string_view key) const;
@@ -99,18 +105,17 @@ class JsonValue {
 
  private:
   friend class JsonDocument;
-  JsonValue(const JsonDocument& document, const nlohmann::ordered_json& value, std::string pointer)
-      : document_(&document), value_(&value), pointer_(std::move(pointer)) {}
+  JsonValue(const JsonDocument& document, const nlohmann::ordered_json& value)
+      : document_(&document), value_(&value) {}
   void require(bool right_type, const char* rule) const;
 
   const JsonDocument* document_;
   const nlohmann::ordered_json* value_;
-  std::string pointer_;
 };
 
 /// A parsed file. Refused while parsing: what is not JSON (RFC 8259) with line and column, a
-/// repeated key of one object, nesting beyond kMaxJsonDepth, invalid UTF-8, NUL bytes, numbers
-/// beyond a double.
+/// repeated key of one object, nesting beyond kMaxJsonDepth, more than kMaxJsonValues, invalid
+/// UTF-8, NUL bytes, numbers beyond a double.
 class JsonDocument {
  public:
   static JsonDocument parse(std::string_view text, const std::string& source);
@@ -118,7 +123,7 @@ class JsonDocument {
   JsonDocument(nlohmann::ordered_json json, std::string source)
       : json_(std::move(json)), source_(std::move(source)) {}
 
-  JsonValue root() const { return JsonValue(*this, json_, ""); }
+  JsonValue root() const { return JsonValue(*this, json_); }
   const nlohmann::ordered_json& json() const { return json_; }
   const std::string& source() const { return source_; }
 
@@ -126,8 +131,9 @@ class JsonDocument {
   friend class JsonValue;
   nlohmann::ordered_json json_;
   std::string source_;
-  /// Numbers that are no integers as they were written, by pointer: for messages.
-  std::unordered_map<std::string, std::string> written_;
+  /// Numbers that are no integers as they were written, in the file's order: for messages. Empty in
+  /// a document made in memory.
+  std::vector<std::string> written_;
 };
 
 /// Appends a member to `object`. The key must be new: it is not looked up, so that n members cost

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -48,14 +49,16 @@ class KernelReader {
       root.at("ops").fail("must have 1 to " + std::to_string(kMaxOps) + " ops");
     for (const JsonValue& op : ops) declare(op.at("id"));
     for (const JsonValue& op : ops) kernel_.ops.push_back(read_op(op));
-    for (const JsonValue& edge : root.at("edges").elements())
+    for (const JsonValue& edge : root.at("edges").elements_up_to(kMaxEdges))
       kernel_.edges.push_back(read_edge(edge));
-    for (std::size_t v = 0; v < ops.size(); ++v)
-      if (kernel_.ops[v].alias_of) check_alias(v, ops[v].at("alias_of"));
-    if (const auto chunks = root.find("chunks"))
+    check_aliases(ops);
+    if (const auto chunks = root.find("chunks")) {
+      for (const KernelEdge& e : kernel_.edges)
+        if (e.distance == 0) follows_.emplace(e.from, e.to);
       for (const JsonValue& chunk : chunks->elements()) read_chunk(chunk);
+    }
     if (const auto pins = root.find("pins"))
-      for (const JsonValue& pin : pins->elements()) read_pin(pin);
+      for (const JsonValue& pin : pins->elements_up_to(kMaxPins)) read_pin(pin);
     return std::move(kernel_);
   }
 
@@ -155,18 +158,24 @@ class KernelReader {
 
   /// A view follows its source by exactly one edge, whose distance its consumers inherit, and a
   /// chain of views ends at an op that holds something.
-  void check_alias(std::size_t view, const JsonValue& place) const {
-    const std::size_t source = *kernel_.ops[view].alias_of;
-    const auto edges =
-        std::count_if(kernel_.edges.begin(), kernel_.edges.end(),
-                      [&](const KernelEdge& e) { return e.from == source && e.to == view; });
-    if (edges != 1)
-      place.fail("must be the source of exactly one edge to the view, found " +
-                 std::to_string(edges));
-    std::size_t root = source;
-    for (std::size_t steps = 0; kernel_.ops[root].alias_of; ++steps) {
-      if (steps == kernel_.ops.size()) place.fail("views must not alias each other in a cycle");
-      root = *kernel_.ops[root].alias_of;
+  void check_aliases(const std::vector<JsonValue>& ops) {
+    std::vector<std::size_t> edges(ops.size(), 0);  // from its source to a view
+    for (const KernelEdge& e : kernel_.edges)
+      if (kernel_.ops[e.to].alias_of == e.from) ++edges[e.to];
+    viewed_.assign(ops.size(), false);
+    for (std::size_t view = 0; view < ops.size(); ++view) {
+      if (!kernel_.ops[view].alias_of) continue;
+      const JsonValue place = ops[view].at("alias_of");
+      const std::size_t source = *kernel_.ops[view].alias_of;
+      viewed_[source] = true;
+      if (edges[view] != 1)
+        place.fail("must be the source of exactly one edge to the view, found " +
+                   std::to_string(edges[view]));
+      std::size_t root = source;
+      for (std::size_t steps = 0; kernel_.ops[root].alias_of; ++steps) {
+        if (steps == kernel_.ops.size()) place.fail("views must not alias each other in a cycle");
+        root = *kernel_.ops[root].alias_of;
+      }
     }
   }
 
@@ -181,10 +190,9 @@ class KernelReader {
       const std::size_t v = op_index(op);
       if (v >= kernel_.ops.size()) op.fail("must be the id of an op, not of a chunk");
       if (!in_chunk_.insert(v).second) op.fail("an op is in at most one chunk");
-      for (std::size_t u = 0; u < kernel_.ops.size(); ++u)
-        if (kernel_.ops[u].alias_of && (u == v || *kernel_.ops[u].alias_of == v))
-          op.fail("a chunked op must neither be a view nor have one");
-      if (!chunk.ops.empty() && !follows(chunk.ops.back(), v))
+      if (kernel_.ops[v].alias_of || viewed_[v])
+        op.fail("a chunked op must neither be a view nor have one");
+      if (!chunk.ops.empty() && !follows_.contains({chunk.ops.back(), v}))
         op.fail("must use the op before it in the chain (an edge of distance 0)");
       chunk.ops.push_back(v);
     }
@@ -219,12 +227,6 @@ class KernelReader {
     kernel_.pins.push_back(std::move(pin));
   }
 
-  bool follows(std::size_t from, std::size_t to) const {
-    return std::any_of(kernel_.edges.begin(), kernel_.edges.end(), [&](const KernelEdge& e) {
-      return e.from == from && e.to == to && e.distance == 0;
-    });
-  }
-
   /// Columns of a chunk: stated, or the tile's columns over `count`. All tiles of the chain have
   /// the same columns, which the chunks divide evenly.
   std::int64_t read_columns(const JsonValue& value, const JsonValue& ops,
@@ -253,6 +255,8 @@ class KernelReader {
   Kernel kernel_;
   std::unordered_map<std::string, std::size_t> index_;  // ids of ops, then of chunks
   std::unordered_set<std::size_t> in_chunk_;
+  std::vector<bool> viewed_;                               // has a view
+  std::set<std::pair<std::size_t, std::size_t>> follows_;  // by an edge of distance 0
 };
 
 }  // namespace

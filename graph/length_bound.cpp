@@ -75,15 +75,18 @@ std::vector<Bound> length_bounds(const Problem& problem, Cycle ii) {
       bounds.push_back(
           {worst.value, "units", problem.units[f].name + ": " + arithmetic(worst, capacity)});
   }
+  std::vector<std::vector<Demand>> only(problem.warps.size());  // that wait, by their one slot
+  for (int v = 0; v < static_cast<int>(problem.ops.size()); ++v) {
+    const auto at = static_cast<std::size_t>(v);
+    const Cycle cycles = problem.ops[at].cycles;
+    if (cycles == 0) continue;
+    const std::vector<int> slots = allowed_slots(problem, v);
+    if (slots.size() == 1 && always_waits(problem, v))
+      only[static_cast<std::size_t>(slots.front())].push_back(
+          {(*earliest)[at], cycles, -latest[at] - cycles});
+  }
   for (int w = 0; w < static_cast<int>(problem.warps.size()); ++w) {
-    std::vector<Demand> uses;
-    for (int v = 0; v < static_cast<int>(problem.ops.size()); ++v) {
-      const auto at = static_cast<std::size_t>(v);
-      const Cycle cycles = problem.ops[at].cycles;
-      if (cycles > 0 && always_waits(problem, v) && allowed_slots(problem, v) == std::vector{w})
-        uses.push_back({(*earliest)[at], cycles, -latest[at] - cycles});
-    }
-    if (const Worst worst = one_machine(uses, 1); worst.value > 0)
+    if (const Worst worst = one_machine(only[static_cast<std::size_t>(w)], 1); worst.value > 0)
       bounds.push_back({worst.value, "slot",
                         problem.warps[static_cast<std::size_t>(w)].name + ": " +
                             arithmetic(worst, 1) + " of ops that wait and exclude each other"});

@@ -144,9 +144,11 @@ std::vector<int> topological_order(const Problem& problem) {
 
 bool crossing_forced(const Problem& problem, const Edge& edge) {
   if (edge.from == edge.to) return false;
-  for (int w = 0; w < static_cast<int>(problem.warps.size()); ++w)
-    if (slot_allowed(problem, edge.from, w) && slot_allowed(problem, edge.to, w)) return false;
-  return true;
+  const std::vector<int> from = allowed_slots(problem, edge.from);
+  const std::vector<int> to = allowed_slots(problem, edge.to);
+  std::vector<int> both;
+  std::set_intersection(from.begin(), from.end(), to.begin(), to.end(), std::back_inserter(both));
+  return both.empty();
 }
 
 bool crossing_possible(const Problem& problem, const Edge& edge) {

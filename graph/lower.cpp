@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_map>
 
 #include "graph/check.hpp"
 #include "graph/costed_loop.hpp"
@@ -14,6 +15,9 @@
 
 namespace twill {
 namespace {
+
+/// Ops and edges of all problems that a kernel is lowered to, one a layout.
+constexpr std::size_t kMaxLowered = 5'000'000;
 
 /// The paper's Section 5.3: what has no incoming edge and a variable latency runs ahead as far as
 /// its ring allows, so its cycles and delays do not constrain the loop.
@@ -128,11 +132,10 @@ std::vector<WarpSlot> net_slots(const Layout& layout, Amount resident) {
 /// Puts the kernel's pins on the problem; why its layout cannot have them, where a slot that an op
 /// is pinned to is not there or not for it. (An op is never on a slot that is not there.)
 std::optional<std::string> add_pins(const Kernel& kernel, Problem& problem) {
-  const auto op = [&](const std::string& id) {
-    return static_cast<int>(std::find_if(problem.ops.begin(), problem.ops.end(),
-                                         [&](const Op& o) { return o.id == id; }) -
-                            problem.ops.begin());
-  };
+  if (kernel.pins.empty()) return std::nullopt;
+  std::unordered_map<std::string_view, int> index;
+  for (const Op& o : problem.ops) index.emplace(o.id, static_cast<int>(index.size()));
+  const auto op = [&](const std::string& id) { return index.at(id); };
   for (const KernelPin& pin : kernel.pins) {
     Pin placed{pin.kind, op(pin.op), -1, pin.cycle, -1};
     if (pin.kind == Pin::same_slot) placed.other = op(pin.other);
@@ -193,6 +196,10 @@ std::vector<Lowered> lower(const Kernel& kernel, const Machine& machine,
   Problem base = without_slots(kernel, machine, loop);
   if (options.rings) charge_rings(base);
   const std::vector<BandwidthSum> bandwidth = bandwidth_sums(machine, loop);
+  if (layouts.size() * (base.ops.size() + base.edges.size()) > kMaxLowered)
+    throw InputError(machine.source, "/layouts", std::to_string(layouts.size()) + " layouts",
+                     "ops and edges of the kernel, once a layout, must be at most " +
+                         std::to_string(kMaxLowered) + "; name one layout");
 
   std::vector<Lowered> result;
   std::string reasons;

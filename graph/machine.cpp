@@ -11,6 +11,10 @@ namespace {
 
 constexpr std::int64_t kMaxRate = 1'000'000'000;
 constexpr int kMaxSlotWidth = 64;
+constexpr std::size_t kMaxLayouts = 1'000;
+constexpr std::size_t kMaxRules = 10'000;
+constexpr std::size_t kMaxTerms = 100;
+constexpr std::size_t kMaxSources = 10'000;
 
 class MachineReader {
  public:
@@ -28,17 +32,18 @@ class MachineReader {
     root.text_or("doc", "");
     if (const auto aliases = root.find("aliases"))
       for (const auto& [alias, kernel] : aliases->members()) machine_.aliases[alias] = name(kernel);
-    for (const auto& [unit, capacity] : root.at("units").members())
+    for (const auto& [unit, capacity] : root.at("units").members_up_to(kMaxUnits))
       machine_.units.push_back({unit, capacity.integer(1, kMaxAmount)});
     if (const auto bandwidth = root.find("bandwidth")) read_bandwidth(*bandwidth);
-    for (const auto& [memory, value] : root.at("memories").members()) read_memory(memory, value);
+    for (const auto& [memory, value] : root.at("memories").members_up_to(kMaxMemories))
+      read_memory(memory, value);
     if (const auto file = root.find("register_file")) read_register_file(*file);
     machine_.vector_copies = root.integer_or("vector_copies", 1, 1, 128);
     if (const auto spill = root.find("spill")) read_spill(*spill);
     const JsonValue layouts = root.at("layouts");
-    for (const JsonValue& layout : layouts.elements()) read_layout(layout);
+    for (const JsonValue& layout : layouts.elements_up_to(kMaxLayouts)) read_layout(layout);
     if (machine_.layouts.empty()) layouts.fail("must have at least one layout");
-    for (const auto& [kind, rule] : root.at("rules").members())
+    for (const auto& [kind, rule] : root.at("rules").members_up_to(kMaxRules))
       machine_.rules[kind] = read_rule(rule);
     if (const auto sources = root.find("sources")) read_sources(*sources);
     return std::move(machine_);
@@ -110,7 +115,7 @@ class MachineReader {
       value.at("name").fail("layout names must be unique");
     std::set<std::string> slots;
     bool marked = false;
-    for (const JsonValue& entry : value.at("slots").elements()) {
+    for (const JsonValue& entry : value.at("slots").elements_up_to(kMaxSlots)) {
       entry.check_keys({"name", "width", "registers"}, {"variable_latency"});
       WarpSlot slot;
       slot.name = name(entry.at("name"));
@@ -132,7 +137,7 @@ class MachineReader {
     std::vector<CostTerm> terms;
     const auto list = rule.find(key);
     if (!list) return terms;
-    for (const JsonValue& value : list->elements()) {
+    for (const JsonValue& value : list->elements_up_to(kMaxTerms)) {
       value.check_keys({"measure"},
                        {"factor", "rate", "rates", "less", "at_least", "at_most", "times"});
       CostTerm term;
@@ -194,7 +199,7 @@ class MachineReader {
   /// Every source speaks of something that is in the file.
   void read_sources(const JsonValue& value) const {
     nlohmann::ordered_json root = document_.json();
-    for (const auto& [path, text] : value.members()) {
+    for (const auto& [path, text] : value.members_up_to(kMaxSources)) {
       text.text();
       if (find_path(root, path) == nullptr)
         text.fail("must be keyed by the dotted path of a value in this file");

@@ -74,13 +74,14 @@ void apply_overrides(Json& root, const std::string& source,
   for (const auto& item : set) {
     const std::string& path = item.first;
     const std::string& text = item.second;  // Clang 14 does not capture structured bindings
-    const std::string place = "--set " + path + "=" + text;
+    const std::string place = "--set " + one_line(path + "=" + text);
     std::string reached, known;
     Json* target = find_path(root, path, &reached, &known);
     if (target == nullptr)
-      throw InputError(source, place, "",
-                       "no such value" + (reached.empty() ? "" : " in " + reached) +
-                           (known.empty() ? "; it holds no further names" : "; known: " + known));
+      throw InputError(
+          source, place, "",
+          "no such value" + (reached.empty() ? "" : " in " + one_line(reached)) +
+              (known.empty() ? "; it holds no further names" : "; known: " + one_line(known)));
     const JsonDocument value = [&] {
       try {
         return JsonDocument::parse(text, place);

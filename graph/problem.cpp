@@ -46,9 +46,23 @@ bool slot_allowed(const Problem& problem, int v, int w) {
 }
 
 std::vector<int> allowed_slots(const Problem& problem, int v) {
+  // As slot_allowed() of each, with one look for the marked slot and one at the pins.
+  const Op& op = problem.ops[static_cast<std::size_t>(v)];
+  const bool marked = variable_latency_slot(problem) >= 0;
+  std::vector<bool> allowed;
+  for (const WarpSlot& slot : problem.warps)
+    allowed.push_back(slot.width >= op.width &&
+                      (!marked || slot.variable_latency == op.variable_latency));
+  for (const Pin& pin : problem.pins) {
+    if (pin.op != v) continue;
+    const auto slot = static_cast<std::size_t>(pin.slot);
+    if (pin.kind == Pin::not_on_slot) allowed[slot] = false;
+    if (pin.kind == Pin::on_slot)
+      for (std::size_t w = 0; w < allowed.size(); ++w) allowed[w] = allowed[w] && w == slot;
+  }
   std::vector<int> slots;
-  for (int w = 0; w < static_cast<int>(problem.warps.size()); ++w)
-    if (slot_allowed(problem, v, w)) slots.push_back(w);
+  for (std::size_t w = 0; w < allowed.size(); ++w)
+    if (allowed[w]) slots.push_back(static_cast<int>(w));
   return slots;
 }
 

@@ -24,6 +24,15 @@ inline constexpr Amount kMaxAmount = 1'000'000'000'000;
 inline constexpr int kMaxDistance = 10'000;
 inline constexpr int kMaxOps = 10'000;
 inline constexpr int kMaxWidth = std::numeric_limits<int>::max();
+/// How many of each a problem may have. What is made for every pair of an op and one of these is
+/// then at most some 10 million, and a list of names is a page, no book.
+inline constexpr int kMaxUnits = 1'000;
+inline constexpr int kMaxMemories = 1'000;
+inline constexpr int kMaxSlots = 1'000;
+inline constexpr int kMaxEdges = 1'000'000;
+inline constexpr int kMaxPins = 100'000;
+inline constexpr int kMaxSegments = 1'000'000;  ///< of all reservations together
+inline constexpr int kMaxNameBytes = 1'000;     ///< of a unit, a memory, a slot or an op
 /// What a schedule can need; up to kMaxStart no time of an unrolling overflows 64 bits.
 inline constexpr Cycle kMaxInterval = kMaxOps * kMaxCycles;
 inline constexpr Cycle kMaxStart = kMaxDistance * kMaxInterval;

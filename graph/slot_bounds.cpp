@@ -16,8 +16,7 @@
 // (3) An op o of P that does not wait and has cycles > 0 has no starting point in its arc. It lies
 //     in one gap [p, n) with p < M(o) and M(o) + cycles(o) <= n, so the gap is at least
 //     1 + cycles(o).
-// (4) The segments of unit f of an op o in a gap lie in [M(o) + head, M(o) + cycles(o) - tail),
-// head
+// (4) Segments of unit f of an op o in a gap lie in [M(o) + head, M(o) + cycles(o) - tail), head
 //     being the offset of the first, tail what the op still runs after the last. For any set S of
 //     non-waiters in one gap, all their segments of f lie in
 //     [p + 1 + min head, n - min tail), where by rule 2 no residue carries more than cap(f); hence

@@ -11,12 +11,15 @@
 #include <vector>
 
 #include "engine/certificate/certificate.hpp"
+#include "engine/certificate/formula_text.hpp"
 #include "engine/certificate/lemma_cycles.hpp"
 #include "engine/certificate/lifetime_lemma.hpp"
 #include "engine/certificate/manifest.hpp"
 #include "engine/certificate/proof_files.hpp"
+#include "engine/certificate/regenerate.hpp"
 #include "engine/include/twill.hpp"
 #include "graph/file.hpp"
+#include "graph/sha256.hpp"
 #include "tests/support/forgery.hpp"
 #include "tests/support/random_loop.hpp"
 #include "tests/support/temporary_directory.hpp"
@@ -566,4 +569,30 @@ TEST_CASE("drat-trim has its say when it is on the PATH") {
   const CertificateReport bad = with("#!/bin/sh\necho 's NOT VERIFIED'\nexit 1\n");
   CHECK_FALSE(bad.accepted);
   CHECK(bad.refusal.find("drat-trim does not verify it") != std::string::npos);
+}
+
+TEST_CASE("formulas and the certificate's version change together") {
+  // A check makes formulas again: certificates of an older encoder would be refused for no reason
+  // that a reader could see. Whoever changes one of these hashes raises kVersion in manifest.cpp.
+  const Problem problem = example("undercount-figure-1");
+  CHECK(manifest_text(problem, {}).find("\"version\": 9,") != std::string::npos);
+  const auto hash = [&](auto request) {
+    Refutation r;
+    r.ii = 3;
+    r.encoding = "form=modulo,start=order,amo=pairwise,card=totalizer,pb=bdd,symmetry=on";
+    r.request = std::move(request);
+    const EncodedFormula formula = regenerate(problem, r);
+    return sha256(all_text([&](TextWriter& t) { write_formula(t, formula, {}); })).substr(0, 16);
+  };
+  OrderRequest order;
+  order.ii_low = order.ii_high = 3;
+  order.at_once = true;
+  OrderRequest stages = order;
+  stages.stages = 3;
+  ModuloRequest modulo;
+  modulo.ii = modulo.stages = 3;
+  modulo.detail = 4;
+  CHECK(hash(order) == "cd501134a1b32564");
+  CHECK(hash(stages) == "482ed1f25890eb8f");
+  CHECK(hash(modulo) == "eb86724dd5c63b3f");
 }

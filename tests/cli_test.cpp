@@ -354,6 +354,68 @@ TEST_CASE("solve --certificate and check") {
             .code == 2);
 }
 
+TEST_CASE("what a search left out stands in all that it says") {
+  const struct {
+    const char *flags, *only;
+  } searches[] = {{"--stages 1", "of at most 1 stage"},
+                  {"--ii 7", "at I = 7"},
+                  {"--no-handover", "without hand-overs of registers between slots"}};
+  for (const auto& [flags, only] : searches) {
+    CAPTURE(flags);
+    const Folder folder;
+    const std::string solve = "solve " + example("stage-gap") + " " + flags;
+    const Run text = run_twill(solve + " --certificate " + (folder / "proof"));
+    CHECK(contains(text.out, std::string("only schedules ") + only + " were searched\n"));
+    CHECK_FALSE(contains(text.out, "possible"));
+    CHECK_FALSE(contains(text.out, "no schedule exists at any I"));
+    const auto json = nlohmann::json::parse(run_twill(solve + " --json --quiet").out);
+    CHECK(json["options"]["searched only"] == only);
+    CHECK(contains(run_twill(solve + " --quiet --format html").out,
+                   std::string("Only schedules ") + only + " were searched."));
+    const Run check = run_twill("check --quiet " + (folder / "proof"));
+    CHECK(check.code == 0);
+    std::istringstream lines(check.out);
+    for (std::string line; std::getline(lines, line);) {
+      CAPTURE(line);
+      CHECK(contains(line, std::string("among schedules ") + only));
+    }
+    const auto report =
+        nlohmann::json::parse(run_twill("check --quiet --json " + (folder / "proof")).out);
+    CHECK(report["searched only"] == only);
+  }
+  // Of smaller intervals than the one asked for nothing was proved.
+  CHECK(contains(run_twill("solve --quiet --ii 7 " + example("stage-gap")).out,
+                 "I  7 cycles  (lower bound 1)"));
+  const Run all = run_twill("solve --quiet " + example("stage-gap"));
+  CHECK(contains(all.out, "smallest possible"));
+  CHECK_FALSE(contains(all.out, "searched only"));
+}
+
+TEST_CASE("every answer has a certificate, and a schedule is there before it") {
+  const Folder folder;
+  const std::string hostile = std::string(TWILL_TEST_DATA) + "/hostile/";
+  // The bound is above the interval at which all ops can run one after the other.
+  const Run none = run_twill("solve --quiet " + hostile + "no-room.problem.json --certificate " +
+                             (folder / "none"));
+  CHECK(none.code == 1);
+  CHECK(contains(none.out, "no schedule exists at any I (proved)\n"));
+  CHECK_FALSE(contains(none.out, "I is at least"));
+  CHECK(run_twill("check " + (folder / "none")).code == 0);
+  // A goal that is named again.
+  const Run twice = run_twill("solve --quiet " + hostile +
+                              "goal-twice.problem.json --goals start:b,slots,slots,canonical "
+                              "--certificate " +
+                              (folder / "twice"));
+  CHECK(twice.code == 0);
+  CHECK(contains(twice.out, "goal canonical: 4 of 4"));
+  CHECK(run_twill("check " + (folder / "twice")).code == 0);
+  // What cannot be written does not take the schedule with it.
+  const Run lost = run_twill("solve --quiet " + example("stage-gap") + " -o " +
+                             (folder / "s.json") + " --certificate " + (folder / "absent/proof"));
+  CHECK(lost.code == 2);
+  CHECK(run_twill("verify " + example("stage-gap") + " " + (folder / "s.json")).code == 0);
+}
+
 TEST_CASE("certificates where a later layout wins, and where a search is stopped") {
   const Folder folder;
   int stopped = 0, later = 0;

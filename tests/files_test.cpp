@@ -4,8 +4,11 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <csignal>
+#include <cstring>
 #include <fstream>
+#include <thread>
 
 #include "graph/file.hpp"
 #include "graph/json_text.hpp"
@@ -19,6 +22,31 @@ using namespace twill;
 using test::refusal;
 using test::TemporaryDirectory;
 namespace fs = std::filesystem;
+
+namespace {
+
+/// Standard input from elsewhere, for as long as this lives.
+class Input {
+ public:
+  explicit Input(int file) : saved_(::dup(STDIN_FILENO)) {
+    REQUIRE(file >= 0);
+    REQUIRE(::dup2(file, STDIN_FILENO) == STDIN_FILENO);
+    ::close(file);
+  }
+  explicit Input(const std::string& path) : Input(::open(path.c_str(), O_RDONLY)) {}
+  ~Input() {
+    if (saved_ < 0) return;
+    ::dup2(saved_, STDIN_FILENO);
+    ::close(saved_);
+  }
+  Input(const Input&) = delete;
+  Input& operator=(const Input&) = delete;
+
+ private:
+  int saved_;
+};
+
+}  // namespace
 
 TEST_CASE("sha256: vectors of FIPS 180-4 and NIST's examples") {
   CHECK(sha256("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
@@ -115,13 +143,36 @@ TEST_CASE("read_file: bytes, empty files, the missing and the unreadable") {
 TEST_CASE("read_file: standard input") {
   const TemporaryDirectory directory;
   std::ofstream(directory / "input", std::ios::binary) << "from elsewhere";
-  const int saved = ::dup(STDIN_FILENO);
-  const int input = ::open((directory / "input").c_str(), O_RDONLY);
-  REQUIRE(input >= 0);
-  REQUIRE(::dup2(input, STDIN_FILENO) == STDIN_FILENO);
+  const Input input(directory / "input");
+  CHECK(read_file("/dev/stdin") == "from elsewhere");
   CHECK(read_file("-") == "from elsewhere");
   CHECK(read_file("-").empty());  // still open, at its end
-  if (saved >= 0) ::dup2(saved, STDIN_FILENO);
+}
+
+TEST_CASE("read_file: what is no regular file is refused at once, but what is open already") {
+  const TemporaryDirectory directory;
+  REQUIRE(::mkfifo((directory / "pipe").c_str(), 0600) == 0);
+  const std::string rule = "must be a regular file; - reads standard input";
+  const InputError pipe = refusal([&] { read_file(directory / "pipe"); });  // nobody writes to it
+  CHECK(pipe.value() == "a named pipe");
+  CHECK(pipe.rule() == rule);
+  const InputError zero = refusal([] { read_file("/dev/zero"); });
+  CHECK(zero.value() == "a device");
+  CHECK(zero.rule() == rule);
+
+  // As a shell's <(COMMAND), whose bytes come when they come.
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  std::thread writer([&] {
+    for (const char* part : {"half ", "and half"}) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      CHECK(::write(ends[1], part, std::strlen(part)) > 0);
+    }
+    ::close(ends[1]);
+  });
+  const Input standard_input(ends[0]);
+  CHECK(read_file("/dev/fd/0") == "half and half");
+  writer.join();
 }
 
 TEST_CASE("read_file: 256 MiB are the limit, for files and for streams") {
@@ -131,7 +182,8 @@ TEST_CASE("read_file: 256 MiB are the limit, for files and for streams") {
   const InputError large = refusal([&] { read_file(directory / "large"); });
   CHECK(large.value() == "268435457 bytes");
   CHECK(large.rule() == "files must be at most 256 MiB");
-  CHECK(refusal([] { read_file("/dev/zero"); }).rule() == "files must be at most 256 MiB");
+  const Input zeros("/dev/zero");
+  CHECK(refusal([] { read_file("-"); }).rule() == "files must be at most 256 MiB");
   fs::resize_file(directory / "large", 256u << 20);
   CHECK(read_file(directory / "large").size() == 256u << 20);
 }

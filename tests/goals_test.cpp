@@ -507,3 +507,24 @@ TEST_CASE("attention on Blackwell: the products share one slot") {
     CHECK(goal.value == goal.lower_bound);
   }
 }
+
+TEST_CASE("a goal may exclude the slot that an op is pinned to by the options") {
+  // Two slots that can do the same: the pin keeps the op off the first.
+  Problem p;
+  p.name = "two";
+  p.warps = {{.name = "w0", .width = 1, .registers = 8}, {.name = "w1", .width = 1, .registers = 8}};
+  p.ops.resize(1);
+  p.ops[0].id = "a";
+  p.ops[0].cycles = 1;
+  Options options;
+  options.pins = {{"a", "w1"}};
+  options.goals = {"slot:a", "canonical"};
+  options.evidence = true;
+  const Solution solution = solve(p, options);
+  REQUIRE(solution.goals.size() == 3);
+  for (const Goal& goal : solution.goals) CHECK(goal.lower_bound == goal.value);
+  CHECK(solution.goals[0].value == 1);
+  const TemporaryDirectory directory;
+  write_certificate(directory / "c", p, solution);
+  CHECK(verdict(directory / "c") == "accepted");
+}

@@ -8,6 +8,7 @@
 #include "bench/lab/grid.hpp"
 #include "bench/lab/lab.hpp"
 #include "bench/lab/linear_program.hpp"
+#include "bench/lab/model.hpp"
 #include "bench/lab/question.hpp"
 #include "bench/lab/scramble.hpp"
 #include "encoders/modulo.hpp"
@@ -195,50 +196,6 @@ int run_export(ExportFlags flags) {
 struct ImportFlags {
   std::string model, formula, problem, out;
 };
-
-/// The literals of `v` lines, or of a bare list after SAT; "UNSAT" or "SAT" as the solver says.
-struct Model {
-  std::string answer;
-  std::vector<int> literals;
-};
-Model parse_model(const std::string& text, const std::string& file) {
-  Model model;
-  std::istringstream lines(text);
-  std::size_t number = 0;
-  for (std::string line; std::getline(lines, line);) {
-    ++number;
-    std::istringstream words(line);
-    std::string word;
-    if (!(words >> word) || word == "c" || word == "o") continue;
-    if (word == "s") {
-      words >> word;
-      model.answer = word == "SATISFIABLE" || word == "OPTIMUM" ? "SAT"
-                     : word == "UNSATISFIABLE"                  ? "UNSAT"
-                                                                : "UNKNOWN";
-      continue;
-    }
-    if (word == "SAT" || word == "UNSAT") {
-      model.answer = word;
-      continue;
-    }
-    if (word == "v" && !(words >> word)) continue;
-    do {
-      std::string digits = word;  // "5", "-5", "x5", "-x5", "~x5"
-      const bool negative = digits.front() == '-' || digits.front() == '~';
-      if (negative) digits.erase(0, 1);
-      if (!digits.empty() && digits.front() == 'x') digits.erase(0, 1);
-      const bool numeric = !digits.empty() && digits.size() < 10 &&
-                           digits.find_first_not_of("0123456789") == std::string::npos;
-      if (!numeric)
-        throw InputError(file, "line " + std::to_string(number), quote(word),
-                         "must be a literal of a model");
-      const int variable = std::stoi(digits);
-      if (variable != 0) model.literals.push_back(negative ? -variable : variable);
-    } while (words >> word);
-  }
-  if (model.answer.empty() && !model.literals.empty()) model.answer = "SAT";
-  return model;
-}
 
 int run_import(const ImportFlags& flags) {
   const Problem problem = read_problem(flags.problem);

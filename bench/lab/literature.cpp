@@ -10,10 +10,15 @@
 #include "engine/decide.hpp"
 #include "graph/check.hpp"
 #include "graph/error.hpp"
+#include "graph/index.hpp"
 #include "graph/json_text.hpp"
+#include "graph/loop.hpp"
+#include "graph/wide.hpp"
 
 namespace twill::bench {
 namespace {
+
+constexpr std::size_t kMostWords = 20'000'000;  // 10,000 activities that need 1,000 units
 
 /// The words of a text with the lines they stand on.
 class Words {
@@ -30,6 +35,9 @@ class Words {
         if (begin == std::string_view::npos) break;
         rest.remove_prefix(begin);
         const std::size_t size = std::min(rest.find_first_of(" \t\r"), rest.size());
+        if (words_.size() == kMostWords)
+          throw InputError(source_, "line " + std::to_string(line), "more",
+                           "must have at most " + std::to_string(kMostWords) + " words");
         words_.push_back({rest.substr(0, size), line});
         rest.remove_prefix(size);
       }
@@ -96,7 +104,8 @@ class Words {
   std::size_t next_ = 0, last_line_ = 1;
 };
 
-constexpr std::int64_t kMostUnits = 1000;
+constexpr std::int64_t kMostUnits = kMaxUnits;
+constexpr std::size_t kMostPlaced = 300, kMostUses = 2'000;  // that serial_length() places
 
 Problem empty_project(const std::string& source) {
   Problem p;
@@ -228,16 +237,12 @@ Problem parse_job_shop(Words words, const std::string& source) {
 std::vector<Cycle> tails_of(const Problem& p) {
   std::vector<Cycle> tail(p.ops.size());
   for (std::size_t v = 0; v < p.ops.size(); ++v) tail[v] = p.ops[v].cycles;
-  for (bool moved = true; moved;) {
-    moved = false;
-    for (const Edge& e : p.edges) {
-      Cycle& from = tail[static_cast<std::size_t>(e.from)];
-      const Cycle through = e.delay + tail[static_cast<std::size_t>(e.to)];
-      if (through <= from) continue;
-      from = through;
-      moved = true;
-    }
-  }
+  std::vector<std::vector<const Edge*>> into(p.ops.size());
+  for (const Edge& e : p.edges) into[at(e.to)].push_back(&e);
+  std::vector<int> order = topological_order(p);
+  for (auto v = order.rbegin(); v != order.rend(); ++v)
+    for (const Edge* e : into[at(*v)])
+      tail[at(e->from)] = std::max(tail[at(e->from)], e->delay + tail[at(*v)]);
   return tail;
 }
 
@@ -256,62 +261,71 @@ Problem parse_literature(std::string_view text, const std::string& source) {
 Cycle one_stage_bound(const Problem& p) {
   Cycle bound = 1;
   for (const Cycle tail : tails_of(p)) bound = std::max(bound, tail);
+  std::vector<Wide> work(p.units.size(), 0);
+  for (const Op& op : p.ops)
+    for (const Reservation& r : op.reservations) work[at(r.unit)] += Wide{r.amount} * r.length;
   for (std::size_t unit = 0; unit < p.units.size(); ++unit) {
-    Amount work = 0;
-    for (const Op& op : p.ops)
-      for (const Reservation& r : op.reservations)
-        if (r.unit == static_cast<int>(unit)) work += r.amount * r.length;
-    bound = std::max(bound, (work + p.units[unit].capacity - 1) / p.units[unit].capacity);
+    const Amount capacity = p.units[unit].capacity;
+    bound = std::max(bound, static_cast<Cycle>((work[unit] + capacity - 1) / capacity));
   }
   return bound;
 }
 
 Cycle serial_length(const Problem& p) {
-  const std::vector<Cycle> tail = tails_of(p);
   const std::size_t ops = p.ops.size();
+  std::size_t uses = 0;
+  for (const Op& op : p.ops) uses += op.reservations.size();
+  if (ops > kMostPlaced || uses > kMostUses) {  // one after the other: too many to try all places
+    Cycle sum = 1;
+    for (const Op& op : p.ops) sum += op.cycles;
+    return sum;
+  }
+  const std::vector<Cycle> tail = tails_of(p);
   std::vector<int> waiting(ops, 0);
   for (const Edge& e : p.edges) ++waiting[static_cast<std::size_t>(e.to)];
   std::vector<Cycle> earliest(ops, 0);
   struct Placed {
-    std::size_t op;
-    Cycle start;
+    Cycle start, end;
+    Amount amount;
   };
-  std::vector<Placed> placed;
+  std::vector<std::vector<Placed>> busy(p.units.size());
+  std::vector<Cycle> ends;  // of all that is placed
   std::vector<bool> taken(ops, false);
   Cycle length = 1;
-  while (placed.size() < ops) {
+  while (ends.size() < ops) {
     std::size_t next = ops;
     for (std::size_t v = 0; v < ops; ++v)
       if (!taken[v] && waiting[v] == 0 && (next == ops || tail[v] > tail[next])) next = v;
     taken[next] = true;
     const Op& op = p.ops[next];
-    // Does it fit from `at` on? What is busy changes only where something begins.
-    const auto fits = [&](Cycle at) {
+    // Does it fit from `start` on? What is busy grows only where something begins.
+    const auto fits = [&](Cycle start) {
       return std::all_of(op.reservations.begin(), op.reservations.end(), [&](const Reservation& r) {
-        const auto busy = [&](Cycle t) {
-          Amount sum = r.amount;
-          for (const Placed& other : placed)
-            for (const Reservation& x : p.ops[other.op].reservations)
-              if (x.unit == r.unit && other.start <= t && t < other.start + x.length)
-                sum += x.amount;
-          return sum;
-        };
-        const Amount capacity = p.units[static_cast<std::size_t>(r.unit)].capacity;
-        if (busy(at) > capacity) return false;
-        return std::all_of(placed.begin(), placed.end(), [&](const Placed& other) {
-          return other.start <= at || other.start >= at + r.length || busy(other.start) <= capacity;
+        std::vector<std::pair<Cycle, Amount>> changes;
+        for (const Placed& other : busy[at(r.unit)])
+          if (other.start < start + r.length && other.end > start) {
+            changes.emplace_back(std::max(other.start, start), other.amount);
+            changes.emplace_back(other.end, -other.amount);
+          }
+        std::sort(changes.begin(), changes.end());  // at one cycle what ends comes first
+        Amount sum = r.amount;
+        return std::all_of(changes.begin(), changes.end(), [&](const auto& change) {
+          sum += change.second;
+          return sum <= p.units[at(r.unit)].capacity;
         });
       });
     };
     // It fits first at its earliest start or where something ends.
     Cycle start = -1;
     std::vector<Cycle> times = {earliest[next]};
-    for (const Placed& other : placed)
-      times.push_back(std::max(earliest[next], other.start + p.ops[other.op].cycles));
+    for (const Cycle end : ends) times.push_back(std::max(earliest[next], end));
     std::sort(times.begin(), times.end());
+    times.erase(std::unique(times.begin(), times.end()), times.end());
     for (const Cycle t : times)
       if (start < 0 && fits(t)) start = t;
-    placed.push_back({next, start});
+    ends.push_back(start + op.cycles);
+    for (const Reservation& r : op.reservations)
+      busy[at(r.unit)].push_back({start, start + r.length, r.amount});
     length = std::max(length, start + op.cycles);
     for (const Edge& e : p.edges) {
       if (e.from != static_cast<int>(next)) continue;

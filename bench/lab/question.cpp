@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "bench/lab/rows.hpp"
 #include "encoders/modulo.hpp"
 #include "encoders/straight_line.hpp"
 #include "graph/error.hpp"
@@ -157,14 +158,19 @@ std::vector<Instance> read_instances(const std::string& path) {
   namespace fs = std::filesystem;
   const std::string file =
       fs::is_directory(path) ? (fs::path(path) / "instances.jsonl").string() : path;
+  return parse_instances(read_file(file), file);
+}
+
+std::vector<Instance> parse_instances(const std::string& all, const std::string& file) {
+  namespace fs = std::filesystem;
   std::vector<Instance> instances;
-  std::istringstream lines(read_file(file));
+  std::istringstream lines(all);
   std::size_t number = 0;
   for (std::string line; std::getline(lines, line);) {
     ++number;
     if (line.empty()) continue;
     const std::string place = "line " + std::to_string(number);
-    const auto json = nlohmann::json::parse(line, nullptr, false);
+    const Row json = json_line(line, file, number);
     const auto text = [&](const char* key) -> std::string {
       if (!json.is_object() || !json.contains(key) || !json[key].is_string())
         throw InputError(file, place, quote(line), std::string("must have the text ") + key);
@@ -179,6 +185,10 @@ std::vector<Instance> read_instances(const std::string& path) {
     };
     Instance i;
     i.name = text("name");
+    if (i.name.empty() || i.name.size() > 200 || i.name.find('/') != std::string::npos ||
+        i.name.find('\0') != std::string::npos)
+      throw InputError(file, place, quote(i.name),
+                       "name must be that of a file without its folder, at most 200 bytes");
     i.family = text("family");
     i.file = (fs::path(file).parent_path() / text("problem")).string();
     i.sha256 = text("problem_sha256");

@@ -57,6 +57,8 @@ struct Instance {
 /// Reads DIR/instances.jsonl, or the list itself; `file` of each becomes a path that can be opened.
 /// Throws InputError.
 std::vector<Instance> read_instances(const std::string& path);
+/// The list's own text; `file` is where it lies.
+std::vector<Instance> parse_instances(const std::string& all, const std::string& file);
 
 /// The built-in instances of a grid ("quick" or "default") as files in `folder`, with
 /// instances.jsonl: the same on every machine, except that a loop that the order engine does not

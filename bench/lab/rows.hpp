@@ -3,11 +3,16 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace twill::bench {
 
 using Row = nlohmann::ordered_json;
+
+/// One line of a file of JSON lines, read as strictly as any file: nesting is bounded, keys are not
+/// repeated. Throws InputError naming the line.
+Row json_line(std::string_view line, const std::string& path, std::size_t number);
 
 /// What makes a row the same measurement as another: instance, encoding, scramble, seed, limits.
 std::string row_key(const Row& row);
@@ -20,6 +25,7 @@ struct RowFile {
 };
 /// Throws InputError on a line that is no row, but for the last one, if it has no end.
 RowFile read_rows(const std::string& path);
+RowFile parse_rows(std::string_view text, const std::string& path);
 
 /// Rows of several files (shards), one a key: of the same measurement the one that was run.
 std::vector<Row> merged_rows(const std::vector<std::string>& paths);

@@ -173,7 +173,9 @@ class CertificateCheck {
       for (const std::string_view line : lines_of(text)) {
         ++number;
         auto model = parse_refinement(problem, line);
-        if (!model)
+        const auto& order = std::get<OrderRequest>(r.request);
+        if (!model || model->initiation_interval < order.ii_low ||
+            model->initiation_interval > order.ii_high)
           refuse(base + ".refinements", "line " + std::to_string(number) + " is no model");
         r.refinements.push_back(*std::move(model));
       }

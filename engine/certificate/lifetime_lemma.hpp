@@ -2,9 +2,8 @@
 // goal allows. The reason is text, "L u3 u5 d5 l2 f12 a40*2": uses, one an op at most, and
 // constraints, each with how often it counts where that is not once.
 //
-// Use e = (u, v), u3, says lifetime(u) >= start(v) - start(u) + distance I + hold, where start =
-// row
-// + stage I; its delay, d5, start(v) - start(u) >= delay - distance I; the length, l2 of the third
+// Use e = (u, v), u3, says lifetime(u) >= start(v) - start(u) + distance I + hold. There a start
+// is row + stage I. Its delay, d5, start(v) - start(u) >= delay - distance I; the length, l2 of the third
 // op, start(v) <= D - cycles(v); a fact or an atom that the lemma denies, row(b) - row(a) >=
 // weight. If all the rows cancel, that is, the constraints' rows add up to those of the uses, then
 // the sum of lifetimes is at least the uses' distances and holds, the constraints' right sides, and

@@ -11,6 +11,8 @@ namespace twill::cli {
 void TtgirFlags::add_to(CLI::App& app) {
   options_ = {
       app.add_option("--loop", loop, "TTGIR: the loop to take (default: see --list-loops)"),
+      app.add_option("--module", module,
+                     "TTGIR: the module to take of a file with several, from 0 (see --list-loops)"),
       app.add_option("--subtile", subtile,
                      "TTGIR: split the tile program along M: M=2, M=4, or auto = the best of "
                      "1, 2, 4")
@@ -53,6 +55,7 @@ std::vector<std::shared_ptr<const ttgir::LoweredModule>> load_module(
     const std::string& machine_text, const std::string& machine_source, const LowerOptions& options,
     std::vector<std::string>& remarks) {
   ttgir::LoopOptions loop;
+  loop.module = flags.module;
   loop.loop = flags.loop;
   loop.resident_registers = flags.resident_registers;
   loop.chunk_columns = flags.chunk_columns;
@@ -93,7 +96,7 @@ void EmitFlags::add_to(CLI::App& app) {
                  "With --emit: write the schedule here and its problem beside it");
 }
 
-void EmitFlags::check(const TtgirFlags& ttgir, const ttgir::LoweredModule* lowered) const {
+void EmitFlags::check(const TtgirFlags& flags, const ttgir::LoweredModule* lowered) const {
   if (kind.empty()) {
     if (!schedule.empty())
       throw InputError("command line", "--schedule", quote(schedule),
@@ -102,7 +105,8 @@ void EmitFlags::check(const TtgirFlags& ttgir, const ttgir::LoweredModule* lower
   }
   if (lowered == nullptr)
     throw InputError("command line", "--emit", kind, "needs a TTGIR module as input");
-  if (kind == "ttgir" && ttgir.factors() != std::vector<int>{1})
+  if (kind == "ttgir") ttgir::check_emit(lowered->module, lowered->loop.loop);
+  if (kind == "ttgir" && flags.factors() != std::vector<int>{1})
     throw InputError("command line", "--emit", kind,
                      "annotates the module's own ops, and sub-tiles have others: emit them as "
                      "pipelined, or sub-tile in the kernel's source and leave --subtile out");

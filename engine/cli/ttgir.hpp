@@ -14,7 +14,7 @@ namespace twill::cli {
 
 /// Options that say which loop of a module and how it becomes a problem.
 struct TtgirFlags {
-  std::optional<int> loop;
+  std::optional<int> module, loop;
   bool list_loops = false;
   bool explain = false;
   std::string subtile = "1";  ///< 1, "M=2", "M=4", "auto"
@@ -50,7 +50,7 @@ struct EmitFlags {
 
   void add_to(CLI::App& app);
   /// Throws InputError when nothing could be emitted: asked before anything is solved.
-  void check(const TtgirFlags& ttgir, const ttgir::LoweredModule* lowered) const;
+  void check(const TtgirFlags& flags, const ttgir::LoweredModule* lowered) const;
 };
 
 /// The pins that --emit ttgir gave a problem (ttgir/placer.hpp), in words.

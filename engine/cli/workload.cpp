@@ -8,6 +8,7 @@
 #include "engine/output/style.hpp"
 #include "graph/file.hpp"
 #include "graph/json_text.hpp"
+#include "graph/ttgir/lower_ttgir.hpp"
 #include "graph/ttgir/parser.hpp"
 
 namespace twill::cli {
@@ -190,7 +191,7 @@ void WorkloadFlags::add_to(CLI::App& app) {
 std::optional<std::string> loop_listing(const WorkloadFlags& flags) {
   if (!flags.ttgir.list_loops) return std::nullopt;
   if (!is_file(flags.input)) refuse("KERNEL", quoted(flags.input), "must be a TTGIR file");
-  return ttgir::loop_listing(ttgir::parse_module(read_file(flags.input), flags.input));
+  return ttgir::loop_listing(read_file(flags.input), flags.input, flags.ttgir.module);
 }
 
 namespace {

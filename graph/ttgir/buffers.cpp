@@ -2,15 +2,14 @@
 
 #include <unordered_map>
 
+#include "graph/ttgir/constants.hpp"
 #include "graph/ttgir/op_class.hpp"
 
 namespace twill::ttgir {
 namespace {
 
-bool is_constant(const Module& module, int value, std::string_view text) {
-  const int op = module.value(value).op;
-  return op != kNone && module.op(op).name == "arith.constant" &&
-         module.op(op).head.find(text) != std::string_view::npos;
+bool is_false(const Module& module, int value) {
+  return constant_integer(module, value) == 0;
 }
 
 /// Does a product start anew? Its flag useD is the constant false, or an inner loop's variable that
@@ -19,7 +18,7 @@ bool starts_anew(const Module& module, const Operation& op, int loop) {
   for (const int value : op.operands) {
     const Type* type = module.type_of(value);
     if (type == nullptr || type->kind != TypeKind::scalar || type->element != "i1") continue;
-    if (is_constant(module, value, "false")) return true;
+    if (is_false(module, value)) return true;
     const Value& flag = module.value(value);
     if (flag.block == kNone || flag.index == 0) return false;
     const int around = module.regions[static_cast<std::size_t>(module.block(flag.block).region)].op;
@@ -27,7 +26,7 @@ bool starts_anew(const Module& module, const Operation& op, int loop) {
     const std::size_t first = 3;  // lower bound, upper bound, step
     const std::size_t k = first + static_cast<std::size_t>(flag.index) - 1;
     const Operation& inner = module.op(around);
-    return k < inner.operands.size() && is_constant(module, inner.operands[k], "false");
+    return k < inner.operands.size() && is_false(module, inner.operands[k]);
   }
   return false;
 }

@@ -7,9 +7,12 @@
 
 #include "graph/error.hpp"
 #include "graph/ttgir/index_ops.hpp"
+#include "graph/ttgir/scheduled.hpp"
 
 namespace twill::ttgir {
 namespace {
+
+constexpr int kMaxWarps = 64;
 
 int number_after(std::string_view text, std::string_view key, int otherwise) {
   const std::size_t at = text.find(key);
@@ -19,6 +22,21 @@ int number_after(std::string_view text, std::string_view key, int otherwise) {
   int value = otherwise;
   std::from_chars(text.data(), text.data() + text.size(), value);
   return value;
+}
+
+/// Warps of the function or module around a loop; 4, Triton's default, where none says.
+int warps_of(const Module& module, int loop) {
+  const auto [text, at] = module.inherited(loop, "ttg.num-warps");
+  if (at == kNone) return 4;
+  int warps = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), warps);
+  const bool number =
+      error == std::errc() && (end == text.data() + text.size() || *end == ' ' || *end == ':');
+  if (!number || warps < 1 || warps > kMaxWarps)
+    throw InputError(module.source, Module::place(module.op(at)),
+                     "ttg.num-warps = " + std::string(text.substr(0, 40)),
+                     "must be a number from 1 to " + std::to_string(kMaxWarps));
+  return warps;
 }
 
 /// Compute capability / 10 that a machine stands for, by what it has: tensor memory, a slot for ops
@@ -94,9 +112,7 @@ LoopKernel Builder::run() {
 void Builder::build() {
   out_.loop = loop_;
   out_.kernel.source = m_.source;
-  const Operation& root = m_.op(m_.root == kNone ? 0 : m_.root);
-  std::string_view warps = m_.attribute(root, "ttg.num-warps");
-  out_.warps = std::clamp(number_after(warps, "", 4), 1, 64);
+  out_.warps = warps_of(m_, loop_);
   out_.kernel.ops.reserve(m_.block(sources_.body()).ops.size());
   out_.nodes.reserve(m_.block(sources_.body()).ops.size());
   add_nodes(sources_.body());
@@ -117,13 +133,17 @@ LoopKernel lower_one_loop(const Module& module, const Machine& machine, const Lo
 LoopKernel lower_loop(const Module& module, const Machine& machine, const LoopOptions& options) {
   const std::vector<LoopInfo> loops = list_loops(module);
   const std::size_t chosen = choose_loop(module, loops, options.loop);
+  const bool annotated = refuse_scheduled(module, loops[chosen].op);
   check_reductions(module, loops[chosen].op);
   LoopKernel result = lower_one_loop(module, machine, options, loops[chosen].op, 0);
   result.kernel.name = loops[chosen].function.empty() ? "loop" : loops[chosen].function;
   if (options.loop || chosen != 0) result.kernel.name += "." + std::to_string(chosen);
   if (options.subtile > 1) result.kernel.name += "-sub" + std::to_string(options.subtile);
-  const Operation& root = module.op(module.root == kNone ? 0 : module.root);
-  const int target = number_after(module.attribute(root, "ttg.target"), "cuda:", 0);
+  if (annotated)
+    result.warnings.insert(result.warnings.begin(),
+                           "the stages and partitions that the loop's ops have are set aside");
+  const std::string_view on = module.inherited(loops[chosen].op, "ttg.target").first;
+  const int target = result.target = number_after(on, "cuda:", 0);
   const int family = family_of(machine);
   if (target != 0 && target / 10 != family)
     result.warnings.insert(result.warnings.begin(),

@@ -55,6 +55,8 @@ class Builder {
   void add_edges();
   void add_uses(int index);
   void add_buffer_edges(const Buffer& buffer);
+  bool follows(int from, int to) const;
+  std::string ring_text(const Buffer& buffer, int reader) const;
   void add_edge(std::size_t from, std::size_t to, int distance, bool accumulate = false,
                 bool liveness_only = false);
   void release_readers();  // release.cpp
@@ -114,8 +116,9 @@ class Builder {
   std::map<std::pair<std::size_t, std::size_t>, std::vector<std::size_t>> edge_index_;
   /// Per edge of the kernel: does it order accesses of a buffer and hand no value on?
   std::vector<bool> orders_;
-  bool ordering_ = false;                       ///< edges that are added now do
-  std::unordered_map<std::string, int> names_;  ///< of ops, with the next number to append
+  std::vector<std::vector<std::size_t>> value_users_;  ///< per node, before buffers' edges
+  bool ordering_ = false;                              ///< edges that are added now do
+  std::unordered_map<std::string, int> names_;         ///< of ops, with the next number to append
 };
 
 /// An error that names an op of the kernel by its JSON pointer, with the op's place in the module.

@@ -31,7 +31,8 @@ void Builder::find_chunks() {
   };
   for (std::size_t v = 0; v < kernel.ops.size(); ++v) {
     const Operation& load = m_.op(out_.nodes[v].op);
-    if (class_of(load) != OpClass::tmem_load || !kernel.ops[v].tile) continue;
+    if (class_of(load) != OpClass::tmem_load || load.operands.empty() || !kernel.ops[v].tile)
+      continue;
     const std::int64_t columns = kernel.ops[v].tile->shape[1];
     if (columns <= options_.chunk_columns || columns % options_.chunk_columns != 0) continue;
     const int root = sources_.root(load.operands[0]);

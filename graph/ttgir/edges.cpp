@@ -5,6 +5,7 @@
 #include "graph/error.hpp"
 #include "graph/ttgir/builder.hpp"
 #include "graph/ttgir/index_ops.hpp"
+#include "graph/ttgir/scheduled.hpp"
 
 namespace twill::ttgir {
 namespace {
@@ -68,6 +69,8 @@ bool Builder::blocks(std::size_t from, std::size_t to) const {
 
 void Builder::add_edges() {
   for (const int index : m_.block(sources_.body()).ops) add_uses(index);
+  value_users_.assign(out_.kernel.ops.size(), {});
+  for (const KernelEdge& edge : out_.kernel.edges) value_users_[edge.from].push_back(edge.to);
   ordering_ = true;
   for (const Buffer& buffer : buffers_) add_buffer_edges(buffer);
   ordering_ = false;
@@ -123,6 +126,31 @@ void Builder::add_uses(int index) {
   }
 }
 
+/// Do values or tokens lead from an op to another, in this iteration or a later one?
+bool Builder::follows(int from, int to) const {
+  const auto u = last_.find({from, 0}), v = first_.find({to, 0});
+  if (u == last_.end() || v == first_.end()) return true;  // no nodes: nothing to order
+  std::vector<std::size_t> work = {u->second};
+  std::set<std::size_t> seen = {u->second};
+  while (!work.empty()) {
+    const std::size_t node = work.back();
+    work.pop_back();
+    for (const std::size_t next : value_users_[node]) {
+      if (next == v->second) return true;
+      if (seen.insert(next).second) work.push_back(next);
+    }
+  }
+  return false;
+}
+
+std::string Builder::ring_text(const Buffer& buffer, int reader) const {
+  const Value& root = m_.value(buffer.root);
+  std::string text =
+      std::string(m_.op(reader).name) + " from a ring of buffers, %" + std::string(root.name);
+  if (root.op != kNone) text += " of line " + std::to_string(m_.op(root.op).line);
+  return text + ", without a token of the copy that fills it";
+}
+
 void Builder::add_buffer_edges(const Buffer& buffer) {
   if (!buffer.written) return;
   const auto& list = buffer.accesses;
@@ -142,8 +170,11 @@ void Builder::add_buffer_edges(const Buffer& buffer) {
     // Buffers of a ring: what is copied goes to its readers by tokens; a copy waits for who read
     // the buffer before, at least one iteration ago.
     for (const Access& reader : list)
-      for (const Access& writer : list)
-        if (writer.writes && !reader.writes) connect(reader, writer, 1, false);
+      for (const Access& writer : list) {
+        if (!writer.writes || reader.writes) continue;
+        if (!follows(writer.op, reader.op)) refuse_op(m_, reader.op, ring_text(buffer, reader.op));
+        connect(reader, writer, 1, false);
+      }
     return;
   }
   // In program order: each access after the last write, and each write after the reads before it.

@@ -14,6 +14,26 @@ std::string entry(const std::string& name, const std::string& value) {
   return value.empty() ? name : name + " = " + value;
 }
 
+/// The unit attribute with the comma that parts it from the next or the last one.
+Edit without(const std::string& source, const Operation& op, std::size_t k) {
+  const std::string_view name = op.attributes[k].name;
+  std::size_t begin = static_cast<std::size_t>(name.data() - source.data());
+  std::size_t end = begin + name.size();
+  if (begin > 0 && source[begin - 1] == '"') --begin, ++end;
+  const auto space = [&](std::size_t at) { return source[at] == ' ' || source[at] == '\n'; };
+  std::size_t next = end;
+  while (next < source.size() && space(next)) ++next;
+  if (next < source.size() && source[next] == ',') {
+    end = next + 1;
+    while (end < source.size() && space(end)) ++end;
+  } else {
+    std::size_t last = begin;
+    while (last > 0 && space(last - 1)) --last;
+    if (last > 0 && source[last - 1] == ',') begin = last - 1;
+  }
+  return {begin, end - begin, ""};
+}
+
 /// On a line of its own, two columns deeper than the line of the closing brace.
 Edit yield_before(const std::string& source, std::size_t brace, const std::string& attribute) {
   const std::string text = "scf.yield {" + attribute + "}";
@@ -64,9 +84,16 @@ std::string Editor::text() const {
       fresh = " {" + fresh + "}";
     edits.push_back({op.attribute_offset, 0, fresh});
   }
+  for (const auto& [index, names] : removed_) {
+    const Operation& op = m_.op(index);
+    for (std::size_t k = 0; k < op.attributes.size(); ++k)
+      if (op.attributes[k].value.empty() && names.count(std::string(op.attributes[k].name)) != 0)
+        edits.push_back(without(source, op, k));
+  }
   for (const auto& [region, attribute] : yields_)
     edits.push_back(
         yield_before(source, m_.regions[static_cast<std::size_t>(region)].end, attribute));
+  for (const auto& [begin, end] : m_.gaps) edits.push_back({begin, end - begin, ""});
   std::stable_sort(edits.begin(), edits.end(),
                    [](const Edit& a, const Edit& b) { return a.offset < b.offset; });
   std::string result;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,15 +21,19 @@ class Editor {
   /// Sets an attribute of an op; value "" = a unit attribute. One that is there is replaced.
   void set(int op, const std::string& name, const std::string& value);
 
+  /// Takes a unit attribute off an op; one that is not there is none.
+  void remove(int op, const std::string& name) { removed_[op].insert(name); }
+
   /// Writes out the scf.yield of a region that is printed without one, with one attribute.
   void terminate(int region, const std::string& name, const std::string& value);
 
-  /// The module's text with all that was set.
+  /// The module's text with all that was set; of a file with several modules, this one's alone.
   std::string text() const;
 
  private:
   const Module& m_;
   std::map<int, std::vector<std::pair<std::string, std::string>>> added_;  ///< per op, in order
+  std::map<int, std::set<std::string>> removed_;                           ///< per op
   std::map<int, std::string> yields_;  ///< per region: the attribute as written
 };
 

@@ -1,6 +1,7 @@
 #include "graph/ttgir/emit.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
@@ -90,53 +91,163 @@ std::vector<int> epilogue(const Module& m, int loop) {
   return after;
 }
 
-}  // namespace
+/// One set of partitions for each of the loop's results.
+std::vector<std::set<int>> outputs_of(const Module& m, const Placer& placer) {
+  std::vector<std::set<int>> outputs;
+  for (const int op : placer.body()) {
+    if (class_of(m.op(op)) != OpClass::terminator) continue;
+    for (const int value : m.op(op).operands) {
+      const int made = m.value(value).op;
+      const bool body = made != kNone && m.op(made).block == m.op(op).block;
+      outputs.push_back(body ? placer.place(made).partitions : std::set<int>{0});
+    }
+  }
+  return outputs;
+}
 
-std::string emit_ttgir(const LoweredModule& lowered, const Problem& problem,
-                       const Schedule& schedule, std::vector<std::string>* remarks) {
+bool is_used(const Module& m, int value) {
+  return std::any_of(m.ops.begin(), m.ops.end(), [&](const Operation& op) {
+    return std::find(op.operands.begin(), op.operands.end(), value) != op.operands.end();
+  });
+}
+
+/// The first op of one of the names under an op or among those after it in its block; kNone.
+int first_named(const Module& m, const std::vector<int>& ops,
+                const std::function<bool(const Operation&)>& is) {
+  for (const int index : ops) {
+    if (is(m.op(index))) return index;
+    for (const int region : m.op(index).regions)
+      for (const int block : m.regions[static_cast<std::size_t>(region)].blocks)
+        if (const int found = first_named(m, m.block(block).ops, is); found != kNone) return found;
+  }
+  return kNone;
+}
+
+/// Why Triton would not take the schedule's partitions; "" when it does.
+///
+/// Tried with Triton 3.9: with one partition nothing is to be specialised and the passes break;
+/// before cuda:90 there is no such pass; loads through pointers beside products fail ("unsupported
+/// load type for producer commit" on Hopper, masks of one bit on Blackwell); what another partition
+/// than the default one yields is not handed to the ops after the loop, and a loop among these
+/// would go to the default group with all that it does.
+std::string why_stages_alone(const LoweredModule& lowered, const Placer& placer) {
   const Module& m = lowered.module;
-  if (lowered.options.subtile > 1)
-    throw InputError("command line", "--emit", "ttgir",
-                     "a sub-tiled loop has ops that the module has not: emit it as pipelined");
-  const Placer placer(lowered, problem, schedule);
-  if (remarks != nullptr) *remarks = placer.remarks();
-  Editor editor(m);
+  const int loop = lowered.loop.loop;
+  bool asked = false;
+  m.attribute(m.op(loop), "tt.warp_specialize", &asked);
+  std::set<int> used;
+  for (const int op : placer.body())
+    if (class_of(m.op(op)) != OpClass::terminator)
+      used.insert(placer.place(op).partitions.begin(), placer.place(op).partitions.end());
+  if (used.size() < 2) return "the schedule uses one partition";
+  if (lowered.loop.target != 0 && lowered.loop.target < 90)
+    return "Triton has no warp specialisation for cuda:" + std::to_string(lowered.loop.target);
+  const auto line = [&](int op) { return "line " + std::to_string(m.op(op).line); };
+  const int load = first_named(m, placer.body(), [&](const Operation& op) {
+    return op.name == "tt.load" && !op.results.empty() && m.type_of(op.results[0]) != nullptr &&
+           m.type_of(op.results[0])->kind == TypeKind::tensor;
+  });
+  if (load != kNone && !asked)
+    return "Triton hands on no loads through pointers (" + line(load) + ")";
+  const std::vector<std::set<int>> outputs = outputs_of(m, placer);
+  for (std::size_t k = 0; k < outputs.size() && k < m.op(loop).results.size(); ++k) {
+    const int value = m.op(loop).results[k];
+    const Type* type = m.type_of(value);
+    if (type != nullptr && type->kind == TypeKind::token) continue;
+    if (outputs[k].count(0) == 0 && is_used(m, value))
+      return "%" + std::string(m.value(value).name) + "#" + std::to_string(k) +
+             ", which is used after the loop, comes from another partition than the default one";
+  }
+  const std::vector<int>& beside = m.block(m.op(loop).block).ops;
+  const auto behind = std::find(beside.begin(), beside.end(), loop) + 1;
+  const int later = first_named(m, {behind, beside.end()}, [](const Operation& op) {
+    return op.name == "scf.for" || op.name == "scf.while";
+  });
+  if (later != kNone)
+    return "the loop of " + line(later) + " comes after it and would be the default group's";
+  return "";
+}
+
+/// Partitions on every op of the loop and of what comes after it, and what the loop needs for them.
+void hand_over_partitions(Editor& editor, const Module& m, const Placer& placer, int loop) {
   const Annotator annotator(editor, m, placer);
   std::set<int> all;
   for (int p = 0; p < placer.partitions(); ++p) all.insert(p);
-  std::vector<std::set<int>> outputs;
   for (const int op : placer.body()) {
-    if (class_of(m.op(op)) == OpClass::terminator) {
+    if (class_of(m.op(op)) == OpClass::terminator)
       editor.set(op, "ttg.partition", id_array(all));
-      for (const int value : m.op(op).operands) {
-        const int made = m.value(value).op;
-        const bool body = made != kNone && m.op(made).block == m.op(op).block;
-        outputs.push_back(body ? placer.place(made).partitions : std::set<int>{0});
-      }
-      continue;
-    }
-    const Place& place = placer.place(op);
-    editor.set(op, "loop.stage", std::to_string(place.stage) + " : i32");
-    editor.set(op, "loop.cluster", std::to_string(place.cluster) + " : i32");
-    annotator.annotate(op, place.partitions);
+    else
+      annotator.annotate(op, placer.place(op).partitions);
   }
-  const int loop = lowered.loop.loop;
   annotator.terminate(loop, all);
   editor.set(loop, "tt.warp_specialize", "");
   editor.set(loop, "ttg.partition", id_array(all));
   std::string stages;
   for (const Cycle deepest : placer.deepest())
     stages += (stages.empty() ? "" : ", ") + std::to_string(deepest) + " : i32";
+  const std::vector<std::set<int>> outputs = outputs_of(m, placer);
   if (!outputs.empty()) editor.set(loop, "ttg.partition.outputs", id_arrays(outputs));
   editor.set(loop, "ttg.partition.stages", "[" + stages + "]");
   editor.set(loop, "ttg.warp_specialize.tag", "0 : i32");
-  editor.set(loop, "tt.num_stages", std::to_string(std::max<Cycle>(2, placer.stages())) + " : i32");
-  editor.set(loop, "tt.scheduled_max_stage", std::to_string(placer.stages() - 1) + " : i32");
   // They belong to the default group; Triton 3.9 looks for the region's tag on them.
   for (const int op : epilogue(m, loop)) {
     annotator.annotate(op, {0});
     editor.set(op, "ttg.warp_specialize.tag", "0 : i32");
   }
+}
+
+}  // namespace
+
+void check_emit(const Module& m, int loop) {
+  for (int at = m.parent(loop); at != kNone; at = m.parent(at)) {
+    bool found = false;
+    m.attribute(m.op(at), "tt.warp_specialize", &found);
+    if (found)
+      throw InputError(
+          m.source, Module::place(m.op(loop)),
+          "a loop under the tt.warp_specialize of line " + std::to_string(m.op(at).line),
+          "Triton partitions the outer loop with all that is in it: emit that one "
+          "(--loop, see --list-loops), or this one as pipelined (--emit pipelined)");
+  }
+}
+
+std::string emit_ttgir(const LoweredModule& lowered, const Problem& problem,
+                       const Schedule& schedule, std::vector<std::string>* remarks) {
+  const Module& m = lowered.module;
+  const int loop = lowered.loop.loop;
+  if (lowered.options.subtile > 1)
+    throw InputError("command line", "--emit", "ttgir",
+                     "a sub-tiled loop has ops that the module has not: emit it as pipelined");
+  check_emit(m, loop);
+  const Placer placer(lowered, problem, schedule);
+  std::vector<std::string> said;
+  const std::string alone = why_stages_alone(lowered, placer);
+  bool asked = false;
+  m.attribute(m.op(loop), "tt.warp_specialize", &asked);
+  if (alone.empty()) {
+    said = placer.remarks();
+    if (!asked)
+      said.push_back(Module::place(m.op(loop)) +
+                     ": the loop gets tt.warp_specialize: its schedule uses several slots");
+  } else {
+    said.push_back(Module::place(m.op(loop)) + ": stages and order alone are handed over, " +
+                   (asked ? "and tt.warp_specialize is taken off" : "no partitions") + ": " +
+                   alone + " (--emit pipelined has the slots)");
+  }
+  if (remarks != nullptr) *remarks = said;
+  Editor editor(m);
+  for (const int op : placer.body()) {
+    if (class_of(m.op(op)) == OpClass::terminator) continue;
+    const Place& place = placer.place(op);
+    editor.set(op, "loop.stage", std::to_string(place.stage) + " : i32");
+    editor.set(op, "loop.cluster", std::to_string(place.cluster) + " : i32");
+  }
+  if (alone.empty())
+    hand_over_partitions(editor, m, placer, loop);
+  else
+    editor.remove(loop, "tt.warp_specialize");
+  editor.set(loop, "tt.num_stages", std::to_string(std::max<Cycle>(2, placer.stages())) + " : i32");
+  editor.set(loop, "tt.scheduled_max_stage", std::to_string(placer.stages() - 1) + " : i32");
   return editor.text();
 }
 

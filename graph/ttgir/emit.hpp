@@ -10,11 +10,17 @@
 
 namespace twill::ttgir {
 
+/// Throws InputError, before anything is solved, for a loop that emit_ttgir() cannot annotate: one
+/// inside a loop with tt.warp_specialize, which Triton partitions with all that is in it.
+void check_emit(const Module& module, int loop);
+
 /// The module with `loop.stage`, `loop.cluster` and `ttg.partition` on the ops of the loop's body
 /// and what Triton's passes expect on its scf.for; everything else byte for byte as it came, but
 /// for the scf.yield of a body that is printed without one (edit.hpp). Slots become partitions
 /// (placer.hpp); `remarks` gets where an op's partition is not that of its slot. Throws InputError
-/// for a sub-tiled loop, whose ops the module does not have.
+/// for a sub-tiled loop, whose ops the module does not have, and as
+/// check_emit() does. Partitions and tt.warp_specialize are left out, with a remark why, where
+/// Triton would not take them.
 std::string emit_ttgir(const LoweredModule& lowered, const Problem& problem,
                        const Schedule& schedule, std::vector<std::string>* remarks = nullptr);
 

@@ -25,6 +25,15 @@ std::string_view Module::attribute(const Operation& op, std::string_view name, b
   return {};
 }
 
+std::pair<std::string_view, int> Module::inherited(int op_index, std::string_view name) const {
+  for (int at = op_index; at != kNone; at = parent(at)) {
+    bool found = false;
+    const std::string_view value = attribute(op(at), name, &found);
+    if (found) return {value, at};
+  }
+  return {{}, kNone};
+}
+
 std::string Module::place(const Operation& op) {
   return "line " + std::to_string(op.line) + ", column " + std::to_string(op.column);
 }

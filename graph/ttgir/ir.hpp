@@ -53,9 +53,11 @@ struct Attribute {
 };
 
 struct Operation {
-  std::string_view name;  ///< "tt.descriptor_load"
-  int op_class = -1;      ///< OpClass, once it is known (class_of)
-  std::string_view head;  ///< the text from the name to the first region, dict or type clause
+  std::string_view name;     ///< "tt.descriptor_load"
+  int op_class = -1;         ///< OpClass, once it is known (class_of)
+  bool generic = false;      ///< printed as "name"(...), with all that it has in dictionaries
+  std::string_view symbol;   ///< of a function: @name without the @
+  std::string_view literal;  ///< of arith.constant: its value without the type, in either form
   std::uint32_t line = 0, column = 0;
   int block = kNone;  ///< the block that it stands in
   std::vector<int> operands, results, regions;
@@ -79,7 +81,9 @@ struct Region {
 
 struct Module {
   std::string source;                       ///< file name for messages
-  std::unique_ptr<const std::string> text;  ///< of the whole file
+  std::unique_ptr<const std::string> text;  ///< of the file; of one with several modules, see gaps
+  /// Blanks in the text for what is another module's (modules.hpp): from, to; ascending.
+  std::vector<std::pair<std::size_t, std::size_t>> gaps;
   std::vector<Type> types;
   std::vector<Value> values;
   std::vector<Operation> ops;
@@ -101,6 +105,8 @@ struct Module {
   /// Text of an attribute or property, "" when absent or of unit type; `found` tells which.
   std::string_view attribute(const Operation& op, std::string_view name,
                              bool* found = nullptr) const;
+  /// The attribute of the nearest op around an op, itself included, that has it; else "", kNone.
+  std::pair<std::string_view, int> inherited(int op_index, std::string_view name) const;
   /// "line 12, column 7".
   static std::string place(const Operation& op);
 };

@@ -20,6 +20,7 @@ struct Measured {
 };
 
 struct LoopOptions {
+  std::optional<int> module;        ///< --module N of a file with several, from 0
   std::optional<int> loop;          ///< --loop N, else the default choice
   int subtile = 1;                  ///< tile program split this many ways along M
   Amount resident_registers = 24;   ///< per thread, for addresses and the like
@@ -45,6 +46,7 @@ struct LoopKernel {
   std::vector<int> replicated;        ///< ops of the body that every slot repeats
   std::vector<std::string> warnings;  ///< another target, unknown ops, assumed trip counts
   int warps = 4;                      ///< of the module
+  int target = 0;                     ///< of the module: 90 of cuda:90; 0 = it does not say
 };
 
 /// The loop chosen by `options`, on a machine whose rules say which kinds there are. Throws

@@ -12,9 +12,7 @@ namespace {
 
 /// @f of the custom syntax, sym_name = "f" of the generic one.
 std::string function_name(const Module& module, const Operation& op) {
-  const std::size_t at = op.head.find('@');
-  if (at != std::string_view::npos)
-    return std::string(op.head.substr(at + 1, op.head.find_first_of("( {", at) - at - 1));
+  if (!op.symbol.empty()) return std::string(op.symbol);
   const std::string_view name = module.attribute(op, "sym_name");
   return name.size() < 2 ? "" : std::string(name.substr(1, name.size() - 2));
 }

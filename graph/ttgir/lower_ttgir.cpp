@@ -4,14 +4,14 @@
 #include "graph/error.hpp"
 #include "graph/lower_kernel.hpp"
 #include "graph/ttgir/builder.hpp"
-#include "graph/ttgir/parser.hpp"
+#include "graph/ttgir/modules.hpp"
 
 namespace twill::ttgir {
 
 LoweredModule lower_module(std::string_view text, const std::string& source,
                            std::string_view machine_text, const std::string& machine_source,
                            const LoopOptions& loop_options, const LowerOptions& options) {
-  LoweredModule result{parse_module(text, source),
+  LoweredModule result{parse_one_module(text, source, loop_options.module),
                        parse_machine(machine_text, machine_source, options.set),
                        loop_options,
                        LoopKernel(),
@@ -31,6 +31,23 @@ LoweredModule lower_module(std::string_view text, const std::string& source,
     throw;
   }
   return result;
+}
+
+std::string loop_listing(std::string_view text, const std::string& source,
+                         std::optional<int> number) {
+  const std::vector<ModulePart> parts = split_modules(text);
+  if (number || parts.size() == 1) return loop_listing(parse_one_module(text, source, number));
+  std::string all;
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    all += "module " + std::to_string(k) + "  line " + std::to_string(parts[k].line) +
+           (parts[k].title.empty() ? "" : "  " + parts[k].title) + "\n";
+    try {
+      all += loop_listing(parse_one_module(text, source, static_cast<int>(k)));
+    } catch (const InputError& error) {
+      all += "  " + error.place() + ": " + error.rule() + "\n";
+    }
+  }
+  return all;
 }
 
 std::string loop_listing(const Module& module) {

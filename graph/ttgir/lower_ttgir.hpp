@@ -1,7 +1,9 @@
 // From TTGIR text to problems: what lower() is to kernel files. Used by the program.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "graph/lower.hpp"
@@ -29,5 +31,10 @@ std::string explain(const LoweredModule& lowered);
 
 /// One line a loop: number, function, line, what it holds; the default choice is marked.
 std::string loop_listing(const Module& module);
+
+/// The same of the module asked for, or of all in the text, each under a line of its own; a module
+/// that has no loops or cannot be read says so there.
+std::string loop_listing(std::string_view text, const std::string& source,
+                         std::optional<int> number);
 
 }  // namespace twill::ttgir

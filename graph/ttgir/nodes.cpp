@@ -4,6 +4,7 @@
 
 #include "graph/error.hpp"
 #include "graph/ttgir/builder.hpp"
+#include "graph/ttgir/constants.hpp"
 #include "graph/ttgir/index_ops.hpp"
 #include "graph/ttgir/type.hpp"
 
@@ -159,7 +160,8 @@ bool Builder::is_view(const Operation& op) const {
   if (op.name != "ttg.convert_layout" || op.operands.empty() || op.results.empty()) return false;
   const Type* to = m_.type_of(op.results[0]);
   const Type* from = m_.type_of(op.operands[0]);
-  return to != nullptr && from != nullptr && to->encoding.starts_with("#ttg.dot_op<{opIdx = 0") &&
+  return to != nullptr && from != nullptr && to->encoding.starts_with("#ttg.dot_op<") &&
+         layout_field(to->encoding, "opIdx") == "0" &&
          from->encoding.starts_with("#ttg.nvidia_mma");
 }
 
@@ -353,11 +355,12 @@ void Builder::add_compute(int index, int copy) {
   for (const int value : op.operands)
     if (tile == kNone && is_tile(value, TypeKind::tensor)) tile = value;
   if (tile == kNone) return;  // an op without tiles, as a print
+  if (view && (op.operands.empty() || op.results.empty()))
+    throw InputError(m_.source, Module::place(op), std::string(op.name),
+                     "a view needs an operand and a result");
   bool outer = false;
-  if (reduction) {
-    const std::string axis(m_.attribute(op, "axis"));
-    outer = std::atoi(axis.c_str()) + 1 < static_cast<int>(type(tile).shape.size());
-  }
+  if (reduction && op.name != "tt.histogram")
+    outer = axis_of(m_, op) + 1 < static_cast<int>(type(tile).shape.size());
   std::vector<std::string> kinds = kinds_of(m_, op, outer);
   if (from_load) kinds = {"local_load", "local_alloc"};
   if (view) kinds = {"reshape"};

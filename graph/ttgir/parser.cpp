@@ -6,6 +6,7 @@
 #include "graph/error.hpp"
 #include "graph/ttgir/lexer.hpp"
 #include "graph/ttgir/op_class.hpp"
+#include "graph/ttgir/operand_order.hpp"
 #include "graph/ttgir/result_types.hpp"
 #include "graph/ttgir/type.hpp"
 
@@ -70,6 +71,17 @@ class Parser {
     const auto [found, fresh] = type_index_.emplace(text, static_cast<int>(m_.types.size()));
     if (fresh) m_.types.push_back(parse_type(text, m_));
     return found->second;
+  }
+  /// A type as written in the file, at a token: its numbers are bounded here.
+  int intern_at(const Token& at, std::string_view text) {
+    const auto found = type_index_.find(text);
+    if (found != type_index_.end()) return found->second;
+    if (const std::string fault = number_fault(text); !fault.empty()) lex_.fail(at, fault);
+    std::string fault;
+    Type type = parse_type(text, m_, &fault);
+    if (!fault.empty()) lex_.fail(at, fault);
+    m_.types.push_back(std::move(type));
+    return type_index_.emplace(text, static_cast<int>(m_.types.size()) - 1).first->second;
   }
 
   // ---- Names. Values of a region end with it; a name hides nothing that is still visible.
@@ -146,13 +158,15 @@ class Parser {
       else
         lex_.take();
     }
-    m_.aliases[name.text] = lex_.text().substr(begin, lex_.last_end() - begin);
+    const std::string_view text = lex_.text().substr(begin, lex_.last_end() - begin);
+    if (const std::string fault = number_fault(text); !fault.empty()) lex_.fail(name, fault);
+    m_.aliases[name.text] = text;
   }
 
   // ---- Types.
   /// A type's text, or nullopt with nothing taken when what is ahead is none.
   std::optional<int> read_type() {
-    const Token& t = lex_.peek();
+    const Token t = lex_.peek();
     const std::size_t begin = t.offset;
     if (t.kind == Tok::bang || (t.kind == Tok::word && t.text != "loc" && !has_dot(t.text))) {
       lex_.take();
@@ -171,7 +185,7 @@ class Parser {
     } else {
       return std::nullopt;
     }
-    return intern(lex_.text().substr(begin, lex_.last_end() - begin));
+    return intern_at(t, lex_.text().substr(begin, lex_.last_end() - begin));
   }
 
   /// "T, T * T" or "(T, T)" or "()"; stops at what is no type.
@@ -369,15 +383,15 @@ class Parser {
     op.block = block;
     Body body;
     body.index = index;
+    op.generic = generic;
     body.attributes_first = !generic && (op.name == "arith.constant" || op.name == "scf.yield");
     op.attribute_offset = lex_.last_end();
-    const std::size_t head = name.offset;
-    body.head_end = 0;
     read_body(op, body);
+    if (op.name == "arith.constant") note_literal(name, op);
     if (op.name == "scf.for" && op.regions.empty()) lex_.fail(name, "a loop needs a body");
-    op.head =
-        lex_.text().substr(head, (body.head_end != 0 ? body.head_end : lex_.last_end()) - head);
     op.clause = body.before;
+    if (!order_operands(m_, op))
+      lex_.fail(name, "must have a scale for both of its operands or for none");
     // Results are defined last: an op does not see its own.
     const std::vector<int> types = result_types(
         m_, op, {body.before, body.after, body.arrow}, static_cast<std::size_t>(results.total),
@@ -396,7 +410,6 @@ class Parser {
   struct Body {
     int index = kNone;
     bool attributes_first = false;
-    std::size_t head_end = 0;
     std::vector<int> before, after;  ///< types around the arrow of the type clause
     bool arrow = false, typed = false;
     std::vector<Argument> arguments;  ///< of the next region
@@ -417,7 +430,6 @@ class Parser {
       } else if (t.is(':') && open.empty() && !is_case(op)) {
         read_clause(op, body);
       } else if (t.kind == Tok::arrow && open.empty()) {
-        end_head(body);
         lex_.take();
         body.arrow = body.typed = true;
         body.after = read_types();
@@ -431,7 +443,10 @@ class Parser {
           lex_.fail(t, open.empty() ? "closes nothing" : std::string("expected ") + open.back());
         open.pop_back();
         lex_.take();
+      } else if (open.empty() && starts_literal(op)) {
+        read_literal(op);
       } else {
+        if (t.kind == Tok::symbol && open.empty() && op.symbol.empty()) op.symbol = name_of(t);
         lex_.take();
       }
       previous = t;
@@ -450,11 +465,42 @@ class Parser {
     return location;
   }
 
-  static bool is_case(const Operation& op) { return op.name == "cf.switch"; }
-
-  static void end_head(Body& body, std::size_t at = 0) {
-    if (body.head_end == 0) body.head_end = at;
+  // ---- Constants: "arith.constant {attributes} value : type", all in dictionaries when generic.
+  static bool starts_literal(const Operation& op) {
+    return op.name == "arith.constant" && !op.generic && op.literal.empty();
   }
+
+  void read_literal(Operation& op) {
+    const std::size_t begin = lex_.peek().offset;
+    do {
+      if (opens(lex_.peek()))
+        skip_balanced();
+      else
+        lex_.take();
+    } while (!statement_ends() && !lex_.peek().is(':') &&
+             !(lex_.peek().is_word("loc") && follows_location()));
+    op.literal = lex_.text().substr(begin, lex_.last_end() - begin);
+  }
+
+  void note_literal(const Token& name, Operation& op) const {
+    if (op.generic) {
+      op.literal = m_.attribute(op, "value");
+      // "4 : i32" -> "4"; what is in brackets has colons of its own and is no number.
+      if (op.literal.find_first_of("<[{\"") == std::string_view::npos)
+        op.literal = op.literal.substr(0, op.literal.find(':'));
+    }
+    while (op.literal.ends_with(' ')) op.literal.remove_suffix(1);
+    if (op.literal.empty()) lex_.fail(name, "a constant needs a value");
+  }
+
+  /// @name, @"a name" -> the name.
+  static std::string_view name_of(const Token& symbol) {
+    std::string_view name = symbol.text.substr(1);
+    if (name.size() >= 2 && name.front() == '"') name = name.substr(1, name.size() - 2);
+    return name;
+  }
+
+  static bool is_case(const Operation& op) { return op.name == "cf.switch"; }
 
   /// A %name: an operand, or the definition of a loop variable or a region's argument.
   void read_value(Operation& op, Body& body, bool outside) {
@@ -477,20 +523,19 @@ class Parser {
 
   void read_brace(Operation& op, Body& body, const std::vector<char>& open, const Token& previous) {
     if (previous.is('<')) {  // properties, <{...}>
-      end_head(body, lex_.peek().offset - 1);
       read_dict(op.properties);
       return;
     }
     const bool in_parentheses = !open.empty() && open.back() == ')';
     const bool region = in_parentheses ? previous.is('(') || (previous.is(',') && region_ahead())
                                        : open.empty() && region_ahead();
-    end_head(body, lex_.peek().offset);
     if (region) {
       give_types(op, body);
       op.regions.push_back(read_region(body.index, body.arguments));
       body.arguments.clear();
-      if (op.name == "scf.for" || op.name == "scf.while" || op.name == "scf.if") {
-        // Attributes of these stand behind their last region.
+      if (!in_parentheses &&
+          (op.name == "scf.for" || op.name == "scf.while" || op.name == "scf.if")) {
+        // Attributes of these stand behind their last region, in the custom form.
         op.attribute_offset = lex_.last_end();
         body.typed = true;
       }
@@ -522,7 +567,6 @@ class Parser {
 
   /// ": T, T -> T", ": T to T", ": (T) -> (T)". The last one counts.
   void read_clause(const Operation& op, Body& body) {
-    end_head(body, lex_.peek().offset);
     lex_.take();
     const bool loop = op.name == "scf.for";  // its results' types came before
     body.typed = true;
@@ -562,9 +606,10 @@ bool looks_like_mlir(std::string_view text) {
     }
   }
   text.remove_prefix(at);
-  for (const std::string_view start : {"module", "#", "!", "\"builtin.module\"", "tt.func"})
+  for (const std::string_view start :
+       {"module", "#", "!", "\"builtin.module\"", "builtin.module", "tt.func"})
     if (text.starts_with(start)) return true;
-  return false;
+  return text.find("// -----// IR Dump") != std::string_view::npos;  // of a compiler's output
 }
 
 Module parse_module(std::string_view text, const std::string& source) {

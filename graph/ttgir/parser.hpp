@@ -21,7 +21,8 @@ inline constexpr int kMaxNesting = 64;    ///< of regions
 inline constexpr int kMaxBrackets = 256;  ///< of ( [ { < in one attribute, type or location
 inline constexpr std::size_t kMaxValues = std::size_t{4} << 20;
 
-/// Does the text look like MLIR (a module, an alias, a function), rather than JSON?
+/// Does the text look like MLIR (a module, an alias, a function, a compiler's dump), rather than
+/// JSON?
 bool looks_like_mlir(std::string_view text);
 
 /// Throws InputError with "line L, column C" when the text is no module of Triton's GPU dialects,

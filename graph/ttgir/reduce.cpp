@@ -1,13 +1,13 @@
 // Hierarchical reduction (Lam, PLDI 1988): an inner loop or a branch becomes one op with a
 // reservation, so that the loop around it can be pipelined (see builder.hpp).
 #include <algorithm>
-#include <charconv>
 
 #include "graph/bounds.hpp"
 #include "graph/check.hpp"
 #include "graph/costed_loop.hpp"
 #include "graph/error.hpp"
 #include "graph/ttgir/builder.hpp"
+#include "graph/ttgir/constants.hpp"
 
 namespace twill::ttgir {
 namespace {
@@ -73,15 +73,10 @@ Cycle Builder::product(const Operation& op, Cycle cycles, std::int64_t trips) co
 std::int64_t Builder::trips_of(const Operation& op) {
   std::int64_t bounds[3];
   for (std::size_t k = 0; k < 3; ++k) {
-    const int made = op.operands.size() > k ? m_.value(op.operands[k]).op : kNone;
-    bool constant = made != kNone && m_.op(made).name == "arith.constant";
-    if (constant) {
-      std::string_view text = m_.op(made).head;
-      text = text.substr(std::min(text.find(' ') + 1, text.size()));
-      constant =
-          std::from_chars(text.data(), text.data() + text.size(), bounds[k]).ec == std::errc();
-    }
-    if (!constant || (k == 2 && bounds[2] <= 0)) {
+    std::optional<std::int64_t> known;
+    if (op.operands.size() > k) known = constant_integer(m_, op.operands[k]);
+    bounds[k] = known.value_or(0);
+    if (!known || (k == 2 && bounds[2] <= 0)) {
       warn("the trip count of the inner loop at " + Module::place(op) +
            " is not constant: " + std::to_string(options_.trips) + " assumed (--trips)");
       return options_.trips;

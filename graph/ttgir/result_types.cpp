@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "graph/ttgir/type.hpp"
+
 namespace twill::ttgir {
 namespace {
 
@@ -10,7 +12,8 @@ constexpr std::string_view kToken = "!ttg.async.token";
 /// A type with its element replaced: "tensor<128x64xf32, #l>" -> "tensor<128x64xi1, #l>".
 int with_element(Module& module, int type, std::string_view element,
                  const std::function<int(std::string_view)>& intern) {
-  const std::string_view text = module.types[static_cast<std::size_t>(type)].text;
+  const std::string_view text =
+      resolve_alias(module.types[static_cast<std::size_t>(type)].text, module);
   if (!text.starts_with("tensor<")) return intern(element);
   // The shape: digits and x; then the element up to a comma or the closing bracket.
   std::size_t begin = 7;
@@ -59,8 +62,8 @@ std::vector<int> result_types(Module& module, const Operation& op, const TypeCla
     if (name == "arith.cmpi" || name == "arith.cmpf") {
       types = {with_element(module, clause.before[0], "i1", intern)};
     } else if (name == "tt.load") {
-      const std::string_view element =
-          pointee(module.types[static_cast<std::size_t>(clause.before[0])].text);
+      const std::string_view element = pointee(
+          resolve_alias(module.types[static_cast<std::size_t>(clause.before[0])].text, module));
       types = {element.empty() ? clause.before[0]
                                : with_element(module, clause.before[0], element, intern)};
     } else if (name == "arith.select" || name == "tt.make_tensor_descriptor" ||

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "graph/error.hpp"
+#include "graph/ttgir/constants.hpp"
 #include "graph/ttgir/op_class.hpp"
 
 namespace twill::ttgir {
@@ -18,12 +19,6 @@ struct Refusal {
   int op = kNone;
   std::string reason;
 };
-
-int number_in(std::string_view text, int otherwise) {
-  int value = otherwise;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
 
 /// "array<i32: 1, 0>" -> {1, 0}.
 std::vector<int> numbers_in(std::string_view text) {
@@ -203,8 +198,8 @@ class Splitter {
   }
 
   void reduce(int index, const Operation& op) {
-    if (op.operands.empty() || op.results.empty()) return;
-    const int axis = number_in(m_.attribute(op, "axis"), 0);
+    if (op.operands.empty() || op.results.empty() || op.name == "tt.histogram") return;
+    const int axis = axis_of(m_, op);
     same(index, op.operands);
     const bool scan = op.name != "tt.reduce";
     const int in = split_.of(op.operands[0]);
@@ -227,7 +222,7 @@ class Splitter {
     if (in < 0 && out < 0) return;
     const bool same_rank = is_tile(to) && rank(from) == rank(to);
     if (op.name == "tt.expand_dims") {
-      const int axis = number_in(m_.attribute(op, "axis"), 0);
+      const int axis = axis_of(m_, op);
       if (in >= 0) set(to, in < axis ? in : in + 1, index);
       if (out == axis) return refuse(index, "the split dimension has one row");
       if (out >= 0) set(from, out < axis ? out : out - 1, index);

@@ -9,11 +9,13 @@
 namespace twill::ttgir {
 namespace {
 
-constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
+bool is_space(char c) {
+  return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
 
 std::string_view trim(std::string_view s) {
-  while (!s.empty() && (s.front() == ' ' || s.front() == '\n')) s.remove_prefix(1);
-  while (!s.empty() && (s.back() == ' ' || s.back() == '\n')) s.remove_suffix(1);
+  while (!s.empty() && is_space(s.front())) s.remove_prefix(1);
+  while (!s.empty() && is_space(s.back())) s.remove_suffix(1);
   return s;
 }
 
@@ -71,40 +73,27 @@ void set_element(Type& type, std::string_view text) {
 }
 
 /// "128x64xf32" -> shape and element.
-bool set_shape(Type& type, std::string_view text) {
+bool set_shape(Type& type, std::string_view text, std::string& fault) {
+  if (text.starts_with('?') || text.starts_with('*')) {
+    fault = "a tile must have extents that are numbers";
+    return false;
+  }
   std::int64_t elements = 1;
   while (!text.empty() && text[0] >= '0' && text[0] <= '9') {
     std::int64_t extent = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), extent);
+    const bool large = error == std::errc::result_out_of_range;
+    if (large || (error == std::errc() && (extent < 1 || extent > kMaxElements / elements))) {
+      fault = "a tile must have from 1 to " + std::to_string(kMaxElements) + " elements";
+      return false;
+    }
     if (error != std::errc() || end == text.data() + text.size() || *end != 'x') return false;
-    if (extent < 1 || extent > kMaxElements / elements) return false;
     elements *= extent;
     type.shape.push_back(extent);
     text.remove_prefix(static_cast<std::size_t>(end - text.data()) + 1);
   }
   set_element(type, text);
   return true;
-}
-
-std::string_view resolve(std::string_view text, const Module& module) {
-  for (int steps = 0; steps < 16; ++steps) {
-    const auto found = module.aliases.find(text);
-    if (found == module.aliases.end()) return text;
-    text = found->second;
-  }
-  return text;
-}
-
-/// The value of "key = value" inside <{...}> of a layout, "" when absent.
-std::string_view field(std::string_view layout, std::string_view key) {
-  std::string_view body = inside(layout);
-  if (body.size() >= 2 && body.front() == '{') body = body.substr(1, body.size() - 2);
-  for (const std::string_view part : split(body)) {
-    const std::size_t equals = part.find('=');
-    if (equals != std::string_view::npos && trim(part.substr(0, equals)) == key)
-      return trim(part.substr(equals + 1));
-  }
-  return {};
 }
 
 std::vector<std::int64_t> numbers(std::string_view list) {
@@ -123,11 +112,11 @@ using Shape = std::vector<std::int64_t>;
 /// Elements of each dimension that a thread holds; dimensions in `sliced` are held once.
 std::optional<std::int64_t> held(std::string_view layout, Shape shape, std::vector<int> sliced,
                                  const Module& module, int depth) {
-  layout = resolve(layout, module);
+  layout = resolve_alias(layout, module);
   if (depth > 4) return std::nullopt;
   if (layout.starts_with("#ttg.slice")) {
     int dim = 0;
-    const std::string_view text = field(layout, "dim");
+    const std::string_view text = layout_field(layout, "dim");
     if (std::from_chars(text.data(), text.data() + text.size(), dim).ec != std::errc() || dim < 0 ||
         dim > static_cast<int>(shape.size()))
       return std::nullopt;
@@ -135,15 +124,15 @@ std::optional<std::int64_t> held(std::string_view layout, Shape shape, std::vect
       if (d >= dim) ++d;
     shape.insert(shape.begin() + dim, 1);
     sliced.push_back(dim);
-    return held(field(layout, "parent"), shape, sliced, module, depth + 1);
+    return held(layout_field(layout, "parent"), shape, sliced, module, depth + 1);
   }
   const auto is_sliced = [&](std::size_t d) {
     return std::find(sliced.begin(), sliced.end(), static_cast<int>(d)) != sliced.end();
   };
   if (layout.starts_with("#ttg.blocked")) {
-    const auto size = numbers(field(layout, "sizePerThread"));
-    const auto threads = numbers(field(layout, "threadsPerWarp"));
-    const auto warps = numbers(field(layout, "warpsPerCTA"));
+    const auto size = numbers(layout_field(layout, "sizePerThread"));
+    const auto threads = numbers(layout_field(layout, "threadsPerWarp"));
+    const auto warps = numbers(layout_field(layout, "warpsPerCTA"));
     if (size.size() != shape.size() || threads.size() != shape.size() ||
         warps.size() != shape.size())
       return std::nullopt;
@@ -156,7 +145,7 @@ std::optional<std::int64_t> held(std::string_view layout, Shape shape, std::vect
     return count;
   }
   if (layout.starts_with("#ttg.linear")) {
-    const std::string_view bases = field(layout, "register");
+    const std::string_view bases = layout_field(layout, "register");
     if (bases.size() < 2) return std::nullopt;
     std::set<Shape> distinct;
     for (const std::string_view part : split(bases.substr(1, bases.size() - 2))) {
@@ -176,7 +165,7 @@ std::optional<std::int64_t> held(std::string_view layout, Shape shape, std::vect
   if (layout.starts_with("#ttg.nvidia_mma") && shape.size() == 2) {
     // Accumulator fragments of mma.sync and wgmma: a thread holds 2 columns of each 8 and, of the
     // 16 rows of a warp's tile, 2 (PTX ISA, m16n8 and wgmma accumulators).
-    const auto warps = numbers(field(layout, "warpsPerCTA"));
+    const auto warps = numbers(layout_field(layout, "warpsPerCTA"));
     if (warps.size() != 2 || warps[0] < 1 || warps[1] < 1) return std::nullopt;
     const std::int64_t rows = is_sliced(0) ? 1 : 2 * ceil_divide(shape[0], 16 * warps[0]);
     const std::int64_t columns = is_sliced(1) ? 1 : 2 * ceil_divide(shape[1], 8 * warps[1]);
@@ -185,35 +174,98 @@ std::optional<std::int64_t> held(std::string_view layout, Shape shape, std::vect
   return std::nullopt;
 }
 
+/// Must a number of this list of a layout be at least 1?
+bool counts_something(std::string_view key) {
+  return key == "sizePerThread" || key == "threadsPerWarp" || key == "warpsPerCTA";
+}
+
 }  // namespace
 
-Type parse_type(std::string_view text, const Module& module) {
+std::string_view resolve_alias(std::string_view text, const Module& module) {
+  for (int steps = 0; steps < 16; ++steps) {
+    const auto found = module.aliases.find(text);
+    if (found == module.aliases.end()) return text;
+    text = found->second;
+  }
+  return text;
+}
+
+std::string_view layout_field(std::string_view layout, std::string_view key) {
+  std::string_view body = inside(layout);
+  if (body.size() >= 2 && body.front() == '{') body = body.substr(1, body.size() - 2);
+  for (const std::string_view part : split(body)) {
+    const std::size_t equals = part.find('=');
+    if (equals != std::string_view::npos && trim(part.substr(0, equals)) == key)
+      return trim(part.substr(equals + 1));
+  }
+  return {};
+}
+
+std::string number_fault(std::string_view text) {
+  const auto part_of_word = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.' || c == '-';
+  };
+  std::string_view word, key;
+  for (std::size_t at = 0; at < text.size();) {
+    if (text[at] == '"') {  // a string has no numbers; it ends, or the lexer had refused it
+      for (++at; at < text.size() && text[at] != '"'; ++at)
+        if (text[at] == '\\') ++at;
+      ++at;
+      continue;
+    }
+    if (text[at] == '=') key = word;
+    if (!part_of_word(text[at])) {
+      ++at;
+      continue;
+    }
+    const std::size_t begin = at;
+    while (at < text.size() && part_of_word(text[at])) ++at;
+    word = text.substr(begin, at - begin);
+    if (word.find_first_not_of("0123456789-") != std::string_view::npos) continue;
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+    const std::int64_t least = counts_something(key) ? 1 : 0;
+    if (error == std::errc() && end == word.data() + word.size() && number >= least &&
+        number <= kMaxLayoutNumber)
+      continue;
+    if (word == "-" || word.starts_with("--")) continue;  // of an arrow
+    return "a number of " + std::string(key.empty() ? "a type" : key) + " must be from " +
+           std::to_string(least) + " to " + std::to_string(kMaxLayoutNumber) + ", not " +
+           std::string(word.substr(0, 40));
+  }
+  return "";
+}
+
+Type parse_type(std::string_view text, const Module& module, std::string* fault) {
   Type type;
+  std::string broken;
   type.text = text;
-  text = resolve(trim(text), module);
+  text = resolve_alias(trim(text), module);
   if (text.starts_with("tensor<")) {
     const auto parts = split(inside(text));
     type.kind = TypeKind::tensor;
-    if (!set_shape(type, parts[0])) type.kind = TypeKind::other;
-    if (parts.size() > 1) type.encoding = resolve(parts[1], module);
+    if (!set_shape(type, parts[0], broken)) type.kind = TypeKind::other;
+    if (parts.size() > 1) type.encoding = resolve_alias(parts[1], module);
   } else if (text.starts_with("!ttg.memdesc<") || text.starts_with("<")) {
     const auto parts = split(inside(text));
     type.kind = TypeKind::memdesc;
-    if (!set_shape(type, parts[0])) type.kind = TypeKind::other;
-    if (parts.size() > 1) type.encoding = resolve(parts[1], module);
+    if (!set_shape(type, parts[0], broken)) type.kind = TypeKind::other;
+    if (parts.size() > 1) type.encoding = resolve_alias(parts[1], module);
     for (const std::string_view part : parts)
-      if (resolve(part, module) == "#ttng.tensor_memory") type.tensor_memory = true;
+      if (resolve_alias(part, module) == "#ttng.tensor_memory") type.tensor_memory = true;
   } else if (text.starts_with("!tt.tensordesc<")) {
     std::string_view body = split(inside(text))[0];
     if (body.starts_with("tensor<")) body = split(inside(text.substr(15)))[0];
     type.kind = TypeKind::descriptor;
-    if (!set_shape(type, body)) type.kind = TypeKind::other;
+    if (!set_shape(type, body, broken)) type.kind = TypeKind::other;
   } else if (text == "!ttg.async.token") {
     type.kind = TypeKind::token;
   } else {
     set_element(type, text);
     if (type.bits > 0) type.kind = TypeKind::scalar;
   }
+  if (fault != nullptr) *fault = broken;
   return type;
 }
 

@@ -1,0 +1,130 @@
+#include "graph/ttgir/scheduled.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "graph/error.hpp"
+#include "graph/ttgir/op_class.hpp"
+
+namespace twill::ttgir {
+namespace {
+
+/// How one gets the module that Twill reads (tried with Triton 3.9).
+constexpr std::string_view kWayOut =
+    "; Twill reads the module from before Triton's scheduling passes: compile with "
+    "MLIR_ENABLE_DUMP=1 "
+    "and TRITON_ALWAYS_COMPILE=1, and give the file of what comes on standard error with --module "
+    "N, where --list-loops calls N \"IR Dump Before NVGPUWarpSpecialization\" or, without that, "
+    "\"IR Dump Before TritonGPUAssignLatencies\" (graph/kernels/triton/compile.py does it in "
+    "Python)";
+
+/// Attributes that a scheduling pass leaves, or Twill's --emit ttgir.
+constexpr std::array<std::string_view, 7> kSchedule = {"loop.stage",
+                                                       "loop.cluster",
+                                                       "ttg.partition",
+                                                       "ttg.partition.outputs",
+                                                       "ttg.partition.stages",
+                                                       "tt.scheduled_max_stage",
+                                                       "ttg.warp_specialize.tag"};
+
+/// Ops that work on barriers in memory, or stand for partitions.
+bool is_barrier(std::string_view name) {
+  constexpr std::array<std::string_view, 13> kNames = {"ttng.init_barrier",
+                                                       "ttng.inval_barrier",
+                                                       "ttng.wait_barrier",
+                                                       "ttng.arrive_barrier",
+                                                       "ttng.barrier_expect",
+                                                       "ttng.tc_gen5_commit",
+                                                       "ttng.async_tma_copy_global_to_local",
+                                                       "ttng.async_tma_gather",
+                                                       "ttng.async_copy_mbarrier_arrive",
+                                                       "ttng.arrive_barrier_named",
+                                                       "ttng.wait_barrier_named",
+                                                       "ttng.named_barrier_arrive",
+                                                       "ttng.named_barrier_wait"};
+  return name.starts_with("nvws.") || std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
+
+bool is_partitions(std::string_view name) {
+  return name.starts_with("ttg.warp_specialize") || name == "ttg.warp_return" ||
+         name == "ttg.warp_yield" || name.starts_with("nvws.warp_group");
+}
+
+bool has(const Module& m, const Operation& op, std::string_view name) {
+  bool found = false;
+  m.attribute(op, name, &found);
+  return found;
+}
+
+/// Has every op of the loop's body a stage and a cluster, and the loop the deepest stage?
+bool is_annotated(const Module& m, int loop) {
+  if (!has(m, m.op(loop), "tt.scheduled_max_stage") || m.op(loop).regions.empty()) return false;
+  const Region& region = m.regions[static_cast<std::size_t>(m.op(loop).regions[0])];
+  const std::vector<int>& body = m.block(region.blocks[0]).ops;
+  return std::all_of(body.begin(), body.end(), [&](int index) {
+    const Operation& op = m.op(index);
+    return class_of(op) == OpClass::terminator ||
+           (has(m, op, "loop.stage") && has(m, op, "loop.cluster"));
+  });
+}
+
+/// The first op under an op that `seen` names, with the name; kNone when there is none.
+template <typename Seen>
+std::pair<int, std::string> first_under(const Module& m, int op, const Seen& seen) {
+  for (const int region : m.op(op).regions)
+    for (const int block : m.regions[static_cast<std::size_t>(region)].blocks)
+      for (const int inner : m.block(block).ops) {
+        if (std::string name = seen(m.op(inner)); !name.empty()) return {inner, name};
+        if (auto found = first_under(m, inner, seen); found.first != kNone) return found;
+      }
+  return {kNone, ""};
+}
+
+/// A Tensor Core product that signals a barrier: it has a buffer beyond its three tiles and, of a
+/// scaled one, its scales.
+bool signals(const Module& m, const Operation& op) {
+  if (!is_tensor_memory_mma(op)) return false;
+  return std::any_of(op.operands.begin(), op.operands.end(), [&](int value) {
+    const Type* type = m.type_of(value);
+    return type != nullptr && type->kind == TypeKind::memdesc && type->element == "i64";
+  });
+}
+
+}  // namespace
+
+void refuse_op(const Module& module, int op, const std::string& seen) {
+  throw InputError(module.source, Module::place(module.op(op)), seen,
+                   "the loop has been pipelined or partitioned already" + std::string(kWayOut));
+}
+
+bool refuse_scheduled(const Module& module, int loop) {
+  int function = loop;
+  for (int at = module.parent(loop); at != kNone; at = module.parent(at)) {
+    if (is_partitions(module.op(at).name)) refuse_op(module, at, std::string(module.op(at).name));
+    if (module.op(at).name.ends_with(".func")) function = at;
+  }
+  const auto partitions = first_under(module, function, [](const Operation& op) {
+    return is_partitions(op.name) ? std::string(op.name) : "";
+  });
+  if (partitions.first != kNone) refuse_op(module, partitions.first, partitions.second);
+  const bool annotated = is_annotated(module, loop);
+  const auto attributes = [&](const Operation& op) -> std::string {
+    if (annotated) return "";
+    for (const std::string_view name : kSchedule)
+      if (has(module, op, name)) return std::string(op.name) + " with " + std::string(name);
+    return "";
+  };
+  if (const std::string seen = attributes(module.op(loop)); !seen.empty())
+    refuse_op(module, loop, seen);
+  const auto under = first_under(module, loop, [&](const Operation& op) -> std::string {
+    if (is_barrier(op.name)) return std::string(op.name);
+    if (signals(module, op)) return std::string(op.name) + " with a barrier";
+    return attributes(op);
+  });
+  if (under.first != kNone) refuse_op(module, under.first, under.second);
+  return annotated;
+}
+
+}  // namespace twill::ttgir

@@ -1,0 +1,22 @@
+// Loops that a compiler has scheduled already: partitioned, pipelined, or lowered to barriers.
+//
+// What orders their ops is no longer in their values: a wait on a barrier in memory stands for the
+// copy that fills a buffer. Read as a plain loop such a module gives an interval that is too small
+// and "optimal". It is refused until it can be undone.
+#pragma once
+
+#include "graph/ttgir/ir.hpp"
+
+namespace twill::ttgir {
+
+/// Throws InputError that names what was seen, its line, and how to get the module from before
+/// Triton's scheduling passes, when the loop is under a ttg.warp_specialize or in a function with
+/// one, waits on barriers in memory, or is annotated in part. True when it is annotated in whole:
+/// a stage and a cluster on every op, as `--emit ttgir` and Triton's own scheduler leave it. Such
+/// attributes say when and where, not what; the loop without them is the loop that they are of.
+bool refuse_scheduled(const Module& module, int loop);
+
+/// The same refusal for an op that is found to be part of such a loop later on.
+[[noreturn]] void refuse_op(const Module& module, int op, const std::string& seen);
+
+}  // namespace twill::ttgir
