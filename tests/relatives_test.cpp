@@ -193,26 +193,27 @@ TEST_CASE("the ring of a load does not depend on the order of the file's edges")
   CHECK_FALSE(verify(problem, *found.schedule));
 }
 
-// An op without cycles at the end of one stage: "1 stage searched" was said of two.
+// An op without cycles may start later than it needs to: "up to 1 stage searched" was said of two.
 TEST_CASE("no schedule has more stages than were searched") {
   Problem problem;
-  problem.name = "end";
-  problem.warps = {{"w", 1, 8, false}};
+  problem.name = "late";
+  problem.units = {{"u", 1}};
+  problem.warps = {{"w", 1, 0, false}, {"x", 1, 0, false}};
   Op op;
   op.id = "a";
-  op.cycles = 1;
   problem.ops.push_back(op);
-  op.id = "b";
-  op.cycles = 0;
-  problem.ops.push_back(op);
-  problem.edges.push_back({0, 1, 1, 0, false, 0});
+  op.cycles = 2;
+  for (const Cycle length : {1, 2}) {
+    op.id = "op" + std::to_string(length);
+    op.reservations = {{0, 0, length, 1}};
+    problem.ops.push_back(op);
+  }
   for (const char* engine : {"order", "cnf"})
     for (const char* goals : {"", "canonical"}) {
       Options options = of(engine);
       if (*goals != '\0') options.goals = {goals};
       const Solution found = solve(problem, options);
       REQUIRE(found.schedule);
-      CHECK(stage_count(*found.schedule) == 2);
-      CHECK(found.max_stages >= 2);
+      CHECK(found.max_stages >= stage_count(*found.schedule));
     }
 }
