@@ -217,3 +217,33 @@ TEST_CASE("no schedule has more stages than were searched") {
       CHECK(found.max_stages >= stage_count(*found.schedule));
     }
 }
+
+TEST_CASE("a formula over several I has the stages that the largest needs") {
+  const Problem problem = regressed("three-stages");
+  const TemporaryDirectory folder;
+  for (const char* engine : {"order", "cnf"})
+    for (const char* stages : {"complete", "3", "4"}) {
+      Options options = of(engine);
+      options.stages = stages;
+      options.evidence = true;
+      const std::string path = folder / (std::string(engine) + stages);
+      write_certificate(path, problem, solve(problem, options));
+      CHECK(check_certificate(path).accepted);
+    }
+}
+
+TEST_CASE("a goal that a limit leaves open has the value of the schedule that is returned") {
+  const Problem problem = regressed("open-lifetime");
+  for (const char* engine : {"order", "cnf"})
+    for (const std::int64_t limit : {1, 2, 3, 0}) {
+      Options options = of(engine);
+      options.goals = {"lifetime", "slot:c", "start:a"};
+      options.conflict_limit = limit;
+      const Solution found = solve(problem, options);
+      REQUIRE(found.schedule);
+      for (const Goal& goal : found.goals) {
+        CHECK(goal.value == measured(problem, *found.schedule, goal.name));
+        CHECK(goal.lower_bound <= goal.value);
+      }
+    }
+}
