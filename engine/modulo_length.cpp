@@ -46,7 +46,8 @@ Shortest modulo_length(const Search& search, const Options& options, Cycle ii) {
     return result;
   }
   const Problem bare = without_warps(search.problem);
-  const Search bare_search = search.on(bare);
+  Search bare_search = search.on(bare);
+  bare_search.pins.clear();
   Cycle longest = 1;
   for (const Op& op : bare.ops) longest = std::max(longest, op.cycles);
   // A schedule within the sufficient stages ends before the last of them does, or an op later.

@@ -354,6 +354,9 @@ void pursue_goals(const Problem& problem, const Options& options, Solution& solu
     limits.emplace_back(goal.name, goal.value);
     solution.goals.push_back(std::move(goal));
   }
+  // Where a limit left a goal open, a later schedule can have less of it.
+  for (std::size_t g = 0; g < solution.goals.size(); ++g)
+    solution.goals[g].value = goal_value(problem, best, measures[g]);
   describe(problem, solution);
   solution.seconds += budget.elapsed();
   solution.conflicts += budget.conflicts();

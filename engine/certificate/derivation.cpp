@@ -65,14 +65,18 @@ bool covers(const Problem& problem, const Refutation& r, const Asked& asked) {
   }
   if (pinned >= static_cast<int>(problem.ops.size()) || stages < 0) return false;
   if (pinned >= 0 && latest_pinned_cycle(problem) >= 0) return false;  // may not be rotated
-  // No search needs more, and a formula's size grows with its stages. (A question about lengths can
-  // begin with a schedule whose last op runs on after the last stage.)
+  // No search needs more at any I of the formula, and its size grows with its stages. (A question
+  // about lengths can begin with a schedule whose last op runs on after the last stage.)
   const Cycle enough = stage_bound(problem, r.ii);
+  Cycle most = enough;
+  if (const auto* order = std::get_if<OrderRequest>(&r.request))
+    for (const Cycle ii : {order->ii_low, order->ii_high})
+      most = std::max(most, stage_bound(problem, ii));
   const Cycle horizon = r.deadline >= 0 ? r.deadline / r.ii + 1 : 0;
   Cycle longest = 0;
   for (const Op& op : problem.ops) longest = std::max(longest, op.cycles);
   const Cycle running_on = r.deadline >= 0 ? 1 + longest / r.ii : 0;
-  if (stages > std::max(enough + 1 + running_on, horizon)) return false;
+  if (stages > std::max(most + 1 + running_on, horizon)) return false;
   // Rotating a schedule, so that the pinned op has row 0, changes its length and can add a stage.
   if (r.deadline >= 0 && pinned >= 0) return false;
   if (stages == 0) return true;

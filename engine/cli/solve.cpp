@@ -174,7 +174,8 @@ std::vector<Outcome> solve_all(const SolveFlags& flags, Workload& work) {
                   (flags.search.conflict_limit > 0 && options.conflict_limit <= 0));
     Outcome outcome;
     const int best = best_of(outcomes);
-    if (best >= 0 && !options.ii && options.stages != "paper") {
+    const bool modulo = parse_encoding(options.encoding).form == Form::modulo;
+    if (best >= 0 && !options.ii && options.stages != "paper" && modulo) {
       const Schedule& schedule = *outcomes[static_cast<std::size_t>(best)]->schedule;
       options.better_than = {schedule.initiation_interval, schedule.length};
     }

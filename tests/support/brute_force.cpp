@@ -164,17 +164,35 @@ const char* Rules::lifetimes() {
 }
 
 /// Iterations after the load of each op that has the load's own buffer, -1 = has not: the load and
-/// zero-cycle ops behind it, the shortest paths first.
+/// zero-cycle ops behind it, the longest way counting. Ops in a circle take what comes into it.
 std::vector<int> Rules::has_buffer(int load) const {
-  std::vector<int> after(n_, -1);
+  constexpr int kHasNot = -1, kOpen = -2;
+  std::vector<int> after(n_, kHasNot);
   std::vector<int> queue = {load};
   after[idx(load)] = 0;
   for (std::size_t i = 0; i < queue.size(); ++i)
     for (const Edge& e : p_.edges)
-      if (e.from == queue[i] && p_.ops[idx(e.to)].cycles == 0 && after[idx(e.to)] < 0) {
-        after[idx(e.to)] = after[idx(e.from)] + e.distance;
+      if (e.from == queue[i] && p_.ops[idx(e.to)].cycles == 0 && after[idx(e.to)] == kHasNot) {
+        after[idx(e.to)] = kOpen;
         queue.push_back(e.to);
       }
+  for (std::size_t left = queue.size() - 1; left > 0;) {
+    std::vector<int> next(n_, kOpen);
+    std::vector<bool> early(n_, false);
+    for (const Edge& e : p_.edges)
+      if (after[idx(e.to)] == kOpen && e.from != e.to) {
+        if (after[idx(e.from)] == kOpen) early[idx(e.to)] = true;
+        if (after[idx(e.from)] >= 0)
+          next[idx(e.to)] = std::max(next[idx(e.to)], after[idx(e.from)] + e.distance);
+      }
+    bool all_early = true;
+    for (std::size_t v = 0; v < n_; ++v) all_early = all_early && (next[v] < 0 || early[v]);
+    for (std::size_t v = 0; v < n_; ++v)
+      if (next[v] >= 0 && (all_early || !early[v])) {
+        after[v] = next[v];
+        --left;
+      }
+  }
   return after;
 }
 

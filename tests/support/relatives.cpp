@@ -67,6 +67,7 @@ class Judge {
     if (wrong.empty() && wild_.straight) wrong = straight_line();
     if (wrong.empty() && wild_.paper) wrong = paper();
     if (wrong.empty() && wild_.stopped) wrong = stopped();
+    if (wrong.empty() && wild_.threads) wrong = threads();
     return wrong;
   }
 
@@ -334,6 +335,24 @@ class Judge {
     return "";
   }
 
+  // The answer is a function of problem, options and seed.
+  std::string threads() {
+    Options options = wild_.options;
+    for (const char* engine : {"order", "cnf"}) {
+      options.engine = engine;
+      options.threads = 1;
+      const Solution one = solve(wild_.problem, options), again = solve(wild_.problem, options);
+      options.threads = 3;
+      const Solution several = solve(wild_.problem, options);
+      ++tally_["threads"];
+      for (const Solution* other : {&again, &several})
+        if (one.schedule != other->schedule || one.status != other->status ||
+            one.max_stages != other->max_stages || one.conflict != other->conflict)
+          return std::string("threads: ") + engine + " gives another answer";
+    }
+    return "";
+  }
+
   // A limit is not a proof: what is said then is true all the same.
   std::string stopped() {
     if (!truth_.finished) return "";
@@ -432,6 +451,7 @@ WildCase smaller(WildCase wild, const JudgeSettings& settings) {
     try_options([](WildCase& c) { c.straight = false; });
     try_options([](WildCase& c) { c.paper = false; });
     try_options([](WildCase& c) { c.stopped = false; });
+    try_options([](WildCase& c) { c.threads = false; });
     try_options([](WildCase& c) { c.options.goals.clear(); });
     for (std::size_t g = wild.options.goals.size(); g-- > 0;)
       try_options([g](WildCase& c) {
@@ -462,6 +482,7 @@ std::string options_text(const WildCase& wild) {
   if (wild.straight) text += " (straight-line)";
   if (wild.paper) text += " (paper)";
   if (wild.stopped) text += " (stopped)";
+  if (wild.threads) text += " (threads)";
   if (wild.pool) text += " --registers auto (a pool)";
   return text;
 }

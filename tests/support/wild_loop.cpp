@@ -29,6 +29,7 @@ class Wild {
     const int count = std::array{1, 2, 2, 3, 3, 3, 3, 4, 4, 5}[pick(0, 9)];
     for (int v = 0; v < count; ++v) case_.problem.ops.push_back(op(v));
     edges(count);
+    if (count <= 3 && random_.percent(20)) twice();
     if (random_.percent(35)) pins();
     question();
     return std::move(case_);
@@ -135,6 +136,26 @@ class Wild {
     }
   }
 
+  // Two sub-tiles: the ops and edges again, with or without some ops that both have.
+  void twice() {
+    Problem& p = case_.problem;
+    const std::size_t count = p.ops.size(), shared = pick(0, 1) * pick(0, count - 1);
+    if (2 * count - shared > 5) return;
+    std::vector<int> copy(count);
+    for (std::size_t v = 0; v < count; ++v) {
+      copy[v] = static_cast<int>(v < shared ? v : p.ops.size());
+      if (v < shared) continue;
+      p.ops.push_back(p.ops[v]);
+      p.ops.back().id += "2";
+    }
+    for (std::size_t i = 0, edges = p.edges.size(); i < edges; ++i) {
+      Edge e = p.edges[i];
+      e.from = copy[static_cast<std::size_t>(e.from)];
+      e.to = copy[static_cast<std::size_t>(e.to)];
+      if (e.from != p.edges[i].from || e.to != p.edges[i].to) p.edges.push_back(e);
+    }
+  }
+
   void pins() {
     Problem& p = case_.problem;
     std::set<int> slot, cycle;
@@ -180,6 +201,7 @@ class Wild {
     case_.straight = random_.percent(3);
     case_.paper = random_.percent(5);
     case_.stopped = random_.percent(5);
+    case_.threads = random_.percent(2);
   }
 
   // One or two keys, each with any of its values. "start" is of cnf alone.

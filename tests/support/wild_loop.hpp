@@ -16,8 +16,9 @@ struct WildCase {
   Options options;                   ///< without an engine
   std::optional<RegisterPool> pool;  ///< of solve_split()
   std::string order, cnf;            ///< encodings of the two engines
-  /// Also: the straight-line form, the paper's window, with a stop requested from the start.
-  bool straight = false, paper = false, stopped = false;
+  /// Also: the straight-line form, the paper's window, with a stop requested from the start, on
+  /// several threads.
+  bool straight = false, paper = false, stopped = false, threads = false;
 };
 
 /// 1 to 5 ops; unit capacities above 1, several segments a unit, widths of ops and slots, a

@@ -1,0 +1,249 @@
+// Both engines, their certificates and the judge against an enumeration that was written from the
+// model alone, over the first of the wild loops; tests/relatives/relatives.cpp runs them by the
+// million. And what they found, case by case.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+
+#include "engine/certificate/certificate.hpp"
+#include "tests/support/relatives.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+using namespace twill;
+using namespace twill::test;
+
+namespace {
+
+Problem regressed(const std::string& name) {
+  const std::filesystem::path data = TWILL_TEST_DATA;
+  return read_problem((data.parent_path() / "regress" / (name + ".problem.json")).string());
+}
+
+Options of(const std::string& engine) {
+  Options options;
+  options.engine = engine;
+  options.threads = 1;
+  return options;
+}
+
+std::string rule_against(const Problem& problem, const Options& options) {
+  try {
+    solve(problem, options);
+  } catch (const InputError& e) {
+    return e.what();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("wild loops") {
+  const TemporaryDirectory folder;
+  JudgeSettings settings;
+  settings.folder = folder / ".";
+  Tally tally;
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    CAPTURE(seed);
+    const WildCase wild = wild_case(seed);
+    const std::string wrong = fault(wild, settings, tally);
+    if (wrong.empty()) continue;
+    const WildCase small = smaller(wild, settings);
+    FAIL_CHECK(wrong << "\n" << options_text(small) << "\n" << problem_text(small.problem));
+  }
+  CHECK(tally["found"] > 200);
+  CHECK(tally["none"] > 100);
+  CHECK(tally["unfinished"] < 10);
+  CHECK(tally["certificates"] > 1000);
+  CHECK(tally["goals"] > 200);
+  CHECK(tally["judged bad"] > 200);
+  CHECK(tally["judged good"] > 200);
+}
+
+TEST_CASE("the enumeration knows the examples of the model") {
+  const std::filesystem::path data = TWILL_TEST_DATA;
+  const auto best = [&](const std::string& name, Cycle stages) {
+    const Problem problem = read_problem((data / "examples" / (name + ".problem.json")).string());
+    Asked question;
+    question.stages = stages;
+    const Truth truth = every_schedule(problem, question, 10'000'000);
+    REQUIRE(truth.finished);
+    return truth.best ? truth.best->initiation_interval : 0;
+  };
+  CHECK(best("figure-1", 0) == 2);
+  CHECK(best("undercount", 0) == 0);
+  CHECK(best("undercount-figure-1", 0) == 3);
+  CHECK(best("carried-spill", 0) == 5);
+  CHECK(best("stage-gap", 0) == 1);
+  CHECK(best("stage-gap", 1) == 5);
+  CHECK(best("non-monotone", 0) == 2);
+  const Problem problem = read_problem((data / "examples" / "non-monotone.problem.json").string());
+  for (const Cycle ii : {1, 2, 3, 4, 5, 6}) {
+    Asked question;
+    question.ii = ii;
+    CHECK(every_schedule(problem, question, 1'000'000).best.has_value() == (ii != 1 && ii != 3));
+  }
+}
+
+TEST_CASE("better_than: the best is not better than itself") {
+  const Problem problem = regressed("better-than");
+  for (const char* engine : {"order", "cnf"})
+    for (const char* stages : {"complete", "2", "1"}) {
+      Options options = of(engine);
+      options.stages = stages;
+      const Solution best = solve(problem, options);
+      REQUIRE(best.status == Status::optimal);
+      const Cycle ii = best.schedule->initiation_interval, length = best.schedule->length;
+      for (const auto& than : {std::pair{ii, length}, {ii, length - 1}, {ii, Cycle{0}}}) {
+        options.better_than = than;
+        const Solution none = solve(problem, options);
+        CHECK(none.status == Status::infeasible);
+        CHECK_FALSE(none.schedule);
+        CHECK_FALSE(none.conflict.empty());
+      }
+      for (const auto& than : {std::pair{ii, length + 1}, {ii + 1, Cycle{0}}, {ii + 5, length}}) {
+        options.better_than = than;
+        const Solution same = solve(problem, options);
+        CHECK(same.status == Status::optimal);
+        REQUIRE(same.schedule);
+        CHECK(same.schedule->initiation_interval == ii);
+        CHECK(same.schedule->length == length);
+        CHECK(same.max_stages >= stage_count(*same.schedule));
+      }
+    }
+}
+
+TEST_CASE("better_than: what a limit ends at is only returned if it is better") {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    const WildCase wild = wild_case(seed);
+    Options options = of(seed % 2 == 0 ? "order" : "cnf");
+    const Solution best = solve(wild.problem, options);
+    if (!best.schedule) continue;
+    options.conflict_limit = 1;
+    options.better_than = {best.schedule->initiation_interval, best.schedule->length};
+    const Solution none = solve(wild.problem, options);
+    CHECK_FALSE(none.schedule);
+    CHECK((none.status == Status::infeasible || none.status == Status::unknown));
+    // A stop from the start: nothing was searched, so nothing is proved but by arithmetic.
+    std::stop_source stop;
+    stop.request_stop();
+    options.conflict_limit = 0;
+    CHECK_FALSE(solve(wild.problem, options, stop.get_token()).schedule);
+  }
+}
+
+// Lengths far beyond what can be needed gave a formula of so many stages that check() refuses it.
+TEST_CASE("better_than: a certificate of what is found") {
+  Problem problem;
+  problem.name = "far";
+  problem.warps = {{"w", 1, 0, false}};
+  Op op;
+  op.id = "a";
+  problem.ops.push_back(op);
+  op.id = "b";
+  problem.ops.push_back(op);
+  problem.pins.push_back({Pin::at_cycle, 0, -1, 4, -1});
+  problem.ops[1].variable_latency = problem.ops[1].streaming = true;
+  const TemporaryDirectory folder;
+  for (const char* engine : {"order", "cnf"}) {
+    Options options = of(engine);
+    options.evidence = true;
+    options.better_than = {1, 54};
+    const Solution found = solve(problem, options);
+    REQUIRE(found.schedule);
+    CHECK(found.schedule->length == 4);
+    write_certificate(folder / engine, problem, found);
+    CHECK(check_certificate(folder / engine).accepted);
+  }
+}
+
+TEST_CASE("the straight-line program refuses what it would ignore") {
+  const std::filesystem::path data = TWILL_TEST_DATA;
+  const Problem problem = read_problem((data / "examples" / "figure-1.problem.json").string());
+  for (const char* form : {"form=straight-line", "form=straight-line-literal"})
+    for (const char* stages : {"complete", "2", "paper"}) {
+      Options options = of("auto");
+      options.encoding = form;
+      options.stages = stages;
+      CHECK(rule_against(problem, options) == "accepted");
+      Options other = options;
+      other.handover = false;
+      CHECK(rule_against(problem, other).find("--no-handover") != std::string::npos);
+      other = options;
+      other.pins = {{"S", problem.warps[0].name}};
+      CHECK(rule_against(problem, other).find("--pin") != std::string::npos);
+      other = options;
+      other.better_than = {3, 3};
+      CHECK(rule_against(problem, other).find("better_than") != std::string::npos);
+    }
+}
+
+TEST_CASE("the ring of a load does not depend on the order of the file's edges") {
+  Problem problem = regressed("view-by-two-ways");
+  for (int order = 0; order < 2; ++order) {
+    for (const char* engine : {"order", "cnf"})
+      CHECK(solve(problem, of(engine)).status == Status::infeasible);
+    std::reverse(problem.edges.begin(), problem.edges.end());
+  }
+  problem.memories[0].capacity = 6;
+  const Solution found = solve(problem);
+  REQUIRE(found.schedule);
+  CHECK(found.ring_depths.at("a") == 3);
+  CHECK_FALSE(verify(problem, *found.schedule));
+}
+
+// An op without cycles may start later than it needs to: "up to 1 stage searched" was said of two.
+TEST_CASE("no schedule has more stages than were searched") {
+  Problem problem;
+  problem.name = "late";
+  problem.units = {{"u", 1}};
+  problem.warps = {{"w", 1, 0, false}, {"x", 1, 0, false}};
+  Op op;
+  op.id = "a";
+  problem.ops.push_back(op);
+  op.cycles = 2;
+  for (const Cycle length : {1, 2}) {
+    op.id = "op" + std::to_string(length);
+    op.reservations = {{0, 0, length, 1}};
+    problem.ops.push_back(op);
+  }
+  for (const char* engine : {"order", "cnf"})
+    for (const char* goals : {"", "canonical"}) {
+      Options options = of(engine);
+      if (*goals != '\0') options.goals = {goals};
+      const Solution found = solve(problem, options);
+      REQUIRE(found.schedule);
+      CHECK(found.max_stages >= stage_count(*found.schedule));
+    }
+}
+
+TEST_CASE("a formula over several I has the stages that the largest needs") {
+  const Problem problem = regressed("three-stages");
+  const TemporaryDirectory folder;
+  for (const char* engine : {"order", "cnf"})
+    for (const char* stages : {"complete", "3", "4"}) {
+      Options options = of(engine);
+      options.stages = stages;
+      options.evidence = true;
+      const std::string path = folder / (std::string(engine) + stages);
+      write_certificate(path, problem, solve(problem, options));
+      CHECK(check_certificate(path).accepted);
+    }
+}
+
+TEST_CASE("a goal that a limit leaves open has the value of the schedule that is returned") {
+  const Problem problem = regressed("open-lifetime");
+  for (const char* engine : {"order", "cnf"})
+    for (const std::int64_t limit : {1, 2, 3, 0}) {
+      Options options = of(engine);
+      options.goals = {"lifetime", "slot:c", "start:a"};
+      options.conflict_limit = limit;
+      const Solution found = solve(problem, options);
+      REQUIRE(found.schedule);
+      for (const Goal& goal : found.goals) {
+        CHECK(goal.value == measured(problem, *found.schedule, goal.name));
+        CHECK(goal.lower_bound <= goal.value);
+      }
+    }
+}
