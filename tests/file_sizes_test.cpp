@@ -8,6 +8,8 @@
 #include "bench/lab/literature.hpp"
 #include "bench/lab/question.hpp"
 #include "bench/lab/rows.hpp"
+#include "engine/include/twill.hpp"
+#include "graph/bounds.hpp"
 #include "graph/check.hpp"
 #include "graph/kernel.hpp"
 #include "graph/lower.hpp"
@@ -121,6 +123,17 @@ TEST_CASE("problems: how many units, memories, slots, edges, pins and segments")
   refused("1000000 segments of reservations", [](Problem& p) {
     p.ops[1].reservations.resize(1'000'001, {0, 0, 1, 1});
   });
+}
+
+TEST_CASE("a bound on I beyond every interval is no number to compute with") {
+  Problem problem = parse_problem(test::kProblemText);
+  problem.ops[1].registers = 4'000'000'000;  // of 240, for 10^9 cycles
+  problem.edges[1].delay = kMaxCycles;
+  problem.edges[2].distance = kMaxDistance;
+  problem.warps[0].registers = 0;
+  problem.warps[1].registers = 1;
+  CHECK(lower_bounds(problem).front().value == kMaxInterval + 1);
+  CHECK(solve(problem).status == Status::infeasible);
 }
 
 TEST_CASE("machines: how many layouts, slots, terms; what layouts times a kernel makes") {
