@@ -32,7 +32,9 @@ std::string instances(Amount n) {
 /// Bound of one shared capacity: the sum of areas (amount x cycles) over it.
 Bound area_bound(const std::string& name, const std::string& label, Cycle total, Amount capacity,
                  const std::map<Cycle, int, std::greater<>>& terms, const std::string& what) {
-  Bound bound{std::max<Cycle>(1, ceil_divide(total, capacity)), name, ""};
+  // Beyond what an interval can be, one more says the same: none. (Multiples of it are computed.)
+  const Cycle least = std::min(ceil_divide(total, capacity), kMaxInterval + 1);
+  Bound bound{std::max<Cycle>(1, least), name, ""};
   const std::string sum = sum_text(terms), all = std::to_string(total);
   bound.text = label + ": " + sum + (sum == all ? "" : " = " + all) + what;
   if (bound.value != total) bound.text += ": at least " + std::to_string(bound.value) + " cycles";

@@ -79,7 +79,7 @@ void follow(const Problem& problem) {
   promise(parse_problem(text, "written") == problem, "a problem survives its file");
   Cycle ii = 1;
   for (const Bound& bound : lower_bounds(problem)) ii = std::max(ii, bound.value);
-  promise(ii <= kMaxInterval, "bounds are in range");
+  promise(ii <= kMaxInterval + 1, "bounds are in range");
   length_bounds(problem, ii);
   modulo_stage_bound(problem, ii);
   earliest_starts(problem, ii, forced_delays(problem));
