@@ -479,6 +479,18 @@ TEST_CASE("solve --registers auto: the split is shown, and its problem is writte
   CHECK(run_twill(kernel + "some").code == 2);
 }
 
+// Of several layouts later ones are only asked for something better, which the form does not have.
+TEST_CASE("solve with the straight-line program: several layouts, and what it refuses") {
+  const std::string form = " --encoding form=straight-line";
+  const Run layouts = run_twill("solve figure-1 --machine blackwell --quiet --json" + form);
+  CHECK(layouts.code == 0);
+  CHECK(nlohmann::json::parse(layouts.out)["status"] == "optimal");
+  const Run refused = run_twill("solve figure-1 --machine figure-1 --no-handover" + form);
+  CHECK(refused.code == 2);
+  CHECK(contains(refused.err, "--no-handover: found form=straight-line"));
+  CHECK(refused.out.empty());
+}
+
 TEST_CASE("solve --goals") {
   const Run run = run_twill("solve " + example("undercount-figure-1") +
                             " --quiet --json --goals slots,registers");

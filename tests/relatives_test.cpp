@@ -218,18 +218,20 @@ TEST_CASE("no schedule has more stages than were searched") {
     }
 }
 
-TEST_CASE("a formula over several I has the stages that the largest needs") {
-  const Problem problem = regressed("three-stages");
+TEST_CASE("a formula has the stages that its intervals need, and a certificate") {
   const TemporaryDirectory folder;
-  for (const char* engine : {"order", "cnf"})
-    for (const char* stages : {"complete", "3", "4"}) {
-      Options options = of(engine);
-      options.stages = stages;
-      options.evidence = true;
-      const std::string path = folder / (std::string(engine) + stages);
-      write_certificate(path, problem, solve(problem, options));
-      CHECK(check_certificate(path).accepted);
-    }
+  for (const char* name : {"three-stages", "no-slot-three-stages"}) {
+    const Problem problem = regressed(name);
+    for (const char* engine : {"order", "cnf"})
+      for (const char* stages : {"complete", "3", "4"}) {
+        Options options = of(engine);
+        options.stages = stages;
+        options.evidence = true;
+        const std::string path = folder / (std::string(name) + engine + stages);
+        write_certificate(path, problem, solve(problem, options));
+        CHECK(check_certificate(path).accepted);
+      }
+  }
 }
 
 TEST_CASE("a goal that a limit leaves open has the value of the schedule that is returned") {

@@ -37,8 +37,8 @@ constexpr int kAttempts = 15;  // more
 constexpr int kFirstCoarse = 6, kCoarseEvery = 4;
 
 // The begin of the range of I that ends at `high` and is one formula. It has a clause for every
-// number of turns that a delay can take, which are few in most loops: as many as there are at one I,
-// and kManyStages more.
+// number of turns that a delay can take, which are few in most loops: as many as there are at one
+// I, and kManyStages more.
 Cycle range_begin(const Problem& problem, Cycle low, Cycle high) {
   Cycle longest = 1;
   for (const Edge& e : problem.edges)
@@ -54,11 +54,12 @@ OrderRequest interval_request(const Search& search, Cycle low, Cycle high, Cycle
   const auto excludes_nothing = [&](Cycle ii) {
     return stage_limit > stage_bound(search.problem, ii);
   };
+  if (!order_range_allowed(search.problem, low, high)) low = high;
+  if (low < high) low = range_begin(search.problem, low, high);
   const bool any = stage_limit == 0 || (excludes_nothing(low) && excludes_nothing(high));
   OrderRequest request = request_of(search, any);
   request.ii_high = high;
-  request.ii_low = order_range_allowed(search.problem, low, high) ? low : high;
-  if (request.ii_low < high) request.ii_low = range_begin(search.problem, low, high);
+  request.ii_low = low;
   request.stages = any ? 0 : stage_limit;
   return request;
 }
