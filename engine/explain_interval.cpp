@@ -81,10 +81,11 @@ std::vector<SingleChange> single_changes(const Problem& p) {
   return all;
 }
 
-// Of the arithmetic bounds above the interval the largest.
+// Of the arithmetic bounds above the interval the largest. That of pinned cycles does not name
+// them, as a clash does.
 std::optional<Bound> refuting_bound(const Problem& problem, Cycle ii) {
-  Bound bound = lower_bounds(problem).front();
-  if (ii > 0 && bound.value > ii) return bound;
+  for (Bound& bound : lower_bounds(problem))
+    if (bound.name != "pins" && ii > 0 && bound.value > ii) return std::move(bound);
   return std::nullopt;
 }
 
