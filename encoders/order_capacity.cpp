@@ -8,6 +8,10 @@
 // over arcs is largest there): one literal per copy of a segment that may cover the instant, with
 // one clause, and one pseudo-Boolean sum a segment. Where every op that uses the unit takes
 // more than half of it, once and from its issue on, these ops are a sequence (order_sequence.cpp).
+#include <map>
+#include <set>
+#include <utility>
+
 #include "encoders/order.hpp"
 #include "graph/bounds.hpp"
 #include "graph/divide.hpp"
@@ -16,6 +20,8 @@ namespace twill {
 namespace {
 
 constexpr std::size_t kManySegments = 256;
+constexpr std::int64_t kManyPairs = 4'096;     // of segments of two ops
+constexpr std::size_t kManyMet = 1'000'000;  // intervals at which they meet
 constexpr Amount kMaxWeight = 2 * kMaxAmount;  // more than any capacity
 
 struct Segment {
@@ -29,6 +35,19 @@ bool disjoint(OrderModel& m, const RowArc& a, const RowArc& b, Cycle copy) {
   const Lit a_after_b = m.apart(b.op, a.op, b.end - a.begin, -copy);
   m.f.clause({b_after_a, a_after_b});
   return !b_after_a.is_false() || !a_after_b.is_false();
+}
+
+// Intervals that meet or touch become one.
+void merge(std::vector<std::pair<Cycle, Cycle>>& intervals) {
+  std::sort(intervals.begin(), intervals.end());
+  std::size_t kept = 0;
+  for (const auto& [first, last] : intervals) {
+    if (kept > 0 && first <= intervals[kept - 1].second + 1)
+      intervals[kept - 1].second = std::max(intervals[kept - 1].second, last);
+    else
+      intervals[kept++] = {first, last};
+  }
+  intervals.resize(kept);
 }
 
 // Of segments that all exclude each other, if there is one an op, at its issue.
@@ -46,6 +65,31 @@ void unit_sequence(OrderModel& m, int unit, std::span<const Segment> segments) {
 Copies meeting(const OrderModel& m, const RowArc& a, const RowArc& b) {
   const Copies begin = copies_near(m, a, b.begin), end = copies_near(m, a, b.end);
   return {std::min(begin.first, end.first), std::max(begin.last, end.last)};
+}
+
+// No two segments of ops v and w that exclude each other meet: row(w) - row(v) lies in none of the
+// intervals of residues at which two do, each a clause a turn.
+void exclude_distances(OrderModel& m, std::span<const Segment> segments, Amount capacity, int v,
+                       int w) {
+  const Cycle ii = m.request.ii_low;
+  std::vector<std::pair<Cycle, Cycle>> met;  // first and last, the first in [0, I)
+  std::size_t room = kManyMet;
+  for (const Segment& a : segments)
+    for (const Segment& b : segments) {
+      if (a.arc.op != v || b.arc.op != w || a.amount + b.amount <= capacity) continue;
+      const Cycle first = a.arc.begin - b.arc.end + 1, last = a.arc.end - b.arc.begin - 1;
+      if (last - first + 1 >= ii) return m.f.clause({});
+      const Cycle residue = mod(first, ii);
+      met.emplace_back(residue, residue + last - first);
+      m.f.tick();
+      if (met.size() < room) continue;
+      merge(met);
+      room = std::max(room, 2 * met.size());
+    }
+  merge(met);
+  for (const auto& [first, last] : met)
+    for (Cycle turns = -2; turns <= 0; ++turns)
+      m.f.clause({m.apart(v, w, last + 1, turns), m.apart(w, v, 1 - first, -turns)});
 }
 
 }  // namespace
@@ -70,6 +114,17 @@ void encode_order_capacity(OrderModel& m) {
     if (segments.size() > kManySegments && m.request.ii_low == m.request.ii_high)
       for (int v = 0; v < static_cast<int>(p.ops.size()); ++v)
         if (!reservation_fits(p, v, m.request.ii_low)) return m.f.clause({});
+    // Two ops with many segments each: what their rows may differ by, all segments together.
+    std::map<int, std::int64_t> of_op;
+    for (const Segment& s : segments) ++of_op[s.arc.op];
+    std::set<std::pair<int, int>> together;
+    const auto one_by_one = [&](const Segment& a, const Segment& b) {
+      if (m.request.ii_low != m.request.ii_high || of_op[a.arc.op] * of_op[b.arc.op] < kManyPairs ||
+          a.arc.op == b.arc.op)
+        return true;
+      together.emplace(a.arc.op, b.arc.op);
+      return false;
+    };
     bool sums = false;
     for (std::size_t i = 0; i < segments.size(); ++i)
       for (std::size_t j = i; j < segments.size(); ++j) {
@@ -77,13 +132,14 @@ void encode_order_capacity(OrderModel& m) {
           sums = true;
           continue;
         }
-        if (alone(i, j)) continue;
+        if (alone(i, j) || !one_by_one(segments[i], segments[j])) continue;
         const Copies range = meeting(m, segments[i].arc, segments[j].arc);
         for (Cycle copy = range.first; copy <= range.last; ++copy)
           if ((i != j || copy != 0) && !disjoint(m, segments[i].arc, segments[j].arc, copy) &&
               range.last - copy > kManyStages)
             copy = range.last - 4;  // no schedule, however often it is said
       }
+    for (const auto& [v, w] : together) exclude_distances(m, segments, u.capacity, v, w);
     if (!sums) {
       unit_sequence(m, unit, segments);
       continue;

@@ -81,11 +81,11 @@ std::vector<SingleChange> single_changes(const Problem& p) {
   return all;
 }
 
-// Of the arithmetic bounds above the interval the largest.
+// Of the arithmetic bounds above the interval the largest. That of pinned cycles does not name
+// them, as a clash does.
 std::optional<Bound> refuting_bound(const Problem& problem, Cycle ii) {
-  // (The bound of pins to cycles names no constraint: a clash says more.)
-  for (const Bound& bound : lower_bounds(problem))
-    if (ii > 0 && bound.value > ii && bound.name != "pins") return bound;
+  for (Bound& bound : lower_bounds(problem))
+    if (bound.name != "pins" && ii > 0 && bound.value > ii) return std::move(bound);
   return std::nullopt;
 }
 

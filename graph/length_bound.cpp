@@ -65,12 +65,14 @@ std::vector<Bound> length_bounds(const Problem& problem, Cycle ii) {
   const Cycle path = schedule_length(problem, *earliest);
   bounds.push_back({path, "dependences", "longest path = " + std::to_string(path)});
 
-  if (const StartArcs arcs(problem); arcs.most_turns() > kManyTurns) {
+  const bool pinned = latest_pinned_cycle(problem) > kManyTurns * ii;
+  if (const StartArcs arcs(problem); pinned || arcs.most_turns() > kManyTurns) {
     if (const auto later = arcs.earliest(ii)) {
       const Cycle longest = schedule_length(problem, *later);
       if (longest - path > kManyTurns * ii)
-        bounds.push_back({longest, "lifetimes",
-                          "longest path, with the copies of results that can be live at once = " +
+        bounds.push_back({longest, pinned ? "pins" : "lifetimes",
+                          "longest path, with pinned cycles and the copies of results that can be "
+                          "live at once = " +
                               std::to_string(longest)});
     }
   }

@@ -31,7 +31,8 @@
 namespace twill {
 namespace {
 
-constexpr std::size_t kMany = 1'000;  // things on one unit, or in one memory
+constexpr std::size_t kMany = 1'000;  // segments on one unit, or values in one memory
+constexpr int kManyOfOne = 32;        // op's
 
 struct Constraint {  // M(to) - M(from) >= weight + turns * I
   int from, to;
@@ -150,21 +151,29 @@ class Decisions {
     for (const Point& end : a.ends) after(end, b, 0, turns);
   }
   void keep_counts(const std::vector<Presence>& all) {
-    int fixed = -1;  // an op with segments that have not been compared
-    for (std::size_t i = 0; i < all.size(); ++i)
-      for (std::size_t j = 0; j < all.size(); ++j) {
-        const int op = all[i].begin.op;
-        if (i != j && op == all[j].begin.op && all.size() > kMany)
-          fixed = op;
-        else
+    std::vector<int> count(p_.ops.size(), 0);
+    if (all.size() > kMany)
+      for (const Presence& x : all) ++count[static_cast<std::size_t>(x.begin.op)];
+    const auto many = [&](const Presence& x) {
+      return count[static_cast<std::size_t>(x.begin.op)] > kManyOfOne;
+    };
+    std::vector<int> fixed;  // ops with so many that they are not compared one by one
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (many(all[i]) && (fixed.empty() || fixed.back() != all[i].begin.op))
+        fixed.push_back(all[i].begin.op);
+      for (std::size_t j = 0; j < all.size(); ++j)
+        if (i == j || !many(all[i]) || !many(all[j]))
           no_more_at(all[i], all[j].begin, i == j);
-      }
-    // What many segments of one op say about each other is that some I are not possible: where I
-    // stays they do.
-    if (fixed >= 0) {
-      const Cycle ii = s_.initiation_interval;
-      constraints_.push_back({fixed, fixed, ii, -1, reason_});
-      constraints_.push_back({fixed, fixed, -ii, 1, reason_});
+    }
+    // Where I and the distances between them stay, so do the copies.
+    const Cycle ii = s_.initiation_interval;
+    for (const int op : fixed) {
+      const Cycle apart = s_.start[static_cast<std::size_t>(op)] -
+                          s_.start[static_cast<std::size_t>(fixed.front())];
+      constraints_.push_back({op, op, ii, -1, reason_});
+      constraints_.push_back({op, op, -ii, 1, reason_});
+      constraints_.push_back({fixed.front(), op, apart, 0, reason_});
+      constraints_.push_back({op, fixed.front(), -apart, 0, reason_});
     }
   }
 

@@ -13,10 +13,20 @@
 
 namespace twill::cli {
 
+namespace {
+
+// Looked up once, before anything is taken.
+std::int64_t free_memory_limit() {
+  static const std::int64_t limit = default_memory_limit();
+  return limit;
+}
+
+}  // namespace
+
 void limit_process_memory() {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   constexpr std::int64_t kSlack = 256 << 20;  // stacks and arenas of threads, code
-  const std::int64_t limit = default_memory_limit();
+  const std::int64_t limit = free_memory_limit();
   rlimit now = {};
   if (limit <= 0 || ::getrlimit(RLIMIT_DATA, &now) != 0 || now.rlim_cur != RLIM_INFINITY) return;
   now.rlim_cur = static_cast<rlim_t>(limit + limit / 8 + kSlack);
@@ -25,7 +35,7 @@ void limit_process_memory() {
 }
 
 std::int64_t memory_limit_of(const std::string& text) {
-  if (text.empty()) return default_memory_limit();
+  if (text.empty()) return free_memory_limit();
   return text == "0" ? 0 : parse_bytes(text);
 }
 

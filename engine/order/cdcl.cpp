@@ -12,7 +12,6 @@ constexpr double kActivityGrowth = 1 / 0.95;
 constexpr std::int64_t kRestart = 50;  // conflicts, times the Luby sequence
 constexpr std::size_t kVariables = 1 << 15, kClauses = 1 << 16;  // room at first: not touched yet
 constexpr std::size_t kDepth = 50;  // of the search for redundant literals
-constexpr std::size_t kPoll = 1 << 20;  // pairs of nodes between two looks at the budget
 constexpr std::uint32_t kGlue = 3;  // learned clauses of so few levels are kept for good
 
 }  // namespace
@@ -195,11 +194,6 @@ bool Cdcl::propagate() {
     if (!propagate_clauses()) return false;
     if (theory_head_ == trail_.size() && !theory_->sums_pending())
       return bound_ == nullptr || propagate_bound();
-    // A step is at most a look at all pairs of nodes; few conflicts come where there are many.
-    if (polled_ += theory_->pairs(); polled_ > kPoll) {
-      polled_ = 0;
-      poll();
-    }
     if (!propagate_theory()) return false;
   }
 }

@@ -113,7 +113,6 @@ class Cdcl : public OrderSearcher {
   std::vector<signed char> truth_{0, 0};  // per literal
   std::unique_ptr<DifferenceTheory> theory_;
   SearchBound* bound_ = nullptr;
-  std::size_t polled_ = 0;  // steps of the theory since the budget was asked
   std::size_t facts_taken_ = 0, atoms_taken_ = 0, sums_taken_ = 0;
 
   std::vector<int> arena_;

@@ -47,12 +47,7 @@ bool DifferenceTheory::reset(Cycle ii, Cycle deadline, std::vector<int>& decided
   for (int v = 0; v < n; ++v) matrix_[index(v, v)].distance = 0;
   std::vector<Decided> none;
   arcs_.clear();
-  std::size_t looked = 0;
   for (const Difference& fact : facts_) {
-    if (looked += pairs(); looked > kPoll) {
-      looked = 0;
-      if (budget_ != nullptr && budget_->spent()) throw Budget::Spent{};
-    }
     if (!insert({fact.from, fact.to, fact.at(ii, deadline), 0}, none)) return false;
     // What facts imply needs no explanation: it is the ground on which all else is built.
     for (std::size_t i = 0; i < changes_made_; ++i)
@@ -137,6 +132,10 @@ bool DifferenceTheory::insert(const Arc& arc, std::vector<Decided>& decided) {
     explain_arc(arc, slack, conflict_);
     explain_path(arc.to, arc.from, time, slack, conflict_);
     return false;
+  }
+  if (looked_ += pairs(); looked_ > kPoll) {
+    looked_ = 0;
+    if (budget_ != nullptr && budget_->spent()) throw Budget::Spent{};
   }
   asserted_.push_back(arc);
   const int n = static_cast<int>(nodes_);

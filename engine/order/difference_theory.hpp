@@ -23,12 +23,9 @@ class DifferenceTheory {
  public:
   /// `values` (per variable: 1 true, -1 false, 0 open) must outlive the theory: only open atoms are
   /// reported as refuted.
-  /// `budget`, which must outlive it too, is asked before much memory is taken; where it does not
-  /// allow that, Budget::Spent is thrown.
+  /// `budget`, which must outlive it too, is asked before much memory is taken, and now and then:
+  /// few conflicts come where there are many nodes. Where it is spent, Budget::Spent is thrown.
   DifferenceTheory(int nodes, const std::vector<signed char>& values, Budget* budget = nullptr);
-
-  /// Pairs of nodes.
-  std::size_t pairs() const { return nodes_ * nodes_; }
 
   void add_fact(const Difference& fact) { facts_.push_back(fact); }
   void add_atom(const DifferenceAtom& atom);
@@ -112,6 +109,7 @@ class DifferenceTheory {
   void decide(int from, int to, std::vector<Decided>& decided);
   void make_room(std::size_t changes);
   void ask_for(std::size_t bytes);
+  std::size_t pairs() const { return nodes_ * nodes_; }
   Undecided undecided(std::size_t entry, Cycle distance) const;
   static Cycle trigger(const Undecided& open);
   void explain_arc(const Arc& arc, Cycle& slack, std::vector<int>& variables) const;
@@ -120,6 +118,7 @@ class DifferenceTheory {
   std::size_t nodes_;
   const std::vector<signed char>& values_;
   Budget* budget_;
+  std::size_t looked_ = 0;  // pairs since the budget was asked
   std::vector<Difference> facts_;
   std::vector<DifferenceAtom> atoms_;
   std::vector<int> atom_of_;  // variable -> index in atoms_, or -1

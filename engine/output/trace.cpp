@@ -1,8 +1,12 @@
 #include "engine/output/trace.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <queue>
+#include <set>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "engine/output/steady_state.hpp"
@@ -47,20 +51,26 @@ void emit(const Problem& problem, const Schedule& schedule, int process,
   });
   int thread = 0;
   for (std::size_t track = 0; track < tracks.size(); ++track) {
-    std::vector<Cycle> free_from = {0};
+    std::size_t lanes = 1;
+    std::set<std::size_t> idle = {0};  // the first of them takes what comes
+    using Busy = std::pair<Cycle, std::size_t>;  // until, lane
+    std::priority_queue<Busy, std::vector<Busy>, std::greater<>> busy;
     std::vector<std::pair<int, const Bar*>> placed;
     for (const Bar& event : events) {
       if (event.track != static_cast<int>(track)) continue;
       std::size_t lane = 0;
       if (event.length > 0) {
-        while (lane < free_from.size() && free_from[lane] > event.begin) ++lane;
-        if (lane == free_from.size()) free_from.push_back(0);
-        free_from[lane] = event.begin + event.length;
+        for (; !busy.empty() && busy.top().first <= event.begin; busy.pop())
+          idle.insert(busy.top().second);
+        if (idle.empty()) idle.insert(lanes++);
+        lane = *idle.begin();
+        idle.erase(idle.begin());
+        busy.emplace(event.begin + event.length, lane);
       }
       placed.emplace_back(static_cast<int>(lane), &event);
     }
     const int first = thread + 1;
-    for (std::size_t lane = 0; lane < free_from.size(); ++lane) {
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
       ++thread;
       const std::string suffix = lane == 0 ? "" : " #" + std::to_string(lane + 1);
       out.push_back(metadata(process, thread, "thread_name", tracks[track] + suffix));

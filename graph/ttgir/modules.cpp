@@ -21,7 +21,7 @@ struct Statement {
 };
 
 /// What stands between two separators.
-struct Chunk {
+struct Piece {
   std::string title;
   std::vector<Statement> statements;
 };
@@ -47,7 +47,7 @@ class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}
 
-  std::vector<Chunk> run() {
+  std::vector<Piece> run() {
     chunks_.emplace_back();
     while (at_ < text_.size()) step();
     close(text_.size());
@@ -158,11 +158,11 @@ class Scanner {
   std::size_t at_ = 0, line_ = 1;
   int depth_ = 0;
   bool fresh_ = true;  ///< nothing but spaces since the line began
-  std::vector<Chunk> chunks_;
+  std::vector<Piece> chunks_;
 };
 
 /// The parts of a chunk: one a module; functions outside of modules are one together.
-void add_parts(const Chunk& chunk, std::vector<ModulePart>& parts) {
+void add_parts(const Piece& chunk, std::vector<ModulePart>& parts) {
   const auto& list = chunk.statements;
   std::map<std::string_view, std::size_t> defined;  // aliases so far: the last one counts
   bool functions = false;
@@ -202,7 +202,7 @@ std::string called(const std::vector<ModulePart>& parts, std::size_t k) {
 
 std::vector<ModulePart> split_modules(std::string_view text) {
   std::vector<ModulePart> parts;
-  for (const Chunk& chunk : Scanner(text).run()) add_parts(chunk, parts);
+  for (const Piece& chunk : Scanner(text).run()) add_parts(chunk, parts);
   if (parts.size() > 1) return parts;
   ModulePart whole;
   if (!parts.empty()) whole = parts[0];

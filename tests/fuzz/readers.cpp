@@ -320,8 +320,8 @@ bool certificate(std::string_view bytes) {
 std::vector<std::string> certificates(const std::string& root) {
   std::vector<std::string> seeds;
   const std::string folder = certificate_folder();
-  for (const char* name : {"figure-1", "gap", "non-monotone", "carried-spill"})
-    for (const char* encoding : {"", "form=modulo,lemmas=off"}) {
+  for (const char* name : {"figure-1", "gap", "non-monotone", "carried-spill", "stage-gap"})
+    for (const char* encoding : {"", "start=rowstage"}) {
       fs::remove_all(folder);
       try {
         const Problem example =
