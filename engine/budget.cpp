@@ -51,8 +51,8 @@ std::int64_t left_in_control_groups() {
         // Pages of files are given back when they are needed.
         const std::int64_t files =
             number_in(folder + "/memory.stat", second ? "inactive_file" : "total_inactive_file");
-        least = std::min(least, limit - std::max<std::int64_t>(0, used) +
-                                    std::max<std::int64_t>(0, files));
+        least = std::min(
+            least, limit - std::max<std::int64_t>(0, used) + std::max<std::int64_t>(0, files));
       }
       if (group.size() <= 1) break;
       group.resize(std::max<std::size_t>(1, group.rfind('/')));

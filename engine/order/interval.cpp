@@ -37,8 +37,8 @@ constexpr int kAttempts = 15;  // more
 constexpr int kFirstCoarse = 6, kCoarseEvery = 4;
 
 // The begin of the range of I that ends at `high` and is one formula. It has a clause for every
-// number of turns that a delay can take, which are few in most loops: as many as there are at one I,
-// and kManyStages more.
+// number of turns that a delay can take, which are few in most loops: as many as there are at one
+// I, and kManyStages more.
 Cycle range_begin(const Problem& problem, Cycle low, Cycle high) {
   Cycle longest = 1;
   for (const Edge& e : problem.edges)
