@@ -31,9 +31,9 @@ std::optional<StartWindows> start_windows(const Problem& p, const ModuloRequest&
   return w;
 }
 
-// A literal or a constant for every row and stage of an op, in whatever encoding; an op whose window
-// is as long as I has all rows as variables, in all of them but `binary`. A liveness family has as
-// many again.
+// A literal or a constant for every row and stage of an op, in whatever encoding; an op whose
+// window is as long as I has all rows as variables, in all of them but `binary`. A liveness family
+// has as many again.
 void expect_starts(Formula& f, const ModuloRequest& request, const StartWindows& w) {
   double constants = 0, variables = 0;
   for (std::size_t v = 0; v < w.earliest.size(); ++v) {

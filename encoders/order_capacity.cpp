@@ -8,7 +8,6 @@
 // over arcs is largest there): one literal per copy of a segment that may cover the instant, with
 // one clause, and one pseudo-Boolean sum a segment. Where every op that uses the unit takes
 // more than half of it, once and from its issue on, these ops are a sequence (order_sequence.cpp).
-#include <map>
 #include <set>
 #include <utility>
 
@@ -21,7 +20,7 @@ namespace {
 
 constexpr std::size_t kManySegments = 256;
 constexpr std::int64_t kManyPairs = 4'096;     // of segments of two ops
-constexpr std::size_t kManyMet = 1'000'000;  // intervals at which they meet
+constexpr std::size_t kManyMet = 1'000'000;    // intervals at which they meet
 constexpr Amount kMaxWeight = 2 * kMaxAmount;  // more than any capacity
 
 struct Segment {
@@ -115,14 +114,18 @@ void encode_order_capacity(OrderModel& m) {
       for (int v = 0; v < static_cast<int>(p.ops.size()); ++v)
         if (!reservation_fits(p, v, m.request.ii_low)) return m.f.clause({});
     // Two ops with many segments each: what their rows may differ by, all segments together.
-    std::map<int, std::int64_t> of_op;
-    for (const Segment& s : segments) ++of_op[s.arc.op];
+    std::vector<std::int64_t> of_op(p.ops.size(), 0);
+    for (const Segment& s : segments) ++of_op[static_cast<std::size_t>(s.arc.op)];
+    std::pair<int, int> last_together{-1, -1};
     std::set<std::pair<int, int>> together;
     const auto one_by_one = [&](const Segment& a, const Segment& b) {
-      if (m.request.ii_low != m.request.ii_high || of_op[a.arc.op] * of_op[b.arc.op] < kManyPairs ||
-          a.arc.op == b.arc.op)
+      const std::pair<int, int> ops{a.arc.op, b.arc.op};
+      if (ops == last_together) return false;
+      if (m.request.ii_low != m.request.ii_high || ops.first == ops.second ||
+          of_op[static_cast<std::size_t>(ops.first)] * of_op[static_cast<std::size_t>(ops.second)] <
+              kManyPairs)
         return true;
-      together.emplace(a.arc.op, b.arc.op);
+      together.insert(last_together = ops);
       return false;
     };
     bool sums = false;
@@ -166,8 +169,8 @@ void encode_order_capacity(OrderModel& m) {
           // Of many copies, those that cover the instant whatever the rows are are one term.
           const Cycle more = covers.is_true() ? range.last - kManyStages - copy : 0;
           if (more <= 0) continue;
-          terms.back().weight = static_cast<Amount>(
-              std::min<Wide>(Wide{1 + more} * segments[i].amount, kMaxWeight));
+          terms.back().weight =
+              static_cast<Amount>(std::min<Wide>(Wide{1 + more} * segments[i].amount, kMaxWeight));
           copy += more;
         }
       }

@@ -66,7 +66,8 @@ struct Solution {
   // Informative, not reproducible:
   double seconds = 0;
   std::int64_t conflicts = 0;
-  std::string stopped_by;  ///< the limit that ended the search early, or ""; among the file's options
+  std::string
+      stopped_by;  ///< the limit that ended the search early, or ""; among the file's options
   // Not in the file:
   std::int64_t variables = 0, clauses = 0;   ///< of the largest formula
   std::shared_ptr<const Evidence> evidence;  ///< refutations with proofs, where they were asked for

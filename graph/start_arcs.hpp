@@ -5,9 +5,9 @@
 //
 // Every edge gives one by rule 1, with the spill where the crossing is forced (rule 7). One more
 // comes from rules 3, 4 and 6: where at most k copies of u's result can be live at once, its life
-// is at most k I (a life of l cycles has ceil(l / I) copies live at some residue), so that for every
-// use v of it M(u) - M(v) >= hold + (distance - k) I. A pin to a cycle gives two from and to an
-// origin at cycle 0, from which every start is >= 0.
+// is at most k I (a life of l cycles has ceil(l / I) copies live at some residue), so that for
+// every use v of it M(u) - M(v) >= hold + (distance - k) I. A pin to a cycle gives two from and to
+// an origin at cycle 0, from which every start is >= 0.
 //
 // A cycle of constraints that sums up to W + T I > 0 refutes that I, and with it every smaller one
 // where T < 0 and every larger one where T > 0: ranges of I at a time, however long they are.

@@ -157,13 +157,19 @@ class Decisions {
     const auto many = [&](const Presence& x) {
       return count[static_cast<std::size_t>(x.begin.op)] > kManyOfOne;
     };
+    std::vector<std::size_t> others;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (!many(all[i])) others.push_back(i);
     std::vector<int> fixed;  // ops with so many that they are not compared one by one
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (many(all[i]) && (fixed.empty() || fixed.back() != all[i].begin.op))
         fixed.push_back(all[i].begin.op);
-      for (std::size_t j = 0; j < all.size(); ++j)
-        if (i == j || !many(all[i]) || !many(all[j]))
-          no_more_at(all[i], all[j].begin, i == j);
+      if (!many(all[i])) {
+        for (std::size_t j = 0; j < all.size(); ++j) no_more_at(all[i], all[j].begin, i == j);
+        continue;
+      }
+      no_more_at(all[i], all[i].begin, true);
+      for (const std::size_t j : others) no_more_at(all[i], all[j].begin, false);
     }
     // Where I and the distances between them stay, so do the copies.
     const Cycle ii = s_.initiation_interval;

@@ -81,8 +81,7 @@ TEST_CASE("an op alone fits as a count of every residue says") {
     Op op;
     op.cycles = 40;
     for (Cycle k = random.range(1, 5); k > 0; --k)
-      op.reservations.push_back(
-          {0, random.range(0, 20), random.range(1, 20), random.range(1, 2)});
+      op.reservations.push_back({0, random.range(0, 20), random.range(1, 20), random.range(1, 2)});
     problem.ops.push_back(op);
     for (Cycle ii = 1; ii <= 45; ++ii) {
       bool expected = true;

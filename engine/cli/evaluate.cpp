@@ -212,7 +212,8 @@ int evaluate(const EvaluateFlags& flags) {
   const Json& best = json["optimum"];
   if (undecided)
     std::cout << "optimum: not proved within the limits"
-              << (stopped.empty() ? "" : " (" + stopped + ")") << ", I >= " << best["lower_bound"] << "\n";
+              << (stopped.empty() ? "" : " (" + stopped + ")") << ", I >= " << best["lower_bound"]
+              << "\n";
   else if (best["initiation_interval"] == json["initiation_interval"] &&
            best["length"] == json["length"])
     std::cout << "optimum: this is one (proved)\n";

@@ -218,9 +218,8 @@ std::vector<Clashing> smallest_clash(const Search& search, Cycle ii, Cycle stage
                                      std::int64_t conflicts, std::int64_t question_conflicts) {
   std::vector<Clashing> clash;
   search.budget.complete([&] {
-    clash =
-        Deletion(search, parts_request(search, ii, stage_limit), conflicts, question_conflicts)
-            .run();
+    clash = Deletion(search, parts_request(search, ii, stage_limit), conflicts, question_conflicts)
+                .run();
   });
   return clash;
 }

@@ -52,7 +52,7 @@ void emit(const Problem& problem, const Schedule& schedule, int process,
   int thread = 0;
   for (std::size_t track = 0; track < tracks.size(); ++track) {
     std::size_t lanes = 1;
-    std::set<std::size_t> idle = {0};  // the first of them takes what comes
+    std::set<std::size_t> idle = {0};            // the first of them takes what comes
     using Busy = std::pair<Cycle, std::size_t>;  // until, lane
     std::priority_queue<Busy, std::vector<Busy>, std::greater<>> busy;
     std::vector<std::pair<int, const Bar*>> placed;
