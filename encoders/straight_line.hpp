@@ -8,10 +8,10 @@
 // Two variants:
 //   literal    as printed: N = ceil(L / I) copies, T = L + (N - 1) I, t < T. Constraints that
 //              mention a copy >= N are not emitted, and only the loop-carried results of the last
-//              copy are live at T. It errs in both directions. Values that live longer than N I cycles and
-//              hand-overs to a copy >= N are not counted, so the loop it accepts may not run; and
-//              an op of zero cycles may not start at L, and a value used only in its own issue
-//              cycle counts as live from cycle 0 on, so what it refuses may run.
+//              copy are live at T. It errs in both directions. Values that live longer than N I
+//              cycles and hand-overs to a copy >= N are not counted, so the loop it accepts may not
+//              run; and an op of zero cycles may not start at L, and a value used only in its own
+//              issue cycle counts as live from cycle 0 on, so what it refuses may run.
 //   corrected  exact, with
 //              - K = N + max distance + ceil(max hold / I) copies and T = L + (K - 1) I; at least
 //                floor(L / I) + 1 where an op of zero cycles may be issued at L, beside copies that
@@ -24,9 +24,10 @@
 //              Why K is enough: consider the cycles [(K-1) I, K I), or up to T where that is less
 //              (behind T nothing is issued until K I, so nothing becomes live). A copy i >= K has
 //              not started there. A copy i < 0 would be used last at
-//              L + (max distance - 1) I + max hold <= (K-1) I at the latest. So this period of Q shows all copies that are live in the
-//              same period of the endless loop, and it alone need be counted: op and live literals
-//              of other periods are the same ones shifted, and their sums have fewer terms.
+//              L + (max distance - 1) I + max hold <= (K-1) I at the latest. So this period of Q
+//              shows all copies that are live in the same period of the endless loop, and it alone
+//              need be counted: op and live literals of other periods are the same ones shifted,
+//              and their sums have fewer terms.
 //
 // Value precedence of identical slots (the key "symmetry") is not applied: the printed program has
 // none.

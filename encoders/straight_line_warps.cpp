@@ -13,13 +13,13 @@
 //                      t+d+s], N T spill clauses an edge, for i + distance < N only. Corrected:
 //                      together with DEPENDENCE that is one later start, L clauses, on every edge.
 //   CONCURRENCY        v waits if an incoming edge is blocking, or takes a register result over
-//                      from another slot (the "similar constraint for cross-warp spills"). clash[v,o]
-//                      is implied when v waits and shares its slot with o != v; then v's issue is
-//                      outside every copy of o. Literal: the printed pairs, at most N^2 T cycles(o)
-//                      clauses per pair of ops. Corrected: copies matter by their difference only,
-//                      and o's window is two order literals: about N L clauses per pair of ops.
-//                      Ops on the variable-latency slot are exempt in both: they are scheduled
-//                      dynamically (the figure does not say so, Section 5.3 does).
+//                      from another slot (the "similar constraint for cross-warp spills").
+//                      clash[v,o] is implied when v waits and shares its slot with o != v; then v's
+//                      issue is outside every copy of o. Literal: the printed pairs, at most N^2 T
+//                      cycles(o) clauses per pair of ops. Corrected: copies matter by their
+//                      difference only, and o's window is two order literals: about N L clauses per
+//                      pair of ops. Ops on the variable-latency slot are exempt in both: they are
+//                      scheduled dynamically (the figure does not say so, Section 5.3 does).
 #include <algorithm>
 
 #include "encoders/straight_line.hpp"

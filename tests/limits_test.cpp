@@ -177,7 +177,7 @@ TEST_CASE("an interval below the bound is refused by the bound, whatever the cyc
              {"from":"b","to":"a","delay":500,"distance":1}]})";
   const Run run = bounded("solve " + loop + " --ii 3", 1500, 60);
   CHECK(run.code == 1);
-  CHECK(contains(run.out, "no schedule at I = 3; I is at least 1000000500"));
+  CHECK(contains(run.out, "no schedule has I = 3 (proved); I is at least 1000000500"));
   CHECK(contains(run.out, "by the recurrence bound: a -> b -> a"));
   CHECK_FALSE(contains(run.out, "clashes"));
   const Run best = bounded("solve " + loop, 1500, 60);

@@ -228,11 +228,12 @@ TEST_CASE("above the latest pinned cycle feasibility is monotone, and decided at
 }
 
 TEST_CASE("refutations that rotate the schedule prove nothing where a cycle is pinned") {
-  // O at 3 fits I = 2; with S at 1 and O at 2 no I does.
-  Problem problem = figure_1();
+  // I = 2 is refuted by registers, and by no bound.
+  Problem problem =
+      read_problem(std::string(TWILL_TEST_DATA) + "/examples/undercount-figure-1.problem.json");
   Options options;
   options.evidence = true;
-  options.ii = 1;
+  options.ii = 2;
   const Solution solution = solve(problem, options);
   REQUIRE(solution.status == Status::infeasible);
   const auto& refutations = solution.evidence->refutations();
@@ -240,7 +241,7 @@ TEST_CASE("refutations that rotate the schedule prove nothing where a cycle is p
   const std::vector<std::string> names = {"a"};
   CHECK(claims_of(problem, solution, refutations, names).unproved == "");
   problem.pins.push_back({Pin::at_cycle, 0, -1, 0, -1});
-  CHECK(claims_of(problem, solution, refutations, names).unproved == "no schedule has I = 1");
+  CHECK(claims_of(problem, solution, refutations, names).unproved == "no schedule has I = 2");
 }
 
 TEST_CASE("pins that clash are named") {

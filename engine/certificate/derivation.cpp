@@ -82,6 +82,9 @@ bool covers(const Problem& problem, const Refutation& r, const Asked& asked) {
   if (stages == 0) return true;
   if (asked.stage_limit > 0 && pinned < 0 && stages >= asked.stage_limit) return true;
   if (r.deadline >= 0 && stages >= horizon) return true;  // a zero-cycle op may start at the end
+  // With fewer stages an op's uses can move away from it, which the sum of lifetimes counts and a
+  // ring does, also where nothing is held.
+  if (within.placement.lifetime >= 0 || !within.placement.precedences.empty()) return false;
   return stages >= enough + (pinned >= 0 ? 1 : 0);
 }
 

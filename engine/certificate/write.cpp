@@ -176,6 +176,7 @@ void write_certificate(const std::string& directory, const Problem& problem,
   else
     draft.write_bytes("problem.json", problem_text(problem));
   Solution own = solution;
+  own.problem = problem.name;
   own.problem_sha256 = draft.hashes().back().second;
   draft.write_bytes("schedule.json", schedule_text(problem, own));
   Manifest manifest;

@@ -43,7 +43,8 @@ int run(const CheckFlags& flags) {
       std::cout << ", I = " << report.solution.schedule->initiation_interval
                 << ", L = " << report.solution.schedule->length;
     if (!report.restriction.empty())
-      std::cout << ", among schedules " << printable(report.restriction) << " (no others were searched)";
+      std::cout << ", among schedules " << printable(report.restriction)
+                << " (no others were searched)";
     std::cout << "\n";
   }
   return report.accepted ? kDone : kNo;
