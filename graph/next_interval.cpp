@@ -15,20 +15,20 @@
 namespace twill {
 namespace {
 
-struct Segment {
+struct FixedSegment {
   int unit = 0;
   Cycle begin = 0, length = 0;
   Amount amount = 0;
 };
 
 // Segments at fixed distances: of one op, or of all ops that are pinned to cycles.
-std::vector<std::vector<Segment>> groups(const Problem& problem) {
+std::vector<std::vector<FixedSegment>> groups(const Problem& problem) {
   std::vector<Cycle> pinned(problem.ops.size(), -1);
   for (const Pin& pin : problem.pins)
     if (pin.kind == Pin::at_cycle) pinned[at(pin.op)] = pin.cycle;
-  std::vector<std::vector<Segment>> all(1);
+  std::vector<std::vector<FixedSegment>> all(1);
   for (std::size_t v = 0; v < problem.ops.size(); ++v) {
-    std::vector<Segment> own;
+    std::vector<FixedSegment> own;
     for (const Reservation& r : problem.ops[v].reservations)
       own.push_back({r.unit, std::max<Cycle>(0, pinned[v]) + r.offset, r.length, r.amount});
     if (pinned[v] >= 0)
@@ -36,8 +36,8 @@ std::vector<std::vector<Segment>> groups(const Problem& problem) {
     else if (own.size() > 1)
       all.push_back(std::move(own));
   }
-  for (std::vector<Segment>& group : all)
-    std::stable_sort(group.begin(), group.end(), [](const Segment& a, const Segment& b) {
+  for (std::vector<FixedSegment>& group : all)
+    std::stable_sort(group.begin(), group.end(), [](const FixedSegment& a, const FixedSegment& b) {
       return a.unit != b.unit ? a.unit < b.unit : a.begin < b.begin;
     });
   return all;
@@ -45,13 +45,13 @@ std::vector<std::vector<Segment>> groups(const Problem& problem) {
 
 // The first I above `ii` at which the two do not meet for the reason that they do at `ii`; `ii`
 // itself where they do not meet, last + 1 where they do at any I.
-Cycle apart(const Segment& a, const Segment& b, bool same, Cycle ii, Cycle last) {
+Cycle apart(const FixedSegment& a, const FixedSegment& b, bool same, Cycle ii, Cycle last) {
   const Cycle distance = b.begin - a.begin, turns = (distance + b.length - 1) / ii;
   if (distance - turns * ii >= a.length || (same && turns == 0)) return ii;
   return turns == 0 ? last + 1 : (distance + b.length - 1) / turns + 1;
 }
 
-Cycle next_of_group(const Problem& problem, const std::vector<Segment>& group, Cycle ii,
+Cycle next_of_group(const Problem& problem, const std::vector<FixedSegment>& group, Cycle ii,
                     Cycle last) {
   for (std::size_t i = 0; i < group.size(); ++i)
     for (std::size_t j = i; j < group.size() && group[j].unit == group[i].unit; ++j) {
@@ -66,11 +66,11 @@ Cycle next_of_group(const Problem& problem, const std::vector<Segment>& group, C
 
 Cycle next_interval(const Problem& problem, Cycle ii, Cycle last) {
   const StartArcs arcs(problem);
-  const std::vector<std::vector<Segment>> all = groups(problem);
+  const std::vector<std::vector<FixedSegment>> all = groups(problem);
   for (bool passed = true; passed && ii <= last;) {
     const Cycle before = ii;
     ii = arcs.least_interval(ii, last);
-    for (const std::vector<Segment>& group : all)
+    for (const std::vector<FixedSegment>& group : all)
       if (ii <= last) ii = next_of_group(problem, group, ii, last);
     passed = ii > before;
   }

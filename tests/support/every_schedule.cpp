@@ -126,9 +126,9 @@ struct Partial {
   std::vector<int> slot;
 };
 
-class Rules {
+class LoopRules {
  public:
-  Rules(const Problem& problem, const Asked& asked)
+  LoopRules(const Problem& problem, const Asked& asked)
       : p_(problem), asked_(asked), loads_(find_loads(problem)) {
     for (std::size_t w = 0; w < p_.warps.size(); ++w)
       if (p_.warps[w].variable_latency) variable_ = static_cast<int>(w);
@@ -143,7 +143,7 @@ class Rules {
   const std::vector<int>& slots(int v) const { return slots_[static_cast<std::size_t>(v)]; }
   const Loads& loads() const { return loads_; }
 
-  // Rules 2 to 8 and pins of the ops that are there. What is missing can only make it worse:
+  // LoopRules 2 to 8 and pins of the ops that are there. What is missing can only make it worse:
   // reservations, copies, waits and buffers are added.
   std::string broken(Cycle ii, const Partial& s) const {
     for (const Edge& e : p_.edges) {
@@ -255,7 +255,7 @@ Partial whole(const Schedule& s) {
   return {std::vector<bool>(s.start.size(), true), s.start, s.warp};
 }
 
-std::int64_t measured(const Problem& problem, const Rules& rules, const Schedule& s,
+std::int64_t measured(const Problem& problem, const LoopRules& rules, const Schedule& s,
                       const std::string& goal) {
   const Cycle ii = s.initiation_interval;
   const Partial all = whole(s);
@@ -537,7 +537,7 @@ class Enumeration {
 
   const Problem& p_;
   const Asked& asked_;
-  Rules rules_;
+  LoopRules rules_;
   std::int64_t most_nodes_, nodes_ = 0;
   Cycle ii_ = 1;
   std::vector<std::vector<Cycle>> least_;  // M(b) - M(a) is at least this; index ops() = cycle 0
@@ -570,7 +570,7 @@ std::string broken_rule(const Problem& problem, const Asked& asked, const Schedu
   if (s.start.size() != problem.ops.size() || s.warp.size() != problem.ops.size()) return "shape";
   if (s.initiation_interval < 1 || (asked.ii && s.initiation_interval != *asked.ii))
     return "interval";
-  const Rules rules(problem, asked);
+  const LoopRules rules(problem, asked);
   Cycle length = 0;
   for (std::size_t v = 0; v < problem.ops.size(); ++v) {
     if (s.start[v] < 0) return "start";
@@ -597,7 +597,7 @@ std::vector<std::string> all_goals(const Problem& problem, const std::vector<std
 
 std::int64_t measured(const Problem& problem, const Schedule& s, const std::string& goal) {
   const Asked nothing;
-  return measured(problem, Rules(problem, nothing), s, goal);
+  return measured(problem, LoopRules(problem, nothing), s, goal);
 }
 
 }  // namespace twill::test
