@@ -143,7 +143,7 @@ class LoopRules {
   const std::vector<int>& slots(int v) const { return slots_[static_cast<std::size_t>(v)]; }
   const Loads& loads() const { return loads_; }
 
-  // LoopRules 2 to 8 and pins of the ops that are there. What is missing can only make it worse:
+  // Rules 2 to 8 and pins of the ops that are there. What is missing can only make it worse:
   // reservations, copies, waits and buffers are added.
   std::string broken(Cycle ii, const Partial& s) const {
     for (const Edge& e : p_.edges) {
@@ -255,8 +255,8 @@ Partial whole(const Schedule& s) {
   return {std::vector<bool>(s.start.size(), true), s.start, s.warp};
 }
 
-std::int64_t measured(const Problem& problem, const LoopRules& rules, const Schedule& s,
-                      const std::string& goal) {
+std::int64_t measure_of(const Problem& problem, const LoopRules& rules, const Schedule& s,
+                        const std::string& goal) {
   const Cycle ii = s.initiation_interval;
   const Partial all = whole(s);
   const std::size_t colon = goal.find(':');
@@ -388,7 +388,7 @@ class Enumeration {
       const Schedule schedule{truth.ii, truth.length, now_.start, now_.slot};
       std::vector<std::int64_t> values;
       for (std::size_t g = 0; g < names.size(); ++g) {
-        values.push_back(measured(p_, rules_, schedule, names[g]));
+        values.push_back(measure_of(p_, rules_, schedule, names[g]));
         if (!least.empty() && std::equal(values.begin(), values.end() - 1, least.begin()) &&
             values[g] > least[g])
           return false;
@@ -597,7 +597,7 @@ std::vector<std::string> all_goals(const Problem& problem, const std::vector<std
 
 std::int64_t measured(const Problem& problem, const Schedule& s, const std::string& goal) {
   const Asked nothing;
-  return measured(problem, LoopRules(problem, nothing), s, goal);
+  return measure_of(problem, LoopRules(problem, nothing), s, goal);
 }
 
 }  // namespace twill::test
