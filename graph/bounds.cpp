@@ -116,8 +116,10 @@ bool reservation_fits(const Problem& problem, int v, Cycle ii) {
     std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
       return a.residue != b.residue ? a.residue < b.residue : a.amount < b.amount;
     });
-    for (const Change& change : changes)
-      if ((used += change.amount) > capacity) return false;
+    for (const Change& change : changes) {
+      used += change.amount;
+      if (used > capacity) return false;
+    }
   }
   return true;
 }

@@ -67,7 +67,7 @@ class LengthTurn {
     again_ = !has_sums(plan, outcome) && !outcome.refuted && outcome.found.empty();
     if (!outcome.found.empty()) best_ = outcome.found.back().length;
     if (outcome.refuted) low_ = std::max(low_, outcome.found.empty() ? plan.deadline + 1 : *best_);
-    if (!outcome.refuted || outcome.conflicts < kEasyConflicts) slack_ *= 2;
+    if ((!outcome.refuted || outcome.conflicts < kEasyConflicts) && slack_ < high_) slack_ *= 2;
   }
   // Is the formula of a plan that has not settled all the one to go on with from now on? One that
   // found a model is, and so is one of fewer stages than the one before, with most sums.
