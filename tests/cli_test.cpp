@@ -401,6 +401,14 @@ TEST_CASE("every answer has a certificate, and a schedule is there before it") {
   CHECK(contains(none.out, "no schedule exists at any I (proved)\n"));
   CHECK_FALSE(contains(none.out, "I is at least"));
   CHECK(run_twill("check " + (folder / "none")).code == 0);
+  // Bounds that only pins, lifetimes or long loops have are found a second time, too.
+  for (const char* name : {"hang-cycles", "hang-distance", "pinhang", "slow-1", "ub-length"}) {
+    CAPTURE(name);
+    const std::string proof = folder / name;
+    CHECK(run_twill("solve --quiet " + hostile + name + ".problem.json --certificate " + proof)
+              .code <= 1);
+    CHECK(run_twill("check --quiet " + proof).code == 0);
+  }
   // A goal that is named again.
   const Run twice = run_twill("solve --quiet " + hostile +
                               "goal-twice.problem.json --goals start:b,slots,slots,canonical "

@@ -124,7 +124,7 @@ bool length_counted_out(const Problem& problem, Cycle ii, Cycle length) {
         waiters.push_back({(*heads)[v], length - (*tails)[v] + cycles, cycles});
     if (window_exceeded(std::move(waiters), 1)) return true;
   }
-  return false;
+  return starts_exclude(problem, forced, ii, length);
 }
 
 std::int64_t counted_goal(const Problem& problem, const GoalMeasure& goal) {

@@ -16,8 +16,8 @@ namespace twill {
 /// bounded number of steps; false where that was not enough.
 bool interval_counted_out(const Problem& problem, Cycle ii);
 
-/// Do dependences, units or waits show that no schedule with the interval `ii` >= 1 is as short as
-/// `length`?
+/// Do dependences, units, waits, lifetimes or pins to cycles show that no schedule with the
+/// interval `ii` >= 1 is as short as `length`?
 bool length_counted_out(const Problem& problem, Cycle ii, Cycle length);
 
 /// No schedule has less of the goal.

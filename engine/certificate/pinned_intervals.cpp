@@ -133,6 +133,22 @@ Wide refuted_by_segments(const Problem& p, Cycle ii, Cycle last) {
 
 }  // namespace
 
+bool starts_exclude(const Problem& problem, const Forced& forced, Cycle ii, Cycle length) {
+  const std::vector<Constraint> all = constraints(problem, forced);
+  // Least starts, from cycle 0 on: in as many rounds as there are nodes, or a cycle gains time.
+  std::vector<Wide> least(problem.ops.size() + 1, 0);
+  for (std::size_t round = 0; round <= least.size(); ++round) {
+    const std::vector<Wide> before = least;
+    for (const Constraint& c : all)
+      least[c.to] = std::max(least[c.to], least[c.from] + c.weight + c.turns * ii);
+    if (least[0] > 0) return true;
+    for (std::size_t v = 0; v < problem.ops.size(); ++v)
+      if (least[v + 1] + problem.ops[v].cycles > length) return true;
+    if (least == before) return false;
+  }
+  return true;
+}
+
 bool pins_exclude(const Problem& problem, const Forced& forced, Cycle last) {
   const std::vector<Constraint> all = constraints(problem, forced);
   for (Cycle ii = 1; ii <= last;) {

@@ -12,4 +12,7 @@ namespace twill {
 /// meet? (The argument of graph/next_interval.cpp and graph/start_arcs.cpp; other code.)
 bool pins_exclude(const Problem& problem, const Forced& forced, Cycle last);
 
+/// Do the same constraints between starts leave no schedule at `ii` that is as short as `length`?
+bool starts_exclude(const Problem& problem, const Forced& forced, Cycle ii, Cycle length);
+
 }  // namespace twill
