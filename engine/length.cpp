@@ -18,6 +18,15 @@ Cycle stages_within(const Search& search, Cycle ii, Cycle deadline, Cycle stage_
   return stage_limit > 0 ? std::min(stages, stage_limit) : stages;
 }
 
+// Where there is a schedule at this I, there is one of at most this length: it needs no more stages
+// than the bound, and an op that starts in the last of them may end behind it.
+Cycle longest_needed(const Problem& problem, Cycle ii, Cycle stage_limit) {
+  Cycle stages = stage_bound(problem, ii), longest = 1;
+  if (stage_limit > 0) stages = std::min(stages, stage_limit);
+  for (const Op& op : problem.ops) longest = std::max(longest, op.cycles);
+  return stages * ii - 1 + longest;
+}
+
 Schedule shortened(const Problem& problem, const Schedule& schedule, Cycle stage_limit) {
   const Cycle ii = schedule.initiation_interval;
   auto tighter = tighten(problem, problem, schedule, ii, ii);
@@ -35,8 +44,10 @@ bool smallest_length(const Search& search, Schedule& best, Cycle& low, Cycle sta
   search.report.phase("shorten");
   search.engine.shorten(search, best, low, stage_limit);
   search.report.phase("length");
-  Shortest shortest = search.engine.shortest_within(search, best.initiation_interval, low,
-                                                    best.length - 1, stage_limit, {});
+  // (A first schedule can be far longer than any need be: the stages of its length would be asked.)
+  const Cycle ii = best.initiation_interval;
+  const Cycle high = std::min(best.length - 1, longest_needed(search.problem, ii, stage_limit));
+  Shortest shortest = search.engine.shortest_within(search, ii, low, high, stage_limit, {});
   if (shortest.best) best = *std::move(shortest.best);
   if (shortest.verdict == SatSolver::Answer::unknown) return false;
   search.report.state().length_low = low = best.length;

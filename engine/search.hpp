@@ -143,6 +143,9 @@ const Engine& order_engine();
 const Engine& order_cadical_engine();
 /// The stages of schedules no longer than `deadline`, within `stage_limit` where it is not 0.
 Cycle stages_within(const Search& search, Cycle ii, Cycle deadline, Cycle stage_limit);
+
+/// Where there is a schedule at this I, there is one of at most this length.
+Cycle longest_needed(const Problem& problem, Cycle ii, Cycle stage_limit);
 /// The one that Options::engine names, by its rule. Throws InputError where it cannot be had.
 const Engine& chosen_engine(const Problem& problem, const Options& options,
                             const EncodingChoice& choice);

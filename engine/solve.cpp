@@ -87,15 +87,6 @@ Cycle length_bound(const Problem& problem, Cycle ii) {
   return bounds.empty() ? 0 : bounds.front().value;
 }
 
-// Where there is a schedule at this I, there is one of at most this length: it needs no more stages
-// than the bound, and an op that starts in the last of them may end behind it.
-Cycle longest_needed(const Problem& problem, Cycle ii, Cycle stage_limit) {
-  Cycle stages = stage_bound(problem, ii), longest = 1;
-  if (stage_limit > 0) stages = std::min(stages, stage_limit);
-  for (const Op& op : problem.ops) longest = std::max(longest, op.cycles);
-  return stages * ii - 1 + longest;
-}
-
 bool is_better(const Schedule& schedule, const std::pair<Cycle, Cycle>& than) {
   return std::pair(schedule.initiation_interval, schedule.length) < than;
 }

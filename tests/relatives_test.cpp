@@ -158,6 +158,18 @@ TEST_CASE("better_than: a certificate of what is found") {
   }
 }
 
+// The same for a first schedule, which the orders at a pinned op made five stages long.
+TEST_CASE("a first schedule far longer than the shortest has a certificate") {
+  const Problem problem = regressed("long-first");
+  const TemporaryDirectory folder;
+  for (const char* engine : {"order", "cnf"}) {
+    Options options = of(engine);
+    options.evidence = true;
+    write_certificate(folder / engine, problem, solve(problem, options));
+    CHECK(check_certificate(folder / engine).accepted);
+  }
+}
+
 TEST_CASE("the straight-line program refuses what it would ignore") {
   const std::filesystem::path data = TWILL_TEST_DATA;
   const Problem problem = read_problem((data / "examples" / "figure-1.problem.json").string());

@@ -71,7 +71,8 @@ int main(int count, char** arguments) {
     else
       return std::fprintf(stderr, "relatives: unknown argument %s\n", name.c_str()), 2;
   }
-  if (!settings.folder.empty()) std::filesystem::create_directories(settings.folder);
+  for (const std::string& folder : {settings.folder, findings})
+    if (!folder.empty()) std::filesystem::create_directories(folder);
   const auto begin = std::chrono::steady_clock::now();
   const auto seconds = [&] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
