@@ -13,12 +13,12 @@
 
 #include "bench/bench.hpp"
 #include "bench/lab/linear_program.hpp"
+#include "bench/smtlib.hpp"
 #include "engine/cli/interrupt.hpp"
 #include "engine/cli/workload.hpp"
 #include "engine/decide.hpp"
-#include "engine/smtlib.hpp"
-#include "graph/file.hpp"
-#include "graph/modulo_schedule.hpp"
+#include "graph/branch_and_bound/modulo_schedule.hpp"
+#include "graph/io/file.hpp"
 
 namespace twill::bench {
 namespace {

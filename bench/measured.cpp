@@ -3,7 +3,7 @@
 #include "engine/cli/cli.hpp"
 #include "engine/cli/workload.hpp"
 #include "engine/output/style.hpp"
-#include "graph/json_text.hpp"
+#include "graph/io/json_text.hpp"
 
 namespace twill::bench {
 namespace {

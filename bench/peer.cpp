@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "graph/json_text.hpp"
+#include "graph/io/json_text.hpp"
 #include "graph/schedule.hpp"
 #include "graph/verify.hpp"
 

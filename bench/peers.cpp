@@ -16,7 +16,7 @@
 #include "engine/cli/interrupt.hpp"
 #include "engine/cli/workload.hpp"
 #include "engine/output/style.hpp"
-#include "graph/file.hpp"
+#include "graph/io/file.hpp"
 
 namespace twill::bench {
 namespace {

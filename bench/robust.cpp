@@ -14,7 +14,7 @@
 #include "bench/measured.hpp"
 #include "bench/table.hpp"
 #include "engine/cli/interrupt.hpp"
-#include "graph/bounds.hpp"
+#include "graph/bounds/bounds.hpp"
 #include "graph/random.hpp"
 
 namespace twill::bench {

@@ -12,7 +12,7 @@
 #include "bench/bench.hpp"
 #include "engine/cli/interrupt.hpp"
 #include "engine/cli/workload.hpp"
-#include "graph/bounds.hpp"
+#include "graph/bounds/bounds.hpp"
 
 namespace twill::bench {
 namespace {

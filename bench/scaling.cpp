@@ -17,7 +17,7 @@
 #include "bench/table.hpp"
 #include "engine/cli/interrupt.hpp"
 #include "engine/output/style.hpp"
-#include "graph/file.hpp"
+#include "graph/io/file.hpp"
 #include "graph/problem_io.hpp"
 #include "graph/synthetic.hpp"
 

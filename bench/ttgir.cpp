@@ -14,7 +14,7 @@
 #include "bench/bench.hpp"
 #include "bench/table.hpp"
 #include "engine/output/style.hpp"
-#include "graph/file.hpp"
+#include "graph/io/file.hpp"
 #include "graph/ttgir/lower_ttgir.hpp"
 #include "graph/ttgir/parser.hpp"
 

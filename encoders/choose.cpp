@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <optional>
 
-#include "encoders/at_most_one.hpp"
-#include "encoders/cardinality.hpp"
 #include "encoders/sinks.hpp"
+#include "encoders/sums/at_most_one.hpp"
+#include "encoders/sums/cardinality.hpp"
 #include "graph/error.hpp"
 
 namespace twill {

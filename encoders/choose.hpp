@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "encoders/formula.hpp"
-#include "encoders/pseudo_boolean.hpp"
+#include "encoders/sums/pseudo_boolean.hpp"
 
 namespace twill {
 

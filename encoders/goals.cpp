@@ -1,6 +1,6 @@
 // Rings: a load's buffers in flight are at most k when every use ends before the load is issued k
 // iterations later, a dependence with delay that keeps nothing alive (dependence.cpp and
-// order_dependence.cpp encode it).
+// order/dependence.cpp encode it).
 //
 // Slots in use: used[w] is implied by slot[v][w] for every op v, one variable a slot, n clauses a
 // slot, then a cardinality constraint. Hand-overs: a cardinality constraint over cross[e] of the

@@ -2,9 +2,9 @@
 
 #include <stdexcept>
 
-#include "encoders/straight_line.hpp"
+#include "encoders/straight_line/straight_line.hpp"
 #include "engine/search.hpp"
-#include "graph/bounds.hpp"
+#include "graph/bounds/bounds.hpp"
 #include "graph/loop.hpp"
 
 namespace twill {

@@ -1,8 +1,8 @@
 // What the searches for the smallest initiation interval have in common.
 #include "engine/search.hpp"
-#include "graph/next_interval.hpp"
-#include "graph/serial.hpp"
-#include "graph/tighten.hpp"
+#include "graph/bounds/next_interval.hpp"
+#include "graph/bounds/serial.hpp"
+#include "graph/bounds/tighten.hpp"
 #include "graph/verify.hpp"
 
 namespace twill {

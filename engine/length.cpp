@@ -1,16 +1,16 @@
 // The smallest length at a given initiation interval.
 #include <algorithm>
 
-#include "encoders/order.hpp"
+#include "encoders/order/order.hpp"
 #include "engine/search.hpp"
-#include "graph/stage_bound.hpp"
-#include "graph/tighten.hpp"
+#include "graph/bounds/stage_bound.hpp"
+#include "graph/bounds/tighten.hpp"
 #include "graph/verify.hpp"
 
 namespace twill {
 
 // Where they are many there are fewer in which a schedule as short can be had
-// (graph/stage_bound.hpp): no start moves later. Goals may speak of stages.
+// (graph/bounds/stage_bound.hpp): no start moves later. Goals may speak of stages.
 Cycle stages_within(const Search& search, Cycle ii, Cycle deadline, Cycle stage_limit) {
   Cycle stages = deadline / ii + 1;  // a zero-cycle op may start at `deadline` itself
   if (stages > kManyStages && search.goals.empty() && search.limits.lifetime < 0)

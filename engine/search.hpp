@@ -9,12 +9,12 @@
 
 #include "encoders/choose.hpp"
 #include "encoders/goals.hpp"
-#include "encoders/modulo.hpp"
+#include "encoders/time_indexed/modulo.hpp"
 #include "engine/budget.hpp"
 #include "engine/cadical.hpp"
 #include "engine/certificate/evidence.hpp"
 #include "engine/include/twill.hpp"
-#include "graph/serial.hpp"
+#include "graph/bounds/serial.hpp"
 
 namespace twill {
 
@@ -135,9 +135,9 @@ class Engine {
                        Cycle stage_limit) const = 0;
 };
 
-/// Starts, lifetimes and sums per cycle as clauses for CaDiCaL (encoders/modulo.hpp).
+/// Starts, lifetimes and sums per cycle as clauses for CaDiCaL (encoders/time_indexed/modulo.hpp).
 const Engine& cnf_engine();
-/// Rows in difference logic, orders as literals (encoders/order.hpp, engine/order/).
+/// Rows in difference logic, orders as literals (encoders/order/order.hpp, engine/order/).
 const Engine& order_engine();
 /// The same with CaDiCaL searching, through its propagator interface (has_cadical_searcher()).
 const Engine& order_cadical_engine();
@@ -150,7 +150,8 @@ Cycle longest_needed(const Problem& problem, Cycle ii, Cycle stage_limit);
 const Engine& chosen_engine(const Problem& problem, const Options& options,
                             const EncodingChoice& choice);
 
-/// May there be a schedule at any initiation interval (graph/serial.hpp)? False = proved none.
+/// May there be a schedule at any initiation interval (graph/bounds/serial.hpp)? False = proved
+/// none.
 bool any_schedule(const Search& search);
 /// A schedule of the serial problem; interval.none = there is none, which is final.
 std::optional<Schedule> serial_schedule(const Search& search, const SerialProblem& serial,
@@ -162,8 +163,8 @@ Interval ascend(const Search& search, Interval interval, Cycle stage_limit);
 /// it.
 bool improve(const Problem& problem, std::optional<Schedule>& best, std::optional<Schedule> next,
              Cycle stage_limit);
-/// tighten() (graph/tighten.hpp) within the stages: at a smaller I the same orders can need more of
-/// them, so where the smallest I does, larger ones are tried by bisection.
+/// tighten() (graph/bounds/tighten.hpp) within the stages: at a smaller I the same orders can need
+/// more of them, so where the smallest I does, larger ones are tried by bisection.
 std::optional<Schedule> tighten_within(const Problem& problem, const Problem& ordered,
                                        const Schedule& schedule, Cycle low, Cycle high,
                                        Cycle stage_limit);
@@ -195,13 +196,14 @@ std::vector<std::pair<int, int>> resolved_pins(const Problem& problem, const Opt
 inline constexpr std::size_t kMaxOrderOps = 1'000;
 
 /// Which constraints clash: a minimal set of groups without which the serial problem would have a
-/// schedule (see graph/serial.hpp). Call only when it has none.
+/// schedule (see graph/bounds/serial.hpp). Call only when it has none.
 std::vector<std::string> explain_infeasible(const Search& search, Cycle stage_limit);
 
 /// Algorithm 1 of Soi et al. 2025: its window of lengths at each I, upward from `low`.
 Solution search_paper(const Search& search, const Options& options, Cycle low);
 
-/// The straight-line forms, with Algorithm 1's loop over I and L (engine/straight_line_search.cpp).
+/// The straight-line forms, with Algorithm 1's loop over I and L
+/// (engine/paper/straight_line_search.cpp).
 Solution search_straight_line(const Search& search, const Options& options, Cycle low);
 
 }  // namespace twill

@@ -7,13 +7,13 @@
 #include "engine/include/twill.hpp"
 #include "engine/order/searcher.hpp"
 #include "engine/search.hpp"
-#include "graph/bounds.hpp"
-#include "graph/length_bound.hpp"
+#include "graph/bounds/bounds.hpp"
+#include "graph/bounds/length_bound.hpp"
+#include "graph/bounds/stage_bound.hpp"
+#include "graph/bounds/tighten.hpp"
 #include "graph/loop.hpp"
 #include "graph/restriction.hpp"
 #include "graph/ring_depth.hpp"
-#include "graph/stage_bound.hpp"
-#include "graph/tighten.hpp"
 
 namespace twill {
 

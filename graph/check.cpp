@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "graph/json_text.hpp"
+#include "graph/io/json_text.hpp"
 
 namespace twill {
 namespace {

@@ -81,7 +81,7 @@ std::vector<Lowered> lower(std::string_view kernel_text, const std::string& kern
                            std::string_view machine_text, const std::string& machine_source,
                            const LowerOptions& options = {});
 
-/// Normalises the cycles of a problem (paper 5.2; see graph/normalize.hpp).
+/// Normalises the cycles of a problem (paper 5.2; see graph/lowering/normalize.hpp).
 Problem normalize_problem(const Problem& problem, int budget, bool relative,
                           std::vector<NormalizedCost>* costs = nullptr);
 

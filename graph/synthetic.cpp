@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <string>
 
-#include "graph/bounds.hpp"
+#include "graph/bounds/bounds.hpp"
 #include "graph/error.hpp"
-#include "graph/json_text.hpp"
+#include "graph/io/json_text.hpp"
 #include "graph/random.hpp"
 
 namespace twill {

@@ -1,9 +1,9 @@
 // The example problems have the answers that their description claims, by exhaustive search.
 #include <doctest/doctest.h>
 
+#include "graph/bounds/serial.hpp"
+#include "graph/bounds/stage_bound.hpp"
 #include "graph/problem_io.hpp"
-#include "graph/serial.hpp"
-#include "graph/stage_bound.hpp"
 #include "graph/verify.hpp"
 #include "tests/support/brute_force.hpp"
 

@@ -21,8 +21,8 @@
 #include "engine/cli/interrupt.hpp"
 #include "engine/include/twill.hpp"
 #include "engine/output/style.hpp"
-#include "graph/file.hpp"
-#include "graph/json_text.hpp"
+#include "graph/io/file.hpp"
+#include "graph/io/json_text.hpp"
 
 namespace twill::bench {
 namespace {

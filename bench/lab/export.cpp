@@ -11,11 +11,11 @@
 #include "bench/lab/model.hpp"
 #include "bench/lab/question.hpp"
 #include "bench/lab/scramble.hpp"
-#include "encoders/modulo.hpp"
+#include "bench/smtlib.hpp"
+#include "encoders/time_indexed/modulo.hpp"
 #include "engine/include/twill.hpp"
-#include "engine/smtlib.hpp"
-#include "graph/file.hpp"
-#include "graph/json_text.hpp"
+#include "graph/io/file.hpp"
+#include "graph/io/json_text.hpp"
 #include "graph/loop.hpp"
 
 namespace twill::bench {

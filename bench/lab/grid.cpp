@@ -4,7 +4,7 @@
 
 #include "encoders/choose.hpp"
 #include "graph/error.hpp"
-#include "graph/json_text.hpp"
+#include "graph/io/json_text.hpp"
 
 namespace twill::bench {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "graph/json_text.hpp"
-#include "graph/stage_bound.hpp"
+#include "graph/bounds/stage_bound.hpp"
+#include "graph/io/json_text.hpp"
 
 namespace twill::bench {
 namespace {

@@ -8,7 +8,7 @@
 #include "engine/cadical.hpp"
 #include "engine/cli/encodings.hpp"
 #include "engine/include/twill.hpp"
-#include "graph/builtin.hpp"
+#include "graph/io/builtin.hpp"
 
 namespace twill::bench {
 

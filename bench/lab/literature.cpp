@@ -11,7 +11,7 @@
 #include "graph/check.hpp"
 #include "graph/error.hpp"
 #include "graph/index.hpp"
-#include "graph/json_text.hpp"
+#include "graph/io/json_text.hpp"
 #include "graph/loop.hpp"
 #include "graph/wide.hpp"
 

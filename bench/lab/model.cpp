@@ -3,7 +3,7 @@
 #include <sstream>
 
 #include "graph/error.hpp"
-#include "graph/json_text.hpp"
+#include "graph/io/json_text.hpp"
 
 namespace twill::bench {
 

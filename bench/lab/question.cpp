@@ -8,11 +8,11 @@
 #include <sstream>
 
 #include "bench/lab/rows.hpp"
-#include "encoders/modulo.hpp"
-#include "encoders/straight_line.hpp"
+#include "encoders/straight_line/straight_line.hpp"
+#include "encoders/time_indexed/modulo.hpp"
 #include "graph/error.hpp"
-#include "graph/file.hpp"
-#include "graph/json_text.hpp"
+#include "graph/io/file.hpp"
+#include "graph/io/json_text.hpp"
 #include "graph/problem_io.hpp"
 
 namespace twill::bench {

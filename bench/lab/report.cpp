@@ -14,8 +14,8 @@
 #include "encoders/choose.hpp"
 #include "engine/output/style.hpp"
 #include "graph/error.hpp"
-#include "graph/file.hpp"
-#include "graph/json_text.hpp"
+#include "graph/io/file.hpp"
+#include "graph/io/json_text.hpp"
 
 namespace twill::bench {
 namespace {

@@ -3,9 +3,9 @@
 #include <map>
 
 #include "graph/error.hpp"
-#include "graph/file.hpp"
-#include "graph/json_reader.hpp"
-#include "graph/json_text.hpp"
+#include "graph/io/file.hpp"
+#include "graph/io/json_reader.hpp"
+#include "graph/io/json_text.hpp"
 
 namespace twill::bench {
 

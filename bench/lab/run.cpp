@@ -32,9 +32,9 @@
 #include "engine/cli/interrupt.hpp"
 #include "engine/include/twill.hpp"
 #include "engine/output/style.hpp"
-#include "graph/bounds.hpp"
-#include "graph/file.hpp"
-#include "graph/json_text.hpp"
+#include "graph/bounds/bounds.hpp"
+#include "graph/io/file.hpp"
+#include "graph/io/json_text.hpp"
 #include "graph/random.hpp"
 
 namespace twill::bench {

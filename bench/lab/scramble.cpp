@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "graph/error.hpp"
-#include "graph/json_text.hpp"
+#include "graph/io/json_text.hpp"
 #include "graph/random.hpp"
 
 namespace twill::bench {

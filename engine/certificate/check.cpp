@@ -17,14 +17,14 @@
 #include "engine/certificate/manifest.hpp"
 #include "engine/certificate/proof_files.hpp"
 #include "engine/certificate/regenerate.hpp"
+#include "graph/bounds/serial.hpp"
+#include "graph/bounds/stage_bound.hpp"
 #include "graph/error.hpp"
-#include "graph/file.hpp"
+#include "graph/io/file.hpp"
 #include "graph/problem_io.hpp"
 #include "graph/restriction.hpp"
 #include "graph/ring_depth.hpp"
 #include "graph/schedule_io.hpp"
-#include "graph/serial.hpp"
-#include "graph/stage_bound.hpp"
 #include "graph/verify.hpp"
 
 namespace twill {

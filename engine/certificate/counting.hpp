@@ -1,8 +1,8 @@
 // Arithmetic bounds, computed a second time: where a bound is met it is the only proof that nothing
 // is smaller, so a certificate's check does not leave it to one piece of code. Nothing here is
-// shared with graph/bounds.cpp, graph/slot_bounds.cpp and graph/length_bound.cpp but the problem's
-// own terms (problem.hpp, memory_charges.hpp), and the questions are put the other way round: is
-// this I, or this L, too small?
+// shared with graph/bounds/bounds.cpp, graph/bounds/slot_bounds.cpp and
+// graph/bounds/length_bound.cpp but the problem's own terms (problem.hpp, memory_charges.hpp), and
+// the questions are put the other way round: is this I, or this L, too small?
 #pragma once
 
 #include "encoders/goals.hpp"

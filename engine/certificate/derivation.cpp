@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "graph/automorphism.hpp"
+#include "graph/bounds/automorphism.hpp"
+#include "graph/bounds/length_bound.hpp"
+#include "graph/bounds/serial.hpp"
+#include "graph/bounds/stage_bound.hpp"
 #include "graph/index.hpp"
-#include "graph/length_bound.hpp"
 #include "graph/restriction.hpp"
-#include "graph/serial.hpp"
-#include "graph/stage_bound.hpp"
 
 namespace twill {
 namespace {
@@ -282,7 +282,7 @@ bool Derivation::none() {
                   ", where the ops can run one after the other");
     return true;
   }
-  if (latest > 0) {  // graph/serial.cpp, claim 3
+  if (latest > 0) {  // graph/bounds/serial.cpp, claim 3
     say_bound();
     if (!one_by_one(bound().value, latest + 1)) return false;
   }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/certificate/evidence.hpp"
-#include "graph/bounds.hpp"
+#include "graph/bounds/bounds.hpp"
 #include "graph/schedule.hpp"
 
 namespace twill {

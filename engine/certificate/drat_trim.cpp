@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "graph/error.hpp"
-#include "graph/file.hpp"
+#include "graph/io/file.hpp"
 
 extern char** environ;
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "encoders/order.hpp"
+#include "encoders/order/order.hpp"
 #include "encoders/sinks.hpp"
 
 namespace twill {

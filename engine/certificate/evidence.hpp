@@ -13,13 +13,13 @@
 #include <vector>
 
 #include "encoders/goals.hpp"
-#include "encoders/modulo.hpp"
-#include "encoders/order.hpp"
+#include "encoders/order/order.hpp"
 #include "encoders/sinks.hpp"
+#include "encoders/time_indexed/modulo.hpp"
 #include "engine/certificate/encoded_formula.hpp"
 #include "engine/certificate/split_cover.hpp"
 #include "engine/certificate/theory_lemmas.hpp"
-#include "graph/bounds.hpp"
+#include "graph/bounds/bounds.hpp"
 
 namespace twill {
 
@@ -49,10 +49,11 @@ class ProofFile {
 struct Refutation {
   RegisterCounts counts;  ///< about the problem with these counts (problem_at()); empty = as it is
   GoalLimits limits;      ///< secondary goals within these limits are meant, else all schedules
-  bool serial = false;    ///< about the serial problem (graph/serial.hpp), not the problem itself
-  Cycle ii = 1;           ///< no schedule has this initiation interval ...
-  Cycle deadline = -1;    ///< ... and a length of at most this; -1 = any length
-  std::string encoding;   ///< encoding_text()
+  bool serial =
+      false;     ///< about the serial problem (graph/bounds/serial.hpp), not the problem itself
+  Cycle ii = 1;  ///< no schedule has this initiation interval ...
+  Cycle deadline = -1;   ///< ... and a length of at most this; -1 = any length
+  std::string encoding;  ///< encoding_text()
   std::variant<ModuloRequest, OrderRequest> request;  ///< the formula, by engine
   std::vector<Schedule> refinements;  ///< order: the overflowing models, see OrderEncoding::refine
   /// Order: the formula as it was refuted. Null: what regenerate() gives, which is the same.

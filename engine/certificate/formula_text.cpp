@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "graph/index.hpp"
-#include "graph/json_text.hpp"
+#include "graph/io/json_text.hpp"
 
 namespace twill {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "encoders/difference.hpp"
+#include "encoders/order/difference.hpp"
 #include "engine/certificate/text_writer.hpp"
 #include "engine/certificate/theory_lemmas.hpp"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "graph/json_reader.hpp"
-#include "graph/json_writer.hpp"
+#include "graph/io/json_reader.hpp"
+#include "graph/io/json_writer.hpp"
 
 namespace twill {
 namespace {

@@ -9,7 +9,8 @@ namespace twill {
 
 /// Is every I from 1 to `last` refuted by what lies at fixed distances: by a cycle of delays,
 /// lifetimes and pins that gains time, or by two segments that ask for more than their unit has and
-/// meet? (The argument of graph/next_interval.cpp and graph/start_arcs.cpp; other code.)
+/// meet? (The argument of graph/bounds/next_interval.cpp and graph/bounds/start_arcs.cpp; other
+/// code.)
 bool pins_exclude(const Problem& problem, const Forced& forced, Cycle last);
 
 /// Do the same constraints between starts leave no schedule at `ii` that is as short as `length`?

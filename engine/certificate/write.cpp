@@ -19,11 +19,11 @@
 #include "engine/certificate/manifest.hpp"
 #include "engine/certificate/proof_files.hpp"
 #include "engine/certificate/regenerate.hpp"
+#include "graph/bounds/serial.hpp"
 #include "graph/error.hpp"
+#include "graph/io/sha256.hpp"
 #include "graph/problem_io.hpp"
 #include "graph/schedule_io.hpp"
-#include "graph/serial.hpp"
-#include "graph/sha256.hpp"
 
 namespace twill {
 namespace {

@@ -9,11 +9,11 @@
 #include "engine/cli/cli.hpp"
 #include "engine/cli/interrupt.hpp"
 #include "engine/cli/pins.hpp"
+#include "engine/explain/sensitivity.hpp"
 #include "engine/output/steady_state.hpp"
 #include "engine/output/style.hpp"
-#include "engine/sensitivity.hpp"
-#include "graph/bounds.hpp"
-#include "graph/tighten.hpp"
+#include "graph/bounds/bounds.hpp"
+#include "graph/bounds/tighten.hpp"
 
 namespace twill::cli {
 namespace {

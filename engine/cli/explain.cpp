@@ -10,9 +10,9 @@
 #include "engine/cli/cli.hpp"
 #include "engine/cli/interrupt.hpp"
 #include "engine/cli/workload.hpp"
-#include "engine/explain_interval.hpp"
+#include "engine/explain/explain_interval.hpp"
 #include "engine/output/style.hpp"
-#include "graph/file.hpp"
+#include "graph/io/file.hpp"
 
 namespace twill::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include "engine/cli/cli.hpp"
 #include "engine/cli/workload.hpp"
 #include "engine/output/style.hpp"
-#include "graph/file.hpp"
+#include "graph/io/file.hpp"
 
 namespace twill::cli {
 namespace {

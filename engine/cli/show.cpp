@@ -6,7 +6,7 @@
 #include "engine/cli/cli.hpp"
 #include "engine/cli/terminal.hpp"
 #include "engine/output/style.hpp"
-#include "graph/file.hpp"
+#include "graph/io/file.hpp"
 #include "graph/ring_depth.hpp"
 
 namespace twill::cli {

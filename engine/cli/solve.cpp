@@ -17,7 +17,7 @@
 #include "engine/cli/terminal.hpp"
 #include "engine/cli/workload.hpp"
 #include "engine/output/style.hpp"
-#include "graph/file.hpp"
+#include "graph/io/file.hpp"
 #include "graph/problem_io.hpp"
 #include "graph/ttgir/placer.hpp"
 

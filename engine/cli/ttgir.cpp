@@ -1,8 +1,8 @@
 #include "engine/cli/ttgir.hpp"
 
 #include "engine/cli/cli.hpp"
-#include "graph/file.hpp"
-#include "graph/json_text.hpp"
+#include "graph/io/file.hpp"
+#include "graph/io/json_text.hpp"
 #include "graph/ttgir/emit.hpp"
 #include "graph/ttgir/profile.hpp"
 

@@ -6,8 +6,8 @@
 
 #include "engine/cli/cli.hpp"
 #include "engine/output/style.hpp"
-#include "graph/file.hpp"
-#include "graph/json_text.hpp"
+#include "graph/io/file.hpp"
+#include "graph/io/json_text.hpp"
 #include "graph/ttgir/lower_ttgir.hpp"
 #include "graph/ttgir/parser.hpp"
 

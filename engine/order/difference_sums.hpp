@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "encoders/difference.hpp"
+#include "encoders/order/difference.hpp"
 
 namespace twill {
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "encoders/difference.hpp"
+#include "encoders/order/difference.hpp"
 #include "engine/budget.hpp"
 #include "engine/certificate/theory_lemmas.hpp"
 #include "engine/order/difference_sums.hpp"

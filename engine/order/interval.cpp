@@ -1,25 +1,25 @@
 // The smallest initiation interval by the order engine.
 //
 // Where feasibility is monotone in I: from the serial interval, at which only orders matter, down.
-// Every model is tightened by its orders (graph/tighten.hpp), and the next question is one cycle
-// below what that gives, so that few questions are asked whatever the number of cycles. One formula
-// stands for any number of stages and for all I in between, and what was learned is kept, so that
-// its last refutation is the proof. Schedules at the bound, where many loops are done, are looked
-// for first, within few stages. Elsewhere: upward from the bound, one formula an I.
+// Every model is tightened by its orders (graph/bounds/tighten.hpp), and the next question is one
+// cycle below what that gives, so that few questions are asked whatever the number of cycles. One
+// formula stands for any number of stages and for all I in between, and what was learned is kept,
+// so that its last refutation is the proof. Schedules at the bound, where many loops are done, are
+// looked for first, within few stages. Elsewhere: upward from the bound, one formula an I.
 #include <memory>
 #include <optional>
 
-#include "engine/cnf/cnf.hpp"
 #include "engine/order/luby.hpp"
 #include "engine/order/neighbourhoods.hpp"
 #include "engine/order/order.hpp"
 #include "engine/order/question.hpp"
 #include "engine/race.hpp"
+#include "engine/time_indexed/time_indexed.hpp"
+#include "graph/bounds/length_bound.hpp"
+#include "graph/bounds/serial.hpp"
+#include "graph/bounds/stage_bound.hpp"
+#include "graph/bounds/tighten.hpp"
 #include "graph/index.hpp"
-#include "graph/length_bound.hpp"
-#include "graph/serial.hpp"
-#include "graph/stage_bound.hpp"
-#include "graph/tighten.hpp"
 
 namespace twill::order {
 namespace {

@@ -1,7 +1,7 @@
 // The goal `lifetime` in the order engine: the stages and orders assigned so far decide how small
-// the sum of all lifetimes can be, by a flow (graph/difference_flow.hpp). Where that is more than
-// the goal allows, what the flow uses of them is the reason: a lemma, so that neither the formula
-// nor the number of questions depends on the cycles.
+// the sum of all lifetimes can be, by a flow (graph/bounds/difference_flow.hpp). Where that is more
+// than the goal allows, what the flow uses of them is the reason: a lemma, so that neither the
+// formula nor the number of questions depends on the cycles.
 //
 // The flow's constraints are between starts, rows and ends, where start = row + stage I:
 //   start(v) + distance I + hold <= end(u) for each use (u, v), and the sum is that of end - start;
@@ -17,9 +17,9 @@
 #include <string>
 #include <vector>
 
-#include "encoders/order.hpp"
+#include "encoders/order/order.hpp"
 #include "engine/order/search_bound.hpp"
-#include "graph/difference_flow.hpp"
+#include "graph/bounds/difference_flow.hpp"
 
 namespace twill::order {
 

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <utility>
 
+#include "graph/bounds/tighten.hpp"
 #include "graph/divide.hpp"
 #include "graph/index.hpp"
-#include "graph/tighten.hpp"
 
 namespace twill::order {
 namespace {

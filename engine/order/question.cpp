@@ -5,7 +5,7 @@
 
 #include "engine/order/cdcl.hpp"
 #include "engine/order/order.hpp"
-#include "graph/automorphism.hpp"
+#include "graph/bounds/automorphism.hpp"
 #include "graph/divide.hpp"
 #include "graph/index.hpp"
 #include "graph/verify.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "encoders/order.hpp"
+#include "encoders/order/order.hpp"
 #include "engine/order/lifetime_limit.hpp"
 #include "engine/order/searcher.hpp"
 #include "engine/search.hpp"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "encoders/difference.hpp"
+#include "encoders/order/difference.hpp"
 #include "encoders/sinks.hpp"
 #include "engine/budget.hpp"
 #include "engine/certificate/theory_lemmas.hpp"

@@ -5,7 +5,7 @@
 
 #include "gpu/api/check.hpp"
 #include "gpu/api/error.hpp"
-#include "gpu/hopper/backward_tile.hpp"
+#include "gpu/hopper/backward/tile.hpp"
 
 namespace twill::gpu {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "gpu/api/device.hpp"
-#include "gpu/hopper/backward_schedule.hpp"
+#include "gpu/hopper/backward/schedule.hpp"
 
 namespace twill::gpu {
 

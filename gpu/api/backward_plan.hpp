@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "gpu/hopper/backward_arguments.hpp"
+#include "gpu/hopper/backward/arguments.hpp"
 #include "gpu/twill_gpu.h"
 
 namespace twill::gpu {

@@ -6,8 +6,8 @@
 #include "gpu/api/error.hpp"
 #include "gpu/api/forward_check.hpp"
 #include "gpu/api/forward_plan.hpp"
-#include "gpu/hopper/forward_arguments.hpp"
-#include "gpu/hopper/forward_tile.hpp"
+#include "gpu/hopper/forward/arguments.hpp"
+#include "gpu/hopper/forward/tile.hpp"
 #include "gpu/hopper/tensor_map.hpp"
 
 namespace twill::gpu {

@@ -1,7 +1,7 @@
 // The division of a call of twill_fmha_forward into work.
 #pragma once
 
-#include "gpu/hopper/forward_work.hpp"
+#include "gpu/hopper/forward/work.hpp"
 #include "gpu/twill_gpu.h"
 
 namespace twill::gpu {

@@ -1,5 +1,5 @@
 // The barriers and buffers of the Hopper backward kernel as threads for search.hpp, built from the
-// statements that the kernel executes (backward_program.hpp); and the flow of values through a
+// statements that the kernel executes (backward/program.hpp); and the flow of values through a
 // consumer's registers. One block: blocks share nothing but sums (and, in a fixed order, counters:
 // dq_order.hpp).
 #pragma once
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "gpu/hopper/backward_program.hpp"
+#include "gpu/hopper/backward/program.hpp"
 #include "gpu/model/search.hpp"
 
 namespace twill::gpu::model {

@@ -1,5 +1,5 @@
 // The counters between blocks of the Hopper backward kernel where dQ is summed in a fixed order
-// (add_dq in backward_loader.cuh): a block adds its part of a query tile when the counter of that
+// (add_dq in backward/loader.cuh): a block adds its part of a query tile when the counter of that
 // tile says its key tile's number, and then counts on.
 //
 // One run stands for all interleavings. A counter says a number until the one block that waits for
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "gpu/hopper/backward_work.hpp"
+#include "gpu/hopper/backward/work.hpp"
 
 namespace twill::gpu::model {
 

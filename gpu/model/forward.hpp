@@ -1,11 +1,11 @@
 // The Hopper forward kernel as a system of threads for the search, and the data flow of its
-// registers: both from the statements that the kernel executes (forward_program.hpp).
+// registers: both from the statements that the kernel executes (forward/program.hpp).
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "gpu/hopper/forward_program.hpp"
+#include "gpu/hopper/forward/program.hpp"
 #include "gpu/model/search.hpp"
 
 namespace twill::gpu::model {

@@ -1,7 +1,7 @@
 # cmake -DNVCC=... -DROOT=... -P alone.cmake
 # Every kernel file of gpu/hopper is named ...forward... or ...backward..., and needs, compiled alone
 # from the repository root, no file but the repository's and the Toolkit's: none that the build makes.
-file(GLOB kernels RELATIVE ${ROOT} ${ROOT}/gpu/hopper/*.cu)
+file(GLOB kernels RELATIVE ${ROOT} ${ROOT}/gpu/hopper/*/*.cu)
 if(kernels STREQUAL "")
   message(FATAL_ERROR "no kernels in ${ROOT}/gpu/hopper")
 endif()

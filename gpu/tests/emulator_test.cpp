@@ -11,9 +11,9 @@
 #include "gpu/api/backward_plan.hpp"
 #include "gpu/api/device.hpp"
 #include "gpu/api/forward_plan.hpp"
-#include "gpu/hopper/backward_rows.cuh"
-#include "gpu/hopper/fmha_backward.cuh"
-#include "gpu/hopper/fmha_forward.cuh"
+#include "gpu/hopper/backward/fmha_backward.cuh"
+#include "gpu/hopper/backward/rows.cuh"
+#include "gpu/hopper/forward/fmha_forward.cuh"
 #include "gpu/tests/backward_reference.hpp"
 
 using namespace twill::gpu;

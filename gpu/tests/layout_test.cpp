@@ -7,7 +7,7 @@
 #include <map>
 #include <utility>
 
-#include "gpu/hopper/forward_tile.hpp"
+#include "gpu/hopper/forward/tile.hpp"
 
 using namespace twill::gpu;
 

@@ -1,8 +1,8 @@
 // Edges of a loop's graph: values, memory, what blocks (see builder.hpp).
 #include <algorithm>
 
-#include "graph/costed_loop.hpp"
 #include "graph/error.hpp"
+#include "graph/lowering/costed_loop.hpp"
 #include "graph/ttgir/builder.hpp"
 #include "graph/ttgir/index_ops.hpp"
 #include "graph/ttgir/scheduled.hpp"

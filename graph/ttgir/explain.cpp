@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "graph/costed_loop.hpp"
+#include "graph/lowering/costed_loop.hpp"
 #include "graph/ttgir/lower_ttgir.hpp"
 
 namespace twill::ttgir {

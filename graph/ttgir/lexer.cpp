@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "graph/error.hpp"
-#include "graph/json_text.hpp"
+#include "graph/io/json_text.hpp"
 
 namespace twill::ttgir {
 namespace {

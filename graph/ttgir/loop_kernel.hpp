@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "graph/kernel.hpp"
-#include "graph/machine.hpp"
+#include "graph/lowering/kernel.hpp"
+#include "graph/lowering/machine.hpp"
 #include "graph/ttgir/ir.hpp"
 #include "graph/ttgir/loops.hpp"
 

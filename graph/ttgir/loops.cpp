@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "graph/error.hpp"
-#include "graph/kernel.hpp"
+#include "graph/lowering/kernel.hpp"
 #include "graph/ttgir/op_class.hpp"
 
 namespace twill::ttgir {

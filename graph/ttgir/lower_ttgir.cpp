@@ -1,8 +1,8 @@
 #include "graph/ttgir/lower_ttgir.hpp"
 
-#include "graph/costed_loop.hpp"
 #include "graph/error.hpp"
-#include "graph/lower_kernel.hpp"
+#include "graph/lowering/costed_loop.hpp"
+#include "graph/lowering/lower_kernel.hpp"
 #include "graph/ttgir/builder.hpp"
 #include "graph/ttgir/modules.hpp"
 

@@ -1,6 +1,6 @@
 #include "graph/ttgir/profile.hpp"
 
-#include "graph/json_reader.hpp"
+#include "graph/io/json_reader.hpp"
 
 namespace twill::ttgir {
 

@@ -2,10 +2,10 @@
 // reservation, so that the loop around it can be pipelined (see builder.hpp).
 #include <algorithm>
 
-#include "graph/bounds.hpp"
+#include "graph/bounds/bounds.hpp"
 #include "graph/check.hpp"
-#include "graph/costed_loop.hpp"
 #include "graph/error.hpp"
+#include "graph/lowering/costed_loop.hpp"
 #include "graph/ttgir/builder.hpp"
 #include "graph/ttgir/constants.hpp"
 

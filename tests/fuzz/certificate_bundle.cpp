@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "graph/file.hpp"
+#include "graph/io/file.hpp"
 
 namespace twill::fuzz {
 

@@ -28,7 +28,7 @@
 #include <utility>
 #include <vector>
 
-#include "graph/file.hpp"
+#include "graph/io/file.hpp"
 #include "tests/fuzz/mutate.hpp"
 #include "tests/fuzz/readers.hpp"
 

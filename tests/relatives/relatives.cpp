@@ -26,7 +26,7 @@
 #include <filesystem>
 #include <string>
 
-#include "graph/file.hpp"
+#include "graph/io/file.hpp"
 #include "tests/support/relatives.hpp"
 
 using namespace twill;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <exception>
 
-#include "graph/serial.hpp"
-#include "graph/stage_bound.hpp"
+#include "graph/bounds/serial.hpp"
+#include "graph/bounds/stage_bound.hpp"
 #include "tests/support/brute_force.hpp"
 #include "tests/support/shrink.hpp"
 

@@ -10,7 +10,7 @@
 #include "engine/certificate/certificate.hpp"
 #include "engine/certificate/manifest.hpp"
 #include "graph/error.hpp"
-#include "graph/file.hpp"
+#include "graph/io/file.hpp"
 #include "graph/problem_io.hpp"
 
 namespace twill::test {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "graph/kernel.hpp"
 #include "graph/lower.hpp"
-#include "graph/machine.hpp"
+#include "graph/lowering/kernel.hpp"
+#include "graph/lowering/machine.hpp"
 
 namespace twill::test {
 

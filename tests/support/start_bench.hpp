@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "encoders/modulo.hpp"
 #include "encoders/sinks.hpp"
+#include "encoders/time_indexed/modulo.hpp"
 
 namespace twill::test {
 

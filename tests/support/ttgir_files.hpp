@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/file.hpp"
+#include "graph/io/file.hpp"
 #include "graph/lower.hpp"
 #include "graph/ttgir/lower_ttgir.hpp"
 

@@ -1,0 +1,213 @@
+#include "engine/explain/explain_interval.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string_view>
+
+#include "engine/explain/clash_words.hpp"
+#include "engine/search.hpp"
+#include "graph/bounds/bounds.hpp"
+#include "graph/index.hpp"
+
+namespace twill {
+namespace {
+
+using Change = std::function<void(Problem&)>;
+
+constexpr std::int64_t kClashConflicts = 200'000;  // for the clash, after the proof
+
+struct SingleChange {
+  std::string text;
+  Change apply;
+};
+
+// Single changes that a user could buy, of what the loop makes use of.
+std::vector<SingleChange> single_changes(const Problem& p) {
+  std::vector<SingleChange> all;
+  const auto holds_registers = [&](int w) {
+    for (int v = 0; v < static_cast<int>(p.ops.size()); ++v)
+      if (p.ops[at(v)].registers > 0 && slot_fits(p, v, w)) return true;
+    return false;
+  };
+  // Slots that differ in name only change together.
+  std::vector<char> listed(p.warps.size(), 0);
+  std::vector<SingleChange> registers;
+  for (int w = 0; w < static_cast<int>(p.warps.size()); ++w) {
+    const WarpSlot slot = p.warps[at(w)];
+    if (listed[at(w)]) continue;
+    std::vector<std::size_t> alike;
+    std::string names;
+    for (std::size_t other = at(w); other < p.warps.size(); ++other) {
+      if (p.warps[other].width != slot.width || p.warps[other].registers != slot.registers ||
+          p.warps[other].variable_latency != slot.variable_latency)
+        continue;
+      listed[other] = 1;
+      names += (alike.empty() ? "" : ", ") + p.warps[other].name;
+      alike.push_back(other);
+    }
+    if (!slot.variable_latency)
+      all.push_back({"one more slot like " + slot.name, [slot](Problem& q) {
+                       q.warps.push_back(slot);
+                       q.warps.back().name += " (more)";
+                     }});
+    if (holds_registers(w))
+      registers.push_back(
+          {"16 more registers on " + std::string(alike.size() > 1 ? "each of " : "") + names,
+           [alike](Problem& q) {
+             for (const std::size_t one : alike) q.warps[one].registers += 16;
+           }});
+  }
+  all.insert(all.end(), registers.begin(), registers.end());
+  if (std::any_of(p.ops.begin(), p.ops.end(), [](const Op& op) { return op.spill > 0; }))
+    all.push_back({"half of every spill", [](Problem& q) {
+                     for (Op& op : q.ops) op.spill /= 2;
+                   }});
+  for (int f = 0; f < static_cast<int>(p.units.size()); ++f)
+    if (std::any_of(p.ops.begin(), p.ops.end(), [&](const Op& op) {
+          return std::any_of(op.reservations.begin(), op.reservations.end(),
+                             [&](const Reservation& r) { return r.unit == f; });
+        }))
+      all.push_back({"one more instance of " + p.units[at(f)].name,
+                     [f](Problem& q) { ++q.units[at(f)].capacity; }});
+  for (int m = 0; m < static_cast<int>(p.memories.size()); ++m)
+    if (std::any_of(p.ops.begin(), p.ops.end(), [&](const Op& op) {
+          return std::any_of(op.footprints.begin(), op.footprints.end(),
+                             [&](const Footprint& f) { return f.memory == m; });
+        }))
+      all.push_back({"twice the memory " + p.memories[at(m)].name,
+                     [m](Problem& q) { q.memories[at(m)].capacity *= 2; }});
+  return all;
+}
+
+// Of the arithmetic bounds above the interval the largest. That of pinned cycles does not name
+// them, as a clash does.
+std::optional<Bound> refuting_bound(const Problem& problem, Cycle ii) {
+  for (Bound& bound : lower_bounds(problem))
+    if (bound.name != "pins" && ii > 0 && bound.value > ii) return std::move(bound);
+  return std::nullopt;
+}
+
+// Asks whether problems have a schedule at the interval (0: at any).
+class Explainer {
+ public:
+  Explainer(Cycle ii, const Options& options, const std::stop_token& stop)
+      : ii_(ii), options_(options), stop_(stop) {
+    options_.goals.clear();
+    options_.explain = false;
+  }
+
+  /// With at most `conflicts`, 0 = the limit of the options. Lengths are of no interest, but where
+  /// evidence is kept the smallest comes with it, as far as the limits allow.
+  Tried ask(const Problem& problem, std::int64_t conflicts) {
+    Tried tried;
+    if (spent()) return tried;
+    Options question = options_;
+    if (options_.time_limit > 0) question.time_limit = seconds_left();
+    if (conflicts > 0)
+      question.conflict_limit =
+          options_.conflict_limit > 0 ? std::min(conflicts, options_.conflict_limit) : conflicts;
+    // Where arithmetic refutes the interval, a formula would take long to.
+    const bool by_bounds = refuting_bound(problem, ii_).has_value();
+    if (by_bounds && !question.evidence) {
+      tried.verdict = Verdict::unsat;
+      return tried;
+    }
+    if (ii_ > 0 && !question.evidence) {
+      const Decided answer = decide_interval(problem, ii_, question, stop_);
+      spent_ += answer.seconds;
+      tried.verdict = answer.verdict;
+      return tried;
+    }
+    if (ii_ > 0 && !by_bounds) question.ii = ii_;
+    tried.problem = problem;
+    tried.solution = solve(problem, question, stop_);
+    spent_ += tried.solution.seconds;
+    if (by_bounds || tried.solution.status == Status::infeasible)
+      tried.verdict = Verdict::unsat;
+    else if (tried.solution.schedule)
+      tried.verdict = Verdict::sat;
+    return tried;
+  }
+
+  bool spent() const {
+    return stop_.stop_requested() || (options_.time_limit > 0 && seconds_left() <= 0);
+  }
+  double seconds_left() const { return options_.time_limit - spent_; }
+  /// Time that went elsewhere.
+  void spend(double seconds) { spent_ += seconds; }
+
+ private:
+  Cycle ii_;
+  Options options_;
+  std::stop_token stop_;
+  double spent_ = 0;
+};
+
+// The clash by the order form, with everything in it where that is not refuted in time.
+void find_clash(const Problem& problem, const Options& options, const std::stop_token& stop,
+                std::int64_t question_conflicts, IntervalExplanation& e) {
+  Budget budget(stop, options.time_limit, options.conflict_limit, options.memory_limit);
+  const ProgressCallback silent;
+  Reporter report(silent, budget);
+  const EncodingChoice choice = parse_encoding(options.encoding);
+  const Search search{problem, choice,         options.seed,    budget,
+                      report,  order_engine(), options.handover};
+  std::vector<order::Clashing> clash;
+  if (problem.ops.size() <= kMaxOrderOps)
+    clash = order::smallest_clash(search, e.ii, stage_limit(options.stages), kClashConflicts,
+                                  question_conflicts);
+  ClashWords lines = clash.empty() ? everything(problem) : words(problem, clash);
+  e.minimal = !clash.empty() && std::all_of(clash.begin(), clash.end(),
+                                            [](const auto& c) { return c.without.has_value(); });
+  e.clash = std::move(lines.clash);
+  e.forced_by = std::move(lines.forced_by);
+}
+
+}  // namespace
+
+IntervalExplanation explain_interval(const Problem& given, Cycle ii, const Options& given_options,
+                                     const std::stop_token& stop, std::int64_t question_conflicts) {
+  check(given);
+  Problem problem = given;
+  Options options = given_options;
+  for (const auto& [op, slot] : resolved_pins(given, options))
+    problem.pins.push_back({Pin::on_slot, op, slot, -1, -1});
+  options.pins.clear();
+  check(problem);
+  if (options.stages == "paper")
+    throw InputError("options", "--stages", options.stages, "must be complete or a number here");
+  IntervalExplanation explanation;
+  explanation.ii = ii;
+  Explainer explainer(ii, options, stop);
+  explanation.question = explainer.ask(problem, 0);
+  if (explanation.verdict() != Verdict::unsat) return explanation;
+  Options rest = options;
+  if (options.time_limit > 0) rest.time_limit = std::max(1e-6, explainer.seconds_left());
+  const auto begin = std::chrono::steady_clock::now();
+  if (const auto bound = refuting_bound(problem, ii)) {
+    explanation.clash = {bound->name + " " + bound->text};
+  } else if (ii == 0) {
+    constexpr std::string_view kForced = "forced by ";
+    for (std::string& line : clash(problem, rest, stop))
+      if (line.starts_with(kForced))
+        explanation.forced_by.push_back(line.substr(kForced.size()));
+      else
+        explanation.clash.push_back(std::move(line));
+    explanation.minimal = !explanation.clash.empty();
+    if (!explanation.minimal) explanation.clash = everything(problem).clash;
+  } else {
+    find_clash(problem, rest, stop, question_conflicts, explanation);
+  }
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+  explainer.spend(spent.count());
+  for (const SingleChange& change : single_changes(problem)) {
+    Problem changed = problem;
+    change.apply(changed);
+    explanation.relaxations.push_back({change.text, explainer.ask(changed, question_conflicts)});
+  }
+  return explanation;
+}
+
+}  // namespace twill

@@ -1,0 +1,113 @@
+// Why bisection is right: from `cycles` to `cycles` + 1 no reservation gets shorter, no delay
+// smaller, and no wait easier, and nothing else changes. With single segments from the issue a
+// schedule of the longer op is therefore one of the shorter op.
+#include "engine/explain/sensitivity.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "engine/decide.hpp"
+#include "graph/index.hpp"
+
+namespace twill {
+namespace {
+
+class Questions {
+ public:
+  Questions(const Problem& problem, const Schedule& schedule, const Options& options,
+            const std::stop_token& stop)
+      : problem_(problem), schedule_(schedule), options_(options), stop_(stop) {
+    for (std::size_t v = 0; v < problem.ops.size(); ++v)
+      slots_.emplace_back(problem.ops[v].id, problem.warps[at(schedule.warp[v])].name);
+  }
+
+  Verdict ask(int v, Cycle cycles, Cycle ii, bool same_slots) {
+    Options question = options_;
+    if (same_slots) question.pins = slots_;
+    if (options_.time_limit > 0) {
+      question.time_limit = options_.time_limit - spent_;
+      if (question.time_limit <= 0) return Verdict::unknown;
+    }
+    if (stop_.stop_requested() || ii < 1) return ii < 1 ? Verdict::unsat : Verdict::unknown;
+    const Decided decided = decide_interval(with_cycles(problem_, v, cycles), ii, question, stop_);
+    spent_ += decided.seconds;
+    return decided.verdict;
+  }
+
+  /// The most cycles with which the schedule's I is possible.
+  std::optional<Cycle> most(int v, bool same_slots, bool& decided) {
+    const Cycle ii = schedule_.initiation_interval, now = problem_.ops[at(v)].cycles;
+    const Cycle high = 4 * std::max(ii, now);
+    const Verdict far = ask(v, high, ii, same_slots);
+    if (far == Verdict::sat) return std::nullopt;
+    if (far == Verdict::unknown) decided = false;
+    return last_with(Verdict::sat, now, high, decided,
+                     [&](Cycle cycles) { return ask(v, cycles, ii, same_slots); });
+  }
+
+  /// The fewest cycles with which no smaller I is possible.
+  Cycle least(int v, bool& decided) {
+    const Cycle below = schedule_.initiation_interval - 1;
+    return last_with(Verdict::unsat, problem_.ops[at(v)].cycles, 0, decided,
+                     [&](Cycle cycles) { return ask(v, cycles, below, false); });
+  }
+
+ private:
+  /// The last number of cycles with the verdict, between `with`, which has it, and `without`, which
+  /// counts as not having it. Clears `decided` where a limit ends the bisection.
+  template <typename Ask>
+  static Cycle last_with(Verdict verdict, Cycle with, Cycle without, bool& decided,
+                         const Ask& ask) {
+    while (std::abs(with - without) > 1) {
+      const Cycle middle = with + (without - with) / 2;
+      const Verdict found = ask(middle);
+      if (found == Verdict::unknown) {
+        decided = false;
+        break;
+      }
+      (found == verdict ? with : without) = middle;
+    }
+    return with;
+  }
+
+  const Problem& problem_;
+  const Schedule& schedule_;
+  const Options& options_;
+  const std::stop_token& stop_;
+  std::vector<std::pair<std::string, std::string>> slots_;
+  double spent_ = 0;
+};
+
+}  // namespace
+
+Problem with_cycles(const Problem& problem, int v, Cycle cycles) {
+  Problem changed = problem;
+  Op& op = changed.ops[at(v)];
+  const Cycle before = op.cycles;
+  const auto scaled = [&](Cycle x) { return (x * cycles + before - 1) / before; };
+  for (Reservation& r : op.reservations) r.length = scaled(r.length);
+  for (Edge& e : changed.edges)
+    if (e.from == v) e.delay = scaled(e.delay);
+  op.cycles = cycles;
+  return changed;
+}
+
+std::vector<OpSensitivity> sensitivity(const Problem& problem, const Schedule& schedule,
+                                       const Options& options, const std::stop_token& stop) {
+  check(problem);
+  std::vector<OpSensitivity> all;
+  if (!single_segments(problem)) return all;
+  Questions questions(problem, schedule, options, stop);
+  for (int v = 0; v < static_cast<int>(problem.ops.size()); ++v) {
+    if (problem.ops[at(v)].cycles == 0) continue;
+    OpSensitivity range;
+    range.op = v;
+    range.least = questions.least(v, range.decided);
+    range.most = questions.most(v, false, range.decided);
+    range.most_with_slots = questions.most(v, true, range.decided);
+    all.push_back(range);
+  }
+  return all;
+}
+
+}  // namespace twill

@@ -1,0 +1,63 @@
+// One question to CaDiCaL about the time-indexed form.
+#include "engine/time_indexed/time_indexed.hpp"
+#include "graph/verify.hpp"
+
+namespace twill::cnf {
+
+void set_detail(ModuloRequest& request, int detail) {
+  request.detail = std::max(detail, 0);
+  request.families.memory = request.families.registers = detail > kWithoutLifetimes;
+}
+
+void Proving::keep(const ModuloRequest& request, Cycle deadline) {
+  if (!proof_) return;
+  solver_.end_proof();
+  Refutation r;
+  r.serial = search_.serial;
+  r.limits = search_.goals;
+  r.ii = request.ii;
+  r.deadline = deadline;
+  r.encoding = encoding_text(search_.choice);
+  r.request = request;
+  r.proof = std::make_shared<const std::string>(proof_->bytes());
+  proof_.reset();
+  search_.evidence->keep(std::move(r));
+}
+
+Answer ask(const Search& search, Cycle ii, Cycle stages, int pinned, std::int64_t conflict_limit,
+           int first_detail) {
+  Answer answer;
+  search.budget.complete([&] {
+    for (int detail = first_detail;; ++detail) {
+      SatSolver solver(search.budget, search.seed);
+      Proving proving(search, solver);
+      Formula formula(solver);
+      ModuloRequest request;
+      request.ii = ii;
+      request.stages = stages;
+      request.pinned = pinned;
+      request.handover = search.handover;
+      request.pins = search.pins;
+      request.limits = search.limits;
+      set_detail(request, detail);
+      const ModuloEncoding encoding =
+          encode_modulo(formula, search.problem, request, search.choice);
+      search.report.formula(formula);
+      const bool quick = detail == kWithoutLifetimes;
+      const SatSolver::Answer verdict = solver.solve({}, quick ? kQuickConflicts : conflict_limit);
+      search.report.tell();
+      if (quick && verdict == SatSolver::Answer::unknown && !search.budget.spent()) continue;
+      if (verdict == SatSolver::Answer::unsat) proving.keep(request, -1);
+      if (verdict != SatSolver::Answer::sat) return void(answer = {verdict, std::nullopt});
+      Schedule schedule = encoding.decode(search.problem, [&](Lit l) { return solver.value(l); });
+      const auto violation = verify(search.problem, schedule);
+      if (!violation) return void(answer = {verdict, std::move(schedule)});
+      if (!quick && !encoding.relaxed)
+        throw std::logic_error("the exact formula has a model that verify() refuses: " +
+                               violation->text);
+    }
+  });
+  return answer;
+}
+
+}  // namespace twill::cnf

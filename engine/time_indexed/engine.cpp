@@ -1,0 +1,31 @@
+#include "engine/time_indexed/time_indexed.hpp"
+
+namespace twill {
+namespace {
+
+class CnfEngine : public Engine {
+ public:
+  const char* name() const override { return "cnf"; }
+  Answer ask(const Search& search, Cycle ii, Cycle stage_limit, Cycle& max_stages) const override {
+    return cnf::ask_complete(search, ii, stage_limit, max_stages);
+  }
+  Interval smallest_interval(const Search& search, Cycle low, Cycle stage_limit) const override {
+    return cnf::smallest_interval(search, low, stage_limit);
+  }
+  Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, Cycle stage_limit,
+                           const std::function<void(const Schedule&)>& found) const override {
+    return cnf::shortest_within(search, ii, low, high, stage_limit, 0, found);
+  }
+  void shorten(const Search& search, Schedule& best, Cycle low, Cycle stage_limit) const override {
+    cnf::shorten_by_coarse(search, best, low, stage_limit);
+  }
+};
+
+}  // namespace
+
+const Engine& cnf_engine() {
+  static const CnfEngine engine;
+  return engine;
+}
+
+}  // namespace twill

@@ -1,0 +1,60 @@
+// What one instance of the Hopper backward kernel is made of: schedule, statements, tile, shared
+// memory.
+#pragma once
+
+#include "gpu/hopper/backward/program.hpp"
+#include "gpu/hopper/backward/tile.hpp"
+#include "gpu/hopper/ring.hpp"
+#include "gpu/hopper/wgmma.cuh"
+
+namespace twill::gpu {
+
+template <int kSchedule_, Element kElement_, int kHeadDim_>
+struct Backward {
+  static constexpr BackwardSchedule kSchedule = *kBackwardSchedules[kSchedule_];
+  static constexpr Element kElement = kElement_;
+  static constexpr int kHeadDim = kHeadDim_;
+  static constexpr int kRows = kSchedule.rows;
+  static constexpr BackwardTile kTile = backward_tile(kHeadDim, kRows);
+  static constexpr int kRingQ = kSchedule.ring_q, kRingDo = kSchedule.ring_do;
+  static constexpr int kSharedBytes = backward_shared_bytes(kHeadDim, kRows, kRingQ, kRingDo);
+
+  /// The statements of a phase. (A variable, because device code calls no host function, a
+  /// constexpr one neither.)
+  template <Phase kPhase>
+  static constexpr BackwardProgram kProgram = backward_phases(kSchedule).phase(kPhase);
+  static constexpr bool kSound = backward_phases(kSchedule).sound;
+  static_assert(kSound);
+
+  /// Offsets in shared memory. dK and dV leave through the K and V tiles.
+  static constexpr std::uint32_t kK = 0, kV = kTile.kv_bytes;
+  static constexpr std::uint32_t kQ = 2 * kTile.kv_bytes, kDo = kQ + kRingQ * kTile.q_bytes;
+  static constexpr std::uint32_t kDs = kDo + kRingDo * kTile.q_bytes;
+  static constexpr std::uint32_t kStaging = kDs + 2 * kTile.ds_bytes;
+  static constexpr std::uint32_t kLse = kStaging + kConsumers * kTile.dq_values * 4;
+  static constexpr std::uint32_t kDelta = kLse + kRingQ * kTile.row_bytes;
+  static constexpr std::uint32_t kBarriers = kDelta + kRingDo * kTile.row_bytes;
+  static constexpr std::uint32_t kKFull = kBarriers, kVFull = kKFull + 8;
+  static constexpr std::uint32_t kQFull = kVFull + 8, kQFree = kQFull + 8 * kRingQ;
+  static constexpr std::uint32_t kDoFull = kQFree + 8 * kRingQ, kDoFree = kDoFull + 8 * kRingDo;
+  static constexpr std::uint32_t kUnit = kDoFree + 8 * kRingDo;
+  static_assert(kTile.q_bytes % 1024 == 0 && kTile.ds_bytes % 2048 == 0);
+  static_assert(kTile.row_bytes % 16 == 0 && kBarriers % 8 == 0);
+  static_assert(kUnit + 4 <= kBarriers + kBackwardBarrierBytes && kSharedBytes <= 232448);
+};
+
+/// Named barriers. All but the first and the last are shared with the warp that adds dQ.
+inline constexpr int kJoinBarrier = 1;  ///< both consumers
+inline constexpr int kStagingThreads = 128 + 32;
+TWILL_GPU_BOTH constexpr int staging_free_barrier(int warpgroup) {
+  return 2 + warpgroup;
+}
+TWILL_GPU_BOTH constexpr int staging_full_barrier(int warpgroup) {
+  return 4 + warpgroup;
+}
+/// One consumer's own.
+TWILL_GPU_BOTH constexpr int own_barrier(int warpgroup) {
+  return 6 + warpgroup;
+}
+
+}  // namespace twill::gpu

@@ -1,7 +1,0 @@
-// Attention backward, head dimension 64, bf16: all schedules.
-#include "gpu/hopper/fmha_backward.cuh"
-
-cudaError_t twill::gpu::launch_backward_d64_bf16(int schedule, const BackwardArguments& arguments,
-                                                 cudaStream_t stream) {
-  return launch_backward<Element::bf16, 64>(schedule, arguments, stream);
-}

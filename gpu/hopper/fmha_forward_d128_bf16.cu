@@ -1,7 +1,0 @@
-// Attention forward, head dimension 128, bf16: all schedules.
-#include "gpu/hopper/fmha_forward.cuh"
-
-cudaError_t twill::gpu::launch_forward_d128_bf16(int schedule, const ForwardArguments& arguments,
-                                                 int grid, cudaStream_t stream) {
-  return launch_forward<Element::bf16, 128>(schedule, arguments, grid, stream);
-}

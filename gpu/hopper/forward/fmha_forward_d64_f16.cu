@@ -1,0 +1,7 @@
+// Attention forward, head dimension 64, f16: all schedules.
+#include "gpu/hopper/forward/fmha_forward.cuh"
+
+cudaError_t twill::gpu::launch_forward_d64_f16(int schedule, const ForwardArguments& arguments,
+                                               int grid, cudaStream_t stream) {
+  return launch_forward<Element::f16, 64>(schedule, arguments, grid, stream);
+}

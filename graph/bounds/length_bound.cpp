@@ -1,0 +1,114 @@
+// Why they hold. Fix a schedule and one iteration of it. Op v starts at least earliest(v) after 0,
+// the componentwise least solution of the dependences, and at least tail(v) before L, the longest
+// path from its start to the end of the iteration. A segment of a unit lies inside its op
+// (check()), so it occupies cycles in [earliest + offset, L - (tail - offset - length)). In no
+// cycle do the segments of one iteration ask for more than the capacity, since together with the
+// other iterations they do not. So for every set of segments L >= least head + ceil(area /
+// capacity) + least tail; the worst sets are {head >= a, tail >= b}. Two ops that wait in every
+// schedule and can only be on the same slot do not overlap (rule 8), like segments of a unit of
+// capacity 1 that are as long as the ops.
+#include "graph/bounds/length_bound.hpp"
+
+#include <algorithm>
+
+#include "graph/bounds/slot_bounds.hpp"
+#include "graph/bounds/start_arcs.hpp"
+#include "graph/loop.hpp"
+#include "graph/schedule.hpp"
+
+namespace twill {
+namespace {
+
+constexpr Cycle kManyTurns = 64;
+
+struct Demand {
+  Cycle head, area, tail;
+};
+
+struct Worst {
+  Cycle value = 0, head = 0, area = 0, tail = 0;
+};
+
+// The largest bound over the sets {head >= a, tail >= b}.
+Worst one_machine(std::vector<Demand> uses, Amount capacity) {
+  std::stable_sort(uses.begin(), uses.end(),
+                   [](const Demand& a, const Demand& b) { return a.tail > b.tail; });
+  Worst worst;
+  for (const Demand& first : uses) {
+    Cycle area = 0;
+    for (const Demand& use : uses) {  // by falling tails
+      if (use.head < first.head) continue;
+      area += use.area;
+      const Cycle value = first.head + (area + capacity - 1) / capacity + use.tail;
+      if (value > worst.value) worst = {value, first.head, area, use.tail};
+    }
+  }
+  return worst;
+}
+
+std::string arithmetic(const Worst& worst, Amount capacity) {
+  std::string text = std::to_string(worst.area) + " cycles";
+  if (capacity > 1) text += " on " + std::to_string(capacity) + " instances";
+  if (worst.head > 0) text += " after " + std::to_string(worst.head);
+  if (worst.tail > 0) text += " before the last " + std::to_string(worst.tail);
+  return text + " = " + std::to_string(worst.value);
+}
+
+}  // namespace
+
+std::vector<Bound> length_bounds(const Problem& problem, Cycle ii) {
+  const std::vector<Cycle> delays = forced_delays(problem);
+  const auto earliest = earliest_starts(problem, ii, delays);
+  if (!earliest) return {};
+  const std::vector<Cycle> latest = *latest_starts(problem, ii, 0, delays);  // 0 - tail
+  std::vector<Bound> bounds;
+  const Cycle path = schedule_length(problem, *earliest);
+  bounds.push_back({path, "dependences", "longest path = " + std::to_string(path)});
+
+  const bool pinned = latest_pinned_cycle(problem) > kManyTurns * ii;
+  if (const StartArcs arcs(problem); pinned || arcs.most_turns() > kManyTurns) {
+    if (const auto later = arcs.earliest(ii)) {
+      const Cycle longest = schedule_length(problem, *later);
+      if (longest - path > kManyTurns * ii)
+        bounds.push_back({longest, pinned ? "pins" : "lifetimes",
+                          "longest path, with pinned cycles and the copies of results that can be "
+                          "live at once = " +
+                              std::to_string(longest)});
+    }
+  }
+
+  for (std::size_t f = 0; f < problem.units.size(); ++f) {
+    std::vector<Demand> uses;
+    for (std::size_t v = 0; v < problem.ops.size(); ++v)
+      for (const Reservation& r : problem.ops[v].reservations)
+        // (An area whose sum over all ops might leave 64 bits is left out.)
+        if (static_cast<std::size_t>(r.unit) == f && r.amount < kMaxAmount / (r.length + 1))
+          uses.push_back(
+              {(*earliest)[v] + r.offset, r.amount * r.length, -latest[v] - r.offset - r.length});
+    const Amount capacity = problem.units[f].capacity;
+    if (const Worst worst = one_machine(uses, capacity); worst.value > 0)
+      bounds.push_back(
+          {worst.value, "units", problem.units[f].name + ": " + arithmetic(worst, capacity)});
+  }
+  std::vector<std::vector<Demand>> only(problem.warps.size());  // that wait, by their one slot
+  for (int v = 0; v < static_cast<int>(problem.ops.size()); ++v) {
+    const auto at = static_cast<std::size_t>(v);
+    const Cycle cycles = problem.ops[at].cycles;
+    if (cycles == 0) continue;
+    const std::vector<int> slots = allowed_slots(problem, v);
+    if (slots.size() == 1 && always_waits(problem, v))
+      only[static_cast<std::size_t>(slots.front())].push_back(
+          {(*earliest)[at], cycles, -latest[at] - cycles});
+  }
+  for (int w = 0; w < static_cast<int>(problem.warps.size()); ++w) {
+    if (const Worst worst = one_machine(only[static_cast<std::size_t>(w)], 1); worst.value > 0)
+      bounds.push_back({worst.value, "slot",
+                        problem.warps[static_cast<std::size_t>(w)].name + ": " +
+                            arithmetic(worst, 1) + " of ops that wait and exclude each other"});
+  }
+  std::stable_sort(bounds.begin(), bounds.end(),
+                   [](const Bound& a, const Bound& b) { return a.value > b.value; });
+  return bounds;
+}
+
+}  // namespace twill

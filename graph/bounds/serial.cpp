@@ -1,0 +1,103 @@
+// Claim 1. If a problem has a schedule at some I0, it has one with the same slots and stages at
+// every I >= n G, where G is at least every cycles(v), delay + spill, hold and reservation end,
+// and 1.
+//
+// Proof. Let p be the position of row(v) = M(v) mod I0 among the distinct rows of the schedule, set
+// row'(v) = p G and keep stage and slot, at I >= n G. Ops of equal rows stay at equal rows; ops of
+// different rows are at least G apart, around the end of the period too.
+//  Dependence: let k = stage(v) - stage(u) + distance. From k I0 + row(v) - row(u) >= delay + spill
+//  >= 0 follows k >= 0. If k = 0, either row(v) > row(u), and then row' is G apart, or the rows are
+//  equal and delay + spill = 0. If k >= 1, k I + row'(v) - row'(u) >= I - (n - 1) G >= G.
+//  Capacity: ops that start together use the units together exactly as before, where they met no
+//  fewer others; ops that do not are G apart and never meet.
+//  Liveness: a value's copies at residue s in [p G, (p + 1) G) number at most those at the old
+//  residue of position p: "row'(u) > s" holds if and only if row(u) lies behind position p, and
+//  "row'(v) + hold > s" holds only if row(v) lies behind p, or at p with hold > s - p G >= 0, which
+//  both held at the old residue. So memories and registers hold no more.
+//  Rings, where G is more than the cycles c of every use of a charged buffer (cycles of the op or
+//  hold, buffer_uses()): with k = stage(v) - stage(u) + iterations, a use v makes the depth of u's
+//  ring at least 1 + k + floor((row(v) + c - row(u)) / I0). If row(v) >= row(u) the floor was at
+//  least 0, and with c < G and rows of at most (n - 1) G it is 0. Else it was at least -1, and now
+//  row'(v) + c - row'(u) <= c - G < 0 makes it -1. So no ring is deeper.
+//  Concurrency: o executes at v's issue only if they start together (cycles(o) <= G), which the old
+//  schedule excluded.
+//
+// Claim 2. Whether the premise holds depends on which numbers are positive only, as long as
+// reservations are one segment from the op's issue: Claim 1's construction used nothing else, and
+// applied to a schedule of the problem with 1 for every positive number it gives a schedule of the
+// original one. (A ring's depth then depends on stages and on which rows are smaller only, and
+// cycles that are 0 stay 0, so that the same ops hold a buffer.) With several segments or offsets,
+// ops that start together may still meet on a unit, so their shape is kept, and with it the cycles.
+//
+// Pins. Those that name slots hold as before, and an op that is pinned to cycle 0 keeps row 0 and
+// stage 0. Let C > 0 be the latest pinned cycle. Claim 3: if there is a schedule at some I0 > C,
+// there is one at every I >= C + (n + 1) G. Proof. Rows up to C stay, as do the pinned ops; the
+// p-th distinct row above C becomes C + p G. Ops of equal rows stay at equal rows, an op above C is
+// at least G behind every row before it, and from the last row on G cycles are left in the period.
+// So the cases of Claim 1 hold where one of the two ops is above C. Between ops at rows up to C all
+// distances are as before, and nothing reaches around the end of the period; a dependence with
+// k >= 1 has I - C >= G. The copies live at a residue up to C are those of before (or fewer: none
+// reaches around), those at C < s < C + G at most those at C, the others as in Claim 1. Of a ring's
+// floor((row(v) + c - row(u)) / I) with both rows up to C the numerator is as before, in (-C, C +
+// G), so that the floor is -1 where it was -1 and else 0; where one row is above C it is as in
+// Claim 1, the numerator less than C + (n + 1) G. Claim 2 does not hold, and schedules at I0 <= C
+// are a matter of their own.
+//
+// In Claim 1 the gap behind position p need only cover the ops at p, so sum over v of G(v), with
+// G(v) = max(1, cycles(v), reservation ends, delay + spill out of v, hold of edges into v, 1 more
+// than the cycles of a use of a charged buffer by v), is enough for I.
+#include "graph/bounds/serial.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "graph/memory_charges.hpp"
+#include "graph/ring_depth.hpp"
+
+namespace twill {
+
+Cycle serial_ii(const Problem& problem) {
+  std::vector<Cycle> gap(problem.ops.size(), 1);
+  for (std::size_t v = 0; v < problem.ops.size(); ++v)
+    gap[v] = std::max(gap[v], problem.ops[v].cycles);
+  for (const Edge& e : problem.edges) {
+    Cycle& out = gap[static_cast<std::size_t>(e.from)];
+    out = std::max(out, e.delay + problem.ops[static_cast<std::size_t>(e.from)].spill);
+    Cycle& in = gap[static_cast<std::size_t>(e.to)];
+    in = std::max(in, e.hold);
+  }
+  for (const int u : charged_loads(problem))
+    for (const BufferUse& use : buffer_uses(problem, u)) {
+      Cycle& out = gap[static_cast<std::size_t>(use.op)];
+      out = std::max(out, use.cycles + 1);
+    }
+  Cycle sum = 0;
+  for (const Cycle g : gap) sum += g;
+  const Cycle latest = latest_pinned_cycle(problem);
+  return latest > 0 ? sum + latest + *std::max_element(gap.begin(), gap.end()) : sum;
+}
+
+SerialProblem serial_problem(const Problem& problem) {
+  SerialProblem serial{problem, 1};
+  Problem& p = serial.problem;
+  const auto one = [](Cycle x) { return x > 0 ? Cycle{1} : Cycle{0}; };
+  if (latest_pinned_cycle(problem) > 0) {
+    serial.ii = serial_ii(p);
+    return serial;
+  }
+  const bool keep_shapes = !single_segments(problem);
+  for (Op& op : p.ops) {
+    op.spill = one(op.spill);
+    if (keep_shapes) continue;
+    op.cycles = one(op.cycles);
+    for (Reservation& r : op.reservations) r.length = 1;
+  }
+  for (Edge& e : p.edges) {
+    e.delay = one(e.delay);
+    e.hold = one(e.hold);
+  }
+  serial.ii = serial_ii(p);
+  return serial;
+}
+
+}  // namespace twill

@@ -1,0 +1,350 @@
+// With slots and orders fixed, every rule is a set of difference constraints
+// M(b) - M(a) >= w + k I, where k is read off the given schedule:
+//   rules 1, 7   M(v) - M(u) >= delay (+ spill) - distance I
+//   rules 2-4, 6 at the instant b begins, no more copies of a are there than before: with
+//                T the begin of b and [S, E) the presence of a,
+//                floor((T - S) / I) may not grow:    S - T >= 1 - (floor + 1) I
+//                floor((T - E) / I) may not shrink:  T - E >= floor I
+//                (sums only grow where something begins, so checking those instants is enough)
+//   rule 4       a charged ring keeps its depth k, or has less: every use v of a buffer of load u
+//                ends before the load of k iterations later,
+//                M(u) - M(v) >= cycles + 1 + (iterations - k) I
+//   rule 8       a waiting v and an op o on its slot: M(v) - M(o) >= cycles(o) + k I and
+//                M(o) - M(v) >= 1 - (k + 1) I with k = floor((M(v) - M(o)) / I)
+// For given I the least solution is a longest path (Bellman 1958, Ford 1956), and it minimises
+// every start at once, so the length too; a pinned start M(v) = c begins at c and may not be
+// raised. All constraints are linear in I, so the I that have a solution form an interval, and a
+// positive cycle at I says how far I has to rise for that cycle (Burns 1991): from the lower end
+// up, a few cycles lead to the smallest I.
+#include "graph/bounds/tighten.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "graph/divide.hpp"
+#include "graph/memory_charges.hpp"
+#include "graph/ring_depth.hpp"
+
+namespace twill {
+namespace {
+
+constexpr std::size_t kMany = 1'000;  // segments on one unit, or values in one memory
+constexpr int kManyOfOne = 32;        // op's
+
+struct Constraint {  // M(to) - M(from) >= weight + turns * I
+  int from, to;
+  Cycle weight, turns;
+  const std::string* reason;
+};
+
+// Something that is present from M(op) + offset on, and its possible ends M(op) + offset.
+struct Point {
+  int op;
+  Cycle offset, ordered_offset, turns = 0;  // the instant is M(op) + offset + turns * I
+};
+struct Presence {
+  Point begin;
+  std::vector<Point> ends;  // the end is the largest of them
+};
+
+class Decisions {
+ public:
+  Decisions(const Problem& problem, const Problem& ordered, const Schedule& schedule)
+      : p_(problem), o_(ordered), s_(schedule) {
+    dependences();
+    units();
+    memories();
+    rings();
+    registers();
+    waits();
+    sort_constraints();
+  }
+
+  struct Relaxed {
+    std::optional<std::vector<Cycle>> start;  ///< the earliest, where there is a solution
+    std::vector<const Constraint*> cycle;     ///< else weights that sum to more than 0, or empty
+                                              ///< when an op is pinned to too early a cycle
+  };
+
+  Relaxed relax(Cycle ii, bool pinned = true) const {
+    std::vector<Cycle> start(p_.ops.size(), 0);
+    std::vector<const Constraint*> raised_by(p_.ops.size(), nullptr);
+    for (const Pin& pin : p_.pins)
+      if (pinned && pin.kind == Pin::at_cycle) start[static_cast<std::size_t>(pin.op)] = pin.cycle;
+    const auto late = [&](const Pin& pin) {
+      return pinned && pin.kind == Pin::at_cycle &&
+             start[static_cast<std::size_t>(pin.op)] > pin.cycle;
+    };
+    for (;;) {
+      bool changed = false;
+      for (const Constraint& c : constraints_) {
+        const Cycle at_least = start[static_cast<std::size_t>(c.from)] + c.weight + c.turns * ii;
+        Cycle& to = start[static_cast<std::size_t>(c.to)];
+        if (to >= at_least) continue;
+        to = at_least;
+        raised_by[static_cast<std::size_t>(c.to)] = &c;
+        changed = true;
+      }
+      if (!changed) return {std::move(start), {}};
+      if (std::any_of(p_.pins.begin(), p_.pins.end(), late)) return {};
+      if (auto cycle = cycle_of(raised_by); !cycle.empty()) return {std::nullopt, std::move(cycle)};
+    }
+  }
+
+ private:
+  // Each op has at most one constraint that raised it last; a cycle of those is positive, and one
+  // appears before long where there is any (Cherkassky and Goldberg 1999).
+  static std::vector<const Constraint*> cycle_of(const std::vector<const Constraint*>& raised_by) {
+    std::vector<int> walk(raised_by.size(), -1);  // the walk that came by first
+    for (int first = 0; first < static_cast<int>(raised_by.size()); ++first) {
+      int v = first;
+      while (walk[static_cast<std::size_t>(v)] < 0 && raised_by[static_cast<std::size_t>(v)]) {
+        walk[static_cast<std::size_t>(v)] = first;
+        v = raised_by[static_cast<std::size_t>(v)]->from;
+      }
+      if (walk[static_cast<std::size_t>(v)] != first) continue;
+      std::vector<const Constraint*> cycle;
+      for (int u = v; cycle.empty() || u != v; u = cycle.back()->from)
+        cycle.push_back(raised_by[static_cast<std::size_t>(u)]);
+      std::reverse(cycle.begin(), cycle.end());
+      return cycle;
+    }
+    return {};
+  }
+
+  // Of constraints that differ in weight only the largest counts. They are taken in the order of
+  // the schedule, in which most starts are final after one round.
+  void sort_constraints() {
+    const auto key = [&](const Constraint& c) {
+      return std::tuple(s_.start[static_cast<std::size_t>(c.from)], c.from, c.to, c.turns,
+                        -c.weight);
+    };
+    std::stable_sort(constraints_.begin(), constraints_.end(),
+                     [&](const Constraint& a, const Constraint& b) { return key(a) < key(b); });
+    const auto same = [](const Constraint& a, const Constraint& b) {
+      return a.from == b.from && a.to == b.to && a.turns == b.turns;
+    };
+    constraints_.erase(std::unique(constraints_.begin(), constraints_.end(), same),
+                       constraints_.end());
+  }
+
+  Cycle at(const Point& x) const {
+    return s_.start[static_cast<std::size_t>(x.op)] + x.ordered_offset +
+           x.turns * s_.initiation_interval;
+  }
+  Cycle turns_between(const Point& a, const Point& b) const {  // floor((b - a) / I)
+    return floor_divide(at(b) - at(a), s_.initiation_interval);
+  }
+  void after(const Point& a, const Point& b, Cycle gap, Cycle turns) {  // b - a >= gap + turns * I
+    constraints_.push_back(
+        {a.op, b.op, gap + a.offset - b.offset, turns + a.turns - b.turns, reason_});
+  }
+
+  // At the instant b begins there are no more copies of a than in the given schedule.
+  void no_more_at(const Presence& a, const Point& b, bool same) {
+    if (!same) after(b, a.begin, 1, -(turns_between(a.begin, b) + 1));
+    Cycle turns = turns_between(a.ends.front(), b);
+    for (const Point& end : a.ends) turns = std::min(turns, turns_between(end, b));
+    for (const Point& end : a.ends) after(end, b, 0, turns);
+  }
+  void keep_counts(const std::vector<Presence>& all) {
+    std::vector<int> count(p_.ops.size(), 0);
+    if (all.size() > kMany)
+      for (const Presence& x : all) ++count[static_cast<std::size_t>(x.begin.op)];
+    const auto many = [&](const Presence& x) {
+      return count[static_cast<std::size_t>(x.begin.op)] > kManyOfOne;
+    };
+    std::vector<std::size_t> others;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (!many(all[i])) others.push_back(i);
+    std::vector<int> fixed;  // ops with so many that they are not compared one by one
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (many(all[i]) && (fixed.empty() || fixed.back() != all[i].begin.op))
+        fixed.push_back(all[i].begin.op);
+      if (!many(all[i])) {
+        for (std::size_t j = 0; j < all.size(); ++j) no_more_at(all[i], all[j].begin, i == j);
+        continue;
+      }
+      no_more_at(all[i], all[i].begin, true);
+      for (const std::size_t j : others) no_more_at(all[i], all[j].begin, false);
+    }
+    // Where I and the distances between them stay, so do the copies.
+    const Cycle ii = s_.initiation_interval;
+    for (const int op : fixed) {
+      const Cycle apart = s_.start[static_cast<std::size_t>(op)] -
+                          s_.start[static_cast<std::size_t>(fixed.front())];
+      constraints_.push_back({op, op, ii, -1, reason_});
+      constraints_.push_back({op, op, -ii, 1, reason_});
+      constraints_.push_back({fixed.front(), op, apart, 0, reason_});
+      constraints_.push_back({op, fixed.front(), -apart, 0, reason_});
+    }
+  }
+
+  void because(std::string reason) {
+    reasons_.push_back(std::move(reason));
+    reason_ = &reasons_.back();
+  }
+
+  void dependences() {
+    for (const Edge& e : p_.edges) {
+      const bool cross =
+          s_.warp[static_cast<std::size_t>(e.from)] != s_.warp[static_cast<std::size_t>(e.to)];
+      const Cycle spill = cross ? p_.ops[static_cast<std::size_t>(e.from)].spill : 0;
+      because(spill > 0 ? "hand-over to another slot" : "dependence");
+      constraints_.push_back({e.from, e.to, e.delay + spill, -e.distance, reason_});
+    }
+  }
+
+  void units() {
+    for (int unit = 0; unit < static_cast<int>(p_.units.size()); ++unit) {
+      because("unit " + p_.units[static_cast<std::size_t>(unit)].name);
+      std::vector<Presence> all;
+      for (int v = 0; v < static_cast<int>(p_.ops.size()); ++v)
+        for (std::size_t i = 0; i < p_.ops[static_cast<std::size_t>(v)].reservations.size(); ++i) {
+          const Reservation& real = p_.ops[static_cast<std::size_t>(v)].reservations[i];
+          const Reservation& seen = o_.ops[static_cast<std::size_t>(v)].reservations[i];
+          if (real.unit != unit) continue;
+          all.push_back({{v, real.offset, seen.offset},
+                         {{v, real.offset + real.length, seen.offset + seen.length}}});
+        }
+      keep_counts(all);
+    }
+  }
+
+  Presence value(int u) const {
+    Presence presence{{u, 0, 0}, {}};
+    for (std::size_t i = 0; i < p_.edges.size(); ++i)
+      if (p_.edges[i].from == u)
+        presence.ends.push_back(
+            {p_.edges[i].to, p_.edges[i].hold, o_.edges[i].hold, p_.edges[i].distance});
+    return presence;
+  }
+
+  void memories() {
+    for (int memory = 0; memory < static_cast<int>(p_.memories.size()); ++memory) {
+      because("memory " + p_.memories[static_cast<std::size_t>(memory)].name);
+      std::vector<Presence> all;
+      const std::vector<Amount> live = memory_charges(p_, memory).live;
+      for (int u = 0; u < static_cast<int>(p_.ops.size()); ++u)
+        if (live[static_cast<std::size_t>(u)] > 0) all.push_back(value(u));
+      std::erase_if(all, [](const Presence& x) { return x.ends.empty(); });
+      keep_counts(all);
+    }
+  }
+
+  void rings() {
+    for (const int u : charged_loads(p_)) {
+      because("ring of " + p_.ops[static_cast<std::size_t>(u)].id);
+      const Cycle depth = ring_depth(o_, s_, u);
+      for (const BufferUse& use : buffer_uses(p_, u))
+        constraints_.push_back({use.op, u, use.cycles + 1, use.iterations - depth, reason_});
+    }
+  }
+
+  void registers() {
+    for (int w = 0; w < static_cast<int>(p_.warps.size()); ++w) {
+      because("registers of " + p_.warps[static_cast<std::size_t>(w)].name);
+      std::vector<Presence> all;
+      for (int u = 0; u < static_cast<int>(p_.ops.size()); ++u)
+        if (p_.ops[static_cast<std::size_t>(u)].registers > 0 &&
+            s_.warp[static_cast<std::size_t>(u)] == w)
+          all.push_back(value(u));
+      std::erase_if(all, [](const Presence& x) { return x.ends.empty(); });
+      keep_counts(all);
+    }
+  }
+
+  void waits() {
+    std::vector<bool> waits(p_.ops.size(), false);
+    for (const Edge& e : p_.edges)
+      if (e.blocking ||
+          (p_.ops[static_cast<std::size_t>(e.from)].spill > 0 &&
+           s_.warp[static_cast<std::size_t>(e.from)] != s_.warp[static_cast<std::size_t>(e.to)]))
+        waits[static_cast<std::size_t>(e.to)] = true;
+    for (int v = 0; v < static_cast<int>(p_.ops.size()); ++v) {
+      because("wait of " + p_.ops[static_cast<std::size_t>(v)].id);
+      if (!waits[static_cast<std::size_t>(v)] || exempt_from_concurrency(p_, v)) continue;
+      for (int o = 0; o < static_cast<int>(p_.ops.size()); ++o) {
+        const Cycle cycles = p_.ops[static_cast<std::size_t>(o)].cycles;
+        if (o == v || cycles == 0 ||
+            s_.warp[static_cast<std::size_t>(o)] != s_.warp[static_cast<std::size_t>(v)])
+          continue;
+        const Point waiter{v, 0, 0}, other{o, 0, 0};
+        const Cycle turns = turns_between(other, waiter);
+        after(other, waiter, cycles, turns);
+        after(waiter, other, 1, -(turns + 1));
+      }
+    }
+  }
+
+  const Problem& p_;
+  const Problem& o_;
+  const Schedule& s_;
+  std::vector<Constraint> constraints_;
+  std::deque<std::string> reasons_;  // addresses stay
+  const std::string* reason_ = nullptr;
+};
+
+// The least I at which a cycle that is positive at a smaller I, though not at every I, is not.
+Cycle least_interval(const std::vector<const Constraint*>& cycle) {
+  Cycle weight = 0, turns = 0;
+  for (const Constraint* c : cycle) {
+    weight += c->weight;
+    turns += c->turns;
+  }
+  return ceil_divide(weight, -turns);
+}
+
+}  // namespace
+
+std::optional<Schedule> tighten(const Problem& problem, const Problem& ordered,
+                                const Schedule& schedule, Cycle low, Cycle high) {
+  const Decisions decisions(problem, ordered, schedule);
+  if (low > high) return std::nullopt;
+  auto start = decisions.relax(high).start;
+  if (!start) return std::nullopt;
+  while (low < high) {
+    auto [earlier, cycle] = decisions.relax(low);
+    if (earlier) {
+      high = low;
+      start = std::move(earlier);
+    } else if (!cycle.empty()) {
+      low = least_interval(cycle);
+    } else {  // a pinned op is late: here only halving helps
+      const Cycle middle = low + (high - low) / 2;
+      earlier = decisions.relax(middle).start;
+      (earlier ? high : low) = earlier ? middle : middle + 1;
+      if (earlier) start = std::move(earlier);
+    }
+  }
+  Schedule best{high, 0, *std::move(start), schedule.warp};
+  best.length = schedule_length(problem, best.start);
+  return best;
+}
+
+std::optional<CriticalRecurrence> critical_recurrence(const Problem& problem,
+                                                      const Schedule& schedule) {
+  const Decisions decisions(problem, problem, schedule);
+  // Cycle by cycle, the least I that it allows; what the last one allows, all do.
+  std::vector<const Constraint*> critical;
+  Cycle ii = 1;
+  for (;;) {
+    auto cycle = decisions.relax(ii, false).cycle;
+    if (cycle.empty()) break;
+    ii = least_interval(cycle);
+    critical = std::move(cycle);
+  }
+  if (critical.empty()) return std::nullopt;
+  CriticalRecurrence recurrence{ii, 0, 0, {}};
+  for (const Constraint* c : critical) {
+    recurrence.steps.push_back({c->from, c->to, c->weight, *c->reason});
+    recurrence.cycles += c->weight;
+    recurrence.iterations -= c->turns;
+  }
+  return recurrence;
+}
+
+}  // namespace twill

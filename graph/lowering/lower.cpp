@@ -1,0 +1,233 @@
+// Kernel x machine -> one problem per slot layout that can hold it (see lower.hpp).
+#include "graph/lower.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+
+#include "graph/check.hpp"
+#include "graph/io/json_text.hpp"
+#include "graph/lowering/costed_loop.hpp"
+#include "graph/lowering/kernel.hpp"
+#include "graph/lowering/lower_kernel.hpp"
+#include "graph/lowering/machine.hpp"
+#include "graph/memory_charges.hpp"
+
+namespace twill {
+namespace {
+
+/// Ops and edges of all problems that a kernel is lowered to, one a layout.
+constexpr std::size_t kMaxLowered = 5'000'000;
+
+/// The paper's Section 5.3: what has no incoming edge and a variable latency runs ahead as far as
+/// its ring allows, so its cycles and delays do not constrain the loop.
+void apply_streaming(Problem& problem) {
+  std::vector<bool> has_input(problem.ops.size(), false);
+  for (const Edge& edge : problem.edges) has_input[static_cast<std::size_t>(edge.to)] = true;
+  for (std::size_t v = 0; v < problem.ops.size(); ++v) {
+    Op& op = problem.ops[v];
+    if (!op.variable_latency || has_input[v]) continue;
+    op.streaming = true;
+    op.cycles = 0;
+    op.reservations.clear();
+  }
+  for (Edge& edge : problem.edges)
+    if (problem.ops[static_cast<std::size_t>(edge.from)].streaming) edge.delay = 0;
+}
+
+std::vector<Memory> free_memory(const Kernel& kernel, const Machine& machine) {
+  std::vector<Memory> memories;
+  for (const MachineMemory& memory : machine.memories)
+    memories.push_back({memory.name, memory.capacity});
+  for (const auto& [name, amount] : kernel.resident_memory) {
+    const auto fail = [&, &resident = name, &bytes = amount](const std::string& rule) {
+      throw InputError(kernel.source, "/resident/memory" + pointer_token(resident),
+                       std::to_string(bytes), rule);
+    };
+    const auto memory =
+        std::find_if(memories.begin(), memories.end(),
+                     [&, &wanted = name](const Memory& m) { return m.name == wanted; });
+    if (memory == memories.end()) fail("machine " + quote(machine.name) + " has no such memory");
+    if (amount > memory->capacity)
+      fail("machine " + quote(machine.name) + " has " + std::to_string(memory->capacity));
+    memory->capacity -= amount;
+  }
+  return memories;
+}
+
+std::vector<BandwidthSum> bandwidth_sums(const Machine& machine, const CostedLoop& loop) {
+  std::vector<BandwidthSum> sums;
+  for (const auto& [name, rate] : machine.bandwidth) {
+    BandwidthSum sum{name, 0};
+    for (const CostedOp& op : loop.ops) {
+      for (const Reservation& use : op.op.reservations)
+        if (machine.units[static_cast<std::size_t>(use.unit)].name == name)
+          sum.cycles += use.length;
+      for (const auto& [unit, bytes] : op.traffic)
+        if (machine.units[static_cast<std::size_t>(unit)].name == name)
+          sum.cycles += bytes / rate + (bytes % rate != 0 ? 1 : 0);
+    }
+    if (sum.cycles > 0) sums.push_back(sum);
+  }
+  return sums;
+}
+
+/// Why the problem's slots cannot hold its ops, or nothing. Each op needs a slot that is wide
+/// enough, of its latency class and with registers for its result.
+std::optional<std::string> misfit(const Problem& problem) {
+  for (std::size_t v = 0; v < problem.ops.size(); ++v) {
+    const Op& op = problem.ops[v];
+    Amount most = -1;  // of the slots that may hold it
+    for (std::size_t w = 0; w < problem.warps.size(); ++w)
+      if (problem.warps[w].registers > most &&
+          slot_allowed(problem, static_cast<int>(v), static_cast<int>(w)))
+        most = problem.warps[w].registers;
+    if (most < 0)
+      return "op " + quote(op.id) + " needs " + std::to_string(op.width) +
+             (op.width == 1 ? " warp" : " warps") +
+             (variable_latency_slot(problem) < 0
+                  ? ", no slot is so wide"
+                  : (op.variable_latency ? " on the variable-latency slot, which is narrower"
+                                         : ", no slot for ops of fixed latency is so wide"));
+    if (op.registers > most)
+      return "op " + quote(op.id) + " holds " + std::to_string(op.registers) +
+             " registers per thread, the slots it may use have at most " + std::to_string(most) +
+             " beside the resident ones";
+  }
+  return std::nullopt;
+}
+
+/// Layouts to try: the one asked for, or all.
+std::vector<const Layout*> choose_layouts(const Machine& machine, const std::string& name) {
+  std::vector<const Layout*> layouts;
+  std::string known;
+  for (const Layout& layout : machine.layouts) {
+    if (name.empty() || layout.name == name) layouts.push_back(&layout);
+    known += (known.empty() ? "" : ", ") + layout.name;
+  }
+  if (layouts.empty())
+    throw InputError(machine.source, "/layouts", quote(name),
+                     "no such layout; the machine has: " + known);
+  return layouts;
+}
+
+Problem without_slots(const Kernel& kernel, const Machine& machine, const CostedLoop& loop) {
+  Problem problem;
+  problem.name = kernel.name;
+  problem.units = machine.units;
+  problem.memories = free_memory(kernel, machine);
+  problem.ops.reserve(loop.ops.size());
+  for (const CostedOp& op : loop.ops) problem.ops.push_back(op.op);
+  problem.edges = loop.edges;
+  apply_streaming(problem);
+  return problem;
+}
+
+std::vector<WarpSlot> net_slots(const Layout& layout, Amount resident) {
+  std::vector<WarpSlot> slots = layout.slots;
+  for (WarpSlot& slot : slots) slot.registers = std::max<Amount>(0, slot.registers - resident);
+  return slots;
+}
+
+/// Puts the kernel's pins on the problem; why its layout cannot have them, where a slot that an op
+/// is pinned to is not there or not for it. (An op is never on a slot that is not there.)
+std::optional<std::string> add_pins(const Kernel& kernel, Problem& problem) {
+  if (kernel.pins.empty()) return std::nullopt;
+  std::unordered_map<std::string_view, int> index;
+  for (const Op& o : problem.ops) index.emplace(o.id, static_cast<int>(index.size()));
+  const auto op = [&](const std::string& id) { return index.at(id); };
+  for (const KernelPin& pin : kernel.pins) {
+    Pin placed{pin.kind, op(pin.op), -1, pin.cycle, -1};
+    if (pin.kind == Pin::same_slot) placed.other = op(pin.other);
+    if (pin.kind == Pin::on_slot || pin.kind == Pin::not_on_slot) {
+      const auto slot = std::find_if(problem.warps.begin(), problem.warps.end(),
+                                     [&](const WarpSlot& w) { return w.name == pin.slot; });
+      const bool there = slot != problem.warps.end();
+      if (!there && pin.kind == Pin::not_on_slot) continue;
+      placed.slot = static_cast<int>(slot - problem.warps.begin());
+      if (!there || (pin.kind == Pin::on_slot && !slot_fits(problem, placed.op, placed.slot)))
+        return "op " + quote(pin.op) + " is pinned to " + quote(pin.slot) +
+               (there ? ", which is too narrow or of another latency class" : ", which it has not");
+    }
+    problem.pins.push_back(placed);
+  }
+  return std::nullopt;
+}
+
+/// Every slot with the most registers that it could have in any split.
+Problem with_most(const Problem& problem, const RegisterPool& pool) {
+  RegisterCounts counts;
+  for (std::size_t share = 0; share < pool.shares.size(); ++share)
+    counts.push_back(most_of(pool, share));
+  return with_counts(problem, pool, counts);
+}
+
+/// The problem with one of its ops. Layouts differ in their slots: once one has been checked, ops
+/// and edges need not be checked again.
+Problem slots_alone(const Problem& problem) {
+  Problem alone;
+  alone.name = problem.name;
+  alone.units = problem.units;
+  alone.memories = problem.memories;
+  alone.warps = problem.warps;
+  alone.ops = {problem.ops.front()};
+  return alone;
+}
+
+}  // namespace
+
+std::vector<Lowered> lower(std::string_view kernel_text, const std::string& kernel_source,
+                           std::string_view machine_text, const std::string& machine_source,
+                           const LowerOptions& options) {
+  const Machine machine = parse_machine(machine_text, machine_source, options.set);
+  return lower(parse_kernel(kernel_text, kernel_source), machine, options);
+}
+
+std::vector<Lowered> lower(const Kernel& kernel, const Machine& machine,
+                           const LowerOptions& options) {
+  if (options.normalize < 0)
+    throw InputError("options", "normalize", std::to_string(options.normalize),
+                     "must be 0 (raw cycles) or a positive budget");
+  if (options.choose_registers && !machine.register_file)
+    throw InputError(machine.source, "/register_file", "nothing",
+                     "a register split can only be chosen where slots share a register file");
+  const std::vector<const Layout*> layouts = choose_layouts(machine, options.layout);
+  const CostedLoop loop = cost_kernel(kernel, machine, options.holds);
+  Problem base = without_slots(kernel, machine, loop);
+  if (options.rings) charge_rings(base);
+  const std::vector<BandwidthSum> bandwidth = bandwidth_sums(machine, loop);
+  if (layouts.size() * (base.ops.size() + base.edges.size()) > kMaxLowered)
+    throw InputError(machine.source, "/layouts", std::to_string(layouts.size()) + " layouts",
+                     "ops and edges of the kernel, once a layout, must be at most " +
+                         std::to_string(kMaxLowered) + "; name one layout");
+
+  std::vector<Lowered> result;
+  std::string reasons;
+  for (const Layout* layout : layouts) {
+    Lowered lowered{layout->name, base, bandwidth, {}};
+    lowered.problem.warps = net_slots(*layout, kernel.resident_registers);
+    if (options.choose_registers) {
+      lowered.pool = register_pool(*machine.register_file, *layout, kernel.resident_registers);
+      lowered.problem = with_most(lowered.problem, *lowered.pool);
+    }
+    auto reason = misfit(lowered.problem);
+    if (!reason) reason = add_pins(kernel, lowered.problem);
+    if (reason) {
+      reasons += (reasons.empty() ? "" : "; ") + ("layout " + layout->name + ": " + *reason);
+      continue;
+    }
+    check(result.empty() ? lowered.problem : slots_alone(lowered.problem), kernel.source);
+    if (options.normalize > 0)
+      lowered.problem = normalize_problem(lowered.problem, options.normalize,
+                                          options.normalize_relative, &lowered.normalized);
+    result.push_back(std::move(lowered));
+  }
+  if (result.empty())
+    throw InputError(
+        machine.source, "/layouts", "",
+        (options.layout.empty() ? "no layout can hold kernel " : "the layout cannot hold kernel ") +
+            quote(kernel.name) + ": " + reasons);
+  return result;
+}
+
+}  // namespace twill

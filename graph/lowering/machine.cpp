@@ -1,0 +1,224 @@
+#include "graph/lowering/machine.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "graph/io/json_reader.hpp"
+#include "graph/lowering/overrides.hpp"
+
+namespace twill {
+namespace {
+
+constexpr std::int64_t kMaxRate = 1'000'000'000;
+constexpr int kMaxSlotWidth = 64;
+constexpr std::size_t kMaxLayouts = 1'000;
+constexpr std::size_t kMaxRules = 10'000;
+constexpr std::size_t kMaxTerms = 100;
+constexpr std::size_t kMaxSources = 10'000;
+
+class MachineReader {
+ public:
+  MachineReader(const JsonDocument& document) : document_(document) {
+    machine_.source = document.source();
+  }
+
+  Machine run() {
+    const JsonValue root = document_.root();
+    root.check_format("twill.machine", 1);
+    root.check_keys(
+        {"format", "version", "name", "units", "memories", "layouts", "rules"},
+        {"doc", "aliases", "bandwidth", "register_file", "vector_copies", "spill", "sources"});
+    machine_.name = name(root.at("name"));
+    root.text_or("doc", "");
+    if (const auto aliases = root.find("aliases"))
+      for (const auto& [alias, kernel] : aliases->members()) machine_.aliases[alias] = name(kernel);
+    for (const auto& [unit, capacity] : root.at("units").members_up_to(kMaxUnits))
+      machine_.units.push_back({unit, capacity.integer(1, kMaxAmount)});
+    if (const auto bandwidth = root.find("bandwidth")) read_bandwidth(*bandwidth);
+    for (const auto& [memory, value] : root.at("memories").members_up_to(kMaxMemories))
+      read_memory(memory, value);
+    if (const auto file = root.find("register_file")) read_register_file(*file);
+    machine_.vector_copies = root.integer_or("vector_copies", 1, 1, 128);
+    if (const auto spill = root.find("spill")) read_spill(*spill);
+    const JsonValue layouts = root.at("layouts");
+    for (const JsonValue& layout : layouts.elements_up_to(kMaxLayouts)) read_layout(layout);
+    if (machine_.layouts.empty()) layouts.fail("must have at least one layout");
+    for (const auto& [kind, rule] : root.at("rules").members_up_to(kMaxRules))
+      machine_.rules[kind] = read_rule(rule);
+    if (const auto sources = root.find("sources")) read_sources(*sources);
+    return std::move(machine_);
+  }
+
+ private:
+  static std::string name(const JsonValue& value) {
+    if (value.text().empty()) value.fail("must not be empty");
+    return value.text();
+  }
+
+  std::string unit(const JsonValue& value) const {
+    check_unit(value, value.text());
+    return value.text();
+  }
+
+  void check_unit(const JsonValue& value, const std::string& unit) const {
+    std::string known;
+    for (const Unit& candidate : machine_.units) {
+      if (candidate.name == unit) return;
+      known += (known.empty() ? "" : ", ") + candidate.name;
+    }
+    value.fail("must name a unit of the machine: " + known);
+  }
+
+  void read_bandwidth(const JsonValue& value) {
+    for (const auto& [unit, rate] : value.members()) {
+      check_unit(rate, unit);
+      machine_.bandwidth.emplace_back(unit, rate.integer(1, kMaxRate));
+    }
+  }
+
+  void read_memory(const std::string& memory, const JsonValue& value) {
+    value.check_keys({"capacity", "measure"}, {});
+    if (memory == "registers" || memory == "none")
+      value.fail("\"registers\" and \"none\" are no memories");
+    machine_.memories.push_back(
+        {memory, value.at("capacity").integer(0, kMaxAmount),
+         static_cast<Footprints>(value.at("measure").choice({"bytes", "columns"}))});
+  }
+
+  void read_register_file(const JsonValue& value) {
+    value.check_keys({"registers", "threads_per_warpgroup", "granule", "min", "max"}, {});
+    RegisterFile file;
+    file.registers = value.at("registers").integer(1, kMaxAmount);
+    const JsonValue threads = value.at("threads_per_warpgroup");
+    file.threads_per_warpgroup = threads.small(32, 32 * kMaxSlotWidth);
+    if (file.threads_per_warpgroup % 32 != 0) threads.fail("must be a multiple of 32");
+    file.granule = value.at("granule").integer(1, kMaxAmount);
+    file.min = value.at("min").integer(0, kMaxAmount);
+    file.max = value.at("max").integer(file.min, kMaxAmount);
+    machine_.register_file = file;
+  }
+
+  void read_spill(const JsonValue& value) {
+    value.check_keys({"base", "per_line", "line_bytes"}, {"signal"});
+    machine_.spill = {value.at("base").integer(0, kMaxCycles),
+                      value.at("per_line").integer(0, 1'000'000),
+                      value.at("line_bytes").integer(1, kMaxAmount),
+                      value.integer_or("signal", 0, 0, kMaxCycles)};
+  }
+
+  void read_layout(const JsonValue& value) {
+    value.check_keys({"name", "slots"}, {"doc"});
+    value.text_or("doc", "");
+    Layout layout;
+    layout.name = name(value.at("name"));
+    if (!layout_names_.insert(layout.name).second)
+      value.at("name").fail("layout names must be unique");
+    std::set<std::string> slots;
+    bool marked = false;
+    for (const JsonValue& entry : value.at("slots").elements_up_to(kMaxSlots)) {
+      entry.check_keys({"name", "width", "registers"}, {"variable_latency"});
+      WarpSlot slot;
+      slot.name = name(entry.at("name"));
+      if (!slots.insert(slot.name).second) entry.at("name").fail("slot names must be unique");
+      slot.width = entry.at("width").small(1, kMaxSlotWidth);
+      slot.registers = entry.at("registers").integer(0, kMaxAmount);
+      slot.variable_latency = entry.boolean_or("variable_latency", false);
+      if (slot.variable_latency && std::exchange(marked, true))
+        entry.at("variable_latency").fail("at most one slot may be variable_latency");
+      layout.slots.push_back(std::move(slot));
+    }
+    if (layout.slots.empty()) value.at("slots").fail("must have at least one slot");
+    if (machine_.register_file)
+      check_register_file(*machine_.register_file, layout, machine_.source, value.pointer());
+    machine_.layouts.push_back(std::move(layout));
+  }
+
+  static std::vector<CostTerm> read_terms(const JsonValue& rule, std::string_view key) {
+    std::vector<CostTerm> terms;
+    const auto list = rule.find(key);
+    if (!list) return terms;
+    for (const JsonValue& value : list->elements_up_to(kMaxTerms)) {
+      value.check_keys({"measure"},
+                       {"factor", "rate", "rates", "less", "at_least", "at_most", "times"});
+      CostTerm term;
+      term.measure = static_cast<Measure>(
+          value.at("measure").choice({"constant", "macs", "elements", "values", "rows", "bytes",
+                                      "warp_bytes", "row_bytes", "depth"}));
+      term.factor = value.integer_or("factor", 1, 1, kMaxRate);
+      term.rate = value.integer_or("rate", 1, 1, kMaxRate);
+      term.less = value.integer_or("less", 0, 0, kMaxRate);
+      term.at_least = value.integer_or("at_least", 0, 0, kMaxCycles);
+      term.at_most = value.integer_or("at_most", kMaxCycles, term.at_least, kMaxCycles);
+      term.times = value.integer_or("times", 1, 1, kMaxRate);
+      if (const auto rates = value.find("rates")) {
+        if (value.has("rate")) rates->fail("must not stand beside rate");
+        for (const auto& [type, rate] : rates->members()) {
+          if (element_bits(type) == 0) rate.fail("must be keyed by an element type");
+          term.rates[type] = rate.integer(1, kMaxRate);
+        }
+        if (term.rates.empty()) rates->fail("must have at least one rate");
+      }
+      terms.push_back(std::move(term));
+    }
+    if (terms.empty()) list->fail("must have at least one term");
+    return terms;
+  }
+
+  CostRule read_rule(const JsonValue& value) const {
+    value.check_keys({"width", "result"}, {"unit", "cycles", "occupancy", "latency", "reduces",
+                                           "variable_latency", "asynchronous", "source"});
+    value.text_or("source", "");
+    CostRule rule;
+    if (const auto found = value.find("unit")) rule.unit = unit(*found);
+    rule.cycles = read_terms(value, "cycles");
+    rule.occupancy = read_terms(value, "occupancy");
+    rule.latency = read_terms(value, "latency");
+    // A rule without a unit takes no time; one with a unit says how long.
+    if (!rule.unit.empty()) value.at("cycles");
+    for (const char* key : {"cycles", "occupancy", "latency"})
+      if (rule.unit.empty() && value.has(key)) value.at(key).fail("needs a unit");
+    rule.width = value.at("width").small(1, kMaxSlotWidth);
+    rule.result = result(value.at("result"));
+    rule.reduces = value.boolean_or("reduces", false);
+    rule.variable_latency = value.boolean_or("variable_latency", false);
+    rule.asynchronous = value.boolean_or("asynchronous", false);
+    return rule;
+  }
+
+  std::string result(const JsonValue& value) const {
+    const std::string& place = value.text();
+    std::string known = "registers, none";
+    if (place == "registers" || place == "none") return place;
+    for (const MachineMemory& memory : machine_.memories) {
+      if (memory.name == place) return place;
+      known += ", " + memory.name;
+    }
+    value.fail("must be one of: " + known);
+  }
+
+  /// Every source speaks of something that is in the file.
+  void read_sources(const JsonValue& value) const {
+    nlohmann::ordered_json root = document_.json();
+    for (const auto& [path, text] : value.members_up_to(kMaxSources)) {
+      text.text();
+      if (find_path(root, path) == nullptr)
+        text.fail("must be keyed by the dotted path of a value in this file");
+    }
+  }
+
+  const JsonDocument& document_;
+  Machine machine_;
+  std::set<std::string> layout_names_;
+};
+
+}  // namespace
+
+Machine parse_machine(std::string_view text, const std::string& source, const Overrides& set) {
+  const JsonDocument file = JsonDocument::parse(text, source);
+  if (set.empty()) return MachineReader(file).run();
+  nlohmann::ordered_json json = file.json();
+  apply_overrides(json, source, set);
+  return MachineReader(JsonDocument(std::move(json), source)).run();
+}
+
+}  // namespace twill

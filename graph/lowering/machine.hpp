@@ -1,0 +1,84 @@
+// A machine: units, memories, warp slot layouts in gross registers and cost rules (twill.machine,
+// version 1). A new GPU is a new file. Private model.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "graph/lowering/cost_rule.hpp"
+#include "graph/problem.hpp"
+#include "graph/register_pool.hpp"
+
+namespace twill {
+
+inline constexpr int kThreadsPerWarp = 32;
+
+/// How a memory counts what a result takes of it.
+enum class Footprints {
+  bytes,    ///< elements * bits / 8
+  columns,  ///< of 128 lanes x 32 bits: ceil(N * bits / 32) for each 128 rows
+};
+
+struct MachineMemory {
+  std::string name;
+  Amount capacity = 0;
+  Footprints measure = Footprints::bytes;
+};
+
+/// The register file that the warpgroups of a layout share.
+struct RegisterFile {
+  Amount registers = 65536;         ///< of the whole SM
+  int threads_per_warpgroup = 128;  ///< the granularity of counts: four warps
+  Amount granule = 8;               ///< counts are multiples of this ...
+  Amount min = 24, max = 240;       ///< ... in this range
+};
+
+/// Cost of handing a register result to another slot: base + per_line * ceil(bytes / line_bytes).
+/// A result that lies in a memory costs its signal only.
+struct SpillRule {
+  Cycle base = 0, per_line = 0;
+  std::int64_t line_bytes = 128;
+  Cycle signal = 0;
+};
+
+struct Layout {
+  std::string name;
+  std::vector<WarpSlot> slots;  ///< registers are gross: before the kernel's resident ones
+};
+
+struct Machine {
+  std::string source;  ///< file name for messages
+  std::string name;
+  std::map<std::string, std::string> aliases;  ///< kernel names this machine resolves
+  std::vector<Unit> units;
+  std::vector<std::pair<std::string, std::int64_t>> bandwidth;  ///< unit -> bytes per cycle
+  std::vector<MachineMemory> memories;
+  std::optional<RegisterFile> register_file;
+  std::int64_t vector_copies = 1;  ///< threads that hold each element of a row vector
+  SpillRule spill;
+  std::vector<Layout> layouts;
+  std::map<std::string, CostRule> rules;  ///< by kind
+};
+
+/// Overrides of a machine file: dotted path -> JSON value.
+using Overrides = std::vector<std::pair<std::string, std::string>>;
+
+/// Strict reading after applying `set`; every layout is checked against the register file. Throws
+/// InputError with the JSON pointer (or the override), the value and the rule.
+Machine parse_machine(std::string_view text, const std::string& source, const Overrides& set = {});
+
+/// Does a layout fit? Sum over warpgroups of threads * gross registers at most the file; counts are
+/// multiples of the granule in range; slots narrower than a warpgroup are packed, in their order,
+/// four warps to a warpgroup and share its count. `place` is the layout's JSON pointer.
+void check_register_file(const RegisterFile& file, const Layout& layout, const std::string& source,
+                         const std::string& place);
+
+/// What the warpgroups of a layout share, packed as above. Launched with the largest multiple of
+/// the granule that the file has for every thread. Precondition: check_register_file() accepts it.
+RegisterPool register_pool(const RegisterFile& file, const Layout& layout, Amount resident);
+
+}  // namespace twill
