@@ -15,8 +15,8 @@ void SearchFlags::add_to(CLI::App& app, const std::string& what_is_limited) {
   search.threads = 1;
   app.add_option("--encoding", search.encoding,
                  "Encodings, as key=value,... of " + encoding_keys() + " (default: auto)");
-  app.add_option("--engine", search.engine, "order, order-cadical, cnf or auto")
-      ->check(CLI::IsMember({"order", "order-cadical", "cnf", "auto"}))
+  app.add_option("--engine", search.engine, "order, order-cadical, time_indexed or auto")
+      ->check(CLI::IsMember({"order", "order-cadical", "time_indexed", "cnf", "auto"}))
       ->capture_default_str();
   app.add_option("--threads", search.threads, "Threads (0 = all cores)")
       ->check(CLI::Range(0, 4096))

@@ -136,7 +136,7 @@ class Engine {
 };
 
 /// Starts, lifetimes and sums per cycle as clauses for CaDiCaL (encoders/time_indexed/modulo.hpp).
-const Engine& cnf_engine();
+const Engine& time_indexed_engine();
 /// Rows in difference logic, orders as literals (encoders/order/order.hpp, engine/order/).
 const Engine& order_engine();
 /// The same with CaDiCaL searching, through its propagator interface (has_cadical_searcher()).

@@ -203,12 +203,13 @@ const char* version() {
 
 const Engine& chosen_engine(const Problem& problem, const Options& options,
                             const EncodingChoice& choice) {
-  const bool cnf_only = choice.form != Form::modulo || choice.start != StartEncoding::automatic;
-  if (options.engine == "cnf") return cnf_engine();
+  const bool time_indexed_only =
+      choice.form != Form::modulo || choice.start != StartEncoding::automatic;
+  if (options.engine == "time_indexed" || options.engine == "cnf") return time_indexed_engine();
   if (options.engine == "order" || options.engine == "order-cadical") {
-    if (cnf_only)
+    if (time_indexed_only)
       throw InputError("options", "--engine", options.engine,
-                       "has no straight-line forms and no start encodings: use cnf");
+                       "has no straight-line forms and no start encodings: use time_indexed");
     if (options.engine == "order") return order_engine();
     if (!has_cadical_searcher())
       throw InputError(
@@ -218,8 +219,9 @@ const Engine& chosen_engine(const Problem& problem, const Options& options,
   }
   if (options.engine != "auto")
     throw InputError("options", "--engine", options.engine,
-                     "must be order, order-cadical, cnf or auto");
-  return cnf_only || problem.ops.size() > kMaxOrderOps ? cnf_engine() : order_engine();
+                     "must be order, order-cadical, time_indexed or auto");
+  return time_indexed_only || problem.ops.size() > kMaxOrderOps ? time_indexed_engine()
+                                                                : order_engine();
 }
 
 Decided decide_interval(const Problem& problem, Cycle ii, const Options& options,

@@ -118,7 +118,7 @@ class CertificateCheck {
     if (solution.problem != problem_.name)
       refuse("schedule.json", "it names the problem \"" + solution.problem + "\"");
     if (solution.engine != "order" && solution.engine != "order-cadical" &&
-        solution.engine != "cnf")
+        solution.engine != "time_indexed" && solution.engine != "cnf")
       refuse("schedule.json", "no engine is called \"" + solution.engine + "\"");
     check_stages(solution);
     if (!solution.schedule) {

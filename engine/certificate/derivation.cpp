@@ -58,7 +58,7 @@ bool covers(const Problem& problem, const Refutation& r, const Asked& asked) {
     const auto& modulo = std::get<ModuloRequest>(r.request);
     if (!covers_placement(modulo, asked) || modulo.ii != r.ii || modulo.stages < 1) return false;
     if (r.deadline >= 0 ? modulo.length_low > r.deadline || modulo.length_high < r.deadline
-                        : modulo.length_high >= 0)
+                        : modulo.length_low != 0 || modulo.length_high >= 0)
       return false;
     stages = modulo.stages;
     pinned = modulo.pinned;

@@ -76,7 +76,7 @@ void say_refutation(JsonWriter& json, const Problem& problem, const std::string&
     json.end_object();
   }
   json.member("encoding", r.encoding);
-  json.member("engine", r.by_order() ? "order" : "cnf");
+  json.member("engine", r.by_order() ? "order" : "time_indexed");
   json.key("formula");
   json.begin_object();
   if (const auto* o = std::get_if<OrderRequest>(&r.request)) {
@@ -175,7 +175,7 @@ Refutation read_refutation(const Problem& problem, const std::optional<RegisterS
   r.encoding = json.at("encoding").text();
   const JsonValue formula = json.at("formula");
   const int ops = static_cast<int>(problem.ops.size());
-  if (json.at("engine").choice({"order", "cnf"}) == 0) {
+  if (json.at("engine").choice({"order", "time_indexed", "cnf"}) == 0) {
     formula.check_keys({"ii_low", "ii_high", "stages", "pinned", "share", "at_once", "handover",
                         "pins", "exchange"});
     OrderRequest o;

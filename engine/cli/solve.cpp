@@ -432,7 +432,8 @@ Command solve_command(CLI::App& program) {
       ->capture_default_str();
   app->add_option(
          "--engine", search.engine,
-         "order = any cycle counts; cnf = every cycle in clauses; auto = order where it can;\n"
+         "order = any cycle counts; time_indexed = every cycle in clauses; auto = order where it "
+         "can;\n"
          "order-cadical = order, searched by a CaDiCaL from 1.6 on instead of Twill's own solver")
       ->capture_default_str();
   app->add_option("--encoding", search.encoding,

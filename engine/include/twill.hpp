@@ -52,11 +52,11 @@ struct Options {
   /// last, stands for start and slot of every op in the problem's order: it leaves one schedule,
   /// the same whatever the seed and engine. Modulo form, complete search or a number of stages.
   std::vector<std::string> goals;
-  /// "order" = rows in difference logic, whose time does not depend on the number of cycles; "cnf"
-  /// = every cycle in clauses; "order-cadical" = order, searched by CaDiCaL through its propagator
-  /// interface (version 1.6 or later) and not by Twill's solver; "auto" = order, but for the
-  /// straight-line forms, for a start encoding that was asked for, and for loops of more than 1,000
-  /// ops, which only cnf has.
+  /// "order" = rows in difference logic, whose time does not depend on the number of cycles;
+  /// "time_indexed" (once "cnf", which is still read) = every cycle in clauses; "order-cadical" =
+  /// order, searched by CaDiCaL through its propagator interface (version 1.6 or later) and not by
+  /// Twill's solver; "auto" = order, but for the straight-line forms, for a start encoding that was
+  /// asked for, and for loops of more than 1,000 ops, which only time_indexed has.
   std::string engine = "auto";
   /// Encodings by name, "key=value,...": see `twill encodings`. Unnamed keys follow the documented
   /// automatic rule.

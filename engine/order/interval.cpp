@@ -76,12 +76,12 @@ OrderRequest few_stages_request(const Search& search, Cycle ii, Cycle stage_limi
 // coarse copy of the loop (for a schedule only).
 struct Plan {
   enum Kind { at_bound, below, coarse } kind = below;
-  Cycle ii = 1, low = 1;          // asked for, proved
-  std::optional<Cycle> deadline;  // at the bound
-  int number = 0;                 // of the seed
-  std::int64_t limit = 0;         // conflicts; 0 = none
-  cnf::CoarseProbe probe = {};    // coarse
-  bool at_once = false;           // OrderRequest::at_once
+  Cycle ii = 1, low = 1;                 // asked for, proved
+  std::optional<Cycle> deadline;         // at the bound
+  int number = 0;                        // of the seed
+  std::int64_t limit = 0;                // conflicts; 0 = none
+  time_indexed::CoarseProbe probe = {};  // coarse
+  bool at_once = false;                  // OrderRequest::at_once
   bool operator==(const Plan&) const = default;
 };
 struct Outcome {
@@ -163,7 +163,7 @@ class Descent {
       return Plan{Plan::below, last_, interval_.low, std::nullopt, 0, 0};
     }
     if (turn.anew >= kAttempts) return std::nullopt;
-    const auto probes = cnf::racing_probes();
+    const auto probes = time_indexed::racing_probes();
     if (const std::size_t next = at(turn.coarse);
         next < probes.size() && turn.anew == kFirstCoarse + kCoarseEvery * turn.coarse) {
       ++turn.coarse;
@@ -194,7 +194,7 @@ class Descent {
     lane.budget.complete([&] {
       if (plan.kind == Plan::coarse) {
         outcome.answer.schedule =
-            cnf::by_coarse_probe(lane, plan.probe, plan.low, plan.ii, stage_limit_);
+            time_indexed::by_coarse_probe(lane, plan.probe, plan.low, plan.ii, stage_limit_);
         if (outcome.answer.schedule) outcome.answer.verdict = SatSolver::Answer::sat;
       } else if (plan.kind == Plan::at_bound) {
         OrderRequest request = plan.deadline

@@ -2,7 +2,7 @@
 #include "engine/time_indexed/time_indexed.hpp"
 #include "graph/verify.hpp"
 
-namespace twill::cnf {
+namespace twill::time_indexed {
 
 void set_detail(ModuloRequest& request, int detail) {
   request.detail = std::max(detail, 0);
@@ -60,4 +60,4 @@ Answer ask(const Search& search, Cycle ii, Cycle stages, int pinned, std::int64_
   return answer;
 }
 
-}  // namespace twill::cnf
+}  // namespace twill::time_indexed

@@ -3,28 +3,28 @@
 namespace twill {
 namespace {
 
-class CnfEngine : public Engine {
+class TimeIndexedEngine : public Engine {
  public:
-  const char* name() const override { return "cnf"; }
+  const char* name() const override { return "time_indexed"; }
   Answer ask(const Search& search, Cycle ii, Cycle stage_limit, Cycle& max_stages) const override {
-    return cnf::ask_complete(search, ii, stage_limit, max_stages);
+    return time_indexed::ask_complete(search, ii, stage_limit, max_stages);
   }
   Interval smallest_interval(const Search& search, Cycle low, Cycle stage_limit) const override {
-    return cnf::smallest_interval(search, low, stage_limit);
+    return time_indexed::smallest_interval(search, low, stage_limit);
   }
   Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, Cycle stage_limit,
                            const std::function<void(const Schedule&)>& found) const override {
-    return cnf::shortest_within(search, ii, low, high, stage_limit, 0, found);
+    return time_indexed::shortest_within(search, ii, low, high, stage_limit, 0, found);
   }
   void shorten(const Search& search, Schedule& best, Cycle low, Cycle stage_limit) const override {
-    cnf::shorten_by_coarse(search, best, low, stage_limit);
+    time_indexed::shorten_by_coarse(search, best, low, stage_limit);
   }
 };
 
 }  // namespace
 
-const Engine& cnf_engine() {
-  static const CnfEngine engine;
+const Engine& time_indexed_engine() {
+  static const TimeIndexedEngine engine;
   return engine;
 }
 

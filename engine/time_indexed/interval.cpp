@@ -20,7 +20,7 @@
 #include "graph/bounds/stage_bound.hpp"
 #include "graph/bounds/tighten.hpp"
 
-namespace twill::cnf {
+namespace twill::time_indexed {
 
 // Stages to search at `ii`, and the op to pin: with all stages allowed the schedule may be rotated,
 // which can add one stage; under a limit it may not.
@@ -185,4 +185,4 @@ Interval smallest_interval(const Search& search, Cycle low, Cycle stage_limit) {
   return descend(search, std::move(interval), stage_limit);
 }
 
-}  // namespace twill::cnf
+}  // namespace twill::time_indexed

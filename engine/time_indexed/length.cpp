@@ -10,7 +10,7 @@
 #include "graph/loop.hpp"
 #include "graph/verify.hpp"
 
-namespace twill::cnf {
+namespace twill::time_indexed {
 Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, Cycle stage_limit,
                          std::int64_t limit, const std::function<void(const Schedule&)>& found) {
   Shortest result{SatSolver::Answer::unknown, std::nullopt, low};
@@ -98,4 +98,4 @@ void shorten_by_coarse(const Search& search, Schedule& best, Cycle low, Cycle st
   }
 }
 
-}  // namespace twill::cnf
+}  // namespace twill::time_indexed

@@ -7,7 +7,7 @@
 #include "encoders/time_indexed/modulo.hpp"
 #include "engine/search.hpp"
 
-namespace twill::cnf {
+namespace twill::time_indexed {
 
 /// Asks at initiation interval `ii` with starts in [0, ii * stages). Starts from the relaxation
 /// without small values and adds detail while verify() refuses its models, so a sat answer is a
@@ -64,4 +64,4 @@ Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, 
                          std::int64_t limit, const std::function<void(const Schedule&)>& found);
 void shorten_by_coarse(const Search& search, Schedule& best, Cycle low, Cycle stage_limit);
 
-}  // namespace twill::cnf
+}  // namespace twill::time_indexed

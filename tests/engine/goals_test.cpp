@@ -165,7 +165,7 @@ std::optional<Compared> compare_with_every_schedule(const Problem& problem, Opti
   for (std::size_t v = 0; v < problem.ops.size(); ++v)
     space *= static_cast<double>((length + 1) * static_cast<Cycle>(problem.warps.size()));
   if (space > most) return std::nullopt;
-  options.engine = "cnf";
+  options.engine = "time_indexed";
   const Solution& order = compared.order;
   const Solution cnf = solve(problem, options);
   const std::vector<std::int64_t> expected = enumerated(problem, ii, length, options.goals);
@@ -181,7 +181,7 @@ std::optional<Compared> compare_with_every_schedule(const Problem& problem, Opti
       CHECK(solution->goals[g].lower_bound == expected[g]);
       CHECK(counted(problem, *solution->schedule, options.goals[g]) == expected[g]);
     }
-    const std::string path = directory / (solution == &cnf ? "cnf" : "order");
+    const std::string path = directory / (solution == &cnf ? "time_indexed" : "order");
     write_certificate(path, problem, *solution);
     const CertificateReport report = check_certificate(path);
     CHECK(report.refusal == "");
@@ -314,7 +314,7 @@ TEST_CASE(
     const Solution order = solve(small, options);
     REQUIRE(order.goals.size() == 1);
     CHECK(order.goals[0].lower_bound == order.goals[0].value);
-    options.engine = "cnf";  // adders: it would take minutes to prove the same
+    options.engine = "time_indexed";  // adders: it would take minutes to prove the same
     options.conflict_limit = 3'000;
     pursue_goals(small, options, cnf);
     REQUIRE(cnf.goals.size() == 1);
@@ -361,13 +361,13 @@ TEST_CASE("canonical: one schedule, the smallest of all, whatever engine and see
     Options plain = options;
     plain.goals.clear();
     ties += *solve(problem, plain).schedule != *order.schedule ? 1 : 0;
-    options.engine = "cnf";
+    options.engine = "time_indexed";
     const Solution cnf = solve(problem, options);
     CHECK(*cnf.schedule == *order.schedule);
     if (seed <= 60) {
       const TemporaryDirectory directory;
       for (const Solution* solution : {&order, &cnf}) {
-        const std::string path = directory / (solution == &order ? "order" : "cnf");
+        const std::string path = directory / (solution == &order ? "order" : "time_indexed");
         write_certificate(path, problem, *solution);
         const CertificateReport report = check_certificate(path);
         CHECK(report.refusal == "");
@@ -411,7 +411,7 @@ TEST_CASE("canonical on attention: seeds and threads") {
   const Problem small = normalize_problem(problem, 30, false);
   options.goals = {"canonical"};
   const Solution order = solve(small, options);
-  options.engine = "cnf";
+  options.engine = "time_indexed";
   const Solution cnf = solve(small, options);
   REQUIRE(order.schedule);
   REQUIRE(cnf.schedule);
@@ -429,7 +429,7 @@ TEST_CASE("loops beside a copy of themselves: exchanging the copies changes no g
     options.goals = goals_of(problem, seed);
     options.evidence = true;
     const Solution order = solve(problem, options);
-    options.engine = "cnf";
+    options.engine = "time_indexed";
     const Solution cnf = solve(problem, options);
     REQUIRE(order.goals.size() == cnf.goals.size());
     for (std::size_t g = 0; g < order.goals.size(); ++g) {

@@ -138,7 +138,7 @@ bool may_be_divided(const Problem& p) {
 }
 
 void expect_same(const WildCase& wild, const std::function<bool(Problem&)>& change, bool goals) {
-  for (const char* engine : {"order", "cnf"}) {
+  for (const char* engine : {"order", "time_indexed"}) {
     Options options = wild.options;
     options.engine = engine;
     if (!goals) options.goals.clear();

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -56,7 +57,7 @@ int agree_with(std::uint64_t first, int count, const LoopKnobs& knobs, const Opt
 int agree(std::uint64_t first, int count, const LoopKnobs& knobs, Options options) {
   if (options.engine != "auto" || !options.encoding.empty())
     return agree_with(first, count, knobs, options);
-  options.engine = "cnf";
+  options.engine = "time_indexed";
   const int feasible = agree_with(first, count, knobs, options);
   for (const char* engine : {"order", "order-cadical"}) {
     options.engine = engine;
@@ -167,7 +168,7 @@ TEST_CASE("loops beside a copy of themselves: the same I and L however symmetry 
     const Problem problem = beside_itself(random_loop(seed, knobs));
     const Solution broken = solve(problem, with("", "complete", "order"));
     const Solution kept = solve(problem, with("symmetry=off", "complete", "order"));
-    const Solution cycles = solve(problem, with("", "complete", "cnf"));
+    const Solution cycles = solve(problem, with("", "complete", "time_indexed"));
     for (const Solution* other : {&kept, &cycles}) {
       CHECK(broken.status == other->status);
       REQUIRE(broken.schedule.has_value() == other->schedule.has_value());
@@ -185,7 +186,7 @@ TEST_CASE("every encoding finds the same I and L") {
   for (const EncodingInfo& row : encoding_table()) {
     if (row.key == "form") continue;
     Options options = with(row.key + "=" + row.value);
-    options.engine = "cnf";
+    options.engine = "time_indexed";
     CHECK(agree(first, 120, small(), options) > 70);
     first += 60;  // half of the loops are new for each
   }
@@ -207,7 +208,7 @@ TEST_CASE("encodings combined at random") {
           (text.empty() ? "" : ",") + key + "=" +
           all[static_cast<std::size_t>(random.range(0, static_cast<std::int64_t>(all.size()) - 1))];
     Options options = with(text);
-    options.engine = "cnf";
+    options.engine = "time_indexed";
     CHECK(agree(first, 20, knobs, options) > 5);
   }
 }
@@ -232,4 +233,16 @@ TEST_CASE("one initiation interval") {
   }
   CHECK(feasible > 700);
   CHECK(infeasible > 700);
+}
+
+TEST_CASE("the old name of the engine time_indexed is still read") {
+  const std::filesystem::path data = TWILL_TEST_DATA;
+  const Problem problem = read_problem((data / "examples" / "figure-1.problem.json").string());
+  for (const char* engine : {"cnf", "time_indexed"}) {
+    Options options;
+    options.engine = engine;
+    const Solution solution = solve(problem, options);
+    CHECK(solution.engine == "time_indexed");
+    CHECK(solution.schedule->initiation_interval == 2);
+  }
 }

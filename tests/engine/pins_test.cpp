@@ -129,7 +129,7 @@ TEST_CASE("pinned loops against every schedule, both engines, with certificates"
     const auto expected = up_to_answer(problem);
     ++(expected ? found : none);
     at_cycles += expected && latest_pinned_cycle(problem) > 0;
-    for (const char* engine : {"order", "cnf"}) {
+    for (const char* engine : {"order", "time_indexed"}) {
       CAPTURE(engine);
       Options options;
       options.engine = engine;
@@ -165,7 +165,7 @@ TEST_CASE("a limit on the stages, one interval and encodings know pins too") {
     if (!small_enough(problem)) continue;
     options.ii = 3;
     CHECK(disagreement(problem, options) == "");
-    options.engine = "cnf";
+    options.engine = "time_indexed";
     options.encoding = std::string("start=") + (seed % 4 == 0   ? "order"
                                                 : seed % 4 == 1 ? "direct"
                                                 : seed % 4 == 2 ? "channelled"
@@ -248,7 +248,7 @@ TEST_CASE("pins that clash are named") {
   Problem problem = figure_1();
   problem.pins = {
       {Pin::at_cycle, 0, -1, 4, -1}, {Pin::at_cycle, 1, -1, 3, -1}, {Pin::at_cycle, 2, -1, 9, -1}};
-  for (const char* engine : {"order", "cnf"}) {
+  for (const char* engine : {"order", "time_indexed"}) {
     Options options;
     options.engine = engine;
     const Solution solution = solve(problem, options);

@@ -55,7 +55,7 @@ TEST_CASE("random loops: as good as the best of all splits") {
     ++compared;
     Options options;
     options.explain = false;
-    if (random.percent(30)) options.engine = "cnf";
+    if (random.percent(30)) options.engine = "time_indexed";
     Value best = kNone, worst{0, 0};
     for (const RegisterCounts& counts : splits) {
       for (std::size_t s = 0; s < counts.size(); ++s) CHECK(counts[s] <= most_of(pool, s));

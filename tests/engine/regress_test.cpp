@@ -33,10 +33,10 @@ TEST_CASE("problems that were solved wrongly once") {
     const nlohmann::json& answer = expected.at(name);
     for (const auto& way : {std::pair{"order", ""},
                             {"order-cadical", ""},
-                            {"cnf", ""},
-                            {"cnf", "start=order"},
+                            {"time_indexed", ""},
+                            {"time_indexed", "start=order"},
                             {"order", "symmetry=off,pb=swc"},
-                            {"cnf", "symmetry=off,pb=swc"}}) {
+                            {"time_indexed", "symmetry=off,pb=swc"}}) {
       Options options;
       options.engine = way.first;
       options.encoding = way.second;

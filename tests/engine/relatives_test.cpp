@@ -88,7 +88,7 @@ TEST_CASE("the enumeration knows the examples of the model") {
 
 TEST_CASE("better_than: the best is not better than itself") {
   const Problem problem = regressed("better-than");
-  for (const char* engine : {"order", "cnf"})
+  for (const char* engine : {"order", "time_indexed"})
     for (const char* stages : {"complete", "2", "1"}) {
       Options options = of(engine);
       options.stages = stages;
@@ -117,7 +117,7 @@ TEST_CASE("better_than: the best is not better than itself") {
 TEST_CASE("better_than: what a limit ends at is only returned if it is better") {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     const WildCase wild = wild_case(seed);
-    Options options = of(seed % 2 == 0 ? "order" : "cnf");
+    Options options = of(seed % 2 == 0 ? "order" : "time_indexed");
     const Solution best = solve(wild.problem, options);
     if (!best.schedule) continue;
     options.conflict_limit = 1;
@@ -146,7 +146,7 @@ TEST_CASE("better_than: a certificate of what is found") {
   problem.pins.push_back({Pin::at_cycle, 0, -1, 4, -1});
   problem.ops[1].variable_latency = problem.ops[1].streaming = true;
   const TemporaryDirectory folder;
-  for (const char* engine : {"order", "cnf"}) {
+  for (const char* engine : {"order", "time_indexed"}) {
     Options options = of(engine);
     options.evidence = true;
     options.better_than = {1, 54};
@@ -162,7 +162,7 @@ TEST_CASE("better_than: a certificate of what is found") {
 TEST_CASE("a first schedule far longer than the shortest has a certificate") {
   const Problem problem = regressed("long-first");
   const TemporaryDirectory folder;
-  for (const char* engine : {"order", "cnf"}) {
+  for (const char* engine : {"order", "time_indexed"}) {
     Options options = of(engine);
     options.evidence = true;
     write_certificate(folder / engine, problem, solve(problem, options));
@@ -194,7 +194,7 @@ TEST_CASE("the straight-line program refuses what it would ignore") {
 TEST_CASE("the ring of a load does not depend on the order of the file's edges") {
   Problem problem = regressed("view-by-two-ways");
   for (int order = 0; order < 2; ++order) {
-    for (const char* engine : {"order", "cnf"})
+    for (const char* engine : {"order", "time_indexed"})
       CHECK(solve(problem, of(engine)).status == Status::infeasible);
     std::reverse(problem.edges.begin(), problem.edges.end());
   }
@@ -220,7 +220,7 @@ TEST_CASE("no schedule has more stages than were searched") {
     op.reservations = {{0, 0, length, 1}};
     problem.ops.push_back(op);
   }
-  for (const char* engine : {"order", "cnf"})
+  for (const char* engine : {"order", "time_indexed"})
     for (const char* goals : {"", "canonical"}) {
       Options options = of(engine);
       if (*goals != '\0') options.goals = {goals};
@@ -234,7 +234,7 @@ TEST_CASE("a formula has the stages that its intervals need, and a certificate")
   const TemporaryDirectory folder;
   for (const char* name : {"three-stages", "no-slot-three-stages"}) {
     const Problem problem = regressed(name);
-    for (const char* engine : {"order", "cnf"})
+    for (const char* engine : {"order", "time_indexed"})
       for (const char* stages : {"complete", "3", "4"}) {
         Options options = of(engine);
         options.stages = stages;
@@ -248,7 +248,7 @@ TEST_CASE("a formula has the stages that its intervals need, and a certificate")
 
 TEST_CASE("a goal that a limit leaves open has the value of the schedule that is returned") {
   const Problem problem = regressed("open-lifetime");
-  for (const char* engine : {"order", "cnf"})
+  for (const char* engine : {"order", "time_indexed"})
     for (const std::int64_t limit : {1, 2, 3, 0}) {
       Options options = of(engine);
       options.goals = {"lifetime", "slot:c", "start:a"};

@@ -97,7 +97,7 @@ Options with(const std::string& engine) {
 /// What enumeration finds, which both engines must find too.
 auto agree(const Problem& problem, std::uint64_t seed, const std::string& stages = "complete") {
   auto expected = exhaustive(problem, stages == "complete" ? 0 : std::stoll(stages));
-  for (const char* engine : {"order", "cnf"}) {
+  for (const char* engine : {"order", "time_indexed"}) {
     Options options = with(engine);
     options.stages = stages;
     if (disagreement(problem, options, expected).empty()) continue;
@@ -266,7 +266,7 @@ TEST_CASE("every start encoding") {
     const Problem problem = ring_loop(seed, tiny());
     const auto expected = exhaustive(problem, 0);
     for (const std::string start : {"rowstage", "order", "direct", "binary", "channelled"}) {
-      Options options = with("cnf");
+      Options options = with("time_indexed");
       options.encoding = "start=" + start;
       if (disagreement(problem, options, expected).empty()) continue;
       FAIL("seed ", seed, ", ", start, ": ", shrunk_disagreement(problem, options));
@@ -368,7 +368,7 @@ TEST_CASE("deep rings of small buffers: models that overflow are refined") {
   for (std::uint64_t seed = 15'000; seed < 15'120; ++seed) {
     const Problem problem = deep_ring(seed);
     const auto expected = exhaustive(problem, 0);
-    for (const char* engine : {"order", "cnf"}) {
+    for (const char* engine : {"order", "time_indexed"}) {
       const Options options = with(engine);
       if (disagreement(problem, options, expected).empty()) continue;
       FAIL("seed ", seed, ", engine ", engine, ": ", shrunk_disagreement(problem, options));
@@ -381,7 +381,7 @@ TEST_CASE("certificates: both engines, accepted") {
   for (std::uint64_t seed = 80'000; seed < 80'250; ++seed) {
     CAPTURE(seed);
     const Problem problem = seed % 3 == 0 ? deep_ring(seed) : ring_loop(seed, tiny());
-    for (const char* engine : {"order", "cnf"}) {
+    for (const char* engine : {"order", "time_indexed"}) {
       Options options = with(engine);
       options.evidence = true;
       if (seed % 2 == 0) options.goals = {"memory:mem0", "rings"};
@@ -408,7 +408,7 @@ TEST_CASE("the goals memory:NAME and ring:LOAD within the rule, both engines") {
     Options options = with("order");
     options.goals = {"memory:mem0", "ring:op0"};
     const Solution order = solve(problem, options);
-    options.engine = "cnf";
+    options.engine = "time_indexed";
     const Solution cnf = solve(problem, options);
     REQUIRE(order.goals.size() == cnf.goals.size());
     for (std::size_t g = 0; g < order.goals.size(); ++g) {
@@ -460,7 +460,7 @@ TEST_CASE("the corrected straight-line program finds what enumeration finds") {
   int feasible = 0;
   for (std::uint64_t seed = 45'000; seed < 45'250; ++seed) {
     const Problem problem = ring_loop(seed, knobs);
-    Options options = with("cnf");
+    Options options = with("time_indexed");
     options.encoding = "form=straight-line";
     options.stages = "2";
     const auto expected = exhaustive(problem, 2);
@@ -477,7 +477,7 @@ TEST_CASE("the corrected straight-line program finds what enumeration finds") {
 
 TEST_CASE("the paper's program as printed refuses rings") {
   const Problem problem = load_and_use(30);
-  Options options = with("cnf");
+  Options options = with("time_indexed");
   options.encoding = "form=straight-line-literal";
   const InputError error = refusal([&] { solve(problem, options); });
   CHECK(error.place() == "/memories/smem/rings");

@@ -58,7 +58,7 @@ class Judge {
     truth_ = truth_of(wild_, question_, settings_.most_nodes);
     tally_["nodes"] += truth_.nodes;
     ++tally_[!truth_.finished ? "unfinished" : truth_.best ? "found" : "none"];
-    for (const char* engine : {"order", "cnf"}) {
+    for (const char* engine : {"order", "time_indexed"}) {
       std::string wrong = one(engine);
       if (!wrong.empty()) return wrong.insert(wrong.find(':') + 1, std::string(" ") + engine);
     }
@@ -75,7 +75,7 @@ class Judge {
   std::string one(const char* engine) {
     Options options = wild_.options;
     options.engine = engine;
-    options.encoding = options.engine == "cnf" ? wild_.cnf : wild_.order;
+    options.encoding = options.engine == "time_indexed" ? wild_.cnf : wild_.order;
     options.evidence = !settings_.folder.empty();
     SplitSolution answer;
     try {
@@ -338,7 +338,7 @@ class Judge {
   // The answer is a function of problem, options and seed.
   std::string threads() {
     Options options = wild_.options;
-    for (const char* engine : {"order", "cnf"}) {
+    for (const char* engine : {"order", "time_indexed"}) {
       options.engine = engine;
       options.threads = 1;
       const Solution one = solve(wild_.problem, options), again = solve(wild_.problem, options);
@@ -358,7 +358,7 @@ class Judge {
     if (!truth_.finished) return "";
     std::stop_source source;
     source.request_stop();
-    for (const char* engine : {"order", "cnf"})
+    for (const char* engine : {"order", "time_indexed"})
       for (const bool by_conflicts : {false, true}) {
         Options options = wild_.options;
         options.engine = engine;

@@ -529,7 +529,7 @@ namespace {
 
 Options random_options(const Problem& problem, Random& random) {
   Options o;
-  o.engine = random.percent(40) ? "cnf" : "order";
+  o.engine = random.percent(40) ? "time_indexed" : "order";
   o.evidence = true;
   o.explain = false;
   if (random.percent(20)) o.stages = std::to_string(random.range(1, 3));

@@ -150,7 +150,7 @@ TEST_CASE("random loops and pools: what is found is certified, whatever was aske
     if (splits.size() > 100) continue;
     Options options;
     options.explain = false;
-    options.engine = random.percent(30) ? "cnf" : "order";
+    options.engine = random.percent(30) ? "time_indexed" : "order";
     if (random.percent(20)) options.stages = std::to_string(random.range(1, 3));
     if (random.percent(20)) options.ii = random.range(1, 8);
     if (random.percent(20)) options.handover = false;

@@ -236,8 +236,8 @@ TEST_CASE("rings charged to memory") {
   const Run file = run_twill("solve " + charged + " --rings live");
   CHECK(file.code == 2);
   CHECK(contains(file.err, "--rings"));
-  const Run straight =
-      run_twill("solve " + charged + " --engine cnf --encoding form=straight-line-literal");
+  const Run straight = run_twill("solve " + charged +
+                                 " --engine time_indexed --encoding form=straight-line-literal");
   CHECK(straight.code == 2);
   CHECK(contains(straight.err, "/memories/smem/rings"));
 }
@@ -291,7 +291,7 @@ void wait_until_caught(pid_t child, int signal) {
 TEST_CASE("exit code 3: limits and signals, with the best so far written") {
   const Folder folder;
   // Raw cycles in clauses, one variable a cycle: far more than a second of work.
-  const std::string hard = "solve hopper-bwd-sub2 --machine hopper --engine cnf --quiet";
+  const std::string hard = "solve hopper-bwd-sub2 --machine hopper --engine time_indexed --quiet";
   const std::string limited = folder / "limit.schedule.json";
   CHECK(run_twill(hard + " --time-limit 0.5 -o " + limited).code == 3);
   const std::string status = nlohmann::json::parse(bytes(limited))["status"];
@@ -303,7 +303,7 @@ TEST_CASE("exit code 3: limits and signals, with the best so far written") {
   REQUIRE(child >= 0);
   if (child == 0) {
     ::execl(TWILL_PROGRAM, "twill", "solve", "hopper-bwd-sub2", "--machine", "hopper", "--engine",
-            "cnf", "--quiet", "-o", stopped.c_str(), static_cast<char*>(nullptr));
+            "time_indexed", "--quiet", "-o", stopped.c_str(), static_cast<char*>(nullptr));
     ::_exit(127);
   }
   wait_until_caught(child, SIGTERM);

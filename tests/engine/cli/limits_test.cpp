@@ -148,12 +148,12 @@ TEST_CASE("a limit is kept, named and no proof") {
     const std::string long_ops = big_problem(folder, 12, 1'000'000'000);
     const auto begin = std::chrono::steady_clock::now();
     const Run run =
-        bounded("solve " + long_ops + " --engine cnf --quiet --time-limit 0.5", 8000, 60);
+        bounded("solve " + long_ops + " --engine time_indexed --quiet --time-limit 0.5", 8000, 60);
     CHECK(run.code == 3);
     CHECK(contains(run.out, "stopped by the "));
     if (!kSanitized) CHECK(seconds_of(begin) < 8);
     // More than fits is not begun: no time passes, whatever there is.
-    const Run small = bounded("solve " + long_ops + " --engine cnf --memory 1G", 3000, 60);
+    const Run small = bounded("solve " + long_ops + " --engine time_indexed --memory 1G", 3000, 60);
     CHECK(small.code == 3);
     CHECK(contains(small.out, "stopped by the memory limit"));
   }

@@ -64,7 +64,7 @@ TEST_CASE("random loops: both engines say the same, and it is true") {
     Options options;
     options.engine = "order";
     const IntervalExplanation order = explain_interval(problem, ii, options);
-    options.engine = "cnf";
+    options.engine = "time_indexed";
     const IntervalExplanation cnf = explain_interval(problem, ii, options);
     CHECK(order.verdict() == Verdict::unsat);
     CHECK(order.minimal);

@@ -116,7 +116,7 @@ TEST_CASE("many stages: windows of them leave what all of them leave") {
     options.time_limit = 20;
     options.explain = false;
     const Solution order = solve(problem, options);
-    options.engine = "cnf";
+    options.engine = "time_indexed";
     const Solution cnf = solve(problem, options);
     if (!order.stopped_by.empty() || !cnf.stopped_by.empty()) continue;
     CHECK(order.status == cnf.status);
