@@ -33,6 +33,7 @@
 #include "encoders/goals.hpp"
 #include "engine/certificate/evidence.hpp"
 #include "engine/include/twill.hpp"
+#include "engine/limits_left.hpp"
 #include "graph/index.hpp"
 
 namespace twill {
@@ -107,7 +108,7 @@ class SplitSearch {
       : problem_(problem),
         pool_(pool),
         options_(options),
-        stop_(std::move(stop)),
+        left_(options, std::move(stop)),
         progress_(progress),
         most_(registers_used(pool, RegisterCounts(pool.shares.size(), pool.launch))),
         twin_(pool.shares.size(), -1) {
@@ -144,23 +145,15 @@ class SplitSearch {
     return !options_.better_than || value < *options_.better_than;
   }
 
-  Options left() const {
-    Options options = options_;
-    if (options.time_limit > 0) options.time_limit = std::max(1e-6, options.time_limit - seconds_);
-    if (options.conflict_limit > 0)
-      options.conflict_limit = std::max<std::int64_t>(1, options.conflict_limit - conflicts_);
-    return options;
-  }
-
   Solution ask(const RegisterCounts& counts, bool explain) {
-    Options options = left();
+    Options options = left_.of(options_);
     options.goals.clear();
     options.explain = explain && options_.explain;
     if (best_ && !options.ii) options.better_than = value_of(*best_->schedule);
     ++asked_;
-    Solution answer = solve(with_counts(problem_, pool_, counts), options, stop_, progress_);
-    seconds_ += answer.seconds;
+    Solution answer = solve(with_counts(problem_, pool_, counts), options, left_.stop(), progress_);
     conflicts_ += answer.conflicts;
+    left_.took(answer.conflicts);
     stopped_ = answer.status == Status::feasible || answer.status == Status::unknown;
     if (stopped_) stopped_by_ = answer.stopped_by;
     if (options.evidence) {
@@ -367,16 +360,16 @@ class SplitSearch {
     if (kept != nullptr)
       kept->add_known({chosen, std::move(text), solution.problem_sha256, std::nullopt});
     record(solution);
-    solution.seconds = seconds_;
+    solution.seconds = left_.elapsed();
     solution.conflicts = conflicts_;
     solution.stopped_by = stopped_by_;
-    if (!options_.goals.empty()) pursue_goals(chosen, left(), solution, stop_);
+    if (!options_.goals.empty()) pursue_goals(chosen, left_.of(options_), solution, left_.stop());
   }
 
   const Problem& problem_;
   const RegisterPool& pool_;
   const Options& options_;
-  std::stop_token stop_;
+  LimitsLeft left_;
   const ProgressCallback& progress_;
   Amount most_;
   std::vector<int> twin_;
@@ -386,7 +379,6 @@ class SplitSearch {
   std::vector<AskedCorner> corners_;  // where evidence is kept
   Cycle least_ii_ = 0;                // of every split, by the first answer
   int asked_ = 0;
-  double seconds_ = 0;
   std::int64_t conflicts_ = 0;
   bool stopped_ = false;
   std::string stopped_by_;

@@ -5,6 +5,7 @@
 
 #include "engine/decide.hpp"
 #include "engine/include/twill.hpp"
+#include "engine/limits_left.hpp"
 #include "engine/order/searcher.hpp"
 #include "engine/search.hpp"
 #include "graph/bounds/bounds.hpp"
@@ -374,6 +375,7 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
                      "the paper's window knows no pins to cycles: must be complete or a number");
   const Cycle limit = stage_limit(options.stages);
   listed_goals(problem, options.goals);
+  LimitsLeft left(options, stop);
   Budget budget(stop, options.time_limit, options.conflict_limit, options.memory_limit);
   Reporter report(progress, budget);
   std::shared_ptr<Evidence> evidence;
@@ -423,11 +425,8 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
   solution.stopped_by = budget.reason();
   solution.evidence = std::move(evidence);
   if (!options.goals.empty()) {
-    Options left = options;
-    if (left.time_limit > 0) left.time_limit = std::max(1e-6, left.time_limit - solution.seconds);
-    if (left.conflict_limit > 0)
-      left.conflict_limit = std::max<std::int64_t>(1, left.conflict_limit - solution.conflicts);
-    pursue_goals(problem, left, solution, std::move(stop));
+    left.took(solution.conflicts);
+    pursue_goals(problem, left.of(options), solution, std::move(stop));
   }
   return solution;
 }

@@ -20,37 +20,4 @@
 // What is trusted by the check: see "The trusted base" in engine/README.md. No solver.
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "graph/problem.hpp"
-#include "graph/schedule.hpp"
-
-namespace twill {
-
-/// Writes the certificate of `solution` for `problem` into `directory`, which must not exist or be
-/// empty: whole or not at all. The solution must come from solve() with Options::evidence. Throws
-/// InputError when the directory cannot be written, or the solution claims what its evidence does
-/// not prove.
-void write_certificate(const std::string& directory, const Problem& problem,
-                       const Solution& solution);
-
-struct CertificateReport {
-  bool accepted = false;
-  std::string refusal;              ///< the file, the place and the rule broken; "" when accepted
-  std::string restriction;          ///< restriction_of() the solution: stands in every claim
-  std::vector<std::string> proved;  ///< "no schedule has I < 2436: refutation ..."
-  std::vector<std::string> checks;  ///< what was done, a line each: hashes, lemmas, proofs
-  Solution solution;                ///< schedule.json
-};
-
-struct CertificateOptions {
-  /// Run drat-trim (Wetzler, Heule and Hunt 2014) on every proof too when it is on the PATH.
-  bool drat_trim = true;
-};
-
-/// Checks everything. Throws InputError when a file is missing or cannot be read as what it is.
-CertificateReport check_certificate(const std::string& directory,
-                                    const CertificateOptions& options = {});
-
-}  // namespace twill
+#include "engine/include/twill.hpp"  // write_certificate(), check_certificate()

@@ -24,11 +24,6 @@ std::string window(const char* name, Cycle low, Cycle high) {
 
 ProgressLine::ProgressLine(bool quiet) : enabled_(!quiet && ::isatty(STDERR_FILENO) == 1) {}
 
-void ProgressLine::set_title(std::string title) {
-  const std::lock_guard lock(mutex_);
-  title_ = std::move(title);
-}
-
 void ProgressLine::update(const Progress& progress) {
   if (!enabled_) return;
   const std::lock_guard lock(mutex_);
@@ -36,7 +31,7 @@ void ProgressLine::update(const Progress& progress) {
   if (drawn_ && now - last_ < std::chrono::milliseconds(100)) return;
   last_ = now;
   drawn_ = true;
-  std::string line = title_.empty() ? "" : title_ + "  ";
+  std::string line = progress.layout.empty() ? "" : "layout " + printable(progress.layout) + "  ";
   line += progress.phase;
   line += window("I", progress.ii_low, progress.ii_high);
   line += window("L", progress.length_low, progress.length_high);

@@ -15,8 +15,6 @@ class ProgressLine {
   explicit ProgressLine(bool quiet);
   ~ProgressLine() { clear(); }
 
-  /// What is being solved, "layout 2x4"; "" for nothing.
-  void set_title(std::string title);
   /// May be called from any thread.
   void update(const Progress& progress);
   /// Takes the line away, so that other lines can be printed.
@@ -25,7 +23,6 @@ class ProgressLine {
  private:
   bool enabled_;
   bool drawn_ = false;
-  std::string title_;
   std::mutex mutex_;
   std::chrono::steady_clock::time_point last_{};
 };

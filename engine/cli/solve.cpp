@@ -1,14 +1,11 @@
 // twill solve: the best schedule of a kernel on a machine, or of a problem.
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <iostream>
 #include <memory>
-#include <optional>
 #include <stdexcept>
 
-#include "encoders/choose.hpp"
 #include "encoders/goals.hpp"
 #include "engine/certificate/certificate.hpp"
 #include "engine/cli/cli.hpp"
@@ -37,106 +34,23 @@ struct SolveFlags {
   bool json = false;
 };
 
-/// What became of one layout; no solution = not reached before a limit or signal, or not tried
-/// because another layout can do all that it can.
-struct Outcome : std::optional<Solution> {
-  using std::optional<Solution>::operator=;
-  std::string covered_by;
-};
-
-std::string outcome_text(const Outcome& outcome) {
+std::string outcome_text(const LayoutOutcome& outcome) {
   if (!outcome.covered_by.empty())
     return "not better than layout " + printable(outcome.covered_by) + ", which covers its slots";
-  if (!outcome) return "not tried: stopped before";
-  if (outcome->status == Status::infeasible && !outcome->conflict.empty() &&
-      outcome->conflict.front().starts_with("no schedule is better"))
-    return outcome->conflict.front() + " (" + decimal(outcome->seconds, 2) + " s)";
-  std::string text = to_string(outcome->status);
-  if (outcome->schedule) {
-    text += ", I = " + std::to_string(outcome->schedule->initiation_interval) +
-            ", L = " + std::to_string(outcome->schedule->length);
-  } else if (outcome->ii_lower_bound > 0 && outcome->status == Status::unknown) {
-    text += ", I >= " + std::to_string(outcome->ii_lower_bound);
+  if (!outcome.solution) return "not tried: stopped before";
+  const Solution& solution = *outcome.solution;
+  std::string text = to_string(solution.status);
+  if (outcome.none_better) {
+    text = solution.conflict.front();
+  } else if (solution.schedule) {
+    text += ", I = " + std::to_string(solution.schedule->initiation_interval) +
+            ", L = " + std::to_string(solution.schedule->length);
+  } else if (solution.ii_lower_bound > 0 && solution.status == Status::unknown) {
+    text += ", I >= " + std::to_string(solution.ii_lower_bound);
   }
-  if (outcome->status != Status::optimal && !outcome->stopped_by.empty())
-    text += ", " + stop_text(*outcome);
-  text += " (" + decimal(outcome->seconds, 2) + " s)";
-  return text;
-}
-
-/// Smallest I, then smallest L, then the order in the machine file; -1 = none has a schedule.
-int best_of(const std::vector<Outcome>& outcomes) {
-  int best = -1;
-  const auto key = [&](int k) {
-    const Schedule& s = *outcomes[static_cast<std::size_t>(k)]->schedule;
-    return std::pair(s.initiation_interval, s.length);
-  };
-  for (int k = 0; k < static_cast<int>(outcomes.size()); ++k) {
-    const Outcome& outcome = outcomes[static_cast<std::size_t>(k)];
-    if (!outcome || !outcome->schedule) continue;
-    if (best < 0 || key(k) < key(best)) best = k;
-  }
-  return best;
-}
-
-/// A certificate is the best one's: what the others have for one is memory that the next search can
-/// have.
-void drop_evidence_of_losers(std::vector<Outcome>& outcomes) {
-  const int best = best_of(outcomes);
-  for (int k = 0; best >= 0 && k < static_cast<int>(outcomes.size()); ++k) {
-    Outcome& outcome = outcomes[static_cast<std::size_t>(k)];
-    if (k != best && outcome) outcome->evidence.reset();
-  }
-}
-
-/// With registers to be chosen: do the layouts differ in nothing but the counts of the machine
-/// file?
-bool same_choice(const Lowered& a, const Lowered& b) {
-  RegisterPool pool = *b.pool;
-  if (pool.shares.size() != a.pool->shares.size()) return false;
-  for (std::size_t s = 0; s < pool.shares.size(); ++s)
-    pool.shares[s].layout = a.pool->shares[s].layout;
-  return pool == *a.pool && covers(a.problem, b.problem) && covers(b.problem, a.problem);
-}
-
-/// The first other layout that covers layout k; of two that cover each other, the earlier one.
-std::string covering_layout(const Workload& work, std::size_t k) {
-  const Lowered& b = work.problems[k];
-  for (std::size_t j = 0; j < work.problems.size(); ++j) {
-    const Lowered& a = work.problems[j];
-    const bool covered =
-        b.pool ? j < k && same_choice(a, b)
-               : j != k && covers(a.problem, b.problem) && (j < k || !covers(b.problem, a.problem));
-    if (covered) return a.layout;
-  }
-  return "";
-}
-
-/// The options with what is left of their limits.
-Options rest_of(Options options, const std::vector<Outcome>& outcomes) {
-  for (const Outcome& outcome : outcomes) {
-    if (!outcome) continue;
-    if (options.time_limit > 0)
-      options.time_limit = std::max(1e-6, options.time_limit - outcome->seconds);
-    if (options.conflict_limit > 0)
-      options.conflict_limit =
-          std::max<std::int64_t>(1, options.conflict_limit - outcome->conflicts);
-  }
-  return options;
-}
-
-/// Why each layout has no schedule, with what is left of the limits.
-void name_clashes(const SolveFlags& flags, const Workload& work, const std::stop_token& stop,
-                  std::vector<Outcome>& outcomes) {
-  if (flags.search.ii || flags.search.stages == "paper") return;
-  for (std::size_t k = 0; k < outcomes.size(); ++k) {
-    Outcome& outcome = outcomes[k];
-    if (!outcome || outcome->status != Status::infeasible || !outcome->conflict.empty()) continue;
-    const auto begin = std::chrono::steady_clock::now();
-    outcome->conflict = clash(work.problems[k].problem, rest_of(flags.search, outcomes), stop);
-    outcome->seconds +=
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  }
+  if (solution.status != Status::optimal && !solution.stopped_by.empty())
+    text += ", " + stop_text(solution);
+  return text + " (" + decimal(solution.seconds, 2) + " s)";
 }
 
 /// What Triton's form of a schedule asks for; a user's own pins replace it.
@@ -149,98 +63,34 @@ void add_emit_pins(const SolveFlags& flags, Workload& work) {
   }
 }
 
-/// Every layout in the file's order, each with what is left of the limits. Once there is a
-/// schedule, a layout is only asked for a better one. Where registers were to be chosen, `work`
-/// gets the problems with the counts that were.
-std::vector<Outcome> solve_all(const SolveFlags& flags, Workload& work) {
+/// Where registers were to be chosen, `work` gets the problems with the counts that were.
+LayoutsSolution solve_all(const SolveFlags& flags, Workload& work) {
   Interrupt interrupt;
   ProgressLine line(flags.quiet);
-  const auto begin = std::chrono::steady_clock::now();
-  std::int64_t conflicts = 0;
-  std::vector<Outcome> outcomes;
-  std::vector<std::string> covering(work.problems.size());
-  for (std::size_t k = 0; k < work.problems.size(); ++k) covering[k] = covering_layout(work, k);
-  for (std::size_t k = 0; k < work.problems.size(); ++k) {
-    Lowered& lowered = work.problems[k];
-    Options options = flags.search;
-    options.goals.clear();                        // the winner's, see run()
-    options.explain = work.problems.size() == 1;  // of several, when none has a schedule
-    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-    if (options.time_limit > 0) options.time_limit -= spent.count();
-    if (options.conflict_limit > 0) options.conflict_limit -= conflicts;
-    const bool reached =
-        k > 0 && (interrupt.token().stop_requested() ||
-                  (flags.search.time_limit > 0 && options.time_limit <= 0) ||
-                  (flags.search.conflict_limit > 0 && options.conflict_limit <= 0));
-    Outcome outcome;
-    const int best = best_of(outcomes);
-    const bool modulo = parse_encoding(options.encoding).form == Form::modulo;
-    if (best >= 0 && !options.ii && options.stages != "paper" && modulo) {
-      const Schedule& schedule = *outcomes[static_cast<std::size_t>(best)]->schedule;
-      options.better_than = {schedule.initiation_interval, schedule.length};
-    }
-    if (options.stages != "paper" && options.pins.empty()) outcome.covered_by = covering[k];
-    if (!reached && outcome.covered_by.empty()) {
-      line.set_title(lowered.layout.empty() ? "" : "layout " + lowered.layout);
-      const ProgressCallback update = [&](const Progress& progress) { line.update(progress); };
-      if (lowered.pool) {
-        SplitSolution split =
-            solve_split(lowered.problem, *lowered.pool, options, interrupt.token(), update);
-        outcome = std::move(split.solution);
-        lowered.problem = std::move(split.problem);
-        work.hashes[k] = sha256(problem_text(lowered.problem));
-      } else {
-        outcome = solve(lowered.problem, options, interrupt.token(), update);
-      }
-      outcome->problem_sha256 = work.hashes[k];
-      conflicts += outcome->conflicts;
-    }
+  const auto tell = [&](const Lowered& lowered, const LayoutOutcome& outcome) {
     line.clear();
-    if (!flags.quiet && work.from_kernel) {
+    if (!flags.quiet && work.from_kernel)
       std::cerr << "layout " << printable(lowered.layout) << ": " << outcome_text(outcome) << "\n";
-    }
-    outcomes.push_back(std::move(outcome));
-    drop_evidence_of_losers(outcomes);
+  };
+  LayoutsSolution all = solve_layouts(
+      work.problems, flags.search, interrupt.token(),
+      [&](const Progress& progress) { line.update(progress); }, tell);
+  work.problems = all.layouts;
+  for (std::size_t k = 0; k < work.problems.size(); ++k) {
+    if (work.problems[k].pool) work.hashes[k] = sha256(problem_text(work.problems[k].problem));
+    if (all.outcomes[k].solution) all.outcomes[k].solution->problem_sha256 = work.hashes[k];
   }
-  if (work.problems.size() > 1 && best_of(outcomes) < 0)
-    name_clashes(flags, work, interrupt.token(), outcomes);
-  return outcomes;
+  return all;
 }
 
-/// Could this outcome, had it not been stopped, still have become better than `best`?
-bool open(const Outcome& outcome, const Schedule& best) {
-  if (!outcome.covered_by.empty()) return false;
-  if (!outcome) return true;
-  if (outcome->status == Status::optimal || outcome->status == Status::infeasible) return false;
-  if (outcome->ii_lower_bound != best.initiation_interval) {
-    return outcome->ii_lower_bound < best.initiation_interval;
-  }
-  return !outcome->schedule || outcome->length_lower_bound < best.length;
-}
-
-/// The goals of the best layout, with what is left of the limits.
-void pursue_goals_of(const SolveFlags& flags, const Workload& work, std::size_t k,
-                     std::vector<Outcome>& outcomes) {
-  Interrupt interrupt;
-  Options options = rest_of(flags.search, outcomes);
-  pursue_goals(work.problems[k].problem, options, *outcomes[k], interrupt.token());
-}
-
-int exit_code(const std::vector<Outcome>& outcomes, int best) {
-  if (best < 0) {
-    const bool all = std::all_of(outcomes.begin(), outcomes.end(), [](const Outcome& outcome) {
-      return !outcome.covered_by.empty() || (outcome && outcome->status == Status::infeasible);
-    });
-    return all ? kNo : kStopped;
-  }
-  const Solution& winner = *outcomes[static_cast<std::size_t>(best)];
-  if (winner.status != Status::optimal) return kStopped;
-  for (const Goal& goal : winner.goals)
-    if (goal.lower_bound < goal.value) return kStopped;
-  for (const Outcome& outcome : outcomes) {
-    if (open(outcome, *winner.schedule)) return kStopped;
-  }
-  return kDone;
+int exit_code(const LayoutsSolution& all) {
+  if (all.status == Status::infeasible) return kNo;
+  if (all.status != Status::optimal) return kStopped;
+  const std::vector<Goal>& goals = all.solution().goals;
+  return std::any_of(goals.begin(), goals.end(),
+                     [](const Goal& goal) { return goal.lower_bound < goal.value; })
+             ? kStopped
+             : kDone;
 }
 
 /// X.schedule.json or X.json -> X.problem.json.
@@ -370,22 +220,9 @@ int run(SolveFlags flags) {
   if (!flags.quiet && !work.problems.front().normalized.empty()) {
     std::cerr << "normalised costs: " << normalization_text(work.problems.front()) << "\n";
   }
-  for (const Lowered& lowered : work.problems) listed_goals(lowered.problem, flags.search.goals);
-  std::vector<Outcome> outcomes = solve_all(flags, work);
-  const int best = best_of(outcomes);
-  if (best >= 0 && !flags.search.goals.empty()) {
-    pursue_goals_of(flags, work, static_cast<std::size_t>(best), outcomes);
-  }
-  const int code = exit_code(outcomes, best);
-
-  // Without any schedule, what is reported is a layout that was not settled, if there is one.
-  std::size_t chosen = best < 0 ? 0 : static_cast<std::size_t>(best);
-  while (!outcomes[chosen]) ++chosen;  // some layout was tried
-  for (std::size_t k = 0; best < 0 && code == kStopped && k < outcomes.size(); ++k) {
-    if (outcomes[k] && outcomes[k]->status == Status::unknown) chosen = k;
-  }
-  const Solution& solution = *outcomes[chosen];
-  const Lowered& lowered = work.problems[chosen];
+  const LayoutsSolution all = solve_all(flags, work);
+  const Solution& solution = all.solution();
+  const Lowered& lowered = all.layout();
   if (solution.schedule) {
     if (const auto violation = verify(lowered.problem, *solution.schedule)) {
       throw std::logic_error("the schedule found breaks " + violation->rule + ": " +
@@ -394,12 +231,12 @@ int run(SolveFlags flags) {
   }
   report(flags, lowered, solution, work.problems.size() > 1);
   // The schedule first: should the certificate fail, what was solved is not lost.
-  write(flags, work, chosen, solution);
+  write(flags, work, all.chosen, solution);
   if (!flags.certificate.empty()) {
     std::cout.flush();
     write_certificate(flags.certificate, lowered.problem, solution);
   }
-  return code;
+  return exit_code(all);
 }
 
 }  // namespace

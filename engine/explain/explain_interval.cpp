@@ -1,12 +1,12 @@
 #include "engine/explain/explain_interval.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 #include <optional>
 #include <string_view>
 
 #include "engine/explain/clash_words.hpp"
+#include "engine/limits_left.hpp"
 #include "engine/search.hpp"
 #include "graph/bounds/bounds.hpp"
 #include "graph/index.hpp"
@@ -93,21 +93,20 @@ std::optional<Bound> refuting_bound(const Problem& problem, Cycle ii) {
 class Explainer {
  public:
   Explainer(Cycle ii, const Options& options, const std::stop_token& stop)
-      : ii_(ii), options_(options), stop_(stop) {
+      : ii_(ii), options_(options), left_(options, stop) {
     options_.goals.clear();
     options_.explain = false;
   }
 
-  /// With at most `conflicts`, 0 = the limit of the options. Lengths are of no interest, but where
+  /// With at most `conflicts`, 0 = what is left of the limit. Lengths are of no interest, but where
   /// evidence is kept the smallest comes with it, as far as the limits allow.
   Tried ask(const Problem& problem, std::int64_t conflicts) {
     Tried tried;
-    if (spent()) return tried;
-    Options question = options_;
-    if (options_.time_limit > 0) question.time_limit = seconds_left();
+    if (left_.spent()) return tried;
+    Options question = left_.of(options_);
     if (conflicts > 0)
       question.conflict_limit =
-          options_.conflict_limit > 0 ? std::min(conflicts, options_.conflict_limit) : conflicts;
+          question.conflict_limit > 0 ? std::min(conflicts, question.conflict_limit) : conflicts;
     // Where arithmetic refutes the interval, a formula would take long to.
     const bool by_bounds = refuting_bound(problem, ii_).has_value();
     if (by_bounds && !question.evidence) {
@@ -115,15 +114,15 @@ class Explainer {
       return tried;
     }
     if (ii_ > 0 && !question.evidence) {
-      const Decided answer = decide_interval(problem, ii_, question, stop_);
-      spent_ += answer.seconds;
+      const Decided answer = decide_interval(problem, ii_, question, left_.stop());
+      left_.took(answer.conflicts);
       tried.verdict = answer.verdict;
       return tried;
     }
     if (ii_ > 0 && !by_bounds) question.ii = ii_;
     tried.problem = problem;
-    tried.solution = solve(problem, question, stop_);
-    spent_ += tried.solution.seconds;
+    tried.solution = solve(problem, question, left_.stop());
+    left_.took(tried.solution.conflicts);
     if (by_bounds || tried.solution.status == Status::infeasible)
       tried.verdict = Verdict::unsat;
     else if (tried.solution.schedule)
@@ -131,18 +130,13 @@ class Explainer {
     return tried;
   }
 
-  bool spent() const {
-    return stop_.stop_requested() || (options_.time_limit > 0 && seconds_left() <= 0);
-  }
-  double seconds_left() const { return options_.time_limit - spent_; }
-  /// Time that went elsewhere.
-  void spend(double seconds) { spent_ += seconds; }
+  /// The options with what is left of the limits.
+  Options rest() const { return left_.of(options_); }
 
  private:
   Cycle ii_;
   Options options_;
-  std::stop_token stop_;
-  double spent_ = 0;
+  LimitsLeft left_;
 };
 
 // The clash by the order form, with everything in it where that is not refuted in time.
@@ -183,9 +177,7 @@ IntervalExplanation explain_interval(const Problem& given, Cycle ii, const Optio
   Explainer explainer(ii, options, stop);
   explanation.question = explainer.ask(problem, 0);
   if (explanation.verdict() != Verdict::unsat) return explanation;
-  Options rest = options;
-  if (options.time_limit > 0) rest.time_limit = std::max(1e-6, explainer.seconds_left());
-  const auto begin = std::chrono::steady_clock::now();
+  const Options rest = explainer.rest();
   if (const auto bound = refuting_bound(problem, ii)) {
     explanation.clash = {bound->name + " " + bound->text};
   } else if (ii == 0) {
@@ -200,8 +192,6 @@ IntervalExplanation explain_interval(const Problem& given, Cycle ii, const Optio
   } else {
     find_clash(problem, rest, stop, question_conflicts, explanation);
   }
-  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-  explainer.spend(spent.count());
   for (const SingleChange& change : single_changes(problem)) {
     Problem changed = problem;
     change.apply(changed);

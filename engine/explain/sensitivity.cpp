@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "engine/decide.hpp"
+#include "engine/limits_left.hpp"
 #include "graph/index.hpp"
 
 namespace twill {
@@ -16,21 +17,19 @@ class Questions {
  public:
   Questions(const Problem& problem, const Schedule& schedule, const Options& options,
             const std::stop_token& stop)
-      : problem_(problem), schedule_(schedule), options_(options), stop_(stop) {
+      : problem_(problem), schedule_(schedule), options_(options), left_(options, stop) {
     for (std::size_t v = 0; v < problem.ops.size(); ++v)
       slots_.emplace_back(problem.ops[v].id, problem.warps[at(schedule.warp[v])].name);
   }
 
   Verdict ask(int v, Cycle cycles, Cycle ii, bool same_slots) {
-    Options question = options_;
+    if (ii < 1) return Verdict::unsat;
+    if (left_.spent()) return Verdict::unknown;
+    Options question = left_.of(options_);
     if (same_slots) question.pins = slots_;
-    if (options_.time_limit > 0) {
-      question.time_limit = options_.time_limit - spent_;
-      if (question.time_limit <= 0) return Verdict::unknown;
-    }
-    if (stop_.stop_requested() || ii < 1) return ii < 1 ? Verdict::unsat : Verdict::unknown;
-    const Decided decided = decide_interval(with_cycles(problem_, v, cycles), ii, question, stop_);
-    spent_ += decided.seconds;
+    const Decided decided =
+        decide_interval(with_cycles(problem_, v, cycles), ii, question, left_.stop());
+    left_.took(decided.conflicts);
     return decided.verdict;
   }
 
@@ -73,9 +72,8 @@ class Questions {
   const Problem& problem_;
   const Schedule& schedule_;
   const Options& options_;
-  const std::stop_token& stop_;
+  LimitsLeft left_;
   std::vector<std::pair<std::string, std::string>> slots_;
-  double spent_ = 0;
 };
 
 }  // namespace

@@ -81,6 +81,7 @@ struct Options {
 /// A snapshot for a progress line. Zero = not known yet.
 struct Progress {
   std::string phase;                      ///< "bounds", "coarse", "interval", "length", "verify"
+  std::string layout;                     ///< of solve_layouts(): the one that is being solved
   Cycle ii_low = 0, ii_high = 0;          ///< proved bound and best found
   Cycle length_low = 0, length_high = 0;  ///< at ii_high
   std::int64_t variables = 0, clauses = 0, conflicts = 0;
@@ -120,11 +121,71 @@ SplitSolution solve_split(const Problem& problem, const RegisterPool& pool,
                           const Options& options = {}, std::stop_token stop = {},
                           const ProgressCallback& progress = {});
 
+/// What became of one layout.
+struct LayoutOutcome {
+  std::optional<Solution> solution;  ///< none: not solved, for one of the next two reasons
+  std::string
+      covered_by;  ///< the layout that can do all that this one can; "" = a limit came first
+  bool none_better = false;  ///< infeasible: it has no schedule better than that of another layout
+};
+using LayoutCallback = std::function<void(const Lowered&, const LayoutOutcome&)>;
+
+/// The best of several layouts.
+struct LayoutsSolution {
+  std::vector<Lowered> layouts;  ///< as given; where registers were chosen, with their counts
+  std::vector<LayoutOutcome> outcomes;  ///< one a layout
+  /// The layout of the best schedule: smallest I, then smallest L, then the first. Where there is
+  /// none: one that was not settled, if there is one, else the first that was solved.
+  std::size_t chosen = 0;
+  /// Of all layouts together. optimal: no layout has a better schedule; infeasible: none has any.
+  Status status = Status::unknown;
+
+  const Lowered& layout() const { return layouts[chosen]; }
+  const Solution& solution() const { return *outcomes[chosen].solution; }
+};
+
+/// The main job, as `twill solve` does it: the best schedule of a kernel over all its layouts, with
+/// the goals of `options` and, where a layout has a pool (LowerOptions::choose_registers), the best
+/// register split. The limits are those of all together. `done` is told each layout's outcome.
+///
+///   twill::solve_layouts(twill::lower(kernel, "kernel.json", machine, "machine.json"), options)
+///
+/// Throws InputError like solve() and solve_split(), and where there is no layout.
+LayoutsSolution solve_layouts(std::vector<Lowered> layouts, const Options& options = {},
+                              std::stop_token stop = {}, const ProgressCallback& progress = {},
+                              const LayoutCallback& done = {});
+
 /// Which constraints clash, none of which can be left out: for a problem of which solve() has
 /// proved with the same options that it has no schedule at any I. Empty when a limit ends the
 /// search. Complete search or a number of stages, on the modulo form.
 std::vector<std::string> clash(const Problem& problem, const Options& options = {},
                                std::stop_token stop = {});
+
+/// Writes the certificate of `solution` for `problem` into `directory`, which must not exist or be
+/// empty: whole or not at all. `twill check` and check_certificate() read it; what it has is told
+/// in engine/certificate/certificate.hpp. The solution must come from one of the calls above with
+/// Options::evidence. Throws InputError when the directory cannot be written, or the solution
+/// claims what its evidence does not prove.
+void write_certificate(const std::string& directory, const Problem& problem,
+                       const Solution& solution);
+
+struct CertificateReport {
+  bool accepted = false;
+  std::string refusal;              ///< the file, the place and the rule broken; "" when accepted
+  std::string restriction;          ///< restriction_of() the solution: stands in every claim
+  std::vector<std::string> proved;  ///< "no schedule has I < 2436: refutation ..."
+  std::vector<std::string> checks;  ///< what was done, a line each: hashes, lemmas, proofs
+  Solution solution;                ///< schedule.json
+};
+
+struct CertificateOptions {
+  /// Run drat-trim (Wetzler, Heule and Hunt 2014) on every proof too when it is on the PATH.
+  bool drat_trim = true;
+};
+
+/// Checks everything. Throws InputError when a file is missing or cannot be read as what it is.
+CertificateReport check_certificate(const std::string& directory,
+                                    const CertificateOptions& options = {});
 
 /// Version of this library, "1.0.0".
 const char* version();

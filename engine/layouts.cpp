@@ -1,0 +1,184 @@
+// The best of several layouts: each in its order, with what is left of the limits. Once there is a
+// schedule, a layout is only asked for a better one, and one whose slots another layout covers is
+// not asked at all (graph/covers.hpp).
+#include <algorithm>
+#include <utility>
+
+#include "encoders/choose.hpp"
+#include "encoders/goals.hpp"
+#include "engine/include/twill.hpp"
+#include "engine/limits_left.hpp"
+
+namespace twill {
+namespace {
+
+class LayoutSearch {
+ public:
+  LayoutSearch(std::vector<Lowered> layouts, const Options& options, std::stop_token stop,
+               const ProgressCallback& progress, const LayoutCallback& done)
+      : options_(options),
+        left_(options, std::move(stop)),
+        progress_(progress),
+        done_(done),
+        modulo_(parse_encoding(options.encoding).form == Form::modulo) {
+    result_.layouts = std::move(layouts);
+  }
+
+  LayoutsSolution run() {
+    const std::size_t count = result_.layouts.size();
+    std::vector<std::string> covering;  // before a register split becomes part of its problem
+    for (std::size_t k = 0; k < count; ++k) covering.push_back(covering_layout(k));
+    for (std::size_t k = 0; k < count; ++k) {
+      LayoutOutcome outcome;
+      if (may_leave_out()) outcome.covered_by = std::move(covering[k]);
+      // (The first is asked in any case, so that there is an answer.)
+      if (outcome.covered_by.empty() && (!solved_ || !left_.spent())) solve_one(k, outcome);
+      result_.outcomes.push_back(std::move(outcome));
+      choose(k);
+      if (done_) done_(result_.layouts[k], result_.outcomes[k]);
+    }
+    if (count > 1 && !found()) name_clashes();
+    if (found() && !options_.goals.empty())
+      pursue_goals(result_.layouts[result_.chosen].problem, left_.of(options_), best(),
+                   left_.stop());
+    result_.status = status();
+    if (!found() && result_.status == Status::unknown) report_unsettled();
+    return std::move(result_);
+  }
+
+ private:
+  bool found() const { return solved_ && result_.outcomes[result_.chosen].solution->schedule; }
+  Solution& best() { return *result_.outcomes[result_.chosen].solution; }
+  static std::pair<Cycle, Cycle> value(const Solution& solution) {
+    return {solution.schedule->initiation_interval, solution.schedule->length};
+  }
+
+  // Pins name slots, and the paper's window is no complete search.
+  bool may_leave_out() const { return options_.stages != "paper" && options_.pins.empty(); }
+
+  // With registers to be chosen: do the layouts differ in nothing but the counts of the machine
+  // file?
+  static bool same_choice(const Lowered& a, const Lowered& b) {
+    RegisterPool pool = *b.pool;
+    if (pool.shares.size() != a.pool->shares.size()) return false;
+    for (std::size_t s = 0; s < pool.shares.size(); ++s)
+      pool.shares[s].layout = a.pool->shares[s].layout;
+    return pool == *a.pool && covers(a.problem, b.problem) && covers(b.problem, a.problem);
+  }
+
+  // The first other layout that covers layout k; of two that cover each other, the earlier one.
+  std::string covering_layout(std::size_t k) const {
+    const Lowered& b = result_.layouts[k];
+    for (std::size_t j = 0; j < result_.layouts.size(); ++j) {
+      const Lowered& a = result_.layouts[j];
+      const bool covered = b.pool ? j < k && same_choice(a, b)
+                                  : j != k && covers(a.problem, b.problem) &&
+                                        (j < k || !covers(b.problem, a.problem));
+      if (covered) return a.layout;
+    }
+    return "";
+  }
+
+  void solve_one(std::size_t k, LayoutOutcome& outcome) {
+    Lowered& layout = result_.layouts[k];
+    Options options = left_.of(options_);
+    options.goals.clear();                                              // of the best one
+    options.explain = options_.explain && result_.layouts.size() == 1;  // else when none has any
+    if (found() && !options.ii && options.stages != "paper" && modulo_)
+      options.better_than = value(best());
+    const ProgressCallback named = [&](const Progress& progress) {
+      if (!progress_) return;
+      Progress of_layout = progress;
+      of_layout.layout = layout.layout;
+      progress_(of_layout);
+    };
+    if (layout.pool) {
+      SplitSolution split = solve_split(layout.problem, *layout.pool, options, left_.stop(), named);
+      outcome.solution = std::move(split.solution);
+      layout.problem = std::move(split.problem);
+    } else {
+      outcome.solution = solve(layout.problem, options, left_.stop(), named);
+    }
+    outcome.none_better = options.better_than && outcome.solution->status == Status::infeasible;
+    left_.took(outcome.solution->conflicts);
+  }
+
+  // Smallest I, then smallest L, then the first. Once there is a schedule, only the best one's
+  // evidence is kept: that of the others is memory that the next search can have.
+  void choose(std::size_t k) {
+    const std::optional<Solution>& latest = result_.outcomes[k].solution;
+    if (!latest) return;
+    if (!solved_ || (latest->schedule && (!found() || value(*latest) < value(best()))))
+      result_.chosen = k;
+    solved_ = true;
+    if (!found()) return;
+    for (LayoutOutcome& outcome : result_.outcomes)
+      if (outcome.solution && &*outcome.solution != &best()) outcome.solution->evidence.reset();
+  }
+
+  // Why each layout has no schedule.
+  void name_clashes() {
+    if (options_.ii || options_.stages == "paper" || !options_.explain) return;
+    for (std::size_t k = 0; k < result_.outcomes.size(); ++k) {
+      std::optional<Solution>& solution = result_.outcomes[k].solution;
+      if (!solution || solution->status != Status::infeasible || !solution->conflict.empty())
+        continue;
+      const double begin = left_.elapsed();
+      solution->conflict = clash(result_.layouts[k].problem, left_.of(options_), left_.stop());
+      solution->seconds += left_.elapsed() - begin;
+    }
+  }
+
+  // Could this layout, had it not been stopped, still have become better than the best?
+  bool open(const LayoutOutcome& outcome) {
+    if (!outcome.covered_by.empty()) return false;
+    if (!outcome.solution) return true;
+    const Solution& solution = *outcome.solution;
+    if (solution.status == Status::optimal || solution.status == Status::infeasible) return false;
+    const auto [ii, length] = value(best());
+    if (solution.ii_lower_bound != ii) return solution.ii_lower_bound < ii;
+    return !solution.schedule || solution.length_lower_bound < length;
+  }
+
+  Status status() {
+    const std::vector<LayoutOutcome>& all = result_.outcomes;
+    if (found()) {
+      if (best().status != Status::optimal) return best().status;
+      return std::any_of(all.begin(), all.end(), [&](const auto& o) { return open(o); })
+                 ? Status::feasible
+                 : Status::optimal;
+    }
+    const bool none = std::all_of(all.begin(), all.end(), [](const LayoutOutcome& outcome) {
+      return !outcome.covered_by.empty() ||
+             (outcome.solution && outcome.solution->status == Status::infeasible);
+    });
+    return none ? Status::infeasible : Status::unknown;
+  }
+
+  void report_unsettled() {
+    for (std::size_t k = 0; k < result_.outcomes.size(); ++k)
+      if (const auto& solution = result_.outcomes[k].solution;
+          solution && solution->status == Status::unknown)
+        result_.chosen = k;
+  }
+
+  const Options& options_;
+  LimitsLeft left_;
+  const ProgressCallback& progress_;
+  const LayoutCallback& done_;
+  bool modulo_;
+  bool solved_ = false;  // one of them, so that `chosen` has a solution
+  LayoutsSolution result_;
+};
+
+}  // namespace
+
+LayoutsSolution solve_layouts(std::vector<Lowered> layouts, const Options& options,
+                              std::stop_token stop, const ProgressCallback& progress,
+                              const LayoutCallback& done) {
+  if (layouts.empty()) throw InputError("layouts", "/", "none", "must be one at least");
+  for (const Lowered& layout : layouts) listed_goals(layout.problem, options.goals);
+  return LayoutSearch(std::move(layouts), options, std::move(stop), progress, done).run();
+}
+
+}  // namespace twill
