@@ -287,7 +287,7 @@ cli::Command attention_command(CLI::App& bench) {
       ->allow_extra_args(false);
   app->add_option("--normalize", flags->normalize, "Sum U of the normalised costs, or none")
       ->capture_default_str();
-  flags->search.add_to(*app, "Seconds a graph: its layouts together, and all of them again in one");
+  flags->search.add_to(*app, "a graph: its layouts together, and all of them again in one");
   app->add_flag("--json", flags->json, "A JSON object a row, a line each");
   app->footer(
       "A row is a graph on one layout: wall clock and CPU seconds and peak memory of its process,\n"

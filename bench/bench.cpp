@@ -3,7 +3,6 @@
 #include <oneapi/tbb/global_control.h>
 
 #include "bench/lab/lab.hpp"
-#include "encoders/choose.hpp"
 
 #include <optional>
 #include <utility>
@@ -11,28 +10,17 @@
 
 namespace twill::bench {
 
-void SearchFlags::add_to(CLI::App& app, const std::string& what_is_limited) {
+void SearchFlags::add_to(CLI::App& app, const std::string& limited) {
+  using enum cli::SearchOption;
   search.threads = 1;
-  app.add_option("--encoding", search.encoding,
-                 "Encodings, as key=value,... of " + encoding_keys() + " (default: auto)");
-  app.add_option("--engine", search.engine, "order, order-cadical, time_indexed or auto")
-      ->check(CLI::IsMember({"order", "order-cadical", "time_indexed", "cnf", "auto"}))
-      ->capture_default_str();
-  app.add_option("--threads", search.threads, "Threads (0 = all cores)")
-      ->check(CLI::Range(0, 4096))
-      ->capture_default_str();
-  app.add_option("--seed", search.seed, "Seed of the solver")->capture_default_str();
-  app.add_option("--time-limit", search.time_limit, what_is_limited + " (0 = none)")
-      ->capture_default_str();
-  app.add_option("--conflict-limit", search.conflict_limit, "Conflicts a row (0 = none)")
-      ->capture_default_str();
-  app.add_option("--memory", memory, cli::kMemoryHelp);
+  cli::SearchFlags::add_to(
+      app, {encoding, engine, threads, seed, time_limit, conflict_limit, memory}, limited);
 }
 
 Options SearchFlags::options() const {
-  Options options = search;
+  Options options = cli::SearchFlags::options();
   options.explain = false;  // the optimum and its proof are measured
-  if (!memory.empty()) options.memory_limit = cli::memory_limit_of(memory);
+  if (memory.empty()) options.memory_limit = 0;
   return options;
 }
 

@@ -16,18 +16,15 @@
 #include <string>
 
 #include "engine/cli/cli.hpp"
+#include "engine/cli/search_options.hpp"
 #include "engine/cli/workload.hpp"
 
 namespace twill::bench {
 
-/// The options of one search, spelt as in `twill solve`.
-struct SearchFlags {
-  Options search;
-  std::string memory;  ///< "" = no limit
-
-  /// `what_is_limited` by --time-limit, for the help.
-  void add_to(CLI::App& app, const std::string& what_is_limited = "Seconds a row");
-  /// With the memory limit read. Throws InputError.
+/// The options of one search, spelt as in `twill solve`; without --memory there is no limit.
+struct SearchFlags : cli::SearchFlags {
+  void add_to(CLI::App& app, const std::string& limited = "a row");
+  /// Throws InputError.
   Options options() const;
   /// Reads the workload with no more threads than the search may use: normalisation is parallel.
   cli::Workload load(const cli::WorkloadFlags& work) const;

@@ -434,7 +434,7 @@ cli::Command peers_command(CLI::App& bench) {
       ->check(CLI::IsMember({"corrected", "literal", "both"}))
       ->capture_default_str();
   app->add_flag("--cnf", flags->cnf, "Also the paper's program as Twill's CNF");
-  app->add_option("--limit", flags->limit, "CPU seconds of each peer for each question")
+  app->add_option("--cpu-limit,--limit", flags->limit, "CPU seconds of each peer for each question")
       ->check(CLI::Range(1.0, 1e7))
       ->capture_default_str();
   app->add_option("--peer-memory", flags->peer_memory, "Memory of a peer")->capture_default_str();

@@ -6,7 +6,7 @@ twill=${1:-build/release/engine/twill}
 
 # As SMT-LIB in the paper's form (Yices, Z3), in the modulo form (CP-SAT), the modulo program (CBC).
 "$twill" bench peers --kernel hopper-fwd-plain --kernel blackwell-fwd-plain \
-  --normalize 20 --normalize 30 --limit 30
+  --normalize 20 --normalize 30 --cpu-limit 30
 # The nine attention graphs at raw clocks, where the text would not fit.
 kernels=
 for kernel in hopper-fwd-plain hopper-fwd-sub2 hopper-fwd-sub2-m128 hopper-bwd hopper-bwd-sub2 \
@@ -14,7 +14,7 @@ for kernel in hopper-fwd-plain hopper-fwd-sub2 hopper-fwd-sub2-m128 hopper-bwd h
   kernels="$kernels --kernel $kernel"
 done
 # shellcheck disable=SC2086
-"$twill" bench peers $kernels --normalize none --limit 60 --text-limit 1M \
+"$twill" bench peers $kernels --normalize none --cpu-limit 60 --text-limit 1M \
   --question optimum --question ii-1 --question length-1
 "$twill" bench peers --kernel hopper-fwd-plain --kernel blackwell-fwd-plain \
-  --normalize 300 --limit 60 --question optimum
+  --normalize 300 --cpu-limit 60 --question optimum

@@ -154,7 +154,7 @@ cli::Command robust_command(CLI::App& bench) {
   app->add_option("--percent", flags->percent, "Costs change by at most so much")
       ->check(CLI::Range(0, 99))
       ->capture_default_str();
-  flags->search.add_to(*app, "Seconds a solve");
+  flags->search.add_to(*app, "a solve");
   app->add_flag("--json", flags->json, "A JSON object a solve, a line each");
   app->footer(
       "Each graph is taken on the layout with its best unscaled schedule. CPU seconds are those "

@@ -346,7 +346,7 @@ cli::Command scaling_command(CLI::App& bench) {
   app->add_option("--seeds", flags->seeds, "Random loops a size")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
-  flags->search.add_to(*app, "Seconds a loop");
+  flags->search.add_to(*app, "a loop");
   app->add_option("-o,--out", flags->out,
                   "Folder for index.html (self-contained), SVG plots and rows.jsonl");
   app->add_flag("--quiet", flags->quiet, "Nothing on standard error but errors");

@@ -8,8 +8,10 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "engine/include/twill.h"
 #include "engine/include/twill.hpp"
@@ -124,9 +126,9 @@ class CancelWatch {
   std::thread thread_;
 };
 
-/// The first layout that fits; kernel and machine by name or as text.
-twill::Lowered lowered(const char* kernel, const char* machine, const char* layout, int normalize,
-                       bool choose_registers) {
+/// The layouts that fit; kernel and machine by name or as text.
+std::vector<twill::Lowered> lowered(const char* kernel, const char* machine, const char* layout,
+                                    int normalize, bool choose_registers) {
   if (kernel == nullptr || machine == nullptr) refuse("kernel, machine", "NULL", "must be given");
   if (normalize < 0) refuse("normalize", "a negative number", "must be 0 or a budget");
   const std::string machine_text =
@@ -141,8 +143,7 @@ twill::Lowered lowered(const char* kernel, const char* machine, const char* layo
   options.normalize = normalize;
   options.choose_registers = choose_registers;
   return twill::lower(kernel_text, is_text(kernel) ? "kernel" : kernel, machine_text, machine_name,
-                      options)
-      .front();
+                      options);
 }
 
 /// The caller's struct may be of an older header (shorter) or a newer one (longer): what both know
@@ -165,6 +166,12 @@ twill::Options options_of(const twill_options& given) {
   if (given.stages != nullptr) options.stages = given.stages;
   if (given.ii != 0) options.ii = given.ii;
   if (given.encoding != nullptr) options.encoding = given.encoding;
+  if (given.engine != nullptr) options.engine = given.engine;
+  if (given.goals != nullptr) {
+    std::istringstream goals(given.goals);
+    for (std::string goal; std::getline(goals, goal, ',');) options.goals.push_back(goal);
+  }
+  options.handover = given.no_handover == 0;
   options.threads = given.threads;
   options.seed = given.seed;
   options.time_limit = given.time_limit;
@@ -214,7 +221,7 @@ twill_result twill_problem_read(const char* path, twill_problem** problem) {
 twill_result twill_problem_lower(const char* kernel, const char* machine, const char* layout,
                                  int normalize, twill_problem** problem) {
   return make(problem, [&](twill_problem& handle) {
-    set(handle, lowered(kernel, machine, layout, normalize, false).problem);
+    set(handle, lowered(kernel, machine, layout, normalize, false).front().problem);
   });
 }
 
@@ -267,13 +274,34 @@ twill_result twill_solve(const twill_problem* problem, const twill_options* opti
   });
 }
 
+twill_result twill_solve_kernel(const char* kernel, const char* machine, int normalize,
+                                int choose_registers, const twill_options* options,
+                                twill_problem** problem, twill_solution** solution) {
+  if (solution != nullptr) *solution = nullptr;
+  std::optional<twill::LayoutsSolution> all;
+  const twill_result made = make(problem, [&](twill_problem& handle) {
+    const twill_options known = known_part(options);
+    const CancelWatch watch(known.cancel);
+    std::mutex mutex;
+    all = twill::solve_layouts(lowered(kernel, machine, nullptr, normalize, choose_registers != 0),
+                               options_of(known), watch.token(), callback_of(known, mutex));
+    set(handle, all->layout().problem);
+  });
+  if (made != TWILL_OK) return made;
+  return make(solution, [&](twill_solution& handle) {
+    twill::Solution chosen = all->solution();
+    chosen.status = all->status;
+    set(handle, all->layout().problem, std::move(chosen));
+  });
+}
+
 twill_result twill_solve_split(const char* kernel, const char* machine, const char* layout,
                                int normalize, const twill_options* options, twill_problem** problem,
                                twill_solution** solution) {
   if (solution != nullptr) *solution = nullptr;
   std::optional<twill::SplitSolution> split;
   const twill_result made = make(problem, [&](twill_problem& handle) {
-    const twill::Lowered loop = lowered(kernel, machine, layout, normalize, true);
+    const twill::Lowered loop = lowered(kernel, machine, layout, normalize, true).front();
     const twill_options known = known_part(options);
     const CancelWatch watch(known.cancel);
     std::mutex mutex;

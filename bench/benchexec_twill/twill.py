@@ -29,7 +29,7 @@ class Tool(benchexec.tools.template.BaseTool2):
         line = [executable, "bench", "trial", task.single_input_file]
         line += ["--ii", str(question["ii"]), "--length", str(question["length"])]
         if rlimits.cputime:
-            line += ["--limit-cpu", str(rlimits.cputime)]
+            line += ["--cpu-limit", str(rlimits.cputime)]
         return line + options
 
     @staticmethod

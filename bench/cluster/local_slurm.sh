@@ -80,7 +80,7 @@ done
 cd "$folder"
 "$TWILL" bench instances --grid quick -o instances
 sbatch --wait --array=0-3 --output="$folder/task-%a.out" "$here/slurm_array.sh" instances rows \
-  --encodings 'start=*;pb=bdd|gte' --limit-cpu 2
+  --encodings 'start=*;pb=bdd|gte' --cpu-limit 2
 cat rows.*.jsonl >rows.jsonl
 echo "$(ls rows.?.jsonl | wc -l) shards, $(wc -l <rows.jsonl) rows"
 "$TWILL" bench check rows.jsonl --instances instances

@@ -2,7 +2,7 @@
 # One shard of `twill bench run` a task of a Slurm job array. From the folder that holds the rows:
 #
 #   twill bench instances --grid default -o instances
-#   sbatch --array=0-15 --time=08:00:00 --mem-per-cpu=3G slurm_array.sh instances rows --limit-cpu 60
+#   sbatch --array=0-15 --time=08:00:00 --mem-per-cpu=3G slurm_array.sh instances rows --cpu-limit 60
 #   cat rows.*.jsonl > rows.jsonl          # when all tasks are done: that is the merge
 #   twill bench check rows.jsonl --instances instances
 #   twill bench report rows.jsonl -o report

@@ -19,6 +19,7 @@
 #include "bench/process.hpp"
 #include "engine/certificate/drat.hpp"
 #include "engine/cli/interrupt.hpp"
+#include "engine/cli/search_options.hpp"
 #include "engine/include/twill.hpp"
 #include "engine/output/style.hpp"
 #include "graph/io/file.hpp"
@@ -111,8 +112,8 @@ RowVerdict check_refutation(const Row& row, const Problem& problem, const Instan
   add("--scramble", std::to_string(trial.scramble.seed));
   add("--scramble-parts", to_string(trial.scramble));
   add("--seed", std::to_string(trial.seed));
-  add("--limit-cpu", decimal(flags.cpu, 3));
-  add("--limit-mem", std::to_string(cli::parse_bytes(flags.memory)));
+  add("--cpu-limit", decimal(flags.cpu, 3));
+  add("--memory", std::to_string(cli::parse_bytes(flags.memory)));
   add("--proof", proof.path());
   const ProcessResult process = run_process(line, {}, stop);
   const Row again = Row::parse(process.out, nullptr, false);
@@ -236,9 +237,9 @@ cli::Command check_command(CLI::App& bench) {
   app->add_option("--instances", flags->instances,
                   "Folder with instances.jsonl (default: the one beside the first file)");
   app->add_option("-o,--out", flags->out, "Write a line of JSON a row here");
-  app->add_option("--limit-cpu", flags->cpu, "CPU seconds to refute a row again")
+  app->add_option(cli::kCpuLimit, flags->cpu, "CPU seconds to refute a row again")
       ->capture_default_str();
-  app->add_option("--limit-mem", flags->memory, "Memory to refute a row again")
+  app->add_option(cli::kMemoryLimit, flags->memory, "Memory to refute a row again")
       ->capture_default_str();
   app->add_option("-j,--jobs", flags->jobs, "Rows at a time (default: one a core)")
       ->check(CLI::Range(0, 4096));

@@ -30,6 +30,7 @@
 #include "bench/process.hpp"
 #include "engine/cadical.hpp"
 #include "engine/cli/interrupt.hpp"
+#include "engine/cli/search_options.hpp"
 #include "engine/include/twill.hpp"
 #include "engine/output/style.hpp"
 #include "graph/bounds/bounds.hpp"
@@ -242,9 +243,9 @@ class Runner {
     add("--scramble", std::to_string(work.scramble));
     add("--scramble-parts", to_string(scramble_));
     add("--seed", std::to_string(flags_.seed));
-    add("--limit-cpu", decimal(flags_.cpu, 3));
-    add("--limit-conflicts", std::to_string(flags_.conflicts));
-    add("--limit-mem", std::to_string(memory_));
+    add("--cpu-limit", decimal(flags_.cpu, 3));
+    add("--conflict-limit", std::to_string(flags_.conflicts));
+    add("--memory", std::to_string(memory_));
     line.emplace_back("--statistics");
     ProcessLimits limits;
     // The row keeps its limits itself; these end one that does not notice.
@@ -461,13 +462,13 @@ cli::Command run_command(CLI::App& bench) {
                   "Any of variables,polarities,clauses,literals, or none")
       ->default_str(to_string(Scramble{}));
   app->add_option("--seed", flags->seed, "Seed of the solver")->capture_default_str();
-  app->add_option("--limit-cpu", flags->cpu, "CPU seconds a row (0 = none)")
+  app->add_option(cli::kCpuLimit, flags->cpu, "CPU seconds a row (0 = none)")
       ->check(CLI::Range(0.0, 1e7))
       ->capture_default_str();
-  app->add_option("--limit-conflicts", flags->conflicts, "Conflicts a row (0 = none)")
+  app->add_option(cli::kConflictLimit, flags->conflicts, "Conflicts a row (0 = none)")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 60))
       ->capture_default_str();
-  app->add_option("--limit-mem", flags->memory, "Memory a row")->capture_default_str();
+  app->add_option(cli::kMemoryLimit, flags->memory, "Memory a row")->capture_default_str();
   app->add_option("--budget", flags->budget,
                   "Seconds for all rows; those beyond are recorded as NOTRUN (0 = none)")
       ->check(CLI::Range(0.0, 1e9));

@@ -13,6 +13,7 @@
 #include "bench/lab/lab.hpp"
 #include "engine/cadical.hpp"
 #include "engine/cli/interrupt.hpp"
+#include "engine/cli/search_options.hpp"
 #include "engine/include/twill.hpp"
 
 namespace twill::bench {
@@ -138,9 +139,9 @@ cli::Command trial_command(CLI::App& bench) {
                   "Any of variables,polarities,clauses,literals, or none")
       ->default_str(to_string(Scramble{}));
   app->add_option("--seed", t.seed, "Seed of the solver");
-  app->add_option("--limit-cpu", t.limits.cpu_seconds, "CPU seconds (0 = none)");
-  app->add_option("--limit-conflicts", t.limits.conflicts, "Conflicts (0 = none)");
-  app->add_option("--limit-mem", flags->memory, "Memory, as 500M or 2G");
+  app->add_option(cli::kCpuLimit, t.limits.cpu_seconds, "CPU seconds (0 = none)");
+  app->add_option(cli::kConflictLimit, t.limits.conflicts, "Conflicts (0 = none)");
+  app->add_option(cli::kMemoryLimit, flags->memory, "Memory, as 500M or 2G");
   app->add_option("--proof", t.proof, "Write a binary DRAT proof here");
   app->add_flag("--statistics", t.statistics, "Print the solver's statistics first");
   return {app, [flags] {

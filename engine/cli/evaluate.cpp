@@ -9,6 +9,7 @@
 #include "engine/cli/cli.hpp"
 #include "engine/cli/interrupt.hpp"
 #include "engine/cli/pins.hpp"
+#include "engine/cli/search_options.hpp"
 #include "engine/explain/sensitivity.hpp"
 #include "engine/output/steady_state.hpp"
 #include "engine/output/style.hpp"
@@ -21,9 +22,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct EvaluateFlags {
-  std::string problem, schedule, memory;
+  std::string problem, schedule;
   PinFlags pins;
-  Options search;
+  SearchFlags search;
   bool optimum = true;
   bool sensitivity = false;
   bool json = false;
@@ -180,7 +181,7 @@ int evaluate(const EvaluateFlags& flags) {
   std::string stopped;
   if (flags.optimum) {
     Interrupt interrupt;
-    const Solution best = solve(problem, flags.search, interrupt.token());
+    const Solution best = solve(problem, flags.search.options(), interrupt.token());
     if (best.status != Status::optimal) code = kStopped;
     const double given = static_cast<double>(schedule.initiation_interval);
     const Cycle ii = best.schedule ? best.schedule->initiation_interval : best.ii_lower_bound;
@@ -195,7 +196,7 @@ int evaluate(const EvaluateFlags& flags) {
       if (ii != schedule.initiation_interval)
         throw InputError("command line", "--sensitivity", flags.schedule,
                          "the schedule must have the smallest I, " + std::to_string(ii));
-      const auto ranges = sensitivity(problem, schedule, flags.search, interrupt.token());
+      const auto ranges = sensitivity(problem, schedule, flags.search.options(), interrupt.token());
       json["sensitivity"] = sensitivity_json(problem, ranges);
       for (const OpSensitivity& range : ranges)
         if (!range.decided) code = kStopped;
@@ -278,14 +279,9 @@ Command evaluate_command(CLI::App& program) {
   app->add_flag("--sensitivity", flags->sensitivity,
                 "Of each op, the range of its cycles in which I stays the smallest")
       ->excludes("--no-optimum");
-  app->add_option("--time-limit", flags->search.time_limit, "Seconds of search (0 = none)")
-      ->capture_default_str();
-  app->add_option("--memory", flags->memory, kMemoryHelp);
+  flags->search.add_to(*app, {SearchOption::time_limit, SearchOption::memory});
   app->add_flag("--json", flags->json, "Print as JSON");
-  return {app, [flags] {
-            flags->search.memory_limit = memory_limit_of(flags->memory);
-            return evaluate(*flags);
-          }};
+  return {app, [flags] { return evaluate(*flags); }};
 }
 
 Command diff_command(CLI::App& program) {

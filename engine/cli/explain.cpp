@@ -9,6 +9,7 @@
 #include "engine/certificate/certificate.hpp"
 #include "engine/cli/cli.hpp"
 #include "engine/cli/interrupt.hpp"
+#include "engine/cli/search_options.hpp"
 #include "engine/cli/workload.hpp"
 #include "engine/explain/explain_interval.hpp"
 #include "engine/output/style.hpp"
@@ -19,9 +20,10 @@ namespace {
 
 struct ExplainFlags {
   WorkloadFlags work;
-  Options search;
+  SearchFlags search;
+  Options options;  ///< search.options(), and whether evidence is kept
   std::optional<Cycle> ii;
-  std::string certificate, memory;
+  std::string certificate;
   std::string registers = "machine";
   bool json = false;
 };
@@ -40,7 +42,7 @@ std::optional<Cycle> question_of(const ExplainFlags& flags, const Solution& solu
 /// The same of a problem, which is solved for it.
 std::optional<Cycle> interval_to_explain(const ExplainFlags& flags, const Problem& problem,
                                          std::stop_token stop, Solution& solution) {
-  Options options = flags.search;
+  Options options = flags.options;
   options.evidence = options.explain = false;
   if (!flags.ii) solution = solve(problem, options, std::move(stop));
   return question_of(flags, solution);
@@ -58,7 +60,7 @@ struct SplitQuestion {
 
 SplitQuestion with_split(const ExplainFlags& flags, const Lowered& lowered,
                          const std::stop_token& stop) {
-  Options options = flags.search;
+  Options options = flags.options;
   options.evidence = options.explain = false;
   SplitSolution split = solve_split(lowered.problem, *lowered.pool, options, stop);
   SplitQuestion question{lowered.problem, {}, std::move(split.solution), {}};
@@ -216,7 +218,7 @@ int run(const ExplainFlags& flags) {
                   << (solution.stopped_by.empty() ? "" : ": " + stop_text(solution)) << "\n";
       continue;
     }
-    const IntervalExplanation e = explain_interval(problem, *ii, flags.search, interrupt.token());
+    const IntervalExplanation e = explain_interval(problem, *ii, flags.options, interrupt.token());
     if (e.verdict() == Verdict::unknown) code = kStopped;
     if (flags.json)
       std::cout << json_of(problem, e, !flags.certificate.empty()).dump(2) << "\n";
@@ -239,10 +241,8 @@ Command explain_command(CLI::App& program) {
   flags->work.add_to(*app);
   app->add_option("--ii", flags->ii, "The interval (default: one below the best)")
       ->check(CLI::Range(Cycle{1}, kMaxCycles));
-  app->add_option("--time-limit", flags->search.time_limit, "Seconds (0 = none)")
-      ->capture_default_str();
-  app->add_option("--memory", flags->memory, kMemoryHelp);
-  app->add_option("--engine", flags->search.engine, "As of solve")->capture_default_str();
+  flags->search.add_to(*app,
+                       {SearchOption::time_limit, SearchOption::memory, SearchOption::engine});
   app->add_option("--certificate", flags->certificate,
                   "Write a directory with a folder for the question and each change, for twill "
                   "check; slower");
@@ -253,8 +253,8 @@ Command explain_command(CLI::App& program) {
   app->add_flag("--json", flags->json, "Print the explanation as JSON");
   return {app, [flags] {
             flags->work.choose_registers = flags->registers == "auto";
-            flags->search.evidence = !flags->certificate.empty();
-            flags->search.memory_limit = memory_limit_of(flags->memory);
+            flags->options = flags->search.options();
+            flags->options.evidence = !flags->certificate.empty();
             return run(*flags);
           }};
 }

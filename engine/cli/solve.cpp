@@ -6,11 +6,11 @@
 #include <memory>
 #include <stdexcept>
 
-#include "encoders/goals.hpp"
 #include "engine/certificate/certificate.hpp"
 #include "engine/cli/cli.hpp"
 #include "engine/cli/interrupt.hpp"
 #include "engine/cli/progress.hpp"
+#include "engine/cli/search_options.hpp"
 #include "engine/cli/terminal.hpp"
 #include "engine/cli/workload.hpp"
 #include "engine/output/style.hpp"
@@ -25,8 +25,8 @@ struct SolveFlags {
   WorkloadFlags work;
   PictureFlags picture;
   EmitFlags emit;
-  Options search;
-  std::string memory;
+  SearchFlags search;
+  Options options;  ///< search.options(), and whether evidence is kept
   std::string output;
   std::string certificate;
   std::string registers = "machine";
@@ -73,7 +73,7 @@ LayoutsSolution solve_all(const SolveFlags& flags, Workload& work) {
       std::cerr << "layout " << printable(lowered.layout) << ": " << outcome_text(outcome) << "\n";
   };
   LayoutsSolution all = solve_layouts(
-      work.problems, flags.search, interrupt.token(),
+      work.problems, flags.options, interrupt.token(),
       [&](const Progress& progress) { line.update(progress); }, tell);
   work.problems = all.layouts;
   for (std::size_t k = 0; k < work.problems.size(); ++k) {
@@ -182,7 +182,7 @@ void report(const SolveFlags& flags, const Lowered& lowered, const Solution& sol
   if (flags.quiet) return;
   if (solution.stopped_by == "memory limit")
     std::cerr << "twill: stopped by the memory limit, "
-              << decimal(static_cast<double>(flags.search.memory_limit) / (1 << 20), 0)
+              << decimal(static_cast<double>(flags.options.memory_limit) / (1 << 20), 0)
               << " MiB (--memory)\n";
   if (all && solution.schedule) {
     std::cerr << "best: layout " << printable(lowered.layout) << "\n";
@@ -198,13 +198,8 @@ void report(const SolveFlags& flags, const Lowered& lowered, const Solution& sol
 }
 
 int run(SolveFlags flags) {
-  auto& goals = flags.search.goals;
-  if (!goals.empty() && goals.front() == "default") {
-    goals.erase(goals.begin());
-    goals.insert(goals.begin(), kDefaultGoals.begin(), kDefaultGoals.end());
-  }
-  flags.search.evidence = !flags.certificate.empty();
-  flags.search.memory_limit = memory_limit_of(flags.memory);
+  flags.options = flags.search.options();
+  flags.options.evidence = !flags.certificate.empty();
   if (const auto listing = loop_listing(flags.work)) {
     std::cout << *listing;
     return kDone;
@@ -245,43 +240,15 @@ Command solve_command(CLI::App& program) {
   auto flags = std::make_shared<SolveFlags>();
   CLI::App* app = program.add_subcommand("solve", "Find the best schedule and prove it");
   flags->work.add_to(*app);
-  Options& search = flags->search;
-  app->add_option("--stages", search.stages,
-                  "complete = all that can matter; paper = Algorithm 1's window; N = at most N")
-      ->capture_default_str();
-  app->add_flag("--no-handover{false}", search.handover,
-                "Prohibit register results from crossing slots (ablation)");
-  app->add_option(
-         "--goals", search.goals,
-         "After I and L, minimise in this order: slots, handovers, crossings, registers,\n"
-         "registers:SLOT, memory:NAME, rings, ring:LOAD, issuers = pairs of a unit and a slot\n"
-         "that issues to it, issuers:UNIT, lifetime, start:OP, slot:OP (with commas); default, as "
-         "the\n"
-         "first = the first four; canonical, as the last = start and slot of every op in the\n"
-         "file's order, which leaves one schedule")
-      ->delimiter(',');
-  app->add_option("--ii", search.ii, "Only this initiation interval");
+  using enum SearchOption;
+  flags->search.add_to(*app, {stages, handover, goals, ii});
   app->add_option(
          "--registers", flags->registers,
          "machine = the counts of the machine file; auto = the best split (setmaxnreg) of the\n"
          "registers that the layout's warpgroups have at launch; -o writes the problem with it")
       ->check(CLI::IsMember({"machine", "auto"}))
       ->capture_default_str();
-  app->add_option(
-         "--engine", search.engine,
-         "order = any cycle counts; time_indexed = every cycle in clauses; auto = order where it "
-         "can;\n"
-         "order-cadical = order, searched by a CaDiCaL from 1.6 on instead of Twill's own solver")
-      ->capture_default_str();
-  app->add_option("--encoding", search.encoding,
-                  "Encodings, as key=value,... of " + encoding_keys() +
-                      " (default: auto, the rule of `twill encodings`)");
-  app->add_option("--threads", search.threads, "Threads (0 = all cores)")->capture_default_str();
-  app->add_option("--seed", search.seed, "Seed of the solver")->capture_default_str();
-  app->add_option("--time-limit", search.time_limit, "Seconds (0 = none)")->capture_default_str();
-  app->add_option("--conflict-limit", search.conflict_limit, "Conflicts in all (0 = none)")
-      ->capture_default_str();
-  app->add_option("--memory", flags->memory, kMemoryHelp);
+  flags->search.add_to(*app, {engine, encoding, threads, seed, time_limit, conflict_limit, memory});
   app->add_option("-o,--output", flags->output,
                   "Write the schedule here and, for a kernel, its problem beside it");
   app->add_option("--certificate", flags->certificate,

@@ -104,6 +104,9 @@ typedef struct twill_options {
   const volatile int* cancel;
   twill_progress_callback progress; /* may be NULL */
   void* user;                       /* handed to progress */
+  const char* engine; /* "order", "time_indexed", "order-cadical"; NULL or "auto" = chosen */
+  const char* goals; /* after I and L, with commas between, as "handovers,registers"; NULL = none */
+  int32_t no_handover; /* not 0: register results may not cross slots */
 } twill_options;
 
 void twill_options_init(twill_options* options);
@@ -111,6 +114,14 @@ void twill_options_init(twill_options* options);
 /* options may be NULL. The answer was verified by a judge that shares no code with the search. */
 twill_result twill_solve(const twill_problem* problem, const twill_options* options,
                          twill_solution** solution);
+
+/* The main job, as `twill solve` does it: a kernel on a machine, as twill_problem_lower, over all
+ * layouts that fit, with the goals of the options. choose_registers: not 0 = the best register
+ * split of each, see twill_solve_split. `problem` is that of the layout that was chosen, with its
+ * counts; `solution` is for it. The status is that of all layouts together. */
+twill_result twill_solve_kernel(const char* kernel, const char* machine, int normalize,
+                                int choose_registers, const twill_options* options,
+                                twill_problem** problem, twill_solution** solution);
 
 /* A kernel on a machine, as twill_problem_lower, with the register split (one setmaxnreg count each
  * for the warpgroups of the layout) that gives the best schedule of all splits. `problem` is the

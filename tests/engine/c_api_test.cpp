@@ -164,6 +164,37 @@ TEST_CASE("the register split is chosen: the problem that comes back has it") {
   CHECK(none.solution == nullptr);
 }
 
+TEST_CASE("the main job: the best of all layouts, with goals") {
+  twill_options options;
+  twill_options_init(&options);
+  options.goals = "handovers,registers";
+  options.engine = "time_indexed";
+  for (const int choose : {0, 1}) {
+    CAPTURE(choose);
+    twill_problem* problem = nullptr;
+    twill_solution* solution = nullptr;
+    REQUIRE(twill_solve_kernel("fmha-forward", "hopper", 20, choose, &options, &problem,
+                               &solution) == TWILL_OK);
+    CHECK(twill_solution_status(solution) == TWILL_OPTIMAL);
+    CHECK(twill_verify(problem, solution) == TWILL_OK);
+    const std::string text = twill_solution_json(solution);
+    CHECK(text.find("\"engine\": \"time_indexed\"") != std::string::npos);
+    CHECK(text.find("\"handovers\"") != std::string::npos);
+    CHECK(text.find("\"registers\"") != std::string::npos);
+    CHECK((text.find("\"registers at launch\"") != std::string::npos) == (choose == 1));
+    twill_solution_free(solution);
+    twill_problem_free(problem);
+  }
+  twill_problem* problem = nullptr;
+  twill_solution* solution = nullptr;
+  options.goals = "nothing";
+  CHECK(twill_solve_kernel("fmha-forward", "hopper", 20, 0, &options, &problem, &solution) ==
+        TWILL_BAD_INPUT);
+  CHECK(std::string(twill_problem_error(problem)).find("nothing") != std::string::npos);
+  CHECK(solution == nullptr);
+  twill_problem_free(problem);
+}
+
 TEST_CASE("many threads solve at once") {
   const std::string text = bytes(example("carried-spill"));
   std::vector<std::thread> threads;
