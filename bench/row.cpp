@@ -51,7 +51,7 @@ Json figures(const Lowered& lowered, const Solution& solution) {
   row["variables"] = solution.variables;
   row["clauses"] = solution.clauses;
   row["conflicts"] = solution.conflicts;
-  row["stopped_by"] = solution.stopped_by;
+  row["stopped_by"] = cut_short(solution.stop) ? to_string(solution.stop) : "";
   return row;
 }
 

@@ -100,30 +100,30 @@ void Budget::join() {
 
 bool Budget::spent() {
   if (joined_) return whole_->spent();
-  if (reason_.load() != nullptr) return true;
-  const char* reason = nullptr;
-  if (stop_.stop_requested() || (whole_ != nullptr && whole_->spent())) reason = "stopped";
-  if (seconds_ > 0 && elapsed() >= seconds_) reason = "time limit";
-  if (conflict_limit_ > 0 && conflicts_ >= conflict_limit_) reason = "conflict limit";
+  if (reason_.load() != Stop::unsaid) return true;
+  Stop reason = Stop::unsaid;
+  if (stop_.stop_requested() || (whole_ != nullptr && whole_->spent())) reason = Stop::interrupt;
+  if (seconds_ > 0 && elapsed() >= seconds_) reason = Stop::time_limit;
+  if (conflict_limit_ > 0 && conflicts_ >= conflict_limit_) reason = Stop::conflict_limit;
   if (memory_limit_ > 0) {
     // Reading the process's size costs a few system calls.
     const std::int64_t time = now();
     if (time >= next_look_.load(std::memory_order_relaxed)) {
       next_look_.store(time + kLook, std::memory_order_relaxed);
-      if (resident_memory() > memory_limit_) reason = kMemoryLimit;
+      if (resident_memory() > memory_limit_) reason = Stop::memory_limit;
     }
   }
-  if (reason == nullptr) return false;
+  if (reason == Stop::unsaid) return false;
   end(reason);
   return true;
 }
 
 bool Budget::room_for(std::int64_t bytes) {
   if (whole_ != nullptr) return whole_->room_for(bytes);
-  if (reason_.load() != nullptr) return false;
+  if (reason_.load() != Stop::unsaid) return false;
   if (memory_limit_ <= 0 || bytes < kUnasked) return true;
   if (bytes <= memory_limit_ && resident_memory() <= memory_limit_ - bytes) return true;
-  end(kMemoryLimit);
+  end(Stop::memory_limit);
   return false;
 }
 
@@ -131,18 +131,16 @@ void Budget::out_of_memory() {
   if (whole_ != nullptr)
     whole_->out_of_memory();
   else
-    end(kMemoryLimit);
+    end(Stop::memory_limit);
 }
 
-void Budget::end(const char* reason) {
-  const char* none = nullptr;
+void Budget::end(Stop reason) {
+  Stop none = Stop::unsaid;
   reason_.compare_exchange_strong(none, reason);
 }
 
-std::string Budget::reason() const {
-  if (joined_) return whole_->reason();
-  const char* reason = reason_.load();
-  return reason ? reason : "";
+Stop Budget::reason() const {
+  return joined_ ? whole_->reason() : reason_.load();
 }
 
 std::int64_t Budget::conflicts_left() const {

@@ -6,7 +6,8 @@
 #include <cstdint>
 #include <new>
 #include <stop_token>
-#include <string>
+
+#include "graph/schedule.hpp"
 
 namespace twill {
 
@@ -57,8 +58,8 @@ class Budget {
     }
     return false;
   }
-  /// Why, for the user: "time limit", "conflict limit", "memory limit", "stopped"; "" = not spent.
-  std::string reason() const;
+  /// Why: what cuts a search short, or unsaid = not spent.
+  Stop reason() const;
 
   void count_conflict() {
     if (joined_)
@@ -75,9 +76,8 @@ class Budget {
   const std::stop_token& stop_token() const { return stop_; }
 
  private:
-  static constexpr const char* kMemoryLimit = "memory limit";
   static constexpr std::int64_t kUnasked = 1 << 20;
-  void end(const char* reason);
+  void end(Stop reason);
 
   Budget* whole_ = nullptr;
   bool joined_ = false;
@@ -86,7 +86,7 @@ class Budget {
   double seconds_;
   std::int64_t conflict_limit_, memory_limit_;
   std::atomic<std::int64_t> conflicts_{0};
-  std::atomic<const char*> reason_{nullptr};
+  std::atomic<Stop> reason_{Stop::unsaid};
   std::atomic<std::int64_t> next_look_{0};
 };
 

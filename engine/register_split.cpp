@@ -155,7 +155,7 @@ class SplitSearch {
     conflicts_ += answer.conflicts;
     left_.took(answer.conflicts);
     stopped_ = answer.status == Status::feasible || answer.status == Status::unknown;
-    if (stopped_) stopped_by_ = answer.stopped_by;
+    stop_ = answer.stop;
     if (options.evidence) {
       const auto evidence = std::make_shared<Evidence>(*answer.evidence);
       if (corners_.size() >= kWholeCorners) evidence->drop_derived();
@@ -318,7 +318,7 @@ class SplitSearch {
     for (const Box& box : open_) bound = std::min(bound, box.bound);
     stopped_ =
         std::any_of(open_.begin(), open_.end(), [&](const Box& box) { return better(box.bound); });
-    if (!stopped_) stopped_by_.clear();
+    if (!stopped_ && cut_short(stop_)) stop_ = Stop::refuted;
     if (!best_) {
       counts_ = RegisterCounts(pool_.shares.size(), least_count(pool_));
       spread(counts_, counts_, std::vector<bool>(counts_.size(), true));
@@ -362,7 +362,7 @@ class SplitSearch {
     record(solution);
     solution.seconds = left_.elapsed();
     solution.conflicts = conflicts_;
-    solution.stopped_by = stopped_by_;
+    set_stop(solution, stop_);
     if (!options_.goals.empty()) pursue_goals(chosen, left_.of(options_), solution, left_.stop());
   }
 
@@ -381,7 +381,7 @@ class SplitSearch {
   int asked_ = 0;
   std::int64_t conflicts_ = 0;
   bool stopped_ = false;
-  std::string stopped_by_;
+  Stop stop_ = Stop::unsaid;  // of the last question
 };
 
 }  // namespace

@@ -354,8 +354,24 @@ void pursue_goals(const Problem& problem, const Options& options, Solution& solu
   describe(problem, solution);
   solution.seconds += budget.elapsed();
   solution.conflicts += budget.conflicts();
-  if (!budget.reason().empty()) solution.stopped_by = budget.reason();
+  if (budget.reason() != Stop::unsaid) set_stop(solution, budget.reason());
   solution.evidence = evidence;
+}
+
+// A limit; else whether arithmetic was enough, or a question had to be refuted.
+static Stop why_ended(const Problem& problem, const Options& options, const Solution& solution,
+                      const Bound& bound, const Budget& budget) {
+  if (budget.reason() != Stop::unsaid) return budget.reason();
+  const std::optional<Schedule>& schedule = solution.schedule;
+  bool arithmetic = false;
+  if (solution.status == Status::optimal)
+    arithmetic = (options.ii || schedule->initiation_interval == bound.value) &&
+                 schedule->length == length_bound(problem, schedule->initiation_interval);
+  else if (solution.status == Status::infeasible)
+    arithmetic = bound.value > options.ii.value_or(kMaxInterval);
+  else
+    return Stop::unsaid;  // the paper's formula decides nothing
+  return arithmetic ? Stop::bound : Stop::refuted;
 }
 
 Solution solve(const Problem& problem, const Options& options, std::stop_token stop,
@@ -422,7 +438,7 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
   solution.conflicts = budget.conflicts();
   solution.variables = report.largest_variables();
   solution.clauses = report.largest_clauses();
-  solution.stopped_by = budget.reason();
+  set_stop(solution, why_ended(problem, options, solution, bound, budget));
   solution.evidence = std::move(evidence);
   if (!options.goals.empty()) {
     left.took(solution.conflicts);

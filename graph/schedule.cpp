@@ -28,4 +28,34 @@ const char* to_string(Status status) {
   return "unknown";
 }
 
+const char* to_string(Stop stop) {
+  switch (stop) {
+    case Stop::bound: return "bound";
+    case Stop::refuted: return "refuted";
+    case Stop::time_limit: return "time limit";
+    case Stop::conflict_limit: return "conflict limit";
+    case Stop::memory_limit: return "memory limit";
+    case Stop::interrupt: return "stopped";
+    case Stop::unsaid: break;
+  }
+  return "";
+}
+
+Stop parse_stop(std::string_view text) {
+  for (const Stop stop : {Stop::bound, Stop::refuted, Stop::time_limit, Stop::conflict_limit,
+                          Stop::memory_limit, Stop::interrupt})
+    if (text == to_string(stop)) return stop;
+  return Stop::unsaid;
+}
+
+bool cut_short(Stop stop) {
+  return stop == Stop::time_limit || stop == Stop::conflict_limit || stop == Stop::memory_limit ||
+         stop == Stop::interrupt;
+}
+
+void set_stop(Solution& solution, Stop stop) {
+  solution.stop = stop;
+  solution.stopped_by = cut_short(stop) ? to_string(stop) : "";
+}
+
 }  // namespace twill

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,6 +40,23 @@ enum class Status {
 };
 const char* to_string(Status status);
 
+/// Why a search ended.
+enum class Stop {
+  unsaid,          ///< nothing was recorded
+  bound,           ///< arithmetic: what was found meets the bounds, or they exclude everything
+  refuted,         ///< a refutation: nothing better is there, or nothing at all
+  time_limit,      ///< of wall clock
+  conflict_limit,  ///< of the SAT solver's conflicts
+  memory_limit,    ///< also: the system had no more
+  interrupt,       ///< the caller asked for it
+};
+/// "time limit", "conflict limit", "memory limit", "stopped" (interrupt), "bound", "refuted", "".
+const char* to_string(Stop stop);
+/// The other way; unsaid for any other text.
+Stop parse_stop(std::string_view text);
+/// Did something end it before its answer was final?
+bool cut_short(Stop stop);
+
 /// One secondary goal with its value and proved lower bound.
 struct Goal {
   std::string name;
@@ -66,11 +84,15 @@ struct Solution {
   // Informative, not reproducible:
   double seconds = 0;
   std::int64_t conflicts = 0;
-  std::string
-      stopped_by;  ///< the limit that ended the search early, or ""; among the file's options
+  Stop stop = Stop::unsaid;  ///< what cut it short is among the file's options
+  /// Deprecated, goes with 2.0: to_string(stop) where that cuts short, else "".
+  std::string stopped_by;
   // Not in the file:
   std::int64_t variables = 0, clauses = 0;   ///< of the largest formula
   std::shared_ptr<const Evidence> evidence;  ///< refutations with proofs, where they were asked for
 };
+
+/// Sets `stop`, and `stopped_by` after it.
+void set_stop(Solution& solution, Stop stop);
 
 }  // namespace twill

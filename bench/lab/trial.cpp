@@ -48,8 +48,8 @@ class CpuWatch {
 
 std::string stopped_status(const Budget& budget, const CpuWatch& watch) {
   if (watch.out_of_time()) return "TIMEOUT";
-  if (budget.reason() == "memory limit") return "MEMOUT";
-  if (budget.reason() == "stopped") return "STOPPED";
+  if (budget.reason() == Stop::memory_limit) return "MEMOUT";
+  if (budget.reason() == Stop::interrupt) return "STOPPED";
   return "CONFLICTS";
 }
 

@@ -190,7 +190,7 @@ int evaluate(const EvaluateFlags& flags) {
                        {"lower_bound", best.ii_lower_bound},
                        {"gap", share(given - static_cast<double>(ii), given)}};
     if (best.schedule) json["optimum"]["length"] = best.schedule->length;
-    if (!best.stopped_by.empty()) json["optimum"]["stopped_by"] = best.stopped_by;
+    if (cut_short(best.stop)) json["optimum"]["stopped_by"] = to_string(best.stop);
     stopped = stop_text(best);
     if (flags.sensitivity && best.status == Status::optimal) {
       if (ii != schedule.initiation_interval)

@@ -215,7 +215,7 @@ int run(const ExplainFlags& flags) {
         std::cout << printable(problem.name) << ": I = 1 is reached, nothing is smaller\n";
       else
         std::cout << printable(problem.name) << ": stopped before the smallest I was proved"
-                  << (solution.stopped_by.empty() ? "" : ": " + stop_text(solution)) << "\n";
+                  << (cut_short(solution.stop) ? ": " + stop_text(solution) : "") << "\n";
       continue;
     }
     const IntervalExplanation e = explain_interval(problem, *ii, flags.options, interrupt.token());

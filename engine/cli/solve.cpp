@@ -48,7 +48,7 @@ std::string outcome_text(const LayoutOutcome& outcome) {
   } else if (solution.ii_lower_bound > 0 && solution.status == Status::unknown) {
     text += ", I >= " + std::to_string(solution.ii_lower_bound);
   }
-  if (solution.status != Status::optimal && !solution.stopped_by.empty())
+  if (solution.status != Status::optimal && cut_short(solution.stop))
     text += ", " + stop_text(solution);
   return text + " (" + decimal(solution.seconds, 2) + " s)";
 }
@@ -180,7 +180,7 @@ void write(const SolveFlags& flags, const Workload& work, std::size_t chosen,
 
 void report(const SolveFlags& flags, const Lowered& lowered, const Solution& solution, bool all) {
   if (flags.quiet) return;
-  if (solution.stopped_by == "memory limit")
+  if (solution.stop == Stop::memory_limit)
     std::cerr << "twill: stopped by the memory limit, "
               << decimal(static_cast<double>(flags.options.memory_limit) / (1 << 20), 0)
               << " MiB (--memory)\n";

@@ -166,8 +166,9 @@ std::string only_interval(const Solution& solution) {
 }  // namespace
 
 std::string stop_text(const Solution& solution) {
-  const std::string& by = solution.stopped_by;
-  return by.empty() ? "" : by == "stopped" ? "stopped by request" : "stopped by the " + by;
+  if (!cut_short(solution.stop)) return "";
+  if (solution.stop == Stop::interrupt) return "stopped by request";
+  return std::string("stopped by the ") + to_string(solution.stop);
 }
 
 std::string no_schedule_text(const Solution& solution) {
@@ -182,7 +183,7 @@ std::string no_schedule_text(const Solution& solution) {
     if (only.empty()) return text;
   } else {
     if (!only.empty()) text += " at I = " + only;
-    if (!solution.stopped_by.empty()) text += ": " + stop_text(solution);
+    if (cut_short(solution.stop)) text += ": " + stop_text(solution);
   }
   if (solution.ii_lower_bound > 1)
     text += "; I is at least " + std::to_string(solution.ii_lower_bound);

@@ -53,7 +53,7 @@ std::string header(const Problem& problem, const Solution& solution, const TextO
     text += "  " + printable(no_schedule_text(solution)) + "\n";
   }
   const bool ended = solution.status == Status::optimal || solution.status == Status::infeasible;
-  if (solution.schedule && !ended && !solution.stopped_by.empty())
+  if (solution.schedule && !ended && cut_short(solution.stop))
     text += "  " + printable(stop_text(solution)) + "\n";
   if (!solution.stages.empty()) {
     text += ended ? "  stages searched: " : "  stages to search, not all were: ";

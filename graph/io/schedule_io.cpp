@@ -93,8 +93,8 @@ void read_optional(const Problem& problem, const JsonValue& root, Solution& solu
   solution.engine = root.text_or("engine", "");
   if (const auto options = root.find("options"))
     for (const auto& [name, value] : options->members()) {
-      if (name == kStoppedBy)
-        solution.stopped_by = value.text();
+      if (const Stop stop = parse_stop(value.text()); name == kStoppedBy && cut_short(stop))
+        set_stop(solution, stop);
       else
         solution.options.emplace_back(name, value.text());
     }
@@ -204,12 +204,12 @@ std::string schedule_text(const Problem& problem, const Solution& solution) {
   if (!solution.engine.empty()) file.member("engine", solution.engine);
   // What stopped a search is said where its answer is not final: files of final ones are the same
   // whether or not a limit came up on the way.
-  const bool stopped = !solution.stopped_by.empty() && !final_answer(solution);
+  const bool stopped = cut_short(solution.stop) && !final_answer(solution);
   if (!solution.options.empty() || stopped) {
     file.key("options");
     file.begin_object();
     for (const auto& [name, value] : solution.options) file.member(name, value);
-    if (stopped) file.member(kStoppedBy, solution.stopped_by);
+    if (stopped) file.member(kStoppedBy, to_string(solution.stop));
     file.end_object();
   }
   file.key("solver");

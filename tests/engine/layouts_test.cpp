@@ -108,7 +108,7 @@ TEST_CASE("a stop from the start: one layout has an answer, and nothing is claim
     int solved = 0;
     for (const LayoutOutcome& outcome : all.outcomes) solved += outcome.solution.has_value();
     CHECK(solved == 1);
-    CHECK(all.solution().stopped_by == "stopped");
+    CHECK(all.solution().stop == Stop::interrupt);
     CHECK((all.status == Status::unknown || all.status == Status::feasible));
     Lowered larger = layouts.front();
     larger.layout = "larger";
@@ -144,6 +144,6 @@ TEST_CASE("limits are those of all layouts together") {
   options.conflict_limit = 50;
   const LayoutsSolution all = solve_layouts(layouts, options);
   REQUIRE(all.outcomes.size() > 1);
-  CHECK(all.outcomes[0].solution->stopped_by == "conflict limit");
+  CHECK(all.outcomes[0].solution->stop == Stop::conflict_limit);
   for (std::size_t k = 1; k < all.outcomes.size(); ++k) CHECK_FALSE(all.outcomes[k].solution);
 }

@@ -246,3 +246,39 @@ TEST_CASE("the old name of the engine time_indexed is still read") {
     CHECK(solution.schedule->initiation_interval == 2);
   }
 }
+
+TEST_CASE("a solution says why its search ended") {
+  const std::filesystem::path data = TWILL_TEST_DATA;
+  const auto example = [&](const std::string& name) {
+    return read_problem((data / "examples" / (name + ".problem.json")).string());
+  };
+  // One op meets its bounds; that figure 1 has no schedule as short as its path is refuted.
+  Problem one;
+  one.name = "one";
+  one.units = {{"u", 1}};
+  one.warps = {{"w", 1, 0, false}};
+  Op op;
+  op.id = "a";
+  op.cycles = 3;
+  op.reservations = {{0, 0, 3, 1}};
+  one.ops = {op};
+  CHECK(solve(one).stop == Stop::bound);
+  CHECK(solve(example("figure-1")).stop == Stop::refuted);
+  CHECK(solve(example("undercount-figure-1")).stop == Stop::refuted);
+  CHECK(solve(example("undercount")).stop == Stop::refuted);
+  Options options;
+  options.ii = 1;
+  CHECK(solve(example("figure-1"), options).stop == Stop::bound);
+  std::stop_source stop;
+  stop.request_stop();
+  const Solution stopped = solve(example("undercount-figure-1"), {}, stop.get_token());
+  CHECK(stopped.stop == Stop::interrupt);
+  CHECK(stopped.stopped_by == "stopped");
+  for (const Stop each : {Stop::unsaid, Stop::bound, Stop::refuted, Stop::time_limit,
+                          Stop::conflict_limit, Stop::memory_limit, Stop::interrupt}) {
+    CHECK(parse_stop(to_string(each)) == each);
+    Solution solution;
+    set_stop(solution, each);
+    CHECK(solution.stopped_by == (cut_short(each) ? to_string(each) : ""));
+  }
+}

@@ -39,7 +39,7 @@ struct Done {
 struct Sequence {
   std::vector<Done> outcomes;
   std::int64_t conflicts = 0;
-  std::string reason;
+  Stop reason = Stop::unsaid;
 };
 
 /// Takes tasks in order until one is stopped; after every third, those that were told ahead are
@@ -90,7 +90,7 @@ void check_same(const Solution& one, const Solution& many) {
   CHECK(one.length_lower_bound == many.length_lower_bound);
   CHECK(one.conflicts == many.conflicts);
   CHECK(one.clauses == many.clauses);
-  CHECK(one.stopped_by == many.stopped_by);
+  CHECK(one.stop == many.stop);
 }
 
 }  // namespace

@@ -118,7 +118,7 @@ TEST_CASE("many stages: windows of them leave what all of them leave") {
     const Solution order = solve(problem, options);
     options.engine = "time_indexed";
     const Solution cnf = solve(problem, options);
-    if (!order.stopped_by.empty() || !cnf.stopped_by.empty()) continue;
+    if (cut_short(order.stop) || cut_short(cnf.stop)) continue;
     CHECK(order.status == cnf.status);
     REQUIRE(order.schedule.has_value() == cnf.schedule.has_value());
     if (!order.schedule) continue;
@@ -137,13 +137,13 @@ TEST_CASE("a budget has room or is spent, and what the system refuses counts as 
   Budget lane(small, {});
   CHECK_FALSE(lane.room_for(std::int64_t{1} << 41));
   CHECK(small.spent());
-  CHECK(small.reason() == "memory limit");
+  CHECK(small.reason() == Stop::memory_limit);
   CHECK_FALSE(small.room_for(1));
 
   Budget refused({}, 0, 0, 0);
   CHECK(refused.complete([] {}));
   CHECK_FALSE(refused.complete([] { throw std::bad_alloc(); }));
-  CHECK(refused.reason() == "memory limit");
+  CHECK(refused.reason() == Stop::memory_limit);
   CHECK_FALSE(Budget({}, 0, 0, 0).complete([] { throw Budget::Spent{}; }));
   CHECK(default_memory_limit() > resident_memory());
 }
