@@ -124,7 +124,8 @@ class LayoutSearch {
       if (!solution || solution->status != Status::infeasible || !solution->conflict.empty())
         continue;
       const double begin = left_.elapsed();
-      solution->conflict = clash(result_.layouts[k].problem, left_.of(options_), left_.stop());
+      set_reasons(*solution,
+                  why_infeasible(result_.layouts[k].problem, left_.of(options_), left_.stop()));
       solution->seconds += left_.elapsed() - begin;
     }
   }

@@ -330,13 +330,7 @@ class SplitSearch {
       solution.length_lower_bound = 0;
       solution.ring_depths.clear();
       solution.status = stopped_ ? Status::unknown : Status::infeasible;
-      if (!stopped_)
-        solution.conflict = {
-            options_.better_than
-                ? "no schedule is better than I = " + std::to_string(options_.better_than->first) +
-                      ", L = " + std::to_string(options_.better_than->second)
-                : "no register split has a schedule: the slots together need more "
-                  "than their warpgroups have at launch"};
+      if (!stopped_) set_reasons(solution, {no_split()});
     } else {
       solution.status = stopped_ ? Status::feasible : Status::optimal;
       const bool same = bound.first == solution.schedule->initiation_interval;
@@ -348,6 +342,16 @@ class SplitSearch {
     finish(split.problem, solution, kept.get());
     split.solution = std::move(solution);
     return split;
+  }
+
+  Reason no_split() const {
+    if (!options_.better_than)
+      return {Reason::split,
+              "no register split has a schedule: the slots together need more than their "
+              "warpgroups have at launch"};
+    return {Reason::better,
+            "no schedule is better than I = " + std::to_string(options_.better_than->first) +
+                ", L = " + std::to_string(options_.better_than->second)};
   }
 
   /// Goals are of the problem with the chosen counts.

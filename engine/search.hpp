@@ -197,7 +197,7 @@ inline constexpr std::size_t kMaxOrderOps = 1'000;
 
 /// Which constraints clash: a minimal set of groups without which the serial problem would have a
 /// schedule (see graph/bounds/serial.hpp). Call only when it has none.
-std::vector<std::string> explain_infeasible(const Search& search, Cycle stage_limit);
+std::vector<Reason> explain_infeasible(const Search& search, Cycle stage_limit);
 
 /// Algorithm 1 of Soi et al. 2025: its window of lengths at each I, upward from `low`.
 Solution search_paper(const Search& search, const Options& options, Cycle low);

@@ -122,8 +122,8 @@ std::optional<Solution> search_better(const Search& search, const Options& optio
     solution.status = Status::feasible;
   else if (same.verdict == SatSolver::Answer::unsat) {
     solution.status = Status::infeasible;
-    solution.conflict = {"no schedule is better than I = " + std::to_string(ii) +
-                         ", L = " + std::to_string(length)};
+    set_reasons(solution, {{Reason::better, "no schedule is better than I = " + std::to_string(ii) +
+                                                ", L = " + std::to_string(length)}});
   }
   return solution;
 }
@@ -145,12 +145,12 @@ bool none_below(const Problem& problem, Cycle low) {
 }
 
 // Why one interval has no schedule, which is proved.
-std::string why_none(const Problem& problem, Cycle ii, const Bound& bound) {
+Reason why_none(const Problem& problem, Cycle ii, const Bound& bound) {
   const std::string none = "no schedule has initiation interval " + std::to_string(ii);
   if (ii < bound.value)
-    return none + ": at least " + std::to_string(bound.value) + " is needed, by the " + bound.name +
-           " bound: " + bound.text;
-  return none + (none_below(problem, bound.value) ? ", nor a smaller one" : "");
+    return {Reason::bound, none + ": at least " + std::to_string(bound.value) +
+                               " is needed, by the " + bound.name + " bound: " + bound.text};
+  return {Reason::interval, none + (none_below(problem, bound.value) ? ", nor a smaller one" : "")};
 }
 
 Solution search_modulo(const Search& search, const Options& options, const Bound& bound) {
@@ -175,9 +175,9 @@ Solution search_modulo(const Search& search, const Options& options, const Bound
   if (interval.none) {
     solution.status = Status::infeasible;
     if (options.ii)
-      solution.conflict = {why_none(search.problem, *options.ii, bound)};
+      set_reasons(solution, {why_none(search.problem, *options.ii, bound)});
     else if (options.explain)
-      solution.conflict = explain_infeasible(search, limit);
+      set_reasons(solution, explain_infeasible(search, limit));
     return solution;
   }
   if (!interval.best) return solution;
@@ -248,8 +248,8 @@ Decided decide_interval(const Problem& problem, Cycle ii, const Options& options
   return decided;
 }
 
-std::vector<std::string> clash(const Problem& problem, const Options& options,
-                               std::stop_token stop) {
+std::vector<Reason> why_infeasible(const Problem& problem, const Options& options,
+                                   std::stop_token stop) {
   const EncodingChoice choice = parse_encoding(options.encoding);
   if (choice.form != Form::modulo || options.stages == "paper")
     throw InputError("options", "--stages", options.stages, "must be complete or a number here");
@@ -258,6 +258,14 @@ std::vector<std::string> clash(const Problem& problem, const Options& options,
   Reporter report(silent, budget);
   return explain_infeasible(search_for(problem, options, choice, budget, report),
                             stage_limit(options.stages));
+}
+
+std::vector<std::string> clash(const Problem& problem, const Options& options,
+                               std::stop_token stop) {
+  std::vector<std::string> texts;
+  for (const Reason& reason : why_infeasible(problem, options, std::move(stop)))
+    texts.push_back(conflict_text(reason));
+  return texts;
 }
 
 // The earliest starts that the orders and slots of a schedule allow within the limits: of all goals

@@ -53,6 +53,16 @@ bool cut_short(Stop stop) {
          stop == Stop::interrupt;
 }
 
+std::string conflict_text(const Reason& reason) {
+  return (reason.forces() ? "forced by " : "") + reason.text;
+}
+
+void set_reasons(Solution& solution, std::vector<Reason> reasons) {
+  solution.conflict.clear();
+  for (const Reason& reason : reasons) solution.conflict.push_back(conflict_text(reason));
+  solution.reasons = std::move(reasons);
+}
+
 void set_stop(Solution& solution, Stop stop) {
   solution.stop = stop;
   solution.stopped_by = cut_short(stop) ? to_string(stop) : "";

@@ -57,6 +57,37 @@ Stop parse_stop(std::string_view text);
 /// Did something end it before its answer was final?
 bool cut_short(Stop stop);
 
+/// Why there is no schedule: a constraint of the problem that takes part in a clash, or what else
+/// excludes all of them.
+struct Reason {
+  enum Kind {
+    pin,          ///< Problem::pins[index]
+    unit,         ///< capacity of unit `index`
+    registers,    ///< of slots, for the results of `ops`
+    memory,       ///< memory `index`, for the results of `ops`
+    wait,         ///< edge `index` is blocking (rule 8)
+    hold,         ///< edge `index` keeps its value after its use begins
+    handover,     ///< edge `index` costs its spill across slots (rule 7)
+    no_handover,  ///< edge `index` may not cross slots, as was asked
+    dependence,   ///< delays of edges between `ops`, in their order (rule 1)
+    no_slot,      ///< ops.front() fits on no slot (rule 5)
+    bound,        ///< arithmetic excludes the interval that was asked for
+    interval,     ///< the interval that was asked for is refuted, as a whole
+    better,       ///< what was asked to be better than something is refuted, as a whole
+    split,        ///< the register splits together: each slot alone could have enough
+    window,       ///< nothing in the paper's window, which leaves schedules out
+    formula,      ///< the paper's formula as printed, which proves nothing
+    too_large,    ///< the formula was not made
+  } kind = interval;
+  std::string text;           ///< for people: "registers of w0 at residue 3: S 128 + P 64 = ..."
+  std::vector<int> ops = {};  ///< whom it is about
+  int index = -1;
+  /// Does it force the others, and is short of nothing itself?
+  bool forces() const { return kind >= hold && kind <= dependence; }
+};
+/// Its text; "forced by ..." of one that forces.
+std::string conflict_text(const Reason& reason);
+
 /// One secondary goal with its value and proved lower bound.
 struct Goal {
   std::string name;
@@ -72,11 +103,12 @@ struct Solution {
   std::string problem_sha256;  ///< of the problem file's bytes
   Status status = Status::unknown;
   std::optional<Schedule> schedule;
-  Cycle ii_lower_bound = 0;      ///< proved: no schedule has a smaller I
-  Cycle length_lower_bound = 0;  ///< proved: at this I none is shorter; 0 = nothing proved
-  std::string stages;            ///< the search that was run: "complete", "paper" or a number
-  Cycle max_stages = 0;          ///< largest stage count that was tried
-  std::vector<std::string> conflict;
+  Cycle ii_lower_bound = 0;           ///< proved: no schedule has a smaller I
+  Cycle length_lower_bound = 0;       ///< proved: at this I none is shorter; 0 = nothing proved
+  std::string stages;                 ///< the search that was run: "complete", "paper" or a number
+  Cycle max_stages = 0;               ///< largest stage count that was tried
+  std::vector<Reason> reasons;        ///< why there is no schedule; not in the file, but as
+  std::vector<std::string> conflict;  ///< conflict_text() of each
   std::map<std::string, std::int64_t> ring_depths;  ///< per streaming op
   std::vector<Goal> goals;
   std::string engine;
@@ -92,6 +124,8 @@ struct Solution {
   std::shared_ptr<const Evidence> evidence;  ///< refutations with proofs, where they were asked for
 };
 
+/// Sets `reasons`, and `conflict` after them.
+void set_reasons(Solution& solution, std::vector<Reason> reasons);
 /// Sets `stop`, and `stopped_by` after it.
 void set_stop(Solution& solution, Stop stop);
 

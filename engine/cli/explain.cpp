@@ -93,17 +93,18 @@ void print_list(const std::string& title, const std::vector<std::string>& lines)
   for (const std::string& line : lines) std::cout << "  " << printable(line) << "\n";
 }
 
-/// The same with at most so many lines that begin with the same word; JSON has all.
-void print_clash(const std::string& title, const std::vector<std::string>& lines) {
+/// Those that force the others, or those that do not; so many at most of a kind. JSON has all.
+void print_clash(const std::string& title, const std::vector<Reason>& reasons, bool forces) {
   constexpr int kAlike = 8;
-  std::map<std::string, int> alike;
+  std::map<Reason::Kind, int> alike;
   std::vector<std::string> shown;
   int more = 0;
-  for (const std::string& line : lines) {
-    if (++alike[line.substr(0, line.find(' '))] > kAlike)
+  for (const Reason& reason : reasons) {
+    if (reason.forces() != forces) continue;
+    if (++alike[reason.kind] > kAlike)
       ++more;
     else
-      shown.push_back(line);
+      shown.push_back(reason.text);
   }
   if (more > 0) shown.push_back("and " + std::to_string(more) + " more of these (--json has all)");
   print_list(title, shown);
@@ -125,8 +126,8 @@ void print(const Problem& problem, const IntervalExplanation& e) {
     std::cout << at << " cannot be reached (proved)\n";
   print_clash(e.minimal ? "these clash; without any one of them the others can be met"
                         : "these clash; not all was decided, so that some may not be needed",
-              e.clash);
-  print_clash("forced by", e.forced_by);
+              e.reasons, false);
+  print_clash("forced by", e.reasons, true);
   std::vector<std::string> enough, not_enough, open;
   for (const Relaxation& r : e.relaxations) {
     if (r.tried.verdict == Verdict::sat)
@@ -151,8 +152,8 @@ std::string folder(std::size_t relaxation) {
 nlohmann::ordered_json json_of(const Problem& problem, const IntervalExplanation& e,
                                bool certified) {
   nlohmann::ordered_json json = {{"problem", problem.name},           {"initiation_interval", e.ii},
-                                 {"verdict", to_string(e.verdict())}, {"clash", e.clash},
-                                 {"forced_by", e.forced_by},          {"minimal", e.minimal}};
+                                 {"verdict", to_string(e.verdict())}, {"clash", e.texts(false)},
+                                 {"forced_by", e.texts(true)},        {"minimal", e.minimal}};
   if (e.ii == 0) json.erase("initiation_interval");
   if (certified && e.verdict() != Verdict::unknown) json["certificate"] = "question";
   json["relaxations"] = nlohmann::ordered_json::array();

@@ -109,18 +109,19 @@ class Wording {
   }
 
   // Values each of which alone is too much for the same slots, in one line.
-  std::vector<std::string> too_large(std::span<const order::Clashing> clash) const {
-    std::map<std::pair<std::string, Amount>, std::vector<std::string>> values;
+  void add_too_large(std::span<const order::Clashing> clash, std::vector<Reason>& reasons) const {
+    std::map<std::pair<std::string, Amount>, std::vector<int>> values;
     for (const order::Clashing& c : clash)
-      if (alone(c.part))
-        values[too_small(c.part, -1)].push_back(
-            id(c.part.copies.front().first) + " " +
-            std::to_string(p_.ops[at(c.part.copies.front().first)].registers));
-    std::vector<std::string> lines;
-    for (const auto& [slots, names] : values)
-      lines.push_back("registers of " + slots.first + ": " + std::to_string(slots.second) +
-                      ", too few for " + joined(names, " or "));
-    return lines;
+      if (alone(c.part)) values[too_small(c.part, -1)].push_back(c.part.copies.front().first);
+    for (const auto& [slots, ops] : values) {
+      std::vector<std::string> names;
+      for (const int v : ops)
+        names.push_back(id(v) + " " + std::to_string(p_.ops[at(v)].registers));
+      reasons.push_back({Reason::registers,
+                         "registers of " + slots.first + ": " + std::to_string(slots.second) +
+                             ", too few for " + joined(names, " or "),
+                         ops});
+    }
   }
   static bool alone(const ConstraintPart& part) {
     return part.kind == ConstraintPart::registers && part.copies.size() == 1 &&
@@ -128,11 +129,10 @@ class Wording {
   }
 
   // "S -1-> P -1-> O[+1]": edges end to end, with their delays and distances.
-  std::vector<std::string> chains(std::span<const order::Clashing> clash) const {
+  void add_chains(std::span<const order::Clashing> clash, std::vector<Reason>& reasons) const {
     std::vector<int> left;
     for (const order::Clashing& c : clash)
       if (c.part.kind == ConstraintPart::dependence) left.push_back(c.part.index);
-    std::vector<std::string> lines;
     while (!left.empty()) {
       // From an edge that none of the others leads to, if there is one.
       const auto follows = [&](int e) {
@@ -141,18 +141,18 @@ class Wording {
       };
       auto next = std::find_if_not(left.begin(), left.end(), follows);
       if (next == left.end()) next = left.begin();
-      std::string line = id(p_.edges[at(*next)].from);
+      Reason chain{Reason::dependence, id(p_.edges[at(*next)].from), {p_.edges[at(*next)].from}};
       while (next != left.end()) {
         const Edge& e = p_.edges[at(*next)];
-        line += " -" + std::to_string(e.delay) + "-> " + id(e.to);
-        if (e.distance > 0) line += "[+" + std::to_string(e.distance) + "]";
+        chain.text += " -" + std::to_string(e.delay) + "-> " + id(e.to);
+        if (e.distance > 0) chain.text += "[+" + std::to_string(e.distance) + "]";
+        chain.ops.push_back(e.to);
         left.erase(next);
         next = std::find_if(left.begin(), left.end(),
                             [&](int o) { return p_.edges[at(o)].from == e.to; });
       }
-      lines.push_back(std::move(line));
+      reasons.push_back(std::move(chain));
     }
-    return lines;
   }
 
   std::string wait(int e, const BrokenPart& where) const {
@@ -172,28 +172,33 @@ class Wording {
            (edge.distance > 0 ? "[+" + std::to_string(edge.distance) + "]" : "");
   }
 
-  void add(const ConstraintPart& part, const BrokenPart& where, ClashWords& lines) const {
+  // (Dependences are chains, see add_chains().)
+  void add(const ConstraintPart& part, const BrokenPart& where,
+           std::vector<Reason>& reasons) const {
     const auto cycles = [](Cycle n) { return std::to_string(n) + " cycles"; };
+    const auto say = [&](Reason::Kind kind, std::string text) {
+      reasons.push_back({kind, std::move(text), ops_of(part, where), part.index});
+    };
     switch (part.kind) {
-      case ConstraintPart::pin: lines.clash.push_back(pin_text(p_, p_.pins[at(part.index)])); break;
-      case ConstraintPart::unit: lines.clash.push_back(unit(part.index, where)); break;
-      case ConstraintPart::memory: lines.clash.push_back(memory(part, where)); break;
-      case ConstraintPart::registers: lines.clash.push_back(registers(part, where)); break;
-      case ConstraintPart::wait: lines.clash.push_back(wait(part.index, where)); break;
+      case ConstraintPart::pin: say(Reason::pin, pin_text(p_, p_.pins[at(part.index)])); break;
+      case ConstraintPart::unit: say(Reason::unit, unit(part.index, where)); break;
+      case ConstraintPart::memory: say(Reason::memory, memory(part, where)); break;
+      case ConstraintPart::registers: say(Reason::registers, registers(part, where)); break;
+      case ConstraintPart::wait: say(Reason::wait, wait(part.index, where)); break;
       case ConstraintPart::hold:
-        lines.forced_by.push_back("hold of " + edge(" by ", part.index) + ", " +
-                                  cycles(p_.edges[at(part.index)].hold));
+        say(Reason::hold,
+            "hold of " + edge(" by ", part.index) + ", " + cycles(p_.edges[at(part.index)].hold));
         break;
       case ConstraintPart::handover:
-        lines.forced_by.push_back(
-            "hand-over of " + edge(" to ", part.index) + " on another slot, " +
-            cycles(p_.ops[at(p_.edges[at(part.index)].from)].spill) + " and a wait");
+        say(Reason::handover, "hand-over of " + edge(" to ", part.index) + " on another slot, " +
+                                  cycles(p_.ops[at(p_.edges[at(part.index)].from)].spill) +
+                                  " and a wait");
         break;
       case ConstraintPart::no_handover:
-        lines.forced_by.push_back("no hand-over of " + edge(" to ", part.index) +
-                                  " on another slot");
+        say(Reason::no_handover,
+            "no hand-over of " + edge(" to ", part.index) + " on another slot");
         break;
-      case ConstraintPart::dependence: break;  // chains()
+      case ConstraintPart::dependence: break;
     }
   }
 
@@ -203,6 +208,17 @@ class Wording {
   }
 
  private:
+  std::vector<int> ops_of(const ConstraintPart& part, const BrokenPart& where) const {
+    std::vector<int> ops = where.ops;
+    for (const auto& [v, copies] : part.copies) ops.push_back(v);
+    if (part.kind == ConstraintPart::pin)
+      for (const int v : {p_.pins[at(part.index)].op, p_.pins[at(part.index)].other})
+        if (v >= 0) ops.push_back(v);
+    const bool of_edge = part.kind >= ConstraintPart::wait;
+    if (of_edge) ops = {p_.edges[at(part.index)].from, p_.edges[at(part.index)].to};
+    return ops;
+  }
+
   // "2 x S 64".
   std::string term(int v, Cycle copies, Amount amount) const {
     return (copies > 1 ? std::to_string(copies) + " x " : "") + id(v) + " " +
@@ -226,39 +242,46 @@ class Wording {
 
 }  // namespace
 
-ClashWords words(const Problem& problem, const std::vector<order::Clashing>& clash) {
+std::vector<Reason> words(const Problem& problem, const std::vector<order::Clashing>& clash) {
   std::vector<ConstraintPart> parts;
   for (const order::Clashing& c : clash) parts.push_back(c.part);
   const Wording wording(problem);
-  ClashWords lines;
+  std::vector<Reason> reasons;
   for (const order::Clashing& c : clash) {
     BrokenPart where;
     if (c.without)
       if (const auto found = order::broken(problem, *c.without, c.part, parts)) where = *found;
-    if (!Wording::alone(c.part)) wording.add(c.part, where, lines);
+    if (!Wording::alone(c.part)) wording.add(c.part, where, reasons);
   }
-  for (std::string& line : wording.too_large(clash)) lines.clash.push_back(std::move(line));
-  for (std::string& line : wording.chains(clash)) lines.forced_by.push_back(std::move(line));
-  return lines;
+  wording.add_too_large(clash, reasons);
+  wording.add_chains(clash, reasons);
+  std::stable_partition(reasons.begin(), reasons.end(),
+                        [](const Reason& reason) { return !reason.forces(); });
+  return reasons;
 }
 
-ClashWords everything(const Problem& problem) {
+std::vector<Reason> everything(const Problem& problem) {
   const Wording wording(problem);
-  ClashWords lines;
+  std::vector<Reason> reasons;
   for (std::size_t i = 0; i < problem.pins.size(); ++i)
-    wording.add({ConstraintPart::pin, static_cast<int>(i)}, {}, lines);
+    wording.add({ConstraintPart::pin, static_cast<int>(i)}, {}, reasons);
   for (int u = 0; u < static_cast<int>(problem.units.size()); ++u)
-    if (!wording.load(u).empty()) wording.add({ConstraintPart::unit, u}, {}, lines);
-  const auto line = [&](const std::string& what, Amount limit, const auto& amount_of,
-                        std::vector<std::string> terms = {}) {
+    if (!wording.load(u).empty()) wording.add({ConstraintPart::unit, u}, {}, reasons);
+  const auto line = [&](Reason::Kind kind, int index, const std::string& what, Amount limit,
+                        const auto& amount_of, std::vector<std::string> terms = {}) {
+    std::vector<int> ops;
     for (int v = 0; v < static_cast<int>(problem.ops.size()); ++v)
-      if (const Amount amount = amount_of(v); amount > 0)
+      if (const Amount amount = amount_of(v); amount > 0) {
         terms.push_back(wording.id(v) + " " + std::to_string(amount));
+        ops.push_back(v);
+      }
     if (!terms.empty())
-      lines.clash.push_back(what + " (" + std::to_string(limit) + "): " + joined(terms, ", "));
+      reasons.push_back({kind, what + " (" + std::to_string(limit) + "): " + joined(terms, ", "),
+                         std::move(ops), index});
   };
   for (int w = 0; w < static_cast<int>(problem.warps.size()); ++w)
-    line("registers of " + problem.warps[at(w)].name, problem.warps[at(w)].registers,
+    line(Reason::registers, w, "registers of " + problem.warps[at(w)].name,
+         problem.warps[at(w)].registers,
          [&](int v) { return slot_allowed(problem, v, w) ? problem.ops[at(v)].registers : 0; });
   for (int m = 0; m < static_cast<int>(problem.memories.size()); ++m) {
     const MemoryCharges charges = memory_charges(problem, m);
@@ -267,11 +290,12 @@ ClashWords everything(const Problem& problem) {
       if (const Amount buffer = charges.ring[at(v)]; buffer > 0)
         rings.push_back("ring of " + wording.id(v) + ", each buffer " + std::to_string(buffer));
     line(
-        "memory " + problem.memories[at(m)].name, problem.memories[at(m)].capacity,
-        [&](int v) { return charges.live[at(v)]; }, std::move(rings));
+        Reason::memory, m, "memory " + problem.memories[at(m)].name,
+        problem.memories[at(m)].capacity, [&](int v) { return charges.live[at(v)]; },
+        std::move(rings));
   }
-  lines.forced_by = {"all dependences, waits, hand-overs and holds"};
-  return lines;
+  reasons.push_back({Reason::dependence, "all dependences, waits, hand-overs and holds"});
+  return reasons;
 }
 
 }  // namespace twill

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
-#include <string_view>
 
 #include "engine/explain/clash_words.hpp"
 #include "engine/limits_left.hpp"
@@ -152,14 +151,19 @@ void find_clash(const Problem& problem, const Options& options, const std::stop_
   if (problem.ops.size() <= kMaxOrderOps)
     clash = order::smallest_clash(search, e.ii, stage_limit(options.stages), kClashConflicts,
                                   question_conflicts);
-  ClashWords lines = clash.empty() ? everything(problem) : words(problem, clash);
+  e.reasons = clash.empty() ? everything(problem) : words(problem, clash);
   e.minimal = !clash.empty() && std::all_of(clash.begin(), clash.end(),
                                             [](const auto& c) { return c.without.has_value(); });
-  e.clash = std::move(lines.clash);
-  e.forced_by = std::move(lines.forced_by);
 }
 
 }  // namespace
+
+std::vector<std::string> IntervalExplanation::texts(bool forces) const {
+  std::vector<std::string> texts;
+  for (const Reason& reason : reasons)
+    if (reason.forces() == forces) texts.push_back(reason.text);
+  return texts;
+}
 
 IntervalExplanation explain_interval(const Problem& given, Cycle ii, const Options& given_options,
                                      const std::stop_token& stop, std::int64_t question_conflicts) {
@@ -179,16 +183,14 @@ IntervalExplanation explain_interval(const Problem& given, Cycle ii, const Optio
   if (explanation.verdict() != Verdict::unsat) return explanation;
   const Options rest = explainer.rest();
   if (const auto bound = refuting_bound(problem, ii)) {
-    explanation.clash = {bound->name + " " + bound->text};
+    explanation.reasons = {{Reason::bound, bound->name + " " + bound->text}};
   } else if (ii == 0) {
-    constexpr std::string_view kForced = "forced by ";
-    for (std::string& line : clash(problem, rest, stop))
-      if (line.starts_with(kForced))
-        explanation.forced_by.push_back(line.substr(kForced.size()));
-      else
-        explanation.clash.push_back(std::move(line));
-    explanation.minimal = !explanation.clash.empty();
-    if (!explanation.minimal) explanation.clash = everything(problem).clash;
+    explanation.reasons = why_infeasible(problem, rest, stop);
+    explanation.minimal = !explanation.reasons.empty();
+    if (!explanation.minimal) {
+      explanation.reasons = everything(problem);
+      std::erase_if(explanation.reasons, [](const Reason& reason) { return reason.forces(); });
+    }
   } else {
     find_clash(problem, rest, stop, question_conflicts, explanation);
   }

@@ -31,13 +31,14 @@ struct IntervalExplanation {
   /// unsat = no schedule has this interval (CaDiCaL's refutation, or a bound); then the rest is
   /// filled. sat = there is one, nothing to explain. unknown = a limit came first.
   Verdict verdict() const { return question.verdict; }
-  /// What has too little room at this interval, and who waits, a line each (clash_words.hpp): with
-  /// `forced_by` and the loop's slots these constraints leave no schedule. One line with the
-  /// arithmetic where a bound is above the interval. (Of any interval all are in `clash`.)
-  std::vector<std::string> clash;
-  std::vector<std::string> forced_by;  ///< dependences, hand-overs and holds that take part
-  /// Without any one line of the two there is a schedule for the others. False where that was not
-  /// decided for all within the limits: one may not be needed.
+  /// What has too little room at this interval, and who waits, then what forces that
+  /// (clash_words.hpp): with the loop's slots these constraints leave no schedule. One with the
+  /// arithmetic where a bound is above the interval.
+  std::vector<Reason> reasons;
+  /// The texts of the reasons that force the others, and of those that do not.
+  std::vector<std::string> texts(bool forces) const;
+  /// Without any one of them there is a schedule for the others. False where that was not decided
+  /// for all within the limits: one may not be needed.
   bool minimal = true;
   std::vector<Relaxation> relaxations;  ///< single ones, each tried
 };

@@ -62,8 +62,8 @@ struct Options {
   /// automatic rule.
   std::string encoding;
   /// Where there is no schedule at any I, find a smallest set of constraints that clash
-  /// (Solution::conflict). It can take longer than the proof that there is none: see clash(). The
-  /// paper's window and the straight-line forms always do.
+  /// (Solution::reasons). It can take longer than the proof that there is none: see
+  /// why_infeasible(). The paper's window and the straight-line forms always do.
   bool explain = true;
   /// Keep the refutations with their proofs, for write_certificate(). Complete search or a number
   /// of stages, on the modulo form.
@@ -158,6 +158,9 @@ LayoutsSolution solve_layouts(std::vector<Lowered> layouts, const Options& optio
 /// Which constraints clash, none of which can be left out: for a problem of which solve() has
 /// proved with the same options that it has no schedule at any I. Empty when a limit ends the
 /// search. Complete search or a number of stages, on the modulo form.
+std::vector<Reason> why_infeasible(const Problem& problem, const Options& options = {},
+                                   std::stop_token stop = {});
+/// Deprecated, goes with 2.0: conflict_text() of each.
 std::vector<std::string> clash(const Problem& problem, const Options& options = {},
                                std::stop_token stop = {});
 

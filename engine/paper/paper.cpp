@@ -12,7 +12,7 @@ Solution search_paper(const Search& search, const Options& options, Cycle low) {
   Solution solution;
   if (!options.ii && !any_schedule(search)) {
     solution.status = Status::infeasible;
-    solution.conflict = explain_infeasible(search, 0);
+    set_reasons(solution, explain_infeasible(search, 0));
     return solution;
   }
   // A schedule within one stage that exists at any I exists at serial_ii, where the window is one
@@ -40,10 +40,13 @@ Solution search_paper(const Search& search, const Options& options, Cycle low) {
     if (joint.verdict == SatSolver::Answer::unknown) return solution;
   }
   solution.status = Status::infeasible;
-  solution.conflict = {options.ii ? "no schedule in the paper's window at initiation interval " +
-                                        std::to_string(*options.ii)
-                                  : std::string("no schedule in the paper's window at any "
-                                                "initiation interval; deeper pipelines exist")};
+  set_reasons(solution,
+              {{Reason::window, options.ii ? "no schedule in the paper's window at initiation "
+                                             "interval " +
+                                                 std::to_string(*options.ii)
+                                           : std::string("no schedule in the paper's window at any "
+                                                         "initiation interval; deeper pipelines "
+                                                         "exist")}});
   return solution;
 }
 

@@ -188,8 +188,9 @@ bool StraightLineSearch::literal_at(Cycle ii, const Lengths& lengths, Cycle low,
     if (answer.verdict == Verdict::unknown) return false;
     if (answer.verdict == Verdict::unsat) continue;
     if (const auto violation = verify(search_.problem, *answer.schedule)) {
-      solution.conflict = {"accepted by the paper's formula at " + place(ii, length) +
-                           ", refused by the verifier: " + violation->text};
+      set_reasons(solution,
+                  {{Reason::formula, "accepted by the paper's formula at " + place(ii, length) +
+                                         ", refused by the verifier: " + violation->text}});
       return false;
     }
     solution.length_lower_bound = lengths.low;  // proved without the formula
@@ -215,20 +216,23 @@ Solution StraightLineSearch::nothing(Solution solution, Cycle last) {
   const std::string where = options_.ii ? "initiation interval " + std::to_string(*options_.ii)
                                         : "any initiation interval up to " + std::to_string(last);
   if (literal_) {
-    solution.conflict = {"the paper's formula has no model at " + where +
-                         "; it also refuses loops that run, so this is no proof"};
+    set_reasons(solution,
+                {{Reason::formula, "the paper's formula has no model at " + where +
+                                       "; it also refuses loops that run, so this is no proof"}});
     return solution;
   }
   solution.status = Status::infeasible;
-  if (!options_.ii) solution.conflict = explain_infeasible(search_, limit_);
-  if (!solution.conflict.empty()) return solution;
+  if (!options_.ii) set_reasons(solution, explain_infeasible(search_, limit_));
+  if (!solution.reasons.empty()) return solution;
   if (!paper_)
-    solution.conflict = {"no schedule has " + where};
+    set_reasons(solution, {{Reason::interval, "no schedule has " + where}});
   else if (options_.ii)
-    solution.conflict = {"no schedule in the paper's window at " + where};
+    set_reasons(solution, {{Reason::window, "no schedule in the paper's window at " + where}});
   else
-    solution.conflict = {
-        "no schedule in the paper's window at any initiation interval; deeper pipelines exist"};
+    set_reasons(
+        solution,
+        {{Reason::window,
+          "no schedule in the paper's window at any initiation interval; deeper pipelines exist"}});
   return solution;
 }
 
@@ -257,7 +261,7 @@ Solution StraightLineSearch::run(Cycle low) {
     const bool next =
         literal_ ? literal_at(ii, tried, low, solution) : corrected_at(ii, tried, solution);
     if (next) continue;
-    if (!too_large_.empty()) solution.conflict = {too_large_};
+    if (!too_large_.empty()) set_reasons(solution, {{Reason::too_large, too_large_}});
     return solution;
   }
   return nothing(std::move(solution), last);

@@ -270,7 +270,7 @@ TEST_CASE("pins that clash are named") {
   problem.pins = {{Pin::at_cycle, 0, -1, 0, -1}, {Pin::at_cycle, 2, -1, 4, -1}};
   const IntervalExplanation e = explain_interval(problem, 2);
   CHECK(e.verdict() == Verdict::unsat);
-  CHECK(e.clash ==
+  CHECK(e.texts(false) ==
         std::vector<std::string>{"S at cycle 0", "O at cycle 4",
                                  "unit TC (1) at residue 0: S + O; it has S 1, O 1 = 2 cycles"});
 }

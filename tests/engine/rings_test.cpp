@@ -431,8 +431,8 @@ TEST_CASE("explanations name rings") {
   Options options;
   const IntervalExplanation why = explain_interval(load_and_use(10), 4, options);
   CHECK(why.verdict() == Verdict::unsat);
-  REQUIRE_FALSE(why.clash.empty());
-  CHECK(why.clash.front() == "memory smem: ring of ld: 2 x 10 = 20 > 10");
+  REQUIRE_FALSE(why.texts(false).empty());
+  CHECK(why.texts(false).front() == "memory smem: ring of ld: 2 x 10 = 20 > 10");
   const Solution none = solve(load_and_use(9));
   REQUIRE(none.conflict.size() == 1);
   CHECK(none.conflict.front() == "memory smem: ring of ld: 1 x 10 > 9");

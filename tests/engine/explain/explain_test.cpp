@@ -31,23 +31,34 @@ TEST_CASE("the examples") {
   const IntervalExplanation registers = explain_interval(example("undercount-figure-1"), 2);
   CHECK(registers.verdict() == Verdict::unsat);
   CHECK(registers.minimal);
-  CHECK(registers.clash == Lines{"unit TC (1) at residue 0: S + O; it has S 1, O 1 = 2 cycles",
-                                 "registers of w1 at residue 0: S 100 + P 60 + O 80 = 240 > 180"});
-  CHECK(registers.forced_by == Lines{"S -1-> P -1-> O"});
+  CHECK(registers.texts(false) ==
+        Lines{"unit TC (1) at residue 0: S + O; it has S 1, O 1 = 2 cycles",
+              "registers of w1 at residue 0: S 100 + P 60 + O 80 = 240 > 180"});
+  CHECK(registers.texts(true) == Lines{"S -1-> P -1-> O"});
+  // The same as data: the kind of each constraint, and the ops that it is about.
+  REQUIRE(registers.reasons.size() == 3);
+  CHECK(registers.reasons[0].kind == Reason::unit);
+  CHECK(registers.reasons[0].index == 0);
+  CHECK(registers.reasons[0].ops == std::vector<int>{0, 2});
+  CHECK(registers.reasons[1].kind == Reason::registers);
+  CHECK(registers.reasons[1].ops == std::vector<int>{0, 1, 2});
+  CHECK(registers.reasons[2].kind == Reason::dependence);
+  CHECK(registers.reasons[2].ops == std::vector<int>{0, 1, 2});
+  CHECK(conflict_text(registers.reasons[2]) == "forced by S -1-> P -1-> O");
   CHECK(reaching(registers, Verdict::sat) ==
         Lines{"one more slot like w1", "one more instance of TC"});
   CHECK(reaching(registers, Verdict::unknown).empty());
-  CHECK(explain_interval(example("figure-1"), 1).clash ==
+  CHECK(explain_interval(example("figure-1"), 1).texts(false) ==
         Lines{"units TC: 2 x 1 = 2 cycles on 1 instance"});
   const IntervalExplanation fine = explain_interval(example("figure-1"), 2);
   CHECK(fine.verdict() == Verdict::sat);
-  CHECK(fine.clash.empty());
+  CHECK(fine.texts(false).empty());
 
   Problem loop = example("figure-1");
   loop.edges.push_back({0, 0, 7, 1, false, 0});
   const IntervalExplanation recurrence = explain_interval(loop, 6);
-  REQUIRE(recurrence.clash.size() == 1);
-  CHECK(recurrence.clash[0].starts_with("recurrence "));
+  REQUIRE(recurrence.texts(false).size() == 1);
+  CHECK(recurrence.texts(false)[0].starts_with("recurrence "));
   CHECK(reaching(recurrence, Verdict::sat).empty());
 }
 
@@ -68,9 +79,9 @@ TEST_CASE("random loops: both engines say the same, and it is true") {
     const IntervalExplanation cnf = explain_interval(problem, ii, options);
     CHECK(order.verdict() == Verdict::unsat);
     CHECK(order.minimal);
-    CHECK_FALSE(order.clash.empty());
-    CHECK(order.clash == cnf.clash);
-    CHECK(order.forced_by == cnf.forced_by);
+    CHECK_FALSE(order.texts(false).empty());
+    CHECK(order.texts(false) == cnf.texts(false));
+    CHECK(order.texts(true) == cnf.texts(true));
     CHECK(reaching(order, Verdict::sat) == reaching(cnf, Verdict::sat));
     CHECK(reaching(order, Verdict::unsat) == reaching(cnf, Verdict::unsat));
     CHECK(reaching(order, Verdict::unknown).empty());
@@ -94,7 +105,7 @@ TEST_CASE("limits and pins") {
   const IntervalExplanation stopped =
       explain_interval(example("undercount-figure-1"), 2, {}, stop.get_token());
   CHECK(stopped.verdict() == Verdict::unknown);
-  CHECK(stopped.clash.empty());
+  CHECK(stopped.texts(false).empty());
   Options pinned;
   pinned.pins = {{"nobody", "w1"}};
   CHECK_THROWS_AS(explain_interval(example("undercount-figure-1"), 2, pinned), InputError);
