@@ -32,6 +32,12 @@ std::vector<Term> merged(std::span<const Term> terms, std::int64_t& always) {
   return out;
 }
 
+std::vector<Lit> literals_of(const PseudoBoolean& sum) {
+  std::vector<Lit> literals;
+  for (const Term& t : sum.terms) literals.push_back(t.literal);
+  return literals;
+}
+
 PseudoBoolean canonical(Formula& f, std::span<const Term> terms, std::int64_t bound) {
   std::int64_t always = 0;
   PseudoBoolean sum{merged(terms, always), 0};
