@@ -23,15 +23,18 @@ struct Precedence {
   Cycle delay = 0;
 };
 
-/// Secondary goals that no capacity expresses; -1 = no limit. See goals.hpp.
+struct GoalKind;  // goals.hpp
+
+/// Secondary goals that no capacity expresses.
 struct PlacementLimits {
-  std::int64_t slots = -1;
-  std::int64_t handovers = -1;
-  std::int64_t crossings = -1;
-  std::int64_t issuers = -1;
-  std::int64_t lifetime = -1;                                   ///< total_lifetime()
-  std::vector<std::pair<int, std::int64_t>> unit_issuers = {};  ///< unit, the most slots
-  std::vector<Precedence> precedences = {};                     ///< of ring depths
+  struct Count {
+    const GoalKind* goal;  ///< one with literals
+    int index;
+    std::int64_t most;
+  };
+  std::vector<Count> counts = {};                  ///< in the order of the table of goals
+  std::int64_t lifetime = -1;                      ///< total_lifetime(); -1 = no limit
+  std::vector<Precedence> precedences = {};        ///< of ring depths
   std::vector<std::pair<int, Cycle>> latest = {};  ///< op, the last cycle that it may start at
 
   /// Do they single out an op, so that exchanging it with another can break them?

@@ -414,14 +414,11 @@ Command solve_command(CLI::App& program) {
       ->capture_default_str();
   app->add_flag("--no-handover{false}", search.handover,
                 "Prohibit register results from crossing slots (ablation)");
-  app->add_option(
-         "--goals", search.goals,
-         "After I and L, minimise in this order: slots, handovers, crossings, registers,\n"
-         "registers:SLOT, memory:NAME, rings, ring:LOAD, issuers = pairs of a unit and a slot\n"
-         "that issues to it, issuers:UNIT, lifetime, start:OP, slot:OP (with commas); default, as "
-         "the\n"
-         "first = the first four; canonical, as the last = start and slot of every op in the\n"
-         "file's order, which leaves one schedule")
+  app->add_option("--goals", search.goals,
+                  "After I and L, minimise in this order, with commas:\n" + goal_names() +
+                      "\ndefault, as the first = the first four; canonical, as the last = start "
+                      "and slot of\n"
+                      "every op in the file's order, which leaves one schedule")
       ->delimiter(',');
   app->add_option("--ii", search.ii, "Only this initiation interval");
   app->add_option(
