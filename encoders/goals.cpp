@@ -11,6 +11,7 @@
 #include "encoders/goals.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <iterator>
 #include <set>
 
@@ -378,6 +379,7 @@ std::int64_t least_goal_value(const Problem& problem, const GoalMeasure& goal) {
 }
 
 std::int64_t goal_value(const Problem& problem, const Schedule& schedule, const GoalMeasure& goal) {
+  assert(schedule.initiation_interval >= 1);
   return goal.kind->value(problem, schedule, goal.index);
 }
 
