@@ -9,37 +9,15 @@
 #include <vector>
 
 #include "encoders/formula.hpp"
+#include "encoders/sums/at_most_one.hpp"
+#include "encoders/sums/cardinality.hpp"
 #include "encoders/sums/pseudo_boolean.hpp"
 
 namespace twill {
 
 enum class StartEncoding { automatic, rowstage, order, direct, channelled, binary };
-enum class AmoEncoding { automatic, pairwise, ladder, product, commander, binary, bimander };
-enum class CardEncoding {
-  automatic,
-  seqcounter,
-  totalizer,
-  ktotalizer,
-  kmtotalizer,
-  sortnet,
-  cardnet,
-  adder
-};
-enum class PbEncoding {
-  automatic,
-  bdd,
-  swc,
-  gte,
-  gpw,
-  lpw,
-  dpw,
-  sorter,
-  adder,
-  bdd_amo,
-  swc_amo,
-  gte_amo
-};
 enum class Form { modulo, straight_line, straight_line_literal };
+struct EncodingInfo;
 
 /// The encodings of one formula. A sum whose weights are equal is a cardinality constraint (card),
 /// with bound 1 an at-most-one constraint (amo), and the others are weighted sums (pb). The -amo
@@ -56,9 +34,10 @@ enum class Form { modulo, straight_line, straight_line_literal };
 ///          counter has about 2 n * bound), else the counter
 struct EncodingChoice {
   StartEncoding start = StartEncoding::automatic;
-  AmoEncoding amo = AmoEncoding::automatic;
-  CardEncoding card = CardEncoding::automatic;
-  PbEncoding pb = PbEncoding::automatic;
+  // Rows of the table; null = automatic.
+  const EncodingInfo* amo = nullptr;
+  const EncodingInfo* card = nullptr;
+  const EncodingInfo* pb = nullptr;
   Form form = Form::modulo;
   /// Break symmetries: identical slots and, in the order form, exchangeable sub-tiles.
   bool symmetry = true;
@@ -82,16 +61,28 @@ std::string to_string(Propagation propagation);
 enum class Strengthening { none, clauses, assumption, not_a_sum };
 std::string to_string(Strengthening strengthening);
 
-/// One row of the table of encodings: what `twill encodings`, `twill bench list` and --help print,
-/// parse_encoding reads and the bench grid is made of.
+/// The functions of an encoding of sums: those of its key, and of them those that it has.
+struct SumEncoders {
+  AmoEncoder* amo = nullptr;
+  CardEncoder* card = nullptr;  ///< null = the next one, with its bound fixed
+  LaterCardEncoder* later_card = nullptr;
+  PbEncoder* pb = nullptr;  ///< null = one of the next two
+  LaterPbEncoder* later_pb = nullptr;
+  GroupedEncoder* grouped = nullptr;
+};
+
+/// One row of the table of encodings (option_table.cpp): all that is known of one outside its file.
+/// parse_encoding() reads it, `twill encodings`, `twill bench list` and --help print it, sums are
+/// encoded by it, the bench grid is made of it and tests loop over it.
 struct EncodingInfo {
   std::string key, value, family, citation;
   Propagation propagation = Propagation::not_a_sum;
   Strengthening strengthening = Strengthening::not_a_sum;
   std::string size;   ///< variables and clauses; the full formula is in the encoding's file
   std::string claim;  ///< in words
+  SumEncoders encode = {};
 };
-/// In the order of the enumerators, key by key.
+/// Key by key; those of form and start in the order of the enumerators.
 std::span<const EncodingInfo> encoding_table();
 /// "key=value|value,key=..." over the table, for help texts.
 std::string encoding_keys();
@@ -105,6 +96,11 @@ void at_most_sum(Formula& f, const EncodingChoice& choice, std::span<const Term>
 /// The same over all groups' terms, where something is known of the groups' literals.
 void at_most_sum(Formula& f, const EncodingChoice& choice, std::span<const TermGroup> groups,
                  std::int64_t bound);
+
+/// By one row of card, whatever is chosen: 1 <= k < the number of literals, which are variables.
+void at_most_by(Formula& f, const EncodingInfo& row, std::span<const Lit> literals, std::int64_t k);
+/// By one row of pb; the sum is canonical and has terms.
+void at_most_by(Formula& f, const EncodingInfo& row, const PseudoBoolean& sum);
 
 /// The sum encoded so that a bound of at most `upper` can be chosen later, as far as the chosen
 /// encoding allows (the types are in strengthening.hpp). An AssumableBound says nothing until its

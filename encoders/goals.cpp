@@ -1,6 +1,7 @@
+// The table of goals: a new one is a row of it.
+//
 // Rings: a load's buffers in flight are at most k when every use ends before the load is issued k
-// iterations later, a dependence with delay that keeps nothing alive (dependence.cpp and
-// order/dependence.cpp encode it).
+// iterations later, a dependence with delay that keeps nothing alive (dependence.cpp encodes it).
 //
 // Slots in use: used[w] is implied by slot[v][w] for every op v, one variable a slot, n clauses a
 // slot, then a cardinality constraint. Hand-overs: a cardinality constraint over cross[e] of the
@@ -10,10 +11,13 @@
 #include "encoders/goals.hpp"
 
 #include <algorithm>
+#include <cassert>
+#include <iterator>
 #include <set>
 
 #include "graph/divide.hpp"
 #include "graph/error.hpp"
+#include "graph/index.hpp"
 #include "graph/lifetime.hpp"
 #include "graph/memory_charges.hpp"
 #include "graph/ring_depth.hpp"
@@ -22,7 +26,7 @@ namespace twill {
 namespace {
 
 bool costs_spill(const Problem& problem, const Edge& edge) {
-  return edge.from != edge.to && problem.ops[static_cast<std::size_t>(edge.from)].spill > 0;
+  return edge.from != edge.to && problem.ops[at(edge.from)].spill > 0;
 }
 
 bool reserves(const Op& op, int unit) {
@@ -30,12 +34,39 @@ bool reserves(const Op& op, int unit) {
                      [&](const Reservation& r) { return r.unit == unit; });
 }
 
-// Slots that have an op on `unit`.
-std::int64_t issuers(const Problem& problem, const Schedule& schedule, int unit) {
-  std::set<int> slots;
-  for (std::size_t v = 0; v < problem.ops.size(); ++v)
-    if (reserves(problem.ops[v], unit)) slots.insert(schedule.warp[v]);
-  return static_cast<std::int64_t>(slots.size());
+// The one that is named, or all `count` of them.
+std::vector<int> chosen(int index, std::size_t count) {
+  if (index >= 0) return {index};
+  std::vector<int> all;
+  for (std::size_t i = 0; i < count; ++i) all.push_back(static_cast<int>(i));
+  return all;
+}
+
+// ---- What goals measure ------------------------------------------------------------------------
+
+template <bool spills_only>
+std::int64_t crossing_edges(const Problem& problem, const Schedule& schedule, int) {
+  return std::count_if(problem.edges.begin(), problem.edges.end(), [&](const Edge& e) {
+    return (!spills_only || costs_spill(problem, e)) &&
+           schedule.warp[at(e.from)] != schedule.warp[at(e.to)];
+  });
+}
+
+// Pairs of a unit and a slot that has an op on it.
+std::int64_t issuers(const Problem& problem, const Schedule& schedule, int index) {
+  std::set<std::pair<int, int>> pairs;
+  for (const int u : chosen(index, problem.units.size()))
+    for (std::size_t v = 0; v < problem.ops.size(); ++v)
+      if (reserves(problem.ops[v], u)) pairs.emplace(u, schedule.warp[v]);
+  return static_cast<std::int64_t>(pairs.size());
+}
+
+std::int64_t used_units(const Problem& problem, int index) {
+  std::int64_t used = 0;
+  for (const int u : chosen(index, problem.units.size()))
+    used += std::any_of(problem.ops.begin(), problem.ops.end(),
+                        [&](const Op& op) { return reserves(op, u); });
+  return used;
 }
 
 // The fullest moment, where amounts[v] is what a live copy of v's result takes.
@@ -58,6 +89,232 @@ std::int64_t peak(const Problem& problem, const Schedule& s, const std::vector<A
   return most;
 }
 
+std::int64_t memory_peak(const Problem& problem, const Schedule& schedule, int memory) {
+  const MemoryCharges charges = memory_charges(problem, memory);
+  std::int64_t rings = 0;
+  for (int u = 0; u < static_cast<int>(problem.ops.size()); ++u)
+    if (const Amount buffer = charges.ring[at(u)]; buffer > 0)
+      rings += buffer * ring_depth(problem, schedule, u);
+  return rings + peak(problem, schedule, charges.live);
+}
+
+std::int64_t deepest_ring(const Problem& problem, const Schedule& schedule, int) {
+  std::int64_t most = 0;
+  for (const auto& [load, depth] : ring_depths(problem, schedule)) most = std::max(most, depth);
+  return most;
+}
+
+// ---- What limits become ------------------------------------------------------------------------
+
+void lower(std::int64_t& value, std::int64_t most) {
+  if (value < 0 || value > most) value = most;
+}
+
+void limit_registers(LimitedProblem& result, int index, std::int64_t most) {
+  for (const int w : chosen(index, result.problem.warps.size()))
+    lower(result.problem.warps[at(w)].registers, most);
+}
+
+// At most `most` buffers: every use ends before the load is issued `most` iterations later.
+void limit_rings(LimitedProblem& result, int index, std::int64_t most) {
+  if (most > kMaxDistance) return;
+  for (const int u : chosen(index, result.problem.ops.size())) {
+    if (!result.problem.ops[at(u)].streaming) continue;
+    for (const BufferUse& use : buffer_uses(result.problem, u))
+      result.placement.precedences.push_back(
+          {use.op, u, static_cast<int>(most) - use.iterations, use.cycles + 1});
+  }
+}
+
+void limit_slot(LimitedProblem& result, int op, std::int64_t most) {
+  for (const int w : allowed_slots(result.problem, op))
+    if (w > most) result.problem.pins.push_back({Pin::not_on_slot, op, w, -1, -1});
+}
+
+// A literal a slot, implied by each op on it for which `counts` holds.
+template <class Counts>
+void append_slots(PlacementModel& m, std::vector<Lit>& literals, Counts counts) {
+  for (int w = 0; w < static_cast<int>(m.problem.warps.size()); ++w) {
+    literals.push_back(m.f.fresh());
+    for (int v = 0; v < static_cast<int>(m.problem.ops.size()); ++v)
+      if (counts(m.problem.ops[at(v)])) m.f.implies(m.on(v, w), literals.back());
+  }
+}
+
+std::vector<Lit> used_slots(PlacementModel& m, int) {
+  std::vector<Lit> used;
+  append_slots(m, used, [](const Op&) { return true; });
+  return used;
+}
+
+std::vector<Lit> issuing_slots(PlacementModel& m, int index) {
+  std::vector<Lit> issues;
+  for (const int u : chosen(index, m.problem.units.size()))
+    append_slots(m, issues, [u](const Op& op) { return reserves(op, u); });
+  return issues;
+}
+
+template <bool spills_only>
+std::vector<Lit> crossings(PlacementModel& m, int) {
+  std::vector<Lit> crossing;
+  for (std::size_t e = 0; e < m.problem.edges.size(); ++e)
+    if (!spills_only || costs_spill(m.problem, m.problem.edges[e])) crossing.push_back(m.cross[e]);
+  return crossing;
+}
+
+// ---- The table
+// -----------------------------------------------------------------------------------
+
+const GoalKind kGoals[] = {
+    // Slots with at least one op.
+    {.name = "slots",
+     .value = [](const Problem&, const Schedule& s, int) -> std::int64_t {
+       return std::ssize(std::set(s.warp.begin(), s.warp.end()));
+     },
+     .least = [](const Problem&, int) -> std::int64_t { return 1; },
+     .reason = "an op is on a slot",
+     .least_by = LeastGoal::op_on_slot,
+     .literals = used_slots,
+     .counts = " slots in use"},
+    // Edges whose result costs its producer's spill because it crosses slots.
+    {.name = "handovers",
+     .value = crossing_edges<true>,
+     .literals = crossings<true>,
+     .counts = " hand-overs"},
+    // Edges between ops on different slots: each is a synchronisation.
+    {.name = "crossings",
+     .value = crossing_edges<false>,
+     .literals = crossings<false>,
+     .counts = " edges between slots"},
+    // Registers a thread at the fullest moment of the fullest slot.
+    {.name = "registers",
+     .value = [](const Problem& p, const Schedule& s, int) -> std::int64_t {
+       std::int64_t most = 0;
+       for (std::size_t w = 0; w < p.warps.size(); ++w)
+         most = std::max(most, slot_registers(p, s, static_cast<int>(w)));
+       return most;
+     },
+     .limit = limit_registers},
+    {.name = "registers:SLOT",
+     .of = GoalKind::slots,
+     .value = slot_registers,
+     .limit = limit_registers},
+    // The fullest moment of one memory.
+    {.name = "memory:NAME",
+     .of = GoalKind::memories,
+     .value = memory_peak,
+     .limit = [](LimitedProblem& p, int m,
+                 std::int64_t most) { lower(p.problem.memories[at(m)].capacity, most); }},
+    // Buffers in flight of the streaming load with most of them (ring_depth.hpp).
+    {.name = "rings",
+     .value = deepest_ring,
+     .least = [](const Problem& p, int) -> std::int64_t {
+       return std::any_of(p.ops.begin(), p.ops.end(), [](const Op& op) { return op.streaming; });
+     },
+     .reason = "a load has a buffer",
+     .least_by = LeastGoal::loads,
+     .limit = limit_rings,
+     .most_asked = kMaxDistance},
+    {.name = "ring:LOAD",
+     .of = GoalKind::loads,
+     .value = ring_depth,
+     .least = [](const Problem&, int) -> std::int64_t { return 1; },
+     .reason = "a load has a buffer",
+     .least_by = LeastGoal::loads,
+     .limit = limit_rings,
+     .most_asked = kMaxDistance},
+    // Pairs of a unit and a slot that has an op on it.
+    {.name = "issuers",
+     .note = " = pairs of a unit and a slot that issues to it",
+     .value = issuers,
+     .least = used_units,
+     .reason = "each unit that is used has a slot that issues to it",
+     .least_by = LeastGoal::used_units,
+     .literals = issuing_slots,
+     .counts = " pairs of unit and slot"},
+    {.name = "issuers:UNIT",
+     .of = GoalKind::units,
+     .value = issuers,
+     .least = used_units,
+     .reason = "an op that uses the unit is on a slot",
+     .least_by = LeastGoal::used_units,
+     .literals = issuing_slots,
+     .counts = " slots with ops on "},
+    // Cycles that results are held, over all ops (lifetime.hpp).
+    {.name = "lifetime",
+     .value = [](const Problem& p, const Schedule& s, int) { return total_lifetime(p, s); },
+     .least = [](const Problem& p, int) { return least_total_lifetime(p); },
+     .reason = "a result is held for the delay and the hold of each use",
+     .least_by = LeastGoal::lifetimes,
+     .limit = [](LimitedProblem& p, int, std::int64_t most) { lower(p.placement.lifetime, most); }},
+    // The cycle that one op starts at.
+    {.name = "start:OP",
+     .of = GoalKind::ops,
+     .value = [](const Problem&, const Schedule& s, int v) -> std::int64_t {
+       return s.start[at(v)];
+     },
+     .limit = [](LimitedProblem& p, int v,
+                 std::int64_t most) { p.placement.latest.emplace_back(v, most); },
+     .position = true},
+    // The place of its slot among the problem's slots, from 0.
+    {.name = "slot:OP",
+     .of = GoalKind::ops,
+     .value = [](const Problem&, const Schedule& s, int v) -> std::int64_t {
+       return s.warp[at(v)];
+     },
+     .least = [](const Problem& p, int v) -> std::int64_t {
+       const std::vector<int> slots = allowed_slots(p, v);
+       return slots.empty() ? 0 : slots.front();
+     },
+     .reason = "no slot before it is allowed",
+     .least_by = LeastGoal::first_slot,
+     .limit = limit_slot,
+     .position = true},
+};
+
+// "issuers:" of "issuers:UNIT".
+std::string prefix(const GoalKind& kind) {
+  const std::string name = kind.name;
+  return name.substr(0, name.find(':') + 1);
+}
+
+// What may follow the colon, with its index.
+std::vector<std::pair<std::string_view, int>> arguments(const Problem& problem, GoalKind::Of of) {
+  std::vector<std::pair<std::string_view, int>> names;
+  const auto take = [&](const auto& all, auto name) {
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (of != GoalKind::loads || problem.ops[i].streaming)
+        names.emplace_back(all[i].*name, static_cast<int>(i));
+  };
+  switch (of) {
+    case GoalKind::whole: break;
+    case GoalKind::units: take(problem.units, &Unit::name); break;
+    case GoalKind::slots: take(problem.warps, &WarpSlot::name); break;
+    case GoalKind::memories: take(problem.memories, &Memory::name); break;
+    case GoalKind::loads:
+    case GoalKind::ops: take(problem.ops, &Op::id); break;
+  }
+  return names;
+}
+
+// All the goals that `problem` has; those of single ops are too many.
+std::string known_goals(const Problem& problem) {
+  std::string known;
+  const auto add = [&](const std::string& name) { known += (known.empty() ? "" : ", ") + name; };
+  for (const auto of : {GoalKind::whole, GoalKind::units, GoalKind::slots, GoalKind::memories,
+                        GoalKind::loads, GoalKind::ops})
+    for (const GoalKind& kind : kGoals) {
+      if (kind.of != of) continue;
+      if (of == GoalKind::whole || of == GoalKind::ops) add(kind.name);
+      if (of == GoalKind::ops) continue;
+      for (const auto& [name, index] : arguments(problem, of))
+        add(prefix(kind) + std::string(name));
+    }
+  return known;
+}
+
+}  // namespace
+
 std::int64_t slot_registers(const Problem& problem, const Schedule& schedule, int slot) {
   std::vector<Amount> amounts(problem.ops.size(), 0);
   for (std::size_t v = 0; v < amounts.size(); ++v)
@@ -65,15 +322,19 @@ std::int64_t slot_registers(const Problem& problem, const Schedule& schedule, in
   return peak(problem, schedule, amounts);
 }
 
-// At most `most` buffers: every use ends before the load is issued `most` iterations later.
-void limit_ring(const Problem& problem, int u, std::int64_t most, PlacementLimits& limits) {
-  if (most > kMaxDistance) return;  // as good as none: pursue_goals() does not ask
-  for (const BufferUse& use : buffer_uses(problem, u))
-    limits.precedences.push_back(
-        {use.op, u, static_cast<int>(most) - use.iterations, use.cycles + 1});
+std::string goal_names() {
+  std::string text, line;
+  for (const GoalKind& kind : kGoals) {
+    const std::string name =
+        std::string(kind.name) + kind.note + (&kind == std::end(kGoals) - 1 ? "" : ",");
+    if (line.size() + name.size() > 80) {
+      text += line + "\n";
+      line.clear();
+    }
+    line += (line.empty() ? "" : " ") + name;
+  }
+  return text + line;
 }
-
-}  // namespace
 
 std::string ring_text(const Problem& problem, const Precedence& precedence) {
   return "ring of " + problem.ops[static_cast<std::size_t>(precedence.to)].id + ", used by " +
@@ -103,211 +364,48 @@ std::vector<std::string> listed_goals(const Problem& problem,
 }
 
 GoalMeasure parse_goal(const Problem& problem, const std::string& name) {
-  std::string known = "slots, handovers, crossings, registers, rings, issuers, lifetime";
-  if (name == "slots") return {GoalMeasure::slots, -1};
-  if (name == "handovers") return {GoalMeasure::handovers, -1};
-  if (name == "crossings") return {GoalMeasure::crossings, -1};
-  if (name == "registers") return {GoalMeasure::registers, -1};
-  if (name == "rings") return {GoalMeasure::rings, -1};
-  if (name == "issuers") return {GoalMeasure::issuers, -1};
-  if (name == "lifetime") return {GoalMeasure::lifetime, -1};
-  for (std::size_t u = 0; u < problem.units.size(); ++u) {
-    const std::string own = "issuers:" + problem.units[u].name;
-    if (name == own) return {GoalMeasure::unit_issuers, static_cast<int>(u)};
-    known += ", " + own;
-  }
-  for (std::size_t w = 0; w < problem.warps.size(); ++w) {
-    const std::string own = "registers:" + problem.warps[w].name;
-    if (name == own) return {GoalMeasure::slot_registers, static_cast<int>(w)};
-    known += ", " + own;
-  }
-  for (std::size_t m = 0; m < problem.memories.size(); ++m) {
-    const std::string own = "memory:" + problem.memories[m].name;
-    if (name == own) return {GoalMeasure::memory, static_cast<int>(m)};
-    known += ", " + own;
-  }
-  for (std::size_t v = 0; v < problem.ops.size(); ++v) {
-    if (!problem.ops[v].streaming) continue;
-    const std::string own = "ring:" + problem.ops[v].id;
-    if (name == own) return {GoalMeasure::ring, static_cast<int>(v)};
-    known += ", " + own;
-  }
-  for (std::size_t v = 0; v < problem.ops.size(); ++v) {
-    if (name == "start:" + problem.ops[v].id) return {GoalMeasure::start, static_cast<int>(v)};
-    if (name == "slot:" + problem.ops[v].id) return {GoalMeasure::slot, static_cast<int>(v)};
+  for (const GoalKind& kind : kGoals) {
+    if (name == kind.name && kind.of == GoalKind::whole) return {&kind, -1};
+    if (kind.of == GoalKind::whole || !name.starts_with(prefix(kind))) continue;
+    for (const auto& [argument, index] : arguments(problem, kind.of))
+      if (std::string_view(name).substr(prefix(kind).size()) == argument) return {&kind, index};
   }
   throw InputError("options", "--goals", name,
-                   "must be one of " + known + ", start:OP, slot:OP, canonical");
+                   "must be one of " + known_goals(problem) + ", canonical");
 }
 
 std::int64_t least_goal_value(const Problem& problem, const GoalMeasure& goal) {
-  const auto streaming = [](const Op& op) { return op.streaming; };
-  const bool loads = std::any_of(problem.ops.begin(), problem.ops.end(), streaming);
-  if (goal.kind == GoalMeasure::rings) return loads ? 1 : 0;
-  if (goal.kind == GoalMeasure::lifetime) return least_total_lifetime(problem);
-  if (goal.kind == GoalMeasure::slot) {
-    const std::vector<int> slots = allowed_slots(problem, goal.index);
-    return slots.empty() ? 0 : slots.front();
-  }
-  const auto busy = [&](std::size_t u) {
-    return std::any_of(problem.ops.begin(), problem.ops.end(),
-                       [&](const Op& op) { return reserves(op, static_cast<int>(u)); });
-  };
-  if (goal.kind == GoalMeasure::unit_issuers)
-    return busy(static_cast<std::size_t>(goal.index)) ? 1 : 0;
-  if (goal.kind == GoalMeasure::issuers) {
-    std::int64_t units = 0;
-    for (std::size_t u = 0; u < problem.units.size(); ++u) units += busy(u) ? 1 : 0;
-    return units;
-  }
-  return goal.kind == GoalMeasure::slots || goal.kind == GoalMeasure::ring ? 1 : 0;
+  return goal.kind->least == nullptr ? 0 : goal.kind->least(problem, goal.index);
 }
 
 std::int64_t goal_value(const Problem& problem, const Schedule& schedule, const GoalMeasure& goal) {
-  switch (goal.kind) {
-    case GoalMeasure::slots: {
-      std::vector<int> used = schedule.warp;
-      std::sort(used.begin(), used.end());
-      return std::unique(used.begin(), used.end()) - used.begin();
-    }
-    case GoalMeasure::handovers:
-    case GoalMeasure::crossings:
-      return std::count_if(problem.edges.begin(), problem.edges.end(), [&](const Edge& e) {
-        return (goal.kind == GoalMeasure::crossings || costs_spill(problem, e)) &&
-               schedule.warp[static_cast<std::size_t>(e.from)] !=
-                   schedule.warp[static_cast<std::size_t>(e.to)];
-      });
-    case GoalMeasure::unit_issuers: return issuers(problem, schedule, goal.index);
-    case GoalMeasure::issuers: {
-      std::int64_t pairs = 0;
-      for (std::size_t u = 0; u < problem.units.size(); ++u)
-        pairs += issuers(problem, schedule, static_cast<int>(u));
-      return pairs;
-    }
-    case GoalMeasure::registers: {
-      std::int64_t most = 0;
-      for (std::size_t w = 0; w < problem.warps.size(); ++w)
-        most = std::max(most, slot_registers(problem, schedule, static_cast<int>(w)));
-      return most;
-    }
-    case GoalMeasure::slot_registers: return slot_registers(problem, schedule, goal.index);
-    case GoalMeasure::ring: return ring_depth(problem, schedule, goal.index);
-    case GoalMeasure::lifetime: return total_lifetime(problem, schedule);
-    case GoalMeasure::start: return schedule.start[static_cast<std::size_t>(goal.index)];
-    case GoalMeasure::slot: return schedule.warp[static_cast<std::size_t>(goal.index)];
-    case GoalMeasure::rings: {
-      std::int64_t most = 0;
-      for (const auto& [load, depth] : ring_depths(problem, schedule)) most = std::max(most, depth);
-      return most;
-    }
-    default: {
-      const MemoryCharges charges = memory_charges(problem, goal.index);
-      std::int64_t rings = 0;
-      for (int u = 0; u < static_cast<int>(problem.ops.size()); ++u)
-        if (const Amount buffer = charges.ring[static_cast<std::size_t>(u)]; buffer > 0)
-          rings += buffer * ring_depth(problem, schedule, u);
-      return rings + peak(problem, schedule, charges.live);
-    }
-  }
+  assert(schedule.initiation_interval >= 1);
+  return goal.kind->value(problem, schedule, goal.index);
 }
 
 LimitedProblem limited(const Problem& problem, const GoalLimits& limits) {
   LimitedProblem result{problem, {}};
-  const auto lower = [](auto& value, std::int64_t most) {
-    if (value < 0 || value > most) value = most;
-  };
+  auto& counts = result.placement.counts;
   for (const auto& [name, most] : limits) {
     const GoalMeasure goal = parse_goal(problem, name);
-    switch (goal.kind) {
-      case GoalMeasure::slots: lower(result.placement.slots, most); break;
-      case GoalMeasure::handovers: lower(result.placement.handovers, most); break;
-      case GoalMeasure::crossings: lower(result.placement.crossings, most); break;
-      case GoalMeasure::issuers: lower(result.placement.issuers, most); break;
-      case GoalMeasure::unit_issuers:
-        result.placement.unit_issuers.emplace_back(goal.index, most);
-        break;
-      case GoalMeasure::ring: limit_ring(problem, goal.index, most, result.placement); break;
-      case GoalMeasure::rings:
-        for (std::size_t u = 0; u < problem.ops.size(); ++u)
-          if (problem.ops[u].streaming)
-            limit_ring(problem, static_cast<int>(u), most, result.placement);
-        break;
-      case GoalMeasure::lifetime: lower(result.placement.lifetime, most); break;
-      case GoalMeasure::start: result.placement.latest.emplace_back(goal.index, most); break;
-      case GoalMeasure::slot:
-        for (const int w : allowed_slots(problem, goal.index))
-          if (w > most) result.problem.pins.push_back({Pin::not_on_slot, goal.index, w, -1, -1});
-        break;
-      case GoalMeasure::registers:
-        for (WarpSlot& slot : result.problem.warps) lower(slot.registers, most);
-        break;
-      case GoalMeasure::slot_registers:
-        lower(result.problem.warps[static_cast<std::size_t>(goal.index)].registers, most);
-        break;
-      case GoalMeasure::memory:
-        lower(result.problem.memories[static_cast<std::size_t>(goal.index)].capacity, most);
-        break;
-    }
+    if (goal.kind->limit != nullptr)
+      goal.kind->limit(result, goal.index, most);
+    else
+      counts.push_back({goal.kind, goal.index, most});
   }
+  std::stable_sort(counts.begin(), counts.end(),
+                   [](const auto& a, const auto& b) { return a.goal < b.goal; });
   return result;
 }
 
-namespace {
-
-// issues[w] is implied by an op with a reservation on `unit` that is on slot w.
-void append_issuers(PlacementModel& m, int unit, std::vector<Lit>& issues) {
-  for (int w = 0; w < static_cast<int>(m.problem.warps.size()); ++w) {
-    issues.push_back(m.f.fresh());
-    for (int v = 0; v < static_cast<int>(m.problem.ops.size()); ++v)
-      if (reserves(m.problem.ops[static_cast<std::size_t>(v)], unit))
-        m.f.implies(m.on(v, w), issues.back());
-  }
-}
-
-void encode_issuer_limits(PlacementModel& m) {
-  const PlacementLimits& limits = m.placement.limits;
-  if (limits.issuers >= 0) {
-    const auto group =
-        m.groups.open("at most " + std::to_string(limits.issuers) + " pairs of unit and slot");
-    std::vector<Lit> issues;
-    for (int u = 0; u < static_cast<int>(m.problem.units.size()); ++u) append_issuers(m, u, issues);
-    at_most(m.f, m.choice, issues, limits.issuers);
-  }
-  for (const auto& [unit, most] : limits.unit_issuers) {
-    const auto group = m.groups.open("at most " + std::to_string(most) + " slots with ops on " +
-                                     m.problem.units[static_cast<std::size_t>(unit)].name);
-    std::vector<Lit> issues;
-    append_issuers(m, unit, issues);
-    at_most(m.f, m.choice, issues, most);
-  }
-}
-
-}  // namespace
-
 void encode_placement_limits(PlacementModel& m) {
-  const PlacementLimits& limits = m.placement.limits;
-  if (limits.slots >= 0) {
-    const auto group = m.groups.open("at most " + std::to_string(limits.slots) + " slots in use");
-    std::vector<Lit> used;
-    for (int w = 0; w < static_cast<int>(m.problem.warps.size()); ++w) {
-      used.push_back(m.f.fresh());
-      for (int v = 0; v < static_cast<int>(m.problem.ops.size()); ++v)
-        m.f.implies(m.on(v, w), used.back());
-    }
-    at_most(m.f, m.choice, used, limits.slots);
+  for (const auto& [goal, index, most] : m.placement.limits.counts) {
+    std::string of;
+    for (const auto& [name, i] : arguments(m.problem, goal->of))
+      if (i == index) of = name;
+    const auto group = m.groups.open("at most " + std::to_string(most) + goal->counts + of);
+    at_most(m.f, m.choice, goal->literals(m, index), most);
   }
-  const auto limit_crossing = [&](std::int64_t most, bool spills_only, const char* what) {
-    if (most < 0) return;
-    const auto group = m.groups.open("at most " + std::to_string(most) + what);
-    std::vector<Lit> crossing;
-    for (std::size_t e = 0; e < m.problem.edges.size(); ++e)
-      if (!spills_only || costs_spill(m.problem, m.problem.edges[e]))
-        crossing.push_back(m.cross[e]);
-    at_most(m.f, m.choice, crossing, most);
-  };
-  limit_crossing(limits.handovers, true, " hand-overs");
-  limit_crossing(limits.crossings, false, " edges between slots");
-  encode_issuer_limits(m);
 }
 
 }  // namespace twill

@@ -1,6 +1,8 @@
 // Secondary goals after I and L: what they measure, and "at most so much" as a constraint.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,62 +11,6 @@
 #include "graph/schedule.hpp"
 
 namespace twill {
-
-/// A number that is to be small. By name:
-///   slots           warp slots with at least one op
-///   handovers       edges whose result costs its producer's spill because it crosses slots
-///   crossings       edges between ops on different slots: each is a synchronisation
-///   issuers         pairs of a unit and a slot that has an op on it
-///   issuers:UNIT    slots that have an op on one unit
-///   registers       registers a thread at the fullest moment of the fullest slot
-///   registers:SLOT  the same of one slot
-///   memory:NAME     the fullest moment of one memory
-///   rings           buffers in flight of the streaming load with most of them (ring_depth.hpp)
-///   ring:OP         the same of one streaming load
-///   lifetime        cycles that results are held, over all ops (lifetime.hpp)
-///   start:OP        the cycle that one op starts at
-///   slot:OP         the place of its slot among the problem's slots, from 0
-struct GoalMeasure {
-  enum Kind {
-    slots,
-    handovers,
-    crossings,
-    issuers,
-    unit_issuers,
-    registers,
-    slot_registers,
-    memory,
-    rings,
-    ring,
-    lifetime,
-    start,
-    slot
-  } kind = slots;
-  int index = -1;  ///< of the unit, slot, memory or op
-};
-
-/// What `--goals default` stands for. Slots first: a slot without ops is a warp that need not be
-/// launched, and its registers are free for the others. Then what crosses slots, because it costs
-/// time that the model does not see: hand-overs go through shared memory and its banks, and every
-/// other crossing is still a barrier. Registers last: what is left below the limit is the room that
-/// a compiler has for addresses.
-inline const std::vector<std::string> kDefaultGoals = {"slots", "handovers", "crossings",
-                                                       "registers"};
-
-/// `names` with "canonical", which must be the last, written out: start and slot of every op in the
-/// problem's order. Within I, L and the goals before it that leaves one schedule, the
-/// lexicographically smallest. Throws InputError as parse_goal().
-std::vector<std::string> listed_goals(const Problem& problem,
-                                      const std::vector<std::string>& names);
-
-/// Throws InputError naming the goals that `problem` has.
-GoalMeasure parse_goal(const Problem& problem, const std::string& name);
-
-/// No schedule has less: an op is on a slot that is allowed, and a load has a buffer.
-std::int64_t least_goal_value(const Problem& problem, const GoalMeasure& goal);
-
-/// The goal's value in a schedule with I >= 1.
-std::int64_t goal_value(const Problem& problem, const Schedule& schedule, const GoalMeasure& goal);
 
 /// Goals by name, each with the most allowed.
 using GoalLimits = std::vector<std::pair<std::string, std::int64_t>>;
@@ -76,5 +22,69 @@ struct LimitedProblem {
   PlacementLimits placement;
 };
 LimitedProblem limited(const Problem& problem, const GoalLimits& limits);
+
+/// What a goal's least value rests on. A certificate's check counts by it a second time, with code
+/// of its own (engine/certificate/counting.cpp).
+enum class LeastGoal { zero, op_on_slot, first_slot, used_units, loads, lifetimes };
+
+/// One row of the table of goals (goals.cpp): a number that is to be small, or one for each unit,
+/// slot, memory, load or op. Functions get the index of that, or -1.
+struct GoalKind {
+  enum Of { whole, units, slots, memories, loads, ops };
+
+  const char* name;       ///< "slots", or "issuers:UNIT" where an argument follows
+  Of of = whole;          ///< what the argument names
+  const char* note = "";  ///< what help texts add to the name
+  std::int64_t (*value)(const Problem&, const Schedule&, int index);  ///< I >= 1
+  /// No schedule has less, why in words, and by what; null = 0.
+  std::int64_t (*least)(const Problem&, int index) = nullptr;
+  const char* reason = "it is never negative";
+  LeastGoal least_by = LeastGoal::zero;
+  /// "At most so much" is either a change of the problem and its limits, or clauses: literals of
+  /// which no more may be true, implied by what they count, and the name of their group, to which
+  /// the argument is added.
+  void (*limit)(LimitedProblem&, int index, std::int64_t most) = nullptr;
+  std::vector<Lit> (*literals)(PlacementModel&, int index) = nullptr;
+  const char* counts = "";
+  std::int64_t most_asked =
+      std::numeric_limits<std::int64_t>::max();  ///< a larger limit is as good as none
+  /// A place of one op. The search settles starts before it asks, and asks for one less first.
+  bool position = false;
+};
+
+/// One goal of a problem.
+struct GoalMeasure {
+  const GoalKind* kind;
+  int index = -1;  ///< of the unit, slot, memory or op
+};
+
+/// What `--goals default` stands for. Slots first: a slot without ops is a warp that need not be
+/// launched, and its registers are free for the others. Then what crosses slots, because it costs
+/// time that the model does not see: hand-overs go through shared memory and its banks, and every
+/// other crossing is still a barrier. Registers last: what is left below the limit is the room that
+/// a compiler has for addresses.
+inline const std::vector<std::string> kDefaultGoals = {"slots", "handovers", "crossings",
+                                                       "registers"};
+
+/// The names of all goals, for help texts: lines of some 80 characters.
+std::string goal_names();
+
+/// `names` with "canonical", which must be the last, written out: start and slot of every op in the
+/// problem's order. Within I, L and the goals before it that leaves one schedule, the
+/// lexicographically smallest. Throws InputError as parse_goal().
+std::vector<std::string> listed_goals(const Problem& problem,
+                                      const std::vector<std::string>& names);
+
+/// Throws InputError naming the goals that `problem` has.
+GoalMeasure parse_goal(const Problem& problem, const std::string& name);
+
+/// No schedule has less.
+std::int64_t least_goal_value(const Problem& problem, const GoalMeasure& goal);
+
+/// The goal's value in a schedule with I >= 1.
+std::int64_t goal_value(const Problem& problem, const Schedule& schedule, const GoalMeasure& goal);
+
+/// Registers a thread at the fullest moment of one slot.
+std::int64_t slot_registers(const Problem& problem, const Schedule& schedule, int slot);
 
 }  // namespace twill

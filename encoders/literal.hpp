@@ -12,7 +12,10 @@ class Lit {
  public:
   constexpr Lit() : code_(-kTrue) {}  ///< false
   /// Literal of DIMACS variable |code| >= 1, negative = negated.
-  static constexpr Lit of(int code) { return Lit(code); }
+  static constexpr Lit of(int code) {
+    assert(code != 0);
+    return Lit(code);
+  }
   static constexpr Lit constant(bool value) { return Lit(value ? kTrue : -kTrue); }
 
   constexpr Lit operator~() const { return Lit(-code_); }

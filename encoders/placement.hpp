@@ -23,15 +23,18 @@ struct Precedence {
   Cycle delay = 0;
 };
 
-/// Secondary goals that no capacity expresses; -1 = no limit. See goals.hpp.
+struct GoalKind;  // goals.hpp
+
+/// Secondary goals that no capacity expresses.
 struct PlacementLimits {
-  std::int64_t slots = -1;
-  std::int64_t handovers = -1;
-  std::int64_t crossings = -1;
-  std::int64_t issuers = -1;
-  std::int64_t lifetime = -1;                                   ///< total_lifetime()
-  std::vector<std::pair<int, std::int64_t>> unit_issuers = {};  ///< unit, the most slots
-  std::vector<Precedence> precedences = {};                     ///< of ring depths
+  struct Count {
+    const GoalKind* goal;  ///< one with literals
+    int index;
+    std::int64_t most;
+  };
+  std::vector<Count> counts = {};                  ///< in the order of the table of goals
+  std::int64_t lifetime = -1;                      ///< total_lifetime(); -1 = no limit
+  std::vector<Precedence> precedences = {};        ///< of ring depths
   std::vector<std::pair<int, Cycle>> latest = {};  ///< op, the last cycle that it may start at
 
   /// Do they single out an op, so that exchanging it with another can break them?
@@ -94,6 +97,7 @@ class ConstraintGroups {
   std::map<ConstraintPart, Lit> parts_;
 };
 
+/// Everything the families of a form share while a formula is built.
 struct PlacementModel {
   PlacementModel(const Problem& p, Formula& formula, const EncodingChoice& encoding,
                  const PlacementRequest& request)
@@ -102,6 +106,11 @@ struct PlacementModel {
         choice(encoding),
         placement(request),
         groups(formula, request.parts) {}
+
+  virtual ~PlacementModel() = default;
+  /// M(v) + distance * I >= M(u) + delay whenever `condition` is true: what each form says in its
+  /// own way.
+  virtual void precede(int u, int v, Cycle distance, Cycle delay, Lit condition) = 0;
 
   const Problem& problem;
   Formula& f;
@@ -121,9 +130,18 @@ std::string latest_text(const Problem& problem, const std::pair<int, Cycle>& lat
 /// "ring of ld_k, used by s0_qk": the group of a precedence.
 std::string ring_text(const Problem& problem, const Precedence& precedence);  // goals.cpp
 
-void encode_warp_assignment(PlacementModel& m);   // warp_assignment.cpp: uniqueness, latency, pins
+// What the forms share because it is about slots alone, or says no more of starts than precede().
+void encode_slots(PlacementModel& m);             // warp_assignment.cpp: uniqueness, latency
+void encode_warp_assignment(PlacementModel& m);   // the same file: that, pins, and who crosses
 void encode_symmetry(PlacementModel& m);          // symmetry.cpp: identical slots
 void encode_placement_limits(PlacementModel& m);  // goals.cpp
+
+// dependence.cpp: rule 1 of one edge, rule 7 of one edge, and the rings that goals limit.
+void encode_dependence_of(PlacementModel& m, int edge);
+void encode_handover_of(PlacementModel& m, int edge);
+void encode_ring_limits(PlacementModel& m);
+/// The same file: the ring of load u has at most `buffers` buffers unless `more`.
+void limit_buffers(PlacementModel& m, int u, Cycle buffers, Lit more);
 
 /// Per op: implied when the op must wait at its issue (rule 8): an incoming edge is blocking or
 /// hands a register result over from another slot. In waits.cpp.

@@ -34,7 +34,7 @@ void encode_slot_pins(PlacementModel& m) {
 
 }  // namespace
 
-void encode_warp_assignment(PlacementModel& m) {
+void encode_slots(PlacementModel& m) {
   const Problem& p = m.problem;
   const int slots = static_cast<int>(p.warps.size());
   for (int v = 0; v < static_cast<int>(p.ops.size()); ++v) {
@@ -52,6 +52,12 @@ void encode_warp_assignment(PlacementModel& m) {
     at_most_one(m.f, m.choice, on);
     m.slot.push_back(std::move(on));
   }
+}
+
+void encode_warp_assignment(PlacementModel& m) {
+  const Problem& p = m.problem;
+  const int slots = static_cast<int>(p.warps.size());
+  encode_slots(m);
   encode_slot_pins(m);
   for (const auto& [v, w] : m.placement.pins) {
     const auto group = m.groups.open("pin of " + p.ops[static_cast<std::size_t>(v)].id + " to " +

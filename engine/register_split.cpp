@@ -204,7 +204,7 @@ class SplitSearch {
     holds.assign(counts.size(), false);
     for (std::size_t s = 0; s < counts.size(); ++s)
       for (const int w : pool_.shares[s].slots) {
-        const Amount peak = goal_value(problem_, schedule, {GoalMeasure::slot_registers, w});
+        const Amount peak = slot_registers(problem_, schedule, w);
         if (peak == 0) continue;
         holds[s] = true;
         const Amount granules = (peak + pool_.resident + pool_.granule - 1) / pool_.granule;

@@ -319,15 +319,12 @@ void pursue_goals(const Problem& problem, const Options& options, Solution& solu
       solution.goals.push_back(solution.goals[before]);
       continue;
     }
-    const bool position =
-        measures[g].kind == GoalMeasure::start || measures[g].kind == GoalMeasure::slot;
+    const bool position = measures[g].kind->position;
     if (position) best = settled(problem, limits, best);
     Goal goal{names[g], goal_value(problem, best, measures[g]),
               least_goal_value(problem, measures[g])};
-    const bool ring =
-        measures[g].kind == GoalMeasure::ring || measures[g].kind == GoalMeasure::rings;
     bool one_less = true;
-    while (goal.lower_bound < goal.value && !(ring && goal.value > kMaxDistance)) {
+    while (goal.lower_bound < goal.value && goal.value <= measures[g].kind->most_asked) {
       const std::int64_t most = position && one_less
                                     ? goal.value - 1
                                     : goal.lower_bound + (goal.value - goal.lower_bound) / 2;

@@ -14,16 +14,17 @@
 namespace twill {
 
 /// x(to) - x(from) >= weight + turns * I - deadlines * D - halves * floor(I / 2), where x is the
-/// row or the stage of an op. Node 0 is the origin, whose row and stage are 0; the rows of ops come
-/// next, one for all ops that start together, and the stages, if there are any, in the same order:
-/// no constraint joins the two. Last come the first rows of sequences (order/sequence.cpp). I (the
-/// initiation interval) and D (the largest length allowed) are parameters: the same constraint is
-/// looked at for many values of them.
+/// row or the stage of an op. I (the initiation interval) and D (the largest length allowed) are
+/// parameters: the same constraint is looked at for many values of them.
 ///
-/// Where all weights are >= 0, a simple cycle of constraints that is positive at some I is so at
-/// every smaller I, if it uses at most one half: with turns in all >= 1 it is positive at any I,
-/// and else it does not fall as I falls. Constraints on stages have a weight only: their cycles do
-/// not depend on the parameters.
+/// Node 0 is the origin, whose row and stage are 0. The rows of ops come next, one for all ops that
+/// start together. The stages follow in the same order, if there are any; no constraint joins rows
+/// and stages. Last come the first rows of sequences (order/sequence.cpp).
+///
+/// Constraints on stages have a weight only: their cycles do not depend on the parameters. For
+/// rows, where all weights are >= 0, a simple cycle with at most one half that is positive at some
+/// I is positive at every smaller I: with turns in all >= 1 it is positive at any I, and else it
+/// does not fall as I falls.
 struct Difference {
   int from = 0, to = 0;
   Cycle weight = 0;

@@ -10,27 +10,23 @@
 //
 // Variables: "k >= t" per edge and t, one-sided, or where stages are integers the atom k <= t - 1;
 // live(w, y, j) = "at least j copies". Clauses: S per "k >= t", and one or two that derive it from
-// rules 1 and 7 and the rows (implied where stages are known, but found without them: a fifth to
-// two fifths fewer conflicts on blackwell-fwd-sub2 and hopper-fwd-sub2-m128); four per edge and
-// live literal (hold = 0), each saying that the terms that are there imply live. At most capacity /
-// amount + 1 copies are told apart, since one more is too many.
+// rules 1 and 7 and the rows (implied where stages are known, but found without them); four per
+// edge and live literal (hold = 0), each saying that the terms that are there imply live. At most
+// capacity / amount + 1 copies are told apart, since one more is too many.
 //
-// Where the least lifetimes alone fill 1/kFull of a resource there is at once one pseudo-Boolean
-// sum of it per y, from which light values and more than kCounted copies of one are left out
-// (OrderRequest::share). Elsewhere nothing is, until a model overflows the resource. Then refine()
-// adds clauses over a minimal set of copies that overflow, and from some such model on, the sooner
-// the smaller they are, the sums. A search that has met an overflow, or whose first attempt was not
-// enough, asks for all sums at once in the formulas that it makes later (OrderRequest::at_once):
-// refutations that need sums seldom meet a model (hopper-bwd-sub2 at U = 100, L = 223, takes 800 to
-// 900 conflicts with all sums, 1,500 to 2,000 without). Where a memory charges rings, their
-// buffers (order/rings.cpp) are terms of its sums, the first buffer of each taken off the capacity;
-// with nothing else in the memory there is one sum.
+// Sums are made late, because many resources never bind (bench/RESULTS.md has what that is worth):
+// - Where the least lifetimes alone fill 1/kFull of a resource there is at once one pseudo-Boolean
+//   sum of it per y. Light values and more than kCounted copies of one are left out of it
+//   (OrderRequest::share).
+// - Elsewhere there is none until a model overflows the resource. Then refine() adds clauses over a
+//   minimal set of copies that overflow. After some such models the sums follow, the sooner the
+//   smaller they are.
+// - A search that has met an overflow, or whose first attempt was not enough, asks for all sums at
+//   once in the formulas that it makes later (OrderRequest::at_once): refutations that need sums
+//   seldom meet a model.
 //
-// (Many resources never bind: hopper-bwd is solved with an eighth of the clauses that all sums
-// take, in half of the time. Where they do bind, sums that come at the first model take about the
-// conflicts of sums that are there at once; at the third, a tenth more; clauses alone, up to twice
-// as many; and so does one sum at a time, for the y that overflows. On random loops whose registers
-// are tight, sums at once take a tenth fewer conflicts.)
+// Where a memory charges rings, their buffers (order/rings.cpp) are terms of its sums, the first
+// buffer of each taken off the capacity; with nothing else in the memory there is one sum.
 #include <algorithm>
 #include <tuple>
 

@@ -1,6 +1,7 @@
 #include "encoders/order/order.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <numeric>
 
 #include "graph/bounds/coincidence.hpp"
@@ -13,7 +14,7 @@ namespace twill {
 
 bool order_range_allowed(const Problem& problem, Cycle low, Cycle high) {
   if (low == high) return true;
-  // A dependence of an op on itself folds by `low` alone (order_precede()).
+  // A dependence of an op on itself folds by `low` alone (precede()).
   if (low < 1 || low > high || !monotone_in_ii(problem) || !positive_cycle(problem, low).empty())
     return false;
   for (const Op& op : problem.ops)
@@ -149,6 +150,7 @@ OrderModel::OrderModel(const Problem& p, Formula& formula, const EncodingChoice&
       rows(formula, leader, order_request.ii_low, order_request.ii_high, order_request.stages == 0),
       window(p.ops.size(), {0, std::max<Cycle>(0, order_request.stages - 1)}),
       stage(p.ops.size()) {
+  assert(request.exchange.empty() || request.pins.empty());
   narrow_windows(*this);
   double literals = 0;
   for (std::size_t v = 0; v < p.ops.size(); ++v)
@@ -199,7 +201,11 @@ OrderEncoding::OrderEncoding(Formula& f, const Problem& problem, const OrderRequ
   encode_placement_limits(model_);
   order_cycle_pins(model_);
   order_latest_starts(model_);
-  encode_order_dependence(model_);
+  for (int e = 0; e < static_cast<int>(problem.edges.size()); ++e) {
+    encode_dependence_of(model_, e);
+    encode_handover_of(model_, e);
+  }
+  encode_ring_limits(model_);
   encode_order_capacity(model_);
   encode_order_concurrency(model_);
   lifetimes_.encode();

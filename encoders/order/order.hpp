@@ -89,6 +89,8 @@ struct OrderModel : PlacementModel {
   Difference stages_apart(int a, int b, Cycle weight) const {
     return {rows.stage_node(a), rows.stage_node(b), weight, 0};
   }
+  void precede(int u, int v, Cycle distance, Cycle delay,
+               Lit condition) override;  // order/dependence.cpp
   /// row(b) - row(a) >= weight + turns * I.
   Lit apart(int a, int b, Cycle weight, Cycle turns) {
     return rows.atom({rows.node(a), rows.node(b), weight, turns});
@@ -125,15 +127,11 @@ struct SlotGaps {
 
 /// Redundant constraints for ops whose executions, arcs from their issue on, exclude each other in
 /// every schedule (order/sequence.cpp) in which all the variables `only_if` are true.
-/// Precondition: every arc begins at 0, one an op.
+/// Every arc begins at 0, one an op.
 void order_sequence(OrderModel& m, std::span<const RowArc> arcs, std::span<const Lit> only_if = {},
                     const SlotGaps& gaps = {});
 
-/// start(v) + distance * I >= start(u) + delay whenever `condition` holds.
-void order_precede(OrderModel& m, int u, int v, Cycle distance, Cycle delay, Lit condition);
-
-// The families, after encode_placement's.
-void encode_order_dependence(OrderModel& m);   // order/dependence.cpp: rules 1 and 7
+// The families, beside those that placement.hpp has.
 void encode_order_capacity(OrderModel& m);     // order/capacity.cpp: rule 2
 void encode_order_concurrency(OrderModel& m);  // order/concurrency.cpp: rule 8
 void encode_order_length(OrderModel& m);       // order/length.cpp

@@ -1,7 +1,7 @@
 // The buffers of a streaming load's ring, where a memory charges it (Memory::rings), in the order
-// form: with u the load and (v, cycles, iterations) a use of its buffer,
-//     depth(u) <= k   if and only if for every use   start(u) + k I > start(v) + iterations I +
-//     cycles,
+// form. With u the load and (v, cycles, iterations) a use of its buffer: depth(u) <= k if and only
+// if for every use
+//     start(u) + k I > start(v) + iterations I + cycles,
 // which is a dependence of delay cycles + 1 and distance k - iterations (order/dependence.cpp) that
 // keeps nothing alive.
 //
@@ -25,10 +25,10 @@ Lit OrderLifetimes::deep(int w, Cycle buffers) {
     const Cycle later = buffers - 1 - use.iterations;
     const Cycle executes = m_.problem.ops[static_cast<std::size_t>(use.op)].cycles;
     const bool may_be_shorter = m_.groups.by_parts() && use.cycles > executes;
-    order_precede(m_, use.op, w, later, (may_be_shorter ? executes : use.cycles) + 1, ~literal);
+    m_.precede(use.op, w, later, (may_be_shorter ? executes : use.cycles) + 1, ~literal);
     if (!may_be_shorter) continue;
     const auto part = m_.groups.open({}, {ConstraintPart::hold, use.edge});
-    order_precede(m_, use.op, w, later, use.cycles + 1, ~literal);
+    m_.precede(use.op, w, later, use.cycles + 1, ~literal);
   }
   return literal;
 }

@@ -30,13 +30,15 @@
 // least, the first inequality gains the e(o) of all o in G between some of S and v, and 1 if an
 // instant is before v; the second the e(o) of all o that begin after v, and 1 if an instant is
 // after v. Where slots are full at the bound, these cycles are all the slack that there is.
-// (hopper-bwd-sub2 at U = 20, I = 39, L = 51: 60,000 conflicts without, 7,600 with.)
 //
 // Variables: none but the atoms, two a pair, which rules 2 and 8 have too; with gaps 1 + |S| a
 // guest, "after some of S" and "between that and v", and with instants 2 |S|. One node, s. Clauses:
 // only those that say when these variables are true, 2 |S| and one an instant for each guest,
 // 2 |S| an instant. The constraints go to the difference-logic solver, in lemmas and certificates
 // as steps of cycles.
+#include <algorithm>
+#include <cassert>
+
 #include "encoders/order/order.hpp"
 
 namespace twill {
@@ -60,6 +62,10 @@ void add_term(Terms& terms, Lit literal, Cycle amount) {
 
 void order_sequence(OrderModel& m, std::span<const RowArc> arcs, std::span<const Lit> only_if,
                     const SlotGaps& gaps) {
+  assert(std::all_of(arcs.begin(), arcs.end(), [](const RowArc& arc) { return arc.begin == 0; }));
+  assert(std::adjacent_find(arcs.begin(), arcs.end(), [](const RowArc& a, const RowArc& b) {
+           return a.op >= b.op;
+         }) == arcs.end());
   const std::size_t members = arcs.size() + gaps.guests.size() + (gaps.instants.empty() ? 0 : 1);
   if (arcs.size() < 2 || members < 3) return;  // two rows and an atom say as much
   const int first = m.rows.new_node();

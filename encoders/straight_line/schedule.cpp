@@ -72,18 +72,19 @@ void encode_q_issue(StraightLineModel& m) {
     issue_corrected(m);
 }
 
-void q_precede(StraightLineModel& m, const Edge& edge, Cycle delay, Lit condition) {
-  const Cycle step = delay - edge.distance * m.request.ii;
-  if (edge.from == edge.to && step <= 0) return;
-  for (Cycle t = std::max<Cycle>(0, 1 - step); t <= m.latest(edge.from); ++t)
-    m.f.clause({~condition, m.issued(edge.from, t - 1), ~m.issued(edge.to, t + step - 1)});
+void StraightLineModel::precede(int u, int v, Cycle distance, Cycle delay, Lit condition) {
+  const Cycle step = delay - distance * request.ii;
+  if (u == v && step <= 0) return;
+  for (Cycle t = std::max<Cycle>(0, 1 - step); t <= latest(u); ++t)
+    f.clause({~condition, issued(u, t - 1), ~issued(v, t + step - 1)});
 }
 
 void encode_q_dependence(StraightLineModel& m) {
   const auto [copies, horizon] = m.shape;
-  for (const Edge& e : m.problem.edges) {
+  for (int index = 0; index < static_cast<int>(m.problem.edges.size()); ++index) {
+    const Edge& e = m.problem.edges[static_cast<std::size_t>(index)];
     if (!m.request.literal) {
-      q_precede(m, e, e.delay, kTrueLit);
+      encode_dependence_of(m, index);
       continue;
     }
     for (Cycle i = 0; i + e.distance < copies; ++i)

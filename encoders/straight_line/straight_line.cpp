@@ -2,6 +2,7 @@
 #include "encoders/straight_line/straight_line.hpp"
 
 #include <algorithm>
+#include <cassert>
 
 #include "graph/check.hpp"
 
@@ -74,10 +75,10 @@ Schedule StraightLineEncoding::decode(const Problem& problem,
 StraightLineEncoding encode_straight_line(Formula& f, const Problem& problem,
                                           const StraightLineRequest& request,
                                           const EncodingChoice& choice) {
+  assert(request.ii >= 1 && request.length >= (request.literal ? 1 : 0));
   refuse_pins(problem, "the straight-line program");
   if (request.literal) refuse_rings(problem, "the straight-line program as printed");
-  StraightLineModel m{problem, f,  choice, request, straight_line_shape(problem, request), {}, {},
-                      {},      {}, {},     0};
+  StraightLineModel m(problem, f, choice, request);
   const double variables = straight_line_variables(problem, request);
   f.expect(variables / 2, 0, variables * sizeof(Lit));
   FamilySizes sizes(f);

@@ -39,15 +39,16 @@
 #include "encoders/choose.hpp"
 #include "encoders/family_sizes.hpp"
 #include "encoders/formula.hpp"
+#include "encoders/placement.hpp"
 #include "graph/problem.hpp"
 #include "graph/schedule.hpp"
 
 namespace twill {
 
-struct StraightLineRequest {
+struct StraightLineRequest : PlacementRequest {
   Cycle ii = 1;
-  Cycle length =
-      1;  ///< L: every op ends in [0, L]; >= 1 in the literal form, >= 0 in the corrected
+  /// L: every op ends in [0, L]; >= 1 in the literal form, >= 0 in the corrected.
+  Cycle length = 1;
   bool literal = false;
   Cycle stages = 0;  ///< starts lie in [0, ii * stages) as well; 0 = no limit but the length
 };
@@ -63,19 +64,20 @@ StraightLineShape straight_line_shape(const Problem& problem, const StraightLine
 double straight_line_variables(const Problem& problem, const StraightLineRequest& request);
 
 /// Everything the figures share while a formula is built.
-struct StraightLineModel {
-  const Problem& problem;
-  Formula& f;
-  const EncodingChoice& choice;
+struct StraightLineModel : PlacementModel {
+  StraightLineModel(const Problem& p, Formula& formula, const EncodingChoice& encoding,
+                    const StraightLineRequest& straight_line_request)
+      : PlacementModel(p, formula, encoding, straight_line_request),
+        request(straight_line_request),
+        shape(straight_line_shape(p, straight_line_request)) {}
+
   const StraightLineRequest& request;
   StraightLineShape shape;
   /// literal: issue[v * copies + i][t]; corrected: issue[v][t] of copy 0, the others are this one
   /// shifted. op() reads both.
   std::vector<std::vector<Lit>> issue;
-  std::vector<std::vector<Lit>>
-      order;  ///< corrected: order[v][t] = M(v) <= t, below the latest start
-  std::vector<std::vector<Lit>> slot;  ///< opw[v][w]
-  std::vector<Lit> cross;              ///< per edge: implied when its ops are on different slots
+  /// corrected: order[v][t] = M(v) <= t, below the latest start
+  std::vector<std::vector<Lit>> order;
   /// live[v * copies + i][t - live_from], t = live_from .. T. Empty = not counted.
   std::vector<std::vector<Lit>> live;
   Cycle live_from = 0;
@@ -92,9 +94,8 @@ struct StraightLineModel {
   Lit alive(int v, Cycle i, Cycle t) const {
     return live[copy(v, i)][static_cast<std::size_t>(t - live_from)];
   }
-  Lit on(int v, int w) const {
-    return slot[static_cast<std::size_t>(v)][static_cast<std::size_t>(w)];
-  }
+  /// Of the corrected form (straight_line/schedule.cpp).
+  void precede(int u, int v, Cycle distance, Cycle delay, Lit condition) override;
   /// The cycles [first, last] in which sums of live values are taken.
   Cycle first_sum() const { return request.literal ? 0 : (shape.copies - 1) * request.ii; }
   Cycle last_sum() const;
@@ -104,8 +105,6 @@ struct StraightLineModel {
 void encode_q_issue(StraightLineModel& m);       // UNIQUENESS, CONSISTENCY, COMPLETION
 void encode_q_dependence(StraightLineModel& m);  // DEPENDENCE
 void encode_q_capacity(StraightLineModel& m);    // CAPACITY
-/// M(v) + distance * I >= M(u) + delay for the ops of `edge` whenever `condition` (corrected form).
-void q_precede(StraightLineModel& m, const Edge& edge, Cycle delay, Lit condition);
 // straight_line/liveness.cpp, Figure 5.
 void encode_q_liveness(StraightLineModel& m);  // INIT, LIVEPROP-1/2, DEADPROP-1/2
 void encode_q_memory(StraightLineModel& m);    // MEMORY CAPACITY

@@ -3,23 +3,25 @@
 //   WARP UNIQUENESS    opw[v,w]; one clause and one at-most-one per op. "Operations that span
 //                      multiple warps" (Section 4.3): slots narrower than the op are constant
 //                      false.
-//   VARIABLE LATENCY   as constants: an op is on the marked slot if and only if its latency is
-//                      variable; void with no marked slot.
-//   REGISTER LIMIT     the product live[v,i,t] opw[v,w] is a literal (none where opw is constant);
-//                      a sum per slot and cycle, each slot with its own limit.
-//   CROSS-WARP SPILLS  opw[u,w] and opw[v,w'] for w != w' imply cross[e], two clauses a slot: then
+//   VARIABLE LATENCY   As constants: an op is on the marked slot if and only if its latency is
+//                      variable. Void with no marked slot.
+//   REGISTER LIMIT     The product live[v,i,t] opw[v,w] is a literal (none where opw is constant).
+//                      A sum per slot and cycle, each slot with its own limit.
+//   CROSS-WARP SPILLS  opw[u,w] and opw[v,w'] for w != w' imply cross[e], two clauses a slot. So
 //                      the printed formula needs one clause per cycle instead of one per pair of
-//                      slots and cycle. Literal: op[u,i,t] and cross[e] imply not op[v,i+distance,
-//                      t+d+s], N T spill clauses an edge, for i + distance < N only. Corrected:
-//                      together with DEPENDENCE that is one later start, L clauses, on every edge.
+//                      slots and cycle.
+//                      Literal: op[u,i,t] and cross[e] imply not op[v,i+distance,t+d+s], N T spill
+//                      clauses an edge, for i + distance < N only.
+//                      Corrected: with DEPENDENCE that is one later start, L clauses an edge.
 //   CONCURRENCY        v waits if an incoming edge is blocking, or takes a register result over
 //                      from another slot (the "similar constraint for cross-warp spills").
 //                      clash[v,o] is implied when v waits and shares its slot with o != v; then v's
-//                      issue is outside every copy of o. Literal: the printed pairs, at most N^2 T
-//                      cycles(o) clauses per pair of ops. Corrected: copies matter by their
-//                      difference only, and o's window is two order literals: about N L clauses per
-//                      pair of ops. Ops on the variable-latency slot are exempt in both: they are
-//                      scheduled dynamically (the figure does not say so, Section 5.3 does).
+//                      issue is outside every copy of o.
+//                      Literal: the printed pairs, at most N^2 T cycles(o) clauses per pair of ops.
+//                      Corrected: copies matter by their difference only, and o's window is two
+//                      order literals: about N L clauses per pair of ops.
+//                      Ops on the variable-latency slot are exempt in both: they are scheduled
+//                      dynamically (the figure does not say so, Section 5.3 does).
 #include <algorithm>
 
 #include "encoders/straight_line/straight_line.hpp"
@@ -62,16 +64,8 @@ void keep_apart(StraightLineModel& m, int v, int o, Lit clash) {
 }  // namespace
 
 void encode_q_warps(StraightLineModel& m) {
+  encode_slots(m);
   const int slots = static_cast<int>(m.problem.warps.size());
-  for (int v = 0; v < m.ops(); ++v) {
-    std::vector<Lit> on(static_cast<std::size_t>(slots), kFalseLit);
-    const std::vector<int> allowed = allowed_slots(m.problem, v);
-    for (const int w : allowed)
-      on[static_cast<std::size_t>(w)] = allowed.size() == 1 ? kTrueLit : m.f.fresh();
-    m.f.clause(on);
-    at_most_one(m.f, m.choice, on);
-    m.slot.push_back(std::move(on));
-  }
   for (const Edge& e : m.problem.edges) {
     Lit cross = kFalseLit;
     for (int w = 0; w < slots && e.from != e.to && m.at(e.from).spill > 0; ++w) {
@@ -106,7 +100,7 @@ void encode_q_spills(StraightLineModel& m) {
     const Cycle spill = m.at(e.from).spill;
     if (m.cross[index].is_false()) continue;
     if (!m.request.literal) {
-      q_precede(m, e, e.delay + spill, m.cross[index]);
+      encode_handover_of(m, static_cast<int>(index));
       continue;
     }
     for (Cycle i = 0; i + e.distance < copies; ++i)

@@ -8,12 +8,11 @@
 #include <bit>
 #include <vector>
 
-#include "encoders/sums/at_most_one.hpp"
+#include "encoders/formula.hpp"
 
 namespace twill {
 
 void amo_bimander(Formula& f, std::span<const Lit> literals) {
-  if (literals.size() < 2) return;
   const std::size_t groups = (literals.size() + 1) / 2;
   std::vector<Lit> bits(static_cast<std::size_t>(std::bit_width(groups - 1)));
   for (Lit& l : bits) l = f.fresh();

@@ -8,12 +8,11 @@
 #include <bit>
 #include <vector>
 
-#include "encoders/sums/at_most_one.hpp"
+#include "encoders/formula.hpp"
 
 namespace twill {
 
 void amo_binary(Formula& f, std::span<const Lit> literals) {
-  if (literals.size() < 2) return;
   std::vector<Lit> bits(static_cast<std::size_t>(std::bit_width(literals.size() - 1)));
   for (Lit& l : bits) l = f.fresh();
   for (std::size_t i = 0; i < literals.size(); ++i)

@@ -9,7 +9,6 @@ namespace twill {
 
 void amo_ladder(Formula& f, std::span<const Lit> literals) {
   const std::size_t n = literals.size();
-  if (n < 2) return;
   Lit before = f.fresh();
   f.implies(literals[0], before);
   for (std::size_t i = 1; i + 1 < n; ++i) {

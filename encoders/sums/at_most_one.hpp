@@ -8,11 +8,10 @@
 
 namespace twill {
 
-void amo_pairwise(Formula& f, std::span<const Lit> literals);
-void amo_ladder(Formula& f, std::span<const Lit> literals);
-void amo_product(Formula& f, std::span<const Lit> literals);
-void amo_commander(Formula& f, std::span<const Lit> literals);
-void amo_binary(Formula& f, std::span<const Lit> literals);
-void amo_bimander(Formula& f, std::span<const Lit> literals);
+/// At least two literals, none of them constant.
+using AmoEncoder = void(Formula&, std::span<const Lit> literals);
+
+// Those that others use. The table (option_table.cpp) declares the rest, which it alone calls.
+AmoEncoder amo_pairwise, amo_ladder;
 
 }  // namespace twill

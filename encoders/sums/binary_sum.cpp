@@ -1,6 +1,7 @@
 #include "encoders/sums/binary_sum.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <deque>
 
 namespace twill {
@@ -63,6 +64,7 @@ Binary binary_sum(Formula& f, std::span<const Term> terms) {
 }
 
 Binary binary_plus(Formula& f, const Binary& number, std::int64_t c) {
+  assert(c >= 0);
   std::vector<Term> terms;
   for (std::size_t i = 0; i < number.size(); ++i)
     terms.push_back({std::int64_t{1} << i, number[i]});

@@ -14,18 +14,13 @@
 
 namespace twill {
 
-void card_adder(Formula& f, std::span<const Lit> literals, std::int64_t k) {
-  if (cardinality_is_plain(f, literals, k)) return;
-  later_card_adder(f, literals, k);
-}
-
-TightenableBound later_card_adder(Formula& f, std::span<const Lit> literals, std::int64_t upper) {
+LaterBound later_card_adder(Formula& f, std::span<const Lit> literals, std::int64_t upper) {
   std::vector<Term> terms;
   for (const Lit l : literals) terms.push_back({1, l});
   const Binary sum = binary_sum(f, terms);
   at_most_binary(f, sum, upper);
-  return {upper,
-          [sum](Formula& formula, std::int64_t bound) { at_most_binary(formula, sum, bound); }};
+  return TightenableBound(
+      upper, [sum](Formula& formula, std::int64_t bound) { at_most_binary(formula, sum, bound); });
 }
 
 }  // namespace twill

@@ -63,12 +63,7 @@ std::vector<Lit> network(Formula& f, std::span<const Lit> literals, std::size_t 
 
 }  // namespace
 
-void card_cardnet(Formula& f, std::span<const Lit> literals, std::int64_t k) {
-  if (cardinality_is_plain(f, literals, k)) return;
-  for (const Lit l : later_cardnet(f, literals, k).at_most(k)) f.unit(l);
-}
-
-AssumableBound later_cardnet(Formula& f, std::span<const Lit> literals, std::int64_t upper) {
+LaterBound later_cardnet(Formula& f, std::span<const Lit> literals, std::int64_t upper) {
   return unary_bound(network(f, literals, static_cast<std::size_t>(upper) + 1), upper);
 }
 

@@ -95,12 +95,11 @@ class Tree {
 }  // namespace
 
 void card_kmtotalizer(Formula& f, std::span<const Lit> literals, std::int64_t k) {
-  if (cardinality_is_plain(f, literals, k)) return;
   Tree tree(f, literals.size(), k);
   tree.bound(tree.count(literals), k, kTrueLit);
 }
 
-AssumableBound later_kmtotalizer(Formula& f, std::span<const Lit> literals, std::int64_t upper) {
+LaterBound later_kmtotalizer(Formula& f, std::span<const Lit> literals, std::int64_t upper) {
   Tree tree(f, literals.size(), upper);
   const Count count = tree.count(literals);
   std::vector<Lit> within(static_cast<std::size_t>(upper) + 1);
@@ -108,9 +107,9 @@ AssumableBound later_kmtotalizer(Formula& f, std::span<const Lit> literals, std:
     within[k] = f.fresh();
     tree.bound(count, static_cast<std::int64_t>(k), within[k]);
   }
-  return {upper, true, [within](std::int64_t bound) -> std::vector<Lit> {
-            return {within[static_cast<std::size_t>(bound)]};
-          }};
+  return AssumableBound(upper, true, [within](std::int64_t bound) -> std::vector<Lit> {
+    return {within[static_cast<std::size_t>(bound)]};
+  });
 }
 
 }  // namespace twill

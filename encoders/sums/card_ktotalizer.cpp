@@ -12,12 +12,7 @@
 
 namespace twill {
 
-void card_ktotalizer(Formula& f, std::span<const Lit> literals, std::int64_t k) {
-  if (cardinality_is_plain(f, literals, k)) return;
-  for (const Lit l : later_ktotalizer(f, literals, k).at_most(k)) f.unit(l);
-}
-
-AssumableBound later_ktotalizer(Formula& f, std::span<const Lit> literals, std::int64_t upper) {
+LaterBound later_ktotalizer(Formula& f, std::span<const Lit> literals, std::int64_t upper) {
   return unary_bound(unary_count(f, literals, static_cast<std::size_t>(upper) + 1), upper);
 }
 

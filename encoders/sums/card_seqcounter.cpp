@@ -13,7 +13,6 @@
 namespace twill {
 
 void card_seqcounter(Formula& f, std::span<const Lit> literals, std::int64_t k) {
-  if (cardinality_is_plain(f, literals, k)) return;
   const auto width = static_cast<std::size_t>(k);
   std::vector<Lit> before(width), here(width);
   for (Lit& l : before) l = f.fresh();
@@ -33,7 +32,7 @@ void card_seqcounter(Formula& f, std::span<const Lit> literals, std::int64_t k) 
   f.implies(literals.back(), ~before[width - 1]);
 }
 
-AssumableBound later_seqcounter(Formula& f, std::span<const Lit> literals, std::int64_t upper) {
+LaterBound later_seqcounter(Formula& f, std::span<const Lit> literals, std::int64_t upper) {
   const auto width = static_cast<std::size_t>(upper) + 1;
   std::vector<Lit> before(width), here(width);
   for (Lit& l : before) l = f.fresh();

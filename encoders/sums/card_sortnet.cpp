@@ -12,12 +12,7 @@
 
 namespace twill {
 
-void card_sortnet(Formula& f, std::span<const Lit> literals, std::int64_t k) {
-  if (cardinality_is_plain(f, literals, k)) return;
-  for (const Lit l : later_sortnet(f, literals, k).at_most(k)) f.unit(l);
-}
-
-AssumableBound later_sortnet(Formula& f, std::span<const Lit> literals, std::int64_t upper) {
+LaterBound later_sortnet(Formula& f, std::span<const Lit> literals, std::int64_t upper) {
   return unary_bound(odd_even_sort(f, literals), upper);
 }
 

@@ -11,12 +11,7 @@
 
 namespace twill {
 
-void card_totalizer(Formula& f, std::span<const Lit> literals, std::int64_t k) {
-  if (cardinality_is_plain(f, literals, k)) return;
-  for (const Lit l : later_totalizer(f, literals, k).at_most(k)) f.unit(l);
-}
-
-AssumableBound later_totalizer(Formula& f, std::span<const Lit> literals, std::int64_t upper) {
+LaterBound later_totalizer(Formula& f, std::span<const Lit> literals, std::int64_t upper) {
   return unary_bound(unary_count(f, literals, literals.size()), upper);
 }
 

@@ -1,37 +1,26 @@
 // Cardinality constraints, sum of literals <= k: one encoding a file, card_<name>.cpp, each with
-// its citation, size and propagation strength, for 1 <= k < n; the rest is cardinality_is_plain.
-//
-// later_<name> encodes the count itself, for bounds k <= upper that are chosen later; 1 <= upper <
-// n. Its sizes are those of card_<name> for k = upper, without the clause that states the bound,
-// where the file says nothing else.
+// its citation, size and propagation strength.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "encoders/formula.hpp"
 #include "encoders/sums/strengthening.hpp"
 
 namespace twill {
 
-/// k < 0: the empty clause; k = 0: n unit clauses; k >= n: nothing. True if this was all.
-bool cardinality_is_plain(Formula& f, std::span<const Lit> literals, std::int64_t k);
+/// 1 <= k < n, no literal is constant.
+using CardEncoder = void(Formula&, std::span<const Lit> literals, std::int64_t k);
+/// The count itself, for bounds k <= upper that are chosen later; 1 <= upper < n, or n where they
+/// are chosen by clauses. The file's sizes are for one bound, k = upper, and include the unit
+/// clause that fixes it, where the file says nothing else.
+using LaterCardEncoder = LaterBound(Formula&, std::span<const Lit> literals, std::int64_t upper);
 
-void card_seqcounter(Formula& f, std::span<const Lit> literals, std::int64_t k);
-void card_totalizer(Formula& f, std::span<const Lit> literals, std::int64_t k);
-void card_ktotalizer(Formula& f, std::span<const Lit> literals, std::int64_t k);
-void card_kmtotalizer(Formula& f, std::span<const Lit> literals, std::int64_t k);
-void card_sortnet(Formula& f, std::span<const Lit> literals, std::int64_t k);
-void card_cardnet(Formula& f, std::span<const Lit> literals, std::int64_t k);
-void card_adder(Formula& f, std::span<const Lit> literals, std::int64_t k);
-
-AssumableBound later_seqcounter(Formula& f, std::span<const Lit> literals, std::int64_t upper);
-AssumableBound later_totalizer(Formula& f, std::span<const Lit> literals, std::int64_t upper);
-AssumableBound later_ktotalizer(Formula& f, std::span<const Lit> literals, std::int64_t upper);
-AssumableBound later_kmtotalizer(Formula& f, std::span<const Lit> literals, std::int64_t upper);
-AssumableBound later_sortnet(Formula& f, std::span<const Lit> literals, std::int64_t upper);
-AssumableBound later_cardnet(Formula& f, std::span<const Lit> literals, std::int64_t upper);
-TightenableBound later_card_adder(Formula& f, std::span<const Lit> literals, std::int64_t upper);
+// Those that others use. The table (option_table.cpp) declares the rest, which it alone calls.
+CardEncoder card_seqcounter;
+LaterCardEncoder later_ktotalizer;
 
 /// The bound of a count in unary whose literals are implied one by one: no more than k are true.
 AssumableBound unary_bound(std::vector<Lit> count, std::int64_t upper);

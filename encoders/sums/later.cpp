@@ -1,10 +1,8 @@
 // Sums whose bound is chosen later, by the encodings of a choice.
 #include <algorithm>
 #include <numeric>
-#include <string>
 
 #include "encoders/choose.hpp"
-#include "encoders/sums/cardinality.hpp"
 
 namespace twill {
 namespace {
@@ -30,41 +28,14 @@ struct Shift {
   std::int64_t inner(std::int64_t b) const { return b < always ? -1 : (b - always) / divisor; }
 };
 
-// Of the encoding that the sum gets; without a choice the ones below.
-Strengthening strengthening_of(const EncodingChoice& choice, bool equal_weights) {
-  const int chosen = equal_weights ? static_cast<int>(choice.card) : static_cast<int>(choice.pb);
-  if (chosen == 0) return Strengthening::assumption;
-  int index = 0;
-  for (const EncodingInfo& row : encoding_table())
-    if (row.key == (equal_weights ? "card" : "pb") && ++index == chosen) return row.strengthening;
-  return Strengthening::none;
-}
-
-LaterBound later_count(Formula& f, const EncodingChoice& choice, const PseudoBoolean& sum) {
-  std::vector<Lit> literals;
-  for (const Term& t : sum.terms) literals.push_back(t.literal);
-  switch (choice.card) {
-    case CardEncoding::seqcounter: return later_seqcounter(f, literals, sum.bound);
-    case CardEncoding::totalizer: return later_totalizer(f, literals, sum.bound);
-    case CardEncoding::kmtotalizer: return later_kmtotalizer(f, literals, sum.bound);
-    case CardEncoding::sortnet: return later_sortnet(f, literals, sum.bound);
-    case CardEncoding::cardnet: return later_cardnet(f, literals, sum.bound);
-    case CardEncoding::adder: return later_card_adder(f, literals, sum.bound);
-    case CardEncoding::automatic:
-    case CardEncoding::ktotalizer: break;
-  }
-  return later_ktotalizer(f, literals, sum.bound);
-}
-
-LaterBound later_weighted(Formula& f, const EncodingChoice& choice, const PseudoBoolean& sum) {
-  switch (choice.pb) {
-    case PbEncoding::swc: return later_swc(f, sum);
-    case PbEncoding::gte: return later_gte(f, sum);
-    case PbEncoding::automatic:
-    case PbEncoding::dpw: return later_dpw(f, sum);
-    case PbEncoding::sorter: return later_sorter(f, sum);
-    case PbEncoding::adder: return later_pb_adder(f, sum);
-    default: break;
+LaterBound encoded(Formula& f, const EncodingChoice& choice, const PseudoBoolean& sum,
+                   bool equal_weights) {
+  if (equal_weights) {
+    LaterCardEncoder* encode = choice.card ? choice.card->encode.later_card : later_ktotalizer;
+    if (encode != nullptr) return encode(f, literals_of(sum), sum.bound);
+  } else {
+    LaterPbEncoder* encode = choice.pb ? choice.pb->encode.later_pb : later_dpw;
+    if (encode != nullptr) return encode(f, sum);
   }
   at_most_sum(f, choice, sum.terms, sum.bound);
   return FinalBound{};
@@ -102,9 +73,10 @@ LaterBound later_at_most_sum(Formula& f, const EncodingChoice& choice, std::span
   const bool equal_weights = sum.terms.front().weight == 1;
   // Literals to assume are for bounds that the sum can exceed; clauses hold from now on.
   const std::int64_t limit = upper - shift.always;
-  const bool assumed = strengthening_of(choice, equal_weights) == Strengthening::assumption;
+  const EncodingInfo* row = equal_weights ? choice.card : choice.pb;
+  const bool assumed = row == nullptr || row->strengthening == Strengthening::assumption;
   sum.bound = std::min(limit, assumed ? shift.total - 1 : shift.total) / shift.divisor;
-  return shift.of(equal_weights ? later_count(f, choice, sum) : later_weighted(f, choice, sum));
+  return shift.of(encoded(f, choice, sum, equal_weights));
 }
 
 }  // namespace twill

@@ -12,18 +12,12 @@
 
 namespace twill {
 
-void pb_adder(Formula& f, const PseudoBoolean& sum) {
-  if (sum.bound < 0) return f.clause({});
-  if (sum.terms.empty()) return;
-  later_pb_adder(f, sum);
-}
-
-TightenableBound later_pb_adder(Formula& f, const PseudoBoolean& sum) {
+LaterBound later_pb_adder(Formula& f, const PseudoBoolean& sum) {
   const Binary number = binary_sum(f, sum.terms);
   at_most_binary(f, number, sum.bound);
-  return {sum.bound, [number](Formula& formula, std::int64_t bound) {
-            at_most_binary(formula, number, bound);
-          }};
+  return TightenableBound(sum.bound, [number](Formula& formula, std::int64_t bound) {
+    at_most_binary(formula, number, bound);
+  });
 }
 
 }  // namespace twill

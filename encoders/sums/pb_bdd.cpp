@@ -6,11 +6,10 @@
 // the remaining bound". Clauses: 2 per node, n -> n_else and n and x_i -> n_then, less those whose
 // consequence is the true terminal, plus one unit clause for the root; at most 2 nodes + 1.
 // Unit propagation: consistent and arc consistent (the function is monotone). For n equal weights
-// and bound k: (k + 1)(n - k) nodes. Exponential in the worst case: see pb_bdd_nodes. The root is
+// and bound k: (k + 1)(n - k) nodes. Exponential in the worst case: see pb_bdd_within. The root is
 // for one bound.
 #include <limits>
 
-#include "encoders/sinks.hpp"
 #include "encoders/sums/pb_diagram.hpp"
 #include "encoders/sums/pseudo_boolean.hpp"
 
@@ -31,11 +30,6 @@ DiagramWeights weights_of(const PseudoBoolean& sum) {
 }  // namespace
 
 bool pb_bdd_within(Formula& f, const PseudoBoolean& sum, std::int64_t limit) {
-  if (sum.bound < 0) {
-    f.clause({});
-    return true;
-  }
-  if (sum.terms.empty()) return true;
   // The diagram is drawn first, with numbers for literals, and written once it is known to be small
   // enough. Children come before their parents.
   struct Node {
@@ -71,12 +65,6 @@ bool pb_bdd_within(Formula& f, const PseudoBoolean& sum, std::int64_t limit) {
 
 void pb_bdd(Formula& f, const PseudoBoolean& sum) {
   pb_bdd_within(f, sum, std::numeric_limits<int>::max() - 1);
-}
-
-std::int64_t pb_bdd_nodes(const PseudoBoolean& sum, std::int64_t limit) {
-  CountingSink sink;
-  Formula f(sink);
-  return pb_bdd_within(f, sum, limit) ? sink.variables() : limit + 1;
 }
 
 }  // namespace twill

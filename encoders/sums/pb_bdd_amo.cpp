@@ -13,8 +13,6 @@
 namespace twill {
 
 void pb_bdd_amo(Formula& f, const GroupedSum& sum) {
-  if (sum.bound < 0) return f.clause({});
-  if (sum.groups.empty()) return;
   DiagramWeights weights;
   for (const auto& group : sum.groups) {
     weights.begin_level();

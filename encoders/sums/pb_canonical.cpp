@@ -1,6 +1,7 @@
 // The canonical form of a pseudo-Boolean sum (Een and Sorensson, "Translating Pseudo-Boolean
 // Constraints into SAT", JSAT 2006, Section 3): merged, positive, sorted, divided by the gcd.
 #include <algorithm>
+#include <cassert>
 #include <cstdlib>
 #include <map>
 #include <numeric>
@@ -14,6 +15,7 @@ std::vector<Term> merged(std::span<const Term> terms, std::int64_t& always) {
   // w >= w' is w' + (w - w') x.
   std::map<int, std::int64_t> weight;
   for (const Term& t : terms) {
+    assert(t.weight >= 0);
     if (t.weight == 0 || t.literal.is_false()) continue;
     if (t.literal.is_true()) {
       always += t.weight;
@@ -30,6 +32,12 @@ std::vector<Term> merged(std::span<const Term> terms, std::int64_t& always) {
     out.push_back({std::abs(w), Lit::of(w > 0 ? variable : -variable)});
   }
   return out;
+}
+
+std::vector<Lit> literals_of(const PseudoBoolean& sum) {
+  std::vector<Lit> literals;
+  for (const Term& t : sum.terms) literals.push_back(t.literal);
+  return literals;
 }
 
 PseudoBoolean canonical(Formula& f, std::span<const Term> terms, std::int64_t bound) {

@@ -13,8 +13,6 @@
 namespace twill {
 
 void pb_gpw(Formula& f, const PseudoBoolean& sum) {
-  if (sum.bound < 0) return f.clause({});
-  if (sum.terms.empty()) return;
   f.unit(~watchdog(f, sum.terms, sum.bound));
 }
 

@@ -14,22 +14,16 @@
 
 namespace twill {
 
-void pb_gte(Formula& f, const PseudoBoolean& sum) {
-  if (sum.bound < 0) return f.clause({});
-  if (sum.terms.empty()) return;
-  for (const Lit l : later_gte(f, sum).at_most(sum.bound)) f.unit(l);
-}
-
-AssumableBound later_gte(Formula& f, const PseudoBoolean& sum) {
+LaterBound later_gte(Formula& f, const PseudoBoolean& sum) {
   std::vector<WeightedOutputs> leaves;
   for (const Term& t : sum.terms) leaves.push_back({{t.weight, t.literal}});
   const WeightedOutputs root = weight_tree(f, leaves, sum.bound + 1);
-  return {sum.bound, true, [root](std::int64_t bound) {
-            std::vector<Lit> literals;
-            for (auto above = root.upper_bound(bound); above != root.end(); ++above)
-              literals.push_back(~above->second);
-            return literals;
-          }};
+  return AssumableBound(sum.bound, true, [root](std::int64_t bound) {
+    std::vector<Lit> literals;
+    for (auto above = root.upper_bound(bound); above != root.end(); ++above)
+      literals.push_back(~above->second);
+    return literals;
+  });
 }
 
 }  // namespace twill

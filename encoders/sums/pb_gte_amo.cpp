@@ -13,8 +13,6 @@
 namespace twill {
 
 void pb_gte_amo(Formula& f, const GroupedSum& sum) {
-  if (sum.bound < 0) return f.clause({});
-  if (sum.groups.empty()) return;
   std::vector<WeightedOutputs> leaves;
   for (const auto& group : sum.groups) {
     leaves.emplace_back();

@@ -11,7 +11,6 @@
 namespace twill {
 
 void pb_lpw(Formula& f, const PseudoBoolean& sum) {
-  if (sum.bound < 0) return f.clause({});
   for (std::size_t i = 0; i < sum.terms.size(); ++i) {
     std::vector<Term> others = sum.terms;
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));

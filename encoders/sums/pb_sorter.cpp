@@ -8,9 +8,9 @@
 // those of comparators at which a literal meets itself, and min(b - 1, m) remainders "digit i is at
 // least j" of every digit but the last. Clauses: 3 C(m) a sorter, one per output that is not a
 // multiple of b for its remainder, and one per digit that can exceed that of k (digits compared
-// from the last on). Unit propagation: consistent,
-// as a higher digit at its limit rules out every carry that could take a remainder away; not arc
-// consistent. Smaller bounds: by more clauses of the last kind, for good.
+// from the last on). Unit propagation: consistent, as a higher digit at its limit rules out every
+// carry that could take a remainder away; not arc consistent. Smaller bounds: by more clauses of
+// the last kind, for good.
 #include <algorithm>
 #include <array>
 
@@ -85,13 +85,7 @@ std::vector<std::int64_t> sorter_base(const PseudoBoolean& sum) {
   return search.best;
 }
 
-void pb_sorter(Formula& f, const PseudoBoolean& sum) {
-  if (sum.bound < 0) return f.clause({});
-  if (sum.terms.empty()) return;
-  later_sorter(f, sum);
-}
-
-TightenableBound later_sorter(Formula& f, const PseudoBoolean& sum) {
+LaterBound later_sorter(Formula& f, const PseudoBoolean& sum) {
   const std::vector<std::int64_t> base = sorter_base(sum);
   std::vector<Term> rest = sum.terms;
   std::vector<Digit> digits;
@@ -124,12 +118,12 @@ TightenableBound later_sorter(Formula& f, const PseudoBoolean& sum) {
     digits.push_back({std::move(remainder)});
   }
   at_most_digits(f, digits, base, sum.bound);
-  return {sum.bound, [digits, base](Formula& formula, std::int64_t bound) {
-            if (bound < 0)
-              formula.clause({});
-            else
-              at_most_digits(formula, digits, base, bound);
-          }};
+  return TightenableBound(sum.bound, [digits, base](Formula& formula, std::int64_t bound) {
+    if (bound < 0)
+      formula.clause({});
+    else
+      at_most_digits(formula, digits, base, bound);
+  });
 }
 
 }  // namespace twill

@@ -18,8 +18,6 @@
 namespace twill {
 
 void pb_swc(Formula& f, const PseudoBoolean& sum) {
-  if (sum.bound < 0) return f.clause({});
-  if (sum.terms.empty()) return;
   const auto k = static_cast<std::size_t>(sum.bound);
   std::vector<Lit> before, here(k);
   for (std::size_t i = 0; i < sum.terms.size(); ++i) {
@@ -38,7 +36,7 @@ void pb_swc(Formula& f, const PseudoBoolean& sum) {
   }
 }
 
-AssumableBound later_swc(Formula& f, const PseudoBoolean& sum) {
+LaterBound later_swc(Formula& f, const PseudoBoolean& sum) {
   const auto width = static_cast<std::size_t>(sum.bound) + 1;
   std::vector<Lit> before(width, kFalseLit), here(width);
   for (const Term& t : sum.terms) {
@@ -51,9 +49,9 @@ AssumableBound later_swc(Formula& f, const PseudoBoolean& sum) {
     }
     before = here;
   }
-  return {sum.bound, true, [before](std::int64_t bound) -> std::vector<Lit> {
-            return {~before[static_cast<std::size_t>(bound)]};
-          }};
+  return AssumableBound(sum.bound, true, [before](std::int64_t bound) -> std::vector<Lit> {
+    return {~before[static_cast<std::size_t>(bound)]};
+  });
 }
 
 }  // namespace twill

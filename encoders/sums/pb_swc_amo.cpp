@@ -14,8 +14,6 @@
 namespace twill {
 
 void pb_swc_amo(Formula& f, const GroupedSum& sum) {
-  if (sum.bound < 0) return f.clause({});
-  if (sum.groups.empty()) return;
   const auto k = static_cast<std::size_t>(sum.bound);
   std::vector<Lit> before, here(k);
   for (std::size_t i = 0; i < sum.groups.size(); ++i) {

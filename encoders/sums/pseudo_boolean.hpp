@@ -1,9 +1,5 @@
 // Pseudo-Boolean constraints, sum of weight * literal <= k: one encoding a file, pb_<name>.cpp.
 // Encodings take the canonical form only.
-//
-// later_<name> encodes the sum itself, for bounds k <= sum.bound that are chosen later. Its sizes
-// are those of pb_<name>, without the clauses that state the bound, where the file says nothing
-// else.
 #pragma once
 
 #include <cstdint>
@@ -33,32 +29,25 @@ struct PseudoBoolean {
 /// whatever the variables are: constants fold, equal literals merge, x cancels against ~x.
 std::vector<Term> merged(std::span<const Term> terms, std::int64_t& always);
 
+std::vector<Lit> literals_of(const PseudoBoolean& sum);
+
 /// Canonical form of sum <= bound, weights >= 0. Folds constants, merges equal literals, cancels
 /// x against ~x, and emits ~x for every term heavier than the bound.
 PseudoBoolean canonical(Formula& f, std::span<const Term> terms, std::int64_t bound);
 
-void pb_bdd(Formula& f, const PseudoBoolean& sum);
-void pb_swc(Formula& f, const PseudoBoolean& sum);
-void pb_gte(Formula& f, const PseudoBoolean& sum);
-void pb_gpw(Formula& f, const PseudoBoolean& sum);
-void pb_lpw(Formula& f, const PseudoBoolean& sum);
-void pb_dpw(Formula& f, const PseudoBoolean& sum);
-void pb_sorter(Formula& f, const PseudoBoolean& sum);
-void pb_adder(Formula& f, const PseudoBoolean& sum);
+/// Canonical, with terms.
+using PbEncoder = void(Formula&, const PseudoBoolean& sum);
+/// The sum itself, for bounds k <= sum.bound that are chosen later. The file's sizes are for one
+/// bound and include the clauses that fix it, where the file says nothing else.
+using LaterPbEncoder = LaterBound(Formula&, const PseudoBoolean& sum);
 
-// sum.terms not empty.
-AssumableBound later_swc(Formula& f, const PseudoBoolean& sum);
-AssumableBound later_gte(Formula& f, const PseudoBoolean& sum);
-AssumableBound later_dpw(Formula& f, const PseudoBoolean& sum);
-TightenableBound later_sorter(Formula& f, const PseudoBoolean& sum);
-TightenableBound later_pb_adder(Formula& f, const PseudoBoolean& sum);
-
+// Those that others use. The table (option_table.cpp) declares the rest, which it alone calls.
+PbEncoder pb_swc;
+LaterPbEncoder later_dpw;
 /// pb_bdd if its diagram has at most `limit` nodes; else false, and nothing is emitted.
 bool pb_bdd_within(Formula& f, const PseudoBoolean& sum, std::int64_t limit);
-/// Nodes of pb_bdd's diagram, counted up to `limit`.
-std::int64_t pb_bdd_nodes(const PseudoBoolean& sum, std::int64_t limit);
 
-/// The base of pb_sorter's digits, least significant first; the last digit has no limit.
+/// The base of later_sorter's digits, least significant first; the last digit has no limit.
 std::vector<std::int64_t> sorter_base(const PseudoBoolean& sum);
 
 // ---- Sums with mutually exclusive literals, PB(AMO) -------------------------------------------
@@ -97,8 +86,7 @@ struct GroupedSum {
 /// literal heavier than the bound.
 GroupedSum canonical(Formula& f, std::span<const TermGroup> groups, std::int64_t bound);
 
-void pb_bdd_amo(Formula& f, const GroupedSum& sum);
-void pb_swc_amo(Formula& f, const GroupedSum& sum);
-void pb_gte_amo(Formula& f, const GroupedSum& sum);
+/// Canonical, with groups.
+using GroupedEncoder = void(Formula&, const GroupedSum& sum);
 
 }  // namespace twill

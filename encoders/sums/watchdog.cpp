@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 
 namespace twill {
 
@@ -36,6 +37,7 @@ Unary watchdog_buckets(Formula& f, std::span<const Term> terms, std::span<const 
 }
 
 Lit watchdog(Formula& f, std::span<const Term> terms, std::int64_t bound) {
+  assert(bound >= 0);
   std::vector<Term> light;
   std::vector<Lit> heavy;
   std::int64_t total = 0;

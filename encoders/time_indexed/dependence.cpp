@@ -1,4 +1,5 @@
-// Rule 1, dependence: M(v) + distance I >= M(u) + delay (Soi et al. 2025, Figure 4, DEPENDENCE).
+// A dependence in the time-indexed form: M(v) + distance I >= M(u) + delay. Rules 1 and 7 and rings
+// are made of it (encoders/dependence.cpp).
 //
 // With absolute order literals: M(u) >= t implies M(v) >= t + delay - distance I, at most I S
 // clauses an edge, bounds consistent (Tamura et al., Constraints 2009).
@@ -72,34 +73,20 @@ void precede_by_bits(ModuloModel& m, int u, int v, Cycle distance, Cycle delay, 
 
 }  // namespace
 
-void precede(ModuloModel& m, int u, int v, Cycle distance, Cycle delay, Lit condition) {
+void ModuloModel::precede(int u, int v, Cycle distance, Cycle delay, Lit condition) {
   if (condition.is_false()) return;
   if (u == v) {
-    if (distance * m.starts.ii() < delay) m.f.clause({~condition});
+    if (distance * starts.ii() < delay) f.clause({~condition});
     return;
   }
-  if (m.starts.has_absolute())
-    precede_by_starts(m, u, v, distance, delay, condition);
-  else if (m.starts.has_values())
-    precede_by_values(m, u, v, distance, delay, condition);
-  else if (m.starts.has_bits())
-    precede_by_bits(m, u, v, distance, delay, condition);
+  if (starts.has_absolute())
+    precede_by_starts(*this, u, v, distance, delay, condition);
+  else if (starts.has_values())
+    precede_by_values(*this, u, v, distance, delay, condition);
+  else if (starts.has_bits())
+    precede_by_bits(*this, u, v, distance, delay, condition);
   else
-    precede_by_rows(m, u, v, distance, delay, condition);
-}
-
-void encode_dependence(ModuloModel& m) {
-  for (const Edge& e : m.problem.edges) {
-    const auto group =
-        m.groups.open("dependence " + m.problem.ops[static_cast<std::size_t>(e.from)].id + " -> " +
-                      m.problem.ops[static_cast<std::size_t>(e.to)].id + " (delay " +
-                      std::to_string(e.delay) + ", distance " + std::to_string(e.distance) + ")");
-    precede(m, e.from, e.to, e.distance, e.delay, kTrueLit);
-  }
-  for (const Precedence& p : m.placement.limits.precedences) {
-    const auto group = m.groups.open(ring_text(m.problem, p));
-    precede(m, p.from, p.to, p.distance, p.delay, kTrueLit);
-  }
+    precede_by_rows(*this, u, v, distance, delay, condition);
 }
 
 }  // namespace twill

@@ -12,8 +12,7 @@ namespace {
 // avoid, within the stages and the length asked for. Empty when there are none.
 std::optional<StartWindows> start_windows(const Problem& p, const ModuloRequest& request) {
   const Cycle horizon = request.ii * request.stages;
-  const std::vector<Cycle> delays =
-      request.families.spill ? forced_delays(p) : std::vector<Cycle>();
+  const std::vector<Cycle> delays = forced_delays(p);
   const auto earliest = earliest_starts(p, request.ii, delays);
   if (!earliest) return std::nullopt;
   StartWindows w{*earliest, std::vector<Cycle>(p.ops.size(), horizon - 1)};
@@ -98,20 +97,22 @@ ModuloEncoding encode_modulo(Formula& f, const Problem& problem, const ModuloReq
   encode_cycle_pins(m);
   encode_latest_starts(m);
   sizes.add("starts");
-  encode_dependence(m);
+  const int edges = static_cast<int>(problem.edges.size());
+  for (int e = 0; e < edges; ++e) encode_dependence_of(m, e);
+  encode_ring_limits(m);
   sizes.add("dependence");
-  if (request.families.capacity) encode_capacity(m);
+  encode_capacity(m);
   sizes.add("capacity");
-  if (request.families.spill) encode_spill(m);
+  for (int e = 0; e < edges; ++e) encode_handover_of(m, e);
   sizes.add("spill");
-  if (request.families.memory || request.families.registers) encode_liveness(m);
+  if (request.lifetimes) encode_liveness(m);
   encode_total_lifetime(m);
   sizes.add("liveness");
-  if (request.families.memory) encode_memory(m);
+  if (request.lifetimes) encode_memory(m);
   sizes.add("memory");
-  if (request.families.registers) encode_registers(m);
+  if (request.lifetimes) encode_registers(m);
   sizes.add("registers");
-  if (request.families.concurrency) encode_concurrency(m);
+  encode_concurrency(m);
   sizes.add("concurrency");
   if (request.length_high >= 0) encoding.longer = encode_length(m);
   sizes.add("length");

@@ -21,11 +21,6 @@
 
 namespace twill {
 
-/// Which rules to encode; all by default.
-struct Families {
-  bool capacity = true, memory = true, registers = true, spill = true, concurrency = true;
-};
-
 /// How precisely lifetimes are counted. Less detail is a relaxation: refuting it refutes the
 /// problem, and a model of it is a schedule only if verify() accepts it. Level 0 counts the values
 /// that weigh at least 1/16 of the smallest capacity they can meet; level l >= 1 counts all values,
@@ -37,7 +32,7 @@ struct ModuloRequest : PlacementRequest {
   Cycle length_high = -1;  ///< -1 = no length literals and no limit but the stages
   int pinned = -1;         ///< op whose row is 0 (rotation symmetry), -1 = none
   int detail = 0;
-  Families families;
+  bool lifetimes = true;  ///< without: no memories and no registers, a relaxation
 };
 
 /// Copies of one value that are live at a residue: `full` unary (full[j - 1] = "at least j copies
@@ -65,20 +60,17 @@ struct ModuloModel : PlacementModel {
   bool relaxed = false;
   std::map<std::tuple<int, Cycle, Cycle>, std::vector<Lit>> occupied;
 
+  void precede(int u, int v, Cycle distance, Cycle delay,
+               Lit condition) override;  // dependence.cpp
   /// Per residue s: implied when [M(v) + offset, M(v) + offset + length) covers s modulo I.
   const std::vector<Lit>& residues(int v, Cycle offset, Cycle length);
 };
 
-/// M(v) + distance * I >= M(u) + delay whenever `condition` is true.
-void precede(ModuloModel& m, int u, int v, Cycle distance, Cycle delay, Lit condition);
-
-// The families, in the order they are encoded, after encode_placement (placement.hpp).
-void encode_dependence(ModuloModel& m);  // dependence.cpp
-void encode_capacity(ModuloModel& m);    // capacity.cpp
-void encode_spill(ModuloModel& m);       // spill.cpp: cross-warp hand-over
-void encode_liveness(ModuloModel& m);    // liveness.cpp: lifetimes for the two below
-void encode_memory(ModuloModel& m);      // memory.cpp
-void encode_registers(ModuloModel& m);   // registers.cpp
+// The families, in the order they are encoded, beside those that placement.hpp has.
+void encode_capacity(ModuloModel& m);   // capacity.cpp
+void encode_liveness(ModuloModel& m);   // liveness.cpp: lifetimes for the two below
+void encode_memory(ModuloModel& m);     // memory.cpp
+void encode_registers(ModuloModel& m);  // registers.cpp
 /// rings.cpp: literal k = 0, 1, ... is implied where the ring of load u has more than k + 1
 /// buffers. More than `most` after the first are forbidden. Of small buffers (most >= 16) fewer
 /// literals are made at low detail, a relaxation.

@@ -1,9 +1,7 @@
 // The buffers of a streaming load's ring, where a memory charges it (Memory::rings), in the
 // time-indexed form.
 //
-// At most k buffers are enough where every use of one, (v, cycles, iterations) of load u, ends
-// before the load of k iterations later: M(u) + (k - iterations) I >= M(v) + cycles + 1, a
-// dependence (dependence.cpp).
+// That k buffers are enough is a dependence for each use of one (encoders/dependence.cpp).
 // Variables: "more than k buffers" for every k that is told apart, one-sided: implied where some
 // use does not keep that; each implies the one before. Clauses: those of a dependence for each use
 // and k, and one for each k.
@@ -13,16 +11,6 @@
 #include "graph/ring_depth.hpp"
 
 namespace twill {
-namespace {
-
-// Implied by the ring of `u` having more than `buffers`; false = it may not.
-void more_buffers(ModuloModel& m, int u, Cycle buffers, Lit more) {
-  for (const BufferUse& use : buffer_uses(m.problem, u))
-    precede(m, use.op, u, buffers - use.iterations, use.cycles + 1, ~more);
-}
-
-}  // namespace
-
 std::vector<Lit> encode_ring(ModuloModel& m, int u, Amount most) {
   const Cycle ii = m.starts.ii();
   Cycle more = 0;  // buffers after the first that the windows allow
@@ -38,12 +26,12 @@ std::vector<Lit> encode_ring(ModuloModel& m, int u, Amount most) {
     counted = told_apart;
     m.relaxed = true;
   } else if (counted < more) {
-    more_buffers(m, u, counted + 1, kFalseLit);
+    limit_buffers(m, u, counted + 1, kFalseLit);
   }
   std::vector<Lit> literals;
   for (Cycle k = 1; k <= counted; ++k) {
     const Lit literal = m.f.fresh();
-    more_buffers(m, u, k, literal);
+    limit_buffers(m, u, k, literal);
     if (k > 1) m.f.implies(literal, literals.back());
     literals.push_back(literal);
   }

@@ -1,6 +1,9 @@
 // What the encodings of start cycles share, and the choice among them.
 #include "encoders/time_indexed/starts.hpp"
 
+#include <algorithm>
+#include <cassert>
+
 namespace twill {
 
 std::vector<Lit> order_literals(Formula& f, Cycle end, Cycle low, Cycle high) {
@@ -30,6 +33,8 @@ void rows_from_values(Formula& f, Starts& starts, int v, Cycle earliest, Cycle l
 
 Starts encode_starts(Formula& f, Cycle ii, Cycle stages, const StartWindows& windows,
                      const EncodingChoice& choice) {
+  assert(std::all_of(windows.latest.begin(), windows.latest.end(),
+                     [&](Cycle latest) { return latest < ii * stages; }));
   switch (choice.start) {
     case StartEncoding::order: return starts_order(f, ii, stages, windows);
     case StartEncoding::direct: return starts_direct(f, ii, stages, windows, choice);

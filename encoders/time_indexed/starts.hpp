@@ -6,6 +6,7 @@
 // them.
 #pragma once
 
+#include <cassert>
 #include <vector>
 
 #include "encoders/choose.hpp"
@@ -29,17 +30,24 @@ class Starts {
   Lit stage_at_least(int v, Cycle k) const { return at(stage_literals_, v, k, stages_); }
   /// M(v) >= t as one literal; only when has_absolute().
   bool has_absolute() const { return !absolute_.empty(); }
-  Lit start_at_least(int v, Cycle t) const { return at(absolute_, v, t, horizon()); }
+  Lit start_at_least(int v, Cycle t) const {
+    assert(has_absolute());
+    return at(absolute_, v, t, horizon());
+  }
 
   /// M(v) = t as one literal; only when has_values().
   bool has_values() const { return !values_.empty(); }
   Lit starts_at(int v, Cycle t) const {
+    assert(has_values());
     if (t < 0 || t >= horizon()) return kFalseLit;
     return values_[static_cast<std::size_t>(v)][static_cast<std::size_t>(t)];
   }
   /// M(v) as a binary number; only when has_bits().
   bool has_bits() const { return !bits_.empty(); }
-  const Binary& start_bits(int v) const { return bits_[static_cast<std::size_t>(v)]; }
+  const Binary& start_bits(int v) const {
+    assert(has_bits());
+    return bits_[static_cast<std::size_t>(v)];
+  }
 
   // Filled by the encodings: entry v holds the literals for thresholds 1, 2, ...
   std::vector<std::vector<Lit>>& rows() { return rows_; }

@@ -261,24 +261,11 @@ class SolutionClaims {
     says += ", " + goal.name + " is not below " + decimal_text(goal.lower_bound);
     const GoalMeasure measure = parse_goal(problem_, goal.name);
     if (goal.lower_bound <= least_goal_value(problem_, measure)) {
-      derivation_.say(says, least_goal_reason(measure.kind));
+      derivation_.say(says, measure.kind->reason);
       goal_bounds_.push_back({measure, goal.lower_bound});
       return true;
     }
     return derivation_.within(limits, schedule.initiation_interval, schedule.length, says);
-  }
-
-  static std::string least_goal_reason(GoalMeasure::Kind kind) {
-    switch (kind) {
-      case GoalMeasure::slots: return "an op is on a slot";
-      case GoalMeasure::slot: return "no slot before it is allowed";
-      case GoalMeasure::issuers: return "each unit that is used has a slot that issues to it";
-      case GoalMeasure::unit_issuers: return "an op that uses the unit is on a slot";
-      case GoalMeasure::lifetime: return "a result is held for the delay and the hold of each use";
-      case GoalMeasure::rings:
-      case GoalMeasure::ring: return "a load has a buffer";
-      default: return "it is never negative";
-    }
   }
 
   const Problem& problem_;

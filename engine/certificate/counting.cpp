@@ -146,23 +146,23 @@ std::int64_t counted_goal(const Problem& problem, const GoalMeasure& goal) {
     for (const std::int64_t cycles : longest) sum += cycles;
     return sum;
   };
-  switch (goal.kind) {
-    case GoalMeasure::slots: return problem.ops.empty() ? 0 : 1;
-    case GoalMeasure::slot: return first_slot();
-    case GoalMeasure::ring: return problem.ops[at(goal.index)].streaming ? 1 : 0;
-    case GoalMeasure::rings:
-      for (const Op& op : problem.ops)
-        if (op.streaming) return 1;
-      return 0;
-    case GoalMeasure::unit_issuers: return used(goal.index) ? 1 : 0;
-    case GoalMeasure::issuers: {
+  switch (goal.kind->least_by) {
+    case LeastGoal::zero: break;
+    case LeastGoal::op_on_slot: return problem.ops.empty() ? 0 : 1;
+    case LeastGoal::first_slot: return first_slot();
+    case LeastGoal::loads:
+      for (std::size_t v = 0; v < problem.ops.size(); ++v)
+        if (problem.ops[v].streaming && (goal.index < 0 || at(goal.index) == v)) return 1;
+      break;
+    case LeastGoal::used_units: {
       std::int64_t units = 0;
-      for (int f = 0; f < static_cast<int>(problem.units.size()); ++f) units += used(f) ? 1 : 0;
+      for (int f = 0; f < static_cast<int>(problem.units.size()); ++f)
+        if (goal.index < 0 || goal.index == f) units += used(f) ? 1 : 0;
       return units;
     }
-    case GoalMeasure::lifetime: return held();
-    default: return 0;
+    case LeastGoal::lifetimes: return held();
   }
+  return 0;
 }
 
 }  // namespace twill

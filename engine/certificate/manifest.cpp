@@ -95,7 +95,7 @@ void say_refutation(JsonWriter& json, const Problem& problem, const std::string&
     json.member("length_high", m.length_high);
     json.member("pinned", m.pinned);
     json.member("detail", m.detail);
-    json.member("lifetimes", m.families.registers);
+    json.member("lifetimes", m.lifetimes);
     say_placement(json, problem, m);
   }
   json.end_object();
@@ -200,7 +200,7 @@ Refutation read_refutation(const Problem& problem, const std::optional<RegisterS
     m.length_high = formula.at("length_high").integer(-1, kMostLength);
     m.pinned = formula.at("pinned").small(-1, ops - 1);
     m.detail = formula.at("detail").small(0, 64);
-    m.families.registers = m.families.memory = formula.at("lifetimes").boolean();
+    m.lifetimes = formula.at("lifetimes").boolean();
     read_placement(problem, formula, m);
     r.request = std::move(m);
   }

@@ -31,12 +31,9 @@ std::vector<Row> rows(const std::string& limited) {
          app.add_flag(row.names, flags.search.handover, row.help);
        }},
       {SearchOption::goals, "--goals",
-       "After I and L, minimise in this order: slots, handovers, crossings, registers,\n"
-       "registers:SLOT, memory:NAME, rings, ring:LOAD, issuers = pairs of a unit and a slot\n"
-       "that issues to it, issuers:UNIT, lifetime, start:OP, slot:OP (with commas); default, as "
-       "the\n"
-       "first = the first four; canonical, as the last = start and slot of every op in the\n"
-       "file's order, which leaves one schedule",
+       "After I and L, minimise in this order, with commas:\n" + goal_names() +
+           "\ndefault, as the first = the first four; canonical, as the last = start and slot of\n"
+           "every op in the file's order, which leaves one schedule",
        [](CLI::App& app, const Row& row, SearchFlags& flags) {
          app.add_option(row.names, flags.search.goals, row.help)->delimiter(',');
        }},

@@ -6,7 +6,7 @@ namespace twill::time_indexed {
 
 void set_detail(ModuloRequest& request, int detail) {
   request.detail = std::max(detail, 0);
-  request.families.memory = request.families.registers = detail > kWithoutLifetimes;
+  request.lifetimes = detail > kWithoutLifetimes;
 }
 
 void Proving::keep(const ModuloRequest& request, Cycle deadline) {

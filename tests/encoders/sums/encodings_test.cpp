@@ -3,10 +3,10 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <set>
 #include <string>
@@ -14,9 +14,6 @@
 
 #include "encoders/choose.hpp"
 #include "encoders/sinks.hpp"
-#include "encoders/sums/at_most_one.hpp"
-#include "encoders/sums/cardinality.hpp"
-#include "encoders/sums/pseudo_boolean.hpp"
 #include "tests/support/encoding_sizes.hpp"
 #include "tests/support/random_loop.hpp"
 #include "tests/support/sum_check.hpp"
@@ -58,10 +55,8 @@ PseudoBoolean sum_of(const std::vector<std::int64_t>& weights, const std::vector
 /// claim that is too modest fails too.
 class Claim {
  public:
-  Claim(const std::string& key, const std::string& value) : name_(key + "=" + value) {
-    for (const EncodingInfo& row : encoding_table())
-      if (row.key == key && row.value == value) claimed_ = row.propagation;
-  }
+  explicit Claim(const EncodingInfo& row)
+      : name_(row.key + "=" + row.value), claimed_(row.propagation) {}
   void see(const SumReport& report) {
     CAPTURE(name_);
     REQUIRE(report.models);
@@ -82,48 +77,61 @@ class Claim {
 
  private:
   std::string name_;
-  Propagation claimed_ = Propagation::not_a_sum;
+  Propagation claimed_;
   bool consistent_ = true, arc_consistent_ = true;
 };
 
-struct Amo {
-  const char* name;
-  void (*encode)(Formula&, std::span<const Lit>);
-  Size (*size)(std::int64_t);
-};
-constexpr std::array<Amo, 6> kAmos = {{{"pairwise", amo_pairwise, pairwise_size},
-                                       {"ladder", amo_ladder, ladder_size},
-                                       {"product", amo_product, product_size},
-                                       {"commander", amo_commander, commander_size},
-                                       {"binary", amo_binary, binary_size},
-                                       {"bimander", amo_bimander, bimander_size}}};
+// The sizes that the encodings' files state: a row for each.
+const std::map<std::string, Size (*)(std::int64_t)> kAmoSizes = {
+    {"pairwise", pairwise_size},   {"ladder", ladder_size}, {"product", product_size},
+    {"commander", commander_size}, {"binary", binary_size}, {"bimander", bimander_size}};
+const std::map<std::string, Size (*)(std::int64_t, std::int64_t)> kCardSizes = {
+    {"seqcounter", seqcounter_size}, {"totalizer", totalizer_size},
+    {"ktotalizer", ktotalizer_size}, {"kmtotalizer", kmtotalizer_size},
+    {"sortnet", sortnet_size},       {"cardnet", cardnet_size},
+    {"adder", card_adder_size}};
+const std::map<std::string, Size (*)(const Weights&, std::int64_t)> kPbSizes = {
+    {"bdd", bdd_size},     {"swc", swc_size},     {"gte", gte_size},       {"gpw", gpw_size},
+    {"lpw", lpw_size},     {"dpw", dpw_size},     {"sorter", sorter_size}, {"adder", pb_adder_size},
+    {"bdd-amo", bdd_size}, {"swc-amo", swc_size}, {"gte-amo", gte_size}};
 
-struct Card {
-  const char* name;
-  void (*encode)(Formula&, std::span<const Lit>, std::int64_t);
-  Size (*size)(std::int64_t, std::int64_t);
-};
-constexpr std::array<Card, 7> kCards = {{{"seqcounter", card_seqcounter, seqcounter_size},
-                                         {"totalizer", card_totalizer, totalizer_size},
-                                         {"ktotalizer", card_ktotalizer, ktotalizer_size},
-                                         {"kmtotalizer", card_kmtotalizer, kmtotalizer_size},
-                                         {"sortnet", card_sortnet, sortnet_size},
-                                         {"cardnet", card_cardnet, cardnet_size},
-                                         {"adder", card_adder, card_adder_size}}};
+/// One encoding of the table: what it emits, and its size.
+struct Sum {
+  const EncodingInfo* row;
+  EncodingChoice choice;
+  explicit Sum(const EncodingInfo& r) : row(&r), choice(parse_encoding(r.key + "=" + r.value)) {}
 
-struct Pb {
-  const char* name;
-  void (*encode)(Formula&, const PseudoBoolean&);
-  Size (*size)(const Weights&, std::int64_t);
+  void at_most_one(Formula& f, const std::vector<Lit>& x) const {
+    twill::at_most_one(f, choice, x);
+  }
+  void at_most(Formula& f, const std::vector<Lit>& x, std::int64_t k) const {
+    if (1 <= k && k < static_cast<std::int64_t>(x.size()))  // k = 1, too, not by amo
+      return at_most_by(f, *row, x, k);
+    twill::at_most(f, choice, x, k);
+  }
+  void at_most(Formula& f, const PseudoBoolean& sum) const { at_most_by(f, *row, sum); }
+  template <class Sizes, class... Input>
+  Size size(const Sizes& sizes, const Input&... input) const {
+    CAPTURE(row->value);
+    REQUIRE(sizes.contains(row->value));
+    return sizes.at(row->value)(input...);
+  }
 };
-constexpr std::array<Pb, 8> kPbs = {{{"bdd", pb_bdd, bdd_size},
-                                     {"swc", pb_swc, swc_size},
-                                     {"gte", pb_gte, gte_size},
-                                     {"gpw", pb_gpw, gpw_size},
-                                     {"lpw", pb_lpw, lpw_size},
-                                     {"dpw", pb_dpw, dpw_size},
-                                     {"sorter", pb_sorter, sorter_size},
-                                     {"adder", pb_adder, pb_adder_size}}};
+
+std::vector<Sum> sums_of(const std::string& key) {
+  std::vector<Sum> sums;
+  for (const EncodingInfo& row : encoding_table())
+    if (row.key == key) sums.emplace_back(row);
+  return sums;
+}
+const std::vector<Sum> kAmos = sums_of("amo"), kCards = sums_of("card"), kPbs = sums_of("pb");
+
+/// Nodes of the diagram of `bdd`, counted up to `limit`.
+std::int64_t bdd_nodes(const PseudoBoolean& sum, std::int64_t limit) {
+  CountingSink sink;
+  Formula f(sink);
+  return pb_bdd_within(f, sum, limit) ? sink.variables() : limit + 1;
+}
 
 /// Sizes of an encoding of n inputs without looking at its clauses.
 template <class Encode>
@@ -141,14 +149,14 @@ Size built(std::int64_t n, Encode encode) {
 }  // namespace
 
 TEST_CASE("at most one: models, propagation, size") {
-  for (const Amo& amo : kAmos) {
-    Claim claim("amo", amo.name);
+  for (const Sum& amo : kAmos) {
+    Claim claim(*amo.row);
     for (std::int64_t n = 0; n <= 7; ++n) {
       CAPTURE(n);
-      const SumReport report =
-          check_sum(ones(n), 1, [&](Formula& f, const std::vector<Lit>& x) { amo.encode(f, x); });
+      const SumReport report = check_sum(
+          ones(n), 1, [&](Formula& f, const std::vector<Lit>& x) { amo.at_most_one(f, x); });
       claim.see(report);
-      CHECK(report.size == amo.size(n));
+      CHECK(report.size == amo.size(kAmoSizes, n));
     }
     claim.conclude();
   }
@@ -157,10 +165,9 @@ TEST_CASE("at most one: models, propagation, size") {
 TEST_CASE("at most one: sizes for larger n, and where the product beats the ladder") {
   for (std::int64_t n = 8; n <= 200; ++n) {
     CAPTURE(n);
-    for (const Amo& amo : kAmos) {
-      CAPTURE(amo.name);
-      CHECK(built(n, [&](Formula& f, const std::vector<Lit>& x) { amo.encode(f, x); }) ==
-            amo.size(n));
+    for (const Sum& amo : kAmos) {
+      CHECK(built(n, [&](Formula& f, const std::vector<Lit>& x) { amo.at_most_one(f, x); }) ==
+            amo.size(kAmoSizes, n));
     }
     if (n >= 45) CHECK(product_size(n).clauses < 3 * n - 4);
     if (n <= 17 || n == 44) CHECK(product_size(n).clauses >= 3 * n - 4);
@@ -172,14 +179,14 @@ TEST_CASE("at most one: sizes for larger n, and where the product beats the ladd
 }
 
 TEST_CASE("cardinality: models, propagation, size") {
-  for (const Card& card : kCards) {
-    Claim claim("card", card.name);
+  for (const Sum& card : kCards) {
+    Claim claim(*card.row);
     for (std::int64_t n = 0; n <= 7; ++n)
       for (std::int64_t k = -1; k <= n + 1; ++k) {
         CAPTURE(n);
         CAPTURE(k);
         const SumReport report = check_sum(
-            ones(n), k, [&](Formula& f, const std::vector<Lit>& x) { card.encode(f, x, k); });
+            ones(n), k, [&](Formula& f, const std::vector<Lit>& x) { card.at_most(f, x, k); });
         claim.see(report);
         if (k < 0)
           CHECK(report.size == Size{0, 1});
@@ -188,7 +195,7 @@ TEST_CASE("cardinality: models, propagation, size") {
         else if (k == 0)
           CHECK(report.size == Size{0, n});
         else
-          CHECK(report.size == card.size(n, k));
+          CHECK(report.size == card.size(kCardSizes, n, k));
       }
     claim.conclude();
   }
@@ -197,12 +204,11 @@ TEST_CASE("cardinality: models, propagation, size") {
 TEST_CASE("cardinality: sizes for larger n") {
   for (const std::int64_t n : {8, 9, 13, 16, 31, 32, 64, 100})
     for (std::int64_t k = 1; k < n; k += n < 20 ? 1 : 7)
-      for (const Card& card : kCards) {
+      for (const Sum& card : kCards) {
         CAPTURE(n);
         CAPTURE(k);
-        CAPTURE(card.name);
-        CHECK(built(n, [&](Formula& f, const std::vector<Lit>& x) { card.encode(f, x, k); }) ==
-              card.size(n, k));
+        CHECK(built(n, [&](Formula& f, const std::vector<Lit>& x) { card.at_most(f, x, k); }) ==
+              card.size(kCardSizes, n, k));
       }
   CHECK(totalizer_size(64, 4) == Size{384, 2401});
   CHECK(ktotalizer_size(64, 4) == Size{203, 509});
@@ -219,19 +225,18 @@ void check_weights(std::vector<Claim>& claims, const Weights& weights, std::int6
   for (const std::int64_t w : weights) text += " " + std::to_string(w);
   CAPTURE(text);
   for (std::size_t i = 0; i < kPbs.size(); ++i) {
-    const Pb& pb = kPbs[i];
-    CAPTURE(pb.name);
+    const Sum& pb = kPbs[i];
     const SumReport report = check_sum(weights, k, [&](Formula& f, const std::vector<Lit>& x) {
-      pb.encode(f, sum_of(weights, x, k));
+      pb.at_most(f, sum_of(weights, x, k));
     });
     claims[i].see(report);
-    CHECK(report.size == pb.size(weights, k));
+    CHECK(report.size == pb.size(kPbSizes, weights, k));
   }
 }
 
 std::vector<Claim> pb_claims() {
   std::vector<Claim> claims;
-  for (const Pb& pb : kPbs) claims.emplace_back("pb", pb.name);
+  for (const Sum& pb : kPbs) claims.emplace_back(*pb.row);
   return claims;
 }
 
@@ -245,9 +250,9 @@ TEST_CASE("pseudo-Boolean: models, propagation, size, all small canonical sums")
     std::vector<Lit> x;
     for (std::size_t i = 0; i < weights.size(); ++i) x.push_back(Lit::of(static_cast<int>(i) + 1));
     const Size bdd = bdd_size(weights, k);
-    CHECK(pb_bdd_nodes(sum_of(weights, x, k), 1000) == bdd.variables);
-    CHECK(pb_bdd_nodes(sum_of(weights, x, k), bdd.variables) == bdd.variables);
-    CHECK(pb_bdd_nodes(sum_of(weights, x, k), bdd.variables - 1) == bdd.variables);
+    CHECK(bdd_nodes(sum_of(weights, x, k), 1000) == bdd.variables);
+    CHECK(bdd_nodes(sum_of(weights, x, k), bdd.variables) == bdd.variables);
+    CHECK(bdd_nodes(sum_of(weights, x, k), bdd.variables - 1) == bdd.variables);
     const auto n = static_cast<std::int64_t>(weights.size());
     if (weights.front() == 1) CHECK(bdd.variables == (k + 1) * (n - k));
     CHECK(bdd.clauses <= 2 * bdd.variables + 1);
@@ -287,12 +292,11 @@ TEST_CASE("pseudo-Boolean: sizes of larger sums") {
     const std::int64_t total = std::accumulate(weights.begin(), weights.end(), std::int64_t{0});
     const std::int64_t k = random.range(weights.front(), total - 1);
     CAPTURE(round);
-    for (const Pb& pb : kPbs) {
-      CAPTURE(pb.name);
+    for (const Sum& pb : kPbs) {
       CHECK(built(static_cast<std::int64_t>(weights.size()),
                   [&](Formula& f, const std::vector<Lit>& x) {
-                    pb.encode(f, sum_of(weights, x, k));
-                  }) == pb.size(weights, k));
+                    pb.at_most(f, sum_of(weights, x, k));
+                  }) == pb.size(kPbSizes, weights, k));
     }
   }
 }
@@ -310,17 +314,17 @@ TEST_CASE("sorter: the base is the cheapest") {
 }
 
 TEST_CASE("sums that are false or say nothing") {
-  for (const Pb& pb : kPbs) {
+  for (const Sum& pb : kPbs) {
     MemoryCnf cnf;
     Formula f(cnf);
-    pb.encode(f, {{}, 0});
+    const std::vector<Term> terms = {{2, f.fresh()}, {1, f.fresh()}};
+    at_most_sum(f, pb.choice, std::span<const Term>(), 0);
+    at_most_sum(f, pb.choice, terms, 3);
     CHECK(cnf.clauses() == 0);
-    pb.encode(f, {{}, -1});
+    at_most_sum(f, pb.choice, terms, -1);
     CHECK(cnf.clauses() == 1);
     CHECK(cnf.clause(0).empty());
   }
-  CHECK(pb_bdd_nodes({{}, 0}, 10) == 0);
-  CHECK(pb_bdd_nodes({{}, -1}, 10) == 0);
 }
 
 namespace {

@@ -3,14 +3,13 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "encoders/sums/pseudo_boolean.hpp"
+#include "encoders/choose.hpp"
 #include "tests/support/encoding_sizes.hpp"
 #include "tests/support/random_loop.hpp"
 #include "tests/support/sum_check.hpp"
@@ -160,14 +159,16 @@ Size bdd_amo_size(const std::vector<Group>& groups, std::int64_t k) {
   return size;
 }
 
-struct Encoding {
-  const char* name;
-  void (*encode)(Formula&, const GroupedSum&);
-  Size (*size)(const std::vector<Group>&, std::int64_t);
-};
-constexpr std::array<Encoding, 3> kEncodings = {{{"bdd-amo", pb_bdd_amo, bdd_amo_size},
-                                                 {"swc-amo", pb_swc_amo, swc_amo_size},
-                                                 {"gte-amo", pb_gte_amo, gte_amo_size}}};
+// A row for each encoding of groups.
+const std::map<std::string, Size (*)(const std::vector<Group>&, std::int64_t)> kSizes = {
+    {"bdd-amo", bdd_amo_size}, {"swc-amo", swc_amo_size}, {"gte-amo", gte_amo_size}};
+
+std::vector<const EncodingInfo*> grouped_encodings() {
+  std::vector<const EncodingInfo*> rows;
+  for (const EncodingInfo& row : encoding_table())
+    if (row.encode.grouped != nullptr) rows.push_back(&row);
+  return rows;
+}
 
 }  // namespace
 
@@ -190,15 +191,17 @@ TEST_CASE("PB(AMO): models, arc consistency, size") {
     }
     CAPTURE(text);
     CAPTURE(k);
-    for (const Encoding& encoding : kEncodings) {
-      CAPTURE(encoding.name);
-      const SumReport report = check_sum(
-          n, value_of(groups), k,
-          [&](Formula& f, const std::vector<Lit>& x) { encoding.encode(f, sum_of(groups, x, k)); });
+    for (const EncodingInfo* row : grouped_encodings()) {
+      CAPTURE(row->value);
+      const SumReport report =
+          check_sum(n, value_of(groups), k, [&](Formula& f, const std::vector<Lit>& x) {
+            row->encode.grouped(f, sum_of(groups, x, k));
+          });
       REQUIRE(report.models);
       REQUIRE(report.sound);
-      REQUIRE(report.propagation() == Propagation::arc_consistent);
-      CHECK(report.size == encoding.size(groups, k));
+      REQUIRE(report.propagation() == row->propagation);
+      REQUIRE(kSizes.contains(row->value));
+      CHECK(report.size == kSizes.at(row->value)(groups, k));
     }
   }
   CHECK(larger_groups > 300);
@@ -280,9 +283,10 @@ TEST_CASE("grouped terms: the same models as the plain sum wherever the groups a
       return true;
     };
     const auto plain = models_of([&](Formula& f) { at_most_sum(f, {}, groups, bound); });
-    for (const char* text : {"pb=bdd-amo", "pb=swc-amo", "pb=gte-amo"}) {
-      CAPTURE(text);
-      const EncodingChoice choice = parse_encoding(text);
+    for (const EncodingInfo* row : grouped_encodings()) {
+      CAPTURE(row->value);
+      EncodingChoice choice;
+      choice.pb = row;
       const auto grouped = models_of([&](Formula& f) { at_most_sum(f, choice, groups, bound); });
       for (int assignment = 0; assignment < 32; ++assignment) {
         if (declared(assignment)) {

@@ -288,7 +288,7 @@ TEST_CASE("difference constraints: models are the arithmetic") {
             Bench b(ops(2), ii, stages, start);
             const Lit condition = b.f.fresh();
             const std::int64_t variables = b.f.variables(), clauses = b.f.clauses();
-            precede(*b.m, 0, 1, distance, delay, condition);
+            b.m->precede(0, 1, distance, delay, condition);
             const Cycle shift = delay - distance * ii, end = ii * stages;
             if (b.starts().has_absolute()) {
               CHECK(b.f.variables() == variables);
@@ -325,9 +325,9 @@ TEST_CASE("difference constraints on one op, and without condition") {
     for (const Cycle delay : {3, 4, 5}) {
       Bench b(ops(1), 2, 2, start);
       const std::int64_t clauses = b.f.clauses();
-      precede(*b.m, 0, 0, 2, delay, kFalseLit);
+      b.m->precede(0, 0, 2, delay, kFalseLit);
       CHECK(b.f.clauses() == clauses);
-      precede(*b.m, 0, 0, 2, delay, kTrueLit);
+      b.m->precede(0, 0, 2, delay, kTrueLit);
       CHECK(satisfiable(b.cnf, {}) == (delay <= 4));
     }
 }
@@ -342,7 +342,7 @@ TEST_CASE(
         for (Cycle delay = 0; delay <= 2 * ii; ++delay) {
           Bench b(ops(2), ii, stages, StartEncoding::rowstage);
           const int before = b.cnf.variables();
-          precede(*b.m, 0, 1, distance, delay, kTrueLit);
+          b.m->precede(0, 1, distance, delay, kTrueLit);
           CAPTURE(ii);
           CAPTURE(stages);
           CAPTURE(distance);
@@ -400,7 +400,7 @@ TEST_CASE("difference constraints by absolute order: bounds consistent") {
         for (Cycle delay = 0; delay <= 2 * ii; ++delay) {
           const Cycle stages = 2, end = ii * stages;
           Bench b(ops(2), ii, stages, start);
-          precede(*b.m, 0, 1, distance, delay, kTrueLit);
+          b.m->precede(0, 1, distance, delay, kTrueLit);
           const Cycle shift = delay - distance * ii;
           for (Cycle u0 = 0; u0 < end; ++u0)
             for (Cycle u1 = u0; u1 < end; ++u1)
@@ -426,7 +426,7 @@ TEST_CASE("difference constraints by conflict pairs: forward checking, and no mo
       for (Cycle delay = 0; delay <= 2 * ii; ++delay) {
         const Cycle end = 2 * ii, shift = delay - distance * ii;
         Bench b(ops(2), ii, 2, StartEncoding::direct);
-        precede(*b.m, 0, 1, distance, delay, kTrueLit);
+        b.m->precede(0, 1, distance, delay, kTrueLit);
         for (Cycle t = 0; t < end; ++t) {
           const std::vector<Lit> from = {b.starts().starts_at(0, t)};
           const auto closure = propagate(b.cnf, from);
@@ -453,7 +453,7 @@ TEST_CASE("difference constraints by bits: conflicts once both starts are known"
     for (int distance = 0; distance <= 2; ++distance)
       for (Cycle delay = 0; delay <= 2 * ii; ++delay) {
         Bench b(ops(2), ii, 3, StartEncoding::binary);
-        precede(*b.m, 0, 1, distance, delay, kTrueLit);
+        b.m->precede(0, 1, distance, delay, kTrueLit);
         for (Cycle u = 0; u < 3 * ii; ++u)
           for (Cycle v = 0; v < 3 * ii; ++v) {
             std::vector<Lit> assumed;
