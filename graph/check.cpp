@@ -23,7 +23,7 @@ class Checker {
       fail("/cycle_unit", std::to_string(problem_.cycle_unit), "must be finite and positive");
     units();
     memories();
-    warps();
+    slots();
     ops();
     edges();
     pins();
@@ -92,7 +92,7 @@ class Checker {
     }
   }
 
-  void warps() const {
+  void slots() const {
     if (problem_.warps.empty()) fail("/warps", "an empty array", "must have at least one slot");
     count("/warps", problem_.warps.size(), kMaxSlots, "slots");
     std::unordered_set<std::string> seen;

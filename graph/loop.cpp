@@ -6,9 +6,12 @@
 #include <boost/graph/strong_components.hpp>
 #include <boost/graph/topological_sort.hpp>
 #include <boost/property_map/property_map.hpp>
+#include <cassert>
 #include <iterator>
+#include <utility>
 
 #include "graph/index.hpp"
+#include "graph/longest_paths.hpp"
 
 namespace twill {
 namespace {
@@ -21,8 +24,24 @@ using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirection
                                     boost::no_property, Dependence>;
 using Undirected = boost::adjacency_list<boost::vecS, boost::vecS, boost::undirectedS>;
 
+/// Are all edges between ops of the problem? What check() would say in full takes too long here.
+[[maybe_unused]] bool in_range(const Problem& problem) {
+  const auto count = static_cast<int>(problem.ops.size());
+  return std::all_of(problem.edges.begin(), problem.edges.end(), [&](const Edge& e) {
+    return e.from >= 0 && e.from < count && e.to >= 0 && e.to < count && e.distance >= 0;
+  });
+}
+
+/// Are these effective delays of the problem: one an edge, none below 0; or none at all?
+[[maybe_unused]] bool are_delays(const Problem& problem, std::span<const Cycle> delays) {
+  return delays.empty() ||
+         (delays.size() == problem.edges.size() &&
+          std::all_of(delays.begin(), delays.end(), [](Cycle d) { return d >= 0; }));
+}
+
 /// The whole loop, or only its edges of distance 0.
 Graph make_graph(const Problem& problem, bool carried) {
+  assert(in_range(problem));
   Graph graph(problem.ops.size());
   for (std::size_t e = 0; e < problem.edges.size(); ++e) {
     const Edge& edge = problem.edges[e];
@@ -32,85 +51,47 @@ Graph make_graph(const Problem& problem, bool carried) {
   return graph;
 }
 
-/// Longest-path relaxation (Bellman-Ford) over the arcs in an order in which paths of distance 0
-/// settle in one pass, so that the number of passes is 1 + the carried edges of a longest path.
-class LongestPaths {
- public:
-  /// `reverse` turns every arc around, for distances towards an op.
-  LongestPaths(const Problem& problem, Cycle ii, std::span<const Cycle> delays, bool reverse)
-      : vertices_(problem.ops.size()) {
-    const Graph graph = make_graph(problem, true);
-    std::vector<int> order = topological_order(problem);
-    if (reverse) std::reverse(order.begin(), order.end());
-    const auto add = [&](int from, int to, int index) {
-      const Edge& edge = problem.edges[at(index)];
-      const Cycle delay = delays.empty() ? edge.delay : delays[at(index)];
-      arcs_.push_back({at(from), at(to), delay - edge.distance * ii, index});
-    };
-    for (const int v : order) {
-      if (reverse) {
-        for (const auto& e : boost::make_iterator_range(boost::in_edges(at(v), graph)))
-          add(v, static_cast<int>(boost::source(e, graph)), graph[e].index);
-      } else {
-        for (const auto& e : boost::make_iterator_range(boost::out_edges(at(v), graph)))
-          add(v, static_cast<int>(boost::target(e, graph)), graph[e].index);
-      }
-    }
-  }
-
-  /// Raises `value` to the least fixed point above it. Returns the edges of a positive cycle that
-  /// keeps raising it, empty when the fixed point was reached.
-  std::vector<int> raise(std::vector<Cycle>& value) const {
-    std::vector<int> parent(vertices_, -1);  // arc that raised the vertex last
-    for (std::size_t pass = 0;; ++pass) {
-      bool changed = false;
-      for (std::size_t a = 0; a < arcs_.size(); ++a) {
-        const Arc& arc = arcs_[a];
-        if (value[arc.from] == kUnreachable) continue;
-        const Cycle reached = value[arc.from] + arc.weight;
-        if (reached <= value[arc.to]) continue;
-        value[arc.to] = reached;
-        parent[arc.to] = static_cast<int>(a);
-        changed = true;
-      }
-      if (!changed) return {};
-      // A cycle among the parents is positive, and after as many passes as vertices there is one.
-      if (pass >= vertices_ || pass % 16 == 15)
-        if (std::vector<int> cycle = parent_cycle(parent); !cycle.empty()) return cycle;
-    }
-  }
-
- private:
-  struct Arc {
-    std::size_t from, to;
-    Cycle weight;
-    int index;
-  };
-
-  std::vector<int> parent_cycle(const std::vector<int>& parent) const {
-    std::vector<std::size_t> mark(vertices_, 0);  // walk that saw the vertex first
-    for (std::size_t begin = 0; begin < vertices_; ++begin) {
-      std::size_t v = begin;
-      while (mark[v] == 0 && parent[v] >= 0) {
-        mark[v] = begin + 1;
-        v = arcs_[at(parent[v])].from;
-      }
-      if (mark[v] != begin + 1 || parent[v] < 0) continue;
-      std::vector<int> cycle;
-      std::size_t u = v;
-      do {
-        cycle.push_back(arcs_[at(parent[u])].index);
-        u = arcs_[at(parent[u])].from;
-      } while (u != v);
-      std::reverse(cycle.begin(), cycle.end());
-      return cycle;
-    }
-    return {};
-  }
-
-  std::size_t vertices_;
-  std::vector<Arc> arcs_;
+/// The arcs of the edges, in an order in which paths of distance 0 settle in one pass: the number
+/// of passes is then 1 + the carried edges of a longest path.
+struct DependenceArcs {
+  std::vector<PathArc<Cycle>> arcs;
+  std::vector<int> edges;  ///< of each arc
 };
+
+/// `reverse` turns every arc around, for distances towards an op.
+DependenceArcs dependence_arcs(const Problem& problem, Cycle ii, std::span<const Cycle> delays,
+                               bool reverse) {
+  const Graph graph = make_graph(problem, true);
+  std::vector<int> order = topological_order(problem);
+  if (reverse) std::reverse(order.begin(), order.end());
+  DependenceArcs result;
+  const auto add = [&](int from, int to, int index) {
+    const Edge& edge = problem.edges[at(index)];
+    const Cycle delay = delays.empty() ? edge.delay : delays[at(index)];
+    result.arcs.push_back({from, to, delay - edge.distance * ii});
+    result.edges.push_back(index);
+  };
+  for (const int v : order) {
+    if (reverse) {
+      for (const auto& e : boost::make_iterator_range(boost::in_edges(at(v), graph)))
+        add(v, static_cast<int>(boost::source(e, graph)), graph[e].index);
+    } else {
+      for (const auto& e : boost::make_iterator_range(boost::out_edges(at(v), graph)))
+        add(v, static_cast<int>(boost::target(e, graph)), graph[e].index);
+    }
+  }
+  return result;
+}
+
+/// Raises `value` to the least fixed point above it. Returns the edges of a positive cycle that
+/// keeps raising it, empty when the fixed point was reached.
+std::vector<int> raise(std::vector<Cycle>& value, DependenceArcs dependences) {
+  LongestPaths<Cycle> paths(std::move(dependences.arcs), std::move(value), kUnreachable);
+  std::vector<int> cycle = paths.raise();
+  value = std::move(paths.values());
+  for (int& arc : cycle) arc = dependences.edges[at(arc)];
+  return cycle;
+}
 
 }  // namespace
 
@@ -125,6 +106,7 @@ Components strongly_connected_components(const Problem& problem) {
 }
 
 Components weakly_connected_components(const Problem& problem) {
+  assert(in_range(problem));
   Undirected graph(problem.ops.size());
   for (const Edge& edge : problem.edges) boost::add_edge(at(edge.from), at(edge.to), graph);
   Components result{std::vector<int>(problem.ops.size()), 0};
@@ -139,6 +121,7 @@ std::vector<int> topological_order(const Problem& problem) {
   std::vector<std::size_t> reversed;
   const Graph graph = make_graph(problem, false);
   boost::topological_sort(graph, std::back_inserter(reversed));
+  assert(reversed.size() == problem.ops.size());
   return {reversed.rbegin(), reversed.rend()};
 }
 
@@ -167,32 +150,38 @@ std::vector<Cycle> forced_delays(const Problem& problem) {
 }
 
 std::vector<int> positive_cycle(const Problem& problem, Cycle ii, std::span<const Cycle> delays) {
+  assert(ii >= 0 && are_delays(problem, delays));
   std::vector<Cycle> value(problem.ops.size(), 0);
-  return LongestPaths(problem, ii, delays, false).raise(value);
+  return raise(value, dependence_arcs(problem, ii, delays, false));
 }
 
 std::optional<std::vector<Cycle>> earliest_starts(const Problem& problem, Cycle ii,
                                                   std::span<const Cycle> delays) {
+  assert(ii >= 1 && are_delays(problem, delays));
   std::vector<Cycle> start(problem.ops.size(), 0);
-  if (!LongestPaths(problem, ii, delays, false).raise(start).empty()) return std::nullopt;
+  if (!raise(start, dependence_arcs(problem, ii, delays, false)).empty()) return std::nullopt;
   return start;
 }
 
 std::optional<std::vector<Cycle>> latest_starts(const Problem& problem, Cycle ii, Cycle length,
                                                 std::span<const Cycle> delays) {
+  assert(ii >= 1 && are_delays(problem, delays));
   // Tails: the smallest distance from an op's start to the end of the schedule.
   std::vector<Cycle> tail;
   for (const Op& op : problem.ops) tail.push_back(op.cycles);
-  if (!LongestPaths(problem, ii, delays, true).raise(tail).empty()) return std::nullopt;
+  if (!raise(tail, dependence_arcs(problem, ii, delays, true)).empty()) return std::nullopt;
   for (Cycle& t : tail) t = length - t;
   return tail;
 }
 
 std::vector<Cycle> longest_paths_from(const Problem& problem, int source, Cycle ii,
                                       std::span<const Cycle> delays) {
+  assert(ii >= 1 && are_delays(problem, delays) && at(source) < problem.ops.size());
   std::vector<Cycle> value(problem.ops.size(), kUnreachable);
   value[at(source)] = 0;
-  LongestPaths(problem, ii, delays, false).raise(value);
+  [[maybe_unused]] const std::vector<int> cycle =
+      raise(value, dependence_arcs(problem, ii, delays, false));
+  assert(cycle.empty());
   return value;
 }
 

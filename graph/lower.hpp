@@ -52,7 +52,7 @@ struct LowerOptions {
 };
 
 /// A second-order bandwidth: what all ops of an iteration ask of a unit that they do not reserve.
-/// Informative, no part of the problem, and so no bound on I that the judge could check.
+/// Informative, no part of the problem, and so no bound on I that verify() could check.
 struct BandwidthSum {
   std::string unit;
   /// Clocks of the machine, normalised or not: compare with I * Problem::cycle_unit.

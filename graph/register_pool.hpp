@@ -12,8 +12,8 @@ namespace twill {
 /// The register split as a choice: what the warpgroups of a layout share. A kernel is launched with
 /// one count for all threads; then each warpgroup gives registers back or takes more (PTX
 /// `setmaxnreg`). What is taken must have been given back, so the counts add up to at most what the
-/// launch took of the register file. Counts are registers a thread, gross:
-/// before the kernel's resident ones are taken off.
+/// launch took of the register file. Counts are registers a thread, gross: before the kernel's
+/// resident ones are taken off.
 struct RegisterPool {
   /// Slots that have one count: a slot of whole warpgroups, or slots that are packed into one.
   struct Share {

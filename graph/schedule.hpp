@@ -15,7 +15,7 @@
 
 namespace twill {
 
-/// A modulo schedule with a warp assignment: op v of iteration i is issued at start[v] + i * I on
+/// A modulo schedule with a slot for each op: op v of iteration i is issued at start[v] + i * I on
 /// slot warp[v]. `length` is L = the smallest T with start[v] + cycles(v) <= T for all v, so a
 /// zero-cycle op may start at L itself.
 struct Schedule {

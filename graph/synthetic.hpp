@@ -14,7 +14,7 @@ struct SyntheticLoop {
   int ops = 12;         ///< 1 .. kMaxOps
   int width = 3;        ///< ops of a layer, about: independent work
   int recurrences = 1;  ///< loop-carried cycles through several layers
-  int slots = 3;        ///< warp slots besides the one of loads
+  int slots = 3;        ///< slots besides the one of loads
   Cycle longest = 6;    ///< cycles of an op, 1 .. longest
   int pressure = 80;    ///< per cent of the registers that the smallest lifetimes fill at the
                         ///< bound on I; 0 = registers do not bind

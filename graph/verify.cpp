@@ -37,7 +37,7 @@ class Judge {
   const Op& op(int v) const { return problem_.ops[static_cast<std::size_t>(v)]; }
   const WarpSlot& slot(int w) const { return problem_.warps[static_cast<std::size_t>(w)]; }
   Cycle start(int v) const { return schedule_.start[static_cast<std::size_t>(v)]; }
-  int warp(int v) const { return schedule_.warp[static_cast<std::size_t>(v)]; }
+  int slot_of(int v) const { return schedule_.warp[static_cast<std::size_t>(v)]; }
   int op_count() const { return static_cast<int>(problem_.ops.size()); }
   Cycle issue(int v, Cycle iteration) const {
     return start(v) + iteration * schedule_.initiation_interval;
@@ -48,7 +48,7 @@ class Judge {
 
   /// The result is handed over to another slot through memory; its consumer waits for that.
   bool crosses(const Edge& edge) const {
-    return op(edge.from).spill > 0 && warp(edge.from) != warp(edge.to);
+    return op(edge.from).spill > 0 && slot_of(edge.from) != slot_of(edge.to);
   }
   std::vector<Train> lifetimes() const;
 
@@ -112,7 +112,7 @@ Verdict Judge::slots() const {
   const int marked = variable_latency_slot(problem_);
   const int count = static_cast<int>(problem_.warps.size());
   for (int v = 0; v < op_count(); ++v) {
-    const int w = warp(v);
+    const int w = slot_of(v);
     if (w < 0 || w >= count)
       return Violation{"warp uniqueness", op(v).id + " is on slot number " + number(w) +
                                               ", not one of 0 .. " + number(count - 1)};
@@ -133,17 +133,17 @@ Verdict Judge::slots() const {
 
 Verdict Judge::pins() const {
   for (const Pin& pin : problem_.pins) {
-    const std::string where = op(pin.op).id + " is on " + slot(warp(pin.op)).name;
+    const std::string where = op(pin.op).id + " is on " + slot(slot_of(pin.op)).name;
     if (pin.kind == Pin::at_cycle && start(pin.op) != pin.cycle)
       return Violation{"pin", op(pin.op).id + " starts at " + number(start(pin.op)) +
                                   ", pinned to " + number(pin.cycle)};
-    if (pin.kind == Pin::on_slot && warp(pin.op) != pin.slot)
+    if (pin.kind == Pin::on_slot && slot_of(pin.op) != pin.slot)
       return Violation{"pin", where + ", pinned to " + slot(pin.slot).name};
-    if (pin.kind == Pin::not_on_slot && warp(pin.op) == pin.slot)
+    if (pin.kind == Pin::not_on_slot && slot_of(pin.op) == pin.slot)
       return Violation{"pin", where + ", which is forbidden to it"};
-    if (pin.kind == Pin::same_slot && warp(pin.op) != warp(pin.other))
+    if (pin.kind == Pin::same_slot && slot_of(pin.op) != slot_of(pin.other))
       return Violation{
-          "pin", where + ", not with " + op(pin.other).id + " on " + slot(warp(pin.other)).name};
+          "pin", where + ", not with " + op(pin.other).id + " on " + slot(slot_of(pin.other)).name};
   }
   return std::nullopt;
 }
@@ -161,8 +161,8 @@ Verdict Judge::dependences() const {
     const Cycle spilled = ready + op(edge.from).spill;
     if (crosses(edge) && issued < spilled)
       return Violation{"cross-warp spill",
-                       consumer + " on " + slot(warp(edge.to)).name + " at " + number(issued) +
-                           " < " + producer + " on " + slot(warp(edge.from)).name + " at " +
+                       consumer + " on " + slot(slot_of(edge.to)).name + " at " + number(issued) +
+                           " < " + producer + " on " + slot(slot_of(edge.from)).name + " at " +
                            number(issue(edge.from, 0)) + " + delay " + number(edge.delay) +
                            " + spill " + number(op(edge.from).spill) + " = " + number(spilled)};
   }
@@ -349,7 +349,7 @@ Verdict Judge::registers(const Unrolling& unrolling) const {
   std::vector<std::vector<Train>> held(problem_.warps.size());
   for (Train life : lifetimes()) {
     life.amount = op(life.op).registers;
-    held[static_cast<std::size_t>(warp(life.op))].push_back(life);
+    held[static_cast<std::size_t>(slot_of(life.op))].push_back(life);
   }
   for (std::size_t w = 0; w < held.size(); ++w) {
     const WarpSlot& here = problem_.warps[w];
@@ -371,11 +371,11 @@ Verdict Judge::concurrency(const Unrolling& unrolling) const {
   std::vector<std::vector<const Edge*>> reasons(count);
   for (int v = 0; v < op_count(); ++v)
     if (op(v).cycles > 0)
-      executions[static_cast<std::size_t>(warp(v))].push_back({v, start(v), op(v).cycles, 1});
+      executions[static_cast<std::size_t>(slot_of(v))].push_back({v, start(v), op(v).cycles, 1});
   for (const Edge& edge : problem_.edges) {
-    if (warp(edge.to) == marked || !(edge.blocking || crosses(edge))) continue;
+    if (slot_of(edge.to) == marked || !(edge.blocking || crosses(edge))) continue;
     // Iteration i of the producer is waited for in iteration i + distance, the first being 0.
-    const auto w = static_cast<std::size_t>(warp(edge.to));
+    const auto w = static_cast<std::size_t>(slot_of(edge.to));
     waits[w].push_back({edge.to, issue(edge.to, edge.distance), 0, 1});
     reasons[w].push_back(&edge);
   }
@@ -389,14 +389,14 @@ Verdict Judge::concurrency(const Unrolling& unrolling) const {
       const Iterations active = unrolling.covering(train, clash->cycle);
       if (train.op == edge.to || active.count() == 0) continue;
       const Cycle begin = issue(train.op, active.begin);
-      return Violation{"concurrency",
-                       copy(edge.to, producer + edge.distance) + " on " + problem_.warps[w].name +
-                           " waits for " + copy(edge.from, producer) + " at cycle " +
-                           number(clash->cycle) +
-                           (edge.blocking ? " (blocking)"
-                                          : " (spilled from " + slot(warp(edge.from)).name + ")") +
-                           " while " + copy(train.op, active.begin) + " executes in [" +
-                           number(begin) + ", " + number(begin + train.length) + ")"};
+      return Violation{
+          "concurrency",
+          copy(edge.to, producer + edge.distance) + " on " + problem_.warps[w].name +
+              " waits for " + copy(edge.from, producer) + " at cycle " + number(clash->cycle) +
+              (edge.blocking ? " (blocking)"
+                             : " (spilled from " + slot(slot_of(edge.from)).name + ")") +
+              " while " + copy(train.op, active.begin) + " executes in [" + number(begin) + ", " +
+              number(begin + train.length) + ")"};
     }
   }
   return std::nullopt;

@@ -3,6 +3,7 @@
 #include "engine/certificate/counting.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <limits>
 #include <optional>
 #include <set>
@@ -12,6 +13,7 @@
 #include "engine/certificate/forced.hpp"
 #include "engine/certificate/pinned_intervals.hpp"
 #include "engine/certificate/slot_gaps.hpp"
+#include "graph/accepted.hpp"
 #include "graph/index.hpp"
 #include "graph/memory_charges.hpp"
 #include "graph/wide.hpp"
@@ -93,6 +95,7 @@ bool window_exceeded(std::vector<Inside> all, Amount capacity) {
 }  // namespace
 
 bool interval_counted_out(const Problem& problem, Cycle ii) {
+  assert(ii >= 1 && accepted(problem));
   const Forced forced(problem);
   return units_exceeded(problem, ii) || !earliest(problem, forced, ii) ||
          lifetimes_exceeded(problem, forced, ii) || gaps_exceeded(problem, forced, ii) ||
@@ -100,6 +103,7 @@ bool interval_counted_out(const Problem& problem, Cycle ii) {
 }
 
 bool length_counted_out(const Problem& problem, Cycle ii, Cycle length) {
+  assert(ii >= 1 && accepted(problem));
   const Forced forced(problem);
   const auto heads = earliest(problem, forced, ii), tails = remaining(problem, forced, ii);
   if (!heads || !tails) return true;

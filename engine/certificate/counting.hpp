@@ -1,8 +1,8 @@
-// Arithmetic bounds, computed a second time: where a bound is met it is the only proof that nothing
-// is smaller, so a certificate's check does not leave it to one piece of code. Nothing here is
-// shared with graph/bounds/bounds.cpp, graph/bounds/slot_bounds.cpp and
-// graph/bounds/length_bound.cpp but the problem's own terms (problem.hpp, memory_charges.hpp), and
-// the questions are put the other way round: is this I, or this L, too small?
+// Arithmetic bounds, computed a second time. Where a bound is met it is the only proof that nothing
+// is smaller, so a certificate's check does not leave it to one piece of code. This code and that
+// of bounds.cpp, slot_bounds.cpp and length_bound.cpp in graph/bounds/ have nothing in common but
+// the problem's own terms (problem.hpp, memory_charges.hpp). The question is the opposite one: is
+// this I, or this L, too small?
 #pragma once
 
 #include "encoders/goals.hpp"
@@ -11,13 +11,12 @@
 namespace twill {
 
 /// Do units, recurrences, lifetimes, waits or pins to cycles show that no schedule has an interval
-/// of at most `ii`
-/// >= 1? Precondition: check() has accepted the problem. The gaps of one slot are searched for a
-/// bounded number of steps; false where that was not enough.
+/// of at most `ii`? Precondition: check() has accepted the problem, and ii >= 1. The gaps of one
+/// slot are searched for a bounded number of steps; false where that was not enough.
 bool interval_counted_out(const Problem& problem, Cycle ii);
 
 /// Do dependences, units, waits, lifetimes or pins to cycles show that no schedule with the
-/// interval `ii` >= 1 is as short as `length`?
+/// interval `ii` is as short as `length`? The same precondition.
 bool length_counted_out(const Problem& problem, Cycle ii, Cycle length);
 
 /// No schedule has less of the goal.

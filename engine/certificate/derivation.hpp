@@ -19,9 +19,9 @@ struct Claim {
   bool operator==(const Claim&) const = default;
 };
 
-/// An arithmetic bound that a claim rests on, for whoever computes it again (counting.hpp): no
-/// schedule of the problem with these counts has I < value, or, where `ii` is given, L < value at
-/// that I.
+/// An arithmetic bound that a claim rests on, for whoever computes it again (counting.hpp). No
+/// schedule of the problem with these counts has I < value. Where `ii` is given, it is another
+/// sentence: at that I none has L < value.
 struct BoundUse {
   std::optional<Cycle> ii;
   Cycle value = 1;

@@ -64,9 +64,9 @@ class CycleFinder {
  public:
   explicit CycleFinder(const DifferenceRows& rows);
 
-  /// Writes the lemma with its cycle that passes these steps, if it is positive at these I and D,
-  /// or else with any other, as a line of write_lemmas() (proof_files.hpp) without its end. False:
-  /// there is none.
+  /// Writes the lemma with a positive cycle, as a line of write_lemmas() (proof_files.hpp) without
+  /// its end. The cycle that passes these steps is taken if it is positive at these I and D, else
+  /// any other. False: there is none.
   bool write(std::span<const int> lemma, std::span<const LemmaStep> steps, TextWriter& text);
   /// A cycle for the lemma, searched for; nullopt = there is none.
   std::optional<std::string> cycle(std::span<const int> lemma);

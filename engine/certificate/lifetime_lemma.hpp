@@ -1,15 +1,21 @@
 // Why a lemma about the sum of all lifetimes holds: where it does not, the sum is more than the
 // goal allows. The reason is text, "L u3 u5 d5 l2 f12 a40*2": uses, one an op at most, and
-// constraints, each with how often it counts where that is not once.
+// constraints. "*2" says how often it counts, where that is not once.
 //
-// Use e = (u, v), u3, says lifetime(u) >= start(v) - start(u) + distance I + hold. There a start
-// is row + stage I. Its delay, d5, start(v) - start(u) >= delay - distance I; the length, l2 of the
-// third op, start(v) <= D - cycles(v); a fact or an atom that the lemma denies, row(b) - row(a) >=
-// weight. If all the rows cancel, that is, the constraints' rows add up to those of the uses, then
-// the sum of lifetimes is at least the uses' distances and holds, the constraints' right sides, and
-// I times the stages that are left, each of which is bounded by the stage literals that the lemma
-// denies. Without a use the constraints alone would give a sum of nothing, 0, that is more than the
-// goal allows: they contradict each other.
+//   u3   edge 3 as a use:       lifetime(u) >= start(v) - start(u) + distance I + hold
+//   d5   the delay of edge 5:   start(v) - start(u) >= delay - distance I
+//   l2   the length, by op 2:   start(v) <= D - cycles(v)
+//   f12  fact 12, or
+//   a40  the atom of variable 40, which the lemma denies: row(b) - row(a) >= weight
+//
+// Edges and ops count from 0, and a start is row + stage I. The sentences are added up. The rows
+// must cancel: those of the constraints add up to those of the uses. Then the sum of lifetimes is
+// at least
+//   - the uses' distances times I, and their holds,
+//   - the constraints' right sides,
+//   - I times the stages that are left, each bounded by the stage literals that the lemma denies.
+// Without a use the constraints alone give a sum of nothing, 0, that is more than the goal allows:
+// they contradict each other.
 #pragma once
 
 #include <cstdint>

@@ -19,6 +19,7 @@
 #include "engine/certificate/split_cover.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <set>
 
 #include "graph/index.hpp"
@@ -127,6 +128,7 @@ std::vector<std::size_t> exchangeable_shares(const Problem& problem, const Regis
 }
 
 std::string cover_fault(const Problem& problem, const RegisterSplit& split, bool pinned) {
+  assert(split_fault(problem, split).empty());
   const RegisterPool& pool = split.pool;
   const Descending descending(exchangeable_shares(problem, pool, pinned));
   std::vector<RegisterCounts> corners;

@@ -1,5 +1,6 @@
-// Why no register split is better than the one that was chosen: problems whose slots have at least
-// as many registers, none of which has a better schedule, and below which all splits are.
+// Why no register split is better than the one that was chosen. The reason is a set of problems,
+// the corners, that differ in the registers of their slots. None of them has a better schedule, and
+// every split has at most the registers of one of them.
 #pragma once
 
 #include <optional>

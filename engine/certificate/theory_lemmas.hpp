@@ -1,5 +1,5 @@
-// The lemmas of difference logic that a search has used, and why they hold, noted while they are
-// learned, so that a certificate can write it down.
+// The lemmas of difference logic that a search has used, and why they hold. It is noted while they
+// are learned, so that a certificate can write it down.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,11 @@
 #include "engine/order/cdcl.hpp"
 
 #include <algorithm>
+#include <cassert>
+#include <utility>
 
 #include "engine/order/luby.hpp"
+#include "graph/log.hpp"
 
 namespace twill {
 namespace {
@@ -100,6 +103,7 @@ void Cdcl::insert(std::span<const int> literals, int origin) {
 }
 
 std::vector<char> Cdcl::needed() {
+  assert(!consistent_);
   for (const int l : trail_) {  // at the root, where nobody asked for reasons
     const Reason& reason = reason_[variable(l)];
     if (reason.kind == Reason::clause) use(reason.index);
@@ -137,6 +141,7 @@ void Cdcl::set_parameters(Cycle ii, Cycle deadline) {
 }
 
 void Cdcl::restart_theory() {
+  assert(theory_ != nullptr);  // take() comes before solve()
   backtrack(0);
   std::vector<int> decided;
   theory_stale_ = false;
@@ -167,6 +172,7 @@ bool Cdcl::value(Lit literal) const {
 }
 
 Cdcl::Reason Cdcl::attach(std::span<const int> clause, int origin, std::uint32_t glue) {
+  assert(clause.size() >= 2);
   const bool binary = clause.size() == 2;
   const int place = binary ? Watch::kBinary : static_cast<int>(arena_.size());
   watches_.push(slot(clause[0]), {clause[1], place});
@@ -181,6 +187,10 @@ Cdcl::Reason Cdcl::attach(std::span<const int> clause, int origin, std::uint32_t
 
 void Cdcl::assign(int literal, Reason reason) {
   const std::size_t v = variable(literal);
+  assert(values_[v] == 0 && truth(literal) == 0);
+  assert(reason.kind != Reason::binary || truth(reason.index) < 0);
+  assert(reason.kind != Reason::clause ||
+         (literals(reason.index)[0] == literal && all_false(literals(reason.index).subspan(1))));
   values_[v] = literal > 0 ? 1 : -1;
   truth_[slot(literal)] = 1;
   truth_[slot(-literal)] = -1;
@@ -208,6 +218,7 @@ bool Cdcl::propagate_bound() {
 bool Cdcl::refute_by_bound() {
   const std::span<const int> lemma = bound_->lemma();
   conflict_.assign(lemma.begin(), lemma.end());
+  assert(all_false(conflict_));
   record_lemma(lemma, bound_->reason());
   return false;
 }
@@ -301,12 +312,23 @@ std::span<const int> Cdcl::reason_literals(int literal) {
     reason = {Reason::lemma, static_cast<int>(lemmas().clauses())};
     record_cycle(atoms);
   }
+  std::span<const int> others;
   switch (reason.kind) {
-    case Reason::binary: use_binary(literal, reason.index); return {&reason.index, 1};
-    case Reason::clause: use(reason.index); return literals(reason.index).subspan(1);
-    case Reason::lemma: return lemmas().clause(static_cast<std::size_t>(reason.index)).subspan(1);
-    default: return {};
+    case Reason::binary:
+      use_binary(literal, reason.index);
+      others = {&reason.index, 1};
+      break;
+    case Reason::clause:
+      use(reason.index);
+      others = std::as_const(*this).literals(reason.index).subspan(1);
+      break;
+    case Reason::lemma:
+      others = lemmas().clause(static_cast<std::size_t>(reason.index)).subspan(1);
+      break;
+    default: break;
   }
+  assert(explains(others, literal));
+  return others;
 }
 
 void Cdcl::backtrack(int to) {
@@ -327,10 +349,13 @@ void Cdcl::backtrack(int to) {
     bound_->undo(static_cast<std::size_t>(to));
   }
   levels_.resize(static_cast<std::size_t>(to));
+  assert(clause_head_ <= trail_.size() && theory_head_ <= trail_.size());
+  assert(theory_ == nullptr || !theory_->sums_pending());
 }
 
 // First unique implication point, with recursive minimisation (Sorensson and Biere 2009).
 void Cdcl::analyze() {
+  assert(all_false(conflict_));
   for (const std::size_t v : touched_) seen_[v] = 0;
   touched_.clear();
   learned_.assign(1, 0);
@@ -376,6 +401,7 @@ void Cdcl::analyze() {
       ++glue_;
     }
   }
+  assert(learned_is_asserting());
 }
 
 // Do literals of the clause imply this one, through reasons? What was found on the way is kept for
@@ -469,6 +495,9 @@ void Cdcl::reduce() {
   }
   arena_ = std::move(arena);
   store_ = std::move(store);
+  TWILL_LOG("reduced: ", candidates.size(), " learned clauses dropped, ", learned_clauses_,
+            " kept");
+  assert(trail_is_consistent() && watches_are_consistent());
 }
 
 Cdcl::Answer Cdcl::solve(std::int64_t conflict_limit) {
@@ -485,6 +514,8 @@ Cdcl::Answer Cdcl::search(std::int64_t conflict_limit) {
   std::int64_t restarts = 0, next_restart = conflicts_ + kRestart;
   while (consistent_) {
     if (propagate()) {
+      assert(clause_head_ == trail_.size() && theory_head_ == trail_.size());
+      assert(!seldom_.now() || (trail_is_consistent() && watches_are_consistent()));
       // Assumptions are decided first, in their order.
       std::size_t assumed = levels_.empty() ? 0 : levels_.back().assumed;
       while (assumed < assumptions_.size() && truth(assumptions_[assumed]) > 0) ++assumed;
@@ -492,6 +523,7 @@ Cdcl::Answer Cdcl::search(std::int64_t conflict_limit) {
       if (assuming && truth(assumptions_[assumed]) < 0) return Answer::unknown;
       const int literal = assuming ? assumptions_[assumed] : next_decision();
       if (literal == 0) {
+        assert(is_model());
         best_phase_ = values_;
         return Answer::sat;
       }
@@ -504,6 +536,7 @@ Cdcl::Answer Cdcl::search(std::int64_t conflict_limit) {
     budget_.count_conflict();
     int highest = 0;  // a theory conflict may lie below the current level
     for (const int l : conflict_) highest = std::max(highest, level_of_[variable(l)]);
+    assert(all_false(conflict_) && highest <= level());
     backtrack(highest);
     if (highest == 0) {
       consistent_ = false;
@@ -523,6 +556,10 @@ Cdcl::Answer Cdcl::search(std::int64_t conflict_limit) {
     if (conflicts_ >= next_restart) {
       next_restart = conflicts_ + kRestart * luby(++restarts);
       backtrack(0);
+      assert(trail_is_consistent() && watches_are_consistent());
+      TWILL_LOG("restart ", restarts, ": ", conflicts_, " conflicts, ", learned_clauses_,
+                " learned clauses, ", lemmas().clauses(), " lemmas, ", trail_.size(), " of ",
+                values_.size() - 1, " variables known");
       if (!best_phase_.empty()) std::copy(best_phase_.begin(), best_phase_.end(), phase_.begin());
     }
     if ((conflicts_ - begin) % 64 == 0 && budget_.spent()) return Answer::unknown;

@@ -16,6 +16,7 @@
 #include "engine/order/searcher.hpp"
 #include "engine/order/watch_lists.hpp"
 #include "graph/random.hpp"
+#include "graph/seldom.hpp"
 
 namespace twill {
 
@@ -76,6 +77,10 @@ class Cdcl : public OrderSearcher {
     int* const size = arena_.data() + clause;
     return {size + 1, static_cast<std::size_t>(*size & ~kUsed)};
   }
+  std::span<const int> literals(int clause) const {
+    const int* const size = arena_.data() + clause;
+    return {size + 1, static_cast<std::size_t>(*size & ~kUsed)};
+  }
 
   void use_binary(int a, int b) { met_[variable(a)] = met_[variable(b)] = 1; }
   void use(int clause) { arena_[static_cast<std::size_t>(clause)] |= kUsed; }
@@ -102,6 +107,15 @@ class Cdcl : public OrderSearcher {
   void heap_insert(std::size_t variable);
   int next_decision();
   Answer search(std::int64_t conflict_limit);
+
+  // For asserts (cdcl_invariants.cpp). The first three are cheap.
+  bool all_false(std::span<const int> literals) const;
+  bool explains(std::span<const int> reason, int literal) const;
+  bool learned_is_asserting() const;
+  bool trail_is_consistent() const;
+  bool heap_is_ordered() const;
+  bool watches_are_consistent() const;
+  bool is_model() const;
 
   Budget& budget_;
   bool shuffled_;  // initial order of variables
@@ -143,6 +157,7 @@ class Cdcl : public OrderSearcher {
   std::vector<std::uint64_t> level_stamp_{0};
   std::uint64_t stamp_ = 0;
   std::int64_t conflicts_ = 0, learned_clauses_ = 0, keep_ = 4000;
+  Seldom seldom_;
 };
 
 }  // namespace twill

@@ -1,6 +1,7 @@
 #include "engine/order/difference_sums.hpp"
 
 #include <algorithm>
+#include <cassert>
 
 #include "graph/index.hpp"
 
@@ -34,6 +35,7 @@ void DifferenceSums::assert_variable(int variable) {
 }
 
 DifferenceSums::Arc DifferenceSums::arc(std::size_t entry) const {
+  assert(entry < entries_.size());
   const Sum& sum = sums_[at(entries_[entry].sum)];
   Cycle weight = sum.weight;
   for (int later = sum.newest; later != static_cast<int>(entry);
@@ -43,6 +45,7 @@ DifferenceSums::Arc DifferenceSums::arc(std::size_t entry) const {
 }
 
 void DifferenceSums::explain(std::size_t entry, Cycle& slack, std::vector<int>& variables) const {
+  assert(entry < entries_.size() && slack >= 0);
   for (int e = static_cast<int>(entry); e >= 0; e = entries_[at(e)].previous) {
     const Entry& one = entries_[at(e)];
     if (std::find(variables.begin(), variables.end(), one.variable) != variables.end()) continue;
@@ -54,8 +57,10 @@ void DifferenceSums::explain(std::size_t entry, Cycle& slack, std::vector<int>& 
 }
 
 void DifferenceSums::undo(std::size_t entries) {
+  assert(entries <= entries_.size());
   while (entries_.size() > entries) {
     Sum& sum = sums_[at(entries_.back().sum)];
+    assert(sum.newest == static_cast<int>(entries_.size()) - 1);
     sum.weight -= entries_.back().amount;
     sum.newest = entries_.back().previous;
     entries_.pop_back();

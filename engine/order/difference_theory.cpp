@@ -1,6 +1,7 @@
 #include "engine/order/difference_theory.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <numeric>
 
 namespace twill {
@@ -30,6 +31,7 @@ void DifferenceTheory::ask_for(std::size_t bytes) {
 }
 
 void DifferenceTheory::add_atom(const DifferenceAtom& atom) {
+  assert(atom.variable > 0);
   const auto variable = static_cast<std::size_t>(atom.variable);
   if (atom_of_.size() <= variable) atom_of_.resize(variable + 1, -1);
   atom_of_[variable] = static_cast<int>(atoms_.size());
@@ -75,6 +77,7 @@ bool DifferenceTheory::reset(Cycle ii, Cycle deadline, std::vector<int>& decided
       watched.push_back({2 * index(d.from, d.to) + 1, {arc.weight, atom.variable}});
   }
   watch_atoms(watched);
+  assert(!seldom_.now() || is_closed());
   return true;
 }
 
@@ -131,6 +134,7 @@ bool DifferenceTheory::insert(const Arc& arc, std::vector<Decided>& decided) {
     Cycle slack = back + arc.weight - 1;
     explain_arc(arc, slack, conflict_);
     explain_path(arc.to, arc.from, time, slack, conflict_);
+    assert(slack >= 0);
     return false;
   }
   if (looked_ += pairs(); looked_ > kPoll) {
@@ -168,6 +172,8 @@ bool DifferenceTheory::insert(const Arc& arc, std::vector<Decided>& decided) {
     }
     changes_made_ = static_cast<std::size_t>(change - changes_.get());
   }
+  assert(matrix_[index(arc.from, arc.to)].distance == arc.weight);
+  assert(!seldom_.now() || is_closed());
   return true;
 }
 
@@ -233,6 +239,7 @@ void DifferenceTheory::explain_path(int from, int to, int before, Cycle& slack,
   while (entry->time >= before) entry = &changes_[static_cast<std::size_t>(entry->before)].was;
   const int time = entry->time;
   if (time < 0) return;  // a path of facts
+  assert(static_cast<std::size_t>(time) < asserted_.size());
   const Arc& arc = asserted_[static_cast<std::size_t>(time)];
   explain_path(from, arc.from, time, slack, variables);
   explain_arc(arc, slack, variables);
@@ -240,12 +247,38 @@ void DifferenceTheory::explain_path(int from, int to, int before, Cycle& slack,
 }
 
 void DifferenceTheory::explain(int record, std::vector<int>& variables) const {
+  assert(record >= 0 && static_cast<std::size_t>(record) < records_.size());
   const Record& r = records_[static_cast<std::size_t>(record)];
   Cycle slack = r.slack;
   explain_path(r.from, r.to, r.time, slack, variables);
+  assert(slack >= 0);
+}
+
+// Is every entry the longest path there is, over what has been asserted too, and no cycle positive?
+bool DifferenceTheory::is_closed() const {
+  for (std::size_t x = 0; x < nodes_; ++x) {
+    const Entry* const row = matrix_.data() + x * nodes_;
+    if (row[x].distance != 0) return false;
+    for (std::size_t y = 0; y < nodes_; ++y) {
+      if (!reachable(row[y].distance)) continue;
+      const Entry* const on = matrix_.data() + y * nodes_;
+      for (std::size_t z = 0; z < nodes_; ++z)
+        if (reachable(on[z].distance) && row[y].distance + on[z].distance > row[z].distance)
+          return false;
+    }
+  }
+  const auto count = static_cast<int>(asserted_.size());
+  return std::all_of(
+             asserted_.begin(), asserted_.end(),
+             [&](const Arc& a) { return matrix_[index(a.from, a.to)].distance >= a.weight; }) &&
+         std::all_of(matrix_.begin(), matrix_.end(), [&](const Entry& e) {
+           return e.time < count && e.before < static_cast<int>(changes_made_);
+         });
 }
 
 void DifferenceTheory::undo(const Mark& mark) {
+  assert(mark.changes <= changes_made_ && mark.asserted <= asserted_.size() &&
+         mark.records <= records_.size());
   while (changes_made_ > mark.changes) {
     const Change& change = changes_[--changes_made_];
     *change.entry = change.was;

@@ -6,6 +6,7 @@
 // costs O(nodes^2) at worst and mostly far less, and every entry is exact.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -16,6 +17,7 @@
 #include "engine/budget.hpp"
 #include "engine/certificate/theory_lemmas.hpp"
 #include "engine/order/difference_sums.hpp"
+#include "graph/seldom.hpp"
 
 namespace twill {
 
@@ -45,15 +47,15 @@ class DifferenceTheory {
     int record = 0;
   };
 
-  /// The atom of `variable` is asserted, and the sums that it is a term of wait for assert_sums()
-  /// (nothing happens for variables without either). False when that closes a positive cycle: then
+  /// Asserts the atom of `variable`; the sums that it is a term of wait for assert_sums(). (Nothing
+  /// happens for variables without either.) False when that closes a positive cycle: then
   /// conflict() holds the asserted variables on it, in the cycle's order. Open atoms that it
-  /// decides are appended to `decided`: all that become false, and of those that become true the
-  /// ones without turns and deadlines, for which this stays right when I or D falls.
+  /// decides are appended to `decided`: all that become false, and those that become true if they
+  /// have no turns and deadlines. (For the others that might be wrong when I or D falls.)
   bool assert_atom(int variable, std::vector<Decided>& decided);
   /// The same for the sums that have grown, one after the other until something is decided. All
-  /// terms of a sum that have become true are one constraint, so that this had better come when no
-  /// atom is left to assert. Precondition of mark(): none is pending.
+  /// terms of a sum that have become true are one constraint: this had better come when no atom is
+  /// left to assert. Precondition of mark(): none is pending.
   bool assert_sums(std::vector<Decided>& decided);
   bool sums_pending() const { return sums_asserted_ < sums_.entries(); }
   std::span<const int> conflict() const { return conflict_; }
@@ -66,7 +68,10 @@ class DifferenceTheory {
   struct Mark {
     std::size_t changes = 0, asserted = 0, records = 0, sums = 0;
   };
-  Mark mark() const { return {changes_made_, asserted_.size(), records_.size(), sums_.entries()}; }
+  Mark mark() const {
+    assert(!sums_pending());
+    return {changes_made_, asserted_.size(), records_.size(), sums_.entries()};
+  }
   void undo(const Mark& mark);
 
   /// The least difference x(to) - x(from) that the constraints allow, very negative if any. From
@@ -110,6 +115,8 @@ class DifferenceTheory {
   void make_room(std::size_t changes);
   void ask_for(std::size_t bytes);
   std::size_t pairs() const { return nodes_ * nodes_; }
+  // For asserts.
+  bool is_closed() const;
   Undecided undecided(std::size_t entry, Cycle distance) const;
   static Cycle trigger(const Undecided& open);
   void explain_arc(const Arc& arc, Cycle& slack, std::vector<int>& variables) const;
@@ -142,6 +149,7 @@ class DifferenceTheory {
   };
   std::vector<Target> targets_;  // scratch
   LemmaSteps* steps_ = nullptr;
+  Seldom seldom_;
 };
 
 }  // namespace twill

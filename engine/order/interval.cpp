@@ -8,6 +8,7 @@
 // looked for first, within few stages. Elsewhere: upward from the bound, one formula an I.
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "engine/order/luby.hpp"
 #include "engine/order/neighbourhoods.hpp"
@@ -20,6 +21,7 @@
 #include "graph/bounds/stage_bound.hpp"
 #include "graph/bounds/tighten.hpp"
 #include "graph/index.hpp"
+#include "graph/log.hpp"
 
 namespace twill::order {
 namespace {
@@ -33,12 +35,12 @@ constexpr std::int64_t kNeighbourhoodConflicts = 100;
 constexpr int kNearRounds = 100;
 constexpr int kFirstAttempts = 5;
 constexpr int kAttempts = 15;  // more
-// Coarse copies come late: on random loops of 24 to 40 ops they seldom help.
+// Coarse copies come late, since they seldom help.
 constexpr int kFirstCoarse = 6, kCoarseEvery = 4;
 
-// The begin of the range of I that ends at `high` and is one formula. It has a clause for every
-// number of turns that a delay can take, which are few in most loops: as many as there are at one
-// I, and kManyStages more.
+// The begin of the range of I that ends at `high` and is one formula. The formula has a clause for
+// every number of turns that a delay can take: as many as there are at one I, and kManyStages more.
+// In most loops they are few.
 Cycle range_begin(const Problem& problem, Cycle low, Cycle high) {
   Cycle longest = 1;
   for (const Edge& e : problem.edges)
@@ -47,9 +49,9 @@ Cycle range_begin(const Problem& problem, Cycle low, Cycle high) {
   return std::min(high, std::max(low, longest / (longest / high + kManyStages)));
 }
 
-// All schedules, or those within the stage limit, which may not be rotated: that can add a stage.
-// Where the limit excludes nothing there is none. (The bound is a convex function of 1 / I, so it
-// is largest at an end of the range.)
+// All schedules, or those within the stage limit. The latter may not be rotated: that can add a
+// stage. A limit that excludes nothing is none. (The bound is a convex function of 1 / I, so it is
+// largest at an end of the range.)
 OrderRequest interval_request(const Search& search, Cycle low, Cycle high, Cycle stage_limit) {
   const auto excludes_nothing = [&](Cycle ii) {
     return stage_limit > stage_bound(search.problem, ii);
@@ -64,7 +66,7 @@ OrderRequest interval_request(const Search& search, Cycle low, Cycle high, Cycle
   return request;
 }
 
-// Few of them: that leaves most searches for a schedule less to look at.
+// Only schedules of few stages: most searches for one have less to look at then.
 OrderRequest few_stages_request(const Search& search, Cycle ii, Cycle stage_limit) {
   OrderRequest request = interval_request(search, ii, ii, stage_limit);
   if (request.stages == 0 || request.stages > kFewStages) request.stages = kFewStages;
@@ -92,12 +94,15 @@ struct Outcome {
   std::int64_t conflicts = 0;          // at the bound
 };
 
-// What is tried in turn, as long as nothing decides. First at the bound; then from above; then,
-// where that has become slow, attempts with new seeds in turns at the bound, just below the best
-// and by the other engine: how long a question takes varies by orders of magnitude from seed to
-// seed (Gomes, Selman and Kautz, AAAI 1998) and from form to form. Between them the question at
-// hand goes on, each time for twice as long: what it has learned is what a refutation needs. Where
-// it is stuck it looks near the best first (neighbourhoods.hpp).
+// What is tried in turn, as long as nothing decides:
+//   1. attempts at the bound,
+//   2. from above, each question just below the best,
+//   3. where that has become slow, attempts with new seeds: at the bound, just below the best, and
+//      by the other engine.
+// How long a question takes varies by orders of magnitude from seed to seed (Gomes, Selman and
+// Kautz, AAAI 1998) and from form to form. Between the attempts of 3 the question at hand goes on,
+// each time for twice as long: what it has learned is what a refutation needs. Where it is stuck it
+// looks near the best first (neighbourhoods.hpp).
 struct Turn {
   int first = 0, at_bound = 0, anew = 0, coarse = 0;  // attempts so far
   bool bound_open = true;  // a schedule of few stages at the bound is possible
@@ -126,8 +131,7 @@ class Descent {
 
   // Down until the bound is met or a question is refuted (both unsat), or the budget is spent
   // (unknown). Each question is just below the best so far. (Halving the gap instead asks in vain
-  // below the optimum, and what is learned there is of no use above: 1.3 to 1.9 times the conflicts
-  // on the attention graphs.)
+  // below the optimum, and what is learned there is of no use above.)
   SatSolver::Answer run() {
     SatSolver::Answer verdict = SatSolver::Answer::unknown;
     while (verdict != SatSolver::Answer::unsat) {
@@ -174,11 +178,9 @@ class Descent {
     if (turn.anew % 2 == 1 && turn.bound_open) return at_bound(turn, number, limit);
     return Plan{Plan::below, below(), interval_.low, std::nullopt, number, limit};
   }
-  // Twice among short schedules only, since few variables and a tight deadline find one sooner, and
-  // among longer ones where there is none so short; then once with few stages, which can show that
-  // there is no use in trying. (hopper-bwd-sub2 has schedules at its bound from 1.13 times the
-  // bound on their length on. With a deadline of 1.17 times all of twelve seeds find one at once,
-  // with 1.25 times five.)
+  // Twice among short schedules only: few variables and a tight deadline find one sooner. Where
+  // none is so short, longer ones are next. Then once with few stages, which can show that there is
+  // no use in trying.
   Plan at_bound(Turn& turn, int number, std::int64_t limit) const {
     Plan plan{Plan::at_bound, interval_.low, interval_.low, std::nullopt, number, limit};
     if (turn.at_bound++ % 3 != 2 && turn.shortest < 2 * shortest_)
@@ -229,6 +231,12 @@ class Descent {
       one->at_once = at_once_;
       later.push_back(*one);
     }
+    TWILL_LOG("attempt ", plan.number, " ",
+              plan.kind == Plan::coarse  ? "on a coarse copy"
+              : plan.kind == Plan::below ? "below the best"
+                                         : "at the bound",
+              ": I = ", plan.ii, plan.deadline ? ", D = " + std::to_string(*plan.deadline) : "",
+              ", limit ", plan.limit);
     auto [lane, outcome] = race_.take(plan, later);
     const SatSolver::Answer verdict = outcome.answer.verdict;
     at_once_ = at_once_ || outcome.overflowed || verdict == SatSolver::Answer::unknown;
@@ -259,6 +267,7 @@ class Descent {
   SatSolver::Answer ask_on(std::int64_t limit) {
     if (!question_ || below() < lowest_)
       return take({Plan::below, below(), interval_.low, std::nullopt, number_, limit});
+    TWILL_LOG("the formula at hand goes on: I = ", below(), ", limit ", limit);
     const Answer answer = question_->ask(below(), 0, limit);
     if (answer.schedule) accept(*answer.schedule);
     return answer.verdict;
@@ -267,6 +276,7 @@ class Descent {
   // Near the best, by the formula that was asked last: what it learns there, it has learned.
   SatSolver::Answer ask_near() {
     if (!question_ || below() < lowest_) return SatSolver::Answer::unknown;
+    TWILL_LOG("near the best: I = ", below());
     neighbourhoods_.around(*interval_.best);
     const std::int64_t begin = search_.budget.conflicts();
     // Those that are refuted at once would go on for ever.
@@ -294,6 +304,8 @@ class Descent {
                                 stage_limit_),
                  stage_limit_))
       interval_.best = model;
+    TWILL_LOG("a schedule: I = ", ii, ", tightened to ", interval_.best->initiation_interval,
+              ", L = ", interval_.best->length);
     search_.report.state().ii_high = interval_.best->initiation_interval;
     search_.report.tell();
   }

@@ -1,21 +1,20 @@
 // The smallest length at a given initiation interval by the order engine.
 //
-// D is a parameter that may only fall within one formula, so what is known to be long is not asked
-// first: is there a schedule a sixteenth longer than the bound? A tight deadline leaves few
-// variables and decides many of them, so that models are found sooner than with a loose one, and
-// refutations raise the proved bound. The sixteenth doubles with each that was easy, as it is far
-// from a schedule, and with each question that is not settled soon, which is left.
-// (hopper-bwd-sub2: 1,700 conflicts instead of 4,900.) The first model is short already. From there
-// D falls from model to model, each tightened by its orders, until it is refuted.
+// D is a parameter that may only fall within one formula. So a large D is not asked first, but
+// this: is there a schedule a sixteenth longer than the bound? A tight deadline leaves few
+// variables and decides many of them: models are found sooner than with a loose one, and
+// refutations raise the proved bound. The sixteenth doubles with each refutation that was easy,
+// since that is far from a schedule. It doubles too with each question that is not settled soon;
+// that question is left. The first model is short already. From there D falls from model to model,
+// each tightened by its orders, until it is refuted.
 //
-// Where that is stuck, one formula goes on, since what it has learned is what a refutation needs,
-// in turns with attempts by new seeds, of half of its effort: how long a model takes varies by
-// orders of magnitude from seed to seed, and most often it is short. (hopper-bwd-sub2 at U = 50,
-// L = 114: one formula takes 1,500 conflicts to refute, new ones of 500, 500, 1,000, 500, ... took
-// 7,200. Its models, L = 115, take 20 to 970.)
+// Where that is stuck, one formula goes on: what it has learned is what a refutation needs.
+// Attempts by new seeds take turns with it, with half of its effort: how long a model takes varies
+// by orders of magnitude from seed to seed, and most often it is short.
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -23,6 +22,7 @@
 #include "engine/order/order.hpp"
 #include "engine/order/question.hpp"
 #include "engine/race.hpp"
+#include "graph/log.hpp"
 
 namespace twill::order {
 namespace {
@@ -158,6 +158,8 @@ Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, 
   LengthTurn turn(ii, low, high);
   while (std::optional<LengthPlan> plan = turn.next()) {
     LengthOutcome outcome;
+    TWILL_LOG(plan->go_on ? "the formula at hand goes on" : "a new formula", ": I = ", ii,
+              ", D = ", plan->deadline, ", limit ", plan->limit);
     if (plan->go_on) {
       search.budget.complete([&] { descend(*plan, lane->search(), *kept, outcome); });
       turn.learn(*plan, outcome);
@@ -176,6 +178,11 @@ Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, 
         lane = std::move(taken.lane);
       }
     }
+    TWILL_LOG(
+        outcome.found.size(), " schedules, ",
+        outcome.found.empty() ? std::string("none") : std::to_string(outcome.found.back().length),
+        " the last L, ", outcome.refuted ? "refuted below" : "open below", ", ", outcome.conflicts,
+        " conflicts; L >= ", turn.low());
     for (const Schedule& schedule : outcome.found)
       if (found) found(schedule);
     if (!outcome.found.empty()) result.best = outcome.found.back();

@@ -1,6 +1,7 @@
 #include "engine/order/lifetime_limit.hpp"
 
 #include <algorithm>
+#include <cassert>
 
 #include "graph/index.hpp"
 
@@ -26,6 +27,7 @@ bool LifetimeLimit::add(const FlowArc& arc, std::string name, int literal) {
 }
 
 bool LifetimeLimit::reset(Cycle ii, Cycle deadline) {
+  assert(ii >= 1);
   steps_.clear();
   step_of_.clear();
   flow_.emplace(1 + 3 * ops(), most_);
@@ -66,6 +68,7 @@ bool LifetimeLimit::reset(Cycle ii, Cycle deadline) {
 }
 
 bool LifetimeLimit::assign(int literal) {
+  assert(flow_ && literal != 0);
   const std::size_t slot = literal_slot(literal);
   if (slot >= step_of_.size() || step_of_[slot] < 0) return true;
   const int index = step_of_[slot];
@@ -86,6 +89,7 @@ bool LifetimeLimit::refuse() {
 }
 
 std::vector<Cycle> LifetimeLimit::rows() const {
+  assert(flow_);
   std::vector<Cycle> rows;
   for (int v = 0; v < ops(); ++v)
     rows.push_back(flow_->values()[at(encoding_.rows().node(v))] - flow_->values()[0]);

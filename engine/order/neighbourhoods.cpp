@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cmath>
 #include <utility>
 
@@ -64,6 +65,7 @@ double Neighbourhoods::distance(Kind kind, int op, int centre) {
 }
 
 std::vector<char> Neighbourhoods::next() {
+  assert(!critical_ops_.empty());  // around() has been called
   const Kind kind =
       std::array{critical, at_a_time, connected}[static_cast<std::size_t>(round_++ % 3)];
   const auto last = static_cast<std::int64_t>(critical_ops_.size()) - 1;

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cadical.hpp>
+#include <cassert>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -127,6 +128,7 @@ class CadicalSearcher final : public OrderSearcher,
     return code > 0 ? truth : !truth;
   }
   Cycle least(int from, int to) const override {
+    assert(!least_.empty());  // there is a model
     return least_[static_cast<std::size_t>(from) * static_cast<std::size_t>(nodes_) +
                   static_cast<std::size_t>(to)];
   }
@@ -197,12 +199,20 @@ class CadicalSearcher final : public OrderSearcher,
     trail_.push_back(literal);
   }
 
+  // For asserts.
+  bool all_false(const std::vector<int>& literals) const {
+    return std::all_of(literals.begin(), literals.end(), [&](int literal) {
+      return values_[variable_of(literal)] == (literal > 0 ? -1 : 1);
+    });
+  }
+
   // Which becomes a lemma.
   std::vector<int> reason_of(const DifferenceTheory::Decided& decided) {
     std::vector<int> clause;
     if (steps_ != nullptr) steps_->add_literal(decided.literal);
     theory_->explain(decided.record, clause);
     for (int& v : clause) v = -v;
+    assert(all_false(clause));
     clause.insert(clause.begin(), decided.literal);
     record_cycle(clause);
     return clause;
@@ -211,6 +221,7 @@ class CadicalSearcher final : public OrderSearcher,
   // The next literal of the trail goes to the theory, with its sums, since a level may begin at any
   // time. False: clause_ holds what is false.
   bool assert_next() {
+    assert(!conflict_ && asserted_ < trail_.size());
     const int literal = trail_[asserted_++];
     if (literal < 0) return true;
     bool consistent = theory_->assert_atom(literal, queue_);
@@ -218,6 +229,7 @@ class CadicalSearcher final : public OrderSearcher,
     if (consistent) return true;
     clause_.clear();
     for (const int v : theory_->conflict()) clause_.push_back(-v);
+    assert(all_false(clause_));
     record_cycle(clause_);
     conflict_ = true;
     return false;

@@ -1,5 +1,6 @@
 #include "engine/order/question.hpp"
 
+#include <cassert>
 #include <stdexcept>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "graph/bounds/automorphism.hpp"
 #include "graph/divide.hpp"
 #include "graph/index.hpp"
+#include "graph/log.hpp"
 #include "graph/verify.hpp"
 
 namespace twill::order {
@@ -43,6 +45,14 @@ std::unique_ptr<OrderSearcher> searcher_of(const Search& search) {
   return searcher;
 }
 
+[[maybe_unused]] const char* answer_name(OrderSearcher::Answer answer) {
+  switch (answer) {
+    case OrderSearcher::Answer::sat: return "a model";
+    case OrderSearcher::Answer::unsat: return "none";
+    default: return "not settled";
+  }
+}
+
 Formula formula_into(ClauseSink& sink, ClauseGroups* groups) {
   Formula formula(sink);
   if (groups != nullptr) formula.mark_groups(*groups);
@@ -73,8 +83,12 @@ Question::Question(const Search& search, OrderRequest request)
       request_(std::move(request)),
       solver_(searcher_of(search)),
       formula_(formula_into(*solver_, search.evidence != nullptr ? &groups_ : nullptr)),
-      encoding_(formula_, search.problem, request_, search.choice) {
+      encoding_(formula_, search.problem, request_, search.choice),
+      ii_(request_.ii_high) {
   search.report.formula(formula_);
+  TWILL_LOG("formula: I = ", request_.ii_low, " to ", request_.ii_high, ", ", request_.stages,
+            " stages (0 = any), ", formula_.variables(), " variables, ", formula_.clauses(),
+            " clauses");
   if (const std::int64_t most = request_.limits.lifetime; most >= 0) {
     lifetime_.emplace(search.problem, encoding_, request_.stages, most, search.evidence != nullptr);
     bounded_ = solver_->keep_within(*lifetime_);
@@ -90,13 +104,22 @@ Answer Question::ask(Cycle ii, Cycle deadline, std::int64_t conflict_limit) {
 
 Answer Question::look(Cycle ii, Cycle deadline, std::int64_t conflict_limit) {
   if (refuted_) return {SatSolver::Answer::unsat, std::nullopt};
-  solver_->set_parameters(ii_ = ii, deadline_ = deadline);
+  fall_to(ii, deadline);
   return look(conflict_limit, {});
+}
+
+// What has been learned holds for smaller parameters only.
+void Question::fall_to(Cycle ii, Cycle deadline) {
+  assert(request_.ii_low <= ii && ii <= ii_);
+  assert(!request_.deadline || (deadline >= 0 && deadline <= deadline_));
+  solver_->set_parameters(ii_ = ii, deadline_ = deadline);
 }
 
 // The atoms that hold in a schedule are its orders. Stages, which follow from rows, are left open.
 Answer Question::look_near(const Schedule& schedule, const std::vector<char>& free, Cycle ii,
                            std::int64_t conflict_limit) {
+  assert(free.size() == search_.problem.ops.size());
+  assert(schedule.initiation_interval >= ii);
   const Cycle period = schedule.initiation_interval;
   const Cycle origin = request_.pinned < 0 ? 0 : schedule.start[at(request_.pinned)];
   const auto stays = [&](int op) { return free[at(op)] == 0; };
@@ -120,7 +143,7 @@ Answer Question::look_near(const Schedule& schedule, const std::vector<char>& fr
         row[at(to)] - row[at(from)] >= atom.difference.at(period, 0))
       assumptions.push_back(atom.variable);
   }
-  solver_->set_parameters(ii_ = ii, deadline_ = 0);
+  fall_to(ii, 0);
   return look(conflict_limit, assumptions);
 }
 
@@ -135,6 +158,10 @@ Answer Question::look(std::int64_t conflict_limit, std::span<const int> assumpti
     for (const int literal : assumptions) solver_->assume(literal);
     const OrderSearcher::Answer found = solver_->solve(conflict_limit);
     search_.report.tell();
+    TWILL_LOG("question: I = ", ii_, request_.deadline ? ", D = " + std::to_string(deadline_) : "",
+              ", ", assumptions.size(), " assumptions, limit ", conflict_limit, ": ",
+              answer_name(found), ", ", search_.budget.conflicts(), " conflicts in all, ",
+              solver_->lemmas().clauses(), " lemmas");
     if (found == OrderSearcher::Answer::unknown) return {};
     if (found == OrderSearcher::Answer::unsat) return {SatSolver::Answer::unsat, std::nullopt};
     if (auto schedule = model()) return {SatSolver::Answer::sat, std::move(schedule)};
@@ -151,6 +178,7 @@ std::optional<Schedule> Question::model() {
       request_.stages == 0 ? least_stages(*solver_, rows, ops) : std::vector<Cycle>{});
   if (encoding_.refine(schedule) > 0) {
     search_.report.formula(formula_);
+    TWILL_LOG("the model overflows a resource: ", formula_.clauses(), " clauses now");
     if (search_.evidence != nullptr) refinements_.push_back(std::move(schedule));
     return std::nullopt;
   }
@@ -174,24 +202,26 @@ bool Question::within_limit() {
 bool Question::refuted_by_cadical() {
   std::string learned;
   std::optional<ProofFile> traced;
-  SatSolver judge(search_.budget, search_.seed);
-  judge.no_inprocessing();
+  SatSolver cadical(search_.budget, search_.seed);
+  cadical.no_inprocessing();
   if (search_.evidence != nullptr && SatSolver::learned_is_proof())
-    judge.note_learned(learned);
+    cadical.note_learned(learned);
   else if (search_.evidence != nullptr)
-    judge.begin_proof(traced.emplace().file());
-  for (int v = 0; v < solver_->clauses().variables(); ++v) judge.new_variable();
+    cadical.begin_proof(traced.emplace().file());
+  for (int v = 0; v < solver_->clauses().variables(); ++v) cadical.new_variable();
   const MemoryCnf &clauses = solver_->clauses(), &lemmas = solver_->lemmas();
   const std::vector<char> needed = solver_->needed();  // what proves them unsatisfiable proves all
   for (std::size_t i = 0; i < clauses.clauses(); ++i)
-    if (needed[i] != 0) judge.add_clause(clauses.clause(i));
-  for (std::size_t i = 0; i < lemmas.clauses(); ++i) judge.add_clause(lemmas.clause(i));
-  const SatSolver::Answer answer = judge.solve();
+    if (needed[i] != 0) cadical.add_clause(clauses.clause(i));
+  for (std::size_t i = 0; i < lemmas.clauses(); ++i) cadical.add_clause(lemmas.clause(i));
+  const SatSolver::Answer answer = cadical.solve();
+  TWILL_LOG("CaDiCaL on the clauses and ", lemmas.clauses(),
+            " lemmas: ", answer == SatSolver::Answer::unsat ? "refuted" : "not refuted");
   if (answer == SatSolver::Answer::sat)
     throw std::logic_error("CaDiCaL does not confirm a refutation of the order engine");
   if (answer != SatSolver::Answer::unsat) return false;
   if (traced) {
-    judge.end_proof();
+    cadical.end_proof();
     learned = traced->bytes();
   }
   if (search_.evidence != nullptr) keep_evidence(std::move(learned));
@@ -207,8 +237,8 @@ void Question::keep_evidence(std::string proof) {
   r.encoding = encoding_text(search_.choice);
   r.request = request_;
   r.refinements = std::move(refinements_);
-  // Copies take the room that they need. (What grew, kept where it is, moves all that later
-  // formulas allocate to pages that nobody has touched: 2 to 3 % of the time of fmha-forward.)
+  // Copies take the room that they need. (If what grew were kept where it is, later formulas would
+  // be allocated on pages that nobody has touched, which takes time.)
   const auto formula = std::make_shared<EncodedFormula>();
   formula->cnf = solver_->clauses();
   formula->groups = groups_;

@@ -39,6 +39,7 @@ class Question {
   bool nearly_complete() const { return encoding_.nearly_complete(); }
 
  private:
+  void fall_to(Cycle ii, Cycle deadline);
   Answer look(std::int64_t conflict_limit, std::span<const int> assumptions);
   std::optional<Schedule> model();  // refined, or none after new clauses
   bool within_limit();              // the model; else one more lemma
@@ -54,7 +55,8 @@ class Question {
   std::optional<LifetimeLimit> lifetime_;
   bool bounded_ = false;               // the solver keeps within it
   std::int64_t limit_lemmas_ = 0;      // of models that are not
-  Cycle ii_ = 1, deadline_ = 0;        // of the question that was asked last
+  Cycle ii_;                           // of the question that was asked last, and
+  Cycle deadline_ = kMaxStart;         // its bound on the length
   std::vector<Schedule> refinements_;  // models that were refined, where evidence is kept
   bool refuted_ = false;               // for good, as I and D only fall
 };

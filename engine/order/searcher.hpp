@@ -3,6 +3,8 @@
 // plugged in (propagator.cpp), where CaDiCaL is new enough.
 #pragma once
 
+#include <algorithm>
+#include <cassert>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -66,15 +68,24 @@ class OrderSearcher : public ClauseSink {
  protected:
   /// A lemma of which the theory has noted the steps, if anybody does.
   void record_cycle(std::span<const int> literals) {
+    assert(are_known(literals));
     lemmas_.clauses.add_clause(literals);
     if (steps_ == nullptr) return;
     if (literals.empty()) steps_->drop();  // facts alone
     steps_->close();
   }
   void record_lemma(std::span<const int> literals, std::string reason) {
+    assert(are_known(literals));
     lemmas_.reasons.emplace(lemmas_.clauses.clauses(), std::move(reason));
     lemmas_.clauses.add_clause(literals);
     if (steps_ != nullptr) steps_->close();
+  }
+
+  // Are they literals of the formula?
+  bool are_known(std::span<const int> literals) const {
+    return std::all_of(literals.begin(), literals.end(), [&](int l) {
+      return l != 0 && l >= -formula_.variables() && l <= formula_.variables();
+    });
   }
 
   MemoryCnf formula_;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <bit>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -26,14 +27,19 @@ class WatchLists {
 
   /// Stays where it is until something is pushed to this very list.
   std::span<Watch> operator[](std::size_t list) { return {lists_[list].begin, lists_[list].size}; }
+  std::span<const Watch> operator[](std::size_t list) const {
+    return {lists_[list].begin, lists_[list].size};
+  }
 
   void push(std::size_t list, Watch watch) {
     List& l = lists_[list];
+    assert(l.size <= l.capacity && (l.capacity == 0 || std::has_single_bit(l.capacity)));
     if (l.size == l.capacity) grow(l);
     l.begin[l.size++] = watch;
   }
   /// Keeps the first `size`, which there must be.
   void shorten(std::size_t list, std::size_t size) {
+    assert(size <= lists_[list].size);
     lists_[list].size = static_cast<std::uint32_t>(size);
   }
 
@@ -63,12 +69,14 @@ class WatchLists {
       blocks_.push_back(std::make_unique_for_overwrite<Watch[]>(left_));
       next_ = blocks_.back().get();
     }
+    assert(next_ != nullptr && left_ >= capacity);
     Watch* const place = next_;
     next_ += capacity;
     left_ -= capacity;
     return place;
   }
   std::vector<Watch*>& places_of(std::size_t capacity) {
+    assert(std::has_single_bit(capacity));
     const auto power = static_cast<std::size_t>(std::countr_zero(capacity));
     if (places_.size() <= power) places_.resize(power + 1);
     return places_[power];

@@ -1,9 +1,11 @@
 #include "graph/bounds/bounds.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <map>
 #include <utility>
 
+#include "graph/accepted.hpp"
 #include "graph/bounds/next_interval.hpp"
 #include "graph/bounds/slot_bounds.hpp"
 #include "graph/divide.hpp"
@@ -61,6 +63,7 @@ std::vector<Cycle> smallest_lifetimes(const Problem& problem) {
 }
 
 std::vector<Bound> res_mii(const Problem& problem) {
+  assert(accepted(problem));
   std::vector<Bound> bounds;
   for (int f = 0; f < static_cast<int>(problem.units.size()); ++f) {
     const Unit& unit = problem.units[at(f)];
@@ -91,6 +94,7 @@ std::vector<Bound> res_mii(const Problem& problem) {
 }
 
 bool reservation_fits(const Problem& problem, int v, Cycle ii) {
+  assert(ii >= 1 && at(v) < problem.ops.size());
   // Every segment covers all residues floor(length / I) times, and an arc of the rest once more:
   // where it begins the amount is added, where it ends it is taken off.
   struct Change {
@@ -125,6 +129,7 @@ bool reservation_fits(const Problem& problem, int v, Cycle ii) {
 }
 
 std::optional<Bound> rec_mii(const Problem& problem, bool forced_spills) {
+  assert(accepted(problem));
   const std::vector<Cycle> forced = forced_spills ? forced_delays(problem) : std::vector<Cycle>{};
   // The feasible I form a half line; a cycle has distance >= 1, so the sum of all delays is in it.
   Cycle high = 1;
@@ -164,6 +169,7 @@ std::optional<Bound> rec_mii(const Problem& problem, bool forced_spills) {
 }
 
 std::vector<Bound> lifetime_bounds(const Problem& problem) {
+  assert(accepted(problem));
   const std::vector<Cycle> life = smallest_lifetimes(problem);
   std::vector<Bound> bounds;
   const auto add = [&](const std::string& label, Amount capacity,
@@ -214,6 +220,7 @@ std::optional<Bound> pin_bound(const Problem& problem) {
 }
 
 std::vector<Bound> lower_bounds(const Problem& problem) {
+  assert(accepted(problem));
   std::vector<Bound> bounds = res_mii(problem);
   const std::optional<Bound> plain = rec_mii(problem, false), forced = rec_mii(problem, true);
   if (plain) bounds.push_back(*plain);

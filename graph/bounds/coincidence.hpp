@@ -3,8 +3,7 @@
 //
 // A dominance rule in the sense of branch and bound (Ibaraki, "The power of dominance relations in
 // branch-and-bound algorithms", Journal of the ACM 24, 1977): from any schedule that breaks it,
-// another one follows that keeps it and is as good. The nine attention loops have 3 to 14 such ops
-// of 25 to 65.
+// another one follows that keeps it and is as good. Attention loops have many such ops.
 #pragma once
 
 #include <vector>

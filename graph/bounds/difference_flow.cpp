@@ -1,6 +1,7 @@
 #include "graph/bounds/difference_flow.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <functional>
 #include <limits>
 #include <queue>
@@ -59,7 +60,15 @@ void DifferenceFlow::push(int source, int sink, std::int64_t units) {
   }
 }
 
+// Values satisfy every arc, and where there is flow they are as close as the arc allows.
+bool DifferenceFlow::consistent() const {
+  return std::all_of(arcs_.begin(), arcs_.end(), [&](const Arc& a) {
+    return a.times >= 0 && slack(a) >= 0 && (a.times == 0 || slack(a) == 0);
+  });
+}
+
 bool DifferenceFlow::add(const FlowArc& arc, int name) {
+  assert(contradiction_.empty() && sum_ <= most_);
   for (const std::size_t a : out_[at(arc.from)])  // nothing new?
     if (arcs_[a].arc.to == arc.to && arcs_[a].arc.weight >= arc.weight) return true;
   const std::size_t index = arcs_.size();
@@ -95,6 +104,7 @@ bool DifferenceFlow::add(const FlowArc& arc, int name) {
     }
   }
   enlist();
+  assert(!seldom_.now() || consistent());
   return true;
 }
 
@@ -103,6 +113,7 @@ bool DifferenceFlow::count(int from, int to) {
     throw std::logic_error("a sum of differences without a bound");
   push(from, to, 1);
   sum_ += values_[at(to)] - values_[at(from)];
+  assert(!seldom_.now() || consistent());
   return sum_ <= most_;
 }
 
@@ -119,6 +130,7 @@ void DifferenceFlow::mark() {
 }
 
 void DifferenceFlow::undo(std::size_t marks) {
+  assert(marks < marks_.size());
   const Mark m = std::move(marks_[marks]);
   marks_.resize(marks);
   contradiction_.clear();
@@ -130,6 +142,7 @@ void DifferenceFlow::undo(std::size_t marks) {
   }
   values_ = m.values;
   sum_ = m.sum;
+  assert(!seldom_.now() || consistent());
 }
 
 }  // namespace twill

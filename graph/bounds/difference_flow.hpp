@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "graph/problem.hpp"
+#include "graph/seldom.hpp"
 
 namespace twill {
 
@@ -76,7 +77,9 @@ class DifferenceFlow {
   bool reach(int source, int sink, Cycle limit);
   void push(int source, int sink, std::int64_t units);
   void change(std::size_t arc, std::int64_t by);
+  bool consistent() const;
 
+  Seldom seldom_;
   std::int64_t most_;
   std::int64_t sum_ = 0;
   std::vector<Cycle> values_;

@@ -10,7 +10,9 @@
 #include "graph/bounds/length_bound.hpp"
 
 #include <algorithm>
+#include <cassert>
 
+#include "graph/accepted.hpp"
 #include "graph/bounds/slot_bounds.hpp"
 #include "graph/bounds/start_arcs.hpp"
 #include "graph/loop.hpp"
@@ -57,6 +59,7 @@ std::string arithmetic(const Worst& worst, Amount capacity) {
 }  // namespace
 
 std::vector<Bound> length_bounds(const Problem& problem, Cycle ii) {
+  assert(ii >= 1 && accepted(problem));
   const std::vector<Cycle> delays = forced_delays(problem);
   const auto earliest = earliest_starts(problem, ii, delays);
   if (!earliest) return {};

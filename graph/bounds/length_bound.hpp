@@ -11,8 +11,8 @@ namespace twill {
 /// schedule exists at `ii` because a dependence cycle gains time.
 ///   dependences  the longest path, with the spills that every schedule pays
 ///   lifetimes    (pins, where ops are pinned to cycles) the longest path with these and with what
-///   the copies that can be live at once ask for
-///                (graph/bounds/start_arcs.hpp), where it is longer by many intervals
+///                the copies that can be live at once ask for (graph/bounds/start_arcs.hpp), where
+///                it is longer by many intervals
 ///   units        what one iteration asks of a unit, after the least head and before the least tail
 ///                of any set of its segments (the one-machine bound: Carlier, EJOR 1982)
 ///   slot         the same for the ops that wait on one slot, which exclude each other

@@ -6,8 +6,10 @@
 #include "graph/bounds/next_interval.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <vector>
 
+#include "graph/accepted.hpp"
 #include "graph/bounds/bounds.hpp"
 #include "graph/bounds/start_arcs.hpp"
 #include "graph/index.hpp"
@@ -65,6 +67,7 @@ Cycle next_of_group(const Problem& problem, const std::vector<FixedSegment>& gro
 }  // namespace
 
 Cycle next_interval(const Problem& problem, Cycle ii, Cycle last) {
+  assert(ii >= 1 && accepted(problem));
   const StartArcs arcs(problem);
   const std::vector<std::vector<FixedSegment>> all = groups(problem);
   for (bool passed = true; passed && ii <= last;) {

@@ -18,8 +18,8 @@
 //     1 + cycles(o).
 // (4) Segments of unit f of an op o in a gap lie in [M(o) + head, M(o) + cycles(o) - tail), head
 //     being the offset of the first, tail what the op still runs after the last. For any set S of
-//     non-waiters in one gap, all their segments of f lie in
-//     [p + 1 + min head, n - min tail), where by rule 2 no residue carries more than cap(f); hence
+//     non-waiters in one gap, all their segments of f lie in [p + 1 + min head, n - min tail).
+//     There, by rule 2, no residue carries more than cap(f); hence
 //         gap >= 1 + min head(S) + ceil(sum of amount x length / cap(f)) + min tail(S).
 //     The waiter that begins the gap may join S when there are two or more starting points (its arc
 //     then lies in its gap): its head counts from p, as offset - 1 counted from p + 1. This is the

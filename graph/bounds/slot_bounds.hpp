@@ -11,7 +11,7 @@ namespace twill {
 /// spilling producer with which it shares no allowed slot, and is not exempt.
 bool always_waits(const Problem& problem, int v);
 
-/// At most one bound per warp slot, over the ops that can go nowhere else: the waiters' own cycles
+/// At most one bound per slot, over the ops that can go nowhere else: the waiters' own cycles
 /// (clique), one cycle for a waiter of zero cycles, and the gaps between waiters that the other ops
 /// need. The proof is in slot_bounds.cpp.
 std::vector<Bound> slot_bounds(const Problem& problem);

@@ -40,8 +40,10 @@
 #include "graph/bounds/stage_bound.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <vector>
 
+#include "graph/accepted.hpp"
 #include "graph/loop.hpp"
 #include "graph/memory_charges.hpp"
 #include "graph/ring_depth.hpp"
@@ -55,6 +57,7 @@ bool holds_something(const Op& op) {
 }
 
 Cycle bound(const Problem& problem, Cycle ii, bool all_rules) {
+  assert(ii >= 1 && accepted(problem));
   std::vector<bool> holds;
   for (const Op& op : problem.ops) holds.push_back(holds_something(op));
   for (const int u : charged_loads(problem))

@@ -1,9 +1,13 @@
 #include "graph/bounds/start_arcs.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <limits>
+#include <utility>
 
+#include "graph/accepted.hpp"
 #include "graph/index.hpp"
+#include "graph/longest_paths.hpp"
 #include "graph/loop.hpp"
 #include "graph/memory_charges.hpp"
 
@@ -37,6 +41,7 @@ std::vector<Cycle> most_copies(const Problem& problem) {
 }  // namespace
 
 StartArcs::StartArcs(const Problem& problem) : nodes_(problem.ops.size() + 1) {
+  assert(accepted(problem));
   const std::vector<Cycle> delays = forced_delays(problem), copies = most_copies(problem);
   for (int v = 0; v < static_cast<int>(problem.ops.size()); ++v) arcs_.push_back({0, v + 1, 0, 0});
   // Sources first, so that most paths settle in one pass.
@@ -59,56 +64,33 @@ StartArcs::StartArcs(const Problem& problem) : nodes_(problem.ops.size() + 1) {
   }
 }
 
-std::optional<StartArcs::Sum> StartArcs::parent_cycle(const std::vector<int>& parent,
-                                                      bool backward) const {
-  std::vector<std::size_t> mark(nodes_, 0);  // walk that saw the node first
-  const auto before = [&](std::size_t v) {
-    const Arc& arc = arcs_[at(parent[v])];
-    return at(backward ? arc.to : arc.from);
-  };
-  for (std::size_t begin = 0; begin < nodes_; ++begin) {
-    std::size_t v = begin;
-    while (mark[v] == 0 && parent[v] >= 0) {
-      mark[v] = begin + 1;
-      v = before(v);
-    }
-    if (mark[v] != begin + 1 || parent[v] < 0) continue;
-    Sum sum;
-    std::size_t u = v;
-    do {
-      sum.weight += arcs_[at(parent[u])].weight;
-      sum.turns += arcs_[at(parent[u])].turns;
-      u = before(u);
-    } while (u != v);
-    return sum;
-  }
-  return std::nullopt;
-}
-
 std::optional<StartArcs::Sum> StartArcs::raise(std::vector<Wide>& value, Cycle ii,
                                                bool backward) const {
-  std::vector<int> parent(nodes_, -1);  // arc that raised the node last
-  for (std::size_t pass = 0;; ++pass) {
-    bool changed = false;
-    for (std::size_t a = 0; a < arcs_.size(); ++a) {
-      const Arc& arc = arcs_[a];
-      const std::size_t from = at(backward ? arc.to : arc.from),
-                        to = at(backward ? arc.from : arc.to);
-      if (value[from] == kUnreached || (backward && to == 0)) continue;  // the origin stays
-      const Wide reached = value[from] + at_interval(arc, ii);
-      if (reached <= value[to]) continue;
-      value[to] = reached;
-      parent[to] = static_cast<int>(a);
-      changed = true;
-    }
-    if (!changed) return std::nullopt;
-    // A cycle among the parents is positive, and after as many passes as nodes there is one.
-    if (pass >= nodes_ || pass % 16 == 15)
-      if (const auto cycle = parent_cycle(parent, backward)) return cycle;
+  std::vector<PathArc<Wide>> arcs;
+  std::vector<std::size_t> index;  // of each, in arcs_
+  arcs.reserve(arcs_.size());
+  index.reserve(arcs_.size());
+  for (std::size_t a = 0; a < arcs_.size(); ++a) {
+    const Arc& arc = arcs_[a];
+    if (backward && arc.from == 0) continue;  // the origin stays
+    const auto [from, to] = backward ? std::pair(arc.to, arc.from) : std::pair(arc.from, arc.to);
+    arcs.push_back({from, to, at_interval(arc, ii)});
+    index.push_back(a);
   }
+  LongestPaths<Wide> paths(std::move(arcs), std::move(value), kUnreached);
+  const std::vector<int> cycle = paths.raise();
+  value = std::move(paths.values());
+  if (cycle.empty()) return std::nullopt;
+  Sum sum;
+  for (const int a : cycle) {
+    sum.weight += arcs_[index[at(a)]].weight;
+    sum.turns += arcs_[index[at(a)]].turns;
+  }
+  return sum;
 }
 
 std::optional<std::vector<Cycle>> StartArcs::earliest(Cycle ii) const {
+  assert(ii >= 1);
   std::vector<Wide> value(nodes_, kUnreached);
   value[0] = 0;
   if (raise(value, ii, false)) return std::nullopt;
@@ -121,7 +103,8 @@ std::optional<std::vector<Cycle>> StartArcs::earliest(Cycle ii) const {
 std::vector<Cycle> StartArcs::latest(Cycle ii, Cycle horizon) const {
   std::vector<Wide> tail(nodes_, 0);  // at least, from the node to the horizon
   tail[0] = horizon;
-  raise(tail, ii, true);
+  [[maybe_unused]] const auto cycle = raise(tail, ii, true);
+  assert(!cycle);
   std::vector<Cycle> start;
   for (std::size_t v = 1; v < nodes_; ++v)
     start.push_back(static_cast<Cycle>(std::max<Wide>(horizon - tail[v], -1)));
@@ -129,6 +112,7 @@ std::vector<Cycle> StartArcs::latest(Cycle ii, Cycle horizon) const {
 }
 
 Cycle StartArcs::least_interval(Cycle low, Cycle high) const {
+  assert(low >= 1);
   while (low <= high) {
     std::vector<Wide> value(nodes_, 0);
     const auto cycle = raise(value, low, false);

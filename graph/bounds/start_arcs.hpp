@@ -51,7 +51,6 @@ class StartArcs {
   Wide at_interval(const Arc& arc, Cycle ii) const { return arc.weight + Wide{arc.turns} * ii; }
   // Raises the values to the least fixed point above them; what keeps raising them, if anything.
   std::optional<Sum> raise(std::vector<Wide>& value, Cycle ii, bool backward) const;
-  std::optional<Sum> parent_cycle(const std::vector<int>& parent, bool backward) const;
 
   std::size_t nodes_;
   std::vector<Arc> arcs_;

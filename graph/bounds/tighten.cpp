@@ -19,14 +19,20 @@
 #include "graph/bounds/tighten.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <deque>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
+#include "graph/bounds/serial.hpp"
 #include "graph/divide.hpp"
+#include "graph/longest_paths.hpp"
+#include "graph/loop.hpp"
 #include "graph/memory_charges.hpp"
 #include "graph/ring_depth.hpp"
+#include "graph/verify.hpp"
 
 namespace twill {
 namespace {
@@ -71,50 +77,29 @@ class Decisions {
 
   Relaxed relax(Cycle ii, bool pinned = true) const {
     std::vector<Cycle> start(p_.ops.size(), 0);
-    std::vector<const Constraint*> raised_by(p_.ops.size(), nullptr);
     for (const Pin& pin : p_.pins)
       if (pinned && pin.kind == Pin::at_cycle) start[static_cast<std::size_t>(pin.op)] = pin.cycle;
+    std::vector<PathArc<Cycle>> arcs;
+    arcs.reserve(constraints_.size());
+    for (const Constraint& c : constraints_)
+      arcs.push_back({c.from, c.to, c.weight + c.turns * ii});
+    LongestPaths<Cycle> paths(std::move(arcs), std::move(start), kUnreachable);
     const auto late = [&](const Pin& pin) {
       return pinned && pin.kind == Pin::at_cycle &&
-             start[static_cast<std::size_t>(pin.op)] > pin.cycle;
+             paths.values()[static_cast<std::size_t>(pin.op)] > pin.cycle;
     };
-    for (;;) {
-      bool changed = false;
-      for (const Constraint& c : constraints_) {
-        const Cycle at_least = start[static_cast<std::size_t>(c.from)] + c.weight + c.turns * ii;
-        Cycle& to = start[static_cast<std::size_t>(c.to)];
-        if (to >= at_least) continue;
-        to = at_least;
-        raised_by[static_cast<std::size_t>(c.to)] = &c;
-        changed = true;
-      }
-      if (!changed) return {std::move(start), {}};
+    while (paths.pass()) {
       if (std::any_of(p_.pins.begin(), p_.pins.end(), late)) return {};
-      if (auto cycle = cycle_of(raised_by); !cycle.empty()) return {std::nullopt, std::move(cycle)};
+      const std::vector<int> cycle = paths.cycle();
+      if (cycle.empty()) continue;
+      Relaxed none;
+      for (const int c : cycle) none.cycle.push_back(&constraints_[static_cast<std::size_t>(c)]);
+      return none;
     }
+    return {std::move(paths.values()), {}};
   }
 
  private:
-  // Each op has at most one constraint that raised it last; a cycle of those is positive, and one
-  // appears before long where there is any (Cherkassky and Goldberg 1999).
-  static std::vector<const Constraint*> cycle_of(const std::vector<const Constraint*>& raised_by) {
-    std::vector<int> walk(raised_by.size(), -1);  // the walk that came by first
-    for (int first = 0; first < static_cast<int>(raised_by.size()); ++first) {
-      int v = first;
-      while (walk[static_cast<std::size_t>(v)] < 0 && raised_by[static_cast<std::size_t>(v)]) {
-        walk[static_cast<std::size_t>(v)] = first;
-        v = raised_by[static_cast<std::size_t>(v)]->from;
-      }
-      if (walk[static_cast<std::size_t>(v)] != first) continue;
-      std::vector<const Constraint*> cycle;
-      for (int u = v; cycle.empty() || u != v; u = cycle.back()->from)
-        cycle.push_back(raised_by[static_cast<std::size_t>(u)]);
-      std::reverse(cycle.begin(), cycle.end());
-      return cycle;
-    }
-    return {};
-  }
-
   // Of constraints that differ in weight only the largest counts. They are taken in the order of
   // the schedule, in which most starts are final after one round.
   void sort_constraints() {
@@ -302,6 +287,10 @@ Cycle least_interval(const std::vector<const Constraint*>& cycle) {
 
 std::optional<Schedule> tighten(const Problem& problem, const Problem& ordered,
                                 const Schedule& schedule, Cycle low, Cycle high) {
+  assert(!verify(ordered, schedule));
+  assert(low >= 1);
+  assert(monotone_in_ii(problem) || low == high ||
+         (high == schedule.initiation_interval && ordered == problem));
   const Decisions decisions(problem, ordered, schedule);
   if (low > high) return std::nullopt;
   auto start = decisions.relax(high).start;
@@ -327,6 +316,7 @@ std::optional<Schedule> tighten(const Problem& problem, const Problem& ordered,
 
 std::optional<CriticalRecurrence> critical_recurrence(const Problem& problem,
                                                       const Schedule& schedule) {
+  assert(!verify(problem, schedule));
   const Decisions decisions(problem, problem, schedule);
   // Cycle by cycle, the least I that it allows; what the last one allows, all do.
   std::vector<const Constraint*> critical;

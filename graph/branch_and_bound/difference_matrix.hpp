@@ -2,6 +2,7 @@
 // added, with undo.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -26,6 +27,7 @@ class DifferenceMatrix {
   /// it was, when that would be a positive cycle. Calls changed(x, y) for every entry that grew.
   template <class Changed>
   bool insert(int a, int b, Cycle w, const Changed& changed) {
+    assert((*this)(a, a) == 0 && (*this)(b, b) == 0);
     if ((*this)(a, b) >= w) return true;
     if ((*this)(b, a) + w > 0) return false;
     targets_.clear();
@@ -43,18 +45,21 @@ class DifferenceMatrix {
         changed(x, y);
       }
     }
+    assert((*this)(a, b) == w && (*this)(b, a) + w <= 0);
     return true;
   }
 
   /// A point to come back to.
   std::size_t mark() const { return trail_.size(); }
   void undo(std::size_t mark) {
+    assert(mark <= trail_.size());
     for (; trail_.size() > mark; trail_.pop_back())
       entry_[trail_.back().first] = trail_.back().second;
   }
 
  private:
   std::size_t index(int x, int y) const {
+    assert(x >= 0 && x < nodes() && y >= 0 && y < nodes());
     return static_cast<std::size_t>(x) * nodes_ + static_cast<std::size_t>(y);
   }
 

@@ -1,5 +1,5 @@
-// Which branches a node of the search has: see the header of
-// graph/branch_and_bound/modulo_schedule.cpp.
+// The branch and bound over orders: which branches a node has. The head of modulo_schedule.cpp says
+// why these are enough.
 #include <algorithm>
 #include <numeric>
 

@@ -1,10 +1,14 @@
 #include "graph/branch_and_bound/modulo_instance.hpp"
 
+#include <cassert>
+
+#include "graph/accepted.hpp"
 #include "graph/loop.hpp"
 
 namespace twill::modulo {
 
 Instance::Instance(const Problem& problem, Cycle ii) : problem_(problem), ii_(ii) {
+  assert(ii >= 1 && accepted(problem));
   const auto earliest = earliest_starts(problem, ii);
   IssueDistances distances(problem, ii);
   if (!earliest || distances.infeasible()) return;
@@ -41,6 +45,7 @@ Instance::Instance(const Problem& problem, Cycle ii) : problem_(problem), ii_(ii
 }
 
 DifferenceMatrix Instance::matrix(Cycle deadline) const {
+  assert(feasible() && shortest() <= deadline);
   DifferenceMatrix closed = *path_;
   for (int x = 0; x < size() + 2; ++x) {
     for (int y = 0; y < size() + 2; ++y) {

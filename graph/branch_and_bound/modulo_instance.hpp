@@ -1,5 +1,4 @@
-// What the branch and bound for modulo schedules (graph/branch_and_bound/modulo_schedule.cpp) knows
-// before it branches.
+// The branch and bound over orders (modulo_schedule.hpp): what it knows before it branches.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// One node of the branch and bound for modulo schedules
-// (graph/branch_and_bound/modulo_schedule.cpp).
+// The branch and bound over orders (modulo_schedule.hpp): one node of its tree.
 #pragma once
 
 #include <cstddef>

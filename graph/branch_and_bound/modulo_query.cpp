@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "graph/log.hpp"
 #include "graph/threads.hpp"
 
 namespace twill::modulo {
@@ -104,10 +105,16 @@ Answer Query::search(const Subtree& subtree, std::size_t index,
       break;
     } else {
       ++count;
+      TWILL_LOG("subtree ", index, ", node ", count, ": depth ", stack.size(), ", branch ",
+                frame.next + 1, " of ", frame.branches.size());
       if (node.decide(frame.branches[frame.next++]) && enter())
         answer = {Outcome::found, starts(node)};
     }
   }
+  TWILL_LOG("subtree ", index, ": ", count, " nodes, ",
+            answer.outcome == Outcome::found     ? "a schedule"
+            : answer.outcome == Outcome::refuted ? "none"
+                                                 : "stopped");
   nodes_ += count;
   return answer;
 }

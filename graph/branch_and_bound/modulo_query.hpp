@@ -1,8 +1,8 @@
-// The tree search of the branch and bound for modulo schedules
-// (graph/branch_and_bound/modulo_schedule.cpp).
+// The branch and bound over orders (modulo_schedule.hpp): the search of its tree.
 #pragma once
 
 #include <atomic>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -27,7 +27,9 @@ class Query {
   /// instance.shortest() <= deadline. The references outlive this.
   Query(const Instance& instance, Cycle deadline, const ModuloScheduleOptions& options,
         std::atomic<std::int64_t>& nodes)
-      : instance_(instance), options_(options), nodes_(nodes), root_(instance, deadline) {}
+      : instance_(instance), options_(options), nodes_(nodes), root_(instance, deadline) {
+    assert(instance.feasible() && instance.shortest() <= deadline);
+  }
 
   Answer run();
 

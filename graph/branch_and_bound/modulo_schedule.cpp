@@ -1,4 +1,4 @@
-// Exact modulo scheduling by branch and bound over difference constraints.
+// Exact modulo scheduling by branch and bound over orders: over difference constraints.
 //
 // A node is a set of constraints M(v) - M(u) >= w: the dependences, a deadline L, and the decisions
 // so far, kept closed under longest paths. Its earliest starts E are the least solution, so when E
@@ -29,11 +29,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <numeric>
 
+#include "graph/accepted.hpp"
 #include "graph/bounds/bounds.hpp"
 #include "graph/bounds/stage_bound.hpp"
 #include "graph/branch_and_bound/modulo_query.hpp"
+#include "graph/log.hpp"
 #include "graph/loop.hpp"
 #include "graph/schedule.hpp"
 
@@ -67,6 +70,7 @@ Cycle longest_op(const Problem& problem) {
 
 ModuloSchedule optimal_modulo_schedule(const Problem& problem, Cycle ii,
                                        const ModuloScheduleOptions& options) {
+  assert(ii >= 1 && accepted(problem));
   ModuloSchedule result;
   result.initiation_interval = ii;
   result.proved = true;
@@ -74,6 +78,8 @@ ModuloSchedule optimal_modulo_schedule(const Problem& problem, Cycle ii,
   if (!instance.feasible()) return result;
   std::atomic<std::int64_t> nodes = 0;
   const auto query = [&](Cycle deadline) {
+    TWILL_LOG("branch and bound: I = ", ii, ", D = ", deadline, ", ", nodes.load(),
+              " nodes so far");
     const Answer answer = Query(instance, deadline, options, nodes).run();
     if (answer.outcome == Outcome::found) {
       result.start = complete(instance, answer.start);

@@ -1,4 +1,6 @@
-// Optimal modulo schedules without warps: dependence and functional units only (rules 1 and 2).
+// The branch and bound over orders: optimal modulo schedules of dependence and functional units
+// alone (rules 1 and 2), without slots. It is not the form "modulo", which is what the engines
+// solve.
 //
 // The problem of Rau (MICRO-27 1994) and Lam (PLDI 1988); Twill's OPTIMAL-MODULO-SCHEDULE(G, I) and
 // LEN(M) (Soi et al., arXiv:2512.18134, Algorithm 1). Exact branch and bound, see the .cpp.

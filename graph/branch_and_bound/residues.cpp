@@ -1,6 +1,7 @@
 #include "graph/branch_and_bound/residues.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <iterator>
 #include <utility>
 
@@ -82,6 +83,7 @@ bool ResidueSet::contains(Cycle x) const {
 }
 
 Cycle ResidueSet::at_least(Cycle x) const {
+  assert(!empty());
   const Cycle r = mod(x, modulus_);
   const auto it = std::lower_bound(intervals_.begin(), intervals_.end(), r,
                                    [](const Interval& i, Cycle y) { return i.second < y; });
@@ -90,6 +92,7 @@ Cycle ResidueSet::at_least(Cycle x) const {
 }
 
 Cycle ResidueSet::at_most(Cycle x) const {
+  assert(!empty());
   const Cycle r = mod(x, modulus_);
   const auto it = std::upper_bound(intervals_.begin(), intervals_.end(), r,
                                    [](Cycle y, const Interval& i) { return y < i.first; });

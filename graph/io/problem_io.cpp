@@ -229,10 +229,10 @@ std::string problem_text(const Problem& problem) {
   Json units = Json::object(), memories = Json::object();
   for (const Unit& unit : problem.units) append(units, unit.name, unit.capacity);
   for (const Memory& memory : problem.memories) append(memories, memory.name, memory_json(memory));
-  Json warps = Json::array(), ops = Json::array(), edges = Json::array();
+  Json slots = Json::array(), ops = Json::array(), edges = Json::array();
   for (const WarpSlot& slot : problem.warps) {
-    warps.push_back({{"name", slot.name}, {"width", slot.width}, {"registers", slot.registers}});
-    if (slot.variable_latency) append(warps.back(), "variable_latency", true);
+    slots.push_back({{"name", slot.name}, {"width", slot.width}, {"registers", slot.registers}});
+    if (slot.variable_latency) append(slots.back(), "variable_latency", true);
   }
   for (const Op& op : problem.ops) ops.push_back(op_json(problem, op));
   for (const Edge& edge : problem.edges)
@@ -245,7 +245,7 @@ std::string problem_text(const Problem& problem) {
   Json file = {{"format", kProblemFormat},  {"version", version_of(problem)},
                {"name", problem.name},      {"cycle_unit", problem.cycle_unit},
                {"units", std::move(units)}, {"memories", std::move(memories)},
-               {"warps", std::move(warps)}, {"ops", std::move(ops)},
+               {"warps", std::move(slots)}, {"ops", std::move(ops)},
                {"edges", std::move(edges)}};
   if (!problem.pins.empty()) {
     Json pins = Json::array();

@@ -38,11 +38,11 @@ void read_ops(const Problem& problem, const JsonValue& ops, Schedule& schedule) 
   schedule.warp.assign(problem.ops.size(), -1);
   for (const JsonValue& value : ops.elements()) {
     value.check_keys({"id", "start", "warp"});
-    const JsonValue id = value.at("id"), warp = value.at("warp");
+    const JsonValue id = value.at("id"), on = value.at("warp");
     const auto op = op_index.find(id.text());
     if (op == op_index.end()) id.fail("must be the id of an op of the problem");
-    const auto slot = slot_index.find(warp.text());
-    if (slot == slot_index.end()) warp.fail("must be the name of a warp slot of the problem");
+    const auto slot = slot_index.find(on.text());
+    if (slot == slot_index.end()) on.fail("must be the name of a warp slot of the problem");
     const auto v = static_cast<std::size_t>(op->second);
     if (schedule.start[v] >= 0) id.fail("each op must be listed once");
     schedule.start[v] = value.at("start").integer(0, kMaxStart);

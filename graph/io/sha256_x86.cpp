@@ -1,4 +1,5 @@
-// Certificates are megabytes that must be hashed, and these instructions do it four times as fast.
+// Certificates are megabytes that must be hashed, and these instructions do it several times as
+// fast.
 #include <stdexcept>
 
 #include "graph/io/sha256_blocks.hpp"

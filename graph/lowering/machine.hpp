@@ -1,4 +1,4 @@
-// A machine: units, memories, warp slot layouts in gross registers and cost rules (twill.machine,
+// A machine: units, memories, layouts of slots in gross registers and cost rules (twill.machine,
 // version 1). A new GPU is a new file. Private model.
 #pragma once
 

@@ -1,7 +1,9 @@
 #include "graph/register_pool.hpp"
 
 #include <algorithm>
+#include <cassert>
 
+#include "graph/error.hpp"
 #include "graph/lowering/machine.hpp"
 
 namespace twill {
@@ -17,6 +19,16 @@ int all_warpgroups(const RegisterPool& pool) {
   return sum;
 }
 
+// What check_register_file() says.
+[[maybe_unused]] bool fits_register_file(const RegisterFile& file, const Layout& layout) {
+  try {
+    check_register_file(file, layout, "", "");
+    return true;
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 Amount least_count(const RegisterPool& pool) {
@@ -24,6 +36,7 @@ Amount least_count(const RegisterPool& pool) {
 }
 
 Amount most_of(const RegisterPool& pool, std::size_t share) {
+  assert(share < pool.shares.size());
   const int groups = pool.shares[share].warpgroups;
   const int others = all_warpgroups(pool) - groups;
   const Amount left = pool.launch * (others + groups) - least_count(pool) * others;
@@ -31,6 +44,7 @@ Amount most_of(const RegisterPool& pool, std::size_t share) {
 }
 
 Amount registers_used(const RegisterPool& pool, const RegisterCounts& counts) {
+  assert(counts.size() <= pool.shares.size());
   Amount sum = 0;
   for (std::size_t s = 0; s < counts.size(); ++s) sum += counts[s] * pool.shares[s].warpgroups;
   return sum;
@@ -74,6 +88,7 @@ std::vector<std::pair<std::string, std::string>> split_options(const Problem& pr
 }
 
 RegisterPool register_pool(const RegisterFile& file, const Layout& layout, Amount resident) {
+  assert(fits_register_file(file, layout));
   const int warps = file.threads_per_warpgroup / kThreadsPerWarp;
   RegisterPool pool;
   pool.granule = file.granule;

@@ -10,9 +10,8 @@
 #include <string>
 
 #include "graph/check.hpp"
-#include "graph/memory_charges.hpp"
-#include "graph/ring_depth.hpp"
 #include "tests/support/random_loop.hpp"
+#include "tests/support/scaled.hpp"
 #include "tests/support/wild_loop.hpp"
 
 using namespace twill;
@@ -109,32 +108,6 @@ void add_narrow_slot(Problem& p) {
   for (Op& o : p.ops) o.width *= 2;
   for (WarpSlot& slot : p.warps) slot.width *= 2;
   p.warps.push_back({"narrow", 1, 100, false});
-}
-
-void scale(Problem& p, Cycle k) {
-  for (Op& o : p.ops) {
-    o.cycles *= k;
-    o.spill *= k;
-    for (Reservation& r : o.reservations) {
-      r.offset *= k;
-      r.length *= k;
-    }
-  }
-  for (Edge& e : p.edges) {
-    e.delay *= k;
-    e.hold *= k;
-  }
-  for (Pin& pin : p.pins)
-    if (pin.kind == Pin::at_cycle) pin.cycle *= k;
-}
-
-// Does floor(M / k) make a schedule at I of one at k I of the scaled loop? Dependences, capacities
-// and copies stay: at residue s they are those of cycle k s + k - 1. Who waits could come to stand
-// where another still executes, and a ring be deeper.
-bool may_be_divided(const Problem& p) {
-  return std::ranges::none_of(p.ops, [](const Op& o) { return o.spill > 0; }) &&
-         std::ranges::none_of(p.edges, [](const Edge& e) { return e.blocking; }) &&
-         charged_loads(p).empty();
 }
 
 void expect_same(const WildCase& wild, const std::function<bool(Problem&)>& change, bool goals) {

@@ -11,6 +11,7 @@
 #include "encoders/sinks.hpp"
 #include "graph/index.hpp"
 #include "graph/verify.hpp"
+#include "tests/support/all_starts.hpp"
 #include "tests/support/random_loop.hpp"
 #include "tests/support/unit_propagation.hpp"
 
@@ -143,17 +144,13 @@ TEST_CASE("every schedule of tiny crowded loops satisfies the sums, and tightly"
       sums += static_cast<int>(encoded.encoding.rows().sums().size());
       sequences += !encoded.encoding.rows().sums().empty();
       Schedule schedule{ii, 0, {0, 0, 0}, {0, 0, 0}};
-      for (Cycle starts = 0; starts < 8 * ii * ii * ii; ++starts) {
-        Cycle rest = starts;
-        for (Cycle& start : schedule.start) {
-          start = rest % (2 * ii);
-          rest /= 2 * ii;
-        }
+      for_all_starts(3, 2 * ii, [&](const std::vector<Cycle>& starts) {
+        schedule.start = starts;
         schedule.length = schedule_length(problem, schedule.start);
-        if (!together(encoded, schedule) || verify(problem, schedule)) continue;
+        if (!together(encoded, schedule) || verify(problem, schedule)) return;
         ++schedules;
         REQUIRE(broken(encoded, schedule) == 0);
-      }
+      });
     }
   }
   CHECK(schedules > 10'000);

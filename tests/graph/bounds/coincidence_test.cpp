@@ -11,6 +11,7 @@
 #include "graph/lower.hpp"
 #include "graph/ring_depth.hpp"
 #include "graph/verify.hpp"
+#include "tests/support/all_starts.hpp"
 #include "tests/support/lowering.hpp"
 #include "tests/support/random_loop.hpp"
 
@@ -98,32 +99,25 @@ TEST_CASE("every schedule of tiny loops stays one when ops start with their lead
       for (int slots = 0; slots < 2; ++slots) {
         Schedule schedule;
         schedule.initiation_interval = ii;
-        schedule.start.resize(at(ops));
         for (int v = 0; v < ops; ++v) {
           const std::vector<int> allowed = allowed_slots(problem, v);
           schedule.warp.push_back(allowed[static_cast<std::size_t>(
               random.range(0, static_cast<std::int64_t>(allowed.size()) - 1))]);
         }
-        Cycle all = 1;
-        for (int v = 0; v < ops; ++v) all *= 2 * ii;
-        for (Cycle starts = 0; starts < all; ++starts) {
-          Cycle rest = starts;
-          for (Cycle& start : schedule.start) {
-            start = rest % (2 * ii);
-            rest /= 2 * ii;
-          }
+        for_all_starts(at(ops), 2 * ii, [&](const std::vector<Cycle>& starts) {
+          schedule.start = starts;
           schedule.length = schedule_length(problem, schedule.start);
-          if (verify(problem, schedule)) continue;
+          if (verify(problem, schedule)) return;
           ++schedules;
           const Schedule better = together(problem, leader, schedule);
-          if (better.start == schedule.start) continue;
+          if (better.start == schedule.start) return;
           ++moved;
           REQUIRE_FALSE(verify(problem, better));
           REQUIRE(better.length <= schedule.length);
           for (int u = 0; u < ops; ++u)
             if (problem.ops[at(u)].streaming)
               REQUIRE(ring_depth(problem, better, u) <= ring_depth(problem, schedule, u));
-        }
+        });
       }
   }
   MESSAGE(loops, " loops, ", schedules, " schedules, of which ", moved, " change");

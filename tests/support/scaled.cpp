@@ -1,0 +1,32 @@
+#include "tests/support/scaled.hpp"
+
+#include <algorithm>
+
+#include "graph/memory_charges.hpp"
+
+namespace twill::test {
+
+void scale(Problem& p, Cycle k) {
+  for (Op& o : p.ops) {
+    o.cycles *= k;
+    o.spill *= k;
+    for (Reservation& r : o.reservations) {
+      r.offset *= k;
+      r.length *= k;
+    }
+  }
+  for (Edge& e : p.edges) {
+    e.delay *= k;
+    e.hold *= k;
+  }
+  for (Pin& pin : p.pins)
+    if (pin.kind == Pin::at_cycle) pin.cycle *= k;
+}
+
+bool may_be_divided(const Problem& p) {
+  return std::ranges::none_of(p.ops, [](const Op& o) { return o.spill > 0; }) &&
+         std::ranges::none_of(p.edges, [](const Edge& e) { return e.blocking; }) &&
+         charged_loads(p).empty();
+}
+
+}  // namespace twill::test
