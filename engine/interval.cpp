@@ -62,13 +62,13 @@ Cycle next_to_ask(const Search& search, Cycle ii, Cycle last) {
 
 }  // namespace
 
-Interval ascend(const Search& search, Interval interval, Cycle stage_limit) {
+Interval ascend(const Search& search, Interval interval) {
   const Cycle last = serial_ii(search.problem);
   for (;; ++interval.low) {
     interval.low = next_to_ask(search, interval.low, last);
     if (interval.low > last) break;
     search.report.state().ii_low = interval.low;
-    Answer answer = search.engine.ask(search, interval.low, stage_limit, interval.max_stages);
+    Answer answer = search.engine.ask(search, interval.low, interval.max_stages);
     if (answer.verdict == SatSolver::Answer::unknown) return interval;
     if (answer.verdict == SatSolver::Answer::sat) {
       interval.best = std::move(answer.schedule);
@@ -79,12 +79,12 @@ Interval ascend(const Search& search, Interval interval, Cycle stage_limit) {
   return interval;
 }
 
-Interval interval_with_pinned_cycles(const Search& search, Interval interval, Cycle stage_limit) {
+Interval interval_with_pinned_cycles(const Search& search, Interval interval) {
   const Problem& problem = search.problem;
   // Refutes interval.low, or finds a schedule there: false = the search is over.
   const auto ask = [&](Cycle ii) {
     search.report.state().ii_low = interval.low;
-    Answer answer = search.engine.ask(search, ii, stage_limit, interval.max_stages);
+    Answer answer = search.engine.ask(search, ii, interval.max_stages);
     if (answer.schedule) interval.best = std::move(answer.schedule);
     return answer.verdict;
   };
@@ -94,8 +94,7 @@ Interval interval_with_pinned_cycles(const Search& search, Interval interval, Cy
   if (latest_pinned_cycle(problem) - interval.low > kMany && search.evidence == nullptr) {
     Problem without = problem;
     std::erase_if(without.pins, [](const Pin& pin) { return pin.kind == Pin::at_cycle; });
-    const Interval more =
-        search.engine.smallest_interval(search.on(without), interval.low, stage_limit);
+    const Interval more = search.engine.smallest_interval(search.on(without), interval.low);
     if (more.none) {
       interval.none = true;
       return interval;
@@ -108,7 +107,7 @@ Interval interval_with_pinned_cycles(const Search& search, Interval interval, Cy
     if (interval.low > latest) break;
     if (ask(interval.low) != SatSolver::Answer::unsat) return interval;
   }
-  if (!single_segments(problem)) return ascend(search, std::move(interval), stage_limit);
+  if (!single_segments(problem)) return ascend(search, std::move(interval));
   const Cycle bound = interval.low;
   const Cycle last = std::max(interval.low, serial_ii(problem));
   for (Cycle step = 1; !interval.best; step *= 2) {
@@ -123,9 +122,10 @@ Interval interval_with_pinned_cycles(const Search& search, Interval interval, Cy
   }
   for (;;) {
     const Cycle found = interval.best->initiation_interval;
-    improve(problem, interval.best,
-            tighten_within(problem, problem, *interval.best, interval.low, found, stage_limit),
-            stage_limit);
+    improve(
+        problem, interval.best,
+        tighten_within(problem, problem, *interval.best, interval.low, found, search.stage_limit),
+        search.stage_limit);
     const Cycle ii = interval.best->initiation_interval - 1;
     search.report.state().ii_high = ii + 1;
     if (ii < interval.low) return interval;
@@ -139,28 +139,28 @@ Interval interval_with_pinned_cycles(const Search& search, Interval interval, Cy
 }
 
 std::optional<Schedule> serial_schedule(const Search& search, const SerialProblem& serial,
-                                        Cycle stage_limit, Interval& interval) {
+                                        Interval& interval) {
   Search inner = search.on(serial.problem);
   inner.evidence = search.evidence;
   inner.serial = true;
   search.report.phase("serial");
-  Answer answer = search.engine.ask(inner, serial.ii, stage_limit, interval.max_stages);
+  Answer answer = search.engine.ask(inner, serial.ii, interval.max_stages);
   interval.none = answer.verdict == SatSolver::Answer::unsat;
   return std::move(answer.schedule);
 }
 
 bool any_schedule(const Search& search) {
   Interval interval;
-  serial_schedule(search, serial_problem(search.problem), 0, interval);
+  serial_schedule(search, serial_problem(search.problem), interval);
   return !interval.none;
 }
 
-Interval only_interval(const Search& search, Cycle ii, Cycle stage_limit) {
+Interval only_interval(const Search& search, Cycle ii) {
   Interval interval;
   interval.low = ii;
   search.report.state().ii_low = ii;
   search.report.phase("interval");
-  Answer answer = search.engine.ask(search, ii, stage_limit, interval.max_stages);
+  Answer answer = search.engine.ask(search, ii, interval.max_stages);
   interval.none = answer.verdict == SatSolver::Answer::unsat;
   interval.best = std::move(answer.schedule);
   return interval;

@@ -11,11 +11,11 @@ namespace twill {
 
 // Where they are many there are fewer in which a schedule as short can be had
 // (graph/bounds/stage_bound.hpp): no start moves later. Goals may speak of stages.
-Cycle stages_within(const Search& search, Cycle ii, Cycle deadline, Cycle stage_limit) {
+Cycle stages_within(const Search& search, Cycle ii, Cycle deadline) {
   Cycle stages = deadline / ii + 1;  // a zero-cycle op may start at `deadline` itself
   if (stages > kManyStages && search.goals.empty() && search.limits.lifetime < 0)
     stages = std::min(stages, stage_bound(search.problem, ii));
-  return stage_limit > 0 ? std::min(stages, stage_limit) : stages;
+  return search.stage_limit > 0 ? std::min(stages, search.stage_limit) : stages;
 }
 
 // Where there is a schedule at this I, there is one of at most this length: it needs no more stages
@@ -36,18 +36,19 @@ Schedule shortened(const Problem& problem, const Schedule& schedule, Cycle stage
   return better ? *std::move(tighter) : schedule;
 }
 
-bool smallest_length(const Search& search, Schedule& best, Cycle& low, Cycle stage_limit) {
-  best = shortened(search.problem, best, stage_limit);
+bool smallest_length(const Search& search, Schedule& best, Cycle& low) {
+  best = shortened(search.problem, best, search.stage_limit);
   search.report.state().ii_high = best.initiation_interval;
   search.report.state().length_low = low;
   search.report.state().length_high = best.length;
   search.report.phase("shorten");
-  search.engine.shorten(search, best, low, stage_limit);
+  search.engine.shorten(search, best, low);
   search.report.phase("length");
   // (A first schedule can be far longer than any need be: the stages of its length would be asked.)
   const Cycle ii = best.initiation_interval;
-  const Cycle high = std::min(best.length - 1, longest_needed(search.problem, ii, stage_limit));
-  Shortest shortest = search.engine.shortest_within(search, ii, low, high, stage_limit, {});
+  const Cycle high =
+      std::min(best.length - 1, longest_needed(search.problem, ii, search.stage_limit));
+  Shortest shortest = search.engine.shortest_within(search, ii, low, high, {});
   if (shortest.best) best = *std::move(shortest.best);
   if (shortest.verdict == SatSolver::Answer::unknown) return false;
   search.report.state().length_low = low = best.length;

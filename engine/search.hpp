@@ -80,11 +80,13 @@ struct Search {
   bool serial = false;           ///< the problem is a serial problem
   GoalLimits goals = {};         ///< what `problem` and `limits` express
   int threads = 1;               ///< that may search at once; 0 = all cores
+  Cycle stage_limit = 0;         ///< Options::stages; 0 = any number
 
   /// The same search on a related problem (coarser, serial), whose refutations are not evidence.
   Search on(const Problem& other) const {
     Search same{other, choice, seed, budget, report, engine, handover, pins, limits};
     same.threads = threads;
+    same.stage_limit = stage_limit;
     return same;
   }
 };
@@ -118,21 +120,18 @@ class Engine {
   virtual ~Engine() = default;
   virtual const char* name() const = 0;
 
-  /// Is there a schedule at `ii`, over all stages (`stage_limit` = 0) or within the limit? Raises
+  /// Is there a schedule at `ii`, within the stages of the search? Raises
   /// `max_stages` to the stages searched.
-  virtual Answer ask(const Search& search, Cycle ii, Cycle stage_limit,
-                     Cycle& max_stages) const = 0;
+  virtual Answer ask(const Search& search, Cycle ii, Cycle& max_stages) const = 0;
   /// The smallest initiation interval; `low` is a proved bound, and so high that no dependence
   /// cycle gains time at it (lower_bounds() is).
-  virtual Interval smallest_interval(const Search& search, Cycle low, Cycle stage_limit) const = 0;
+  virtual Interval smallest_interval(const Search& search, Cycle low) const = 0;
   /// The shortest schedule at `ii` with low <= L <= high. `found` is told every schedule on the
   /// way.
   virtual Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high,
-                                   Cycle stage_limit,
                                    const std::function<void(const Schedule&)>& found) const = 0;
   /// Quick attempts to shorten `best` before the search proper.
-  virtual void shorten(const Search& search, Schedule& best, Cycle low,
-                       Cycle stage_limit) const = 0;
+  virtual void shorten(const Search& search, Schedule& best, Cycle low) const = 0;
 };
 
 /// Starts, lifetimes and sums per cycle as clauses for CaDiCaL (encoders/time_indexed/modulo.hpp).
@@ -141,8 +140,8 @@ const Engine& time_indexed_engine();
 const Engine& order_engine();
 /// The same with CaDiCaL searching, through its propagator interface (has_cadical_searcher()).
 const Engine& order_cadical_engine();
-/// The stages of schedules no longer than `deadline`, within `stage_limit` where it is not 0.
-Cycle stages_within(const Search& search, Cycle ii, Cycle deadline, Cycle stage_limit);
+/// The stages of schedules no longer than `deadline`, within the search's.
+Cycle stages_within(const Search& search, Cycle ii, Cycle deadline);
 
 /// Where there is a schedule at this I, there is one of at most this length.
 Cycle longest_needed(const Problem& problem, Cycle ii, Cycle stage_limit);
@@ -155,10 +154,10 @@ const Engine& chosen_engine(const Problem& problem, const Options& options,
 bool any_schedule(const Search& search);
 /// A schedule of the serial problem; interval.none = there is none, which is final.
 std::optional<Schedule> serial_schedule(const Search& search, const SerialProblem& serial,
-                                        Cycle stage_limit, Interval& interval);
+                                        Interval& interval);
 /// The I at which feasibility is not monotone, upward from interval.low (proved on the way) to the
 /// decisive one. Precondition: some I has a schedule.
-Interval ascend(const Search& search, Interval interval, Cycle stage_limit);
+Interval ascend(const Search& search, Interval interval);
 /// Keeps the better of two schedules (smaller I) if it is within the stages and verify() accepts
 /// it.
 bool improve(const Problem& problem, std::optional<Schedule>& best, std::optional<Schedule> next,
@@ -174,18 +173,18 @@ Schedule shortened(const Problem& problem, const Schedule& schedule, Cycle stage
 /// The smallest I from interval.low on where ops are pinned to cycles: one by one up to the latest
 /// of them, then by growing steps to a schedule and down from it (graph/problem.hpp,
 /// monotone_from).
-Interval interval_with_pinned_cycles(const Search& search, Interval interval, Cycle stage_limit);
+Interval interval_with_pinned_cycles(const Search& search, Interval interval);
 
 /// The op whose row may be fixed to 0 by rotating the whole schedule: the longest reservation; -1
 /// where an op is pinned to a cycle, so that it may not be rotated.
 int rotation_pivot(const Problem& problem);
 
 /// Only the initiation interval `ii`.
-Interval only_interval(const Search& search, Cycle ii, Cycle stage_limit);
+Interval only_interval(const Search& search, Cycle ii);
 
 /// The smallest length at best.initiation_interval. Improves `best`, raises `low` (proved).
-/// Returns true when the two meet. `stage_limit` = 0 for none.
-bool smallest_length(const Search& search, Schedule& best, Cycle& low, Cycle stage_limit);
+/// Returns true when the two meet.
+bool smallest_length(const Search& search, Schedule& best, Cycle& low);
 
 /// The number in Options::stages, or 0 for "complete" and "paper". Throws InputError on others.
 Cycle stage_limit(const std::string& stages);
@@ -197,7 +196,7 @@ inline constexpr std::size_t kMaxOrderOps = 1'000;
 
 /// Which constraints clash: a minimal set of groups without which the serial problem would have a
 /// schedule (see graph/bounds/serial.hpp). Call only when it has none.
-std::vector<Reason> explain_infeasible(const Search& search, Cycle stage_limit);
+std::vector<Reason> explain_infeasible(const Search& search);
 
 /// Algorithm 1 of Soi et al. 2025: its window of lengths at each I, upward from `low`.
 Solution search_paper(const Search& search, const Options& options, Cycle low);

@@ -104,7 +104,7 @@ std::optional<Solution> search_better(const Search& search, const Options& optio
   solution.ii_lower_bound = std::min(low, ii);
   for (Cycle asked = low; asked < ii; ++asked) {
     if (asked >= monotone) asked = ii - 1;
-    const Answer answer = search.engine.ask(search, asked, limit, solution.max_stages);
+    const Answer answer = search.engine.ask(search, asked, solution.max_stages);
     if (answer.verdict == SatSolver::Answer::sat) return std::nullopt;
     if (answer.verdict == SatSolver::Answer::unknown) return solution;
     solution.ii_lower_bound = asked + 1;
@@ -113,7 +113,7 @@ std::optional<Solution> search_better(const Search& search, const Options& optio
   if (low <= ii)
     same = search.engine.shortest_within(
         search, ii, length_bound(search.problem, ii),
-        std::min(length - 1, longest_needed(search.problem, ii, limit)), limit, {});
+        std::min(length - 1, longest_needed(search.problem, ii, limit)), {});
   solution.schedule = same.best;
   solution.length_lower_bound = same.low;
   if (same.verdict == SatSolver::Answer::sat)
@@ -135,6 +135,7 @@ Search search_for(const Problem& problem, const Options& options, const Encoding
                 report,           chosen_engine(problem, options, choice),
                 options.handover, resolved_pins(problem, options)};
   search.threads = options.threads;
+  search.stage_limit = stage_limit(options.stages);
   return search;
 }
 
@@ -156,7 +157,6 @@ Reason why_none(const Problem& problem, Cycle ii, const Bound& bound) {
 Solution search_modulo(const Search& search, const Options& options, const Bound& bound) {
   Solution solution;
   const Cycle low = bound.value;
-  const Cycle limit = stage_limit(options.stages);
   if (options.better_than)
     if (auto better = search_better(search, options, low)) return *std::move(better);
   // Below the bound on I a formula would take long to say what arithmetic says.
@@ -165,8 +165,8 @@ Solution search_modulo(const Search& search, const Options& options, const Bound
   if (below)
     interval = {std::nullopt, *options.ii, true, 0};
   else
-    interval = options.ii ? only_interval(search, *options.ii, limit)
-                          : search.engine.smallest_interval(search, low, limit);
+    interval = options.ii ? only_interval(search, *options.ii)
+                          : search.engine.smallest_interval(search, low);
   solution.max_stages = interval.max_stages;
   solution.ii_lower_bound = interval.low;
   if (options.ii && !interval.best)  // what is proved of all intervals
@@ -177,13 +177,13 @@ Solution search_modulo(const Search& search, const Options& options, const Bound
     if (options.ii)
       set_reasons(solution, {why_none(search.problem, *options.ii, bound)});
     else if (options.explain)
-      set_reasons(solution, explain_infeasible(search, limit));
+      set_reasons(solution, explain_infeasible(search));
     return solution;
   }
   if (!interval.best) return solution;
   Schedule& best = *interval.best;
   solution.length_lower_bound = length_bound(search.problem, best.initiation_interval);
-  const bool shortest = smallest_length(search, best, solution.length_lower_bound, limit);
+  const bool shortest = smallest_length(search, best, solution.length_lower_bound);
   const bool smallest = options.ii || best.initiation_interval == interval.low;
   solution.status = smallest && shortest ? Status::optimal : Status::feasible;
   solution.schedule = std::move(best);
@@ -236,7 +236,7 @@ Decided decide_interval(const Problem& problem, Cycle ii, const Options& options
   const Search search = search_for(problem, options, choice, budget, report);
   Cycle stages = 0;
   Decided decided;
-  switch (search.engine.ask(search, ii, stage_limit(options.stages), stages).verdict) {
+  switch (search.engine.ask(search, ii, stages).verdict) {
     case SatSolver::Answer::sat: decided.verdict = Verdict::sat; break;
     case SatSolver::Answer::unsat: decided.verdict = Verdict::unsat; break;
     case SatSolver::Answer::unknown: break;
@@ -256,8 +256,7 @@ std::vector<Reason> why_infeasible(const Problem& problem, const Options& option
   Budget budget(std::move(stop), options.time_limit, options.conflict_limit, options.memory_limit);
   const ProgressCallback silent;
   Reporter report(silent, budget);
-  return explain_infeasible(search_for(problem, options, choice, budget, report),
-                            stage_limit(options.stages));
+  return explain_infeasible(search_for(problem, options, choice, budget, report));
 }
 
 std::vector<std::string> clash(const Problem& problem, const Options& options,
@@ -336,9 +335,8 @@ void pursue_goals(const Problem& problem, const Options& options, Solution& solu
       search.limits = within.placement;
       search.evidence = evidence.get();
       search.goals = limits;
-      const Shortest answer =
-          search.engine.shortest_within(search, best.initiation_interval, best.length, best.length,
-                                        stage_limit(options.stages), {});
+      const Shortest answer = search.engine.shortest_within(search, best.initiation_interval,
+                                                            best.length, best.length, {});
       if (answer.best) {
         best = position ? settled(problem, limits, *answer.best) : *answer.best;
         goal.value = goal_value(problem, best, measures[g]);

@@ -15,15 +15,15 @@ namespace {
 
 using Parts = std::vector<ConstraintPart>;
 
-OrderRequest parts_request(const Search& search, Cycle ii, Cycle stage_limit) {
+OrderRequest parts_request(const Search& search, Cycle ii) {
   OrderRequest request;
   request.parts = true;
   request.handover = search.handover;
   request.share = OrderRequest::kNone;
   request.ii_low = request.ii_high = ii;
-  request.stages = stage_limit;
+  request.stages = search.stage_limit;
   // Rotation keeps every part but pins to cycles, and can add a stage.
-  if (stage_limit == 0) request.pinned = rotation_pivot(search.problem);
+  if (search.stage_limit == 0) request.pinned = rotation_pivot(search.problem);
   return request;
 }
 
@@ -214,12 +214,11 @@ class Deletion {
 
 }  // namespace
 
-std::vector<Clashing> smallest_clash(const Search& search, Cycle ii, Cycle stage_limit,
-                                     std::int64_t conflicts, std::int64_t question_conflicts) {
+std::vector<Clashing> smallest_clash(const Search& search, Cycle ii, std::int64_t conflicts,
+                                     std::int64_t question_conflicts) {
   std::vector<Clashing> clash;
   search.budget.complete([&] {
-    clash = Deletion(search, parts_request(search, ii, stage_limit), conflicts, question_conflicts)
-                .run();
+    clash = Deletion(search, parts_request(search, ii), conflicts, question_conflicts).run();
   });
   return clash;
 }

@@ -10,15 +10,15 @@ namespace {
 
 // The serial problem says nothing of pins to cycles: which of them are needed so that there is no
 // schedule, each tried to be without; none = the rest of the problem clashes.
-std::vector<Reason> explain_cycle_pins(const Search& search, Cycle stage_limit) {
+std::vector<Reason> explain_cycle_pins(const Search& search) {
   const auto none = [&](const Problem& problem) {
     const Search inner = search.on(problem);
     const Cycle low = lower_bounds(problem).front().value;
-    return search.engine.smallest_interval(inner, low, stage_limit).none;
+    return search.engine.smallest_interval(inner, low).none;
   };
   Problem rest = search.problem;
   std::erase_if(rest.pins, [](const Pin& pin) { return pin.kind == Pin::at_cycle; });
-  if (none(rest)) return explain_infeasible(search.on(rest), stage_limit);
+  if (none(rest)) return explain_infeasible(search.on(rest));
   rest = search.problem;
   std::vector<Reason> needed;
   for (std::size_t i = 0; i < search.problem.pins.size(); ++i) {
@@ -49,11 +49,11 @@ std::optional<Reason> unplaceable(const Problem& problem, int v) {
 
 // At the serial problem's interval (graph/bounds/serial.hpp), where only orders matter; parts of it
 // are parts of the problem, and clash at every interval as they do there.
-std::vector<Reason> explain_infeasible(const Search& search, Cycle stage_limit) {
+std::vector<Reason> explain_infeasible(const Search& search) {
   const Problem& given = search.problem;
   for (int v = 0; v < static_cast<int>(given.ops.size()); ++v)
     if (auto why = unplaceable(given, v)) return {*std::move(why)};
-  if (latest_pinned_cycle(given) > 0) return explain_cycle_pins(search, stage_limit);
+  if (latest_pinned_cycle(given) > 0) return explain_cycle_pins(search);
   Problem problem = given;
   for (const auto& [op, slot] : search.pins)
     problem.pins.push_back({Pin::on_slot, op, slot, -1, -1});
@@ -62,7 +62,7 @@ std::vector<Reason> explain_infeasible(const Search& search, Cycle stage_limit) 
   orders.pins.clear();
   std::vector<order::Clashing> clash;
   if (given.ops.size() <= kMaxOrderOps) {
-    clash = order::smallest_clash(orders, serial.ii, stage_limit, 0, 0);
+    clash = order::smallest_clash(orders, serial.ii, 0, 0);
     if (clash.empty()) return {};
   }
   for (order::Clashing& c : clash) c.without.reset();  // at residues of the serial problem

@@ -145,12 +145,11 @@ void find_clash(const Problem& problem, const Options& options, const std::stop_
   const ProgressCallback silent;
   Reporter report(silent, budget);
   const EncodingChoice choice = parse_encoding(options.encoding);
-  const Search search{problem, choice,         options.seed,    budget,
-                      report,  order_engine(), options.handover};
+  Search search{problem, choice, options.seed, budget, report, order_engine(), options.handover};
+  search.stage_limit = stage_limit(options.stages);
   std::vector<order::Clashing> clash;
   if (problem.ops.size() <= kMaxOrderOps)
-    clash = order::smallest_clash(search, e.ii, stage_limit(options.stages), kClashConflicts,
-                                  question_conflicts);
+    clash = order::smallest_clash(search, e.ii, kClashConflicts, question_conflicts);
   e.reasons = clash.empty() ? everything(problem) : words(problem, clash);
   e.minimal = !clash.empty() && std::all_of(clash.begin(), clash.end(),
                                             [](const auto& c) { return c.without.has_value(); });

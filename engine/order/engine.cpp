@@ -7,17 +7,17 @@ class OrderEngine : public Engine {
  public:
   explicit OrderEngine(bool cadical) : cadical_(cadical) {}
   const char* name() const override { return cadical_ ? "order-cadical" : "order"; }
-  Answer ask(const Search& search, Cycle ii, Cycle stage_limit, Cycle&) const override {
-    return order::ask_complete(search, ii, stage_limit);
+  Answer ask(const Search& search, Cycle ii, Cycle&) const override {
+    return order::ask_complete(search, ii);
   }
-  Interval smallest_interval(const Search& search, Cycle low, Cycle stage_limit) const override {
-    return order::smallest_interval(search, low, stage_limit);
+  Interval smallest_interval(const Search& search, Cycle low) const override {
+    return order::smallest_interval(search, low);
   }
-  Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, Cycle stage_limit,
+  Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high,
                            const std::function<void(const Schedule&)>& found) const override {
-    return order::shortest_within(search, ii, low, high, stage_limit, found);
+    return order::shortest_within(search, ii, low, high, found);
   }
-  void shorten(const Search&, Schedule&, Cycle, Cycle) const override {}
+  void shorten(const Search&, Schedule&, Cycle) const override {}
 
  private:
   bool cadical_;

@@ -52,23 +52,23 @@ Cycle range_begin(const Problem& problem, Cycle low, Cycle high) {
 // All schedules, or those within the stage limit. The latter may not be rotated: that can add a
 // stage. A limit that excludes nothing is none. (The bound is a convex function of 1 / I, so it is
 // largest at an end of the range.)
-OrderRequest interval_request(const Search& search, Cycle low, Cycle high, Cycle stage_limit) {
+OrderRequest interval_request(const Search& search, Cycle low, Cycle high) {
   const auto excludes_nothing = [&](Cycle ii) {
-    return stage_limit > stage_bound(search.problem, ii);
+    return search.stage_limit > stage_bound(search.problem, ii);
   };
   if (!order_range_allowed(search.problem, low, high)) low = high;
   if (low < high) low = range_begin(search.problem, low, high);
-  const bool any = stage_limit == 0 || (excludes_nothing(low) && excludes_nothing(high));
+  const bool any = search.stage_limit == 0 || (excludes_nothing(low) && excludes_nothing(high));
   OrderRequest request = request_of(search, any);
   request.ii_high = high;
   request.ii_low = low;
-  request.stages = any ? 0 : stage_limit;
+  request.stages = any ? 0 : search.stage_limit;
   return request;
 }
 
 // Only schedules of few stages: most searches for one have less to look at then.
-OrderRequest few_stages_request(const Search& search, Cycle ii, Cycle stage_limit) {
-  OrderRequest request = interval_request(search, ii, ii, stage_limit);
+OrderRequest few_stages_request(const Search& search, Cycle ii) {
+  OrderRequest request = interval_request(search, ii, ii);
   if (request.stages == 0 || request.stages > kFewStages) request.stages = kFewStages;
   return request;
 }
@@ -114,11 +114,10 @@ struct Turn {
 class Descent {
  public:
   // `last`: there is a schedule at this I, or at none.
-  Descent(const Search& search, Interval& interval, Cycle last, Cycle stage_limit)
+  Descent(const Search& search, Interval& interval, Cycle last)
       : search_(search),
         interval_(interval),
         last_(last),
-        stage_limit_(stage_limit),
         neighbourhoods_(search.problem, search.seed),
         race_(search, [this](const Plan& plan, Search& lane) { return attempt(plan, lane); }) {
     const std::vector<Bound> bounds = length_bounds(search.problem, interval.low);
@@ -196,12 +195,11 @@ class Descent {
     lane.budget.complete([&] {
       if (plan.kind == Plan::coarse) {
         outcome.answer.schedule =
-            time_indexed::by_coarse_probe(lane, plan.probe, plan.low, plan.ii, stage_limit_);
+            time_indexed::by_coarse_probe(lane, plan.probe, plan.low, plan.ii);
         if (outcome.answer.schedule) outcome.answer.verdict = SatSolver::Answer::sat;
       } else if (plan.kind == Plan::at_bound) {
-        OrderRequest request = plan.deadline
-                                   ? request_within(lane, plan.ii, *plan.deadline, stage_limit_)
-                                   : few_stages_request(lane, plan.ii, stage_limit_);
+        OrderRequest request = plan.deadline ? request_within(lane, plan.ii, *plan.deadline)
+                                             : few_stages_request(lane, plan.ii);
         request.at_once = plan.at_once;
         Question question(lane, request);
         const std::int64_t before = lane.budget.conflicts();
@@ -209,7 +207,7 @@ class Descent {
         outcome.conflicts = lane.budget.conflicts() - before;
         outcome.overflowed = question.overflowed();
       } else {
-        OrderRequest request = interval_request(lane, plan.low, plan.ii, stage_limit_);
+        OrderRequest request = interval_request(lane, plan.low, plan.ii);
         request.at_once = plan.at_once;
         outcome.lowest = request.ii_low;
         outcome.question = std::make_unique<Question>(lane, request);
@@ -301,8 +299,8 @@ class Descent {
     const Cycle ii = model.initiation_interval;
     if (!improve(search_.problem, interval_.best,
                  tighten_within(search_.problem, search_.problem, model, interval_.low, ii,
-                                stage_limit_),
-                 stage_limit_))
+                                search_.stage_limit),
+                 search_.stage_limit))
       interval_.best = model;
     TWILL_LOG("a schedule: I = ", ii, ", tightened to ", interval_.best->initiation_interval,
               ", L = ", interval_.best->length);
@@ -312,7 +310,7 @@ class Descent {
 
   const Search& search_;
   Interval& interval_;
-  const Cycle last_, stage_limit_;
+  const Cycle last_;
   Cycle shortest_ = 0;  // bound on the length at the bound
   Turn turn_;
   std::shared_ptr<Lane> lane_;  // of the question
@@ -327,12 +325,12 @@ class Descent {
 
 }  // namespace
 
-Answer ask_complete(const Search& search, Cycle ii, Cycle stage_limit) {
+Answer ask_complete(const Search& search, Cycle ii) {
   Answer answer;
   search.budget.complete([&] {
-    OrderRequest all = interval_request(search, ii, ii, stage_limit);
+    OrderRequest all = interval_request(search, ii, ii);
     {
-      Question few(search, few_stages_request(search, ii, stage_limit));
+      Question few(search, few_stages_request(search, ii));
       Answer found = few.look(ii, 0, kProbeConflicts);
       if (found.schedule) return void(answer = std::move(found));
       all.at_once = few.overflowed() || found.verdict == SatSolver::Answer::unknown;
@@ -342,20 +340,19 @@ Answer ask_complete(const Search& search, Cycle ii, Cycle stage_limit) {
   return answer;
 }
 
-Interval smallest_interval(const Search& search, Cycle low, Cycle stage_limit) {
+Interval smallest_interval(const Search& search, Cycle low) {
   Interval interval;
   interval.low = low;
   search.report.state().ii_low = low;
   if (latest_pinned_cycle(search.problem) > 0)
-    return interval_with_pinned_cycles(search, std::move(interval), stage_limit);
+    return interval_with_pinned_cycles(search, std::move(interval));
   if (!monotone_in_ii(search.problem)) {
-    if (!serial_schedule(search, serial_problem(search.problem), stage_limit, interval))
-      return interval;
+    if (!serial_schedule(search, serial_problem(search.problem), interval)) return interval;
     search.report.phase("interval");
-    return ascend(search, std::move(interval), stage_limit);
+    return ascend(search, std::move(interval));
   }
   search.report.phase("interval");
-  Descent descent(search, interval, std::max(low, serial_ii(search.problem)), stage_limit);
+  Descent descent(search, interval, std::max(low, serial_ii(search.problem)));
   bool decided = false;
   search.budget.complete([&] { decided = descent.run() == SatSolver::Answer::unsat; });
   if (!decided) return interval;

@@ -120,7 +120,7 @@ class LengthTurn {
 
 }  // namespace
 
-Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, Cycle stage_limit,
+Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high,
                          const std::function<void(const Schedule&)>& found) {
   // Down from the plan's deadline to what is proved.
   const auto descend = [&](const LengthPlan& plan, const Search& lane, Question& question,
@@ -133,7 +133,7 @@ Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, 
       outcome.conflicts = lane.budget.conflicts() - before;
       if (answer.verdict == SatSolver::Answer::unknown) return;
       if (answer.verdict == SatSolver::Answer::unsat) break;
-      outcome.found.push_back(shortened(search.problem, *answer.schedule, stage_limit));
+      outcome.found.push_back(shortened(search.problem, *answer.schedule, search.stage_limit));
       lane.report.state().length_high = outcome.found.back().length;
       deadline = outcome.found.back().length - 1;
       if (limit > 0) limit = std::max(limit, kNextModelConflicts);
@@ -144,7 +144,7 @@ Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, 
     LengthOutcome outcome;
     lane.seed += static_cast<std::uint64_t>(plan.number);
     lane.budget.complete([&] {  // what was found counts
-      OrderRequest request = request_within(lane, ii, plan.deadline, stage_limit);
+      OrderRequest request = request_within(lane, ii, plan.deadline);
       request.at_once = plan.at_once;
       outcome.question = std::make_unique<Question>(lane, std::move(request));
       descend(plan, lane, *outcome.question, outcome);

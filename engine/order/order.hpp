@@ -8,9 +8,9 @@ namespace twill::order {
 /// Does the engine search through CaDiCaL's propagator interface? Else by Cdcl.
 bool through_cadical(const Engine& engine);
 
-Answer ask_complete(const Search& search, Cycle ii, Cycle stage_limit);
-Interval smallest_interval(const Search& search, Cycle low, Cycle stage_limit);
-Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, Cycle stage_limit,
+Answer ask_complete(const Search& search, Cycle ii);
+Interval smallest_interval(const Search& search, Cycle low);
+Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high,
                          const std::function<void(const Schedule&)>& found);
 
 }  // namespace twill::order

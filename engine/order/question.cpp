@@ -25,10 +25,10 @@ OrderRequest request_of(const Search& search, bool rotated) {
   return request;
 }
 
-OrderRequest request_within(const Search& search, Cycle ii, Cycle deadline, Cycle stage_limit) {
+OrderRequest request_within(const Search& search, Cycle ii, Cycle deadline) {
   OrderRequest request = request_of(search, false);
   request.ii_low = request.ii_high = ii;
-  request.stages = stages_within(search, ii, deadline, stage_limit);
+  request.stages = stages_within(search, ii, deadline);
   request.deadline = true;
   return request;
 }

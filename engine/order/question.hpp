@@ -65,9 +65,8 @@ class Question {
 /// come in one order, and where the schedule may be rotated (`rotated`) one op is in row 0.
 OrderRequest request_of(const Search& search, bool rotated);
 
-/// Schedules at `ii` that are no longer than `deadline`, within `stage_limit` stages where it is
-/// not 0.
-OrderRequest request_within(const Search& search, Cycle ii, Cycle deadline, Cycle stage_limit);
+/// Schedules at `ii` that are no longer than `deadline`, within the stages of the search.
+OrderRequest request_within(const Search& search, Cycle ii, Cycle deadline);
 
 /// The smallest rows of a model.
 std::vector<Cycle> least_rows(const OrderSearcher& solver, const Differences& rows, int ops);

@@ -48,13 +48,14 @@ Shortest modulo_length(const Search& search, const Options& options, Cycle ii) {
   const Problem bare = without_warps(search.problem);
   Search bare_search = search.on(bare);
   bare_search.pins.clear();
+  bare_search.stage_limit = 0;
   Cycle longest = 1;
   for (const Op& op : bare.ops) longest = std::max(longest, op.cycles);
   // A schedule within the sufficient stages ends before the last of them does, or an op later.
   const Cycle high =
       result.best ? found.length - 1 : modulo_stage_bound(bare, ii) * ii - 1 + longest;
   Shortest rest =
-      search.engine.shortest_within(bare_search, ii, found.length_lower_bound, high, 0, {});
+      search.engine.shortest_within(bare_search, ii, found.length_lower_bound, high, {});
   if (rest.verdict == SatSolver::Answer::unsat && result.best) {
     result.verdict = SatSolver::Answer::sat;  // nothing shorter than what the branch and bound has
     result.low = found.length;

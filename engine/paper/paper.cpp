@@ -12,7 +12,7 @@ Solution search_paper(const Search& search, const Options& options, Cycle low) {
   Solution solution;
   if (!options.ii && !any_schedule(search)) {
     solution.status = Status::infeasible;
-    set_reasons(solution, explain_infeasible(search, 0));
+    set_reasons(solution, explain_infeasible(search));
     return solution;
   }
   // A schedule within one stage that exists at any I exists at serial_ii, where the window is one
@@ -29,7 +29,7 @@ Solution search_paper(const Search& search, const Options& options, Cycle low) {
     const Cycle stages = (length + ii - 1) / ii;
     solution.max_stages = stages;
     search.report.phase("window");
-    const Shortest joint = search.engine.shortest_within(search, ii, length, stages * ii, 0, {});
+    const Shortest joint = search.engine.shortest_within(search, ii, length, stages * ii, {});
     if (joint.best) {
       solution.schedule = joint.best;
       solution.length_lower_bound = joint.low;

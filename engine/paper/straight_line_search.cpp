@@ -222,7 +222,7 @@ Solution StraightLineSearch::nothing(Solution solution, Cycle last) {
     return solution;
   }
   solution.status = Status::infeasible;
-  if (!options_.ii) set_reasons(solution, explain_infeasible(search_, limit_));
+  if (!options_.ii) set_reasons(solution, explain_infeasible(search_));
   if (!solution.reasons.empty()) return solution;
   if (!paper_)
     set_reasons(solution, {{Reason::interval, "no schedule has " + where}});

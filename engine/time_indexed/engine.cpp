@@ -6,18 +6,18 @@ namespace {
 class TimeIndexedEngine : public Engine {
  public:
   const char* name() const override { return "time_indexed"; }
-  Answer ask(const Search& search, Cycle ii, Cycle stage_limit, Cycle& max_stages) const override {
-    return time_indexed::ask_complete(search, ii, stage_limit, max_stages);
+  Answer ask(const Search& search, Cycle ii, Cycle& max_stages) const override {
+    return time_indexed::ask_complete(search, ii, max_stages);
   }
-  Interval smallest_interval(const Search& search, Cycle low, Cycle stage_limit) const override {
-    return time_indexed::smallest_interval(search, low, stage_limit);
+  Interval smallest_interval(const Search& search, Cycle low) const override {
+    return time_indexed::smallest_interval(search, low);
   }
-  Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, Cycle stage_limit,
+  Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high,
                            const std::function<void(const Schedule&)>& found) const override {
-    return time_indexed::shortest_within(search, ii, low, high, stage_limit, 0, found);
+    return time_indexed::shortest_within(search, ii, low, high, 0, found);
   }
-  void shorten(const Search& search, Schedule& best, Cycle low, Cycle stage_limit) const override {
-    time_indexed::shorten_by_coarse(search, best, low, stage_limit);
+  void shorten(const Search& search, Schedule& best, Cycle low) const override {
+    time_indexed::shorten_by_coarse(search, best, low);
   }
 };
 

@@ -24,11 +24,11 @@ namespace twill::time_indexed {
 
 // Stages to search at `ii`, and the op to pin: with all stages allowed the schedule may be rotated,
 // which can add one stage; under a limit it may not.
-Answer ask_complete(const Search& search, Cycle ii, Cycle stage_limit, Cycle& max_stages) {
+Answer ask_complete(const Search& search, Cycle ii, Cycle& max_stages) {
   const Cycle enough = stage_bound(search.problem, ii);
-  if (stage_limit > 0 && stage_limit <= enough) {
-    max_stages = std::max(max_stages, stage_limit);
-    return ask(search, ii, stage_limit, -1, 0, kWithoutLifetimes);
+  if (search.stage_limit > 0 && search.stage_limit <= enough) {
+    max_stages = std::max(max_stages, search.stage_limit);
+    return ask(search, ii, -1, 0, kWithoutLifetimes);
   }
   max_stages = std::max(max_stages, enough);
   return ask(search, ii, enough + 1, rotation_pivot(search.problem), 0, kWithoutLifetimes);
@@ -54,10 +54,9 @@ void tell(const Search& search, const Interval& interval) {
 // One coarse copy of the loop on the way to `interval.best`.
 class CoarseLevel {
  public:
-  CoarseLevel(const Search& search, Interval& interval, Cycle stage_limit, Cycle rows)
+  CoarseLevel(const Search& search, Interval& interval, Cycle rows)
       : search_(search),
         interval_(interval),
-        stage_limit_(stage_limit),
         grain_(std::max<Cycle>(1, interval.low / rows)),
         coarse_(coarsened(search.problem, grain_)),
         low_(lower_bounds(coarse_).front().value) {}
@@ -89,40 +88,40 @@ class CoarseLevel {
  private:
   bool ask_at(Cycle ii, Cycle stages, std::int64_t conflicts) {
     const Search inner = search_.on(coarse_);
-    if (stage_limit_ > 0) stages = std::min(stages, stage_limit_);
+    if (search_.stage_limit > 0) stages = std::min(stages, search_.stage_limit);
     const Answer answer =
-        ask(inner, ii, stages, stage_limit_ > 0 ? -1 : rotation_pivot(coarse_), conflicts);
+        ask(inner, ii, stages, search_.stage_limit > 0 ? -1 : rotation_pivot(coarse_), conflicts);
     if (answer.verdict != SatSolver::Answer::sat) return false;
     auto tighter = tighten(coarse_, coarse_, *answer.schedule, low_, ii);
     here_ = tighter ? *tighter : *answer.schedule;
-    improve(search_.problem, interval_.best,
-            tighten_within(search_.problem, coarse_, *here_, interval_.low,
-                           std::max(interval_.low, serial_ii(search_.problem)), stage_limit_),
-            stage_limit_);
+    improve(
+        search_.problem, interval_.best,
+        tighten_within(search_.problem, coarse_, *here_, interval_.low,
+                       std::max(interval_.low, serial_ii(search_.problem)), search_.stage_limit),
+        search_.stage_limit);
     return true;
   }
 
   const Search& search_;
   Interval& interval_;
-  Cycle stage_limit_;
   Cycle grain_;
   Problem coarse_;
   Cycle low_;
   std::optional<Schedule> here_;
 };
 
-Interval descend(const Search& search, Interval interval, Cycle stage_limit) {
+Interval descend(const Search& search, Interval interval) {
   while (interval.best->initiation_interval > interval.low) {
     const Cycle ii = interval.best->initiation_interval - 1;
-    const Answer answer = ask_complete(search, ii, stage_limit, interval.max_stages);
+    const Answer answer = ask_complete(search, ii, interval.max_stages);
     if (answer.verdict == SatSolver::Answer::unknown) break;
     if (answer.verdict == SatSolver::Answer::unsat) {
       interval.low = ii + 1;
       break;
     }
     auto tighter = tighten_within(search.problem, search.problem, *answer.schedule, interval.low,
-                                  ii, stage_limit);
-    if (!improve(search.problem, interval.best, std::move(tighter), stage_limit))
+                                  ii, search.stage_limit);
+    if (!improve(search.problem, interval.best, std::move(tighter), search.stage_limit))
       interval.best = answer.schedule;
     search.report.state().ii_high = interval.best->initiation_interval;
   }
@@ -136,53 +135,53 @@ std::span<const CoarseProbe> racing_probes() {
 }
 
 std::optional<Schedule> by_coarse_probe(const Search& search, const CoarseProbe& probe, Cycle low,
-                                        Cycle ii, Cycle stage_limit) {
+                                        Cycle ii) {
   Interval interval;
   interval.low = low;
-  CoarseLevel(search, interval, stage_limit, probe.rows)
-      .probe_at(ii, probe.stages, probe.conflicts);
+  CoarseLevel(search, interval, probe.rows).probe_at(ii, probe.stages, probe.conflicts);
   return interval.best;
 }
 
-Interval smallest_interval(const Search& search, Cycle low, Cycle stage_limit) {
+Interval smallest_interval(const Search& search, Cycle low) {
   Interval interval;
   interval.low = low;
   search.report.state().ii_low = low;
   const Problem& problem = search.problem;
   if (latest_pinned_cycle(problem) > 0)
-    return interval_with_pinned_cycles(search, std::move(interval), stage_limit);
+    return interval_with_pinned_cycles(search, std::move(interval));
   const SerialProblem serial = serial_problem(problem);
   if (!monotone_in_ii(problem)) {
-    if (!serial_schedule(search, serial, stage_limit, interval)) return interval;
+    if (!serial_schedule(search, serial, interval)) return interval;
     search.report.phase("interval");
-    return ascend(search, std::move(interval), stage_limit);
+    return ascend(search, std::move(interval));
   }
   search.report.phase("probe");
   for (const CoarseProbe& probe : kProbes) {
-    CoarseLevel level(search, interval, stage_limit, probe.rows);
+    CoarseLevel level(search, interval, probe.rows);
     level.probe(probe.stages, probe.conflicts);
     tell(search, interval);
     if (level.done()) break;
   }
   if (!interval.best) {
-    const auto order = serial_schedule(search, serial, stage_limit, interval);
+    const auto order = serial_schedule(search, serial, interval);
     if (!order) return interval;
     const Cycle last = std::max(low, serial_ii(problem));
     // At the last I the stages are the serial ones, which are within the limit.
     improve(problem, interval.best,
-            tighten_within(problem, serial.problem, *order, low, last, stage_limit), stage_limit);
+            tighten_within(problem, serial.problem, *order, low, last, search.stage_limit),
+            search.stage_limit);
     if (!interval.best)
       throw std::logic_error("the orders of a serial schedule do not lift to the problem");
   }
   search.report.state().ii_high = interval.best->initiation_interval;
   search.report.phase("coarse");
   for (const Cycle rows : {24, 96}) {
-    CoarseLevel level(search, interval, stage_limit, rows);
+    CoarseLevel level(search, interval, rows);
     if (level.done()) break;
     level.descend();
   }
   search.report.phase("interval");
-  return descend(search, std::move(interval), stage_limit);
+  return descend(search, std::move(interval));
 }
 
 }  // namespace twill::time_indexed

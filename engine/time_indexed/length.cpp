@@ -11,8 +11,8 @@
 #include "graph/verify.hpp"
 
 namespace twill::time_indexed {
-Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, Cycle stage_limit,
-                         std::int64_t limit, const std::function<void(const Schedule&)>& found) {
+Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, std::int64_t limit,
+                         const std::function<void(const Schedule&)>& found) {
   Shortest result{SatSolver::Answer::unknown, std::nullopt, low};
   const bool complete = search.budget.complete([&] {
     for (int detail = limit == 0 ? kWithoutLifetimes : 0;; ++detail) {
@@ -22,7 +22,7 @@ Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, 
       Formula formula(solver);
       ModuloRequest request;
       request.ii = ii;
-      request.stages = stages_within(search, ii, high, stage_limit);
+      request.stages = stages_within(search, ii, high);
       request.handover = search.handover;
       request.pins = search.pins;
       request.limits = search.limits;
@@ -58,7 +58,7 @@ Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, 
           more_detail = true;
           break;
         }
-        result.best = shortened(search.problem, next, stage_limit);
+        result.best = shortened(search.problem, next, search.stage_limit);
         high = result.best->length - 1;
         if (found) found(*result.best);
       }
@@ -73,7 +73,7 @@ Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, 
 
 // Shortens coarse copies of the loop at the interval that best's orders have there; every schedule
 // on the way, lifted to the real cycles at best's own interval, is a candidate.
-void shorten_by_coarse(const Search& search, Schedule& best, Cycle low, Cycle stage_limit) {
+void shorten_by_coarse(const Search& search, Schedule& best, Cycle low) {
   const Problem& real = search.problem;
   const Cycle ii = best.initiation_interval;
   for (const Cycle rows : {32, 64}) {
@@ -86,10 +86,10 @@ void shorten_by_coarse(const Search& search, Schedule& best, Cycle low, Cycle st
     if (!starts) continue;
     const Search inner = search.on(coarse);
     shortest_within(inner, here->initiation_interval, schedule_length(coarse, *starts),
-                    here->length - 1, stage_limit, kCoarseConflicts, [&](const Schedule& model) {
+                    here->length - 1, kCoarseConflicts, [&](const Schedule& model) {
                       const auto lifted = tighten(real, coarse, model, ii, ii);
                       if (!lifted || lifted->length >= best.length || verify(real, *lifted) ||
-                          (stage_limit > 0 && stage_count(*lifted) > stage_limit))
+                          (search.stage_limit > 0 && stage_count(*lifted) > search.stage_limit))
                         return;
                       best = *lifted;
                       search.report.state().length_high = best.length;

@@ -55,13 +55,13 @@ std::span<const CoarseProbe> racing_probes();
 /// (graph/bounds/tighten.hpp), with I >= `low`, a proved bound. It may be longer than `ii`; none,
 /// where the probe or the lift fails, proves nothing. The problem must be monotone_in_ii().
 std::optional<Schedule> by_coarse_probe(const Search& search, const CoarseProbe& probe, Cycle low,
-                                        Cycle ii, Cycle stage_limit);
+                                        Cycle ii);
 
 // What Engine asks for; `limit` conflicts per question (0 = none).
-Answer ask_complete(const Search& search, Cycle ii, Cycle stage_limit, Cycle& max_stages);
-Interval smallest_interval(const Search& search, Cycle low, Cycle stage_limit);
-Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, Cycle stage_limit,
-                         std::int64_t limit, const std::function<void(const Schedule&)>& found);
-void shorten_by_coarse(const Search& search, Schedule& best, Cycle low, Cycle stage_limit);
+Answer ask_complete(const Search& search, Cycle ii, Cycle& max_stages);
+Interval smallest_interval(const Search& search, Cycle low);
+Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, std::int64_t limit,
+                         const std::function<void(const Schedule&)>& found);
+void shorten_by_coarse(const Search& search, Schedule& best, Cycle low);
 
 }  // namespace twill::time_indexed

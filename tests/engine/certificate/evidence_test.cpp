@@ -180,7 +180,7 @@ TEST_CASE("a question that is refuted stays so, and has given its formula away o
     Evidence evidence(monotone_from(problem));
     Search search{problem, choice, 0, budget, report, order_engine()};
     if (kept) search.evidence = &evidence;
-    order::Question question(search, order::request_within(search, ii, length + 100, 0));
+    order::Question question(search, order::request_within(search, ii, length + 100));
     CHECK(question.ask(ii, length).schedule);
     for (Cycle deadline = length - 1; deadline > length - 4; --deadline)
       CHECK(question.ask(ii, deadline).verdict == SatSolver::Answer::unsat);

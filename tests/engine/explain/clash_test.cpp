@@ -222,8 +222,9 @@ std::vector<Clashing> clash_at(const Problem& problem, Cycle ii, Cycle stage_lim
   Budget budget({}, 0, 0, 0);
   const ProgressCallback silent;
   Reporter report(silent, budget);
-  const Search search{problem, choice, 0, budget, report, order_engine()};
-  return order::smallest_clash(search, ii, stage_limit, 0, 0);
+  Search search{problem, choice, 0, budget, report, order_engine()};
+  search.stage_limit = stage_limit;
+  return order::smallest_clash(search, ii, 0, 0);
 }
 
 LoopKnobs tiny() {
@@ -325,11 +326,11 @@ TEST_CASE("few conflicts leave a clash that may be too large, or none") {
   const ProgressCallback silent;
   Reporter report(silent, budget);
   const Search search{problem, choice, 0, budget, report, order_engine()};
-  const std::vector<Clashing> smallest = order::smallest_clash(search, 2, 0, 0, 0);
+  const std::vector<Clashing> smallest = order::smallest_clash(search, 2, 0, 0);
   CHECK(smallest.size() == 4);
   bool unfinished = false;
   for (std::int64_t conflicts = 1; conflicts < 40; ++conflicts) {
-    const std::vector<Clashing> clash = order::smallest_clash(search, 2, 0, conflicts, 0);
+    const std::vector<Clashing> clash = order::smallest_clash(search, 2, conflicts, 0);
     if (clash.empty()) continue;
     CHECK(clash.size() >= smallest.size());
     CHECK_FALSE(met_by_some(problem, 2, 2, false, clash));
