@@ -1,5 +1,5 @@
-// Where ops are: the slot literals and the rules about slots alone, shared by the forms that know
-// no copies (modulo and order).
+// What the forms share: the slot literals, the rules about slots alone, and what is no more than a
+// dependence.
 #pragma once
 
 #include <compare>
