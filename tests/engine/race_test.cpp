@@ -152,16 +152,31 @@ TEST_CASE("an attention loop: the same solution and statistics by one thread and
   const oneapi::tbb::global_control allow(oneapi::tbb::global_control::max_allowed_parallelism,
                                           kThreads);
   const Problem problem = attention_loop(TWILL_TEST_DATA, "hopper-bwd-sub2");
-  for (const std::int64_t limit : {0, 1, 64, 65, 300, 600}) {
-    CAPTURE(limit);
-    Options options;
-    options.seed = 5;
+  Options options;
+  options.seed = 5;
+  const auto solved_by = [&](int threads, std::int64_t limit) {
+    options.threads = threads;
     options.conflict_limit = limit;
-    options.threads = 1;
-    const Solution one = solve(problem, options);
-    options.threads = static_cast<int>(kThreads);
-    check_same(one, solve(problem, options));
-    CHECK((one.status == Status::optimal) == (limit == 0));
+    return solve(problem, options);
+  };
+  const Solution whole = solved_by(1, 0);
+  CHECK(whole.status == Status::optimal);
+  const std::int64_t all = whole.conflicts;  // that it takes
+  REQUIRE(all > 128);
+  // The solver looks at a limit every 64 conflicts of a question.
+  for (const std::int64_t limit : {std::int64_t{0}, std::int64_t{1}, std::int64_t{64},
+                                   std::int64_t{65}, all / 4, all / 2, all - 64, all + 64}) {
+    CAPTURE(limit);
+    const Solution one = solved_by(1, limit);
+    check_same(one, solved_by(static_cast<int>(kThreads), limit));
+    if (limit == 0 || limit > all) {
+      check_same(one, whole);
+      continue;
+    }
+    CHECK(one.status != Status::optimal);
+    CHECK(one.stopped_by == "conflict limit");
+    CHECK(one.conflicts >= limit);
+    CHECK(one.conflicts <= all);
   }
 }
 
@@ -176,7 +191,8 @@ TEST_CASE("a hard loop, where both engines are tried: the same by one thread and
           doctest::skip(kTooSlow)) {
   const oneapi::tbb::global_control allow(oneapi::tbb::global_control::max_allowed_parallelism,
                                           kThreads);
-  // A coarse copy has its turn from 26,800 to 28,700 conflicts, neighbourhoods theirs before.
+  // Neighbourhoods have their turn, and then a coarse copy. Where the limit does not end the
+  // search, it has become so good that this needs another loop.
   const Problem problem = synthetic_loop(
       {.seed = 45, .ops = 22, .width = 4, .recurrences = 1, .longest = 1000, .pressure = 60});
   Options options;
@@ -186,7 +202,8 @@ TEST_CASE("a hard loop, where both engines are tried: the same by one thread and
   options.threads = static_cast<int>(kThreads);
   check_same(one, solve(problem, options));
   REQUIRE(one.schedule);
-  CHECK(one.status == Status::feasible);
+  REQUIRE(one.stopped_by == "conflict limit");
+  CHECK(one.conflicts >= options.conflict_limit);
 }
 
 TEST_CASE("evidence that was found ahead of time certifies the solution") {

@@ -71,23 +71,26 @@ std::vector<int> sizes(const Problem& problem, Amount share, int models, bool at
 
 }  // namespace
 
-TEST_CASE("sums are there from the first model on that overflows, for large ones later") {
-  // Up to three copies of each value at the issue of each: 3 n^2 terms, 512 a model.
-  struct Case {
-    int values, model;
-  };
-  for (const Case& c : {Case{3, 1}, Case{13, 1}, Case{14, 2}, Case{18, 2}, Case{19, 3}}) {
-    CAPTURE(c.values);
-    const Problem problem = crowd(c.values);
-    const std::vector<int> counted = sizes(problem, 16, 4),
-                           never = sizes(problem, OrderRequest::kNone, 4);
-    REQUIRE(counted.front() == never.front());
-    for (int i = 1; i <= 4; ++i) {
-      CAPTURE(i);
-      CHECK((counted[at(i)] > never[at(i)]) == (i >= c.model));
-    }
-    CHECK(counted.back() == counted[at(c.model)]);  // once
+TEST_CASE("sums come once, the sooner the smaller they are: small ones with the first model") {
+  constexpr int kModels = 6;
+  int last = 1, later = 0;
+  for (int values = 3; values <= 24; ++values) {
+    CAPTURE(values);
+    const Problem problem = crowd(values);
+    const std::vector<int> counted = sizes(problem, 16, kModels),
+                           never = sizes(problem, OrderRequest::kNone, kModels);
+    int first = 0;  // model after which there are sums
+    while (first <= kModels && counted[at(first)] == never[at(first)]) ++first;
+    CHECK(first >= last);
+    CHECK(first <= kModels);
+    if (values <= 4) CHECK(first == 1);
+    later += first > last;
+    last = first;
+    for (int i = first; i <= kModels; ++i)
+      CHECK(counted[at(i)] - never[at(i)] == counted[at(first)] - never[at(first)]);
   }
+  CHECK(last > 1);
+  CHECK(later > 1);  // not all at one size
 }
 
 TEST_CASE("all sums at once, where that is asked for") {
