@@ -18,8 +18,8 @@ class Lane {
       : whole_(whole),
         budget_(whole.budget, std::move(stop)),
         report_(silent_, budget_),
-        search_{whole.problem, whole.choice,   whole.seed, budget_,     report_,
-                whole.engine,  whole.handover, whole.pins, whole.limits} {
+        search_(whole.with(whole.problem, budget_, report_)) {
+    search_.threads = 1;
     search_.serial = whole.serial;
     search_.goals = whole.goals;
     if (whole.evidence != nullptr) search_.evidence = &evidence_.emplace(whole.evidence->none());

@@ -83,8 +83,10 @@ struct Search {
   Cycle stage_limit = 0;         ///< Options::stages; 0 = any number
 
   /// The same search on a related problem (coarser, serial), whose refutations are not evidence.
-  Search on(const Problem& other) const {
-    Search same{other, choice, seed, budget, report, engine, handover, pins, limits};
+  Search on(const Problem& other) const { return with(other, budget, report); }
+  /// The same with other limits and statistics.
+  Search with(const Problem& other, Budget& own_budget, Reporter& own_report) const {
+    Search same{other, choice, seed, own_budget, own_report, engine, handover, pins, limits};
     same.threads = threads;
     same.stage_limit = stage_limit;
     return same;

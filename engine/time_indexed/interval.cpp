@@ -28,7 +28,7 @@ Answer ask_complete(const Search& search, Cycle ii, Cycle& max_stages) {
   const Cycle enough = stage_bound(search.problem, ii);
   if (search.stage_limit > 0 && search.stage_limit <= enough) {
     max_stages = std::max(max_stages, search.stage_limit);
-    return ask(search, ii, -1, 0, kWithoutLifetimes);
+    return ask(search, ii, search.stage_limit, -1, 0, kWithoutLifetimes);
   }
   max_stages = std::max(max_stages, enough);
   return ask(search, ii, enough + 1, rotation_pivot(search.problem), 0, kWithoutLifetimes);
