@@ -1,5 +1,7 @@
-// The precondition of most functions that take a problem, for their asserts.
+// The preconditions of functions that take a problem, for their asserts.
 #pragma once
+
+#include <algorithm>
 
 #include "graph/check.hpp"
 
@@ -13,6 +15,28 @@ inline bool accepted(const Problem& problem) {
   } catch (const InputError&) {
     return false;
   }
+}
+
+/// Do ops, edges and units name each other rightly? That is all that arithmetic takes for granted:
+/// it is asked of problems that are still being made, too.
+inline bool consistent(const Problem& problem) {
+  const auto ops = static_cast<int>(problem.ops.size());
+  const auto units = static_cast<int>(problem.units.size());
+  return std::all_of(problem.edges.begin(), problem.edges.end(),
+                     [&](const Edge& e) {
+                       return e.from >= 0 && e.from < ops && e.to >= 0 && e.to < ops &&
+                              e.distance >= 0 && e.delay >= 0;
+                     }) &&
+         std::all_of(problem.ops.begin(), problem.ops.end(),
+                     [&](const Op& op) {
+                       return op.cycles >= 0 &&
+                              std::all_of(op.reservations.begin(), op.reservations.end(),
+                                          [&](const Reservation& r) {
+                                            return r.unit >= 0 && r.unit < units && r.length >= 0;
+                                          });
+                     }) &&
+         std::all_of(problem.units.begin(), problem.units.end(),
+                     [](const Unit& unit) { return unit.capacity >= 1; });
 }
 
 }  // namespace twill

@@ -63,7 +63,7 @@ std::vector<Cycle> smallest_lifetimes(const Problem& problem) {
 }
 
 std::vector<Bound> res_mii(const Problem& problem) {
-  assert(accepted(problem));
+  assert(consistent(problem));
   std::vector<Bound> bounds;
   for (int f = 0; f < static_cast<int>(problem.units.size()); ++f) {
     const Unit& unit = problem.units[at(f)];
@@ -129,7 +129,7 @@ bool reservation_fits(const Problem& problem, int v, Cycle ii) {
 }
 
 std::optional<Bound> rec_mii(const Problem& problem, bool forced_spills) {
-  assert(accepted(problem));
+  assert(consistent(problem));
   const std::vector<Cycle> forced = forced_spills ? forced_delays(problem) : std::vector<Cycle>{};
   // The feasible I form a half line; a cycle has distance >= 1, so the sum of all delays is in it.
   Cycle high = 1;
@@ -169,7 +169,7 @@ std::optional<Bound> rec_mii(const Problem& problem, bool forced_spills) {
 }
 
 std::vector<Bound> lifetime_bounds(const Problem& problem) {
-  assert(accepted(problem));
+  assert(consistent(problem));
   const std::vector<Cycle> life = smallest_lifetimes(problem);
   std::vector<Bound> bounds;
   const auto add = [&](const std::string& label, Amount capacity,
@@ -220,7 +220,7 @@ std::optional<Bound> pin_bound(const Problem& problem) {
 }
 
 std::vector<Bound> lower_bounds(const Problem& problem) {
-  assert(accepted(problem));
+  assert(consistent(problem));
   std::vector<Bound> bounds = res_mii(problem);
   const std::optional<Bound> plain = rec_mii(problem, false), forced = rec_mii(problem, true);
   if (plain) bounds.push_back(*plain);

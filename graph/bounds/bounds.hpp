@@ -4,8 +4,8 @@
 // are in the manner of MinAvg (Huff, PLDI 1993). The bounds of the concurrency rule are in
 // slot_bounds.hpp. Each says in words what it adds up, so that a user can check it by hand.
 //
-// A bound is proved for every schedule of the problem. Precondition everywhere: check() has
-// accepted the problem.
+// A bound is proved for every schedule of the problem. Precondition everywhere: the problem's parts
+// name each other rightly (graph/accepted.hpp); check() asks more.
 #pragma once
 
 #include <optional>

@@ -59,7 +59,7 @@ std::string arithmetic(const Worst& worst, Amount capacity) {
 }  // namespace
 
 std::vector<Bound> length_bounds(const Problem& problem, Cycle ii) {
-  assert(ii >= 1 && accepted(problem));
+  assert(ii >= 1 && consistent(problem));
   const std::vector<Cycle> delays = forced_delays(problem);
   const auto earliest = earliest_starts(problem, ii, delays);
   if (!earliest) return {};

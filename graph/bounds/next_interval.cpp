@@ -67,7 +67,7 @@ Cycle next_of_group(const Problem& problem, const std::vector<FixedSegment>& gro
 }  // namespace
 
 Cycle next_interval(const Problem& problem, Cycle ii, Cycle last) {
-  assert(ii >= 1 && accepted(problem));
+  assert(ii >= 1 && consistent(problem));
   const StartArcs arcs(problem);
   const std::vector<std::vector<FixedSegment>> all = groups(problem);
   for (bool passed = true; passed && ii <= last;) {

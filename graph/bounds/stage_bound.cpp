@@ -57,7 +57,7 @@ bool holds_something(const Op& op) {
 }
 
 Cycle bound(const Problem& problem, Cycle ii, bool all_rules) {
-  assert(ii >= 1 && accepted(problem));
+  assert(ii >= 1 && consistent(problem));
   std::vector<bool> holds;
   for (const Op& op : problem.ops) holds.push_back(holds_something(op));
   for (const int u : charged_loads(problem))

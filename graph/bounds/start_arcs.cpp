@@ -41,7 +41,7 @@ std::vector<Cycle> most_copies(const Problem& problem) {
 }  // namespace
 
 StartArcs::StartArcs(const Problem& problem) : nodes_(problem.ops.size() + 1) {
-  assert(accepted(problem));
+  assert(consistent(problem));
   const std::vector<Cycle> delays = forced_delays(problem), copies = most_copies(problem);
   for (int v = 0; v < static_cast<int>(problem.ops.size()); ++v) arcs_.push_back({0, v + 1, 0, 0});
   // Sources first, so that most paths settle in one pass.

@@ -8,7 +8,7 @@
 namespace twill::modulo {
 
 Instance::Instance(const Problem& problem, Cycle ii) : problem_(problem), ii_(ii) {
-  assert(ii >= 1 && accepted(problem));
+  assert(ii >= 1 && consistent(problem));
   const auto earliest = earliest_starts(problem, ii);
   IssueDistances distances(problem, ii);
   if (!earliest || distances.infeasible()) return;

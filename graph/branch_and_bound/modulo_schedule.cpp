@@ -70,7 +70,7 @@ Cycle longest_op(const Problem& problem) {
 
 ModuloSchedule optimal_modulo_schedule(const Problem& problem, Cycle ii,
                                        const ModuloScheduleOptions& options) {
-  assert(ii >= 1 && accepted(problem));
+  assert(ii >= 1 && consistent(problem));
   ModuloSchedule result;
   result.initiation_interval = ii;
   result.proved = true;

@@ -153,6 +153,10 @@ std::optional<Lie> lie_about(const Problem& problem, Random& random) {
 
 /// A refutation of the request, by the order engine, or none.
 std::shared_ptr<Evidence> refuted(const Problem& problem, const Lie& lie, OrderRequest request) {
+#ifndef NDEBUG
+  // The encoders assert what they take for granted. This lie is for builds without asserts.
+  if (!request.exchange.empty() && !request.pins.empty()) return nullptr;
+#endif
   const LimitedProblem within = limited(problem, lie.limits);
   const EncodingChoice choice;
   Budget budget({}, 0, 20'000, 0);
@@ -212,6 +216,10 @@ TEST_CASE("a refutation of a formula that leaves schedules out proves nothing") 
   }
   MESSAGE("refutations of forged requests: ", proved, ", of what is false: ", lies,
           ", true claims accepted: ", honest);
+#ifdef NDEBUG
   CHECK(lies > static_cast<int>(loops / 30));
+#else
+  CHECK(lies > static_cast<int>(loops / 60));
+#endif
   CHECK(honest > static_cast<int>(loops / 60));
 }
