@@ -162,8 +162,7 @@ std::vector<Lit> crossings(PlacementModel& m, int) {
   return crossing;
 }
 
-// ---- The table
-// -----------------------------------------------------------------------------------
+// ---- The table ---------------------------------------------------------------------------------
 
 const GoalKind kGoals[] = {
     // Slots with at least one op.

@@ -122,8 +122,7 @@ class Engine {
   virtual ~Engine() = default;
   virtual const char* name() const = 0;
 
-  /// Is there a schedule at `ii`, within the stages of the search? Raises
-  /// `max_stages` to the stages searched.
+  /// Is there a schedule at `ii`? Raises `max_stages` to the stages searched.
   virtual Answer ask(const Search& search, Cycle ii, Cycle& max_stages) const = 0;
   /// The smallest initiation interval; `low` is a proved bound, and so high that no dependence
   /// cycle gains time at it (lower_bounds() is).
@@ -144,8 +143,7 @@ const Engine& order_engine();
 const Engine& order_cadical_engine();
 /// The stages of schedules no longer than `deadline`, within the search's.
 Cycle stages_within(const Search& search, Cycle ii, Cycle deadline);
-
-/// Where there is a schedule at this I, there is one of at most this length.
+/// Where there is a schedule at `ii` within the stages (0: any number), one is at most this long.
 Cycle longest_needed(const Problem& problem, Cycle ii, Cycle stage_limit);
 /// The one that Options::engine names, by its rule. Throws InputError where it cannot be had.
 const Engine& chosen_engine(const Problem& problem, const Options& options,

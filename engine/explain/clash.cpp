@@ -214,8 +214,8 @@ class Deletion {
 
 }  // namespace
 
-std::vector<Clashing> smallest_clash(const Search& search, Cycle ii, std::int64_t conflicts,
-                                     std::int64_t question_conflicts) {
+std::vector<Clashing> minimal_clash(const Search& search, Cycle ii, std::int64_t conflicts,
+                                    std::int64_t question_conflicts) {
   std::vector<Clashing> clash;
   search.budget.complete([&] {
     clash = Deletion(search, parts_request(search, ii), conflicts, question_conflicts).run();

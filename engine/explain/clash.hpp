@@ -1,4 +1,4 @@
-// A smallest set of constraints that leave no schedule at one initiation interval.
+// A minimal set of constraints that leave no schedule at one initiation interval.
 //
 // The order form with a selector for each part of the problem (ConstraintPart) is refuted once; the
 // parts that the refutation uses, taken from CaDiCaL's failed assumptions over the clauses and the
@@ -26,11 +26,11 @@ struct Clashing {
 };
 
 /// The parts clash at `ii`: with the loop's slots, widths and values, which are no parts, they
-/// leave no schedule within the stages of the search. Empty = not refuted, within
-/// `conflicts` or at all. Otherwise a clash, smallest where all of them have `without`; every
-/// question about a smaller one may take `question_conflicts`, all of them `conflicts`. 0 = no
-/// limit. search.limits, goals and pins are not looked at; those of the problem are parts.
-std::vector<Clashing> smallest_clash(const Search& search, Cycle ii, std::int64_t conflicts,
-                                     std::int64_t question_conflicts);
+/// leave no schedule within the stages of the search. Empty = not refuted, within `conflicts` or at
+/// all. Otherwise a clash, minimal (a MUS) where all of them have `without`; every question about a
+/// smaller one may take `question_conflicts`, all of them `conflicts`. 0 = no limit. search.limits,
+/// goals and pins are not looked at; those of the problem are parts.
+std::vector<Clashing> minimal_clash(const Search& search, Cycle ii, std::int64_t conflicts,
+                                    std::int64_t question_conflicts);
 
 }  // namespace twill::order

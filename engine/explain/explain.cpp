@@ -1,4 +1,4 @@
-// Why there is no schedule at any initiation interval: a smallest set of constraints that clash.
+// Why there is no schedule at any initiation interval: a minimal set of constraints that clash.
 #include "engine/explain/clash_words.hpp"
 #include "engine/search.hpp"
 #include "graph/bounds/bounds.hpp"
@@ -62,7 +62,7 @@ std::vector<Reason> explain_infeasible(const Search& search) {
   orders.pins.clear();
   std::vector<order::Clashing> clash;
   if (given.ops.size() <= kMaxOrderOps) {
-    clash = order::smallest_clash(orders, serial.ii, 0, 0);
+    clash = order::minimal_clash(orders, serial.ii, 0, 0);
     if (clash.empty()) return {};
   }
   for (order::Clashing& c : clash) c.without.reset();  // at residues of the serial problem

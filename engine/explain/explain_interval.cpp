@@ -149,7 +149,7 @@ void find_clash(const Problem& problem, const Options& options, const std::stop_
   search.stage_limit = stage_limit(options.stages);
   std::vector<order::Clashing> clash;
   if (problem.ops.size() <= kMaxOrderOps)
-    clash = order::smallest_clash(search, e.ii, kClashConflicts, question_conflicts);
+    clash = order::minimal_clash(search, e.ii, kClashConflicts, question_conflicts);
   e.reasons = clash.empty() ? everything(problem) : words(problem, clash);
   e.minimal = !clash.empty() && std::all_of(clash.begin(), clash.end(),
                                             [](const auto& c) { return c.without.has_value(); });

@@ -61,7 +61,7 @@ struct Options {
   /// Encodings by name, "key=value,...": see `twill encodings`. Unnamed keys follow the documented
   /// automatic rule.
   std::string encoding;
-  /// Where there is no schedule at any I, find a smallest set of constraints that clash
+  /// Where there is no schedule at any I, find a minimal set of constraints that clash
   /// (Solution::reasons). It can take longer than the proof that there is none: see
   /// why_infeasible(). The paper's window and the straight-line forms always do.
   bool explain = true;
@@ -123,10 +123,10 @@ SplitSolution solve_split(const Problem& problem, const RegisterPool& pool,
 
 /// What became of one layout.
 struct LayoutOutcome {
-  std::optional<Solution> solution;  ///< none: not solved, for one of the next two reasons
-  std::string
-      covered_by;  ///< the layout that can do all that this one can; "" = a limit came first
-  bool none_better = false;  ///< infeasible: it has no schedule better than that of another layout
+  /// None where another layout covers this one, or where a limit came first.
+  std::optional<Solution> solution;
+  std::string covered_by;    ///< the layout that can do all that this one can; "" = there is none
+  bool none_better = false;  ///< only a better schedule than another layout's was sought: none
 };
 using LayoutCallback = std::function<void(const Lowered&, const LayoutOutcome&)>;
 

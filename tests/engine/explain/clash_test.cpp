@@ -224,7 +224,7 @@ std::vector<Clashing> clash_at(const Problem& problem, Cycle ii, Cycle stage_lim
   Reporter report(silent, budget);
   Search search{problem, choice, 0, budget, report, order_engine()};
   search.stage_limit = stage_limit;
-  return order::smallest_clash(search, ii, 0, 0);
+  return order::minimal_clash(search, ii, 0, 0);
 }
 
 LoopKnobs tiny() {
@@ -326,13 +326,13 @@ TEST_CASE("few conflicts leave a clash that may be too large, or none") {
   const ProgressCallback silent;
   Reporter report(silent, budget);
   const Search search{problem, choice, 0, budget, report, order_engine()};
-  const std::vector<Clashing> smallest = order::smallest_clash(search, 2, 0, 0);
-  CHECK(smallest.size() == 4);
+  const std::vector<Clashing> minimal = order::minimal_clash(search, 2, 0, 0);
+  CHECK(minimal.size() == 4);
   bool unfinished = false;
   for (std::int64_t conflicts = 1; conflicts < 40; ++conflicts) {
-    const std::vector<Clashing> clash = order::smallest_clash(search, 2, conflicts, 0);
+    const std::vector<Clashing> clash = order::minimal_clash(search, 2, conflicts, 0);
     if (clash.empty()) continue;
-    CHECK(clash.size() >= smallest.size());
+    CHECK(clash.size() >= minimal.size());
     CHECK_FALSE(met_by_some(problem, 2, 2, false, clash));
     unfinished = unfinished || !clash.front().without;
   }
