@@ -198,7 +198,8 @@ class CertificateCheck {
     const std::size_t header = cnf.starts_with("p cnf ") ? 0 : cnf.find("\np cnf ");
     if (header == std::string::npos ||
         std::sscanf(cnf.c_str() + cnf.find('p', header), "p cnf %" SCNd64 " %" SCNd64,
-                    &limit.variables, &limit.clauses) != 2)
+                    &limit.variables, &limit.clauses) != 2 ||
+        limit.variables < 0 || limit.clauses < 0)
       refuse(base + ".cnf", "has no line \"p cnf VARIABLES CLAUSES\"");
     // The tables of the time-indexed form have an entry a cycle, and so has the file at least.
     if (!r.by_order() && r.ii > std::max<Cycle>(limit.literals, kSmallTable))
@@ -223,7 +224,8 @@ class CertificateCheck {
           refuse(base + ".cnf", "clause " + std::to_string(c + 1) + " denies a difference");
     std::optional<LifetimeQuestion> lifetimes;
     if (const std::int64_t most = limited(problem, r.limits).placement.lifetime; most >= 0)
-      lifetimes.emplace(problem, r.ii, r.deadline, std::get<OrderRequest>(r.request).stages, most);
+      lifetimes.emplace(LifetimeQuestion{problem, r.ii, r.deadline,
+                                         std::get<OrderRequest>(r.request).stages, most});
     std::size_t number = 0;
     const std::string text = listed(base + ".lemmas");
     for (const std::string_view line : lines_of(text)) {

@@ -17,6 +17,7 @@
 #include "graph/lower.hpp"
 #include "graph/ttgir/emit.hpp"
 #include "graph/ttgir/lower_ttgir.hpp"
+#include "graph/ttgir/modules.hpp"
 #include "graph/ttgir/parser.hpp"
 #include "graph/ttgir/placer.hpp"
 #include "tests/support/serial_schedule.hpp"
@@ -39,6 +40,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const std::string machines[] = {"blackwell", "hopper"};
   static const std::string texts[] = {twill::builtin_machine("blackwell"),
                                       twill::builtin_machine("hopper")};
+  try {
+    twill::ttgir::parse_one_module(text, "fuzz", 0);
+  } catch (const twill::InputError&) {
+    return 0;  // refused once is refused for every machine
+  }
   for (int m = 0; m < 2; ++m) {
     for (const int subtile : {1, 2}) {
       try {

@@ -348,6 +348,32 @@ TEST_CASE("what charged rings refute is not refuted without, or where there is m
   CHECK(forged > 20);
 }
 
+TEST_CASE("a formula's file may say any number of clauses") {
+  const Problem problem = example("undercount-figure-1");
+  for (const std::string engine : {"order", "time_indexed"}) {
+    CAPTURE(engine);
+    const TemporaryDirectory directory;
+    write_certificate(directory / "c", problem, solved(problem, engine));
+    int formulas = 0;
+    for (const std::string& file : files_of(directory / "c")) {
+      if (!file.ends_with(".cnf")) continue;
+      ++formulas;
+      const std::string before = read_file(file);
+      const std::size_t header = before.find("p cnf ");
+      const std::string rest = before.substr(before.find('\n', header));
+      for (const char* numbers : {"2 -9223372036854775808", "-9223372036854775808 2", "-1 -1",
+                                  "99999999999999999999 99999999999999999999", "", "2"}) {
+        CAPTURE(numbers);
+        write_file(file, before.substr(0, header) + "p cnf " + numbers + rest);
+        CHECK(verdict(directory / "c").starts_with("proofs/"));
+      }
+      write_file(file, before);
+    }
+    CHECK(formulas > 0);
+    CHECK(verdict(directory / "c") == "accepted");
+  }
+}
+
 TEST_CASE("whatever ops are called, a formula's comments stay comments") {
   Problem problem = example("undercount-figure-1");
   for (Op& op : problem.ops) op.id += "\np cnf 1 1\r1 0\n";
