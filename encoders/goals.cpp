@@ -119,7 +119,7 @@ void limit_registers(LimitedProblem& result, int index, std::int64_t most) {
 void limit_rings(LimitedProblem& result, int index, std::int64_t most) {
   if (most > kMaxDistance) return;
   for (const int u : chosen(index, result.problem.ops.size())) {
-    if (!result.problem.ops[at(u)].streaming) continue;
+    if (!result.problem.ops[at(u)].fills_ring()) continue;
     for (const BufferUse& use : buffer_uses(result.problem, u))
       result.placement.precedences.push_back(
           {use.op, u, static_cast<int>(most) - use.iterations, use.cycles + 1});
@@ -208,7 +208,7 @@ const GoalKind kGoals[] = {
     {.name = "rings",
      .value = deepest_ring,
      .least = [](const Problem& p, int) -> std::int64_t {
-       return std::any_of(p.ops.begin(), p.ops.end(), [](const Op& op) { return op.streaming; });
+       return std::any_of(p.ops.begin(), p.ops.end(), [](const Op& op) { return op.fills_ring(); });
      },
      .reason = "a load has a buffer",
      .least_by = LeastGoal::loads,
@@ -282,7 +282,7 @@ std::vector<std::pair<std::string_view, int>> arguments(const Problem& problem, 
   std::vector<std::pair<std::string_view, int>> names;
   const auto take = [&](const auto& all, auto name) {
     for (std::size_t i = 0; i < all.size(); ++i)
-      if (of != GoalKind::loads || problem.ops[i].streaming)
+      if (of != GoalKind::loads || problem.ops[i].fills_ring())
         names.emplace_back(all[i].*name, static_cast<int>(i));
   };
   switch (of) {

@@ -63,7 +63,7 @@ Cycle next_to_ask(const Search& search, Cycle ii, Cycle last) {
 }  // namespace
 
 Interval ascend(const Search& search, Interval interval) {
-  const Cycle last = serial_ii(search.problem);
+  const Cycle last = std::max(interval.low, serial_ii(search.problem));
   for (;; ++interval.low) {
     interval.low = next_to_ask(search, interval.low, last);
     if (interval.low > last) break;

@@ -35,6 +35,16 @@ inline bool consistent(const Problem& problem) {
                                             return r.unit >= 0 && r.unit < units && r.length >= 0;
                                           });
                      }) &&
+         std::all_of(
+             problem.ops.begin(), problem.ops.end(),
+             [channels = static_cast<int>(problem.channels.size())](const Op& op) {
+               return std::all_of(op.traffic.begin(), op.traffic.end(), [&](const Traffic& t) {
+                 return t.channel >= 0 && t.channel < channels && t.amount.denominator >= 1;
+               });
+             }) &&
+         std::all_of(
+             problem.channels.begin(), problem.channels.end(),
+             [](const Channel& c) { return c.rate.numerator >= 1 && c.rate.denominator >= 1; }) &&
          std::all_of(problem.units.begin(), problem.units.end(),
                      [](const Unit& unit) { return unit.capacity >= 1; });
 }

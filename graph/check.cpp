@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graph/io/json_text.hpp"
+#include "graph/wide.hpp"
 
 namespace twill {
 namespace {
@@ -23,6 +24,7 @@ class Checker {
       fail("/cycle_unit", std::to_string(problem_.cycle_unit), "must be finite and positive");
     units();
     memories();
+    channels();
     slots();
     ops();
     edges();
@@ -92,6 +94,23 @@ class Checker {
     }
   }
 
+  /// A fraction's members, named as in the file: the number, or the elements of the pair.
+  void fraction(const std::string& place, const Fraction& fraction, Amount least) const {
+    const bool pair = fraction.denominator != 1;
+    range(pair ? place + "/0" : place, fraction.numerator, least, kMaxAmount);
+    range(place + "/1", fraction.denominator, 1, kMaxAmount);
+  }
+
+  void channels() const {
+    count("/channels", problem_.channels.size(), kMaxChannels, "channels");
+    std::unordered_set<std::string> seen;
+    for (const Channel& channel : problem_.channels) {
+      const std::string place = "/channels" + pointer_token(channel.name);
+      name(place, "", channel.name, "channel names", seen);
+      fraction(place, channel.rate, 1);
+    }
+  }
+
   void slots() const {
     if (problem_.warps.empty()) fail("/warps", "an empty array", "must have at least one slot");
     count("/warps", problem_.warps.size(), kMaxSlots, "slots");
@@ -129,8 +148,10 @@ class Checker {
       range(place, "/spill", op.spill, 0, kMaxCycles);
       range(place, "/width", op.width, 1, kMaxWidth);
       if (op.streaming) streaming(place, op);
+      if (op.in_flight) in_flight(place, op);
       reservations(place, op);
       footprints(place, op);
+      traffic(place, op);
     }
   }
 
@@ -139,6 +160,36 @@ class Checker {
       fail(place + "/streaming", "true", "a streaming op must be variable_latency");
     if (op.cycles != 0)
       fail(place + "/cycles", std::to_string(op.cycles), "a streaming op must have 0 cycles");
+  }
+
+  void in_flight(const std::string& place, const Op& op) const {
+    if (op.streaming)
+      fail(place + "/in_flight", "true", "an op in flight must not be streaming as well");
+    if (!op.variable_latency)
+      fail(place + "/in_flight", "true", "an op in flight must be variable_latency");
+    if (op.cycles != 0)
+      fail(place + "/cycles", std::to_string(op.cycles), "an op in flight must have 0 cycles");
+  }
+
+  void traffic(const std::string& op_place, const Op& op) const {
+    std::unordered_set<int> seen;
+    for (const Traffic& moved : op.traffic) {
+      if (moved.channel < 0 || static_cast<std::size_t>(moved.channel) >= problem_.channels.size())
+        fail(op_place + "/traffic", std::to_string(moved.channel),
+             "must be the index of a channel");
+      const Channel& channel = problem_.channels[static_cast<std::size_t>(moved.channel)];
+      const std::string place = op_place + "/traffic" + pointer_token(channel.name);
+      fraction(place, moved.amount, 0);
+      if (!seen.insert(moved.channel).second)
+        fail(place, std::to_string(moved.amount.numerator), "one amount per channel");
+      // So that no interval can need more than kMaxInterval cycles.
+      const Fraction amount = moved.amount, rate = channel.rate;
+      if (Wide{amount.numerator} * rate.denominator >
+          Wide{rate.numerator} * amount.denominator * kMaxCycles)
+        fail(place, fraction_text(amount),
+             "must take at most " + std::to_string(kMaxCycles) + " cycles at " +
+                 fraction_text(rate) + " a cycle");
+    }
   }
 
   void reservations(const std::string& op_place, const Op& op) const {
@@ -227,6 +278,8 @@ class Checker {
       range(place, "/hold", edge.hold, 0, kMaxCycles);
       if (op(edge.to).streaming)
         fail(place + "/to", quote(op(edge.to).id), "a streaming op must have no incoming edge");
+      if (op(edge.to).in_flight)
+        fail(place + "/to", quote(op(edge.to).id), "an op in flight must have no incoming edge");
       if (op(edge.from).streaming && edge.delay != 0)
         fail(place + "/delay", std::to_string(edge.delay),
              "the outgoing delays of a streaming op must be 0");

@@ -13,7 +13,7 @@ namespace {
 std::vector<int> buffer_owners(const Problem& problem) {
   std::vector<int> owner(problem.ops.size(), -1);
   for (int u = 0; u < static_cast<int>(problem.ops.size()); ++u) {
-    if (!problem.ops[at(u)].streaming) continue;
+    if (!problem.ops[at(u)].fills_ring()) continue;
     for (const BufferHolder& holder : buffer_holders(problem, u))
       owner[at(holder.op)] = owner[at(holder.op)] == -1 ? u : -2;
   }

@@ -10,6 +10,16 @@ int variable_latency_slot(const Problem& problem) {
   return -1;
 }
 
+void drop_channels(Problem& problem) {
+  problem.channels.clear();
+  for (Op& op : problem.ops) op.traffic.clear();
+}
+
+std::string fraction_text(const Fraction& fraction) {
+  const std::string whole = std::to_string(fraction.numerator);
+  return fraction.denominator == 1 ? whole : whole + "/" + std::to_string(fraction.denominator);
+}
+
 std::string pin_text(const Problem& problem, const Pin& pin) {
   const auto op = [&](int v) { return problem.ops[static_cast<std::size_t>(v)].id; };
   const auto slot = [&] { return problem.warps[static_cast<std::size_t>(pin.slot)].name; };

@@ -29,6 +29,7 @@ inline constexpr int kMaxWidth = std::numeric_limits<int>::max();
 inline constexpr int kMaxUnits = 1'000;
 inline constexpr int kMaxMemories = 1'000;
 inline constexpr int kMaxSlots = 1'000;
+inline constexpr int kMaxChannels = 1'000;
 inline constexpr int kMaxEdges = 1'000'000;
 inline constexpr int kMaxPins = 100'000;
 inline constexpr int kMaxSegments = 1'000'000;  ///< of all reservations together
@@ -52,6 +53,22 @@ struct Memory {
   /// Else what it loads counts while it is live. See memory_charges.hpp.
   bool rings = false;
   bool operator==(const Memory&) const = default;
+};
+
+/// numerator / denominator, in [0, kMaxAmount] and [1, kMaxAmount]; exact, not a floating number.
+struct Fraction {
+  Amount numerator = 0;
+  Amount denominator = 1;
+  bool operator==(const Fraction&) const = default;
+};
+
+/// What ops pass through without a reservation, in whatever order: a port, a bus, the issue slots
+/// (rule 9). `rate` > 0 is in units a cycle; what the units are (bytes, instructions) is the file's
+/// business.
+struct Channel {
+  std::string name;
+  Fraction rate{1, 1};
+  bool operator==(const Channel&) const = default;
 };
 
 /// A warp or a warp group that code can be assigned to.
@@ -80,6 +97,13 @@ struct Footprint {
   bool operator==(const Footprint&) const = default;
 };
 
+/// What an op moves through a channel in an iteration.
+struct Traffic {
+  int channel = 0;
+  Fraction amount;
+  bool operator==(const Traffic&) const = default;
+};
+
 /// A tile-level operation of the loop body.
 struct Op {
   std::string id;
@@ -92,6 +116,12 @@ struct Op {
   int width = 1;    ///< hardware warps needed: slots narrower than this are excluded
   bool variable_latency = false;
   bool streaming = false;  ///< variable latency, no incoming edge: cycles and delays are 0 (5.3)
+  /// A load whose latency counts (rule 10): as streaming, but the delays of its edges are its
+  /// latency, and the buffer that it fills is its own footprint, held from its issue on.
+  bool in_flight = false;
+  std::vector<Traffic> traffic = {};  ///< at most one for each channel
+  /// Does a ring of buffers take what it loads?
+  bool fills_ring() const { return streaming || in_flight; }
   bool operator==(const Op&) const = default;
 };
 
@@ -130,8 +160,15 @@ struct Problem {
   std::vector<Op> ops;
   std::vector<Edge> edges;
   std::vector<Pin> pins;
+  std::vector<Channel> channels;
   bool operator==(const Problem&) const = default;
 };
+
+/// Forgets the channels and what ops move through them: for loops whose cycles are others.
+void drop_channels(Problem& problem);
+
+/// "128", "7/2".
+std::string fraction_text(const Fraction& fraction);
 
 /// "pin of S to w0", "P not on w0", "S at cycle 4", "P on the slot of S".
 std::string pin_text(const Problem& problem, const Pin& pin);

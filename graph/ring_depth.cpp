@@ -71,7 +71,7 @@ std::int64_t ring_depth(const Problem& problem, const Schedule& schedule, int u)
 std::map<std::string, std::int64_t> ring_depths(const Problem& problem, const Schedule& schedule) {
   std::map<std::string, std::int64_t> depths;
   for (std::size_t u = 0; u < problem.ops.size(); ++u)
-    if (problem.ops[u].streaming)
+    if (problem.ops[u].fills_ring())
       depths[problem.ops[u].id] = ring_depth(problem, schedule, static_cast<int>(u));
   return depths;
 }

@@ -4,6 +4,7 @@
 #include "graph/verify.hpp"
 
 #include <algorithm>
+#include <boost/multiprecision/cpp_int.hpp>
 #include <map>
 #include <utility>
 #include <vector>
@@ -285,7 +286,7 @@ std::vector<Judge::Ring> Judge::rings(std::vector<int>& ring_of) const {
   ring_of.assign(problem_.ops.size(), kNone);
   std::vector<Ring> all;
   for (int v = 0; v < op_count(); ++v) {
-    if (!op(v).streaming) continue;
+    if (!op(v).streaming && !op(v).in_flight) continue;
     const auto shown = shown_buffer(v);
     for (const auto& [holder, iterations] : shown) {
       int& ring = ring_of[static_cast<std::size_t>(holder)];
@@ -404,12 +405,51 @@ Verdict Judge::concurrency(const Unrolling& unrolling) const {
 
 }  // namespace
 
+std::optional<Violation> verify_channels(const Problem& problem, Cycle ii) {
+  using Whole = boost::multiprecision::cpp_int;
+  struct Sum {
+    Whole over, under;
+  };
+  for (std::size_t c = 0; c < problem.channels.size(); ++c) {
+    // Added in pairs, then pairs of pairs: numbers stay short for as long as they can.
+    std::vector<Sum> sums = {{0, 1}};
+    for (const Op& op : problem.ops)
+      for (const Traffic& moved : op.traffic)
+        if (static_cast<std::size_t>(moved.channel) == c)
+          sums.push_back({moved.amount.numerator, moved.amount.denominator});
+    while (sums.size() > 1) {
+      std::vector<Sum> pairs;
+      for (std::size_t i = 0; i + 1 < sums.size(); i += 2) {
+        const Sum &a = sums[i], &b = sums[i + 1];
+        pairs.push_back(a.under == b.under
+                            ? Sum{a.over + b.over, a.under}
+                            : Sum{a.over * b.under + b.over * a.under, a.under * b.under});
+      }
+      if (sums.size() % 2 == 1) pairs.push_back(sums.back());
+      sums = std::move(pairs);
+    }
+    const auto& [name, rate] = problem.channels[c];
+    const Whole most = Whole(rate.numerator) * ii * sums[0].under;
+    const Whole moved = sums[0].over * rate.denominator;
+    if (moved <= most) continue;
+    const Whole common = sums[0].under * rate.denominator;
+    const auto shown = [&](const Whole& part) {
+      return Whole(part / common).str() + (part % common == 0 ? "" : " and a fraction");
+    };
+    return Violation{"channel", "channel " + name + ": an iteration moves " + shown(moved) +
+                                    ", more than " + shown(most) + " in I = " + number(ii) +
+                                    " cycles"};
+  }
+  return std::nullopt;
+}
+
 std::optional<Violation> verify(const Problem& problem, const Schedule& schedule) {
   const Judge judge(problem, schedule);
   if (auto found = judge.shape()) return found;
   if (auto found = judge.slots()) return found;
   if (auto found = judge.pins()) return found;
   if (auto found = judge.dependences()) return found;
+  if (auto found = verify_channels(problem, schedule.initiation_interval)) return found;
   const Unrolling unrolling(problem, schedule);
   if (auto found = judge.capacity(unrolling)) return found;
   if (auto found = judge.memory(unrolling)) return found;

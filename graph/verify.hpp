@@ -12,8 +12,8 @@ namespace twill {
 /// The first rule that a schedule breaks, with the arithmetic written out.
 struct Violation {
   /// "shape", "initiation interval", "start", "length", "warp uniqueness", "variable latency",
-  /// "dependence", "cross-warp spill", "capacity", "memory", "registers" or "concurrency"; also the
-  /// order in which the rules are judged (the two of an edge together).
+  /// "dependence", "cross-warp spill", "channel", "capacity", "memory", "registers" or
+  /// "concurrency"; also the order in which the rules are judged (the two of an edge together).
   std::string rule;
   /// Op v in iteration i is written v[i]: "registers of softmax0 at cycle 37: s0_exp_p[2] 128 +
   /// s0_exp_p[3] 128 = 256 > 168". The cycle is the first in which the rule is broken; charged
@@ -27,5 +27,9 @@ struct Violation {
 /// every cycle. Values whose last use lies in an iteration beyond the unrolling stay live until
 /// then. nullopt = accepted. `problem` must pass check(); of `schedule` nothing is assumed.
 std::optional<Violation> verify(const Problem& problem, const Schedule& schedule);
+
+/// Rule 9 alone, which is about I: does more pass through some channel in an iteration than in `ii`
+/// cycles can? `problem` must pass check(), and ii be in [1, kMaxInterval].
+std::optional<Violation> verify_channels(const Problem& problem, Cycle ii);
 
 }  // namespace twill

@@ -17,6 +17,7 @@
 #include "engine/certificate/manifest.hpp"
 #include "engine/certificate/proof_files.hpp"
 #include "engine/certificate/regenerate.hpp"
+#include "graph/bounds/channel_bounds.hpp"
 #include "graph/bounds/serial.hpp"
 #include "graph/bounds/stage_bound.hpp"
 #include "graph/error.hpp"
@@ -142,7 +143,7 @@ class CertificateCheck {
   // "Stages searched: complete, up to 41": no fewer than can matter at the schedule's I, or than
   // the limit, and no more than at any I.
   void check_stages(const Solution& solution) {
-    Cycle largest = serial_ii(problem_), least = 0;
+    Cycle largest = std::max(serial_ii(problem_), least_by_channels(problem_)), least = 0;
     if (solution.schedule) {
       largest = std::max(largest, solution.schedule->initiation_interval);
       least = stage_bound(problem_, solution.schedule->initiation_interval);
@@ -289,7 +290,8 @@ class CertificateCheck {
   // Bounds are the only proof where they are met: each is found a second time, by other code.
   void check_bounds(const Claims& claims) {
     for (const BoundUse& use : claims.bounds) {
-      const Problem problem = problem_at(problem_, split(), use.counts);
+      Problem problem = problem_at(problem_, split(), use.counts);
+      if (!use.channels) drop_channels(problem);
       const bool again = use.ii ? length_counted_out(problem, *use.ii, use.value - 1)
                                 : use.value <= 1 || interval_counted_out(problem, use.value - 1);
       if (!again)

@@ -1,5 +1,6 @@
 // What each test adds up is said beside it. The rules are those of graph/README's model: 1 and 7
-// for dependences, 2 for units, 3, 4 and 6 for lifetimes, 8 for waits.
+// for dependences, 2 for units (9, channels, is the judge's own), 3, 4 and 6 for lifetimes, 8 for
+// waits.
 #include "engine/certificate/counting.hpp"
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include "graph/accepted.hpp"
 #include "graph/index.hpp"
 #include "graph/memory_charges.hpp"
+#include "graph/verify.hpp"
 #include "graph/wide.hpp"
 
 namespace twill {
@@ -97,8 +99,9 @@ bool window_exceeded(std::vector<Inside> all, Amount capacity) {
 bool interval_counted_out(const Problem& problem, Cycle ii) {
   assert(ii >= 1 && accepted(problem));
   const Forced forced(problem);
-  return units_exceeded(problem, ii) || !earliest(problem, forced, ii) ||
-         lifetimes_exceeded(problem, forced, ii) || gaps_exceeded(problem, forced, ii) ||
+  return units_exceeded(problem, ii) || verify_channels(problem, ii) ||
+         !earliest(problem, forced, ii) || lifetimes_exceeded(problem, forced, ii) ||
+         gaps_exceeded(problem, forced, ii) ||
          (latest_pinned_cycle(problem) > 0 && pins_exclude(problem, forced, ii));
 }
 
@@ -156,7 +159,7 @@ std::int64_t counted_goal(const Problem& problem, const GoalMeasure& goal) {
     case LeastGoal::first_slot: return first_slot();
     case LeastGoal::loads:
       for (std::size_t v = 0; v < problem.ops.size(); ++v)
-        if (problem.ops[v].streaming && (goal.index < 0 || at(goal.index) == v)) return 1;
+        if (problem.ops[v].fills_ring() && (goal.index < 0 || at(goal.index) == v)) return 1;
       break;
     case LeastGoal::used_units: {
       std::int64_t units = 0;

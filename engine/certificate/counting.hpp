@@ -10,9 +10,9 @@
 
 namespace twill {
 
-/// Do units, recurrences, lifetimes, waits or pins to cycles show that no schedule has an interval
-/// of at most `ii`? Precondition: check() has accepted the problem, and ii >= 1. The gaps of one
-/// slot are searched for a bounded number of steps; false where that was not enough.
+/// Do units, channels, recurrences, lifetimes, waits or pins to cycles show that no schedule has an
+/// interval of at most `ii`? Precondition: check() has accepted the problem, and ii >= 1. The gaps
+/// of one slot are searched for a bounded number of steps; false where that was not enough.
 bool interval_counted_out(const Problem& problem, Cycle ii);
 
 /// Do dependences, units, waits, lifetimes or pins to cycles show that no schedule with the

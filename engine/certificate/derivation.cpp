@@ -195,7 +195,7 @@ const Bound& Derivation::bound() {
 void Derivation::say_bound() {
   const Bound& least = bound();
   say("no schedule has I < " + text(least.value), least.name + ": " + least.text);
-  bounds_.push_back({std::nullopt, least.value});
+  bounds_.push_back({.ii = std::nullopt, .value = least.value});
 }
 
 bool Derivation::interval(Cycle claimed) {
@@ -203,7 +203,7 @@ bool Derivation::interval(Cycle claimed) {
   const std::string says = "no schedule has I < " + text(claimed);
   if (claimed <= least.value) {
     say(says, least.name + ": " + least.text);
-    bounds_.push_back({std::nullopt, claimed});
+    bounds_.push_back({.ii = std::nullopt, .value = claimed});
     return true;
   }
   const Cycle monotone = std::min(claimed, monotone_from(problem_).value_or(claimed));
@@ -243,7 +243,7 @@ bool Derivation::length(Cycle ii, Cycle claimed) {
   const std::vector<Bound> bounds = length_bounds(problem_, ii);
   if (!bounds.empty() && claimed <= bounds.front().value) {
     say(says, bounds.front().name + ": " + bounds.front().text);
-    bounds_.push_back({ii, claimed});
+    bounds_.push_back({.ii = ii, .value = claimed});
     return true;
   }
   return unproved(says);
@@ -276,8 +276,12 @@ bool Derivation::none() {
   }
   const std::string says = "no schedule exists at any I";
   const Cycle decisive = serial_ii(problem_), latest = latest_pinned_cycle(problem_);
-  if (decisive < bound().value) {
-    say_bound();
+  // A channel's bound says nothing of larger intervals.
+  Problem rest = problem_;
+  drop_channels(rest);
+  if (const Bound least = lower_bounds(rest).front(); decisive < least.value) {
+    say("no schedule has I < " + text(least.value), least.name + ": " + least.text);
+    bounds_.push_back({.ii = std::nullopt, .value = least.value, .channels = false});
     say(says, "if there were one at any I, there would be one at I = " + text(decisive) +
                   ", where the ops can run one after the other");
     return true;

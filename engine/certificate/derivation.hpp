@@ -26,6 +26,7 @@ struct BoundUse {
   std::optional<Cycle> ii;
   Cycle value = 1;
   RegisterCounts counts = {};  ///< problem_at(); empty = the problem as it is
+  bool channels = true;        ///< false = the bound holds without rule 9
 };
 
 /// What a solution was asked for, from its stages and options.

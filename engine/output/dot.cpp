@@ -41,7 +41,7 @@ std::string node(const Problem& problem, const Solution& solution, int v,
   } else {
     text += "label=" + two_lines(printable(op.id), "+" + std::to_string(op.cycles));
   }
-  if (op.cycles == 0 && !op.streaming) text += ", style=\"filled,rounded,dotted\"";
+  if (op.cycles == 0 && !op.fills_ring()) text += ", style=\"filled,rounded,dotted\"";
   return text + "];\n";
 }
 

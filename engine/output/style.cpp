@@ -99,7 +99,7 @@ std::vector<Colour> slot_colours(const Problem& problem, const Solution& solutio
   std::vector<char> used(problem.warps.size(), solution.schedule ? 0 : 1);
   if (solution.schedule) {
     for (std::size_t v = 0; v < problem.ops.size(); ++v) {
-      if (problem.ops[v].cycles > 0 || problem.ops[v].streaming) {
+      if (problem.ops[v].cycles > 0 || problem.ops[v].fills_ring()) {
         used[static_cast<std::size_t>(solution.schedule->warp[v])] = 1;
       }
     }

@@ -20,7 +20,7 @@ Problem without_warps(const Problem& problem) {
     op.registers = op.spill = 0;
     op.footprints.clear();
     op.width = 1;
-    op.variable_latency = op.streaming = false;
+    op.variable_latency = op.streaming = op.in_flight = false;
   }
   for (Edge& e : p.edges) {
     e.blocking = false;

@@ -9,6 +9,7 @@ Problem coarsened(const Problem& problem, Cycle grain) {
     return x == 0 ? Cycle{0} : std::max<Cycle>(1, (x + grain / 2) / grain);
   };
   Problem p = problem;
+  drop_channels(p);  // their rates are those of the real cycles
   for (Op& op : p.ops) {
     op.cycles = coarse(op.cycles);
     op.spill = coarse(op.spill);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "graph/accepted.hpp"
+#include "graph/bounds/channel_bounds.hpp"
 #include "graph/bounds/next_interval.hpp"
 #include "graph/bounds/slot_bounds.hpp"
 #include "graph/divide.hpp"
@@ -225,7 +226,7 @@ std::vector<Bound> lower_bounds(const Problem& problem) {
   const std::optional<Bound> plain = rec_mii(problem, false), forced = rec_mii(problem, true);
   if (plain) bounds.push_back(*plain);
   if (forced && (!plain || forced->value > plain->value)) bounds.push_back(*forced);
-  for (auto* more : {&lifetime_bounds, &slot_bounds})
+  for (auto* more : {&channel_bounds, &lifetime_bounds, &slot_bounds})
     for (Bound& bound : more(problem)) bounds.push_back(std::move(bound));
   if (auto pins = pin_bound(problem)) {
     const bool largest = std::all_of(bounds.begin(), bounds.end(),

@@ -19,7 +19,7 @@ namespace twill {
 /// "No schedule has an initiation interval below `value`."
 struct Bound {
   Cycle value = 1;
-  std::string name;  ///< "units", "recurrence", "lifetimes", "slot", ...
+  std::string name;  ///< "units", "recurrence", "channel", "lifetimes", "slot", ...
   std::string text;  ///< the arithmetic, e.g. "SFU: 2 x 1024 + 2 x 8 = 2064 cycles on 1 instance"
 };
 
@@ -48,8 +48,9 @@ std::vector<Bound> lifetime_bounds(const Problem& problem);
 /// the latest of these cycles; nullopt where that is 1.
 std::optional<Bound> pin_bound(const Problem& problem);
 
-/// All of them and those of slot_bounds.hpp, largest first (ties in the order above); never empty:
-/// the last resort is I >= 1. Equals of a bound without forced spills are not repeated.
+/// All of them and those of channel_bounds.hpp and slot_bounds.hpp, largest first (ties in the
+/// order above); never empty: the last resort is I >= 1. Equals of a bound without forced spills
+/// are not repeated.
 std::vector<Bound> lower_bounds(const Problem& problem);
 
 }  // namespace twill

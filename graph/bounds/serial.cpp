@@ -43,6 +43,9 @@
 // Claim 1, the numerator less than C + (n + 1) G. Claim 2 does not hold, and schedules at I0 <= C
 // are a matter of their own.
 //
+// Channels. Rule 9 holds from some I on, whatever the schedule: the serial problem has none, and
+// what is said of every I >= n G is said of those at which rule 9 holds.
+//
 // In Claim 1 the gap behind position p need only cover the ops at p, so sum over v of G(v), with
 // G(v) = max(1, cycles(v), reservation ends, delay + spill out of v, hold of edges into v, 1 more
 // than the cycles of a use of a charged buffer by v), is enough for I.
@@ -80,6 +83,7 @@ Cycle serial_ii(const Problem& problem) {
 SerialProblem serial_problem(const Problem& problem) {
   SerialProblem serial{problem, 1};
   Problem& p = serial.problem;
+  drop_channels(p);  // rule 9 holds from some I on
   const auto one = [](Cycle x) { return x > 0 ? Cycle{1} : Cycle{0}; };
   if (latest_pinned_cycle(problem) > 0) {
     serial.ii = serial_ii(p);

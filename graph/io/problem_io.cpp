@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <numeric>
 #include <unordered_map>
 
 #include "graph/check.hpp"
@@ -16,7 +17,9 @@ using Json = nlohmann::ordered_json;
 using Index = std::unordered_map<std::string, int>;  // name -> position in its list
 
 constexpr const char* kProblemFormat = "twill.problem";
-constexpr int kProblemVersion = 3;  // 2, where no memory charges rings; 1, where nothing is pinned
+// Channels and loads in flight; 3, where there is neither; 2, where no memory charges rings either;
+// 1, where nothing is pinned.
+constexpr int kProblemVersion = 4;
 
 int lookup(const Index& index, const std::string& name, const JsonValue& where, const char* rule) {
   const auto found = index.find(name);
@@ -48,11 +51,29 @@ Json memory_json(const Memory& memory) {
   return {{"capacity", memory.capacity}, {"rings", true}};
 }
 
+// 128, or [7, 2] for 7/2; in lowest terms.
+Fraction read_fraction(const JsonValue& value, Amount least) {
+  if (!value.is_array()) return {value.integer(least, kMaxAmount), 1};
+  const std::vector<JsonValue> terms = value.elements(2);
+  const Amount numerator = terms[0].integer(least, kMaxAmount);
+  const Amount denominator = terms[1].integer(1, kMaxAmount);
+  const Amount common = std::gcd(numerator, denominator);
+  return {numerator / common, denominator / common};
+}
+
+Json fraction_json(const Fraction& fraction) {
+  if (fraction.denominator == 1) return fraction.numerator;
+  return Json::array({fraction.numerator, fraction.denominator});
+}
+
 // The oldest version that can say it.
 int version_of(const Problem& problem) {
+  if (!problem.channels.empty() || std::any_of(problem.ops.begin(), problem.ops.end(),
+                                               [](const Op& op) { return op.in_flight; }))
+    return kProblemVersion;
   if (std::any_of(problem.memories.begin(), problem.memories.end(),
                   [](const Memory& memory) { return memory.rings; }))
-    return kProblemVersion;
+    return 3;
   return problem.pins.empty() ? 1 : 2;
 }
 
@@ -68,9 +89,15 @@ void read_reservations(const JsonValue& value, const Index& units, Op& op) {
   }
 }
 
-Op read_op(const JsonValue& value, const Index& units, const Index& memories) {
-  value.check_keys({"id", "cycles"}, {"kind", "reservation", "registers", "memory", "spill",
-                                      "width", "variable_latency", "streaming"});
+Op read_op(const JsonValue& value, const Index& units, const Index& memories, const Index& channels,
+           int version) {
+  if (version < 4)
+    value.check_keys({"id", "cycles"}, {"kind", "reservation", "registers", "memory", "spill",
+                                        "width", "variable_latency", "streaming"});
+  else
+    value.check_keys({"id", "cycles"},
+                     {"kind", "reservation", "registers", "memory", "spill", "width",
+                      "variable_latency", "streaming", "in_flight", "traffic"});
   Op op;
   op.id = value.at("id").text();
   op.kind = value.text_or("kind", "");
@@ -87,6 +114,12 @@ Op read_op(const JsonValue& value, const Index& units, const Index& memories) {
   op.width = value.small_or("width", 1, 1, kMaxWidth);
   op.variable_latency = value.boolean_or("variable_latency", false);
   op.streaming = value.boolean_or("streaming", false);
+  op.in_flight = value.boolean_or("in_flight", false);
+  if (const auto traffic = value.find("traffic"))
+    for (const auto& [name, amount] : traffic->members())
+      op.traffic.push_back(
+          {lookup(channels, name, amount, "the key must name a channel of this problem"),
+           read_fraction(amount, 0)});
   return op;
 }
 
@@ -165,16 +198,25 @@ Json op_json(const Problem& problem, const Op& op) {
   for (const Footprint& footprint : op.footprints)
     append(memory, problem.memories[static_cast<std::size_t>(footprint.memory)].name,
            footprint.amount);
-  return {{"id", op.id},
-          {"kind", op.kind},
-          {"cycles", op.cycles},
-          {"reservation", std::move(reservation)},
-          {"registers", op.registers},
-          {"memory", std::move(memory)},
-          {"spill", op.spill},
-          {"width", op.width},
-          {"variable_latency", op.variable_latency},
-          {"streaming", op.streaming}};
+  Json json = {{"id", op.id},
+               {"kind", op.kind},
+               {"cycles", op.cycles},
+               {"reservation", std::move(reservation)},
+               {"registers", op.registers},
+               {"memory", std::move(memory)},
+               {"spill", op.spill},
+               {"width", op.width},
+               {"variable_latency", op.variable_latency},
+               {"streaming", op.streaming}};
+  if (op.in_flight) append(json, "in_flight", true);
+  if (!op.traffic.empty()) {
+    Json traffic = Json::object();
+    for (const Traffic& moved : op.traffic)
+      append(traffic, problem.channels[static_cast<std::size_t>(moved.channel)].name,
+             fraction_json(moved.amount));
+    append(json, "traffic", std::move(traffic));
+  }
+  return json;
 }
 
 }  // namespace
@@ -189,12 +231,14 @@ Problem parse_problem(std::string_view text, const std::string& source) {
                      std::string_view("ops"),      std::string_view("edges")};
   if (version == 1)
     root.check_keys(keys, {"cycle_unit"});
-  else
+  else if (version < 4)
     root.check_keys(keys, {"cycle_unit", "pins"});
+  else
+    root.check_keys(keys, {"cycle_unit", "pins", "channels"});
   Problem problem;
   problem.name = root.at("name").text();
   problem.cycle_unit = root.number_or("cycle_unit", 1.0);
-  Index units, memories, slots, ops;
+  Index units, memories, channels, slots, ops;
   for (const auto& [name, capacity] : root.at("units").members()) {
     units.emplace(name, static_cast<int>(units.size()));
     problem.units.push_back({name, capacity.integer(1, kMaxAmount)});
@@ -203,12 +247,17 @@ Problem parse_problem(std::string_view text, const std::string& source) {
     memories.emplace(name, static_cast<int>(memories.size()));
     problem.memories.push_back(read_memory(name, capacity, version));
   }
+  if (const auto list = root.find("channels"))
+    for (const auto& [name, rate] : list->members_up_to(kMaxChannels)) {
+      channels.emplace(name, static_cast<int>(channels.size()));
+      problem.channels.push_back({name, read_fraction(rate, 1)});
+    }
   for (const JsonValue& slot : root.at("warps").elements()) {
     problem.warps.push_back(read_slot(slot));
     slots.emplace(problem.warps.back().name, static_cast<int>(slots.size()));
   }
   for (const JsonValue& op : root.at("ops").elements()) {
-    problem.ops.push_back(read_op(op, units, memories));
+    problem.ops.push_back(read_op(op, units, memories, channels, version));
     // Before the edges are read: one of the two might be the op that an edge does not find.
     if (!ops.emplace(problem.ops.back().id, static_cast<int>(ops.size())).second)
       op.at("id").fail("op ids must be unique");
@@ -244,9 +293,16 @@ std::string problem_text(const Problem& problem) {
                      {"hold", edge.hold}});
   Json file = {{"format", kProblemFormat},  {"version", version_of(problem)},
                {"name", problem.name},      {"cycle_unit", problem.cycle_unit},
-               {"units", std::move(units)}, {"memories", std::move(memories)},
-               {"warps", std::move(slots)}, {"ops", std::move(ops)},
-               {"edges", std::move(edges)}};
+               {"units", std::move(units)}, {"memories", std::move(memories)}};
+  if (!problem.channels.empty()) {
+    Json channels = Json::object();
+    for (const Channel& channel : problem.channels)
+      append(channels, channel.name, fraction_json(channel.rate));
+    append(file, "channels", std::move(channels));
+  }
+  append(file, "warps", std::move(slots));
+  append(file, "ops", std::move(ops));
+  append(file, "edges", std::move(edges));
   if (!problem.pins.empty()) {
     Json pins = Json::array();
     for (const Pin& pin : problem.pins) pins.push_back(pin_json(problem, pin));

@@ -40,6 +40,21 @@ class Scale {
   Cycle before_, after_;
 };
 
+/// What passes in a cycle of before x / after. Where that has too many digits it is rounded up, so
+/// that a channel never binds more than it does.
+Fraction scale_rate(const Fraction& rate, Cycle before, Cycle after) {
+  Wide numerator = Wide{rate.numerator} * before, denominator = Wide{rate.denominator} * after;
+  Wide common = numerator;
+  for (Wide rest = denominator; rest != 0;) common = std::exchange(rest, common % rest);
+  numerator /= common;
+  denominator /= common;
+  while (numerator > kMaxAmount || denominator > kMaxAmount) {
+    numerator = (numerator + 1) / 2;
+    denominator = std::max<Wide>(denominator / 2, 1);
+  }
+  return {static_cast<Amount>(numerator), static_cast<Amount>(denominator)};
+}
+
 bool overlap(const Reservation& a, const Reservation& b) {
   return a.offset < b.offset + b.length && b.offset < a.offset + a.length;
 }
@@ -92,7 +107,7 @@ Problem normalize_problem(const Problem& problem, int budget, bool relative,
           "a pin to a cycle cannot be normalised: costs are rounded, each its own way");
   std::vector<Cycle> cycles;
   for (const Op& op : problem.ops)
-    if (!op.streaming && op.cycles > 0) cycles.push_back(op.cycles);
+    if (op.cycles > 0) cycles.push_back(op.cycles);
   const Normalization n = normalize_costs(
       cycles, budget, relative ? NormalizeObjective::relative : NormalizeObjective::absolute);
   if (costs) {
@@ -114,6 +129,8 @@ Problem normalize_problem(const Problem& problem, int budget, bool relative,
     edge.delay = scale.cost(edge.delay);
     edge.hold = scale.mean(edge.hold);
   }
+  for (Channel& channel : result.channels)
+    channel.rate = scale_rate(channel.rate, n.before_sum, n.after_sum);
   result.cycle_unit *= static_cast<double>(n.before_sum) / static_cast<double>(n.after_sum);
   return result;
 }
