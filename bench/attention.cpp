@@ -212,8 +212,8 @@ int run(const AttentionFlags& flags) {
       row["normalize"] = flags.normalize;
       row["threads"] = options.threads;
       row["seed"] = options.seed;
-      row.update(measure({"bench", "row", pair.kernel, "--holds", "off", "--machine", pair.machine,
-                          "--layout", layout, "--normalize", flags.normalize},
+      row.update(measure({"bench", "row", pair.kernel, "--reading", "paper", "--machine",
+                          pair.machine, "--layout", layout, "--normalize", flags.normalize},
                          left, interrupt.token()));
       row["layout"] = layout;
       spent += row["wall_seconds"].get<double>();
@@ -232,7 +232,7 @@ int run(const AttentionFlags& flags) {
     solved["normalize"] = flags.normalize;
     solved["threads"] = options.threads;
     solved["seed"] = options.seed;
-    solved.update(measure({"solve", pair.kernel, "--holds", "off", "--machine", pair.machine,
+    solved.update(measure({"solve", pair.kernel, "--reading", "paper", "--machine", pair.machine,
                            "--normalize", flags.normalize, "--quiet", "--json"},
                           options, interrupt.token()));
     if (interrupt.token().stop_requested()) return cli::kStopped;

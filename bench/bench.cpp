@@ -46,6 +46,7 @@ Command bench_command(CLI::App& program, std::string_view word) {
   const Subcommand subcommands[] = {{"attention", bench::attention_command},
                                     {"peers", bench::peers_command},
                                     {"robust", bench::robust_command},
+                                    {"readings", bench::readings_command},
                                     {"scaling", bench::scaling_command},
                                     {"row", bench::row_command},
                                     {"ask", bench::ask_command},

@@ -40,6 +40,8 @@ cli::Command peers_command(CLI::App& bench);
 cli::Command scaling_command(CLI::App& bench);
 // The spread over random costs, in this process.
 cli::Command robust_command(CLI::App& bench);
+// Both readings of a machine side by side, in this process.
+cli::Command readings_command(CLI::App& bench);
 // Reading and lowering of TTGIR modules, in this process.
 cli::Command ttgir_command(CLI::App& bench);
 

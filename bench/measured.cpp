@@ -86,7 +86,7 @@ std::vector<std::string> layouts_of(const std::string& kernel, const std::string
   flags.input = kernel;
   flags.machine = machine;
   flags.normalize = "none";
-  flags.holds = "off";  // the published questions
+  flags.reading = "paper";  // the published questions
   std::vector<std::string> layouts;
   for (const Lowered& lowered : cli::load(flags).problems) layouts.push_back(lowered.layout);
   return layouts;

@@ -143,7 +143,7 @@ std::optional<SolvedProblem> Comparison::solved(const std::string& kernel,
   work.machine = machine;
   work.layout = flags_.layout;
   work.normalize = normalize;
-  if (!cli::is_file(kernel)) work.holds = "off";  // the published questions
+  if (!cli::is_file(kernel)) work.reading = "paper";  // the published questions
   std::optional<SolvedProblem> best;
   for (Lowered& lowered : cli::load(work).problems) {
     write_file(problem_, problem_text(lowered.problem));

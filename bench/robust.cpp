@@ -64,7 +64,7 @@ Problem best_layout(const std::string& kernel, const Options& options,
   std::optional<Problem> best;
   std::pair<Cycle, Cycle> key;
   LowerOptions published;
-  published.holds = false;
+  published.reading = Reading::paper;
   for (Lowered& lowered :
        lower(builtin_kernel(kernel), kernel, builtin_machine(machine), machine, published)) {
     const Solution solution = solve(lowered.problem, options, stop);

@@ -30,7 +30,15 @@ std::string builtin_machine(const std::string& name);
 std::string kernel_on_machine(const std::string& name, std::string_view machine_text,
                               const std::string& machine_source);
 
+/// What of a machine a loop meets (graph/README.md).
+enum class Reading {
+  of_file,  ///< what the machine file names; files of version 1: the paper's, but for holds
+  paper,    ///< streaming loads cost nothing, operands are free at issue, rings count while live
+  machine,  ///< loads are in flight, operands held, rings charged, channels bound I
+};
+
 struct LowerOptions {
+  Reading reading = Reading::of_file;
   std::string layout;  ///< a layout's name; "" = every layout that can hold the kernel
   /// Overrides applied to the machine file before it is checked, "units.SFU" -> "2": dotted path
   /// into the file, JSON value. The path must exist and keep its type.
@@ -38,10 +46,12 @@ struct LowerOptions {
   /// Do MMAs and TMA stores hold what they read until they end (the machine's `asynchronous`
   /// rules)? false = the paper's reading: an operand is free when they issue, but for holds in the
   /// kernel.
-  bool holds = true;
+  /// Unset = as the reading has it.
+  std::optional<bool> holds;
   /// Are the rings of streaming loads charged to memory, buffer by buffer, as the kernel allocates
   /// them (Memory::rings)? false = what is in them counts while it is live, the paper's reading.
-  bool rings = false;
+  /// Unset = as the reading has it.
+  std::optional<bool> rings;
   /// The register split is to be chosen: every slot gets the most it could have in any split, which
   /// together is more than there is, and Lowered::pool says what the slots share. For
   /// solve_split().
@@ -51,8 +61,8 @@ struct LowerOptions {
   bool normalize_relative = false;  ///< minimise the relative ratio error, not the paper's F
 };
 
-/// A second-order bandwidth: what all ops of an iteration ask of a unit that they do not reserve.
-/// Informative, no part of the problem, and so no bound on I that verify() could check.
+/// What all ops of an iteration move through a channel that the reading leaves out: informative, no
+/// part of the problem, and so no bound on I that verify() could check.
 struct BandwidthSum {
   std::string unit;
   /// Clocks of the machine, normalised or not: compare with I * Problem::cycle_unit.
@@ -68,9 +78,14 @@ struct NormalizedCost {
 struct Lowered {
   std::string layout;
   Problem problem;
-  std::vector<BandwidthSum> bandwidth;
+  std::vector<BandwidthSum> bandwidth;     ///< empty where the problem has channels
   std::vector<NormalizedCost> normalized;  ///< distinct costs, largest first; empty when raw
   std::optional<RegisterPool> pool = {};   ///< with LowerOptions::choose_registers
+  /// Channels of the problem whose rate or traffic the machine file calls an estimate.
+  std::vector<std::string> estimated = {};
+  /// Channels that some op moves something through, of which the kernel does not say how much: how
+  /// many blocks share a loaded tile. It is not charged.
+  std::vector<std::string> unknown = {};
 };
 
 /// Lowers `kernel_text` onto `machine_text`: one problem per layout that can hold it, in the

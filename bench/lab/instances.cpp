@@ -50,7 +50,7 @@ void add_kernel(std::vector<Loop>& loops, const std::string& kernel, const std::
   flags.input = kernel;
   flags.machine = machine;
   flags.normalize = budget == 0 ? "none" : std::to_string(budget);
-  flags.holds = "off";  // the published questions
+  flags.reading = "paper";  // the published questions
   for (const Lowered& lowered : cli::load(flags).problems) {
     std::string name = kernel + "-" + lowered.layout + "-u" + std::to_string(budget);
     std::replace(name.begin(), name.end(), '+', '_');

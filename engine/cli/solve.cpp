@@ -14,6 +14,7 @@
 #include "engine/cli/terminal.hpp"
 #include "engine/cli/workload.hpp"
 #include "engine/output/style.hpp"
+#include "graph/bounds/channel_bounds.hpp"
 #include "graph/io/file.hpp"
 #include "graph/problem_io.hpp"
 #include "graph/ttgir/placer.hpp"
@@ -189,6 +190,18 @@ void report(const SolveFlags& flags, const Lowered& lowered, const Solution& sol
   }
   if (!solution.schedule) return;
   const Cycle ii = solution.schedule->initiation_interval;
+  for (const Bound& bound : channel_bounds(lowered.problem)) {
+    const bool guess = std::any_of(
+        lowered.estimated.begin(), lowered.estimated.end(),
+        [&](const std::string& channel) { return bound.text.starts_with(channel + ": "); });
+    if (bound.value == ii && guess)
+      std::cerr << "twill: note: I is bound by " << printable(bound.text)
+                << "; the machine file calls a number of it an estimate\n";
+  }
+  for (const std::string& channel : lowered.unknown)
+    std::cerr << "twill: note: " << printable(channel)
+              << " is not charged: the kernel does not say how many blocks share what a load "
+                 "brings (reuse)\n";
   for (const BandwidthSum& sum : lowered.bandwidth) {
     if (!bandwidth_exceeded(lowered.problem, ii, sum)) continue;
     std::cerr << "twill: warning: " << printable(sum.unit) << " needs "

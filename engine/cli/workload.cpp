@@ -71,12 +71,18 @@ std::string machine_text(const WorkloadFlags& flags) {
   return read_file(flags.machine);
 }
 
+void add_reading(const WorkloadFlags& flags, LowerOptions& options) {
+  if (!flags.reading.empty())
+    options.reading = flags.reading == "paper" ? Reading::paper : Reading::machine;
+  if (!flags.holds.empty()) options.holds = flags.holds == "on";
+  if (!flags.rings.empty()) options.rings = flags.rings == "charged";
+}
+
 Workload load_kernel(const WorkloadFlags& flags, const std::string& text) {
   flags.ttgir.refuse_for(flags.input);
   LowerOptions options;
   options.layout = flags.layout;
-  options.holds = flags.holds != "off";
-  options.rings = flags.rings == "charged";
+  add_reading(flags, options);
   options.choose_registers = flags.choose_registers;
   options.set = overrides(flags.set);
   options.normalize = budget(flags);
@@ -103,8 +109,7 @@ Workload load_kernel(const WorkloadFlags& flags, const std::string& text) {
 Workload load_ttgir(const WorkloadFlags& flags, const std::string& text) {
   LowerOptions options;
   options.layout = flags.layout;
-  options.holds = flags.holds != "off";
-  options.rings = flags.rings == "charged";
+  add_reading(flags, options);
   options.choose_registers = flags.choose_registers;
   options.set = overrides(flags.set);
   options.normalize_relative = flags.relative;
@@ -140,6 +145,8 @@ Workload load_problem(const WorkloadFlags& flags, const std::string& text) {
   flags.ttgir.refuse_for(flags.input);
   if (flags.choose_registers)
     refuse("--registers", "auto", "a problem file has its counts already");
+  if (!flags.reading.empty())
+    refuse("--reading", flags.reading, "a problem file says what it has of a machine");
   if (!flags.holds.empty()) refuse("--holds", flags.holds, "a problem file has its holds already");
   if (!flags.rings.empty())
     refuse("--rings", flags.rings, "a problem file's memories say whether they charge rings");
@@ -172,18 +179,21 @@ void WorkloadFlags::add_to(CLI::App& app) {
   app.add_flag("--normalize-relative", relative, "Minimise the largest relative error of a ratio");
   app.add_option("--set", set, "What if: replace a value of the machine, as units.SFU=2")
       ->allow_extra_args(false);
+  app.add_option("--reading", reading,
+                 "machine = channels bound I, loads are in flight, operands are held and rings\n"
+                 "charged; paper = none of it (default: what the machine file says)")
+      ->check(CLI::IsMember({"machine", "paper"}));
   app.add_option(
          "--holds", holds,
          "on = an MMA or a TMA store keeps its operands live until it ends; off = until it\n"
-         "issues, the paper's reading")
-      ->check(CLI::IsMember({"on", "off"}))
-      ->default_str("on");
+         "issues (default: on in the machine reading)")
+      ->check(CLI::IsMember({"on", "off"}));
   app.add_option(
          "--rings", rings,
-         "charged = a streaming load's ring takes all its buffers all the time, as a kernel\n"
-         "allocates it; live = what is in it counts while it is live, the paper's reading")
-      ->check(CLI::IsMember({"live", "charged"}))
-      ->default_str("live");
+         "charged = a load's ring takes all its buffers all the time, as a kernel allocates\n"
+         "it; live = what is in it counts while it is live (default: charged in the\n"
+         "machine reading)")
+      ->check(CLI::IsMember({"live", "charged"}));
   pins.add_to(app);
   ttgir.add_to(app);
 }

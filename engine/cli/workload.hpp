@@ -18,8 +18,9 @@ struct WorkloadFlags {
   std::string layout;
   std::string normalize;  ///< "" = the default of the input's kind
   bool relative = false;
-  std::string holds;              ///< "off", else on
-  std::string rings;              ///< "charged", else live
+  std::string reading;            ///< "machine" or "paper", else the machine file's
+  std::string holds;              ///< "on" or "off", else the reading's
+  std::string rings;              ///< "charged" or "live", else the reading's
   bool choose_registers = false;  ///< LowerOptions::choose_registers; an option of solve alone
   std::vector<std::string> set;
   PinFlags pins;

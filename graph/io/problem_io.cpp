@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
-#include <numeric>
 #include <unordered_map>
 
 #include "graph/check.hpp"
 #include "graph/io/file.hpp"
+#include "graph/io/fraction_io.hpp"
 #include "graph/io/json_reader.hpp"
 
 namespace twill {
@@ -49,21 +49,6 @@ Memory read_memory(const std::string& name, const JsonValue& value, int version)
 Json memory_json(const Memory& memory) {
   if (!memory.rings) return memory.capacity;
   return {{"capacity", memory.capacity}, {"rings", true}};
-}
-
-// 128, or [7, 2] for 7/2; in lowest terms.
-Fraction read_fraction(const JsonValue& value, Amount least) {
-  if (!value.is_array()) return {value.integer(least, kMaxAmount), 1};
-  const std::vector<JsonValue> terms = value.elements(2);
-  const Amount numerator = terms[0].integer(least, kMaxAmount);
-  const Amount denominator = terms[1].integer(1, kMaxAmount);
-  const Amount common = std::gcd(numerator, denominator);
-  return {numerator / common, denominator / common};
-}
-
-Json fraction_json(const Fraction& fraction) {
-  if (fraction.denominator == 1) return fraction.numerator;
-  return Json::array({fraction.numerator, fraction.denominator});
 }
 
 // The oldest version that can say it.

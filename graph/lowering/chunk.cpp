@@ -18,7 +18,7 @@ CostedOp fuse(const Kernel& kernel, const Machine& machine, const CostedLoop& lo
   fused.op.id = chunk.id;
   std::map<int, Cycle> work;  // of one chunk, per unit
   Cycle first = 0, busiest = 0;
-  std::map<int, std::int64_t> traffic;
+  std::map<int, Fraction> reserved, traffic;  // by channel
   for (const std::size_t v : chunk.ops) {
     const CostedOp part = cost_op(kernel, machine, v, chunk.columns);
     if (part.op.variable_latency)
@@ -29,8 +29,13 @@ CostedOp fuse(const Kernel& kernel, const Machine& machine, const CostedLoop& lo
     first += part.op.cycles;
     for (const Reservation& use : part.op.reservations)
       busiest = std::max(busiest, work[use.unit] += use.length);
-    // Bytes do not depend on how the tile is cut.
-    for (const auto& [unit, bytes] : loop.ops[v].traffic) traffic[unit] += bytes;
+    for (const auto& [channel, amount] : part.reserved)
+      for (std::int64_t k = 0; k < chunks; ++k)
+        reserved[channel] = sum_of(reserved[channel], amount, kernel.source);
+    // What else is moved does not depend on how the tile is cut.
+    for (const auto& [channel, amount] : loop.ops[v].traffic)
+      traffic[channel] = sum_of(traffic[channel], amount, kernel.source);
+    fused.estimate = fused.estimate || loop.ops[v].estimate;
   }
   const Op& last = loop.ops[chunk.ops.back()].op;  // of the whole tile
   fused.op.footprints = last.footprints;
@@ -43,7 +48,8 @@ CostedOp fuse(const Kernel& kernel, const Machine& machine, const CostedLoop& lo
   for (const auto& [unit, length] : work)
     fused.op.reservations.push_back({unit, 0, chunks * length, 1});
   fused.latency = fused.occupancy = fused.op.cycles;
-  fused.traffic.assign(traffic.begin(), traffic.end());
+  for (const auto& [channel, amount] : reserved) fused.reserved.push_back({channel, amount});
+  for (const auto& [channel, amount] : traffic) fused.traffic.push_back({channel, amount});
   return fused;
 }
 

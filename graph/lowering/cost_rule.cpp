@@ -55,10 +55,12 @@ std::int64_t measure(const CostTerm& term, const Tile& tile, int width,
       return (times(columns, element_bits(tile.type), context) + 7) / 8;
     }
     case Measure::depth:
+    case Measure::warp_depth:
       if (tile.shape.size() != 3)
         fail(context, "shape", std::to_string(tile.shape.size()) + " dimensions",
              "a matrix product has the shape [M, N, K]");
-      return tile.shape[2];
+      return tile.shape[2] * (term.measure == Measure::depth ? 1 : width);
+    case Measure::warps: return width;
   }
   return 0;
 }
@@ -73,8 +75,9 @@ std::int64_t rate_of(const CostTerm& term, const Tile& tile, const CostContext& 
        "the machine's rule has rates for " + known);
 }
 
-const char* const kMeasures[] = {"constant", "macs",       "elements",  "values", "rows",
-                                 "bytes",    "warp_bytes", "row_bytes", "depth"};
+const char* const kMeasures[] = {"constant", "macs",  "elements",   "values",
+                                 "rows",     "bytes", "warp_bytes", "row_bytes",
+                                 "depth",    "warps", "warp_depth"};
 
 /// "16384 elements * 3 / 16", with what clamps it.
 std::string arithmetic(const CostTerm& term, std::int64_t count, std::int64_t rate) {

@@ -23,7 +23,21 @@ namespace twill {
 ///   warp_bytes  w * M * N * b / 8: every warp moves the whole tile
 ///   row_bytes   N * b / 8: one row, the inner extent of a copy
 ///   depth       K of a matrix product
-enum class Measure { constant, macs, elements, values, rows, bytes, warp_bytes, row_bytes, depth };
+///   warps       w (version 2)
+///   warp_depth  w * K of a matrix product (version 2)
+enum class Measure {
+  constant,
+  macs,
+  elements,
+  values,
+  rows,
+  bytes,
+  warp_bytes,
+  row_bytes,
+  depth,
+  warps,
+  warp_depth
+};
 
 /// times * clamp(ceil(measure * factor / rate) - less, at_least, at_most) cycles.
 struct CostTerm {
@@ -47,6 +61,10 @@ struct CostRule {
   bool variable_latency = false;
   bool asynchronous =
       false;  ///< reads its operands in place while it executes (an MMA, a TMA store)
+  /// What it moves through channels. Of one that is not named here and has the name of a unit that
+  /// the op reserves, all for as long as that is.
+  std::vector<std::pair<std::string, std::vector<CostTerm>>> traffic;
+  bool estimate = false;  ///< its source calls a number of it an estimate
 };
 
 struct OpCost {

@@ -1,9 +1,13 @@
 #include "graph/lowering/costed_loop.hpp"
 
 #include <algorithm>
+#include <map>
+#include <numeric>
+#include <utility>
 
 #include "graph/divide.hpp"
 #include "graph/io/json_text.hpp"
+#include "graph/wide.hpp"
 
 namespace twill {
 namespace {
@@ -34,8 +38,8 @@ class OpCoster {
     costed_.op.variable_latency = rule_.variable_latency;
     set_cycles();
     set_result(scalar);
-    for (const auto& [unit, bytes] : op_.traffic)
-      costed_.traffic.emplace_back(unit_index(unit, "traffic"), bytes);
+    costed_.estimate = rule_.estimate;
+    set_traffic(scalar);
     return std::move(costed_);
   }
 
@@ -79,6 +83,54 @@ class OpCoster {
           {unit_index(rule_.unit, op_.cost ? "cost/unit" : "kind"), 0, cost.occupancy, 1});
     if (op_.alias_of && cost.cycles > 0)
       fail("alias_of", std::to_string(cost.cycles) + " cycles", "a view must take no time");
+  }
+
+  /// What the kernel says of the op, else what the rule says of its tile; and of a unit that has a
+  /// channel of its name, all for as long as it is reserved.
+  void set_traffic(bool scalar) {
+    for (const auto& [name, bytes] : op_.traffic)
+      if (!std::any_of(machine_.channels.begin(), machine_.channels.end(),
+                       [&, &wanted = name](const MachineChannel& c) { return c.name == wanted; }))
+        unit_index(name, "traffic");  // of a unit without a rate nothing can be said
+    for (std::size_t c = 0; c < machine_.channels.size(); ++c) {
+      const MachineChannel& channel = machine_.channels[c];
+      const auto ruled = std::find_if(rule_.traffic.begin(), rule_.traffic.end(),
+                                      [&](const auto& one) { return one.first == channel.name; });
+      const bool has_rule = ruled != rule_.traffic.end() && !scalar;
+      Fraction amount{0, 1};
+      bool stated = false;
+      for (const auto& [name, moved] : op_.traffic)
+        if (name == channel.name) {
+          amount = sum_of(amount, {moved, 1}, kernel_.source);
+          stated = true;
+        }
+      if (!stated && has_rule)
+        amount = {sum_terms(ruled->second, *tile_, costed_.op.width,
+                            {kernel_.source, v_, machine_.vector_copies}),
+                  1};
+      if (channel.shared && amount.numerator > 0 && !stated) {
+        if (!op_.reuse) {
+          costed_.unknown.push_back(static_cast<int>(c));
+          continue;
+        }
+        const std::int64_t common = std::gcd(amount.numerator, *op_.reuse);
+        amount = {amount.numerator / common, *op_.reuse / common};
+      }
+      if (!has_rule)
+        for (const Reservation& use : costed_.op.reservations)
+          if (machine_.units[static_cast<std::size_t>(use.unit)].name == channel.name)
+            costed_.reserved.push_back({static_cast<int>(c), product(channel.rate, use.length)});
+      if (amount.numerator > 0) costed_.traffic.push_back({static_cast<int>(c), amount});
+    }
+  }
+
+  Fraction product(const Fraction& rate, Cycle cycles) const {
+    const Cycle common = std::gcd(rate.denominator, cycles);
+    Amount numerator = 0;
+    if (__builtin_mul_overflow(rate.numerator, cycles / common, &numerator) ||
+        numerator > kMaxAmount)
+      fail("kind", std::to_string(cycles) + " cycles", "moves too much to count");
+    return {numerator, rate.denominator / common};
   }
 
   /// Where the result lies and what it takes there. A view with alias_of holds nothing.
@@ -185,6 +237,30 @@ std::vector<std::optional<std::size_t>> described(const Kernel& kernel, const Co
 }
 
 }  // namespace
+
+Fraction sum_of(const Fraction& a, const Fraction& b, const std::string& source) {
+  if (a.numerator == 0) return b;
+  if (b.numerator == 0) return a;
+  Wide numerator = Wide{a.numerator} * b.denominator + Wide{b.numerator} * a.denominator;
+  Wide denominator = Wide{a.denominator} * b.denominator, common = numerator;
+  for (Wide rest = denominator; rest != 0;) common = std::exchange(rest, common % rest);
+  numerator /= common;
+  denominator /= common;
+  if (numerator > kMaxAmount || denominator > kMaxAmount)
+    throw InputError(source, "/ops", fraction_text(a) + " + " + fraction_text(b),
+                     "a sum of traffic must have numbers of at most " + std::to_string(kMaxAmount));
+  return {static_cast<Amount>(numerator), static_cast<Amount>(denominator)};
+}
+
+std::vector<Traffic> all_traffic(const CostedOp& op, const std::string& source) {
+  std::map<int, Fraction> sums;
+  for (const std::vector<Traffic>* list : {&op.traffic, &op.reserved})
+    for (const auto& [channel, amount] : *list)
+      sums[channel] = sum_of(sums[channel], amount, source);
+  std::vector<Traffic> all;
+  for (const auto& [channel, amount] : sums) all.push_back({channel, amount});
+  return all;
+}
 
 CostedOp cost_op(const Kernel& kernel, const Machine& machine, std::size_t v,
                  std::int64_t columns) {

@@ -18,8 +18,11 @@ namespace twill {
 struct CostedOp {
   Op op;  ///< units and memories are indices into the machine's
   Cycle occupancy = 0;
-  Cycle latency = 0;                                  ///< default delay of its outgoing edges
-  std::vector<std::pair<int, std::int64_t>> traffic;  ///< unit -> bytes beside the reservation
+  Cycle latency = 0;              ///< default delay of its outgoing edges
+  std::vector<Traffic> traffic;   ///< by the machine's channels; what is said of the op ...
+  std::vector<Traffic> reserved;  ///< ... and what its reservations of units with such names are
+  std::vector<int> unknown;       ///< channels through which it moves nobody knows how much
+  bool estimate = false;          ///< the rule's
 };
 
 struct CostedLoop {
@@ -28,6 +31,12 @@ struct CostedLoop {
 };
 
 /// Every op's cost on the machine, every edge's delay, chunked chains fused and aliases resolved.
+/// Both together, by channel.
+std::vector<Traffic> all_traffic(const CostedOp& op, const std::string& source);
+
+/// What a sum of traffic is. Throws InputError where it has too many digits.
+Fraction sum_of(const Fraction& a, const Fraction& b, const std::string& source);
+
 /// With `holds` what an asynchronous op reads stays live until it ends, also through a view or a
 /// descriptor of a buffer.
 /// Throws InputError (kernel file, JSON pointer) when the machine has no rule for a kind, lacks a

@@ -37,7 +37,8 @@ class KernelReader {
     const auto keys = {std::string_view("format"), std::string_view("version"),
                        std::string_view("name"), std::string_view("ops"),
                        std::string_view("edges")};
-    if (root.check_format("twill.kernel", 1, 2) == 1)
+    version_ = root.check_format("twill.kernel", 1, 3);
+    if (version_ == 1)
       root.check_keys(keys, {"doc", "resident", "chunks"});
     else
       root.check_keys(keys, {"doc", "resident", "chunks", "pins"});
@@ -119,8 +120,12 @@ class KernelReader {
   }
 
   KernelOp read_op(const JsonValue& value) const {
-    value.check_keys({"id"}, {"kind", "shape", "type", "operand_type", "cost", "width", "registers",
-                              "result", "alias_of", "traffic", "doc"});
+    if (version_ < 3)
+      value.check_keys({"id"}, {"kind", "shape", "type", "operand_type", "cost", "width",
+                                "registers", "result", "alias_of", "traffic", "doc"});
+    else
+      value.check_keys({"id"}, {"kind", "shape", "type", "operand_type", "cost", "width",
+                                "registers", "result", "alias_of", "traffic", "reuse", "doc"});
     value.text_or("doc", "");
     KernelOp op;
     op.id = value.at("id").text();
@@ -136,6 +141,7 @@ class KernelReader {
     if (const auto traffic = value.find("traffic"))
       for (const auto& [unit, bytes] : traffic->members())
         op.traffic.emplace_back(unit, bytes.integer(0, kMaxAmount));
+    if (const auto reuse = value.find("reuse")) op.reuse = reuse->integer(1, kMaxAmount);
     return op;
   }
 
@@ -252,6 +258,7 @@ class KernelReader {
   }
 
   JsonDocument document_;
+  int version_ = 1;
   Kernel kernel_;
   std::unordered_map<std::string, std::size_t> index_;  // ids of ops, then of chunks
   std::unordered_set<std::size_t> in_chunk_;

@@ -1,4 +1,5 @@
-// A kernel: a loop before it is put on a machine (twill.kernel, version 1; 2 with pins). Ops have a
+// A kernel: a loop before it is put on a machine (twill.kernel, version 1; 2 with pins, 3 with what
+// blocks share). Ops have a
 // kind, a tile shape and an element type; what they cost is the machine's business. Private model.
 #pragma once
 
@@ -48,8 +49,9 @@ struct KernelOp {
   std::optional<Amount> registers;      ///< per thread; else from the tile
   std::optional<std::string> result;    ///< "registers", "none" or a memory; else the rule's
   std::optional<std::size_t> alias_of;  ///< a view that holds nothing itself: index of its source
-  /// Bytes moved through a unit beside the op's own reservation, in the file's order.
+  /// Bytes moved through a unit or a channel beside the op's own reservation, in the file's order.
   std::vector<std::pair<std::string, std::int64_t>> traffic;
+  std::optional<std::int64_t> reuse;  ///< blocks that share what it loads, by a cache (version 3)
 };
 
 struct KernelEdge {

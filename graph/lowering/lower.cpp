@@ -4,20 +4,57 @@
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "graph/check.hpp"
+#include "graph/index.hpp"
 #include "graph/io/json_text.hpp"
 #include "graph/lowering/costed_loop.hpp"
 #include "graph/lowering/kernel.hpp"
 #include "graph/lowering/lower_kernel.hpp"
 #include "graph/lowering/machine.hpp"
 #include "graph/memory_charges.hpp"
+#include "graph/ring_depth.hpp"
+#include "graph/wide.hpp"
 
 namespace twill {
 namespace {
 
 /// Ops and edges of all problems that a kernel is lowered to, one a layout.
 constexpr std::size_t kMaxLowered = 5'000'000;
+
+void add_footprint(Op& op, const Footprint& more) {
+  for (Footprint& held : op.footprints)
+    if (held.memory == more.memory) {
+      held.amount += more.amount;
+      return;
+    }
+  op.footprints.push_back(more);
+}
+
+/// The ops that hold the buffer of a load, and of no other, hold nothing of it themselves (rule
+/// 10): what they had in a memory is the load's, and whoever uses them keeps it.
+void own_buffers(const CostedLoop& loop, Problem& problem) {
+  std::vector<int> owners(problem.ops.size(), 0);
+  for (int u = 0; u < static_cast<int>(problem.ops.size()); ++u)
+    if (problem.ops[at(u)].in_flight)
+      for (const BufferHolder& holder : buffer_holders(problem, u)) ++owners[at(holder.op)];
+  std::vector<Edge> uses;
+  for (int u = 0; u < static_cast<int>(problem.ops.size()); ++u) {
+    if (!problem.ops[at(u)].in_flight) continue;
+    for (const BufferHolder& holder : buffer_holders(problem, u)) {
+      if (holder.op == u || owners[at(holder.op)] != 1) continue;
+      for (const Footprint& held : std::exchange(problem.ops[at(holder.op)].footprints, {}))
+        add_footprint(problem.ops[at(u)], held);
+    }
+    for (const BufferUse& use : buffer_uses(problem, u)) {
+      const Edge& edge = problem.edges[at(use.edge)];
+      if (edge.from == u) continue;  // its own edges do that
+      uses.push_back({u, use.op, loop.ops[at(u)].latency, use.iterations, false, edge.hold});
+    }
+  }
+  problem.edges.insert(problem.edges.end(), uses.begin(), uses.end());
+}
 
 /// The paper's Section 5.3: what has no incoming edge and a variable latency runs ahead as far as
 /// its ring allows, so its cycles and delays do not constrain the loop.
@@ -33,6 +70,89 @@ void apply_streaming(Problem& problem) {
   }
   for (Edge& edge : problem.edges)
     if (problem.ops[static_cast<std::size_t>(edge.from)].streaming) edge.delay = 0;
+}
+
+/// The parts of a reading, and the options' own say.
+struct Parts {
+  bool holds = true, rings = false;
+  bool flight = false;    ///< loads have a latency; else they stream
+  bool channels = false;  ///< channels bound I; else they are told beside it
+};
+
+Parts parts_of(const Machine& machine, const LowerOptions& options) {
+  Reading reading = options.reading;
+  if (reading == Reading::of_file) reading = machine.reading;
+  const bool all = reading == Reading::machine;
+  Parts parts{reading != Reading::paper, all, all, all};
+  if (options.holds) parts.holds = *options.holds;
+  if (options.rings) parts.rings = *options.rings;
+  return parts;
+}
+
+/// The machine's channels in a problem of the machine reading; what ops move through them is there.
+void add_channels(const Kernel& kernel, const Machine& machine, const CostedLoop& loop,
+                  Problem& problem) {
+  for (const MachineChannel& channel : machine.channels)
+    problem.channels.push_back({channel.name, channel.rate});
+  for (std::size_t v = 0; v < loop.ops.size(); ++v)
+    problem.ops[v].traffic = all_traffic(loop.ops[v], kernel.source);
+}
+
+/// What has no incoming edge and a variable latency is in flight: it reserves nothing, its buffer
+/// is its own, and whoever uses that waits for it and keeps it. Units that it would have reserved
+/// become channels, through which all pass that use them.
+void apply_flight(const CostedLoop& loop, Problem& problem) {
+  std::vector<bool> has_input(problem.ops.size(), false);
+  for (const Edge& edge : problem.edges) has_input[at(edge.to)] = true;
+  std::vector<Reservation> freed;  // what the loads reserve no more, and ...
+  std::vector<int> freed_by;
+  for (std::size_t v = 0; v < problem.ops.size(); ++v) {
+    Op& op = problem.ops[v];
+    if (!op.variable_latency || has_input[v]) continue;
+    op.in_flight = true;
+    op.cycles = 0;
+    for (const Reservation& use : op.reservations) {
+      freed.push_back(use);
+      freed_by.push_back(static_cast<int>(v));
+    }
+    op.reservations.clear();
+  }
+  own_buffers(loop, problem);
+  for (int f = 0; f < static_cast<int>(problem.units.size()); ++f) {
+    const Unit& unit = problem.units[at(f)];
+    const auto of_unit = [&](const Reservation& use) { return use.unit == f; };
+    const bool known = std::any_of(problem.channels.begin(), problem.channels.end(),
+                                   [&](const Channel& c) { return c.name == unit.name; });
+    if (known || std::none_of(freed.begin(), freed.end(), of_unit)) continue;
+    const int channel = static_cast<int>(problem.channels.size());
+    problem.channels.push_back({unit.name, {unit.capacity, 1}});
+    const auto pass = [&](int v, const Reservation& use) {
+      if (use.unit != f) return;
+      std::vector<Traffic>& traffic = problem.ops[at(v)].traffic;
+      if (traffic.empty() || traffic.back().channel != channel)
+        traffic.push_back({channel, {0, 1}});
+      traffic.back().amount.numerator += use.length * use.amount;
+    };
+    for (std::size_t i = 0; i < freed.size(); ++i) pass(freed_by[i], freed[i]);
+    for (int v = 0; v < static_cast<int>(problem.ops.size()); ++v)
+      for (const Reservation& use : problem.ops[at(v)].reservations) pass(v, use);
+  }
+}
+
+/// Channels that nothing passes through are left out.
+void drop_idle_channels(Problem& problem) {
+  std::vector<int> place(problem.channels.size(), -1);
+  for (const Op& op : problem.ops)
+    for (const Traffic& t : op.traffic) place[at(t.channel)] = 0;
+  std::vector<Channel> used;
+  for (std::size_t c = 0; c < place.size(); ++c)
+    if (place[c] == 0) {
+      place[c] = static_cast<int>(used.size());
+      used.push_back(problem.channels[c]);
+    }
+  for (Op& op : problem.ops)
+    for (Traffic& t : op.traffic) t.channel = place[at(t.channel)];
+  problem.channels = std::move(used);
 }
 
 std::vector<Memory> free_memory(const Kernel& kernel, const Machine& machine) {
@@ -55,21 +175,54 @@ std::vector<Memory> free_memory(const Kernel& kernel, const Machine& machine) {
   return memories;
 }
 
-std::vector<BandwidthSum> bandwidth_sums(const Machine& machine, const CostedLoop& loop) {
+std::vector<BandwidthSum> bandwidth_sums(const Kernel& kernel, const Machine& machine,
+                                         const CostedLoop& loop) {
   std::vector<BandwidthSum> sums;
-  for (const auto& [name, rate] : machine.bandwidth) {
+  for (std::size_t c = 0; c < machine.channels.size(); ++c) {
+    const auto& [name, rate, estimate, shared] = machine.channels[c];
     BandwidthSum sum{name, 0};
-    for (const CostedOp& op : loop.ops) {
-      for (const Reservation& use : op.op.reservations)
-        if (machine.units[static_cast<std::size_t>(use.unit)].name == name)
-          sum.cycles += use.length;
-      for (const auto& [unit, bytes] : op.traffic)
-        if (machine.units[static_cast<std::size_t>(unit)].name == name)
-          sum.cycles += bytes / rate + (bytes % rate != 0 ? 1 : 0);
-    }
+    for (const CostedOp& op : loop.ops)
+      for (const Traffic& t : all_traffic(op, kernel.source)) {
+        if (static_cast<std::size_t>(t.channel) != c) continue;
+        const Wide amount = Wide{t.amount.numerator} * rate.denominator;
+        const Wide per_cycle = Wide{t.amount.denominator} * rate.numerator;
+        sum.cycles += static_cast<Cycle>((amount + per_cycle - 1) / per_cycle);
+      }
     if (sum.cycles > 0) sums.push_back(sum);
   }
   return sums;
+}
+
+/// Channels of which some number is an estimate: the rate, or what an op moves.
+std::vector<std::string> estimated(const Machine& machine, const CostedLoop& loop,
+                                   const Problem& problem) {
+  std::vector<std::string> names;
+  for (std::size_t c = 0; c < problem.channels.size(); ++c) {
+    const std::string& name = problem.channels[c].name;
+    bool guess = false, of_unit = true;
+    for (const MachineChannel& channel : machine.channels)
+      if (channel.name == name) {
+        guess = channel.estimate;
+        of_unit = false;
+      }
+    // A unit's rate is what the rules make of it.
+    for (std::size_t v = 0; of_unit && v < problem.ops.size(); ++v)
+      for (const Traffic& t : problem.ops[v].traffic)
+        if (static_cast<std::size_t>(t.channel) == c) guess = guess || loop.ops[v].estimate;
+    if (guess) names.push_back(name);
+  }
+  return names;
+}
+
+std::vector<std::string> unknown(const Machine& machine, const CostedLoop& loop) {
+  std::vector<std::string> names;
+  for (std::size_t c = 0; c < machine.channels.size(); ++c)
+    if (std::any_of(loop.ops.begin(), loop.ops.end(), [&](const CostedOp& op) {
+          return std::find(op.unknown.begin(), op.unknown.end(), static_cast<int>(c)) !=
+                 op.unknown.end();
+        }))
+      names.push_back(machine.channels[c].name);
+  return names;
 }
 
 /// Why the problem's slots cannot hold its ops, or nothing. Each op needs a slot that is wide
@@ -111,7 +264,8 @@ std::vector<const Layout*> choose_layouts(const Machine& machine, const std::str
   return layouts;
 }
 
-Problem without_slots(const Kernel& kernel, const Machine& machine, const CostedLoop& loop) {
+Problem without_slots(const Kernel& kernel, const Machine& machine, const CostedLoop& loop,
+                      const Parts& parts) {
   Problem problem;
   problem.name = kernel.name;
   problem.units = machine.units;
@@ -119,7 +273,13 @@ Problem without_slots(const Kernel& kernel, const Machine& machine, const Costed
   problem.ops.reserve(loop.ops.size());
   for (const CostedOp& op : loop.ops) problem.ops.push_back(op.op);
   problem.edges = loop.edges;
-  apply_streaming(problem);
+  if (parts.channels) add_channels(kernel, machine, loop, problem);
+  if (parts.flight)
+    apply_flight(loop, problem);
+  else
+    apply_streaming(problem);
+  if (parts.rings) charge_rings(problem);
+  drop_idle_channels(problem);
   return problem;
 }
 
@@ -168,6 +328,7 @@ Problem slots_alone(const Problem& problem) {
   Problem alone;
   alone.name = problem.name;
   alone.units = problem.units;
+  alone.channels = problem.channels;
   alone.memories = problem.memories;
   alone.warps = problem.warps;
   alone.ops = {problem.ops.front()};
@@ -192,10 +353,17 @@ std::vector<Lowered> lower(const Kernel& kernel, const Machine& machine,
     throw InputError(machine.source, "/register_file", "nothing",
                      "a register split can only be chosen where slots share a register file");
   const std::vector<const Layout*> layouts = choose_layouts(machine, options.layout);
-  const CostedLoop loop = cost_kernel(kernel, machine, options.holds);
-  Problem base = without_slots(kernel, machine, loop);
-  if (options.rings) charge_rings(base);
-  const std::vector<BandwidthSum> bandwidth = bandwidth_sums(machine, loop);
+  const Parts parts = parts_of(machine, options);
+  const CostedLoop loop = cost_kernel(kernel, machine, parts.holds);
+  const Problem base = without_slots(kernel, machine, loop, parts);
+  std::vector<BandwidthSum> bandwidth;
+  std::vector<std::string> guesses, unsaid;
+  if (parts.channels) {
+    guesses = estimated(machine, loop, base);
+    unsaid = unknown(machine, loop);
+  } else {
+    bandwidth = bandwidth_sums(kernel, machine, loop);
+  }
   if (layouts.size() * (base.ops.size() + base.edges.size()) > kMaxLowered)
     throw InputError(machine.source, "/layouts", std::to_string(layouts.size()) + " layouts",
                      "ops and edges of the kernel, once a layout, must be at most " +
@@ -204,7 +372,7 @@ std::vector<Lowered> lower(const Kernel& kernel, const Machine& machine,
   std::vector<Lowered> result;
   std::string reasons;
   for (const Layout* layout : layouts) {
-    Lowered lowered{layout->name, base, bandwidth, {}};
+    Lowered lowered{layout->name, base, bandwidth, {}, {}, guesses, unsaid};
     lowered.problem.warps = net_slots(*layout, kernel.resident_registers);
     if (options.choose_registers) {
       lowered.pool = register_pool(*machine.register_file, *layout, kernel.resident_registers);

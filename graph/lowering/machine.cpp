@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "graph/io/fraction_io.hpp"
 #include "graph/io/json_reader.hpp"
 #include "graph/lowering/overrides.hpp"
 
@@ -24,10 +25,18 @@ class MachineReader {
 
   Machine run() {
     const JsonValue root = document_.root();
-    root.check_format("twill.machine", 1);
-    root.check_keys(
-        {"format", "version", "name", "units", "memories", "layouts", "rules"},
-        {"doc", "aliases", "bandwidth", "register_file", "vector_copies", "spill", "sources"});
+    version_ = root.check_format("twill.machine", 1, 2);
+    if (version_ == 1)
+      root.check_keys(
+          {"format", "version", "name", "units", "memories", "layouts", "rules"},
+          {"doc", "aliases", "bandwidth", "register_file", "vector_copies", "spill", "sources"});
+    else
+      root.check_keys(
+          {"format", "version", "name", "reading", "units", "memories", "layouts", "rules"},
+          {"doc", "aliases", "bandwidth", "channels", "register_file", "vector_copies", "spill",
+           "sources"});
+    if (version_ > 1 && root.has("bandwidth"))
+      root.at("bandwidth").fail("version 2 has channels instead");
     machine_.name = name(root.at("name"));
     root.text_or("doc", "");
     if (const auto aliases = root.find("aliases"))
@@ -35,6 +44,12 @@ class MachineReader {
     for (const auto& [unit, capacity] : root.at("units").members_up_to(kMaxUnits))
       machine_.units.push_back({unit, capacity.integer(1, kMaxAmount)});
     if (const auto bandwidth = root.find("bandwidth")) read_bandwidth(*bandwidth);
+    if (version_ > 1)
+      machine_.reading =
+          root.at("reading").choice({"machine", "paper"}) == 0 ? Reading::machine : Reading::paper;
+    if (const auto channels = root.find("channels"))
+      for (const auto& [channel, value] : channels->members_up_to(kMaxChannels))
+        read_channel(channel, value);
     for (const auto& [memory, value] : root.at("memories").members_up_to(kMaxMemories))
       read_memory(memory, value);
     if (const auto file = root.find("register_file")) read_register_file(*file);
@@ -69,11 +84,32 @@ class MachineReader {
     value.fail("must name a unit of the machine: " + known);
   }
 
+  void check_channel(const JsonValue& value, const std::string& channel) const {
+    std::string known;
+    for (const MachineChannel& candidate : machine_.channels) {
+      if (candidate.name == channel) return;
+      known += (known.empty() ? "" : ", ") + candidate.name;
+    }
+    value.fail("must name a channel of the machine: " + known);
+  }
+
   void read_bandwidth(const JsonValue& value) {
     for (const auto& [unit, rate] : value.members()) {
       check_unit(rate, unit);
-      machine_.bandwidth.emplace_back(unit, rate.integer(1, kMaxRate));
+      machine_.channels.push_back({unit, {rate.integer(1, kMaxRate), 1}});
     }
+  }
+
+  void read_channel(const std::string& channel, const JsonValue& value) {
+    value.check_keys({"rate", "source"}, {"shared"});
+    if (channel.empty()) value.fail("the names of channels must not be empty");
+    machine_.channels.push_back({channel, read_fraction(value.at("rate"), 1),
+                                 is_estimate(value.at("source").text()),
+                                 value.boolean_or("shared", false)});
+  }
+
+  static bool is_estimate(const std::string& source) {
+    return source.find("estimate") != std::string::npos;
   }
 
   void read_memory(const std::string& memory, const JsonValue& value) {
@@ -133,17 +169,24 @@ class MachineReader {
     machine_.layouts.push_back(std::move(layout));
   }
 
-  static std::vector<CostTerm> read_terms(const JsonValue& rule, std::string_view key) {
-    std::vector<CostTerm> terms;
+  std::vector<CostTerm> read_terms(const JsonValue& rule, std::string_view key) const {
     const auto list = rule.find(key);
-    if (!list) return terms;
-    for (const JsonValue& value : list->elements_up_to(kMaxTerms)) {
+    return list ? read_terms(*list) : std::vector<CostTerm>();
+  }
+
+  std::vector<CostTerm> read_terms(const JsonValue& list) const {
+    std::vector<CostTerm> terms;
+    for (const JsonValue& value : list.elements_up_to(kMaxTerms)) {
       value.check_keys({"measure"},
                        {"factor", "rate", "rates", "less", "at_least", "at_most", "times"});
       CostTerm term;
+      const JsonValue measure = value.at("measure");
       term.measure = static_cast<Measure>(
-          value.at("measure").choice({"constant", "macs", "elements", "values", "rows", "bytes",
-                                      "warp_bytes", "row_bytes", "depth"}));
+          version_ == 1
+              ? measure.choice({"constant", "macs", "elements", "values", "rows", "bytes",
+                                "warp_bytes", "row_bytes", "depth"})
+              : measure.choice({"constant", "macs", "elements", "values", "rows", "bytes",
+                                "warp_bytes", "row_bytes", "depth", "warps", "warp_depth"}));
       term.factor = value.integer_or("factor", 1, 1, kMaxRate);
       term.rate = value.integer_or("rate", 1, 1, kMaxRate);
       term.less = value.integer_or("less", 0, 0, kMaxRate);
@@ -160,15 +203,20 @@ class MachineReader {
       }
       terms.push_back(std::move(term));
     }
-    if (terms.empty()) list->fail("must have at least one term");
+    if (terms.empty()) list.fail("must have at least one term");
     return terms;
   }
 
   CostRule read_rule(const JsonValue& value) const {
-    value.check_keys({"width", "result"}, {"unit", "cycles", "occupancy", "latency", "reduces",
-                                           "variable_latency", "asynchronous", "source"});
-    value.text_or("source", "");
+    if (version_ == 1)
+      value.check_keys({"width", "result"}, {"unit", "cycles", "occupancy", "latency", "reduces",
+                                             "variable_latency", "asynchronous", "source"});
+    else
+      value.check_keys({"width", "result"},
+                       {"unit", "cycles", "occupancy", "latency", "reduces", "variable_latency",
+                        "asynchronous", "traffic", "source"});
     CostRule rule;
+    rule.estimate = is_estimate(value.text_or("source", ""));
     if (const auto found = value.find("unit")) rule.unit = unit(*found);
     rule.cycles = read_terms(value, "cycles");
     rule.occupancy = read_terms(value, "occupancy");
@@ -182,6 +230,11 @@ class MachineReader {
     rule.reduces = value.boolean_or("reduces", false);
     rule.variable_latency = value.boolean_or("variable_latency", false);
     rule.asynchronous = value.boolean_or("asynchronous", false);
+    if (const auto traffic = value.find("traffic"))
+      for (const auto& [channel, terms] : traffic->members()) {
+        check_channel(terms, channel);
+        rule.traffic.emplace_back(channel, read_terms(terms));
+      }
     return rule;
   }
 
@@ -206,6 +259,7 @@ class MachineReader {
     }
   }
 
+  int version_ = 1;
   const JsonDocument& document_;
   Machine machine_;
   std::set<std::string> layout_names_;

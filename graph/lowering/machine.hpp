@@ -1,5 +1,6 @@
-// A machine: units, memories, layouts of slots in gross registers and cost rules (twill.machine,
-// version 1). A new GPU is a new file. Private model.
+// A machine: units, memories, channels, layouts of slots in gross registers and cost rules
+// (twill.machine; version 2 has channels and names its reading). A new GPU is a new file. Private
+// model.
 #pragma once
 
 #include <map>
@@ -9,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/lower.hpp"
 #include "graph/lowering/cost_rule.hpp"
 #include "graph/problem.hpp"
 #include "graph/register_pool.hpp"
@@ -27,6 +29,16 @@ struct MachineMemory {
   std::string name;
   Amount capacity = 0;
   Footprints measure = Footprints::bytes;
+};
+
+/// Something that all ops share without reserving it (rule 9).
+struct MachineChannel {
+  std::string name;
+  Fraction rate;          ///< of what it counts, a cycle
+  bool estimate = false;  ///< its source says so
+  /// What passes is divided by how many blocks share a loaded tile (KernelOp::reuse): memory behind
+  /// a cache.
+  bool shared = false;
 };
 
 /// The register file that the warpgroups of a layout share.
@@ -55,7 +67,9 @@ struct Machine {
   std::string name;
   std::map<std::string, std::string> aliases;  ///< kernel names this machine resolves
   std::vector<Unit> units;
-  std::vector<std::pair<std::string, std::int64_t>> bandwidth;  ///< unit -> bytes per cycle
+  /// What `bandwidth` of version 1 says of a unit is a channel of its name.
+  std::vector<MachineChannel> channels;
+  Reading reading = Reading::of_file;  ///< the file's; of_file where it names none (version 1)
   std::vector<MachineMemory> memories;
   std::optional<RegisterFile> register_file;
   std::int64_t vector_copies = 1;  ///< threads that hold each element of a row vector

@@ -368,6 +368,9 @@ class Parser {
     if (name.kind != Tok::word && name.kind != Tok::text)
       lex_.fail(name, "expected the name of an op");
     lex_.take();
+    if (const std::vector<int>& before = m_.block(block).ops;
+        !before.empty() && class_of(m_.op(before.back())) == OpClass::terminator)
+      lex_.fail(name, std::string(m_.op(before.back()).name) + " before it ends the block");
     const int index = static_cast<int>(m_.ops.size());
     m_.ops.emplace_back();
     m_.blocks[static_cast<std::size_t>(block)].ops.push_back(index);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/include/twill.hpp"
+#include "tests/support/streaming.hpp"
 
 using namespace twill;
 
@@ -14,10 +15,9 @@ namespace {
 
 Problem lowered(const std::string& kernel, const std::string& machine, const std::string& layout,
                 const std::vector<std::pair<std::string, std::string>>& set = {}) {
-  LowerOptions options;
+  LowerOptions options = test::streaming_loads(false);
   options.layout = layout;
   options.set = set;
-  options.holds = false;
   return lower(builtin_kernel(kernel, machine), kernel, builtin_machine(machine), machine, options)
       .front()
       .problem;

@@ -8,6 +8,7 @@
 
 #include "engine/include/twill.hpp"
 #include "graph/bounds/bounds.hpp"
+#include "tests/support/streaming.hpp"
 
 using namespace twill;
 
@@ -16,8 +17,7 @@ namespace {
 // With operands that are free when their reader issues, as in the paper, unless `holds`.
 Problem lowered(const std::string& kernel, const std::string& machine, const std::string& layout,
                 int budget, bool holds = false) {
-  LowerOptions options;
-  options.holds = holds;
+  LowerOptions options = test::streaming_loads(holds);
   options.layout = layout;
   options.normalize = budget;
   return lower(builtin_kernel(kernel, machine), kernel, builtin_machine(machine), machine, options)

@@ -18,6 +18,7 @@
 #include "tests/support/brute_force.hpp"
 #include "tests/support/forgery.hpp"
 #include "tests/support/random_loop.hpp"
+#include "tests/support/streaming.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 using namespace twill;
@@ -121,7 +122,7 @@ std::vector<std::int64_t> enumerated(const Problem& p, Cycle ii, Cycle length,
 }
 
 Problem attention() {
-  LowerOptions options;
+  LowerOptions options = streaming_loads();
   options.layout = "softmax-correction";
   return lower(builtin_kernel("fmha-forward", "blackwell"), "fmha-forward",
                builtin_machine("blackwell"), "blackwell", options)
@@ -260,7 +261,7 @@ TEST_CASE(
     "lifetime of attention: the least at raw cycles, and what the other engine says of small "
     "ones") {
   const auto sub_tiles = [](const std::string& layout) {
-    LowerOptions lowering;
+    LowerOptions lowering = streaming_loads();
     lowering.layout = layout;
     return lower(builtin_kernel("hopper-fwd-sub2", "hopper"), "hopper-fwd-sub2",
                  builtin_machine("hopper"), "hopper", lowering)
@@ -389,7 +390,7 @@ TEST_CASE("canonical: one schedule, the smallest of all, whatever engine and see
 }
 
 TEST_CASE("canonical on attention: seeds and threads") {
-  LowerOptions lowering;
+  LowerOptions lowering = streaming_loads();
   lowering.layout = "1x8";
   const Problem problem = lower(builtin_kernel("hopper-fwd-plain", "hopper"), "hopper-fwd-plain",
                                 builtin_machine("hopper"), "hopper", lowering)

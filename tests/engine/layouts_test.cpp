@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/include/twill.hpp"
+#include "tests/support/streaming.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 using namespace twill;
@@ -17,7 +18,7 @@ namespace {
 
 std::vector<Lowered> layouts_of(const std::string& kernel, const std::string& machine,
                                 int normalize, bool choose_registers = false) {
-  LowerOptions options;
+  LowerOptions options = streaming_loads();
   options.normalize = normalize;
   options.choose_registers = choose_registers;
   const std::string text = builtin_machine(machine);

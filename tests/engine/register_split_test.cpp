@@ -9,6 +9,7 @@
 #include "engine/include/twill.hpp"
 #include "graph/lowering/machine.hpp"
 #include "tests/support/random_pool.hpp"
+#include "tests/support/streaming.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 using namespace twill;
@@ -25,10 +26,9 @@ Value value_of(const Solution& solution) {
 }
 
 Lowered lowered(const std::string& kernel, const std::string& machine, const std::string& layout) {
-  LowerOptions options;
+  LowerOptions options = streaming_loads(false);
   options.layout = layout;
   options.choose_registers = true;
-  options.holds = false;
   return lower(builtin_kernel(kernel, machine), kernel, builtin_machine(machine), machine, options)
       .front();
 }

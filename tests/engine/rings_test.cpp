@@ -21,6 +21,7 @@
 #include "tests/support/brute_force.hpp"
 #include "tests/support/file_samples.hpp"
 #include "tests/support/random_loop.hpp"
+#include "tests/support/streaming.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 using namespace twill;
@@ -486,7 +487,7 @@ TEST_CASE("the paper's program as printed refuses rings") {
 
 TEST_CASE("kernels: rings are charged where they are asked for, and nothing else changes") {
   const auto lowered = [](const std::string& kernel, const std::string& layout, bool rings) {
-    LowerOptions options;
+    LowerOptions options = streaming_loads();
     options.layout = layout;
     options.rings = rings;
     return lower(builtin_kernel(kernel), kernel, builtin_machine("blackwell"), "blackwell", options)

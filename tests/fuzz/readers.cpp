@@ -151,8 +151,8 @@ const std::vector<Kernel>& kernels() {
 /// A way to lower; what comes out is a problem.
 void lower_one(const Kernel& kernel, const Machine& machine, std::size_t way) {
   LowerOptions options;
-  options.holds = way != 1;
-  options.rings = way == 2;
+  options.reading = way % 2 == 0 ? Reading::machine : Reading::paper;
+  options.rings = way > 1;
   options.choose_registers = way == 3;
   if (way == 1) options.normalize = 30;
   accepted([&] {

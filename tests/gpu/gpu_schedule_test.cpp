@@ -10,6 +10,7 @@
 #include "gpu/hopper/forward/program.hpp"
 #include "graph/io/file.hpp"
 #include "tests/support/gpu_schedule.hpp"
+#include "tests/support/streaming.hpp"
 
 using namespace twill;
 using test::gpu_schedule_file;
@@ -90,9 +91,8 @@ TEST_CASE("their I and L are optimal: a search finds none better and proves it")
 
 TEST_CASE("the joint schedule is the best over every slot layout of the machine") {
   const GpuSchedule files(gpu::kTwill.file);
-  LowerOptions lower_options;
+  LowerOptions lower_options = test::streaming_loads(false);  // as the schedule was made
   lower_options.normalize = 300;
-  lower_options.holds = false;  // as the schedule was made
   Options better;
   better.better_than = {gpu::kTwill.interval, gpu::kTwill.length};
   bool found = false;

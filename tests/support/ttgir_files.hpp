@@ -9,6 +9,7 @@
 #include "graph/io/file.hpp"
 #include "graph/lower.hpp"
 #include "graph/ttgir/lower_ttgir.hpp"
+#include "tests/support/streaming.hpp"
 
 namespace twill::test {
 
@@ -36,7 +37,8 @@ inline ttgir::LoweredModule lowered(const std::string& name, int subtile = 1,
   const std::string on = machine.empty() ? machine_of(name) : machine;
   ttgir::LoopOptions loop;
   loop.subtile = subtile;
-  return ttgir::lower_module(module_text(name), name, builtin_machine(on), on, loop, {});
+  return ttgir::lower_module(module_text(name), name, builtin_machine(on), on, loop,
+                             streaming_loads());
 }
 
 }  // namespace twill::test

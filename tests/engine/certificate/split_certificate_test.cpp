@@ -15,6 +15,7 @@
 #include "graph/lowering/machine.hpp"
 #include "tests/support/forgery.hpp"
 #include "tests/support/random_pool.hpp"
+#include "tests/support/streaming.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 using namespace twill;
@@ -374,7 +375,7 @@ TEST_CASE("a certificate of one problem is not passed off as one of all splits")
 }
 
 TEST_CASE("attention: goals, pins and operands held, with all splits certified") {
-  LowerOptions lowering;
+  LowerOptions lowering = streaming_loads();
   lowering.choose_registers = true;
   lowering.layout = "2x4";
   Lowered loop = lower(builtin_kernel("hopper-fwd-sub2", "hopper"), "hopper-fwd-sub2",

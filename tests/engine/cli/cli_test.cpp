@@ -203,7 +203,8 @@ TEST_CASE("a kernel: lower and solve agree on the problem and its hash") {
 
 TEST_CASE("rings charged to memory") {
   const Folder folder;
-  const std::string kernel = "gemm --machine hopper --layout 2x4 --set memories.smem.capacity=";
+  const std::string kernel =
+      "gemm --machine hopper --reading paper --layout 2x4 --set memories.smem.capacity=";
   const std::string charged = folder / "c.problem.json", schedule = folder / "c.schedule.json";
   const Run solved = run_twill("solve " + kernel + "98304 --rings charged -o " + schedule);
   CHECK(solved.code == 0);
@@ -223,7 +224,7 @@ TEST_CASE("rings charged to memory") {
     taken += ring["buffers"].get<std::int64_t>() * ring["each"].get<std::int64_t>();
   CHECK(smem["peak"] == taken);  // nothing else is in this memory
   CHECK(contains(run_twill("evaluate " + charged + " " + schedule).out, "    ring of ld_a: "));
-  // Live is the default, and the file is as it always was.
+  // Live is the reading's default, and the file is as it always was.
   const std::string plain = run_twill("lower " + kernel + "98304").out;
   CHECK(plain == run_twill("lower " + kernel + "98304 --rings live").out);
   CHECK(nlohmann::json::parse(plain)["version"] == 1);

@@ -18,11 +18,11 @@ namespace {
 
 // Every key of the two formats occurs in these.
 const char* const kKernel = R"({
-  "format": "twill.kernel", "version": 2, "name": "k", "doc": "d",
+  "format": "twill.kernel", "version": 3, "name": "k", "doc": "d",
   "resident": {"doc": "d", "registers": 8, "memory": {"smem": 16}},
   "ops": [
     {"id": "a", "doc": "d", "kind": "mul", "shape": [128, 64], "type": "f32", "operand_type": "f16",
-     "width": 4, "registers": 64, "result": "registers", "traffic": {"SMEM": 128}},
+     "width": 4, "registers": 64, "result": "registers", "traffic": {"SMEM": 128}, "reuse": 3},
     {"id": "b", "cost": {"unit": "ALU", "cycles": 4, "occupancy": 2, "latency": 9, "variable_latency": false}},
     {"id": "v", "kind": "view", "shape": [128, 64], "type": "f32", "alias_of": "b"},
     {"id": "c", "kind": "mul", "shape": [128, 64], "type": "f32"},
@@ -38,8 +38,9 @@ const char* const kKernel = R"({
            {"op": "y", "cycle": 7}, {"op": "b", "same_warp_as": "x"}]})";
 
 const char* const kMachine = R"({
-  "format": "twill.machine", "version": 1, "name": "m", "doc": "d", "aliases": {"x": "k"},
-  "units": {"ALU": 1}, "bandwidth": {"ALU": 64},
+  "format": "twill.machine", "version": 2, "name": "m", "reading": "paper", "doc": "d", "aliases": {"x": "k"},
+  "units": {"ALU": 1}, 
+  "channels": {"bus": {"rate": [64, 3], "shared": true, "source": "s"}},
   "memories": {"smem": {"capacity": 1024, "measure": "bytes"}},
   "register_file": {"registers": 65536, "threads_per_warpgroup": 128, "granule": 8, "min": 24, "max": 240},
   "vector_copies": 4, "spill": {"base": 64, "per_line": 2, "line_bytes": 128, "signal": 9},
@@ -51,7 +52,7 @@ const char* const kMachine = R"({
                 "at_most": 400, "times": 3}, {"measure": "macs", "rates": {"f16": 128}}],
     "occupancy": [{"measure": "constant"}], "latency": [{"measure": "rows"}],
     "width": 4, "result": "registers", "reduces": false, "variable_latency": false,
-    "asynchronous": false, "source": "s"}},
+    "asynchronous": false, "traffic": {"bus": [{"measure": "warps"}]}, "source": "s"}},
   "sources": {"units.ALU": "s", "layouts.l.slots.w": "s"}})";
 
 /// The refusal of a text by its reader, "" when it is accepted.
@@ -90,7 +91,7 @@ struct Place {
 void compare_keys(const std::string& format, const Json& sample, const std::vector<Place>& places) {
   REQUIRE(refusal(format, sample.dump()) == "");
   const Json schema = Json::parse(builtin_schema(format));
-  Keys covered;
+  Keys covered{"/bandwidth"};  // of version 1 alone
   for (const Place& place : places) {
     CAPTURE(place.object);
     const Json& rules = schema.at(Json::json_pointer(place.schema));
@@ -154,6 +155,7 @@ TEST_CASE("machine schema and reader know the same keys") {
   compare_keys("machine", Json::parse(kMachine),
                {{"", ""},
                 {"/memories/smem", "/$defs/memory"},
+                {"/channels/bus", "/$defs/channel"},
                 {"/register_file", "/$defs/register_file"},
                 {"/spill", "/$defs/spill"},
                 {"/layouts/0", "/$defs/layout"},
@@ -182,7 +184,7 @@ TEST_CASE("schema enumerations are what the readers take") {
 
 TEST_CASE("all four schemas are embedded") {
   const std::pair<std::string, std::string> newest[] = {
-      {"problem", "3"}, {"schedule", "1"}, {"kernel", "2"}, {"machine", "1"}};
+      {"problem", "3"}, {"schedule", "1"}, {"kernel", "3"}, {"machine", "2"}};
   for (const auto& [name, version] : newest)
     CHECK(Json::parse(builtin_schema(name))["$id"] == "urn:twill:" + name + ":" + version);
   CHECK_THROWS_AS(builtin_schema("nothing"), InputError);
@@ -190,8 +192,12 @@ TEST_CASE("all four schemas are embedded") {
 
 TEST_CASE("kernel files: what is refused") {
   refused("kernel", kKernel, "/format", "\"twill.problem\"", "must be \"twill.kernel\"");
-  refused("kernel", kKernel, "/version", "3", "reads version 1 to 2");
+  refused("kernel", kKernel, "/version", "4", "reads version 1 to 3");
   Json first = Json::parse(kKernel);
+  first["version"] = 2;
+  CHECK(contains(refusal("kernel", first.dump()), "f: /ops/0/reuse"));
+  first["ops"][0].erase("reuse");
+  CHECK(refusal("kernel", first.dump()) == "");
   first["version"] = 1;
   CHECK(contains(refusal("kernel", first.dump()), "f: /pins: found an array of 4 values"));
   first.erase("pins");
@@ -248,7 +254,24 @@ TEST_CASE("kernel files: what is refused") {
 
 TEST_CASE("machine files: what is refused") {
   refused("machine", kMachine, "/units/ALU", "0", "must be an integer from 1");
-  refused("machine", kMachine, "/bandwidth/FPU", "1", "must name a unit of the machine: ALU");
+  refused("machine", kMachine, "/bandwidth", R"({"ALU": 64})", "version 2 has channels instead");
+  refused("machine", kMachine, "/reading", "\"both\"", "must be one of: machine, paper");
+  refused("machine", kMachine, "/channels/bus/rate", "0", "must be an integer from 1");
+  refused("machine", kMachine, "/channels/bus/rate", "[1, 2, 3]", "");
+  refused("machine", kMachine, "/rules/mul/traffic/road", R"([{"measure": "rows"}])",
+          "must name a channel of the machine: bus");
+  Json first = Json::parse(kMachine);
+  first["version"] = 1;
+  for (const char* key : {"/reading", "/channels", "/rules/mul/traffic"}) {
+    CHECK(contains(refusal("machine", first.dump()), std::string("f: ") + key));
+    const Json::json_pointer place(key);
+    first.at(place.parent_pointer()).erase(place.back());
+  }
+  CHECK(refusal("machine", first.dump()) == "");
+  first["rules"]["mul"]["cycles"][0]["measure"] = "warp_depth";
+  CHECK(contains(refusal("machine", first.dump()), "must be one of: constant"));
+  first["bandwidth"]["FPU"] = 1;
+  CHECK(contains(refusal("machine", first.dump()), "must name a unit of the machine: ALU"));
   refused("machine", kMachine, "/memories/smem/measure", "\"words\"",
           "must be one of: bytes, columns");
   refused("machine", kMachine, "/memories/none", R"({"capacity": 1, "measure": "bytes"})",

@@ -13,13 +13,15 @@
 #include "graph/bounds/bounds.hpp"
 #include "graph/io/builtin.hpp"
 #include "graph/lowering/kernel.hpp"
+#include "tests/support/streaming.hpp"
 
 using namespace twill;
 
 namespace {
 
 std::vector<Lowered> on_hopper(const std::string& kernel) {
-  return lower(builtin_kernel(kernel, "hopper"), kernel, builtin_machine("hopper"), "hopper", {});
+  return lower(builtin_kernel(kernel, "hopper"), kernel, builtin_machine("hopper"), "hopper",
+               test::streaming_loads());
 }
 
 Cycle work_of(const Problem& problem, const std::string& unit) {

@@ -10,6 +10,7 @@
 #include "graph/lowering/costed_loop.hpp"
 #include "graph/problem_io.hpp"
 #include "tests/support/lowering.hpp"
+#include "tests/support/streaming.hpp"
 
 using namespace twill;
 using namespace twill::test;
@@ -204,8 +205,7 @@ TEST_CASE("rules: occupancy, latency, accumulate, rounding, given costs, streami
 TEST_CASE("holds: an MMA keeps what it reads until it ends, but for its accumulator") {
   const auto hold = [](const std::string& kernel, const std::string& machine, bool on,
                        const std::string& from, const std::string& to) {
-    LowerOptions options;
-    options.holds = on;
+    const LowerOptions options = streaming_loads(on);
     const Problem p =
         lower(builtin_kernel(kernel), kernel, builtin_machine(machine), machine, options)
             .front()

@@ -30,17 +30,17 @@ Cycle paper_f(const std::vector<Cycle>& c, const std::vector<Cycle>& x) {
   return f;
 }
 
-struct Fraction {
+struct Ratio {
   Cycle n = 0, d = 1;
-  bool operator<(const Fraction& o) const { return n * o.d < o.n * d; }
+  bool operator<(const Ratio& o) const { return n * o.d < o.n * d; }
 };
 
 /// max |(x_i / x_j) / (c_i / c_j) - 1|, exactly
-Fraction largest_ratio_error(const std::vector<Cycle>& c, const std::vector<Cycle>& x) {
-  Fraction worst;
+Ratio largest_ratio_error(const std::vector<Cycle>& c, const std::vector<Cycle>& x) {
+  Ratio worst;
   for (std::size_t i = 0; i < c.size(); ++i)
     for (std::size_t j = 0; j < c.size(); ++j)
-      worst = std::max(worst, Fraction{std::abs(x[i] * c[j] - x[j] * c[i]), x[j] * c[i]});
+      worst = std::max(worst, Ratio{std::abs(x[i] * c[j] - x[j] * c[i]), x[j] * c[i]});
   return worst;
 }
 
@@ -98,7 +98,7 @@ TEST_CASE("both objectives and all ties agree with enumeration") {
     ties += f.after != r.after;
     double worst = 0;
     for (const RatioError& e : ratio_errors(r)) worst = std::max(worst, std::abs(e.error));
-    const Fraction exact = largest_ratio_error(costs, r.after);
+    const Ratio exact = largest_ratio_error(costs, r.after);
     CHECK(worst == doctest::Approx(static_cast<double>(exact.n) / static_cast<double>(exact.d)));
   }
   CHECK(ties > 100);  // the two objectives differ

@@ -177,6 +177,12 @@ TEST_CASE("ops without the types or results that they have") {
   outcome(loop_of("      %x = tt.dot %t, %t, %t\n      %y = arith.addf %x, %t : !t\n"));
 }
 
+TEST_CASE("nothing follows what ends a block") {
+  CHECK(has(outcome(loop_of("      %x = tt.reduce.return %t : !t\n"
+                            "      %y = arith.addf %x, %t : !t\n")),
+            "tt.reduce.return before it ends the block"));
+}
+
 TEST_CASE("inner loops with products: rings of loop variables, a loop without a body") {
   std::string begins, yields, types;
   const int count = 9'000;
