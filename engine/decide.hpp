@@ -6,14 +6,12 @@
 #include <stop_token>
 
 #include "engine/include/twill.hpp"
+#include "engine/verdict.hpp"
 
 namespace twill {
 
-enum class Verdict { sat, unsat, unknown };
-const char* to_string(Verdict verdict);
-
 struct Decided {
-  Verdict verdict = Verdict::unknown;  ///< unknown = a limit or the stop token came first
+  Verdict verdict = Verdict::unknown;
   bool by_bounds = false;              ///< refuted by an arithmetic bound, no formula built
   std::int64_t variables = 0, clauses = 0, conflicts = 0;
   double seconds = 0;

@@ -50,7 +50,7 @@ bool smallest_length(const Search& search, Schedule& best, Cycle& low) {
       std::min(best.length - 1, longest_needed(search.problem, ii, search.stage_limit));
   Shortest shortest = search.engine.shortest_within(search, ii, low, high, {});
   if (shortest.best) best = *std::move(shortest.best);
-  if (shortest.verdict == SatSolver::Answer::unknown) return false;
+  if (shortest.verdict == Verdict::unknown) return false;
   search.report.state().length_low = low = best.length;
   return true;
 }

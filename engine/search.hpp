@@ -95,7 +95,7 @@ struct Search {
 
 /// The answer to one question: is there a schedule at this I?
 struct Answer {
-  SatSolver::Answer verdict = SatSolver::Answer::unknown;
+  Verdict verdict = Verdict::unknown;
   std::optional<Schedule> schedule;  ///< verified, when sat
 };
 
@@ -110,7 +110,7 @@ struct Interval {
 /// The shortest schedule at an I with low <= L <= high, `low` proved: sat = found and proved, unsat
 /// = none, unknown = stopped (`best` may hold one).
 struct Shortest {
-  SatSolver::Answer verdict = SatSolver::Answer::unknown;
+  Verdict verdict = Verdict::unknown;
   std::optional<Schedule> best;
   Cycle low = 0;  ///< proved
 };

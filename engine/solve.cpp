@@ -105,22 +105,22 @@ std::optional<Solution> search_better(const Search& search, const Options& optio
   for (Cycle asked = low; asked < ii; ++asked) {
     if (asked >= monotone) asked = ii - 1;
     const Answer answer = search.engine.ask(search, asked, solution.max_stages);
-    if (answer.verdict == SatSolver::Answer::sat) return std::nullopt;
-    if (answer.verdict == SatSolver::Answer::unknown) return solution;
+    if (answer.verdict == Verdict::sat) return std::nullopt;
+    if (answer.verdict == Verdict::unknown) return solution;
     solution.ii_lower_bound = asked + 1;
   }
-  Shortest same{SatSolver::Answer::unsat, std::nullopt, 0};
+  Shortest same{Verdict::unsat, std::nullopt, 0};
   if (low <= ii)
     same = search.engine.shortest_within(
         search, ii, length_bound(search.problem, ii),
         std::min(length - 1, longest_needed(search.problem, ii, limit)), {});
   solution.schedule = same.best;
   solution.length_lower_bound = same.low;
-  if (same.verdict == SatSolver::Answer::sat)
+  if (same.verdict == Verdict::sat)
     solution.status = Status::optimal;
   else if (same.best)
     solution.status = Status::feasible;
-  else if (same.verdict == SatSolver::Answer::unsat) {
+  else if (same.verdict == Verdict::unsat) {
     solution.status = Status::infeasible;
     set_reasons(solution, {{Reason::better, "no schedule is better than I = " + std::to_string(ii) +
                                                 ", L = " + std::to_string(length)}});
@@ -236,11 +236,7 @@ Decided decide_interval(const Problem& problem, Cycle ii, const Options& options
   const Search search = search_for(problem, options, choice, budget, report);
   Cycle stages = 0;
   Decided decided;
-  switch (search.engine.ask(search, ii, stages).verdict) {
-    case SatSolver::Answer::sat: decided.verdict = Verdict::sat; break;
-    case SatSolver::Answer::unsat: decided.verdict = Verdict::unsat; break;
-    case SatSolver::Answer::unknown: break;
-  }
+  decided.verdict = search.engine.ask(search, ii, stages).verdict;
   decided.variables = report.largest_variables();
   decided.clauses = report.largest_clauses();
   decided.conflicts = budget.conflicts();
@@ -342,11 +338,11 @@ void pursue_goals(const Problem& problem, const Options& options, Solution& solu
         goal.value = goal_value(problem, best, measures[g]);
         if (goal.value > limits.back().second || verify(problem, best))
           throw std::logic_error("a schedule that was found misses the goal " + goal.name);
-      } else if (answer.verdict == SatSolver::Answer::unsat) {
+      } else if (answer.verdict == Verdict::unsat) {
         goal.lower_bound = limits.back().second + 1;
       }
       limits.pop_back();
-      if (!answer.best && answer.verdict == SatSolver::Answer::unknown) break;
+      if (!answer.best && answer.verdict == Verdict::unknown) break;
     }
     limits.emplace_back(goal.name, goal.value);
     solution.goals.push_back(std::move(goal));

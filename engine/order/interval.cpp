@@ -131,29 +131,29 @@ class Descent {
   // Down until the bound is met or a question is refuted (both unsat), or the budget is spent
   // (unknown). Each question is just below the best so far. (Halving the gap instead asks in vain
   // below the optimum, and what is learned there is of no use above.)
-  SatSolver::Answer run() {
-    SatSolver::Answer verdict = SatSolver::Answer::unknown;
-    while (verdict != SatSolver::Answer::unsat) {
-      if (verdict == SatSolver::Answer::sat) {
+  Verdict run() {
+    Verdict verdict = Verdict::unknown;
+    while (verdict != Verdict::unsat) {
+      if (verdict == Verdict::sat) {
         if (interval_.best->initiation_interval == interval_.low) break;
         verdict = ask_on(kProbeConflicts);
-        if (verdict == SatSolver::Answer::unknown) verdict = ask_near();
+        if (verdict == Verdict::unknown) verdict = ask_near();
         continue;
       }
       if (search_.budget.spent()) return verdict;
       if (const std::optional<Plan> plan = next(turn_)) {
         verdict = take(*plan);
-        const bool another = plan->kind == Plan::below && verdict == SatSolver::Answer::unknown;
+        const bool another = plan->kind == Plan::below && verdict == Verdict::unknown;
         if (another && interval_.best) {
           verdict = ask_on(patience_ *= 2);
-          if (verdict == SatSolver::Answer::unknown) verdict = ask_near();
+          if (verdict == Verdict::unknown) verdict = ask_near();
         }
       } else {  // the last one takes what it takes
         if (interval_.best) verdict = ask_on(0);
-        if (verdict == SatSolver::Answer::unknown) return verdict;
+        if (verdict == Verdict::unknown) return verdict;
       }
     }
-    return SatSolver::Answer::unsat;
+    return Verdict::unsat;
   }
 
  private:
@@ -196,7 +196,7 @@ class Descent {
       if (plan.kind == Plan::coarse) {
         outcome.answer.schedule =
             time_indexed::by_coarse_probe(lane, plan.probe, plan.low, plan.ii);
-        if (outcome.answer.schedule) outcome.answer.verdict = SatSolver::Answer::sat;
+        if (outcome.answer.schedule) outcome.answer.verdict = Verdict::sat;
       } else if (plan.kind == Plan::at_bound) {
         OrderRequest request = plan.deadline ? request_within(lane, plan.ii, *plan.deadline)
                                              : few_stages_request(lane, plan.ii);
@@ -219,7 +219,7 @@ class Descent {
   }
 
   // A refutation at the bound proves nothing about other schedules.
-  SatSolver::Answer take(Plan plan) {
+  Verdict take(Plan plan) {
     plan.at_once = at_once_ = at_once_ || (question_ && question_->overflowed());
     std::vector<Plan> later;
     Turn ahead = turn_;
@@ -236,9 +236,9 @@ class Descent {
               ": I = ", plan.ii, plan.deadline ? ", D = " + std::to_string(*plan.deadline) : "",
               ", limit ", plan.limit);
     auto [lane, outcome] = race_.take(plan, later);
-    const SatSolver::Answer verdict = outcome.answer.verdict;
-    at_once_ = at_once_ || outcome.overflowed || verdict == SatSolver::Answer::unknown;
-    if (outcome.question && (!question_ || verdict == SatSolver::Answer::sat)) {
+    const Verdict verdict = outcome.answer.verdict;
+    at_once_ = at_once_ || outcome.overflowed || verdict == Verdict::unknown;
+    if (outcome.question && (!question_ || verdict == Verdict::sat)) {
       number_ = plan.number;
       question_ = std::move(outcome.question);
       lowest_ = outcome.lowest;
@@ -246,10 +246,10 @@ class Descent {
     }
     if (plan.kind == Plan::coarse && outcome.answer.schedule && interval_.best &&
         outcome.answer.schedule->initiation_interval >= interval_.best->initiation_interval)
-      return SatSolver::Answer::unknown;
+      return Verdict::unknown;
     if (outcome.answer.schedule) accept(*outcome.answer.schedule);
-    if (plan.kind == Plan::below || verdict == SatSolver::Answer::sat) return verdict;
-    if (verdict == SatSolver::Answer::unsat) {  // at the bound
+    if (plan.kind == Plan::below || verdict == Verdict::sat) return verdict;
+    if (verdict == Verdict::unsat) {  // at the bound
       if (!plan.deadline) {
         turn_.bound_open = false;
       } else {
@@ -258,11 +258,11 @@ class Descent {
         turn_.short_attempts = 0;
       }
     }
-    return SatSolver::Answer::unknown;
+    return Verdict::unknown;
   }
 
   // Just below the best, by the formula that was asked last where it is one for that.
-  SatSolver::Answer ask_on(std::int64_t limit) {
+  Verdict ask_on(std::int64_t limit) {
     if (!question_ || below() < lowest_)
       return take({Plan::below, below(), interval_.low, std::nullopt, number_, limit});
     TWILL_LOG("the formula at hand goes on: I = ", below(), ", limit ", limit);
@@ -272,8 +272,8 @@ class Descent {
   }
 
   // Near the best, by the formula that was asked last: what it learns there, it has learned.
-  SatSolver::Answer ask_near() {
-    if (!question_ || below() < lowest_) return SatSolver::Answer::unknown;
+  Verdict ask_near() {
+    if (!question_ || below() < lowest_) return Verdict::unknown;
     TWILL_LOG("near the best: I = ", below());
     neighbourhoods_.around(*interval_.best);
     const std::int64_t begin = search_.budget.conflicts();
@@ -292,7 +292,7 @@ class Descent {
       else
         neighbourhoods_.left_open();
     }
-    return SatSolver::Answer::unknown;
+    return Verdict::unknown;
   }
 
   void accept(const Schedule& model) {
@@ -333,7 +333,7 @@ Answer ask_complete(const Search& search, Cycle ii) {
       Question few(search, few_stages_request(search, ii));
       Answer found = few.look(ii, 0, kProbeConflicts);
       if (found.schedule) return void(answer = std::move(found));
-      all.at_once = few.overflowed() || found.verdict == SatSolver::Answer::unknown;
+      all.at_once = few.overflowed() || found.verdict == Verdict::unknown;
     }
     answer = Question(search, std::move(all)).ask(ii);
   });
@@ -354,7 +354,7 @@ Interval smallest_interval(const Search& search, Cycle low) {
   search.report.phase("interval");
   Descent descent(search, interval, std::max(low, serial_ii(search.problem)));
   bool decided = false;
-  search.budget.complete([&] { decided = descent.run() == SatSolver::Answer::unsat; });
+  search.budget.complete([&] { decided = descent.run() == Verdict::unsat; });
   if (!decided) return interval;
   interval.none = !interval.best;
   if (interval.best) interval.low = interval.best->initiation_interval;

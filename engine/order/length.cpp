@@ -131,8 +131,8 @@ Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high,
       const Answer answer = question.ask(ii, deadline, limit);
       outcome.overflowed = question.overflowed();
       outcome.conflicts = lane.budget.conflicts() - before;
-      if (answer.verdict == SatSolver::Answer::unknown) return;
-      if (answer.verdict == SatSolver::Answer::unsat) break;
+      if (answer.verdict == Verdict::unknown) return;
+      if (answer.verdict == Verdict::unsat) break;
       outcome.found.push_back(shortened(search.problem, *answer.schedule, search.stage_limit));
       lane.report.state().length_high = outcome.found.back().length;
       deadline = outcome.found.back().length - 1;
@@ -154,7 +154,7 @@ Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high,
   Race<LengthPlan, LengthOutcome> race(search, attempt);
   std::shared_ptr<Lane> lane;  // of the formula to go on with
   std::unique_ptr<Question> kept;
-  Shortest result{SatSolver::Answer::unknown, std::nullopt, low};
+  Shortest result{Verdict::unknown, std::nullopt, low};
   LengthTurn turn(ii, low, high);
   while (std::optional<LengthPlan> plan = turn.next()) {
     LengthOutcome outcome;
@@ -191,7 +191,7 @@ Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high,
     if (search.budget.spent()) break;
   }
   if (turn.settled())
-    result.verdict = result.best ? SatSolver::Answer::sat : SatSolver::Answer::unsat;
+    result.verdict = result.best ? Verdict::sat : Verdict::unsat;
   return result;
 }
 

@@ -45,14 +45,6 @@ std::unique_ptr<OrderSearcher> searcher_of(const Search& search) {
   return searcher;
 }
 
-[[maybe_unused]] const char* answer_name(OrderSearcher::Answer answer) {
-  switch (answer) {
-    case OrderSearcher::Answer::sat: return "a model";
-    case OrderSearcher::Answer::unsat: return "none";
-    default: return "not settled";
-  }
-}
-
 Formula formula_into(ClauseSink& sink, ClauseGroups* groups) {
   Formula formula(sink);
   if (groups != nullptr) formula.mark_groups(*groups);
@@ -97,13 +89,13 @@ Question::Question(const Search& search, OrderRequest request)
 
 Answer Question::ask(Cycle ii, Cycle deadline, std::int64_t conflict_limit) {
   Answer answer = look(ii, deadline, conflict_limit);
-  if (answer.verdict != SatSolver::Answer::unsat || refuted_) return answer;
+  if (answer.verdict != Verdict::unsat || refuted_) return answer;
   refuted_ = refuted_by_cadical();
   return refuted_ ? answer : Answer{};
 }
 
 Answer Question::look(Cycle ii, Cycle deadline, std::int64_t conflict_limit) {
-  if (refuted_) return {SatSolver::Answer::unsat, std::nullopt};
+  if (refuted_) return {Verdict::unsat, std::nullopt};
   fall_to(ii, deadline);
   return look(conflict_limit, {});
 }
@@ -156,15 +148,15 @@ Answer Question::look(std::int64_t conflict_limit, std::span<const int> assumpti
       return {};
     solver_->take(encoding_.rows());
     for (const int literal : assumptions) solver_->assume(literal);
-    const OrderSearcher::Answer found = solver_->solve(conflict_limit);
+    const Verdict found = solver_->solve(conflict_limit);
     search_.report.tell();
     TWILL_LOG("question: I = ", ii_, request_.deadline ? ", D = " + std::to_string(deadline_) : "",
               ", ", assumptions.size(), " assumptions, limit ", conflict_limit, ": ",
-              answer_name(found), ", ", search_.budget.conflicts(), " conflicts in all, ",
+              to_string(found), ", ", search_.budget.conflicts(), " conflicts in all, ",
               solver_->lemmas().clauses(), " lemmas");
-    if (found == OrderSearcher::Answer::unknown) return {};
-    if (found == OrderSearcher::Answer::unsat) return {SatSolver::Answer::unsat, std::nullopt};
-    if (auto schedule = model()) return {SatSolver::Answer::sat, std::move(schedule)};
+    if (found == Verdict::unknown) return {};
+    if (found == Verdict::unsat) return {Verdict::unsat, std::nullopt};
+    if (auto schedule = model()) return {Verdict::sat, std::move(schedule)};
   }
 }
 
@@ -214,12 +206,12 @@ bool Question::refuted_by_cadical() {
   for (std::size_t i = 0; i < clauses.clauses(); ++i)
     if (needed[i] != 0) cadical.add_clause(clauses.clause(i));
   for (std::size_t i = 0; i < lemmas.clauses(); ++i) cadical.add_clause(lemmas.clause(i));
-  const SatSolver::Answer answer = cadical.solve();
+  const Verdict answer = cadical.solve();
   TWILL_LOG("CaDiCaL on the clauses and ", lemmas.clauses(),
-            " lemmas: ", answer == SatSolver::Answer::unsat ? "refuted" : "not refuted");
-  if (answer == SatSolver::Answer::sat)
+            " lemmas: ", answer == Verdict::unsat ? "refuted" : "not refuted");
+  if (answer == Verdict::sat)
     throw std::logic_error("CaDiCaL does not confirm a refutation of the order engine");
-  if (answer != SatSolver::Answer::unsat) return false;
+  if (answer != Verdict::unsat) return false;
   if (traced) {
     cadical.end_proof();
     learned = traced->bytes();

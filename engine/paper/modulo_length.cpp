@@ -37,12 +37,12 @@ Shortest modulo_length(const Search& search, const Options& options, Cycle ii) {
   limits.node_limit = kNodes;
   limits.stop = search.budget.stop_token();
   const ModuloSchedule found = optimal_modulo_schedule(search.problem, ii, limits);
-  Shortest result{SatSolver::Answer::unsat, std::nullopt, found.length_lower_bound};
+  Shortest result{Verdict::unsat, std::nullopt, found.length_lower_bound};
   if (found.start)
     result.best =
         Schedule{ii, found.length, *found.start, std::vector<int>(search.problem.ops.size(), 0)};
   if (found.proved) {
-    if (result.best) result.verdict = SatSolver::Answer::sat;
+    if (result.best) result.verdict = Verdict::sat;
     return result;
   }
   const Problem bare = without_warps(search.problem);
@@ -56,8 +56,8 @@ Shortest modulo_length(const Search& search, const Options& options, Cycle ii) {
       result.best ? found.length - 1 : modulo_stage_bound(bare, ii) * ii - 1 + longest;
   Shortest rest =
       search.engine.shortest_within(bare_search, ii, found.length_lower_bound, high, {});
-  if (rest.verdict == SatSolver::Answer::unsat && result.best) {
-    result.verdict = SatSolver::Answer::sat;  // nothing shorter than what the branch and bound has
+  if (rest.verdict == Verdict::unsat && result.best) {
+    result.verdict = Verdict::sat;  // nothing shorter than what the branch and bound has
     result.low = found.length;
     return result;
   }

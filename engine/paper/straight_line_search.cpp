@@ -31,8 +31,6 @@
 namespace twill {
 namespace {
 
-using Verdict = SatSolver::Answer;
-
 constexpr double kMaxVariables = 1e8;  // beyond, the form is hopeless and memory the only limit
 
 std::string place(Cycle ii, Cycle length) {

@@ -44,11 +44,11 @@ Answer ask(const Search& search, Cycle ii, Cycle stages, int pinned, std::int64_
           encode_modulo(formula, search.problem, request, search.choice);
       search.report.formula(formula);
       const bool quick = detail == kWithoutLifetimes;
-      const SatSolver::Answer verdict = solver.solve({}, quick ? kQuickConflicts : conflict_limit);
+      const Verdict verdict = solver.solve({}, quick ? kQuickConflicts : conflict_limit);
       search.report.tell();
-      if (quick && verdict == SatSolver::Answer::unknown && !search.budget.spent()) continue;
-      if (verdict == SatSolver::Answer::unsat) proving.keep(request, -1);
-      if (verdict != SatSolver::Answer::sat) return void(answer = {verdict, std::nullopt});
+      if (quick && verdict == Verdict::unknown && !search.budget.spent()) continue;
+      if (verdict == Verdict::unsat) proving.keep(request, -1);
+      if (verdict != Verdict::sat) return void(answer = {verdict, std::nullopt});
       Schedule schedule = encoding.decode(search.problem, [&](Lit l) { return solver.value(l); });
       const auto violation = verify(search.problem, schedule);
       if (!violation) return void(answer = {verdict, std::move(schedule)});

@@ -13,7 +13,7 @@
 namespace twill::time_indexed {
 Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, std::int64_t limit,
                          const std::function<void(const Schedule&)>& found) {
-  Shortest result{SatSolver::Answer::unknown, std::nullopt, low};
+  Shortest result{Verdict::unknown, std::nullopt, low};
   const bool complete = search.budget.complete([&] {
     for (int detail = limit == 0 ? kWithoutLifetimes : 0;; ++detail) {
       if (high < low) break;
@@ -36,15 +36,15 @@ Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, 
       bool more_detail = false;
       while (high >= low && !more_detail) {
         const Lit short_enough = encoding.at_most_length(high);
-        const SatSolver::Answer verdict =
+        const Verdict verdict =
             solver.solve({&short_enough, 1}, quick ? kQuickConflicts : limit);
         search.report.tell();
-        if (verdict == SatSolver::Answer::unknown) {
+        if (verdict == Verdict::unknown) {
           if (!quick || search.budget.spent()) throw Budget::Spent{};
           more_detail = true;
           break;
         }
-        if (verdict == SatSolver::Answer::unsat) {
+        if (verdict == Verdict::unsat) {
           proving.keep(request, high);
           low = high + 1;
           break;
@@ -67,7 +67,7 @@ Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, 
   if (!complete) return result;
   // Nothing at `high` or below: whatever was found is the shortest.
   result.low = result.best ? result.best->length : low;
-  result.verdict = result.best ? SatSolver::Answer::sat : SatSolver::Answer::unsat;
+  result.verdict = result.best ? Verdict::sat : Verdict::unsat;
   return result;
 }
 

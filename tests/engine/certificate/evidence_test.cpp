@@ -183,7 +183,7 @@ TEST_CASE("a question that is refuted stays so, and has given its formula away o
     order::Question question(search, order::request_within(search, ii, length + 100));
     CHECK(question.ask(ii, length).schedule);
     for (Cycle deadline = length - 1; deadline > length - 4; --deadline)
-      CHECK(question.ask(ii, deadline).verdict == SatSolver::Answer::unsat);
+      CHECK(question.ask(ii, deadline).verdict == Verdict::unsat);
     REQUIRE(evidence.refutations().size() == (kept ? 1 : 0));
     if (!kept) continue;
     CHECK(evidence.refutations()[0].deadline == length - 1);

@@ -169,7 +169,7 @@ std::shared_ptr<Evidence> refuted(const Problem& problem, const Lie& lie, OrderR
   search.goals = lie.limits;
   try {
     order::Question question(search, std::move(request));
-    if (question.ask(lie.ii, std::max<Cycle>(lie.deadline, 0)).verdict != SatSolver::Answer::unsat)
+    if (question.ask(lie.ii, std::max<Cycle>(lie.deadline, 0)).verdict != Verdict::unsat)
       return nullptr;
   } catch (const std::logic_error&) {
     return nullptr;  // a model that verify() refuses: of another formula than the problem's
