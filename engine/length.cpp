@@ -13,7 +13,7 @@ namespace twill {
 // (graph/bounds/stage_bound.hpp): no start moves later. Goals may speak of stages.
 Cycle stages_within(const Search& search, Cycle ii, Cycle deadline) {
   Cycle stages = deadline / ii + 1;  // a zero-cycle op may start at `deadline` itself
-  if (stages > kManyStages && search.goals.empty() && search.limits.lifetime < 0)
+  if (stages > kManyStages && search.goals.empty() && search.placement.limits.lifetime < 0)
     stages = std::min(stages, stage_bound(search.problem, ii));
   return search.stage_limit > 0 ? std::min(stages, search.stage_limit) : stages;
 }

@@ -72,10 +72,8 @@ struct Search {
   Budget& budget;
   Reporter& report;
   const Engine& engine;
-  bool handover = true;                        ///< Options::handover
-  std::vector<std::pair<int, int>> pins = {};  ///< Options::pins, as op and slot
-
-  PlacementLimits limits = {};   ///< of secondary goals
+  /// What every request of the search begins as: Options::handover and pins, limits of goals.
+  PlacementRequest placement = {};
   Evidence* evidence = nullptr;  ///< where refutations go; null = nobody asks
   bool serial = false;           ///< the problem is a serial problem
   GoalLimits goals = {};         ///< what `problem` and `limits` express
@@ -86,7 +84,7 @@ struct Search {
   Search on(const Problem& other) const { return with(other, budget, report); }
   /// The same with other limits and statistics.
   Search with(const Problem& other, Budget& own_budget, Reporter& own_report) const {
-    Search same{other, choice, seed, own_budget, own_report, engine, handover, pins, limits};
+    Search same{other, choice, seed, own_budget, own_report, engine, placement};
     same.threads = threads;
     same.stage_limit = stage_limit;
     return same;

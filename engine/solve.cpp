@@ -130,10 +130,9 @@ std::optional<Solution> search_better(const Search& search, const Options& optio
 
 Search search_for(const Problem& problem, const Options& options, const EncodingChoice& choice,
                   Budget& budget, Reporter& report) {
-  Search search{problem,          choice,
-                options.seed,     budget,
-                report,           chosen_engine(problem, options, choice),
-                options.handover, resolved_pins(problem, options)};
+  const Engine& engine = chosen_engine(problem, options, choice);
+  Search search{problem, choice, options.seed, budget, report, engine, {options.handover}};
+  search.placement.pins = resolved_pins(problem, options);
   search.threads = options.threads;
   search.stage_limit = stage_limit(options.stages);
   return search;
@@ -327,8 +326,8 @@ void pursue_goals(const Problem& problem, const Options& options, Solution& solu
       limits.emplace_back(goal.name, std::min(most, goal.value - 1));
       const LimitedProblem within = limited(problem, limits);
       Search search = search_for(within.problem, unpinned, choice, budget, report);
-      search.pins = pins;
-      search.limits = within.placement;
+      search.placement.pins = pins;
+      search.placement.limits = within.placement;
       search.evidence = evidence.get();
       search.goals = limits;
       const Shortest answer = search.engine.shortest_within(search, best.initiation_interval,

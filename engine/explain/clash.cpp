@@ -18,7 +18,7 @@ using Parts = std::vector<ConstraintPart>;
 OrderRequest parts_request(const Search& search, Cycle ii) {
   OrderRequest request;
   request.parts = true;
-  request.handover = search.handover;
+  request.handover = search.placement.handover;
   request.share = OrderRequest::kNone;
   request.ii_low = request.ii_high = ii;
   request.stages = search.stage_limit;

@@ -55,11 +55,11 @@ std::vector<Reason> explain_infeasible(const Search& search) {
     if (auto why = unplaceable(given, v)) return {*std::move(why)};
   if (latest_pinned_cycle(given) > 0) return explain_cycle_pins(search);
   Problem problem = given;
-  for (const auto& [op, slot] : search.pins)
+  for (const auto& [op, slot] : search.placement.pins)
     problem.pins.push_back({Pin::on_slot, op, slot, -1, -1});
   const SerialProblem serial = serial_problem(problem);
   Search orders = search.on(serial.problem);
-  orders.pins.clear();
+  orders.placement.pins.clear();
   std::vector<order::Clashing> clash;
   if (given.ops.size() <= kMaxOrderOps) {
     clash = order::minimal_clash(orders, serial.ii, 0, 0);

@@ -145,7 +145,7 @@ void find_clash(const Problem& problem, const Options& options, const std::stop_
   const ProgressCallback silent;
   Reporter report(silent, budget);
   const EncodingChoice choice = parse_encoding(options.encoding);
-  Search search{problem, choice, options.seed, budget, report, order_engine(), options.handover};
+  Search search{problem, choice, options.seed, budget, report, order_engine(), {options.handover}};
   search.stage_limit = stage_limit(options.stages);
   std::vector<order::Clashing> clash;
   if (problem.ops.size() <= kMaxOrderOps)

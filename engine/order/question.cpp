@@ -15,12 +15,9 @@
 namespace twill::order {
 
 OrderRequest request_of(const Search& search, bool rotated) {
-  OrderRequest request;
-  request.handover = search.handover;
-  request.pins = search.pins;
-  request.limits = search.limits;
+  OrderRequest request{search.placement};
   if (rotated) request.pinned = rotation_pivot(search.problem);
-  if (search.choice.symmetry && search.pins.empty() && !search.limits.single_out())
+  if (search.choice.symmetry && request.pins.empty() && !request.limits.single_out())
     request.exchange = exchangeable_ops(search.problem);
   return request;
 }

@@ -20,15 +20,9 @@ Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, 
       SatSolver solver(search.budget, search.seed);
       Proving proving(search, solver);
       Formula formula(solver);
-      ModuloRequest request;
-      request.ii = ii;
-      request.stages = stages_within(search, ii, high);
-      request.handover = search.handover;
-      request.pins = search.pins;
-      request.limits = search.limits;
+      ModuloRequest request = request_of(search, ii, stages_within(search, ii, high), detail);
       request.length_low = low;
       request.length_high = high;
-      set_detail(request, detail);
       const bool quick = detail == kWithoutLifetimes;
       const ModuloEncoding encoding =
           encode_modulo(formula, search.problem, request, search.choice);

@@ -23,7 +23,8 @@ inline constexpr std::int64_t kQuickConflicts = 2'000;
 /// Spent on one question about a coarse copy of the loop, whose answer is only a start.
 inline constexpr std::int64_t kCoarseConflicts = 20'000;
 
-void set_detail(ModuloRequest& request, int detail);
+/// What all questions of a search have in common.
+ModuloRequest request_of(const Search& search, Cycle ii, Cycle stages, int detail);
 
 /// Where evidence is asked for, the proof of one formula: begin() before the first clause, keep()
 /// after the refutation.

@@ -165,7 +165,7 @@ std::shared_ptr<Evidence> refuted(const Problem& problem, const Lie& lie, OrderR
   auto evidence = std::make_shared<Evidence>(std::nullopt);
   Search search{within.problem, choice, 0, budget, report, order_engine()};
   search.evidence = evidence.get();
-  search.limits = request.limits = within.placement;
+  search.placement.limits = request.limits = within.placement;
   search.goals = lie.limits;
   try {
     order::Question question(search, std::move(request));
