@@ -62,7 +62,7 @@ Decided decide(const Problem& problem, Cycle ii, Cycle length, const Options& op
     decided.by_bounds = true;
   } else {
     // Nothing shorter is asked for: one question, at this length.
-    const Shortest answer = search.engine.shortest_within(search, ii, length, length, {});
+    const LengthResult answer = search.engine.shortest_within(search, ii, length, length, {});
     decided.verdict = answer.best ? Verdict::sat : answer.verdict;
   }
   decided.variables = report.largest_variables();

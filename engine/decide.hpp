@@ -12,7 +12,7 @@ namespace twill {
 
 struct Decided {
   Verdict verdict = Verdict::unknown;
-  bool by_bounds = false;              ///< refuted by an arithmetic bound, no formula built
+  bool by_bounds = false;  ///< refuted by an arithmetic bound, no formula built
   std::int64_t variables = 0, clauses = 0, conflicts = 0;
   double seconds = 0;
 };

@@ -48,7 +48,7 @@ bool smallest_length(const Search& search, Schedule& best, Cycle& low) {
   const Cycle ii = best.initiation_interval;
   const Cycle high =
       std::min(best.length - 1, longest_needed(search.problem, ii, search.stage_limit));
-  Shortest shortest = search.engine.shortest_within(search, ii, low, high, {});
+  LengthResult shortest = search.engine.shortest_within(search, ii, low, high, {});
   if (shortest.best) best = *std::move(shortest.best);
   if (shortest.verdict == Verdict::unknown) return false;
   search.report.state().length_low = low = best.length;

@@ -107,7 +107,7 @@ struct Interval {
 
 /// The shortest schedule at an I with low <= L <= high, `low` proved: sat = found and proved, unsat
 /// = none, unknown = stopped (`best` may hold one).
-struct Shortest {
+struct LengthResult {
   Verdict verdict = Verdict::unknown;
   std::optional<Schedule> best;
   Cycle low = 0;  ///< proved
@@ -127,8 +127,8 @@ class Engine {
   virtual Interval smallest_interval(const Search& search, Cycle low) const = 0;
   /// The shortest schedule at `ii` with low <= L <= high. `found` is told every schedule on the
   /// way.
-  virtual Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high,
-                                   const std::function<void(const Schedule&)>& found) const = 0;
+  virtual LengthResult shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high,
+                                       const std::function<void(const Schedule&)>& found) const = 0;
   /// Quick attempts to shorten `best` before the search proper.
   virtual void shorten(const Search& search, Schedule& best, Cycle low) const = 0;
 };

@@ -109,7 +109,7 @@ std::optional<Solution> search_better(const Search& search, const Options& optio
     if (answer.verdict == Verdict::unknown) return solution;
     solution.ii_lower_bound = asked + 1;
   }
-  Shortest same{Verdict::unsat, std::nullopt, 0};
+  LengthResult same{Verdict::unsat, std::nullopt, 0};
   if (low <= ii)
     same = search.engine.shortest_within(
         search, ii, length_bound(search.problem, ii),
@@ -330,8 +330,8 @@ void pursue_goals(const Problem& problem, const Options& options, Solution& solu
       search.placement.limits = within.placement;
       search.evidence = evidence.get();
       search.goals = limits;
-      const Shortest answer = search.engine.shortest_within(search, best.initiation_interval,
-                                                            best.length, best.length, {});
+      const LengthResult answer = search.engine.shortest_within(search, best.initiation_interval,
+                                                                best.length, best.length, {});
       if (answer.best) {
         best = position ? settled(problem, limits, *answer.best) : *answer.best;
         goal.value = goal_value(problem, best, measures[g]);

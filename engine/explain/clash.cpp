@@ -8,7 +8,7 @@
 #include "encoders/order/order.hpp"
 #include "engine/explain/broken_part.hpp"
 #include "engine/order/cdcl.hpp"
-#include "engine/order/question.hpp"
+#include "engine/order/incremental_solver.hpp"
 
 namespace twill::order {
 namespace {
@@ -108,8 +108,7 @@ class PartQuestion {
     for (std::size_t before = assumed.size() + 1; assumed.size() < before;) {
       before = assumed.size();
       const Verdict answer = judge.solve(assumed);
-      if (answer == Verdict::sat)
-        throw std::logic_error("CaDiCaL does not confirm a clash");
+      if (answer == Verdict::sat) throw std::logic_error("CaDiCaL does not confirm a clash");
       if (answer == Verdict::unknown) return {};
       std::erase_if(assumed, [&](Lit l) { return !judge.failed(l); });
     }

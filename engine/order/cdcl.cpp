@@ -502,7 +502,8 @@ void Cdcl::reduce() {
 
 Verdict Cdcl::solve(std::int64_t conflict_limit) {
   const Verdict answer = search(conflict_limit);
-  if (!assumptions_.empty() && answer != Verdict::sat) backtrack(0);  // what follows is without them
+  if (!assumptions_.empty() && answer != Verdict::sat)
+    backtrack(0);  // what follows is without them
   assumptions_.clear();
   return answer;
 }

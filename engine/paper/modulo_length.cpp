@@ -31,13 +31,13 @@ Problem without_warps(const Problem& problem) {
 
 }  // namespace
 
-Shortest modulo_length(const Search& search, const Options& options, Cycle ii) {
+LengthResult modulo_length(const Search& search, const Options& options, Cycle ii) {
   ModuloScheduleOptions limits;
   limits.threads = options.threads;
   limits.node_limit = kNodes;
   limits.stop = search.budget.stop_token();
   const ModuloSchedule found = optimal_modulo_schedule(search.problem, ii, limits);
-  Shortest result{Verdict::unsat, std::nullopt, found.length_lower_bound};
+  LengthResult result{Verdict::unsat, std::nullopt, found.length_lower_bound};
   if (found.start)
     result.best =
         Schedule{ii, found.length, *found.start, std::vector<int>(search.problem.ops.size(), 0)};
@@ -54,7 +54,7 @@ Shortest modulo_length(const Search& search, const Options& options, Cycle ii) {
   // A schedule within the sufficient stages ends before the last of them does, or an op later.
   const Cycle high =
       result.best ? found.length - 1 : modulo_stage_bound(bare, ii) * ii - 1 + longest;
-  Shortest rest =
+  LengthResult rest =
       search.engine.shortest_within(bare_search, ii, found.length_lower_bound, high, {});
   if (rest.verdict == Verdict::unsat && result.best) {
     result.verdict = Verdict::sat;  // nothing shorter than what the branch and bound has

@@ -67,7 +67,7 @@ class StraightLineSearch {
  private:
   Lengths lengths(const Problem& problem, Cycle ii);
   Answer ask(const Problem& problem, Cycle ii, Cycle length, Cycle stages);
-  Shortest shortest(Cycle ii, const Lengths& lengths);
+  LengthResult shortest(Cycle ii, const Lengths& lengths);
   /// Continue with the next I?
   bool corrected_at(Cycle ii, const Lengths& lengths, Solution& solution);
   bool literal_at(Cycle ii, const Lengths& lengths, Cycle low, Solution& solution);
@@ -86,7 +86,7 @@ Lengths StraightLineSearch::lengths(const Problem& problem, Cycle ii) {
   Lengths result;
   if (paper_ || literal_) {
     search_.report.phase("modulo schedule");
-    const Shortest modulo = modulo_length(search_, options_, ii);
+    const LengthResult modulo = modulo_length(search_, options_, ii);
     result.verdict = modulo.verdict;
     if (modulo.verdict != Verdict::sat) return result;
     result.low = modulo.best->length;
@@ -143,8 +143,8 @@ Answer StraightLineSearch::ask(const Problem& problem, Cycle ii, Cycle length, C
   return answer;
 }
 
-Shortest StraightLineSearch::shortest(Cycle ii, const Lengths& lengths) {
-  Shortest result{Verdict::unknown, std::nullopt, lengths.low};
+LengthResult StraightLineSearch::shortest(Cycle ii, const Lengths& lengths) {
+  LengthResult result{Verdict::unknown, std::nullopt, lengths.low};
   Cycle high = lengths.high;
   Cycle length = high;
   while (result.low <= high) {
@@ -169,7 +169,7 @@ Shortest StraightLineSearch::shortest(Cycle ii, const Lengths& lengths) {
 }
 
 bool StraightLineSearch::corrected_at(Cycle ii, const Lengths& lengths, Solution& solution) {
-  Shortest found = shortest(ii, lengths);
+  LengthResult found = shortest(ii, lengths);
   if (found.verdict == Verdict::unsat) return true;
   if (found.best) {
     solution.length_lower_bound = found.low;

@@ -11,9 +11,10 @@
 #include "graph/verify.hpp"
 
 namespace twill::time_indexed {
-Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, std::int64_t limit,
-                         const std::function<void(const Schedule&)>& found) {
-  Shortest result{Verdict::unknown, std::nullopt, low};
+LengthResult shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high,
+                             std::int64_t limit,
+                             const std::function<void(const Schedule&)>& found) {
+  LengthResult result{Verdict::unknown, std::nullopt, low};
   const bool complete = search.budget.complete([&] {
     for (int detail = limit == 0 ? kWithoutLifetimes : 0;; ++detail) {
       if (high < low) break;
@@ -30,8 +31,7 @@ Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, 
       bool more_detail = false;
       while (high >= low && !more_detail) {
         const Lit short_enough = encoding.at_most_length(high);
-        const Verdict verdict =
-            solver.solve({&short_enough, 1}, quick ? kQuickConflicts : limit);
+        const Verdict verdict = solver.solve({&short_enough, 1}, quick ? kQuickConflicts : limit);
         search.report.tell();
         if (verdict == Verdict::unknown) {
           if (!quick || search.budget.spent()) throw Budget::Spent{};

@@ -61,8 +61,8 @@ std::optional<Schedule> by_coarse_probe(const Search& search, const CoarseProbe&
 // What Engine asks for; `limit` conflicts per question (0 = none).
 Answer ask_complete(const Search& search, Cycle ii, Cycle& max_stages);
 Interval smallest_interval(const Search& search, Cycle low);
-Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, std::int64_t limit,
-                         const std::function<void(const Schedule&)>& found);
+LengthResult shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high,
+                             std::int64_t limit, const std::function<void(const Schedule&)>& found);
 void shorten_by_coarse(const Search& search, Schedule& best, Cycle low);
 
 }  // namespace twill::time_indexed

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "engine/certificate/certificate.hpp"
-#include "engine/order/question.hpp"
+#include "engine/order/incremental_solver.hpp"
 #include "engine/search.hpp"
 #include "graph/bounds/automorphism.hpp"
 #include "graph/restriction.hpp"
@@ -168,7 +168,7 @@ std::shared_ptr<Evidence> refuted(const Problem& problem, const Lie& lie, OrderR
   search.placement.limits = request.limits = within.placement;
   search.goals = lie.limits;
   try {
-    order::Question question(search, std::move(request));
+    order::IncrementalSolver question(search, std::move(request));
     if (question.ask(lie.ii, std::max<Cycle>(lie.deadline, 0)).verdict != Verdict::unsat)
       return nullptr;
   } catch (const std::logic_error&) {

@@ -1,4 +1,4 @@
-#include "engine/order/question.hpp"
+#include "engine/order/incremental_solver.hpp"
 
 #include <cassert>
 #include <stdexcept>
@@ -67,7 +67,7 @@ std::vector<Cycle> least_stages(const OrderSearcher& solver, const Differences& 
   return stages;
 }
 
-Question::Question(const Search& search, OrderRequest request)
+IncrementalSolver::IncrementalSolver(const Search& search, OrderRequest request)
     : search_(search),
       request_(std::move(request)),
       solver_(searcher_of(search)),
@@ -84,29 +84,29 @@ Question::Question(const Search& search, OrderRequest request)
   }
 }
 
-Answer Question::ask(Cycle ii, Cycle deadline, std::int64_t conflict_limit) {
+Answer IncrementalSolver::ask(Cycle ii, Cycle deadline, std::int64_t conflict_limit) {
   Answer answer = look(ii, deadline, conflict_limit);
   if (answer.verdict != Verdict::unsat || refuted_) return answer;
   refuted_ = refuted_by_cadical();
   return refuted_ ? answer : Answer{};
 }
 
-Answer Question::look(Cycle ii, Cycle deadline, std::int64_t conflict_limit) {
+Answer IncrementalSolver::look(Cycle ii, Cycle deadline, std::int64_t conflict_limit) {
   if (refuted_) return {Verdict::unsat, std::nullopt};
   fall_to(ii, deadline);
   return look(conflict_limit, {});
 }
 
 // What has been learned holds for smaller parameters only.
-void Question::fall_to(Cycle ii, Cycle deadline) {
+void IncrementalSolver::fall_to(Cycle ii, Cycle deadline) {
   assert(request_.ii_low <= ii && ii <= ii_);
   assert(!request_.deadline || (deadline >= 0 && deadline <= deadline_));
   solver_->set_parameters(ii_ = ii, deadline_ = deadline);
 }
 
 // The atoms that hold in a schedule are its orders. Stages, which follow from rows, are left open.
-Answer Question::look_near(const Schedule& schedule, const std::vector<char>& free, Cycle ii,
-                           std::int64_t conflict_limit) {
+Answer IncrementalSolver::look_near(const Schedule& schedule, const std::vector<char>& free,
+                                    Cycle ii, std::int64_t conflict_limit) {
   assert(free.size() == search_.problem.ops.size());
   assert(schedule.initiation_interval >= ii);
   const Cycle period = schedule.initiation_interval;
@@ -136,7 +136,7 @@ Answer Question::look_near(const Schedule& schedule, const std::vector<char>& fr
   return look(conflict_limit, assumptions);
 }
 
-Answer Question::look(std::int64_t conflict_limit, std::span<const int> assumptions) {
+Answer IncrementalSolver::look(std::int64_t conflict_limit, std::span<const int> assumptions) {
   const std::int64_t before = limit_lemmas_;
   for (;;) {
     // A lemma of lifetimes is a conflict too, though the solver has not met it as one.
@@ -157,7 +157,7 @@ Answer Question::look(std::int64_t conflict_limit, std::span<const int> assumpti
   }
 }
 
-std::optional<Schedule> Question::model() {
+std::optional<Schedule> IncrementalSolver::model() {
   const Differences& rows = encoding_.rows();
   const int ops = static_cast<int>(search_.problem.ops.size());
   if (lifetime_ && !within_limit()) return std::nullopt;
@@ -176,7 +176,7 @@ std::optional<Schedule> Question::model() {
   return schedule;
 }
 
-bool Question::within_limit() {
+bool IncrementalSolver::within_limit() {
   if (bounded_) return true;
   bool within = lifetime_->reset(ii_, deadline_);
   for (int v = 1; within && v <= solver_->clauses().variables(); ++v)
@@ -188,7 +188,7 @@ bool Question::within_limit() {
   return false;
 }
 
-bool Question::refuted_by_cadical() {
+bool IncrementalSolver::refuted_by_cadical() {
   std::string learned;
   std::optional<ProofFile> traced;
   SatSolver cadical(search_.budget, search_.seed);
@@ -217,7 +217,7 @@ bool Question::refuted_by_cadical() {
   return true;
 }
 
-void Question::keep_evidence(std::string proof) {
+void IncrementalSolver::keep_evidence(std::string proof) {
   Refutation r;
   r.serial = search_.serial;
   r.limits = search_.goals;
