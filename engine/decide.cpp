@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "encoders/straight_line/straight_line.hpp"
+#include "engine/options.hpp"
 #include "engine/search.hpp"
 #include "graph/bounds/bounds.hpp"
 #include "graph/loop.hpp"

@@ -25,7 +25,7 @@ struct Decided {
 Decided decide(const Problem& problem, Cycle ii, Cycle length, const Options& options = {},
                const std::stop_token& stop = {});
 
-/// Is there a schedule at `ii`, of any length? Over all stages, or the number in options.stages,
+/// Is there a schedule at `ii`, of any length? Over all stages, or the number in the options,
 /// with the pins, the engine and the limits of `options`; modulo form only.
 Decided decide_interval(const Problem& problem, Cycle ii, const Options& options,
                         const std::stop_token& stop = {});

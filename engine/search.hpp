@@ -78,7 +78,7 @@ struct Search {
   bool serial = false;           ///< the problem is a serial problem
   GoalLimits goals = {};         ///< what `problem` and `limits` express
   int threads = 1;               ///< that may search at once; 0 = all cores
-  Cycle stage_limit = 0;         ///< Options::stages; 0 = any number
+  Cycle stage_limit = 0;         ///< StageChoice::most; 0 = any number
 
   /// The same search on a related problem (coarser, serial), whose refutations are not evidence.
   Search on(const Problem& other) const { return with(other, budget, report); }
@@ -143,10 +143,6 @@ const Engine& order_cadical_engine();
 Cycle stages_within(const Search& search, Cycle ii, Cycle deadline);
 /// Where there is a schedule at `ii` within the stages (0: any number), one is at most this long.
 Cycle longest_needed(const Problem& problem, Cycle ii, Cycle stage_limit);
-/// The one that Options::engine names, by its rule. Throws InputError where it cannot be had.
-const Engine& chosen_engine(const Problem& problem, const Options& options,
-                            const EncodingChoice& choice);
-
 /// May there be a schedule at any initiation interval (graph/bounds/serial.hpp)? False = proved
 /// none.
 bool any_schedule(const Search& search);
@@ -183,11 +179,6 @@ Interval only_interval(const Search& search, Cycle ii);
 /// The smallest length at best.initiation_interval. Improves `best`, raises `low` (proved).
 /// Returns true when the two meet.
 bool smallest_length(const Search& search, Schedule& best, Cycle& low);
-
-/// The number in Options::stages, or 0 for "complete" and "paper". Throws InputError on others.
-Cycle stage_limit(const std::string& stages);
-/// Options::pins as op and slot. Throws InputError on names that the problem has not.
-std::vector<std::pair<int, int>> resolved_pins(const Problem& problem, const Options& options);
 
 /// The order engine keeps a dense matrix of ops by ops.
 inline constexpr std::size_t kMaxOrderOps = 1'000;

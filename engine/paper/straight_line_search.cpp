@@ -20,6 +20,7 @@
 #include <string>
 
 #include "encoders/straight_line/straight_line.hpp"
+#include "engine/options.hpp"
 #include "engine/paper/modulo_length.hpp"
 #include "engine/search.hpp"
 #include "graph/bounds/bounds.hpp"
@@ -59,8 +60,8 @@ class StraightLineSearch {
       : search_(search),
         options_(options),
         literal_(search.choice.form == Form::straight_line_literal),
-        paper_(options.stages == "paper"),
-        limit_(paper_ || options.stages == "complete" ? 0 : std::stoll(options.stages)) {}
+        paper_(stages_of(options).kind == StageChoice::paper),
+        limit_(stages_of(options).most) {}
 
   Solution run(Cycle low);
 
