@@ -6,8 +6,6 @@
 namespace twill {
 namespace {
 
-constexpr Cycle kMostStages = 999'999;
-
 StageChoice parse_stages(const std::string& text) {
   if (text == "complete") return {};
   if (text == "paper") return {StageChoice::paper};
@@ -31,7 +29,7 @@ StageChoice stages_of(const Options& options) {
   const StageChoice stages =
       options.search_stages ? *options.search_stages : parse_stages(options.stages);
   if (stages.kind != StageChoice::at_most) return {stages.kind};
-  if (stages.most < 1 || stages.most > kMostStages)
+  if (stages.most < 1 || stages.most > 999'999)
     throw InputError("options", "--stages",
                      options.search_stages ? to_string(stages) : options.stages,
                      "must be complete, paper or a number from 1 to 999999");
