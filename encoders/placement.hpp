@@ -42,8 +42,8 @@ struct PlacementLimits {
 };
 
 struct PlacementRequest {
-  bool handover = true;                   ///< may register results cross slots at all (ablation)
-  std::vector<std::pair<int, int>> pins;  ///< op, slot: fixed assignments
+  bool handover = true;  ///< may register results cross slots at all (ablation)
+  std::vector<std::pair<int, int>> pins = {};  ///< op, slot: fixed assignments
   PlacementLimits limits = {};
   bool parts = false;  ///< a selector per ConstraintPart, for explanations; order form only
 };

@@ -109,10 +109,10 @@ void SatSolver::expect(double variables, double clauses, double bytes) {
   expect_within(budget_, variables, clauses, bytes);
 }
 
-SatSolver::Answer SatSolver::solve(std::span<const Lit> assumptions, std::int64_t conflict_limit) {
-  if (budget_.spent()) return Answer::unknown;
+Verdict SatSolver::solve(std::span<const Lit> assumptions, std::int64_t conflict_limit) {
+  if (budget_.spent()) return Verdict::unknown;
   for (const Lit l : assumptions) {
-    if (l.is_false()) return Answer::unsat;
+    if (l.is_false()) return Verdict::unsat;
     if (!l.is_true()) impl_->solver.assume(l.dimacs());
   }
   std::int64_t limit = conflict_limit > 0 ? conflict_limit : -1;
@@ -121,9 +121,9 @@ SatSolver::Answer SatSolver::solve(std::span<const Lit> assumptions, std::int64_
   limit = std::min<std::int64_t>(limit, std::numeric_limits<int>::max());
   impl_->solver.limit("conflicts", static_cast<int>(limit));
   switch (impl_->solver.solve()) {
-    case 10: return Answer::sat;
-    case 20: return Answer::unsat;
-    default: return Answer::unknown;
+    case 10: return Verdict::sat;
+    case 20: return Verdict::unsat;
+    default: return Verdict::unknown;
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include "encoders/formula.hpp"
 #include "engine/budget.hpp"
+#include "engine/verdict.hpp"
 
 namespace twill {
 
@@ -19,8 +20,6 @@ std::string cadical_version();
 
 class SatSolver : public ClauseSink {
  public:
-  enum class Answer { sat, unsat, unknown };
-
   /// `budget` must outlive the solver; it is polled during search and while clauses are added
   /// (where it ends the work by throwing Budget::Spent).
   SatSolver(Budget& budget, std::uint64_t seed);
@@ -50,7 +49,7 @@ class SatSolver : public ClauseSink {
 
   /// Decides the clauses under the assumptions; constant assumptions are folded. unknown = the
   /// budget is spent, or `conflict_limit` (0 = none) conflicts were not enough.
-  Answer solve(std::span<const Lit> assumptions = {}, std::int64_t conflict_limit = 0);
+  Verdict solve(std::span<const Lit> assumptions = {}, std::int64_t conflict_limit = 0);
   /// Truth of a literal in the model of the last sat answer.
   bool value(Lit literal) const;
   /// Did the assumption take part in the last unsat answer?

@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "encoders/straight_line/straight_line.hpp"
+#include "engine/options.hpp"
 #include "engine/search.hpp"
 #include "graph/bounds/bounds.hpp"
 #include "graph/loop.hpp"
@@ -18,11 +19,6 @@ bool refuted(const Problem& problem, Cycle ii, Cycle length) {
   return !earliest || schedule_length(problem, *earliest) > length;
 }
 
-Verdict translated(SatSolver::Answer answer) {
-  if (answer == SatSolver::Answer::sat) return Verdict::sat;
-  return answer == SatSolver::Answer::unsat ? Verdict::unsat : Verdict::unknown;
-}
-
 /// The program of the paper as CNF.
 Verdict ask_straight_line(const Search& search, Cycle ii, Cycle length, std::int64_t limit) {
   StraightLineRequest request;
@@ -36,8 +32,8 @@ Verdict ask_straight_line(const Search& search, Cycle ii, Cycle length, std::int
     const StraightLineEncoding encoding =
         encode_straight_line(formula, search.problem, request, search.choice);
     search.report.formula(formula);
-    const SatSolver::Answer answer = solver.solve({}, limit);
-    if (answer == SatSolver::Answer::sat && !request.literal) {
+    verdict = solver.solve({}, limit);
+    if (verdict == Verdict::sat && !request.literal) {
       const Schedule schedule =
           encoding.decode(search.problem, [&](Lit l) { return solver.value(l); });
       if (const auto violation = verify(search.problem, schedule)) {
@@ -45,17 +41,11 @@ Verdict ask_straight_line(const Search& search, Cycle ii, Cycle length, std::int
                                violation->text);
       }
     }
-    verdict = translated(answer);
   });
   return verdict;
 }
 
 }  // namespace
-
-const char* to_string(Verdict verdict) {
-  if (verdict == Verdict::sat) return "sat";
-  return verdict == Verdict::unsat ? "unsat" : "unknown";
-}
 
 Decided decide(const Problem& problem, Cycle ii, Cycle length, const Options& options,
                const std::stop_token& stop) {
@@ -73,8 +63,8 @@ Decided decide(const Problem& problem, Cycle ii, Cycle length, const Options& op
     decided.by_bounds = true;
   } else {
     // Nothing shorter is asked for: one question, at this length.
-    const Shortest answer = search.engine.shortest_within(search, ii, length, length, {});
-    decided.verdict = answer.best ? Verdict::sat : translated(answer.verdict);
+    const LengthResult answer = search.engine.shortest_within(search, ii, length, length, {});
+    decided.verdict = answer.best ? Verdict::sat : answer.verdict;
   }
   decided.variables = report.largest_variables();
   decided.clauses = report.largest_clauses();

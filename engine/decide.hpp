@@ -6,15 +6,13 @@
 #include <stop_token>
 
 #include "engine/include/twill.hpp"
+#include "engine/verdict.hpp"
 
 namespace twill {
 
-enum class Verdict { sat, unsat, unknown };
-const char* to_string(Verdict verdict);
-
 struct Decided {
-  Verdict verdict = Verdict::unknown;  ///< unknown = a limit or the stop token came first
-  bool by_bounds = false;              ///< refuted by an arithmetic bound, no formula built
+  Verdict verdict = Verdict::unknown;
+  bool by_bounds = false;  ///< refuted by an arithmetic bound, no formula built
   std::int64_t variables = 0, clauses = 0, conflicts = 0;
   double seconds = 0;
 };
@@ -27,7 +25,7 @@ struct Decided {
 Decided decide(const Problem& problem, Cycle ii, Cycle length, const Options& options = {},
                const std::stop_token& stop = {});
 
-/// Is there a schedule at `ii`, of any length? Over all stages, or the number in options.stages,
+/// Is there a schedule at `ii`, of any length? Over all stages, or the number in the options,
 /// with the pins, the engine and the limits of `options`; modulo form only.
 Decided decide_interval(const Problem& problem, Cycle ii, const Options& options,
                         const std::stop_token& stop = {});

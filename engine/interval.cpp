@@ -69,8 +69,8 @@ Interval ascend(const Search& search, Interval interval) {
     if (interval.low > last) break;
     search.report.state().ii_low = interval.low;
     Answer answer = search.engine.ask(search, interval.low, interval.max_stages);
-    if (answer.verdict == SatSolver::Answer::unknown) return interval;
-    if (answer.verdict == SatSolver::Answer::sat) {
+    if (answer.verdict == Verdict::unknown) return interval;
+    if (answer.verdict == Verdict::sat) {
       interval.best = std::move(answer.schedule);
       return interval;
     }
@@ -105,16 +105,16 @@ Interval interval_with_pinned_cycles(const Search& search, Interval interval) {
   for (const Cycle latest = latest_pinned_cycle(problem); interval.low <= latest; ++interval.low) {
     interval.low = next_to_ask(search, interval.low, latest);
     if (interval.low > latest) break;
-    if (ask(interval.low) != SatSolver::Answer::unsat) return interval;
+    if (ask(interval.low) != Verdict::unsat) return interval;
   }
   if (!single_segments(problem)) return ascend(search, std::move(interval));
   const Cycle bound = interval.low;
   const Cycle last = std::max(interval.low, serial_ii(problem));
   for (Cycle step = 1; !interval.best; step *= 2) {
     const Cycle ii = std::min(last, interval.low + step - 1);
-    const SatSolver::Answer verdict = ask(ii);
-    if (verdict == SatSolver::Answer::unknown) return interval;
-    if (verdict == SatSolver::Answer::sat) break;
+    const Verdict verdict = ask(ii);
+    if (verdict == Verdict::unknown) return interval;
+    if (verdict == Verdict::sat) break;
     interval.low = ii + 1;
     interval.none = ii == last;
     if (interval.none) interval.low = bound;
@@ -129,9 +129,9 @@ Interval interval_with_pinned_cycles(const Search& search, Interval interval) {
     const Cycle ii = interval.best->initiation_interval - 1;
     search.report.state().ii_high = ii + 1;
     if (ii < interval.low) return interval;
-    const SatSolver::Answer verdict = ask(ii);
-    if (verdict == SatSolver::Answer::unknown) return interval;
-    if (verdict == SatSolver::Answer::unsat) {
+    const Verdict verdict = ask(ii);
+    if (verdict == Verdict::unknown) return interval;
+    if (verdict == Verdict::unsat) {
       interval.low = ii + 1;
       return interval;
     }
@@ -145,7 +145,7 @@ std::optional<Schedule> serial_schedule(const Search& search, const SerialProble
   inner.serial = true;
   search.report.phase("serial");
   Answer answer = search.engine.ask(inner, serial.ii, interval.max_stages);
-  interval.none = answer.verdict == SatSolver::Answer::unsat;
+  interval.none = answer.verdict == Verdict::unsat;
   return std::move(answer.schedule);
 }
 
@@ -161,7 +161,7 @@ Interval only_interval(const Search& search, Cycle ii) {
   search.report.state().ii_low = ii;
   search.report.phase("interval");
   Answer answer = search.engine.ask(search, ii, interval.max_stages);
-  interval.none = answer.verdict == SatSolver::Answer::unsat;
+  interval.none = answer.verdict == Verdict::unsat;
   interval.best = std::move(answer.schedule);
   return interval;
 }

@@ -8,6 +8,7 @@
 #include "encoders/goals.hpp"
 #include "engine/include/twill.hpp"
 #include "engine/limits_left.hpp"
+#include "engine/options.hpp"
 
 namespace twill {
 namespace {
@@ -20,7 +21,8 @@ class LayoutSearch {
         left_(options, std::move(stop)),
         progress_(progress),
         done_(done),
-        modulo_(parse_encoding(options.encoding).form == Form::modulo) {
+        modulo_(parse_encoding(options.encoding).form == Form::modulo),
+        paper_(stages_of(options).kind == StageChoice::paper) {
     result_.layouts = std::move(layouts);
   }
 
@@ -54,7 +56,7 @@ class LayoutSearch {
   }
 
   // Pins name slots, and the paper's window is no complete search.
-  bool may_leave_out() const { return options_.stages != "paper" && options_.pins.empty(); }
+  bool may_leave_out() const { return !paper_ && options_.pins.empty(); }
 
   // With registers to be chosen: do the layouts differ in nothing but the counts of the machine
   // file?
@@ -84,8 +86,7 @@ class LayoutSearch {
     Options options = left_.of(options_);
     options.goals.clear();                                              // of the best one
     options.explain = options_.explain && result_.layouts.size() == 1;  // else when none has any
-    if (found() && !options.ii && options.stages != "paper" && modulo_)
-      options.better_than = value(best());
+    if (found() && !options.ii && !paper_ && modulo_) options.better_than = value(best());
     const ProgressCallback named = [&](const Progress& progress) {
       if (!progress_) return;
       Progress of_layout = progress;
@@ -118,7 +119,7 @@ class LayoutSearch {
 
   // Why each layout has no schedule.
   void name_clashes() {
-    if (options_.ii || options_.stages == "paper" || !options_.explain) return;
+    if (options_.ii || paper_ || !options_.explain) return;
     for (std::size_t k = 0; k < result_.outcomes.size(); ++k) {
       std::optional<Solution>& solution = result_.outcomes[k].solution;
       if (!solution || solution->status != Status::infeasible || !solution->conflict.empty())
@@ -167,7 +168,7 @@ class LayoutSearch {
   LimitsLeft left_;
   const ProgressCallback& progress_;
   const LayoutCallback& done_;
-  bool modulo_;
+  bool modulo_, paper_;
   bool solved_ = false;  // one of them, so that `chosen` has a solution
   LayoutsSolution result_;
 };

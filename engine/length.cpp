@@ -13,7 +13,7 @@ namespace twill {
 // (graph/bounds/stage_bound.hpp): no start moves later. Goals may speak of stages.
 Cycle stages_within(const Search& search, Cycle ii, Cycle deadline) {
   Cycle stages = deadline / ii + 1;  // a zero-cycle op may start at `deadline` itself
-  if (stages > kManyStages && search.goals.empty() && search.limits.lifetime < 0)
+  if (stages > kManyStages && search.goals.empty() && search.placement.limits.lifetime < 0)
     stages = std::min(stages, stage_bound(search.problem, ii));
   return search.stage_limit > 0 ? std::min(stages, search.stage_limit) : stages;
 }
@@ -48,9 +48,9 @@ bool smallest_length(const Search& search, Schedule& best, Cycle& low) {
   const Cycle ii = best.initiation_interval;
   const Cycle high =
       std::min(best.length - 1, longest_needed(search.problem, ii, search.stage_limit));
-  Shortest shortest = search.engine.shortest_within(search, ii, low, high, {});
+  LengthResult shortest = search.engine.shortest_within(search, ii, low, high, {});
   if (shortest.best) best = *std::move(shortest.best);
-  if (shortest.verdict == SatSolver::Answer::unknown) return false;
+  if (shortest.verdict == Verdict::unknown) return false;
   search.report.state().length_low = low = best.length;
   return true;
 }

@@ -34,6 +34,7 @@
 #include "engine/certificate/evidence.hpp"
 #include "engine/include/twill.hpp"
 #include "engine/limits_left.hpp"
+#include "engine/options.hpp"
 #include "graph/index.hpp"
 
 namespace twill {
@@ -393,7 +394,8 @@ class SplitSearch {
 SplitSolution solve_split(const Problem& problem, const RegisterPool& pool, const Options& options,
                           std::stop_token stop, const ProgressCallback& progress) {
   check_pool(problem, pool);
-  if (options.stages == "paper" || parse_encoding(options.encoding).form != Form::modulo)
+  if (stages_of(options).kind == StageChoice::paper ||
+      parse_encoding(options.encoding).form != Form::modulo)
     throw InputError("options", "--registers", "auto",
                      "needs the complete search, or a number of stages, on the modulo form");
   listed_goals(problem, options.goals);

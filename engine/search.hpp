@@ -72,21 +72,19 @@ struct Search {
   Budget& budget;
   Reporter& report;
   const Engine& engine;
-  bool handover = true;                        ///< Options::handover
-  std::vector<std::pair<int, int>> pins = {};  ///< Options::pins, as op and slot
-
-  PlacementLimits limits = {};   ///< of secondary goals
+  /// What every request of the search begins as: Options::handover and pins, limits of goals.
+  PlacementRequest placement = {};
   Evidence* evidence = nullptr;  ///< where refutations go; null = nobody asks
   bool serial = false;           ///< the problem is a serial problem
   GoalLimits goals = {};         ///< what `problem` and `limits` express
   int threads = 1;               ///< that may search at once; 0 = all cores
-  Cycle stage_limit = 0;         ///< Options::stages; 0 = any number
+  Cycle stage_limit = 0;         ///< StageChoice::most; 0 = any number
 
   /// The same search on a related problem (coarser, serial), whose refutations are not evidence.
   Search on(const Problem& other) const { return with(other, budget, report); }
   /// The same with other limits and statistics.
   Search with(const Problem& other, Budget& own_budget, Reporter& own_report) const {
-    Search same{other, choice, seed, own_budget, own_report, engine, handover, pins, limits};
+    Search same{other, choice, seed, own_budget, own_report, engine, placement};
     same.threads = threads;
     same.stage_limit = stage_limit;
     return same;
@@ -95,7 +93,7 @@ struct Search {
 
 /// The answer to one question: is there a schedule at this I?
 struct Answer {
-  SatSolver::Answer verdict = SatSolver::Answer::unknown;
+  Verdict verdict = Verdict::unknown;
   std::optional<Schedule> schedule;  ///< verified, when sat
 };
 
@@ -109,8 +107,8 @@ struct Interval {
 
 /// The shortest schedule at an I with low <= L <= high, `low` proved: sat = found and proved, unsat
 /// = none, unknown = stopped (`best` may hold one).
-struct Shortest {
-  SatSolver::Answer verdict = SatSolver::Answer::unknown;
+struct LengthResult {
+  Verdict verdict = Verdict::unknown;
   std::optional<Schedule> best;
   Cycle low = 0;  ///< proved
 };
@@ -129,8 +127,8 @@ class Engine {
   virtual Interval smallest_interval(const Search& search, Cycle low) const = 0;
   /// The shortest schedule at `ii` with low <= L <= high. `found` is told every schedule on the
   /// way.
-  virtual Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high,
-                                   const std::function<void(const Schedule&)>& found) const = 0;
+  virtual LengthResult shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high,
+                                       const std::function<void(const Schedule&)>& found) const = 0;
   /// Quick attempts to shorten `best` before the search proper.
   virtual void shorten(const Search& search, Schedule& best, Cycle low) const = 0;
 };
@@ -145,10 +143,6 @@ const Engine& order_cadical_engine();
 Cycle stages_within(const Search& search, Cycle ii, Cycle deadline);
 /// Where there is a schedule at `ii` within the stages (0: any number), one is at most this long.
 Cycle longest_needed(const Problem& problem, Cycle ii, Cycle stage_limit);
-/// The one that Options::engine names, by its rule. Throws InputError where it cannot be had.
-const Engine& chosen_engine(const Problem& problem, const Options& options,
-                            const EncodingChoice& choice);
-
 /// May there be a schedule at any initiation interval (graph/bounds/serial.hpp)? False = proved
 /// none.
 bool any_schedule(const Search& search);
@@ -185,11 +179,6 @@ Interval only_interval(const Search& search, Cycle ii);
 /// The smallest length at best.initiation_interval. Improves `best`, raises `low` (proved).
 /// Returns true when the two meet.
 bool smallest_length(const Search& search, Schedule& best, Cycle& low);
-
-/// The number in Options::stages, or 0 for "complete" and "paper". Throws InputError on others.
-Cycle stage_limit(const std::string& stages);
-/// Options::pins as op and slot. Throws InputError on names that the problem has not.
-std::vector<std::pair<int, int>> resolved_pins(const Problem& problem, const Options& options);
 
 /// The order engine keeps a dense matrix of ops by ops.
 inline constexpr std::size_t kMaxOrderOps = 1'000;

@@ -6,6 +6,7 @@
 #include "engine/decide.hpp"
 #include "engine/include/twill.hpp"
 #include "engine/limits_left.hpp"
+#include "engine/options.hpp"
 #include "engine/order/searcher.hpp"
 #include "engine/search.hpp"
 #include "graph/bounds/bounds.hpp"
@@ -18,69 +19,7 @@
 
 namespace twill {
 
-Cycle stage_limit(const std::string& stages) {
-  if (stages == "complete" || stages == "paper") return 0;
-  Cycle limit = 0;
-  bool number = !stages.empty() && stages.size() <= 6;
-  for (const char c : stages) {
-    number = number && c >= '0' && c <= '9';
-    limit = 10 * limit + (c - '0');
-  }
-  if (!number || limit < 1)
-    throw InputError("options", "--stages", stages,
-                     "must be complete, paper or a number from 1 to 999999");
-  return limit;
-}
-
-std::vector<std::pair<int, int>> resolved_pins(const Problem& problem, const Options& options) {
-  const auto index = [](const auto& all, auto member, const std::string& name, const char* what) {
-    for (std::size_t i = 0; i < all.size(); ++i)
-      if (all[i].*member == name) return static_cast<int>(i);
-    throw InputError("options", "--pin", name, std::string("must name ") + what);
-  };
-  std::vector<std::pair<int, int>> pins;
-  for (const auto& [op, slot] : options.pins) {
-    pins.emplace_back(index(problem.ops, &Op::id, op, "an op of the problem"),
-                      index(problem.warps, &WarpSlot::name, slot, "a slot of the problem"));
-    if (!slot_allowed(problem, pins.back().first, pins.back().second))
-      throw InputError("options", "--pin", op + "=" + slot,
-                       "the slot must be wide enough and of the op's latency class");
-  }
-  return pins;
-}
-
 namespace {
-
-void check_options(const Options& o) {
-  const auto not_negative = [](const char* name, auto value) {
-    if (!(value >= 0)) throw InputError("options", name, std::to_string(value), "must be >= 0");
-  };
-  if (o.ii && (*o.ii < 1 || *o.ii > kMaxCycles))
-    throw InputError("options", "--ii", std::to_string(*o.ii),
-                     "must be from 1 to " + std::to_string(kMaxCycles));
-  if (o.better_than && (o.ii || o.stages == "paper" || o.better_than->first < 1))
-    throw InputError("options", "better_than", std::to_string(o.better_than->first),
-                     "must be >= 1, without --ii and without the paper's window");
-  if (o.evidence && o.stages == "paper")
-    throw InputError(
-        "options", "--certificate", "--stages paper",
-        "the paper's window leaves schedules out: only complete searches and limits on "
-        "the stages can be certified");
-  not_negative("--threads", o.threads);
-  not_negative("--time-limit", o.time_limit);
-  not_negative("--conflict-limit", o.conflict_limit);
-  not_negative("--memory", o.memory_limit);
-}
-
-// What only the modulo form has: the straight-line program would go on as if it were not asked for.
-void refuse_modulo_options(const Options& o) {
-  const char* const rule = "the straight-line program does not have it: needs form=modulo";
-  if (!o.handover) throw InputError("options", "--no-handover", o.encoding, rule);
-  if (!o.pins.empty())
-    throw InputError("options", "--pin", o.pins.front().first + "=" + o.pins.front().second, rule);
-  if (o.better_than)
-    throw InputError("options", "better_than", std::to_string(o.better_than->first), rule);
-}
 
 // No schedule at this I is shorter; 0 when there is none at all.
 Cycle length_bound(const Problem& problem, Cycle ii) {
@@ -98,29 +37,28 @@ bool is_better(const Schedule& schedule, const std::pair<Cycle, Cycle>& than) {
 // as usual finds.
 std::optional<Solution> search_better(const Search& search, const Options& options, Cycle low) {
   const auto [ii, length] = *options.better_than;
-  const Cycle limit = stage_limit(options.stages);
   const Cycle monotone = monotone_from(search.problem).value_or(ii);
   Solution solution;
   solution.ii_lower_bound = std::min(low, ii);
   for (Cycle asked = low; asked < ii; ++asked) {
     if (asked >= monotone) asked = ii - 1;
     const Answer answer = search.engine.ask(search, asked, solution.max_stages);
-    if (answer.verdict == SatSolver::Answer::sat) return std::nullopt;
-    if (answer.verdict == SatSolver::Answer::unknown) return solution;
+    if (answer.verdict == Verdict::sat) return std::nullopt;
+    if (answer.verdict == Verdict::unknown) return solution;
     solution.ii_lower_bound = asked + 1;
   }
-  Shortest same{SatSolver::Answer::unsat, std::nullopt, 0};
+  LengthResult same{Verdict::unsat, std::nullopt, 0};
   if (low <= ii)
     same = search.engine.shortest_within(
         search, ii, length_bound(search.problem, ii),
-        std::min(length - 1, longest_needed(search.problem, ii, limit)), {});
+        std::min(length - 1, longest_needed(search.problem, ii, search.stage_limit)), {});
   solution.schedule = same.best;
   solution.length_lower_bound = same.low;
-  if (same.verdict == SatSolver::Answer::sat)
+  if (same.verdict == Verdict::sat)
     solution.status = Status::optimal;
   else if (same.best)
     solution.status = Status::feasible;
-  else if (same.verdict == SatSolver::Answer::unsat) {
+  else if (same.verdict == Verdict::unsat) {
     solution.status = Status::infeasible;
     set_reasons(solution, {{Reason::better, "no schedule is better than I = " + std::to_string(ii) +
                                                 ", L = " + std::to_string(length)}});
@@ -130,12 +68,11 @@ std::optional<Solution> search_better(const Search& search, const Options& optio
 
 Search search_for(const Problem& problem, const Options& options, const EncodingChoice& choice,
                   Budget& budget, Reporter& report) {
-  Search search{problem,          choice,
-                options.seed,     budget,
-                report,           chosen_engine(problem, options, choice),
-                options.handover, resolved_pins(problem, options)};
+  const Engine& engine = chosen_engine(problem, options, choice);
+  Search search{problem, choice, options.seed, budget, report, engine, {options.handover}};
+  search.placement.pins = resolved_pins(problem, options);
   search.threads = options.threads;
-  search.stage_limit = stage_limit(options.stages);
+  search.stage_limit = stages_of(options).most;
   return search;
 }
 
@@ -202,45 +139,17 @@ const char* version() {
   return TWILL_VERSION;
 }
 
-const Engine& chosen_engine(const Problem& problem, const Options& options,
-                            const EncodingChoice& choice) {
-  const bool time_indexed_only =
-      choice.form != Form::modulo || choice.start != StartEncoding::automatic;
-  if (options.engine == "time_indexed" || options.engine == "cnf") return time_indexed_engine();
-  if (options.engine == "order" || options.engine == "order-cadical") {
-    if (time_indexed_only)
-      throw InputError("options", "--engine", options.engine,
-                       "has no straight-line forms and no start encodings: use time_indexed");
-    if (options.engine == "order") return order_engine();
-    if (!has_cadical_searcher())
-      throw InputError(
-          "options", "--engine", options.engine,
-          "needs CaDiCaL 1.6 or later, which has propagators: this is " + cadical_version());
-    return order_cadical_engine();
-  }
-  if (options.engine != "auto")
-    throw InputError("options", "--engine", options.engine,
-                     "must be order, order-cadical, time_indexed or auto");
-  return time_indexed_only || problem.ops.size() > kMaxOrderOps ? time_indexed_engine()
-                                                                : order_engine();
-}
-
 Decided decide_interval(const Problem& problem, Cycle ii, const Options& options,
                         const std::stop_token& stop) {
   const EncodingChoice choice = parse_encoding(options.encoding);
-  if (choice.form != Form::modulo || options.stages == "paper")
-    throw InputError("options", "--stages", options.stages, "must be complete or a number here");
+  refuse_paper(options, choice.form);
   Budget budget(stop, options.time_limit, options.conflict_limit, options.memory_limit);
   const ProgressCallback silent;
   Reporter report(silent, budget);
   const Search search = search_for(problem, options, choice, budget, report);
   Cycle stages = 0;
   Decided decided;
-  switch (search.engine.ask(search, ii, stages).verdict) {
-    case SatSolver::Answer::sat: decided.verdict = Verdict::sat; break;
-    case SatSolver::Answer::unsat: decided.verdict = Verdict::unsat; break;
-    case SatSolver::Answer::unknown: break;
-  }
+  decided.verdict = search.engine.ask(search, ii, stages).verdict;
   decided.variables = report.largest_variables();
   decided.clauses = report.largest_clauses();
   decided.conflicts = budget.conflicts();
@@ -251,8 +160,7 @@ Decided decide_interval(const Problem& problem, Cycle ii, const Options& options
 std::vector<Reason> why_infeasible(const Problem& problem, const Options& options,
                                    std::stop_token stop) {
   const EncodingChoice choice = parse_encoding(options.encoding);
-  if (choice.form != Form::modulo || options.stages == "paper")
-    throw InputError("options", "--stages", options.stages, "must be complete or a number here");
+  refuse_paper(options, choice.form);
   Budget budget(std::move(stop), options.time_limit, options.conflict_limit, options.memory_limit);
   const ProgressCallback silent;
   Reporter report(silent, budget);
@@ -295,7 +203,8 @@ void pursue_goals(const Problem& problem, const Options& options, Solution& solu
   std::vector<GoalMeasure> measures;
   for (const std::string& name : names) measures.push_back(parse_goal(problem, name));
   const EncodingChoice choice = parse_encoding(options.encoding);
-  if (!options.goals.empty() && (options.stages == "paper" || choice.form != Form::modulo))
+  if (!options.goals.empty() &&
+      (stages_of(options).kind == StageChoice::paper || choice.form != Form::modulo))
     throw InputError("options", "--goals", options.goals.front(),
                      "needs the complete search on the modulo form");
   if (options.goals.empty() || solution.status != Status::optimal) return;
@@ -331,22 +240,22 @@ void pursue_goals(const Problem& problem, const Options& options, Solution& solu
       limits.emplace_back(goal.name, std::min(most, goal.value - 1));
       const LimitedProblem within = limited(problem, limits);
       Search search = search_for(within.problem, unpinned, choice, budget, report);
-      search.pins = pins;
-      search.limits = within.placement;
+      search.placement.pins = pins;
+      search.placement.limits = within.placement;
       search.evidence = evidence.get();
       search.goals = limits;
-      const Shortest answer = search.engine.shortest_within(search, best.initiation_interval,
-                                                            best.length, best.length, {});
+      const LengthResult answer = search.engine.shortest_within(search, best.initiation_interval,
+                                                                best.length, best.length, {});
       if (answer.best) {
         best = position ? settled(problem, limits, *answer.best) : *answer.best;
         goal.value = goal_value(problem, best, measures[g]);
         if (goal.value > limits.back().second || verify(problem, best))
           throw std::logic_error("a schedule that was found misses the goal " + goal.name);
-      } else if (answer.verdict == SatSolver::Answer::unsat) {
+      } else if (answer.verdict == Verdict::unsat) {
         goal.lower_bound = limits.back().second + 1;
       }
       limits.pop_back();
-      if (!answer.best && answer.verdict == SatSolver::Answer::unknown) break;
+      if (!answer.best && answer.verdict == Verdict::unknown) break;
     }
     limits.emplace_back(goal.name, goal.value);
     solution.goals.push_back(std::move(goal));
@@ -389,10 +298,11 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
   if (choice.form != Form::modulo) refuse_pins(problem, "the straight-line program");
   if (choice.form == Form::straight_line_literal)
     refuse_rings(problem, "the straight-line program as printed");
-  if (options.stages == "paper" && latest_pinned_cycle(problem) >= 0)
-    throw InputError("options", "--stages", options.stages,
+  const StageChoice stages = stages_of(options);
+  const bool paper = stages.kind == StageChoice::paper;
+  if (paper && latest_pinned_cycle(problem) >= 0)
+    throw InputError("options", "--stages", to_string(stages),
                      "the paper's window knows no pins to cycles: must be complete or a number");
-  const Cycle limit = stage_limit(options.stages);
   listed_goals(problem, options.goals);
   LimitsLeft left(options, stop);
   Budget budget(stop, options.time_limit, options.conflict_limit, options.memory_limit);
@@ -409,15 +319,15 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
   solution.ii_lower_bound = low;
   if (choice.form != Form::modulo)
     budget.complete([&] { solution = search_straight_line(search, options, low); });
-  else if (options.stages == "paper")
+  else if (paper)
     budget.complete([&] { solution = search_paper(search, options, low); });
   else
     budget.complete([&] { solution = search_modulo(search, options, bound); });
-  if (choice.form == Form::modulo && options.stages != "paper") {
+  if (choice.form == Form::modulo && !paper) {
     // Where arithmetic alone refutes every smaller I, it does so for any number of stages.
     Cycle enough = 0;
     if (solution.schedule) enough = stage_bound(problem, solution.schedule->initiation_interval);
-    if (limit > 0) enough = solution.schedule ? std::min(limit, enough) : limit;
+    if (stages.most > 0) enough = solution.schedule ? std::min(stages.most, enough) : stages.most;
     solution.max_stages = std::max(solution.max_stages, enough);
   }
 
@@ -425,8 +335,7 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
   std::string text = problem_text(problem);
   solution.problem_sha256 = sha256(text);
   if (evidence) evidence->add_known({problem, std::move(text), solution.problem_sha256, bound});
-  solution.stages = options.stages;
-  if (limit > 0) solution.stages = std::to_string(limit);
+  solution.stages = to_string(stages);
   solution.engine = search.engine.name();
   solution.options = {{"encoding", encoding_text(choice)}, {"seed", std::to_string(options.seed)}};
   for (const auto& [op, slot] : options.pins) solution.options.emplace_back("pin " + op, slot);

@@ -14,7 +14,7 @@
 namespace twill {
 namespace {
 
-using Verdict = std::optional<Violation>;
+using Finding = std::optional<Violation>;
 
 std::string number(std::int64_t value) {
   return std::to_string(value);
@@ -25,14 +25,14 @@ class Judge {
   Judge(const Problem& problem, const Schedule& schedule)
       : problem_(problem), schedule_(schedule) {}
 
-  Verdict shape() const;
-  Verdict slots() const;
-  Verdict pins() const;
-  Verdict dependences() const;
-  Verdict capacity(const Unrolling& unrolling) const;
-  Verdict memory(const Unrolling& unrolling) const;
-  Verdict registers(const Unrolling& unrolling) const;
-  Verdict concurrency(const Unrolling& unrolling) const;
+  Finding shape() const;
+  Finding slots() const;
+  Finding pins() const;
+  Finding dependences() const;
+  Finding capacity(const Unrolling& unrolling) const;
+  Finding memory(const Unrolling& unrolling) const;
+  Finding registers(const Unrolling& unrolling) const;
+  Finding concurrency(const Unrolling& unrolling) const;
 
  private:
   const Op& op(int v) const { return problem_.ops[static_cast<std::size_t>(v)]; }
@@ -70,14 +70,14 @@ class Judge {
   std::vector<Ring> rings(std::vector<int>& ring_of) const;
   Fixed fixed(const std::vector<Ring>& rings) const;
 
-  Verdict within(const Unrolling& unrolling, const std::vector<Train>& trains, Amount limit,
+  Finding within(const Unrolling& unrolling, const std::vector<Train>& trains, Amount limit,
                  const std::string& rule, const std::string& where, const Fixed& fixed) const;
 
   const Problem& problem_;
   const Schedule& schedule_;
 };
 
-Verdict Judge::shape() const {
+Finding Judge::shape() const {
   const std::size_t ops = problem_.ops.size();
   const auto wrong_size = [&](const std::string& what, std::size_t size) {
     return Violation{"shape", "the schedule has " + std::to_string(size) + " " + what +
@@ -109,7 +109,7 @@ Verdict Judge::shape() const {
                                  number(op(last).cycles) + " = " + number(length)};
 }
 
-Verdict Judge::slots() const {
+Finding Judge::slots() const {
   const int marked = variable_latency_slot(problem_);
   const int count = static_cast<int>(problem_.warps.size());
   for (int v = 0; v < op_count(); ++v) {
@@ -132,7 +132,7 @@ Verdict Judge::slots() const {
   return std::nullopt;
 }
 
-Verdict Judge::pins() const {
+Finding Judge::pins() const {
   for (const Pin& pin : problem_.pins) {
     const std::string where = op(pin.op).id + " is on " + slot(slot_of(pin.op)).name;
     if (pin.kind == Pin::at_cycle && start(pin.op) != pin.cycle)
@@ -150,7 +150,7 @@ Verdict Judge::pins() const {
 }
 
 /// Every iteration repeats iteration 0 shifted, so u[0] and v[distance] stand for all of them.
-Verdict Judge::dependences() const {
+Finding Judge::dependences() const {
   for (const Edge& edge : problem_.edges) {
     const Cycle ready = issue(edge.from, 0) + edge.delay;
     const Cycle issued = issue(edge.to, edge.distance);
@@ -172,7 +172,7 @@ Verdict Judge::dependences() const {
 
 /// Checks that the trains together, beside what is fixed (less than the limit), never hold more
 /// than `limit`; otherwise lists who holds what in the first cycle in which they do.
-Verdict Judge::within(const Unrolling& unrolling, const std::vector<Train>& trains, Amount limit,
+Finding Judge::within(const Unrolling& unrolling, const std::vector<Train>& trains, Amount limit,
                       const std::string& rule, const std::string& where, const Fixed& fixed) const {
   const auto cycle = unrolling.first_excess(trains, limit - fixed.sum);
   if (!cycle) return std::nullopt;
@@ -203,7 +203,7 @@ Verdict Judge::within(const Unrolling& unrolling, const std::vector<Train>& trai
                              number(sum) + " > " + number(limit)};
 }
 
-Verdict Judge::capacity(const Unrolling& unrolling) const {
+Finding Judge::capacity(const Unrolling& unrolling) const {
   std::vector<std::vector<Train>> busy(problem_.units.size());
   for (int v = 0; v < op_count(); ++v)
     for (const Reservation& r : op(v).reservations)
@@ -312,7 +312,7 @@ Judge::Fixed Judge::fixed(const std::vector<Ring>& rings) const {
 
 /// Where a memory charges rings, a ring takes all of its buffers in every cycle, as the kernel
 /// allocates them, and what an op holds in the buffer of one load is not counted again.
-Verdict Judge::memory(const Unrolling& unrolling) const {
+Finding Judge::memory(const Unrolling& unrolling) const {
   std::vector<int> ring_of(problem_.ops.size(), -1);
   std::vector<Ring> all_rings;
   if (std::any_of(problem_.memories.begin(), problem_.memories.end(),
@@ -346,7 +346,7 @@ Verdict Judge::memory(const Unrolling& unrolling) const {
   return std::nullopt;
 }
 
-Verdict Judge::registers(const Unrolling& unrolling) const {
+Finding Judge::registers(const Unrolling& unrolling) const {
   std::vector<std::vector<Train>> held(problem_.warps.size());
   for (Train life : lifetimes()) {
     life.amount = op(life.op).registers;
@@ -365,7 +365,7 @@ Verdict Judge::registers(const Unrolling& unrolling) const {
 /// Copies of v itself do not count: v[j-1] comes before v[j] in the slot's order anyway, and an op
 /// longer than I could otherwise never wait at all. That an op o with cycles(o) >= I may not share
 /// the slot needs no rule of its own here: some copy of it executes in every steady-state cycle.
-Verdict Judge::concurrency(const Unrolling& unrolling) const {
+Finding Judge::concurrency(const Unrolling& unrolling) const {
   const int marked = variable_latency_slot(problem_);
   const auto count = problem_.warps.size();
   std::vector<std::vector<Train>> executions(count), waits(count);

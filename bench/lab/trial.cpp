@@ -87,10 +87,10 @@ nlohmann::ordered_json try_question(const Trial& trial, const std::stop_token& s
     for (int v = 0; v < formula.cnf.variables(); ++v) solver.new_variable();
     for (std::size_t c = 0; c < formula.cnf.clauses(); ++c)
       solver.add_clause(formula.cnf.clause(c));
-    const SatSolver::Answer answer = solver.solve();
+    const Verdict answer = solver.solve();
     if (!trial.proof.empty()) solver.end_proof();
     row["solve_cpu_s"] = cpu_seconds() - begin;
-    if (answer == SatSolver::Answer::sat) {
+    if (answer == Verdict::sat) {
       status = "SAT";
       schedule = question.map.decode(
           trial.problem, [&](Lit l) { return solver.value(Lit::of(formula.of(l.dimacs()))); });
@@ -100,7 +100,7 @@ nlohmann::ordered_json try_question(const Trial& trial, const std::stop_token& s
         throw std::logic_error("the exact formula has a model that verify() refuses: " +
                                (violation ? violation->text : "its length"));
     } else {
-      status = answer == SatSolver::Answer::unsat ? "UNSAT" : stopped_status(budget, watch);
+      status = answer == Verdict::unsat ? "UNSAT" : stopped_status(budget, watch);
     }
     if (trial.statistics) solver.print_statistics();
   } catch (const Budget::Spent&) {

@@ -42,7 +42,7 @@ struct OrderRequest : PlacementRequest {
   /// = none: of one pair the row of the first is at most that of the second. Where the first is
   /// pinned, the second is at most I / 2 later: else exchange them and rotate. Needs an empty
   /// `pins`.
-  std::vector<int> exchange;
+  std::vector<int> exchange = {};
   bool deadline = false;  ///< lengths of at most D only, D a parameter like I
   /// Where a resource is scarce, or models overflow it (OrderEncoding::refine), its values of at
   /// least 1/share of its capacity are counted, up to four copies of each; lighter ones, and more

@@ -26,11 +26,6 @@ struct Clause {
   unsigned char life = 0;  // 1 after a deletion was undone: watches of life 0 are stale then
 };
 
-struct DratWatch {
-  std::uint32_t clause_and_life;
-  Literal blocker;
-};
-
 // One step of the proof that has an effect, for the way back.
 struct Event {
   int clause;
@@ -92,6 +87,11 @@ class Checker {
   }
 
  private:
+  struct Watch {
+    std::uint32_t clause_and_life;
+    Literal blocker;
+  };
+
   Clause& clause(int c) { return clauses_[static_cast<std::size_t>(c)]; }
   std::span<Literal> literals(const Clause& c) { return {arena_.data() + c.begin, c.size}; }
   // 1 true, -1 false, 0 open.
@@ -278,11 +278,11 @@ class Checker {
 
   // Clauses of one kind that watch a literal which has become false.
   int visit(Literal falsified, bool core) {
-    std::vector<DratWatch>& list = (core ? core_watches_ : other_watches_)[falsified];
+    std::vector<Watch>& list = (core ? core_watches_ : other_watches_)[falsified];
     std::size_t kept = 0;
     int conflict = kNone;
     for (std::size_t i = 0; i < list.size(); ++i) {
-      const DratWatch w = list[i];
+      const Watch w = list[i];
       if (conflict != kNone) {
         list[kept++] = w;
         continue;
@@ -292,7 +292,7 @@ class Checker {
       if (!k.active || k.life != w.clause_and_life % 2) continue;  // stale: forgotten
       const bool moves = k.core && !core;  // became needed since it was watched
       const auto keep = [&](Literal blocker) {
-        const DratWatch same{w.clause_and_life, blocker};
+        const Watch same{w.clause_and_life, blocker};
         if (moves)
           core_watches_[falsified].push_back(same);
         else
@@ -411,7 +411,7 @@ class Checker {
   std::vector<Literal> trail_;
   std::size_t root_ = 0;  // trail literals that the active clauses imply
   std::size_t core_head_ = 0, other_head_ = 0;
-  std::vector<std::vector<DratWatch>> core_watches_, other_watches_;
+  std::vector<std::vector<Watch>> core_watches_, other_watches_;
   int conflict_ = kNone;
 
   std::vector<Literal> buffer_, sorted_, copy_;

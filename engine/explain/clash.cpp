@@ -8,7 +8,7 @@
 #include "encoders/order/order.hpp"
 #include "engine/explain/broken_part.hpp"
 #include "engine/order/cdcl.hpp"
-#include "engine/order/question.hpp"
+#include "engine/order/incremental_solver.hpp"
 
 namespace twill::order {
 namespace {
@@ -18,7 +18,7 @@ using Parts = std::vector<ConstraintPart>;
 OrderRequest parts_request(const Search& search, Cycle ii) {
   OrderRequest request;
   request.parts = true;
-  request.handover = search.handover;
+  request.handover = search.placement.handover;
   request.share = OrderRequest::kNone;
   request.ii_low = request.ii_high = ii;
   request.stages = search.stage_limit;
@@ -31,7 +31,7 @@ OrderRequest parts_request(const Search& search, Cycle ii) {
 class PartQuestion {
  public:
   struct Answer {
-    OrderSearcher::Answer verdict = OrderSearcher::Answer::unknown;
+    Verdict verdict = Verdict::unknown;
     Parts core;  // unsat: enough of the parts
     std::optional<Schedule> schedule;
   };
@@ -59,12 +59,12 @@ class PartQuestion {
       const std::int64_t left =
           conflict_limit > 0 ? conflict_limit - (solver_.conflicts() - before) : 0;
       if (conflict_limit > 0 && left <= 0) return {};
-      const OrderSearcher::Answer found = solver_.solve(left);
-      if (found == OrderSearcher::Answer::unknown) return {};
-      if (found == OrderSearcher::Answer::unsat) return refuted();
+      const Verdict found = solver_.solve(left);
+      if (found == Verdict::unknown) return {};
+      if (found == Verdict::unsat) return refuted();
       Schedule schedule = decoded();
       if (only_ != nullptr || encoding_.refine(schedule) == 0)
-        return {OrderSearcher::Answer::sat, {}, std::move(schedule)};
+        return {Verdict::sat, {}, std::move(schedule)};
     }
   }
 
@@ -107,13 +107,12 @@ class PartQuestion {
     // Again with what failed, while that is less.
     for (std::size_t before = assumed.size() + 1; assumed.size() < before;) {
       before = assumed.size();
-      const SatSolver::Answer answer = judge.solve(assumed);
-      if (answer == SatSolver::Answer::sat)
-        throw std::logic_error("CaDiCaL does not confirm a clash");
-      if (answer == SatSolver::Answer::unknown) return {};
+      const Verdict answer = judge.solve(assumed);
+      if (answer == Verdict::sat) throw std::logic_error("CaDiCaL does not confirm a clash");
+      if (answer == Verdict::unknown) return {};
       std::erase_if(assumed, [&](Lit l) { return !judge.failed(l); });
     }
-    Answer result{OrderSearcher::Answer::unsat, {}, std::nullopt};
+    Answer result{Verdict::unsat, {}, std::nullopt};
     for (const Lit l : assumed) result.core.push_back(selected_.at(l.dimacs()));
     return result;
   }
@@ -141,7 +140,7 @@ class Deletion {
   std::vector<Clashing> run() {
     PartQuestion all(search_, request_, nullptr);
     PartQuestion::Answer answer = all.ask(limited_ ? left_ : 0);
-    if (answer.verdict != OrderSearcher::Answer::unsat) return {};
+    if (answer.verdict != Verdict::unsat) return {};
     left_ -= all.conflicts();
     open_ = std::move(answer.core);
     std::sort(open_.begin(), open_.end());
@@ -171,7 +170,7 @@ class Deletion {
       answer = question.ask(limit());
       left_ -= question.conflicts();
     }
-    if (answer.verdict == OrderSearcher::Answer::unsat) {
+    if (answer.verdict == Verdict::unsat) {
       const auto unused = [&](const ConstraintPart& part) {
         return std::find(answer.core.begin(), answer.core.end(), part) == answer.core.end();
       };
@@ -179,7 +178,7 @@ class Deletion {
       std::erase_if(needed_, [&](const Clashing& c) { return unused(c.part); });
       return 2 * chunk;
     }
-    if (answer.verdict == OrderSearcher::Answer::sat) {
+    if (answer.verdict == Verdict::sat) {
       // Only parts that the model breaks can be needed because of it. (Of a value that is held and
       // a sum that it is in, either may be.)
       Parts all = rest;

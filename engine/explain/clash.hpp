@@ -28,8 +28,8 @@ struct Clashing {
 /// The parts clash at `ii`: with the loop's slots, widths and values, which are no parts, they
 /// leave no schedule within the stages of the search. Empty = not refuted, within `conflicts` or at
 /// all. Otherwise a clash, minimal (a MUS) where all of them have `without`; every question about a
-/// smaller one may take `question_conflicts`, all of them `conflicts`. 0 = no limit. search.limits,
-/// goals and pins are not looked at; those of the problem are parts.
+/// smaller one may take `question_conflicts`, all of them `conflicts`. 0 = no limit. Of the
+/// search neither goals nor pins and limits are looked at; those of the problem are parts.
 std::vector<Clashing> minimal_clash(const Search& search, Cycle ii, std::int64_t conflicts,
                                     std::int64_t question_conflicts);
 

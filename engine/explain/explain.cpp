@@ -1,5 +1,6 @@
 // Why there is no schedule at any initiation interval: a minimal set of constraints that clash.
 #include "engine/explain/clash_words.hpp"
+#include "engine/options.hpp"
 #include "engine/search.hpp"
 #include "graph/bounds/bounds.hpp"
 #include "graph/bounds/serial.hpp"
@@ -54,12 +55,10 @@ std::vector<Reason> explain_infeasible(const Search& search) {
   for (int v = 0; v < static_cast<int>(given.ops.size()); ++v)
     if (auto why = unplaceable(given, v)) return {*std::move(why)};
   if (latest_pinned_cycle(given) > 0) return explain_cycle_pins(search);
-  Problem problem = given;
-  for (const auto& [op, slot] : search.pins)
-    problem.pins.push_back({Pin::on_slot, op, slot, -1, -1});
+  const Problem problem = with_pins(given, search.placement.pins);
   const SerialProblem serial = serial_problem(problem);
   Search orders = search.on(serial.problem);
-  orders.pins.clear();
+  orders.placement.pins.clear();
   std::vector<order::Clashing> clash;
   if (given.ops.size() <= kMaxOrderOps) {
     clash = order::minimal_clash(orders, serial.ii, 0, 0);

@@ -6,6 +6,7 @@
 
 #include "engine/explain/clash_words.hpp"
 #include "engine/limits_left.hpp"
+#include "engine/options.hpp"
 #include "engine/search.hpp"
 #include "graph/bounds/bounds.hpp"
 #include "graph/index.hpp"
@@ -145,8 +146,8 @@ void find_clash(const Problem& problem, const Options& options, const std::stop_
   const ProgressCallback silent;
   Reporter report(silent, budget);
   const EncodingChoice choice = parse_encoding(options.encoding);
-  Search search{problem, choice, options.seed, budget, report, order_engine(), options.handover};
-  search.stage_limit = stage_limit(options.stages);
+  Search search{problem, choice, options.seed, budget, report, order_engine(), {options.handover}};
+  search.stage_limit = stages_of(options).most;
   std::vector<order::Clashing> clash;
   if (problem.ops.size() <= kMaxOrderOps)
     clash = order::minimal_clash(search, e.ii, kClashConflicts, question_conflicts);
@@ -167,14 +168,11 @@ std::vector<std::string> IntervalExplanation::texts(bool forces) const {
 IntervalExplanation explain_interval(const Problem& given, Cycle ii, const Options& given_options,
                                      const std::stop_token& stop, std::int64_t question_conflicts) {
   check(given);
-  Problem problem = given;
+  const Problem problem = with_pins(given, resolved_pins(given, given_options));
   Options options = given_options;
-  for (const auto& [op, slot] : resolved_pins(given, options))
-    problem.pins.push_back({Pin::on_slot, op, slot, -1, -1});
   options.pins.clear();
   check(problem);
-  if (options.stages == "paper")
-    throw InputError("options", "--stages", options.stages, "must be complete or a number here");
+  refuse_paper(options, Form::modulo);
   IntervalExplanation explanation;
   explanation.ii = ii;
   Explainer explainer(ii, options, stop);

@@ -44,7 +44,7 @@ struct IntervalExplanation {
 };
 
 /// Explains `ii`, or with 0 that no interval has a schedule, over all stages (or the number in
-/// options.stages), with the pins of `options`. The engine of `options` decides the interval and
+/// `options`), with the pins of `options`. The engine of `options` decides the interval and
 /// the changes; the clash is the order form's (engine/explain/clash.hpp). Every question but the
 /// first may take `question_conflicts`, all of them the limits of `options`. Throws InputError like
 /// solve().

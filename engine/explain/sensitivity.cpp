@@ -8,6 +8,7 @@
 
 #include "engine/decide.hpp"
 #include "engine/limits_left.hpp"
+#include "engine/options.hpp"
 #include "graph/index.hpp"
 
 namespace twill {
@@ -18,17 +19,16 @@ class Questions {
   Questions(const Problem& problem, const Schedule& schedule, const Options& options,
             const std::stop_token& stop)
       : problem_(problem), schedule_(schedule), options_(options), left_(options, stop) {
-    for (std::size_t v = 0; v < problem.ops.size(); ++v)
-      slots_.emplace_back(problem.ops[v].id, problem.warps[at(schedule.warp[v])].name);
+    for (int v = 0; v < static_cast<int>(problem.ops.size()); ++v)
+      slots_.emplace_back(v, schedule.warp[at(v)]);
   }
 
   Verdict ask(int v, Cycle cycles, Cycle ii, bool same_slots) {
     if (ii < 1) return Verdict::unsat;
     if (left_.spent()) return Verdict::unknown;
-    Options question = left_.of(options_);
-    if (same_slots) question.pins = slots_;
-    const Decided decided =
-        decide_interval(with_cycles(problem_, v, cycles), ii, question, left_.stop());
+    Problem question = with_cycles(problem_, v, cycles);
+    if (same_slots) question = with_pins(question, slots_);
+    const Decided decided = decide_interval(question, ii, left_.of(options_), left_.stop());
     left_.took(decided.conflicts);
     return decided.verdict;
   }
@@ -73,7 +73,7 @@ class Questions {
   const Schedule& schedule_;
   const Options& options_;
   LimitsLeft left_;
-  std::vector<std::pair<std::string, std::string>> slots_;
+  std::vector<std::pair<int, int>> slots_;
 };
 
 }  // namespace

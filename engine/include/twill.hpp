@@ -30,10 +30,28 @@
 
 namespace twill {
 
+/// Stages (iterations in flight) to search.
+struct StageChoice {
+  enum Kind {
+    complete,  ///< all that can matter, up to a proved bound
+    paper,     ///< Algorithm 1's window ceil(L/I) = ceil(LEN/I)
+    at_most    ///< a number
+  } kind = complete;
+  Cycle most = 0;  ///< at_most: from 1 to 999999
+};
+
+enum class EngineChoice {
+  /// order, but for the straight-line forms, for a start encoding that was asked for, and for loops
+  /// of more than 1,000 ops, which only time_indexed has.
+  automatic,
+  order,          ///< rows in difference logic: its time does not depend on the number of cycles
+  order_cadical,  ///< order, searched by CaDiCaL (1.6 or later) as its propagator, not by Twill
+  time_indexed    ///< every cycle in clauses
+};
+
 /// What to search for and how. Every field has the program's default.
 struct Options {
-  /// Stages (iterations in flight) to search: "complete" = all that can matter, up to a proved
-  /// bound; "paper" = Algorithm 1's window ceil(L/I) = ceil(LEN/I); or a number, the most allowed.
+  /// Deprecated, goes with 2.0: search_stages as a text, "complete", "paper" or a number.
   std::string stages = "complete";
   /// Only this initiation interval (then the smallest length at it).
   std::optional<Cycle> ii;
@@ -43,8 +61,8 @@ struct Options {
   /// May a register result be consumed on another slot than its producer's? false prohibits
   /// cross-warp communication (the paper's ablation, Section 6.2.2). Modulo form only.
   bool handover = true;
-  /// Ops that must be on a slot, (op id, slot name), for this search only: Problem::pins are more
-  /// kinds and part of the problem. Modulo form only.
+  /// Deprecated, goes with 2.0: Problem::pins have more kinds and are part of the problem. Ops that
+  /// must be on a slot, (op id, slot name), for this search only. Modulo form only.
   std::vector<std::pair<std::string, std::string>> pins;
   /// Goals after I and L, in this order, each minimised exactly within the values of those before
   /// it: slots, handovers, crossings, registers, registers:SLOT, memory:NAME, rings, ring:LOAD,
@@ -52,11 +70,8 @@ struct Options {
   /// last, stands for start and slot of every op in the problem's order: it leaves one schedule,
   /// the same whatever the seed and engine. Modulo form, complete search or a number of stages.
   std::vector<std::string> goals;
-  /// "order" = rows in difference logic, whose time does not depend on the number of cycles;
-  /// "time_indexed" (once "cnf", which is still read) = every cycle in clauses; "order-cadical" =
-  /// order, searched by CaDiCaL through its propagator interface (version 1.6 or later) and not by
-  /// Twill's solver; "auto" = order, but for the straight-line forms, for a start encoding that was
-  /// asked for, and for loops of more than 1,000 ops, which only time_indexed has.
+  /// Deprecated, goes with 2.0: search_engine as a text, "order", "time_indexed" (once "cnf", which
+  /// is still read), "order-cadical" or "auto".
   std::string engine = "auto";
   /// Encodings by name, "key=value,...": see `twill encodings`. Unnamed keys follow the documented
   /// automatic rule.
@@ -76,6 +91,8 @@ struct Options {
   /// Bytes of formula and process; 0 = none, unlike the program's default (`twill solve --help`):
   /// only the caller knows what else the process is for.
   std::int64_t memory_limit = 0;
+  std::optional<StageChoice> search_stages;   ///< none = as `stages` says
+  std::optional<EngineChoice> search_engine;  ///< none = as `engine` says
 };
 
 /// A snapshot for a progress line. Zero = not known yet.

@@ -500,14 +500,15 @@ void Cdcl::reduce() {
   assert(trail_is_consistent() && watches_are_consistent());
 }
 
-Cdcl::Answer Cdcl::solve(std::int64_t conflict_limit) {
-  const Answer answer = search(conflict_limit);
-  if (!assumptions_.empty() && answer != Answer::sat) backtrack(0);  // what follows is without them
+Verdict Cdcl::solve(std::int64_t conflict_limit) {
+  const Verdict answer = search(conflict_limit);
+  if (!assumptions_.empty() && answer != Verdict::sat)
+    backtrack(0);  // what follows is without them
   assumptions_.clear();
   return answer;
 }
 
-Cdcl::Answer Cdcl::search(std::int64_t conflict_limit) {
+Verdict Cdcl::search(std::int64_t conflict_limit) {
   if (!assumptions_.empty()) backtrack(0);
   const std::int64_t begin = conflicts_;
   if (theory_stale_) restart_theory();
@@ -520,12 +521,12 @@ Cdcl::Answer Cdcl::search(std::int64_t conflict_limit) {
       std::size_t assumed = levels_.empty() ? 0 : levels_.back().assumed;
       while (assumed < assumptions_.size() && truth(assumptions_[assumed]) > 0) ++assumed;
       const bool assuming = assumed < assumptions_.size();
-      if (assuming && truth(assumptions_[assumed]) < 0) return Answer::unknown;
+      if (assuming && truth(assumptions_[assumed]) < 0) return Verdict::unknown;
       const int literal = assuming ? assumptions_[assumed] : next_decision();
       if (literal == 0) {
         assert(is_model());
         best_phase_ = values_;
-        return Answer::sat;
+        return Verdict::sat;
       }
       levels_.push_back({trail_.size(), theory_head_, bound_head_, theory_->mark(), assumed});
       if (bound_ != nullptr) bound_->mark();
@@ -562,10 +563,10 @@ Cdcl::Answer Cdcl::search(std::int64_t conflict_limit) {
                 values_.size() - 1, " variables known");
       if (!best_phase_.empty()) std::copy(best_phase_.begin(), best_phase_.end(), phase_.begin());
     }
-    if ((conflicts_ - begin) % 64 == 0 && budget_.spent()) return Answer::unknown;
-    if (conflict_limit > 0 && conflicts_ - begin >= conflict_limit) return Answer::unknown;
+    if ((conflicts_ - begin) % 64 == 0 && budget_.spent()) return Verdict::unknown;
+    if (conflict_limit > 0 && conflicts_ - begin >= conflict_limit) return Verdict::unknown;
   }
-  return Answer::unsat;
+  return Verdict::unsat;
 }
 
 int Cdcl::next_decision() {

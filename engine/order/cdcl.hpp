@@ -36,7 +36,7 @@ class Cdcl : public OrderSearcher {
   void take(const Differences& differences) override;
   void set_parameters(Cycle ii, Cycle deadline) override;
   void assume(int literal) override { assumptions_.push_back(literal); }
-  Answer solve(std::int64_t conflict_limit = 0) override;
+  Verdict solve(std::int64_t conflict_limit = 0) override;
   bool value(Lit literal) const override;
   Cycle least(int from, int to) const override { return theory_->least(from, to); }
   std::vector<char> needed() override;
@@ -106,7 +106,7 @@ class Cdcl : public OrderSearcher {
   void heap_down(std::size_t at);
   void heap_insert(std::size_t variable);
   int next_decision();
-  Answer search(std::int64_t conflict_limit);
+  Verdict search(std::int64_t conflict_limit);
 
   // For asserts (cdcl_invariants.cpp). The first three are cheap.
   bool all_false(std::span<const int> literals) const;

@@ -13,8 +13,8 @@ class OrderEngine : public Engine {
   Interval smallest_interval(const Search& search, Cycle low) const override {
     return order::smallest_interval(search, low);
   }
-  Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high,
-                           const std::function<void(const Schedule&)>& found) const override {
+  LengthResult shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high,
+                               const std::function<void(const Schedule&)>& found) const override {
     return order::shortest_within(search, ii, low, high, found);
   }
   void shorten(const Search&, Schedule&, Cycle) const override {}

@@ -8,20 +8,18 @@
 // looked for first, within few stages. Elsewhere: upward from the bound, one formula an I.
 #include <memory>
 #include <optional>
-#include <string>
+#include <utility>
+#include <vector>
 
+#include "engine/order/ladder.hpp"
 #include "engine/order/luby.hpp"
 #include "engine/order/neighbourhoods.hpp"
 #include "engine/order/order.hpp"
-#include "engine/order/question.hpp"
-#include "engine/race.hpp"
-#include "engine/time_indexed/time_indexed.hpp"
 #include "graph/bounds/length_bound.hpp"
 #include "graph/bounds/serial.hpp"
 #include "graph/bounds/stage_bound.hpp"
 #include "graph/bounds/tighten.hpp"
 #include "graph/index.hpp"
-#include "graph/log.hpp"
 
 namespace twill::order {
 namespace {
@@ -73,230 +71,105 @@ OrderRequest few_stages_request(const Search& search, Cycle ii) {
   return request;
 }
 
-// An attempt at the bound (for a schedule only: short, or of few stages where there is no
-// deadline), below what was reached (for a refutation too), or by the time-indexed engine on a
-// coarse copy of the loop (for a schedule only).
-struct Plan {
-  enum Kind { at_bound, below, coarse } kind = below;
-  Cycle ii = 1, low = 1;                 // asked for, proved
-  std::optional<Cycle> deadline;         // at the bound
-  int number = 0;                        // of the seed
-  std::int64_t limit = 0;                // conflicts; 0 = none
-  time_indexed::CoarseProbe probe = {};  // coarse
-  bool at_once = false;                  // OrderRequest::at_once
-  bool operator==(const Plan&) const = default;
-};
-struct Outcome {
-  Answer answer;
-  std::unique_ptr<Question> question;  // below: one formula serves as long as I falls,
-  Cycle lowest = 1;                    // to here
-  bool overflowed = false;             // Question::overflowed()
-  std::int64_t conflicts = 0;          // at the bound
-};
-
 // What is tried in turn, as long as nothing decides:
 //   1. attempts at the bound,
 //   2. from above, each question just below the best,
 //   3. where that has become slow, attempts with new seeds: at the bound, just below the best, and
-//      by the other engine.
-// How long a question takes varies by orders of magnitude from seed to seed (Gomes, Selman and
-// Kautz, AAAI 1998) and from form to form. Between the attempts of 3 the question at hand goes on,
-// each time for twice as long: what it has learned is what a refutation needs. Where it is stuck it
-// looks near the best first (neighbourhoods.hpp).
-struct Turn {
-  int first = 0, at_bound = 0, anew = 0, coarse = 0;  // attempts so far
-  bool bound_open = true;  // a schedule of few stages at the bound is possible
-  Cycle shortest = 0;      // but none shorter than this
-  Cycle slack = 0;         // and short is longer by this or by twice as much,
-  int short_attempts = 0;  // in turns
-};
-
-class Descent {
+//      by the other engine on coarse copies. After one below the best the formula at hand goes on,
+//      each time for twice as long.
+//   4. The formula at hand takes what it takes.
+// After every schedule the formula at hand goes on below it, for as long as that is quick. Where it
+// is stuck it looks near the best first (neighbourhoods.hpp).
+class IntervalLadder {
  public:
   // `last`: there is a schedule at this I, or at none.
-  Descent(const Search& search, Interval& interval, Cycle last)
-      : search_(search),
-        interval_(interval),
-        last_(last),
-        neighbourhoods_(search.problem, search.seed),
-        race_(search, [this](const Plan& plan, Search& lane) { return attempt(plan, lane); }) {
+  IntervalLadder(const Search& search, Interval& interval, Cycle last)
+      : search_(search), interval_(interval), last_(last) {
     const std::vector<Bound> bounds = length_bounds(search.problem, interval.low);
-    turn_.bound_open = !bounds.empty();
-    if (!bounds.empty()) shortest_ = turn_.shortest = bounds.front().value;
-    turn_.slack = shortest_ / kShort;
+    bound_open_ = !bounds.empty();
+    if (!bounds.empty()) shortest_ = asked_length_ = bounds.front().value;
+    slack_ = shortest_ / kShort;
     if (shortest_ / interval.low > kManyStages)
-      turn_.slack = std::min(turn_.slack, kManyStages / kShort * interval.low);
+      slack_ = std::min(slack_, kManyStages / kShort * interval.low);
   }
 
-  // Down until the bound is met or a question is refuted (both unsat), or the budget is spent
-  // (unknown). Each question is just below the best so far. (Halving the gap instead asks in vain
-  // below the optimum, and what is learned there is of no use above.)
-  SatSolver::Answer run() {
-    SatSolver::Answer verdict = SatSolver::Answer::unknown;
-    while (verdict != SatSolver::Answer::unsat) {
-      if (verdict == SatSolver::Answer::sat) {
-        if (interval_.best->initiation_interval == interval_.low) break;
-        verdict = ask_on(kProbeConflicts);
-        if (verdict == SatSolver::Answer::unknown) verdict = ask_near();
-        continue;
-      }
-      if (search_.budget.spent()) return verdict;
-      if (const std::optional<Plan> plan = next(turn_)) {
-        verdict = take(*plan);
-        const bool another = plan->kind == Plan::below && verdict == SatSolver::Answer::unknown;
-        if (another && interval_.best) {
-          verdict = ask_on(patience_ *= 2);
-          if (verdict == SatSolver::Answer::unknown) verdict = ask_near();
-        }
-      } else {  // the last one takes what it takes
-        if (interval_.best) verdict = ask_on(0);
-        if (verdict == SatSolver::Answer::unknown) return verdict;
-      }
+  // Is the bound met, or a question just below the best refuted? (Halving the gap instead asks in
+  // vain below the optimum, and what is learned there is of no use above.)
+  bool settled() const { return settled_; }
+
+  std::optional<Attempt> next() {
+    if (settled_) return std::nullopt;
+    if (go_on_) return at_best(Attempt::go_on, number_, *std::exchange(go_on_, std::nullopt));
+    if (std::exchange(near_, false)) return at_best(Attempt::near, number_, kNearConflicts);
+    if (bound_open_ && first_ < kFirstAttempts) return at_bound(first_++, kAttemptConflicts);
+    if (!interval_.best) {
+      if (anew_++ > 0) return std::nullopt;
+      return attempt(Attempt::below, last_, 0, 0);
     }
-    return SatSolver::Answer::unsat;
+    if (anew_ >= kAttempts) {
+      if (std::exchange(last_asked_, true)) return std::nullopt;
+      return at_best(Attempt::go_on, number_, 0);
+    }
+    const auto probes = time_indexed::racing_probes();
+    if (const std::size_t next = at(coarse_);
+        next < probes.size() && anew_ == kFirstCoarse + kCoarseEvery * coarse_) {
+      ++coarse_;
+      Attempt probe = at_best(Attempt::coarse, 0, 0);
+      probe.probe = probes[next];
+      return probe;
+    }
+    const int number = kFirstAttempts + anew_++;
+    const std::int64_t limit = kAttemptConflicts * luby(anew_);
+    if (anew_ % 2 == 1 && bound_open_) return at_bound(number, limit);
+    return at_best(Attempt::below, number, limit);
+  }
+
+  bool learn(const Attempt& attempt, const Outcome& outcome) {
+    const bool unknown = outcome.verdict == Verdict::unknown;
+    const bool own_formula = !attempt.is_at_hand() || outcome.formula;
+    at_once_ = at_once_ || outcome.overflowed || (own_formula && unknown);
+    const bool keep = outcome.formula && (!at_hand_ || outcome.verdict == Verdict::sat);
+    if (keep) number_ = attempt.number;
+    at_hand_ = at_hand_ || keep;
+    if (outcome.verdict == Verdict::sat)
+      accept(attempt, outcome.found.back());
+    else if (attempt.kind == Attempt::at_bound && !unknown)
+      none_at_bound(attempt, outcome);
+    else if (!unknown)
+      settled_ = true;
+    else if (attempt.kind == Attempt::below && interval_.best)
+      go_on_and_near(patience_ *= 2);
+    return keep;
   }
 
  private:
-  // The next attempt; `turn` is then where it has decided nothing.
-  std::optional<Plan> next(Turn& turn) const {
-    if (turn.bound_open && turn.first < kFirstAttempts)
-      return at_bound(turn, turn.first++, kAttemptConflicts);
-    if (!interval_.best) {
-      if (turn.anew++ > 0) return std::nullopt;
-      return Plan{Plan::below, last_, interval_.low, std::nullopt, 0, 0};
-    }
-    if (turn.anew >= kAttempts) return std::nullopt;
-    const auto probes = time_indexed::racing_probes();
-    if (const std::size_t next = at(turn.coarse);
-        next < probes.size() && turn.anew == kFirstCoarse + kCoarseEvery * turn.coarse) {
-      ++turn.coarse;
-      return Plan{Plan::coarse, below(), interval_.low, std::nullopt, 0, 0, probes[next]};
-    }
-    const int number = kFirstAttempts + turn.anew++;
-    const std::int64_t limit = kAttemptConflicts * luby(turn.anew);
-    if (turn.anew % 2 == 1 && turn.bound_open) return at_bound(turn, number, limit);
-    return Plan{Plan::below, below(), interval_.low, std::nullopt, number, limit};
+  Attempt attempt(Attempt::Kind kind, Cycle ii, int number, std::int64_t limit) const {
+    return {kind, ii, interval_.low, std::nullopt, number, limit, at_once_};
+  }
+  Attempt at_best(Attempt::Kind kind, int number, std::int64_t limit) const {
+    return attempt(kind, interval_.best->initiation_interval - 1, number, limit);
   }
   // Twice among short schedules only: few variables and a tight deadline find one sooner. Where
   // none is so short, longer ones are next. Then once with few stages, which can show that there is
   // no use in trying.
-  Plan at_bound(Turn& turn, int number, std::int64_t limit) const {
-    Plan plan{Plan::at_bound, interval_.low, interval_.low, std::nullopt, number, limit};
-    if (turn.at_bound++ % 3 != 2 && turn.shortest < 2 * shortest_)
-      plan.deadline = turn.shortest + turn.slack * (1 + turn.short_attempts++ % 2);
+  Attempt at_bound(int number, std::int64_t limit) {
+    Attempt plan = attempt(Attempt::at_bound, interval_.low, number, limit);
+    if (at_bound_++ % 3 != 2 && asked_length_ < 2 * shortest_)
+      plan.deadline = asked_length_ + slack_ * (1 + short_attempts_++ % 2);
     return plan;
   }
-  Cycle below() const { return interval_.best->initiation_interval - 1; }
 
-  // By a lane's search, on any thread.
-  Outcome attempt(const Plan& plan, Search& lane) const {
-    Outcome outcome;
-    lane.seed += static_cast<std::uint64_t>(plan.number);
-    lane.budget.complete([&] {
-      if (plan.kind == Plan::coarse) {
-        outcome.answer.schedule =
-            time_indexed::by_coarse_probe(lane, plan.probe, plan.low, plan.ii);
-        if (outcome.answer.schedule) outcome.answer.verdict = SatSolver::Answer::sat;
-      } else if (plan.kind == Plan::at_bound) {
-        OrderRequest request = plan.deadline ? request_within(lane, plan.ii, *plan.deadline)
-                                             : few_stages_request(lane, plan.ii);
-        request.at_once = plan.at_once;
-        Question question(lane, request);
-        const std::int64_t before = lane.budget.conflicts();
-        outcome.answer = question.look(plan.ii, plan.deadline.value_or(0), plan.limit);
-        outcome.conflicts = lane.budget.conflicts() - before;
-        outcome.overflowed = question.overflowed();
-      } else {
-        OrderRequest request = interval_request(lane, plan.low, plan.ii);
-        request.at_once = plan.at_once;
-        outcome.lowest = request.ii_low;
-        outcome.question = std::make_unique<Question>(lane, request);
-        outcome.answer = outcome.question->ask(plan.ii, 0, plan.limit);
-        outcome.overflowed = outcome.question->overflowed();
-      }
-    });
-    return outcome;  // where the budget came first, nothing is decided
+  void go_on_and_near(std::int64_t limit) {
+    go_on_ = limit;
+    near_ = true;
   }
 
-  // A refutation at the bound proves nothing about other schedules.
-  SatSolver::Answer take(Plan plan) {
-    plan.at_once = at_once_ = at_once_ || (question_ && question_->overflowed());
-    std::vector<Plan> later;
-    Turn ahead = turn_;
-    while (later.size() < race_.lanes_ahead()) {
-      std::optional<Plan> one = next(ahead);
-      if (!one) break;
-      one->at_once = at_once_;
-      later.push_back(*one);
-    }
-    TWILL_LOG("attempt ", plan.number, " ",
-              plan.kind == Plan::coarse  ? "on a coarse copy"
-              : plan.kind == Plan::below ? "below the best"
-                                         : "at the bound",
-              ": I = ", plan.ii, plan.deadline ? ", D = " + std::to_string(*plan.deadline) : "",
-              ", limit ", plan.limit);
-    auto [lane, outcome] = race_.take(plan, later);
-    const SatSolver::Answer verdict = outcome.answer.verdict;
-    at_once_ = at_once_ || outcome.overflowed || verdict == SatSolver::Answer::unknown;
-    if (outcome.question && (!question_ || verdict == SatSolver::Answer::sat)) {
-      number_ = plan.number;
-      question_ = std::move(outcome.question);
-      lowest_ = outcome.lowest;
-      lane_ = std::move(lane);
-    }
-    if (plan.kind == Plan::coarse && outcome.answer.schedule && interval_.best &&
-        outcome.answer.schedule->initiation_interval >= interval_.best->initiation_interval)
-      return SatSolver::Answer::unknown;
-    if (outcome.answer.schedule) accept(*outcome.answer.schedule);
-    if (plan.kind == Plan::below || verdict == SatSolver::Answer::sat) return verdict;
-    if (verdict == SatSolver::Answer::unsat) {  // at the bound
-      if (!plan.deadline) {
-        turn_.bound_open = false;
-      } else {
-        turn_.shortest = *plan.deadline + 1;
-        if (outcome.conflicts < kEasyConflicts) turn_.slack *= 2;
-        turn_.short_attempts = 0;
-      }
-    }
-    return SatSolver::Answer::unknown;
-  }
-
-  // Just below the best, by the formula that was asked last where it is one for that.
-  SatSolver::Answer ask_on(std::int64_t limit) {
-    if (!question_ || below() < lowest_)
-      return take({Plan::below, below(), interval_.low, std::nullopt, number_, limit});
-    TWILL_LOG("the formula at hand goes on: I = ", below(), ", limit ", limit);
-    const Answer answer = question_->ask(below(), 0, limit);
-    if (answer.schedule) accept(*answer.schedule);
-    return answer.verdict;
-  }
-
-  // Near the best, by the formula that was asked last: what it learns there, it has learned.
-  SatSolver::Answer ask_near() {
-    if (!question_ || below() < lowest_) return SatSolver::Answer::unknown;
-    TWILL_LOG("near the best: I = ", below());
-    neighbourhoods_.around(*interval_.best);
-    const std::int64_t begin = search_.budget.conflicts();
-    // Those that are refuted at once would go on for ever.
-    for (int rounds = 0; rounds < kNearRounds && !search_.budget.spent(); ++rounds) {
-      const std::int64_t before = search_.budget.conflicts();
-      if (before - begin >= kNearConflicts) break;
-      const Answer answer = question_->look_near(*interval_.best, neighbourhoods_.next(), below(),
-                                                 kNeighbourhoodConflicts);
-      if (answer.schedule) {
-        accept(*answer.schedule);
-        return answer.verdict;
-      }
-      if (search_.budget.conflicts() - before < kNeighbourhoodConflicts)
-        neighbourhoods_.refuted();
-      else
-        neighbourhoods_.left_open();
-    }
-    return SatSolver::Answer::unknown;
-  }
-
-  void accept(const Schedule& model) {
+  // (A coarse copy's schedule may be no better.)
+  void accept(const Attempt& attempt, const Schedule& model) {
     const Cycle ii = model.initiation_interval;
+    if (attempt.kind == Attempt::coarse && interval_.best &&
+        ii >= interval_.best->initiation_interval)
+      return;
     if (!improve(search_.problem, interval_.best,
                  tighten_within(search_.problem, search_.problem, model, interval_.low, ii,
                                 search_.stage_limit),
@@ -306,22 +179,89 @@ class Descent {
               ", L = ", interval_.best->length);
     search_.report.state().ii_high = interval_.best->initiation_interval;
     search_.report.tell();
+    settled_ = interval_.best->initiation_interval == interval_.low;
+    last_asked_ = false;
+    go_on_and_near(kProbeConflicts);
+  }
+
+  // That proves nothing about other schedules: longer ones, or of more stages.
+  void none_at_bound(const Attempt& attempt, const Outcome& outcome) {
+    bound_open_ = attempt.deadline.has_value();
+    if (!attempt.deadline) return;
+    asked_length_ = *attempt.deadline + 1;
+    if (outcome.conflicts < kEasyConflicts) slack_ *= 2;
+    short_attempts_ = 0;
   }
 
   const Search& search_;
   Interval& interval_;
-  const Cycle last_;
-  Cycle shortest_ = 0;  // bound on the length at the bound
-  Turn turn_;
-  std::shared_ptr<Lane> lane_;  // of the question
-  std::unique_ptr<Question> question_;
-  Cycle lowest_ = 1;
-  int number_ = 0;
-  bool at_once_ = false;                     // from now on
-  std::int64_t patience_ = kProbeConflicts;  // with it
-  Neighbourhoods neighbourhoods_;
-  Race<Plan, Outcome> race_;
+  Cycle last_;
+  int first_ = 0, at_bound_ = 0, anew_ = 0, coarse_ = 0;  // attempts so far
+  bool last_asked_ = false;                               // and the very last
+  bool bound_open_ = true;             // a schedule of few stages at the bound is possible
+  Cycle shortest_ = 0;                 // of the schedules at the bound none is shorter,
+  Cycle asked_length_ = 0;             // nor than this, among those of few stages
+  Cycle slack_ = 0;                    // and short is longer by this or by twice as much,
+  int short_attempts_ = 0;             // in turns
+  std::optional<std::int64_t> go_on_;  // that comes next, with this limit,
+  bool near_ = false;                  // and then that
+  bool at_hand_ = false;               // is there a formula at hand
+  int number_ = 0;                     // of its seed
+  bool at_once_ = false;               // from now on
+  std::int64_t patience_ = kProbeConflicts;
+  bool settled_ = false;
 };
+
+// By a lane's search, on any thread.
+Outcome start(const Attempt& attempt, Search& lane) {
+  Outcome outcome;
+  lane.seed += static_cast<std::uint64_t>(attempt.number);
+  lane.budget.complete([&] {
+    if (attempt.kind == Attempt::coarse) {
+      Answer answer;
+      answer.schedule = time_indexed::by_coarse_probe(lane, attempt.probe, attempt.low, attempt.ii);
+      if (answer.schedule) answer.verdict = Verdict::sat;
+      outcome.take(std::move(answer));
+    } else if (attempt.kind == Attempt::at_bound) {
+      OrderRequest request = attempt.deadline ? request_within(lane, attempt.ii, *attempt.deadline)
+                                              : few_stages_request(lane, attempt.ii);
+      request.at_once = attempt.at_once;
+      IncrementalSolver solver(lane, request);
+      const std::int64_t before = lane.budget.conflicts();
+      outcome.take(solver.look(attempt.ii, attempt.deadline.value_or(0), attempt.limit));
+      outcome.conflicts = lane.budget.conflicts() - before;
+      outcome.overflowed = solver.overflowed();
+    } else {
+      OrderRequest request = interval_request(lane, attempt.low, attempt.ii);
+      request.at_once = attempt.at_once;
+      outcome.lowest = request.ii_low;
+      outcome.formula = std::make_unique<IncrementalSolver>(lane, request);
+      outcome.take(outcome.formula->ask(attempt.ii, 0, attempt.limit));
+      outcome.overflowed = outcome.formula->overflowed();
+    }
+  });
+  return outcome;  // where the budget came first, nothing is decided
+}
+
+// By the formula at hand: what it learns there, it has learned.
+Answer look_near(const Schedule& best, const Attempt& attempt, const Search& search,
+                 IncrementalSolver& at_hand, Neighbourhoods& neighbourhoods) {
+  neighbourhoods.around(best);
+  const std::int64_t begin = search.budget.conflicts();
+  // Those that are refuted at once would go on for ever.
+  for (int rounds = 0; rounds < kNearRounds && !search.budget.spent(); ++rounds) {
+    const std::int64_t before = search.budget.conflicts();
+    if (before - begin >= attempt.limit) break;
+    Answer answer =
+        at_hand.look_near(best, neighbourhoods.next(), attempt.ii, kNeighbourhoodConflicts);
+    if (answer.schedule) return answer;
+    if (search.budget.conflicts() - before < kNeighbourhoodConflicts)
+      neighbourhoods.refuted();
+    else
+      neighbourhoods.left_open();
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -330,12 +270,12 @@ Answer ask_complete(const Search& search, Cycle ii) {
   search.budget.complete([&] {
     OrderRequest all = interval_request(search, ii, ii);
     {
-      Question few(search, few_stages_request(search, ii));
+      IncrementalSolver few(search, few_stages_request(search, ii));
       Answer found = few.look(ii, 0, kProbeConflicts);
       if (found.schedule) return void(answer = std::move(found));
-      all.at_once = few.overflowed() || found.verdict == SatSolver::Answer::unknown;
+      all.at_once = few.overflowed() || found.verdict == Verdict::unknown;
     }
-    answer = Question(search, std::move(all)).ask(ii);
+    answer = IncrementalSolver(search, std::move(all)).ask(ii);
   });
   return answer;
 }
@@ -352,10 +292,17 @@ Interval smallest_interval(const Search& search, Cycle low) {
     return ascend(search, std::move(interval));
   }
   search.report.phase("interval");
-  Descent descent(search, interval, std::max(low, serial_ii(search.problem)));
-  bool decided = false;
-  search.budget.complete([&] { decided = descent.run() == SatSolver::Answer::unsat; });
-  if (!decided) return interval;
+  IntervalLadder ladder(search, interval, std::max(low, serial_ii(search.problem)));
+  Neighbourhoods neighbourhoods(search.problem, search.seed);
+  climb<IntervalLadder>(
+      search, ladder, start,
+      [&](const Attempt& attempt, const Search&, IncrementalSolver& at_hand, Outcome& outcome) {
+        outcome.take(attempt.kind == Attempt::near
+                         ? look_near(*interval.best, attempt, search, at_hand, neighbourhoods)
+                         : at_hand.ask(attempt.ii, 0, attempt.limit));
+        outcome.overflowed = at_hand.overflowed();
+      });
+  if (!ladder.settled()) return interval;
   interval.none = !interval.best;
   if (interval.best) interval.low = interval.best->initiation_interval;
   return interval;

@@ -10,7 +10,7 @@ bool through_cadical(const Engine& engine);
 
 Answer ask_complete(const Search& search, Cycle ii);
 Interval smallest_interval(const Search& search, Cycle low);
-Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high,
-                         const std::function<void(const Schedule&)>& found);
+LengthResult shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high,
+                             const std::function<void(const Schedule&)>& found);
 
 }  // namespace twill::order

@@ -97,11 +97,11 @@ class CadicalSearcher final : public OrderSearcher,
 
   void assume(int literal) override { assumptions_.push_back(literal); }
 
-  Answer solve(std::int64_t conflict_limit) override {
+  Verdict solve(std::int64_t conflict_limit) override {
     const std::vector<int> assumptions = std::exchange(assumptions_, {});
     if (stale_) restart_theory();
-    if (!consistent_) return Answer::unsat;
-    if (budget_.spent()) return Answer::unknown;
+    if (!consistent_) return Verdict::unsat;
+    if (budget_.spent()) return Verdict::unknown;
     std::int64_t limit = conflict_limit > 0 ? conflict_limit : -1;
     const std::int64_t left = budget_.conflicts_left();
     if (left >= 0) limit = limit < 0 ? left : std::min(limit, left);
@@ -109,14 +109,14 @@ class CadicalSearcher final : public OrderSearcher,
     solver_.limit("conflicts", static_cast<int>(limit));
     for (const int literal : assumptions) solver_.assume(literal);
     switch (solver_.solve()) {
-      case 10: return Answer::sat;
+      case 10: return Verdict::sat;
       case 20:
         if (std::any_of(assumptions.begin(), assumptions.end(),
                         [&](int literal) { return solver_.failed(literal); }))
-          return Answer::unknown;
+          return Verdict::unknown;
         consistent_ = false;
-        return Answer::unsat;
-      default: return Answer::unknown;
+        return Verdict::unsat;
+      default: return Verdict::unknown;
     }
   }
 

@@ -17,13 +17,12 @@
 #include "engine/budget.hpp"
 #include "engine/certificate/theory_lemmas.hpp"
 #include "engine/order/search_bound.hpp"
+#include "engine/verdict.hpp"
 
 namespace twill {
 
 class OrderSearcher : public ClauseSink {
  public:
-  enum class Answer { sat, unsat, unknown };
-
   /// Takes over the facts, atoms and sums that `differences` has gained since the last call. To be
   /// called after adding clauses and before solve().
   virtual void take(const Differences& differences) = 0;
@@ -42,7 +41,7 @@ class OrderSearcher : public ClauseSink {
   /// them is unknown, unless there is no model at all. To be called after take().
   virtual void assume(int literal) = 0;
   /// unknown = the budget is spent or `conflict_limit` conflicts (0 = none) were not enough.
-  virtual Answer solve(std::int64_t conflict_limit = 0) = 0;
+  virtual Verdict solve(std::int64_t conflict_limit = 0) = 0;
 
   /// Of the last model, until a clause is added or the parameters change.
   virtual bool value(Lit literal) const = 0;

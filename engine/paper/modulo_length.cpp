@@ -31,33 +31,33 @@ Problem without_warps(const Problem& problem) {
 
 }  // namespace
 
-Shortest modulo_length(const Search& search, const Options& options, Cycle ii) {
+LengthResult modulo_length(const Search& search, const Options& options, Cycle ii) {
   ModuloScheduleOptions limits;
   limits.threads = options.threads;
   limits.node_limit = kNodes;
   limits.stop = search.budget.stop_token();
   const ModuloSchedule found = optimal_modulo_schedule(search.problem, ii, limits);
-  Shortest result{SatSolver::Answer::unsat, std::nullopt, found.length_lower_bound};
+  LengthResult result{Verdict::unsat, std::nullopt, found.length_lower_bound};
   if (found.start)
     result.best =
         Schedule{ii, found.length, *found.start, std::vector<int>(search.problem.ops.size(), 0)};
   if (found.proved) {
-    if (result.best) result.verdict = SatSolver::Answer::sat;
+    if (result.best) result.verdict = Verdict::sat;
     return result;
   }
   const Problem bare = without_warps(search.problem);
   Search bare_search = search.on(bare);
-  bare_search.pins.clear();
+  bare_search.placement.pins.clear();
   bare_search.stage_limit = 0;
   Cycle longest = 1;
   for (const Op& op : bare.ops) longest = std::max(longest, op.cycles);
   // A schedule within the sufficient stages ends before the last of them does, or an op later.
   const Cycle high =
       result.best ? found.length - 1 : modulo_stage_bound(bare, ii) * ii - 1 + longest;
-  Shortest rest =
+  LengthResult rest =
       search.engine.shortest_within(bare_search, ii, found.length_lower_bound, high, {});
-  if (rest.verdict == SatSolver::Answer::unsat && result.best) {
-    result.verdict = SatSolver::Answer::sat;  // nothing shorter than what the branch and bound has
+  if (rest.verdict == Verdict::unsat && result.best) {
+    result.verdict = Verdict::sat;  // nothing shorter than what the branch and bound has
     result.low = found.length;
     return result;
   }

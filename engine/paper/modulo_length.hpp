@@ -8,6 +8,6 @@ namespace twill {
 /// sat = found and proved (its slots mean nothing), unsat = rules 1 and 2 have no schedule at `ii`,
 /// unknown = stopped. Branch and bound first (graph/branch_and_bound/modulo_schedule.hpp), under a
 /// node limit; what it leaves open the modulo form decides.
-Shortest modulo_length(const Search& search, const Options& options, Cycle ii);
+LengthResult modulo_length(const Search& search, const Options& options, Cycle ii);
 
 }  // namespace twill

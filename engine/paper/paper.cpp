@@ -22,22 +22,21 @@ Solution search_paper(const Search& search, const Options& options, Cycle low) {
     solution.ii_lower_bound = ii;
     search.report.state().ii_low = ii;
     search.report.phase("modulo schedule");
-    const Shortest modulo = modulo_length(search, options, ii);
-    if (modulo.verdict == SatSolver::Answer::unknown) return solution;
-    if (modulo.verdict == SatSolver::Answer::unsat) continue;
+    const LengthResult modulo = modulo_length(search, options, ii);
+    if (modulo.verdict == Verdict::unknown) return solution;
+    if (modulo.verdict == Verdict::unsat) continue;
     const Cycle length = std::max<Cycle>(modulo.best->length, 1);
     const Cycle stages = (length + ii - 1) / ii;
     solution.max_stages = stages;
     search.report.phase("window");
-    const Shortest joint = search.engine.shortest_within(search, ii, length, stages * ii, {});
+    const LengthResult joint = search.engine.shortest_within(search, ii, length, stages * ii, {});
     if (joint.best) {
       solution.schedule = joint.best;
       solution.length_lower_bound = joint.low;
-      solution.status =
-          joint.verdict == SatSolver::Answer::sat ? Status::optimal : Status::feasible;
+      solution.status = joint.verdict == Verdict::sat ? Status::optimal : Status::feasible;
       return solution;
     }
-    if (joint.verdict == SatSolver::Answer::unknown) return solution;
+    if (joint.verdict == Verdict::unknown) return solution;
   }
   solution.status = Status::infeasible;
   set_reasons(solution,

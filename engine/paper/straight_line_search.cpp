@@ -20,6 +20,7 @@
 #include <string>
 
 #include "encoders/straight_line/straight_line.hpp"
+#include "engine/options.hpp"
 #include "engine/paper/modulo_length.hpp"
 #include "engine/search.hpp"
 #include "graph/bounds/bounds.hpp"
@@ -30,8 +31,6 @@
 
 namespace twill {
 namespace {
-
-using Verdict = SatSolver::Answer;
 
 constexpr double kMaxVariables = 1e8;  // beyond, the form is hopeless and memory the only limit
 
@@ -61,15 +60,15 @@ class StraightLineSearch {
       : search_(search),
         options_(options),
         literal_(search.choice.form == Form::straight_line_literal),
-        paper_(options.stages == "paper"),
-        limit_(paper_ || options.stages == "complete" ? 0 : std::stoll(options.stages)) {}
+        paper_(stages_of(options).kind == StageChoice::paper),
+        limit_(stages_of(options).most) {}
 
   Solution run(Cycle low);
 
  private:
   Lengths lengths(const Problem& problem, Cycle ii);
   Answer ask(const Problem& problem, Cycle ii, Cycle length, Cycle stages);
-  Shortest shortest(Cycle ii, const Lengths& lengths);
+  LengthResult shortest(Cycle ii, const Lengths& lengths);
   /// Continue with the next I?
   bool corrected_at(Cycle ii, const Lengths& lengths, Solution& solution);
   bool literal_at(Cycle ii, const Lengths& lengths, Cycle low, Solution& solution);
@@ -88,7 +87,7 @@ Lengths StraightLineSearch::lengths(const Problem& problem, Cycle ii) {
   Lengths result;
   if (paper_ || literal_) {
     search_.report.phase("modulo schedule");
-    const Shortest modulo = modulo_length(search_, options_, ii);
+    const LengthResult modulo = modulo_length(search_, options_, ii);
     result.verdict = modulo.verdict;
     if (modulo.verdict != Verdict::sat) return result;
     result.low = modulo.best->length;
@@ -145,8 +144,8 @@ Answer StraightLineSearch::ask(const Problem& problem, Cycle ii, Cycle length, C
   return answer;
 }
 
-Shortest StraightLineSearch::shortest(Cycle ii, const Lengths& lengths) {
-  Shortest result{Verdict::unknown, std::nullopt, lengths.low};
+LengthResult StraightLineSearch::shortest(Cycle ii, const Lengths& lengths) {
+  LengthResult result{Verdict::unknown, std::nullopt, lengths.low};
   Cycle high = lengths.high;
   Cycle length = high;
   while (result.low <= high) {
@@ -171,7 +170,7 @@ Shortest StraightLineSearch::shortest(Cycle ii, const Lengths& lengths) {
 }
 
 bool StraightLineSearch::corrected_at(Cycle ii, const Lengths& lengths, Solution& solution) {
-  Shortest found = shortest(ii, lengths);
+  LengthResult found = shortest(ii, lengths);
   if (found.verdict == Verdict::unsat) return true;
   if (found.best) {
     solution.length_lower_bound = found.low;

@@ -4,9 +4,11 @@
 
 namespace twill::time_indexed {
 
-void set_detail(ModuloRequest& request, int detail) {
+ModuloRequest request_of(const Search& search, Cycle ii, Cycle stages, int detail) {
+  ModuloRequest request{search.placement, ii, stages};
   request.detail = std::max(detail, 0);
   request.lifetimes = detail > kWithoutLifetimes;
+  return request;
 }
 
 void Proving::keep(const ModuloRequest& request, Cycle deadline) {
@@ -32,23 +34,17 @@ Answer ask(const Search& search, Cycle ii, Cycle stages, int pinned, std::int64_
       SatSolver solver(search.budget, search.seed);
       Proving proving(search, solver);
       Formula formula(solver);
-      ModuloRequest request;
-      request.ii = ii;
-      request.stages = stages;
+      ModuloRequest request = request_of(search, ii, stages, detail);
       request.pinned = pinned;
-      request.handover = search.handover;
-      request.pins = search.pins;
-      request.limits = search.limits;
-      set_detail(request, detail);
       const ModuloEncoding encoding =
           encode_modulo(formula, search.problem, request, search.choice);
       search.report.formula(formula);
       const bool quick = detail == kWithoutLifetimes;
-      const SatSolver::Answer verdict = solver.solve({}, quick ? kQuickConflicts : conflict_limit);
+      const Verdict verdict = solver.solve({}, quick ? kQuickConflicts : conflict_limit);
       search.report.tell();
-      if (quick && verdict == SatSolver::Answer::unknown && !search.budget.spent()) continue;
-      if (verdict == SatSolver::Answer::unsat) proving.keep(request, -1);
-      if (verdict != SatSolver::Answer::sat) return void(answer = {verdict, std::nullopt});
+      if (quick && verdict == Verdict::unknown && !search.budget.spent()) continue;
+      if (verdict == Verdict::unsat) proving.keep(request, -1);
+      if (verdict != Verdict::sat) return void(answer = {verdict, std::nullopt});
       Schedule schedule = encoding.decode(search.problem, [&](Lit l) { return solver.value(l); });
       const auto violation = verify(search.problem, schedule);
       if (!violation) return void(answer = {verdict, std::move(schedule)});

@@ -12,8 +12,8 @@ class TimeIndexedEngine : public Engine {
   Interval smallest_interval(const Search& search, Cycle low) const override {
     return time_indexed::smallest_interval(search, low);
   }
-  Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high,
-                           const std::function<void(const Schedule&)>& found) const override {
+  LengthResult shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high,
+                               const std::function<void(const Schedule&)>& found) const override {
     return time_indexed::shortest_within(search, ii, low, high, 0, found);
   }
   void shorten(const Search& search, Schedule& best, Cycle low) const override {

@@ -91,7 +91,7 @@ class CoarseLevel {
     if (search_.stage_limit > 0) stages = std::min(stages, search_.stage_limit);
     const Answer answer =
         ask(inner, ii, stages, search_.stage_limit > 0 ? -1 : rotation_pivot(coarse_), conflicts);
-    if (answer.verdict != SatSolver::Answer::sat) return false;
+    if (answer.verdict != Verdict::sat) return false;
     auto tighter = tighten(coarse_, coarse_, *answer.schedule, low_, ii);
     here_ = tighter ? *tighter : *answer.schedule;
     improve(
@@ -114,8 +114,8 @@ Interval descend(const Search& search, Interval interval) {
   while (interval.best->initiation_interval > interval.low) {
     const Cycle ii = interval.best->initiation_interval - 1;
     const Answer answer = ask_complete(search, ii, interval.max_stages);
-    if (answer.verdict == SatSolver::Answer::unknown) break;
-    if (answer.verdict == SatSolver::Answer::unsat) {
+    if (answer.verdict == Verdict::unknown) break;
+    if (answer.verdict == Verdict::unsat) {
       interval.low = ii + 1;
       break;
     }

@@ -11,24 +11,19 @@
 #include "graph/verify.hpp"
 
 namespace twill::time_indexed {
-Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, std::int64_t limit,
-                         const std::function<void(const Schedule&)>& found) {
-  Shortest result{SatSolver::Answer::unknown, std::nullopt, low};
+LengthResult shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high,
+                             std::int64_t limit,
+                             const std::function<void(const Schedule&)>& found) {
+  LengthResult result{Verdict::unknown, std::nullopt, low};
   const bool complete = search.budget.complete([&] {
     for (int detail = limit == 0 ? kWithoutLifetimes : 0;; ++detail) {
       if (high < low) break;
       SatSolver solver(search.budget, search.seed);
       Proving proving(search, solver);
       Formula formula(solver);
-      ModuloRequest request;
-      request.ii = ii;
-      request.stages = stages_within(search, ii, high);
-      request.handover = search.handover;
-      request.pins = search.pins;
-      request.limits = search.limits;
+      ModuloRequest request = request_of(search, ii, stages_within(search, ii, high), detail);
       request.length_low = low;
       request.length_high = high;
-      set_detail(request, detail);
       const bool quick = detail == kWithoutLifetimes;
       const ModuloEncoding encoding =
           encode_modulo(formula, search.problem, request, search.choice);
@@ -36,15 +31,14 @@ Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, 
       bool more_detail = false;
       while (high >= low && !more_detail) {
         const Lit short_enough = encoding.at_most_length(high);
-        const SatSolver::Answer verdict =
-            solver.solve({&short_enough, 1}, quick ? kQuickConflicts : limit);
+        const Verdict verdict = solver.solve({&short_enough, 1}, quick ? kQuickConflicts : limit);
         search.report.tell();
-        if (verdict == SatSolver::Answer::unknown) {
+        if (verdict == Verdict::unknown) {
           if (!quick || search.budget.spent()) throw Budget::Spent{};
           more_detail = true;
           break;
         }
-        if (verdict == SatSolver::Answer::unsat) {
+        if (verdict == Verdict::unsat) {
           proving.keep(request, high);
           low = high + 1;
           break;
@@ -67,7 +61,7 @@ Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, 
   if (!complete) return result;
   // Nothing at `high` or below: whatever was found is the shortest.
   result.low = result.best ? result.best->length : low;
-  result.verdict = result.best ? SatSolver::Answer::sat : SatSolver::Answer::unsat;
+  result.verdict = result.best ? Verdict::sat : Verdict::unsat;
   return result;
 }
 

@@ -23,7 +23,8 @@ inline constexpr std::int64_t kQuickConflicts = 2'000;
 /// Spent on one question about a coarse copy of the loop, whose answer is only a start.
 inline constexpr std::int64_t kCoarseConflicts = 20'000;
 
-void set_detail(ModuloRequest& request, int detail);
+/// What all questions of a search have in common.
+ModuloRequest request_of(const Search& search, Cycle ii, Cycle stages, int detail);
 
 /// Where evidence is asked for, the proof of one formula: begin() before the first clause, keep()
 /// after the refutation.
@@ -60,8 +61,8 @@ std::optional<Schedule> by_coarse_probe(const Search& search, const CoarseProbe&
 // What Engine asks for; `limit` conflicts per question (0 = none).
 Answer ask_complete(const Search& search, Cycle ii, Cycle& max_stages);
 Interval smallest_interval(const Search& search, Cycle low);
-Shortest shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high, std::int64_t limit,
-                         const std::function<void(const Schedule&)>& found);
+LengthResult shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high,
+                             std::int64_t limit, const std::function<void(const Schedule&)>& found);
 void shorten_by_coarse(const Search& search, Schedule& best, Cycle low);
 
 }  // namespace twill::time_indexed

@@ -52,7 +52,7 @@ std::string solver_output(const Dimacs& d, const std::vector<int>& assumptions =
   for (const auto& clause : d.clauses) solver.add_clause(clause);
   std::vector<twill::Lit> assumed;
   for (const int l : assumptions) assumed.push_back(twill::Lit::of(l));
-  if (solver.solve(assumed) != twill::SatSolver::Answer::sat) return "s UNSATISFIABLE\n";
+  if (solver.solve(assumed) != twill::Verdict::sat) return "s UNSATISFIABLE\n";
   std::string text = "c a solver\ns SATISFIABLE\nv";
   for (int v = 1; v <= variables; ++v)
     text += " " + std::to_string(solver.value(twill::Lit::of(v)) ? v : -v);

@@ -29,6 +29,15 @@ inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+/// Has it said nothing on standard error? (There a build with TWILL_LOG tells what a search does.)
+inline bool is_silent([[maybe_unused]] const Run& run) {
+#ifdef TWILL_WITH_LOG
+  return true;
+#else
+  return run.err.empty();
+#endif
+}
+
 inline Run run_command(const std::string& command) {
   const TemporaryDirectory folder;
   Run run;

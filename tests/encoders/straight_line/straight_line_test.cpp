@@ -74,7 +74,7 @@ bool satisfiable(const Problem& problem, Cycle ii, Cycle length, bool literal,
   request.literal = literal;
   const StraightLineEncoding q =
       encode_straight_line(formula, problem, request, parse_encoding(encoding));
-  const bool sat = solver.solve() == SatSolver::Answer::sat;
+  const bool sat = solver.solve() == Verdict::sat;
   if (sat && !literal) {
     const Schedule schedule = q.decode(problem, [&](Lit l) { return solver.value(l); });
     CHECK(schedule.length <= length);

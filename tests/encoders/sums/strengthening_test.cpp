@@ -223,7 +223,7 @@ TEST_CASE("one solver, falling bounds: the smallest cover of a graph") {
           later->tighten(f, best - 1);
         else
           assumptions = std::get<AssumableBound>(bound).at_most(best - 1);
-        if (solver.solve(assumptions) != SatSolver::Answer::sat) break;
+        if (solver.solve(assumptions) != Verdict::sat) break;
         std::int64_t weight = 0;
         for (const Term& t : terms)
           if (solver.value(t.literal)) weight += t.weight;

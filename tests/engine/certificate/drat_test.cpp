@@ -81,9 +81,9 @@ std::string proof_of(const Clauses& clauses, bool binary) {
   SatSolver solver(budget, 0);
   solver.begin_proof(directory / "proof", binary);
   for (const auto& c : clauses) solver.add_clause(c);
-  const SatSolver::Answer answer = solver.solve();
+  const Verdict answer = solver.solve();
   solver.end_proof();
-  return answer == SatSolver::Answer::unsat ? read_file(directory / "proof") : "";
+  return answer == Verdict::unsat ? read_file(directory / "proof") : "";
 }
 
 /// What CaDiCaL learns in search alone, or "" when there is a model.
@@ -94,7 +94,7 @@ std::string learned_proof_of(const Clauses& clauses) {
   solver.no_inprocessing();
   solver.note_learned(proof);
   for (const auto& c : clauses) solver.add_clause(c);
-  return solver.solve() == SatSolver::Answer::unsat ? proof : "";
+  return solver.solve() == Verdict::unsat ? proof : "";
 }
 
 std::vector<std::string> lines_of(const std::string& text) {

@@ -15,7 +15,7 @@
 #include "engine/certificate/proof_files.hpp"
 #include "engine/certificate/regenerate.hpp"
 #include "engine/include/twill.hpp"
-#include "engine/order/question.hpp"
+#include "engine/order/incremental_solver.hpp"
 #include "engine/order/searcher.hpp"
 #include "graph/bounds/bounds.hpp"
 #include "graph/bounds/serial.hpp"
@@ -180,10 +180,10 @@ TEST_CASE("a question that is refuted stays so, and has given its formula away o
     Evidence evidence(monotone_from(problem));
     Search search{problem, choice, 0, budget, report, order_engine()};
     if (kept) search.evidence = &evidence;
-    order::Question question(search, order::request_within(search, ii, length + 100));
+    order::IncrementalSolver question(search, order::request_within(search, ii, length + 100));
     CHECK(question.ask(ii, length).schedule);
     for (Cycle deadline = length - 1; deadline > length - 4; --deadline)
-      CHECK(question.ask(ii, deadline).verdict == SatSolver::Answer::unsat);
+      CHECK(question.ask(ii, deadline).verdict == Verdict::unsat);
     REQUIRE(evidence.refutations().size() == (kept ? 1 : 0));
     if (!kept) continue;
     CHECK(evidence.refutations()[0].deadline == length - 1);

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "engine/certificate/certificate.hpp"
-#include "engine/order/question.hpp"
+#include "engine/order/incremental_solver.hpp"
 #include "engine/search.hpp"
 #include "graph/bounds/automorphism.hpp"
 #include "graph/restriction.hpp"
@@ -165,11 +165,11 @@ std::shared_ptr<Evidence> refuted(const Problem& problem, const Lie& lie, OrderR
   auto evidence = std::make_shared<Evidence>(std::nullopt);
   Search search{within.problem, choice, 0, budget, report, order_engine()};
   search.evidence = evidence.get();
-  search.limits = request.limits = within.placement;
+  search.placement.limits = request.limits = within.placement;
   search.goals = lie.limits;
   try {
-    order::Question question(search, std::move(request));
-    if (question.ask(lie.ii, std::max<Cycle>(lie.deadline, 0)).verdict != SatSolver::Answer::unsat)
+    order::IncrementalSolver question(search, std::move(request));
+    if (question.ask(lie.ii, std::max<Cycle>(lie.deadline, 0)).verdict != Verdict::unsat)
       return nullptr;
   } catch (const std::logic_error&) {
     return nullptr;  // a model that verify() refuses: of another formula than the problem's

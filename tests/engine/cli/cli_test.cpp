@@ -51,7 +51,7 @@ TEST_CASE("solve a problem file: picture, JSON, schedule file; verify and show i
 
   const Run json = run_twill("solve --json --quiet " + example("figure-1"));
   CHECK(json.code == 0);
-  CHECK(json.err.empty());
+  CHECK(is_silent(json));
   const auto schedule = nlohmann::json::parse(json.out);
   CHECK(schedule["initiation_interval"] == 2);
   CHECK(schedule["length"] == 4);

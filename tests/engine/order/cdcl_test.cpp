@@ -99,7 +99,7 @@ void check_assumptions(Random& random, OrderSearcher& solver, const Question& q,
     if (random.percent(20)) assumed.push_back(a.variable);
   for (const int l : assumed) solver.assume(l);
   const bool truth = satisfiable(q, rows, ii, assumed);
-  REQUIRE((solver.solve() == OrderSearcher::Answer::sat) == truth);
+  REQUIRE((solver.solve() == Verdict::sat) == truth);
   for (const int l : assumed)
     if (truth) CHECK(solver.value(l > 0 ? Lit::of(l) : ~Lit::of(-l)));
 }
@@ -118,7 +118,7 @@ std::size_t refuted_by_needed(OrderSearcher& solver, Budget& budget) {
   }
   for (std::size_t i = 0; i < solver.lemmas().clauses(); ++i)
     judge.add_clause(solver.lemmas().clause(i));
-  REQUIRE(judge.solve() == SatSolver::Answer::unsat);
+  REQUIRE(judge.solve() == Verdict::unsat);
   return count;
 }
 
@@ -140,12 +140,12 @@ void check_against_enumeration(bool cadical) {
       solver.set_parameters(ii, 0);
       solver.take(rows);
       const bool truth = satisfiable(q, rows, ii, {});
-      const OrderSearcher::Answer answer = solver.solve();
-      REQUIRE((answer == OrderSearcher::Answer::sat) == truth);
+      const Verdict answer = solver.solve();
+      REQUIRE((answer == Verdict::sat) == truth);
       ++(truth ? sat : unsat);
-      if (answer == OrderSearcher::Answer::sat) {
+      if (answer == Verdict::sat) {
         check_assumptions(random, solver, q, rows, ii);
-        REQUIRE(solver.solve() == OrderSearcher::Answer::sat);
+        REQUIRE(solver.solve() == Verdict::sat);
         for (const auto& clause : q.clauses) {
           bool one = false;
           for (const int l : clause) one = one || solver.value(Lit::of(l));
@@ -211,8 +211,8 @@ TEST_CASE("hard clauses: pigeons, with learning, restarts and clause deletion") 
                   ~in[static_cast<std::size_t>(q)][static_cast<std::size_t>(h)]});
   solver.take(rows);
   solver.set_parameters(2, 0);
-  CHECK(solver.solve(100) == OrderSearcher::Answer::unknown);
-  CHECK(solver.solve() == OrderSearcher::Answer::unsat);
+  CHECK(solver.solve(100) == Verdict::unknown);
+  CHECK(solver.solve() == Verdict::unsat);
   CHECK(solver.conflicts() > 4000);
   CHECK(refuted_by_needed(solver, budget) == solver.clauses().clauses() - unneeded);
 }
@@ -226,6 +226,6 @@ TEST_CASE("an empty clause is needed") {
   f.clause({});
   solver.take(rows);
   solver.set_parameters(2, 0);
-  CHECK(solver.solve() == OrderSearcher::Answer::unsat);
+  CHECK(solver.solve() == Verdict::unsat);
   CHECK(refuted_by_needed(solver, budget) == 1);
 }

@@ -6,8 +6,8 @@
 #include <set>
 #include <vector>
 
+#include "engine/order/incremental_solver.hpp"
 #include "engine/order/neighbourhoods.hpp"
-#include "engine/order/question.hpp"
 #include "graph/bounds/bounds.hpp"
 #include "graph/bounds/serial.hpp"
 #include "graph/bounds/tighten.hpp"
@@ -44,7 +44,7 @@ TEST_CASE("near a schedule: it is there itself, more room loses nothing, and wha
     const Search search{problem, choice, seed % 2, budget, report, order_engine()};
     const Cycle low = lower_bounds(problem).front().value;
     const Cycle high = std::max(low, serial_ii(problem));
-    order::Question question(search, any_stages(search, low, high));
+    order::IncrementalSolver question(search, any_stages(search, low, high));
     const Answer loose = question.ask(high);
     if (!loose.schedule) continue;
     const int ops = static_cast<int>(problem.ops.size());
@@ -79,7 +79,7 @@ TEST_CASE("near a schedule: it is there itself, more room loses nothing, and wha
       widened += widest && !fixed;
       // What was learned under assumptions holds without them.
       const Answer answer = question.ask(ii - 1);
-      order::Question afresh(search, any_stages(search, ii - 1, ii - 1));
+      order::IncrementalSolver afresh(search, any_stages(search, ii - 1, ii - 1));
       REQUIRE(answer.verdict == afresh.ask(ii - 1).verdict);
       REQUIRE(widest == answer.schedule.has_value());
       ++(widest ? found : none);
@@ -104,7 +104,7 @@ TEST_CASE("a tightened schedule has nothing better with its orders") {
     const Search search{problem, choice, 0, budget, report, order_engine()};
     const Cycle low = lower_bounds(problem).front().value;
     const Cycle high = std::max(low, serial_ii(problem));
-    order::Question question(search, any_stages(search, low, high));
+    order::IncrementalSolver question(search, any_stages(search, low, high));
     const Answer loose = question.ask(high);
     if (!loose.schedule || !order_range_allowed(problem, low, high)) continue;
     const auto best = tighten(problem, problem, *loose.schedule, low, high);

@@ -14,13 +14,10 @@
 
 namespace twill::order {
 
-/// A refutation of fewer conflicts says that deadlines are far from a schedule.
-inline constexpr std::int64_t kEasyConflicts = 100;
-
-class Question {
+class IncrementalSolver {
  public:
   /// `request.ii_low` .. `request.ii_high` as order_range_allowed() permits. Throws Budget::Spent.
-  Question(const Search& search, OrderRequest request);
+  IncrementalSolver(const Search& search, OrderRequest request);
 
   /// At initiation interval `ii`, with lengths up to `deadline` where the request has one. I and D
   /// may only fall from call to call. Schedules are verified; a refutation has been repeated by

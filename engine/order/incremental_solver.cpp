@@ -1,4 +1,4 @@
-#include "engine/order/question.hpp"
+#include "engine/order/incremental_solver.hpp"
 
 #include <cassert>
 #include <stdexcept>
@@ -15,12 +15,9 @@
 namespace twill::order {
 
 OrderRequest request_of(const Search& search, bool rotated) {
-  OrderRequest request;
-  request.handover = search.handover;
-  request.pins = search.pins;
-  request.limits = search.limits;
+  OrderRequest request{search.placement};
   if (rotated) request.pinned = rotation_pivot(search.problem);
-  if (search.choice.symmetry && search.pins.empty() && !search.limits.single_out())
+  if (search.choice.symmetry && request.pins.empty() && !request.limits.single_out())
     request.exchange = exchangeable_ops(search.problem);
   return request;
 }
@@ -43,14 +40,6 @@ std::unique_ptr<OrderSearcher> searcher_of(const Search& search) {
     searcher = std::make_unique<Cdcl>(search.budget, search.seed);
   if (search.evidence != nullptr) searcher->note_steps();
   return searcher;
-}
-
-[[maybe_unused]] const char* answer_name(OrderSearcher::Answer answer) {
-  switch (answer) {
-    case OrderSearcher::Answer::sat: return "a model";
-    case OrderSearcher::Answer::unsat: return "none";
-    default: return "not settled";
-  }
 }
 
 Formula formula_into(ClauseSink& sink, ClauseGroups* groups) {
@@ -78,7 +67,7 @@ std::vector<Cycle> least_stages(const OrderSearcher& solver, const Differences& 
   return stages;
 }
 
-Question::Question(const Search& search, OrderRequest request)
+IncrementalSolver::IncrementalSolver(const Search& search, OrderRequest request)
     : search_(search),
       request_(std::move(request)),
       solver_(searcher_of(search)),
@@ -95,29 +84,29 @@ Question::Question(const Search& search, OrderRequest request)
   }
 }
 
-Answer Question::ask(Cycle ii, Cycle deadline, std::int64_t conflict_limit) {
+Answer IncrementalSolver::ask(Cycle ii, Cycle deadline, std::int64_t conflict_limit) {
   Answer answer = look(ii, deadline, conflict_limit);
-  if (answer.verdict != SatSolver::Answer::unsat || refuted_) return answer;
+  if (answer.verdict != Verdict::unsat || refuted_) return answer;
   refuted_ = refuted_by_cadical();
   return refuted_ ? answer : Answer{};
 }
 
-Answer Question::look(Cycle ii, Cycle deadline, std::int64_t conflict_limit) {
-  if (refuted_) return {SatSolver::Answer::unsat, std::nullopt};
+Answer IncrementalSolver::look(Cycle ii, Cycle deadline, std::int64_t conflict_limit) {
+  if (refuted_) return {Verdict::unsat, std::nullopt};
   fall_to(ii, deadline);
   return look(conflict_limit, {});
 }
 
 // What has been learned holds for smaller parameters only.
-void Question::fall_to(Cycle ii, Cycle deadline) {
+void IncrementalSolver::fall_to(Cycle ii, Cycle deadline) {
   assert(request_.ii_low <= ii && ii <= ii_);
   assert(!request_.deadline || (deadline >= 0 && deadline <= deadline_));
   solver_->set_parameters(ii_ = ii, deadline_ = deadline);
 }
 
 // The atoms that hold in a schedule are its orders. Stages, which follow from rows, are left open.
-Answer Question::look_near(const Schedule& schedule, const std::vector<char>& free, Cycle ii,
-                           std::int64_t conflict_limit) {
+Answer IncrementalSolver::look_near(const Schedule& schedule, const std::vector<char>& free,
+                                    Cycle ii, std::int64_t conflict_limit) {
   assert(free.size() == search_.problem.ops.size());
   assert(schedule.initiation_interval >= ii);
   const Cycle period = schedule.initiation_interval;
@@ -147,7 +136,7 @@ Answer Question::look_near(const Schedule& schedule, const std::vector<char>& fr
   return look(conflict_limit, assumptions);
 }
 
-Answer Question::look(std::int64_t conflict_limit, std::span<const int> assumptions) {
+Answer IncrementalSolver::look(std::int64_t conflict_limit, std::span<const int> assumptions) {
   const std::int64_t before = limit_lemmas_;
   for (;;) {
     // A lemma of lifetimes is a conflict too, though the solver has not met it as one.
@@ -156,19 +145,19 @@ Answer Question::look(std::int64_t conflict_limit, std::span<const int> assumpti
       return {};
     solver_->take(encoding_.rows());
     for (const int literal : assumptions) solver_->assume(literal);
-    const OrderSearcher::Answer found = solver_->solve(conflict_limit);
+    const Verdict found = solver_->solve(conflict_limit);
     search_.report.tell();
     TWILL_LOG("question: I = ", ii_, request_.deadline ? ", D = " + std::to_string(deadline_) : "",
               ", ", assumptions.size(), " assumptions, limit ", conflict_limit, ": ",
-              answer_name(found), ", ", search_.budget.conflicts(), " conflicts in all, ",
+              to_string(found), ", ", search_.budget.conflicts(), " conflicts in all, ",
               solver_->lemmas().clauses(), " lemmas");
-    if (found == OrderSearcher::Answer::unknown) return {};
-    if (found == OrderSearcher::Answer::unsat) return {SatSolver::Answer::unsat, std::nullopt};
-    if (auto schedule = model()) return {SatSolver::Answer::sat, std::move(schedule)};
+    if (found == Verdict::unknown) return {};
+    if (found == Verdict::unsat) return {Verdict::unsat, std::nullopt};
+    if (auto schedule = model()) return {Verdict::sat, std::move(schedule)};
   }
 }
 
-std::optional<Schedule> Question::model() {
+std::optional<Schedule> IncrementalSolver::model() {
   const Differences& rows = encoding_.rows();
   const int ops = static_cast<int>(search_.problem.ops.size());
   if (lifetime_ && !within_limit()) return std::nullopt;
@@ -187,7 +176,7 @@ std::optional<Schedule> Question::model() {
   return schedule;
 }
 
-bool Question::within_limit() {
+bool IncrementalSolver::within_limit() {
   if (bounded_) return true;
   bool within = lifetime_->reset(ii_, deadline_);
   for (int v = 1; within && v <= solver_->clauses().variables(); ++v)
@@ -199,7 +188,7 @@ bool Question::within_limit() {
   return false;
 }
 
-bool Question::refuted_by_cadical() {
+bool IncrementalSolver::refuted_by_cadical() {
   std::string learned;
   std::optional<ProofFile> traced;
   SatSolver cadical(search_.budget, search_.seed);
@@ -214,12 +203,12 @@ bool Question::refuted_by_cadical() {
   for (std::size_t i = 0; i < clauses.clauses(); ++i)
     if (needed[i] != 0) cadical.add_clause(clauses.clause(i));
   for (std::size_t i = 0; i < lemmas.clauses(); ++i) cadical.add_clause(lemmas.clause(i));
-  const SatSolver::Answer answer = cadical.solve();
+  const Verdict answer = cadical.solve();
   TWILL_LOG("CaDiCaL on the clauses and ", lemmas.clauses(),
-            " lemmas: ", answer == SatSolver::Answer::unsat ? "refuted" : "not refuted");
-  if (answer == SatSolver::Answer::sat)
+            " lemmas: ", answer == Verdict::unsat ? "refuted" : "not refuted");
+  if (answer == Verdict::sat)
     throw std::logic_error("CaDiCaL does not confirm a refutation of the order engine");
-  if (answer != SatSolver::Answer::unsat) return false;
+  if (answer != Verdict::unsat) return false;
   if (traced) {
     cadical.end_proof();
     learned = traced->bytes();
@@ -228,7 +217,7 @@ bool Question::refuted_by_cadical() {
   return true;
 }
 
-void Question::keep_evidence(std::string proof) {
+void IncrementalSolver::keep_evidence(std::string proof) {
   Refutation r;
   r.serial = search_.serial;
   r.limits = search_.goals;

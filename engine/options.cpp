@@ -1,0 +1,127 @@
+#include "engine/options.hpp"
+
+#include "engine/order/searcher.hpp"
+#include "engine/search.hpp"
+
+namespace twill {
+namespace {
+
+StageChoice parse_stages(const std::string& text) {
+  if (text == "complete") return {};
+  if (text == "paper") return {StageChoice::paper};
+  const bool number = !text.empty() && text.size() <= 6 &&
+                      text.find_first_not_of("0123456789") == std::string::npos;
+  return {StageChoice::at_most, number ? std::stoll(text) : 0};
+}
+
+EngineChoice parse_engine(const std::string& text) {
+  if (text == "auto") return EngineChoice::automatic;
+  if (text == "order") return EngineChoice::order;
+  if (text == "order-cadical") return EngineChoice::order_cadical;
+  if (text == "time_indexed" || text == "cnf") return EngineChoice::time_indexed;
+  throw InputError("options", "--engine", text,
+                   "must be order, order-cadical, time_indexed or auto");
+}
+
+}  // namespace
+
+StageChoice stages_of(const Options& options) {
+  const StageChoice stages =
+      options.search_stages ? *options.search_stages : parse_stages(options.stages);
+  if (stages.kind != StageChoice::at_most) return {stages.kind};
+  if (stages.most < 1 || stages.most > 999'999)
+    throw InputError("options", "--stages",
+                     options.search_stages ? to_string(stages) : options.stages,
+                     "must be complete, paper or a number from 1 to 999999");
+  return stages;
+}
+
+std::string to_string(const StageChoice& stages) {
+  if (stages.kind == StageChoice::at_most) return std::to_string(stages.most);
+  return stages.kind == StageChoice::paper ? "paper" : "complete";
+}
+
+void check_options(const Options& o) {
+  const auto not_negative = [](const char* name, auto value) {
+    if (!(value >= 0)) throw InputError("options", name, std::to_string(value), "must be >= 0");
+  };
+  const bool paper = stages_of(o).kind == StageChoice::paper;
+  if (o.ii && (*o.ii < 1 || *o.ii > kMaxCycles))
+    throw InputError("options", "--ii", std::to_string(*o.ii),
+                     "must be from 1 to " + std::to_string(kMaxCycles));
+  if (o.better_than && (o.ii || paper || o.better_than->first < 1))
+    throw InputError("options", "better_than", std::to_string(o.better_than->first),
+                     "must be >= 1, without --ii and without the paper's window");
+  if (o.evidence && paper)
+    throw InputError(
+        "options", "--certificate", "--stages paper",
+        "the paper's window leaves schedules out: only complete searches and limits on "
+        "the stages can be certified");
+  not_negative("--threads", o.threads);
+  not_negative("--time-limit", o.time_limit);
+  not_negative("--conflict-limit", o.conflict_limit);
+  not_negative("--memory", o.memory_limit);
+}
+
+void refuse_modulo_options(const Options& o) {
+  const char* const rule = "the straight-line program does not have it: needs form=modulo";
+  if (!o.handover) throw InputError("options", "--no-handover", o.encoding, rule);
+  if (!o.pins.empty())
+    throw InputError("options", "--pin", o.pins.front().first + "=" + o.pins.front().second, rule);
+  if (o.better_than)
+    throw InputError("options", "better_than", std::to_string(o.better_than->first), rule);
+}
+
+void refuse_paper(const Options& options, Form form) {
+  const StageChoice stages = stages_of(options);
+  if (stages.kind == StageChoice::paper || form != Form::modulo)
+    throw InputError("options", "--stages", to_string(stages), "must be complete or a number here");
+}
+
+const Engine& chosen_engine(const Problem& problem, const Options& options,
+                            const EncodingChoice& choice) {
+  const bool time_indexed_only =
+      choice.form != Form::modulo || choice.start != StartEncoding::automatic;
+  const EngineChoice engine =
+      options.search_engine ? *options.search_engine : parse_engine(options.engine);
+  if (engine == EngineChoice::automatic)
+    return time_indexed_only || problem.ops.size() > kMaxOrderOps ? time_indexed_engine()
+                                                                  : order_engine();
+  if (engine == EngineChoice::time_indexed) return time_indexed_engine();
+  const bool cadical = engine == EngineChoice::order_cadical;
+  const char* const name = cadical ? "order-cadical" : "order";
+  if (time_indexed_only)
+    throw InputError("options", "--engine", name,
+                     "has no straight-line forms and no start encodings: use time_indexed");
+  if (!cadical) return order_engine();
+  if (!has_cadical_searcher())
+    throw InputError(
+        "options", "--engine", name,
+        "needs CaDiCaL 1.6 or later, which has propagators: this is " + cadical_version());
+  return order_cadical_engine();
+}
+
+std::vector<std::pair<int, int>> resolved_pins(const Problem& problem, const Options& options) {
+  const auto index = [](const auto& all, auto member, const std::string& name, const char* what) {
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (all[i].*member == name) return static_cast<int>(i);
+    throw InputError("options", "--pin", name, std::string("must name ") + what);
+  };
+  std::vector<std::pair<int, int>> pins;
+  for (const auto& [op, slot] : options.pins) {
+    pins.emplace_back(index(problem.ops, &Op::id, op, "an op of the problem"),
+                      index(problem.warps, &WarpSlot::name, slot, "a slot of the problem"));
+    if (!slot_allowed(problem, pins.back().first, pins.back().second))
+      throw InputError("options", "--pin", op + "=" + slot,
+                       "the slot must be wide enough and of the op's latency class");
+  }
+  return pins;
+}
+
+Problem with_pins(const Problem& problem, const std::vector<std::pair<int, int>>& pins) {
+  Problem pinned = problem;
+  for (const auto& [op, slot] : pins) pinned.pins.push_back({Pin::on_slot, op, slot, -1, -1});
+  return pinned;
+}
+
+}  // namespace twill

@@ -1,0 +1,37 @@
+// The options of a call, read and checked.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "encoders/choose.hpp"
+#include "engine/include/twill.hpp"
+
+namespace twill {
+
+class Engine;
+
+/// Throws InputError on values that no search has.
+void check_options(const Options& options);
+/// What only the modulo form has: the straight-line program would go on as if it were not asked
+/// for.
+void refuse_modulo_options(const Options& options);
+/// For what needs the complete search, or a number of stages, on the modulo form.
+void refuse_paper(const Options& options, Form form);
+
+/// What to search of stages, by the typed member or else the text. Throws InputError.
+StageChoice stages_of(const Options& options);
+/// "complete", "paper" or the number.
+std::string to_string(const StageChoice& stages);
+/// The same of the engine: the one that is chosen, by the rule of Options::search_engine. Throws
+/// InputError where it cannot be had.
+const Engine& chosen_engine(const Problem& problem, const Options& options,
+                            const EncodingChoice& choice);
+
+/// Options::pins as op and slot. Throws InputError on names that the problem has not.
+std::vector<std::pair<int, int>> resolved_pins(const Problem& problem, const Options& options);
+/// The problem with them among its own pins.
+Problem with_pins(const Problem& problem, const std::vector<std::pair<int, int>>& pins);
+
+}  // namespace twill
