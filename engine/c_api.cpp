@@ -128,7 +128,7 @@ class CancelWatch {
 
 /// The layouts that fit; kernel and machine by name or as text.
 std::vector<twill::Lowered> lowered(const char* kernel, const char* machine, const char* layout,
-                                    int normalize, bool choose_registers) {
+                                    int normalize, bool choose_registers, const char* reading) {
   if (kernel == nullptr || machine == nullptr) refuse("kernel, machine", "NULL", "must be given");
   if (normalize < 0) refuse("normalize", "a negative number", "must be 0 or a budget");
   const std::string machine_text =
@@ -142,6 +142,13 @@ std::vector<twill::Lowered> lowered(const char* kernel, const char* machine, con
   if (layout != nullptr) options.layout = layout;
   options.normalize = normalize;
   options.choose_registers = choose_registers;
+  const std::string_view asked = reading == nullptr ? "" : reading;
+  if (asked == "machine")
+    options.reading = twill::Reading::machine;
+  else if (asked == "paper")
+    options.reading = twill::Reading::paper;
+  else if (!asked.empty())
+    refuse("reading", reading, "must be machine or paper");
   return twill::lower(kernel_text, is_text(kernel) ? "kernel" : kernel, machine_text, machine_name,
                       options);
 }
@@ -218,11 +225,16 @@ twill_result twill_problem_read(const char* path, twill_problem** problem) {
   });
 }
 
+twill_result twill_problem_lower_as(const char* kernel, const char* machine, const char* layout,
+                                    int normalize, const char* reading, twill_problem** problem) {
+  return make(problem, [&](twill_problem& handle) {
+    set(handle, lowered(kernel, machine, layout, normalize, false, reading).front().problem);
+  });
+}
+
 twill_result twill_problem_lower(const char* kernel, const char* machine, const char* layout,
                                  int normalize, twill_problem** problem) {
-  return make(problem, [&](twill_problem& handle) {
-    set(handle, lowered(kernel, machine, layout, normalize, false).front().problem);
-  });
+  return twill_problem_lower_as(kernel, machine, layout, normalize, nullptr, problem);
 }
 
 size_t twill_problem_op_count(const twill_problem* problem) {
@@ -283,8 +295,9 @@ twill_result twill_solve_kernel(const char* kernel, const char* machine, int nor
     const twill_options known = known_part(options);
     const CancelWatch watch(known.cancel);
     std::mutex mutex;
-    all = twill::solve_layouts(lowered(kernel, machine, nullptr, normalize, choose_registers != 0),
-                               options_of(known), watch.token(), callback_of(known, mutex));
+    all = twill::solve_layouts(
+        lowered(kernel, machine, nullptr, normalize, choose_registers != 0, known.reading),
+        options_of(known), watch.token(), callback_of(known, mutex));
     set(handle, all->layout().problem);
   });
   if (made != TWILL_OK) return made;
@@ -301,7 +314,8 @@ twill_result twill_solve_split(const char* kernel, const char* machine, const ch
   if (solution != nullptr) *solution = nullptr;
   std::optional<twill::SplitSolution> split;
   const twill_result made = make(problem, [&](twill_problem& handle) {
-    const twill::Lowered loop = lowered(kernel, machine, layout, normalize, true).front();
+    const twill::Lowered loop =
+        lowered(kernel, machine, layout, normalize, true, known_part(options).reading).front();
     const twill_options known = known_part(options);
     const CancelWatch watch(known.cancel);
     std::mutex mutex;

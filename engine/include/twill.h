@@ -54,11 +54,15 @@ twill_result twill_problem_parse(const char* text, size_t length, twill_problem*
 twill_result twill_problem_read(const char* path, twill_problem** problem);
 
 /* A kernel on a machine. Both are built-in names or the text of a file (which starts with '{').
- * MMAs and TMA stores hold what they read until they end, as with `twill lower`.
+ * In the machine file's reading, as with `twill lower`: see twill_problem_lower_as.
  * layout: a name, or NULL for the first layout that fits. normalize: the budget U of the paper's
  * cost normalisation, 0 = raw cycles. */
 twill_result twill_problem_lower(const char* kernel, const char* machine, const char* layout,
                                  int normalize, twill_problem** problem);
+/* The same in the reading asked for. "machine": channels bound I, loads are in flight, operands are
+ * held and rings charged; "paper": none of it; NULL: as the machine file names. */
+twill_result twill_problem_lower_as(const char* kernel, const char* machine, const char* layout,
+                                    int normalize, const char* reading, twill_problem** problem);
 
 size_t twill_problem_op_count(const twill_problem* problem);
 size_t twill_problem_slot_count(const twill_problem* problem);
@@ -107,6 +111,7 @@ typedef struct twill_options {
   const char* engine; /* "order", "time_indexed", "order-cadical"; NULL or "auto" = chosen */
   const char* goals; /* after I and L, with commas between, as "handovers,registers"; NULL = none */
   int32_t no_handover; /* not 0: register results may not cross slots */
+  const char* reading; /* of a kernel, as for twill_problem_lower_as; NULL = the machine file's */
 } twill_options;
 
 void twill_options_init(twill_options* options);

@@ -144,6 +144,31 @@ TEST_CASE("a kernel on a machine; a flag that is set stops the search at once") 
         std::string::npos);
 }
 
+TEST_CASE("a kernel in either reading of its machine") {
+  Handles paper, machine, file, none;
+  REQUIRE(twill_problem_lower_as("hopper-layer-norm", "hopper", nullptr, 0, "paper",
+                                 &paper.problem) == TWILL_OK);
+  REQUIRE(twill_problem_lower_as("hopper-layer-norm", "hopper", nullptr, 0, "machine",
+                                 &machine.problem) == TWILL_OK);
+  REQUIRE(twill_problem_lower("hopper-layer-norm", "hopper", nullptr, 0, &file.problem) ==
+          TWILL_OK);
+  CHECK(std::string(twill_problem_json(file.problem)) == twill_problem_json(machine.problem));
+  CHECK(std::string(twill_problem_json(file.problem)) != twill_problem_json(paper.problem));
+  CHECK(twill_problem_lower_as("hopper-layer-norm", "hopper", nullptr, 0, "poem", &none.problem) ==
+        TWILL_BAD_INPUT);
+  CHECK(std::string(twill_problem_error(none.problem)).find("must be machine or paper") !=
+        std::string::npos);
+  twill_options options;
+  twill_options_init(&options);
+  for (const auto& [reading, ii] : {std::pair{"paper", 420}, std::pair{"machine", 512}}) {
+    Handles h;
+    options.reading = reading;
+    REQUIRE(twill_solve_kernel("hopper-layer-norm", "hopper", 0, 0, &options, &h.problem,
+                               &h.solution) == TWILL_OK);
+    CHECK(twill_solution_ii(h.solution) == ii);
+  }
+}
+
 TEST_CASE("the register split is chosen: the problem that comes back has it") {
   Handles h, fixed;
   REQUIRE(twill_solve_split("blackwell-fwd-plain", "blackwell", "softmax-correction", 0, nullptr,
