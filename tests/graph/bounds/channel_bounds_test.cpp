@@ -127,6 +127,16 @@ TEST_CASE("channel bounds: one bound a channel, with its arithmetic") {
   is_least(p, 1792);
   CHECK(verify_channels(p, 1791)->text ==
         "channel bus: an iteration moves 229376, more than 229248 in I = 1791 cycles");
+  p.channels[0].rate = p.channels[2].rate = {1'000'000, 1};
+  CHECK(verify_channels(p, 3)->text ==
+        "channel slow: an iteration moves 14, more than 21/2 in I = 3 cycles");
+  p.ops[0].traffic.push_back({3, {1, 999'983}});
+  p.channels[3].rate = {7, 3};
+  CHECK(verify_channels(p, 6)->text ==
+        "channel slow: an iteration moves 13999763/999983, more than 14 in I = 6 cycles");
+  p.ops[1].traffic.push_back({3, {1, 1'000'003}});
+  CHECK(verify_channels(p, 6)->text ==
+        "channel slow: an iteration moves 14 and a fraction, more than 14 in I = 6 cycles");
 }
 
 TEST_CASE("channel bounds: sums far beyond 64 bits are exact, and quick") {
