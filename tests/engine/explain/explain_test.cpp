@@ -75,6 +75,10 @@ TEST_CASE("a channel that binds, and a load's latency") {
   CHECK(reaching(channel, Verdict::sat) == Lines{"twice the rate of channel bus"});
   CHECK(reaching(channel, Verdict::unknown).empty());
   CHECK(explain_interval(loop, 4).verdict() == Verdict::sat);
+  loop.channels[0].rate = {3, 5};  // with no denominator to halve
+  CHECK(reaching(explain_interval(loop, 3), Verdict::sat) ==
+        Lines{"twice the rate of channel bus"});
+  loop.channels[0].rate = {1, 2};
   // Where twice as much is not enough, and where two channels bind, one change does not help.
   CHECK(reaching(explain_interval(loop, 1), Verdict::sat).empty());
   loop.channels[1].rate = {1, 4};

@@ -175,6 +175,19 @@ TEST_CASE("channel bounds: sums far beyond 64 bits are exact, and quick") {
   exact.ops[5].traffic[0].amount = {4, 5};
   is_least(exact, 3'001);  // 3,000 at a rate a hair below 1
 
+  // As many and as long as a file can have: what is missing to 10,000 is 10^-8.
+  Problem longest = loop_of(kMaxOps, {1, 1});
+  for (std::size_t v = 0; v < longest.ops.size(); ++v) {
+    const Amount under = kMaxAmount - 1 - 2 * static_cast<Amount>(v);
+    longest.ops[v].traffic = {{0, {under - 1, under}}};
+  }
+  const std::vector<ChannelUse> use = channel_uses(longest);
+  REQUIRE(use.size() == 1);
+  CHECK(use[0].least == kMaxOps);
+  CHECK(use[0].sum.ends_with(" + 9988 more at 1 a cycle"));
+  CHECK_FALSE(verify_channels(longest, kMaxOps));
+  CHECK(verify_channels(longest, kMaxOps - 1));
+
   // The largest amounts at the lowest rate, over all ops.
   Problem most = loop_of(kMaxOps, {1, kMaxAmount});
   for (Op& op : most.ops) op.traffic = {{0, {1, 1'000}}};
