@@ -53,7 +53,11 @@ Json memory_json(const Memory& memory) {
 
 // 128, or [7, 2] for 7/2; in lowest terms.
 Fraction read_fraction(const JsonValue& value, Amount least) {
-  if (!value.is_array()) return {value.integer(least, kMaxAmount), 1};
+  if (!value.is_array()) {
+    if (!value.json().is_number_integer())
+      value.fail("must be an integer, or [numerator, denominator] for a fraction");
+    return {value.integer(least, kMaxAmount), 1};
+  }
   const std::vector<JsonValue> terms = value.elements(2);
   const Amount numerator = terms[0].integer(least, kMaxAmount);
   const Amount denominator = terms[1].integer(1, kMaxAmount);

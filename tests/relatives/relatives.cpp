@@ -20,6 +20,8 @@
 //  10,000,000     1,000 loops: models below a channel's bound in the paper's window, repaired
 //  10,010,000     8,000 loops: none
 //  11,000,000    60,000 loops: none
+//  12,000,000    40,000 loops: none
+//  13,000,000    60,000 loops: none
 // The first hundreds had found better_than, the stages searched, --no-handover and pins in the
 // straight-line program, a goal that excludes a pinned slot; shuffled edges the rings' views.
 #include <unistd.h>

@@ -170,6 +170,7 @@ const Case kCases[] = {
 };
 
 constexpr const char* kRate = "must be an integer from 1 to 1000000000000";
+constexpr const char* kFraction = "must be an integer, or [numerator, denominator] for a fraction";
 constexpr const char* kOpKeys4 =
     "unknown key; known here: id, cycles, kind, reservation, registers, memory, spill, width, "
     "variable_latency, streaming, in_flight, traffic";
@@ -181,9 +182,9 @@ const Case kChannelCases[] = {
     {"/channels/L2", "0", "/channels/L2", "0", kRate},
     {"/channels/L2", "-1", "/channels/L2", "-1", kRate},
     {"/channels/L2", "1000000000001", "/channels/L2", "1000000000001", kRate},
-    {"/channels/L2", "3.5", "/channels/L2", "3.5", kPlain},
-    {"/channels/L2", "\"64\"", "/channels/L2", "\"64\"", "must be an integer"},
-    {"/channels/L2", "{}", "/channels/L2", "an object", "must be an integer"},
+    {"/channels/L2", "3.5", "/channels/L2", "3.5", kFraction},
+    {"/channels/L2", "\"64\"", "/channels/L2", "\"64\"", kFraction},
+    {"/channels/L2", "{}", "/channels/L2", "an object", kFraction},
     {"/channels/L2", "[]", "/channels/L2", "an array of 0 values", "must be an array of 2 values"},
     {"/channels/L2", "[64]", "/channels/L2", "an array of 1 values",
      "must be an array of 2 values"},
@@ -209,7 +210,7 @@ const Case kChannelCases[] = {
     {"/ops/2/traffic/L2", "[1, 0]", "/ops/2/traffic/L2/1", "0", kRate},
     {"/ops/2/traffic/L2", "[1, 2, 3]", "/ops/2/traffic/L2", "an array of 3 values",
      "must be an array of 2 values"},
-    {"/ops/2/traffic/L2", "true", "/ops/2/traffic/L2", "true", "must be an integer"},
+    {"/ops/2/traffic/L2", "true", "/ops/2/traffic/L2", "true", kFraction},
     {"/ops/2/traffic/L2", "64000000001", "/ops/2/traffic/L2", "64000000001",
      "must take at most 1000000000 cycles at 64 a cycle"},
     {"/ops/2/traffic/a~1b~0c", "[7000000001, 2]", "/ops/2/traffic/a~1b~0c", "7000000001/2",
