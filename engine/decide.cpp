@@ -6,6 +6,7 @@
 #include "engine/options.hpp"
 #include "engine/search.hpp"
 #include "graph/bounds/bounds.hpp"
+#include "graph/bounds/channel_bounds.hpp"
 #include "graph/loop.hpp"
 
 namespace twill {
@@ -56,7 +57,10 @@ Decided decide(const Problem& problem, Cycle ii, Cycle length, const Options& op
   const Search search{problem, choice, options.seed,
                       budget,  report, chosen_engine(problem, options, choice)};
   Decided decided;
-  if (choice.form != Form::modulo) {
+  if (choice.form != Form::modulo && ii < least_by_channels(problem)) {  // it has no rule 9
+    decided.verdict = Verdict::unsat;
+    decided.by_bounds = true;
+  } else if (choice.form != Form::modulo) {
     decided.verdict = ask_straight_line(search, ii, length, options.conflict_limit);
   } else if (refuted(problem, ii, length)) {
     decided.verdict = Verdict::unsat;

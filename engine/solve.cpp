@@ -10,6 +10,7 @@
 #include "engine/order/searcher.hpp"
 #include "engine/search.hpp"
 #include "graph/bounds/bounds.hpp"
+#include "graph/bounds/channel_bounds.hpp"
 #include "graph/bounds/length_bound.hpp"
 #include "graph/bounds/stage_bound.hpp"
 #include "graph/bounds/tighten.hpp"
@@ -91,19 +92,31 @@ Reason why_none(const Problem& problem, Cycle ii, const Bound& bound) {
   return {Reason::interval, none + (none_below(problem, bound.value) ? ", nor a smaller one" : "")};
 }
 
+// Below a bound on I a formula would take long to say what arithmetic says, or not say it: none has
+// rule 9. The program as printed is asked all the same where it could know: other bounds need not
+// hold for it.
+std::optional<Solution> search_below(const Problem& problem, const Options& options, Form form,
+                                     const Bound& bound) {
+  if (!options.ii || *options.ii >= bound.value) return std::nullopt;
+  Bound reason = bound;
+  if (form == Form::straight_line_literal) {
+    if (*options.ii >= least_by_channels(problem)) return std::nullopt;
+    reason = std::ranges::max(channel_bounds(problem), {}, &Bound::value);
+  }
+  Solution solution;
+  solution.status = Status::infeasible;
+  solution.ii_lower_bound = bound.value;
+  set_reasons(solution, {why_none(problem, *options.ii, reason)});
+  return solution;
+}
+
 Solution search_modulo(const Search& search, const Options& options, const Bound& bound) {
   Solution solution;
   const Cycle low = bound.value;
   if (options.better_than)
     if (auto better = search_better(search, options, low)) return *std::move(better);
-  // Below the bound on I a formula would take long to say what arithmetic says.
-  const bool below = options.ii && *options.ii < low;
-  Interval interval;
-  if (below)
-    interval = {std::nullopt, *options.ii, true, 0};
-  else
-    interval = options.ii ? only_interval(search, *options.ii)
-                          : search.engine.smallest_interval(search, low);
+  Interval interval = options.ii ? only_interval(search, *options.ii)
+                                 : search.engine.smallest_interval(search, low);
   solution.max_stages = interval.max_stages;
   solution.ii_lower_bound = interval.low;
   if (options.ii && !interval.best)  // what is proved of all intervals
@@ -149,6 +162,11 @@ Decided decide_interval(const Problem& problem, Cycle ii, const Options& options
   const Search search = search_for(problem, options, choice, budget, report);
   Cycle stages = 0;
   Decided decided;
+  if (ii < least_by_channels(problem)) {  // no formula has rule 9
+    decided.verdict = Verdict::unsat;
+    decided.by_bounds = true;
+    return decided;
+  }
   decided.verdict = search.engine.ask(search, ii, stages).verdict;
   decided.variables = report.largest_variables();
   decided.clauses = report.largest_clauses();
@@ -317,7 +335,9 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
   const Cycle low = bound.value;
   Solution solution;
   solution.ii_lower_bound = low;
-  if (choice.form != Form::modulo)
+  if (auto below = search_below(problem, options, choice.form, bound))
+    solution = *std::move(below);
+  else if (choice.form != Form::modulo)
     budget.complete([&] { solution = search_straight_line(search, options, low); });
   else if (paper)
     budget.complete([&] { solution = search_paper(search, options, low); });

@@ -434,7 +434,9 @@ std::optional<Violation> verify_channels(const Problem& problem, Cycle ii) {
     if (moved <= most) continue;
     const Whole common = sums[0].under * rate.denominator;
     const auto shown = [&](const Whole& part) {
-      return Whole(part / common).str() + (part % common == 0 ? "" : " and a fraction");
+      const Whole divisor = gcd(part, common), under = common / divisor;
+      if (under > 1'000'000) return Whole(part / common).str() + " and a fraction";
+      return Whole(part / divisor).str() + (under == 1 ? "" : "/" + under.str());
     };
     return Violation{"channel", "channel " + name + ": an iteration moves " + shown(moved) +
                                     ", more than " + shown(most) + " in I = " + number(ii) +

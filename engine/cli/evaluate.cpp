@@ -14,6 +14,7 @@
 #include "engine/output/steady_state.hpp"
 #include "engine/output/style.hpp"
 #include "graph/bounds/bounds.hpp"
+#include "graph/bounds/channel_bounds.hpp"
 #include "graph/bounds/tighten.hpp"
 
 namespace twill::cli {
@@ -86,6 +87,12 @@ Json binding(const Problem& problem, const Schedule& schedule) {
                        {"each", ring.each}});
     memories.back()["rings"] = std::move(rings);
   }
+  Json channels = Json::array();
+  for (const ChannelUse& use : channel_uses(problem))
+    channels.push_back({{"name", problem.channels[static_cast<std::size_t>(use.channel)].name},
+                        {"busy", channel_load(problem, use.channel, schedule.initiation_interval)},
+                        {"least", use.least},
+                        {"text", use.sum}});
   Json bounds = Json::array();
   for (const Bound& bound : lower_bounds(problem))
     bounds.push_back({{"name", bound.name}, {"value", bound.value}, {"text", bound.text}});
@@ -93,8 +100,9 @@ Json binding(const Problem& problem, const Schedule& schedule) {
                {"length", schedule.length},
                {"units", units},
                {"slots", slots},
-               {"memories", memories},
-               {"bounds", bounds}};
+               {"memories", memories}};
+  if (!channels.empty()) json["channels"] = std::move(channels);
+  json["bounds"] = std::move(bounds);
   if (const auto critical = critical_recurrence(problem, schedule)) {
     Json steps = Json::array();
     for (const CriticalRecurrence::Step& step : critical->steps)
@@ -141,6 +149,11 @@ void print_binding(const Json& json) {
       std::cout << "    ring of " << shown(ring["load"]) << ": " << ring["buffers"] << " x "
                 << ring["each"] << ", in every cycle\n";
   }
+  if (json.contains("channels")) std::cout << "channels\n";
+  for (const Json& channel : json.value("channels", Json::array()))
+    std::cout << "  " << shown(channel["name"]) << ": busy "
+              << percent(channel["busy"].get<double>())
+              << (channel["least"] == json["initiation_interval"] ? ", binds" : "") << "\n";
   std::cout << "bounds on I\n";
   for (const Json& bound : json["bounds"])
     std::cout << "  " << bound["value"] << "  " << shown(bound["name"]) << ": "

@@ -9,6 +9,7 @@
 #include "engine/options.hpp"
 #include "engine/search.hpp"
 #include "graph/bounds/bounds.hpp"
+#include "graph/bounds/channel_bounds.hpp"
 #include "graph/index.hpp"
 
 namespace twill {
@@ -23,8 +24,15 @@ struct SingleChange {
   Change apply;
 };
 
+// Twice as much a cycle; nullopt where a file could not say it.
+std::optional<Fraction> twice(Fraction rate) {
+  if (rate.denominator % 2 == 0) return Fraction{rate.numerator, rate.denominator / 2};
+  if (rate.numerator > kMaxAmount / 2) return std::nullopt;
+  return Fraction{rate.numerator * 2, rate.denominator};
+}
+
 // Single changes that a user could buy, of what the loop makes use of.
-std::vector<SingleChange> single_changes(const Problem& p) {
+std::vector<SingleChange> single_changes(const Problem& p, Cycle ii) {
   std::vector<SingleChange> all;
   const auto holds_registers = [&](int w) {
     for (int v = 0; v < static_cast<int>(p.ops.size()); ++v)
@@ -78,6 +86,21 @@ std::vector<SingleChange> single_changes(const Problem& p) {
         }))
       all.push_back({"twice the memory " + p.memories[at(m)].name,
                      [m](Problem& q) { q.memories[at(m)].capacity *= 2; }});
+  // Of one interval alone: rates, and how long a latency is, refute none of the larger ones.
+  if (ii == 0) return all;
+  for (const ChannelUse& use : channel_uses(p))
+    if (const auto rate = twice(p.channels[at(use.channel)].rate); rate && use.least > ii)
+      all.push_back(
+          {"twice the rate of channel " + p.channels[at(use.channel)].name,
+           [c = use.channel, rate = *rate](Problem& q) { q.channels[at(c)].rate = rate; }});
+  for (int v = 0; v < static_cast<int>(p.ops.size()); ++v)
+    if (p.ops[at(v)].in_flight && std::any_of(p.edges.begin(), p.edges.end(), [&](const Edge& e) {
+          return e.from == v && e.delay > 0;
+        }))
+      all.push_back({"half the latency of load " + p.ops[at(v)].id, [v](Problem& q) {
+                       for (Edge& e : q.edges)
+                         if (e.from == v) e.delay /= 2;
+                     }});
   return all;
 }
 
@@ -191,7 +214,7 @@ IntervalExplanation explain_interval(const Problem& given, Cycle ii, const Optio
   } else {
     find_clash(problem, rest, stop, question_conflicts, explanation);
   }
-  for (const SingleChange& change : single_changes(problem)) {
+  for (const SingleChange& change : single_changes(problem, ii)) {
     Problem changed = problem;
     change.apply(changed);
     explanation.relaxations.push_back({change.text, explainer.ask(changed, question_conflicts)});

@@ -1,6 +1,7 @@
 #include "engine/output/dot.hpp"
 
 #include "engine/output/style.hpp"
+#include "graph/bounds/channel_bounds.hpp"
 
 namespace twill {
 namespace {
@@ -91,6 +92,10 @@ std::string dot_graph(const Problem& problem, const Solution& solution) {
   if (solution.schedule) {
     title += ", I = " + std::to_string(solution.schedule->initiation_interval) +
              ", L = " + std::to_string(solution.schedule->length);
+    for (const ChannelUse& use : channel_uses(problem))
+      if (use.least >= solution.schedule->initiation_interval)
+        title += ", bound by channel " +
+                 printable(problem.channels[static_cast<std::size_t>(use.channel)].name);
   }
   std::string text = "digraph " + dot_quoted(printable(problem.name)) + " {\n";
   text += "  graph [label=" + dot_quoted(title) +

@@ -63,6 +63,10 @@ std::string key_numbers(const Problem& problem, const Solution& solution, const 
     text +=
         key(percent(state.busy[busiest]), "busiest unit", html_escape(problem.units[busiest].name));
   }
+  for (const ChannelLoad& load : state.channels)
+    if (load.binds)
+      text += key(percent(load.busy), "channel that binds",
+                  html_escape(problem.channels[at(load.channel)].name));
   if (problem.cycle_unit != 1.0) {
     text += key(
         decimal(problem.cycle_unit * static_cast<double>(state.ii), 0), "clocks an iteration",
@@ -114,6 +118,20 @@ std::string op_table(const Problem& problem, const Solution& solution, const Ste
             "</td>" + cell(op.registers) + cell(state.lifetime[v]) + cell(state.copies[v]) +
             "</tr>";
   }
+  return text + "</tbody></table></div>";
+}
+
+std::string channel_table(const Problem& problem, const SteadyState& state) {
+  if (state.channels.empty()) return {};
+  std::string text =
+      "<h2>Channels, share of I that each is busy</h2><div class=\"wide\"><table><thead><tr>"
+      "<th>channel</th><th class=\"n\">busy</th><th class=\"n\">I at least</th><th></th>"
+      "<th>what an iteration moves</th></tr></thead><tbody>";
+  for (const ChannelLoad& load : state.channels)
+    text += "<tr><td>" + html_escape(problem.channels[at(load.channel)].name) +
+            "</td><td class=\"n\">" + percent(load.busy) + "</td><td class=\"n\">" +
+            std::to_string(load.least) + "</td><td class=\"binds\">" + (load.binds ? "binds" : "") +
+            "</td><td>" + html_escape(load.sum) + "</td></tr>";
   return text + "</tbody></table></div>";
 }
 
@@ -221,6 +239,7 @@ std::string html_page(const Problem& problem, const Solution& solution,
     const SteadyState state = steady_state(problem, *solution.schedule);
     text += key_numbers(problem, solution, state, bandwidth);
     text += "<h2>Steady state, two periods</h2>" + html_timeline(problem, solution, state);
+    text += channel_table(problem, state);
     text += html_pressure(problem, solution, state);
     text += split_table(solution);
     text += "<h2>Ops</h2>" + op_table(problem, solution, state);

@@ -63,7 +63,7 @@ std::string html_pressure(const Problem& problem, const Solution& solution,
   text = "<h2>Registers a thread and memory, over one period</h2><div class=\"charts\">" + text +
          "</div>";
   if (!solution.ring_depths.empty()) {
-    text += "<p>Ring depths of streaming loads:";
+    text += std::string("<p>") + ring_title(problem) + ":";
     for (const auto& [op, depth] : solution.ring_depths) {
       text += " <b>" + html_escape(op) + "</b> " + std::to_string(depth);
     }

@@ -50,6 +50,9 @@ text.tick{fill:var(--soft);font-size:11px;font-variant-numeric:tabular-nums}
 line.period{stroke:var(--accent);stroke-width:1.5;stroke-dasharray:5 4}
 .op rect{fill:var(--c);stroke:var(--edge);stroke-width:1}
 .op.cont rect{fill-opacity:.72}
+.level rect{fill:var(--soft);opacity:.55}.level.binds rect{fill:#d0492e;opacity:.75}
+.level text{font-size:11.5px;fill:var(--ink);pointer-events:none}
+td.binds{color:#d0492e;font-weight:650}
 .op text{font-size:11.5px;fill:var(--bar-ink);pointer-events:none;visibility:hidden}
 .op.fits text{visibility:visible}
 .nil path{fill:var(--c);stroke:var(--edge);stroke-width:1;opacity:.9}

@@ -75,7 +75,8 @@ struct Drawing {
             std::to_string(v) + "\" x=\"" + share(period * state.ii + state.row[at(v)], span) +
             "\" y=\"" + std::to_string(y + 4) +
             "\" overflow=\"visible\" width=\"12\" height=\"18\"><title>" + html_escape(op.id) +
-            "[" + iteration_text(Section::steady, iteration) + "]\nno cycles, start " +
+            "[" + iteration_text(Section::steady, iteration) +
+            (op.in_flight ? "]\nin flight, start " : "]\nno cycles, start ") +
             std::to_string(schedule.start[at(v)]) +
             "</title><path d=\"M0 3 L5 9 L0 15 L-5 9 Z\"/></svg>";
   }
@@ -96,6 +97,26 @@ struct Drawing {
       }
     }
     y += height + kGroup;
+  }
+
+  /// A channel is busy at no cycle in particular: a level over the whole period, as high as its
+  /// share of I.
+  void level(const ChannelLoad& load) {
+    const std::string name = html_escape(problem.channels[at(load.channel)].name);
+    const int height =
+        std::clamp(static_cast<int>(static_cast<double>(kLane) * load.busy + 0.5), 1, kLane);
+    names += "<div class=\"name\" style=\"height:" + std::to_string(kLane) + "px\"><b>" + name +
+             "</b><i>" + percent(load.busy) + "</i></div>";
+    marks += "<rect class=\"band\" x=\"0\" y=\"" + std::to_string(y) +
+             "\" width=\"100%\" height=\"" + std::to_string(kLane) + "\"/>";
+    bars += std::string("<g class=\"level") + (load.binds ? " binds" : "") + "\"><title>" + name +
+            ", " + percent(load.busy) + "\nI &gt;= " + std::to_string(load.least) + ": " +
+            html_escape(load.sum) + "</title><rect x=\"0\" y=\"" +
+            std::to_string(y + kLane - height) + "\" width=\"100%\" height=\"" +
+            std::to_string(height) + "\"/>" +
+            (load.binds ? "<text x=\"7\" y=\"" + std::to_string(y + 18) + "\">binds</text>" : "") +
+            "</g>";
+    y += kLane + kGroup;
   }
 
   void axis() {
@@ -180,6 +201,8 @@ std::string html_timeline(const Problem& problem, const Solution& solution,
   for (std::size_t f = 0; f < problem.units.size(); ++f) {
     drawing.track(problem.units[f].name, percent(state.busy[f]), state.units[f], -1);
   }
+  if (!state.channels.empty()) drawing.heading("channels");
+  for (const ChannelLoad& load : state.channels) drawing.level(load);
   drawing.heading("warp slots");
   for (std::size_t w = 0; w < problem.warps.size(); ++w) {
     drawing.track(problem.warps[w].name, "", state.slots[w], static_cast<int>(w));

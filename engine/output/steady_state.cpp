@@ -6,6 +6,7 @@
 #include <queue>
 #include <tuple>
 
+#include "graph/bounds/channel_bounds.hpp"
 #include "graph/index.hpp"
 #include "graph/memory_charges.hpp"
 #include "graph/ring_depth.hpp"
@@ -234,6 +235,13 @@ SteadyState steady_state(const Problem& problem, const Schedule& schedule) {
   }
   state.order = issue_order(problem, schedule, state);
   fill_units(problem, schedule, state);
+  for (ChannelUse& use : channel_uses(problem))
+    state.channels.push_back({use.channel, channel_load(problem, use.channel, state.ii), use.least,
+                              std::move(use.sum), use.least >= state.ii});
+  for (const ChannelLoad& load : state.channels)
+    for (std::size_t f = 0; f < problem.units.size(); ++f)
+      if (problem.units[f].name == problem.channels[at(load.channel)].name)
+        state.busy[f] = std::max(state.busy[f], load.busy);
   fill_slots(problem, schedule, state);
   fill_pressure(problem, schedule, state);
   return state;

@@ -5,6 +5,7 @@
 // s belongs to iteration i + (stages - 1 - s): S[i+1], P[i], O[i].
 #pragma once
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -54,6 +55,15 @@ struct Pressure {
   std::vector<ChargedRing> rings;               ///< in op order
 };
 
+/// What passes through a channel: at no time of the period in particular.
+struct ChannelLoad {
+  int channel = 0;
+  double busy = 0;     ///< share of I
+  Cycle least = 1;     ///< the smallest I at its rate
+  std::string sum;     ///< the arithmetic, "3 x 65536 + 32768 = 229376 at 128 a cycle"
+  bool binds = false;  ///< I could not be smaller
+};
+
 struct SteadyState {
   Cycle ii = 1;
   Cycle stages = 1;
@@ -63,11 +73,14 @@ struct SteadyState {
   std::vector<Cycle>
       copies;              ///< per op: most copies of its result live at once, ceil(lifetime / I)
   std::vector<int> order;  ///< ops by row; of one row, by the dependences met with no cycle between
-  std::vector<Lanes> units;         ///< per unit, from the reservations
-  std::vector<double> busy;         ///< per unit: reserved share of capacity * I, 1.0 = always busy
-  std::vector<Lanes> slots;         ///< per slot, from the cycles of its ops
-  std::vector<Pressure> registers;  ///< per slot
-  std::vector<Pressure> memories;   ///< per memory
+  std::vector<Lanes> units;  ///< per unit, from the reservations
+  /// Per unit: reserved share of capacity * I, 1.0 = always busy; of one with a channel of its name,
+  /// through which loads in flight pass, that channel's.
+  std::vector<double> busy;
+  std::vector<ChannelLoad> channels;  ///< those that something passes through
+  std::vector<Lanes> slots;           ///< per slot, from the cycles of its ops
+  std::vector<Pressure> registers;    ///< per slot
+  std::vector<Pressure> memories;     ///< per memory
 
   /// Iteration of op v relative to i, from 0 (oldest) to stages - 1.
   Cycle iteration(int v) const { return stages - 1 - stage[static_cast<std::size_t>(v)]; }

@@ -87,6 +87,13 @@ std::string plural(std::int64_t count, std::string_view noun) {
   return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
 }
 
+const char* ring_title(const Problem& problem) {
+  return std::any_of(problem.ops.begin(), problem.ops.end(),
+                     [](const Op& op) { return op.in_flight; })
+             ? "Ring depths of loads"
+             : "Ring depths of streaming loads";
+}
+
 double bandwidth_share(const Problem& problem, Cycle ii, const BandwidthSum& sum) {
   return static_cast<double>(sum.cycles) / (static_cast<double>(ii) * problem.cycle_unit);
 }

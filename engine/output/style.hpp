@@ -29,6 +29,9 @@ std::string decimal(double value, int digits);
 /// 0.8412 -> "84.1 %".
 std::string percent(double share);
 
+/// "Ring depths of streaming loads"; where some are in flight, "Ring depths of loads".
+const char* ring_title(const Problem& problem);
+
 /// "1 cycle", "2 cycles".
 std::string plural(std::int64_t count, std::string_view noun);
 

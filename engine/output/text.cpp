@@ -122,6 +122,22 @@ void add_pressure(const Problem& problem, const std::string& name, const Pressur
   text += line + "\n";
 }
 
+/// "  SMEM         100.0 %  I >= 1792, binds: 3 x 65536 + 32768 = 229376 at 128 a cycle".
+std::string channels(const Problem& problem, const SteadyState& state, const TextOptions& options) {
+  if (state.channels.empty()) return {};
+  std::string text = bold("Channels, share of I that each is busy", options) + "\n";
+  const auto room = static_cast<std::size_t>(std::max(options.width, kLeastWidth));
+  for (const ChannelLoad& load : state.channels) {
+    std::string line =
+        "  " + fit(printable(problem.channels[at(load.channel)].name), 12, options.ascii) + " " +
+        fit(percent(load.busy), 8, options.ascii, true) + "  I >= " + std::to_string(load.least) +
+        (load.binds ? ", binds: " : ": ") + load.sum;
+    if (display_width(line) > room) line = fit(line, room, options.ascii);
+    text += line + "\n";
+  }
+  return text + "\n";
+}
+
 /// The counts that solve_split() chose, with what they are at launch.
 std::string register_split(const Solution& solution, const TextOptions& options) {
   const SplitLines split = split_lines(solution);
@@ -151,7 +167,7 @@ std::string storage(const Problem& problem, const SteadyState& state, const Solu
     add_pressure(problem, problem.memories[m].name, state.memories[m], amounts, options, text);
   }
   if (!solution.ring_depths.empty()) {
-    text += "\n" + bold("Ring depths of streaming loads", options) + "\n ";
+    text += "\n" + bold(ring_title(problem), options) + "\n ";
     for (const auto& [op, depth] : solution.ring_depths) {
       text += " " + printable(op) + " " + std::to_string(depth);
     }
@@ -212,7 +228,7 @@ std::string text_picture(const Problem& problem, const Solution& solution,
   text += "\n" + bold("Steady state", options) + ", cycles 0 to " + std::to_string(state.ii) +
           " (numbers: # in the op table; right: busy)\n";
   text += text_timeline(problem, solution, state, options);
-  text += "\n" + storage(problem, state, solution, options);
+  text += "\n" + channels(problem, state, options) + storage(problem, state, solution, options);
   text += "\n" + op_table(problem, solution, state, options);
   text += "\n" + text_pipeline(problem, solution, state, options);
   return text;

@@ -7,7 +7,7 @@
 // make up for, by the refutation at serial_ii: there the window has one stage, and a one-stage
 // schedule that exists at any I exists at that one too.
 //
-// Literal form: I upward from the bounds of rules 1 and 2 (below them Algorithm 1 only skips; the
+// Literal form: I upward from the bounds of rules 1, 2 and 9 (below them Algorithm 1 only skips; the
 // other bounds do not hold for this formula), and L upward by one from LEN(M), as printed, because
 // nothing is monotone there. A model is a schedule only if verify() accepts it; otherwise the
 // search ends as Algorithm 1 would, with what was accepted and why it is wrong in `conflict`, and
@@ -24,6 +24,7 @@
 #include "engine/paper/modulo_length.hpp"
 #include "engine/search.hpp"
 #include "graph/bounds/bounds.hpp"
+#include "graph/bounds/channel_bounds.hpp"
 #include "graph/bounds/serial.hpp"
 #include "graph/bounds/stage_bound.hpp"
 #include "graph/loop.hpp"
@@ -38,9 +39,9 @@ std::string place(Cycle ii, Cycle length) {
   return "I = " + std::to_string(ii) + ", L = " + std::to_string(length);
 }
 
-// Rules 1 and 2 have no schedule below.
+// Rules 1, 2 and 9 have no schedule below.
 Cycle modulo_low(const Problem& problem) {
-  Cycle low = 1;
+  Cycle low = least_by_channels(problem);
   for (const Bound& bound : res_mii(problem)) low = std::max(low, bound.value);
   if (const auto recurrence = rec_mii(problem, false)) low = std::max(low, recurrence->value);
   return low;

@@ -67,9 +67,9 @@ std::string sum_text(const Problem& problem, int channel) {
 
 }  // namespace
 
-std::vector<Bound> channel_bounds(const Problem& problem) {
+std::vector<ChannelUse> channel_uses(const Problem& problem) {
   assert(consistent(problem));
-  std::vector<Bound> bounds;
+  std::vector<ChannelUse> uses;
   for (int c = 0; c < static_cast<int>(problem.channels.size()); ++c) {
     const Channel& channel = problem.channels[at(c)];
     const Moved sum = moved(problem, c);
@@ -79,15 +79,19 @@ std::vector<Bound> channel_bounds(const Problem& problem) {
     const Whole least = (amount + per_cycle - 1) / per_cycle;
     // Beyond what an interval can be, one more says the same: none.
     const Cycle value = least > kMaxInterval ? kMaxInterval + 1 : static_cast<Cycle>(least);
-    std::string text = channel.name + ": " + sum_text(problem, c);
-    if (sum.denominator == 1) {
-      const std::string all = sum.numerator.str();
-      if (!text.ends_with(": " + all)) text += " = " + all;
-    }
-    bounds.push_back({value, "channel",
-                      text + " at " + fraction_text(channel.rate) + " a cycle: at least " +
-                          std::to_string(value) + " cycles"});
+    std::string text = sum_text(problem, c);
+    if (sum.denominator == 1 && text != sum.numerator.str()) text += " = " + sum.numerator.str();
+    uses.push_back({c, value, text + " at " + fraction_text(channel.rate) + " a cycle"});
   }
+  return uses;
+}
+
+std::vector<Bound> channel_bounds(const Problem& problem) {
+  std::vector<Bound> bounds;
+  for (const ChannelUse& use : channel_uses(problem))
+    bounds.push_back({use.least, "channel",
+                      problem.channels[at(use.channel)].name + ": " + use.sum + ": at least " +
+                          std::to_string(use.least) + " cycles"});
   return bounds;
 }
 

@@ -26,6 +26,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/bounds/channel_bounds.hpp"
 #include "graph/bounds/serial.hpp"
 #include "graph/divide.hpp"
 #include "graph/longest_paths.hpp"
@@ -292,6 +293,7 @@ std::optional<Schedule> tighten(const Problem& problem, const Problem& ordered,
   assert(monotone_in_ii(problem) || low == high ||
          (high == schedule.initiation_interval && ordered == problem));
   const Decisions decisions(problem, ordered, schedule);
+  low = std::max(low, least_by_channels(problem));
   if (low > high) return std::nullopt;
   auto start = decisions.relax(high).start;
   if (!start) return std::nullopt;

@@ -76,6 +76,27 @@ TEST_CASE("a wrong schedule is refused with its arithmetic") {
   CHECK(std::string(twill_solution_error(wrong.solution)).find("dependence") != std::string::npos);
 }
 
+TEST_CASE("channels and loads in flight") {
+  const std::string text = R"({"format": "twill.problem", "version": 4, "name": "p", "units": {},
+    "memories": {"m": {"capacity": 2, "rings": true}}, "channels": {"bus": [7, 2]},
+    "warps": [{"name": "w", "width": 1, "registers": 0}],
+    "ops": [{"id": "ld", "cycles": 0, "memory": {"m": 1}, "variable_latency": true,
+             "in_flight": true, "traffic": {"bus": 36}}, {"id": "a", "cycles": 2}],
+    "edges": [{"from": "ld", "to": "a", "delay": 20, "distance": 0}]})";
+  Handles h;
+  REQUIRE(twill_problem_parse(text.data(), text.size(), &h.problem) == TWILL_OK);
+  CHECK(twill::parse_problem(twill_problem_json(h.problem)) == twill::parse_problem(text));
+  REQUIRE(twill_solve(h.problem, nullptr, &h.solution) == TWILL_OK);
+  CHECK(twill_solution_ii(h.solution) == 12);  // 20 + 2 cycles are less than two intervals
+  CHECK(twill_solution_length(h.solution) == 22);
+  CHECK(twill_verify(h.problem, h.solution) == TWILL_OK);
+  Handles bad;
+  std::string wrong = text;
+  wrong.replace(wrong.find("[7, 2]"), 6, "[0, 2]");
+  CHECK(twill_problem_parse(wrong.data(), wrong.size(), &bad.problem) == TWILL_BAD_INPUT);
+  CHECK(std::string(twill_problem_error(bad.problem)).find("/channels/bus/0") != std::string::npos);
+}
+
 TEST_CASE("bad input leaves a handle with the message, never an exception") {
   Handles h;
   const std::string text = R"({"format": "twill.problem"})";

@@ -220,6 +220,8 @@ TEST_CASE("goals of tiny loops with charged rings against every schedule") {
   int compared = 0, proofs = 0;
   for (std::uint64_t seed = 1; seed <= 250; ++seed) {
     CAPTURE(seed);
+    knobs.flight = seed % 2 == 0;
+    knobs.max_channels = seed % 3 == 0 ? 1 : 0;
     const Problem problem = ring_loop(seed, knobs);
     Options options;
     options.goals = goals_of(problem, seed);

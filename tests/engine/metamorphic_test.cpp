@@ -50,11 +50,13 @@ void shuffle_all(Problem& p, Random& random) {
   const std::vector<int> op = shuffled(p.ops.size(), random),
                          slot = shuffled(p.warps.size(), random),
                          unit = shuffled(p.units.size(), random),
-                         memory = shuffled(p.memories.size(), random);
+                         memory = shuffled(p.memories.size(), random),
+                         channel = shuffled(p.channels.size(), random);
   move_to(p.ops, op);
   move_to(p.warps, slot);
   move_to(p.units, unit);
   move_to(p.memories, memory);
+  move_to(p.channels, channel);
   move_to(p.edges, shuffled(p.edges.size(), random));
   move_to(p.pins, shuffled(p.pins.size(), random));
   const auto renumber = [](int& index, const std::vector<int>& place) {
@@ -63,6 +65,7 @@ void shuffle_all(Problem& p, Random& random) {
   for (Op& o : p.ops) {
     for (Reservation& r : o.reservations) renumber(r.unit, unit);
     for (Footprint& f : o.footprints) renumber(f.memory, memory);
+    for (Traffic& t : o.traffic) renumber(t.channel, channel);
     move_to(o.reservations, shuffled(o.reservations.size(), random));
   }
   for (Edge& e : p.edges) {
@@ -91,7 +94,7 @@ bool split_edge(Problem& p, Random& random) {
   Op z;
   z.id = "between";
   z.variable_latency = p.ops[static_cast<std::size_t>(e.to)].variable_latency;
-  const bool holds_nothing = u.registers == 0 && u.footprints.empty() && !u.streaming;
+  const bool holds_nothing = u.registers == 0 && u.footprints.empty() && !u.fills_ring();
   // A view that shows u's buffer: what follows it holds the buffer, too.
   const bool is_view = u.cycles == 0;
   if (holds_nothing && !is_view && random.percent(50))
@@ -127,7 +130,7 @@ void expect_same(const WildCase& wild, const std::function<bool(Problem&)>& chan
 }  // namespace
 
 TEST_CASE("changes that do not change the answer") {
-  int divided = 0, split = 0;
+  int divided = 0, split = 0, moved = 0;
   for (std::uint64_t seed = 0; seed < 150; ++seed) {
     WildCase wild = wild_case(seed);
     wild.options.explain = false;
@@ -180,7 +183,23 @@ TEST_CASE("changes that do not change the answer") {
         [](Problem& p) {
           p.units.push_back({"idle", 3});
           p.memories.push_back({"empty", 0, true});
+          p.channels.push_back({"quiet", {1, 1'000'000}});
           return true;
+        },
+        true);
+    // The same share of a channel in other units: as fractions, moved over to another op.
+    expect_same(
+        wild,
+        [&](Problem& p) {
+          if (p.channels.empty() || p.ops.size() < 2) return false;
+          const Amount k = random.range(2, 9);
+          for (Channel& c : p.channels) c.rate.numerator *= k;
+          for (Op& o : p.ops)
+            for (Traffic& t : o.traffic) t.amount.numerator *= k;
+          const std::vector<Traffic> last = p.ops.back().traffic;
+          p.ops.back().traffic = p.ops.front().traffic;
+          p.ops.front().traffic = last;
+          return ++moved > 0;
         },
         true);
     if (variable_latency_slot(wild.problem) < 0)
@@ -222,4 +241,5 @@ TEST_CASE("changes that do not change the answer") {
   }
   CHECK(divided > 20);
   CHECK(split > 100);
+  CHECK(moved > 40);
 }

@@ -8,6 +8,8 @@
 #include <string>
 
 #include "engine/certificate/certificate.hpp"
+#include "engine/decide.hpp"
+#include "graph/bounds/serial.hpp"
 #include "tests/support/relatives.hpp"
 #include "tests/support/temporary_directory.hpp"
 
@@ -260,4 +262,80 @@ TEST_CASE("a goal that a limit leaves open has the value of the schedule that is
         CHECK(goal.lower_bound <= goal.value);
       }
     }
+}
+
+// No formula has rule 9: the paper's window and the straight-line program had models at an interval
+// that a channel does not allow, which the judge refuses.
+TEST_CASE("an interval below a channel's bound") {
+  const std::filesystem::path data = TWILL_TEST_DATA;
+  Problem problem = read_problem((data / "examples" / "figure-1.problem.json").string());
+  problem.channels = {{"bus", {1, 2}}};
+  problem.ops[0].traffic = {{0, {7, 3}}};  // 14/3 cycles
+  for (const char* form : {"form=modulo", "form=straight-line", "form=straight-line-literal"})
+    for (const char* stages : {"complete", "2", "paper"})
+      for (const char* engine : {"order", "time_indexed"}) {
+        const bool modulo = std::string(form) == "form=modulo";
+        if (!modulo && std::string(engine) == "order") continue;
+        CAPTURE(form);
+        CAPTURE(stages);
+        Options options = of(engine);
+        options.encoding = form;
+        options.stages = stages;
+        const Solution best = solve(problem, options);
+        REQUIRE(best.schedule);
+        CHECK(best.schedule->initiation_interval == 5);
+        CHECK_FALSE(verify(problem, *best.schedule));
+        for (const Cycle ii : {1, 2, 3, 4}) {
+          options.ii = ii;
+          const Solution none = solve(problem, options);
+          CHECK(none.status == Status::infeasible);
+          CHECK(none.ii_lower_bound == 5);
+          REQUIRE(none.conflict.size() == 1);
+          CHECK(none.conflict[0].find("by the channel bound: bus: 7/3 at 1/2 a cycle") !=
+                std::string::npos);
+        }
+        options.ii = 5;
+        CHECK(solve(problem, options).schedule);
+        // Of one interval and length, and of an interval alone.
+        const Cycle length = best.schedule->length;
+        for (const Cycle ii : {4, 5}) {
+          const Verdict expected = ii == 5 ? Verdict::sat : Verdict::unsat;
+          options.ii.reset();
+          options.stages = "complete";
+          CHECK(decide(problem, ii, length, options).verdict == expected);
+          if (modulo) CHECK(decide_interval(problem, ii, options).verdict == expected);
+        }
+      }
+}
+
+// A channel's bound says nothing of larger intervals: it must never make "none".
+TEST_CASE("a channel whose bound is beyond where the ops can run one after the other") {
+  const std::filesystem::path data = TWILL_TEST_DATA;
+  const TemporaryDirectory folder;
+  for (const char* name : {"figure-1", "undercount", "non-monotone"}) {
+    Problem problem =
+        read_problem((data / "examples" / (std::string(name) + ".problem.json")).string());
+    const bool none = std::string(name) == "undercount";
+    problem.channels = {{"bus", {1, 1}}};
+    problem.ops[0].traffic = {{0, {1000, 1}}};
+    REQUIRE(serial_ii(problem) < 1000);
+    for (const char* engine : {"order", "time_indexed"})
+      for (const char* stages : {"complete", "3"}) {
+        CAPTURE(name);
+        CAPTURE(engine);
+        Options options = of(engine);
+        options.stages = stages;
+        options.evidence = true;
+        options.explain = true;
+        const Solution found = solve(problem, options);
+        CHECK(found.status == (none ? Status::infeasible : Status::optimal));
+        if (found.schedule) CHECK(found.schedule->initiation_interval == 1000);
+        for (const std::string& reason : found.conflict)
+          CHECK(reason.find("bus") == std::string::npos);
+        const std::string path = folder / (std::string(name) + engine + stages);
+        write_certificate(path, problem, found);
+        const CertificateReport report = check_certificate(path);
+        CHECK_MESSAGE(report.accepted, report.refusal);
+      }
+  }
 }

@@ -21,6 +21,7 @@
 #include "engine/certificate/proof_files.hpp"
 #include "engine/include/twill.hpp"
 #include "graph/bounds/bounds.hpp"
+#include "graph/bounds/channel_bounds.hpp"
 #include "graph/bounds/length_bound.hpp"
 #include "graph/bounds/serial.hpp"
 #include "graph/bounds/stage_bound.hpp"
@@ -80,6 +81,9 @@ void follow(const Problem& problem) {
   Cycle ii = 1;
   for (const Bound& bound : lower_bounds(problem)) ii = std::max(ii, bound.value);
   promise(ii <= kMaxInterval + 1, "bounds are in range");
+  const Cycle least = least_by_channels(problem);
+  promise(least > kMaxInterval || !verify_channels(problem, least), "a channel's bound is met");
+  promise(least == 1 || verify_channels(problem, least - 1), "nothing below a channel's bound is");
   length_bounds(problem, ii);
   modulo_stage_bound(problem, ii);
   earliest_starts(problem, ii, forced_delays(problem));
@@ -388,7 +392,10 @@ std::vector<std::string> seeds_of(const Reader& reader, const std::string& root)
     }
   }
   if (std::string_view(reader.name) == "schedule") seeds.push_back(test::kScheduleText);
-  if (std::string_view(reader.name) == "problem") seeds.push_back(test::kProblemText);
+  if (std::string_view(reader.name) == "problem") {
+    seeds.push_back(test::kProblemText);
+    seeds.push_back(test::kChannelText);
+  }
   if (std::string_view(reader.name) == "certificate")
     for (std::string& bundle : certificates(root)) seeds.push_back(std::move(bundle));
   return seeds;

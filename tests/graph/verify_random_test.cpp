@@ -15,6 +15,14 @@ namespace {
 
 constexpr int kProblems = 5000;
 
+/// Half of the loops have channels, and loads in flight.
+Problem some_loop(int seed) {
+  LoopKnobs knobs;
+  knobs.max_channels = seed % 2 == 0 ? 2 : 0;
+  knobs.flight = seed % 4 < 2;
+  return random_loop(static_cast<std::uint64_t>(seed), knobs);
+}
+
 std::string by_verify(const Problem& problem, const Schedule& schedule) {
   const auto violation = verify(problem, schedule);
   return violation ? violation->rule : "accepted";
@@ -29,7 +37,7 @@ template <class Visit>
 int for_accepted(int problems, Visit visit) {
   int accepted = 0;
   for (int seed = 0; seed < problems; ++seed) {
-    const Problem problem = random_loop(static_cast<std::uint64_t>(seed));
+    const Problem problem = some_loop(seed);
     Random random(static_cast<std::uint64_t>(seed) + 1'000'000);
     for (int tries = 0; tries < 6; ++tries) {
       const Schedule schedule = random_schedule(problem, random, 9);
@@ -46,7 +54,7 @@ int for_accepted(int problems, Visit visit) {
 TEST_CASE("random schedules of random problems") {
   std::map<std::string, int> seen;
   for (int seed = 0; seed < kProblems; ++seed) {
-    const Problem problem = random_loop(static_cast<std::uint64_t>(seed));
+    const Problem problem = some_loop(seed);
     CAPTURE(seed);
     CHECK_NOTHROW(check(problem));
     Random random(static_cast<std::uint64_t>(seed));
@@ -60,11 +68,11 @@ TEST_CASE("random schedules of random problems") {
   // Neither side of the comparison is rare.
   for (const char* verdict :
        {"accepted", "warp uniqueness", "variable latency", "dependence", "cross-warp spill",
-        "capacity", "memory", "registers", "concurrency"}) {
+        "channel", "capacity", "memory", "registers", "concurrency"}) {
     CAPTURE(verdict);
     CHECK(seen[verdict] >= 200);
   }
-  CHECK(seen.size() == 9);
+  CHECK(seen.size() == 10);
 }
 
 TEST_CASE("every change of one field of an accepted schedule") {
@@ -109,7 +117,7 @@ TEST_CASE("every change of one field of an accepted schedule") {
         compare(changed);
       });
   CHECK(accepted >= 1000);
-  CHECK(seen.size() == 13);
+  CHECK(seen.size() == 14);
   for (const auto& [verdict, count] : seen) {
     CAPTURE(verdict);
     CHECK(count >= 100);
@@ -132,7 +140,7 @@ TEST_CASE("a schedule shifted as a whole is judged the same") {
 TEST_CASE("schedules of more stages than are replayed from cycle 0") {
   std::map<std::string, int> seen;
   for (int seed = 0; seed < 1000; ++seed) {
-    Problem problem = random_loop(static_cast<std::uint64_t>(seed));
+    Problem problem = some_loop(seed);
     CAPTURE(seed);
     Random random(static_cast<std::uint64_t>(seed) + 7);
     if (random.percent(50))  // room for thousands of copies

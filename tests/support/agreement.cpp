@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "graph/bounds/channel_bounds.hpp"
 #include "graph/bounds/serial.hpp"
 #include "graph/bounds/stage_bound.hpp"
 #include "tests/support/brute_force.hpp"
@@ -35,7 +36,7 @@ std::optional<Schedule> exhaustive_at(const Problem& problem, Cycle ii, Cycle st
 }
 
 std::optional<Schedule> exhaustive(const Problem& problem, Cycle stage_limit) {
-  const Cycle last = serial_ii(problem);
+  const Cycle last = std::max(serial_ii(problem), least_by_channels(problem));
   for (Cycle ii = 1; ii <= last; ++ii)
     if (auto schedule = exhaustive_at(problem, ii, stage_limit)) return schedule;
   return std::nullopt;

@@ -37,6 +37,7 @@ class Rules {
  private:
   const char* slots() const;
   const char* edges() const;
+  bool channels() const;
   const char* capacity();
   const char* lifetimes();
   const char* concurrency() const;
@@ -69,6 +70,7 @@ class Rules {
 const char* Rules::broken() {
   if (const char* rule = slots()) return rule;
   if (const char* rule = edges()) return rule;
+  if (channels()) return "channel";
   if (const char* rule = capacity()) return rule;
   if (const char* rule = lifetimes()) return rule;
   return concurrency();
@@ -104,6 +106,26 @@ const char* Rules::edges() const {
     if (crosses(e) && slack < p_.ops[idx(e.from)].spill) return "cross-warp spill";
   }
   return nullptr;
+}
+
+/// Is a channel asked for more than passes in an interval? What is left of an interval's share
+/// after each op, as a fraction: of small numbers.
+bool Rules::channels() const {
+  for (std::size_t c = 0; c < p_.channels.size(); ++c) {
+    Amount left = p_.channels[c].rate.numerator * interval_,
+           parts = p_.channels[c].rate.denominator;
+    for (const Op& op : p_.ops)
+      for (const Traffic& t : op.traffic)
+        if (idx(t.channel) == c) {
+          left = left * t.amount.denominator - t.amount.numerator * parts;
+          parts *= t.amount.denominator;
+          const Amount common = std::gcd(left, parts);
+          left /= common;
+          parts /= common;
+        }
+    if (left < 0) return true;
+  }
+  return false;
 }
 
 /// Adds to sum_[s], for every residue s, amount times the number of integers k that put s + k * I
@@ -200,7 +222,7 @@ std::vector<int> Rules::has_buffer(int load) const {
 int Rules::ring_of(std::size_t v) const {
   int found = -1, count = 0;
   for (std::size_t u = 0; u < n_; ++u)
-    if (p_.ops[u].streaming && has_buffer(static_cast<int>(u))[v] >= 0) {
+    if ((p_.ops[u].streaming || p_.ops[u].in_flight) && has_buffer(static_cast<int>(u))[v] >= 0) {
       found = static_cast<int>(u);
       ++count;
     }

@@ -11,7 +11,8 @@
 // Without these the first class may also be rotated: one row is enough.
 //
 // Over all I. Let C be the sum over the ops of max(1, cycles, delays + spill of its edges, holds of
-// the edges into it) and one a streaming load, and P the cycles up to the latest pin. If I > C + P,
+// the edges into it) and one a load, streaming or in flight, and P the cycles up to the latest pin.
+// If I > C + P,
 // some residue r lies after all pins, not in the first max(...) cycles after any issue, and not
 // just before a load's issue. Without r in each period the schedule keeps every rule at I - 1: an
 // edge that spans k copies of r has its delay before the first of them; reservations, executions
@@ -19,6 +20,10 @@
 // starts stay in their period, so that stages stay; a ring of floor(span / I) + 1 buffers could
 // only become deeper if the cell before the load's issue were r. So if there is a schedule at all,
 // there is one with I <= C + P.
+//
+// Channels only ask for an I of at least B. Such a residue r may also be doubled: the same argument
+// gives a schedule at I + 1. So the other rules allow either all I > C + P or none of them, and
+// asking up to max(C + P, B) is enough: if B is beyond C + P, asking B is.
 //
 // Where every reservation is one segment from the issue, an idle cycle at the end of every period
 // keeps every rule (model.md), pins below I too: then asking I = 1 .. latest pin and C + P decides
@@ -72,6 +77,31 @@ std::map<int, int> holders(const Problem& p, int load) {
   return found;
 }
 
+// Rule 10: a load in flight has the ring of a streaming one.
+bool is_load(const Op& op) {
+  return op.streaming || op.in_flight;
+}
+
+// Rule 9, one channel at an I: the sum is brought to the product of all denominators. Numbers are
+// small: a few ops, one digit each.
+bool channel_allows(const Problem& p, int channel, Cycle ii) {
+  std::int64_t over = 0, under = 1;
+  for (const Op& op : p.ops)
+    for (const Traffic& t : op.traffic)
+      if (t.channel == channel) {
+        over = over * t.amount.denominator + t.amount.numerator * under;
+        under *= t.amount.denominator;
+      }
+  const Fraction rate = p.channels[static_cast<std::size_t>(channel)].rate;
+  return over * rate.denominator <= ii * rate.numerator * under;
+}
+
+bool channels_allow(const Problem& p, Cycle ii) {
+  for (int c = 0; c < static_cast<int>(p.channels.size()); ++c)
+    if (!channel_allows(p, c, ii)) return false;
+  return true;
+}
+
 struct Use {
   int op;
   int iterations;
@@ -90,7 +120,7 @@ Loads find_loads(const Problem& p) {
   std::vector<std::vector<int>> holds(p.ops.size());  // an op: indices of loads
   std::vector<std::map<int, int>> found;
   for (int v = 0; v < static_cast<int>(p.ops.size()); ++v)
-    if (p.ops[static_cast<std::size_t>(v)].streaming) {
+    if (is_load(p.ops[static_cast<std::size_t>(v)])) {
       found.push_back(holders(p, v));
       for (const auto& [op, far] : found.back())
         holds[static_cast<std::size_t>(op)].push_back(static_cast<int>(l.loads.size()));
@@ -359,6 +389,7 @@ class Enumeration {
   }
 
   bool feasible(Cycle ii) {
+    if (!channels_allow(p_, ii)) return false;
     prepare(ii, std::nullopt);
     bool found = false;
     visit([&] { return found = true; });
@@ -557,9 +588,11 @@ Cycle enough_interval(const Problem& problem) {
         after = std::max(after, e.delay + problem.ops[v].spill);
       if (static_cast<std::size_t>(e.to) == v) after = std::max(after, e.hold);
     }
-    sum += after + (problem.ops[v].streaming ? 1 : 0);
+    sum += after + (is_load(problem.ops[v]) ? 1 : 0);
   }
-  return std::max<Cycle>(1, sum);
+  Cycle enough = std::max<Cycle>(1, sum);
+  while (!channels_allow(problem, enough)) ++enough;
+  return enough;
 }
 
 Truth every_schedule(const Problem& problem, const Asked& asked, std::int64_t most_nodes) {
@@ -579,6 +612,7 @@ std::string broken_rule(const Problem& problem, const Asked& asked, const Schedu
     length = std::max(length, s.start[v] + problem.ops[v].cycles);
   }
   if (length != s.length) return "length";
+  if (!channels_allow(problem, s.initiation_interval)) return "channel";
   return rules.broken(s.initiation_interval, whole(s));
 }
 

@@ -1,4 +1,4 @@
-// A second brute force, written from the statement of the problem alone (the model's rules 1 to 8,
+// A second brute force, written from the statement of the problem alone (the model's rules 1 to 10,
 // pins, charged rings, goals): it shares nothing with the library but the plain data of a problem
 // and of a schedule. brute_force.hpp is the first; what both say wrongly, neither wrote from the
 // other.

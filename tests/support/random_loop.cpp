@@ -1,6 +1,7 @@
 #include "tests/support/random_loop.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 
 namespace twill::test {
@@ -133,12 +134,39 @@ class Generator {
 
 }  // namespace
 
+// Rules 9 and 10.
+static void add_flight_and_channels(Problem& p, std::uint64_t seed, const LoopKnobs& knobs) {
+  Random random(seed + 2'000'000'033);
+  for (std::size_t v = 0; knobs.flight && v < p.ops.size(); ++v) {
+    if (!p.ops[v].streaming || random.percent(50)) continue;
+    p.ops[v].streaming = false;
+    p.ops[v].in_flight = true;
+    const Cycle latency = random.range(0, 4);
+    for (Edge& e : p.edges)
+      if (e.from == static_cast<int>(v)) e.delay = latency + random.range(0, 1);
+  }
+  const auto fraction = [&](Amount least, Amount most) {
+    const Amount numerator = random.range(least, most), denominator = random.range(1, 4);
+    const Amount common = std::gcd(numerator, denominator);
+    return Fraction{numerator / common, denominator / common};
+  };
+  for (int c = 0; c < knobs.max_channels; ++c) {
+    if (random.percent(30)) continue;
+    const int channel = static_cast<int>(p.channels.size());
+    p.channels.push_back({"channel" + std::to_string(channel), fraction(2, 6)});
+    for (Op& op : p.ops)
+      if (random.percent(70)) op.traffic.push_back({channel, fraction(0, 6)});
+  }
+}
+
 Problem random_loop(std::uint64_t seed, const LoopKnobs& knobs) {
-  return Generator(seed, knobs).run(seed);
+  Problem problem = Generator(seed, knobs).run(seed);
+  add_flight_and_channels(problem, seed, knobs);
+  return problem;
 }
 
 Problem ring_loop(std::uint64_t seed, const LoopKnobs& knobs) {
-  Problem p = random_loop(seed, knobs);
+  Problem p = Generator(seed, knobs).run(seed);
   Random random(seed + 1'000'003);
   const int count = static_cast<int>(p.ops.size());
   const auto op = [&](int v) -> Op& { return p.ops[static_cast<std::size_t>(v)]; };
@@ -172,6 +200,7 @@ Problem ring_loop(std::uint64_t seed, const LoopKnobs& knobs) {
   }
   // A second load may follow an edge into it: none does, and no cycle has lost its distances.
   std::erase_if(p.edges, [&](const Edge& e) { return op(e.to).streaming; });
+  add_flight_and_channels(p, seed, knobs);
   return p;
 }
 

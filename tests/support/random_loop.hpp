@@ -39,6 +39,9 @@ struct LoopKnobs {
   bool identical_slots = true;        ///< slots that only differ in their name
   bool always_placeable = true;       ///< every op has a slot that is allowed
   bool charged_rings = true;          ///< in a third of the memories
+  // Off by default, and drawn apart: what is drawn without them stays the same.
+  int max_channels = 0;  ///< with fractions; some bind
+  bool flight = false;   ///< half of the streaming loads are in flight instead
 };
 
 /// A problem that passes check(). Feasible or not: the caller finds out.

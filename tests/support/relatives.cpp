@@ -125,8 +125,9 @@ class Judge {
       return "stages: " + std::to_string(stage_count(s)) + " of a search of up to " +
              std::to_string(got.max_stages);
     for (const Op& op : problem.ops)
-      if (op.streaming && (!got.ring_depths.contains(op.id) ||
-                           got.ring_depths.at(op.id) != measured(problem, s, "ring:" + op.id)))
+      if ((op.streaming || op.in_flight) &&
+          (!got.ring_depths.contains(op.id) ||
+           got.ring_depths.at(op.id) != measured(problem, s, "ring:" + op.id)))
         return "ring depth: of " + op.id;
     return wrong_goals(problem, got, goals);
   }
@@ -293,10 +294,12 @@ class Judge {
     Problem bare = wild_.problem;
     bare.pins.clear();
     bare.memories.clear();
+    bare.channels.clear();
     for (Op& op : bare.ops) {
       op.registers = op.spill = 0;
       op.width = 1;
-      op.variable_latency = op.streaming = false;
+      op.variable_latency = op.streaming = op.in_flight = false;
+      op.traffic.clear();
       op.footprints.clear();
     }
     bare.warps = {{"any", 1, 0, false}};
@@ -416,7 +419,11 @@ class Judge {
 }  // namespace
 
 std::string fault(const WildCase& wild, const JudgeSettings& settings, Tally& tally) {
-  return Judge(wild, settings, tally).run();
+  try {
+    return Judge(wild, settings, tally).run();
+  } catch (const std::exception& e) {
+    return std::string("throws: ") + e.what();
+  }
 }
 
 WildCase smaller(WildCase wild, const JudgeSettings& settings) {

@@ -151,7 +151,125 @@ inline const std::string kProblemText = R"({
 }
 )";
 
-/// A schedule of that problem with every key of the format but `conflict`.
+/// A problem of version 4: two channels, a load in flight, a streaming load and a mma with traffic.
+inline const std::string kChannelText = R"({
+  "format": "twill.problem",
+  "version": 4,
+  "name": "channels",
+  "cycle_unit": 1.0,
+  "units": {
+    "TC": 1
+  },
+  "memories": {
+    "smem": 1000
+  },
+  "channels": {
+    "L2": 64,
+    "a/b~c": [
+      7,
+      2
+    ]
+  },
+  "warps": [
+    {
+      "name": "load",
+      "width": 1,
+      "registers": 24,
+      "variable_latency": true
+    },
+    {
+      "name": "wg0",
+      "width": 4,
+      "registers": 216
+    }
+  ],
+  "ops": [
+    {
+      "id": "ld",
+      "kind": "tma_load",
+      "cycles": 0,
+      "reservation": {},
+      "registers": 0,
+      "memory": {
+        "smem": 128
+      },
+      "spill": 0,
+      "width": 1,
+      "variable_latency": true,
+      "streaming": false,
+      "in_flight": true,
+      "traffic": {
+        "L2": 128
+      }
+    },
+    {
+      "id": "st",
+      "kind": "tma_load",
+      "cycles": 0,
+      "reservation": {},
+      "registers": 0,
+      "memory": {},
+      "spill": 0,
+      "width": 1,
+      "variable_latency": true,
+      "streaming": true,
+      "traffic": {
+        "L2": [
+          1,
+          3
+        ],
+        "a/b~c": 0
+      }
+    },
+    {
+      "id": "S",
+      "kind": "mma",
+      "cycles": 4,
+      "reservation": {
+        "TC": [
+          [
+            0,
+            4,
+            1
+          ]
+        ]
+      },
+      "registers": 64,
+      "memory": {},
+      "spill": 7,
+      "width": 4,
+      "variable_latency": false,
+      "streaming": false,
+      "traffic": {
+        "a/b~c": [
+          21,
+          2
+        ]
+      }
+    }
+  ],
+  "edges": [
+    {
+      "from": "ld",
+      "to": "S",
+      "delay": 500,
+      "distance": 0,
+      "blocking": true,
+      "hold": 4
+    },
+    {
+      "from": "st",
+      "to": "S",
+      "delay": 0,
+      "distance": 0,
+      "blocking": true,
+      "hold": 4
+    }
+  ]
+}
+)";
+
+/// A schedule of kProblemText with every key of the format but `conflict`.
 inline const std::string kScheduleText = R"({
   "format": "twill.schedule",
   "version": 1,

@@ -19,6 +19,7 @@ void scale(Problem& p, Cycle k) {
     e.delay *= k;
     e.hold *= k;
   }
+  for (Channel& c : p.channels) c.rate.denominator *= k;
   for (Pin& pin : p.pins)
     if (pin.kind == Pin::at_cycle) pin.cycle *= k;
 }

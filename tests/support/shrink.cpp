@@ -82,6 +82,8 @@ class Shrinker {
     each([](const Problem& p) { return p.pins.size(); },
          [](Problem& p, std::size_t i) { return erase_at(p.pins, i), true; });
     for (std::size_t v = 0; v < best_.ops.size(); ++v) {
+      each([v](const Problem& p) { return p.ops[v].traffic.size(); },
+           [v](Problem& p, std::size_t i) { return erase_at(p.ops[v].traffic, i), true; });
       each([v](const Problem& p) { return p.ops[v].reservations.size(); },
            [v](Problem& p, std::size_t i) { return erase_at(p.ops[v].reservations, i), true; });
       each([v](const Problem& p) { return p.ops[v].footprints.size(); },
@@ -104,6 +106,14 @@ class Shrinker {
            for (Op& op : p.ops)
              for (Footprint& footprint : op.footprints)
                if (!renumber(footprint.memory, static_cast<int>(m))) return false;
+           return true;
+         });
+    each([](const Problem& p) { return p.channels.size(); },
+         [](Problem& p, std::size_t c) {
+           erase_at(p.channels, c);
+           for (Op& op : p.ops)
+             std::erase_if(op.traffic,
+                           [&](Traffic& t) { return !renumber(t.channel, static_cast<int>(c)); });
            return true;
          });
     each([](const Problem& p) { return p.warps.size(); },
@@ -146,10 +156,17 @@ class Shrinker {
     }
   }
 
+  template <class Field>
+  void lower_fraction(Field field, Amount least) {
+    lower([&](Problem& p) -> Amount& { return field(p).numerator; }, least);
+    lower([&](Problem& p) -> Amount& { return field(p).denominator; }, 1);
+  }
+
   void simplify() {
     for (std::size_t v = 0; v < best_.ops.size(); ++v) {
       const auto op = [v](Problem& p) -> Op& { return p.ops[v]; };
       lower([&](Problem& p) -> bool& { return op(p).streaming; });
+      lower([&](Problem& p) -> bool& { return op(p).in_flight; });
       lower([&](Problem& p) -> bool& { return op(p).variable_latency; });
       lower([&](Problem& p) -> int& { return op(p).width; }, 1);
       lower([&](Problem& p) -> Cycle& { return op(p).spill; });
@@ -162,6 +179,8 @@ class Shrinker {
         lower([&](Problem& p) -> Cycle& { return r(p).length; }, 1);
         lower([&](Problem& p) -> Amount& { return r(p).amount; }, 1);
       }
+      for (std::size_t i = 0; i < best_.ops[v].traffic.size(); ++i)
+        lower_fraction([&, i](Problem& p) -> Fraction& { return op(p).traffic[i].amount; }, 0);
       lower([&](Problem& p) -> Cycle& { return op(p).cycles; });
       if (best_.ops[v].kind.empty()) continue;
       Problem candidate = best_;
@@ -179,6 +198,8 @@ class Shrinker {
       lower([i](Problem& p) -> Amount& { return p.units[i].capacity; }, 1);
     for (std::size_t i = 0; i < best_.memories.size(); ++i)
       lower([i](Problem& p) -> Amount& { return p.memories[i].capacity; });
+    for (std::size_t i = 0; i < best_.channels.size(); ++i)
+      lower_fraction([i](Problem& p) -> Fraction& { return p.channels[i].rate; }, 1);
     for (std::size_t i = 0; i < best_.warps.size(); ++i) {
       lower([i](Problem& p) -> bool& { return p.warps[i].variable_latency; });
       lower([i](Problem& p) -> int& { return p.warps[i].width; }, 1);

@@ -15,7 +15,7 @@ namespace {
 
 class Wild {
  public:
-  explicit Wild(std::uint64_t seed) : random_(seed) {
+  explicit Wild(std::uint64_t seed) : random_(seed), more_(seed + 7'000'000'000) {
     // Each loop has its own taste, so that rules also meet in ones that use few of them much.
     for (int* taste : {&blocking_, &spills_, &zero_, &carried_, &registers_, &footprints_, &loads_})
       *taste = std::array{0, 15, 40, 75}[static_cast<std::size_t>(random_.range(0, 3))];
@@ -29,6 +29,8 @@ class Wild {
     const int count = std::array{1, 2, 2, 3, 3, 3, 3, 4, 4, 5}[pick(0, 9)];
     for (int v = 0; v < count; ++v) case_.problem.ops.push_back(op(v));
     edges(count);
+    flight();
+    channels();
     if (count <= 3 && random_.percent(20)) twice();
     if (random_.percent(35)) pins();
     question();
@@ -136,6 +138,67 @@ class Wild {
     }
   }
 
+  // Rules 9 and 10 are drawn apart: a loop that has neither is the one that its seed was before.
+  void flight() {
+    Problem& p = case_.problem;
+    if (!more_.percent(50)) return;
+    const int chance = more_.percent(50) ? 80 : 30;
+    for (std::size_t v = 0; v < p.ops.size(); ++v) {
+      Op& op = p.ops[v];
+      if (!op.variable_latency || !more_.percent(chance)) continue;
+      op.streaming = false;
+      op.in_flight = true;
+      op.cycles = 0;
+      op.reservations.clear();
+      std::erase_if(p.edges, [&](const Edge& e) { return e.to == static_cast<int>(v); });
+      const Cycle latency = more_.range(0, more_.percent(25) ? 9 : 4);
+      for (Edge& e : p.edges)
+        if (e.from == static_cast<int>(v))
+          e.delay = more_.percent(75) ? latency : more_.range(0, 5);
+      for (int m = 0; m < std::ssize(p.memories); ++m)
+        if (op.footprints.empty() && more_.percent(40))
+          op.footprints.push_back({m, more_.range(1, 3)});
+    }
+  }
+
+  void channels() {
+    Problem& p = case_.problem;
+    if (!more_.percent(50)) return;
+    const bool fractions = more_.percent(60);
+    const auto fraction = [&](Amount least, Amount most) {
+      const Amount numerator = more_.range(least, most);
+      const Amount denominator =
+          fractions ? std::array{1, 1, 2, 3, 5, 7}[static_cast<std::size_t>(more_.range(0, 5))] : 1;
+      const Amount common = std::gcd(numerator, denominator);
+      return Fraction{numerator / common, denominator / common};
+    };
+    for (int c = 0, count = static_cast<int>(more_.range(1, 2)); c < count; ++c) {
+      p.channels.push_back({"c" + std::to_string(c), fraction(1, 4)});
+      const int chance = more_.percent(50) ? 90 : 40;
+      for (Op& op : p.ops)
+        if (more_.percent(chance)) op.traffic.push_back({c, fraction(0, 6)});
+      // Long intervals are only enumerated of the smallest loops.
+      const Cycle most = p.ops.size() <= 2 ? 40 : p.ops.size() == 3 ? 15 : 7;
+      while (!passes(c, most)) ++p.channels.back().rate.numerator;
+      const Amount common =
+          std::gcd(p.channels.back().rate.numerator, p.channels.back().rate.denominator);
+      p.channels.back().rate.numerator /= common;
+      p.channels.back().rate.denominator /= common;
+    }
+  }
+
+  bool passes(int channel, Cycle ii) const {
+    double moved = 0;
+    for (const Op& op : case_.problem.ops)
+      for (const Traffic& t : op.traffic)
+        if (t.channel == channel)
+          moved +=
+              static_cast<double>(t.amount.numerator) / static_cast<double>(t.amount.denominator);
+    const Fraction rate = case_.problem.channels[static_cast<std::size_t>(channel)].rate;
+    return moved * static_cast<double>(rate.denominator) <=
+           static_cast<double>(ii * rate.numerator);
+  }
+
   // Two sub-tiles: the ops and edges again, with or without some ops that both have.
   void twice() {
     Problem& p = case_.problem;
@@ -222,14 +285,14 @@ class Wild {
     const Problem& p = case_.problem;
     std::vector<std::string> names = {"slots",   "handovers", "crossings", "registers",
                                       "issuers", "lifetime",  "lifetime"};
-    bool streaming = false;
+    bool loads = false;
     for (const Op& op : p.ops) {
       names.push_back("start:" + op.id);
       names.push_back("slot:" + op.id);
-      if (op.streaming) names.push_back("ring:" + op.id);
-      streaming = streaming || op.streaming;
+      if (op.fills_ring()) names.push_back("ring:" + op.id);
+      loads = loads || op.fills_ring();
     }
-    if (streaming) names.push_back("rings");
+    if (loads) names.push_back("rings");
     for (const Unit& unit : p.units) names.push_back("issuers:" + unit.name);
     for (const Memory& memory : p.memories) names.push_back("memory:" + memory.name);
     for (const WarpSlot& slot : p.warps) names.push_back("registers:" + slot.name);
@@ -239,7 +302,7 @@ class Wild {
     if (goals.empty() || random_.percent(25)) goals.push_back("canonical");
   }
 
-  Random random_;
+  Random random_, more_;
   WildCase case_;
   int blocking_ = 0, spills_ = 0, zero_ = 0, carried_ = 0, registers_ = 0, footprints_ = 0,
       loads_ = 0;  // in percent

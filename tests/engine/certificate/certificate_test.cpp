@@ -144,7 +144,10 @@ TEST_CASE("random loops are certified by both engines alike") {
   int refutations = 0, none = 0;
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     CAPTURE(seed);
-    const Problem problem = random_loop(seed);
+    LoopKnobs knobs;
+    knobs.flight = seed % 2 == 0;
+    knobs.max_channels = seed % 3 == 0 ? 2 : 0;
+    const Problem problem = random_loop(seed, knobs);
     for (const std::string engine : {"order", "time_indexed"}) {
       CAPTURE(engine);
       const TemporaryDirectory directory;

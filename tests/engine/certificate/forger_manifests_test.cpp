@@ -154,6 +154,8 @@ TEST_CASE("whatever is changed in a true certificate, what is accepted is true")
     LoopKnobs knobs;
     knobs.max_ops = 4;
     knobs.multi_segment = random.percent(30);
+    knobs.max_channels = seed % 3 == 0 ? 2 : 0;
+    knobs.flight = seed % 2 == 0;
     const Problem problem = random.percent(30) ? ring_loop(seed, knobs) : random_loop(seed, knobs);
     const Solution honest = solve(problem, random_options(problem, random));
     const TemporaryDirectory directory;

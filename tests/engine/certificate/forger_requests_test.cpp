@@ -53,6 +53,8 @@ OrderRequest forged_request(const Problem& problem, Cycle ii, Random& random) {
 Problem loop_to_lie_about(std::uint64_t seed, Random& random) {
   LoopKnobs knobs;
   knobs.multi_segment = random.percent(20);
+  knobs.max_channels = seed % 3 == 0 ? 2 : 0;
+  knobs.flight = seed % 2 == 0;
   Problem problem = random.percent(25)   ? beside_itself(random_loop(seed, knobs))
                     : random.percent(25) ? ring_loop(seed, knobs)
                                          : random_loop(seed, knobs);

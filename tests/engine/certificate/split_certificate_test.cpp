@@ -74,7 +74,10 @@ struct Pooled {
   RegisterPool pool;
 };
 Pooled pooled(std::uint64_t seed, Random& random) {
-  Pooled p{random_loop(seed, small_loops()), {}};
+  LoopKnobs knobs = small_loops();
+  knobs.flight = seed % 2 == 0;
+  knobs.max_channels = seed % 3 == 0 ? 1 : 0;
+  Pooled p{random_loop(seed, knobs), {}};
   p.pool = random_pool(p.problem, random);
   p.problem = with_counts(p.problem, p.pool, most(p.pool));
   return p;

@@ -621,6 +621,51 @@ TEST_CASE("explain --certificate: every answer has its proof") {
   CHECK(checked > 12);
 }
 
+TEST_CASE("a channel that binds: solve, evaluate, explain, verify, check") {
+  const Folder folder;
+  auto file = nlohmann::ordered_json::parse(bytes(example("figure-1")));
+  file["version"] = 4;
+  file["channels"] = {{"bus", {7, 2}}, {"quiet", 1}};
+  file["ops"][0]["traffic"] = {{"bus", 16}};
+  file["ops"][2]["traffic"] = {{"bus", {1, 3}}};
+  const std::string problem = folder / "p.problem.json", schedule = folder / "s.schedule.json";
+  put(problem, file.dump(2));
+  const Run solved =
+      run_twill("solve " + problem + " -o " + schedule + " --certificate " + (folder / "c"));
+  CHECK(solved.code == 0);
+  const Run checked = run_twill("check " + (folder / "c"));
+  CHECK(checked.code == 0);
+  CHECK(contains(checked.out, "no schedule has I < 5: channel: bus: 16 + 1/3 at 7/2 a cycle"));
+  const Run evaluated = run_twill("evaluate " + problem + " " + schedule);
+  CHECK(evaluated.code == 0);
+  CHECK(contains(evaluated.out,
+                 "channels\n  bus: busy 93.3 %, binds\nbounds on I\n"
+                 "  5  channel: bus: 16 + 1/3 at 7/2 a cycle: at least 5 cycles\n"));
+  const auto json =
+      nlohmann::json::parse(run_twill("evaluate --json " + problem + " " + schedule).out);
+  REQUIRE(json["channels"].size() == 1);
+  CHECK(json["channels"][0]["name"] == "bus");
+  CHECK(json["channels"][0]["least"] == 5);
+  CHECK(json["channels"][0]["text"] == "16 + 1/3 at 7/2 a cycle");
+  CHECK(json["channels"][0]["busy"].get<double>() == doctest::Approx(49.0 / 3 / 17.5));
+  const Run explained = run_twill("explain " + problem);
+  CHECK(contains(explained.out, "channel bus: 16 + 1/3 at 7/2 a cycle: at least 5 cycles"));
+  CHECK(contains(explained.out,
+                 "enough alone, a schedule was found and verified\n"
+                 "  twice the rate of channel bus\n"));
+  auto faster = nlohmann::ordered_json::parse(bytes(schedule));
+  faster["initiation_interval"] = 4;
+  put(folder / "fast.json", faster.dump());
+  const Run refused = run_twill("verify " + problem + " " + (folder / "fast.json"));
+  CHECK(refused.code == 1);
+  CHECK(contains(refused.out, "refused: channel: channel bus: an iteration moves"));
+  file["channels"]["bus"] = {7, 0};
+  put(problem, file.dump(2));
+  const Run bad = run_twill("solve " + problem);
+  CHECK(bad.code == 2);
+  CHECK(contains(bad.err, "/channels/bus/1: found 0: must be an integer from 1 to"));
+}
+
 TEST_CASE("evaluate and diff") {
   const Folder folder;
   const std::string problem = example("figure-1");

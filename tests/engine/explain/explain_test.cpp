@@ -62,12 +62,73 @@ TEST_CASE("the examples") {
   CHECK(reaching(recurrence, Verdict::sat).empty());
 }
 
+TEST_CASE("a channel that binds, and a load's latency") {
+  using Lines = std::vector<std::string>;
+  Problem loop = example("figure-1");
+  loop.channels = {{"bus", {1, 2}}, {"wide", {100, 1}}};
+  loop.ops[0].traffic = {{0, {2, 1}}, {1, {1, 1}}};
+  const IntervalExplanation channel = explain_interval(loop, 3);
+  CHECK(channel.verdict() == Verdict::unsat);
+  CHECK(channel.texts(false) == Lines{"channel bus: 2 at 1/2 a cycle: at least 4 cycles"});
+  REQUIRE(channel.reasons.size() == 1);
+  CHECK(channel.reasons[0].kind == Reason::bound);
+  CHECK(reaching(channel, Verdict::sat) == Lines{"twice the rate of channel bus"});
+  CHECK(reaching(channel, Verdict::unknown).empty());
+  CHECK(explain_interval(loop, 4).verdict() == Verdict::sat);
+  loop.channels[0].rate = {3, 5};  // with no denominator to halve
+  CHECK(reaching(explain_interval(loop, 3), Verdict::sat) ==
+        Lines{"twice the rate of channel bus"});
+  loop.channels[0].rate = {1, 2};
+  // Where twice as much is not enough, and where two channels bind, one change does not help.
+  CHECK(reaching(explain_interval(loop, 1), Verdict::sat).empty());
+  loop.channels[1].rate = {1, 4};
+  CHECK(reaching(explain_interval(loop, 3), Verdict::sat).empty());
+  const Lines no = reaching(explain_interval(loop, 3), Verdict::unsat);
+  CHECK(std::ranges::count(no, "twice the rate of channel bus") == 1);
+  CHECK(std::ranges::count(no, "twice the rate of channel wide") == 1);
+
+  // A ring of two buffers of 5 cycles each: what the load takes to arrive counts in full.
+  Problem flight;
+  flight.name = "flight";
+  flight.memories = {{"smem", 2, true}};
+  flight.warps = {{"load", 1, 0, true}, {"w", 1, 0, false}};
+  flight.ops.resize(2);
+  flight.ops[0].id = "ld";
+  flight.ops[0].variable_latency = flight.ops[0].in_flight = true;
+  flight.ops[0].footprints = {{0, 1}};
+  flight.ops[1].id = "mma";
+  flight.ops[1].cycles = 1;
+  flight.edges = {{0, 1, 9, 0, true, 0}};
+  const Solution best = solve(flight);
+  REQUIRE(best.schedule);
+  CHECK(best.schedule->initiation_interval == 6);  // 9 + 1 cycles are less than 2 I
+  CHECK(best.ring_depths.at("ld") == 2);
+  const IntervalExplanation late = explain_interval(flight, 5);
+  CHECK(late.verdict() == Verdict::unsat);
+  const Lines helps = reaching(late, Verdict::sat);
+  CHECK(std::ranges::count(helps, "half the latency of load ld") == 1);
+  CHECK(std::ranges::count(helps, "twice the memory smem") == 1);
+  // No remedy is offered for "no schedule at any interval" that cannot be one.
+  flight.memories[0].capacity = 0;
+  flight.channels = loop.channels;
+  flight.ops[0].traffic = {{0, {1000, 1}}};
+  const IntervalExplanation none = explain_interval(flight, 0);
+  CHECK(none.verdict() == Verdict::unsat);
+  for (const Relaxation& r : none.relaxations) {
+    CHECK(r.text.find("channel") == std::string::npos);
+    CHECK(r.text.find("latency") == std::string::npos);
+  }
+  for (const std::string& text : none.texts(false)) CHECK(text.find("bus") == std::string::npos);
+}
+
 TEST_CASE("random loops: both engines say the same, and it is true") {
   LoopKnobs knobs;
   knobs.max_ops = 4;
   int explained = 0, helped = 0;
   for (std::uint64_t seed = 1; seed <= 120; ++seed) {
     CAPTURE(seed);
+    knobs.max_channels = seed % 4 == 0 ? 1 : 0;
+    knobs.flight = seed % 2 == 0;
     const Problem problem = random_loop(seed, knobs);
     const Solution best = solve(problem);
     if (!best.schedule || best.schedule->initiation_interval < 2) continue;

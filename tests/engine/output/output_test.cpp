@@ -168,6 +168,62 @@ TEST_CASE("the text keeps to its width, to ASCII and to plain text when asked") 
   CHECK(contains(text_picture(problem, solution, colour), "\x1b[30;48;5;"));
 }
 
+TEST_CASE("channels: a row each that is used, with its load and arithmetic; what binds is marked") {
+  Problem problem = rich();
+  problem.channels = {{"L2<&", {7, 2}}, {"unused", {1, 1}}, {"issue", {4, 1}}, {"half", {3, 1}}};
+  problem.ops[0].streaming = false;
+  problem.ops[0].in_flight = true;
+  problem.ops[0].traffic = {{0, {20, 1}}, {2, {1, 1}}, {3, {18, 1}}};
+  problem.ops[1].traffic = {{0, {20, 1}}, {1, {0, 1}}, {2, {1, 3}}};
+  const Solution solution = rich_solution(problem);  // I = 12, 40 / 3.5 = 11.4
+  const SteadyState state = steady_state(problem, *solution.schedule);
+  REQUIRE(state.channels.size() == 3);
+  CHECK(state.channels[0].busy == doctest::Approx(40.0 / 42));
+  CHECK(state.channels[0].least == 12);
+  CHECK(state.channels[0].binds);
+  CHECK(state.channels[0].sum == "2 x 20 = 40 at 7/2 a cycle");
+  CHECK(state.channels[1].channel == 2);
+  CHECK(state.channels[1].busy == doctest::Approx(4.0 / 3 / 48));
+  CHECK(state.channels[1].least == 1);
+  CHECK_FALSE(state.channels[1].binds);
+  CHECK(state.channels[2].busy == doctest::Approx(0.5));
+
+  TextOptions options;
+  options.width = 80;
+  CHECK(contains(text_picture(problem, solution, options),
+                 "Channels, share of I that each is busy\n"
+                 "  L2<&           95.2 %  I >= 12, binds: 2 x 20 = 40 at 7/2 a cycle\n"
+                 "  issue           2.8 %  I >= 1: 1 + 1/3 at 4 a cycle\n"
+                 "  half           50.0 %  I >= 6: 18 at 3 a cycle\n"));
+  Problem long_sum = problem;
+  for (int v = 0; v < 3; ++v)
+    long_sum.ops[static_cast<std::size_t>(v)].traffic = {{2, {123'456'789 + v, 10'000'000 + v}}};
+  const std::string cut = text_picture(long_sum, solution, options);
+  CHECK(contains(cut, "I >= 10: "));
+  CHECK(contains(cut, "…\n"));
+
+  const std::string page = html_page(problem, solution, {});
+  CHECK(html_fault(page) == "");
+  CHECK(count(page, "<g class=\"level") == 3);
+  CHECK(count(page, "<g class=\"level binds\">") == 1);
+  CHECK(contains(page, "L2&lt;&amp;"));
+  CHECK_FALSE(contains(page, "L2<&"));
+  CHECK(contains(page,
+                 "<td class=\"n\">95.2 %</td><td class=\"n\">12</td><td "
+                 "class=\"binds\">binds</td><td>2 x 20 = 40 at 7/2 a cycle</td>"));
+  CHECK(contains(page, "]\nin flight, start 0"));
+  CHECK(contains(dot_graph(problem, solution), ", bound by channel L2<&\""));
+
+  // What is not bound by a channel says so nowhere, and without channels there are no rows.
+  problem.channels[0].rate = {4, 1};
+  CHECK_FALSE(contains(dot_graph(problem, solution), "bound by"));
+  CHECK_FALSE(contains(html_page(problem, solution, {}), "<g class=\"level binds"));
+  CHECK_FALSE(contains(text_picture(problem, solution, options), "binds"));
+  drop_channels(problem);
+  CHECK_FALSE(contains(html_page(problem, solution, {}), "<g class=\"level"));
+  CHECK_FALSE(contains(text_picture(problem, solution, options), "Channels"));
+}
+
 TEST_CASE("steady state: work is cut at the period, counted and coloured by iteration") {
   const Problem problem = rich();
   const SteadyState state = steady_state(problem, *rich_solution(problem).schedule);
@@ -291,6 +347,26 @@ TEST_CASE("HTML: well formed, self-contained, names escaped") {
   CHECK(contains(page, "more than I"));  // SMEM: 40 > 12
   // Two periods: each of the three pieces of s0_mma twice in its slot.
   CHECK(count(page, "data-op=\"1\" data-short") == 2 * (3 + 2 * 2));
+}
+
+TEST_CASE("a unit through which loads in flight pass is as busy as its channel") {
+  Problem p;
+  p.name = "flight";
+  p.units = {{"COPY", 1}, {"A", 1}};
+  p.channels = {{"COPY", {1, 1}}};
+  p.warps = {{"load", 1, 8, true}, {"w", 1, 8, false}};
+  p.ops.resize(2);
+  p.ops[0].id = "ld";
+  p.ops[0].variable_latency = p.ops[0].in_flight = true;
+  p.ops[0].traffic = {{0, {3, 1}}};
+  p.ops[1].id = "a";
+  p.ops[1].cycles = 2;
+  p.ops[1].reservations = {{1, 0, 2, 1}};
+  p.edges = {{.from = 0, .to = 1, .delay = 5}};
+  const Schedule s{4, 7, {0, 5}, {0, 1}};
+  const SteadyState state = steady_state(p, s);
+  CHECK(state.busy[0] == doctest::Approx(0.75));
+  CHECK(state.busy[1] == doctest::Approx(0.5));
 }
 
 TEST_CASE("bandwidth sums are in clocks, I in cycles of cycle_unit clocks") {

@@ -12,6 +12,7 @@
 #include "tests/support/file_samples.hpp"
 
 using namespace twill;
+using test::kChannelText;
 using test::kProblemText;
 using test::refusal;
 using Json = nlohmann::ordered_json;
@@ -31,6 +32,9 @@ constexpr const char* kPlain = "must be an integer without fraction or exponent"
 constexpr const char* kRootKeys =
     "unknown key; known here: format, version, name, units, memories, warps, ops, edges, "
     "cycle_unit";
+constexpr const char* kRootKeys2 =
+    "unknown key; known here: format, version, name, units, memories, warps, ops, edges, "
+    "cycle_unit, pins";
 constexpr const char* kOpKeys =
     "unknown key; known here: id, cycles, kind, reservation, registers, memory, spill, width, "
     "variable_latency, streaming";
@@ -41,9 +45,9 @@ const Case kCases[] = {
     // The file as a whole.
     {"/format", "\"twill.schedule\"", "/format", "\"twill.schedule\"", "must be \"twill.problem\""},
     {"-/format", "", "", "", "required key \"format\" is missing"},
-    {"/version", "4", "/version", "4",
-     "a newer version of the format; this program reads version 1 to 3"},
-    {"/version", "0", "/version", "0", "must be 1 to 3"},
+    {"/version", "5", "/version", "5",
+     "a newer version of the format; this program reads version 1 to 4"},
+    {"/version", "0", "/version", "0", "must be 1 to 4"},
     {"/version", "1.0", "/version", "1.0", kPlain},
     {"/version", "\"1\"", "/version", "\"1\"", "must be an integer"},
     {"/extra", "[1, 2]", "/extra", "an array of 2 values", kRootKeys},
@@ -165,10 +169,77 @@ const Case kCases[] = {
     {"/edges/1/to", "\"S\"", "/edges/1/distance", "0 around S -> S", kCycle},
 };
 
+constexpr const char* kRate = "must be an integer from 1 to 1000000000000";
+constexpr const char* kFraction = "must be an integer, or [numerator, denominator] for a fraction";
+constexpr const char* kOpKeys4 =
+    "unknown key; known here: id, cycles, kind, reservation, registers, memory, spill, width, "
+    "variable_latency, streaming, in_flight, traffic";
+
+// Rules 9 and 10, on kChannelText. Its ops: 0 in flight, 1 streaming, 2 neither.
+const Case kChannelCases[] = {
+    // Channels.
+    {"/channels", "[]", "/channels", "an array of 0 values", "must be an object"},
+    {"/channels/L2", "0", "/channels/L2", "0", kRate},
+    {"/channels/L2", "-1", "/channels/L2", "-1", kRate},
+    {"/channels/L2", "1000000000001", "/channels/L2", "1000000000001", kRate},
+    {"/channels/L2", "3.5", "/channels/L2", "3.5", kFraction},
+    {"/channels/L2", "\"64\"", "/channels/L2", "\"64\"", kFraction},
+    {"/channels/L2", "{}", "/channels/L2", "an object", kFraction},
+    {"/channels/L2", "[]", "/channels/L2", "an array of 0 values", "must be an array of 2 values"},
+    {"/channels/L2", "[64]", "/channels/L2", "an array of 1 values",
+     "must be an array of 2 values"},
+    {"/channels/L2", "[1, 2, 3]", "/channels/L2", "an array of 3 values",
+     "must be an array of 2 values"},
+    {"/channels/L2", "[1, 0]", "/channels/L2/1", "0", kRate},
+    {"/channels/L2", "[0, 1]", "/channels/L2/0", "0", kRate},
+    {"/channels/L2", "[-7, -2]", "/channels/L2/0", "-7", kRate},
+    {"/channels/L2", "[1, 1000000000001]", "/channels/L2/1", "1000000000001", kRate},
+    {"/channels/L2", "[1, 2.0]", "/channels/L2/1", "2.0", kPlain},
+    {"/channels/", "1", "/channels/", "\"\"", "channel names must not be empty"},
+    {"-/channels", "", "/ops/0/traffic/L2", "128", "the key must name a channel of this problem"},
+    {"-/channels/L2", "", "/ops/0/traffic/L2", "128",
+     "the key must name a channel of this problem"},
+    // Traffic.
+    {"/ops/2/traffic", "{\"L3\": 1}", "/ops/2/traffic/L3", "1",
+     "the key must name a channel of this problem"},
+    {"/ops/2/traffic", "{\"TC\": 1}", "/ops/2/traffic/TC", "1",
+     "the key must name a channel of this problem"},
+    {"/ops/2/traffic", "[]", "/ops/2/traffic", "an array of 0 values", "must be an object"},
+    {"/ops/2/traffic/L2", "-1", "/ops/2/traffic/L2", "-1", kAmount},
+    {"/ops/2/traffic/L2", "[-1, 2]", "/ops/2/traffic/L2/0", "-1", kAmount},
+    {"/ops/2/traffic/L2", "[1, 0]", "/ops/2/traffic/L2/1", "0", kRate},
+    {"/ops/2/traffic/L2", "[1, 2, 3]", "/ops/2/traffic/L2", "an array of 3 values",
+     "must be an array of 2 values"},
+    {"/ops/2/traffic/L2", "true", "/ops/2/traffic/L2", "true", kFraction},
+    {"/ops/2/traffic/L2", "64000000001", "/ops/2/traffic/L2", "64000000001",
+     "must take at most 1000000000 cycles at 64 a cycle"},
+    {"/ops/2/traffic/a~1b~0c", "[7000000001, 2]", "/ops/2/traffic/a~1b~0c", "7000000001/2",
+     "must take at most 1000000000 cycles at 7/2 a cycle"},
+    {"/ops/2/traffic/a~1b~0c", "1000000000000", "/ops/2/traffic/a~1b~0c", "1000000000000",
+     "must take at most 1000000000 cycles at 7/2 a cycle"},
+    {"/ops/2/bytes", "1", "/ops/2/bytes", "1", kOpKeys4},
+    // Loads in flight.
+    {"/ops/0/in_flight", "1", "/ops/0/in_flight", "1", "must be true or false"},
+    {"/ops/0/streaming", "true", "/ops/0/in_flight", "true",
+     "an op in flight must not be streaming as well"},
+    {"/ops/0/variable_latency", "false", "/ops/0/in_flight", "true",
+     "an op in flight must be variable_latency"},
+    {"/ops/2/in_flight", "true", "/ops/2/in_flight", "true",
+     "an op in flight must be variable_latency"},
+    {"/ops/0/cycles", "1", "/ops/0/cycles", "1", "an op in flight must have 0 cycles"},
+    {"/ops/0/reservation", "{\"TC\": [[0, 1, 1]]}", "/ops/0/reservation/TC/0", "[0, 1, 1]",
+     "a zero-cycle op must have no reservation"},
+    {"/edges/1/to", "\"ld\"", "/edges/1/to", "\"ld\"",
+     "an op in flight must have no incoming edge"},
+    // Keys that older versions do not have.
+    {"/version", "3", "/channels", "an object", kRootKeys2},
+    {"/version", "1", "/channels", "an object", kRootKeys},
+};
+
 /// The sample with one member set or removed. The value is spliced in as text, so that what the
 /// JSON library would rewrite (1e3, 4.0) reaches the reader as written.
-std::string edited(const Case& c) {
-  Json file = Json::parse(kProblemText);
+std::string edited(const Case& c, const std::string& sample = kProblemText) {
+  Json file = Json::parse(sample);
   if (c.pointer[0] == '-') {
     const Json::json_pointer place(c.pointer.substr(1));
     file[place.parent_pointer()].erase(place.back());
@@ -201,6 +272,107 @@ TEST_CASE("problem files: every refusal names the place, the value and the rule"
   });
   CHECK(error.what() ==
         std::string("p.json: /edges/1/delay: found -1: must be an integer from 0 to 1000000000"));
+}
+
+TEST_CASE("problem files: channels, traffic and flight are refused with place, value and rule") {
+  for (const Case& c : kChannelCases) {
+    CAPTURE(c.pointer);
+    CAPTURE(c.json);
+    const InputError error = refusal([&] { parse_problem(edited(c, kChannelText), "p.json"); });
+    CHECK(error.file() == "p.json");
+    CHECK(error.place() == c.place);
+    CHECK(error.value() == c.value);
+    CHECK(error.rule() == c.rule);
+  }
+  // Of an op alone, too: below version 4 its keys are unknown.
+  for (const char* key : {"in_flight", "traffic"}) {
+    Json file = Json::parse(kProblemText);
+    file["ops"][0][key] = true;
+    for (const int version : {1, 2, 3}) {
+      file["version"] = version;
+      const InputError error = refusal([&] { parse_problem(file.dump(), "p.json"); });
+      CHECK(error.place() == std::string("/ops/0/") + key);
+      CHECK(error.rule() == kOpKeys);
+    }
+  }
+  // A name twice is not one name with two values.
+  std::string twice = kChannelText;
+  twice.replace(twice.find("\"L2\": 64"), 8, "\"L2\": 64, \"L2\": 64");
+  CHECK(refusal([&] { parse_problem(twice, "p.json"); }).place() == "/channels/L2");
+  std::string more = kChannelText;
+  std::string many = "\"c\": 1";
+  for (int c = 0; c < kMaxChannels; ++c) many += ", \"c" + std::to_string(c) + "\": 1";
+  more.replace(more.find("\"L2\": 64"), 8, many + ", \"L2\": 64");
+  CHECK(refusal([&] { parse_problem(more, "p.json"); }).place() == "/channels");
+}
+
+TEST_CASE("problem files: channels, traffic and flight") {
+  const Problem problem = parse_problem(kChannelText);
+  CHECK(problem.channels == std::vector<Channel>{{"L2", {64, 1}}, {"a/b~c", {7, 2}}});
+  CHECK(problem.ops[0].in_flight);
+  CHECK(problem.ops[0].fills_ring());
+  CHECK_FALSE(problem.ops[1].in_flight);
+  CHECK(problem.ops[1].fills_ring());
+  CHECK_FALSE(problem.ops[2].fills_ring());
+  CHECK(problem.ops[0].traffic == std::vector<Traffic>{{0, {128, 1}}});
+  CHECK(problem.ops[1].traffic == std::vector<Traffic>{{0, {1, 3}}, {1, {0, 1}}});
+  CHECK(problem.ops[2].traffic == std::vector<Traffic>{{1, {21, 2}}});
+  CHECK(problem.edges[0].delay == 500);
+  CHECK(problem_text(problem) == kChannelText);
+
+  // Fractions are read in lowest terms, whatever the file has.
+  for (const auto& [json, rate] : {std::pair{"[14, 4]", Fraction{7, 2}},
+                                   {"[6, 3]", Fraction{2, 1}},
+                                   {"[1000000000000, 1000000000000]", Fraction{1, 1}},
+                                   {"[1, 1000000000000]", Fraction{1, 1'000'000'000'000}}}) {
+    Json file = Json::parse(kChannelText);
+    file["ops"][2].erase("traffic");
+    file["ops"][1].erase("traffic");
+    file["channels"]["a/b~c"] = Json::parse(json);
+    CHECK(parse_problem(file.dump()).channels[1].rate == rate);
+  }
+  // What is at a limit.
+  for (const auto& [pointer, json] : {std::pair{"/ops/2/traffic/L2", "64000000000"},
+                                      {"/ops/2/traffic/a~1b~0c", "[7000000000, 2]"},
+                                      {"/ops/2/traffic/L2", "0"},
+                                      {"/ops/2/traffic/L2", "[1, 1000000000000]"},
+                                      {"/channels/L2", "1000000000000"},
+                                      {"/ops/2/in_flight", "false"},
+                                      {"/ops/2/traffic", "{}"},
+                                      {"/edges/0/delay", "1000000000"}}) {
+    CAPTURE(pointer);
+    CHECK_NOTHROW(parse_problem(edited({pointer, json, "", "", ""}, kChannelText)));
+  }
+}
+
+TEST_CASE("problem files: the oldest version that can say it is written") {
+  const auto version = [](const Problem& problem) {
+    return Json::parse(problem_text(problem)).at("version").get<int>();
+  };
+  Problem problem = sample();
+  CHECK(version(problem) == 1);
+  problem.pins.push_back({Pin::on_slot, 1, 1, -1, -1});
+  CHECK(version(problem) == 2);
+  problem.memories[0].rings = true;
+  CHECK(version(problem) == 3);
+  problem.channels.push_back({"L2", {1, 1}});
+  CHECK(version(problem) == 4);
+  problem.channels.clear();
+  problem.ops[0].streaming = false;
+  problem.ops[0].in_flight = true;
+  CHECK(version(problem) == 4);
+  CHECK(parse_problem(problem_text(problem)) == problem);
+  // Without pins and rings as well: 4 does not need what 2 and 3 added.
+  problem.pins.clear();
+  problem.memories[0].rings = false;
+  CHECK(version(problem) == 4);
+  CHECK(parse_problem(problem_text(problem)) == problem);
+  // A file of version 4 that says nothing new is written as version 1, to the byte.
+  std::string newer = kProblemText;
+  newer.replace(newer.find("\"version\": 1"), 12, "\"version\": 4");
+  CHECK(problem_text(parse_problem(newer)) == kProblemText);
+  newer.replace(newer.find("\"warps\""), 7, "\"channels\": {}, \"warps\"");
+  CHECK(problem_text(parse_problem(newer)) == kProblemText);
 }
 
 TEST_CASE("problem files: what is at a limit is accepted") {
@@ -362,6 +534,70 @@ TEST_CASE("check: problems made in memory") {
     CHECK(c.error.rule() == c.rule);
   }
   CHECK_NOTHROW(check(sample()));
+}
+
+TEST_CASE("check: channels and flight made in memory") {
+  const auto refused = [](auto&& edit) {
+    Problem problem = parse_problem(kChannelText);
+    edit(problem);
+    return refusal([&] { check(problem, "memory"); });
+  };
+  struct {
+    InputError error;
+    std::string place, value, rule;
+  } const cases[] = {
+      {refused([](Problem& p) { p.channels[1].name = "L2"; }), "/channels/L2", "\"L2\"",
+       "channel names must be unique"},
+      {refused([](Problem& p) { p.channels[1].name = "\xff"; }), "/channels/?", "\"?\"",
+       "must be UTF-8 text without NUL"},
+      {refused([](Problem& p) {
+         p.channels[0].rate = {0, 1};
+       }),
+       "/channels/L2", "0", kRate},
+      {refused([](Problem& p) {
+         p.channels[0].rate = {0, 2};
+       }),
+       "/channels/L2/0", "0", kRate},
+      {refused([](Problem& p) {
+         p.channels[0].rate = {1, 0};
+       }),
+       "/channels/L2/1", "0", kRate},
+      {refused([](Problem& p) {
+         p.channels[0].rate = {1, -3};
+       }),
+       "/channels/L2/1", "-3", kRate},
+      {refused([](Problem& p) { p.ops[0].traffic[0].channel = 2; }), "/ops/0/traffic", "2",
+       "must be the index of a channel"},
+      {refused([](Problem& p) { p.ops[0].traffic[0].channel = -1; }), "/ops/0/traffic", "-1",
+       "must be the index of a channel"},
+      {refused([](Problem& p) { p.ops[1].traffic[1].channel = 0; }), "/ops/1/traffic/L2", "0",
+       "one amount per channel"},
+      {refused([](Problem& p) {
+         p.ops[0].traffic[0].amount = {-1, 1};
+       }),
+       "/ops/0/traffic/L2", "-1", kAmount},
+      {refused([](Problem& p) {
+         p.ops[0].traffic[0].amount = {1, 0};
+       }),
+       "/ops/0/traffic/L2/1", "0", kRate},
+      {refused([](Problem& p) { p.ops[0].traffic[0].amount.numerator = kMaxAmount + 1; }),
+       "/ops/0/traffic/L2", "1000000000001", kAmount},
+      {refused([](Problem& p) { p.channels.resize(kMaxChannels + 1); }), "/channels",
+       "1001 channels", "must have at most 1000 channels"},
+      {refused([](Problem& p) {
+         p.edges.push_back({2, 0, 1, 1, false, 0});
+       }),
+       "/edges/2/to", "\"ld\"", "an op in flight must have no incoming edge"},
+      {refused([](Problem& p) { p.ops[2].in_flight = p.ops[2].variable_latency = true; }),
+       "/ops/2/cycles", "4", "an op in flight must have 0 cycles"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.place);
+    CHECK(c.error.file() == "memory");
+    CHECK(c.error.place() == c.place);
+    CHECK(c.error.value() == c.value);
+    CHECK(c.error.rule() == c.rule);
+  }
 }
 
 TEST_CASE("check: the number of ops, and a dependence cycle through all of them") {

@@ -70,7 +70,10 @@ TEST_CASE("problem schema: keys") {
   Json sample = Json::parse(test::kProblemText);
   // Op "S" of the sample with variable_latency written out on its slot, too.
   sample["warps"][1]["variable_latency"] = false;
-  sample["version"] = 3;
+  sample["version"] = 4;
+  sample["channels"] = {{"L2", 64}};
+  sample["ops"][1]["in_flight"] = false;
+  sample["ops"][1]["traffic"] = Json::object();  // of no channel: any key can be left out
   sample["memories"]["smem"] = {{"capacity", 1000}, {"rings", true}};
   sample["pins"] = Json::array({{{"op", "S"}, {"cycle", 0}}});
   const Reader read = [](const std::string& text) { parse_problem(text); };
@@ -79,7 +82,7 @@ TEST_CASE("problem schema: keys") {
         Place{"/edges/1", "/$defs/edge"}, Place{"/memories/smem", "/$defs/memory"}})
     compare(sample, file, place, read);
   CHECK(file.at("properties").at("format").at("const") == sample["format"]);
-  CHECK(file.at("properties").at("version").at("enum") == Json::array({1, 2, 3}));
+  CHECK(file.at("properties").at("version").at("enum") == Json::array({1, 2, 3, 4}));
 
   // A pin has an op and one decision.
   const Json& pin = file.at("$defs").at("pin");
@@ -109,10 +112,11 @@ TEST_CASE("problem schema: the defaults are the reader's") {
           "warps": [{"name": "w", "width": 1, "registers": 0}], "ops": [{"id": "a", "cycles": 1}],
           "edges": [{"from": "a", "to": "a", "delay": 0, "distance": 1}]})");
   const Json written = Json::parse(problem_text(least));
+  const std::set<std::string> later = {"channels", "in_flight", "traffic"};
   int count = 0;
   const auto same = [&](const Json& properties, const Json& object) {
     for (const auto& [key, rules] : properties.items()) {
-      if (!rules.contains("default")) continue;
+      if (!rules.contains("default") || later.count(key) != 0) continue;
       CAPTURE(key);
       CHECK(object.at(key) == rules.at("default"));
       ++count;
@@ -126,6 +130,12 @@ TEST_CASE("problem schema: the defaults are the reader's") {
   CHECK(!least.warps[0].variable_latency);
   CHECK(file["$defs"]["memory"]["properties"]["rings"]["default"] == false);
   CHECK(!Memory{}.rings);
+  // Not written where they have nothing to say, so that older files stay as they are.
+  const Json& op = file["$defs"]["op"]["properties"];
+  CHECK(op["in_flight"]["default"] == false);
+  CHECK(op["traffic"]["default"] == Json::object());
+  CHECK(file["properties"]["channels"]["default"] == Json::object());
+  CHECK((!least.ops[0].in_flight && least.ops[0].traffic.empty() && least.channels.empty()));
 }
 
 TEST_CASE("problem schema: the limits are the library's") {
@@ -137,6 +147,16 @@ TEST_CASE("problem schema: the limits are the library's") {
   CHECK(defs.at("edge").at("properties").at("distance").at("maximum") == kMaxDistance);
   CHECK(file.at("properties").at("ops").at("maxItems") == kMaxOps);
   CHECK(file.at("properties").at("units").at("additionalProperties").at("maximum") == kMaxAmount);
+  CHECK(file.at("properties").at("channels").at("maxProperties") == kMaxChannels);
+  const std::pair<const char*, Amount> fractions[] = {{"rate", 1}, {"traffic", 0}};
+  for (const auto& [name, least] : fractions) {
+    const Json& forms = defs.at(name).at("anyOf");
+    const Json& terms = forms.at(1).at("prefixItems");
+    CHECK((forms.at(0).at("minimum") == least && forms.at(0).at("maximum") == kMaxAmount));
+    CHECK((terms.at(0).at("minimum") == least && terms.at(0).at("maximum") == kMaxAmount));
+    CHECK((terms.at(1).at("minimum") == 1 && terms.at(1).at("maximum") == kMaxAmount));
+    CHECK((forms.at(1).at("minItems") == 2 && forms.at(1).at("maxItems") == 2));
+  }
 }
 
 TEST_CASE("schedule schema: keys") {

@@ -11,9 +11,11 @@
 #include <string>
 #include <tuple>
 
+#include "graph/bounds/channel_bounds.hpp"
 #include "graph/check.hpp"
 #include "graph/error.hpp"
 #include "graph/lower.hpp"
+#include "graph/wide.hpp"
 #include "tests/support/attention_loop.hpp"
 #include "tests/support/random_loop.hpp"
 
@@ -176,6 +178,52 @@ TEST_CASE("a normalised problem") {
   CHECK(n.cycle_unit == doctest::Approx(2.0 * 1500 / 18));
 }
 
+TEST_CASE("a channel's rate is that of the new cycles, and never less") {
+  Problem problem;
+  problem.warps = {{"w", 1, 0, false}};
+  problem.ops.resize(2);
+  problem.ops[0] = {"a", "", 1000, {}, 0, {}, 0, 1, false, false};
+  problem.ops[1] = {"b", "", 500, {}, 0, {}, 0, 1, false, false};
+  problem.channels = {{"bus", {128, 1}}, {"odd", {7, 3}}};
+  problem.ops[0].traffic = {{0, {200'000, 1}}, {1, {5, 2}}};
+  const Problem n = normalize_problem(problem, 20, false);
+  CHECK(n.channels == std::vector<Channel>{{"bus", {32'000, 3}}, {"odd", {1'750, 9}}});
+  CHECK(n.ops[0].traffic == problem.ops[0].traffic);
+  CHECK(least_by_channels(problem) == 1563);
+  CHECK(least_by_channels(n) == 19);  // 18.75
+
+  // Where the new rate has too many digits it is rounded, up.
+  Random random(5);
+  int rounded = 0;
+  for (int i = 0; i < 500; ++i) {
+    CAPTURE(i);
+    const Amount most = random.percent(50) ? 1'000 : kMaxAmount;
+    problem.channels[0].rate = {random.range(most / 2, most), random.range(most / 2, most)};
+    problem.ops[0].cycles = random.range(1, 999'983);
+    problem.ops[0].traffic[0].amount = {random.range(1, 100'000), 1};
+    std::vector<NormalizedCost> costs;
+    const Problem other = normalize_problem(problem, 97, false, &costs);
+    CHECK_NOTHROW(check(other));
+    Cycle before = 0, after = 0;
+    for (const NormalizedCost& cost : costs) {
+      before += cost.before;
+      after += cost.after;
+    }
+    const Fraction was = problem.channels[0].rate, is = other.channels[0].rate;
+    const auto size = [](const Fraction& f) {
+      return static_cast<double>(f.numerator) / static_cast<double>(f.denominator);
+    };
+    const Wide exact = Wide{was.numerator} * before * is.denominator,
+               has = Wide{is.numerator} * after * was.denominator;
+    CHECK(has >= exact);
+    rounded += has > exact;
+    CHECK(size(is) ==
+          doctest::Approx(size(was) * static_cast<double>(before) / static_cast<double>(after)));
+  }
+  CHECK(rounded > 100);
+  CHECK(rounded < 400);
+}
+
 TEST_CASE("segments that were apart do not come to overflow their unit") {
   Problem problem;
   problem.units = {{"U", 1}};
@@ -194,6 +242,8 @@ TEST_CASE("normalised problems pass check() and keep what is zero") {
   for (std::uint64_t seed = 1; seed <= 500; ++seed) {
     LoopKnobs knobs;
     knobs.max_cycles = 40;
+    knobs.max_channels = 2;
+    knobs.flight = true;
     const Problem problem = random_loop(seed, knobs);
     CAPTURE(seed);
     for (const bool relative : {false, true}) {

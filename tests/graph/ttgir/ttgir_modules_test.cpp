@@ -20,7 +20,8 @@ LoweredModule lowered(const std::string& text, std::optional<int> module = std::
                       const std::string& machine = "hopper") {
   LoopOptions options;
   options.module = module;
-  return lower_module(text, "file", builtin_machine(machine), machine, options, {});
+  return lower_module(text, "file", builtin_machine(machine), machine, options,
+                      test::streaming_loads());
 }
 
 std::string problem_of(const std::string& text, std::optional<int> module = std::nullopt) {
