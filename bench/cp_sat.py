@@ -12,6 +12,7 @@ second turn is seen as it repeats.
 
 import json
 import sys
+from fractions import Fraction
 
 import ortools
 from ortools.sat.python import cp_model
@@ -160,6 +161,18 @@ def build(problem, ii, length):
     return model, start, on
 
 
+def moves_too_much(problem, ii):
+    """Does more pass through some channel in an iteration than in ii cycles can?"""
+    def exact(number):
+        return Fraction(*number) if isinstance(number, list) else Fraction(number)
+
+    for name, rate in problem.get("channels", {}).items():
+        moved = sum(exact(op["traffic"][name]) for op in problem["ops"] if name in op.get("traffic", {}))
+        if moved > ii * exact(rate):
+            return True
+    return False
+
+
 def main():
     if sys.argv[1:] == ["--version"]:
         print("OR-Tools CP-SAT", ortools.__version__)
@@ -167,7 +180,7 @@ def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         problem = json.load(file)
     ii, length = int(sys.argv[2]), int(sys.argv[3])
-    built = build(problem, ii, length)
+    built = None if moves_too_much(problem, ii) else build(problem, ii, length)
     if built is None:
         print("unsat")
         return

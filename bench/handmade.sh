@@ -8,13 +8,13 @@ twill=${1:-build/release/engine/twill}
 row() {
   name=$1
   shift
-  "$twill" solve "$@" --holds off --json --quiet | tr -d ' ,"' | awk -F: -v name="$name" '
+  "$twill" solve "$@" --reading paper --json --quiet | tr -d ' ,"' | awk -F: -v name="$name" '
     $1 == "initiation_interval" && !ii { ii = $2 } $1 == "length" && !l { l = $2 }
     END { printf "%-52s I = %5d  L = %5d\n", name, ii, l }'
 }
 
 # ids ARGUMENTS...: the ops of the problem
-ids() { "$twill" lower "$@" --holds off --quiet | sed -n 's/^ *"id": "\(.*\)",$/\1/p'; }
+ids() { "$twill" lower "$@" --reading paper --quiet | sed -n 's/^ *"id": "\(.*\)",$/\1/p'; }
 
 fwd="hopper-fwd-sub2 --machine hopper --layout 2x4"
 roles=$(ids $fwd | sed -n 's/^s0_.*/--pin &=wg0/p; s/^s1_.*/--pin &=wg1/p')

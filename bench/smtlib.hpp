@@ -42,7 +42,8 @@ namespace twill {
 /// printed, else the corrected program: what differs is described in
 /// encoders/straight_line/straight_line.hpp. sat / unsat is the same as that of the CNF. The text
 /// grows with ops * (ops + slots * copies) * T + edges * copies * L. Precondition: check() has
-/// accepted the problem.
+/// accepted the problem, and `ii` is no smaller than its channels allow (verify_channels()): the
+/// paper's program knows nothing of rule 9.
 std::string smtlib(const Problem& problem, Cycle ii, Cycle length, bool literal);
 
 }  // namespace twill

@@ -204,7 +204,7 @@ const GoalKind kGoals[] = {
      .value = memory_peak,
      .limit = [](LimitedProblem& p, int m,
                  std::int64_t most) { lower(p.problem.memories[at(m)].capacity, most); }},
-    // Buffers in flight of the streaming load with most of them (ring_depth.hpp).
+    // Buffers in flight of the load with most of them (ring_depth.hpp).
     {.name = "rings",
      .value = deepest_ring,
      .least = [](const Problem& p, int) -> std::int64_t {

@@ -48,7 +48,7 @@ struct LowerOptions {
   /// kernel.
   /// Unset = as the reading has it.
   std::optional<bool> holds;
-  /// Are the rings of streaming loads charged to memory, buffer by buffer, as the kernel allocates
+  /// Are the rings of loads charged to memory, buffer by buffer, as the kernel allocates
   /// them (Memory::rings)? false = what is in them counts while it is live, the paper's reading.
   /// Unset = as the reading has it.
   std::optional<bool> rings;

@@ -49,7 +49,7 @@ struct Unit {
 struct Memory {
   std::string name;
   Amount capacity = 0;
-  /// Does a streaming load's ring take all its buffers all the time, as a kernel allocates them?
+  /// Does a load's ring take all its buffers all the time, as a kernel allocates them?
   /// Else what it loads counts while it is live. See memory_charges.hpp.
   bool rings = false;
   bool operator==(const Memory&) const = default;

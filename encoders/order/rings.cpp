@@ -1,4 +1,4 @@
-// The buffers of a streaming load's ring, where a memory charges it (Memory::rings), in the order
+// The buffers of a load's ring, where a memory charges it (Memory::rings), in the order
 // form. With u the load and (v, cycles, iterations) a use of its buffer: depth(u) <= k if and only
 // if for every use
 //     start(u) + k I > start(v) + iterations I + cycles,

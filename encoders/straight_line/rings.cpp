@@ -1,4 +1,4 @@
-// The buffers of a streaming load's ring, where a memory charges it (Memory::rings), in the
+// The buffers of a load's ring, where a memory charges it (Memory::rings), in the
 // corrected straight-line form. The paper's program does not know them.
 //
 // That k buffers are enough is a dependence of copy 0 for each use of one

@@ -1,4 +1,4 @@
-// The buffers of a streaming load's ring, where a memory charges it (Memory::rings), in the
+// The buffers of a load's ring, where a memory charges it (Memory::rings), in the
 // time-indexed form.
 //
 // That k buffers are enough is a dependence for each use of one (encoders/dependence.cpp).

@@ -38,7 +38,7 @@ struct Lanes {
 };
 inline constexpr Amount kMaxLanesByAmount = 8;
 
-/// The ring of a streaming load, of which a memory charges all buffers at every residue.
+/// The ring of a load, of which a memory charges all buffers at every residue.
 struct ChargedRing {
   int load = 0;
   Cycle buffers = 0;

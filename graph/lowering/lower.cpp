@@ -34,7 +34,7 @@ void add_footprint(Op& op, const Footprint& more) {
 
 /// The ops that hold the buffer of a load, and of no other, hold nothing of it themselves (rule
 /// 10): what they had in a memory is the load's, and whoever uses them keeps it.
-void own_buffers(const CostedLoop& loop, Problem& problem) {
+void own_buffers(const std::string& source, Problem& problem) {
   std::vector<int> owners(problem.ops.size(), 0);
   for (int u = 0; u < static_cast<int>(problem.ops.size()); ++u)
     if (problem.ops[at(u)].in_flight)
@@ -47,11 +47,19 @@ void own_buffers(const CostedLoop& loop, Problem& problem) {
       for (const Footprint& held : std::exchange(problem.ops[at(holder.op)].footprints, {}))
         add_footprint(problem.ops[at(u)], held);
     }
+    if (problem.ops[at(u)].footprints.empty()) continue;
+    Cycle latency = kMaxCycles;  // whichever way its buffer takes, nobody has it before
+    for (const Edge& edge : problem.edges)
+      if (edge.from == u) latency = std::min(latency, edge.delay);
     for (const BufferUse& use : buffer_uses(problem, u)) {
       const Edge& edge = problem.edges[at(use.edge)];
       if (edge.from == u) continue;  // its own edges do that
-      uses.push_back({u, use.op, loop.ops[at(u)].latency, use.iterations, false, edge.hold});
+      uses.push_back({u, use.op, latency, use.iterations, false, edge.hold});
     }
+    if (problem.edges.size() + uses.size() > static_cast<std::size_t>(kMaxEdges))
+      throw InputError(source, "/edges", std::to_string(problem.edges.size()) + " edges",
+                       "with one from every load to each use of its buffer they must be at most " +
+                           std::to_string(kMaxEdges));
   }
   problem.edges.insert(problem.edges.end(), uses.begin(), uses.end());
 }
@@ -101,7 +109,7 @@ void add_channels(const Kernel& kernel, const Machine& machine, const CostedLoop
 /// What has no incoming edge and a variable latency is in flight: it reserves nothing, its buffer
 /// is its own, and whoever uses that waits for it and keeps it. Units that it would have reserved
 /// become channels, through which all pass that use them.
-void apply_flight(const CostedLoop& loop, Problem& problem) {
+void apply_flight(const std::string& source, Problem& problem) {
   std::vector<bool> has_input(problem.ops.size(), false);
   for (const Edge& edge : problem.edges) has_input[at(edge.to)] = true;
   std::vector<Reservation> freed;  // what the loads reserve no more, and ...
@@ -117,7 +125,7 @@ void apply_flight(const CostedLoop& loop, Problem& problem) {
     }
     op.reservations.clear();
   }
-  own_buffers(loop, problem);
+  own_buffers(source, problem);
   for (int f = 0; f < static_cast<int>(problem.units.size()); ++f) {
     const Unit& unit = problem.units[at(f)];
     const auto of_unit = [&](const Reservation& use) { return use.unit == f; };
@@ -186,7 +194,8 @@ std::vector<BandwidthSum> bandwidth_sums(const Kernel& kernel, const Machine& ma
         if (static_cast<std::size_t>(t.channel) != c) continue;
         const Wide amount = Wide{t.amount.numerator} * rate.denominator;
         const Wide per_cycle = Wide{t.amount.denominator} * rate.numerator;
-        sum.cycles += static_cast<Cycle>((amount + per_cycle - 1) / per_cycle);
+        const Wide cycles = (amount + per_cycle - 1) / per_cycle;
+        sum.cycles = static_cast<Cycle>(std::min<Wide>(sum.cycles + cycles, kMaxInterval));
       }
     if (sum.cycles > 0) sums.push_back(sum);
   }
@@ -275,7 +284,7 @@ Problem without_slots(const Kernel& kernel, const Machine& machine, const Costed
   problem.edges = loop.edges;
   if (parts.channels) add_channels(kernel, machine, loop, problem);
   if (parts.flight)
-    apply_flight(loop, problem);
+    apply_flight(kernel.source, problem);
   else
     apply_streaming(problem);
   if (parts.rings) charge_rings(problem);

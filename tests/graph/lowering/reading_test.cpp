@@ -123,6 +123,35 @@ TEST_CASE("machine reading: a load is in flight, and its buffer is its own") {
   CHECK(kept);
 }
 
+TEST_CASE("machine reading: nobody has a buffer before the kernel says") {
+  const std::string edge = R"({"from": "ld", "to": "buf"})";
+  const Problem p =
+      lower_text(with(kKernel, edge, R"({"from": "ld", "to": "buf", "delay": 7})"), kMachine)
+          .problem;
+  for (const Edge& e : p.edges)
+    if (e.from == 0) CHECK(e.delay == 7);
+}
+
+TEST_CASE("numbers at the ends of their range, and loads that share all uses") {
+  const std::string slow = with(kMachine, R"("rate": [7, 2])", R"("rate": [1, 1000000000000])");
+  const Lowered paper = lower(kKernel, "k", slow, "m", read_as(Reading::paper))[0];
+  CHECK(paper.bandwidth[0].cycles == kMaxInterval);
+  CHECK(contains(refusal([&] { lower_text(kKernel, slow); }), "must take at most"));
+  // 1,100 loads into one view with 1,000 readers: more edges than a problem may have.
+  std::string ops, edges;
+  for (int k = 0; k < 1100; ++k) {
+    ops += tile_op("ld" + std::to_string(k), "copy", R"(, "result": "mem")", "[64]") + ",";
+    edges += edge("ld" + std::to_string(k), "v") + ",";
+  }
+  ops += tile_op("v", "alloc", R"(, "result": "none")", "[64]");
+  for (int k = 0; k < 1000; ++k) {
+    ops += "," + tile_op("x" + std::to_string(k), "work", "", "[64]");
+    edges += (k == 0 ? "" : ",") + edge("v", "x" + std::to_string(k));
+  }
+  CHECK(contains(refusal([&] { lower_text(small_kernel(ops, edges), kMachine); }),
+                 "to each use of its buffer they must be at most 1000000"));
+}
+
 TEST_CASE("paper's reading: loads stream, channels are told beside the problem") {
   const std::vector<Lowered> all = lower(kKernel, "k", kMachine, "m", read_as(Reading::paper));
   const Problem& p = all.front().problem;
