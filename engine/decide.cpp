@@ -57,14 +57,12 @@ Decided decide(const Problem& problem, Cycle ii, Cycle length, const Options& op
   const Search search{problem, choice, options.seed,
                       budget,  report, chosen_engine(problem, options, choice)};
   Decided decided;
-  if (choice.form != Form::modulo && ii < least_by_channels(problem)) {  // it has no rule 9
+  const bool modulo = choice.form == Form::modulo;  // no straight-line form has rule 9
+  if (modulo ? refuted(problem, ii, length) : ii < least_by_channels(problem)) {
     decided.verdict = Verdict::unsat;
     decided.by_bounds = true;
-  } else if (choice.form != Form::modulo) {
+  } else if (!modulo) {
     decided.verdict = ask_straight_line(search, ii, length, options.conflict_limit);
-  } else if (refuted(problem, ii, length)) {
-    decided.verdict = Verdict::unsat;
-    decided.by_bounds = true;
   } else {
     // Nothing shorter is asked for: one question, at this length.
     const LengthResult answer = search.engine.shortest_within(search, ii, length, length, {});

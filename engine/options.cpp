@@ -11,7 +11,7 @@ StageChoice parse_stages(const std::string& text) {
   if (text == "paper") return {StageChoice::paper};
   const bool number = !text.empty() && text.size() <= 6 &&
                       text.find_first_not_of("0123456789") == std::string::npos;
-  return {StageChoice::at_most, number ? std::stoll(text) : 0};
+  return {StageChoice::limited, number ? std::stoll(text) : 0};
 }
 
 EngineChoice parse_engine(const std::string& text) {
@@ -28,7 +28,7 @@ EngineChoice parse_engine(const std::string& text) {
 StageChoice stages_of(const Options& options) {
   const StageChoice stages =
       options.search_stages ? *options.search_stages : parse_stages(options.stages);
-  if (stages.kind != StageChoice::at_most) return {stages.kind};
+  if (stages.kind != StageChoice::limited) return {stages.kind};
   if (stages.most < 1 || stages.most > 999'999)
     throw InputError("options", "--stages",
                      options.search_stages ? to_string(stages) : options.stages,
@@ -37,7 +37,7 @@ StageChoice stages_of(const Options& options) {
 }
 
 std::string to_string(const StageChoice& stages) {
-  if (stages.kind == StageChoice::at_most) return std::to_string(stages.most);
+  if (stages.kind == StageChoice::limited) return std::to_string(stages.most);
   return stages.kind == StageChoice::paper ? "paper" : "complete";
 }
 

@@ -406,37 +406,37 @@ Finding Judge::concurrency(const Unrolling& unrolling) const {
 }  // namespace
 
 std::optional<Violation> verify_channels(const Problem& problem, Cycle ii) {
-  using Whole = boost::multiprecision::cpp_int;
-  struct Sum {
-    Whole over, under;
+  using Exact = boost::multiprecision::cpp_int;
+  struct Quotient {
+    Exact over, under;
   };
   for (std::size_t c = 0; c < problem.channels.size(); ++c) {
     // Added in pairs, then pairs of pairs: numbers stay short for as long as they can.
-    std::vector<Sum> sums = {{0, 1}};
+    std::vector<Quotient> sums = {{0, 1}};
     for (const Op& op : problem.ops)
       for (const Traffic& moved : op.traffic)
         if (static_cast<std::size_t>(moved.channel) == c)
           sums.push_back({moved.amount.numerator, moved.amount.denominator});
     while (sums.size() > 1) {
-      std::vector<Sum> pairs;
+      std::vector<Quotient> pairs;
       for (std::size_t i = 0; i + 1 < sums.size(); i += 2) {
-        const Sum &a = sums[i], &b = sums[i + 1];
+        const Quotient &a = sums[i], &b = sums[i + 1];
         pairs.push_back(a.under == b.under
-                            ? Sum{a.over + b.over, a.under}
-                            : Sum{a.over * b.under + b.over * a.under, a.under * b.under});
+                            ? Quotient{a.over + b.over, a.under}
+                            : Quotient{a.over * b.under + b.over * a.under, a.under * b.under});
       }
       if (sums.size() % 2 == 1) pairs.push_back(sums.back());
       sums = std::move(pairs);
     }
     const auto& [name, rate] = problem.channels[c];
-    const Whole most = Whole(rate.numerator) * ii * sums[0].under;
-    const Whole moved = sums[0].over * rate.denominator;
+    const Exact most = Exact(rate.numerator) * ii * sums[0].under;
+    const Exact moved = sums[0].over * rate.denominator;
     if (moved <= most) continue;
-    const Whole common = sums[0].under * rate.denominator;
-    const auto shown = [&](const Whole& part) {
-      const Whole divisor = gcd(part, common), under = common / divisor;
-      if (under > 1'000'000) return Whole(part / common).str() + " and a fraction";
-      return Whole(part / divisor).str() + (under == 1 ? "" : "/" + under.str());
+    const Exact common = sums[0].under * rate.denominator;
+    const auto shown = [&](const Exact& part) {
+      const Exact divisor = gcd(part, common), under = common / divisor;
+      if (under > 1'000'000) return Exact(part / common).str() + " and a fraction";
+      return Exact(part / divisor).str() + (under == 1 ? "" : "/" + under.str());
     };
     return Violation{"channel", "channel " + name + ": an iteration moves " + shown(moved) +
                                     ", more than " + shown(most) + " in I = " + number(ii) +

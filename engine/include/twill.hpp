@@ -35,9 +35,9 @@ struct StageChoice {
   enum Kind {
     complete,  ///< all that can matter, up to a proved bound
     paper,     ///< Algorithm 1's window ceil(L/I) = ceil(LEN/I)
-    at_most    ///< a number
+    limited    ///< a number
   } kind = complete;
-  Cycle most = 0;  ///< at_most: from 1 to 999999
+  Cycle most = 0;  ///< limited: from 1 to 999999
 };
 
 enum class EngineChoice {

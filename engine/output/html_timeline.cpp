@@ -4,6 +4,7 @@
 // <svg>, which cuts its label at its own border.
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/output/html.hpp"
 #include "engine/output/pipeline.hpp"
@@ -103,8 +104,7 @@ struct Drawing {
   /// share of I.
   void level(const ChannelLoad& load) {
     const std::string name = html_escape(problem.channels[at(load.channel)].name);
-    const int height =
-        std::clamp(static_cast<int>(static_cast<double>(kLane) * load.busy + 0.5), 1, kLane);
+    const int height = std::clamp(static_cast<int>(std::lround(kLane * load.busy)), 1, kLane);
     names += "<div class=\"name\" style=\"height:" + std::to_string(kLane) + "px\"><b>" + name +
              "</b><i>" + percent(load.busy) + "</i></div>";
     marks += "<rect class=\"band\" x=\"0\" y=\"" + std::to_string(y) +

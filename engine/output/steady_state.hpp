@@ -74,8 +74,8 @@ struct SteadyState {
       copies;              ///< per op: most copies of its result live at once, ceil(lifetime / I)
   std::vector<int> order;  ///< ops by row; of one row, by the dependences met with no cycle between
   std::vector<Lanes> units;  ///< per unit, from the reservations
-  /// Per unit: reserved share of capacity * I, 1.0 = always busy; of one with a channel of its name,
-  /// through which loads in flight pass, that channel's.
+  /// Per unit: reserved share of capacity * I, 1.0 = always busy; of one with a channel of its
+  /// name, through which loads in flight pass, that channel's.
   std::vector<double> busy;
   std::vector<ChannelLoad> channels;  ///< those that something passes through
   std::vector<Lanes> slots;           ///< per slot, from the cycles of its ops

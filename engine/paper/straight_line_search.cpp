@@ -7,14 +7,14 @@
 // make up for, by the refutation at serial_ii: there the window has one stage, and a one-stage
 // schedule that exists at any I exists at that one too.
 //
-// Literal form: I upward from the bounds of rules 1, 2 and 9 (below them Algorithm 1 only skips; the
-// other bounds do not hold for this formula), and L upward by one from LEN(M), as printed, because
-// nothing is monotone there. A model is a schedule only if verify() accepts it; otherwise the
-// search ends as Algorithm 1 would, with what was accepted and why it is wrong in `conflict`, and
-// status unknown. The formula is unsound in both directions, so its refutations prove nothing: the
-// bounds of the solution are those that are proved without it (arithmetic bound on I, LEN(M)), the
-// status is optimal only where they are met, else feasible, and when no formula up to serial_ii has
-// a model it is unknown.
+// Literal form: I upward from the bounds of rules 1, 2 and 9 (below them Algorithm 1 only skips;
+// the other bounds do not hold for this formula), and L upward by one from LEN(M), as printed,
+// because nothing is monotone there. A model is a schedule only if verify() accepts it; otherwise
+// the search ends as Algorithm 1 would, with what was accepted and why it is wrong in `conflict`,
+// and status unknown. The formula is unsound in both directions, so its refutations prove nothing:
+// the bounds of the solution are those that are proved without it (arithmetic bound on I, LEN(M)),
+// the status is optimal only where they are met, else feasible, and when no formula up to serial_ii
+// has a model it is unknown.
 #include <algorithm>
 #include <stdexcept>
 #include <string>

@@ -25,8 +25,9 @@ inline std::string dq_order(const BackwardWork& w, int query_heads, int resident
   };
   const auto counter_of = [&](const Block& b) {
     const QueryPlace place = query_place(w, b.tile, b.number);
-    return static_cast<std::size_t>((b.tile.batch * query_heads + place.query_head) * w.tiles +
-                                    place.row / w.rows);
+    const int counter =
+        (b.tile.batch * query_heads + place.query_head) * w.tiles + place.row / w.rows;
+    return static_cast<std::size_t>(counter);
   };
   const int batches = w.units / (w.key_tiles * w.key_heads);
   std::vector<int> counters(static_cast<std::size_t>(batches * query_heads * w.tiles), 0);

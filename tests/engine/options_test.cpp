@@ -16,7 +16,7 @@ Problem figure_1() {
 TEST_CASE("a typed option says the same as its text, and comes before it") {
   for (const auto& [typed, text] :
        {std::pair{StageChoice{}, "complete"}, std::pair{StageChoice{StageChoice::paper}, "paper"},
-        std::pair{StageChoice{StageChoice::at_most, 2}, "2"}}) {
+        std::pair{StageChoice{StageChoice::limited, 2}, "2"}}) {
     Options by_text, by_type;
     by_text.stages = text;
     by_type.stages = "nonsense";
@@ -40,7 +40,7 @@ TEST_CASE("a typed option says the same as its text, and comes before it") {
 TEST_CASE("what no search has is refused") {
   Options options;
   for (const Cycle most : {Cycle{0}, Cycle{-1}, Cycle{1'000'000}}) {
-    options.search_stages = StageChoice{StageChoice::at_most, most};
+    options.search_stages = StageChoice{StageChoice::limited, most};
     CHECK_THROWS_AS(solve(figure_1(), options), InputError);
   }
   options.search_stages.reset();

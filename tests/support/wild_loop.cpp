@@ -292,14 +292,14 @@ class Wild {
       if (op.fills_ring()) names.push_back("ring:" + op.id);
       loads = loads || op.fills_ring();
     }
-    if (loads) names.push_back("rings");
+    if (loads) names.emplace_back("rings");
     for (const Unit& unit : p.units) names.push_back("issuers:" + unit.name);
     for (const Memory& memory : p.memories) names.push_back("memory:" + memory.name);
     for (const WarpSlot& slot : p.warps) names.push_back("registers:" + slot.name);
     std::vector<std::string>& goals = case_.options.goals;
     for (std::size_t i = 0, count = pick(0, 3); i < count; ++i)
       goals.push_back(names[pick(0, names.size() - 1)]);
-    if (goals.empty() || random_.percent(25)) goals.push_back("canonical");
+    if (goals.empty() || random_.percent(25)) goals.emplace_back("canonical");
   }
 
   Random random_, more_;

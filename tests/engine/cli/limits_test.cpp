@@ -74,7 +74,7 @@ std::string big_problem(const Folder& folder, int ops, std::int64_t most_cycles)
                                   {"distance", 0},
                                   {"blocking", up_to(10) == 1}});
   }
-  const std::string path = folder / "big.problem.json";
+  std::string path = folder / "big.problem.json";
   std::ofstream(path) << problem.dump();
   return path;
 }
