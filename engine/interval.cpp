@@ -142,7 +142,7 @@ std::optional<Schedule> serial_schedule(const Search& search, const SerialProble
                                         Interval& interval) {
   Search inner = search.on(serial.problem);
   inner.evidence = search.evidence;
-  inner.serial = true;
+  inner.about = About::serial;
   search.report.phase("serial");
   Answer answer = search.engine.ask(inner, serial.ii, interval.max_stages);
   interval.none = answer.verdict == Verdict::unsat;

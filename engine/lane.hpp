@@ -20,7 +20,7 @@ class Lane {
         report_(silent_, budget_),
         search_(whole.with(whole.problem, budget_, report_)) {
     search_.threads = 1;
-    search_.serial = whole.serial;
+    search_.about = whole.about;
     search_.goals = whole.goals;
     if (whole.evidence != nullptr) search_.evidence = &evidence_.emplace(whole.evidence->none());
   }

@@ -8,6 +8,7 @@
 #include "encoders/goals.hpp"
 #include "engine/include/twill.hpp"
 #include "engine/limits_left.hpp"
+#include "engine/objective.hpp"
 #include "engine/options.hpp"
 
 namespace twill {
@@ -51,9 +52,7 @@ class LayoutSearch {
  private:
   bool found() const { return solved_ && result_.outcomes[result_.chosen].solution->schedule; }
   Solution& best() { return *result_.outcomes[result_.chosen].solution; }
-  static std::pair<Cycle, Cycle> value(const Solution& solution) {
-    return {solution.schedule->initiation_interval, solution.schedule->length};
-  }
+  Value value(const Solution& solution) const { return objective_.value(*solution.schedule); }
 
   // Pins name slots, and the paper's window is no complete search.
   bool may_leave_out() const { return !paper_ && options_.pins.empty(); }
@@ -86,7 +85,8 @@ class LayoutSearch {
     Options options = left_.of(options_);
     options.goals.clear();                                              // of the best one
     options.explain = options_.explain && result_.layouts.size() == 1;  // else when none has any
-    if (found() && !options.ii && !paper_ && modulo_) options.better_than = value(best());
+    if (found() && !options.ii && !paper_ && modulo_)
+      options.better_than = {best().schedule->initiation_interval, best().schedule->length};
     const ProgressCallback named = [&](const Progress& progress) {
       if (!progress_) return;
       Progress of_layout = progress;
@@ -104,8 +104,8 @@ class LayoutSearch {
     left_.took(outcome.solution->conflicts);
   }
 
-  // Smallest I, then smallest L, then the first. Once there is a schedule, only the best one's
-  // evidence is kept: that of the others is memory that the next search can have.
+  // The best by the objective, of equal ones the first. Once there is a schedule, only the best
+  // one's evidence is kept: that of the others is memory that the next search can have.
   void choose(std::size_t k) {
     const std::optional<Solution>& latest = result_.outcomes[k].solution;
     if (!latest) return;
@@ -137,6 +137,7 @@ class LayoutSearch {
     if (!outcome.solution) return true;
     const Solution& solution = *outcome.solution;
     if (solution.status == Status::optimal || solution.status == Status::infeasible) return false;
+    if (objective_.iterations > 0) return objective_.bound(solution) < value(best());
     const auto [ii, length] = value(best());
     if (solution.ii_lower_bound != ii) return solution.ii_lower_bound < ii;
     return !solution.schedule || solution.length_lower_bound < length;
@@ -165,6 +166,7 @@ class LayoutSearch {
   }
 
   const Options& options_;
+  const Objective objective_{options_.iterations};
   LimitsLeft left_;
   const ProgressCallback& progress_;
   const LayoutCallback& done_;

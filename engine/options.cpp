@@ -2,6 +2,7 @@
 
 #include "engine/order/searcher.hpp"
 #include "engine/search.hpp"
+#include "graph/bounds/whole_time.hpp"
 
 namespace twill {
 namespace {
@@ -52,6 +53,10 @@ void check_options(const Options& o) {
   if (o.better_than && (o.ii || paper || o.better_than->first < 1))
     throw InputError("options", "better_than", std::to_string(o.better_than->first),
                      "must be >= 1, without --ii and without the paper's window");
+  if (o.iterations < 0 || o.iterations > kMaxIterations || (o.iterations > 0 && paper))
+    throw InputError(
+        "options", "--iterations", std::to_string(o.iterations),
+        "must be from 1 to " + std::to_string(kMaxIterations) + ", without the paper's window");
   if (o.evidence && paper)
     throw InputError(
         "options", "--certificate", "--stages paper",
@@ -68,6 +73,8 @@ void refuse_modulo_options(const Options& o) {
   if (!o.handover) throw InputError("options", "--no-handover", o.encoding, rule);
   if (!o.pins.empty())
     throw InputError("options", "--pin", o.pins.front().first + "=" + o.pins.front().second, rule);
+  if (o.iterations > 0)
+    throw InputError("options", "--iterations", std::to_string(o.iterations), rule);
   if (o.better_than)
     throw InputError("options", "better_than", std::to_string(o.better_than->first), rule);
 }

@@ -25,6 +25,7 @@
 // The idea of relaxing a resource to its largest value and cutting where the relaxed optimum asks
 // for too much is branch and bound as by Land and Doig, 1960.
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -34,18 +35,18 @@
 #include "engine/certificate/evidence.hpp"
 #include "engine/include/twill.hpp"
 #include "engine/limits_left.hpp"
+#include "engine/objective.hpp"
 #include "engine/options.hpp"
 #include "graph/index.hpp"
 
 namespace twill {
 namespace {
 
-using Value = std::pair<Cycle, Cycle>;  // I and L
-
 // Corners whose evidence is kept whole. There can be many, but then a search takes so long that
 // encoding again what a certificate needs adds little.
 constexpr std::size_t kWholeCorners = 4;
-constexpr Value kNoSchedule{kMaxInterval, 0};  // a bound where there is none at all
+// A bound where there is none at all.
+constexpr Value kNoSchedule{std::numeric_limits<Cycle>::max(), 0};
 
 struct Box {
   RegisterCounts low, high;
@@ -58,10 +59,6 @@ struct AskedCorner {
   Value bound;
   std::shared_ptr<const Evidence> evidence;
 };
-
-Value value_of(const Schedule& schedule) {
-  return {schedule.initiation_interval, schedule.length};
-}
 
 void check_pool(const Problem& problem, const RegisterPool& pool) {
   const auto fail = [](const std::string& value, const std::string& rule) {
@@ -140,17 +137,23 @@ class SplitSearch {
   }
 
  private:
-  /// Is (I, L) better than what is known?
+  Value value_of(const Schedule& schedule) const { return objective_.value(schedule); }
+  Value value_of(const std::pair<Cycle, Cycle>& schedule) const {
+    return objective_.value(schedule.first, schedule.second);
+  }
+
+  /// Is a value better than what is known?
   bool better(const Value& value) const {
     if (best_) return value < value_of(*best_->schedule);
-    return !options_.better_than || value < *options_.better_than;
+    return !options_.better_than || value < value_of(*options_.better_than);
   }
 
   Solution ask(const RegisterCounts& counts, bool explain) {
     Options options = left_.of(options_);
     options.goals.clear();
     options.explain = explain && options_.explain;
-    if (best_ && !options.ii) options.better_than = value_of(*best_->schedule);
+    if (best_ && !options.ii)
+      options.better_than = {best_->schedule->initiation_interval, best_->schedule->length};
     ++asked_;
     Solution answer = solve(with_counts(problem_, pool_, counts), options, left_.stop(), progress_);
     conflicts_ += answer.conflicts;
@@ -167,10 +170,11 @@ class SplitSearch {
   }
 
   /// What an answer proves of its problem.
-  static Value proved(const Solution& answer, const Options& options) {
+  Value proved(const Solution& answer, const Options& options) const {
     if (answer.status == Status::optimal) return value_of(*answer.schedule);
-    if (answer.status == Status::infeasible) return options.better_than.value_or(kNoSchedule);
-    return {answer.ii_lower_bound, 0};
+    if (answer.status == Status::infeasible)
+      return options.better_than ? value_of(*options.better_than) : kNoSchedule;
+    return objective_.bound(answer);
   }
 
   /// The cover of all splits that shows that none has a better schedule than `bound`, with all
@@ -250,7 +254,7 @@ class SplitSearch {
     RegisterCounts need;
     const bool covered = answer.schedule && keep(answer, need);
     if (answer.status != Status::optimal) {
-      box.bound = std::max(box.bound, Value{answer.ii_lower_bound, 0});
+      box.bound = std::max(box.bound, objective_.bound(answer));
       open_.push_back(std::move(box));
       return;
     }
@@ -314,7 +318,7 @@ class SplitSearch {
   }
 
   SplitSolution result(Solution last) {
-    const bool found = best_.has_value();
+    const bool found = best_.has_value(), timed = objective_.iterations > 0;
     Value bound = found ? value_of(*best_->schedule) : kNoSchedule;
     for (const Box& box : open_) bound = std::min(bound, box.bound);
     stopped_ =
@@ -329,15 +333,18 @@ class SplitSearch {
     if (!found) {
       solution.schedule.reset();
       solution.length_lower_bound = 0;
+      if (timed) solution.whole_time = WholeTime{objective_.iterations, 0, 0};
       solution.ring_depths.clear();
       solution.status = stopped_ ? Status::unknown : Status::infeasible;
       if (!stopped_) set_reasons(solution, {no_split()});
     } else {
       solution.status = stopped_ ? Status::feasible : Status::optimal;
-      const bool same = bound.first == solution.schedule->initiation_interval;
+      const bool same = bound.first == value_of(*solution.schedule).first;
       solution.length_lower_bound = same ? bound.second : 0;
+      if (timed && same) solution.length_lower_bound = solution.schedule->length;
     }
-    if (found || stopped_) solution.ii_lower_bound = options_.ii ? least_ii_ : bound.first;
+    if (timed && (found || stopped_)) solution.whole_time->lower_bound = bound.first;
+    if (found || stopped_) solution.ii_lower_bound = options_.ii || timed ? least_ii_ : bound.first;
     const std::shared_ptr<Evidence> kept = evidence(bound);
     solution.evidence = kept;
     finish(split.problem, solution, kept.get());
@@ -374,6 +381,7 @@ class SplitSearch {
   const Problem& problem_;
   const RegisterPool& pool_;
   const Options& options_;
+  const Objective objective_{options_.iterations};
   LimitsLeft left_;
   const ProgressCallback& progress_;
   Amount most_;

@@ -15,6 +15,7 @@
 #include "engine/certificate/evidence.hpp"
 #include "engine/include/twill.hpp"
 #include "graph/bounds/serial.hpp"
+#include "graph/bounds/whole_time.hpp"
 
 namespace twill {
 
@@ -75,7 +76,7 @@ struct Search {
   /// What every request of the search begins as: Options::handover and pins, limits of goals.
   PlacementRequest placement = {};
   Evidence* evidence = nullptr;  ///< where refutations go; null = nobody asks
-  bool serial = false;           ///< the problem is a serial problem
+  About about = About::problem;  ///< the problem is made from another one so
   GoalLimits goals = {};         ///< what `problem` and `limits` express
   int threads = 1;               ///< that may search at once; 0 = all cores
   Cycle stage_limit = 0;         ///< StageChoice::most; 0 = any number
@@ -179,6 +180,16 @@ Interval only_interval(const Search& search, Cycle ii);
 /// The smallest length at best.initiation_interval. Improves `best`, raises `low` (proved).
 /// Returns true when the two meet.
 bool smallest_length(const Search& search, Schedule& best, Cycle& low);
+
+/// What least_whole_time() found.
+struct WholeTimeResult {
+  std::optional<Schedule> best;  ///< the best; none where nothing is better than what was known
+  Cycle lower_bound = 0;         ///< proved, of the time; that of the best, unless it was stopped
+};
+/// The best schedule at intervals from `first` on, where it is better than what `question` knows.
+/// Where smaller intervals have none, that is final.
+WholeTimeResult least_whole_time(const Search& search, WholeTimeQuestion& question, Cycle first,
+                                 Cycle& max_stages);
 
 /// The order engine keeps a dense matrix of ops by ops.
 inline constexpr std::size_t kMaxOrderOps = 1'000;

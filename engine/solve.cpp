@@ -6,6 +6,7 @@
 #include "engine/decide.hpp"
 #include "engine/include/twill.hpp"
 #include "engine/limits_left.hpp"
+#include "engine/objective.hpp"
 #include "engine/options.hpp"
 #include "engine/order/searcher.hpp"
 #include "engine/search.hpp"
@@ -28,8 +29,13 @@ Cycle length_bound(const Problem& problem, Cycle ii) {
   return bounds.empty() ? 0 : bounds.front().value;
 }
 
-bool is_better(const Schedule& schedule, const std::pair<Cycle, Cycle>& than) {
-  return std::pair(schedule.initiation_interval, schedule.length) < than;
+bool is_better(const Schedule& schedule, const Value& than) {
+  return Objective{}.value(schedule) < than;
+}
+
+Reason none_better(const std::pair<Cycle, Cycle>& than) {
+  return {Reason::better, "no schedule is better than I = " + std::to_string(than.first) +
+                              ", L = " + std::to_string(than.second)};
 }
 
 // Is there a schedule better than options.better_than? Most likely not, so what refutes all is
@@ -61,8 +67,7 @@ std::optional<Solution> search_better(const Search& search, const Options& optio
     solution.status = Status::feasible;
   else if (same.verdict == Verdict::unsat) {
     solution.status = Status::infeasible;
-    set_reasons(solution, {{Reason::better, "no schedule is better than I = " + std::to_string(ii) +
-                                                ", L = " + std::to_string(length)}});
+    set_reasons(solution, {none_better(*options.better_than)});
   }
   return solution;
 }
@@ -146,6 +151,46 @@ Solution search_modulo(const Search& search, const Options& options, const Bound
   return solution;
 }
 
+// From the smallest I, and the smallest L at it, on to larger I with less time in all. Where only a
+// schedule better than another one is wanted, from the bound on.
+Solution search_whole_time(const Search& search, const Options& options, const Bound& bound) {
+  WholeTimeQuestion question(search.problem, options.iterations, search.stage_limit);
+  Solution solution;
+  solution.ii_lower_bound = bound.value;
+  if (options.better_than) {
+    const auto [ii, length] = *options.better_than;
+    question.set_best(whole_time(options.iterations, ii, length), ii);
+  } else {
+    solution = search_modulo(search, options, bound);
+    if (!solution.schedule) return solution;
+    const Cycle ii = solution.schedule->initiation_interval;
+    question.set_best(whole_time(options.iterations, ii, solution.schedule->length), ii);
+  }
+  Cycle least = std::min(question.time(),
+                         whole_time(options.iterations, solution.ii_lower_bound, question.least()));
+  if (options.better_than || solution.status == Status::optimal) {
+    const Cycle first =
+        options.better_than ? bound.value : solution.schedule->initiation_interval + 1;
+    WholeTimeResult result = least_whole_time(search, question, first, solution.max_stages);
+    least = result.lower_bound;
+    if (result.best) {
+      const Cycle ii = result.best->initiation_interval;
+      solution.schedule = std::move(result.best);
+      solution.length_lower_bound =
+          least == question.time() ? solution.schedule->length : length_bound(search.problem, ii);
+    }
+    solution.status = Status::feasible;
+    if (least == question.time())
+      solution.status = solution.schedule ? Status::optimal : Status::infeasible;
+    else if (!solution.schedule)
+      solution.status = Status::unknown;
+    if (solution.status == Status::infeasible)
+      set_reasons(solution, {none_better(*options.better_than)});
+  }
+  solution.whole_time = WholeTime{options.iterations, 0, least};
+  return solution;
+}
+
 }  // namespace
 
 const char* version() {
@@ -210,6 +255,18 @@ Schedule settled(const Problem& problem, const GoalLimits& limits, const Schedul
 static void describe(const Problem& problem, Solution& solution) {
   solution.ring_depths = ring_depths(problem, *solution.schedule);
   solution.max_stages = std::max(solution.max_stages, stage_count(*solution.schedule));
+}
+
+// The time of the schedule, with the bound that was found or that its one interval has.
+static void say_whole_time(const Options& options, Solution& solution) {
+  if (!solution.whole_time) solution.whole_time = WholeTime{options.iterations, 0, 0};
+  if (!solution.schedule) return;
+  const Schedule& schedule = *solution.schedule;
+  solution.whole_time->cycles =
+      whole_time(options.iterations, schedule.initiation_interval, schedule.length);
+  if (options.ii)
+    solution.whole_time->lower_bound =
+        whole_time(options.iterations, *options.ii, solution.length_lower_bound);
 }
 
 // Each goal by bisection between what is proved and what is reached; the last refutation, one below
@@ -288,6 +345,14 @@ void pursue_goals(const Problem& problem, const Options& options, Solution& solu
   solution.evidence = evidence;
 }
 
+// Is the least L at the next I too much already?
+static bool nothing_to_ask_above(const Problem& problem, const Solution& solution) {
+  WholeTimeQuestion question(problem, solution.whole_time->iterations, 0);
+  question.set_best(solution.whole_time->cycles, solution.schedule->initiation_interval);
+  const std::optional<Cycle> end = question.end();
+  return end && *end <= solution.schedule->initiation_interval + 1;
+}
+
 // A limit; else whether arithmetic was enough, or a question had to be refuted.
 static Stop why_ended(const Problem& problem, const Options& options, const Solution& solution,
                       const Bound& bound, const Budget& budget) {
@@ -296,7 +361,8 @@ static Stop why_ended(const Problem& problem, const Options& options, const Solu
   bool arithmetic = false;
   if (solution.status == Status::optimal)
     arithmetic = (options.ii || schedule->initiation_interval == bound.value) &&
-                 schedule->length == length_bound(problem, schedule->initiation_interval);
+                 schedule->length == length_bound(problem, schedule->initiation_interval) &&
+                 (!solution.whole_time || options.ii || nothing_to_ask_above(problem, solution));
   else if (solution.status == Status::infeasible)
     arithmetic = bound.value > options.ii.value_or(kMaxInterval);
   else
@@ -342,7 +408,10 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
   else if (paper)
     budget.complete([&] { solution = search_paper(search, options, low); });
   else
-    budget.complete([&] { solution = search_modulo(search, options, bound); });
+    budget.complete([&] {
+      solution = options.iterations > 0 && !options.ii ? search_whole_time(search, options, bound)
+                                                       : search_modulo(search, options, bound);
+    });
   if (choice.form == Form::modulo && !paper) {
     // Where arithmetic alone refutes every smaller I, it does so for any number of stages.
     Cycle enough = 0;
@@ -365,6 +434,7 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
     solution.options.emplace_back(kRestrictionOption, std::move(only));
   // Of smaller intervals than the one asked for the bound is all that is known.
   if (options.ii && solution.schedule) solution.ii_lower_bound = std::min(low, *options.ii);
+  if (options.iterations > 0) say_whole_time(options, solution);
   if (solution.schedule) describe(problem, solution);
   solution.seconds = budget.elapsed();
   solution.conflicts = budget.conflicts();

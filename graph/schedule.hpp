@@ -33,7 +33,7 @@ Cycle schedule_length(const Problem& problem, const std::vector<Cycle>& start);
 Cycle stage_count(const Schedule& schedule);
 
 enum class Status {
-  optimal,     ///< smallest I and, at that I, smallest L, within the search that was asked for
+  optimal,     ///< smallest I, then L (or whole_time, then I), within the search that was asked for
   feasible,    ///< stopped early: the lower bounds say how far from optimal
   infeasible,  ///< no schedule at any I (or at the I asked for); `conflict` says what clashes
   unknown,     ///< stopped before any schedule was found
@@ -95,6 +95,14 @@ struct Goal {
   std::int64_t lower_bound = 0;
 };
 
+/// What a number of iterations takes (rule 11): (N - 1) I + L cycles.
+struct WholeTime {
+  Cycle iterations = 1;
+  Cycle cycles = 0;       ///< of the schedule; 0 = there is none
+  Cycle lower_bound = 0;  ///< proved: no schedule takes fewer; 0 = nothing proved
+  bool operator==(const WholeTime&) const = default;
+};
+
 class Evidence;  // engine/certificate/evidence.hpp
 
 /// Everything a schedule file records. `schedule` is absent for infeasible and unknown.
@@ -111,6 +119,10 @@ struct Solution {
   std::vector<std::string> conflict;  ///< conflict_text() of each
   std::map<std::string, std::int64_t> ring_depths;  ///< per streaming op
   std::vector<Goal> goals;
+  /// Where the time of a number of iterations was to be small, not I: `optimal` then means that
+  /// none is smaller, nor as small at a smaller I. (ii_lower_bound is about any schedule all the
+  /// same, length_lower_bound about those at the schedule's I.)
+  std::optional<WholeTime> whole_time;
   std::string engine;
   std::vector<std::pair<std::string, std::string>> options;
   // Informative, not reproducible:

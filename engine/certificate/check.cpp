@@ -131,6 +131,8 @@ class CertificateCheck {
       refuse("schedule.json", violation->rule + ": " + violation->text);
     if (solution.ring_depths != ring_depths(problem_, *solution.schedule))
       refuse("schedule.json", "the ring depths are not the schedule's");
+    if (const auto& time = solution.whole_time; time && time->lower_bound > time->cycles)
+      refuse("schedule.json", "the schedule takes less time than its lower bound");
     if (solution.ii_lower_bound > solution.schedule->initiation_interval ||
         (solution.ii_lower_bound == solution.schedule->initiation_interval &&
          solution.length_lower_bound > solution.schedule->length))
@@ -167,7 +169,7 @@ class CertificateCheck {
     Refutation& r = manifest_.refutations[i];
     const std::string base = "proofs/" + manifest_.names[i];
     const Problem about = problem_at(problem_, split(), r.counts);
-    const Problem problem = r.serial ? serial_problem(about).problem : about;
+    const Problem problem = problem_about(about, r.about);
     if (r.by_order() && !manifest_.hash_of(base + ".refinements").empty()) {
       std::size_t number = 0;
       const std::string text = listed(base + ".refinements");
@@ -298,12 +300,18 @@ class CertificateCheck {
         refuse("manifest.json", "the bound " + std::string(use.ii ? "L" : "I") + " >= " +
                                     std::to_string(use.value) + " is not found a second time");
     }
+    for (const TimeUse& use : claims.times)
+      if (!time_counted_out(problem_at(problem_, split(), use.counts), use))
+        refuse("manifest.json", "the time of " + std::to_string(use.iterations) +
+                                    " iterations, >= " + std::to_string(use.time) +
+                                    ", is not found a second time");
     for (const GoalBoundUse& use : claims.goal_bounds)
       if (counted_goal(problem_, use.goal) < use.value)
         refuse("manifest.json",
                "a goal's bound " + std::to_string(use.value) + " is not found a second time");
-    report_.checks.push_back(counted(claims.bounds.size() + claims.goal_bounds.size(), "bound") +
-                             " counted a second time");
+    report_.checks.push_back(
+        counted(claims.bounds.size() + claims.times.size() + claims.goal_bounds.size(), "bound") +
+        " counted a second time");
   }
 
   const std::string directory_;

@@ -29,8 +29,8 @@ class SolutionClaims {
 
   Claims run() {
     derive();
-    Claims claims{derivation_.claims(), derivation_.bounds(), goal_bounds_, derivation_.needed(),
-                  derivation_.unproved()};
+    Claims claims{derivation_.claims(), derivation_.bounds(), derivation_.times(),
+                  goal_bounds_,         derivation_.needed(), derivation_.unproved()};
     std::sort(claims.needed.begin(), claims.needed.end());
     return claims;
   }
@@ -72,7 +72,12 @@ class SolutionClaims {
                       "): " + beyond);
     if (solution_.status != Status::optimal) return true;
     const Schedule& schedule = *solution_.schedule;
-    if (!asked_.ii && schedule.initiation_interval != solution_.ii_lower_bound)
+    if (timed()) {
+      if (solution_.whole_time->cycles != solution_.whole_time->lower_bound)
+        return unproved("T = " + decimal_text(solution_.whole_time->cycles) +
+                        " is called optimal, its bound is " +
+                        decimal_text(solution_.whole_time->lower_bound));
+    } else if (!asked_.ii && schedule.initiation_interval != solution_.ii_lower_bound)
       return unproved("I = " + decimal_text(schedule.initiation_interval) +
                       " is called optimal, its bound is " + decimal_text(solution_.ii_lower_bound));
     if (schedule.length != solution_.length_lower_bound)
@@ -80,6 +85,8 @@ class SolutionClaims {
                       decimal_text(solution_.length_lower_bound));
     return true;
   }
+
+  bool timed() const { return solution_.whole_time && !asked_.ii; }
 
   // With one I asked for, what else is known of smaller ones can be nothing.
   bool claims_interval() const { return !asked_.ii || solution_.ii_lower_bound > 1; }
@@ -92,9 +99,27 @@ class SolutionClaims {
 
   bool one_problem() {
     if (claims_interval() && !derivation_.interval(solution_.ii_lower_bound)) return false;
-    return !solution_.schedule || solution_.length_lower_bound <= 0 ||
-           derivation_.length(solution_.schedule->initiation_interval,
-                              solution_.length_lower_bound);
+    if (solution_.schedule && solution_.length_lower_bound > 0 && !length_by_time() &&
+        !derivation_.length(solution_.schedule->initiation_interval, solution_.length_lower_bound))
+      return false;
+    return !claims_time() || time_of(derivation_);
+  }
+
+  // Would a shorter schedule at the same I take less time than any does?
+  bool length_by_time() const {
+    return claims_time() && solution_.schedule &&
+           solution_.whole_time->lower_bound >= whole_time(solution_.whole_time->iterations,
+                                                           solution_.schedule->initiation_interval,
+                                                           solution_.length_lower_bound);
+  }
+
+  bool claims_time() const { return timed() && solution_.whole_time->lower_bound > 0; }
+  bool time_of(Derivation& derivation) const {
+    const WholeTime& time = *solution_.whole_time;
+    const bool all = solution_.status == Status::optimal;
+    return derivation.whole_time(time.iterations, time.lower_bound,
+                                 all ? solution_.schedule->initiation_interval : 0,
+                                 std::max<Cycle>(1, solution_.ii_lower_bound));
   }
 
   // The bounds for all register splits (split_cover.cpp): of each corner, and the corners cover.
@@ -104,7 +129,7 @@ class SolutionClaims {
     if (solution_.schedule && split_->counts.empty())
       return unproved("which register split the schedule is for");
     if (!options_agree()) return false;
-    if (solution_.length_lower_bound > 0 && least_length() == 0)
+    if (solution_.length_lower_bound > 0 && least_length() == 0 && !length_by_time())
       return unproved("a bound on lengths above the bound on intervals, of all register splits");
     if (!split_->counts.empty()) say_chosen();
     const std::string says = says_of_all();
@@ -157,6 +182,10 @@ class SolutionClaims {
       says += (says.empty() ? "" : ", nor one") + std::string(" with I = ") +
               decimal_text(solution_.schedule->initiation_interval) + " and L < " +
               decimal_text(least_length());
+    if (claims_time())
+      says += (says.empty() ? "" : ", nor one") + std::string(" of fewer than ") +
+              decimal_text(solution_.whole_time->lower_bound) + " cycles for " +
+              decimal_text(solution_.whole_time->iterations) + " iterations";
     return says.empty() ? "" : no + says;
   }
 
@@ -176,7 +205,7 @@ class SolutionClaims {
 
   // The bound on the length at the schedule's I, where it is one together with that on I.
   Cycle least_length() const {
-    if (!solution_.schedule || solution_.status == Status::infeasible) return 0;
+    if (!solution_.schedule || solution_.status == Status::infeasible || timed()) return 0;
     if (!asked_.ii && solution_.ii_lower_bound != solution_.schedule->initiation_interval) return 0;
     return solution_.length_lower_bound;
   }
@@ -211,8 +240,9 @@ class SolutionClaims {
       Derivation above = derivation;
       if (above.interval(solution_.ii_lower_bound + 1)) return above;
     }
-    if ((!claims_interval() || derivation.interval(solution_.ii_lower_bound)) && length > 0)
-      derivation.length(solution_.schedule->initiation_interval, length);
+    if (claims_interval() && !derivation.interval(solution_.ii_lower_bound)) return derivation;
+    if (length > 0) derivation.length(solution_.schedule->initiation_interval, length);
+    if (claims_time()) time_of(derivation);
     return derivation;
   }
 

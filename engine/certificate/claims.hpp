@@ -22,6 +22,7 @@ struct GoalBoundUse {
 struct Claims {
   std::vector<Claim> claims;
   std::vector<BoundUse> bounds;           ///< that they rest on
+  std::vector<TimeUse> times;             ///< likewise
   std::vector<GoalBoundUse> goal_bounds;  ///< likewise
   std::vector<std::size_t> needed;        ///< refutations that the claims rest on, ascending
   std::string unproved;                   ///< what nothing proves; "" when all is

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "encoders/goals.hpp"
+#include "engine/certificate/derivation.hpp"
 #include "graph/problem.hpp"
 
 namespace twill {
@@ -18,6 +19,11 @@ bool interval_counted_out(const Problem& problem, Cycle ii);
 /// Do dependences, units, waits, lifetimes or pins to cycles show that no schedule with the
 /// interval `ii` is as short as `length`? The same precondition.
 bool length_counted_out(const Problem& problem, Cycle ii, Cycle length);
+
+/// Do the steps, from use.low on, leave no interval whose schedules could be better than use.ii and
+/// use.time say? Refutations and bounds that they name are taken for granted, as is least_at. The
+/// same precondition.
+bool time_counted_out(const Problem& problem, const TimeUse& use);
 
 /// No schedule has less of the goal.
 std::int64_t counted_goal(const Problem& problem, const GoalMeasure& goal);

@@ -155,6 +155,10 @@ void Derivation::take(const Derivation& other, const std::string& with,
     use.counts = counts;
     bounds_.push_back(std::move(use));
   }
+  for (TimeUse use : other.times_) {
+    use.counts = counts;
+    times_.push_back(std::move(use));
+  }
 }
 
 bool Derivation::unproved(const std::string& what) {
@@ -180,7 +184,8 @@ std::optional<std::size_t> Derivation::refuted(Cycle ii, bool or_above) const {
   };
   for (std::size_t i = 0; i < refutations_.size(); ++i) {
     const Refutation& r = *refutations_[i].refutation;
-    if (!r.limits.empty() || r.serial || r.deadline >= 0 || (or_above ? r.ii < ii : r.ii != ii))
+    if (!r.limits.empty() || r.about != About::problem || r.deadline >= 0 ||
+        (or_above ? r.ii < ii : r.ii != ii))
       continue;
     if (covers(*refutations_[i].problem, r, asked_) && (!best || rank(i) > rank(*best))) best = i;
   }
@@ -234,7 +239,7 @@ bool Derivation::length(Cycle ii, Cycle claimed) {
   const std::string says = "at I = " + text(ii) + " no schedule has L < " + text(claimed);
   for (std::size_t i = 0; i < refutations_.size(); ++i) {
     const Refutation& r = *refutations_[i].refutation;
-    if (!r.limits.empty() || r.serial || r.ii != ii || r.deadline < claimed - 1 ||
+    if (!r.limits.empty() || r.about != About::problem || r.ii != ii || r.deadline < claimed - 1 ||
         !covers(*refutations_[i].problem, r, asked_))
       continue;
     say(says, use(i) + " of L <= " + text(r.deadline));
@@ -249,10 +254,118 @@ bool Derivation::length(Cycle ii, Cycle claimed) {
   return unproved(says);
 }
 
+// A bound on L at every I: the longest path, or what one iteration alone was refuted to have.
+void Derivation::least_time(WholeTimeQuestion& question, TimeUse& use) {
+  use.least = question.least();
+  const Problem alone = one_iteration(problem_);
+  std::optional<std::size_t> best;
+  for (std::size_t i = 0; i < refutations_.size(); ++i) {
+    const Refutation& r = *refutations_[i].refutation;
+    if (!r.limits.empty() || r.about != About::alone || r.deadline < use.least ||
+        r.ii < question.apart(r.deadline) ||
+        !covers(
+            refutations_[i].problem == &problem_ ? alone : one_iteration(*refutations_[i].problem),
+            r, asked_))
+      continue;
+    best = i;
+    use.least = r.deadline + 1;
+    use.least_at = r.ii;
+  }
+  const std::string says = "no schedule at any I has L < " + text(use.least);
+  if (!best) return say(says, "longest path of one iteration = " + text(use.least));
+  question.raise_least(use.least);
+  say(says, this->use(*best) + " of L <= " + text(use.least - 1) +
+                " by one iteration alone, at an I where iterations do not meet");
+}
+
+std::string Derivation::step_text(const TimeUse::Step& step) const {
+  std::string of = step.deadline ? " of L <= " + text(*step.deadline) : "";
+  of += " at I = " + text(step.at);
+  if (step.first < step.at)
+    of +=
+        "; what is better at a smaller I is no longer at that one, with idle cycles at the ends "
+        "of periods";
+  if (step.last == TimeUse::kForever) of += "; from that one on every I is alike, up to that L";
+  return of;
+}
+
+// The intervals from `first` on that one refutation excludes, or one bound on L.
+bool Derivation::time_step(const WholeTimeQuestion& question, Cycle first, TimeUse& use) {
+  TimeUse::Step step{first, first, 0, std::nullopt};
+  std::optional<std::size_t> best;
+  for (std::size_t i = 0; i < refutations_.size(); ++i) {
+    const Refutation& r = *refutations_[i].refutation;
+    const auto deadline = r.deadline < 0 ? std::nullopt : std::optional(r.deadline);
+    if (!r.limits.empty() || r.about != About::problem ||
+        !question.excluded(first, r.ii, deadline) || !covers(*refutations_[i].problem, r, asked_))
+      continue;
+    const bool forever = r.ii >= question.apart(question.deadline(first));
+    const Cycle last = forever ? TimeUse::kForever : r.ii;
+    if (best && last <= step.last) continue;
+    best = i;
+    step.last = last;
+    step.at = r.ii;
+    step.deadline = deadline;
+  }
+  std::string because;
+  if (best) {
+    because = this->use(*best) + step_text(step);
+  } else {
+    // Steps of twice the width as long as they succeed, up to where the bound on every L takes over
+    // or iterations do not meet.
+    const std::optional<Cycle> end = question.end();
+    const Cycle most = end ? *end - 1 : std::max(first, question.apart(question.deadline(first)));
+    for (Cycle width = 0;; width = 2 * width + 1) {
+      const Cycle at = std::min(first + width, most);
+      const std::vector<Bound> bounds = length_bounds(problem_, at);
+      if (bounds.empty() || !question.excluded(first, at, bounds.front().value - 1)) break;
+      step.last = at == most && !end ? TimeUse::kForever : at;
+      step.at = at;
+      step.deadline = bounds.front().value - 1;
+      because = bounds.front().name + ": " + bounds.front().text + step_text(step);
+      if (at == most) break;
+    }
+    if (because.empty())
+      return unproved("that no schedule with I = " + text(first) + " takes less time");
+    bounds_.push_back({.ii = step.at, .value = *step.deadline + 1});
+  }
+  std::string says = "none is better with I = " + text(first);
+  if (step.last == TimeUse::kForever)
+    says += " or more";
+  else if (step.last > first)
+    says = "none is better with I from " + text(first) + " to " + text(step.last);
+  say(says, because);
+  use.steps.push_back(step);
+  return true;
+}
+
+bool Derivation::whole_time(Cycle iterations, Cycle time, Cycle ii, Cycle low) {
+  WholeTimeQuestion question(problem_, iterations, asked_.stage_limit);
+  question.set_best(time, ii);
+  TimeUse use{iterations, time, ii, low, 0, 0, asked_.stage_limit, {}};
+  least_time(question, use);
+  Cycle next = low;
+  while (next != TimeUse::kForever && !(question.end() && next >= *question.end())) {
+    if (!time_step(question, next, use)) return false;
+    next = use.steps.back().last;
+    if (next != TimeUse::kForever) ++next;
+  }
+  const std::string n = text(iterations) + (iterations == 1 ? " iteration" : " iterations");
+  std::string says = "no schedule takes fewer than " + text(time) + " cycles for " + n;
+  if (ii > low) says += ", or as many with I < " + text(ii);
+  std::string because = "the cycles are (N - 1) I + L";
+  if (next != TimeUse::kForever)
+    because += "; from I = " + text(next) + " on they are " + text(time) +
+               " or more by L >= " + text(use.least);
+  say(says, because);
+  times_.push_back(std::move(use));
+  return true;
+}
+
 bool Derivation::within(const GoalLimits& limits, Cycle ii, Cycle length, const std::string& says) {
   for (std::size_t i = 0; i < refutations_.size(); ++i) {
     const Refutation& r = *refutations_[i].refutation;
-    if (r.limits != limits || r.serial || r.ii != ii || r.deadline < length ||
+    if (r.limits != limits || r.about != About::problem || r.ii != ii || r.deadline < length ||
         !covers(*refutations_[i].problem, r, asked_))
       continue;
     say(says, use(i));
@@ -299,7 +412,7 @@ bool Derivation::none() {
   if (latest > 0) return unproved(says);
   for (std::size_t i = 0; i < refutations_.size(); ++i) {
     const Refutation& r = *refutations_[i].refutation;
-    if (!r.limits.empty() || !r.serial || r.deadline >= 0) continue;
+    if (!r.limits.empty() || r.about != About::serial || r.deadline >= 0) continue;
     const SerialProblem serial = serial_problem(*refutations_[i].problem);
     if (r.ii != serial.ii || !covers(serial.problem, r, asked_)) continue;
     say(says, use(i) + " of the serial problem (all positive cycles 1) at I = " + text(serial.ii) +

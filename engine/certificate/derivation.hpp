@@ -9,6 +9,7 @@
 
 #include "engine/certificate/evidence.hpp"
 #include "graph/bounds/bounds.hpp"
+#include "graph/bounds/whole_time.hpp"
 #include "graph/schedule.hpp"
 
 namespace twill {
@@ -27,6 +28,25 @@ struct BoundUse {
   Cycle value = 1;
   RegisterCounts counts = {};  ///< problem_at(); empty = the problem as it is
   bool channels = true;        ///< false = the bound holds without rule 9
+};
+
+/// Why no schedule is better than N iterations in `time` cycles at `ii`, for whoever follows it
+/// again (counting.hpp): fewer cycles, or as many at a smaller I (ii = 0: only fewer). None has I <
+/// low.
+struct TimeUse {
+  struct Step {
+    Cycle first = 1, last = 1;      ///< of these I none is better,
+    Cycle at = 1;                   ///< because at this one none ...
+    std::optional<Cycle> deadline;  ///< ... has a length of at most this, or any
+    bool operator==(const Step&) const = default;
+  };
+  static constexpr Cycle kForever = kMaxStart;  ///< last: all that are larger
+  Cycle iterations = 1, time = 0, ii = 0, low = 1;
+  Cycle least = 0;        ///< no schedule has a smaller L,
+  Cycle least_at = 0;     ///< by a refutation of one iteration alone at this I; 0 = by arithmetic
+  Cycle stage_limit = 0;  ///< Asked::stage_limit
+  std::vector<Step> steps;
+  RegisterCounts counts = {};  ///< as BoundUse
 };
 
 /// What a solution was asked for, from its stages and options.
@@ -77,6 +97,9 @@ class Derivation {
   bool length(Cycle ii, Cycle claimed);
   /// A goal limited in `limits` is refuted at an I and L.
   bool within(const GoalLimits& limits, Cycle ii, Cycle length, const std::string& says);
+  /// No schedule is better than N iterations in `time` cycles at `ii`, 0 = in that time at all;
+  /// that none has an interval below `low` is derived.
+  bool whole_time(Cycle iterations, Cycle time, Cycle ii, Cycle low);
   /// No schedule exists, at any interval or at the one asked for.
   bool none();
 
@@ -90,6 +113,7 @@ class Derivation {
 
   const std::vector<Claim>& claims() const { return claims_; }
   const std::vector<BoundUse>& bounds() const { return bounds_; }
+  const std::vector<TimeUse>& times() const { return times_; }
   /// Numbers of the refutations that the claims rest on. A refutation that is among them already is
   /// preferred to another.
   const std::vector<std::size_t>& needed() const { return needed_; }
@@ -101,6 +125,9 @@ class Derivation {
   void say_bound();
   std::optional<std::size_t> refuted(Cycle ii, bool or_above) const;
   bool one_by_one(Cycle first, Cycle end);
+  void least_time(WholeTimeQuestion& question, TimeUse& use);
+  bool time_step(const WholeTimeQuestion& question, Cycle first, TimeUse& use);
+  std::string step_text(const TimeUse::Step& step) const;
   std::string use(std::size_t i);
   bool is_needed(std::size_t i) const;
 
@@ -110,6 +137,7 @@ class Derivation {
   std::optional<Bound> bound_;
   std::vector<Claim> claims_;
   std::vector<BoundUse> bounds_;
+  std::vector<TimeUse> times_;
   std::vector<std::size_t> needed_;
   std::string unproved_;
 };

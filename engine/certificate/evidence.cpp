@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "graph/bounds/serial.hpp"
+#include "graph/bounds/whole_time.hpp"
 #include "graph/error.hpp"
 
 namespace twill {
@@ -27,6 +29,11 @@ std::string_view ProofFile::bytes() const {
   return {content_->data, content_->size};
 }
 
+Problem problem_about(const Problem& problem, About about) {
+  if (about == About::serial) return serial_problem(problem).problem;
+  return about == About::alone ? one_iteration(problem) : problem;
+}
+
 void Evidence::keep(Refutation refutation) {
   const auto superfluous = [&](const Refutation& old) {
     if (old.counts != refutation.counts) return false;
@@ -34,7 +41,7 @@ void Evidence::keep(Refutation refutation) {
                     refutation.limits.end(),
                     [](const auto& a, const auto& b) { return a.first == b.first; }))
       return false;
-    if (old.serial != refutation.serial || (old.deadline < 0) != (refutation.deadline < 0))
+    if (old.about != refutation.about || (old.deadline < 0) != (refutation.deadline < 0))
       return false;
     if (refutation.deadline >= 0)
       return old.ii == refutation.ii && old.deadline <= refutation.deadline;

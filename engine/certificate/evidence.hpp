@@ -45,13 +45,21 @@ class ProofFile {
   std::shared_ptr<Content> content_;
 };
 
+/// What a question is about: the problem, or one that is made from it.
+enum class About {
+  problem,
+  serial,  ///< graph/bounds/serial.hpp
+  alone,   ///< one iteration alone: graph/bounds/whole_time.hpp
+};
+/// The problem that is meant by it.
+Problem problem_about(const Problem& problem, About about);
+
 /// One formula that has no model, and why.
 struct Refutation {
   RegisterCounts counts;  ///< about the problem with these counts (problem_at()); empty = as it is
   GoalLimits limits;      ///< secondary goals within these limits are meant, else all schedules
-  bool serial =
-      false;     ///< about the serial problem (graph/bounds/serial.hpp), not the problem itself
-  Cycle ii = 1;  ///< no schedule has this initiation interval ...
+  About about = About::problem;
+  Cycle ii = 1;          ///< no schedule has this initiation interval ...
   Cycle deadline = -1;   ///< ... and a length of at most this; -1 = any length
   std::string encoding;  ///< encoding_text()
   std::variant<ModuloRequest, OrderRequest> request;  ///< the formula, by engine

@@ -12,6 +12,7 @@ namespace {
 constexpr const char* kFormat = "twill.certificate";
 // Goes up with the format, and with the encoders: formulas are made again from the problem.
 constexpr int kVersion = 9;
+constexpr const char* kAbout[] = {"problem", "serial problem", "one iteration"};  // of About
 // What a stranger can ask for is bounded, so that no arithmetic about it leaves 64 bits.
 constexpr Amount kMostShare = 1'000'000;
 constexpr Cycle kMostInterval = 4 * kMaxInterval;  // serial_ii() is no more
@@ -35,7 +36,8 @@ std::string name_of(const Refutation& r, std::vector<RegisterCounts>& corners) {
     corner = "split-" + std::to_string(found - corners.begin() + 1) + "-";
     if (found == corners.end()) corners.push_back(r.counts);
   }
-  if (r.serial) return corner + "serial";
+  if (r.about == About::serial) return corner + "serial";
+  if (r.about == About::alone) corner += "alone-";
   std::string name = "interval-" + std::to_string(r.ii);
   if (r.deadline >= 0)
     name = "length-" + std::to_string(r.deadline) + "-at-" + std::to_string(r.ii);
@@ -65,7 +67,7 @@ void say_refutation(JsonWriter& json, const Problem& problem, const std::string&
                     const Refutation& r) {
   json.begin_object();
   json.member("name", name);
-  json.member("about", r.serial ? "serial problem" : "problem");
+  json.member("about", kAbout[static_cast<std::size_t>(r.about)]);
   json.member("initiation_interval", r.ii);
   if (!r.counts.empty()) json.member("registers", r.counts);
   if (r.deadline >= 0) json.member("length_at_most", r.deadline);
@@ -164,7 +166,7 @@ Refutation read_refutation(const Problem& problem, const std::optional<RegisterS
     if (!split) counts->fail("needs a register split");
     r.counts = read_counts(*counts, *split);
   }
-  r.serial = json.at("about").choice({"problem", "serial problem"}) == 1;
+  r.about = static_cast<About>(json.at("about").choice({kAbout[0], kAbout[1], kAbout[2]}));
   r.ii = json.at("initiation_interval").integer(1, kMostInterval);
   r.deadline = json.integer_or("length_at_most", -1, 0, kMostLength);
   if (const auto limits = json.find("at_most"))

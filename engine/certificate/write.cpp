@@ -184,8 +184,7 @@ void write_certificate(const std::string& directory, const Problem& problem,
   if (split != nullptr) manifest.split = *split;
   for (std::size_t i = 0; i < kept.size(); ++i) {
     const Problem about = problem_at(problem, split, kept[i].counts);
-    write_refutation(draft, kept[i].serial ? serial_problem(about).problem : about, kept[i],
-                     names[i]);
+    write_refutation(draft, problem_about(about, kept[i].about), kept[i], names[i]);
   }
   manifest.names = std::move(names);
   manifest.refutations = std::move(kept);

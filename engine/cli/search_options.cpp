@@ -3,6 +3,7 @@
 #include "encoders/choose.hpp"
 #include "encoders/goals.hpp"
 #include "engine/cli/cli.hpp"
+#include "graph/bounds/whole_time.hpp"
 
 namespace twill::cli {
 namespace {
@@ -40,6 +41,12 @@ std::vector<Row> rows(const std::string& limited) {
       {SearchOption::ii, "--ii", "Only this initiation interval",
        [](CLI::App& app, const Row& row, SearchFlags& flags) {
          app.add_option(row.names, flags.search.ii, row.help);
+       }},
+      {SearchOption::iterations, "--iterations",
+       "The smallest time of so many iterations, (N - 1) I + L, then the smallest I",
+       [](CLI::App& app, const Row& row, SearchFlags& flags) {
+         app.add_option(row.names, flags.search.iterations, row.help)
+             ->check(CLI::Range(Cycle{1}, kMaxIterations));
        }},
       {SearchOption::engine, "--engine",
        "order = any cycle counts; time_indexed = every cycle in clauses; auto = order where it "

@@ -14,6 +14,7 @@ enum class SearchOption {
   handover,
   goals,
   ii,
+  iterations,
   engine,
   encoding,
   threads,

@@ -254,7 +254,7 @@ Command solve_command(CLI::App& program) {
   CLI::App* app = program.add_subcommand("solve", "Find the best schedule and prove it");
   flags->work.add_to(*app);
   using enum SearchOption;
-  flags->search.add_to(*app, {stages, handover, goals, ii});
+  flags->search.add_to(*app, {stages, handover, goals, ii, iterations});
   app->add_option(
          "--registers", flags->registers,
          "machine = the counts of the machine file; auto = the best split (setmaxnreg) of the\n"

@@ -44,6 +44,12 @@ std::optional<Violation> judge(const Problem& problem, const std::string& proble
                      "L = " + std::to_string(schedule.length) + " is below the bound " +
                          std::to_string(solution.length_lower_bound) + " of the file"};
   }
+  if (const auto& time = solution.whole_time; time && time->lower_bound > time->cycles) {
+    return Violation{"lower bound", std::to_string(time->cycles) + " cycles of " +
+                                        std::to_string(time->iterations) +
+                                        " iterations are below the bound " +
+                                        std::to_string(time->lower_bound) + " of the file"};
+  }
   return std::nullopt;
 }
 

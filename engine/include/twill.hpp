@@ -55,8 +55,13 @@ struct Options {
   std::string stages = "complete";
   /// Only this initiation interval (then the smallest length at it).
   std::optional<Cycle> ii;
-  /// Only a schedule better than this (I, L) is wanted: a smaller I, or the same I and a smaller L.
-  /// `infeasible` then means that there is none. Complete search on the modulo form only.
+  /// 0 = the loop runs for long: smallest I, then smallest L. N >= 1 = the smallest time of N
+  /// iterations, (N - 1) I + L, then the smallest I (rule 11 in graph/README.md): of few iterations
+  /// a larger I with a shorter fill can take less. At most 100,000. Complete search or a number of
+  /// stages, on the modulo form. Solution::whole_time has the time and its bound.
+  Cycle iterations = 0;
+  /// Only a schedule better than this (I, L) is wanted: a smaller I, or the same I and a smaller L;
+  /// with `iterations` a smaller time, or the same time and a smaller I. `infeasible` then means that there is none. Complete search on the modulo form only.
   std::optional<std::pair<Cycle, Cycle>> better_than;
   /// May a register result be consumed on another slot than its producer's? false prohibits
   /// cross-warp communication (the paper's ablation, Section 6.2.2). Modulo form only.

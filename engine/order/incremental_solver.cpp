@@ -219,7 +219,7 @@ bool IncrementalSolver::refuted_by_cadical() {
 
 void IncrementalSolver::keep_evidence(std::string proof) {
   Refutation r;
-  r.serial = search_.serial;
+  r.about = search_.about;
   r.limits = search_.goals;
   r.ii = ii_;
   if (request_.deadline) r.deadline = deadline_;

@@ -53,6 +53,9 @@ std::string key_numbers(const Problem& problem, const Solution& solution, const 
               bound_note(state.ii, solution.ii_lower_bound, restricted));
   text += key(std::to_string(schedule.length), "length L",
               bound_note(schedule.length, solution.length_lower_bound, restricted));
+  if (const auto& time = solution.whole_time)
+    text += key(std::to_string(time->cycles), "cycles of " + plural(time->iterations, "iteration"),
+                bound_note(time->cycles, time->lower_bound, restricted));
   text += key(std::to_string(state.stages), "stages",
               solution.stages.empty() ? "" : "searched: " + html_escape(solution.stages));
   std::size_t busiest = 0;

@@ -36,6 +36,10 @@ std::string header(const Problem& problem, const Solution& solution, const TextO
     const Cycle ii = schedule.initiation_interval;
     text += bounded("I", ii, solution.ii_lower_bound, restricted) + "\n";
     text += bounded("L", schedule.length, solution.length_lower_bound, restricted) + "\n";
+    if (const auto& time = solution.whole_time) {
+      const std::string name = "T of " + plural(time->iterations, "iteration") + ", (N - 1) I + L,";
+      text += bounded(name.c_str(), time->cycles, time->lower_bound, restricted) + "\n";
+    }
     text += "  " + plural(stage_count(schedule), "stage") + ", " +
             plural(static_cast<std::int64_t>(problem.ops.size()), "op");
     if (problem.cycle_unit != 1.0) {

@@ -15,7 +15,7 @@ void Proving::keep(const ModuloRequest& request, Cycle deadline) {
   if (!proof_) return;
   solver_.end_proof();
   Refutation r;
-  r.serial = search_.serial;
+  r.about = search_.about;
   r.limits = search_.goals;
   r.ii = request.ii;
   r.deadline = deadline;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "graph/bounds/whole_time.hpp"
 #include "graph/io/file.hpp"
 #include "graph/io/json_reader.hpp"
 #include "graph/io/json_writer.hpp"
@@ -16,7 +17,7 @@ constexpr const char* kStoppedBy = "stopped by";  // among the options
 using Index = std::unordered_map<std::string, int>;
 
 constexpr const char* kScheduleFormat = "twill.schedule";
-constexpr int kScheduleVersion = 1;
+constexpr int kScheduleVersion = 2;  // 1 without a whole time
 
 bool is_sha256(const std::string& text) {
   return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == text.npos;
@@ -69,6 +70,25 @@ void read_schedule_part(const Problem& problem, const JsonValue& root, Solution&
   root.at("lower_bound");
 }
 
+/// {"iterations": 16, "cycles": 1234, "lower_bound": 1200}: cycles with a schedule only, and then
+/// what its I and L say.
+WholeTime read_whole_time(const JsonValue& json, const std::optional<Schedule>& schedule) {
+  constexpr Cycle kMost = kMaxIterations * kMaxInterval;
+  json.check_keys({"iterations", "lower_bound"}, {"cycles"});
+  WholeTime time;
+  time.iterations = json.at("iterations").integer(1, kMaxIterations);
+  time.lower_bound = json.at("lower_bound").integer(0, kMost + kMaxStart + kMaxCycles);
+  const auto cycles = json.find("cycles");
+  if (!schedule) {
+    if (cycles) cycles->fail("must be absent without a schedule");
+    return time;
+  }
+  time.cycles = whole_time(time.iterations, schedule->initiation_interval, schedule->length);
+  if (json.at("cycles").integer(0, kMost + kMaxStart + kMaxCycles) != time.cycles)
+    cycles->fail("must be (iterations - 1) I + L = " + std::to_string(time.cycles));
+  return time;
+}
+
 void read_optional(const Problem& problem, const JsonValue& root, Solution& solution) {
   if (const auto bound = root.find("lower_bound")) {
     bound->check_keys({"initiation_interval"}, {"length"});
@@ -90,6 +110,8 @@ void read_optional(const Problem& problem, const JsonValue& root, Solution& solu
       solution.goals.push_back(
           {goal.at("name").text(), goal.at("value").integer(), goal.at("lower_bound").integer()});
     }
+  if (const auto time = root.find("whole_time"))
+    solution.whole_time = read_whole_time(*time, solution.schedule);
   solution.engine = root.text_or("engine", "");
   if (const auto options = root.find("options"))
     for (const auto& [name, value] : options->members()) {
@@ -112,10 +134,11 @@ bool final_answer(const Solution& solution) {
 Solution parse_schedule(const Problem& problem, std::string_view text, const std::string& source) {
   const JsonDocument document = JsonDocument::parse(text, source);
   const JsonValue root = document.root();
-  root.check_format(kScheduleFormat, kScheduleVersion);
+  const int version = root.check_format(kScheduleFormat, 1, kScheduleVersion);
   root.check_keys({"format", "version", "problem", "problem_sha256", "status", "search", "solver"},
                   {"initiation_interval", "length", "lower_bound", "ops", "conflict", "ring_depths",
-                   "goals", "engine", "options"});
+                   "goals", "whole_time", "engine", "options"});
+  if (const auto time = root.find("whole_time"); time && version < 2) time->fail("needs version 2");
   Solution solution;
   solution.problem = root.at("problem").text();
   const JsonValue hash = root.at("problem_sha256");
@@ -149,7 +172,7 @@ std::string schedule_text(const Problem& problem, const Solution& solution) {
   JsonWriter file;
   file.begin_object();
   file.member("format", kScheduleFormat);
-  file.member("version", kScheduleVersion);
+  file.member("version", solution.whole_time ? 2 : 1);
   file.member("problem", solution.problem);
   file.member("problem_sha256", solution.problem_sha256);
   file.member("status", to_string(solution.status));
@@ -200,6 +223,14 @@ std::string schedule_text(const Problem& problem, const Solution& solution) {
       file.end_object();
     }
     file.end_array();
+  }
+  if (const auto& time = solution.whole_time) {
+    file.key("whole_time");
+    file.begin_object();
+    file.member("iterations", time->iterations);
+    if (solution.schedule) file.member("cycles", time->cycles);
+    file.member("lower_bound", time->lower_bound);
+    file.end_object();
   }
   if (!solution.engine.empty()) file.member("engine", solution.engine);
   // What stopped a search is said where its answer is not final: files of final ones are the same

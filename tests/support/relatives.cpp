@@ -49,6 +49,39 @@ Truth truth_of(const WildCase& wild, const Asked& question, std::int64_t most_no
   return best;
 }
 
+// The least time of N iterations, then the least I, by what is best at each I. Nothing where an
+// enumeration was not finished.
+struct LeastTime {
+  std::optional<Schedule> best;
+  Cycle time = 0;
+};
+Cycle time_of(const Schedule& s, Cycle iterations) {
+  return (iterations - 1) * s.initiation_interval + s.length;
+}
+std::optional<LeastTime> least_time(const WildCase& wild, const Truth& truth, Cycle iterations,
+                                    std::int64_t most_nodes) {
+  LeastTime least{truth.best, 0};
+  if (!least.best) return least;
+  least.time = time_of(*least.best, iterations);
+  // At so much more than the best length iterations do not meet: larger I are alike.
+  Cycle reach = 1;
+  for (const Op& op : wild.problem.ops) reach = std::max({reach, op.cycles, op.spill});
+  Cycle apart = reach;
+  for (const Edge& e : wild.problem.edges) apart = std::max({apart, e.delay + reach, e.hold});
+  Asked question = asked(wild);
+  question.goals.clear();
+  for (Cycle ii = least.best->initiation_interval + 1; ii <= least.time + apart + 1; ++ii) {
+    if ((iterations - 1) * ii >= least.time) break;
+    question.ii = ii;
+    const Truth there = truth_of(wild, question, most_nodes);
+    if (!there.finished) return std::nullopt;
+    if (!there.best || time_of(*there.best, iterations) >= least.time) continue;
+    least.best = there.best;
+    least.time = time_of(*there.best, iterations);
+  }
+  return least;
+}
+
 class Judge {
  public:
   Judge(const WildCase& wild, const JudgeSettings& settings, Tally& tally)
@@ -61,6 +94,10 @@ class Judge {
     for (const char* engine : {"order", "time_indexed"}) {
       std::string wrong = one(engine);
       if (!wrong.empty()) return wrong.insert(wrong.find(':') + 1, std::string(" ") + engine);
+    }
+    if (wild_.iterations > 0 && !wild_.options.ii && truth_.finished) {
+      std::string wrong = whole_times();
+      if (!wrong.empty()) return wrong;
     }
     if (wild_.pool) return "";
     std::string wrong = judges();
@@ -92,6 +129,78 @@ class Judge {
     if (wrong.empty() && options.evidence) wrong = certify(answer.problem, answer.solution);
     if (wrong.empty() && !wild_.pool && !wild_.options.ii) wrong = ask_better(options);
     return wrong;
+  }
+
+  std::string whole_times() {
+    const Cycle n = wild_.iterations;
+    const auto least = least_time(wild_, truth_, n, settings_.most_nodes);
+    if (!least) return "";
+    ++tally_["times"];
+    if (least->best && least->best->initiation_interval != truth_.ii) ++tally_["larger I is best"];
+    for (const char* engine : {"order", "time_indexed"}) {
+      Options options = wild_.options;
+      options.engine = engine;
+      options.encoding = options.engine == "time_indexed" ? wild_.cnf : wild_.order;
+      options.evidence = !settings_.folder.empty();
+      options.goals.clear();
+      options.iterations = n;
+      std::string wrong = whole_time(options, *least);
+      if (wrong.empty() && least->best && !wild_.pool) wrong = better_time(options, *least);
+      if (!wrong.empty())
+        return "time: " + std::string(engine) + ", N = " + std::to_string(n) + ": " + wrong;
+    }
+    return "";
+  }
+
+  std::string whole_time(const Options& options, const LeastTime& least) {
+    SplitSolution answer;
+    try {
+      if (wild_.pool)
+        answer = solve_split(wild_.problem, *wild_.pool, options);
+      else
+        answer = {wild_.problem, {}, solve(wild_.problem, options)};
+    } catch (const std::exception& e) {
+      return std::string("throws ") + e.what();
+    }
+    const Solution& got = answer.solution;
+    if (!got.whole_time || got.whole_time->iterations != options.iterations) return "no time";
+    if (got.schedule.has_value() != least.best.has_value())
+      return std::string("is ") + to_string(got.status);
+    if (!got.schedule) return got.status == Status::infeasible ? "" : to_string(got.status);
+    const Schedule& s = *got.schedule;
+    if (const std::string rule = broken_rule(answer.problem, question_, s); !rule.empty())
+      return "breaks " + rule;
+    if (got.status != Status::optimal || got.whole_time->cycles != least.time ||
+        got.whole_time->lower_bound != least.time || time_of(s, options.iterations) != least.time ||
+        s.initiation_interval != least.best->initiation_interval)
+      return std::string(to_string(got.status)) + " " + pair_text(s) + " in " +
+             std::to_string(got.whole_time->cycles) + ", bound " +
+             std::to_string(got.whole_time->lower_bound) + ", the best is " +
+             pair_text(*least.best);
+    if (got.ii_lower_bound > truth_.ii || got.length_lower_bound != s.length) return "bounds";
+    return options.evidence ? certify(answer.problem, got) : "";
+  }
+
+  // Better than the best there is none, than what is a cycle longer there is the best.
+  std::string better_time(Options options, const LeastTime& least) {
+    options.evidence = false;
+    const Cycle ii = least.best->initiation_interval, length = least.best->length;
+    for (const bool more : {false, true}) {
+      options.better_than = {ii, length + (more ? 1 : 0)};
+      const Solution got = solve(wild_.problem, options);
+      if (got.schedule.has_value() != more)
+        return std::string("better than ") + (more ? "more: " : "the best: ") +
+               to_string(got.status);
+      if (got.status != (more ? Status::optimal : Status::infeasible))
+        return std::string("better: ") + to_string(got.status);
+      if (more && pair_text(*got.schedule) != pair_text(*least.best))
+        return "better: " + pair_text(*got.schedule);
+    }
+    options.better_than.reset();
+    options.conflict_limit = 1;
+    const Solution got = solve(wild_.problem, options);
+    if (got.whole_time && got.whole_time->lower_bound > least.time) return "stopped: its bound";
+    return "";
   }
 
   std::string wrong_answer(const Problem& problem, const Solution& got,
@@ -459,6 +568,7 @@ WildCase smaller(WildCase wild, const JudgeSettings& settings) {
     try_options([](WildCase& c) { c.paper = false; });
     try_options([](WildCase& c) { c.stopped = false; });
     try_options([](WildCase& c) { c.threads = false; });
+    try_options([](WildCase& c) { c.iterations = 0; });
     try_options([](WildCase& c) { c.options.goals.clear(); });
     for (std::size_t g = wild.options.goals.size(); g-- > 0;)
       try_options([g](WildCase& c) {
@@ -490,6 +600,7 @@ std::string options_text(const WildCase& wild) {
   if (wild.paper) text += " (paper)";
   if (wild.stopped) text += " (stopped)";
   if (wild.threads) text += " (threads)";
+  if (wild.iterations > 0) text += " (iterations " + std::to_string(wild.iterations) + ")";
   if (wild.pool) text += " --registers auto (a pool)";
   return text;
 }

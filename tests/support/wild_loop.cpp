@@ -265,6 +265,8 @@ class Wild {
     case_.paper = random_.percent(5);
     case_.stopped = random_.percent(5);
     case_.threads = random_.percent(2);
+    if (random_.percent(25))
+      case_.iterations = random_.percent(60) ? random_.range(1, 3) : random_.range(4, 40);
   }
 
   // One or two keys, each with any of its values. "start" is of cnf alone.

@@ -18,6 +18,7 @@ struct WildCase {
   std::string order, cnf;            ///< encodings of the two engines
   /// Also: the straight-line form, the paper's window, with a stop requested from the start, on
   /// several threads.
+  Cycle iterations = 0;  ///< whose least time is asked for, too; 0 = not
   bool straight = false, paper = false, stopped = false, threads = false;
 };
 

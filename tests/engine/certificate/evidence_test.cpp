@@ -46,7 +46,7 @@ std::string whole(const EncodedFormula& formula, const MemoryCnf& lemmas) {
 
 /// What was found among refutations.
 struct Met {
-  int intervals = 0, lengths = 0, goals = 0, serial = 0, lifetimes = 0, refined = 0;
+  int intervals = 0, lengths = 0, goals = 0, serial = 0, alone = 0, lifetimes = 0, refined = 0;
   int cycles = 0, others = 0;  ///< lemmas, by whether the cycle written is that of the steps noted
   int sums = 0;                ///< steps that are
 };
@@ -97,14 +97,15 @@ void check_evidence(const Problem& problem, const Evidence& evidence, Met& met) 
     if (!r.formula) continue;
     REQUIRE(r.by_order());
     REQUIRE(r.lemmas);
-    const Problem about = r.serial ? serial_problem(problem).problem : problem;
+    const Problem about = problem_about(problem, r.about);
     const EncodedFormula again = regenerate(about, r);
     CHECK(whole(*r.formula, r.lemmas->clauses) == whole(again, r.lemmas->clauses));
     CHECK(r.formula->stages == again.stages);
-    ++(r.serial            ? met.serial
-       : !r.limits.empty() ? met.goals
-       : r.deadline >= 0   ? met.lengths
-                           : met.intervals);
+    ++(r.about == About::serial  ? met.serial
+       : r.about == About::alone ? met.alone
+       : !r.limits.empty()       ? met.goals
+       : r.deadline >= 0         ? met.lengths
+                                 : met.intervals);
     met.lifetimes += again.stages.empty() ? 0 : 1;
     met.refined += r.refinements.empty() ? 0 : 1;
     check_steps(*r.formula, r, met);

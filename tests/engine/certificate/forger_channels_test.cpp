@@ -67,7 +67,7 @@ TEST_CASE("no schedule at any I, by a channel's bound") {
   r.encoding = encoding_text(EncodingChoice{});
   r.request = request;
   contains(forge(directory / "at", problem, liar, {{r}}), "without a refutation");
-  r.serial = true;
+  r.about = About::serial;
   CHECK(forge(directory / "serial", problem, liar, {{r}}) != "accepted");
 }
 

@@ -110,7 +110,7 @@ void change(Refutation& r, Random& random, int ops) {
     case 0: r.ii += by; break;
     case 1: r.deadline += by; break;
     case 2: r.deadline = -1; break;
-    case 3: r.serial = !r.serial; break;
+    case 3: r.about = r.about == About::serial ? About::problem : About::serial; break;
     case 4: r.limits.clear(); break;
     case 5:
       if (!r.limits.empty()) r.limits.back().second += by;
