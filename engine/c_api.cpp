@@ -179,6 +179,7 @@ twill::Options options_of(const twill_options& given) {
     for (std::string goal; std::getline(goals, goal, ',');) options.goals.push_back(goal);
   }
   options.handover = given.no_handover == 0;
+  options.iterations = given.iterations;
   options.threads = given.threads;
   options.seed = given.seed;
   options.time_limit = given.time_limit;
@@ -365,6 +366,16 @@ int64_t twill_solution_ii_lower_bound(const twill_solution* solution) {
 
 int64_t twill_solution_length_lower_bound(const twill_solution* solution) {
   return solution != nullptr && solution->solution ? solution->solution->length_lower_bound : 0;
+}
+
+int64_t twill_solution_whole_time(const twill_solution* solution) {
+  const bool timed = solution != nullptr && solution->solution && solution->solution->whole_time;
+  return timed ? solution->solution->whole_time->cycles : 0;
+}
+
+int64_t twill_solution_whole_time_lower_bound(const twill_solution* solution) {
+  const bool timed = solution != nullptr && solution->solution && solution->solution->whole_time;
+  return timed ? solution->solution->whole_time->lower_bound : 0;
 }
 
 int64_t twill_solution_start(const twill_solution* solution, size_t op) {

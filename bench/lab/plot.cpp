@@ -132,6 +132,39 @@ std::string cdf_svg(const std::string& title, const std::vector<Curve>& curves, 
   return svg + "</svg>\n";
 }
 
+std::string lines_svg(const Lines& lines) {
+  double least = 1e300, most = 0, last = 10;
+  for (const Curve& c : lines.curves)
+    for (const auto& [x, y] : c.points) {
+      least = std::min(least, y);
+      most = std::max(most, y);
+      last = std::max(last, x);
+    }
+  constexpr double kLegend = 170;
+  const Axis x{1, last, kLeft, kWidth - kRight, true};
+  const double step = std::pow(10, std::floor(std::log10(std::max(1.0, most - least))));
+  const Axis y{std::floor(least / step) * step, most + 1, kHeight - kBottom, kTop, false};
+  std::string svg = frame(x, y, lines.title, lines.x_title, lines.y_title, kWidth + kLegend);
+  for (const auto& [at, remark] : lines.marks) {
+    svg += line(x.at(at), y.from, x.at(at), y.to, "stroke=\"#888\" stroke-dasharray=\"3 3\"");
+    svg += text(x.at(at) + 4, kTop + 12, remark,
+                "transform=\"rotate(90 " + number(x.at(at) + 4) + " " + number(kTop + 12) +
+                    ")\" fill=\"#555\"");
+  }
+  for (std::size_t i = std::min(lines.curves.size(), kColours.size()); i-- > 0;) {
+    std::string path;
+    for (const auto& [px, py] : lines.curves[i].points)
+      path += (path.empty() ? "M" : "L") + number(x.at(px)) + " " + number(y.at(py));
+    svg += "<path d=\"" + path + "\" fill=\"none\" stroke=\"" + kColours[i] +
+           "\" stroke-width=\"1.8\"" + (i > 0 ? " stroke-dasharray=\"6 3\"" : "") + "/>\n";
+    const double at = kTop + 14 * static_cast<double>(i + 1);
+    svg += line(kWidth, at, kWidth + 18, at,
+                std::string("stroke=\"") + kColours[i] + "\" stroke-width=\"2\"");
+    svg += text(kWidth + 24, at + 4, lines.curves[i].name);
+  }
+  return svg + "</svg>\n";
+}
+
 std::string scatter_svg(const std::string& x_name, const std::string& y_name,
                         const std::vector<ScatterPoint>& points, double limit) {
   const double high = std::max(limit, 0.1);

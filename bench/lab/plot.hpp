@@ -41,6 +41,14 @@ struct Growth {
 };
 std::string growth_svg(const Growth& growth);
 
+/// Curves over a logarithmic x, with their names beside them and remarks at some x.
+struct Lines {
+  std::string title, x_title, y_title;
+  std::vector<Curve> curves;
+  std::vector<std::pair<double, std::string>> marks;  ///< x and what is said of it
+};
+std::string lines_svg(const Lines& lines);
+
 /// Text between tags.
 std::string xml_text(const std::string& text);
 

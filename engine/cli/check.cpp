@@ -42,6 +42,8 @@ int run(const CheckFlags& flags) {
     if (report.solution.schedule)
       std::cout << ", I = " << report.solution.schedule->initiation_interval
                 << ", L = " << report.solution.schedule->length;
+    if (const auto& time = report.solution.whole_time; time && time->cycles > 0)
+      std::cout << ", " << time->cycles << " cycles for " << plural(time->iterations, "iteration");
     if (!report.restriction.empty())
       std::cout << ", among schedules " << printable(report.restriction)
                 << " (no others were searched)";

@@ -112,6 +112,7 @@ typedef struct twill_options {
   const char* goals; /* after I and L, with commas between, as "handovers,registers"; NULL = none */
   int32_t no_handover; /* not 0: register results may not cross slots */
   const char* reading; /* of a kernel, as for twill_problem_lower_as; NULL = the machine file's */
+  int64_t iterations;  /* the smallest time of so many, (N - 1) I + L; 0 = the smallest I */
 } twill_options;
 
 void twill_options_init(twill_options* options);
@@ -146,6 +147,10 @@ int64_t twill_solution_length(const twill_solution* solution);
 /* Proved lower bounds; 0 = none. */
 int64_t twill_solution_ii_lower_bound(const twill_solution* solution);
 int64_t twill_solution_length_lower_bound(const twill_solution* solution);
+/* Where options.iterations were asked for: the cycles of the schedule, and the proved bound of any
+ * schedule; 0 = none. */
+int64_t twill_solution_whole_time(const twill_solution* solution);
+int64_t twill_solution_whole_time_lower_bound(const twill_solution* solution);
 /* Issue cycle and slot of an op; -1 without a schedule or when the index is out of range. */
 int64_t twill_solution_start(const twill_solution* solution, size_t op);
 int64_t twill_solution_slot(const twill_solution* solution, size_t op);

@@ -403,6 +403,34 @@ TEST_CASE("peers that answer, disagree, fail or run too long") {
   CHECK(signalled["peers"][0]["verdict"] == "limit");
 }
 
+TEST_CASE("iterations: where the best schedule changes") {
+  const twill::test::TemporaryDirectory folder;
+  const std::string loop = folder / "fill.problem.json", curve = folder / "curve.svg";
+  // At I = 6 the unit has room for c only at cycle 9, from I = 8 on at cycle 5: 8 (N - 1) + 8
+  // cycles against 6 (N - 1) + 12.
+  std::ofstream(loop) << R"({
+    "format": "twill.problem", "version": 1, "name": "fill",
+    "units": {"A": 1}, "memories": {},
+    "warps": [{"name": "w0", "width": 1, "registers": 100}],
+    "ops": [{"id": "a", "cycles": 3, "reservation": {"A": [[0, 3, 1]]}},
+            {"id": "b", "cycles": 2},
+            {"id": "c", "cycles": 3, "reservation": {"A": [[0, 3, 1]]}}],
+    "edges": [{"from": "a", "to": "b", "delay": 3, "distance": 0},
+              {"from": "b", "to": "c", "delay": 2, "distance": 0}]})";
+  const Run run =
+      bench("iterations --json --most 10 -o '" + curve + "' '" + loop + "'");
+  REQUIRE(run.code == 0);
+  const json row = rows(run.out).front();
+  REQUIRE(row["pieces"].size() == 2);
+  CHECK(row["pieces"][0]["to"] == 2);
+  CHECK(row["pieces"][0]["initiation_interval"] == 8);
+  CHECK(row["pieces"][0]["cycles"] == 8);
+  CHECK(row["pieces"][0]["cycles_with_smallest_interval"] == 12);
+  CHECK(row["pieces"][1]["from"] == 3);
+  CHECK(row["pieces"][1]["initiation_interval"] == 6);
+  CHECK(contains(bytes(curve), "I 6, L 12"));
+}
+
 #else
 
 TEST_CASE("the program was built without twill bench" * doctest::skip()) {}

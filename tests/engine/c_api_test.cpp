@@ -256,3 +256,25 @@ TEST_CASE("many threads solve at once") {
   for (std::thread& thread : threads) thread.join();
   for (int64_t ii : found) CHECK(ii == 5);
 }
+
+TEST_CASE("the time of a number of iterations") {
+  Handles h;
+  REQUIRE(twill_problem_read(example("figure-1").c_str(), &h.problem) == TWILL_OK);
+  twill_options options;
+  twill_options_init(&options);
+  CHECK(options.iterations == 0);
+  options.iterations = 5;
+  REQUIRE(twill_solve(h.problem, &options, &h.solution) == TWILL_OK);
+  CHECK(twill_solution_whole_time(h.solution) ==
+        4 * twill_solution_ii(h.solution) + twill_solution_length(h.solution));
+  CHECK(twill_solution_whole_time_lower_bound(h.solution) == twill_solution_whole_time(h.solution));
+  twill_solution_free(h.solution);
+  options.iterations = 0;
+  REQUIRE(twill_solve(h.problem, &options, &h.solution) == TWILL_OK);
+  CHECK(twill_solution_whole_time(h.solution) == 0);
+  twill_solution_free(h.solution);
+  options.iterations = -3;
+  CHECK(twill_solve(h.problem, &options, &h.solution) == TWILL_BAD_INPUT);
+  CHECK(twill_solution_whole_time(h.solution) == 0);
+  CHECK(twill_solution_whole_time(nullptr) == 0);
+}

@@ -28,8 +28,8 @@ constexpr const char* kStages = "must be \"complete\", \"paper\" or a positive n
 
 const Case kCases[] = {
     {"/format", "\"twill.problem\"", "/format", "\"twill.problem\"", "must be \"twill.schedule\""},
-    {"/version", "2", "/version", "2",
-     "a newer version of the format; this program reads version 1"},
+    {"/version", "3", "/version", "3",
+     "a newer version of the format; this program reads version 1 to 2"},
     {"-/version", "", "", "", "required key \"version\" is missing"},
     {"-/problem", "", "", "", "required key \"problem\" is missing"},
     {"-/problem_sha256", "", "", "", "required key \"problem_sha256\" is missing"},
@@ -42,7 +42,7 @@ const Case kCases[] = {
     {"-/ops", "", "", "", "required key \"ops\" is missing"},
     {"/extra", "1", "/extra", "1",
      "unknown key; known here: format, version, problem, problem_sha256, status, search, solver, "
-     "initiation_interval, length, lower_bound, ops, conflict, ring_depths, goals, engine, "
+     "initiation_interval, length, lower_bound, ops, conflict, ring_depths, goals, whole_time, engine, "
      "options"},
     {"/problem_sha256", "\"0123\"", "/problem_sha256", "\"0123\"",
      "must be 64 lower-case hexadecimal digits"},

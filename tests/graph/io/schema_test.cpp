@@ -164,6 +164,8 @@ TEST_CASE("schedule schema: keys") {
   const Json file = schema("schedule");
   Json sample = Json::parse(test::kScheduleText);
   sample["conflict"] = Json::array();
+  sample["version"] = 2;
+  sample["whole_time"] = {{"iterations", 1}, {"cycles", sample["length"]}, {"lower_bound", 1}};
   const Reader read = [&](const std::string& text) { parse_schedule(problem, text); };
   // What only a found schedule requires is in the schema's conditional part.
   Json merged = file;
@@ -173,19 +175,24 @@ TEST_CASE("schedule schema: keys") {
         Place{"/search", "/properties/search"}, Place{"/ops/0", "/properties/ops/items"},
         Place{"/goals/0", "/properties/goals/items"}, Place{"/solver", "/properties/solver"}})
     compare(sample, merged, place, read);
+  // `cycles` is there where there is a schedule.
+  Json timed = merged;
+  timed["properties"]["whole_time"]["required"].push_back("cycles");
+  compare(sample, timed, {"/whole_time", "/properties/whole_time"}, read);
   CHECK(keys(file.at("else").at("properties")) ==
         std::set<std::string>{"initiation_interval", "length", "ops"});
   for (const Status status :
        {Status::optimal, Status::feasible, Status::infeasible, Status::unknown})
     CHECK(names(file.at("properties").at("status").at("enum")).count(to_string(status)) == 1);
   CHECK(file.at("properties").at("format").at("const") == sample["format"]);
-  CHECK(file.at("properties").at("version").at("const") == sample["version"]);
+  CHECK(file.at("properties").at("version").at("enum") == Json({1, 2}));
 }
 
 TEST_CASE("schedule schema: the writer writes no other key than the schema's") {
   const Problem problem = parse_problem(test::kProblemText);
   Solution solution = parse_schedule(problem, test::kScheduleText);
   solution.conflict = {"a"};
+  solution.whole_time = WholeTime{3, 0, 0};
   CHECK(keys(Json::parse(schedule_text(problem, solution))) ==
         keys(schema("schedule").at("properties")));
 }
