@@ -35,6 +35,8 @@ class Builder {
   void add_alloc(int index, int copy);
   void add_control(int index, int copy);
   void add_compute(int index, int copy);
+  void add_direct_store(int index, int copy);
+  bool fills_resident(int tile) const;
   bool alias_of_load(const Operation& op) const;
   bool is_view(const Operation& op) const;
   bool is_fresh_writer(int index) const;
@@ -55,6 +57,7 @@ class Builder {
   void add_edges();
   void add_uses(int index);
   void add_buffer_edges(const Buffer& buffer);
+  bool is_value(const Buffer& buffer) const;
   bool follows(int from, int to);
   std::string ring_text(const Buffer& buffer, int reader) const;
   void add_edge(std::size_t from, std::size_t to, int distance, bool accumulate = false,

@@ -103,8 +103,11 @@ void Builder::add_uses(int index) {
     const auto found = first_.find({index, copy});
     if (found == first_.end()) return;
     const std::size_t node = found->second;
-    if (class_of(op) == OpClass::local_alloc && out_.kernel.ops[node].alias_of) {
-      add_edge(*out_.kernel.ops[node].alias_of, node, 0);
+    const OpClass c = class_of(op);
+    const std::size_t named = last_.at({index, copy});  // a buffer that a load fills
+    if ((c == OpClass::local_alloc || c == OpClass::local_store) &&
+        out_.kernel.ops[named].alias_of) {
+      add_edge(*out_.kernel.ops[named].alias_of, named, 0);
       continue;
     }
     for (const auto& [value, reader] : reads) {
@@ -159,8 +162,32 @@ std::string Builder::ring_text(const Buffer& buffer, int reader) const {
   return text + ", without a token of the copy that fills it";
 }
 
+/// Do the uses of the buffer's name say all: a loaded tile is stored into it once, and who reads it
+/// names it, or views of it that are made in the loop?
+bool Builder::is_value(const Buffer& buffer) const {
+  const auto& list = buffer.accesses;
+  const Operation& first = m_.op(list.front().op);
+  if (!buffer.fresh || class_of(first) != OpClass::local_store || !alias_of_load(first))
+    return false;
+  const auto named = [&](const auto& self, int index) -> bool {
+    const Operation& op = m_.op(index);
+    for (const int value : op.operands)
+      if (is_tile(value, TypeKind::memdesc) && sources_.root(value) == buffer.root &&
+          sources_.of(value, 0).empty())
+        return false;
+    for (const int region : op.regions)
+      for (const int block : m_.regions[static_cast<std::size_t>(region)].blocks)
+        for (const int inner : m_.block(block).ops)
+          if (!self(self, inner)) return false;
+    return true;
+  };
+  return std::all_of(list.begin() + 1, list.end(), [&](const Access& access) {
+    return !access.writes && named(named, access.op);
+  });
+}
+
 void Builder::add_buffer_edges(const Buffer& buffer) {
-  if (!buffer.written) return;
+  if (!buffer.written || is_value(buffer)) return;
   const auto& list = buffer.accesses;
   const auto connect = [&](const Access& from, const Access& to, int distance, bool live) {
     const int copies = std::max(copies_of(m_.op(from.op)), copies_of(m_.op(to.op)));

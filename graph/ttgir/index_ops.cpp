@@ -75,6 +75,26 @@ std::vector<bool> replicated_ops(const Module& module, const std::vector<int>& b
     replicated[static_cast<std::size_t>(index)] = yes || is_candidate(module, op);
   }
 
+  // So is an inner loop or a branch, with all that is in it, where that computes scalars alone.
+  const auto scalar = [&](const auto& self, int index) -> bool {
+    const Operation& op = module.op(index);
+    for (const int value : op.results)
+      if (const Type* type = module.type_of(value);
+          type == nullptr || (type->kind != TypeKind::scalar && type->kind != TypeKind::descriptor))
+        return false;
+    if (class_of(op) == OpClass::terminator) return true;
+    if (class_of(op) != OpClass::control)
+      return replicated[static_cast<std::size_t>(index)] && !op.results.empty();
+    for (const int region : op.regions)
+      for (const int block : module.regions[static_cast<std::size_t>(region)].blocks)
+        for (const int inner : module.block(block).ops)
+          if (!self(self, inner)) return false;
+    return true;
+  };
+  for (const int index : inside)
+    if (class_of(module.op(index)) == OpClass::control && scalar(scalar, index))
+      replicated[static_cast<std::size_t>(index)] = true;
+
   // A candidate stays one while nothing but index arithmetic and addresses uses it. Uses through
   // loop variables count: value -> block argument.
   std::vector<std::vector<int>> carried(module.values.size());

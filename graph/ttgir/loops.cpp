@@ -26,6 +26,9 @@ class Lister {
   std::vector<LoopInfo> run() {
     for (std::size_t i = 0; i < m_.ops.size(); ++i)
       if (m_.parent(static_cast<int>(i)) == kNone) visit(static_cast<int>(i), {}, {});
+    for (std::size_t l = 0; l < loops_.size(); ++l)
+      for (const std::size_t around : around_[l])
+        loops_[around].innermost = loops_[around].innermost && !loops_[l].tiles;
     return std::move(loops_);
   }
 
@@ -37,8 +40,10 @@ class Lister {
     if (const auto product = product_of(m_, op))
       for (const std::size_t l : around)
         loops_[l].macs = std::min(loops_[l].macs + product->macs(), kMaxMacs);
+    if (has_tiles(op))
+      for (const std::size_t l : around) loops_[l].tiles = true;
     if (op.name == "scf.for") {
-      for (const std::size_t l : around) loops_[l].innermost = false;
+      around_.push_back(around);
       LoopInfo info;
       info.op = index;
       info.function = name;
@@ -54,8 +59,18 @@ class Lister {
         for (const int inner : m_.block(block).ops) visit(inner, around, name);
   }
 
+  bool has_tiles(const Operation& op) const {
+    const auto is_tile = [&](int value) {
+      const Type* type = m_.type_of(value);
+      return type != nullptr && (type->kind == TypeKind::tensor || type->kind == TypeKind::memdesc);
+    };
+    return std::any_of(op.results.begin(), op.results.end(), is_tile) ||
+           std::any_of(op.operands.begin(), op.operands.end(), is_tile);
+  }
+
   const Module& m_;
   std::vector<LoopInfo> loops_;
+  std::vector<std::vector<std::size_t>> around_;  // per loop, the loops that it is in
 };
 
 }  // namespace
@@ -97,8 +112,8 @@ std::size_t choose_loop(const Module& module, const std::vector<LoopInfo>& loops
   }
   std::size_t best = 0;
   const auto key = [&](std::size_t l) {
-    return std::tuple(loops[l].warp_specialize, loops[l].innermost || loops[l].warp_specialize,
-                      loops[l].macs, loops[l].ops);
+    return std::tuple(loops[l].tiles, loops[l].warp_specialize,
+                      loops[l].innermost || loops[l].warp_specialize, loops[l].macs, loops[l].ops);
   };
   for (std::size_t l = 1; l < loops.size(); ++l)
     if (key(l) > key(best)) best = l;

@@ -14,7 +14,8 @@ struct LoopInfo {
   int op = kNone;         ///< the scf.for
   std::string function;   ///< @name without the @
   int depth = 0;          ///< loops around it
-  bool innermost = true;  ///< no loop inside
+  bool innermost = true;  ///< no loop inside that has tiles
+  bool tiles = false;     ///< do its ops work on tiles? Else it is index arithmetic
   bool warp_specialize = false;
   std::int64_t macs = 0;  ///< multiply-accumulates of an iteration; an inner loop counts once
   int ops = 0;            ///< in its body, regions included
@@ -30,9 +31,9 @@ std::optional<Product> product_of(const Module& module, const Operation& op);
 /// The scf.for loops in the order of the text.
 std::vector<LoopInfo> list_loops(const Module& module);
 
-/// Index into list_loops(): the one asked for; else the tt.warp_specialize loop; else, of the
-/// innermost loops, the one with the most MMA work (then the most ops, then the first). Throws
-/// InputError when there is no loop or no loop of that number.
+/// Index into list_loops(): the one asked for; else, of those with tiles, the tt.warp_specialize
+/// loop; else, of the innermost loops, the one with the most MMA work (then the most ops, then the
+/// first). Throws InputError when there is no loop or no loop of that number.
 std::size_t choose_loop(const Module& module, const std::vector<LoopInfo>& loops,
                         std::optional<int> number);
 

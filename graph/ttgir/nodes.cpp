@@ -216,14 +216,17 @@ void Builder::add_load(int index, int copy) {
   const std::vector<std::int64_t> shape = flattened(split_.shape(m_, tile));
   set_tile(node, shape, type(tile));
   at(node).result = "none";
-  if (!copies || is_fresh_writer(index)) at(node).result = has_memory("smem") ? "smem" : "none";
+  if (copies ? is_fresh_writer(index) : !fills_resident(tile))
+    at(node).result = has_memory("smem") ? "smem" : "none";
   add_traffic(node, buffer_bytes(type(tile)) / (split_.of(tile) >= 0 ? split_.factor : 1));
   results_at(index, copy, node);
   if (copies) return;
   bool read = false;
   for (const int user : users(tile)) {
     const OpClass c = class_of(m_.op(user));
-    read = read || (c != OpClass::local_alloc && (c != OpClass::layout || is_view(m_.op(user))));
+    const bool into_buffer =
+        c == OpClass::local_alloc || (c == OpClass::local_store && alias_of_load(m_.op(user)));
+    read = read || (!into_buffer && (c != OpClass::layout || is_view(m_.op(user))));
   }
   if (!read) return;
   // A vector is read by every warp, with its copies.
@@ -335,9 +338,41 @@ void Builder::add_alloc(int index, int copy) {
   results_at(index, copy, node);
 }
 
+/// Does a loaded tile go into a buffer from before the loop that is there all the time?
+bool Builder::fills_resident(int tile) const {
+  const auto stores = [&](int user) {
+    return class_of(m_.op(user)) == OpClass::local_store && alias_of_load(m_.op(user));
+  };
+  const std::span<const int> all = users(tile);
+  return std::any_of(all.begin(), all.end(), stores) &&
+         std::all_of(all.begin(), all.end(),
+                     [&](int user) { return stores(user) && !is_fresh_writer(user); });
+}
+
+/// A loaded tile that is stored into a buffer: one transfer, by the load, which the buffer waits
+/// for. It is what the allocation of a buffer for it is, wherever the buffer is named.
+void Builder::add_direct_store(int index, int copy) {
+  const Operation& op = m_.op(index);
+  const int load = m_.value(op.operands[0]).op;
+  const std::size_t source = first_.at({load, std::min(copy, copies_of(m_.op(load)) - 1)});
+  const std::size_t node = add_node(index, copy, "", {"alloc", "reshape"});
+  set_tile(node, flattened(split_.shape(m_, op.operands[0])), type(op.operands[0]));
+  at(node).alias_of = source;
+  at(node).width = 1;
+  at(node).result = "none";
+  out_.nodes[node].note = "names the buffer that the load fills";
+  results_at(index, copy, node);
+  const int buffer = op.operands[1];
+  if (!is_fresh_writer(index))  // who had the buffer before is waited for by the load
+    first_[{index, copy}] = source;
+  else if (sources_.root(buffer) == buffer)
+    sources_.set(buffer, copy, node);
+}
+
 void Builder::add_compute(int index, int copy) {
   const Operation& op = m_.op(index);
   const OpClass c = class_of(op);
+  if (c == OpClass::local_store && alias_of_load(op)) return add_direct_store(index, copy);
   const bool reduction = c == OpClass::reduction;
   const bool view = is_view(op);
   const bool from_load = c == OpClass::layout && !view && alias_of_load(op);

@@ -321,10 +321,11 @@ class Parser {
 
   // ---- Ops.
   /// Does the token ahead, outside of all brackets, start another statement or end the region?
-  bool statement_ends() {
+  /// (No statement ends with a comma.)
+  bool statement_ends(const Token& before = {}) {
     const Token& t = lex_.peek();
     if (t.kind == Tok::end || t.kind == Tok::metadata || t.is('}')) return true;
-    if (!t.first_on_line) return false;
+    if (!t.first_on_line || before.is(',')) return false;
     if (t.kind == Tok::percent || t.kind == Tok::caret || t.kind == Tok::hash ||
         t.kind == Tok::bang || t.kind == Tok::text)
       return true;
@@ -378,7 +379,8 @@ class Parser {
     op.name = name.text;
     const bool generic = name.kind == Tok::text;
     if (generic) op.name = op.name.substr(1, op.name.size() - 2);
-    if (op.name != "module" && !has_dot(op.name))
+    // (In quotes any name is one: tests of compilers have "use"(%x).)
+    if (op.name != "module" && !has_dot(op.name) && (!generic || op.name.empty()))
       lex_.fail(name, "expected the name of an op, as arith.addf");
     op.op_class = static_cast<int>(class_of(op));
     op.line = name.line;
@@ -421,7 +423,7 @@ class Parser {
   void read_body(Operation& op, Body& body) {
     std::vector<char> open;  // brackets of the statement itself
     Token previous;
-    while (!(open.empty() && statement_ends())) {
+    while (!(open.empty() && statement_ends(previous))) {
       const Token t = lex_.peek();
       if (t.kind == Tok::end) lex_.fail(t, "an op is cut short");
       if (t.kind == Tok::percent) {
@@ -513,7 +515,8 @@ class Parser {
       body.arguments.push_back({t, kNone});
       return;
     }
-    const bool named = is_function(op.name) || op.name == "ttg.warp_specialize";
+    const bool tile = op.name == "ttng.subtiled_region" && names_.find(t.text) == names_.end();
+    const bool named = is_function(op.name) || op.name == "ttg.warp_specialize" || tile;
     if (named && !outside && lex_.peek().is(':')) {
       lex_.take();
       const auto type = read_type();

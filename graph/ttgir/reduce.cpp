@@ -8,6 +8,7 @@
 #include "graph/lowering/costed_loop.hpp"
 #include "graph/ttgir/builder.hpp"
 #include "graph/ttgir/constants.hpp"
+#include "graph/wide.hpp"
 
 namespace twill::ttgir {
 namespace {
@@ -56,6 +57,33 @@ std::vector<std::pair<std::string, Cycle>> work_of(const Machine& machine, const
     if (sum > 0) work.emplace_back(machine.units[u].name, sum);
   }
   return work;
+}
+
+/// What the loop takes of a memory where its ops run one after the other: no order of theirs that
+/// is known to work needs less.
+Amount in_turn(const CostedLoop& loop, int memory) {
+  const std::size_t ops = loop.ops.size();
+  std::vector<std::size_t> last(ops),
+      wrapped(ops, 0);  // ends of uses, here and in later iterations
+  for (std::size_t v = 0; v < ops; ++v) last[v] = v + 1;
+  for (const Edge& edge : loop.edges) {
+    const auto u = static_cast<std::size_t>(edge.from), v = static_cast<std::size_t>(edge.to);
+    last[u] = edge.distance > 0 ? ops : std::max(last[u], v + 1);
+    if (edge.distance > 0) wrapped[u] = std::max(wrapped[u], v + 1);
+  }
+  std::vector<Wide> more(ops + 1, 0);  // held from here on, less what ends
+  for (std::size_t u = 0; u < ops; ++u)
+    for (const Footprint& use : loop.ops[u].op.footprints) {
+      if (use.memory != memory) continue;
+      const std::size_t end = std::min(wrapped[u], u);
+      more[0] += end > 0 ? use.amount : 0;
+      more[end] -= end > 0 ? use.amount : 0;
+      more[u] += use.amount;
+      more[last[u]] -= use.amount;
+    }
+  Wide held = 0, most = 0;
+  for (const Wide change : more) most = std::max(most, held += change);
+  return static_cast<Amount>(std::min<Wide>(most, kMaxAmount));
 }
 
 }  // namespace
@@ -149,11 +177,8 @@ GivenCost Builder::reduce_loop(int index) {
   if (cost.cycles > kMaxCycles)
     throw InputError(m_.source, Module::place(op), std::to_string(cost.cycles) + " cycles",
                      "an inner loop must take at most " + std::to_string(kMaxCycles) + " cycles");
-  // Its buffers, one of each, are there whenever it runs.
-  for (const CostedOp& inner : loop.ops)
-    for (const Footprint& use : inner.op.footprints)
-      if (machine_.memories[static_cast<std::size_t>(use.memory)].name == "smem")
-        amount = std::min(amount + use.amount, kMaxAmount);
+  for (std::size_t m = 0; m < machine_.memories.size(); ++m)
+    if (machine_.memories[m].name == "smem") amount = in_turn(loop, static_cast<int>(m));
   if (amount > 0) out_.kernel.resident_memory.emplace_back("smem", amount);
   return cost;
 }

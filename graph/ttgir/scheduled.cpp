@@ -58,16 +58,9 @@ bool has(const Module& m, const Operation& op, std::string_view name) {
   return found;
 }
 
-/// Has every op of the loop's body a stage and a cluster, and the loop the deepest stage?
-bool is_annotated(const Module& m, int loop) {
-  if (!has(m, m.op(loop), "tt.scheduled_max_stage") || m.op(loop).regions.empty()) return false;
-  const Region& region = m.regions[static_cast<std::size_t>(m.op(loop).regions[0])];
-  const std::vector<int>& body = m.block(region.blocks[0]).ops;
-  return std::all_of(body.begin(), body.end(), [&](int index) {
-    const Operation& op = m.op(index);
-    return class_of(op) == OpClass::terminator ||
-           (has(m, op, "loop.stage") && has(m, op, "loop.cluster"));
-  });
+bool is_annotated(const Module& m, const Operation& op) {
+  return std::any_of(kSchedule.begin(), kSchedule.end(),
+                     [&](std::string_view name) { return has(m, op, name); });
 }
 
 /// The first op under an op that `seen` names, with the name; kNone when there is none.
@@ -109,19 +102,12 @@ bool refuse_scheduled(const Module& module, int loop) {
     return is_partitions(op.name) ? std::string(op.name) : "";
   });
   if (partitions.first != kNone) refuse_op(module, partitions.first, partitions.second);
-  const bool annotated = is_annotated(module, loop);
-  const auto attributes = [&](const Operation& op) -> std::string {
-    if (annotated) return "";
-    for (const std::string_view name : kSchedule)
-      if (has(module, op, name)) return std::string(op.name) + " with " + std::string(name);
-    return "";
-  };
-  if (const std::string seen = attributes(module.op(loop)); !seen.empty())
-    refuse_op(module, loop, seen);
+  bool annotated = is_annotated(module, module.op(loop));
   const auto under = first_under(module, loop, [&](const Operation& op) -> std::string {
+    annotated = annotated || is_annotated(module, op);
     if (is_barrier(op.name)) return std::string(op.name);
     if (signals(module, op)) return std::string(op.name) + " with a barrier";
-    return attributes(op);
+    return "";
   });
   if (under.first != kNone) refuse_op(module, under.first, under.second);
   return annotated;

@@ -1,8 +1,10 @@
 // Loops that a compiler has scheduled already: partitioned, pipelined, or lowered to barriers.
 //
-// What orders their ops is no longer in their values: a wait on a barrier in memory stands for the
-// copy that fills a buffer. Read as a plain loop such a module gives an interval that is too small
-// and "optimal". It is refused until it can be undone.
+// Where they have been lowered, what orders their ops is no longer in their values: a wait on a
+// barrier in memory stands for the copy that fills a buffer. Read as a plain loop such a module
+// gives an interval that is too small and "optimal". It is refused until it can be undone.
+// Attributes alone (stages, clusters, partitions) say when and where, not what: the loop without
+// them is the loop that they are of. They are set aside.
 #pragma once
 
 #include "graph/ttgir/ir.hpp"
@@ -11,9 +13,8 @@ namespace twill::ttgir {
 
 /// Throws InputError that names what was seen, its line, and how to get the module from before
 /// Triton's scheduling passes, when the loop is under a ttg.warp_specialize or in a function with
-/// one, waits on barriers in memory, or is annotated in part. True when it is annotated in whole:
-/// a stage and a cluster on every op, as `--emit ttgir` and Triton's own scheduler leave it. Such
-/// attributes say when and where, not what; the loop without them is the loop that they are of.
+/// one, or waits on barriers in memory. True when it, or an op of it, has attributes of a schedule,
+/// as `--emit ttgir` and Triton's own passes leave them.
 bool refuse_scheduled(const Module& module, int loop);
 
 /// The same refusal for an op that is found to be part of such a loop later on.

@@ -81,6 +81,16 @@ std::vector<Source> Sources::of(int value, int copy) const {
       continue;
     }
     for (const int operand : made.operands) queue.emplace_front(operand, distance);
+    // An inner loop of index arithmetic reads values from around it, too.
+    const auto within = [&](const auto& self, const Operation& around) -> void {
+      for (const int region : around.regions)
+        for (const int block : m_->regions[static_cast<std::size_t>(region)].blocks)
+          for (const int inner : m_->block(block).ops) {
+            for (const int operand : m_->op(inner).operands) queue.emplace_front(operand, distance);
+            self(self, m_->op(inner));
+          }
+    };
+    within(within, made);
   }
   return found;
 }

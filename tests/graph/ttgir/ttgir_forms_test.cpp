@@ -6,7 +6,9 @@
 #include <cctype>
 #include <functional>
 #include <map>
+#include <regex>
 #include <set>
+#include <sstream>
 
 #include "graph/error.hpp"
 #include "graph/problem_io.hpp"
@@ -44,6 +46,7 @@ std::string problems(const Input& input, const std::string& text) {
         lower_module(text, input.name, builtin_machine(input.machine), input.machine, {}, {});
     std::string all;
     for (Lowered one : lowered.problems) {
+      one.problem.name = "loop";  // its number counts loops of index arithmetic, too
       for (std::size_t v = 0; v < one.problem.ops.size(); ++v)
         one.problem.ops[v].id = "op" + std::to_string(v);
       all += one.layout + "\n" + problem_text(one.problem);
@@ -266,6 +269,89 @@ TEST_CASE("locations: none, and long ones") {
     return with_locations(input.text, " loc(callsite(\"%f : i32 {\"(\"a.py\":1:2) at unknown))") +
            "\n";
   });
+}
+
+TEST_CASE("attributes of a schedule, on some of the ops or all") {
+  const auto annotated = [](const Input& input, std::size_t every) {
+    const Module m = parse_module(input.text, input.name);
+    Editor editor(m);
+    for (std::size_t op = 0; op < m.ops.size(); op += every) {
+      if (m.ops[op].name == "tt.func") continue;
+      const int index = static_cast<int>(op);
+      editor.set(index, "loop.stage", "1 : i32");
+      editor.set(index, "ttg.partition", "array<i32: 0, 2>");
+      if (m.ops[op].name == "scf.for") {
+        editor.set(index, "tt.scheduled_max_stage", "1 : i32");
+        editor.set(index, "ttg.partition.stages", "[0 : i32, 1 : i32, 0 : i32]");
+      }
+    }
+    return editor.text() + "\n";
+  };
+  same_in([&](const Input& input) { return annotated(input, 1); });
+  same_in([&](const Input& input) { return annotated(input, 3); });
+}
+
+TEST_CASE("operands on lines of their own, behind a comma") {
+  same_in([](const Input& input) {
+    std::string text = input.text + "\n";
+    replace_all(text, ", %", ",\n        %");
+    return text;
+  });
+}
+
+// An allocation in the loop of what a load brings is a buffer from before the loop that the load's
+// tile is stored into.
+TEST_CASE("buffers for loads: named in the loop, or before it") {
+  static const std::regex kLine(
+      R"(^( *)(%\w+) = ttg\.local_alloc (%\w+) : \((.*)\) -> (!ttg\.memdesc<.*>)( loc\(.*\))?$)");
+  int hoisted = 0;
+  for (const Input& input : inputs()) {
+    CAPTURE(input.name);
+    std::vector<std::string> lines;
+    std::set<std::string> loads;
+    std::vector<std::size_t> loops;  // lines of the loops around, by their indentation
+    std::istringstream text(input.text);
+    for (std::string line; std::getline(text, line); lines.push_back(line)) {
+      if (line.find("scf.for") != line.npos) loops.push_back(lines.size());
+      if (line.find("tt.descriptor_load") != line.npos || line.find(" = tt.load") != line.npos)
+        loads.insert(line.substr(line.find('%'), line.find(' ', line.find('%')) - line.find('%')));
+      std::smatch part;
+      if (loops.empty() || !std::regex_match(line, part, kLine) || !loads.contains(part[3]) ||
+          line.find_first_not_of(' ') <= lines[loops.back()].find_first_not_of(' '))
+        continue;
+      std::string type = part[5];
+      if (type.find(", mutable") == type.npos) type.insert(type.size() - 1, ", mutable");
+      lines[loops.front()].insert(
+          0, "    " + part[2].str() + " = ttg.local_alloc : () -> " + type + "\n");
+      line = part[1].str() + "ttg.local_store " + part[3].str() + ", " + part[2].str() + " : " +
+             part[4].str() + " -> " + type;
+      ++hoisted;
+    }
+    std::string moved;
+    for (const std::string& line : lines) moved += line + "\n";
+    CHECK(problems(input, moved) == problems(input, input.text));
+  }
+  CHECK(hoisted > 20);
+}
+
+TEST_CASE("an inner loop or a branch of index arithmetic is index arithmetic") {
+  int loops = 0;
+  for (const Input& input : inputs()) {
+    CAPTURE(input.name);
+    const std::size_t loop = input.text.find("scf.for");
+    const std::size_t body = loop == input.text.npos ? loop : input.text.find("{\n", loop);
+    if (body == input.text.npos || input.name == "generic.ttgir") continue;
+    std::string text = input.text;
+    text.insert(body + 2,
+                "%twill_zero = arith.constant 0 : i32\n%twill_one = arith.constant 1 : i32\n"
+                "%twill_sum = scf.for %twill_k = %twill_zero to %twill_one step %twill_one "
+                "iter_args(%twill_s = %twill_zero) -> (i32) : i32 {\n"
+                "%twill_more = arith.addi %twill_s, %twill_k : i32\n"
+                "scf.yield %twill_more : i32\n}\n");
+    CHECK(problems(input, text) == problems(input, input.text));
+    ++loops;
+  }
+  CHECK(loops == 20);
 }
 
 TEST_CASE("names of values") {
