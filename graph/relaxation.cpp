@@ -1,14 +1,15 @@
 // Lemma. Let two problems have the same units, memories, slots, pins, ops and edges, but for costs,
 // of which `loose` has none that is larger: cycles, delays, holds, spills, the length of each
-// segment, and, of each channel, what passes over its rate. Let ops with cycles be the same ops,
-// and segments begin at the same offsets. Then a schedule of `tight` is one of `loose`, with the
-// same I, starts and slots; its L can only shrink.
+// segment, registers, and, of each channel, what passes over its rate. Let ops with cycles be the
+// same ops, and segments begin at the same offsets. Then a schedule of `tight` is one of `loose`,
+// with the same I, starts and slots; its L can only shrink.
 //
 // Proof, rule by rule (graph/README.md).
 // 1, 7  M(v) + distance I >= M(u) + d + spill stays true where d and spill shrink.
 // 2     A segment that begins where it did and is no longer covers, at each residue, no more.
 // 3     A life begins where it did, M(u), and ends at the largest M(v) + distance I + hold, not
-//       later. What it holds is the same. So rules 4 and 6 keep their sums.
+//       later. What it holds is no more. So rules 4 and 6 keep their sums. (A chunked chain holds
+//       the whole tile's registers only where handing it over costs something: fuse_chunks().)
 // 4     Which ops show the buffer of a load depends on edges and on who has cycles, and these are
 //       the same. The depth of its ring counts from M(u) to the end of the last use, which is not
 //       later. So no ring is deeper.
@@ -39,6 +40,7 @@ namespace {
 /// Equal but for costs.
 Op without_costs(Op op) {
   op.cycles = op.spill = 0;
+  op.registers = 0;
   op.reservations.clear();
   op.traffic.clear();
   return op;
@@ -72,6 +74,7 @@ std::optional<std::string> no_relaxation(const Problem& tight, const Problem& lo
     if (without_costs(a) != without_costs(b)) return name + " differs in more than its costs";
     if ((a.cycles == 0) != (b.cycles == 0)) return name + " has cycles in one of them only";
     if (b.cycles > a.cycles || b.spill > a.spill) return name + " takes more cycles";
+    if (b.registers > a.registers) return name + " holds more registers";
     if (!shorter(b.reservations, a.reservations)) return name + " reserves a unit at other cycles";
   }
   for (std::size_t e = 0; e < tight.edges.size(); ++e) {
