@@ -130,8 +130,9 @@ __global__ void __launch_bounds__(kThreads) reduction(long long* out, float a) {
 
 // --- wgmma ---------------------------------------------------------------------------------------
 
-/// [64, kN, kDepth]: kDepth / 16 instructions a step, one step behind the other in flight. What
-/// they read does not matter to the time.
+/// [64, kN, kDepth]: kDepth / 16 instructions a step. A step ends when its products have, so that
+/// what a kernel waits for the last of them is in its cycles. What they read does not matter to the
+/// time.
 template <Element kElement, int kN, int kDepth>
 __global__ void __launch_bounds__(kThreads) product(long long* out) {
   extern __shared__ char raw[];

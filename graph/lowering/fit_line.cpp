@@ -78,7 +78,8 @@ std::optional<Line> fit_line(const std::vector<Point>& points) {
       high = std::max(high.value_or(highest), highest);
     }
   Line line;
-  line.slope = within(median(std::move(slopes)), *low, *high);
+  const double middle = median(std::move(slopes));
+  line.slope = within(middle, middle > 0 ? std::max(*low, 0.0) : *low, *high);
   const double slope = line.slope.nominal;
   std::vector<double> bases;
   std::optional<double> base_low, base_high;

@@ -34,7 +34,8 @@ struct Line {
 /// cycles = b + s x. The nominal slope is the median of the slopes between any two points (Theil
 /// 1950, Sen 1968), the nominal base the median of middle - s x: half of neither kind of number can
 /// be far off. The range of the slope is what the points at least half of the whole width apart say
-/// when one is low and the other high; that of the base follows from the points of the smallest x.
+/// when one is low and the other high, not below 0 where the nominal one is above; that of the base
+/// follows from the points of the smallest x.
 /// Both are then widened until base + slope x at the low ends is at most each point's low, and at
 /// the high ends at least each point's high. Nullopt where all x are equal.
 std::optional<Line> fit_line(const std::vector<Point>& points);

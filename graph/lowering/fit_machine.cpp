@@ -176,7 +176,6 @@ class MachineFitter {
       Line line = line_of(points, handovers, "lines of the hand-over");
       spill["base"] = whole("spill.base", line.base, 0, kMaxCycles, handovers);
       keep_below(points, spill["base"], line.slope);
-      line.slope.low = std::max(line.slope.low, 0.0);
       spill["per_line"] = whole("spill.per_line", line.slope, 0, 1'000'000, handovers);
       source += "base and per_line, " + count_text(handovers.size(), repetitions(handovers));
     }
@@ -296,6 +295,7 @@ class MachineFitter {
     if (base != kNoTerm && by_type.size() > 1)
       fail(by_type.rbegin()->second.front(), "operand_type", quote(by_type.rbegin()->first),
            "a rule with a constant is measured with one operand type at a time");
+    std::vector<RateSamples> rates;
     for (const auto& [type, group] : by_type) {
       if (!type.empty() && terms[slope].rates.count(type) == 0)
         fail(group.front(), "operand_type", quote(type), "the base's rule has no rate for it");
@@ -329,27 +329,37 @@ class MachineFitter {
         fail(group.front(), "cycles", "a slope from " + std::to_string(per_work.low),
              "the repetitions differ by more than the work makes: take larger tiles or more "
              "repetitions");
-      fit_rate(place + std::to_string(slope), type, per_work, file[slope], group);
+      rates.push_back({type, per_work, group});
     }
+    if (slope != kNoTerm) fit_rates(place + std::to_string(slope), rates, file[slope]);
   }
 
-  /// cycles = work / rate: the term gets a factor, so that its rate, an integer, is precise.
-  void fit_rate(const std::string& place, const std::string& type, const Estimate& per_work,
-                Json& term, const std::vector<std::size_t>& samples) {
+  struct RateSamples {
+    std::string type;   ///< of the operands; "" = the rate is one for all
+    Estimate per_work;  ///< cycles for one of what the term counts, with its factor
+    std::vector<std::size_t> samples;
+  };
+
+  /// cycles = work / rate: the term gets a factor, so that its rates, integers, are precise.
+  void fit_rates(const std::string& place, const std::vector<RateSamples>& all, Json& term) {
     std::int64_t scale = 1;
-    const auto rate = [&](double cycles) { return static_cast<double>(scale) / cycles; };
-    while (rate(per_work.high) < kPrecision && scale < kMaxNumber) scale *= 10;
-    scale_term(term, scale, samples.front());
-    const double low = down(rate(per_work.high)), high = up(rate(per_work.low));
-    if (low < 1 || high > static_cast<double>(kMaxNumber))
-      fail(samples.front(), "cycles", std::to_string(per_work.nominal) + " for one",
-           "the rate must be one of machine files: work / rate with a rate from 1 to " +
-               std::to_string(kMaxNumber));
-    const double nominal = std::clamp(std::round(rate(per_work.nominal)), low, high);
-    const auto number = [](double x) { return Fraction{static_cast<Amount>(x), 1}; };
-    Json& target = type.empty() ? term["rate"] : term["rates"][type];
-    target = note(place + (type.empty() ? ".rate" : ".rates." + type), true, number(nominal),
-                  number(low), number(high), samples);
+    for (const RateSamples& one : all)
+      while (static_cast<double>(scale) / one.per_work.high < kPrecision && scale < kMaxNumber)
+        scale *= 10;
+    scale_term(term, scale, all.front().samples.front());
+    const auto factor = static_cast<double>(scale);
+    for (const auto& [type, per_work, samples] : all) {
+      const double low = down(factor / per_work.high), high = up(factor / per_work.low);
+      if (low < 1 || high > static_cast<double>(kMaxNumber))
+        fail(samples.front(), "cycles", std::to_string(per_work.nominal) + " for one",
+             "the rate must be one of machine files: work / rate with a rate from 1 to " +
+                 std::to_string(kMaxNumber));
+      const double nominal = std::clamp(std::round(factor / per_work.nominal), low, high);
+      const auto number = [](double x) { return Fraction{static_cast<Amount>(x), 1}; };
+      Json& target = type.empty() ? term["rate"] : term["rates"][type];
+      target = note(place + (type.empty() ? ".rate" : ".rates." + type), true, number(nominal),
+                    number(low), number(high), samples);
+    }
   }
 
   /// The factor and every rate `scale` times as large, which leaves the term as it is.
