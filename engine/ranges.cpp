@@ -41,9 +41,10 @@ class Weighing {
   RangeReport run(bool search) {
     if (worst_.solution().schedule) ask_judge();
     report_.complete = search;
+    if (options_.ii) return std::move(report_);
     report_.nominal = ask({RangeEnd::nominal});
     report_.best = ask({RangeEnd::best});
-    if (worst_.solution().schedule && !options_.ii) weigh();
+    if (worst_.solution().schedule) weigh();
     return std::move(report_);
   }
 
@@ -159,8 +160,8 @@ class Weighing {
                           stages_of(options_).kind != StageChoice::paper &&
                           parse_encoding(options_.encoding).form == Form::modulo;
     // Between a worst and a best interval that are equal all are equal.
-    const bool none = monotone && smallest && report_.best.interval == interval &&
-                      report_.best.lower_bound == interval;
+    const bool none = monotone && smallest && report_.best->interval == interval &&
+                      report_.best->lower_bound == interval;
     const std::vector<Lowered> before = lower_at_({});
     for (std::size_t k = 0; k < report_.ranges.size(); ++k) {
       RangeWeight weight{k, used(k, before), {}};

@@ -47,7 +47,8 @@ struct RangeReport {
   std::vector<RangeCheck>
       checks;                ///< by the judge: nominal, best, and each range alone at its best
   bool holds() const;        ///< the judge accepts it wherever there is a loop
-  IntervalAt nominal, best;  ///< all ranges at these ends
+  /// All ranges at these ends; not asked where the options ask for one interval.
+  std::optional<IntervalAt> nominal, best;
   /// All ranges, most cycles gained first, then in the machine's order; where gains are not known,
   /// those last. Empty where nothing was found with the worst ends or one interval was asked for.
   std::vector<RangeWeight> weights;

@@ -73,8 +73,8 @@ std::string ranges_text(const RangeReport& report, Cycle interval) {
          std::to_string(loops(report)) + " of " + std::to_string(report.checks.size()) +
          " are costs of a loop)");
   }
-  line("I with the nominal costs: " + interval_text(report.nominal));
-  line("I at their best ends: " + interval_text(report.best));
+  if (report.nominal) line("I with the nominal costs: " + interval_text(*report.nominal));
+  if (report.best) line("I at their best ends: " + interval_text(*report.best));
   if (report.weights.empty()) return text;
   line("I with one range alone at its best end, most gained first:");
   std::size_t shown = 0;
@@ -107,8 +107,8 @@ nlohmann::ordered_json ranges_json(const RangeReport& report, Cycle interval) {
     }
     json["worst_case"] = std::move(worst);
   }
-  json["nominal"] = interval_json(report.nominal);
-  json["best"] = interval_json(report.best);
+  if (report.nominal) json["nominal"] = interval_json(*report.nominal);
+  if (report.best) json["best"] = interval_json(*report.best);
   json["ranges"] = Json::array();
   for (const RangeWeight& weight : report.weights) {
     const CostRange& range = report.ranges[weight.range];

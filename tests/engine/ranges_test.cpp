@@ -204,10 +204,10 @@ TEST_CASE(
     CHECK(report.complete);
     CHECK(report.checks.size() == ranges.size() + 2);
     CHECK(smallest(kernel, machine, plain(ranges, worst_of)) == schedule.initiation_interval);
-    CHECK(report.nominal.interval == smallest(kernel, machine, plain(ranges, [&](std::size_t k) {
-                                                return ranges[k].nominal;
-                                              })));
-    CHECK(report.best.interval == smallest(kernel, machine, plain(ranges, best_of)));
+    CHECK(report.nominal->interval == smallest(kernel, machine, plain(ranges, [&](std::size_t k) {
+                                                 return ranges[k].nominal;
+                                               })));
+    CHECK(report.best->interval == smallest(kernel, machine, plain(ranges, best_of)));
     REQUIRE(report.weights.size() == ranges.size());
     std::pair<Cycle, std::size_t> before{0, 0};
     for (const RangeWeight& weight : report.weights) {
@@ -269,7 +269,7 @@ TEST_CASE("ranges: what the lemma does not cover is said") {
   CHECK(contains(report.not_proved, "reserves a unit at other cycles"));
   CHECK_FALSE(report.holds());
   CHECK(contains(report.checks[1].broken, "capacity"));
-  CHECK(report.best.interval == 4);
+  CHECK(report.best->interval == 4);
 
   // Costs with which there is no loop are said, and no schedule is judged on them.
   const RangeReport without = weigh_ranges({{"c", {1, 1}, {1, 1}, {2, 1}, false}}, worst,
@@ -281,7 +281,7 @@ TEST_CASE("ranges: what the lemma does not cover is said") {
                                            small(), {});
   CHECK(contains(without.not_proved, "no machine"));
   CHECK(without.checks[1].refused);
-  CHECK(contains(without.best.refused, "no machine"));
+  CHECK(contains(without.best->refused, "no machine"));
   CHECK(without.holds());
   CHECK_FALSE(without.weights[0].used);
 }
@@ -306,7 +306,7 @@ TEST_CASE("ranges: a limit and the stop token leave the judge's word and say wha
     CHECK_FALSE(report.complete);
     CHECK(report.holds());
     CHECK(report.not_proved.empty());
-    CHECK_FALSE(report.nominal.interval);
-    CHECK(report.nominal.status == Status::unknown);
+    CHECK_FALSE(report.nominal->interval);
+    CHECK(report.nominal->status == Status::unknown);
   }
 }
