@@ -44,20 +44,20 @@ struct RangeReport {
   /// every cost in its range, at the same I? By the lemma of graph/relaxation.cpp, between the
   /// worst ends and the best ones. "" = proved, else what keeps the proof from holding.
   std::string not_proved;
-  std::vector<RangeCheck>
-      checks;                ///< by the judge: nominal, best, and each range alone at its best
-  bool holds() const;        ///< the judge accepts it wherever there is a loop
+  /// By the judge: all nominal, all at their best ends, and each range alone at its best end.
+  std::vector<RangeCheck> checks;
+  bool holds() const;  ///< the judge accepts it wherever there is a loop
   /// All ranges at these ends; not asked where the options ask for one interval.
   std::optional<IntervalAt> nominal, best;
   /// All ranges, most cycles gained first, then in the machine's order; where gains are not known,
   /// those last. Empty where nothing was found with the worst ends or one interval was asked for.
   std::vector<RangeWeight> weights;
-  bool complete =
-      true;  ///< false = a limit or the stop token ended it: what was not asked is unknown
+  /// False = a limit or the stop token ended it: what was not asked is unknown.
+  bool complete = true;
 };
 
 /// Weighs the ranges of a machine for `worst`, what solve_layouts() gave with all of them at their
-/// worst ends and the same options. `solved`: false = only the judge is asked. The limits of
+/// worst ends and the same options. `search`: false = only the judge is asked. The limits of
 /// `options` are those of all searches together; goals and evidence are not pursued.
 RangeReport weigh_ranges(std::vector<CostRange> ranges, const LayoutsSolution& worst,
                          const LowerAt& lower_at, const Options& options, std::stop_token stop,

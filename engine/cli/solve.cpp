@@ -214,7 +214,8 @@ void report(const SolveFlags& flags, const Lowered& lowered, const Solution& sol
   }
 }
 
-/// What the ranges of the machine mean for the answer. True where all was asked.
+/// What the ranges of the machine mean for the answer. True where all was asked; where a limit or a
+/// signal ended the answer's own search, only the judge is.
 bool report_ranges(const SolveFlags& flags, const Workload& work, const LayoutsSolution& all,
                    double seconds) {
   const Solution& solution = all.solution();
@@ -234,7 +235,7 @@ bool report_ranges(const SolveFlags& flags, const Workload& work, const LayoutsS
         add_emit_pins(flags, changed);
         return std::move(changed.problems);
       },
-      options, interrupt.token(), !cut_short(solution.stop));
+      options, interrupt.token(), exit_code(all) != kStopped);
   if (flags.json) {
     nlohmann::ordered_json json = {
         {"format", "twill.ranges"},
@@ -288,8 +289,10 @@ int run(SolveFlags flags) {
     std::cout.flush();
     write_certificate(flags.certificate, lowered.problem, solution);
   }
-  if (!work.ranges.empty() && !report_ranges(flags, work, all, seconds.count())) return kStopped;
-  return exit_code(all);
+  const int code = exit_code(all);
+  if (work.ranges.empty() || report_ranges(flags, work, all, seconds.count()) || code != kDone)
+    return code;
+  return kStopped;
 }
 
 }  // namespace
