@@ -125,11 +125,11 @@ __global__ void __launch_bounds__(kThreads) conversion(long long* out) {
 /// Two rows a thread, as in the accumulator layout of wgmma; a quad shares them.
 template <bool kMax, int kCount>
 __global__ void __launch_bounds__(kThreads) reduction(long long* out, float a) {
-  float x[kCount], row[2] = {a, a};
+  // Four partial results a row, so that no instruction waits for the one before; each goes on in
+  // the next step, so that no step can be left out.
+  float x[kCount], part[2][4] = {{a, a, a, a}, {a, a, a, a}}, row[2];
   fill(x, out);
   timed<kSteps>(out, [&] {
-    // Four partial results a row, so that no instruction waits for the one before.
-    float part[2][4] = {{row[0], a, a, a}, {row[1], a, a, a}};
 #pragma unroll
     for (int i = 0; i < kCount; ++i)
       apply<kMax ? Arithmetic::max : Arithmetic::add>(part[i % 2][i / 2 % 4], x[i]);
@@ -144,6 +144,7 @@ __global__ void __launch_bounds__(kThreads) reduction(long long* out, float a) {
         const float other = __shfl_xor_sync(0xffffffffu, row[h], lane);
         apply<kMax ? Arithmetic::max : Arithmetic::add>(row[h], other);
       }
+      part[h][0] = row[h];
     }
   });
   use(row, out);
