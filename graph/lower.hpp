@@ -37,12 +37,39 @@ enum class Reading {
   machine,  ///< loads are in flight, operands held, rings charged, channels bound I
 };
 
+/// Where in its range a cost is that a machine file gives as a range. The worst end costs the most
+/// cycles: of a rate, which divides, the low one, of everything else the high one.
+enum class RangeEnd { worst, nominal, best };
+
+/// The ends at which all ranges of a machine file are read, but perhaps for one.
+struct RangeEnds {
+  RangeEnd all = RangeEnd::worst;
+  std::optional<std::size_t> one = {};  ///< its index in machine_ranges() ...
+  RangeEnd of_one = RangeEnd::worst;    ///< ... and its end
+};
+
+/// A number of a machine file that is given as {"nominal": x, "low": a, "high": b}, a <= x <= b.
+struct CostRange {
+  std::string place;  ///< dotted path, as LowerOptions::set takes it: "rules.exp2.cycles.0.rate"
+  Fraction nominal, low, high;
+  bool rate = false;  ///< its worst end is the low one
+};
+
+/// The ranges of a machine file with `set` applied, in the order of reading: channels, spill,
+/// rules, each in the file's order. Throws InputError like lower().
+std::vector<CostRange> machine_ranges(
+    std::string_view machine_text, const std::string& machine_source,
+    const std::vector<std::pair<std::string, std::string>>& set = {});
+
 struct LowerOptions {
   Reading reading = Reading::of_file;
   std::string layout;  ///< a layout's name; "" = every layout that can hold the kernel
   /// Overrides applied to the machine file before it is checked, "units.SFU" -> "2": dotted path
-  /// into the file, JSON value. The path must exist and keep its type.
+  /// into the file, JSON value. The path must exist and keep its type; a number may replace a
+  /// range.
   std::vector<std::pair<std::string, std::string>> set;
+  /// Where costs that the machine file gives as ranges are.
+  RangeEnds ends;
   /// Do MMAs and TMA stores hold what they read until they end (the machine's `asynchronous`
   /// rules)? false = the paper's reading: an operand is free when they issue, but for holds in the
   /// kernel.

@@ -1,15 +1,18 @@
 // twill solve: the best schedule of a kernel on a machine, or of a problem.
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "engine/certificate/certificate.hpp"
 #include "engine/cli/cli.hpp"
 #include "engine/cli/interrupt.hpp"
 #include "engine/cli/progress.hpp"
+#include "engine/cli/ranges.hpp"
 #include "engine/cli/search_options.hpp"
 #include "engine/cli/terminal.hpp"
 #include "engine/cli/workload.hpp"
@@ -173,7 +176,8 @@ void write(const SolveFlags& flags, const Workload& work, std::size_t chosen,
     write_file(flags.output, schedule_text(lowered.problem, solution));
   }
   if (flags.json) {
-    std::cout << schedule_text(lowered.problem, solution);
+    // With ranges the schedule is a member of what is said of them.
+    if (work.ranges.empty()) std::cout << schedule_text(lowered.problem, solution);
   } else if (flags.output.empty() || !flags.picture.format.empty()) {
     std::cout << picture(lowered.problem, solution, flags.picture, lowered.bandwidth, true);
   }
@@ -210,6 +214,45 @@ void report(const SolveFlags& flags, const Lowered& lowered, const Solution& sol
   }
 }
 
+/// What the ranges of the machine mean for the answer. True where all was asked; where a limit or a
+/// signal ended the answer's own search, only the judge is.
+bool report_ranges(const SolveFlags& flags, const Workload& work, const LayoutsSolution& all,
+                   double seconds) {
+  const Solution& solution = all.solution();
+  const auto interval = solution.schedule ? solution.schedule->initiation_interval : 0;
+  Options options = flags.options;
+  if (options.time_limit > 0) options.time_limit = std::max(1e-6, options.time_limit - seconds);
+  if (options.conflict_limit > 0) {
+    for (const LayoutOutcome& outcome : all.outcomes)
+      if (outcome.solution) options.conflict_limit -= outcome.solution->conflicts;
+    options.conflict_limit = std::max<std::int64_t>(1, options.conflict_limit);
+  }
+  Interrupt interrupt;
+  const RangeReport ranges = weigh_ranges(
+      work.ranges, all,
+      [&](const RangeEnds& ends) {
+        Workload changed = load_at(flags.work, work, ends);
+        add_emit_pins(flags, changed);
+        return std::move(changed.problems);
+      },
+      options, interrupt.token(), exit_code(all) != kStopped);
+  if (flags.json) {
+    nlohmann::ordered_json json = {
+        {"format", "twill.ranges"},
+        {"version", 1},
+        {"schedule", nlohmann::ordered_json::parse(schedule_text(all.layout().problem, solution))}};
+    json.update(ranges_json(ranges, interval));
+    std::cout << json.dump(2) << "\n";
+  } else if (flags.emit.kind.empty()) {
+    std::cout << ranges_text(ranges, interval);
+  } else if (!flags.quiet) {
+    std::cerr << ranges_text(ranges, interval);
+  }
+  if (const std::string warning = ranges_warning(ranges); !warning.empty() && !flags.quiet)
+    std::cerr << "twill: warning: " << warning << "\n";
+  return ranges.complete;
+}
+
 int run(SolveFlags flags) {
   flags.options = flags.search.options();
   flags.options.evidence = !flags.certificate.empty();
@@ -228,7 +271,9 @@ int run(SolveFlags flags) {
   if (!flags.quiet && !work.problems.front().normalized.empty()) {
     std::cerr << "normalised costs: " << normalization_text(work.problems.front()) << "\n";
   }
+  const auto begin = std::chrono::steady_clock::now();
   const LayoutsSolution all = solve_all(flags, work);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
   const Solution& solution = all.solution();
   const Lowered& lowered = all.layout();
   if (solution.schedule) {
@@ -244,7 +289,10 @@ int run(SolveFlags flags) {
     std::cout.flush();
     write_certificate(flags.certificate, lowered.problem, solution);
   }
-  return exit_code(all);
+  const int code = exit_code(all);
+  if (work.ranges.empty() || report_ranges(flags, work, all, seconds.count()) || code != kDone)
+    return code;
+  return kStopped;
 }
 
 }  // namespace
@@ -267,7 +315,9 @@ Command solve_command(CLI::App& program) {
   app->add_option("--certificate", flags->certificate,
                   "Write a directory that proves the answer, for twill check");
   app->add_flag("--quiet", flags->quiet, "Nothing on standard error but errors");
-  auto* json = app->add_flag("--json", flags->json, "Print the schedule, not a picture");
+  auto* json = app->add_flag("--json", flags->json,
+                             "Print the schedule, not a picture; of a\n"
+                             "machine with ranges of costs, what they mean with it");
   flags->emit.add_to(*app);
   flags->picture.add_to(*app);
   json->excludes(app->get_option("--format"));

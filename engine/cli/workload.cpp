@@ -78,25 +78,44 @@ void add_reading(const WorkloadFlags& flags, LowerOptions& options) {
   if (!flags.rings.empty()) options.rings = flags.rings == "charged";
 }
 
-Workload load_kernel(const WorkloadFlags& flags, const std::string& text) {
+/// What a kernel or a module is lowered with, beside its own text.
+struct OnMachine {
+  std::string machine;  ///< the file's text
+  RangeEnds ends;
+};
+
+/// Where the machine has ranges, what is needed to lower the workload at their other ends.
+void note_ranges(const WorkloadFlags& flags, const std::string& text, const OnMachine& on,
+                 const LowerOptions& options, Workload& work) {
+  work.ranges = machine_ranges(on.machine, flags.machine, options.set);
+  if (work.ranges.empty()) return;
+  if (options.normalize > 0)
+    refuse("--normalize", quoted(flags.normalize),
+           "machine " + printable(flags.machine) + " has ranges, as " +
+               printable(work.ranges.front().place) +
+               ": intervals of differently normalised costs cannot be compared, must be none");
+  work.input_text = text;
+  work.machine_text = on.machine;
+}
+
+Workload load_kernel(const WorkloadFlags& flags, const std::string& text, const OnMachine& on) {
   flags.ttgir.refuse_for(flags.input);
   LowerOptions options;
+  options.ends = on.ends;
   options.layout = flags.layout;
   add_reading(flags, options);
   options.choose_registers = flags.choose_registers;
   options.set = overrides(flags.set);
   options.normalize = budget(flags);
   options.normalize_relative = flags.relative;
-  if (flags.input == "-" && flags.machine == "-") {
-    refuse("--machine", "\"-\"", "kernel and machine cannot both be standard input");
-  }
-  const std::string machine = machine_text(flags);
+  const std::string& machine = on.machine;
   std::string kernel = text;
   if (kernel.empty()) {  // a built-in name, which may stand for the graph of the machine
     const std::string name = kernel_on_machine(flags.input, machine, flags.machine);
     kernel = builtin_kernel(name);
   }
   Workload work;
+  note_ranges(flags, text, on, options, work);
   work.problems = lower(kernel, flags.input, machine, flags.machine, options);
   for (const Lowered& lowered : work.problems) {
     work.hashes.push_back(sha256(problem_text(lowered.problem)));
@@ -106,8 +125,9 @@ Workload load_kernel(const WorkloadFlags& flags, const std::string& text) {
 }
 
 /// Sub-tilings are compared by I, so "auto" needs clocks; the names of layouts say which is which.
-Workload load_ttgir(const WorkloadFlags& flags, const std::string& text) {
+Workload load_ttgir(const WorkloadFlags& flags, const std::string& text, const OnMachine& on) {
   LowerOptions options;
+  options.ends = on.ends;
   options.layout = flags.layout;
   add_reading(flags, options);
   options.choose_registers = flags.choose_registers;
@@ -118,12 +138,10 @@ Workload load_ttgir(const WorkloadFlags& flags, const std::string& text) {
   if (several && options.normalize > 0) {
     refuse("--normalize", quoted(flags.normalize), "--subtile auto compares clocks: must be none");
   }
-  if (flags.input == "-" && flags.machine == "-") {
-    refuse("--machine", "\"-\"", "module and machine cannot both be standard input");
-  }
   Workload work;
-  for (const auto& module : load_module(flags.ttgir, text, flags.input, machine_text(flags),
-                                        flags.machine, options, work.remarks)) {
+  note_ranges(flags, text, on, options, work);
+  for (const auto& module : load_module(flags.ttgir, text, flags.input, on.machine, flags.machine,
+                                        options, work.remarks)) {
     for (Lowered lowered : module->problems) {
       if (several) {
         lowered.layout = "M=" + std::to_string(module->options.subtile) + " " + lowered.layout;
@@ -206,27 +224,37 @@ std::optional<std::string> loop_listing(const WorkloadFlags& flags) {
 
 namespace {
 
+Workload load_text(const WorkloadFlags& flags, const std::string& text, const OnMachine& on) {
+  if (text.empty() && is_builtin_kernel(flags.input)) return load_kernel(flags, {}, on);
+  if (flags.input.ends_with(".ttgir") || ttgir::looks_like_mlir(text))
+    return load_ttgir(flags, text, on);
+  return load_kernel(flags, text, on);
+}
+
+/// The machine's text, unless both were standard input.
+OnMachine on_machine(const WorkloadFlags& flags, const char* what) {
+  if (flags.input == "-" && flags.machine == "-")
+    refuse("--machine", "\"-\"", std::string(what) + " and machine cannot both be standard input");
+  return {machine_text(flags), {}};
+}
+
 Workload load_unpinned(const WorkloadFlags& flags) {
-  if (is_builtin_kernel(flags.input)) return load_kernel(flags, {});
+  if (is_builtin_kernel(flags.input)) return load_text(flags, {}, on_machine(flags, "kernel"));
   if (!is_file(flags.input)) {
     refuse("KERNEL", quoted(flags.input),
            "must be a file or a built-in kernel: " + joined(builtin_kernels()));
   }
   const std::string text = read_file(flags.input);
-  if (flags.input.ends_with(".ttgir") || ttgir::looks_like_mlir(text)) {
-    return load_ttgir(flags, text);
-  }
+  if (flags.input.ends_with(".ttgir") || ttgir::looks_like_mlir(text))
+    return load_text(flags, text, on_machine(flags, "module"));
   // What is not JSON is left to the strict readers, whose messages say where it breaks.
   const std::string format = json_format(text);
-  if (format == "twill.kernel") return load_kernel(flags, text);
+  if (format == "twill.kernel") return load_text(flags, text, on_machine(flags, "kernel"));
   if (format.empty() || format == "twill.problem") return load_problem(flags, text);
   throw InputError(flags.input, "/format", quoted(format), "must be twill.kernel or twill.problem");
 }
 
-}  // namespace
-
-Workload load(const WorkloadFlags& flags) {
-  Workload work = load_unpinned(flags);
+Workload pinned(const WorkloadFlags& flags, Workload work) {
   if (!flags.pins.any()) return work;
   for (std::size_t k = 0; k < work.problems.size(); ++k) {
     flags.pins.apply(work.problems[k].problem, work.problems[k].layout);
@@ -234,6 +262,16 @@ Workload load(const WorkloadFlags& flags) {
   }
   work.as_read = false;
   return work;
+}
+
+}  // namespace
+
+Workload load(const WorkloadFlags& flags) {
+  return pinned(flags, load_unpinned(flags));
+}
+
+Workload load_at(const WorkloadFlags& flags, const Workload& work, const RangeEnds& ends) {
+  return pinned(flags, load_text(flags, work.input_text, {work.machine_text, ends}));
 }
 
 std::string normalization_text(const Lowered& lowered) {

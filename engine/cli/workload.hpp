@@ -38,6 +38,9 @@ struct Workload {
   /// Per problem the module that it came from; empty when the input was no TTGIR.
   std::vector<std::shared_ptr<const ttgir::LoweredModule>> modules;
   std::vector<std::string> remarks;  ///< for a person: sub-tilings that are not legal
+  /// Costs that the machine gives as ranges; the problems are those of their worst ends.
+  std::vector<CostRange> ranges;
+  std::string input_text, machine_text;  ///< as read, where there are ranges: "-" is read once
 
   const ttgir::LoweredModule* module(std::size_t k) const {
     return modules.empty() ? nullptr : modules[k].get();
@@ -51,6 +54,9 @@ std::optional<std::string> loop_listing(const WorkloadFlags& flags);
 /// U = 300 by default unless their costs are that small, problem files are taken as they are.
 /// Throws InputError.
 Workload load(const WorkloadFlags& flags);
+
+/// The workload again, with its machine's ranges at these ends. Throws InputError.
+Workload load_at(const WorkloadFlags& flags, const Workload& work, const RangeEnds& ends);
 
 /// One line on what normalisation did to the costs: "512 -> 64, ...; largest ratio error 1.2 %".
 std::string normalization_text(const Lowered& lowered);

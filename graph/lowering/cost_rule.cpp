@@ -97,6 +97,11 @@ std::string arithmetic(const CostTerm& term, std::int64_t count, std::int64_t ra
 
 }  // namespace
 
+std::int64_t counted(const CostTerm& term, const Tile& tile, int width,
+                     const CostContext& context) {
+  return measure(term, tile, width, context);
+}
+
 Cycle sum_terms(const std::vector<CostTerm>& terms, const Tile& tile, int width,
                 const CostContext& context, std::string* text) {
   Cycle cycles = 0;

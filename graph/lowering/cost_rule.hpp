@@ -78,6 +78,9 @@ struct CostContext {
   std::int64_t vector_copies = 1;  ///< the machine's
 };
 
+/// What a term counts of a tile on `width` warps, before its factor.
+std::int64_t counted(const CostTerm& term, const Tile& tile, int width, const CostContext& context);
+
 /// The sum of a rule's terms for a tile on `width` warps; `text`, when given, gets the arithmetic.
 Cycle sum_terms(const std::vector<CostTerm>& terms, const Tile& tile, int width,
                 const CostContext& context, std::string* text = nullptr);

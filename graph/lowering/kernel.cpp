@@ -7,22 +7,11 @@
 #include <unordered_set>
 
 #include "graph/io/json_reader.hpp"
+#include "graph/lowering/tile_io.hpp"
 
 namespace twill {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, int>, 12> kTypes = {{{"f64", 64},
-                                                                      {"f32", 32},
-                                                                      {"tf32", 32},
-                                                                      {"f16", 16},
-                                                                      {"bf16", 16},
-                                                                      {"f8", 8},
-                                                                      {"f4", 4},
-                                                                      {"i64", 64},
-                                                                      {"i32", 32},
-                                                                      {"i16", 16},
-                                                                      {"i8", 8},
-                                                                      {"i1", 1}}};
 constexpr int kMaxOpWidth = 64;  // twice the warps of the largest thread block
 
 class KernelReader {
@@ -86,26 +75,6 @@ class KernelReader {
     if (const auto memory = value.find("memory"))
       for (const auto& [name, amount] : memory->members())
         kernel_.resident_memory.emplace_back(name, amount.integer(0, kMaxAmount));
-  }
-
-  static std::string read_type(const JsonValue& value) {
-    if (element_bits(value.text()) != 0) return value.text();
-    std::string known;
-    for (const auto& [name, bits] : kTypes)
-      known += (known.empty() ? "" : ", ") + std::string(name);
-    value.fail("must be one of: " + known);
-  }
-
-  static Tile read_tile(const JsonValue& op) {
-    Tile tile;
-    const auto shape = op.at("shape").elements();
-    if (shape.size() > kMaxRank)
-      op.at("shape").fail("must have at most " + std::to_string(kMaxRank) + " dimensions");
-    for (const JsonValue& extent : shape) tile.shape.push_back(extent.integer(1, kMaxExtent));
-    tile.type = read_type(op.at("type"));
-    const auto operands = op.find("operand_type");
-    tile.operand_type = operands ? read_type(*operands) : tile.type;
-    return tile;
   }
 
   static GivenCost read_cost(const JsonValue& value) {
@@ -267,12 +236,6 @@ class KernelReader {
 };
 
 }  // namespace
-
-int element_bits(std::string_view type) {
-  for (const auto& [name, bits] : kTypes)
-    if (name == type) return bits;
-  return 0;
-}
 
 Kernel parse_kernel(std::string_view text, const std::string& source) {
   return KernelReader(text, source).run();

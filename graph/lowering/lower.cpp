@@ -349,7 +349,7 @@ Problem slots_alone(const Problem& problem) {
 std::vector<Lowered> lower(std::string_view kernel_text, const std::string& kernel_source,
                            std::string_view machine_text, const std::string& machine_source,
                            const LowerOptions& options) {
-  const Machine machine = parse_machine(machine_text, machine_source, options.set);
+  const Machine machine = parse_machine(machine_text, machine_source, options.set, options.ends);
   return lower(parse_kernel(kernel_text, kernel_source), machine, options);
 }
 

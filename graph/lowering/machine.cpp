@@ -6,6 +6,7 @@
 #include "graph/io/fraction_io.hpp"
 #include "graph/io/json_reader.hpp"
 #include "graph/lowering/overrides.hpp"
+#include "graph/wide.hpp"
 
 namespace twill {
 namespace {
@@ -16,10 +17,12 @@ constexpr std::size_t kMaxLayouts = 1'000;
 constexpr std::size_t kMaxRules = 10'000;
 constexpr std::size_t kMaxTerms = 100;
 constexpr std::size_t kMaxSources = 10'000;
+constexpr std::size_t kMaxRanges = 1'000;
 
 class MachineReader {
  public:
-  MachineReader(const JsonDocument& document) : document_(document) {
+  MachineReader(const JsonDocument& document, const RangeEnds& ends)
+      : ends_(ends), document_(document) {
     machine_.source = document.source();
   }
 
@@ -59,7 +62,7 @@ class MachineReader {
     for (const JsonValue& layout : layouts.elements_up_to(kMaxLayouts)) read_layout(layout);
     if (machine_.layouts.empty()) layouts.fail("must have at least one layout");
     for (const auto& [kind, rule] : root.at("rules").members_up_to(kMaxRules))
-      machine_.rules[kind] = read_rule(rule);
+      machine_.rules[kind] = read_rule(kind, rule);
     if (const auto sources = root.find("sources")) read_sources(*sources);
     return std::move(machine_);
   }
@@ -103,7 +106,9 @@ class MachineReader {
   void read_channel(const std::string& channel, const JsonValue& value) {
     value.check_keys({"rate", "source"}, {"shared"});
     if (channel.empty()) value.fail("the names of channels must not be empty");
-    machine_.channels.push_back({channel, read_fraction(value.at("rate"), 1),
+    machine_.channels.push_back({channel,
+                                 cost(value.at("rate"), "channels." + channel + ".rate", true,
+                                      [](const JsonValue& rate) { return read_fraction(rate, 1); }),
                                  is_estimate(value.at("source").text()),
                                  value.boolean_or("shared", false)});
   }
@@ -136,10 +141,11 @@ class MachineReader {
 
   void read_spill(const JsonValue& value) {
     value.check_keys({"base", "per_line", "line_bytes"}, {"signal"});
-    machine_.spill = {value.at("base").integer(0, kMaxCycles),
-                      value.at("per_line").integer(0, 1'000'000),
-                      value.at("line_bytes").integer(1, kMaxAmount),
-                      value.integer_or("signal", 0, 0, kMaxCycles)};
+    machine_.spill = {whole_cost(value.at("base"), "spill.base", 0, kMaxCycles),
+                      whole_cost(value.at("per_line"), "spill.per_line", 0, 1'000'000),
+                      value.at("line_bytes").integer(1, kMaxAmount), 0};
+    if (const auto signal = value.find("signal"))
+      machine_.spill.signal = whole_cost(*signal, "spill.signal", 0, kMaxCycles);
   }
 
   void read_layout(const JsonValue& value) {
@@ -169,13 +175,52 @@ class MachineReader {
     machine_.layouts.push_back(std::move(layout));
   }
 
-  std::vector<CostTerm> read_terms(const JsonValue& rule, std::string_view key) const {
-    const auto list = rule.find(key);
-    return list ? read_terms(*list) : std::vector<CostTerm>();
+  /// A cost: a number, or a range of which one place is taken. Every rule grows with each of its
+  /// costs but a rate, with which it falls.
+  template <class Read>
+  Fraction cost(const JsonValue& value, const std::string& place, bool rate, const Read& read) {
+    if (version_ == 1 || !value.is_object()) return read(value);
+    value.check_keys({"nominal", "low", "high"});
+    const Fraction nominal = read(value.at("nominal"));
+    const Fraction low = read(value.at("low")), high = read(value.at("high"));
+    if (less(nominal, low)) value.at("low").fail("must be at most nominal");
+    if (less(high, nominal)) value.at("high").fail("must be at least nominal");
+    const std::size_t index = machine_.ranges.size();
+    if (index == kMaxRanges)
+      value.fail("a machine has at most " + std::to_string(kMaxRanges) + " ranges");
+    machine_.ranges.push_back({place, nominal, low, high, rate});
+    const RangeEnd end = ends_.one == index ? ends_.of_one : ends_.all;
+    if (end == RangeEnd::nominal) return nominal;
+    return (end == RangeEnd::worst) == rate ? low : high;
   }
 
-  std::vector<CostTerm> read_terms(const JsonValue& list) const {
+  static bool less(const Fraction& a, const Fraction& b) {
+    return Wide{a.numerator} * b.denominator < Wide{b.numerator} * a.denominator;
+  }
+
+  std::int64_t whole_cost(const JsonValue& value, const std::string& place, std::int64_t low,
+                          std::int64_t high, bool rate = false) {
+    return cost(value, place, rate,
+                [&](const JsonValue& one) {
+                  return Fraction{one.integer(low, high), 1};
+                })
+        .numerator;
+  }
+
+  std::vector<CostTerm> read_terms(const JsonValue& rule, const std::string& place,
+                                   const char* key) {
+    const auto list = rule.find(key);
+    return list ? read_terms(*list, place + "." + key) : std::vector<CostTerm>();
+  }
+
+  std::vector<CostTerm> read_terms(const JsonValue& list, const std::string& place) {
     std::vector<CostTerm> terms;
+    const auto number = [&](const JsonValue& term, const char* key) -> std::int64_t {
+      const auto value = term.find(key);
+      if (!value) return 1;
+      return whole_cost(*value, place + "." + std::to_string(terms.size()) + "." + key, 1, kMaxRate,
+                        std::string_view(key) == "rate");
+    };
     for (const JsonValue& value : list.elements_up_to(kMaxTerms)) {
       value.check_keys({"measure"},
                        {"factor", "rate", "rates", "less", "at_least", "at_most", "times"});
@@ -187,17 +232,19 @@ class MachineReader {
                                 "warp_bytes", "row_bytes", "depth"})
               : measure.choice({"constant", "macs", "elements", "values", "rows", "bytes",
                                 "warp_bytes", "row_bytes", "depth", "warps", "warp_depth"}));
-      term.factor = value.integer_or("factor", 1, 1, kMaxRate);
-      term.rate = value.integer_or("rate", 1, 1, kMaxRate);
+      term.factor = number(value, "factor");
+      term.rate = number(value, "rate");
       term.less = value.integer_or("less", 0, 0, kMaxRate);
       term.at_least = value.integer_or("at_least", 0, 0, kMaxCycles);
       term.at_most = value.integer_or("at_most", kMaxCycles, term.at_least, kMaxCycles);
-      term.times = value.integer_or("times", 1, 1, kMaxRate);
+      term.times = number(value, "times");
       if (const auto rates = value.find("rates")) {
         if (value.has("rate")) rates->fail("must not stand beside rate");
         for (const auto& [type, rate] : rates->members()) {
           if (element_bits(type) == 0) rate.fail("must be keyed by an element type");
-          term.rates[type] = rate.integer(1, kMaxRate);
+          term.rates[type] =
+              whole_cost(rate, place + "." + std::to_string(terms.size()) + ".rates." + type, 1,
+                         kMaxRate, true);
         }
         if (term.rates.empty()) rates->fail("must have at least one rate");
       }
@@ -207,7 +254,8 @@ class MachineReader {
     return terms;
   }
 
-  CostRule read_rule(const JsonValue& value) const {
+  CostRule read_rule(const std::string& kind, const JsonValue& value) {
+    const std::string place = "rules." + kind;
     if (version_ == 1)
       value.check_keys({"width", "result"}, {"unit", "cycles", "occupancy", "latency", "reduces",
                                              "variable_latency", "asynchronous", "source"});
@@ -218,9 +266,9 @@ class MachineReader {
     CostRule rule;
     rule.estimate = is_estimate(value.text_or("source", ""));
     if (const auto found = value.find("unit")) rule.unit = unit(*found);
-    rule.cycles = read_terms(value, "cycles");
-    rule.occupancy = read_terms(value, "occupancy");
-    rule.latency = read_terms(value, "latency");
+    rule.cycles = read_terms(value, place, "cycles");
+    rule.occupancy = read_terms(value, place, "occupancy");
+    rule.latency = read_terms(value, place, "latency");
     // A rule without a unit takes no time; one with a unit says how long.
     if (!rule.unit.empty()) value.at("cycles");
     for (const char* key : {"cycles", "occupancy", "latency"})
@@ -233,7 +281,7 @@ class MachineReader {
     if (const auto traffic = value.find("traffic"))
       for (const auto& [channel, terms] : traffic->members()) {
         check_channel(terms, channel);
-        rule.traffic.emplace_back(channel, read_terms(terms));
+        rule.traffic.emplace_back(channel, read_terms(terms, place + ".traffic." + channel));
       }
     return rule;
   }
@@ -260,6 +308,7 @@ class MachineReader {
   }
 
   int version_ = 1;
+  const RangeEnds ends_;
   const JsonDocument& document_;
   Machine machine_;
   std::set<std::string> layout_names_;
@@ -267,12 +316,19 @@ class MachineReader {
 
 }  // namespace
 
-Machine parse_machine(std::string_view text, const std::string& source, const Overrides& set) {
+Machine parse_machine(std::string_view text, const std::string& source, const Overrides& set,
+                      const RangeEnds& ends) {
   const JsonDocument file = JsonDocument::parse(text, source);
-  if (set.empty()) return MachineReader(file).run();
+  if (set.empty()) return MachineReader(file, ends).run();
   nlohmann::ordered_json json = file.json();
   apply_overrides(json, source, set);
-  return MachineReader(JsonDocument(std::move(json), source)).run();
+  return MachineReader(JsonDocument(std::move(json), source), ends).run();
+}
+
+std::vector<CostRange> machine_ranges(std::string_view machine_text,
+                                      const std::string& machine_source,
+                                      const std::vector<std::pair<std::string, std::string>>& set) {
+  return parse_machine(machine_text, machine_source, set).ranges;
 }
 
 }  // namespace twill

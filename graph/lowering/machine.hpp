@@ -1,6 +1,6 @@
 // A machine: units, memories, channels, layouts of slots in gross registers and cost rules
-// (twill.machine; version 2 has channels and names its reading). A new GPU is a new file. Private
-// model.
+// (twill.machine; version 2 has channels, ranges of costs, and names its reading). A new GPU is a
+// new file. Private model.
 #pragma once
 
 #include <map>
@@ -76,14 +76,18 @@ struct Machine {
   SpillRule spill;
   std::vector<Layout> layouts;
   std::map<std::string, CostRule> rules;  ///< by kind
+  /// What the file gives as ranges; the costs above are each at one place of its range.
+  std::vector<CostRange> ranges;
 };
 
 /// Overrides of a machine file: dotted path -> JSON value.
 using Overrides = std::vector<std::pair<std::string, std::string>>;
 
-/// Strict reading after applying `set`; every layout is checked against the register file. Throws
-/// InputError with the JSON pointer (or the override), the value and the rule.
-Machine parse_machine(std::string_view text, const std::string& source, const Overrides& set = {});
+/// Strict reading after applying `set`, with every range at its end; every layout is checked
+/// against the register file. Throws InputError with the JSON pointer (or the override), the value
+/// and the rule.
+Machine parse_machine(std::string_view text, const std::string& source, const Overrides& set = {},
+                      const RangeEnds& ends = {});
 
 /// Does a layout fit? Sum over warpgroups of threads * gross registers at most the file; counts are
 /// multiples of the granule in range; slots narrower than a warpgroup are packed, in their order,

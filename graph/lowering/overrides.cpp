@@ -47,6 +47,12 @@ std::string names_below(const Json& node) {
   return names;
 }
 
+/// May `value` replace the range `target`? A number, or a fraction as channels have.
+bool settles_range(const Json& target, const Json& value) {
+  return target.is_object() && target.contains("nominal") && target.contains("low") &&
+         (value.is_number() || value.is_array());
+}
+
 const char* type_name(const Json& value) {
   return value.is_number() ? "number" : value.type_name();
 }
@@ -91,7 +97,7 @@ void apply_overrides(Json& root, const std::string& source,
       }
     }();
     const std::string wanted = type_name(*target), found = type_name(value.json());
-    if (wanted != found)
+    if (wanted != found && !settles_range(*target, value.json()))
       throw InputError(source, place, quote(text),
                        "must stay a JSON " + wanted + ", not become a JSON " + found);
     *target = value.json();

@@ -15,7 +15,7 @@ nlohmann::ordered_json* find_path(nlohmann::ordered_json& root, const std::strin
                                   std::string* reached = nullptr, std::string* known = nullptr);
 
 /// Replaces the value at each path. The path must exist; the value must be JSON of the type found
-/// there. Throws InputError naming the override.
+/// there, or a number in the place of a range. Throws InputError naming the override.
 void apply_overrides(nlohmann::ordered_json& root, const std::string& source,
                      const std::vector<std::pair<std::string, std::string>>& set);
 

@@ -12,7 +12,7 @@ LoweredModule lower_module(std::string_view text, const std::string& source,
                            std::string_view machine_text, const std::string& machine_source,
                            const LoopOptions& loop_options, const LowerOptions& options) {
   LoweredModule result{parse_one_module(text, source, loop_options.module),
-                       parse_machine(machine_text, machine_source, options.set),
+                       parse_machine(machine_text, machine_source, options.set, options.ends),
                        loop_options,
                        LoopKernel(),
                        {}};

@@ -30,6 +30,7 @@
 #include "graph/io/json_reader.hpp"
 #include "graph/io/json_text.hpp"
 #include "graph/loop.hpp"
+#include "graph/lowering/fit_machine.hpp"
 #include "graph/lowering/kernel.hpp"
 #include "graph/lowering/lower_kernel.hpp"
 #include "graph/lowering/machine.hpp"
@@ -179,11 +180,26 @@ bool kernel(std::string_view bytes) {
 
 bool machine(std::string_view bytes) {
   return accepted([&] {
-    const Machine read = parse_machine(bytes, "fuzz");
+    RangeEnds ends;
+    ends.all = static_cast<RangeEnd>(turn(bytes, 3));
+    const Machine read = parse_machine(bytes, "fuzz", {}, ends);
     const std::size_t n = turn(bytes, 4 * kernels().size());
     lower_one(kernels()[n / 4], read, n % 4);
     for (const auto& [alias, kernel] : read.aliases)
       accepted([&, &name = alias] { kernel_on_machine(name, bytes, "fuzz"); });
+  });
+}
+
+/// A base keeps what was not measured; the fitted machine is one, and holds what was (which
+/// fit_machine() itself looks at: a fit that does not ends the process).
+bool measurements(std::string_view bytes) {
+  static const std::string bases[] = {builtin_machine("hopper"), builtin_machine("b200-latency")};
+  return accepted([&] {
+    const Measurements read = parse_measurements(bytes, "fuzz");
+    const FittedMachine fitted = fit_machine(read, bases[turn(bytes, 2)], "base");
+    const Machine machine = parse_machine(fitted.text, "fitted");
+    promise(machine.ranges.size() == fitted.costs.size(), "every fitted cost is a range");
+    lower_one(kernels()[1], machine, turn(bytes, 4));
   });
 }
 
@@ -353,6 +369,7 @@ const std::vector<Reader>& readers() {
       {"schedule", true, schedule, {}},
       {"kernel", true, kernel, {"graph/kernels/", "tests/data/kernels/"}},
       {"machine", true, machine, {"graph/machines/"}},
+      {"measurements", true, measurements, {}},
       {"overrides", false, overrides, {}},
       {"profile", true, profile, {}},
       {"psplib", false, psplib, {"tests/data/literature/small.sm"}},

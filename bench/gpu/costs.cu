@@ -1,0 +1,418 @@
+// What the rules of a machine cost on the device: microbenchmarks by clock64, as a file of
+// measurements on standard output (bench/gpu/measurements.hpp) for
+//   gpu_bench_costs > h200.json
+//   twill machines --fit h200.json --base hopper -o h200-machine.json
+// Ends with 77 where there is no Hopper GPU.
+//
+// One block on one SM, so nothing else is in the way. A repetition is the mean of kSteps steps
+// where throughput is meant, and one step where latency is; the cycles that reading the clock takes
+// are measured apart and taken off the latter. Arithmetic runs on one warpgroup, one warp on each
+// of the four partitions, with so many values in registers that no step waits for the one before.
+//
+// Each number stands for what its rule says of it, no more:
+//   exp2, add, sub, mul, fma, max, trunc, reduce_*: a tile in registers, values spread over the
+//     warpgroup; reductions with their two shuffles over the quad that shares a row;
+//   gemm: wgmma with both operands in shared memory, accumulator in registers;
+//   tma_load: a bulk copy (cp.async.bulk) from memory that lies in L2, without a tensor map;
+//     latency is issue to a passed wait, cycles is what one more copy in flight adds;
+//   SMEM: 16-byte loads without bank conflicts; L2: what the copies above bring;
+//   hand-over: registers to shared memory, an mbarrier, and back to the registers of another
+//     warpgroup; the signal is half of a round trip between two warpgroups.
+// The round trip of named barriers goes to standard error: no rule has it.
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "bench/gpu/measure.hpp"
+#include "bench/gpu/measurements.hpp"
+#include "gpu/hopper/ptx.cuh"
+#include "gpu/hopper/wgmma.cuh"
+
+namespace {
+
+using namespace twill::gpu;
+
+constexpr int kThreads = 128;  // a warpgroup
+constexpr int kWarmUp = 5, kRepetitions = 40;
+constexpr int kSteps = 32;
+constexpr int kValues = 64;  // of a thread: a tile of 64 x 128
+
+__device__ __forceinline__ long long now() {
+  long long t;
+  asm volatile("mov.u64 %0, %%clock64;" : "=l"(t)::"memory");
+  return t;
+}
+
+/// Values that nobody but the memory knows: they stay in registers, and are not computed again.
+/// (The memory holds what it holds; instructions take as long for any number.)
+template <int kCount>
+__device__ __forceinline__ void fill(float (&x)[kCount], const long long* from) {
+  static_assert((kCount + 7) * sizeof(float) <= kRepetitions * sizeof(long long));
+#pragma unroll
+  for (int i = 0; i < kCount; ++i)
+    x[i] = reinterpret_cast<const volatile float*>(from)[i + threadIdx.x % 8];
+}
+
+/// Uses the values, after the clock was read: what nobody uses, the assembler leaves out.
+template <int kCount>
+__device__ __forceinline__ void use(const float (&x)[kCount], long long* out) {
+  float sum = 0;
+#pragma unroll
+  for (const float one : x) sum += one;
+  if (sum == 0.12345f) out[kRepetitions] = 1;
+}
+
+/// Calls `step` in steps, timed by thread 0 between two barriers of the block.
+template <int kCount, class Step>
+__device__ void timed(long long* out, const Step& step) {
+  for (int r = 0; r < kWarmUp + kRepetitions; ++r) {
+    __syncthreads();
+    const long long begin = now();
+#pragma unroll 1
+    for (int s = 0; s < kCount; ++s) step();
+    __syncthreads();
+    const long long end = now();
+    if (threadIdx.x == 0 && r >= kWarmUp) out[r - kWarmUp] = end - begin;
+  }
+}
+
+// --- arithmetic on tiles in registers ------------------------------------------------------------
+
+enum class Arithmetic { exp2, add, sub, mul, fma, max };
+
+template <Arithmetic kOp>
+__device__ __forceinline__ void apply(float& x, float a) {
+  // volatile: none is moved, merged or left out by the compiler. The assembler keeps what is used.
+  if constexpr (kOp == Arithmetic::exp2) asm volatile("ex2.approx.ftz.f32 %0, %0;" : "+f"(x));
+  if constexpr (kOp == Arithmetic::add) asm volatile("add.f32 %0, %0, %1;" : "+f"(x) : "f"(a));
+  if constexpr (kOp == Arithmetic::sub) asm volatile("sub.f32 %0, %0, %1;" : "+f"(x) : "f"(a));
+  if constexpr (kOp == Arithmetic::mul) asm volatile("mul.f32 %0, %0, %1;" : "+f"(x) : "f"(a));
+  if constexpr (kOp == Arithmetic::fma)
+    asm volatile("fma.rn.f32 %0, %0, %1, %1;" : "+f"(x) : "f"(a));
+  if constexpr (kOp == Arithmetic::max) asm volatile("max.f32 %0, %0, %1;" : "+f"(x) : "f"(a));
+}
+
+template <Arithmetic kOp, int kCount>
+__global__ void __launch_bounds__(kThreads) arithmetic(long long* out, float a) {
+  float x[kCount];
+  fill(x, out);
+  timed<kSteps>(out, [&] {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) apply<kOp>(x[i], a);
+  });
+  use(x, out);
+}
+
+template <int kCount>
+__global__ void __launch_bounds__(kThreads) conversion(long long* out) {
+  float x[kCount];
+  fill(x, out);
+  timed<kSteps>(out, [&] {
+#pragma unroll
+    for (int i = 0; i < kCount; i += 2)  // the pair's bits take the place of its first half
+      asm volatile(
+          "{ .reg .b32 pair;\n"
+          "  cvt.rn.f16x2.f32 pair, %0, %1;\n"
+          "  mov.b32 %0, pair; }"
+          : "+f"(x[i])
+          : "f"(x[i + 1]));
+  });
+  use(x, out);
+}
+
+/// Two rows a thread, as in the accumulator layout of wgmma; a quad shares them.
+template <bool kMax, int kCount>
+__global__ void __launch_bounds__(kThreads) reduction(long long* out, float a) {
+  // Four partial results a row, so that no instruction waits for the one before; each goes on in
+  // the next step, so that no step can be left out.
+  float x[kCount], part[2][4] = {{a, a, a, a}, {a, a, a, a}}, row[2];
+  fill(x, out);
+  timed<kSteps>(out, [&] {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i)
+      apply<kMax ? Arithmetic::max : Arithmetic::add>(part[i % 2][i / 2 % 4], x[i]);
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      row[h] = part[h][0];
+#pragma unroll
+      for (int k = 1; k < 4; ++k)
+        apply<kMax ? Arithmetic::max : Arithmetic::add>(row[h], part[h][k]);
+#pragma unroll
+      for (int lane = 1; lane <= 2; lane *= 2) {
+        const float other = __shfl_xor_sync(0xffffffffu, row[h], lane);
+        apply<kMax ? Arithmetic::max : Arithmetic::add>(row[h], other);
+      }
+      part[h][0] = row[h];
+    }
+  });
+  use(row, out);
+}
+
+// --- wgmma ---------------------------------------------------------------------------------------
+
+/// [64, kN, kDepth]: kDepth / 16 instructions a step. A step ends when its products have, so that
+/// what a kernel waits for the last of them is in its cycles. What they read does not matter to the
+/// time.
+template <Element kElement, int kN, int kDepth>
+__global__ void __launch_bounds__(kThreads) product(long long* out) {
+  extern __shared__ char raw[];
+  const std::uint32_t a = aligned_shared_1024(raw), b = a + 64 * 128;
+  const std::uint64_t at_a = tile_descriptor(a, 0, 1024), at_b = tile_descriptor(b, 0, 1024);
+  float d[kN / 2];
+#pragma unroll
+  for (float& x : d) x = 0;
+  fence_async_shared();
+  timed<kSteps>(out, [&] {
+    wgmma_fence();
+    pin(d);
+#pragma unroll
+    for (int k = 0; k < kDepth; k += 16)
+      Wgmma<kElement, kN>::template ss<0, 0>(d, at_a + static_cast<std::uint64_t>(k % 64 * 2 / 16),
+                                             at_b + static_cast<std::uint64_t>(k % 64 * 2 / 16), 1);
+    wgmma_commit();
+    wgmma_wait<0>();
+    pin(d);
+  });
+  use(d, out);
+}
+
+// --- copies --------------------------------------------------------------------------------------
+
+/// `count` copies of `bytes` each at once, from the issue of the first until the last has arrived.
+__global__ void copies(long long* out, const char* from, std::uint32_t bytes, int count) {
+  extern __shared__ char raw[];
+  __shared__ alignas(8) std::uint64_t barriers[1];
+  const BarrierAddress barrier = shared_address(barriers);
+  const std::uint32_t to = aligned_shared_1024(raw);
+  if (threadIdx.x != 0) return;
+  barrier_init(barrier, 1);
+  barrier_init_fence();
+  for (int r = 0; r < kWarmUp + kRepetitions; ++r) {
+    const long long begin = now();
+    barrier_expect(barrier, bytes * static_cast<std::uint32_t>(count));
+    for (int k = 0; k < count; ++k)
+      bulk_load(to + static_cast<std::uint32_t>(k) * bytes,
+                from + static_cast<std::size_t>(k) * bytes, bytes, barrier);
+    barrier_wait(barrier, static_cast<std::uint32_t>(r % 2));
+    const long long end = now();
+    if (r >= kWarmUp) out[r - kWarmUp] = end - begin;
+  }
+}
+
+__global__ void __launch_bounds__(4 * kThreads) shared_loads(long long* out) {
+  extern __shared__ char raw[];
+  const std::uint32_t at = aligned_shared_1024(raw) + 16 * threadIdx.x;
+  timed<kSteps>(out, [&] {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      [[maybe_unused]] std::uint32_t x[4];
+      asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                   : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
+                   : "r"(at)
+                   : "memory");
+    }
+  });
+}
+
+// --- hand-overs ----------------------------------------------------------------------------------
+
+/// The second warpgroup writes kRegisters of each thread, the first reads them.
+template <int kRegisters>
+__global__ void __launch_bounds__(2 * kThreads) handover(long long* out, float a) {
+  extern __shared__ char raw[];
+  __shared__ alignas(8) std::uint64_t barriers[1];
+  __shared__ long long begun;
+  const BarrierAddress barrier = shared_address(barriers);
+  const std::uint32_t at = aligned_shared_1024(raw) + 16 * (threadIdx.x % kThreads);
+  if (threadIdx.x == 0) {
+    barrier_init(barrier, kThreads);
+    barrier_init_fence();
+  }
+  for (int r = 0; r < kWarmUp + kRepetitions; ++r) {
+    __syncthreads();
+    if (threadIdx.x >= kThreads) {
+      if (threadIdx.x == kThreads) begun = now();
+#pragma unroll
+      for (int i = 0; i < kRegisters; i += 4)
+        store_shared_4(at + static_cast<std::uint32_t>(i / 4 * 16 * kThreads), a, a, a, a);
+      barrier_arrive(barrier);
+    } else {
+      float x[kRegisters];
+      barrier_wait(barrier, static_cast<std::uint32_t>(r % 2));
+#pragma unroll
+      for (int i = 0; i < kRegisters; i += 4)
+        asm volatile("ld.volatile.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+                     : "=f"(x[i]), "=f"(x[i + 1]), "=f"(x[i + 2]), "=f"(x[i + 3])
+                     : "r"(at + static_cast<std::uint32_t>(i / 4 * 16 * kThreads))
+                     : "memory");
+      float sum = 0;
+#pragma unroll
+      for (const float one : x) sum += one;
+      // The barrier's count hangs on the values, so they have arrived before the clock is read.
+      named_sync(1, sum == 0.12345f ? kThreads / 2 : kThreads);
+      const long long end = now();
+      if (threadIdx.x == 0 && r >= kWarmUp) out[r - kWarmUp] = end - begun;
+    }
+  }
+}
+
+/// To another warpgroup and back, by mbarriers or by named barriers.
+template <bool kNamed>
+__global__ void __launch_bounds__(2 * kThreads) round_trip(long long* out) {
+  __shared__ alignas(8) std::uint64_t barriers[2];
+  const BarrierAddress there = shared_address(barriers), back = shared_address(barriers + 1);
+  if (threadIdx.x == 0) {
+    barrier_init(there, kThreads);
+    barrier_init(back, kThreads);
+    barrier_init_fence();
+  }
+  for (int r = 0; r < kWarmUp + kRepetitions; ++r) {
+    __syncthreads();
+    const auto parity = static_cast<std::uint32_t>(r % 2);
+    if (threadIdx.x < kThreads) {
+      const long long begin = now();
+      if constexpr (kNamed) {
+        named_arrive(1, 2 * kThreads);
+        named_sync(2, 2 * kThreads);
+      } else {
+        barrier_arrive(there);
+        barrier_wait(back, parity);
+      }
+      const long long end = now();
+      if (threadIdx.x == 0 && r >= kWarmUp) out[r - kWarmUp] = end - begin;
+    } else if constexpr (kNamed) {
+      named_sync(1, 2 * kThreads);
+      named_arrive(2, 2 * kThreads);
+    } else {
+      barrier_wait(there, parity);
+      barrier_arrive(back);
+    }
+  }
+}
+
+__global__ void empty(long long* out) {
+  for (int r = 0; r < kWarmUp + kRepetitions; ++r) {
+    const long long begin = now();
+    const long long end = now();
+    if (r >= kWarmUp) out[r - kWarmUp] = end - begin;
+  }
+}
+
+// --- the host ------------------------------------------------------------------------------------
+
+constexpr int kSharedBytes = 200 * 1024;
+
+/// Runs kernels and fetches what they counted.
+class Device {
+ public:
+  Device() { bench::cuda(cudaMalloc(&out_, (kRepetitions + 1) * sizeof(long long)), "cudaMalloc"); }
+  ~Device() { cudaFree(out_); }
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  /// Cycles of a step, less `overhead` of the whole.
+  template <class... Parameters, class... Arguments>
+  std::vector<double> run(void (*kernel)(long long*, Parameters...), int threads, int steps,
+                          double overhead, Arguments... arguments) {
+    bench::cuda(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes),
+        "shared memory");
+    kernel<<<1, threads, kSharedBytes>>>(out_, arguments...);
+    bench::cuda(cudaGetLastError(), "launch");
+    std::vector<long long> counted(kRepetitions);
+    bench::cuda(
+        cudaMemcpy(counted.data(), out_, kRepetitions * sizeof(long long), cudaMemcpyDeviceToHost),
+        "measurement");
+    std::vector<double> cycles;
+    for (const long long c : counted) cycles.push_back((static_cast<double>(c) - overhead) / steps);
+    return cycles;
+  }
+
+ private:
+  long long* out_ = nullptr;
+};
+
+double median(std::vector<double> all) {
+  std::sort(all.begin(), all.end());
+  return all[all.size() / 2];
+}
+
+template <Arithmetic kOp>
+void add_arithmetic(Device& device, bench::MeasurementFile& file, const char* rule) {
+  file.rule(rule, "cycles", "64, 128", "f32",
+            device.run(arithmetic<kOp, kValues>, kThreads, kSteps, 0, 1.0001f));
+  file.rule(rule, "cycles", "64, 64", "f32",
+            device.run(arithmetic<kOp, kValues / 2>, kThreads, kSteps, 0, 1.0001f));
+}
+
+template <Element kElement>
+void add_products(Device& device, bench::MeasurementFile& file, const char* type) {
+  const auto add = [&](auto kernel, const char* shape) {
+    file.rule("gemm", "cycles", shape, "f32", device.run(kernel, kThreads, kSteps, 0), type);
+  };
+  add(product<kElement, 64, 256>, "64, 64, 256");
+  add(product<kElement, 128, 256>, "64, 128, 256");
+  add(product<kElement, 128, 512>, "64, 128, 512");
+}
+
+}  // namespace
+
+int main() {
+  int devices = 0, clock_khz = 0;
+  cudaDeviceProp properties{};
+  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0 ||
+      cudaGetDeviceProperties(&properties, 0) != cudaSuccess || properties.major != 9) {
+    std::fputs("no GPU of compute capability 9.0: skipped\n", stderr);
+    return 77;
+  }
+  bench::cuda(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, 0), "clock");
+  bench::MeasurementFile file(properties.name, clock_khz / 1000,
+                              "CUDA " + std::to_string(CUDART_VERSION / 1000) + "." +
+                                  std::to_string(CUDART_VERSION % 1000 / 10),
+                              bench::MeasurementFile::today());
+  Device device;
+  const double overhead = median(device.run(empty, 1, 1, 0));
+
+  add_arithmetic<Arithmetic::exp2>(device, file, "exp2");
+  add_arithmetic<Arithmetic::add>(device, file, "add");
+  add_arithmetic<Arithmetic::sub>(device, file, "sub");
+  add_arithmetic<Arithmetic::mul>(device, file, "mul");
+  add_arithmetic<Arithmetic::fma>(device, file, "fma");
+  add_arithmetic<Arithmetic::max>(device, file, "max");
+  file.rule("trunc", "cycles", "64, 128", "f16",
+            device.run(conversion<kValues>, kThreads, kSteps, 0));
+  file.rule("reduce_max", "cycles", "64, 128", "f32",
+            device.run(reduction<true, kValues>, kThreads, kSteps, 0, 1.0001f));
+  file.rule("reduce_add", "cycles", "64, 128", "f32",
+            device.run(reduction<false, kValues>, kThreads, kSteps, 0, 1.0001f));
+  add_products<Element::f16>(device, file, "f16");
+  add_products<Element::bf16>(device, file, "bf16");
+
+  const bench::Bytes source(1 << 20);
+  const auto* from = static_cast<const char*>(source.data());
+  for (const int rows : {16, 32, 64, 128, 192}) {  // of 64 elements of 16 bits
+    const auto bytes = static_cast<std::uint32_t>(rows * 128);
+    const std::string shape = std::to_string(rows) + ", 64";
+    const std::vector<double> one = device.run(copies, 1, 1, overhead, from, bytes, 1);
+    const std::vector<double> eight = device.run(copies, 1, 1, overhead, from, bytes, 8);
+    file.rule("tma_load", "latency", shape, "f16", one);
+    // What seven more add, each repetition against the usual time of one.
+    std::vector<double> added;
+    for (const double cycles : eight) added.push_back((cycles - median(one)) / 7);
+    if (rows < 64) continue;  // the issue of one, not the port, would be measured
+    file.rule("tma_load", "cycles", shape, "f16", added);
+    file.channel("L2", bytes, added);
+  }
+  file.channel("SMEM", 8LL * 16 * 4 * kThreads, device.run(shared_loads, 4 * kThreads, kSteps, 0));
+
+  file.handover(16LL * 4 * kThreads, device.run(handover<16>, 2 * kThreads, 1, overhead, 1.0f));
+  file.handover(32LL * 4 * kThreads, device.run(handover<32>, 2 * kThreads, 1, overhead, 1.0f));
+  file.handover(64LL * 4 * kThreads, device.run(handover<64>, 2 * kThreads, 1, overhead, 1.0f));
+  file.signal(device.run(round_trip<false>, 2 * kThreads, 2, overhead));
+  std::fprintf(stderr, "a named barrier, half of a round trip: %.1f cycles\n",
+               median(device.run(round_trip<true>, 2 * kThreads, 2, overhead)));
+  std::fputs(file.text().c_str(), stdout);
+  return 0;
+}
