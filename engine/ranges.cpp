@@ -41,7 +41,8 @@ class Weighing {
   RangeReport run(bool search) {
     if (worst_.solution().schedule) ask_judge();
     report_.complete = search;
-    if (options_.ii) return std::move(report_);
+    // (Of one interval, and of the time of some iterations, there is no smallest I to compare.)
+    if (options_.ii || options_.iterations > 0) return std::move(report_);
     report_.nominal = ask({RangeEnd::nominal});
     report_.best = ask({RangeEnd::best});
     if (worst_.solution().schedule) weigh();

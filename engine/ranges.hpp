@@ -47,7 +47,8 @@ struct RangeReport {
   /// By the judge: all nominal, all at their best ends, and each range alone at its best end.
   std::vector<RangeCheck> checks;
   bool holds() const;  ///< the judge accepts it wherever there is a loop
-  /// All ranges at these ends; not asked where the options ask for one interval.
+  /// All ranges at these ends; not asked where the options ask for one interval or for the time of
+  /// some iterations.
   std::optional<IntervalAt> nominal, best;
   /// All ranges, most cycles gained first, then in the machine's order; where gains are not known,
   /// those last. Empty where nothing was found with the worst ends or one interval was asked for.

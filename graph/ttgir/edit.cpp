@@ -14,24 +14,14 @@ std::string entry(const std::string& name, const std::string& value) {
   return value.empty() ? name : name + " = " + value;
 }
 
-/// The unit attribute with the comma that parts it from the next or the last one.
-Edit without(const std::string& source, const Operation& op, std::size_t k) {
-  const std::string_view name = op.attributes[k].name;
-  std::size_t begin = static_cast<std::size_t>(name.data() - source.data());
-  std::size_t end = begin + name.size();
+/// Where an attribute stands in the source, with its quotes and its value.
+std::pair<std::size_t, std::size_t> extent(const std::string& source, const Attribute& attribute) {
+  auto begin = static_cast<std::size_t>(attribute.name.data() - source.data());
+  std::size_t end = begin + attribute.name.size();
   if (begin > 0 && source[begin - 1] == '"') --begin, ++end;
-  const auto space = [&](std::size_t at) { return source[at] == ' ' || source[at] == '\n'; };
-  std::size_t next = end;
-  while (next < source.size() && space(next)) ++next;
-  if (next < source.size() && source[next] == ',') {
-    end = next + 1;
-    while (end < source.size() && space(end)) ++end;
-  } else {
-    std::size_t last = begin;
-    while (last > 0 && space(last - 1)) --last;
-    if (last > 0 && source[last - 1] == ',') begin = last - 1;
-  }
-  return {begin, end - begin, ""};
+  if (!attribute.value.empty())
+    end = static_cast<std::size_t>(attribute.value.data() - source.data()) + attribute.value.size();
+  return {begin, end};
 }
 
 /// On a line of its own, two columns deeper than the line of the closing brace.
@@ -61,14 +51,39 @@ void Editor::terminate(int region, const std::string& name, const std::string& v
 
 bool Editor::is_removed(int op, const Attribute& attribute) const {
   const auto found = removed_.find(op);
-  return found != removed_.end() && attribute.value.empty() &&
-         found->second.count(std::string(attribute.name)) != 0;
+  return found != removed_.end() && found->second.count(std::string(attribute.name)) != 0;
 }
 
 std::string Editor::text() const {
   const std::string& source = *m_.text;
   std::vector<Edit> edits;
+  std::set<int> rebuilt;  // ops whose attributes are written anew
+  for (const auto& [index, names] : removed_) {
+    const Operation& op = m_.op(index);
+    if (std::none_of(op.attributes.begin(), op.attributes.end(),
+                     [&, op_index = index](const Attribute& a) { return is_removed(op_index, a); }))
+      continue;
+    // What stays and what is new, in the place of all that was there.
+    std::string kept;
+    const auto keep = [&](const std::string& text) { kept += (kept.empty() ? "" : ", ") + text; };
+    const auto added = added_.find(index);
+    std::set<std::string> set;
+    if (added != added_.end())
+      for (const auto& [name, value] : added->second) {
+        keep(entry(name, value));
+        set.insert(name);
+      }
+    for (const Attribute& attribute : op.attributes) {
+      if (is_removed(index, attribute) || set.count(std::string(attribute.name)) != 0) continue;
+      const auto [begin, end] = extent(source, attribute);
+      keep(source.substr(begin, end - begin));
+    }
+    const std::size_t begin = extent(source, op.attributes.front()).first;
+    edits.push_back({begin, extent(source, op.attributes.back()).second - begin, kept});
+    rebuilt.insert(index);
+  }
   for (const auto& [index, list] : added_) {
+    if (rebuilt.count(index) != 0) continue;
     const Operation& op = m_.op(index);
     std::string fresh;
     for (const auto& [name, value] : list) {
@@ -85,19 +100,10 @@ std::string Editor::text() const {
     }
     if (fresh.empty()) continue;
     if (op.has_dict)
-      fresh +=
-          std::all_of(op.attributes.begin(), op.attributes.end(),
-                      [&, op_index = index](const Attribute& a) { return is_removed(op_index, a); })
-              ? ""
-              : ", ";
+      fresh += op.attributes.empty() ? "" : ", ";
     else
       fresh = " {" + fresh + "}";
     edits.push_back({op.attribute_offset, 0, fresh});
-  }
-  for (const auto& [index, names] : removed_) {
-    const Operation& op = m_.op(index);
-    for (std::size_t k = 0; k < op.attributes.size(); ++k)
-      if (is_removed(index, op.attributes[k])) edits.push_back(without(source, op, k));
   }
   for (const auto& [region, attribute] : yields_)
     edits.push_back(

@@ -21,7 +21,8 @@ class Editor {
   /// Sets an attribute of an op; value "" = a unit attribute. One that is there is replaced.
   void set(int op, const std::string& name, const std::string& value);
 
-  /// Takes a unit attribute off an op; one that is not there is none.
+  /// Takes an attribute off an op; one that is not there is none. What is set is there all the
+  /// same.
   void remove(int op, const std::string& name) { removed_[op].insert(name); }
 
   /// Writes out the scf.yield of a region that is printed without one, with one attribute.

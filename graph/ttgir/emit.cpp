@@ -10,6 +10,7 @@
 #include "graph/ttgir/edit.hpp"
 #include "graph/ttgir/op_class.hpp"
 #include "graph/ttgir/placer.hpp"
+#include "graph/ttgir/scheduled.hpp"
 
 namespace twill::ttgir {
 namespace {
@@ -262,6 +263,7 @@ std::string emit_ttgir(const LoweredModule& lowered, const Problem& problem,
   }
   if (remarks != nullptr) *remarks = said;
   Editor editor(m);
+  remove_schedule(editor, m, loop);
   for (const int op : placer.body()) {
     if (class_of(m.op(op)) == OpClass::terminator) continue;
     const Place& place = placer.place(op);

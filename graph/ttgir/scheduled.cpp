@@ -92,6 +92,20 @@ void refuse_op(const Module& module, int op, const std::string& seen) {
                    "the loop has been pipelined or partitioned already" + std::string(kWayOut));
 }
 
+void remove_schedule(Editor& editor, const Module& module, int loop) {
+  int function = loop;
+  for (int at = module.parent(loop); at != kNone; at = module.parent(at))
+    if (module.op(at).name.ends_with(".func")) function = at;
+  const auto visit = [&](const auto& self, int op) -> void {
+    for (const std::string_view name : kSchedule)
+      if (has(module, module.op(op), name)) editor.remove(op, std::string(name));
+    for (const int region : module.op(op).regions)
+      for (const int block : module.regions[static_cast<std::size_t>(region)].blocks)
+        for (const int inner : module.block(block).ops) self(self, inner);
+  };
+  visit(visit, function);
+}
+
 bool refuse_scheduled(const Module& module, int loop) {
   int function = loop;
   for (int at = module.parent(loop); at != kNone; at = module.parent(at)) {

@@ -7,6 +7,7 @@
 // them is the loop that they are of. They are set aside.
 #pragma once
 
+#include "graph/ttgir/edit.hpp"
 #include "graph/ttgir/ir.hpp"
 
 namespace twill::ttgir {
@@ -16,6 +17,10 @@ namespace twill::ttgir {
 /// one, or waits on barriers in memory. True when it, or an op of it, has attributes of a schedule,
 /// as `--emit ttgir` and Triton's own passes leave them.
 bool refuse_scheduled(const Module& module, int loop);
+
+/// Takes the attributes of a schedule off every op of the loop's function: those of another
+/// schedule would be read with the new ones.
+void remove_schedule(Editor& editor, const Module& module, int loop);
 
 /// The same refusal for an op that is found to be part of such a loop later on.
 [[noreturn]] void refuse_op(const Module& module, int op, const std::string& seen);

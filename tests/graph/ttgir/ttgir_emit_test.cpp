@@ -415,3 +415,25 @@ TEST_CASE("a sub-tiled loop has ops that the module has not") {
   const Problem& problem = lowered.problems.front().problem;
   CHECK_THROWS_AS(emit_ttgir(lowered, problem, test::serial_schedule(problem)), InputError);
 }
+
+TEST_CASE("attributes of a schedule that were there before are gone, or are the new ones") {
+  for (const std::string name : {"blackwell-attention-forward", "hopper-gemm-persistent"}) {
+    CAPTURE(name);
+    const LoweredModule clean = test::lowered(name);
+    const Problem& problem = clean.problems.front().problem;
+    const Module m = parse_module(test::module_text(name), name);
+    Editor editor(m);
+    for (std::size_t op = 0; op < m.ops.size(); op += 2) {
+      if (m.ops[op].name == "tt.func" || m.ops[op].name == "module") continue;
+      for (const char* attribute : {"loop.stage", "loop.cluster", "ttg.partition"})
+        editor.set(static_cast<int>(op), attribute, "777 : i32");
+    }
+    const std::string stale = editor.text();
+    REQUIRE(stale.find("777") != std::string::npos);
+    const LoweredModule again = lower_module(stale, name, builtin_machine(test::machine_of(name)),
+                                             test::machine_of(name), {}, test::streaming_loads());
+    const std::string text =
+        emit_ttgir(again, again.problems.front().problem, test::serial_schedule(problem));
+    CHECK(text.find("777") == std::string::npos);
+  }
+}
