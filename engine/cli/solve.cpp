@@ -11,6 +11,7 @@
 #include "engine/certificate/certificate.hpp"
 #include "engine/cli/cli.hpp"
 #include "engine/cli/interrupt.hpp"
+#include "engine/cli/offers.hpp"
 #include "engine/cli/progress.hpp"
 #include "engine/cli/ranges.hpp"
 #include "engine/cli/search_options.hpp"
@@ -290,6 +291,11 @@ int run(SolveFlags flags) {
     write_certificate(flags.certificate, lowered.problem, solution);
   }
   const int code = exit_code(all);
+  if (code == kNo && !flags.quiet && !flags.options.ii) {
+    Interrupt interrupt;
+    for (const std::string& offer : offers(flags.work, work, flags.options, interrupt.token()))
+      std::cerr << "twill: " << offer << "\n";
+  }
   if (work.ranges.empty() || report_ranges(flags, work, all, seconds.count()) || code != kDone)
     return code;
   return kStopped;

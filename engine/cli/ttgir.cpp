@@ -1,5 +1,7 @@
 #include "engine/cli/ttgir.hpp"
 
+#include <functional>
+
 #include "engine/cli/cli.hpp"
 #include "graph/io/file.hpp"
 #include "graph/io/json_text.hpp"
@@ -50,6 +52,37 @@ std::vector<int> TtgirFlags::factors() const {
                    "must be M=1, M=2, M=4, M=8 or auto");
 }
 
+namespace {
+
+using LowerAs =
+    std::function<std::shared_ptr<const ttgir::LoweredModule>(int subtile, const LowerOptions&)>;
+
+/// Where no layout holds the loop, the refusal says with which other options one does.
+[[noreturn]] void throw_with_what_fits(const InputError& error, const LowerAs& lower_as,
+                                       const LowerOptions& options) {
+  if (error.place() != "/layouts") throw error;
+  LowerOptions registers = options;
+  registers.choose_registers = true;
+  const auto fits = [&](int subtile, const LowerOptions& as) {
+    try {
+      lower_as(subtile, as);
+      return true;
+    } catch (const InputError&) {
+      return false;
+    }
+  };
+  std::string what;
+  const auto say = [&](const std::string& with) { what += (what.empty() ? "" : ", ") + with; };
+  if (!options.choose_registers && fits(1, registers)) say("--registers auto");
+  for (const int factor : {2, 4})
+    if (fits(factor, options)) say("--subtile M=" + std::to_string(factor));
+  throw InputError(error.file(), error.place(), error.value(),
+                   error.rule() + (what.empty() ? "; nor with --registers auto or --subtile"
+                                                : "; one can with: " + what));
+}
+
+}  // namespace
+
 std::vector<std::shared_ptr<const ttgir::LoweredModule>> load_module(
     const TtgirFlags& flags, const std::string& text, const std::string& source,
     const std::string& machine_text, const std::string& machine_source, const LowerOptions& options,
@@ -65,13 +98,17 @@ std::vector<std::shared_ptr<const ttgir::LoweredModule>> load_module(
   const std::vector<int> factors = flags.factors();
   std::vector<std::shared_ptr<const ttgir::LoweredModule>> modules;
   std::optional<InputError> refusal;
+  const auto lower_as = [&](int subtile, const LowerOptions& as) {
+    ttgir::LoopOptions split = loop;
+    split.subtile = subtile;
+    return std::make_shared<const ttgir::LoweredModule>(
+        ttgir::lower_module(text, source, machine_text, machine_source, split, as));
+  };
   for (const int factor : factors) {
-    loop.subtile = factor;
     try {
-      modules.push_back(std::make_shared<const ttgir::LoweredModule>(
-          ttgir::lower_module(text, source, machine_text, machine_source, loop, options)));
+      modules.push_back(lower_as(factor, options));
     } catch (const InputError& error) {
-      if (factors.size() == 1) throw;
+      if (factors.size() == 1) throw_with_what_fits(error, lower_as, options);
       remarks.push_back("M=" + std::to_string(factor) + " is left out: " + error.what());
       if (!refusal) refusal = error;
     }

@@ -189,7 +189,9 @@ void WorkloadFlags::add_to(CLI::App& app) {
   app.add_option("KERNEL", input,
                  "Built-in kernel, kernel file, problem file or TTGIR module; - = standard input")
       ->required();
-  app.add_option("--machine", machine, "Built-in machine or machine file");
+  app.add_option(
+      "--machine", machine,
+      "Built-in machine or machine file (default for a TTGIR module: that of its target)");
   app.add_option("--layout", layout, "Slot layout of the machine (default: every one that fits)");
   app.add_option("--normalize", normalize,
                  "Sum U of the normalised costs (the paper's Section 5.2), or none")
@@ -245,8 +247,18 @@ Workload load_unpinned(const WorkloadFlags& flags) {
            "must be a file or a built-in kernel: " + joined(builtin_kernels()));
   }
   const std::string text = read_file(flags.input);
-  if (flags.input.ends_with(".ttgir") || ttgir::looks_like_mlir(text))
-    return load_text(flags, text, on_machine(flags, "module"));
+  if (flags.input.ends_with(".ttgir") || ttgir::looks_like_mlir(text)) {
+    if (!flags.machine.empty()) return load_text(flags, text, on_machine(flags, "module"));
+    WorkloadFlags named = flags;
+    ttgir::LoopOptions loop;
+    loop.module = flags.ttgir.module;
+    loop.loop = flags.ttgir.loop;
+    named.machine = ttgir::machine_of_target(text, flags.input, loop);
+    Workload work = load_text(named, text, on_machine(named, "module"));
+    work.machine = named.machine;
+    work.remarks.push_back("machine " + named.machine + ", by the module's target");
+    return work;
+  }
   // What is not JSON is left to the strict readers, whose messages say where it breaks.
   const std::string format = json_format(text);
   if (format == "twill.kernel") return load_text(flags, text, on_machine(flags, "kernel"));
@@ -271,7 +283,9 @@ Workload load(const WorkloadFlags& flags) {
 }
 
 Workload load_at(const WorkloadFlags& flags, const Workload& work, const RangeEnds& ends) {
-  return pinned(flags, load_text(flags, work.input_text, {work.machine_text, ends}));
+  WorkloadFlags named = flags;
+  if (flags.machine.empty()) named.machine = work.machine;
+  return pinned(named, load_text(named, work.input_text, {work.machine_text, ends}));
 }
 
 std::string normalization_text(const Lowered& lowered) {

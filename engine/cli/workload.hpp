@@ -38,6 +38,7 @@ struct Workload {
   /// Per problem the module that it came from; empty when the input was no TTGIR.
   std::vector<std::shared_ptr<const ttgir::LoweredModule>> modules;
   std::vector<std::string> remarks;  ///< for a person: sub-tilings that are not legal
+  std::string machine;               ///< its name, where the module's target chose it
   /// Costs that the machine gives as ranges; the problems are those of their worst ends.
   std::vector<CostRange> ranges;
   std::string input_text, machine_text;  ///< as read, where there are ranges: "-" is read once

@@ -4,6 +4,7 @@
 #include "graph/lowering/costed_loop.hpp"
 #include "graph/lowering/lower_kernel.hpp"
 #include "graph/ttgir/builder.hpp"
+#include "graph/ttgir/loops.hpp"
 #include "graph/ttgir/modules.hpp"
 
 namespace twill::ttgir {
@@ -31,6 +32,23 @@ LoweredModule lower_module(std::string_view text, const std::string& source,
     throw;
   }
   return result;
+}
+
+std::string machine_of_target(std::string_view text, const std::string& source,
+                              const LoopOptions& options) {
+  const Module module = parse_one_module(text, source, options.module);
+  const std::vector<LoopInfo> loops = list_loops(module);
+  const int loop = loops[choose_loop(module, loops, options.loop)].op;
+  const std::string_view target = module.inherited(loop, "ttg.target").first;
+  for (const auto& [name, machine] : {std::pair{"\"cuda:80\"", "ampere"},
+                                      {"\"cuda:90\"", "hopper"},
+                                      {"\"cuda:100\"", "blackwell"}})
+    if (target == name) return machine;
+  throw InputError("command line", "--machine", "nothing",
+                   target.empty()
+                       ? "must be given: the module names no ttg.target"
+                       : "must be given: no built-in machine is of the module's target " +
+                             std::string(target) + " (cuda:80, cuda:90 and cuda:100 have one)");
 }
 
 std::string loop_listing(std::string_view text, const std::string& source,

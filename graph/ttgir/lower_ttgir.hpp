@@ -26,6 +26,11 @@ LoweredModule lower_module(std::string_view text, const std::string& source,
                            std::string_view machine_text, const std::string& machine_source,
                            const LoopOptions& loop_options, const LowerOptions& options);
 
+/// The built-in machine that the module's ttg.target stands for: ampere for cuda:80, hopper for
+/// cuda:90, blackwell for cuda:100. Throws InputError, which names --machine, for any other.
+std::string machine_of_target(std::string_view text, const std::string& source,
+                              const LoopOptions& options);
+
 /// One line a node: op, rule, formula, cycles. Aligned columns.
 std::string explain(const LoweredModule& lowered);
 

@@ -278,7 +278,6 @@ TEST_CASE("what is wrong is refused before anything is solved or written") {
   const struct {
     std::string arguments, message;
   } cases[] = {
-      {file, "--machine"},
       {(folder / "cut.ttgir") + " --machine blackwell", "cut.ttgir: line "},
       {(folder / "text.ttgir") + " --machine blackwell", "line 1, column 1"},
       {(folder / "loopless.ttgir") + " --machine blackwell", "must have a loop"},
@@ -321,6 +320,46 @@ TEST_CASE("a module for another machine is solved with a warning; --quiet leaves
   CHECK(none.code == 2);
   CHECK(contains(none.err, "line 69, column "));
   CHECK(contains(none.err, "(tt.descriptor_load): found \"tma_load\""));
+}
+
+TEST_CASE("the machine is that of the module's target, unless another is asked for") {
+  for (const std::string name :
+       {"ampere-gemm-pointers", "hopper-fused-mlp", "blackwell-fused-mlp"}) {
+    const std::string machine = name.substr(0, name.find('-'));
+    const Run run = run_twill("solve --json " + module_file(name));
+    CHECK(run.code == 0);
+    CHECK(contains(run.err, "machine " + machine + ", by the module's target"));
+    CHECK(nlohmann::json::parse(run.out)["initiation_interval"] ==
+          solved(module_file(name) + " --machine " + machine)["initiation_interval"]);
+  }
+  const Folder folder;
+  std::string text = bytes(module_file("hopper-fused-mlp"));
+  const std::size_t at = text.find("cuda:90");
+  REQUIRE(at != std::string::npos);
+  put(folder / "other.ttgir", text.replace(at, 7, "cuda:75"));
+  const Run other = run_twill("solve " + (folder / "other.ttgir"));
+  CHECK(other.code == 2);
+  CHECK(contains(other.err, "--machine"));
+  CHECK(contains(other.err, "cuda:75"));
+  put(folder / "none.ttgir", text.erase(text.find("ttg.target = \"cuda:75\", "), 24));
+  CHECK(contains(run_twill("solve " + (folder / "none.ttgir")).err, "names no ttg.target"));
+}
+
+TEST_CASE("where there is no schedule, or no layout, what would help is tried and said") {
+  const Run none =
+      run_twill("solve " + module_file("hopper-attention-forward") + " --resident-registers 90");
+  CHECK(none.code == 1);
+  CHECK(contains(none.err, "twill: with --subtile M=2: I = "));
+  CHECK(!contains(none.err, "with --registers auto"));
+  CHECK(solved(module_file("hopper-attention-forward") +
+               " --resident-registers 90 --subtile M=2")["status"] == "optimal");
+  const std::string forward = module_file("blackwell-attention-forward");
+  CHECK(contains(run_twill("solve " + forward + " --resident-registers 90").err,
+                 "one can with: --registers auto, --subtile M=2"));
+  CHECK(run_twill("solve --quiet " + forward + " --resident-registers 90 --registers auto").code !=
+        2);
+  CHECK(contains(run_twill("solve " + forward + " --resident-registers 130").err,
+                 "nor with --registers auto or --subtile"));
 }
 
 TEST_CASE("no schedule: exit code 1, nothing is emitted") {
