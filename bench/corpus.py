@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""Every loop of every module under a folder, as `twill solve` meets it: solved, without a schedule, or
+refused and why. For modules that nobody here wrote, as the tests of Triton's repositories:
+
+    bench/corpus.py build/release/engine/twill FOLDER [-o rows.jsonl] [-j JOBS]
+
+A module goes on the machine of its target (cuda:80, cuda:90, cuda:100 and what is of their kind); one
+for another vendor is left out. Every schedule is put before `twill verify`, and the module with the
+schedule's attributes (`--emit ttgir`) is read again: it must give the same problem. Exit code 1 when
+one of these fails, or when the program ends in another way than it says. Standard library only.
+"""
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+MACHINES = {"80": "ampere", "86": "ampere", "89": "ampere", "90": "hopper",
+            "100": "blackwell", "103": "blackwell"}
+
+
+def run(program, *arguments, seconds=60):
+    try:
+        done = subprocess.run([program, *arguments], capture_output=True, text=True,
+                              errors="replace", timeout=seconds)
+    except subprocess.TimeoutExpired:
+        return "timeout", "", "no answer"
+    return done.returncode, done.stdout, done.stderr
+
+
+def last_line(text):
+    return (text.strip().splitlines() or ["nothing was said"])[-1]
+
+
+def check(program, row, arguments):
+    """The judge's word on the schedule, and the emitted module read again; "" = both are fine."""
+    with tempfile.TemporaryDirectory() as folder:
+        schedule, problem, module = (os.path.join(folder, name) for name in
+                                     ("s.schedule.json", "s.problem.json", "out.ttgir"))
+        code, _, said = run(program, "solve", *arguments, "--emit", "ttgir", "-o", module,
+                            "--schedule", schedule)
+        if code == 2:  # Triton would not take it, and why is said
+            row["not emitted"] = last_line(said)
+            code, _, said = run(program, "solve", *arguments, "-o", schedule)
+        if code not in (0, 3) or not os.path.exists(schedule):
+            return "" if code in (1, 3) else f"solve ends with {code}: {last_line(said)}"
+        code, _, said = run(program, "verify", problem, schedule)
+        if code != 0:
+            return "verify refuses the schedule: " + last_line(said)
+        if not os.path.exists(module):
+            return ""
+        with open(module, encoding="utf-8") as file:
+            text = file.read()
+        again = os.path.join(folder, "again.ttgir")
+        with open(again, "w", encoding="utf-8") as file:
+            file.write(text)
+        parts = dict(zip(arguments[1::2], arguments[2::2]))
+        code, out, said = run(program, "solve", again, "--machine", parts["--machine"], "--loop",
+                              parts["--loop"], "--quiet", "--json", "--threads", "1",
+                              "--time-limit", "10")
+        if code not in (0, 3):
+            return f"the emitted module ends with {code}: {last_line(said)}"
+        if code == 0 and row["status"] == "optimal":
+            interval = json.loads(out)["initiation_interval"]
+            if interval != row["initiation_interval"]:
+                return f"the emitted module has I = {interval}"
+    return ""
+
+
+def loops(program, path):
+    with open(path, encoding="utf-8", errors="replace") as file:
+        lines = file.read().splitlines()
+    if not any("cuda:" in line for line in lines) and (
+            "/amd/" in path or any("hip:" in line for line in lines)):
+        return
+    code, out, said = run(program, "solve", path, "--list-loops")
+    if code != 0:
+        yield {"file": path, "status": "unread", "why": last_line(said)}
+        return
+    module = None
+    for line in out.splitlines():
+        if found := re.match(r"module (\d+) ", line):
+            module = found[1]
+        elif found := re.match(r"[* ] (\d+)  (.*)  line (\d+)(.*)", line):
+            targets = re.findall(r'"(cuda:\d+|hip:\w+)"', "\n".join(lines[:int(found[3])]))
+            target = targets[-1] if targets else "cuda:80"
+            machine = MACHINES.get(target.removeprefix("cuda:"))
+            if machine is None:
+                continue
+            arguments = [path, "--machine", machine, "--loop", found[1], "--time-limit", "10",
+                         "--threads", "1"]
+            if module is not None:
+                arguments += ["--module", module]
+            row = {"file": path, "module": module, "loop": int(found[1]), "function": found[2],
+                   "line": int(found[3]), "machine": machine}
+            code, out, said = run(program, "solve", *arguments, "--quiet", "--json")
+            if code in (0, 1, 3):
+                answer = json.loads(out)
+                row["status"] = answer["status"]
+                row["initiation_interval"] = answer.get("initiation_interval")
+                row["why"] = "; ".join(answer.get("conflict", [])[:2])
+                if "ops" in answer:
+                    row["wrong"] = check(program, row, arguments)
+            else:
+                row["status"] = "refused" if code == 2 else "failed"
+                row["why"] = last_line(said)
+                row["wrong"] = "" if code == 2 else f"ends with {code}"
+            yield row
+
+
+def kind(why):
+    """A refusal without its names and numbers."""
+    why = re.sub(r"^twill: ", "", why)
+    why = re.sub(r"^\S+\.(mlir|ttgir)\S*", "FILE", why)
+    why = re.sub(r'(op|kernel) "[^"]*"', r"\1 X", why)
+    why = re.sub(r"%[\w#]+", "%x", re.sub(r"\d+", "N", why))
+    return why[:110]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("program")
+    parser.add_argument("folder")
+    parser.add_argument("-o", "--output", help="a JSON object a loop, a line each")
+    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count())
+    flags = parser.parse_args()
+    files = sorted(os.path.join(root, name) for root, _, names in os.walk(flags.folder)
+                   for name in names if name.endswith((".mlir", ".ttgir")))
+    rows = []
+    with concurrent.futures.ThreadPoolExecutor(flags.jobs) as pool:
+        for found in pool.map(lambda path: list(loops(flags.program, path)), files):
+            rows += found
+    if flags.output:
+        with open(flags.output, "w", encoding="utf-8") as file:
+            for row in rows:
+                file.write(json.dumps(row) + "\n")
+    print(f"{len(files)} files, {sum('loop' in row for row in rows)} loops")
+    for status, number in collections.Counter(row["status"] for row in rows).most_common():
+        print(f"{number:6} {status}")
+    for status in ("refused", "infeasible", "unread"):
+        whys = collections.Counter(kind(row["why"]) for row in rows if row["status"] == status)
+        print(f"{status}:")
+        for why, number in whys.most_common(12):
+            print(f"{number:6} {why}")
+    print(f"{sum('not emitted' in row for row in rows)} schedules are not emitted as attributes")
+    wrong = [row for row in rows if row.get("wrong")]
+    for row in wrong:
+        print(f"WRONG: {row['file']} module {row['module']} loop {row['loop']}: {row['wrong']}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
