@@ -37,7 +37,12 @@ enum class Reading {
   machine,  ///< loads are in flight, operands held, rings charged, channels bound I
 };
 
+/// Values of parameters of a kernel file, by name: "keys" -> "176", "T" -> "bf16".
+using ParameterValues = std::vector<std::pair<std::string, std::string>>;
+
 struct LowerOptions {
+  /// Of the kernel's parameters (files of version 3); others have their default (graph/tiles.hpp).
+  ParameterValues values;
   Reading reading = Reading::of_file;
   std::string layout;  ///< a layout's name; "" = every layout that can hold the kernel
   /// Overrides applied to the machine file before it is checked, "units.SFU" -> "2": dotted path

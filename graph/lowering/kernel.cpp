@@ -7,6 +7,8 @@
 #include <unordered_set>
 
 #include "graph/io/json_reader.hpp"
+#include "graph/lowering/instantiate.hpp"
+#include "graph/lowering/kernel_reader.hpp"
 
 namespace twill {
 namespace {
@@ -27,9 +29,8 @@ constexpr int kMaxOpWidth = 64;  // twice the warps of the largest thread block
 
 class KernelReader {
  public:
-  explicit KernelReader(std::string_view text, const std::string& source)
-      : document_(JsonDocument::parse(text, source)) {
-    kernel_.source = source;
+  explicit KernelReader(JsonDocument document) : document_(std::move(document)) {
+    kernel_.source = document_.source();
   }
 
   Kernel run() {
@@ -37,7 +38,7 @@ class KernelReader {
     const auto keys = {std::string_view("format"), std::string_view("version"),
                        std::string_view("name"), std::string_view("ops"),
                        std::string_view("edges")};
-    version_ = root.check_format("twill.kernel", 1, 3);
+    version_ = root.check_format("twill.kernel", 1, kKernelVersion);
     if (version_ == 1)
       root.check_keys(keys, {"doc", "resident", "chunks"});
     else
@@ -88,23 +89,15 @@ class KernelReader {
         kernel_.resident_memory.emplace_back(name, amount.integer(0, kMaxAmount));
   }
 
-  static std::string read_type(const JsonValue& value) {
-    if (element_bits(value.text()) != 0) return value.text();
-    std::string known;
-    for (const auto& [name, bits] : kTypes)
-      known += (known.empty() ? "" : ", ") + std::string(name);
-    value.fail("must be one of: " + known);
-  }
-
   static Tile read_tile(const JsonValue& op) {
     Tile tile;
     const auto shape = op.at("shape").elements();
     if (shape.size() > kMaxRank)
       op.at("shape").fail("must have at most " + std::to_string(kMaxRank) + " dimensions");
     for (const JsonValue& extent : shape) tile.shape.push_back(extent.integer(1, kMaxExtent));
-    tile.type = read_type(op.at("type"));
+    tile.type = read_element_type(op.at("type"));
     const auto operands = op.find("operand_type");
-    tile.operand_type = operands ? read_type(*operands) : tile.type;
+    tile.operand_type = operands ? read_element_type(*operands) : tile.type;
     return tile;
   }
 
@@ -274,8 +267,22 @@ int element_bits(std::string_view type) {
   return 0;
 }
 
+std::string read_element_type(const JsonValue& value) {
+  if (element_bits(value.text()) != 0) return value.text();
+  std::string known;
+  for (const auto& [name, bits] : kTypes) known += (known.empty() ? "" : ", ") + std::string(name);
+  value.fail("must be one of: " + known);
+}
+
+Kernel read_kernel(JsonDocument document) {
+  return KernelReader(std::move(document)).run();
+}
+
 Kernel parse_kernel(std::string_view text, const std::string& source) {
-  return KernelReader(text, source).run();
+  JsonDocument document = JsonDocument::parse(text, source);
+  if (!has_parameters(document)) return read_kernel(std::move(document));
+  const KernelTemplate read(std::move(document));
+  return read.instantiate(read.indices({})).kernel;
 }
 
 }  // namespace twill

@@ -1,0 +1,15 @@
+// Reading of a kernel from JSON that is in memory: a file, or what instantiate() makes of one.
+#pragma once
+
+#include "graph/io/json_reader.hpp"
+#include "graph/lowering/kernel.hpp"
+
+namespace twill {
+
+/// As parse_kernel(), of a document without parameters.
+Kernel read_kernel(JsonDocument document);
+
+/// The name of an element type; throws InputError at the value where it is none.
+std::string read_element_type(const JsonValue& value);
+
+}  // namespace twill
