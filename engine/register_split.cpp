@@ -122,7 +122,7 @@ class SplitSearch {
     Solution relaxed = ask(root.high, true);
     least_ii_ = relaxed.ii_lower_bound;
     if (relaxed.status == Status::infeasible) {
-      relaxed.evidence = evidence(kNoSchedule);
+      relaxed.evidence = evidence(none());
       record(relaxed);
       return {problem_, {}, std::move(relaxed), asked_};
     }
@@ -145,6 +145,9 @@ class SplitSearch {
     if (best_) return value < value_of(*best_->schedule);
     return !options_.better_than || value < *options_.better_than;
   }
+
+  /// What is proved where nothing is found: no schedule at all, or none that is better.
+  Value none() const { return options_.better_than.value_or(kNoSchedule); }
 
   Solution ask(const RegisterCounts& counts, bool explain) {
     Options options = left_.of(options_);
@@ -315,7 +318,7 @@ class SplitSearch {
 
   SplitSolution result(Solution last) {
     const bool found = best_.has_value();
-    Value bound = found ? value_of(*best_->schedule) : kNoSchedule;
+    Value bound = found ? value_of(*best_->schedule) : none();
     for (const Box& box : open_) bound = std::min(bound, box.bound);
     stopped_ =
         std::any_of(open_.begin(), open_.end(), [&](const Box& box) { return better(box.bound); });
@@ -350,9 +353,7 @@ class SplitSearch {
       return {Reason::split,
               "no register split has a schedule: the slots together need more than their "
               "warpgroups have at launch"};
-    return {Reason::better,
-            "no schedule is better than I = " + std::to_string(options_.better_than->first) +
-                ", L = " + std::to_string(options_.better_than->second)};
+    return {Reason::better, none_better_text(*options_.better_than)};
   }
 
   /// Goals are of the problem with the chosen counts.

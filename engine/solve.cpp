@@ -49,7 +49,7 @@ std::optional<Solution> search_better(const Search& search, const Options& optio
     solution.ii_lower_bound = asked + 1;
   }
   LengthResult same{Verdict::unsat, std::nullopt, 0};
-  if (low <= ii)
+  if (low <= ii && length > 0)  // else a smaller I alone is better
     same = search.engine.shortest_within(
         search, ii, length_bound(search.problem, ii),
         std::min(length - 1, longest_needed(search.problem, ii, search.stage_limit)), {});
@@ -61,8 +61,7 @@ std::optional<Solution> search_better(const Search& search, const Options& optio
     solution.status = Status::feasible;
   else if (same.verdict == Verdict::unsat) {
     solution.status = Status::infeasible;
-    set_reasons(solution, {{Reason::better, "no schedule is better than I = " + std::to_string(ii) +
-                                                ", L = " + std::to_string(length)}});
+    set_reasons(solution, {{Reason::better, none_better_text(*options.better_than)}});
   }
   return solution;
 }

@@ -23,10 +23,13 @@ struct WorkloadFlags {
   std::string rings;              ///< "charged" or "live", else the reading's
   bool choose_registers = false;  ///< LowerOptions::choose_registers; an option of solve alone
   std::vector<std::string> set;
+  std::vector<std::string> tiles;  ///< NAME=VALUE of the kernel's parameters, and "auto"
+  std::string type;                ///< TYPE or NAME=TYPE
   PinFlags pins;
   TtgirFlags ttgir;
 
   void add_to(CLI::App& app);
+  bool chooses_tiles() const;
   bool normalizes() const { return !normalize.empty() && normalize != "none"; }
 };
 
@@ -38,6 +41,7 @@ struct Workload {
   /// Per problem the module that it came from; empty when the input was no TTGIR.
   std::vector<std::shared_ptr<const ttgir::LoweredModule>> modules;
   std::vector<std::string> remarks;  ///< for a person: sub-tilings that are not legal
+  ParameterValues values;            ///< of the kernel's parameters, all of them
 
   const ttgir::LoweredModule* module(std::size_t k) const {
     return modules.empty() ? nullptr : modules[k].get();
@@ -51,6 +55,15 @@ std::optional<std::string> loop_listing(const WorkloadFlags& flags);
 /// U = 300 by default unless their costs are that small, problem files are taken as they are.
 /// Throws InputError.
 Workload load(const WorkloadFlags& flags);
+
+/// The choices of --tiles auto, and what they were lowered from.
+struct TileWorkload {
+  TileSource source;
+  KernelParameters parameters;
+  std::vector<TileChoice> choices;
+};
+/// As load(), of all tiles of a kernel. Throws InputError where the input is no kernel.
+TileWorkload load_tiles(const WorkloadFlags& flags);
 
 /// One line on what normalisation did to the costs: "512 -> 64, ...; largest ratio error 1.2 %".
 std::string normalization_text(const Lowered& lowered);
