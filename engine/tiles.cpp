@@ -1,21 +1,26 @@
 // The best of many choices of tiles (solve_tiles()).
 //
-// Choices are visited by their bound on I / work, the best first. Of the first the best schedule is
-// found. Each other is asked only whether it has a better one. With I and W the interval and the
-// work of the best so far, an interval i of a choice of work w is better if i / w < I / W, that is,
-// if i W < I w. So with t = floor(I w / W)
+// Choices are visited by their bound on I / work, the best first, again and again with more effort.
+// Until there is a schedule, the best one of a choice is sought. From then on each is asked only
+// whether it has a better one. With I and W the interval and the work of the best so far, an
+// interval i of a choice of work w is better if i / w < I / W, that is, if i W < I w. So with t =
+// floor(I w / W)
 //   where the division is exact, i < t is better, and at i = t a smaller L / work, likewise;
 //   else i <= t is better, whatever the length.
 // Either is one question (Options::better_than), which is closed by a bound or by refutations: of
 // the largest such interval where feasibility is monotone, else of each (engine/solve.cpp). What
 // was proved against an earlier best is proved against the last one, which is no worse.
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "encoders/choose.hpp"
 #include "encoders/goals.hpp"
 #include "engine/certificate/derivation.hpp"
+#include "engine/certificate/evidence.hpp"
 #include "engine/include/twill.hpp"
 #include "engine/limits_left.hpp"
 #include "engine/options.hpp"
@@ -52,11 +57,11 @@ class TileSearch {
                  ? by_ii < 0
                  : compare_ratios(length_at_bound_[a], work(a), length_at_bound_[b], work(b)) < 0;
     });
-    for (const std::size_t k : order) {
-      if (!fits(k)) continue;
-      close(k);
-      if (outcome(k).closed != TileOutcome::open) ++closed_;
-    }
+    // What is easy first: a good choice closes many others, and a hard one can wait for it. Limits
+    // on conflicts say what is easy, on one thread, so that they end the same way with any number.
+    for (const std::int64_t limit : {200, 2'000, 20'000, 0})
+      for (const std::size_t k : order)
+        if (!closed(k)) close(k, limit);
     finish();
     return std::move(result_);
   }
@@ -73,15 +78,27 @@ class TileSearch {
   }
   Value best() const { return value(result_.solution()); }
 
+  /// The best is, once nothing of its own can be better.
+  bool closed(std::size_t k) const {
+    const TileOutcome& now = result_.outcomes[k];
+    if (now.closed == TileOutcome::best) return now.solution->status == Status::optimal;
+    return now.closed != TileOutcome::open;
+  }
+  std::size_t closed_count() const {
+    std::size_t count = 0;
+    for (std::size_t k = 0; k < result_.outcomes.size(); ++k) count += closed(k) ? 1 : 0;
+    return count;
+  }
+
   void bound(std::size_t k) {
     length_at_bound_.push_back(0);
+    first_bound_.push_back(0);
     if (!fits(k)) {
       outcome(k).closed = TileOutcome::misfit;
-      ++closed_;
       return;
     }
     const Bound least = lower_bounds(problem(k)).front();
-    outcome(k).ii_bound = least.value;
+    outcome(k).ii_bound = first_bound_[k] = least.value;
     outcome(k).why = least.name + ": " + least.text;
     length_at_bound_[k] = length_bound(k, least.value);
   }
@@ -114,87 +131,132 @@ class TileSearch {
     if (options_.evidence || !options_.pins.empty() || result_.choices[k].lowered->pool)
       return nullptr;
     for (std::size_t j = k; j-- > 0 && result_.choices[j].values == result_.choices[k].values;)
-      if (fits(j) && result_.outcomes[j].closed != TileOutcome::open &&
-          covers(problem(j), problem(k)))
-        return &result_.choices[j];
+      if (fits(j) && closed(j) && covers(problem(j), problem(k))) return &result_.choices[j];
     return nullptr;
   }
 
-  void close(std::size_t k) {
+  void close(std::size_t k, std::int64_t limit) {
     TileOutcome& now = outcome(k);
     Options options = left_.of(options_);
     options.goals.clear();
     options.explain = false;
-    if (result_.chosen) {
-      if (const TileChoice* const other = covering(k)) {
-        now.closed = TileOutcome::covered;
-        now.covered_by = other->layout;
-        return;
-      }
-      options.better_than = wanted(k);
-      const auto [ii, length] = *options.better_than;
-      const bool counted = now.ii_bound > ii ||
-                           (now.ii_bound == ii && (length <= 0 || length_bound(k, ii) >= length));
-      if (counted) {
-        now.closed = TileOutcome::by_bound;
-        if (now.ii_bound == ii) now.length_bound = length;
-        // A register split is certified by its corners, which the search for one says.
-        if (!options_.evidence || !result_.choices[k].lowered->pool) return;
-      } else if (left_.spent()) {
-        return;
-      }
-    } else if (left_.spent() && asked_one_) {
+    if (limit > 0) {
+      options.threads = 1;
+      if (options.conflict_limit == 0 || options.conflict_limit > limit)
+        options.conflict_limit = limit;
+    }
+    if (!result_.chosen) {
+      if (left_.spent() && asked_one_) return;
+      ask(k, options);
       return;
     }
-    asked_one_ = true;
-    if (asked_) asked_(result_.choices[k], closed_);
-    ask(k, options);
+    const bool is_best = k == *result_.chosen;
+    if (const TileChoice* const other = is_best ? nullptr : covering(k)) {
+      now.closed = TileOutcome::covered;
+      now.covered_by = other->layout;
+      return;
+    }
+    const Value than = wanted(k);
+    options.better_than = than;
+    const auto [ii, length] = than;
+    const bool counted =
+        now.ii_bound > ii || (now.ii_bound == ii && (length <= 0 || length_bound(k, ii) >= length));
+    const bool split = result_.choices[k].lowered->pool.has_value();
+    if (counted && is_best && !split) {
+      prove_best(now.solution->evidence);
+    } else if (counted && !is_best) {
+      now.closed = TileOutcome::by_bound;
+      if (now.ii_bound == ii) now.length_bound = length;
+      // What certifies a register split is its corners, which the search for one says.
+      if (!options_.evidence || !split) return;
+      options.conflict_limit = 0;
+      ask(k, options);
+    } else if (!left_.spent()) {
+      ask(k, options);
+    }
+  }
+
+  /// Nothing better was found: by bounds alone, or by `evidence`.
+  void prove_best(std::shared_ptr<const Evidence> evidence) {
+    TileOutcome& now = outcome(*result_.chosen);
+    Solution& solution = *now.solution;
+    std::tie(now.ii_bound, now.length_bound) = value(solution);
+    std::tie(solution.ii_lower_bound, solution.length_lower_bound) = value(solution);
+    solution.status = Status::optimal;
+    set_stop(solution, Stop::refuted);
+    if (evidence && solution.evidence && evidence->split() && solution.evidence->split()) {
+      auto own = std::make_shared<Evidence>(*evidence);
+      RegisterSplit split = *evidence->split();
+      split.counts = solution.evidence->split()->counts;
+      own->set_split(std::move(split));
+      evidence = std::move(own);
+    }
+    solution.evidence = std::move(evidence);
+  }
+
+  /// The problem as it was lowered: where registers are chosen, choices get their counts.
+  Solution solved(std::size_t k, const Options& options) {
+    Lowered& lowered = *result_.choices[k].lowered;
+    if (!lowered.pool) return solve(lowered.problem, options, left_.stop(), progress_);
+    const Problem& whole = whole_.try_emplace(k, lowered.problem).first->second;
+    SplitSolution split = solve_split(whole, *lowered.pool, options, left_.stop(), progress_);
+    const bool stays = result_.chosen && k == *result_.chosen && !split.solution.schedule;
+    if (!stays) lowered.problem = std::move(split.problem);
+    return std::move(split.solution);
   }
 
   void ask(std::size_t k, const Options& options) {
     TileOutcome& now = outcome(k);
-    const bool counted = now.closed == TileOutcome::by_bound;
-    Lowered& lowered = *result_.choices[k].lowered;
-    if (lowered.pool) {
-      SplitSolution split =
-          solve_split(lowered.problem, *lowered.pool, options, left_.stop(), progress_);
-      now.solution = std::move(split.solution);
-      if (now.solution->schedule || options_.evidence) lowered.problem = std::move(split.problem);
-    } else {
-      now.solution = solve(lowered.problem, options, left_.stop(), progress_);
-    }
-    Solution& solution = *now.solution;
+    if (asked_) asked_(result_.choices[k], closed_count());
+    asked_one_ = true;
+    Solution solution = solved(k, options);
     left_.took(solution.conflicts);
-    if (solution.evidence && asked_with_evidence_++ >= kWholeEvidence) {
+    if (solution.evidence && with_evidence_++ >= kWholeEvidence) {
       auto kept = std::make_shared<Evidence>(*solution.evidence);
       kept->drop_derived();
       solution.evidence = std::move(kept);
     }
-    if (cut_short(solution.stop)) result_.stop = solution.stop;
-    if (counted) return;
-    if (solution.status == Status::infeasible) {
+    // Not a limit on the effort of this turn.
+    const bool final = left_.spent() || solution.stop != Stop::conflict_limit;
+    if (cut_short(solution.stop) && final) result_.stop = solution.stop;
+    if (now.closed == TileOutcome::by_bound) {
+      now.solution = std::move(solution);
+    } else if (solution.status == Status::infeasible) {
+      if (now.closed == TileOutcome::best) return prove_best(solution.evidence);
       now.closed = options.better_than ? TileOutcome::refuted : TileOutcome::none;
       if (options.better_than) std::tie(now.ii_bound, now.length_bound) = *options.better_than;
-      return;
+      now.solution = std::move(solution);
+    } else if (solution.schedule) {
+      if (result_.chosen) leave_best();
+      result_.chosen = k;
+      now.closed = TileOutcome::best;
+      now.ii_bound = std::max(now.ii_bound, solution.ii_lower_bound);
+      if (solution.schedule->initiation_interval == now.ii_bound)
+        now.length_bound = solution.length_lower_bound;
+      now.solution = std::move(solution);
+    } else if (final) {  // a limit of the whole: what is proved is kept, and why
+      if (now.closed == TileOutcome::best) return;
+      now.ii_bound = std::max(now.ii_bound, solution.ii_lower_bound);
+      now.solution = std::move(solution);
     }
-    now.ii_bound = std::max(now.ii_bound, solution.ii_lower_bound);
-    if (!solution.schedule) return;  // a limit
-    if (solution.schedule->initiation_interval == now.ii_bound)
-      now.length_bound = solution.length_lower_bound;
-    if (result_.chosen) {
-      TileOutcome& before = outcome(*result_.chosen);
-      before.closed =
-          before.solution->status == Status::optimal ? TileOutcome::beaten : TileOutcome::open;
-    }
-    result_.chosen = k;
-    now.closed = TileOutcome::best;
+  }
+
+  /// Another choice is better.
+  void leave_best() {
+    TileOutcome& now = outcome(*result_.chosen);
+    const bool proved = now.solution->status == Status::optimal;
+    now.closed = proved ? TileOutcome::beaten : TileOutcome::open;
+    if (proved) return;
+    now.ii_bound = first_bound_[*result_.chosen];  // its proof goes with its schedule
+    now.length_bound = 0;
+    now.solution.reset();
   }
 
   /// Could a choice that a limit left open be better? Its bounds may say no by now.
   void settle_open() {
     for (std::size_t k = 0; k < result_.choices.size(); ++k) {
       TileOutcome& now = outcome(k);
-      if (now.closed != TileOutcome::open || !fits(k)) continue;
+      if (now.closed != TileOutcome::open) continue;
       const Value than = wanted(k);
       if (now.ii_bound > than.first ||
           (now.ii_bound == than.first && now.length_bound >= than.second))
@@ -217,7 +279,9 @@ class TileSearch {
       result_.status = open ? Status::feasible : result_.solution().status;
     else
       result_.status = open ? Status::unknown : Status::infeasible;
-    if (open && !cut_short(result_.stop))
+    if (!open)
+      result_.stop = Stop::refuted;
+    else if (!cut_short(result_.stop))
       result_.stop = left_.stop().stop_requested() ? Stop::interrupt
                      : options_.time_limit > 0 && left_.elapsed() >= options_.time_limit
                          ? Stop::time_limit
@@ -229,8 +293,10 @@ class TileSearch {
   LimitsLeft left_;
   const ProgressCallback& progress_;
   const TileCallback& asked_;
-  std::vector<Cycle> length_at_bound_;
-  std::size_t closed_ = 0, asked_with_evidence_ = 0;
+  std::vector<Cycle> length_at_bound_;  // no shorter at the first bound
+  std::vector<Cycle> first_bound_;      // by arithmetic
+  std::map<std::size_t, Problem> whole_;
+  std::size_t with_evidence_ = 0;
   bool asked_one_ = false;  // (The first is asked in any case, so that there is an answer.)
   TilesSolution result_;
 };

@@ -201,7 +201,7 @@ struct TilesSolution {
   /// Of all choices together. optimal: none has a smaller I / work, nor the same and a smaller
   /// L / work, nor the same of both and an earlier place; infeasible: none has a schedule.
   Status status = Status::unknown;
-  Stop stop = Stop::unsaid;  ///< what cut it short, if anything did
+  Stop stop = Stop::unsaid;  ///< what cut it short; refuted = nothing did
   double seconds = 0;
 
   const TileChoice& choice() const { return choices[*chosen]; }
