@@ -244,8 +244,10 @@ KernelTemplate::KernelTemplate(JsonDocument document) : document_(std::move(docu
 
 void KernelTemplate::read_parameters() {
   const JsonValue root = document_.root();
-  root.check_keys({"format", "version", "name", "ops", "edges", "parameters", "work", "work_unit"},
-                  {"doc", "resident", "chunks", "pins", "where"});
+  root.check_keys(
+      {"format", "version", "name", "ops", "edges"},
+      {"doc", "resident", "chunks", "pins", "parameters", "where", "work", "work_unit"});
+  root.at("work");
   const JsonValue all = root.at("parameters");
   const auto members = all.members_up_to(kMaxParameters);
   if (members.empty()) all.fail("must not be empty");

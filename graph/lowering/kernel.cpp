@@ -41,8 +41,13 @@ class KernelReader {
     version_ = root.check_format("twill.kernel", 1, kKernelVersion);
     if (version_ == 1)
       root.check_keys(keys, {"doc", "resident", "chunks"});
-    else
+    else if (version_ == 2)
       root.check_keys(keys, {"doc", "resident", "chunks", "pins"});
+    else
+      root.check_keys(keys, {"doc", "resident", "chunks", "pins", "parameters", "where", "work",
+                             "work_unit"});
+    for (const char* const key : {"where", "work", "work_unit"})
+      if (const auto alone = root.find(key)) alone->fail("needs parameters beside it");
     kernel_.name = non_empty(root.at("name"));
     root.text_or("doc", "");
     if (const auto resident = root.find("resident")) read_resident(*resident);
