@@ -164,7 +164,7 @@ class TilesCheck {
         if (!proved[k].none) refuse_tiles(kTilesFile, choice_text(k) + " may have a schedule");
       report_.solution.status = Status::infeasible;
       report_.proved.push_back("none of " + std::to_string(proved.size()) +
-                               " choices has a schedule: a certificate of each");
+                               " choices has a schedule" + among() + ": a certificate of each");
       return;
     }
     const std::size_t best = *manifest_.best;
@@ -191,7 +191,22 @@ class TilesCheck {
         std::to_string(ii) + " / " + std::to_string(work) +
         ", nor the same and a smaller L / work than " + std::to_string(length) + " / " +
         std::to_string(work) + ", nor the same of both and an earlier place than " +
-        choice_text(best) + ": a certificate of each; ragged ends are not counted");
+        choice_text(best) + among() + ": a certificate of each; ragged ends are not counted");
+  }
+
+  /// What narrowed the choices, and what the machine was changed to.
+  std::string among() const {
+    std::string text;
+    const LowerOptions& options = manifest_.options;
+    for (const auto& [name, value] : options.values) text += ", " + name + " = " + value;
+    if (!options.layout.empty()) text += ", layout " + options.layout;
+    for (const auto& [name, value] : options.set) text += ", " + name + " set to " + value;
+    if (options.reading != Reading::of_file)
+      text += options.reading == Reading::paper ? ", the paper's reading" : ", machine reading";
+    if (options.holds) text += *options.holds ? ", operands held" : ", operands free at issue";
+    if (options.rings) text += *options.rings ? ", rings charged" : ", rings while live";
+    if (options.choose_registers) text += ", all register splits";
+    return text.empty() ? "" : " (with " + text.substr(2) + ")";
   }
 
   const std::string directory_;
