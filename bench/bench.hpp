@@ -42,6 +42,8 @@ cli::Command scaling_command(CLI::App& bench);
 cli::Command robust_command(CLI::App& bench);
 // Both readings of a machine side by side, in this process.
 cli::Command readings_command(CLI::App& bench);
+// The best tile of kernels with parameters, beside others', in this process.
+cli::Command tiles_command(CLI::App& bench);
 // Reading and lowering of TTGIR modules, in this process.
 cli::Command ttgir_command(CLI::App& bench);
 

@@ -41,8 +41,6 @@ enum class Reading {
 using ParameterValues = std::vector<std::pair<std::string, std::string>>;
 
 struct LowerOptions {
-  /// Of the kernel's parameters (files of version 3); others have their default (graph/tiles.hpp).
-  ParameterValues values;
   Reading reading = Reading::of_file;
   std::string layout;  ///< a layout's name; "" = every layout that can hold the kernel
   /// Overrides applied to the machine file before it is checked, "units.SFU" -> "2": dotted path
@@ -64,6 +62,8 @@ struct LowerOptions {
   /// 0 = raw cycles; U > 0 = normalised so that the distinct costs sum to at most U (paper 5.2).
   int normalize = 0;
   bool normalize_relative = false;  ///< minimise the relative ratio error, not the paper's F
+  /// Of the kernel's parameters (files of version 3); others have their default (graph/tiles.hpp).
+  ParameterValues values = {};
 };
 
 /// What all ops of an iteration move through a channel that the reading leaves out: informative, no

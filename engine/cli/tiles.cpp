@@ -76,6 +76,8 @@ class Table {
       separator = ", ";
     }
     text_ += " (" + decimal(tiles_.seconds, 2) + " s)\n";
+    if (cut_short(tiles_.stop))
+      text_ += std::string("  stopped by: ") + to_string(tiles_.stop) + "\n";
   }
 
   void best() {
