@@ -105,10 +105,13 @@ class TilesCheck {
     const Problem problem =
         parse_problem(bytes_of(folder + "/problem.json"), path(folder + "/problem.json"));
     Problem expected = lowered.problem;
+    const Manifest own = parse_manifest(problem, bytes_of(folder + "/manifest.json"),
+                                        path(folder + "/manifest.json"));
+    // Splits of another pool, of none at all, say nothing of this problem.
+    if (own.split.has_value() != lowered.pool.has_value())
+      refuse_tiles(folder, own.split ? "has a register split, which was no choice"
+                                     : "has no register split");
     if (lowered.pool) {
-      const Manifest own = parse_manifest(problem, bytes_of(folder + "/manifest.json"),
-                                          path(folder + "/manifest.json"));
-      if (!own.split) refuse_tiles(folder, "has no register split");
       RegisterPool pool = own.split->pool;
       if (pool.shares.size() == lowered.pool->shares.size())
         for (std::size_t s = 0; s < pool.shares.size(); ++s)  // what plays no part

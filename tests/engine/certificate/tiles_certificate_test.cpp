@@ -206,6 +206,22 @@ TEST_CASE("certificates of choices: exchanged, missing, of less than is needed")
                    put(path, refuted, problem_of(refuted), solve(problem_of(refuted), narrow));
                  }),
                  "is about other schedules"));
+  // Of register splits, none of which has what the problem has.
+  RegisterPool pool;
+  pool.min = pool.max = pool.launch = 0;
+  for (int w = 0; w < static_cast<int>(problem_of(refuted).warps.size()); ++w)
+    pool.shares.push_back({{w}, 1, 0});
+  pool.granule = 1;
+  const SplitSolution nothing = solve_split(problem_of(refuted), pool, with_evidence());
+  if (nothing.solution.status == Status::infeasible) {
+    const std::string of_splits = forged([&](const std::string& path, TilesManifest&) {
+      put(path, refuted, nothing.problem, nothing.solution);
+      CHECK(verdict(path + "/" + choice_folder(refuted)) == "accepted");
+    });
+    CHECK(contains(of_splits, "has a register split, which was no choice"));
+  }
+  CHECK(nothing.solution.status == Status::infeasible);
+  CHECK(nothing.problem == problem_of(refuted));
   Options one = with_evidence();
   one.ii = 40;
   CHECK(forged([&](const std::string& path, TilesManifest&) {
