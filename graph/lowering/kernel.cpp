@@ -44,8 +44,8 @@ class KernelReader {
     else if (version_ == 2)
       root.check_keys(keys, {"doc", "resident", "chunks", "pins"});
     else
-      root.check_keys(keys, {"doc", "resident", "chunks", "pins", "parameters", "where", "work",
-                             "work_unit"});
+      root.check_keys(
+          keys, {"doc", "resident", "chunks", "pins", "parameters", "where", "work", "work_unit"});
     for (const char* const key : {"where", "work", "work_unit"})
       if (const auto alone = root.find(key)) alone->fail("needs parameters beside it");
     kernel_.name = non_empty(root.at("name"));
