@@ -210,7 +210,7 @@ KernelParameter read_parameter(const std::string& name, const JsonValue& value) 
 
 }  // namespace
 
-InputError Instance::placed(const InputError& error) const {
+InputError KernelInstance::placed(const InputError& error) const {
   std::string place = error.place();
   for (const auto& [key, pointers] : origins) {
     const std::string prefix = "/" + key + "/";
@@ -328,8 +328,8 @@ Amount KernelTemplate::work(const ParameterIndices& indices) const {
   return amount;
 }
 
-Instance KernelTemplate::instantiate(const ParameterIndices& indices) const {
-  Instance instance;
+KernelInstance KernelTemplate::instantiate(const ParameterIndices& indices) const {
+  KernelInstance instance;
   const Scope values = scope(indices);
   instance.values = values.text();
   const Filler filler(source(), values, instance.values);

@@ -17,7 +17,7 @@ namespace twill {
 using ParameterIndices = std::vector<std::size_t>;
 
 /// A plain kernel, and where in the file its parts come from.
-struct Instance {
+struct KernelInstance {
   Kernel kernel;
   /// Of each element of "ops", "edges", "chunks" and "pins" its JSON pointer in the file.
   std::vector<std::pair<std::string, std::vector<std::string>>> origins;
@@ -48,7 +48,7 @@ class KernelTemplate {
   /// Of an iteration. Throws InputError where it is not from 1 to kMaxAmount.
   Amount work(const ParameterIndices& indices) const;
   /// The plain kernel. A function of the file and the values alone. Throws InputError.
-  Instance instantiate(const ParameterIndices& indices) const;
+  KernelInstance instantiate(const ParameterIndices& indices) const;
 
  private:
   void read_parameters();

@@ -364,7 +364,7 @@ std::vector<Lowered> lower(std::string_view kernel_text, const std::string& kern
   if (!kernel.allowed(indices))
     throw InputError(kernel_source, "/where", "a condition that is not met",
                      "the values must meet the kernel's conditions");
-  const Instance instance = kernel.instantiate(indices);
+  const KernelInstance instance = kernel.instantiate(indices);
   try {
     return lower(instance.kernel, machine, options);
   } catch (const InputError& error) {

@@ -73,7 +73,7 @@ class TileSpace {
 
   void add(const ParameterIndices& indices) {
     const Amount work = kernel_.work(indices);
-    const Instance instance = kernel_.instantiate(indices);
+    const KernelInstance instance = kernel_.instantiate(indices);
     const std::string resident = resident_misfit(instance.kernel, machine_);
     const auto put = [&](OnLayout on) {
       if (on.lowered) {
