@@ -126,31 +126,57 @@ class CancelWatch {
   std::thread thread_;
 };
 
-/// The layouts that fit; kernel and machine by name or as text.
-std::vector<twill::Lowered> lowered(const char* kernel, const char* machine, const char* layout,
-                                    int normalize, bool choose_registers, const char* reading) {
+/// Kernel and machine by name or as text, and what messages call them.
+struct Inputs {
+  twill::TileSource source;
+  std::string kernel, machine;
+};
+
+Inputs inputs_of(const char* kernel, const char* machine, const char* reading) {
   if (kernel == nullptr || machine == nullptr) refuse("kernel, machine", "NULL", "must be given");
-  if (normalize < 0) refuse("normalize", "a negative number", "must be 0 or a budget");
-  const std::string machine_text =
-      is_text(machine) ? std::string(machine) : twill::builtin_machine(machine);
-  const std::string machine_name = is_text(machine) ? "machine" : machine;
-  const std::string kernel_text =
-      is_text(kernel)
-          ? std::string(kernel)
-          : twill::builtin_kernel(twill::kernel_on_machine(kernel, machine_text, machine_name));
-  twill::LowerOptions options;
-  if (layout != nullptr) options.layout = layout;
-  options.normalize = normalize;
-  options.choose_registers = choose_registers;
+  Inputs inputs;
+  inputs.machine = is_text(machine) ? "machine" : machine;
+  inputs.kernel = is_text(kernel) ? "kernel" : kernel;
+  inputs.source.machine = is_text(machine) ? std::string(machine) : twill::builtin_machine(machine);
+  inputs.source.kernel = is_text(kernel) ? std::string(kernel)
+                                         : twill::builtin_kernel(twill::kernel_on_machine(
+                                               kernel, inputs.source.machine, inputs.machine));
   const std::string_view asked = reading == nullptr ? "" : reading;
   if (asked == "machine")
-    options.reading = twill::Reading::machine;
+    inputs.source.options.reading = twill::Reading::machine;
   else if (asked == "paper")
-    options.reading = twill::Reading::paper;
+    inputs.source.options.reading = twill::Reading::paper;
   else if (!asked.empty())
     refuse("reading", reading, "must be machine or paper");
-  return twill::lower(kernel_text, is_text(kernel) ? "kernel" : kernel, machine_text, machine_name,
-                      options);
+  return inputs;
+}
+
+/// The layouts that fit.
+std::vector<twill::Lowered> lowered(const char* kernel, const char* machine, const char* layout,
+                                    int normalize, bool choose_registers, const char* reading) {
+  if (normalize < 0) refuse("normalize", "a negative number", "must be 0 or a budget");
+  Inputs inputs = inputs_of(kernel, machine, reading);
+  if (layout != nullptr) inputs.source.options.layout = layout;
+  inputs.source.options.normalize = normalize;
+  inputs.source.options.choose_registers = choose_registers;
+  return twill::lower(inputs.source.kernel, inputs.kernel, inputs.source.machine, inputs.machine,
+                      inputs.source.options);
+}
+
+/// "rows=128,keys=176".
+twill::ParameterValues values_of(const char* text) {
+  twill::ParameterValues values;
+  std::string_view rest = text == nullptr ? "" : text;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(','), rest.size());
+    const std::string item(rest.substr(0, end));
+    const std::size_t sign = item.find('=');
+    if (sign == std::string::npos || sign == 0)
+      refuse("tiles", item.c_str(), "must be NAME=VALUE of a parameter of the kernel");
+    values.emplace_back(item.substr(0, sign), item.substr(sign + 1));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return values;
 }
 
 /// The caller's struct may be of an older header (shorter) or a newer one (longer): what both know
@@ -328,6 +354,44 @@ twill_result twill_solve_split(const char* kernel, const char* machine, const ch
   return make(solution, [&](twill_solution& handle) {
     set(handle, split->problem, std::move(split->solution));
   });
+}
+
+twill_result twill_solve_tiles(const char* kernel, const char* machine, const char* tiles,
+                               int choose_registers, const twill_options* options,
+                               twill_problem** problem, twill_solution** solution) {
+  if (solution != nullptr) *solution = nullptr;
+  twill::Problem loop;
+  twill::Solution answer;
+  const twill_result made = make(problem, [&](twill_problem& handle) {
+    const twill_options known = known_part(options);
+    Inputs inputs = inputs_of(kernel, machine, known.reading);
+    inputs.source.options.choose_registers = choose_registers != 0;
+    inputs.source.options.values = values_of(tiles);
+    std::vector<twill::TileChoice> choices =
+        twill::lower_tiles(inputs.source.kernel, inputs.kernel, inputs.source.machine,
+                           inputs.machine, inputs.source.options);
+    const auto first = std::find_if(choices.begin(), choices.end(), [](const twill::TileChoice& c) {
+      return c.lowered.has_value();
+    });
+    if (first == choices.end()) refuse("tiles", "no choice", "some layout must hold some choice");
+    loop = first->lowered->problem;
+    const CancelWatch watch(known.cancel);
+    std::mutex mutex;
+    const twill::TilesSolution best = twill::solve_tiles(std::move(choices), options_of(known),
+                                                         watch.token(), callback_of(known, mutex));
+    // Without a schedule what one choice says stands for all.
+    for (std::size_t k = 0; k < best.choices.size(); ++k)
+      if (best.chosen ? k == *best.chosen : best.outcomes[k].solution.has_value()) {
+        loop = best.choices[k].lowered->problem;
+        answer = *best.outcomes[k].solution;
+        break;
+      }
+    answer.status = best.status;
+    twill::set_stop(answer, best.stop);
+    set(handle, loop);
+  });
+  if (made != TWILL_OK) return made;
+  return make(solution, [&](twill_solution& handle) { set(handle, loop, std::move(answer)); });
 }
 
 twill_result twill_solution_parse(const twill_problem* problem, const char* text, size_t length,

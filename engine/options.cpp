@@ -108,6 +108,12 @@ const Engine& chosen_engine(const Problem& problem, const Options& options,
   return order_cadical_engine();
 }
 
+std::string none_better_text(const std::pair<Cycle, Cycle>& than) {
+  const std::string ii = std::to_string(than.first);
+  if (than.second <= 0) return "no schedule has I < " + ii;
+  return "no schedule is better than I = " + ii + ", L = " + std::to_string(than.second);
+}
+
 std::vector<std::pair<int, int>> resolved_pins(const Problem& problem, const Options& options) {
   const auto index = [](const auto& all, auto member, const std::string& name, const char* what) {
     for (std::size_t i = 0; i < all.size(); ++i)

@@ -29,6 +29,10 @@ std::string to_string(const StageChoice& stages);
 const Engine& chosen_engine(const Problem& problem, const Options& options,
                             const EncodingChoice& choice);
 
+/// "no schedule is better than I = 512, L = 1368", or "no schedule has I < 512" where L plays no
+/// part (Options::better_than).
+std::string none_better_text(const std::pair<Cycle, Cycle>& than);
+
 /// Options::pins as op and slot. Throws InputError on names that the problem has not.
 std::vector<std::pair<int, int>> resolved_pins(const Problem& problem, const Options& options);
 /// The problem with them among its own pins.

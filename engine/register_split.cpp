@@ -119,7 +119,7 @@ class SplitSearch {
     Solution relaxed = ask(root.high, true);
     least_ii_ = relaxed.ii_lower_bound;
     if (relaxed.status == Status::infeasible) {
-      relaxed.evidence = evidence(kNoSchedule);
+      relaxed.evidence = evidence(none());
       record(relaxed);
       return {problem_, {}, std::move(relaxed), asked_};
     }
@@ -146,6 +146,11 @@ class SplitSearch {
   bool better(const Value& value) const {
     if (best_) return value < value_of(*best_->schedule);
     return !options_.better_than || value < value_of(*options_.better_than);
+  }
+
+  /// What is proved where nothing is found: no schedule at all, or none that is better.
+  Value none() const {
+    return options_.better_than ? value_of(*options_.better_than) : kNoSchedule;
   }
 
   Solution ask(const RegisterCounts& counts, bool explain) {
@@ -319,7 +324,7 @@ class SplitSearch {
 
   SplitSolution result(Solution last) {
     const bool found = best_.has_value(), timed = objective_.iterations > 0;
-    Value bound = found ? value_of(*best_->schedule) : kNoSchedule;
+    Value bound = found ? value_of(*best_->schedule) : none();
     for (const Box& box : open_) bound = std::min(bound, box.bound);
     stopped_ =
         std::any_of(open_.begin(), open_.end(), [&](const Box& box) { return better(box.bound); });
@@ -357,9 +362,7 @@ class SplitSearch {
       return {Reason::split,
               "no register split has a schedule: the slots together need more than their "
               "warpgroups have at launch"};
-    return {Reason::better,
-            "no schedule is better than I = " + std::to_string(options_.better_than->first) +
-                ", L = " + std::to_string(options_.better_than->second)};
+    return {Reason::better, none_better_text(*options_.better_than)};
   }
 
   /// Goals are of the problem with the chosen counts.

@@ -34,8 +34,7 @@ bool is_better(const Schedule& schedule, const Value& than) {
 }
 
 Reason none_better(const std::pair<Cycle, Cycle>& than) {
-  return {Reason::better, "no schedule is better than I = " + std::to_string(than.first) +
-                              ", L = " + std::to_string(than.second)};
+  return {Reason::better, none_better_text(than)};
 }
 
 // Is there a schedule better than options.better_than? Most likely not, so what refutes all is
@@ -55,7 +54,7 @@ std::optional<Solution> search_better(const Search& search, const Options& optio
     solution.ii_lower_bound = asked + 1;
   }
   LengthResult same{Verdict::unsat, std::nullopt, 0};
-  if (low <= ii)
+  if (low <= ii && length > 0)  // else a smaller I alone is better
     same = search.engine.shortest_within(
         search, ii, length_bound(search.problem, ii),
         std::min(length - 1, longest_needed(search.problem, ii, search.stage_limit)), {});

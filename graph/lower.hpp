@@ -61,6 +61,9 @@ std::vector<CostRange> machine_ranges(
     std::string_view machine_text, const std::string& machine_source,
     const std::vector<std::pair<std::string, std::string>>& set = {});
 
+/// Values of parameters of a kernel file, by name: "keys" -> "176", "T" -> "bf16".
+using ParameterValues = std::vector<std::pair<std::string, std::string>>;
+
 struct LowerOptions {
   Reading reading = Reading::of_file;
   std::string layout;  ///< a layout's name; "" = every layout that can hold the kernel
@@ -86,6 +89,8 @@ struct LowerOptions {
   /// 0 = raw cycles; U > 0 = normalised so that the distinct costs sum to at most U (paper 5.2).
   int normalize = 0;
   bool normalize_relative = false;  ///< minimise the relative ratio error, not the paper's F
+  /// Of the kernel's parameters (files of version 3); others have their default (graph/tiles.hpp).
+  ParameterValues values = {};
 };
 
 /// What all ops of an iteration move through a channel that the reading leaves out: informative, no

@@ -17,7 +17,18 @@
 // (split_cover.hpp), each of which has its bounds or refutations; a refutation about a corner's
 // problem names the counts in "registers".
 //
+// Where tiles were chosen (solve_tiles()), the directory is that of tiles_manifest.hpp, which has
+// one like this for each choice.
+//
 // What is trusted by the check: see "The trusted base" in engine/README.md. No solver.
 #pragma once
 
 #include "engine/include/twill.hpp"  // write_certificate(), check_certificate()
+
+namespace twill {
+
+/// As check_certificate(), of a certificate of one problem: a certificate of tiles is none.
+CertificateReport check_problem_certificate(const std::string& directory,
+                                            const CertificateOptions& options);
+
+}  // namespace twill

@@ -17,6 +17,7 @@
 #include "engine/certificate/manifest.hpp"
 #include "engine/certificate/proof_files.hpp"
 #include "engine/certificate/regenerate.hpp"
+#include "engine/certificate/tiles_manifest.hpp"
 #include "graph/bounds/channel_bounds.hpp"
 #include "graph/bounds/serial.hpp"
 #include "graph/bounds/stage_bound.hpp"
@@ -325,6 +326,14 @@ class CertificateCheck {
 
 CertificateReport check_certificate(const std::string& directory,
                                     const CertificateOptions& options) {
+  std::error_code error;
+  const bool tiles = std::filesystem::exists(std::filesystem::path(directory) / kTilesFile, error);
+  return tiles ? check_tiles_certificate(directory, options)
+               : check_problem_certificate(directory, options);
+}
+
+CertificateReport check_problem_certificate(const std::string& directory,
+                                            const CertificateOptions& options) {
   CertificateReport report;
   try {
     CertificateCheck(directory, options, report).run();

@@ -58,6 +58,8 @@ class SolutionClaims {
       return void(unproved(split_ == nullptr ? "that no other register split is better"
                                              : "the schedule's register split was not a choice"));
     const bool none = solution_.status == Status::infeasible;
+    if (asked_.better_than && !none)
+      return void(unproved("that the schedule is better than what was asked for"));
     if (!none && !consistent()) return;
     if (split_ != nullptr ? !every_split() : none ? !no_schedule() : !one_problem()) return;
     if (solution_.schedule && !none) goals();
@@ -93,6 +95,7 @@ class SolutionClaims {
 
   // Where there is none at any I, a bound on I says nothing more.
   bool no_schedule() {
+    if (asked_.better_than) return derivation_.none_better(*asked_.better_than);
     return derivation_.none() &&
            (!asked_.ii || !claims_interval() || derivation_.interval(solution_.ii_lower_bound));
   }
@@ -174,6 +177,13 @@ class SolutionClaims {
   // What is claimed of every split, and so of every corner; "" = nothing.
   std::string says_of_all() const {
     const std::string no = "no register split has a schedule";
+    if (asked_.better_than) {
+      const auto& [ii, length] = *asked_.better_than;
+      return no + " with I < " + decimal_text(ii) +
+             (length > 0
+                  ? ", nor one with I = " + decimal_text(ii) + " and L < " + decimal_text(length)
+                  : "");
+    }
     if (solution_.status == Status::infeasible)
       return asked_.ii ? no + " with I = " + decimal_text(*asked_.ii) : no;
     std::string says;
@@ -229,6 +239,12 @@ class SolutionClaims {
       if (bounds.unproved().empty()) return take(bounds, with);
       if (derivation.none()) return take(derivation, with);
       return unproved(with + bounds.unproved());
+    }
+    if (asked_.better_than) {
+      Derivation better = derivation;
+      if (better.none_better(*asked_.better_than)) return take(better, with);
+      if (!derivation.none()) return unproved(with + better.unproved());
+      return take(derivation, with);
     }
     return derivation.none() ? take(derivation, with) : unproved(with + derivation.unproved());
   }

@@ -104,6 +104,14 @@ Asked asked_of(const Problem& problem, const Solution& solution) {
     if (name == "ii") {
       a.ii = number(value);
       if (*a.ii < 1) a.unreadable = "option ii: " + value;
+    } else if (name == kBetterOption) {
+      const std::size_t sign = value.find(", ");
+      a.better_than = {number(value.substr(0, sign)),
+                       sign == std::string::npos ? 0 : number(value.substr(sign + 2))};
+      const auto& [ii, length] = *a.better_than;
+      if (ii < 1 || ii > kMaxInterval || length < 0 || length > kMaxStart ||
+          better_than_text(*a.better_than) != value)
+        a.unreadable = "option " + name + ": " + value;
     } else if (name == "registers") {
       a.registers = value == "auto";
     } else if (name == "handover") {
@@ -127,6 +135,10 @@ Asked asked_of(const Problem& problem, const Solution& solution) {
   return a;
 }
 
+std::string better_than_text(const std::pair<Cycle, Cycle>& than) {
+  return text(than.first) + (than.second > 0 ? ", " + text(than.second) : "");
+}
+
 std::string beyond_asked(const Problem& problem, const Asked& asked, const Schedule& schedule) {
   if (asked.stage_limit > 0 && stage_count(schedule) > asked.stage_limit)
     return "it has " + text(stage_count(schedule)) + " stages";
@@ -143,7 +155,7 @@ std::string beyond_asked(const Problem& problem, const Asked& asked, const Sched
 
 void Derivation::say(const std::string& says, const std::string& because) {
   const std::string among =
-      asked_.restriction.empty() ? "" : "among schedules " + asked_.restriction + ": ";
+      asked_->restriction.empty() ? "" : "among schedules " + asked_->restriction + ": ";
   Claim claim{among + says, because};
   if (claims_.empty() || claims_.back() != claim) claims_.push_back(std::move(claim));
 }
@@ -187,13 +199,13 @@ std::optional<std::size_t> Derivation::refuted(Cycle ii, bool or_above) const {
     if (!r.limits.empty() || r.about != About::problem || r.deadline >= 0 ||
         (or_above ? r.ii < ii : r.ii != ii))
       continue;
-    if (covers(*refutations_[i].problem, r, asked_) && (!best || rank(i) > rank(*best))) best = i;
+    if (covers(*refutations_[i].problem, r, *asked_) && (!best || rank(i) > rank(*best))) best = i;
   }
   return best;
 }
 
 const Bound& Derivation::bound() {
-  if (!bound_) bound_ = lower_bounds(problem_).front();
+  if (!bound_) bound_ = lower_bounds(*problem_).front();
   return *bound_;
 }
 
@@ -211,7 +223,7 @@ bool Derivation::interval(Cycle claimed) {
     bounds_.push_back({.ii = std::nullopt, .value = claimed});
     return true;
   }
-  const Cycle monotone = std::min(claimed, monotone_from(problem_).value_or(claimed));
+  const Cycle monotone = std::min(claimed, monotone_from(*problem_).value_or(claimed));
   if (least.value > 1 && least.value < monotone) say_bound();
   if (!one_by_one(least.value, monotone)) return false;
   if (monotone == claimed) return true;
@@ -240,12 +252,12 @@ bool Derivation::length(Cycle ii, Cycle claimed) {
   for (std::size_t i = 0; i < refutations_.size(); ++i) {
     const Refutation& r = *refutations_[i].refutation;
     if (!r.limits.empty() || r.about != About::problem || r.ii != ii || r.deadline < claimed - 1 ||
-        !covers(*refutations_[i].problem, r, asked_))
+        !covers(*refutations_[i].problem, r, *asked_))
       continue;
     say(says, use(i) + " of L <= " + text(r.deadline));
     return true;
   }
-  const std::vector<Bound> bounds = length_bounds(problem_, ii);
+  const std::vector<Bound> bounds = length_bounds(*problem_, ii);
   if (!bounds.empty() && claimed <= bounds.front().value) {
     say(says, bounds.front().name + ": " + bounds.front().text);
     bounds_.push_back({.ii = ii, .value = claimed});
@@ -257,15 +269,15 @@ bool Derivation::length(Cycle ii, Cycle claimed) {
 // A bound on L at every I: the longest path, or what one iteration alone was refuted to have.
 void Derivation::least_time(WholeTimeQuestion& question, TimeUse& use) {
   use.least = question.least();
-  const Problem alone = one_iteration(problem_);
+  const Problem alone = one_iteration(*problem_);
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < refutations_.size(); ++i) {
     const Refutation& r = *refutations_[i].refutation;
     if (!r.limits.empty() || r.about != About::alone || r.deadline < use.least ||
         r.ii < question.apart(r.deadline) ||
         !covers(
-            refutations_[i].problem == &problem_ ? alone : one_iteration(*refutations_[i].problem),
-            r, asked_))
+            refutations_[i].problem == problem_ ? alone : one_iteration(*refutations_[i].problem),
+            r, *asked_))
       continue;
     best = i;
     use.least = r.deadline + 1;
@@ -297,7 +309,7 @@ bool Derivation::time_step(const WholeTimeQuestion& question, Cycle first, TimeU
     const Refutation& r = *refutations_[i].refutation;
     const auto deadline = r.deadline < 0 ? std::nullopt : std::optional(r.deadline);
     if (!r.limits.empty() || r.about != About::problem ||
-        !question.excluded(first, r.ii, deadline) || !covers(*refutations_[i].problem, r, asked_))
+        !question.excluded(first, r.ii, deadline) || !covers(*refutations_[i].problem, r, *asked_))
       continue;
     const bool forever = r.ii >= question.apart(question.deadline(first));
     const Cycle last = forever ? TimeUse::kForever : r.ii;
@@ -317,7 +329,7 @@ bool Derivation::time_step(const WholeTimeQuestion& question, Cycle first, TimeU
     const Cycle most = end ? *end - 1 : std::max(first, question.apart(question.deadline(first)));
     for (Cycle width = 0;; width = 2 * width + 1) {
       const Cycle at = std::min(first + width, most);
-      const std::vector<Bound> bounds = length_bounds(problem_, at);
+      const std::vector<Bound> bounds = length_bounds(*problem_, at);
       if (bounds.empty() || !question.excluded(first, at, bounds.front().value - 1)) break;
       step.last = at == most && !end ? TimeUse::kForever : at;
       step.at = at;
@@ -340,9 +352,9 @@ bool Derivation::time_step(const WholeTimeQuestion& question, Cycle first, TimeU
 }
 
 bool Derivation::whole_time(Cycle iterations, Cycle time, Cycle ii, Cycle low) {
-  WholeTimeQuestion question(problem_, iterations, asked_.stage_limit);
+  WholeTimeQuestion question(*problem_, iterations, asked_->stage_limit);
   question.set_best(time, ii);
-  TimeUse use{iterations, time, ii, low, 0, 0, asked_.stage_limit, {}};
+  TimeUse use{iterations, time, ii, low, 0, 0, asked_->stage_limit, {}};
   least_time(question, use);
   Cycle next = low;
   while (next != TimeUse::kForever && !(question.end() && next >= *question.end())) {
@@ -362,11 +374,24 @@ bool Derivation::whole_time(Cycle iterations, Cycle time, Cycle ii, Cycle low) {
   return true;
 }
 
+// The larger interval first: where it is refuted too, lengths play no part.
+bool Derivation::none_better(const std::pair<Cycle, Cycle>& than) {
+  const auto& [ii, claimed] = than;
+  if (claimed > 0) {
+    Derivation above = *this;
+    if (above.interval(ii + 1)) {
+      *this = std::move(above);
+      return true;
+    }
+  }
+  return interval(ii) && (claimed <= 0 || length(ii, claimed));
+}
+
 bool Derivation::within(const GoalLimits& limits, Cycle ii, Cycle length, const std::string& says) {
   for (std::size_t i = 0; i < refutations_.size(); ++i) {
     const Refutation& r = *refutations_[i].refutation;
     if (r.limits != limits || r.about != About::problem || r.ii != ii || r.deadline < length ||
-        !covers(*refutations_[i].problem, r, asked_))
+        !covers(*refutations_[i].problem, r, *asked_))
       continue;
     say(says, use(i));
     return true;
@@ -375,22 +400,22 @@ bool Derivation::within(const GoalLimits& limits, Cycle ii, Cycle length, const 
 }
 
 bool Derivation::none() {
-  if (asked_.ii) {
-    const std::string says = "no schedule has I = " + text(*asked_.ii);
-    if (*asked_.ii < bound().value) {
+  if (asked_->ii) {
+    const std::string says = "no schedule has I = " + text(*asked_->ii);
+    if (*asked_->ii < bound().value) {
       say_bound();
       return true;
     }
-    const auto monotone = monotone_from(problem_);
-    const auto i = refuted(*asked_.ii, monotone && *monotone <= *asked_.ii);
+    const auto monotone = monotone_from(*problem_);
+    const auto i = refuted(*asked_->ii, monotone && *monotone <= *asked_->ii);
     if (!i) return unproved(says);
     say(says, use(*i));
     return true;
   }
   const std::string says = "no schedule exists at any I";
-  const Cycle decisive = serial_ii(problem_), latest = latest_pinned_cycle(problem_);
+  const Cycle decisive = serial_ii(*problem_), latest = latest_pinned_cycle(*problem_);
   // A channel's bound says nothing of larger intervals.
-  Problem rest = problem_;
+  Problem rest = *problem_;
   drop_channels(rest);
   if (const Bound least = lower_bounds(rest).front(); decisive < least.value) {
     say("no schedule has I < " + text(least.value), least.name + ": " + least.text);
@@ -414,7 +439,7 @@ bool Derivation::none() {
     const Refutation& r = *refutations_[i].refutation;
     if (!r.limits.empty() || r.about != About::serial || r.deadline >= 0) continue;
     const SerialProblem serial = serial_problem(*refutations_[i].problem);
-    if (r.ii != serial.ii || !covers(serial.problem, r, asked_)) continue;
+    if (r.ii != serial.ii || !covers(serial.problem, r, *asked_)) continue;
     say(says, use(i) + " of the serial problem (all positive cycles 1) at I = " + text(serial.ii) +
                   ", where only the order of the ops matters, as it does at every large I");
     return true;

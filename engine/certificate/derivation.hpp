@@ -53,6 +53,8 @@ struct TimeUse {
 struct Asked {
   Cycle stage_limit = 0;    ///< 0 = all
   std::optional<Cycle> ii;  ///< only this one
+  /// Only a schedule better than this I and L; L = 0: only one of a smaller I.
+  std::optional<std::pair<Cycle, Cycle>> better_than;
   bool handover = true;
   std::vector<std::pair<int, int>> pins;  ///< op and slot
   bool registers = false;                 ///< the register split was a choice
@@ -60,6 +62,10 @@ struct Asked {
   std::string restriction;                ///< restriction_of(): stands in every claim
 };
 Asked asked_of(const Problem& problem, const Solution& solution);
+
+/// The option of a schedule file that says of what a better schedule was sought, and its value.
+inline constexpr const char* kBetterOption = "better than";
+std::string better_than_text(const std::pair<Cycle, Cycle>& than);
 
 /// What in the solution's schedule was not asked for: more stages than the limit, another I, a slot
 /// that a pin excludes, a hand-over; "" = nothing.
@@ -83,8 +89,8 @@ class Derivation {
   /// it is known.
   Derivation(const Problem& problem, const Asked& asked, std::vector<UsableRefutation> refutations,
              std::optional<Bound> bound = std::nullopt)
-      : problem_(problem),
-        asked_(asked),
+      : problem_(&problem),
+        asked_(&asked),
         refutations_(std::move(refutations)),
         bound_(std::move(bound)) {}
 
@@ -95,6 +101,8 @@ class Derivation {
   bool interval(Cycle claimed);
   /// At `ii` no schedule has a length below `claimed`.
   bool length(Cycle ii, Cycle claimed);
+  /// No schedule has a smaller I than `than`, nor the same and a smaller length.
+  bool none_better(const std::pair<Cycle, Cycle>& than);
   /// A goal limited in `limits` is refuted at an I and L.
   bool within(const GoalLimits& limits, Cycle ii, Cycle length, const std::string& says);
   /// No schedule is better than N iterations in `time` cycles at `ii`, 0 = in that time at all;
@@ -131,8 +139,8 @@ class Derivation {
   std::string use(std::size_t i);
   bool is_needed(std::size_t i) const;
 
-  const Problem& problem_;
-  const Asked& asked_;
+  const Problem* problem_;
+  const Asked* asked_;
   std::vector<UsableRefutation> refutations_;
   std::optional<Bound> bound_;
   std::vector<Claim> claims_;

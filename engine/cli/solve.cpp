@@ -16,6 +16,7 @@
 #include "engine/cli/ranges.hpp"
 #include "engine/cli/search_options.hpp"
 #include "engine/cli/terminal.hpp"
+#include "engine/cli/tiles.hpp"
 #include "engine/cli/workload.hpp"
 #include "engine/output/style.hpp"
 #include "graph/bounds/channel_bounds.hpp"
@@ -83,19 +84,23 @@ LayoutsSolution solve_all(const SolveFlags& flags, Workload& work) {
   work.problems = all.layouts;
   for (std::size_t k = 0; k < work.problems.size(); ++k) {
     if (work.problems[k].pool) work.hashes[k] = sha256(problem_text(work.problems[k].problem));
-    if (all.outcomes[k].solution) all.outcomes[k].solution->problem_sha256 = work.hashes[k];
+    if (auto& solution = all.outcomes[k].solution) {
+      solution->problem_sha256 = work.hashes[k];
+      record_values(*solution, work.values);
+    }
   }
   return all;
+}
+
+bool goals_met(const Solution& solution) {
+  return std::none_of(solution.goals.begin(), solution.goals.end(),
+                      [](const Goal& goal) { return goal.lower_bound < goal.value; });
 }
 
 int exit_code(const LayoutsSolution& all) {
   if (all.status == Status::infeasible) return kNo;
   if (all.status != Status::optimal) return kStopped;
-  const std::vector<Goal>& goals = all.solution().goals;
-  return std::any_of(goals.begin(), goals.end(),
-                     [](const Goal& goal) { return goal.lower_bound < goal.value; })
-             ? kStopped
-             : kDone;
+  return goals_met(all.solution()) ? kDone : kStopped;
 }
 
 /// X.schedule.json or X.json -> X.problem.json.
@@ -254,14 +259,71 @@ bool report_ranges(const SolveFlags& flags, const Workload& work, const LayoutsS
   return ranges.complete;
 }
 
+/// --tiles auto.
+int run_tiles(const SolveFlags& flags) {
+  if (!flags.emit.kind.empty())
+    throw InputError("command line", "--emit", flags.emit.kind, "needs a TTGIR module");
+  if (!flags.certificate.empty() && flags.work.pins.any())
+    throw InputError("command line", "--certificate", flags.certificate,
+                     "of --tiles auto, pins must be in the kernel file: it is lowered again");
+  TileWorkload work = load_tiles(flags.work);
+  check_output(flags, Workload{});
+  Interrupt interrupt;
+  ProgressLine line(flags.quiet);
+  const std::size_t count = work.choices.size();
+  std::string now;
+  const TilesSolution tiles = solve_tiles(
+      std::move(work.choices), flags.options, interrupt.token(),
+      [&](Progress progress) {
+        progress.layout = now;
+        line.update(progress);
+      },
+      [&](const TileChoice& choice, std::size_t closed) {
+        now = choice.layout + ", " + values_text(choice.values) + " (" + std::to_string(closed) +
+              " of " + std::to_string(count) + " closed)";
+      });
+  line.clear();
+  if (!tiles.chosen) {
+    std::cout << (flags.json ? tiles_json(tiles, work.parameters)
+                             : tiles_text(tiles, work.parameters));
+  } else {
+    const Solution& solution = tiles.solution();
+    const Lowered& lowered = *tiles.choice().lowered;
+    if (const auto violation = verify(lowered.problem, *solution.schedule))
+      throw std::logic_error("the schedule found breaks " + violation->rule + ": " +
+                             violation->text);
+    report(flags, lowered, solution, false);
+    if (!flags.output.empty()) {
+      write_file(problem_path(flags.output), problem_text(lowered.problem));
+      write_file(flags.output, schedule_text(lowered.problem, solution));
+    }
+    if (flags.json) {
+      std::cout << tiles_json(tiles, work.parameters);
+    } else {
+      std::cout << tiles_text(tiles, work.parameters);
+      if (flags.output.empty() || !flags.picture.format.empty())
+        std::cout << "\n"
+                  << picture(lowered.problem, solution, flags.picture, lowered.bandwidth, true);
+    }
+  }
+  if (!flags.certificate.empty()) {
+    std::cout.flush();
+    write_tiles_certificate(flags.certificate, tiles, work.source);
+  }
+  if (tiles.status == Status::infeasible) return kNo;
+  if (tiles.status != Status::optimal) return kStopped;
+  return goals_met(tiles.solution()) ? kDone : kStopped;
+}
+
 int run(SolveFlags flags) {
   flags.options = flags.search.options();
   flags.options.evidence = !flags.certificate.empty();
+  flags.work.choose_registers = flags.registers == "auto";
+  if (flags.work.chooses_tiles()) return run_tiles(flags);
   if (const auto listing = loop_listing(flags.work)) {
     std::cout << *listing;
     return kDone;
   }
-  flags.work.choose_registers = flags.registers == "auto";
   Workload work = load(flags.work);
   flags.emit.check(flags.work.ttgir, work.module(0));
   add_emit_pins(flags, work);

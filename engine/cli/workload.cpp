@@ -71,6 +71,11 @@ std::string machine_text(const WorkloadFlags& flags) {
   return read_file(flags.machine);
 }
 
+void refuse_tiles(const WorkloadFlags& flags, const char* rule) {
+  if (!flags.tiles.empty()) refuse("--tiles", quoted(flags.tiles.front()), rule);
+  if (!flags.type.empty()) refuse("--type", quoted(flags.type), rule);
+}
+
 void add_reading(const WorkloadFlags& flags, LowerOptions& options) {
   if (!flags.reading.empty())
     options.reading = flags.reading == "paper" ? Reading::paper : Reading::machine;
@@ -98,25 +103,68 @@ void note_ranges(const WorkloadFlags& flags, const std::string& text, const OnMa
   work.machine_text = on.machine;
 }
 
-Workload load_kernel(const WorkloadFlags& flags, const std::string& text, const OnMachine& on) {
-  flags.ttgir.refuse_for(flags.input);
+LowerOptions lower_options(const WorkloadFlags& flags, const RangeEnds& ends) {
   LowerOptions options;
-  options.ends = on.ends;
+  options.ends = ends;
   options.layout = flags.layout;
   add_reading(flags, options);
   options.choose_registers = flags.choose_registers;
   options.set = overrides(flags.set);
   options.normalize = budget(flags);
   options.normalize_relative = flags.relative;
-  const std::string& machine = on.machine;
-  std::string kernel = text;
-  if (kernel.empty()) {  // a built-in name, which may stand for the graph of the machine
-    const std::string name = kernel_on_machine(flags.input, machine, flags.machine);
-    kernel = builtin_kernel(name);
-  }
+  return options;
+}
+
+/// --tiles and --type; `parameters` are the kernel's.
+ParameterValues values_of(const WorkloadFlags& flags, const KernelParameters& parameters) {
+  ParameterValues values;
+  const auto add = [&](const char* option, const std::string& item) {
+    const std::size_t sign = item.find('=');
+    if (sign == std::string::npos || sign == 0)
+      refuse(option, quoted(item), "must be NAME=VALUE of a parameter of the kernel");
+    values.emplace_back(item.substr(0, sign), item.substr(sign + 1));
+  };
+  for (const std::string& item : flags.tiles)
+    if (item != "auto") add("--tiles", item);
+  if (flags.type.empty()) return values;
+  std::vector<std::string> types;
+  for (const KernelParameter& parameter : parameters.all)
+    if (!parameter.types.empty()) types.push_back(parameter.name);
+  if (flags.type.find('=') != std::string::npos)
+    add("--type", flags.type);
+  else if (types.size() == 1)
+    values.emplace_back(types.front(), flags.type);
+  else
+    refuse("--type", quoted(flags.type),
+           types.empty() ? "the kernel has no element type to set"
+                         : "must be NAME=TYPE, NAME one of " + joined(types));
+  return values;
+}
+
+/// The texts of kernel and machine, `text` or a built-in one (whose name may stand for the graph of
+/// the machine), and how to lower them.
+TileSource source_of(const WorkloadFlags& flags, const std::string& text, const OnMachine& on) {
+  flags.ttgir.refuse_for(flags.input);
+  TileSource source{text, on.machine, lower_options(flags, on.ends)};
+  if (text.empty())
+    source.kernel = builtin_kernel(kernel_on_machine(flags.input, source.machine, flags.machine));
+  return source;
+}
+
+Workload load_kernel(const WorkloadFlags& flags, const std::string& text, const OnMachine& on) {
+  if (flags.chooses_tiles())
+    refuse("--tiles", "\"auto\"", "only `solve` chooses tiles: must be NAME=VALUE here");
+  TileSource source = source_of(flags, text, on);
   Workload work;
-  note_ranges(flags, text, on, options, work);
-  work.problems = lower(kernel, flags.input, machine, flags.machine, options);
+  note_ranges(flags, text, on, source.options, work);
+  const KernelParameters parameters = kernel_parameters(source.kernel, flags.input);
+  source.options.values = values_of(flags, parameters);
+  for (const KernelParameter& parameter : parameters.all) {
+    work.values.emplace_back(parameter.name, parameter.text(parameter.otherwise));
+    for (const auto& [name, value] : source.options.values)
+      if (name == parameter.name) work.values.back().second = value;
+  }
+  work.problems = lower(source.kernel, flags.input, source.machine, flags.machine, source.options);
   for (const Lowered& lowered : work.problems) {
     work.hashes.push_back(sha256(problem_text(lowered.problem)));
   }
@@ -126,15 +174,9 @@ Workload load_kernel(const WorkloadFlags& flags, const std::string& text, const 
 
 /// Sub-tilings are compared by I, so "auto" needs clocks; the names of layouts say which is which.
 Workload load_ttgir(const WorkloadFlags& flags, const std::string& text, const OnMachine& on) {
-  LowerOptions options;
-  options.ends = on.ends;
-  options.layout = flags.layout;
-  add_reading(flags, options);
-  options.choose_registers = flags.choose_registers;
-  options.set = overrides(flags.set);
-  options.normalize_relative = flags.relative;
+  refuse_tiles(flags, "a TTGIR module has its tiles already (--subtile splits them)");
+  LowerOptions options = lower_options(flags, on.ends);
   const bool several = flags.ttgir.factors().size() > 1;
-  options.normalize = budget(flags);
   if (several && options.normalize > 0) {
     refuse("--normalize", quoted(flags.normalize), "--subtile auto compares clocks: must be none");
   }
@@ -160,6 +202,7 @@ Workload load_problem(const WorkloadFlags& flags, const std::string& text) {
   if (!flags.machine.empty()) refuse("--machine", quoted(flags.machine), rule);
   if (!flags.layout.empty()) refuse("--layout", quoted(flags.layout), rule);
   if (!flags.set.empty()) refuse("--set", quoted(flags.set.front()), rule);
+  refuse_tiles(flags, "a problem file has its tiles already");
   flags.ttgir.refuse_for(flags.input);
   if (flags.choose_registers)
     refuse("--registers", "auto", "a problem file has its counts already");
@@ -199,6 +242,12 @@ void WorkloadFlags::add_to(CLI::App& app) {
   app.add_flag("--normalize-relative", relative, "Minimise the largest relative error of a ratio");
   app.add_option("--set", set, "What if: replace a value of the machine, as units.SFU=2")
       ->allow_extra_args(false);
+  app.add_option(
+         "--tiles", tiles,
+         "Values of the kernel's parameters, as rows=128,keys=176 (others: their default);\n"
+         "for solve also auto = the ones not named with the smallest I / work, proved")
+      ->delimiter(',');
+  app.add_option("--type", type, "Element type of a kernel that leaves it open, as bf16 or T=bf16");
   app.add_option("--reading", reading,
                  "machine = channels bound I, loads are in flight, operands are held and rings\n"
                  "charged; paper = none of it (default: what the machine file says)")
@@ -277,6 +326,34 @@ Workload pinned(const WorkloadFlags& flags, Workload work) {
 }
 
 }  // namespace
+
+bool WorkloadFlags::chooses_tiles() const {
+  return contains(tiles, "auto");
+}
+
+TileWorkload load_tiles(const WorkloadFlags& flags) {
+  std::string text;
+  if (!is_builtin_kernel(flags.input)) {
+    if (!is_file(flags.input))
+      refuse("KERNEL", quoted(flags.input),
+             "must be a file or a built-in kernel: " + joined(builtin_kernels()));
+    text = read_file(flags.input);
+    const std::string format = json_format(text);
+    if (flags.input.ends_with(".ttgir") || ttgir::looks_like_mlir(text) ||
+        format == "twill.problem")
+      refuse_tiles(flags, "only a kernel file has tiles to choose");
+  }
+  TileWorkload work;
+  work.source = source_of(flags, text, on_machine(flags, "kernel"));
+  work.parameters = kernel_parameters(work.source.kernel, flags.input);
+  work.source.options.values = values_of(flags, work.parameters);
+  work.choices = lower_tiles(work.source.kernel, flags.input, work.source.machine, flags.machine,
+                             work.source.options);
+  if (flags.pins.any())
+    for (TileChoice& choice : work.choices)
+      if (choice.lowered) flags.pins.apply(choice.lowered->problem, choice.layout);
+  return work;
+}
 
 Workload load(const WorkloadFlags& flags) {
   return pinned(flags, load_unpinned(flags));

@@ -23,10 +23,13 @@ struct WorkloadFlags {
   std::string rings;              ///< "charged" or "live", else the reading's
   bool choose_registers = false;  ///< LowerOptions::choose_registers; an option of solve alone
   std::vector<std::string> set;
+  std::vector<std::string> tiles;  ///< NAME=VALUE of the kernel's parameters, and "auto"
+  std::string type;                ///< TYPE or NAME=TYPE
   PinFlags pins;
   TtgirFlags ttgir;
 
   void add_to(CLI::App& app);
+  bool chooses_tiles() const;
   bool normalizes() const { return !normalize.empty() && normalize != "none"; }
 };
 
@@ -42,6 +45,7 @@ struct Workload {
   /// Costs that the machine gives as ranges; the problems are those of their worst ends.
   std::vector<CostRange> ranges;
   std::string input_text, machine_text;  ///< as read, where there are ranges: "-" is read once
+  ParameterValues values;                ///< of the kernel's parameters, all of them
 
   const ttgir::LoweredModule* module(std::size_t k) const {
     return modules.empty() ? nullptr : modules[k].get();
@@ -58,6 +62,15 @@ Workload load(const WorkloadFlags& flags);
 
 /// The workload again, with its machine's ranges at these ends. Throws InputError.
 Workload load_at(const WorkloadFlags& flags, const Workload& work, const RangeEnds& ends);
+
+/// The choices of --tiles auto, and what they were lowered from.
+struct TileWorkload {
+  TileSource source;
+  KernelParameters parameters;
+  std::vector<TileChoice> choices;
+};
+/// As load(), of all tiles of a kernel. Throws InputError where the input is no kernel.
+TileWorkload load_tiles(const WorkloadFlags& flags);
 
 /// One line on what normalisation did to the costs: "512 -> 64, ...; largest ratio error 1.2 %".
 std::string normalization_text(const Lowered& lowered);

@@ -136,6 +136,16 @@ twill_result twill_solve_split(const char* kernel, const char* machine, const ch
                                int normalize, const twill_options* options, twill_problem** problem,
                                twill_solution** solution);
 
+/* A kernel with parameters on a machine, with the values of them that have the smallest I / work,
+ * then the smallest L / work, of all and on all layouts (kernel files of version 3). `tiles` fixes
+ * some, as "rows=128,T=bf16"; NULL or "" = none. What is given and not named has its default.
+ * `problem` is that of the choice, `solution` is for it and names the values among the options of
+ * its file; its status is that of all choices together. Without a schedule `problem` is the first.
+ */
+twill_result twill_solve_tiles(const char* kernel, const char* machine, const char* tiles,
+                               int choose_registers, const twill_options* options,
+                               twill_problem** problem, twill_solution** solution);
+
 /* A schedule file's text, for the problem given. */
 twill_result twill_solution_parse(const twill_problem* problem, const char* text, size_t length,
                                   twill_solution** solution);

@@ -26,6 +26,7 @@
 #include "graph/problem_io.hpp"   // problem files
 #include "graph/schedule.hpp"     // Schedule, Solution, Status
 #include "graph/schedule_io.hpp"  // schedule files
+#include "graph/tiles.hpp"        // kernels with parameters -> problems
 #include "graph/verify.hpp"       // verify(problem, schedule): the independent judge
 
 namespace twill {
@@ -60,8 +61,9 @@ struct Options {
   /// a larger I with a shorter fill can take less. At most 100,000. Complete search or a number of
   /// stages, on the modulo form. Solution::whole_time has the time and its bound.
   Cycle iterations = 0;
-  /// Only a schedule better than this (I, L) is wanted: a smaller I, or the same I and a smaller L;
-  /// with `iterations` a smaller time, or the same time and a smaller I. `infeasible` then means that there is none. Complete search on the modulo form only.
+  /// Only a schedule better than this (I, L) is wanted: a smaller I, or the same I and a smaller L
+  /// (L <= 0: only a smaller I); with `iterations` a smaller time, or the same time and a smaller
+  /// I. `infeasible` then means that there is none. Complete search on the modulo form only.
   std::optional<std::pair<Cycle, Cycle>> better_than;
   /// May a register result be consumed on another slot than its producer's? false prohibits
   /// cross-warp communication (the paper's ablation, Section 6.2.2). Modulo form only.
@@ -176,6 +178,74 @@ struct LayoutsSolution {
 LayoutsSolution solve_layouts(std::vector<Lowered> layouts, const Options& options = {},
                               std::stop_token stop = {}, const ProgressCallback& progress = {},
                               const LayoutCallback& done = {});
+
+/// What became of one choice of tiles.
+struct TileOutcome {
+  enum Closed {
+    best,      ///< it is the best one
+    misfit,    ///< its layout cannot hold it (TileChoice::misfit)
+    by_bound,  ///< arithmetic: no better than the best one so far
+    refuted,   ///< a refutation: no better than the best one so far
+    beaten,    ///< it has a schedule, and another choice a better one
+    none,      ///< it has no schedule at any I
+    covered,   ///< an earlier layout can do all that this one can (`covered_by`)
+    open       ///< a limit came first
+  } closed = open;
+  std::optional<Solution> solution;  ///< of the search, where it was asked
+  /// Proved: no schedule has a smaller I, nor this one and a smaller L. 0 = nothing of L.
+  Cycle ii_bound = 0, length_bound = 0;
+  std::string why;         ///< by_bound: the arithmetic
+  std::string covered_by;  ///< covered: the layout
+};
+
+/// The best of several choices of tiles.
+struct TilesSolution {
+  std::vector<TileChoice> choices;    ///< as given; where registers were chosen, with their counts
+  std::vector<TileOutcome> outcomes;  ///< one a choice
+  std::optional<std::size_t> chosen;  ///< none where no schedule was found
+  /// Of all choices together. optimal: none has a smaller I / work, nor the same and a smaller
+  /// L / work, nor the same of both and an earlier place; infeasible: none has a schedule.
+  Status status = Status::unknown;
+  Stop stop = Stop::unsaid;  ///< what cut it short; refuted = nothing did
+  double seconds = 0;
+
+  const TileChoice& choice() const { return choices[*chosen]; }
+  const Problem& problem() const { return choice().lowered->problem; }
+  /// With the values among its options.
+  const Solution& solution() const { return *outcomes[*chosen].solution; }
+};
+/// Told which choice is asked about, and how many are closed.
+using TileCallback = std::function<void(const TileChoice&, std::size_t closed)>;
+
+/// The best choice of lower_tiles() with its best schedule: the smallest I / work, compared as
+/// exact fractions, then the smallest L / work, then the first. Every other choice has a bound or a
+/// refutation that says it is no better; where feasibility is not monotone in I, of every smaller
+/// I. Goals are pursued for the choice that was made; with LowerOptions::choose_registers the
+/// register split is chosen with the rest. The limits are those of all together. That a loop's last
+/// iteration may be a part of a tile (a ragged end) is not counted. Complete search or a number of
+/// stages, on the modulo form, at no fixed I. Throws InputError like solve_layouts().
+TilesSolution solve_tiles(std::vector<TileChoice> choices, const Options& options = {},
+                          std::stop_token stop = {}, const ProgressCallback& progress = {},
+                          const TileCallback& asked = {});
+
+/// a / b and c / d: -1, 0, 1 as the first is less, the same or more. Exact.
+int compare_ratios(Cycle a, Amount b, Cycle c, Amount d);
+
+/// What the options of a schedule file say of the values it is for: "tile keys" -> "176".
+void record_values(Solution& solution, const ParameterValues& values);
+
+/// What choices were lowered from, for whoever lowers them again.
+struct TileSource {
+  std::string kernel, machine;  ///< the texts
+  LowerOptions options;
+};
+
+/// Writes a certificate of `tiles` (with Options::evidence, from lower_tiles() of `source`): one of
+/// every choice, the texts, and what is claimed of all. check_certificate() lowers them again and
+/// accepts that no choice is better. Throws InputError as write_certificate() does, and where a
+/// limit left a choice open.
+void write_tiles_certificate(const std::string& directory, const TilesSolution& tiles,
+                             const TileSource& source);
 
 /// Which constraints clash, none of which can be left out: for a problem of which solve() has
 /// proved with the same options that it has no schedule at any I. Empty when a limit ends the

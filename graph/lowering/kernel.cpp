@@ -7,6 +7,8 @@
 #include <unordered_set>
 
 #include "graph/io/json_reader.hpp"
+#include "graph/lowering/instantiate.hpp"
+#include "graph/lowering/kernel_reader.hpp"
 #include "graph/lowering/tile_io.hpp"
 
 namespace twill {
@@ -16,9 +18,8 @@ constexpr int kMaxOpWidth = 64;  // twice the warps of the largest thread block
 
 class KernelReader {
  public:
-  explicit KernelReader(std::string_view text, const std::string& source)
-      : document_(JsonDocument::parse(text, source)) {
-    kernel_.source = source;
+  explicit KernelReader(JsonDocument document) : document_(std::move(document)) {
+    kernel_.source = document_.source();
   }
 
   Kernel run() {
@@ -26,11 +27,16 @@ class KernelReader {
     const auto keys = {std::string_view("format"), std::string_view("version"),
                        std::string_view("name"), std::string_view("ops"),
                        std::string_view("edges")};
-    version_ = root.check_format("twill.kernel", 1, 3);
+    version_ = root.check_format("twill.kernel", 1, kKernelVersion);
     if (version_ == 1)
       root.check_keys(keys, {"doc", "resident", "chunks"});
-    else
+    else if (version_ == 2)
       root.check_keys(keys, {"doc", "resident", "chunks", "pins"});
+    else
+      root.check_keys(
+          keys, {"doc", "resident", "chunks", "pins", "parameters", "where", "work", "work_unit"});
+    for (const char* const key : {"where", "work", "work_unit"})
+      if (const auto alone = root.find(key)) alone->fail("needs parameters beside it");
     kernel_.name = non_empty(root.at("name"));
     root.text_or("doc", "");
     if (const auto resident = root.find("resident")) read_resident(*resident);
@@ -237,8 +243,15 @@ class KernelReader {
 
 }  // namespace
 
+Kernel read_kernel(JsonDocument document) {
+  return KernelReader(std::move(document)).run();
+}
+
 Kernel parse_kernel(std::string_view text, const std::string& source) {
-  return KernelReader(text, source).run();
+  JsonDocument document = JsonDocument::parse(text, source);
+  if (!has_parameters(document)) return read_kernel(std::move(document));
+  const KernelTemplate read(std::move(document));
+  return read.instantiate(read.indices({})).kernel;
 }
 
 }  // namespace twill

@@ -1,6 +1,6 @@
 // A kernel: a loop before it is put on a machine (twill.kernel, version 1; 2 with pins, 3 with what
-// blocks share). Ops have a
-// kind, a tile shape and an element type; what they cost is the machine's business. Private model.
+// blocks share and with parameters, which instantiate.hpp puts values in). Ops have a kind, a tile
+// shape and an element type; what they cost is the machine's business. Private model.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,8 @@
 #include "graph/problem.hpp"
 
 namespace twill {
+
+inline constexpr int kKernelVersion = 3;
 
 /// Largest extent of a tile dimension and largest rank ([M, N, K] of a matrix product).
 inline constexpr std::int64_t kMaxExtent = 16384;
@@ -90,7 +92,8 @@ struct Kernel {
   std::vector<KernelPin> pins;
 };
 
-/// Strict reading; throws InputError with the JSON pointer, the value and the rule.
+/// Strict reading; throws InputError with the JSON pointer, the value and the rule. A kernel with
+/// parameters is read at their defaults.
 Kernel parse_kernel(std::string_view text, const std::string& source);
 
 }  // namespace twill

@@ -10,7 +10,9 @@
 #include "graph/index.hpp"
 #include "graph/io/json_text.hpp"
 #include "graph/lowering/costed_loop.hpp"
+#include "graph/lowering/instantiate.hpp"
 #include "graph/lowering/kernel.hpp"
+#include "graph/lowering/kernel_reader.hpp"
 #include "graph/lowering/lower_kernel.hpp"
 #include "graph/lowering/machine.hpp"
 #include "graph/memory_charges.hpp"
@@ -350,11 +352,28 @@ std::vector<Lowered> lower(std::string_view kernel_text, const std::string& kern
                            std::string_view machine_text, const std::string& machine_source,
                            const LowerOptions& options) {
   const Machine machine = parse_machine(machine_text, machine_source, options.set, options.ends);
-  return lower(parse_kernel(kernel_text, kernel_source), machine, options);
+  JsonDocument document = JsonDocument::parse(kernel_text, kernel_source);
+  if (!has_parameters(document)) {
+    if (!options.values.empty())
+      throw InputError(kernel_source, "/parameters", quote(options.values.front().first),
+                       "the kernel has no parameters");
+    return lower(read_kernel(std::move(document)), machine, options);
+  }
+  const KernelTemplate kernel(std::move(document));
+  const ParameterIndices indices = kernel.indices(options.values);
+  if (!kernel.allowed(indices))
+    throw InputError(kernel_source, "/where", "a condition that is not met",
+                     "the values must meet the kernel's conditions");
+  const KernelInstance instance = kernel.instantiate(indices);
+  try {
+    return lower(instance.kernel, machine, options);
+  } catch (const InputError& error) {
+    throw instance.placed(error);
+  }
 }
 
-std::vector<Lowered> lower(const Kernel& kernel, const Machine& machine,
-                           const LowerOptions& options) {
+std::vector<OnLayout> lower_each(const Kernel& kernel, const Machine& machine,
+                                 const LowerOptions& options) {
   if (options.normalize < 0)
     throw InputError("options", "normalize", std::to_string(options.normalize),
                      "must be 0 (raw cycles) or a positive budget");
@@ -378,8 +397,8 @@ std::vector<Lowered> lower(const Kernel& kernel, const Machine& machine,
                      "ops and edges of the kernel, once a layout, must be at most " +
                          std::to_string(kMaxLowered) + "; name one layout");
 
-  std::vector<Lowered> result;
-  std::string reasons;
+  std::vector<OnLayout> result;
+  bool checked = false;
   for (const Layout* layout : layouts) {
     Lowered lowered{layout->name, base, bandwidth, {}, {}, guesses, unsaid};
     lowered.problem.warps = net_slots(*layout, kernel.resident_registers);
@@ -390,15 +409,29 @@ std::vector<Lowered> lower(const Kernel& kernel, const Machine& machine,
     auto reason = misfit(lowered.problem);
     if (!reason) reason = add_pins(kernel, lowered.problem);
     if (reason) {
-      reasons += (reasons.empty() ? "" : "; ") + ("layout " + layout->name + ": " + *reason);
+      result.push_back({layout->name, std::nullopt, *std::move(reason)});
       continue;
     }
-    check(result.empty() ? lowered.problem : slots_alone(lowered.problem), kernel.source);
+    check(checked ? slots_alone(lowered.problem) : lowered.problem, kernel.source);
+    checked = true;
     if (options.normalize > 0)
       lowered.problem = normalize_problem(lowered.problem, options.normalize,
                                           options.normalize_relative, &lowered.normalized);
-    result.push_back(std::move(lowered));
+    result.push_back({layout->name, std::move(lowered), ""});
   }
+  return result;
+}
+
+std::vector<Lowered> lower(const Kernel& kernel, const Machine& machine,
+                           const LowerOptions& options) {
+  std::vector<Lowered> result;
+  std::string reasons;
+  for (OnLayout& on : lower_each(kernel, machine, options))
+    if (on.lowered)
+      result.push_back(*std::move(on.lowered));
+    else
+      reasons +=
+          (reasons.empty() ? "" : "; ") + std::string("layout ") + on.layout + ": " + on.misfit;
   if (result.empty())
     throw InputError(
         machine.source, "/layouts", "",

@@ -13,4 +13,14 @@ namespace twill {
 std::vector<Lowered> lower(const Kernel& kernel, const Machine& machine,
                            const LowerOptions& options);
 
+/// What became of one layout: the problem, or why the layout cannot hold the kernel.
+struct OnLayout {
+  std::string layout;
+  std::optional<Lowered> lowered;
+  std::string misfit;
+};
+/// The same, for every layout that was asked for.
+std::vector<OnLayout> lower_each(const Kernel& kernel, const Machine& machine,
+                                 const LowerOptions& options);
+
 }  // namespace twill

@@ -19,13 +19,6 @@ constexpr std::array<std::pair<std::string_view, int>, 12> kTypes = {{{"f64", 64
                                                                       {"i8", 8},
                                                                       {"i1", 1}}};
 
-std::string read_type(const JsonValue& value) {
-  if (element_bits(value.text()) != 0) return value.text();
-  std::string known;
-  for (const auto& [name, bits] : kTypes) known += (known.empty() ? "" : ", ") + std::string(name);
-  value.fail("must be one of: " + known);
-}
-
 }  // namespace
 
 int element_bits(std::string_view type) {
@@ -34,15 +27,22 @@ int element_bits(std::string_view type) {
   return 0;
 }
 
+std::string read_element_type(const JsonValue& value) {
+  if (element_bits(value.text()) != 0) return value.text();
+  std::string known;
+  for (const auto& [name, bits] : kTypes) known += (known.empty() ? "" : ", ") + std::string(name);
+  value.fail("must be one of: " + known);
+}
+
 Tile read_tile(const JsonValue& op) {
   Tile tile;
   const auto shape = op.at("shape").elements();
   if (shape.size() > kMaxRank)
     op.at("shape").fail("must have at most " + std::to_string(kMaxRank) + " dimensions");
   for (const JsonValue& extent : shape) tile.shape.push_back(extent.integer(1, kMaxExtent));
-  tile.type = read_type(op.at("type"));
+  tile.type = read_element_type(op.at("type"));
   const auto operands = op.find("operand_type");
-  tile.operand_type = operands ? read_type(*operands) : tile.type;
+  tile.operand_type = operands ? read_element_type(*operands) : tile.type;
   return tile;
 }
 

@@ -7,6 +7,9 @@
 
 namespace twill {
 
+/// The name of an element type; throws InputError at the value where it is none.
+std::string read_element_type(const JsonValue& value);
+
 /// The tile that an object of a file states. Throws InputError.
 Tile read_tile(const JsonValue& value);
 

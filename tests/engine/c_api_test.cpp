@@ -241,6 +241,38 @@ TEST_CASE("the main job: the best of all layouts, with goals") {
   twill_problem_free(problem);
 }
 
+TEST_CASE("the tiles are chosen: the values are among the options") {
+  for (const int choose : {0, 1}) {
+    Handles h;
+    REQUIRE(twill_solve_tiles("hopper-mlp-tiles", "hopper", nullptr, choose, nullptr, &h.problem,
+                              &h.solution) == TWILL_OK);
+    CHECK(twill_solution_status(h.solution) == TWILL_OPTIMAL);
+    CHECK(twill_verify(h.problem, h.solution) == TWILL_OK);
+    const std::string text = twill_solution_json(h.solution);
+    CHECK(text.find("\"tile hidden\": \"128\"") != std::string::npos);
+    CHECK(text.find("\"tile T\": \"bf16\"") != std::string::npos);
+  }
+  Handles fixed, file;
+  REQUIRE(twill_solve_tiles("hopper-mlp-tiles", "hopper", "rows=128,hidden=64", 0, nullptr,
+                            &fixed.problem, &fixed.solution) == TWILL_OK);
+  REQUIRE(twill_solve_kernel("hopper-mlp", "hopper", 0, 0, nullptr, &file.problem,
+                             &file.solution) == TWILL_OK);
+  CHECK(twill_solution_ii(fixed.solution) == twill_solution_ii(file.solution));
+  CHECK(twill_solution_length(fixed.solution) == twill_solution_length(file.solution));
+  const std::pair<const char*, const char*> wrong[] = {
+      {"rows", "must be NAME=VALUE"}, {"rows=7", "must be one of"}, {"no=7", "no such parameter"}};
+  for (const auto& [tiles, rule] : wrong) {
+    Handles none;
+    CHECK(twill_solve_tiles("hopper-mlp-tiles", "hopper", tiles, 0, nullptr, &none.problem,
+                            &none.solution) == TWILL_BAD_INPUT);
+    CHECK(std::string(twill_problem_error(none.problem)).find(rule) != std::string::npos);
+    CHECK(none.solution == nullptr);
+  }
+  Handles plain;
+  CHECK(twill_solve_tiles("gemm", "hopper", "", 0, nullptr, &plain.problem, &plain.solution) ==
+        TWILL_BAD_INPUT);
+}
+
 TEST_CASE("many threads solve at once") {
   const std::string text = bytes(example("carried-spill"));
   std::vector<std::thread> threads;

@@ -19,6 +19,7 @@
 #include "engine/certificate/certificate.hpp"
 #include "engine/certificate/drat.hpp"
 #include "engine/certificate/proof_files.hpp"
+#include "engine/certificate/tiles_manifest.hpp"
 #include "engine/include/twill.hpp"
 #include "graph/bounds/bounds.hpp"
 #include "graph/bounds/channel_bounds.hpp"
@@ -33,8 +34,10 @@
 #include "graph/lowering/fit_machine.hpp"
 #include "graph/lowering/kernel.hpp"
 #include "graph/lowering/lower_kernel.hpp"
+
 #include "graph/lowering/machine.hpp"
 #include "graph/memory_charges.hpp"
+#include "graph/tiles.hpp"
 #include "graph/ttgir/lower_ttgir.hpp"
 #include "graph/ttgir/profile.hpp"
 #include "graph/verify.hpp"
@@ -170,9 +173,27 @@ void lower_one(const Kernel& kernel, const Machine& machine, std::size_t way) {
   });
 }
 
+/// All combinations of a kernel's parameters, where they are few.
+void lower_all(std::string_view bytes) {
+  constexpr std::size_t kFew = 64;
+  std::size_t combinations = 1;
+  for (const KernelParameter& parameter : kernel_parameters(bytes, "fuzz").all)
+    if (!parameter.given) combinations = std::min(combinations * parameter.size(), kFew + 1);
+  if (combinations == 1 || combinations > kFew) return;
+  static const std::string hopper = builtin_machine("hopper");
+  accepted([&] {
+    for (const TileChoice& choice : lower_tiles(bytes, "fuzz", hopper, "hopper")) {
+      promise(choice.lowered.has_value() == choice.misfit.empty(), "a misfit has its reason");
+      promise(choice.work >= 1, "an iteration has work");
+      if (choice.lowered) check(choice.lowered->problem, "lowered");
+    }
+  });
+}
+
 bool kernel(std::string_view bytes) {
   return accepted([&] {
     const Kernel read = parse_kernel(bytes, "fuzz");
+    lower_all(bytes);
     const std::size_t n = turn(bytes, 4 * machines().size());
     lower_one(read, machines()[n / 4], n % 4);
   });
@@ -214,6 +235,14 @@ bool overrides(std::string_view bytes) {
     }
     const Machine read = parse_machine(hopper, "fuzz", set);
     lower_one(kernels()[1], read, turn(bytes, 4));
+  });
+}
+
+bool tiles(std::string_view bytes) {
+  return accepted([&] {
+    const std::string text = tiles_manifest_text(parse_tiles_manifest(bytes, "fuzz"));
+    promise(tiles_manifest_text(parse_tiles_manifest(text, "written")) == text,
+            "a manifest of tiles survives its file");
   });
 }
 
@@ -371,6 +400,7 @@ const std::vector<Reader>& readers() {
       {"machine", true, machine, {"graph/machines/"}},
       {"measurements", true, measurements, {}},
       {"overrides", false, overrides, {}},
+      {"tiles", true, tiles, {}},
       {"profile", true, profile, {}},
       {"psplib", false, psplib, {"tests/data/literature/small.sm"}},
       {"patterson", false, patterson, {"tests/data/literature/small.rcp"}},

@@ -325,7 +325,14 @@ TEST_CASE("built-in names: sorted, aliases by machine, unknown ones list the kno
                                          "hopper-gla", "hopper-deltanet",   "hopper-mlstm",
                                          "hopper-mlp", "hopper-layer-norm", "hopper-grouped-gemm"};
   for (const std::string& name : more) CHECK(std::count(kernels.begin(), kernels.end(), name) == 1);
-  CHECK(kernels.size() == kGraphs.size() + more.size() + 7);
+  const std::vector<std::string> tiles = {
+      "blackwell-backward-tiles",  "blackwell-forward-tiles", "blackwell-gemm-tiles",
+      "hopper-backward-tiles",     "hopper-forward-tiles",    "hopper-gemm-tiles",
+      "hopper-grouped-gemm-tiles", "hopper-mlp-tiles",        "hopper-retnet-tiles",
+      "fmha-forward-tiles",        "fmha-backward-tiles",     "gemm-tiles"};
+  for (const std::string& name : tiles)
+    CHECK(std::count(kernels.begin(), kernels.end(), name) == 1);
+  CHECK(kernels.size() == kGraphs.size() + more.size() + tiles.size() + 7);
   for (const std::string& name : machines)
     CHECK(parse_machine(builtin_machine(name), name).name == name);
 
@@ -346,7 +353,7 @@ TEST_CASE("built-in names: sorted, aliases by machine, unknown ones list the kno
   CHECK(contains(refusal([] { builtin_kernel("fmha-forward", "figure-1"); }), "has no such graph"));
   CHECK(contains(refusal([] { builtin_kernel("fmha-forward", "rubin"); }), "no such machine"));
   CHECK(contains(refusal([] { builtin_kernel("fmha"); }),
-                 "no such kernel; built in: blackwell-bwd, blackwell-bwd-sub2"));
+                 "no such kernel; built in: blackwell-backward-tiles, blackwell-bwd"));
   CHECK(contains(refusal([] { builtin_machine("rubin"); }),
                  "no such machine; built in: ampere, b200-latency, blackwell, blackwell-paper"));
 }
