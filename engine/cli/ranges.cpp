@@ -93,15 +93,15 @@ std::string ranges_text(const RangeReport& report, Cycle interval) {
 }
 
 nlohmann::ordered_json ranges_json(const RangeReport& report, Cycle interval) {
-  using Json = nlohmann::ordered_json;
-  Json json = Json::object();
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
   if (!report.checks.empty()) {
-    Json worst = {{"initiation_interval", interval},
-                  {"proved", report.not_proved.empty() && report.holds()}};
+    nlohmann::ordered_json worst = {{"initiation_interval", interval},
+                                    {"proved", report.not_proved.empty() && report.holds()}};
     if (!report.not_proved.empty()) worst["no_relaxation"] = report.not_proved;
-    worst["judged"] = Json::array();
+    worst["judged"] = nlohmann::ordered_json::array();
     for (const RangeCheck& check : report.checks) {
-      Json one = {{"costs", check.text}, {"accepted", !check.refused && check.broken.empty()}};
+      nlohmann::ordered_json one = {{"costs", check.text},
+                                    {"accepted", !check.refused && check.broken.empty()}};
       if (!check.broken.empty()) one[check.refused ? "no_loop" : "broken"] = check.broken;
       worst["judged"].push_back(std::move(one));
     }
@@ -109,16 +109,16 @@ nlohmann::ordered_json ranges_json(const RangeReport& report, Cycle interval) {
   }
   if (report.nominal) json["nominal"] = interval_json(*report.nominal);
   if (report.best) json["best"] = interval_json(*report.best);
-  json["ranges"] = Json::array();
+  json["ranges"] = nlohmann::ordered_json::array();
   for (const RangeWeight& weight : report.weights) {
     const CostRange& range = report.ranges[weight.range];
-    Json one = {{"place", range.place},
-                {"nominal", fraction_json(range.nominal)},
-                {"low", fraction_json(range.low)},
-                {"high", fraction_json(range.high)},
-                {"worst", range.rate ? "low" : "high"},
-                {"used", weight.used},
-                {"at_best", interval_json(weight.at_best)}};
+    nlohmann::ordered_json one = {{"place", range.place},
+                                  {"nominal", fraction_json(range.nominal)},
+                                  {"low", fraction_json(range.low)},
+                                  {"high", fraction_json(range.high)},
+                                  {"worst", range.rate ? "low" : "high"},
+                                  {"used", weight.used},
+                                  {"at_best", interval_json(weight.at_best)}};
     json["ranges"].push_back(std::move(one));
   }
   json["complete"] = report.complete;

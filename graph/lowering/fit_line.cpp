@@ -21,11 +21,11 @@ Estimate within(double nominal, double low, double high) {
 }
 
 template <class Low, class Middle, class High>
-Estimate over(const std::vector<Point>& points, const Low& low, const Middle& middle,
+Estimate over(const std::vector<FitPoint>& points, const Low& low, const Middle& middle,
               const High& high) {
   std::vector<double> middles;
   double least = low(points.front()), most = high(points.front());
-  for (const Point& p : points) {
+  for (const FitPoint& p : points) {
     middles.push_back(middle(p));
     least = std::min(least, low(p));
     most = std::max(most, high(p));
@@ -35,7 +35,7 @@ Estimate over(const std::vector<Point>& points, const Low& low, const Middle& mi
 
 }  // namespace
 
-Point point(double x, const std::vector<double>& ascending) {
+FitPoint fit_point(double x, const std::vector<double>& ascending) {
   constexpr double kTail = 0.05;
   const auto count = static_cast<double>(ascending.size());
   const auto at = [&](double rank) {
@@ -46,29 +46,30 @@ Point point(double x, const std::vector<double>& ascending) {
   return {x, at(below), median(ascending), at(count - 1 - below)};
 }
 
-Estimate fit_constant(const std::vector<Point>& points) {
+Estimate fit_constant(const std::vector<FitPoint>& points) {
   return over(
-      points, [](const Point& p) { return p.low; }, [](const Point& p) { return p.middle; },
-      [](const Point& p) { return p.high; });
+      points, [](const FitPoint& p) { return p.low; }, [](const FitPoint& p) { return p.middle; },
+      [](const FitPoint& p) { return p.high; });
 }
 
-Estimate fit_slope(const std::vector<Point>& points) {
+Estimate fit_slope(const std::vector<FitPoint>& points) {
   return over(
-      points, [](const Point& p) { return p.low / p.x; },
-      [](const Point& p) { return p.middle / p.x; }, [](const Point& p) { return p.high / p.x; });
+      points, [](const FitPoint& p) { return p.low / p.x; },
+      [](const FitPoint& p) { return p.middle / p.x; },
+      [](const FitPoint& p) { return p.high / p.x; });
 }
 
-std::optional<Line> fit_line(const std::vector<Point>& points) {
+std::optional<Line> fit_line(const std::vector<FitPoint>& points) {
   double least = points.front().x, most = least;
-  for (const Point& p : points) {
+  for (const FitPoint& p : points) {
     least = std::min(least, p.x);
     most = std::max(most, p.x);
   }
   if (least == most) return std::nullopt;
   std::vector<double> slopes;
   std::optional<double> low, high;
-  for (const Point& a : points)
-    for (const Point& b : points) {
+  for (const FitPoint& a : points)
+    for (const FitPoint& b : points) {
       const double width = b.x - a.x;
       if (width <= 0) continue;
       slopes.push_back((b.middle - a.middle) / width);
@@ -83,14 +84,14 @@ std::optional<Line> fit_line(const std::vector<Point>& points) {
   const double slope = line.slope.nominal;
   std::vector<double> bases;
   std::optional<double> base_low, base_high;
-  for (const Point& p : points) {
+  for (const FitPoint& p : points) {
     bases.push_back(p.middle - slope * p.x);
     if (p.x > least) continue;
     const double lowest = p.low - line.slope.high * p.x, highest = p.high - line.slope.low * p.x;
     base_low = std::min(base_low.value_or(lowest), lowest);
     base_high = std::max(base_high.value_or(highest), highest);
   }
-  for (const Point& p : points) {
+  for (const FitPoint& p : points) {
     base_low = std::min(*base_low, p.low - line.slope.low * p.x);
     base_high = std::max(*base_high, p.high - line.slope.high * p.x);
   }

@@ -12,20 +12,20 @@ struct Estimate {
 };
 
 /// What one amount of work took.
-struct Point {
+struct FitPoint {
   double x = 0;                          ///< > 0
   double low = 0, middle = 0, high = 0;  ///< cycles
 };
 
 /// Of the repetitions, ascending: the median, and the 5 % and 95 % quantiles (by nearest rank, so
 /// that with fewer than 20 they are the smallest and the largest).
-Point point(double x, const std::vector<double>& ascending);
+FitPoint fit_point(double x, const std::vector<double>& ascending);
 
 /// cycles = c: the median of the middles, from the lowest low to the highest high.
-Estimate fit_constant(const std::vector<Point>& points);
+Estimate fit_constant(const std::vector<FitPoint>& points);
 
 /// cycles = s x: the median of middle / x, from the lowest low / x to the highest high / x.
-Estimate fit_slope(const std::vector<Point>& points);
+Estimate fit_slope(const std::vector<FitPoint>& points);
 
 struct Line {
   Estimate base, slope;
@@ -38,6 +38,6 @@ struct Line {
 /// follows from the points of the smallest x.
 /// Both are then widened until base + slope x at the low ends is at most each point's low, and at
 /// the high ends at least each point's high. Nullopt where all x are equal.
-std::optional<Line> fit_line(const std::vector<Point>& points);
+std::optional<Line> fit_line(const std::vector<FitPoint>& points);
 
 }  // namespace twill

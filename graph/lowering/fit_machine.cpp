@@ -136,10 +136,10 @@ class MachineFitter {
         known += (known.empty() ? "" : ", ") + channel.name;
       fail(samples.front(), "channel", quote(name), "must name a channel of the base: " + known);
     }
-    std::vector<Point> points;
+    std::vector<FitPoint> points;
     for (const std::size_t i : samples)
       points.push_back(
-          point(static_cast<double>(measured_.samples[i].amount), measured_.samples[i].cycles));
+          fit_point(static_cast<double>(measured_.samples[i].amount), measured_.samples[i].cycles));
     const Estimate slope = fit_slope(points);  // cycles for one of what passes
     const double low = down(kParts / slope.high), high = up(kParts / slope.low);
     if (low < 1 || high > static_cast<double>(kMaxAmount))
@@ -168,11 +168,11 @@ class MachineFitter {
     Json& spill = file_["spill"];
     std::string source = measured_on() + ": ";
     if (!handovers.empty()) {
-      std::vector<Point> points;
+      std::vector<FitPoint> points;
       for (const std::size_t i : handovers)
-        points.push_back(point(static_cast<double>(ceil_divide(measured_.samples[i].amount,
-                                                               machine_.spill.line_bytes)),
-                               measured_.samples[i].cycles));
+        points.push_back(fit_point(static_cast<double>(ceil_divide(measured_.samples[i].amount,
+                                                                   machine_.spill.line_bytes)),
+                                   measured_.samples[i].cycles));
       Line line = line_of(points, handovers, "lines of the hand-over");
       spill["base"] = whole("spill.base", line.base, 0, kMaxCycles, handovers);
       keep_below(points, spill["base"], line.slope);
@@ -180,8 +180,9 @@ class MachineFitter {
       source += "base and per_line, " + count_text(handovers.size(), repetitions(handovers));
     }
     if (!signals.empty()) {
-      std::vector<Point> points;
-      for (const std::size_t i : signals) points.push_back(point(1, measured_.samples[i].cycles));
+      std::vector<FitPoint> points;
+      for (const std::size_t i : signals)
+        points.push_back(fit_point(1, measured_.samples[i].cycles));
       spill["signal"] = whole("spill.signal", fit_constant(points), 0, kMaxCycles, signals);
       source += std::string(handovers.empty() ? "" : "; ") + "signal, " +
                 count_text(signals.size(), repetitions(signals));
@@ -193,7 +194,7 @@ class MachineFitter {
     sources["spill"] = source;
   }
 
-  Line line_of(const std::vector<Point>& points, const std::vector<std::size_t>& samples,
+  Line line_of(const std::vector<FitPoint>& points, const std::vector<std::size_t>& samples,
                const std::string& what) const {
     std::optional<Line> line = fit_line(points);
     if (!line)
@@ -207,9 +208,9 @@ class MachineFitter {
 
   /// A base that would be less than what files can say is larger than it was fitted: then the slope
   /// must still stay below what was measured.
-  static void keep_below(const std::vector<Point>& points, const Json& base, Estimate& slope) {
+  static void keep_below(const std::vector<FitPoint>& points, const Json& base, Estimate& slope) {
     const auto least = base["low"].get<double>();
-    for (const Point& p : points) slope.low = std::min(slope.low, (p.low - least) / p.x);
+    for (const FitPoint& p : points) slope.low = std::min(slope.low, (p.low - least) / p.x);
   }
 
   // --- rules -----------------------------------------------------------------------------------
@@ -299,7 +300,7 @@ class MachineFitter {
     for (const auto& [type, group] : by_type) {
       if (!type.empty() && terms[slope].rates.count(type) == 0)
         fail(group.front(), "operand_type", quote(type), "the base's rule has no rate for it");
-      std::vector<Point> points;
+      std::vector<FitPoint> points;
       for (const std::size_t i : group) {
         std::vector<double> cycles = measured_.samples[i].cycles;
         const double fixed = fixed_cycles(i, terms, slope, base);
@@ -308,7 +309,7 @@ class MachineFitter {
           fail(i, "cycles", std::to_string(measured_.samples[i].cycles.front()),
                "must be more than what the terms that are not fitted take, " +
                    std::to_string(static_cast<Cycle>(fixed)));
-        points.push_back(point(slope == kNoTerm ? 1 : counted_of(i, terms[slope]), cycles));
+        points.push_back(fit_point(slope == kNoTerm ? 1 : counted_of(i, terms[slope]), cycles));
       }
       if (slope == kNoTerm) {
         file[base]["factor"] = whole(place + std::to_string(base) + ".factor", fit_constant(points),
@@ -431,7 +432,7 @@ class MachineFitter {
     const Machine best = at(RangeEnd::best), worst = at(RangeEnd::worst);
     for (std::size_t i = 0; i < measured_.samples.size(); ++i) {
       const Sample& sample = measured_.samples[i];
-      const Point p = point(1, sample.cycles);
+      const FitPoint p = fit_point(1, sample.cycles);
       if (cycles_on(best, i) > std::ceil(p.low) || cycles_on(worst, i) < p.high * (1 - kRounding))
         throw std::logic_error("the fitted ranges do not hold sample " + std::to_string(i));
     }

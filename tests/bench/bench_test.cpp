@@ -417,8 +417,7 @@ TEST_CASE("iterations: where the best schedule changes") {
             {"id": "c", "cycles": 3, "reservation": {"A": [[0, 3, 1]]}}],
     "edges": [{"from": "a", "to": "b", "delay": 3, "distance": 0},
               {"from": "b", "to": "c", "delay": 2, "distance": 0}]})";
-  const Run run =
-      bench("iterations --json --most 10 -o '" + curve + "' '" + loop + "'");
+  const Run run = bench("iterations --json --most 10 -o '" + curve + "' '" + loop + "'");
   REQUIRE(run.code == 0);
   const json row = rows(run.out).front();
   REQUIRE(row["pieces"].size() == 2);

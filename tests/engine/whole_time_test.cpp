@@ -16,8 +16,8 @@ using namespace twill::test;
 
 namespace {
 
-// At I = 6 the unit has room for c only at row 3, which is cycle 9: L = 12. From I = 8 on it can begin
-// as soon as b ends: L = 8.
+// At I = 6 the unit has room for c only at row 3, which is cycle 9: L = 12. From I = 8 on it can
+// begin as soon as b ends: L = 8.
 Problem fill_against_interval() {
   return parse_problem(R"({
     "format": "twill.problem", "version": 1, "name": "fill", "cycle_unit": 1.0,
@@ -117,7 +117,7 @@ TEST_CASE("what one refutation excludes") {
   WholeTimeQuestion question(problem, 3, 0);
   question.set_best(whole_time(3, 7, 20), 7);  // 34 cycles
   CHECK(question.deadline(7) == 19);
-  CHECK(question.deadline(6) == 22);   // as many cycles at a smaller I are better
+  CHECK(question.deadline(6) == 22);  // as many cycles at a smaller I are better
   CHECK(question.deadline(13) == 7);
   CHECK(*question.end() == 13);
   CHECK(question.excluded(13, 9, 1));  // by least_length()

@@ -42,7 +42,8 @@ const Case kCases[] = {
     {"-/ops", "", "", "", "required key \"ops\" is missing"},
     {"/extra", "1", "/extra", "1",
      "unknown key; known here: format, version, problem, problem_sha256, status, search, solver, "
-     "initiation_interval, length, lower_bound, ops, conflict, ring_depths, goals, whole_time, engine, "
+     "initiation_interval, length, lower_bound, ops, conflict, ring_depths, goals, whole_time, "
+     "engine, "
      "options"},
     {"/problem_sha256", "\"0123\"", "/problem_sha256", "\"0123\"",
      "must be 64 lower-case hexadecimal digits"},
