@@ -16,6 +16,24 @@ namespace {
 
 using Finding = std::optional<Violation>;
 
+/// What was found so far, up to a number.
+class Findings {
+ public:
+  explicit Findings(std::size_t most) : most_(most) {}
+  /// Is it enough now?
+  bool add(Violation violation) {
+    found_.push_back(std::move(violation));
+    return full();
+  }
+  bool full() const { return found_.size() >= most_; }
+  bool empty() const { return found_.empty(); }
+  std::vector<Violation> take() { return std::move(found_); }
+
+ private:
+  std::size_t most_;
+  std::vector<Violation> found_;
+};
+
 std::string number(std::int64_t value) {
   return std::to_string(value);
 }
@@ -26,13 +44,13 @@ class Judge {
       : problem_(problem), schedule_(schedule) {}
 
   Finding shape() const;
-  Finding slots() const;
-  Finding pins() const;
-  Finding dependences() const;
-  Finding capacity(const Unrolling& unrolling) const;
-  Finding memory(const Unrolling& unrolling) const;
-  Finding registers(const Unrolling& unrolling) const;
-  Finding concurrency(const Unrolling& unrolling) const;
+  void slots(Findings& findings) const;
+  void pins(Findings& findings) const;
+  void dependences(Findings& findings) const;
+  void capacity(const Unrolling& unrolling, Findings& findings) const;
+  void memory(const Unrolling& unrolling, Findings& findings) const;
+  void registers(const Unrolling& unrolling, Findings& findings) const;
+  void concurrency(const Unrolling& unrolling, Findings& findings) const;
 
  private:
   const Op& op(int v) const { return problem_.ops[static_cast<std::size_t>(v)]; }
@@ -109,65 +127,76 @@ Finding Judge::shape() const {
                                  number(op(last).cycles) + " = " + number(length)};
 }
 
-Finding Judge::slots() const {
+void Judge::slots(Findings& findings) const {
   const int marked = variable_latency_slot(problem_);
   const int count = static_cast<int>(problem_.warps.size());
   for (int v = 0; v < op_count(); ++v) {
     const int w = slot_of(v);
     if (w < 0 || w >= count)
-      return Violation{"warp uniqueness", op(v).id + " is on slot number " + number(w) +
-                                              ", not one of 0 .. " + number(count - 1)};
+      if (findings.add(Violation{"warp uniqueness", op(v).id + " is on slot number " + number(w) +
+                                                        ", not one of 0 .. " + number(count - 1)}))
+        return;
     if (slot(w).width < op(v).width)
-      return Violation{"warp uniqueness", op(v).id + " is on " + slot(w).name + ": width " +
-                                              number(slot(w).width) + " < " + number(op(v).width)};
+      if (findings.add(Violation{"warp uniqueness", op(v).id + " is on " + slot(w).name +
+                                                        ": width " + number(slot(w).width) + " < " +
+                                                        number(op(v).width)}))
+        return;
     if (marked < 0) continue;
     if (op(v).variable_latency && w != marked)
-      return Violation{"variable latency", op(v).id + " has variable latency and is on " +
-                                               slot(w).name + ", not on " + slot(marked).name};
+      if (findings.add(Violation{"variable latency", op(v).id + " has variable latency and is on " +
+                                                         slot(w).name + ", not on " +
+                                                         slot(marked).name}))
+        return;
     if (!op(v).variable_latency && w == marked)
-      return Violation{"variable latency", op(v).id + " has fixed latency and is on " +
-                                               slot(w).name +
-                                               ", which only takes variable latency"};
+      if (findings.add(Violation{"variable latency", op(v).id + " has fixed latency and is on " +
+                                                         slot(w).name +
+                                                         ", which only takes variable latency"}))
+        return;
   }
-  return std::nullopt;
 }
 
-Finding Judge::pins() const {
+void Judge::pins(Findings& findings) const {
   for (const Pin& pin : problem_.pins) {
     const std::string where = op(pin.op).id + " is on " + slot(slot_of(pin.op)).name;
     if (pin.kind == Pin::at_cycle && start(pin.op) != pin.cycle)
-      return Violation{"pin", op(pin.op).id + " starts at " + number(start(pin.op)) +
-                                  ", pinned to " + number(pin.cycle)};
+      if (findings.add(Violation{"pin", op(pin.op).id + " starts at " + number(start(pin.op)) +
+                                            ", pinned to " + number(pin.cycle)}))
+        return;
     if (pin.kind == Pin::on_slot && slot_of(pin.op) != pin.slot)
-      return Violation{"pin", where + ", pinned to " + slot(pin.slot).name};
+      if (findings.add(Violation{"pin", where + ", pinned to " + slot(pin.slot).name})) return;
     if (pin.kind == Pin::not_on_slot && slot_of(pin.op) == pin.slot)
-      return Violation{"pin", where + ", which is forbidden to it"};
+      if (findings.add(Violation{"pin", where + ", which is forbidden to it"})) return;
     if (pin.kind == Pin::same_slot && slot_of(pin.op) != slot_of(pin.other))
-      return Violation{
-          "pin", where + ", not with " + op(pin.other).id + " on " + slot(slot_of(pin.other)).name};
+      if (findings.add(Violation{"pin", where + ", not with " + op(pin.other).id + " on " +
+                                            slot(slot_of(pin.other)).name}))
+        return;
   }
-  return std::nullopt;
 }
 
 /// Every iteration repeats iteration 0 shifted, so u[0] and v[distance] stand for all of them.
-Finding Judge::dependences() const {
+void Judge::dependences(Findings& findings) const {
   for (const Edge& edge : problem_.edges) {
     const Cycle ready = issue(edge.from, 0) + edge.delay;
     const Cycle issued = issue(edge.to, edge.distance);
     const std::string consumer = copy(edge.to, edge.distance), producer = copy(edge.from, 0);
-    if (issued < ready)
-      return Violation{"dependence", consumer + " at " + number(issued) + " < " + producer +
-                                         " at " + number(issue(edge.from, 0)) + " + delay " +
-                                         number(edge.delay) + " = " + number(ready)};
+    if (issued < ready) {
+      if (findings.add(Violation{"dependence", consumer + " at " + number(issued) + " < " +
+                                                   producer + " at " + number(issue(edge.from, 0)) +
+                                                   " + delay " + number(edge.delay) + " = " +
+                                                   number(ready)}))
+        return;
+      continue;
+    }
     const Cycle spilled = ready + op(edge.from).spill;
     if (crosses(edge) && issued < spilled)
-      return Violation{"cross-warp spill",
-                       consumer + " on " + slot(slot_of(edge.to)).name + " at " + number(issued) +
-                           " < " + producer + " on " + slot(slot_of(edge.from)).name + " at " +
-                           number(issue(edge.from, 0)) + " + delay " + number(edge.delay) +
-                           " + spill " + number(op(edge.from).spill) + " = " + number(spilled)};
+      if (findings.add(
+              Violation{"cross-warp spill",
+                        consumer + " on " + slot(slot_of(edge.to)).name + " at " + number(issued) +
+                            " < " + producer + " on " + slot(slot_of(edge.from)).name + " at " +
+                            number(issue(edge.from, 0)) + " + delay " + number(edge.delay) +
+                            " + spill " + number(op(edge.from).spill) + " = " + number(spilled)}))
+        return;
   }
-  return std::nullopt;
 }
 
 /// Checks that the trains together, beside what is fixed (less than the limit), never hold more
@@ -203,7 +232,7 @@ Finding Judge::within(const Unrolling& unrolling, const std::vector<Train>& trai
                              number(sum) + " > " + number(limit)};
 }
 
-Finding Judge::capacity(const Unrolling& unrolling) const {
+void Judge::capacity(const Unrolling& unrolling, Findings& findings) const {
   std::vector<std::vector<Train>> busy(problem_.units.size());
   for (int v = 0; v < op_count(); ++v)
     for (const Reservation& r : op(v).reservations)
@@ -212,10 +241,10 @@ Finding Judge::capacity(const Unrolling& unrolling) const {
   for (std::size_t f = 0; f < busy.size(); ++f) {
     const Unit& unit = problem_.units[f];
     if (auto found =
-            within(unrolling, busy[f], unit.capacity, "capacity", "capacity of " + unit.name, {}))
-      return found;
+            within(unrolling, busy[f], unit.capacity, "capacity", "capacity of " + unit.name, {});
+        found && findings.add(*std::move(found)))
+      return;
   }
-  return std::nullopt;
 }
 
 /// Per op, its result's life: from its issue to the last use by any consumer, in whatever
@@ -312,7 +341,7 @@ Judge::Fixed Judge::fixed(const std::vector<Ring>& rings) const {
 
 /// Where a memory charges rings, a ring takes all of its buffers in every cycle, as the kernel
 /// allocates them, and what an op holds in the buffer of one load is not counted again.
-Finding Judge::memory(const Unrolling& unrolling) const {
+void Judge::memory(const Unrolling& unrolling, Findings& findings) const {
   std::vector<int> ring_of(problem_.ops.size(), -1);
   std::vector<Ring> all_rings;
   if (std::any_of(problem_.memories.begin(), problem_.memories.end(),
@@ -337,16 +366,18 @@ Finding Judge::memory(const Unrolling& unrolling) const {
     }
     const Fixed always = fixed(charged);
     if (always.too_large || always.sum > mem.capacity)
-      return Violation{"memory", "memory " + mem.name + " in every cycle: " + always.terms +
-                                     (always.too_large ? "" : " = " + number(always.sum)) + " > " +
-                                     number(mem.capacity)};
-    if (auto found = within(unrolling, held, mem.capacity, "memory", "memory " + mem.name, always))
-      return found;
+      if (findings.add(
+              Violation{"memory", "memory " + mem.name + " in every cycle: " + always.terms +
+                                      (always.too_large ? "" : " = " + number(always.sum)) + " > " +
+                                      number(mem.capacity)}))
+        return;
+    if (auto found = within(unrolling, held, mem.capacity, "memory", "memory " + mem.name, always);
+        found && findings.add(*std::move(found)))
+      return;
   }
-  return std::nullopt;
 }
 
-Finding Judge::registers(const Unrolling& unrolling) const {
+void Judge::registers(const Unrolling& unrolling, Findings& findings) const {
   std::vector<std::vector<Train>> held(problem_.warps.size());
   for (Train life : lifetimes()) {
     life.amount = op(life.op).registers;
@@ -355,17 +386,17 @@ Finding Judge::registers(const Unrolling& unrolling) const {
   for (std::size_t w = 0; w < held.size(); ++w) {
     const WarpSlot& here = problem_.warps[w];
     if (auto found = within(unrolling, held[w], here.registers, "registers",
-                            "registers of " + here.name, {}))
-      return found;
+                            "registers of " + here.name, {});
+        found && findings.add(*std::move(found)))
+      return;
   }
-  return std::nullopt;
 }
 
 /// When v[j] waits on its slot, nothing else may execute there: no other op, in any iteration.
 /// Copies of v itself do not count: v[j-1] comes before v[j] in the slot's order anyway, and an op
 /// longer than I could otherwise never wait at all. That an op o with cycles(o) >= I may not share
 /// the slot needs no rule of its own here: some copy of it executes in every steady-state cycle.
-Finding Judge::concurrency(const Unrolling& unrolling) const {
+void Judge::concurrency(const Unrolling& unrolling, Findings& findings) const {
   const int marked = variable_latency_slot(problem_);
   const auto count = problem_.warps.size();
   std::vector<std::vector<Train>> executions(count), waits(count);
@@ -390,17 +421,17 @@ Finding Judge::concurrency(const Unrolling& unrolling) const {
       const Iterations active = unrolling.covering(train, clash->cycle);
       if (train.op == edge.to || active.count() == 0) continue;
       const Cycle begin = issue(train.op, active.begin);
-      return Violation{
-          "concurrency",
-          copy(edge.to, producer + edge.distance) + " on " + problem_.warps[w].name +
-              " waits for " + copy(edge.from, producer) + " at cycle " + number(clash->cycle) +
-              (edge.blocking ? " (blocking)"
-                             : " (spilled from " + slot(slot_of(edge.from)).name + ")") +
-              " while " + copy(train.op, active.begin) + " executes in [" + number(begin) + ", " +
-              number(begin + train.length) + ")"};
+      if (findings.add(Violation{
+              "concurrency",
+              copy(edge.to, producer + edge.distance) + " on " + problem_.warps[w].name +
+                  " waits for " + copy(edge.from, producer) + " at cycle " + number(clash->cycle) +
+                  (edge.blocking ? " (blocking)"
+                                 : " (spilled from " + slot(slot_of(edge.from)).name + ")") +
+                  " while " + copy(train.op, active.begin) + " executes in [" + number(begin) +
+                  ", " + number(begin + train.length) + ")"}))
+        return;
     }
   }
-  return std::nullopt;
 }
 
 }  // namespace
@@ -445,18 +476,41 @@ std::optional<Violation> verify_channels(const Problem& problem, Cycle ii) {
   return std::nullopt;
 }
 
-std::optional<Violation> verify(const Problem& problem, const Schedule& schedule) {
+static std::vector<Violation> violations(const Problem& problem, const Schedule& schedule,
+                                         std::size_t most) {
   const Judge judge(problem, schedule);
-  if (auto found = judge.shape()) return found;
-  if (auto found = judge.slots()) return found;
-  if (auto found = judge.pins()) return found;
-  if (auto found = judge.dependences()) return found;
-  if (auto found = verify_channels(problem, schedule.initiation_interval)) return found;
+  Findings findings(most);
+  // What is no schedule of the problem has nothing more to be judged.
+  if (auto found = judge.shape()) findings.add(*std::move(found));
+  if (findings.empty()) judge.slots(findings);
+  const auto slots = static_cast<int>(problem.warps.size());
+  if (!findings.empty() && (findings.full() || schedule.warp.size() != problem.ops.size() ||
+                            std::any_of(schedule.warp.begin(), schedule.warp.end(),
+                                        [&](int w) { return w < 0 || w >= slots; }) ||
+                            judge.shape()))
+    return findings.take();
+  judge.pins(findings);
+  if (!findings.full()) judge.dependences(findings);
+  if (!findings.full())
+    if (auto found = verify_channels(problem, schedule.initiation_interval))
+      findings.add(*std::move(found));
+  if (findings.full()) return findings.take();
   const Unrolling unrolling(problem, schedule);
-  if (auto found = judge.capacity(unrolling)) return found;
-  if (auto found = judge.memory(unrolling)) return found;
-  if (auto found = judge.registers(unrolling)) return found;
-  return judge.concurrency(unrolling);
+  judge.capacity(unrolling, findings);
+  if (!findings.full()) judge.memory(unrolling, findings);
+  if (!findings.full()) judge.registers(unrolling, findings);
+  if (!findings.full()) judge.concurrency(unrolling, findings);
+  return findings.take();
+}
+
+std::optional<Violation> verify(const Problem& problem, const Schedule& schedule) {
+  std::vector<Violation> found = violations(problem, schedule, 1);
+  if (found.empty()) return std::nullopt;
+  return std::move(found.front());
+}
+
+std::vector<Violation> verify_all(const Problem& problem, const Schedule& schedule) {
+  return violations(problem, schedule, kMostViolations);
 }
 
 }  // namespace twill

@@ -1,8 +1,10 @@
 // Output phase: the independent judge of a schedule. Shares no code with the encoders.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "graph/problem.hpp"
 #include "graph/schedule.hpp"
@@ -27,6 +29,12 @@ struct Violation {
 /// every cycle. Values whose last use lies in an iteration beyond the unrolling stay live until
 /// then. nullopt = accepted. `problem` must pass check(); of `schedule` nothing is assumed.
 std::optional<Violation> verify(const Problem& problem, const Schedule& schedule);
+
+/// All that is wrong, in the order of the rules: of ops, pins and edges each one, of units, memories
+/// and slots the first of each, of channels the first, kMostViolations at most. A schedule of the wrong shape, or
+/// with an op on no slot, has that alone. Empty = accepted; the first is verify()'s.
+inline constexpr std::size_t kMostViolations = 1'000;
+std::vector<Violation> verify_all(const Problem& problem, const Schedule& schedule);
 
 /// Rule 9 alone, which is about I: does more pass through some channel in an iteration than in `ii`
 /// cycles can? `problem` must pass check(), and ii be in [1, kMaxInterval].

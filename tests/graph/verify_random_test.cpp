@@ -1,6 +1,7 @@
 // verify() and the oracle's arithmetic modulo I give the same verdict and name the same rule.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "graph/check.hpp"
@@ -163,4 +164,43 @@ TEST_CASE("schedules of more stages than are replayed from cycle 0") {
     CAPTURE(verdict);
     CHECK(seen[verdict] >= 20);
   }
+}
+
+// Each finding stands for something that is broken: the first is verify()'s, and without the edge
+// that a finding about dependences names, there is one less.
+TEST_CASE("all that is wrong") {
+  std::map<std::size_t, int> seen;
+  int edges = 0;
+  for (int seed = 0; seed < kProblems; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = some_loop(seed);
+    Random random(static_cast<std::uint64_t>(seed) + 2'000'000);
+    const Schedule schedule = random_schedule(problem, random, 9);
+    const std::vector<Violation> all = verify_all(problem, schedule);
+    const auto first = verify(problem, schedule);
+    ++seen[std::min<std::size_t>(all.size(), 4)];
+    REQUIRE(all.empty() == !first);
+    if (!first) continue;
+    CHECK(all.front().rule == first->rule);
+    CHECK(all.front().text == first->text);
+    const auto about_edges = [](const std::vector<Violation>& list) {
+      return std::count_if(list.begin(), list.end(), [](const Violation& v) {
+        return v.rule == "dependence" || v.rule == "cross-warp spill";
+      });
+    };
+    if (about_edges(all) == 0) continue;
+    std::ptrdiff_t broken = 0;
+    for (std::size_t e = 0; e < problem.edges.size(); ++e) {
+      Problem without = problem;
+      without.edges.erase(without.edges.begin() + static_cast<std::ptrdiff_t>(e));
+      const std::ptrdiff_t left = about_edges(verify_all(without, schedule));
+      CHECK(about_edges(all) - left <= 1);
+      broken += about_edges(all) - left;
+    }
+    CHECK(broken == about_edges(all));
+    ++edges;
+  }
+  CHECK(seen[0] > 500);
+  for (const std::size_t number : {1, 2, 3, 4}) CHECK(seen[number] > 50);
+  CHECK(edges > 200);
 }
