@@ -7,8 +7,9 @@
 //
 // An arc from an event to a wait holds only if the wait does not pass too early or never. That is
 // judged in the same relation, and is no circle: take a run and the first wait in it that goes
-// wrong. All arcs into what happened before it hold, so that what the relation says of its beginning
-// is true in this run: phase j - 1 has ended, phase j + 1 has not; then the parity is that of j.
+// wrong. All arcs into what happened before it hold, so that what the relation says of its
+// beginning is true in this run: phase j - 1 has ended, phase j + 1 has not; then the parity is
+// that of j.
 //
 // Why finitely many n are enough. Say op v of iteration i is in period i + stage(v). Let no wait be
 // for an op of a later period (enough_iterations() refuses others). Then all arcs go from a period
@@ -17,14 +18,15 @@
 // period(y): which of them exist is all that an end of the loop can change. What is looked at are
 // (1) accesses of one address, one of which writes; (2) waits with the phases before and after;
 // (3) circles, which lie in one period. Accesses of one address that are further apart than H
-// periods need no look: its storages are written again and again, at least every `depth` iterations,
-// and as each write is ordered after the accesses since the one before (looked at, as near), far ones
-// are ordered through a chain of writes, and none that is further away can be the version that a
-// read sees. So what is judged lies in windows of H + 2 S iterations, H the largest of: twice the
-// depths of the storages at an address (in common multiples where they share it) plus their
-// distances; offsets and phases of waits. Beyond n = H + 2 S no window has both ends of the loop in
-// it, and which addresses are met repeats after C iterations, the common multiple of their depths (C the largest). So
-// a program of n > H + 2 S + C iterations has only windows that one of n - C iterations has, too.
+// periods need no look: its storages are written again and again, at least every `depth`
+// iterations, and as each write is ordered after the accesses since the one before (looked at, as
+// near), far ones are ordered through a chain of writes, and none that is further away can be the
+// version that a read sees. So what is judged lies in windows of H + 2 S iterations, H the largest
+// of: twice the depths of the storages at an address (in common multiples where they share it) plus
+// their distances; offsets and phases of waits. Beyond n = H + 2 S no window has both ends of the
+// loop in it, and which addresses are met repeats after C iterations, the common multiple of their
+// depths (C the largest). So a program of n > H + 2 S + C iterations has only windows that one of n
+// - C iterations has, too.
 #include "graph/program/judge.hpp"
 
 #include <algorithm>
@@ -77,6 +79,7 @@ class Shape {
     if (auto found = storages()) return found;
     if (auto found = ops()) return found;
     if (auto found = memory()) return found;
+    if (auto found = before_the_loop()) return found;
     return events();
   }
 
@@ -107,14 +110,16 @@ class Shape {
         return Fault{"shape", op.id + " ends by a transaction, which no queue orders", {op.id}};
       for (const Read& r : op.reads) {
         const Storage& s = p_.storages[index(r.storage)];
+        if (r.distance == 0 &&
+            std::find(op.writes.begin(), op.writes.end(), r.storage) != op.writes.end())
+          return Fault{"version", op.id + " reads " + s.name + " of its own iteration", {op.id}};
         if (r.distance > s.depth)
           return Fault{"version",
                        op.id + " reads " + s.name + " of " + std::to_string(r.distance) +
                            " iterations before: before the loop so many copies are there, not " +
                            std::to_string(s.depth),
                        {op.id}};
-        if (s.kind == Storage::in_registers &&
-            home[index(r.storage)] != op.slot)
+        if (s.kind == Storage::in_registers && home[index(r.storage)] != op.slot)
           return Fault{"shape",
                        op.id + " on " + p_.slots[index(op.slot)].name + " reads registers of " +
                            p_.slots[index(home[index(r.storage)])].name + ", " + s.name,
@@ -123,10 +128,10 @@ class Shape {
       for (const int s : op.in_place)
         if (std::none_of(op.reads.begin(), op.reads.end(),
                          [&](const Read& r) { return r.storage == s; }))
-          return Fault{"shape",
-                       op.id + " may write over " + p_.storages[index(s)].name +
-                           ", which it does not read",
-                       {op.id}};
+          return Fault{
+              "shape",
+              op.id + " may write over " + p_.storages[index(s)].name + ", which it does not read",
+              {op.id}};
     }
     return std::nullopt;
   }
@@ -160,9 +165,29 @@ class Shape {
           shares.push_back(static_cast<int>(l));
       }
       if (shares != s.shares)
-        return Fault{"memory", s.name + " does not name all that it shares addresses with, or more",
-                     {}};
+        return Fault{
+            "memory", s.name + " does not name all that it shares addresses with, or more", {}};
     }
+    return std::nullopt;
+  }
+
+  /// Carried results have places of their own before the loop.
+  Finding before_the_loop() const {
+    std::vector<int> carried(p_.storages.size(), 0);
+    for (const Op& op : p_.ops)
+      for (const Read& r : op.reads)
+        carried[index(r.storage)] = std::max(carried[index(r.storage)], r.distance);
+    for (Index k = 0; k < p_.storages.size(); ++k)
+      for (const int l : p_.storages[k].shares)
+        for (std::int64_t i = 1; i <= carried[k]; ++i)
+          for (std::int64_t j = 1; j <= carried[index(l)]; ++j) {
+            const Storage &s = p_.storages[k], &t = p_.storages[index(l)];
+            if (copy_range(s, -i).meets(copy_range(t, -j)))
+              return Fault{"version",
+                           s.name + " and " + t.name +
+                               " are carried and would be at one place before the loop",
+                           {}};
+          }
     return std::nullopt;
   }
 
@@ -183,15 +208,14 @@ class Shape {
       if (event.phases < 1) return Fault{"shape", name + " has no phases", {op.id}};
       // What arrives is the op itself, once in an iteration.
       if (event.arrivals != 1)
-        return Fault{"arrivals",
-                     name + " is one arrival, its barrier expects " +
-                         std::to_string(event.arrivals),
-                     {op.id}};
+        return Fault{
+            "arrivals",
+            name + " is one arrival, its barrier expects " + std::to_string(event.arrivals),
+            {op.id}};
       Amount bytes = 0;
       if (op.ending == Ending::transaction)
         for (const int s : op.writes)
-          if (p_.storages[index(s)].kind == Storage::in_memory)
-            bytes += p_.storages[index(s)].size;
+          if (p_.storages[index(s)].kind == Storage::in_memory) bytes += p_.storages[index(s)].size;
       if (bytes != event.bytes)
         return Fault{"bytes",
                      name + " brings " + std::to_string(bytes) + ", its barrier expects " +
@@ -200,8 +224,7 @@ class Shape {
     }
     int last = 0;
     for (const Wait& wait : p_.waits) {
-      if (wait.before < last)
-        return Fault{"shape", "waits are not in the order of the ops", {}};
+      if (wait.before < last) return Fault{"shape", "waits are not in the order of the ops", {}};
       last = wait.before;
       const Event& event = p_.events[index(wait.event)];
       if (event.pending && p_.ops[index(event.op)].slot != p_.ops[index(wait.before)].slot)
@@ -248,7 +271,9 @@ class Run {
     std::int64_t copy = 0;  ///< iteration whose copy it is
   };
 
-  Index instance(int op, std::int64_t i) const { return index(op) * index(n_) + static_cast<Index>(i); }
+  Index instance(int op, std::int64_t i) const {
+    return index(op) * index(n_) + static_cast<Index>(i);
+  }
   Index node(Index x, Part part) const {
     return instances_[x].first + instances_[x].waits + static_cast<Index>(part);
   }
@@ -345,7 +370,8 @@ class Run {
     std::vector<std::string> circle;
     Index back = at;
     do {
-      if (circle.empty() || circle.back() != name(owner_[back])) circle.push_back(name(owner_[back]));
+      if (circle.empty() || circle.back() != name(owner_[back]))
+        circle.push_back(name(owner_[back]));
       back = before[back];
     } while (back != at);
     std::reverse(circle.begin(), circle.end());
@@ -396,19 +422,18 @@ class Run {
                          {name(x), name(other)}};
           continue;
         }
-        if (in_range(i - event.phases)) {
-          const Index other = instance(event.op, i - event.phases);
-          if (begins == kNone || !ended_before(other, begins))
+        // All that is on this barrier before and after, not the next ones alone: nobody may have
+        // waited for those.
+        for (std::int64_t j = i % event.phases; j < n_; j += event.phases) {
+          const Index other = instance(event.op, j);
+          if (j < i && (begins == kNone || !ended_before(other, begins)))
             return Fault{"phase",
                          at_n() + "when " + name(x) + " waits for " + name(instance(event.op, i)) +
                              ", " + name(other) + " on the same of " +
                              std::to_string(event.phases) +
                              " barriers may not have ended: the wait passes too early",
                          {name(x), name(other)}};
-        }
-        if (in_range(i + event.phases)) {
-          const Index other = instance(event.op, i + event.phases);
-          if (!issued_before(x, node(other, end)))
+          if (j > i && !issued_before(x, node(other, end)))
             return Fault{"phase",
                          at_n() + name(other) + " may end while " + name(x) + " still waits for " +
                              name(instance(event.op, i)) + " on the same of " +
@@ -468,15 +493,15 @@ class Run {
                      {name(write.who)}};
       }
       const std::vector<int>& in_place = p_.ops[index(instances_[access.who].op)].in_place;
-      const bool over = std::find(in_place.begin(), in_place.end(), access.storage) !=
-                            in_place.end() &&
-                        (access.storage == write.storage ||
-                         copy_range(s, access.copy) == copy_range(t, write.copy));
+      const bool over =
+          std::find(in_place.begin(), in_place.end(), access.storage) != in_place.end() &&
+          (access.storage == write.storage ||
+           copy_range(s, access.copy) == copy_range(t, write.copy));
       if (!over)
-        return Fault{"in place",
-                     at_n() + name(write.who) + " writes " + t.name + " over " + s.name +
-                         ", which it reads",
-                     {name(write.who)}};
+        return Fault{
+            "in place",
+            at_n() + name(write.who) + " writes " + t.name + " over " + s.name + ", which it reads",
+            {name(write.who)}};
       return std::nullopt;
     }
     const bool after = precedes(access.who, write.who), before = precedes(write.who, access.who);
@@ -506,20 +531,21 @@ class Run {
   }
 
   /// Carried results are still there after the loop.
-  Finding kept(int s, const std::vector<int>& near, const std::vector<std::vector<Access>>& of) const {
+  Finding kept(int s, const std::vector<int>& near,
+               const std::vector<std::vector<Access>>& of) const {
     int carried = 0;
     for (const Op& op : p_.ops)
       for (const Read& r : op.reads)
         if (r.storage == s) carried = std::max(carried, r.distance);
-    for (std::int64_t i = std::max<std::int64_t>(0, std::int64_t{n_} - carried); i < n_; ++i)
+    for (std::int64_t i = std::int64_t{n_} - carried; i < n_; ++i)
       for (const int t : near)
         for (const Access& write : of[index(t)]) {
           if (!write.writes || (t == s && write.copy == i) || !meet(s, i, t, write.copy)) continue;
-          const Index writer = instance(writer_of(s), i);
-          // In place the op has consumed what it writes over, and says what is there after it.
-          if (write.who == writer || precedes(write.who, writer)) continue;
+          const Index writer = i < 0 ? kNone : instance(writer_of(s), i);
+          if (i >= 0 && precedes(write.who, writer)) continue;
+          const std::string maker = i < 0 ? "iteration " + std::to_string(i) : name(writer);
           return Fault{"version",
-                       at_n() + p_.storages[index(s)].name + " of " + name(writer) +
+                       at_n() + p_.storages[index(s)].name + " of " + maker +
                            " is carried and must be there after the loop, but " + name(write.who) +
                            " writes " + p_.storages[index(t)].name + " there",
                        {name(writer), name(write.who)}};
@@ -594,7 +620,8 @@ std::optional<Fault> judge(const Program& program) {
                  "nothing can be said of every trip count",
                  {}};
   if (static_cast<std::int64_t>(program.ops.size()) * *enough > kMostInstances)
-    return Fault{"window", "up to n = " + std::to_string(*enough) + " must be judged, too many", {}};
+    return Fault{
+        "window", "up to n = " + std::to_string(*enough) + " must be judged, too many", {}};
   for (int n = 0; n <= *enough; ++n)
     if (auto found = Run(program, n).check()) return found;
   return std::nullopt;

@@ -117,11 +117,11 @@ class Viewer {
       std::set<int> makers;
       for (const Use& use : uses_of(v)) makers.insert(use.from);
       if (in_memory && makers.size() != 1)
-        return Refusal{"views", id(v) + " takes memory and no cycles, and " +
-                                    (makers.empty()
-                                         ? "no op of the loop fills it"
-                                         : "several ops fill it: " + id(*makers.begin()) + ", " +
-                                               id(*makers.rbegin()))};
+        return Refusal{"views",
+                       id(v) + " takes memory and no cycles, and " +
+                           (makers.empty() ? "no op of the loop fills it"
+                                           : "several ops fill it: " + id(*makers.begin()) + ", " +
+                                                 id(*makers.rbegin()))};
       if (in_memory)
         for (const Footprint& f : op.footprints)
           view_.takes[at(*makers.begin())][at(f.memory)] += f.amount;

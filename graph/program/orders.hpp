@@ -19,9 +19,9 @@ struct Order {
 };
 
 /// All of them but those that the code of one slot keeps by itself: reads after writes (RAW),
-/// writes after reads (WAR) and after writes (WAW) of a copy, writes at a place that another storage
-/// has used (overlay). Sorted, each pair of ops and offset once, with its first need. The schedule's
-/// issue order satisfies each.
+/// writes after reads (WAR) and after writes (WAW) of a copy, writes at a place that another
+/// storage has used (overlay). Sorted, each pair of ops and offset once, with its first need. The
+/// schedule's issue order satisfies each.
 std::vector<Order> orders_of(const Draft& draft);
 
 }  // namespace twill::program

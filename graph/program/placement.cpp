@@ -97,8 +97,8 @@ class Placer {
     int most = -1;
     for (std::size_t p = 0; p < k; ++p) {
       if (base >= bases_[p] + extent(item(p)) || bases_[p] >= base + extent(item(k))) continue;
-      const bool same = base == bases_[p] && item(k).size == item(p).size &&
-                        item(k).depth == item(p).depth;
+      const bool same =
+          base == bases_[p] && item(k).size == item(p).size && item(k).depth == item(p).depth;
       most = std::max(most, (same ? same_ : other_)[k * items_.size() + p]);
     }
     return most;
@@ -168,8 +168,7 @@ std::optional<Sharing> can_share(const Draft& draft, int s, int t, bool same_pla
   // A carried result is there before the loop and after it: two of them would be there together.
   const int before = carried(draft, s), after = carried(draft, t);
   if (before > 0 && after > 0) return std::nullopt;
-  const std::int64_t offset =
-      ceil_divide(uses_before(draft, s, t, same_place), depth) * depth;
+  const std::int64_t offset = ceil_divide(uses_before(draft, s, t, same_place), depth) * depth;
   if (offset + uses_before(draft, t, s, same_place) > depth) return std::nullopt;
   // The copies from before the loop have been used when t's first is written, and no copy of t
   // comes after the last ones of s; likewise with s and t exchanged.

@@ -21,8 +21,8 @@ namespace twill::program {
 
 /// How an op ends, and who learns of it.
 enum class Ending {
-  at_once,      ///< before its slot goes on to the next instruction
-  pending,      ///< later; its slot waits by a pending count, others on a barrier (MMA, tmem access)
+  at_once,  ///< before its slot goes on to the next instruction
+  pending,  ///< later; its slot waits by a pending count, others on a barrier (MMA, tmem access)
   transaction,  ///< later; all wait on a barrier that counts bytes, its slot too (bulk copies)
 };
 
@@ -72,11 +72,11 @@ struct Storage {
   };
   std::string name;
   Kind kind = order;
-  int memory = -1;       ///< in_memory: index into Program::memories
-  Amount size = 0;       ///< of a copy: the memory's units, or registers a thread
-  int depth = 1;         ///< R >= 1
-  Amount base = 0;       ///< in_memory; counted from where the loop's part of the memory begins
-  Amount alignment = 1;  ///< of the base and of the size from copy to copy
+  int memory = -1;          ///< in_memory: index into Program::memories
+  Amount size = 0;          ///< of a copy: the memory's units, or registers a thread
+  int depth = 1;            ///< R >= 1
+  Amount base = 0;          ///< in_memory; counted from where the loop's part of the memory begins
+  Amount alignment = 1;     ///< of the base and of the size from copy to copy
   std::vector<int> shares;  ///< storages that it has addresses in common with, ascending
   bool operator==(const Storage&) const = default;
 };

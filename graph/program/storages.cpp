@@ -15,8 +15,8 @@ namespace {
 constexpr const char* kHandOver = "smem";
 constexpr Amount kRegisterBytes = 4, kWarpThreads = 32;
 
-/// Where a 128-byte swizzle is used, its atom of 8 rows x 128 bytes is aligned; a bulk copy asks for
-/// 128 bytes (PTX ISA, cp.async.bulk.tensor). Tensor memory is cut in 32 columns, or less where
+/// Where a 128-byte swizzle is used, its atom of 8 rows x 128 bytes is aligned; a bulk copy asks
+/// for 128 bytes (PTX ISA, cp.async.bulk.tensor). Tensor memory is cut in 32 columns, or less where
 /// the result is smaller.
 Amount alignment_in(const std::string& memory, Amount size) {
   if (memory == "smem") return size % 1024 == 0 ? 1024 : 128;
@@ -166,15 +166,15 @@ class Drafter {
       for (const Reader& r : draft_.readers[s]) {
         // What is in registers may be written over by whoever reads it last, and an accumulator by
         // the product that adds to it.
-        const bool over = r.op == w && (r.accumulates || (storage.kind == Storage::in_registers &&
-                                                          program_.ops[at(w)].ending ==
-                                                              Ending::at_once));
+        const bool over =
+            r.op == w && (r.accumulates || (storage.kind == Storage::in_registers &&
+                                            program_.ops[at(w)].ending == Ending::at_once));
         depth = std::max(depth, (over ? 0 : draft_.order_offset(r.op, w)) + r.distance);
         // Before the loop there are the copies of so many iterations, all at once.
         depth = std::max<std::int64_t>(depth, r.distance);
         std::vector<int>& in_place = program_.ops[at(w)].in_place;
-        if (over && std::find(in_place.begin(), in_place.end(), static_cast<int>(s)) ==
-                        in_place.end())
+        if (over &&
+            std::find(in_place.begin(), in_place.end(), static_cast<int>(s)) == in_place.end())
           in_place.push_back(static_cast<int>(s));
       }
       depth = std::max<std::int64_t>(depth, 1);
@@ -198,8 +198,8 @@ class Drafter {
 
 bool Draft::ordered_by_slot(int a, int b) const {
   const Op &first = program.ops[at(a)], &second = program.ops[at(b)];
-  return first.slot == second.slot && (first.ending == Ending::at_once ||
-                                       (!first.queue.empty() && first.queue == second.queue));
+  return first.slot == second.slot &&
+         (first.ending == Ending::at_once || (!first.queue.empty() && first.queue == second.queue));
 }
 
 Cycle Draft::order_offset(int a, int b) const {

@@ -20,9 +20,9 @@ struct Reader {
 struct Draft {
   LoopView loop;
   Program program;
-  std::vector<int> source;                    ///< per op of the program, the problem's
-  std::vector<std::vector<Reader>> readers;   ///< per storage
-  std::vector<int> writer;                    ///< per storage
+  std::vector<int> source;                   ///< per op of the program, the problem's
+  std::vector<std::vector<Reader>> readers;  ///< per storage
+  std::vector<int> writer;                   ///< per storage
 
   /// The least k such that a[i - k] has surely ended before b[i] begins, if the schedule's order is
   /// kept: by the order of their slot's code where that says it, else by the schedule's time. A

@@ -2,19 +2,20 @@
 // trip count.
 //
 // That this is a least set: the instances of a program are a graph without circles, because the
-// schedule's issue order satisfies every order and runs along the code of each slot. There an arc is
-// dispensable if and only if another path leads from its tail to its head, and all that are
+// schedule's issue order satisfies every order and runs along the code of each slot. There an arc
+// is dispensable if and only if another path leads from its tail to its head, and all that are
 // dispensable can be left out together (Aho, Garey and Ullman, "The transitive reduction of a
 // directed graph", SIAM J. Computing, 1972). A wait is left out if all its instances are
-// dispensable. Orders within a queue, which end in the beginning of an op and not in its issue, were
-// left out before (orders.cpp): such an op ends after another one of its queue only, so for all other
-// ops what has ended before it begins has ended before it is issued.
+// dispensable. Orders within a queue, which end in the beginning of an op and not in its issue,
+// were left out before (orders.cpp): such an op ends after another one of its queue only, so for
+// all other ops what has ended before it begins has ended before it is issued.
 //
 // Why finitely many trip counts are enough: a path between two instances goes forward in the
 // schedule's issue order. From op a of iteration i - k to op b of iteration i it meets iterations
 // from i - |k| - S to i + S alone, S the number of stages: what makes the difference is whether
-// these are there. For n >= 2 (|k| + 2 S) + 2 no instance has both ends of the loop so near, so that
-// more iterations bring nothing new. The phases of a barrier ask the same with k + R in place of k.
+// these are there. For n >= 2 (|k| + 2 S) + 2 no instance has both ends of the loop so near, so
+// that more iterations bring nothing new. The phases of a barrier ask the same with k + R in place
+// of k.
 #include "graph/program/waits.hpp"
 
 #include <algorithm>
@@ -84,8 +85,7 @@ class Waiter {
     std::map<std::pair<int, bool>, int> known;
     for (const Order& o : waits_) {
       const Op& op = program_.ops[at(o.first)];
-      const bool pending =
-          op.slot == program_.ops[at(o.then)].slot && op.ending == Ending::pending;
+      const bool pending = op.slot == program_.ops[at(o.then)].slot && op.ending == Ending::pending;
       known.try_emplace({o.first, pending}, 0);
     }
     for (auto& [key, index] : known) {
@@ -104,25 +104,25 @@ class Waiter {
     }
     for (const Order& o : waits_) {
       const Op& op = program_.ops[at(o.first)];
-      const bool pending =
-          op.slot == program_.ops[at(o.then)].slot && op.ending == Ending::pending;
+      const bool pending = op.slot == program_.ops[at(o.then)].slot && op.ending == Ending::pending;
       const int event = known.at({o.first, pending});
       if (o.need == Need::raw || o.need == Need::waw) program_.events[at(event)].consumed = false;
       program_.waits.push_back({o.then, event, static_cast<int>(o.offset), o.need, o.storage});
     }
   }
 
-  /// The wait for iteration i of an event with R phases: phase i - R has ended before it begins, so
-  /// that the parity cannot be that of the phase before the last; and iteration i + R cannot end
-  /// before it has passed, so that the parity cannot be that of the next phase.
+  /// The wait for iteration i of an event with R phases: iterations i - R, i - 2 R, ... have ended
+  /// before it begins, so that the parity cannot be that of the phase before the last; and
+  /// iterations i + R, ... cannot end before it has passed, so that it cannot be that of the next.
   bool safe(const Window& window, std::size_t wait, std::int64_t phases) const {
     const Order& o = waits_[wait];
     for (std::int64_t j = 0; j < window.iterations(); ++j) {
       const std::int64_t i = j - o.offset;
       if (!window.exists(i)) continue;
-      if (window.exists(i - phases) && !ended_before(window, wait, i - phases, j)) return false;
-      if (window.exists(i + phases) && !window.issued(o.then, j, o.first, i + phases))
-        return false;
+      for (std::int64_t k = i % phases; k < window.iterations(); k += phases)
+        if ((k < i && !ended_before(window, wait, k, j)) ||
+            (k > i && !window.issued(o.then, j, o.first, k)))
+          return false;
     }
     return true;
   }

@@ -1,4 +1,5 @@
-// Schedules become programs that the judge accepts: random loops and the built-in attention kernels.
+// Schedules become programs that the judge accepts: random loops and the built-in attention
+// kernels.
 #include <doctest/doctest.h>
 
 #include <chrono>
@@ -19,8 +20,7 @@ using program::Refusal;
 namespace {
 
 double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace
@@ -33,8 +33,7 @@ TEST_CASE("attention") {
                         {"blackwell-bwd", "blackwell"},       {"blackwell-bwd-sub2", "blackwell"},
                         {"hopper-fwd-plain", "hopper"},       {"hopper-fwd-sub2", "hopper"},
                         {"hopper-fwd-sub2-m128", "hopper"},   {"hopper-bwd", "hopper"},
-                        {"hopper-bwd-q64", "hopper"},
-                        {"hopper-bwd-sub2", "hopper"}};
+                        {"hopper-bwd-q64", "hopper"},         {"hopper-bwd-sub2", "hopper"}};
   for (const Case& c : cases)
     for (const std::string reading : {"", "-paper"}) {
       const std::string machine = c.machine + reading;
@@ -44,9 +43,16 @@ TEST_CASE("attention") {
       options.normalize = 0;
       LayoutsSolution all;
       try {
-      all = solve_layouts(lower(builtin_kernel(c.kernel), c.kernel, builtin_machine(machine), machine, options));
-      } catch (const InputError& e) { MESSAGE(c.kernel << " " << machine << " " << e.what()); continue; }
-      if (!all.solution().schedule) { MESSAGE(c.kernel << " " << machine << " no schedule"); continue; }
+        all = solve_layouts(
+            lower(builtin_kernel(c.kernel), c.kernel, builtin_machine(machine), machine, options));
+      } catch (const InputError& e) {
+        MESSAGE(c.kernel << " " << machine << " " << e.what());
+        continue;
+      }
+      if (!all.solution().schedule) {
+        MESSAGE(c.kernel << " " << machine << " no schedule");
+        continue;
+      }
       const Problem& problem = all.layouts[all.chosen].problem;
       const double a = now();
       auto made = program::derive(problem, *all.solution().schedule);
@@ -58,9 +64,10 @@ TEST_CASE("attention") {
       const auto& program = std::get<Program>(made);
       const auto fault = program::judge(program);
       const double d = now();
-      MESSAGE(c.kernel << " " << machine << " I " << program.initiation_interval << " ops " << program.ops.size() << " waits "
-                       << program.waits.size() << " enough " << *program::enough_iterations(program)
-                       << " derive " << b - a << " judge " << d - b);
+      MESSAGE(c.kernel << " " << machine << " I " << program.initiation_interval << " ops "
+                       << program.ops.size() << " waits " << program.waits.size() << " enough "
+                       << *program::enough_iterations(program) << " derive " << b - a << " judge "
+                       << d - b);
       if (fault) MESSAGE(fault->rule << ": " << fault->text);
       CHECK(!fault);
     }
