@@ -32,6 +32,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -42,8 +43,9 @@ namespace {
 using Finding = std::optional<Fault>;
 using Index = std::size_t;
 
-constexpr std::int64_t kMostInstances = 20'000;  // judged at one n
-constexpr std::int64_t kMostPeriods = 4'000;
+constexpr std::int64_t kMostPeriods = 500;
+constexpr double kMostWords = 3e7;  // of the relation at one n, 240 MB
+constexpr double kMostSteps = 4e9;  // of work(), some seconds
 
 Index index(int i) {
   return static_cast<Index>(i);
@@ -604,24 +606,42 @@ std::optional<int> enough_iterations(const Program& program) {
   return static_cast<int>(enough);
 }
 
+namespace {
+
+/// About how many steps a run of n iterations takes: words of the relation, and pairs of accesses.
+double work(const Program& program, int n) {
+  const double ops = static_cast<double>(program.ops.size());
+  const double nodes = n * (3 * ops + static_cast<double>(program.waits.size()));
+  std::vector<double> accesses(program.storages.size(), 1);
+  for (const Op& op : program.ops)
+    for (const Read& r : op.reads) ++accesses[index(r.storage)];
+  double pairs = 0;
+  for (Index s = 0; s < accesses.size(); ++s)
+    pairs += accesses[s] * static_cast<double>(program.storages[s].shares.size() + 1);
+  const double words = nodes * (1 + n * ops / 32);
+  return words > kMostWords ? std::numeric_limits<double>::infinity() : words + pairs * n * n;
+}
+
+}  // namespace
+
 std::optional<Fault> judge(const Program& program, int n) {
   if (auto found = Shape(program).check()) return found;
-  if (static_cast<std::int64_t>(program.ops.size()) * n > kMostInstances)
+  if (work(program, n) > kMostSteps)
     return Fault{"window", "n = " + std::to_string(n) + " is too large to be judged", {}};
   return Run(program, n).check();
 }
 
 std::optional<Fault> judge(const Program& program) {
-  if (auto found = Shape(program).check()) return found;
   const auto enough = enough_iterations(program);
   if (!enough)
     return Fault{"window",
                  "a wait is for an op of a later period, or depths and offsets are too large: "
                  "nothing can be said of every trip count",
                  {}};
-  if (static_cast<std::int64_t>(program.ops.size()) * *enough > kMostInstances)
+  if (auto found = Shape(program).check()) return found;
+  if (work(program, *enough) * *enough / 3 > kMostSteps)
     return Fault{
-        "window", "up to n = " + std::to_string(*enough) + " must be judged, too many", {}};
+        "window", "up to n = " + std::to_string(*enough) + " must be judged, too much work", {}};
   for (int n = 0; n <= *enough; ++n)
     if (auto found = Run(program, n).check()) return found;
   return std::nullopt;

@@ -16,6 +16,10 @@ namespace twill::program {
 struct Refusal {
   std::string rule;
   std::string text;
+  // Of a placement:
+  int memory = -1;       ///< of the problem, in which there was no room
+  Amount hand_over = 0;  ///< taken there by hand-overs of registers, which the model does not count
+  Amount lacking = 0;    ///< what all would take beside each other, less the capacity
 };
 
 /// A use of the result of `from`, directly or through zero-cycle ops (allocations, views).

@@ -146,7 +146,16 @@ class Placer {
       }
       if (!beside.empty()) text += " (could share with " + beside + ")";
     }
-    return {"placement", text};
+    Refusal refusal{"placement", text, -1, 0, -capacity_};
+    if (at(memory_) < draft_.loop.problem->memories.size()) refusal.memory = memory_;
+    for (const int s : items_) {
+      const Amount all = extent(draft_.program.storages[at(s)]);
+      refusal.lacking += all;
+      const std::vector<Amount>& counted =
+          draft_.loop.takes[at(draft_.source[at(draft_.writer[at(s)])])];
+      if (at(memory_) >= counted.size() || counted[at(memory_)] == 0) refusal.hand_over += all;
+    }
+    return refusal;
   }
 
   Draft& draft_;
