@@ -54,7 +54,7 @@ Given read_given(const ProgramFlags& flags, const Workload& work) {
         throw InputError(flags.schedule, "/status", to_string(solution.status),
                          "a program needs a schedule");
       auto made = program::derive(problem, *solution.schedule);
-      return {problem, work.hashes[k], {std::move(solution), std::move(made), 0, ""}};
+      return {problem, work.hashes[k], {std::move(solution), std::move(made), false, 0, ""}};
     } catch (const InputError&) {
       if (last) throw;
     }
@@ -87,9 +87,13 @@ std::string head(const Given& given, const program::Program& program, int judged
   if (solution.status != Status::optimal)
     text += ", I >= " + std::to_string(solution.ii_lower_bound);
   text += "\n";
-  if (given.made.reserved > 0)
-    text += "it was solved with " + std::to_string(given.made.reserved) + " less of " +
-            printable(given.made.memory) + ", as the first one found had no room for its program\n";
+  if (given.made.again) {
+    text += "the first schedule found had no room for its program in " +
+            printable(given.made.memory) + ": this one was found with more asked of it";
+    if (given.made.reserved > 0)
+      text += ", " + std::to_string(given.made.reserved) + " less of it among others";
+    text += "\n";
+  }
   text += "judged: no race, wrong version, deadlock or overrun at any trip count n (n = 0 .. " +
           std::to_string(judged) +
           " stand for all)\n"

@@ -9,7 +9,6 @@
 namespace twill::program {
 namespace {
 
-
 constexpr int kMostPeriods = 64;  // of prologue and epilogue that are written out
 
 class Listing {
@@ -81,7 +80,7 @@ class Listing {
     if (op.ending == Ending::at_once) return "";
     const std::string queue = op.queue.empty() ? "" : ", in order on " + printable(op.queue);
     return op.ending == Ending::transaction ? "  (ends by a transaction)"
-                                                     : "  (goes on" + queue + ")";
+                                            : "  (goes on" + queue + ")";
   }
 
   std::string wait_line(Part part, std::int64_t k, const Wait& wait) const {
