@@ -10,6 +10,7 @@ namespace twill {
 namespace {
 
 constexpr int kSteps = 4;      // of memory kept back, for each way
+constexpr int kSlower = 16;    // larger I that are tried, each a sixteenth of I later
 constexpr Amount kShare = 16;  // of a memory, kept back where only the places do not fit
 
 /// What a search for a schedule with room leaves out, beside memory.
@@ -39,14 +40,37 @@ class Room {
       auto one = try_way(way, refusal);
       if (!one) continue;
       if (!best || interval(*one) < interval(*best)) best = std::move(one);
-      if (interval(*best) == found_.schedule->initiation_interval) break;
+      if (interval(*best) == found_.schedule->initiation_interval) return best;
     }
-    return best;
+    return slower(best);
   }
 
  private:
   static Cycle interval(const ProgramSolution& one) {
     return one.solution.schedule->initiation_interval;
+  }
+
+  /// Copies that an op needs for a little of a period are gone at an I a little larger.
+  std::optional<ProgramSolution> slower(const std::optional<ProgramSolution>& best) const {
+    const Cycle first = found_.schedule->initiation_interval;
+    if (options_.ii) return best;
+    for (int k = 1; k <= kSlower && !stop_.stop_requested(); ++k) {
+      const Cycle ii = first + (first * k + kSlower - 1) / kSlower;
+      if (best && ii >= interval(*best)) break;
+      for (const bool handovers : {true, false}) {
+        Problem held = problem_;
+        hold_operands(held);
+        Options options = options_;
+        options.ii = ii;
+        options.handover = options.handover && handovers;
+        const Solution again = solve(held, options, stop_);
+        if (!again.schedule) continue;
+        auto made = program::derive(problem_, *again.schedule);
+        if (std::holds_alternative<program::Program>(made))
+          return result(again, std::move(made), 0, "");
+      }
+    }
+    return best;
   }
 
   std::optional<ProgramSolution> try_way(const Way& way, program::Refusal last) const {

@@ -22,9 +22,10 @@ struct ProgramSolution {
 
 /// The program of a schedule of `problem`, `found` by solve(). Where placement finds no room, the
 /// problem is solved again, a few times: with less of the memory, with operands held until their
-/// readers end, without hand-overs of registers. What satisfies more satisfies `problem`, too: such
-/// a schedule is optimal if I and L are those of an optimal `found`, else feasible, with the lower
-/// bound of `found`. Where none has room the first refusal stays. `found` must have a schedule.
+/// readers end, without hand-overs of registers, at last at a larger I. What satisfies more
+/// satisfies `problem`, too: such a schedule is optimal if I and L are those of an optimal `found`,
+/// else feasible, with the lower bound of `found`. Where none has room the first refusal stays.
+/// `found` must have a schedule.
 ProgramSolution solve_program(const Problem& problem, const Solution& found,
                               const Options& options = {}, std::stop_token stop = {});
 

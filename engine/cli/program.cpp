@@ -88,10 +88,12 @@ std::string head(const Given& given, const program::Program& program, int judged
     text += ", I >= " + std::to_string(solution.ii_lower_bound);
   text += "\n";
   if (given.made.again) {
-    text += "the first schedule found had no room for its program in " +
-            printable(given.made.memory) + ": this one was found with more asked of it";
+    text +=
+        "the first schedule found had no room for its program: this one was found with more "
+        "asked of it";
     if (given.made.reserved > 0)
-      text += ", " + std::to_string(given.made.reserved) + " less of it among others";
+      text += ", " + std::to_string(given.made.reserved) + " less of " +
+              printable(given.made.memory) + " among others";
     text += "\n";
   }
   text += "judged: no race, wrong version, deadlock or overrun at any trip count n (n = 0 .. " +

@@ -19,6 +19,13 @@ Index nth(int i) {
   return static_cast<Index>(i);
 }
 
+/// MMAs, and chains that go over tensor memory in chunks.
+bool adds_to_operand(const std::string& kind) {
+  const std::string load = "tmem_load+", store = "+tmem_store";
+  return kind == "gemm" || (kind.size() > load.size() + store.size() && kind.find(load) == 0 &&
+                            kind.rfind(store) == kind.size() - store.size());
+}
+
 class Comparison {
  public:
   Comparison(const Program& program, const Problem& problem, const Schedule& schedule)
@@ -188,7 +195,7 @@ class Comparison {
         return other(op.id + " is queued without being an MMA on that unit", {op.id});
       for (const int s : op.in_place)
         if (p_.storages[nth(s)].kind != Storage::in_registers &&
-            (is.kind != "gemm" || held(v, s)))
+            (!adds_to_operand(is.kind) || held(v, s)))
           return other(op.id + " may not write over " + p_.storages[nth(s)].name, {op.id});
     }
     return std::nullopt;

@@ -18,8 +18,9 @@ namespace twill::program {
 /// What a problem does not say is taken so that no wait is left out for it. An op ends later than
 /// at its issue if somebody waits for it (a blocking edge), if it holds an operand, if its latency
 /// varies or if it is an MMA (kind "gemm"). MMAs of one slot on one unit are executed in their
-/// order. An MMA may write over an operand of its result's size that the edge does not hold: its
-/// accumulator. A register result that crosses slots goes through the memory "smem".
+/// order. An MMA may write over an operand of its result's size that the edge does not hold, its
+/// accumulator, and so may a chain that goes over tensor memory in chunks. A register result that
+/// crosses slots goes through the memory "smem".
 ///
 /// Fields about the files (problem_sha256, status, ii_lower_bound) are left to the caller. Whether
 /// the program is right is for judge() to say. `problem` must pass check().

@@ -30,6 +30,12 @@ bool is_product(const twill::Op& op) {
   return op.kind == "gemm";
 }
 
+/// May the op write its result over an operand of the same size? An MMA adds to it; a chain that
+/// goes over its tile in chunks (graph/lowering/chunk.cpp) reads each before it writes it.
+bool accumulates(const twill::Op& op) {
+  return is_product(op) || (op.kind.starts_with("tmem_load+") && op.kind.ends_with("+tmem_store"));
+}
+
 class Drafter {
  public:
   Drafter(const Problem& problem, const Schedule& schedule, Draft& draft)
@@ -126,7 +132,7 @@ class Drafter {
     for (int r = 0; r < static_cast<int>(program_.ops.size()); ++r)
       for (const Use& use : draft_.loop.uses[at(draft_.source[at(r)])]) {
         if (use.from != u) continue;
-        const Reader reader{r, use.distance, use.hold == 0 && is_product(problem_op(r))};
+        const Reader reader{r, use.distance, use.hold == 0 && accumulates(problem_op(r))};
         all.push_back(reader);
         (program_.ops[at(r)].slot == program_.ops[at(v)].slot ? near : far).push_back(reader);
       }
