@@ -248,6 +248,9 @@ class Run {
     waits_.resize(ops_);
     for (Index w = 0; w < p_.waits.size(); ++w)
       waits_[index(p_.waits[w].before)].push_back(static_cast<int>(w));
+    writer_.assign(p_.storages.size(), -1);
+    for (Index v = 0; v < ops_; ++v)
+      for (const int s : p_.ops[v].writes) writer_[index(s)] = static_cast<int>(v);
     build();
   }
 
@@ -324,13 +327,15 @@ class Run {
   void slots() {
     int stages = 0;
     for (const Op& op : p_.ops) stages = std::max(stages, op.stage + 1);
-    for (Index slot = 0; slot < p_.slots.size(); ++slot) {
+    for (Index slot = 0, from = 0, to = 0; slot < p_.slots.size(); ++slot, from = to) {
+      while (to < ops_ && index(p_.ops[to].slot) == slot) ++to;
+      if (from == to) continue;
       Index last = kNone;
       std::map<std::string, Index> queues;
       for (std::int64_t t = 0; t < n_ + std::int64_t{stages} - 1; ++t)
-        for (Index v = 0; v < ops_; ++v) {
+        for (Index v = from; v < to; ++v) {
           const Op& op = p_.ops[v];
-          if (index(op.slot) != slot || !in_range(t - op.stage)) continue;
+          if (!in_range(t - op.stage)) continue;
           const Index x = instance(static_cast<int>(v), t - op.stage);
           if (last != kNone) {
             previous_[x] = node(
@@ -472,12 +477,10 @@ class Run {
       std::vector<int> near = p_.storages[index(s)].shares;
       near.push_back(s);
       for (const int t : near)
-        for (const Access& write : of[index(t)]) {
-          if (!write.writes) continue;
+        for (std::int64_t i = 0; i < n_; ++i)
           for (const Access& access : of[index(s)])
-            if (auto found = pair(access, write)) return found;
-        }
-      if (auto found = kept(s, near, of)) return found;
+            if (auto found = pair(access, write_of(t, i))) return found;
+      if (auto found = kept(s, near)) return found;
     }
     return std::nullopt;
   }
@@ -533,16 +536,16 @@ class Run {
   }
 
   /// Carried results are still there after the loop.
-  Finding kept(int s, const std::vector<int>& near,
-               const std::vector<std::vector<Access>>& of) const {
+  Finding kept(int s, const std::vector<int>& near) const {
     int carried = 0;
     for (const Op& op : p_.ops)
       for (const Read& r : op.reads)
         if (r.storage == s) carried = std::max(carried, r.distance);
     for (std::int64_t i = std::int64_t{n_} - carried; i < n_; ++i)
       for (const int t : near)
-        for (const Access& write : of[index(t)]) {
-          if (!write.writes || (t == s && write.copy == i) || !meet(s, i, t, write.copy)) continue;
+        for (std::int64_t j = 0; j < n_; ++j) {
+          const Access write = write_of(t, j);
+          if ((t == s && j == i) || !meet(s, i, t, j)) continue;
           const Index writer = i < 0 ? kNone : instance(writer_of(s), i);
           if (i >= 0 && precedes(write.who, writer)) continue;
           const std::string maker = i < 0 ? "iteration " + std::to_string(i) : name(writer);
@@ -555,18 +558,15 @@ class Run {
     return std::nullopt;
   }
 
-  int writer_of(int s) const {
-    for (Index v = 0; v < ops_; ++v)
-      for (const int t : p_.ops[v].writes)
-        if (t == s) return static_cast<int>(v);
-    return -1;
-  }
+  int writer_of(int s) const { return writer_[index(s)]; }
+  Access write_of(int s, std::int64_t i) const { return {instance(writer_of(s), i), true, s, i}; }
 
   static constexpr Index kNone = static_cast<Index>(-1);
   const Program& p_;
   int n_;
   Index ops_;
   std::vector<std::vector<int>> waits_;
+  std::vector<int> writer_;  ///< per storage
   std::vector<Instance> instances_;
   std::vector<std::vector<std::uint32_t>> successors_;
   std::vector<Index> open_, owner_, turn_;
@@ -612,22 +612,30 @@ namespace {
 double work(const Program& program, int n) {
   const double ops = static_cast<double>(program.ops.size());
   const double nodes = n * (3 * ops + static_cast<double>(program.waits.size()));
-  std::vector<double> accesses(program.storages.size(), 1);
-  for (const Op& op : program.ops)
-    for (const Read& r : op.reads) ++accesses[index(r.storage)];
-  double pairs = 0;
-  for (Index s = 0; s < accesses.size(); ++s)
-    pairs += accesses[s] * static_cast<double>(program.storages[s].shares.size() + 1);
+  std::vector<double> accesses(program.storages.size(), 1), carried(accesses);
+  double stages = 0;
+  for (const Op& op : program.ops) {
+    stages = std::max<double>(stages, op.stage);
+    for (const Read& r : op.reads) {
+      ++accesses[index(r.storage)];
+      carried[index(r.storage)] = std::max<double>(carried[index(r.storage)], r.distance);
+    }
+  }
+  double pairs = (n + stages) * ops;
+  for (Index s = 0; s < accesses.size(); ++s) {
+    pairs += accesses[s] * static_cast<double>(program.storages[s].shares.size() + 1) * n * n;
+    for (const int t : program.storages[s].shares) pairs += carried[s] * (carried[index(t)] + n);
+  }
   const double words = nodes * (1 + n * ops / 32);
-  return words > kMostWords ? std::numeric_limits<double>::infinity() : words + pairs * n * n;
+  return words > kMostWords ? std::numeric_limits<double>::infinity() : words + pairs;
 }
 
 }  // namespace
 
 std::optional<Fault> judge(const Program& program, int n) {
-  if (auto found = Shape(program).check()) return found;
   if (work(program, n) > kMostSteps)
     return Fault{"window", "n = " + std::to_string(n) + " is too large to be judged", {}};
+  if (auto found = Shape(program).check()) return found;
   return Run(program, n).check();
 }
 
@@ -638,10 +646,10 @@ std::optional<Fault> judge(const Program& program) {
                  "a wait is for an op of a later period, or depths and offsets are too large: "
                  "nothing can be said of every trip count",
                  {}};
-  if (auto found = Shape(program).check()) return found;
   if (work(program, *enough) * *enough / 3 > kMostSteps)
     return Fault{
         "window", "up to n = " + std::to_string(*enough) + " must be judged, too much work", {}};
+  if (auto found = Shape(program).check()) return found;
   for (int n = 0; n <= *enough; ++n)
     if (auto found = Run(program, n).check()) return found;
   return std::nullopt;
