@@ -1,4 +1,4 @@
-// twill verify: the independent judge of a schedule file.
+// twill verify: the independent judges of schedule files and of program files.
 
 #include <iostream>
 #include <memory>
@@ -7,6 +7,10 @@
 #include "engine/cli/cli.hpp"
 #include "engine/output/style.hpp"
 #include "graph/io/file.hpp"
+#include "graph/io/json_text.hpp"
+#include "graph/program/compare.hpp"
+#include "graph/program/judge.hpp"
+#include "graph/program/program_io.hpp"
 
 namespace twill::cli {
 namespace {
@@ -14,6 +18,7 @@ namespace {
 struct VerifyFlags {
   std::string problem;
   std::string schedule;
+  std::string program;
   bool quiet = false;
   bool json = false;
 };
@@ -53,30 +58,86 @@ std::optional<Violation> judge(const Problem& problem, const std::string& proble
   return std::nullopt;
 }
 
-int run(const VerifyFlags& flags) {
-  if (flags.problem == "-" && flags.schedule == "-") {
-    throw InputError("command line", "SCHEDULE", "\"-\"",
-                     "problem and schedule cannot both be standard input");
-  }
-  const std::string bytes = read_file(flags.problem);
-  const Problem problem = parse_problem(bytes, flags.problem);
-  const Solution solution = read_schedule(problem, flags.schedule);
-  const std::optional<Violation> violation = judge(problem, bytes, solution);
+/// The first thing wrong with a program, beside the schedule that it is to be of.
+std::optional<Violation> judge_program(const program::Program& program, const Problem& problem,
+                                       const Solution& solution) {
+  if (program.problem_sha256 != solution.problem_sha256)
+    return Violation{"problem_sha256", "the program is for problem " + program.problem_sha256 +
+                                           ", the schedule for " + solution.problem_sha256};
+  if (program.status != to_string(solution.status) ||
+      program.ii_lower_bound != solution.ii_lower_bound)
+    return Violation{"schedule", "the program says " + program.status +
+                                     ", I >= " + std::to_string(program.ii_lower_bound) +
+                                     ", the schedule says " + to_string(solution.status) +
+                                     ", I >= " + std::to_string(solution.ii_lower_bound)};
+  auto fault = program::compare(program, problem, *solution.schedule);
+  if (!fault) fault = program::judge(program);
+  if (fault) return Violation{fault->rule, fault->text};
+  return std::nullopt;
+}
+
+int answer(const VerifyFlags& flags, const std::optional<Violation>& violation,
+           const std::string& accepted, const std::vector<std::string>& witness = {}) {
   if (flags.json) {
     nlohmann::ordered_json answer = {{"accepted", !violation}};
     if (violation) {
       answer["rule"] = violation->rule;
       answer["text"] = violation->text;
+      if (!witness.empty()) answer["witness"] = witness;
     }
     std::cout << answer.dump(2) << "\n";
   } else if (violation) {
     std::cout << "refused: " << printable(violation->rule) << ": " << printable(violation->text)
               << "\n";
   } else {
-    std::cout << "accepted: I = " << solution.schedule->initiation_interval
-              << ", L = " << solution.schedule->length << "\n";
+    std::cout << "accepted: " << accepted << "\n";
   }
   return violation ? kNo : kDone;
+}
+
+/// A program file alone.
+int run_program(const VerifyFlags& flags, const std::string& bytes) {
+  const program::Program program = program::parse_program(bytes, flags.problem);
+  const auto fault = program::judge(program);
+  if (fault) return answer(flags, Violation{fault->rule, fault->text}, "", fault->witness);
+  return answer(flags, std::nullopt,
+                "I = " + std::to_string(program.initiation_interval) +
+                    ", right at every trip count (n = 0 .. " +
+                    std::to_string(*program::enough_iterations(program)) + " stand for all)");
+}
+
+int run(const VerifyFlags& flags) {
+  int inputs = 0;
+  for (const std::string& file : {flags.problem, flags.schedule, flags.program})
+    inputs += file == "-" ? 1 : 0;
+  if (inputs > 1) {
+    throw InputError("command line", flags.schedule == "-" ? "SCHEDULE" : "PROGRAM", "\"-\"",
+                     inputs == 2 && flags.program != "-"
+                         ? "problem and schedule cannot both be standard input"
+                         : "only one file can be standard input");
+  }
+  const std::string bytes = read_file(flags.problem);
+  if (json_format(bytes) == "twill.program") {
+    if (!flags.schedule.empty())
+      throw InputError("command line", "SCHEDULE", quote(flags.schedule),
+                       "a program goes after its problem and schedule, or alone");
+    return run_program(flags, bytes);
+  }
+  if (flags.schedule.empty())
+    throw InputError("command line", "SCHEDULE", "nothing", "a problem needs a schedule file");
+  const Problem problem = parse_problem(bytes, flags.problem);
+  const Solution solution = read_schedule(problem, flags.schedule);
+  std::optional<Violation> violation = judge(problem, bytes, solution);
+  if (!violation && !flags.program.empty())
+    violation = judge_program(program::read_program(flags.program), problem, solution);
+  std::string accepted;
+  if (!violation) {
+    accepted = "I = " + std::to_string(solution.schedule->initiation_interval) +
+               ", L = " + std::to_string(solution.schedule->length);
+    if (!flags.program.empty())
+      accepted += "; the program is of this schedule and right at every trip count";
+  }
+  return answer(flags, violation, accepted);
 }
 
 }  // namespace
@@ -84,9 +145,12 @@ int run(const VerifyFlags& flags) {
 Command verify_command(CLI::App& program) {
   auto flags = std::make_shared<VerifyFlags>();
   CLI::App* app = program.add_subcommand(
-      "verify", "Judge a schedule by replaying it: 0 accepted, 1 refused, 2 unreadable");
-  app->add_option("PROBLEM", flags->problem, "Problem file; - = standard input")->required();
-  app->add_option("SCHEDULE", flags->schedule, "Schedule file; - = standard input")->required();
+      "verify", "Judge a schedule or a program: 0 accepted, 1 refused, 2 unreadable");
+  app->add_option("PROBLEM", flags->problem,
+                  "Problem file, or a program file alone; - = standard input")
+      ->required();
+  app->add_option("SCHEDULE", flags->schedule, "Schedule file; - = standard input");
+  app->add_option("PROGRAM", flags->program, "Program file that is to be of this schedule");
   app->add_flag("--quiet", flags->quiet, "Nothing on standard error but errors");
   app->add_flag("--json", flags->json, "Print the answer as JSON");
   return {app, [flags] { return run(*flags); }};

@@ -34,9 +34,10 @@
 #include "graph/lowering/fit_machine.hpp"
 #include "graph/lowering/kernel.hpp"
 #include "graph/lowering/lower_kernel.hpp"
-
 #include "graph/lowering/machine.hpp"
 #include "graph/memory_charges.hpp"
+#include "graph/program/judge.hpp"
+#include "graph/program/program_io.hpp"
 #include "graph/tiles.hpp"
 #include "graph/ttgir/lower_ttgir.hpp"
 #include "graph/ttgir/profile.hpp"
@@ -133,6 +134,16 @@ bool schedule(std::string_view bytes) {
     const std::string text = schedule_text(sample, solution);
     promise(schedule_text(sample, parse_schedule(sample, text, "written")) == text,
             "a schedule survives its file");
+  });
+}
+
+bool program_file(std::string_view bytes) {
+  return accepted([&] {
+    const program::Program read = program::parse_program(bytes, "fuzz");
+    program::judge(read);
+    program::judge(read, 2);
+    const std::string text = program::program_text(read);
+    promise(program::parse_program(text, "written") == read, "a program survives its file");
   });
 }
 
@@ -396,6 +407,7 @@ const std::vector<Reader>& readers() {
       {"json", true, json, {"tests/data/examples/", "graph/machines/figure-1.json"}},
       {"problem", true, problem, {"tests/data/examples/", "tests/regress/"}},
       {"schedule", true, schedule, {}},
+      {"program", true, program_file, {}},
       {"kernel", true, kernel, {"graph/kernels/", "tests/data/kernels/"}},
       {"machine", true, machine, {"graph/machines/"}},
       {"measurements", true, measurements, {}},

@@ -702,3 +702,61 @@ TEST_CASE("evaluate and diff") {
   CHECK(refused.code == 2);
   CHECK(contains(refused.err, "the schedule breaks the rule "));
 }
+
+TEST_CASE("program: a listing, a file, verify; of a problem with its schedule and of a kernel") {
+  const Folder folder;
+  const std::string problem = folder / "p.problem.json", schedule = folder / "p.json",
+                    program = folder / "p.program.json";
+  REQUIRE(run_twill("solve hopper-fwd-sub2 --machine hopper --quiet -o " + schedule).code == 0);
+  const Run listed = run_twill("program " + problem + " " + schedule);
+  CHECK(listed.code == 0);
+  CHECK(is_silent(listed));
+  for (const char* part :
+       {"program of hopper-fwd-sub2: I = 2048", "the schedule is optimal",
+        "judged: no race, wrong version, deadlock or overrun at any trip count", "prologue",
+        "epilogue", "wait ld_k[", "channels", "smem: ", "waits an iteration, on barriers",
+        "nothing\nhere can be executed"})
+    CHECK_MESSAGE(contains(listed.out, part), part);
+  REQUIRE(run_twill("program " + problem + " " + schedule + " -o " + program).code == 0);
+  CHECK(run_twill("program " + problem + " " + schedule + " --json").out == bytes(program));
+  const Run alone = run_twill("verify " + program);
+  CHECK(alone.code == 0);
+  CHECK(contains(alone.out, "accepted: I = 2048, right at every trip count"));
+  const Run beside = run_twill("verify " + problem + " " + schedule + " " + program);
+  CHECK(beside.code == 0);
+  CHECK(contains(beside.out, "the program is of this schedule"));
+
+  // A wait less, and a program that says something else than its schedule.
+  auto json = nlohmann::ordered_json::parse(bytes(program));
+  auto less = json;
+  for (auto& slot : less["slots"])
+    for (auto& op : slot["ops"]) op.erase("waits");
+  put(folder / "less.json", less.dump(2));
+  const Run refused = run_twill("verify --json " + (folder / "less.json"));
+  CHECK(refused.code == 1);
+  const auto answer = nlohmann::json::parse(refused.out);
+  CHECK(answer["accepted"] == false);
+  CHECK(!answer["witness"].empty());
+  auto other = json;
+  other["lower_bound"] = 1;
+  put(folder / "other.json", other.dump(2));
+  CHECK(run_twill("verify " + problem + " " + schedule + " " + (folder / "other.json")).code == 1);
+  other = json;
+  other["initiation_interval"] = 2049;
+  put(folder / "other.json", other.dump(2));
+  const Run slower = run_twill("verify " + problem + " " + schedule + " " + (folder / "other.json"));
+  CHECK(slower.code == 1);
+  CHECK(contains(slower.out, "I = 2049, the schedule's is 2048"));
+  json["version"] = 7;
+  put(folder / "new.json", json.dump(2));
+  CHECK(run_twill("verify " + (folder / "new.json")).code == 2);
+  CHECK(run_twill("verify " + problem).code == 2);
+  CHECK(run_twill("verify " + program + " " + schedule).code == 2);
+  CHECK(run_twill("program " + problem + " " + problem).code == 2);
+
+  // Solved first; where the first schedule has no room another one is looked for.
+  const Run solved = run_twill("program blackwell-bwd-sub2 --machine blackwell --quiet");
+  CHECK(solved.code == 0);
+  CHECK(contains(solved.out, "the first schedule found had no room for its program"));
+  CHECK(contains(solved.out, "the schedule is optimal"));
+}

@@ -1,0 +1,140 @@
+#include "engine/program.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "graph/index.hpp"
+
+namespace twill {
+namespace {
+
+constexpr int kSteps = 4;      // of memory kept back, for each way
+constexpr int kSlower = 16;    // larger I that are tried, each a sixteenth of I later
+constexpr Amount kShare = 16;  // of a memory, kept back where only the places do not fit
+
+/// What a search for a schedule with room leaves out, beside memory.
+struct Way {
+  bool held = false;      ///< operands are held until their reader ends, as they are read
+  bool handovers = true;  ///< registers may cross slots, whose bytes the model does not count
+};
+
+/// Every operand in memory that its reader reads after its issue; but what an MMA may add to.
+void hold_operands(Problem& problem) {
+  for (Edge& e : problem.edges) {
+    const Op &from = problem.ops[at(e.from)], &to = problem.ops[at(e.to)];
+    const bool accumulator = to.kind == "gemm" && from.footprints == to.footprints;
+    if (!from.footprints.empty() && !accumulator) e.hold = std::max(e.hold, to.cycles);
+  }
+}
+
+class Room {
+ public:
+  Room(const Problem& problem, const Solution& found, const Options& options, std::stop_token stop)
+      : problem_(problem), found_(found), options_(options), stop_(std::move(stop)) {}
+
+  /// The best of all ways, or nothing; one with the I of `found_` at once.
+  std::optional<ProgramSolution> run(const program::Refusal& refusal) {
+    std::optional<ProgramSolution> best;
+    for (const Way way : {Way{}, Way{true, true}, Way{false, false}, Way{true, false}}) {
+      auto one = try_way(way, refusal);
+      if (!one) continue;
+      if (!best || interval(*one) < interval(*best)) best = std::move(one);
+      if (interval(*best) == found_.schedule->initiation_interval) return best;
+    }
+    return slower(best);
+  }
+
+ private:
+  static Cycle interval(const ProgramSolution& one) {
+    return one.solution.schedule->initiation_interval;
+  }
+
+  /// Copies that an op needs for a little of a period are gone at an I a little larger.
+  std::optional<ProgramSolution> slower(const std::optional<ProgramSolution>& best) const {
+    const Cycle first = found_.schedule->initiation_interval;
+    if (options_.ii) return best;
+    for (int k = 1; k <= kSlower && !stop_.stop_requested(); ++k) {
+      const Cycle ii = first + (first * k + kSlower - 1) / kSlower;
+      if (best && ii >= interval(*best)) break;
+      for (const bool handovers : {true, false}) {
+        Problem held = problem_;
+        hold_operands(held);
+        Options options = options_;
+        options.ii = ii;
+        options.handover = options.handover && handovers;
+        const Solution again = solve(held, options, stop_);
+        if (!again.schedule) continue;
+        auto made = program::derive(problem_, *again.schedule);
+        if (std::holds_alternative<program::Program>(made))
+          return result(again, std::move(made), 0, "");
+      }
+    }
+    return best;
+  }
+
+  std::optional<ProgramSolution> try_way(const Way& way, program::Refusal last) const {
+    std::vector<Amount> kept(problem_.memories.size(), 0);
+    // Other ways first need no less memory.
+    bool keep_less = !way.held && way.handovers;
+    for (int step = 0; step < kSteps && last.rule == "placement" && last.memory >= 0; ++step) {
+      const Amount capacity = problem_.memories[at(last.memory)].capacity;
+      Amount& keep = kept[at(last.memory)];
+      if (keep_less) {
+        const Amount more = keep == 0 && last.hand_over > 0 ? last.hand_over : last.lacking;
+        keep += more > 0 ? std::min(more, std::max<Amount>(capacity / 4, 1))
+                         : std::max<Amount>(capacity / kShare, 1);
+      }
+      keep_less = true;
+      if (keep >= capacity || stop_.stop_requested()) break;
+      Problem smaller = problem_;
+      for (std::size_t m = 0; m < kept.size(); ++m) smaller.memories[m].capacity -= kept[m];
+      if (way.held) hold_operands(smaller);
+      Options options = options_;
+      options.handover = options.handover && way.handovers;
+      const Solution again = solve(smaller, options, stop_);
+      if (!again.schedule) break;
+      auto made = program::derive(problem_, *again.schedule);
+      if (const auto* no = std::get_if<program::Refusal>(&made)) {
+        last = *no;
+        continue;
+      }
+      return result(again, std::move(made), keep, problem_.memories[at(last.memory)].name);
+    }
+    return std::nullopt;
+  }
+
+  ProgramSolution result(const Solution& again,
+                         std::variant<program::Program, program::Refusal> made, Amount kept,
+                         const std::string& memory) const {
+    ProgramSolution result{found_, std::move(made), true, kept, memory};
+    const Schedule &before = *found_.schedule, &now = *again.schedule;
+    const bool same_interval = before.initiation_interval == now.initiation_interval;
+    if (!same_interval || before.length != now.length) result.solution.status = Status::feasible;
+    if (!same_interval) result.solution.length_lower_bound = 0;
+    result.solution.schedule = now;
+    result.solution.ring_depths = again.ring_depths;
+    result.solution.goals.clear();
+    result.solution.whole_time.reset();
+    return result;
+  }
+
+  const Problem& problem_;
+  const Solution& found_;
+  const Options& options_;
+  std::stop_token stop_;
+};
+
+}  // namespace
+
+ProgramSolution solve_program(const Problem& problem, const Solution& found, const Options& options,
+                              std::stop_token stop) {
+  ProgramSolution first{found, program::derive(problem, *found.schedule), false, 0, ""};
+  const auto* refusal = std::get_if<program::Refusal>(&first.program);
+  if (refusal == nullptr || refusal->rule != "placement") return first;
+  const program::Refusal why = *refusal;
+  auto other = Room(problem, found, options, std::move(stop)).run(why);
+  return other ? std::move(*other) : first;
+}
+
+}  // namespace twill

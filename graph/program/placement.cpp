@@ -1,0 +1,227 @@
+#include "graph/program/placement.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "graph/divide.hpp"
+#include "graph/index.hpp"
+
+namespace twill::program {
+namespace {
+
+constexpr int kMaxNodes = 20'000;  // of a search
+
+Amount stride(const Storage& s) {
+  return ceil_divide(s.size, s.alignment) * s.alignment;
+}
+Amount extent(const Storage& s) {
+  return stride(s) * (s.depth - 1) + s.size;
+}
+int carried(const Draft& draft, int s) {
+  int distance = 0;
+  for (const Reader& r : draft.readers[at(s)]) distance = std::max(distance, r.distance);
+  return distance;
+}
+
+/// Max over the accesses of s of how many iterations back its copy must be when t's is written.
+std::int64_t uses_before(const Draft& draft, int s, int t, bool same_place) {
+  const int w = draft.writer[at(t)];
+  std::int64_t most = draft.order_offset(draft.writer[at(s)], w);
+  for (const Reader& r : draft.readers[at(s)]) {
+    const bool over = same_place && r.op == w && r.accumulates;
+    most = std::max(most, (over ? 0 : draft.order_offset(r.op, w)) + r.distance);
+  }
+  return most;
+}
+
+bool in_one_slot(const Draft& draft, int s, int t) {
+  const auto ordered = [&](int from, int to) {
+    const int w = draft.writer[at(to)];
+    const auto& readers = draft.readers[at(from)];
+    return draft.ordered_by_slot(draft.writer[at(from)], w) &&
+           std::all_of(readers.begin(), readers.end(), [&](const Reader& r) {
+             return r.op == w || draft.ordered_by_slot(r.op, w);
+           });
+  };
+  return ordered(s, t) && ordered(t, s);
+}
+
+class Placer {
+ public:
+  Placer(Draft& draft, int memory) : draft_(draft), memory_(memory) {
+    const auto& storages = draft.program.storages;
+    for (int s = 0; s < static_cast<int>(storages.size()); ++s)
+      if (storages[at(s)].kind == Storage::in_memory && storages[at(s)].memory == memory)
+        items_.push_back(s);
+    std::stable_sort(items_.begin(), items_.end(), [&](int a, int b) {
+      return std::tuple(-extent(storages[at(a)]), storages[at(a)].name) <
+             std::tuple(-extent(storages[at(b)]), storages[at(b)].name);
+    });
+    capacity_ = draft.program.memories[at(memory)].capacity;
+    // What two storages cost beside each other, at one place and overlapping otherwise.
+    const std::size_t n = items_.size();
+    same_.assign(n * n, kNever);
+    other_.assign(n * n, kNever);
+    for (std::size_t a = 0; a < n; ++a)
+      for (std::size_t b = 0; b < a; ++b) {
+        if (const auto same = can_share(draft, items_[a], items_[b], true))
+          same_[a * n + b] = sharing_cost(draft, *same);
+        if (const auto other = can_share(draft, items_[a], items_[b], false))
+          other_[a * n + b] = std::max(sharing_cost(draft, *other), 1);
+      }
+  }
+
+  std::optional<Refusal> run() {
+    for (const int level : {-1, 0, 1, 2, 3}) {
+      level_ = level;
+      nodes_ = 0;
+      bases_.clear();
+      if (search()) {
+        for (std::size_t k = 0; k < items_.size(); ++k)
+          draft_.program.storages[at(items_[k])].base = bases_[k];
+        return std::nullopt;
+      }
+    }
+    return refusal();
+  }
+
+ private:
+  static constexpr int kNever = 9;
+  const Storage& item(std::size_t k) const { return draft_.program.storages[at(items_[k])]; }
+
+  /// The dearest sharing that item k has at `base`; -1 = none.
+  int cost(std::size_t k, Amount base) const {
+    int most = -1;
+    for (std::size_t p = 0; p < k; ++p) {
+      if (base >= bases_[p] + extent(item(p)) || bases_[p] >= base + extent(item(k))) continue;
+      const bool same =
+          base == bases_[p] && item(k).size == item(p).size && item(k).depth == item(p).depth;
+      most = std::max(most, (same ? same_ : other_)[k * items_.size() + p]);
+    }
+    return most;
+  }
+
+  bool search() {
+    const std::size_t k = bases_.size();
+    if (k == items_.size()) return true;
+    if (++nodes_ > kMaxNodes) return false;
+    const Amount align = item(k).alignment;
+    std::vector<std::pair<int, Amount>> choices;
+    const auto offer = [&](Amount base) {
+      base = ceil_divide(base, align) * align;
+      if (capacity_ >= 0 && base + extent(item(k)) > capacity_) return;
+      const int price = cost(k, base);
+      if (price <= level_) choices.emplace_back(price, base);
+    };
+    offer(0);
+    for (std::size_t p = 0; p < k; ++p) {
+      offer(bases_[p]);
+      offer(bases_[p] + extent(item(p)));
+    }
+    std::sort(choices.begin(), choices.end());
+    choices.erase(std::unique(choices.begin(), choices.end()), choices.end());
+    for (const auto& [price, base] : choices) {
+      bases_.push_back(base);
+      if (search()) return true;
+      bases_.pop_back();
+    }
+    return false;
+  }
+
+  Refusal refusal() const {
+    const Memory& memory = draft_.program.memories[at(memory_)];
+    std::string text = "no placement of this class was found in " + memory.name + " of " +
+                       std::to_string(capacity_) + ":";
+    for (std::size_t k = 0; k < items_.size(); ++k) {
+      text += (k > 0 ? ", " : " ") + item(k).name + " " + std::to_string(item(k).depth) + " x " +
+              std::to_string(stride(item(k)));
+      std::string beside;
+      for (std::size_t p = 0; p < items_.size(); ++p) {
+        const std::size_t pair = std::max(k, p) * items_.size() + std::min(k, p);
+        if (p != k && std::min(same_[pair], other_[pair]) < kNever)
+          beside += (beside.empty() ? "" : ", ") + item(p).name;
+      }
+      if (!beside.empty()) text += " (could share with " + beside + ")";
+    }
+    Refusal refusal{"placement", text, -1, 0, -capacity_};
+    if (at(memory_) < draft_.loop.problem->memories.size()) refusal.memory = memory_;
+    for (const int s : items_) {
+      const Amount all = extent(draft_.program.storages[at(s)]);
+      refusal.lacking += all;
+      const std::vector<Amount>& counted =
+          draft_.loop.takes[at(draft_.source[at(draft_.writer[at(s)])])];
+      if (at(memory_) >= counted.size() || counted[at(memory_)] == 0) refusal.hand_over += all;
+    }
+    return refusal;
+  }
+
+  Draft& draft_;
+  int memory_, level_ = -1, nodes_ = 0;
+  Amount capacity_ = 0;
+  std::vector<int> items_;
+  std::vector<int> same_, other_;
+  std::vector<Amount> bases_;
+};
+
+}  // namespace
+
+std::optional<Sharing> can_share(const Draft& draft, int s, int t, bool same_place) {
+  const auto& storages = draft.program.storages;
+  const std::int64_t depth = storages[at(s)].depth;
+  if (storages[at(t)].depth != depth) return std::nullopt;
+  if (same_place && storages[at(s)].size != storages[at(t)].size) return std::nullopt;
+  if (depth > 1 && !same_place) return std::nullopt;
+  // A carried result is there before the loop and after it: two of them would be there together.
+  const int before = carried(draft, s), after = carried(draft, t);
+  if (before > 0 && after > 0) return std::nullopt;
+  const std::int64_t offset = ceil_divide(uses_before(draft, s, t, same_place), depth) * depth;
+  if (offset + uses_before(draft, t, s, same_place) > depth) return std::nullopt;
+  // The copies from before the loop have been used when t's first is written, and no copy of t
+  // comes after the last ones of s; likewise with s and t exchanged.
+  if (before > 0 && (offset > depth || offset < before)) return std::nullopt;
+  if (after > 0 && (offset < 0 || depth - offset < after)) return std::nullopt;
+  return Sharing{s, t, offset};
+}
+
+int sharing_cost(const Draft& draft, const Sharing& sharing) {
+  const int s = sharing.earlier, t = sharing.later;
+  if (sharing.offset != 0 && sharing.offset != draft.program.storages[at(s)].depth) return 3;
+  const auto over = [&](int from, int to) {
+    const auto& readers = draft.readers[at(from)];
+    return std::any_of(readers.begin(), readers.end(), [&](const Reader& r) {
+      return r.op == draft.writer[at(to)] && r.accumulates;
+    });
+  };
+  if (over(s, t) || over(t, s)) return 0;
+  return in_one_slot(draft, s, t) ? 1 : 2;
+}
+
+std::optional<Refusal> place(Draft& draft) {
+  Program& program = draft.program;
+  for (int m = 0; m < static_cast<int>(program.memories.size()); ++m)
+    if (auto refusal = Placer(draft, m).run()) return refusal;
+  const int count = static_cast<int>(program.storages.size());
+  for (int s = 0; s < count; ++s)
+    for (int t = 0; t < count; ++t) {
+      Storage &a = program.storages[at(s)], &b = program.storages[at(t)];
+      if (s == t || a.kind != Storage::in_memory || b.kind != Storage::in_memory ||
+          a.memory != b.memory || a.base >= b.base + extent(b) || b.base >= a.base + extent(a))
+        continue;
+      a.shares.push_back(t);
+      const bool same = a.base == b.base && a.size == b.size && a.depth == b.depth;
+      // An accumulator: s is read by the writer of t, which writes over it.
+      for (const Reader& r : draft.readers[at(s)])
+        if (same && r.accumulates && r.op == draft.writer[at(t)]) {
+          std::vector<int>& in_place = program.ops[at(r.op)].in_place;
+          if (std::find(in_place.begin(), in_place.end(), s) == in_place.end())
+            in_place.push_back(s);
+        }
+    }
+  for (Op& op : program.ops) std::sort(op.in_place.begin(), op.in_place.end());
+  return std::nullopt;
+}
+
+}  // namespace twill::program

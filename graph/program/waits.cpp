@@ -1,0 +1,175 @@
+// All orders are made waits; those are dropped that the others imply in every iteration of every
+// trip count.
+//
+// That this is a least set: the instances of a program are a graph without circles, because the
+// schedule's issue order satisfies every order and runs along the code of each slot. There an arc
+// is dispensable if and only if another path leads from its tail to its head, and all that are
+// dispensable can be left out together (Aho, Garey and Ullman, "The transitive reduction of a
+// directed graph", SIAM J. Computing, 1972). A wait is left out if all its instances are
+// dispensable. Orders within a queue, which end in the beginning of an op and not in its issue,
+// were left out before (orders.cpp): such an op ends after another one of its queue only, so for
+// all other ops what has ended before it begins has ended before it is issued.
+//
+// Why finitely many trip counts are enough: a path between two instances goes forward in the
+// schedule's issue order. From op a of iteration i - k to op b of iteration i it meets iterations
+// from i - |k| - S to i + S alone, S the number of stages: what makes the difference is whether
+// these are there. For n >= 2 (|k| + 2 S) + 2 no instance has both ends of the loop so near, so
+// that more iterations bring nothing new. The phases of a barrier ask the same with k + R in place
+// of k.
+#include "graph/program/waits.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "graph/index.hpp"
+#include "graph/program/window.hpp"
+
+namespace twill::program {
+namespace {
+
+constexpr std::int64_t kMaxInstances = 6'000;
+
+class Waiter {
+ public:
+  explicit Waiter(Draft& draft) : draft_(draft), program_(draft.program) {}
+
+  std::optional<Refusal> run() {
+    const std::vector<Order> orders = orders_of(draft_);
+    const std::int64_t stages = stage_count(program_);
+    std::int64_t reach = 1;
+    for (const Order& o : orders) reach = std::max(reach, std::abs(o.offset));
+    most_phases_ = reach + stages;
+    const std::int64_t most = 2 * (reach + most_phases_ + 2 * stages) + 2;
+    const auto ops = static_cast<std::int64_t>(program_.ops.size());
+    if (most * ops > kMaxInstances)
+      return Refusal{"size", std::to_string(ops) + " ops in " + std::to_string(most) +
+                                 " iterations, which is where the loop repeats itself, are more "
+                                 "than " +
+                                 std::to_string(kMaxInstances)};
+    const int last = static_cast<int>(most);
+    std::vector<bool> needed(orders.size(), false);
+    for (int n = 1; n <= last; ++n) mark_needed(Window(draft_, orders, n), orders, needed);
+    for (std::size_t k = 0; k < orders.size(); ++k)
+      if (needed[k]) waits_.push_back(orders[k]);
+    sort_waits();
+    make();
+    return phases(last);
+  }
+
+ private:
+  static void mark_needed(const Window& window, const std::vector<Order>& orders,
+                          std::vector<bool>& needed) {
+    for (std::size_t k = 0; k < orders.size(); ++k) {
+      const Order& o = orders[k];
+      for (std::int64_t i = 0; i < window.iterations() && !needed[k]; ++i)
+        if (window.exists(i - o.offset) &&
+            !window.ended_otherwise(o.first, i - o.offset, o.then, i))
+          needed[k] = true;
+    }
+  }
+
+  /// What the schedule has ended first is waited for first.
+  void sort_waits() {
+    const auto when = [&](const Order& o) {
+      const int u = draft_.source[at(o.first)];
+      return draft_.loop.start(u) + draft_.loop.ends[at(u)] -
+             o.offset * program_.initiation_interval;
+    };
+    std::stable_sort(waits_.begin(), waits_.end(), [&](const Order& a, const Order& b) {
+      return a.then != b.then ? a.then < b.then : when(a) < when(b);
+    });
+  }
+
+  void make() {
+    std::map<std::pair<int, bool>, int> known;
+    for (const Order& o : waits_) {
+      const Op& op = program_.ops[at(o.first)];
+      const bool pending = op.slot == program_.ops[at(o.then)].slot && op.ending == Ending::pending;
+      known.try_emplace({o.first, pending}, 0);
+    }
+    for (auto& [key, index] : known) {
+      index = static_cast<int>(program_.events.size());
+      Event event;
+      event.op = key.first;
+      event.pending = key.second;
+      if (!event.pending) event.phases = event.arrivals = 1;
+      const Op& op = program_.ops[at(event.op)];
+      if (op.ending == Ending::transaction)
+        for (const int s : op.writes)
+          if (program_.storages[at(s)].kind == Storage::in_memory)
+            event.bytes += program_.storages[at(s)].size;
+      event.consumed = true;
+      program_.events.push_back(event);
+    }
+    for (const Order& o : waits_) {
+      const Op& op = program_.ops[at(o.first)];
+      const bool pending = op.slot == program_.ops[at(o.then)].slot && op.ending == Ending::pending;
+      const int event = known.at({o.first, pending});
+      if (o.need == Need::raw || o.need == Need::waw) program_.events[at(event)].consumed = false;
+      program_.waits.push_back({o.then, event, static_cast<int>(o.offset), o.need, o.storage});
+    }
+  }
+
+  /// The wait for iteration i of an event with R phases: iterations i - R, i - 2 R, ... have ended
+  /// before it begins, so that the parity cannot be that of the phase before the last; and
+  /// iterations i + R, ... cannot end before it has passed, so that it cannot be that of the next.
+  bool safe(const Window& window, std::size_t wait, std::int64_t phases) const {
+    const Order& o = waits_[wait];
+    for (std::int64_t j = 0; j < window.iterations(); ++j) {
+      const std::int64_t i = j - o.offset;
+      if (!window.exists(i)) continue;
+      for (std::int64_t k = i % phases; k < window.iterations(); k += phases)
+        if ((k < i && !ended_before(window, wait, k, j)) ||
+            (k > i && !window.issued(o.then, j, o.first, k)))
+          return false;
+    }
+    return true;
+  }
+
+  /// Has the op that `wait` is for ended, in iteration i, before this wait of iteration j begins?
+  bool ended_before(const Window& window, std::size_t wait, std::int64_t i, std::int64_t j) const {
+    const Order& o = waits_[wait];
+    if (window.ended_before_waits(o.first, i, o.then, j)) return true;
+    for (std::size_t k = wait; k > 0 && waits_[k - 1].then == o.then; --k) {
+      const Order& earlier = waits_[k - 1];
+      const std::int64_t e = j - earlier.offset;
+      if (!window.exists(e)) continue;
+      if ((earlier.first == o.first && e == i) || window.ended_with(earlier.first, e, o.first, i))
+        return true;
+    }
+    return false;
+  }
+
+  /// The least phases with which all waits are safe, of every trip count up to `last`.
+  std::optional<Refusal> phases(int last) {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (int n = 1; n <= last; ++n) {
+        const Window window(draft_, waits_, n);
+        for (std::size_t w = 0; w < waits_.size(); ++w) {
+          Event& event = program_.events[at(program_.waits[w].event)];
+          for (; !event.pending && !safe(window, w, event.phases); changed = true)
+            if (++event.phases > most_phases_)
+              return Refusal{"phases", "no barrier of up to " + std::to_string(most_phases_) +
+                                           " phases is safe for the end of " +
+                                           program_.ops[at(event.op)].id};
+        }
+      }
+    }
+    return std::nullopt;
+  }
+
+  Draft& draft_;
+  Program& program_;
+  std::vector<Order> waits_;
+  std::int64_t most_phases_ = 1;
+};
+
+}  // namespace
+
+std::optional<Refusal> add_waits(Draft& draft) {
+  return Waiter(draft).run();
+}
+
+}  // namespace twill::program

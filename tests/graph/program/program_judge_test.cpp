@@ -1,0 +1,237 @@
+// The judge of programs against exhaustive search: accepted if and only if no interleaving goes
+// wrong. On random programs, most of them wrong, and on derived ones that were changed a little.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <variant>
+
+#include "engine/include/twill.hpp"
+#include "graph/program/derive.hpp"
+#include "graph/program/judge.hpp"
+#include "tests/support/program_search.hpp"
+#include "tests/support/random_loop.hpp"
+
+using namespace twill;
+using program::Ending;
+using program::Program;
+using program::Storage;
+using test::Random;
+
+namespace {
+
+int pick(Random& random, std::int64_t low, std::int64_t high) {
+  return static_cast<int>(random.range(low, high));
+}
+
+std::size_t any_of(Random& random, std::size_t count) {
+  return static_cast<std::size_t>(random.range(0, static_cast<std::int64_t>(count) - 1));
+}
+
+/// Events and arrivals, bytes and shared addresses as the rest of the program has them, so that
+/// only what happens can be wrong.
+void settle(Program& p) {
+  for (auto& e : p.events) {
+    e.bytes = 0;
+    const auto& op = p.ops[static_cast<std::size_t>(e.op)];
+    if (op.ending == Ending::transaction)
+      for (const int s : op.writes)
+        if (p.storages[static_cast<std::size_t>(s)].kind == Storage::in_memory)
+          e.bytes += p.storages[static_cast<std::size_t>(s)].size;
+  }
+  for (std::size_t a = 0; a < p.storages.size(); ++a) {
+    p.storages[a].shares.clear();
+    for (std::size_t b = 0; b < p.storages.size(); ++b) {
+      const Storage &s = p.storages[a], &t = p.storages[b];
+      if (a != b && s.kind == Storage::in_memory && t.kind == Storage::in_memory &&
+          s.base < t.base + t.size * t.depth && t.base < s.base + s.size * s.depth)
+        p.storages[a].shares.push_back(static_cast<int>(b));
+    }
+  }
+  std::stable_sort(p.waits.begin(), p.waits.end(),
+                   [](const auto& a, const auto& b) { return a.before < b.before; });
+}
+
+int event_for(Program& p, int op, int waiter, Random& random) {
+  const auto& o = p.ops[static_cast<std::size_t>(op)];
+  const bool pending =
+      o.ending == Ending::pending && o.slot == p.ops[static_cast<std::size_t>(waiter)].slot;
+  for (std::size_t e = 0; e < p.events.size(); ++e)
+    if (p.events[e].op == op && p.events[e].pending == pending) return static_cast<int>(e);
+  program::Event event;
+  event.op = op;
+  event.pending = pending;
+  if (!pending) {
+    event.phases = pick(random, 1, 2);
+    event.arrivals = 1;
+  }
+  p.events.push_back(event);
+  return static_cast<int>(p.events.size()) - 1;
+}
+
+void add_wait(Program& p, Random& random, int before, int on, int offset) {
+  if (before == on && offset == 0) return;
+  p.waits.push_back({before, event_for(p, on, before, random), offset, program::Need::raw, -1});
+}
+
+Program random_program(Random& random) {
+  Program p;
+  p.initiation_interval = 1;
+  const int slots = pick(random, 1, 3), ops = pick(random, 2, 4);
+  for (int s = 0; s < slots; ++s) p.slots.push_back({"w" + std::to_string(s), 1, 0});
+  p.memories.push_back({"smem", -1});
+  std::vector<int> slot(static_cast<std::size_t>(ops));
+  for (int& s : slot) s = pick(random, 0, slots - 1);
+  std::sort(slot.begin(), slot.end());
+  for (int v = 0; v < ops; ++v) {
+    program::Op op;
+    op.id = std::string(1, static_cast<char>('a' + v));
+    op.slot = slot[static_cast<std::size_t>(v)];
+    op.stage = pick(random, 0, 1);
+    op.ending = static_cast<Ending>(pick(random, 0, 2));
+    if (op.ending != Ending::transaction && random.percent(30)) op.queue = "q";
+    if (random.percent(80)) {
+      Storage s;
+      s.name = op.id;
+      s.depth = pick(random, 1, 2);
+      if (random.percent(80)) {
+        s.kind = Storage::in_memory;
+        s.memory = 0;
+        s.size = pick(random, 1, 2);
+        s.base = pick(random, 0, 4);
+      }
+      op.writes.push_back(static_cast<int>(p.storages.size()));
+      p.storages.push_back(s);
+    }
+    p.ops.push_back(op);
+  }
+  for (int v = 0; v < ops; ++v)
+    for (int s = 0; s < static_cast<int>(p.storages.size()); ++s)
+      if (random.percent(25)) {
+        auto& op = p.ops[static_cast<std::size_t>(v)];
+        const bool own = std::find(op.writes.begin(), op.writes.end(), s) != op.writes.end();
+        const int distance = own || random.percent(30) ? 1 : 0;
+        op.reads.push_back({s, distance});
+        if (random.percent(50)) op.in_place.push_back(s);
+        // Mostly with the wait that it needs, and the one back.
+        const int w = program::writers(p)[static_cast<std::size_t>(s)];
+        if (random.percent(80)) add_wait(p, random, v, w, distance);
+        if (random.percent(80))
+          add_wait(p, random, w, v, p.storages[static_cast<std::size_t>(s)].depth - distance);
+      }
+  for (int extra = pick(random, 0, 1); extra > 0; --extra)
+    add_wait(p, random, pick(random, 0, ops - 1), pick(random, 0, ops - 1), pick(random, -1, 1));
+  settle(p);
+  return p;
+}
+
+/// One change of what a program does.
+void mutate(Program& p, Random& random) {
+  switch (pick(random, 0, 5)) {
+    case 0:
+      if (!p.waits.empty())
+        p.waits.erase(p.waits.begin() + pick(random, 0, static_cast<int>(p.waits.size()) - 1));
+      break;
+    case 1:
+      if (!p.waits.empty())
+        p.waits[any_of(random, p.waits.size())].offset += random.percent(50) ? 1 : -1;
+      break;
+    case 2:
+      if (!p.events.empty()) {
+        auto& e = p.events[any_of(random, p.events.size())];
+        if (!e.pending) e.phases = std::max(1, e.phases + (random.percent(50) ? 1 : -1));
+      }
+      break;
+    case 3:
+      if (!p.storages.empty()) {
+        auto& s = p.storages[any_of(random, p.storages.size())];
+        s.depth = std::max(1, s.depth + (random.percent(30) ? 1 : -1));
+      }
+      break;
+    case 4:
+      if (!p.storages.empty()) {
+        auto& s = p.storages[any_of(random, p.storages.size())];
+        if (s.kind == Storage::in_memory) s.base = pick(random, 0, 3) * s.alignment;
+      }
+      break;
+    default:
+      if (!p.ops.empty()) {
+        auto& op = p.ops[any_of(random, p.ops.size())];
+        op.stage = std::max(0, op.stage + (random.percent(50) ? 1 : -1));
+      }
+  }
+  settle(p);
+}
+
+struct Counts {
+  int accepted = 0, refused = 0, unknown = 0;
+  std::map<std::string, int> rules;
+};
+
+/// Judge and search agree at n = 0 .. most; the verdict for all n is not better than theirs.
+void compare(const Program& p, int most, Counts& counts) {
+  const auto always = program::judge(p);
+  for (int n = 0; n <= most; ++n) {
+    CAPTURE(n);
+    const auto fault = program::judge(p, n);
+    if (fault && (fault->rule == "shape" || fault->rule == "memory")) return;
+    const auto found = test::search_program(p, n);
+    if (fault) ++counts.rules[fault->rule];
+    if (found.fault && !fault) FAIL_CHECK("search alone: " << *found.fault);
+    if (!found.fault && !found.complete) {
+      ++counts.unknown;
+      continue;
+    }
+    // A place before the loop that nobody comes to read is wrong by its shape alone.
+    if (fault && !found.fault && fault->witness.size() > 1)
+      FAIL_CHECK("judge alone: " << fault->rule << ": " << fault->text);
+    (fault ? counts.refused : counts.accepted) += 1;
+    if (fault) CHECK(always.has_value());
+  }
+}
+
+}  // namespace
+
+TEST_CASE("random programs: judge and exhaustive search agree") {
+  Counts counts;
+  for (std::uint64_t seed = 0; seed < 6000; ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    compare(random_program(random), 3, counts);
+  }
+  for (const auto& [rule, count] : counts.rules) MESSAGE(rule << " " << count);
+  MESSAGE(counts.accepted << " accepted, " << counts.refused << " refused, " << counts.unknown
+                          << " too large");
+  CHECK(counts.accepted > 3000);
+  CHECK(counts.refused > 3000);
+  for (const char* rule : {"deadlock", "race", "version", "phase", "in place"})
+    CHECK(counts.rules[rule] > 50);
+}
+
+TEST_CASE("derived programs, changed: judge and exhaustive search agree") {
+  Counts counts;
+  test::LoopKnobs knobs;
+  knobs.max_ops = 4;
+  int made = 0;
+  for (std::uint64_t seed = 0; seed < 600; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = test::random_loop(seed, knobs);
+    const Solution solution = solve(problem);
+    if (!solution.schedule) continue;
+    auto derived = program::derive(problem, *solution.schedule);
+    if (std::holds_alternative<program::Refusal>(derived)) continue;
+    ++made;
+    Random random(seed);
+    for (int change = 0; change < 4; ++change) {
+      Program p = std::get<Program>(derived);
+      for (int k = 0; k < change; ++k) mutate(p, random);
+      compare(p, 3, counts);
+    }
+  }
+  MESSAGE(made << " programs: " << counts.accepted << " accepted, " << counts.refused
+               << " refused, " << counts.unknown << " too large");
+  for (const auto& [rule, count] : counts.rules) MESSAGE(rule << " " << count);
+  CHECK(counts.accepted > 500);
+  CHECK(counts.refused > 500);
+}
