@@ -23,39 +23,38 @@ struct VerifyFlags {
   bool json = false;
 };
 
-/// The first thing wrong with the schedule file, if any: that it is for another problem, that it
-/// holds no schedule, that it claims better than its own proved bounds, or a rule of the model.
-std::optional<Violation> judge(const Problem& problem, const std::string& problem_bytes,
-                               const Solution& solution) {
+/// What is wrong with the schedule file: that it is for another problem, that it holds no schedule,
+/// every rule of the model that it breaks, or that it claims better than its own proved bounds.
+std::vector<Violation> judge(const Problem& problem, const std::string& problem_bytes,
+                             const Solution& solution) {
   const std::string expected = sha256(problem_bytes);
   if (solution.problem_sha256 != expected) {
-    return Violation{"problem_sha256", "the schedule is for problem " + solution.problem_sha256 +
-                                           ", this problem is " + expected};
+    return {{"problem_sha256", "the schedule is for problem " + solution.problem_sha256 +
+                                   ", this problem is " + expected}};
   }
   if (!solution.schedule) {
-    return Violation{"schedule", std::string("the file holds none: its status is ") +
-                                     to_string(solution.status)};
+    return {{"schedule",
+             std::string("the file holds none: its status is ") + to_string(solution.status)}};
   }
   const Schedule& schedule = *solution.schedule;
-  if (auto violation = verify(problem, schedule)) return violation;
+  if (auto violations = verify_all(problem, schedule); !violations.empty()) return violations;
   if (solution.ii_lower_bound > schedule.initiation_interval) {
-    return Violation{"lower bound", "I = " + std::to_string(schedule.initiation_interval) +
-                                        " is below the bound " +
-                                        std::to_string(solution.ii_lower_bound) + " of the file"};
+    return {{"lower bound", "I = " + std::to_string(schedule.initiation_interval) +
+                                " is below the bound " + std::to_string(solution.ii_lower_bound) +
+                                " of the file"}};
   }
   if (solution.ii_lower_bound == schedule.initiation_interval &&
       solution.length_lower_bound > schedule.length) {
-    return Violation{"lower bound",
-                     "L = " + std::to_string(schedule.length) + " is below the bound " +
-                         std::to_string(solution.length_lower_bound) + " of the file"};
+    return {{"lower bound", "L = " + std::to_string(schedule.length) + " is below the bound " +
+                                std::to_string(solution.length_lower_bound) + " of the file"}};
   }
   if (const auto& time = solution.whole_time; time && time->lower_bound > time->cycles) {
-    return Violation{"lower bound", std::to_string(time->cycles) + " cycles of " +
-                                        std::to_string(time->iterations) +
-                                        " iterations are below the bound " +
-                                        std::to_string(time->lower_bound) + " of the file"};
+    return {{"lower bound", std::to_string(time->cycles) + " cycles of " +
+                                std::to_string(time->iterations) +
+                                " iterations are below the bound " +
+                                std::to_string(time->lower_bound) + " of the file"}};
   }
-  return std::nullopt;
+  return {};
 }
 
 /// The first thing wrong with a program, beside the schedule that it is to be of.
@@ -76,31 +75,34 @@ std::optional<Violation> judge_program(const program::Program& program, const Pr
   return std::nullopt;
 }
 
-int answer(const VerifyFlags& flags, const std::optional<Violation>& violation,
+int answer(const VerifyFlags& flags, const std::vector<Violation>& violations,
            const std::string& accepted, const std::vector<std::string>& witness = {}) {
   if (flags.json) {
-    nlohmann::ordered_json answer = {{"accepted", !violation}};
-    if (violation) {
-      answer["rule"] = violation->rule;
-      answer["text"] = violation->text;
+    nlohmann::ordered_json answer = {{"accepted", violations.empty()}};
+    if (!violations.empty()) {
+      answer["rule"] = violations.front().rule;
+      answer["text"] = violations.front().text;
+      answer["violations"] = nlohmann::ordered_json::array();
+      for (const Violation& violation : violations)
+        answer["violations"].push_back({{"rule", violation.rule}, {"text", violation.text}});
       if (!witness.empty()) answer["witness"] = witness;
     }
     std::cout << answer.dump(2) << "\n";
-  } else if (violation) {
-    std::cout << "refused: " << printable(violation->rule) << ": " << printable(violation->text)
-              << "\n";
-  } else {
-    std::cout << "accepted: " << accepted << "\n";
   }
-  return violation ? kNo : kDone;
+  for (const Violation& violation : violations)
+    if (!flags.json)
+      std::cout << "refused: " << printable(violation.rule) << ": " << printable(violation.text)
+                << "\n";
+  if (violations.empty() && !flags.json) std::cout << "accepted: " << accepted << "\n";
+  return violations.empty() ? kDone : kNo;
 }
 
 /// A program file alone.
 int run_program(const VerifyFlags& flags, const std::string& bytes) {
   const program::Program program = program::parse_program(bytes, flags.problem);
   const auto fault = program::judge(program);
-  if (fault) return answer(flags, Violation{fault->rule, fault->text}, "", fault->witness);
-  return answer(flags, std::nullopt,
+  if (fault) return answer(flags, {{fault->rule, fault->text}}, "", fault->witness);
+  return answer(flags, {},
                 "I = " + std::to_string(program.initiation_interval) +
                     ", right at every trip count (n = 0 .. " +
                     std::to_string(*program::enough_iterations(program)) + " stand for all)");
@@ -127,17 +129,18 @@ int run(const VerifyFlags& flags) {
     throw InputError("command line", "SCHEDULE", "nothing", "a problem needs a schedule file");
   const Problem problem = parse_problem(bytes, flags.problem);
   const Solution solution = read_schedule(problem, flags.schedule);
-  std::optional<Violation> violation = judge(problem, bytes, solution);
-  if (!violation && !flags.program.empty())
-    violation = judge_program(program::read_program(flags.program), problem, solution);
+  std::vector<Violation> violations = judge(problem, bytes, solution);
+  if (violations.empty() && !flags.program.empty())
+    if (auto fault = judge_program(program::read_program(flags.program), problem, solution))
+      violations.push_back(*std::move(fault));
   std::string accepted;
-  if (!violation) {
+  if (violations.empty()) {
     accepted = "I = " + std::to_string(solution.schedule->initiation_interval) +
                ", L = " + std::to_string(solution.schedule->length);
     if (!flags.program.empty())
       accepted += "; the program is of this schedule and right at every trip count";
   }
-  return answer(flags, violation, accepted);
+  return answer(flags, violations, accepted);
 }
 
 }  // namespace
