@@ -166,18 +166,18 @@ TEST_CASE(
       }
       REQUIRE(all.solution().schedule);
       const Problem& problem = all.layout().problem;
-      const double begin = now();
-      const auto once = program::derive(problem, *all.solution().schedule);
-      const double derived = now();
-      if (const auto* program = std::get_if<Program>(&once)) CHECK(!program::judge(*program));
-      const double judged = now();
       const ProgramSolution made = solve_program(problem, all.solution());
       const auto* refusal = std::get_if<Refusal>(&made.program);
       if (refusal != nullptr) FAIL_CHECK(refusal->rule << ": " << refusal->text);
       if (refusal != nullptr) continue;
       const Program& program = std::get<Program>(made.program);
+      const double begin = now();
+      const auto once = program::derive(problem, *made.solution.schedule);
+      const double derived = now();
       const auto fault = program::judge(program);
+      const double judged = now();
       if (fault) FAIL_CHECK(fault->rule << ": " << fault->text);
+      CHECK(std::get<Program>(once) == program);
       for (int n = 0; n <= 9; ++n) CHECK(!program::judge(program, n));
       const auto other = program::compare(program, problem, *made.solution.schedule);
       if (other) FAIL_CHECK(other->rule << ": " << other->text);
