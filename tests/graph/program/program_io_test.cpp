@@ -221,8 +221,8 @@ TEST_CASE("faults of the sample are found, in words") {
   CHECK(fault->rule == "deadlock");
   CHECK(std::set<std::string>(fault->witness.begin(), fault->witness.end()) ==
         std::set<std::string>{"ld[0]", "use[0]"});
-  CHECK(fault->text == "n = 1: " + fault->witness[0] + " before " + fault->witness[1] +
-                           " before " + fault->witness[0]);
+  CHECK(fault->text == "n = 1: " + fault->witness[0] + " before " + fault->witness[1] + " before " +
+                           fault->witness[0]);
 }
 
 TEST_CASE("what is no program is refused with its place") {
