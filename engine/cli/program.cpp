@@ -62,11 +62,13 @@ Given read_given(const ProgramFlags& flags, const Workload& work) {
   throw InputError(flags.schedule, "", "", "is for no layout of the kernel");
 }
 
-/// Solved here, and solved again with less memory where there is no room. nullopt = no schedule.
-std::optional<Given> solve_given(const ProgramFlags& flags, const Workload& work) {
+/// Solved here, and solved again with more asked of the schedule where there is no room. nullopt =
+/// no schedule; `status` says whether that is proved.
+std::optional<Given> solve_given(const ProgramFlags& flags, const Workload& work, Status& status) {
   const Options options = flags.search.options();
   Interrupt interrupt;
   const LayoutsSolution all = solve_layouts(work.problems, options, interrupt.token());
+  status = all.status;
   if (!all.solution().schedule) {
     std::cerr << "twill: " << no_schedule_text(all.solution()) << "\n";
     return std::nullopt;
@@ -114,9 +116,10 @@ int run(const ProgramFlags& flags) {
     return kDone;
   }
   const Workload work = load(flags.work);
+  Status status = Status::unknown;
   std::optional<Given> given =
-      flags.schedule.empty() ? solve_given(flags, work) : read_given(flags, work);
-  if (!given) return kStopped;
+      flags.schedule.empty() ? solve_given(flags, work, status) : read_given(flags, work);
+  if (!given) return status == Status::infeasible ? kNo : kStopped;
   if (const auto* refusal = std::get_if<program::Refusal>(&given->made.program)) {
     std::cerr << "twill: no program: " << printable(refusal->rule) << ": "
               << printable(refusal->text) << "\n";

@@ -162,10 +162,8 @@ class Listing {
   void map_line(int s) {
     const Storage& storage = p_.storages[at(s)];
     text_ += "  " + std::to_string(storage.base) + " .. " + std::to_string(end(storage) - 1) +
-             "  " + this->storage(s) + ", " + plural(storage.depth, "copy") + " of " +
-             std::to_string(storage.size);
-    if (const std::size_t y = text_.rfind(" copys of"); y != std::string::npos)
-      text_.replace(y, 9, " copies of");
+             "  " + this->storage(s) + ", " + std::to_string(storage.depth) +
+             (storage.depth == 1 ? " copy of " : " copies of ") + std::to_string(storage.size);
     std::string readers;
     for (int v = 0; v < static_cast<int>(p_.ops.size()); ++v)
       for (const Read& read : p_.ops[at(v)].reads)

@@ -15,6 +15,8 @@ using Finding = std::optional<Fault>;
 using Index = std::size_t;
 using Source = std::pair<int, std::int64_t>;  // op of the problem, iterations before
 
+constexpr Index kMostSources = 10'000;  // of an op, zero-cycle ops by distance
+
 Index nth(int i) {
   return static_cast<Index>(i);
 }
@@ -31,13 +33,30 @@ class Comparison {
   Comparison(const Program& program, const Problem& problem, const Schedule& schedule)
       : p_(program), q_(problem), schedule_(schedule) {
     for (int v = 0; v < static_cast<int>(q_.ops.size()); ++v) ids_[q_.ops[nth(v)].id] = v;
+    into_.resize(q_.ops.size());
+    std::vector<std::vector<int>> out(q_.ops.size());
+    std::vector<int> next;
+    for (const Edge& e : q_.edges) {
+      into_[nth(e.to)].push_back(&e);
+      out[nth(e.from)].push_back(e.to);
+    }
+    for (int v = 0; v < static_cast<int>(q_.ops.size()); ++v)
+      if (is_code(v)) next.push_back(v);
+    while (!next.empty()) {
+      const int v = next.back();
+      next.pop_back();
+      for (const int to : out[nth(v)])
+        if (!is_code(to) && fed_.insert(to).second) next.push_back(to);
+    }
   }
 
   Finding run() {
     if (auto found = frame()) return found;
     if (auto found = code()) return found;
     if (auto found = results()) return found;
-    return endings();
+    if (auto found = endings()) return found;
+    // What was cut short was not compared.
+    return too_many_ ? other("zero-cycle ops show results of too many distances") : std::nullopt;
   }
 
  private:
@@ -108,25 +127,27 @@ class Comparison {
   }
 
   /// What a problem's op is given, by the edges into it, backwards through zero-cycle ops.
-  std::set<Source> sources(int v) const {
+  std::set<Source> sources(int v) {
     std::set<Source> found, seen;
     std::vector<Source> next = {{v, 0}};
-    while (!next.empty() && seen.size() < 100'000) {
+    while (!next.empty()) {
+      if (seen.size() > kMostSources) too_many_ = true;
+      if (too_many_) break;
       const auto [to, distance] = next.back();
       next.pop_back();
-      for (const Edge& e : q_.edges) {
-        if (e.to != to) continue;
+      for (const Edge* edge : into_[nth(to)]) {
+        const Edge& e = *edge;
         const Source source{e.from, distance + e.distance};
         if (is_code(e.from))
           found.insert(source);
-        else if (source.second <= std::int64_t{kMaxDistance} && seen.insert(source).second)
+        else if (fed_.count(e.from) != 0 && seen.insert(source).second)
           next.push_back(source);
       }
     }
     return found;
   }
 
-  Finding results() const {
+  Finding results() {
     const std::vector<int> writer = writers(p_);
     for (const Op& op : p_.ops) {
       std::set<Source> reads;
@@ -149,7 +170,7 @@ class Comparison {
     return sizes();
   }
 
-  Finding sizes() const {
+  Finding sizes() {
     // What each result takes, with what zero-cycle ops take that show it alone.
     std::map<std::pair<int, int>, Amount> takes;
     for (int v = 0; v < static_cast<int>(q_.ops.size()); ++v) {
@@ -177,7 +198,7 @@ class Comparison {
     return std::nullopt;
   }
 
-  Finding endings() const {
+  Finding endings() {
     std::vector<bool> late(q_.ops.size(), false);
     for (const Edge& e : q_.edges) {
       if (e.blocking) late[nth(e.from)] = true;
@@ -202,11 +223,12 @@ class Comparison {
   }
 
   /// Does v hold the operand that storage s has, by an edge from it or from what shows it?
-  bool held(int v, int s) const {
+  bool held(int v, int s) {
     const std::vector<int> writer = writers(p_);
     const int maker = ids_.at(p_.ops[nth(writer[nth(s)])].id);
-    return std::any_of(q_.edges.begin(), q_.edges.end(), [&](const Edge& e) {
-      if (e.to != v || e.hold == 0) return false;
+    return std::any_of(into_[nth(v)].begin(), into_[nth(v)].end(), [&](const Edge* edge) {
+      const Edge& e = *edge;
+      if (e.hold == 0) return false;
       if (e.from == maker) return true;
       if (is_code(e.from)) return false;
       const std::set<Source> from = sources(e.from);
@@ -220,6 +242,9 @@ class Comparison {
   const Schedule& schedule_;
   std::map<std::string, int> ids_;
   std::vector<int> place_;
+  std::vector<std::vector<const Edge*>> into_;
+  std::set<int> fed_;  ///< zero-cycle ops that some op of code leads to
+  bool too_many_ = false;
 };
 
 }  // namespace

@@ -381,6 +381,7 @@ class Run {
         circle.push_back(name(owner_[back]));
       back = before[back];
     } while (back != at);
+    if (circle.size() > 1 && circle.front() == circle.back()) circle.pop_back();
     std::reverse(circle.begin(), circle.end());
     std::string text;
     for (const std::string& one : circle) text += one + " before ";

@@ -21,6 +21,11 @@ class Viewer {
 
   std::optional<Refusal> run() {
     const std::size_t ops = problem_.ops.size();
+    if (ops > kMostLoopOps || problem_.edges.size() > kMostLoopEdges)
+      return Refusal{"size",
+                     std::to_string(ops) + " ops and " + std::to_string(problem_.edges.size()) +
+                         " edges are too many for a program, more than " +
+                         std::to_string(kMostLoopOps) + " or " + std::to_string(kMostLoopEdges)};
     view_.problem = &problem_;
     view_.schedule = &schedule_;
     for (const twill::Op& op : problem_.ops)
@@ -31,6 +36,9 @@ class Viewer {
     for (int v = 0; v < static_cast<int>(ops); ++v)
       if (view_.is_code[at(v)]) view_.uses[at(v)] = uses_of(v);
     if (auto refusal = amounts()) return refusal;
+    if (too_many_)
+      return Refusal{"size", "zero-cycle ops show results of more than " +
+                                 std::to_string(kMostViewed) + " distances"};
     ends();
     ranks();
     return std::nullopt;
@@ -74,11 +82,13 @@ class Viewer {
     return std::nullopt;
   }
 
-  std::vector<Use> uses_of(int v) const {
+  std::vector<Use> uses_of(int v) {
     std::map<std::pair<int, int>, Cycle> found;  // from, distance -> hold
     std::set<std::tuple<int, int, Cycle>> seen;
     std::vector<std::tuple<int, int, Cycle>> next = {{v, 0, 0}};
     while (!next.empty()) {
+      if (seen.size() > kMostViewed || found.size() > kMostViewed) too_many_ = true;
+      if (too_many_) break;
       const auto [to, distance, hold] = next.back();
       next.pop_back();
       for (const Edge* e : in_[at(to)]) {
@@ -170,6 +180,7 @@ class Viewer {
   LoopView& view_;
   std::vector<std::vector<const Edge*>> in_;
   std::vector<bool> filled_;
+  bool too_many_ = false;
 };
 
 }  // namespace

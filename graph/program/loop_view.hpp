@@ -29,6 +29,11 @@ struct Use {
   Cycle hold = 0;
 };
 
+/// Larger loops are refused: what is done for a program takes more than linear time.
+inline constexpr std::size_t kMostLoopOps = 2'000, kMostLoopEdges = 20'000;
+/// Pairs of a view and a distance that one op is given by, at most.
+inline constexpr std::size_t kMostViewed = 10'000;
+
 struct LoopView {
   const Problem* problem = nullptr;
   const Schedule* schedule = nullptr;

@@ -12,7 +12,7 @@
 namespace twill::program {
 namespace {
 
-constexpr int kMaxNodes = 20'000;  // of a search
+constexpr std::int64_t kMaxSteps = 20'000'000;  // of a search: storages looked at
 
 Amount stride(const Storage& s) {
   return ceil_divide(s.size, s.alignment) * s.alignment;
@@ -77,7 +77,7 @@ class Placer {
   std::optional<Refusal> run() {
     for (const int level : {-1, 0, 1, 2, 3}) {
       level_ = level;
-      nodes_ = 0;
+      steps_ = 0;
       bases_.clear();
       if (search()) {
         for (std::size_t k = 0; k < items_.size(); ++k)
@@ -107,12 +107,13 @@ class Placer {
   bool search() {
     const std::size_t k = bases_.size();
     if (k == items_.size()) return true;
-    if (++nodes_ > kMaxNodes) return false;
+    if (steps_ > kMaxSteps) return false;
     const Amount align = item(k).alignment;
     std::vector<std::pair<int, Amount>> choices;
     const auto offer = [&](Amount base) {
       base = ceil_divide(base, align) * align;
       if (capacity_ >= 0 && base + extent(item(k)) > capacity_) return;
+      steps_ += static_cast<std::int64_t>(k) + 1;
       const int price = cost(k, base);
       if (price <= level_) choices.emplace_back(price, base);
     };
@@ -159,7 +160,8 @@ class Placer {
   }
 
   Draft& draft_;
-  int memory_, level_ = -1, nodes_ = 0;
+  int memory_, level_ = -1;
+  std::int64_t steps_ = 0;
   Amount capacity_ = 0;
   std::vector<int> items_;
   std::vector<int> same_, other_;

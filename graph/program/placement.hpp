@@ -27,7 +27,7 @@ int sharing_cost(const Draft& draft, const Sharing& sharing);
 /// Sets base and shares of every storage in memory. The class of placements that is searched: every
 /// ring has one base and its copies lie one after the other; storages share addresses only as
 /// can_share() says. Sharing is tried in the order of its cost, larger rings first, by
-/// depth-first search with a limit of its nodes. A Refusal of rule "placement" where
+/// depth-first search with a limit of its steps. A Refusal of rule "placement" where
 /// nothing is found: that is no proof that there is none.
 std::optional<Refusal> place(Draft& draft);
 

@@ -70,7 +70,8 @@ class FileReader {
     }
     for (const JsonValue& value : storages) storage(value);
     for (const auto& [value, slot] : ops) read_op(value, slot);
-    for (const JsonValue& value : root_.at("events").elements_up_to(2 * kMaxOps)) event(value);
+    for (const JsonValue& value : root_.at("events").elements_up_to(std::size_t{2} * kMaxOps))
+      event(value);
     for (std::size_t v = 0; v < ops.size(); ++v)
       if (const auto list = ops[v].first.find("waits"))
         for (const JsonValue& value : list->elements()) wait(value, static_cast<int>(v));

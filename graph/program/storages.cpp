@@ -13,6 +13,9 @@ namespace {
 
 // A hand-over of registers goes through the memory of this name, a thread's register in 4 bytes.
 constexpr const char* kHandOver = "smem";
+constexpr Cycle kMostStages = 1'000;
+constexpr std::size_t kMostOps = 500;
+constexpr Amount kMostSize = 1'000'000'000;  // of a copy whose registers are handed over
 constexpr Amount kRegisterBytes = 4, kWarpThreads = 32;
 
 /// Where a 128-byte swizzle is used, its atom of 8 rows x 128 bytes is aligned; a bulk copy asks
@@ -43,8 +46,21 @@ class Drafter {
 
   std::optional<Refusal> run() {
     if (auto refusal = view_loop(problem_, schedule_, draft_.loop)) return refusal;
+    const Cycle stages = stage_count(schedule_);
+    if (stages > kMostStages)
+      return Refusal{
+          "size", std::to_string(stages) + " stages are more than " + std::to_string(kMostStages)};
     slots();
-    for (int v = 0; v < static_cast<int>(program_.ops.size()); ++v) storages_of(v);
+    if (program_.ops.size() > kMostOps)
+      return Refusal{"size", std::to_string(program_.ops.size()) +
+                                 " ops that are code are more than " + std::to_string(kMostOps)};
+    for (int v = 0; v < static_cast<int>(program_.ops.size()); ++v) {
+      const twill::Op& op = problem_op(v);
+      // A product of both is the size of a hand-over.
+      if (draft_.loop.registers[at(draft_.source[at(v)])] > kMostSize / op.width)
+        return Refusal{"size", "the registers of " + op.id + " are too many"};
+      storages_of(v);
+    }
     return depths();
   }
 
@@ -188,6 +204,10 @@ class Drafter {
         return Refusal{"size", storage.name + " needs " + std::to_string(depth) +
                                    " copies, more than " + std::to_string(kMaxDepth)};
       storage.depth = static_cast<int>(depth);
+      if (storage.size > kMaxAmount / depth)
+        return Refusal{"size", storage.name + " takes " + std::to_string(depth) + " x " +
+                                   std::to_string(storage.size) + ", more than " +
+                                   std::to_string(kMaxAmount)};
     }
     return std::nullopt;
   }

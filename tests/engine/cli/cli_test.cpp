@@ -711,11 +711,10 @@ TEST_CASE("program: a listing, a file, verify; of a problem with its schedule an
   const Run listed = run_twill("program " + problem + " " + schedule);
   CHECK(listed.code == 0);
   CHECK(is_silent(listed));
-  for (const char* part :
-       {"program of hopper-fwd-sub2: I = 2048", "the schedule is optimal",
-        "judged: no race, wrong version, deadlock or overrun at any trip count", "prologue",
-        "epilogue", "wait ld_k[", "channels", "smem: ", "waits an iteration, on barriers",
-        "nothing\nhere can be executed"})
+  for (const char* part : {"program of hopper-fwd-sub2: I = 2048", "the schedule is optimal",
+                           "judged: no race, wrong version, deadlock or overrun at any trip count",
+                           "prologue", "epilogue", "wait ld_k[", "channels", "smem: ",
+                           "waits an iteration, on barriers", "nothing\nhere can be executed"})
     CHECK_MESSAGE(contains(listed.out, part), part);
   REQUIRE(run_twill("program " + problem + " " + schedule + " -o " + program).code == 0);
   CHECK(run_twill("program " + problem + " " + schedule + " --json").out == bytes(program));
@@ -744,7 +743,8 @@ TEST_CASE("program: a listing, a file, verify; of a problem with its schedule an
   other = json;
   other["initiation_interval"] = 2049;
   put(folder / "other.json", other.dump(2));
-  const Run slower = run_twill("verify " + problem + " " + schedule + " " + (folder / "other.json"));
+  const Run slower =
+      run_twill("verify " + problem + " " + schedule + " " + (folder / "other.json"));
   CHECK(slower.code == 1);
   CHECK(contains(slower.out, "I = 2049, the schedule's is 2048"));
   json["version"] = 7;

@@ -372,7 +372,7 @@ TEST_CASE("lines through points: the ends hold every point, an exact line comes 
     const double base = static_cast<double>(random.range(0, 500));
     const double slope = 0.01 * static_cast<double>(random.range(1, 500));
     const bool exact = seed % 3 == 0;
-    std::vector<Point> points;
+    std::vector<FitPoint> points;
     const auto count = random.range(2, 8);
     for (std::int64_t k = 0; k < count; ++k) {
       const double x = static_cast<double>(random.range(1, 1000));
@@ -381,7 +381,7 @@ TEST_CASE("lines through points: the ends hold every point, an exact line comes 
       points.push_back({x, y - off(), y, y + off()});
     }
     const bool one_size = std::all_of(points.begin(), points.end(),
-                                      [&](const Point& p) { return p.x == points[0].x; });
+                                      [&](const FitPoint& p) { return p.x == points[0].x; });
     const auto line = fit_line(points);
     CHECK(line.has_value() == !one_size);
     if (!line) continue;
@@ -395,7 +395,7 @@ TEST_CASE("lines through points: the ends hold every point, an exact line comes 
     CHECK(line->slope.high >= slope - epsilon);
     CHECK(line->base.low <= base + epsilon);
     CHECK(line->base.high >= base - epsilon);
-    for (const Point& p : points) {
+    for (const FitPoint& p : points) {
       CHECK(line->base.low + line->slope.low * p.x <= p.low + epsilon);
       CHECK(line->base.high + line->slope.high * p.x >= p.high - epsilon);
     }
@@ -403,11 +403,11 @@ TEST_CASE("lines through points: the ends hold every point, an exact line comes 
     CHECK(line->base.nominal == doctest::Approx(base).epsilon(1e-6));
     CHECK(line->slope.high - line->slope.low < 1e-6);
   }
-  const Point few = point(1, {3, 5, 9}), odd = point(1, {1});
+  const FitPoint few = fit_point(1, {3, 5, 9}), odd = fit_point(1, {1});
   CHECK((few.low == 3 && few.middle == 5 && few.high == 9));
   CHECK((odd.low == 1 && odd.high == 1));
   std::vector<double> hundred;
   for (int k = 1; k <= 100; ++k) hundred.push_back(k);
-  const Point many = point(1, hundred);
+  const FitPoint many = fit_point(1, hundred);
   CHECK((many.low == 5 && many.middle == 50.5 && many.high == 96));
 }

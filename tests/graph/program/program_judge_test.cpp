@@ -235,3 +235,47 @@ TEST_CASE("derived programs, changed: judge and exhaustive search agree") {
   CHECK(counts.accepted > 500);
   CHECK(counts.refused > 500);
 }
+
+TEST_CASE("what is right up to the window is right beyond it") {
+  int accepted = 0, refused = 0, late = 0;
+  const auto look = [&](const Program& p) {
+    const auto enough = program::enough_iterations(p);
+    if (!enough) return;
+    const auto fault = program::judge(p);
+    if (fault) {
+      ++refused;
+      for (int n = 0; n <= 3; ++n)
+        if (program::judge(p, n)) return;
+      ++late;  // only more iterations show it
+      return;
+    }
+    ++accepted;
+    for (int n = *enough + 1; n <= *enough + 8; ++n) {
+      CAPTURE(n);
+      const auto more = program::judge(p, n);
+      if (more) FAIL_CHECK(more->rule << ": " << more->text);
+    }
+  };
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    look(random_program(random));
+  }
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = test::random_loop(seed);
+    const Solution solution = solve(problem);
+    if (!solution.schedule) continue;
+    auto derived = program::derive(problem, *solution.schedule);
+    if (std::holds_alternative<program::Refusal>(derived)) continue;
+    Random random(seed);
+    for (int change = 0; change < 4; ++change) {
+      Program p = std::get<Program>(derived);
+      for (int k = 0; k < change; ++k) mutate(p, random);
+      look(p);
+    }
+  }
+  MESSAGE(accepted << " accepted, " << refused << " refused, " << late << " of them above n = 3");
+  CHECK(accepted > 500);
+  CHECK(late > 0);
+}
