@@ -9,7 +9,7 @@
 namespace twill {
 namespace {
 
-constexpr int kSteps = 4;      // of memory kept back, for each way
+constexpr int kKeptSteps = 4;  // of memory kept back, for each way
 constexpr int kSlower = 16;    // larger I that are tried, each a sixteenth of I later
 constexpr Amount kShare = 16;  // of a memory, kept back where only the places do not fit
 
@@ -77,7 +77,7 @@ class Room {
     std::vector<Amount> kept(problem_.memories.size(), 0);
     // Other ways first need no less memory.
     bool keep_less = !way.held && way.handovers;
-    for (int step = 0; step < kSteps && last.rule == "placement" && last.memory >= 0; ++step) {
+    for (int step = 0; step < kKeptSteps && last.rule == "placement" && last.memory >= 0; ++step) {
       const Amount capacity = problem_.memories[at(last.memory)].capacity;
       Amount& keep = kept[at(last.memory)];
       if (keep_less) {

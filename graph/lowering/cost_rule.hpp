@@ -50,6 +50,8 @@ struct CostTerm {
   std::int64_t times = 1;
 };
 
+inline constexpr int kMaxSlotWidth = 64;  ///< hardware warps of one slot
+
 struct CostRule {
   std::string unit;                 ///< "" = takes no time (a view, a name for a buffer)
   std::vector<CostTerm> cycles;     ///< how long the op executes: the sum of the terms

@@ -12,7 +12,6 @@ namespace twill {
 namespace {
 
 constexpr std::int64_t kMaxRate = 1'000'000'000;
-constexpr int kMaxSlotWidth = 64;
 constexpr std::size_t kMaxLayouts = 1'000;
 constexpr std::size_t kMaxRules = 10'000;
 constexpr std::size_t kMaxTerms = 100;

@@ -9,7 +9,6 @@ namespace {
 
 constexpr std::size_t kMaxSamples = 1'000;
 constexpr std::size_t kMaxRepetitions = 100'000;
-constexpr int kMaxWidth = 64;
 constexpr std::int64_t kMaxClock = 1'000'000;  // MHz
 
 std::string name(const JsonValue& value) {
@@ -70,7 +69,7 @@ Sample read_sample(const JsonValue& value) {
     sample.part = value.at("part").text();
     sample.tile = read_tile(value);
     if (sample.tile.shape.empty()) value.at("shape").fail("a scalar takes no time");
-    if (const auto width = value.find("width")) sample.width = width->small(1, kMaxWidth);
+    if (const auto width = value.find("width")) sample.width = width->small(1, kMaxSlotWidth);
   }
   value.text_or("doc", "");
   sample.cycles = repetitions(value.at("cycles"));

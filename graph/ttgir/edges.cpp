@@ -10,7 +10,7 @@
 namespace twill::ttgir {
 namespace {
 
-constexpr std::size_t kMaxEdges = 200'000;          // of the most ops that a loop may have, 20 each
+constexpr std::size_t kMaxDependences = 200'000;    // of the most ops that a loop may have, 20 each
 constexpr std::int64_t kMaxRingSteps = 20'000'000;  // a tenth of a second; real loops: thousands
 
 }  // namespace
@@ -24,9 +24,9 @@ void Builder::add_edge(std::size_t from, std::size_t to, int distance, bool accu
       if (!ordering_) orders_[e] = false;
       return;
     }
-  if (edges.size() >= kMaxEdges)
+  if (edges.size() >= kMaxDependences)
     throw InputError(m_.source, Module::place(m_.op(out_.nodes[to].op)),
-                     "more than " + std::to_string(kMaxEdges) + " dependences",
+                     "more than " + std::to_string(kMaxDependences) + " dependences",
                      "the loop is too large");
   KernelEdge edge;
   edge.from = from;

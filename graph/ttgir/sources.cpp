@@ -10,7 +10,7 @@
 namespace twill::ttgir {
 namespace {
 
-constexpr std::int64_t kMaxSteps = 5'000'000;  // seconds; real loops take thousands
+constexpr std::int64_t kMaxSourceSteps = 5'000'000;  // seconds; real loops take thousands
 
 }  // namespace
 
@@ -46,7 +46,7 @@ int Sources::yielded(int value) const {
 }
 
 void Sources::step(int value) const {
-  if (++steps_ <= kMaxSteps) return;
+  if (++steps_ <= kMaxSourceSteps) return;
   const Operation& loop = m_->op(loop_);
   throw InputError(m_->source, Module::place(loop), "%" + std::string(m_->value(value).name),
                    "chains of index arithmetic and views in the loop are too long");
