@@ -53,13 +53,14 @@ struct PlacementRequest {
 /// them.
 struct ConstraintPart {
   enum Kind {
-    pin,        ///< Problem::pins[index]
-    unit,       ///< capacity of unit `index`
-    registers,  ///< on a slot that has too few for them, `copies` are not all live at once
-    memory,     ///< nor anywhere, for memory `index`
-    wait,       ///< edge `index` is blocking: nothing else of the slot executes at its end's issue
-    hold,       ///< edge `index` keeps its value for its hold; without: until the use issues
-    handover,   ///< edge `index` across slots costs the spill, and a wait
+    pin,         ///< Problem::pins[index]
+    unit,        ///< capacity of unit `index`
+    registers,   ///< on a slot that has too few for them, `copies` are not all live at once
+    memory,      ///< nor anywhere, for memory `index`
+    inner_loop,  ///< Problem::inner_loops[index]: its offsets, and its slots for itself
+    wait,        ///< edge `index` is blocking: nothing else of the slot executes at its end's issue
+    hold,        ///< edge `index` keeps its value for its hold; without: until the use issues
+    handover,    ///< edge `index` across slots costs the spill, and a wait
     no_handover,  ///< edge `index` may not cross slots (PlacementRequest::handover)
     dependence,   ///< the delay of edge `index`
   } kind = unit;
@@ -135,6 +136,8 @@ void encode_slots(PlacementModel& m);             // warp_assignment.cpp: unique
 void encode_warp_assignment(PlacementModel& m);   // the same file: that, pins, and who crosses
 void encode_symmetry(PlacementModel& m);          // symmetry.cpp: identical slots
 void encode_placement_limits(PlacementModel& m);  // goals.cpp
+
+void encode_inner_loops(PlacementModel& m, Cycle ii);  // inner_loops.cpp: their offsets
 
 // dependence.cpp: rule 1 of one edge, rule 7 of one edge, and the rings that goals limit.
 void encode_dependence_of(PlacementModel& m, int edge);

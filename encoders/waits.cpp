@@ -5,14 +5,16 @@
 // a slot. One-sided: a hand-over implies the literal. Where parts have selectors no literal is
 // constantly true: each blocking edge is a unit clause of its own.
 #include "encoders/placement.hpp"
+#include "graph/inner_loops.hpp"
 
 namespace twill {
 
 std::vector<Lit> encode_waits(PlacementModel& m) {
   const Problem& p = m.problem;
   std::vector<Lit> waits(p.ops.size(), kFalseLit);
+  const std::vector<int> loop_of = inner_loop_of(p);
   for (std::size_t i = 0; i < p.edges.size(); ++i) {
-    if (!p.edges[i].blocking) continue;
+    if (!p.edges[i].blocking || !may_wait(p, loop_of, p.edges[i])) continue;
     Lit& w = waits[static_cast<std::size_t>(p.edges[i].to)];
     if (!m.groups.by_parts()) {
       w = kTrueLit;
@@ -24,7 +26,7 @@ std::vector<Lit> encode_waits(PlacementModel& m) {
   }
   for (std::size_t i = 0; i < p.edges.size(); ++i) {
     const Edge& e = p.edges[i];
-    if (p.ops[static_cast<std::size_t>(e.from)].spill == 0) continue;
+    if (p.ops[static_cast<std::size_t>(e.from)].spill == 0 || !may_wait(p, loop_of, e)) continue;
     Lit& w = waits[static_cast<std::size_t>(e.to)];
     if (w.is_true() || m.cross[i].is_false()) continue;
     if (m.groups.by_parts()) {

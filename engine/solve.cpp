@@ -379,6 +379,7 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
                      "only the modulo form can be certified");
   if (choice.form != Form::modulo) refuse_modulo_options(options);
   if (choice.form != Form::modulo) refuse_pins(problem, "the straight-line program");
+  if (choice.form != Form::modulo) refuse_inner_loops(problem, "the straight-line program");
   if (choice.form == Form::straight_line_literal)
     refuse_rings(problem, "the straight-line program as printed");
   const StageChoice stages = stages_of(options);
@@ -386,6 +387,8 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
   if (paper && latest_pinned_cycle(problem) >= 0)
     throw InputError("options", "--stages", to_string(stages),
                      "the paper's window knows no pins to cycles: must be complete or a number");
+  if (paper) refuse_inner_loops(problem, "the paper's window");
+  if (options.iterations > 0) refuse_inner_loops(problem, "the bound on the whole time");
   listed_goals(problem, options.goals);
   LimitsLeft left(options, stop);
   Budget budget(stop, options.time_limit, options.conflict_limit, options.memory_limit);

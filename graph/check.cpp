@@ -29,6 +29,7 @@ class Checker {
     ops();
     edges();
     pins();
+    inner_loops();
     dependence_cycles();
   }
 
@@ -323,6 +324,42 @@ class Checker {
     }
   }
 
+  void inner_loops() const {
+    const std::vector<InnerLoop>& loops = problem_.inner_loops;
+    count("/inner_loops", loops.size(), kMaxInnerLoops, "inner loops");
+    std::unordered_set<std::string> names;
+    std::unordered_set<int> parts;
+    for (std::size_t k = 0; k < loops.size(); ++k) {
+      const std::string place = "/inner_loops" + pointer_token(k);
+      name(place, "/name", loops[k].name, "inner loops", names);
+      Cycle first = loops[k].parts.empty() ? 0 : kMaxCycles;
+      std::unordered_set<int> slots;
+      for (const InnerPart& part : loops[k].parts) {
+        if (part.op < 0 || static_cast<std::size_t>(part.op) >= problem_.ops.size())
+          fail(place + "/parts", std::to_string(part.op), "must be the index of an op");
+        const std::string here = place + "/parts" + pointer_token(op(part.op).id);
+        range(here, part.offset, 0, kMaxCycles);
+        first = std::min(first, part.offset);
+        if (!parts.insert(part.op).second)
+          fail(here, quote(op(part.op).id), "an op may be part of one inner loop");
+        if (op(part.op).cycles == 0) continue;
+        const auto pin = std::find_if(
+            problem_.pins.begin(), problem_.pins.end(),
+            [&](const Pin& one) { return one.op == part.op && one.kind == Pin::on_slot; });
+        if (pin == problem_.pins.end())
+          fail(here, quote(op(part.op).id), "a part with cycles must be pinned to a slot");
+        if (!slots.insert(pin->slot).second)
+          fail(here, quote(op(part.op).id), "one part with cycles on each slot");
+      }
+      if (loops[k].parts.empty()) fail(place + "/parts", "{}", "must have at least one part");
+      if (first != 0)
+        fail(place + "/parts", std::to_string(first), "the smallest offset must be 0");
+    }
+    if (!loops.empty() && latest_pinned_cycle(problem_) >= 0)
+      fail("/inner_loops", quote(loops.front().name),
+           "must not stand beside a pin to a cycle: remove one of the two");
+  }
+
   /// Kahn's algorithm on the edges of distance 0; what cannot be ordered leads back to a cycle.
   void dependence_cycles() const {
     const std::size_t count = problem_.ops.size();
@@ -382,6 +419,12 @@ void refuse_pins(const Problem& problem, const std::string& form) {
     throw InputError(
         problem.name, "/pins", pin_text(problem, problem.pins.front()),
         form + " has no pins: remove them, or use the complete search on the modulo form");
+}
+
+void refuse_inner_loops(const Problem& problem, const std::string& form) {
+  if (!problem.inner_loops.empty())
+    throw InputError(problem.name, "/inner_loops", quote(problem.inner_loops.front().name),
+                     form + " knows no inner loops: use the complete search on the modulo form");
 }
 
 void refuse_rings(const Problem& problem, const std::string& form) {

@@ -39,6 +39,7 @@ bool covers(const Problem& problem, const Problem& other) {
       problem.memories != other.memories)
     return false;
   if (!problem.pins.empty() || !other.pins.empty()) return false;  // they name slots
+  if (problem.inner_loops != other.inner_loops) return false;
   // Without a marked slot variable latency is void; such a pair is not compared.
   if ((variable_latency_slot(problem) < 0) != (variable_latency_slot(other) < 0)) return false;
   std::vector<std::vector<int>> candidates(other.warps.size());

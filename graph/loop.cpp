@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "graph/index.hpp"
+#include "graph/inner_loops.hpp"
 #include "graph/longest_paths.hpp"
 
 namespace twill {
@@ -109,6 +110,8 @@ Components weakly_connected_components(const Problem& problem) {
   assert(in_range(problem));
   Undirected graph(problem.ops.size());
   for (const Edge& edge : problem.edges) boost::add_edge(at(edge.from), at(edge.to), graph);
+  for (const FixedDistance& d : fixed_distances(problem))
+    boost::add_edge(at(d.earlier), at(d.later), graph);
   Components result{std::vector<int>(problem.ops.size()), 0};
   if (problem.ops.empty()) return result;
   result.count = boost::connected_components(

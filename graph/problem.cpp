@@ -93,7 +93,7 @@ bool single_segments(const Problem& problem) {
 }
 
 std::optional<Cycle> monotone_from(const Problem& problem) {
-  if (!single_segments(problem)) return std::nullopt;
+  if (!single_segments(problem) || !problem.inner_loops.empty()) return std::nullopt;
   const Cycle latest = latest_pinned_cycle(problem);
   return latest > 0 ? latest + 1 : 1;
 }

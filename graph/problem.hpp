@@ -32,6 +32,7 @@ inline constexpr int kMaxSlots = 1'000;
 inline constexpr int kMaxChannels = 1'000;
 inline constexpr int kMaxEdges = 1'000'000;
 inline constexpr int kMaxPins = 100'000;
+inline constexpr int kMaxInnerLoops = 1'000;
 inline constexpr int kMaxSegments = 1'000'000;  ///< of all reservations together
 inline constexpr int kMaxNameBytes = 1'000;     ///< of a unit, a memory, a slot or an op
 /// What a schedule can need; up to kMaxStart no time of an unrolling overflows 64 bits.
@@ -151,6 +152,22 @@ struct Pin {
   bool operator==(const Pin&) const = default;
 };
 
+/// An op of an inner loop, at `offset` cycles from the loop's first.
+struct InnerPart {
+  int op = 0;
+  Cycle offset = 0;  ///< >= 0
+  bool operator==(const InnerPart&) const = default;
+};
+
+/// An inner loop whose schedule and trip count are given (rule 12): its parts keep their offsets,
+/// and while a part with cycles executes, the slot executes nothing else. Those parts are pinned to
+/// slots, one each; `inner_loops.hpp` has what else is needed of them.
+struct InnerLoop {
+  std::string name;
+  std::vector<InnerPart> parts;  ///< the smallest offset is 0; an op is part of one loop at most
+  bool operator==(const InnerLoop&) const = default;
+};
+
 struct Problem {
   std::string name;
   double cycle_unit = 1.0;  ///< real clock cycles per cycle of this problem (informative)
@@ -161,6 +178,7 @@ struct Problem {
   std::vector<Edge> edges;
   std::vector<Pin> pins;
   std::vector<Channel> channels;
+  std::vector<InnerLoop> inner_loops;
   bool operator==(const Problem&) const = default;
 };
 
@@ -202,7 +220,8 @@ bool single_segments(const Problem& problem);
 /// idle cycle into each period, M' = M + floor(M / I), keeps every constraint, and what is pinned
 /// to a cycle below I stays there. (No ring becomes deeper: rows and stages stay, and in the depth
 /// floor((row(v) + cycles - row(u)) / I), whose numerator is more than -I, does not grow with I.)
-/// So 1, or one more than the latest pinned cycle where that is not 0.
+/// So 1, or one more than the latest pinned cycle where that is not 0. Nothing is known where there
+/// are inner loops: an idle cycle may fall between their parts.
 std::optional<Cycle> monotone_from(const Problem& problem);
 
 /// Is feasibility monotone over all I?

@@ -1,8 +1,8 @@
-// Lemma. Let two problems have the same units, memories, slots, pins, ops and edges, but for costs,
-// of which `loose` has none that is larger: cycles, delays, holds, spills, the length of each
-// segment, registers, and, of each channel, what passes over its rate. Let ops with cycles be the
-// same ops, and segments begin at the same offsets. Then a schedule of `tight` is one of `loose`,
-// with the same I, starts and slots; its L can only shrink.
+// Lemma. Let two problems have the same units, memories, slots, pins, inner loops, ops and edges,
+// but for costs, of which `loose` has none that is larger: cycles, delays, holds, spills, the
+// length of each segment, registers, and, of each channel, what passes over its rate. Let ops with
+// cycles be the same ops, and segments begin at the same offsets. Then a schedule of `tight` is one
+// of `loose`, with the same I, starts and slots; its L can only shrink.
 //
 // Proof, rule by rule (graph/README.md).
 // 1, 7  M(v) + distance I >= M(u) + d + spill stays true where d and spill shrink.
@@ -18,6 +18,7 @@
 //       is so for no more edges. What executes on the slot, [M(o), M(o) + cycles(o)), is no longer.
 // 9     What passes through a channel, over its rate, is no more, so it is at most I as before.
 // 10    Loads in flight are the same; their latency is the delay of their edges.
+// 12    Offsets are the same. What executes on a slot, a part or another op, is no longer.
 //
 // Where offsets move with costs (an op with a reservation behind its issue) the lemma does not
 // hold: a segment that ends earlier may begin earlier, where another op is. Such a pair is refused
@@ -64,8 +65,8 @@ bool shorter(const std::vector<Reservation>& loose, std::vector<Reservation> tig
 std::optional<std::string> no_relaxation(const Problem& tight, const Problem& loose) {
   if (tight.units != loose.units || tight.memories != loose.memories ||
       tight.warps != loose.warps || tight.pins != loose.pins ||
-      tight.cycle_unit != loose.cycle_unit)
-    return "units, memories, slots or pins differ";
+      tight.inner_loops != loose.inner_loops || tight.cycle_unit != loose.cycle_unit)
+    return "units, memories, slots, pins or inner loops differ";
   if (tight.ops.size() != loose.ops.size() || tight.edges.size() != loose.edges.size())
     return "the numbers of ops or edges differ";
   for (std::size_t v = 0; v < tight.ops.size(); ++v) {

@@ -78,6 +78,7 @@ struct Reason {
     window,       ///< nothing in the paper's window, which leaves schedules out
     formula,      ///< the paper's formula as printed, which proves nothing
     too_large,    ///< the formula was not made
+    inner_loop,   ///< inner loop `index` keeps its offsets and its slots for itself (rule 12)
   } kind = interval;
   std::string text;           ///< for people: "registers of w0 at residue 3: S 128 + P 64 = ..."
   std::vector<int> ops = {};  ///< whom it is about

@@ -47,6 +47,8 @@ class Judge {
   void slots(Findings& findings) const;
   void pins(Findings& findings) const;
   void dependences(Findings& findings) const;
+  void inner_loops(Findings& findings) const;
+  void alone(const Unrolling& unrolling, Findings& findings) const;
   void capacity(const Unrolling& unrolling, Findings& findings) const;
   void memory(const Unrolling& unrolling, Findings& findings) const;
   void registers(const Unrolling& unrolling, Findings& findings) const;
@@ -66,6 +68,7 @@ class Judge {
   }
 
   /// The result is handed over to another slot through memory; its consumer waits for that.
+  bool is_part(int v) const;
   bool crosses(const Edge& edge) const {
     return op(edge.from).spill > 0 && slot_of(edge.from) != slot_of(edge.to);
   }
@@ -171,6 +174,21 @@ void Judge::pins(Findings& findings) const {
                                             slot(slot_of(pin.other)).name}))
         return;
   }
+}
+
+/// Rule 12: the parts of an inner loop keep their offsets.
+void Judge::inner_loops(Findings& findings) const {
+  for (const InnerLoop& loop : problem_.inner_loops)
+    for (const InnerPart& part : loop.parts) {
+      const InnerPart& other = loop.parts.front();
+      const Cycle apart = start(part.op) - start(other.op), given = part.offset - other.offset;
+      if (apart == given) continue;
+      if (findings.add(Violation{"inner loop", "inner loop " + loop.name + ": " + op(part.op).id +
+                                                   " at " + number(start(part.op)) + " is " +
+                                                   number(apart) + " cycles after " +
+                                                   op(other.op).id + ", not " + number(given)}))
+        return;
+    }
 }
 
 /// Every iteration repeats iteration 0 shifted, so u[0] and v[distance] stand for all of them.
@@ -406,6 +424,7 @@ void Judge::concurrency(const Unrolling& unrolling, Findings& findings) const {
       executions[static_cast<std::size_t>(slot_of(v))].push_back({v, start(v), op(v).cycles, 1});
   for (const Edge& edge : problem_.edges) {
     if (slot_of(edge.to) == marked || !(edge.blocking || crosses(edge))) continue;
+    if (op(edge.to).cycles == 0 && is_part(edge.to)) continue;  // the loop's code is alone there
     // Iteration i of the producer is waited for in iteration i + distance, the first being 0.
     const auto w = static_cast<std::size_t>(slot_of(edge.to));
     waits[w].push_back({edge.to, issue(edge.to, edge.distance), 0, 1});
@@ -432,6 +451,42 @@ void Judge::concurrency(const Unrolling& unrolling, Findings& findings) const {
         return;
     }
   }
+}
+
+bool Judge::is_part(int v) const {
+  for (const InnerLoop& loop : problem_.inner_loops)
+    for (const InnerPart& part : loop.parts)
+      if (part.op == v) return true;
+  return false;
+}
+
+/// Rule 12: when an op with cycles is issued on a slot, no part of an inner loop is executing
+/// there, and when a part is issued, no op. Copies of the part itself count too: the loop's code
+/// runs once at a time.
+void Judge::alone(const Unrolling& unrolling, Findings& findings) const {
+  const int marked = variable_latency_slot(problem_);
+  for (std::size_t k = 0; k < problem_.inner_loops.size(); ++k)
+    for (const InnerPart& part : problem_.inner_loops[k].parts) {
+      const int w = slot_of(part.op);
+      if (op(part.op).cycles == 0 || w == marked) continue;
+      const auto clash = [&](int executing, int issued) {
+        if (executing == issued) return op(executing).cycles > schedule_.initiation_interval;
+        const std::vector<Train> runs = {{executing, start(executing), op(executing).cycles, 1}};
+        const std::vector<Train> begins = {{issued, start(issued), 0, 1}};
+        return unrolling.first_clash(runs, begins).has_value();
+      };
+      for (int v = 0; v < op_count(); ++v) {
+        if (slot_of(v) != w || op(v).cycles == 0) continue;
+        if (!clash(part.op, v) && !clash(v, part.op)) continue;
+        if (findings.add(Violation{
+                "inner loop",
+                "inner loop " + problem_.inner_loops[k].name + " on " + slot(w).name + ": " +
+                    op(v).id + " (start " + number(start(v)) + ", " + number(op(v).cycles) +
+                    " cycles) and " + op(part.op).id + " (start " + number(start(part.op)) + ", " +
+                    number(op(part.op).cycles) + " cycles) execute at the same time"}))
+          return;
+      }
+    }
 }
 
 }  // namespace
@@ -491,6 +546,7 @@ static std::vector<Violation> violations(const Problem& problem, const Schedule&
     return findings.take();
   judge.pins(findings);
   if (!findings.full()) judge.dependences(findings);
+  if (!findings.full()) judge.inner_loops(findings);
   if (!findings.full())
     if (auto found = verify_channels(problem, schedule.initiation_interval))
       findings.add(*std::move(found));
@@ -500,6 +556,7 @@ static std::vector<Violation> violations(const Problem& problem, const Schedule&
   if (!findings.full()) judge.memory(unrolling, findings);
   if (!findings.full()) judge.registers(unrolling, findings);
   if (!findings.full()) judge.concurrency(unrolling, findings);
+  if (!findings.full()) judge.alone(unrolling, findings);
   return findings.take();
 }
 

@@ -92,12 +92,51 @@ void slot_sequence(OrderModel& m, std::span<const Lit> waits, int w) {
   order_sequence(m, arcs, only_if, m.groups.by_parts() ? SlotGaps{} : slot_gaps(m, waits, w, arcs));
 }
 
+// Op v is not issued while o executes, where both literals are true.
+void not_issued_in(OrderModel& m, int v, int o, Lit a, Lit b) {
+  const Cycle cycles = m.problem.ops[at(o)].cycles;
+  const Copies range = copies_near(m, {o, 0, cycles}, 0);
+  for (Cycle copy = range.first; copy <= range.last; ++copy) {
+    const Lit ended = m.apart(o, v, cycles, copy), later = m.apart(v, o, 1, -copy);
+    m.f.clause({~a, ~b, ended, later});
+    // Many copies that execute whatever the rows are say the same.
+    if (ended.is_false() && later.is_false() && range.last - copy > kManyStages)
+      copy = range.last - 4;
+  }
+}
+
+// Rule 12: a part of an inner loop has its slot w for itself: two clauses a copy for each other op
+// that may be there.
+void part_alone(OrderModel& m, int part, int w) {
+  const Problem& p = m.problem;
+  if (p.ops[at(part)].cycles > m.request.ii_low) return m.f.clause({~m.on(part, w)});
+  for (int v = 0; v < static_cast<int>(p.ops.size()); ++v) {
+    if (v == part || p.ops[at(v)].cycles == 0 || m.on(v, w).is_false()) continue;
+    not_issued_in(m, v, part, m.on(part, w), m.on(v, w));
+    not_issued_in(m, part, v, m.on(part, w), m.on(v, w));
+  }
+}
+
+void inner_loops_alone(OrderModel& m) {
+  const Problem& p = m.problem;
+  for (std::size_t k = 0; k < p.inner_loops.size(); ++k) {
+    const auto group = m.groups.open("slots of inner loop " + p.inner_loops[k].name,
+                                     {ConstraintPart::inner_loop, static_cast<int>(k)});
+    for (const InnerPart& part : p.inner_loops[k].parts)
+      for (int w = 0; w < static_cast<int>(p.warps.size()); ++w)
+        if (p.ops[at(part.op)].cycles > 0 && !m.on(part.op, w).is_false() &&
+            !p.warps[at(w)].variable_latency)
+          part_alone(m, part.op, w);
+  }
+}
+
 }  // namespace
 
 void encode_order_concurrency(OrderModel& m) {
   const Problem& p = m.problem;
   const int ops = static_cast<int>(p.ops.size());
   const std::vector<Lit> waits = encode_waits(m);
+  inner_loops_alone(m);
   for (int w = 0; w < static_cast<int>(p.warps.size()); ++w)
     if (!p.warps[at(w)].variable_latency) slot_sequence(m, waits, w);
   std::map<std::pair<int, int>, Lit> same;
@@ -112,15 +151,7 @@ void encode_order_concurrency(OrderModel& m) {
       auto known = same.find(key);
       if (known == same.end()) known = same.emplace(key, same_slot(m, v, o)).first;
       if (known->second.is_false()) continue;
-      const RowArc executing{o, 0, other.cycles};
-      const Copies range = copies_near(m, executing, 0);
-      for (Cycle copy = range.first; copy <= range.last; ++copy) {
-        const Lit ended = m.apart(o, v, other.cycles, copy), later = m.apart(v, o, 1, -copy);
-        m.f.clause({~waiting, ~known->second, ended, later});
-        // Many copies that execute whatever the rows are say the same.
-        if (ended.is_false() && later.is_false() && range.last - copy > kManyStages)
-          copy = range.last - 4;
-      }
+      not_issued_in(m, v, o, waiting, known->second);
     }
   }
 }

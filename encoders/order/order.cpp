@@ -205,6 +205,10 @@ OrderEncoding::OrderEncoding(Formula& f, const Problem& problem, const OrderRequ
     encode_dependence_of(model_, e);
     encode_handover_of(model_, e);
   }
+  if (!problem.inner_loops.empty()) {
+    assert(request_.ii_low == request_.ii_high);
+    encode_inner_loops(model_, request_.ii_low);
+  }
   encode_ring_limits(model_);
   encode_order_capacity(model_);
   encode_order_concurrency(model_);

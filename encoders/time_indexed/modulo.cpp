@@ -99,6 +99,7 @@ ModuloEncoding encode_modulo(Formula& f, const Problem& problem, const ModuloReq
   sizes.add("starts");
   const int edges = static_cast<int>(problem.edges.size());
   for (int e = 0; e < edges; ++e) encode_dependence_of(m, e);
+  encode_inner_loops(m, request.ii);
   encode_ring_limits(m);
   sizes.add("dependence");
   encode_capacity(m);
@@ -113,6 +114,7 @@ ModuloEncoding encode_modulo(Formula& f, const Problem& problem, const ModuloReq
   if (request.lifetimes) encode_registers(m);
   sizes.add("registers");
   encode_concurrency(m);
+  encode_inner_loops_alone(m);
   sizes.add("concurrency");
   if (request.length_high >= 0) encoding.longer = encode_length(m);
   sizes.add("length");

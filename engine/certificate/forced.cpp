@@ -36,6 +36,11 @@ Forced::Forced(const Problem& p) {
     const bool exempt = marked && p.ops[at(e.to)].variable_latency;
     if (!exempt && (e.blocking || spill > 0)) waits[at(e.to)] = 1;
   }
+  // A part of an inner loop has its slot for itself (rule 12), or does not wait.
+  for (const InnerLoop& loop : p.inner_loops)
+    for (const InnerPart& part : loop.parts)
+      waits[at(part.op)] =
+          p.ops[at(part.op)].cycles > 0 && !(marked && p.ops[at(part.op)].variable_latency);
 }
 
 namespace {

@@ -7,6 +7,7 @@
 
 #include "graph/divide.hpp"
 #include "graph/index.hpp"
+#include "graph/inner_loops.hpp"
 #include "graph/memory_charges.hpp"
 #include "graph/ring_depth.hpp"
 
@@ -56,6 +57,7 @@ class PartJudge {
       case ConstraintPart::unit: return unit(part.index);
       case ConstraintPart::registers:
       case ConstraintPart::memory: return overflow(part, -1);
+      case ConstraintPart::inner_loop: return when(loop_broken(p_.inner_loops[at(part.index)]));
       case ConstraintPart::wait: return wait(part.index);
       case ConstraintPart::hold:
         for (const ConstraintPart& other : parts_)
@@ -92,6 +94,29 @@ class PartJudge {
       case Pin::same_slot: break;
     }
     return s_.warp[at(pin.op)] == s_.warp[at(pin.other)];
+  }
+
+  bool loop_broken(const InnerLoop& loop) const {
+    const InnerPart& first = loop.parts.front();
+    for (const InnerPart& part : loop.parts) {
+      const Cycle apart = s_.start[at(part.op)] - s_.start[at(first.op)];
+      if (apart != part.offset - first.offset) return true;
+      if (p_.ops[at(part.op)].cycles == 0 || exempt_from_concurrency(p_, part.op)) continue;
+      if (p_.ops[at(part.op)].cycles > ii_) return true;
+      for (int v = 0; v < static_cast<int>(p_.ops.size()); ++v) {
+        if (v == part.op || p_.ops[at(v)].cycles == 0 || s_.warp[at(v)] != s_.warp[at(part.op)])
+          continue;
+        const Span one = execution(part.op), other = execution(v);
+        if (copies_at(one, other.begin, ii_) > 0 || copies_at(other, one.begin, ii_) > 0)
+          return true;
+      }
+    }
+    return false;
+  }
+
+  Span execution(int v) const {
+    const Cycle begin = s_.start[at(v)];
+    return {v, begin, begin + p_.ops[at(v)].cycles};
   }
 
   // Cycles between what the delay asks for and the use.
@@ -191,7 +216,9 @@ class PartJudge {
     const int v = p_.edges[at(e)].to;
     BrokenPart found;
     found.slot = s_.warp[at(v)];
-    if (p_.warps[at(found.slot)].variable_latency) return std::nullopt;
+    if (p_.warps[at(found.slot)].variable_latency ||
+        !may_wait(p_, inner_loop_of(p_), p_.edges[at(e)]))
+      return std::nullopt;
     const Cycle issue = s_.start[at(v)];
     const Cycle row = issue - floor_divide(issue, ii_) * ii_;
     for (int o = 0; o < static_cast<int>(p_.ops.size()); ++o)

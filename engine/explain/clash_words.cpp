@@ -184,6 +184,10 @@ class Wording {
       case ConstraintPart::unit: say(Reason::unit, unit(part.index, where)); break;
       case ConstraintPart::memory: say(Reason::memory, memory(part, where)); break;
       case ConstraintPart::registers: say(Reason::registers, registers(part, where)); break;
+      case ConstraintPart::inner_loop:
+        say(Reason::inner_loop, "inner loop " + p_.inner_loops[at(part.index)].name +
+                                    " keeps its offsets and its slots for itself");
+        break;
       case ConstraintPart::wait: say(Reason::wait, wait(part.index, where)); break;
       case ConstraintPart::hold:
         say(Reason::hold,
@@ -214,6 +218,8 @@ class Wording {
     if (part.kind == ConstraintPart::pin)
       for (const int v : {p_.pins[at(part.index)].op, p_.pins[at(part.index)].other})
         if (v >= 0) ops.push_back(v);
+    if (part.kind == ConstraintPart::inner_loop)
+      for (const InnerPart& one : p_.inner_loops[at(part.index)].parts) ops.push_back(one.op);
     const bool of_edge = part.kind >= ConstraintPart::wait;
     if (of_edge) ops = {p_.edges[at(part.index)].from, p_.edges[at(part.index)].to};
     return ops;
@@ -265,6 +271,8 @@ std::vector<Reason> everything(const Problem& problem) {
   std::vector<Reason> reasons;
   for (std::size_t i = 0; i < problem.pins.size(); ++i)
     wording.add({ConstraintPart::pin, static_cast<int>(i)}, {}, reasons);
+  for (std::size_t i = 0; i < problem.inner_loops.size(); ++i)
+    wording.add({ConstraintPart::inner_loop, static_cast<int>(i)}, {}, reasons);
   for (int u = 0; u < static_cast<int>(problem.units.size()); ++u)
     if (!wording.load(u).empty()) wording.add({ConstraintPart::unit, u}, {}, reasons);
   const auto line = [&](Reason::Kind kind, int index, const std::string& what, Amount limit,

@@ -144,10 +144,15 @@ class Search {
   int steps_ = 0;
 };
 
+// Pins and inner loops name ops.
+bool singled_out(const Problem& problem) {
+  return !problem.pins.empty() || !problem.inner_loops.empty();
+}
+
 }  // namespace
 
 bool is_exchange(const Problem& problem, std::span<const int> image) {
-  if (image.size() != problem.ops.size() || !problem.pins.empty()) return false;
+  if (image.size() != problem.ops.size() || singled_out(problem)) return false;
   for (std::size_t v = 0; v < image.size(); ++v) {
     if (image[v] < 0 || at(image[v]) >= image.size()) return false;
     if (at(image[at(image[v])]) != v) return false;
@@ -164,7 +169,7 @@ bool is_exchange(const Problem& problem, std::span<const int> image) {
 }
 
 std::vector<int> exchangeable_ops(const Problem& problem) {
-  if (!problem.pins.empty()) return {};  // pins single ops out
+  if (singled_out(problem)) return {};
   return Search(problem).run();
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "graph/index.hpp"
+#include "graph/inner_loops.hpp"
 
 namespace twill {
 namespace {
@@ -43,7 +44,7 @@ class Coincidence {
   // May the op be anywhere, as far as units and slots are concerned?
   bool movable(int v) const {
     const Op& op = p_.ops[at(v)];
-    return op.cycles == 0 &&
+    return op.cycles == 0 && loop_of_[at(v)] < 0 &&
            std::none_of(p_.edges.begin(), p_.edges.end(),
                         [&](const Edge& e) {
                           return e.to == v && (e.blocking || p_.ops[at(e.from)].spill != 0);
@@ -117,6 +118,7 @@ class Coincidence {
 
   const Problem& p_;
   std::vector<int> leader_;
+  const std::vector<int> loop_of_ = inner_loop_of(p_);  // whose parts keep their offsets
 };
 
 }  // namespace

@@ -43,6 +43,22 @@
 // Claim 1, the numerator less than C + (n + 1) G. Claim 2 does not hold, and schedules at I0 <= C
 // are a matter of their own.
 //
+// Inner loops. Claim 4: let S be the sum of G(v) (below) over the ops that are no parts, and, for
+// each inner loop, of the largest offset + G over its parts. If there is a schedule at some I > S,
+// there is one at every I > S, with the same stages. Proof. The arcs [M(v), M(v) + G(v)), and for a
+// loop from its first part to the last end of those of all its parts, cover at most S residues, so
+// that there is a residue g in none of them. A cycle can be put in before g in every period, or,
+// where I > S + 1, g taken out: every op after it moves by the number of such places before it. No
+// arc is cut, so that parts keep their offsets, and segments, executions and holds their lengths.
+// Capacity, memories, registers, waits and slots: nothing begins, ends or executes at g, and every
+// other residue has what it had, of lives that reach over g too. Dependence: M(v) + distance I >=
+// M(u) + delay + spill stays true where a cycle is put in between, for there the left side grows;
+// where one is taken out between M(u) and M(v) + distance I, it lies behind M(u) + delay + spill,
+// which the left side therefore exceeded. Rings, whose uses end inside arcs (G is more than their
+// cycles): as dependences, from the end of a use to the load of `depth` iterations later. Starts
+// are counted from the first cycle of iteration 0, and only differences matter. Claims 1 to 3 do
+// not hold, and pins to cycles do not stand beside inner loops (check()).
+//
 // Channels. Rule 9 holds from some I on, whatever the schedule: the serial problem has none, and
 // what is said of every I >= n G is said of those at which rule 9 holds.
 //
@@ -75,7 +91,16 @@ Cycle serial_ii(const Problem& problem) {
       out = std::max(out, use.cycles + 1);
     }
   Cycle sum = 0;
+  for (const InnerLoop& loop : problem.inner_loops) {
+    Cycle longest = 0;
+    for (const InnerPart& part : loop.parts) {
+      longest = std::max(longest, part.offset + gap[static_cast<std::size_t>(part.op)]);
+      gap[static_cast<std::size_t>(part.op)] = 0;
+    }
+    sum += longest;
+  }
   for (const Cycle g : gap) sum += g;
+  if (!problem.inner_loops.empty()) return sum + 1;
   const Cycle latest = latest_pinned_cycle(problem);
   return latest > 0 ? sum + latest + *std::max_element(gap.begin(), gap.end()) : sum;
 }
@@ -85,7 +110,7 @@ SerialProblem serial_problem(const Problem& problem) {
   Problem& p = serial.problem;
   drop_channels(p);  // rule 9 holds from some I on
   const auto one = [](Cycle x) { return x > 0 ? Cycle{1} : Cycle{0}; };
-  if (latest_pinned_cycle(problem) > 0) {
+  if (latest_pinned_cycle(problem) > 0 || !problem.inner_loops.empty()) {
     serial.ii = serial_ii(p);
     return serial;
   }

@@ -29,6 +29,7 @@
 // non-waiters out, or looking at one unit at a time, can only lower it, so when the exact search
 // exceeds its node budget it is repeated on fewer ops.
 #include "graph/bounds/slot_bounds.hpp"
+#include "graph/inner_loops.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -260,6 +261,8 @@ std::optional<Bound> bound_of_slot(const Problem& problem, int slot, const std::
 
 bool always_waits(const Problem& problem, int v) {
   if (exempt_from_concurrency(problem, v)) return false;
+  // A part of an inner loop has its slot for itself (rule 12), or does not wait.
+  if (inner_loop_of(problem)[at(v)] >= 0) return problem.ops[at(v)].cycles > 0;
   return std::any_of(problem.edges.begin(), problem.edges.end(), [&](const Edge& edge) {
     return edge.to == v && (edge.blocking || (problem.ops[at(edge.from)].spill > 0 &&
                                               crossing_forced(problem, edge)));

@@ -34,6 +34,9 @@
 // Hence I * s'(v) <= I - 1 + the sum over the component of max(0, largest t of an arc into the op),
 // less the smallest term. B(I) is 1 + the largest such sum of a component, over I, rounded down.
 //
+// Inner loops (rule 12) fix s'(v) - s'(u) = s(v) - s(u) = (c + r(u) - r(v)) / I, an arc each way: t
+// is c from u to v, and -c back.
+//
 // Pins to cycles fix s'(p) = s(p) = floor(c / I) for some ops p: an arc from a common origin to p
 // of that weight, and one back. A simple path passes the origin at its beginning only, so that
 // stages grow by the largest of these weights at most.
@@ -44,6 +47,7 @@
 #include <vector>
 
 #include "graph/accepted.hpp"
+#include "graph/inner_loops.hpp"
 #include "graph/loop.hpp"
 #include "graph/memory_charges.hpp"
 #include "graph/ring_depth.hpp"
@@ -74,6 +78,11 @@ Cycle bound(const Problem& problem, Cycle ii, bool all_rules) {
     }
     term[v] = std::max(term[v], longest + ii - 1 - edge.distance * ii);
     if (all_rules && holds[u]) term[u] = std::max(term[u], edge.distance * ii - shortest);
+  }
+  for (const FixedDistance& d :
+       all_rules ? fixed_distances(problem) : std::vector<FixedDistance>{}) {
+    Cycle& later = term[static_cast<std::size_t>(d.later)];
+    later = std::max(later, d.cycles);
   }
   const Components components = weakly_connected_components(problem);
   std::vector<Cycle> sum(static_cast<std::size_t>(components.count), 0);

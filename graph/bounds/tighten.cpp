@@ -11,6 +11,8 @@
 //                M(u) - M(v) >= cycles + 1 + (iterations - k) I
 //   rule 8       a waiting v and an op o on its slot: M(v) - M(o) >= cycles(o) + k I and
 //                M(o) - M(v) >= 1 - (k + 1) I with k = floor((M(v) - M(o)) / I)
+//   rule 12      M(v) - M(u) = c, and of two of which one is a part alone on its slot both are as
+//                if they waited
 // For given I the least solution is a longest path (Bellman 1958, Ford 1956), and it minimises
 // every start at once, so the length too; a pinned start M(v) = c begins at c and may not be
 // raised. All constraints are linear in I, so the I that have a solution form an interval, and a
@@ -29,6 +31,8 @@
 #include "graph/bounds/channel_bounds.hpp"
 #include "graph/bounds/serial.hpp"
 #include "graph/divide.hpp"
+#include "graph/index.hpp"
+#include "graph/inner_loops.hpp"
 #include "graph/longest_paths.hpp"
 #include "graph/loop.hpp"
 #include "graph/memory_charges.hpp"
@@ -62,6 +66,7 @@ class Decisions {
   Decisions(const Problem& problem, const Problem& ordered, const Schedule& schedule)
       : p_(problem), o_(ordered), s_(schedule) {
     dependences();
+    inner_loops();
     units();
     memories();
     rings();
@@ -117,12 +122,12 @@ class Decisions {
                        constraints_.end());
   }
 
-  Cycle at(const Point& x) const {
+  Cycle instant(const Point& x) const {
     return s_.start[static_cast<std::size_t>(x.op)] + x.ordered_offset +
            x.turns * s_.initiation_interval;
   }
   Cycle turns_between(const Point& a, const Point& b) const {  // floor((b - a) / I)
-    return floor_divide(at(b) - at(a), s_.initiation_interval);
+    return floor_divide(instant(b) - instant(a), s_.initiation_interval);
   }
   void after(const Point& a, const Point& b, Cycle gap, Cycle turns) {  // b - a >= gap + turns * I
     constraints_.push_back(
@@ -181,6 +186,14 @@ class Decisions {
       const Cycle spill = cross ? p_.ops[static_cast<std::size_t>(e.from)].spill : 0;
       because(spill > 0 ? "hand-over to another slot" : "dependence");
       constraints_.push_back({e.from, e.to, e.delay + spill, -e.distance, reason_});
+    }
+  }
+
+  void inner_loops() {
+    for (const FixedDistance& d : fixed_distances(p_)) {
+      because(fixed_distance_text(p_, d));
+      constraints_.push_back({d.earlier, d.later, d.cycles, 0, reason_});
+      constraints_.push_back({d.later, d.earlier, -d.cycles, 0, reason_});
     }
   }
 
@@ -244,25 +257,27 @@ class Decisions {
   }
 
   void waits() {
+    const std::vector<int> loop_of = inner_loop_of(p_);
     std::vector<bool> waits(p_.ops.size(), false);
     for (const Edge& e : p_.edges)
-      if (e.blocking ||
-          (p_.ops[static_cast<std::size_t>(e.from)].spill > 0 &&
-           s_.warp[static_cast<std::size_t>(e.from)] != s_.warp[static_cast<std::size_t>(e.to)]))
-        waits[static_cast<std::size_t>(e.to)] = true;
+      if (may_wait(p_, loop_of, e) && (e.blocking || (p_.ops[at(e.from)].spill > 0 &&
+                                                      s_.warp[at(e.from)] != s_.warp[at(e.to)])))
+        waits[at(e.to)] = true;
     for (int v = 0; v < static_cast<int>(p_.ops.size()); ++v) {
-      because("wait of " + p_.ops[static_cast<std::size_t>(v)].id);
-      if (!waits[static_cast<std::size_t>(v)] || exempt_from_concurrency(p_, v)) continue;
+      because("wait of " + p_.ops[at(v)].id);
+      if (exempt_from_concurrency(p_, v)) continue;
       for (int o = 0; o < static_cast<int>(p_.ops.size()); ++o) {
-        const Cycle cycles = p_.ops[static_cast<std::size_t>(o)].cycles;
-        if (o == v || cycles == 0 ||
-            s_.warp[static_cast<std::size_t>(o)] != s_.warp[static_cast<std::size_t>(v)])
-          continue;
+        const Cycle cycles = p_.ops[at(o)].cycles;
+        if (o == v || cycles == 0 || s_.warp[at(o)] != s_.warp[at(v)]) continue;
+        const bool alone = p_.ops[at(v)].cycles > 0 && (loop_of[at(v)] >= 0 || loop_of[at(o)] >= 0);
+        if (!waits[at(v)] && !alone) continue;
         const Point waiter{v, 0, 0}, other{o, 0, 0};
         const Cycle turns = turns_between(other, waiter);
         after(other, waiter, cycles, turns);
         after(waiter, other, 1, -(turns + 1));
       }
+      // The code of an inner loop runs once at a time.
+      if (loop_of[at(v)] >= 0) after({v, 0, 0}, {v, 0, 0, 1}, p_.ops[at(v)].cycles, 0);
     }
   }
 

@@ -19,7 +19,7 @@ using Index = std::unordered_map<std::string, int>;  // name -> position in its 
 constexpr const char* kProblemFormat = "twill.problem";
 // Channels and loads in flight; 3, where there is neither; 2, where no memory charges rings either;
 // 1, where nothing is pinned.
-constexpr int kProblemVersion = 4;
+constexpr int kProblemVersion = 5;
 
 int lookup(const Index& index, const std::string& name, const JsonValue& where, const char* rule) {
   const auto found = index.find(name);
@@ -53,9 +53,10 @@ Json memory_json(const Memory& memory) {
 
 // The oldest version that can say it.
 int version_of(const Problem& problem) {
+  if (!problem.inner_loops.empty()) return kProblemVersion;
   if (!problem.channels.empty() || std::any_of(problem.ops.begin(), problem.ops.end(),
                                                [](const Op& op) { return op.in_flight; }))
-    return kProblemVersion;
+    return 4;
   if (std::any_of(problem.memories.begin(), problem.memories.end(),
                   [](const Memory& memory) { return memory.rings; }))
     return 3;
@@ -204,6 +205,15 @@ Json op_json(const Problem& problem, const Op& op) {
   return json;
 }
 
+InnerLoop read_inner_loop(const JsonValue& value, const Index& ops) {
+  value.check_keys({"name", "parts"}, {});
+  InnerLoop loop{value.at("name").text(), {}};
+  for (const auto& [id, offset] : value.at("parts").members_up_to(kMaxOps))
+    loop.parts.push_back({lookup(ops, id, offset, "the key must name an op of this problem"),
+                          offset.integer(0, kMaxCycles)});
+  return loop;
+}
+
 }  // namespace
 
 Problem parse_problem(std::string_view text, const std::string& source) {
@@ -218,8 +228,10 @@ Problem parse_problem(std::string_view text, const std::string& source) {
     root.check_keys(keys, {"cycle_unit"});
   else if (version < 4)
     root.check_keys(keys, {"cycle_unit", "pins"});
-  else
+  else if (version < 5)
     root.check_keys(keys, {"cycle_unit", "pins", "channels"});
+  else
+    root.check_keys(keys, {"cycle_unit", "pins", "channels", "inner_loops"});
   Problem problem;
   problem.name = root.at("name").text();
   problem.cycle_unit = root.number_or("cycle_unit", 1.0);
@@ -251,6 +263,9 @@ Problem parse_problem(std::string_view text, const std::string& source) {
     problem.edges.push_back(read_edge(edge, ops));
   if (const auto pins = root.find("pins"))
     for (const JsonValue& pin : pins->elements()) problem.pins.push_back(read_pin(pin, ops, slots));
+  if (const auto loops = root.find("inner_loops"))
+    for (const JsonValue& loop : loops->elements())
+      problem.inner_loops.push_back(read_inner_loop(loop, ops));
   check(problem, source);
   return problem;
 }
@@ -292,6 +307,16 @@ std::string problem_text(const Problem& problem) {
     Json pins = Json::array();
     for (const Pin& pin : problem.pins) pins.push_back(pin_json(problem, pin));
     append(file, "pins", std::move(pins));
+  }
+  if (!problem.inner_loops.empty()) {
+    Json loops = Json::array();
+    for (const InnerLoop& loop : problem.inner_loops) {
+      Json parts = Json::object();
+      for (const InnerPart& part : loop.parts)
+        append(parts, problem.ops[static_cast<std::size_t>(part.op)].id, part.offset);
+      loops.push_back({{"name", loop.name}, {"parts", std::move(parts)}});
+    }
+    append(file, "inner_loops", std::move(loops));
   }
   return json_file_text(file, problem.name);
 }

@@ -105,6 +105,10 @@ Problem normalize_problem(const Problem& problem, int budget, bool relative,
           "normalisation", "/pins/" + std::to_string(i) + "/cycle",
           std::to_string(problem.pins[i].cycle),
           "a pin to a cycle cannot be normalised: costs are rounded, each its own way");
+  if (!problem.inner_loops.empty())
+    throw InputError("normalisation", "/inner_loops", problem.inner_loops.front().name,
+                     "offsets of an inner loop cannot be normalised: costs are rounded, each its "
+                     "own way");
   std::vector<Cycle> cycles;
   for (const Op& op : problem.ops)
     if (op.cycles > 0) cycles.push_back(op.cycles);

@@ -12,6 +12,9 @@ namespace twill::program {
 std::variant<Program, Refusal> derive(const Problem& problem, const Schedule& schedule) {
   if (const auto broken = verify(problem, schedule))
     return Refusal{"schedule", "it breaks a rule: " + broken->rule + ": " + broken->text};
+  if (!problem.inner_loops.empty())
+    return Refusal{"inner loop", "programs of nested loops are not made yet (inner loop " +
+                                     problem.inner_loops.front().name + ")"};
   Draft draft;
   if (auto refusal = draft_program(problem, schedule, draft)) return *refusal;
   if (auto refusal = place(draft)) return *refusal;

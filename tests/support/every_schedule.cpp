@@ -21,6 +21,9 @@
 // only become deeper if the cell before the load's issue were r. So if there is a schedule at all,
 // there is one with I <= C + P.
 //
+// Inner loops: r lies in none of their spans either, whose cycles are added to C, so that its parts
+// keep their offsets.
+//
 // Channels only ask for an I of at least B. Such a residue r may also be doubled: the same argument
 // gives a schedule at I + 1. So the other rules allow either all I > C + P or none of them, and
 // asking up to max(C + P, B) is enough: if B is beyond C + P, asking B is.
@@ -185,6 +188,7 @@ class LoopRules {
       if (s.start[v] + e.distance * ii < s.start[u] + e.delay + spill) return "spill";
       if (spill > 0 && !asked_.handover) return "no hand-over";
       if ((!e.blocking && spill == 0) || s.slot[v] == variable_) continue;
+      if (part_of(e.to) != nullptr && p_.ops[v].cycles == 0) continue;
       for (std::size_t o = 0; o < p_.ops.size(); ++o) {
         if (o == v || !s.has[o] || s.slot[o] != s.slot[v] || p_.ops[o].cycles == 0) continue;
         if (p_.ops[o].cycles >= ii || modulo(s.start[v] - s.start[o], ii) < p_.ops[o].cycles)
@@ -198,6 +202,23 @@ class LoopRules {
       if (pin.kind == Pin::same_slot && s.has[static_cast<std::size_t>(pin.other)] &&
           s.slot[v] != s.slot[static_cast<std::size_t>(pin.other)])
         return "pin to a slot with another";
+    }
+    for (std::size_t a = 0; a < p_.ops.size(); ++a) {
+      const InnerLoop* loop = part_of(static_cast<int>(a));
+      if (loop == nullptr || !s.has[a]) continue;
+      for (const InnerPart& other : loop->parts)
+        if (s.has[static_cast<std::size_t>(other.op)] &&
+            s.start[a] - offset_of(*loop, static_cast<int>(a)) !=
+                s.start[static_cast<std::size_t>(other.op)] - other.offset)
+          return "offsets of an inner loop";
+      if (p_.ops[a].cycles == 0 || s.slot[a] == variable_) continue;
+      if (p_.ops[a].cycles > ii) return "code of an inner loop meets itself";
+      for (std::size_t b = 0; b < p_.ops.size(); ++b) {
+        if (a == b || !s.has[b] || s.slot[b] != s.slot[a]) continue;
+        for (Cycle t = 0; t < p_.ops[b].cycles; ++t)
+          if (modulo(s.start[b] + t - s.start[a], ii) < p_.ops[a].cycles)
+            return "slot of an inner loop";
+      }
     }
     const auto rows = static_cast<std::size_t>(ii);
     for (std::size_t f = 0; f < p_.units.size(); ++f) {
@@ -217,6 +238,17 @@ class LoopRules {
     return "";
   }
 
+  const InnerLoop* part_of(int v) const {
+    for (const InnerLoop& loop : p_.inner_loops)
+      for (const InnerPart& part : loop.parts)
+        if (part.op == v) return &loop;
+    return nullptr;
+  }
+  static Cycle offset_of(const InnerLoop& loop, int v) {
+    for (const InnerPart& part : loop.parts)
+      if (part.op == v) return part.offset;
+    return 0;
+  }
   Cycle lifetime(Cycle ii, const Partial& s, std::size_t u) const {
     Cycle last = s.start[u];
     for (const Edge& e : p_.edges)
@@ -373,7 +405,7 @@ class Enumeration {
       return feasible(*asked_.ii);
     }
     const Cycle pinned = cycles_pinned(p_), last = enough_interval(p_);
-    bool single = true;
+    bool single = p_.inner_loops.empty();
     for (const Op& op : p_.ops) {
       std::set<int> units;
       for (const Reservation& r : op.reservations)
@@ -457,6 +489,12 @@ class Enumeration {
       const std::optional<Amount> copies = most_copies(u);
       if (copies) at_least(v, u, e.distance * ii + e.hold - *copies * ii);
     }
+    for (const InnerLoop& loop : p_.inner_loops)
+      for (const InnerPart& a : loop.parts)
+        for (const InnerPart& b : loop.parts)
+          if (a.op != b.op)
+            at_least(static_cast<std::size_t>(a.op), static_cast<std::size_t>(b.op),
+                     b.offset - a.offset);
     const Loads& loads = rules_.loads();
     for (std::size_t m = 0; m < p_.memories.size(); ++m)
       for (std::size_t l = 0; l < loads.loads.size(); ++l)
@@ -580,7 +618,12 @@ class Enumeration {
 }  // namespace
 
 Cycle enough_interval(const Problem& problem) {
-  Cycle sum = cycles_pinned(problem);
+  Cycle sum = cycles_pinned(problem) + static_cast<Cycle>(problem.inner_loops.size());
+  for (const InnerLoop& loop : problem.inner_loops) {
+    Cycle span = 0;
+    for (const InnerPart& part : loop.parts) span = std::max(span, part.offset);
+    sum += span;
+  }
   for (std::size_t v = 0; v < problem.ops.size(); ++v) {
     Cycle after = std::max<Cycle>(1, problem.ops[v].cycles);
     for (const Edge& e : problem.edges) {

@@ -68,6 +68,11 @@ class Shrinker {
              return !renumber(edge.from, static_cast<int>(v)) ||
                     !renumber(edge.to, static_cast<int>(v));
            });
+           for (InnerLoop& loop : p.inner_loops)
+             std::erase_if(loop.parts, [&](InnerPart& part) {
+               return !renumber(part.op, static_cast<int>(v));
+             });
+           std::erase_if(p.inner_loops, [](const InnerLoop& loop) { return loop.parts.empty(); });
            std::erase_if(p.pins, [&](Pin& pin) {
              return !renumber(pin.op, static_cast<int>(v)) ||
                     (pin.kind == Pin::same_slot && !renumber(pin.other, static_cast<int>(v)));
@@ -79,6 +84,11 @@ class Shrinker {
   void drop_parts() {
     each([](const Problem& p) { return p.edges.size(); },
          [](Problem& p, std::size_t i) { return erase_at(p.edges, i), true; });
+    each([](const Problem& p) { return p.inner_loops.size(); },
+         [](Problem& p, std::size_t i) { return erase_at(p.inner_loops, i), true; });
+    for (std::size_t k = 0; k < best_.inner_loops.size(); ++k)
+      each([&](const Problem& p) { return p.inner_loops[k].parts.size(); },
+           [&](Problem& p, std::size_t i) { return erase_at(p.inner_loops[k].parts, i), true; });
     each([](const Problem& p) { return p.pins.size(); },
          [](Problem& p, std::size_t i) { return erase_at(p.pins, i), true; });
     for (std::size_t v = 0; v < best_.ops.size(); ++v) {

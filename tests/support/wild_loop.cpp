@@ -15,7 +15,7 @@ namespace {
 
 class Wild {
  public:
-  explicit Wild(std::uint64_t seed) : random_(seed), more_(seed + 7'000'000'000) {
+  explicit Wild(std::uint64_t seed) : random_(seed), more_(seed + 7'000'000'000), inner_(seed + 8'000'000'000) {
     // Each loop has its own taste, so that rules also meet in ones that use few of them much.
     for (int* taste : {&blocking_, &spills_, &zero_, &carried_, &registers_, &footprints_, &loads_})
       *taste = std::array{0, 15, 40, 75}[static_cast<std::size_t>(random_.range(0, 3))];
@@ -34,6 +34,7 @@ class Wild {
     if (count <= 3 && random_.percent(20)) twice();
     if (random_.percent(35)) pins();
     question();
+    if (inner_.percent(20)) inner_loop();
     return std::move(case_);
   }
 
@@ -269,6 +270,35 @@ class Wild {
       case_.iterations = random_.percent(60) ? random_.range(1, 3) : random_.range(4, 40);
   }
 
+  // Of one to all of the ops, each part with cycles on a slot of its own.
+  void inner_loop() {
+    Problem& p = case_.problem;
+    if (case_.pool || latest_pinned_cycle(p) >= 0) return;
+    const int ops = static_cast<int>(p.ops.size());
+    std::set<int> slots;
+    InnerLoop loop{"k", {}};
+    for (int v = 0; v < ops; ++v) {
+      if (!inner_.percent(60)) continue;
+      if (p.ops[static_cast<std::size_t>(v)].cycles > 0) {
+        const std::vector<int> allowed = allowed_slots(p, v);
+        if (allowed.empty()) continue;
+        const int slot = allowed[static_cast<std::size_t>(inner_.range(0, std::ssize(allowed) - 1))];
+        if (!slots.insert(slot).second) continue;
+        if (std::ranges::none_of(p.pins, [&](const Pin& pin) {
+              return pin.op == v && pin.kind == Pin::on_slot;
+            }))
+          p.pins.push_back({Pin::on_slot, v, slot, -1, -1});
+      }
+      loop.parts.push_back({v, inner_.range(0, 6)});
+    }
+    if (loop.parts.empty()) return;
+    const Cycle first = std::ranges::min(loop.parts, {}, &InnerPart::offset).offset;
+    for (InnerPart& part : loop.parts) part.offset -= first;
+    p.inner_loops.push_back(std::move(loop));
+    case_.straight = case_.paper = false;
+    case_.iterations = 0;
+  }
+
   // One or two keys, each with any of its values. "start" is of cnf alone.
   std::string some_encoding(bool starts) {
     std::map<std::string, std::string> chosen;
@@ -304,7 +334,7 @@ class Wild {
     if (goals.empty() || random_.percent(25)) goals.emplace_back("canonical");
   }
 
-  Random random_, more_;
+  Random random_, more_, inner_;
   WildCase case_;
   int blocking_ = 0, spills_ = 0, zero_ = 0, carried_ = 0, registers_ = 0, footprints_ = 0,
       loads_ = 0;  // in percent
