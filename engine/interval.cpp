@@ -138,6 +138,18 @@ Interval interval_with_pinned_cycles(const Search& search, Interval interval) {
   }
 }
 
+Interval interval_with_inner_loops(const Search& search, Interval interval) {
+  // Large I are alike (graph/bounds/serial.cpp, claim 4), small ones each their own: one of the
+  // large ones gives a first schedule, or says that there is none at any of them.
+  search.report.phase("interval");
+  const Cycle last = std::max(interval.low, serial_ii(search.problem));
+  std::optional<Schedule> far;
+  if (interval.low < last) far = search.engine.ask(search, last, interval.max_stages).schedule;
+  interval = ascend(search, std::move(interval));
+  if (!interval.best && !interval.none) interval.best = std::move(far);
+  return interval;
+}
+
 std::optional<Schedule> serial_schedule(const Search& search, const SerialProblem& serial,
                                         Interval& interval) {
   Search inner = search.on(serial.problem);

@@ -170,6 +170,9 @@ Schedule shortened(const Problem& problem, const Schedule& schedule, Cycle stage
 /// monotone_from).
 Interval interval_with_pinned_cycles(const Search& search, Interval interval);
 
+/// The same with inner loops (rule 12).
+Interval interval_with_inner_loops(const Search& search, Interval interval);
+
 /// The op whose row may be fixed to 0 by rotating the whole schedule: the longest reservation; -1
 /// where an op is pinned to a cycle, so that it may not be rotated.
 int rotation_pivot(const Problem& problem);

@@ -33,6 +33,10 @@ bool may_wait(const Problem& problem, const std::vector<int>& loop_of, const Edg
   return loop_of[at(edge.to)] < 0 || problem.ops[at(edge.to)].cycles > 0;
 }
 
+std::string inner_loop_text(const InnerLoop& loop) {
+  return "inner loop " + loop.name + " keeps its offsets and its slots for itself";
+}
+
 std::string fixed_distance_text(const Problem& problem, const FixedDistance& distance) {
   return "inner loop " + problem.inner_loops[at(distance.loop)].name + ": " +
          problem.ops[at(distance.later)].id + " " + std::to_string(distance.cycles) +

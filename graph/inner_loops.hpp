@@ -26,6 +26,9 @@ std::vector<FixedDistance> fixed_distances(const Problem& problem);
 /// code beside it is alone on the slot anyway.
 bool may_wait(const Problem& problem, const std::vector<int>& loop_of, const Edge& edge);
 
+/// "inner loop k keeps its offsets and its slots for itself".
+std::string inner_loop_text(const InnerLoop& loop);
+
 /// "inner loop k: A 12 cycles after B".
 std::string fixed_distance_text(const Problem& problem, const FixedDistance& distance);
 

@@ -420,13 +420,14 @@ bool Derivation::none() {
   if (const Bound least = lower_bounds(rest).front(); decisive < least.value) {
     say("no schedule has I < " + text(least.value), least.name + ": " + least.text);
     bounds_.push_back({.ii = std::nullopt, .value = least.value, .channels = false});
-    say(says, "if there were one at any I, there would be one at I = " + text(decisive) +
+    say(says, "if there were one at a larger I, there would be one at I = " + text(decisive) +
                   ", where the ops can run one after the other");
     return true;
   }
-  if (latest > 0) {  // graph/bounds/serial.cpp, claim 3
+  const bool nested = !problem_->inner_loops.empty();
+  if (latest > 0 || nested) {  // graph/bounds/serial.cpp, claims 3 and 4
     say_bound();
-    if (!one_by_one(bound().value, latest + 1)) return false;
+    if (!one_by_one(bound().value, nested ? decisive : latest + 1)) return false;
   }
   if (const auto i = refuted(decisive, true)) {
     say(says, use(*i) + " of I = " + text(refutations_[*i].refutation->ii) +
@@ -434,7 +435,7 @@ bool Derivation::none() {
                   " on the ops can run one after the other, so that every I is alike");
     return true;
   }
-  if (latest > 0) return unproved(says);
+  if (latest > 0 || nested) return unproved(says);
   for (std::size_t i = 0; i < refutations_.size(); ++i) {
     const Refutation& r = *refutations_[i].refutation;
     if (!r.limits.empty() || r.about != About::serial || r.deadline >= 0) continue;

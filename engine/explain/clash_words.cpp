@@ -6,6 +6,7 @@
 
 #include "engine/explain/broken_part.hpp"
 #include "graph/index.hpp"
+#include "graph/inner_loops.hpp"
 #include "graph/memory_charges.hpp"
 
 namespace twill {
@@ -185,8 +186,7 @@ class Wording {
       case ConstraintPart::memory: say(Reason::memory, memory(part, where)); break;
       case ConstraintPart::registers: say(Reason::registers, registers(part, where)); break;
       case ConstraintPart::inner_loop:
-        say(Reason::inner_loop, "inner loop " + p_.inner_loops[at(part.index)].name +
-                                    " keeps its offsets and its slots for itself");
+        say(Reason::inner_loop, inner_loop_text(p_.inner_loops[at(part.index)]));
         break;
       case ConstraintPart::wait: say(Reason::wait, wait(part.index, where)); break;
       case ConstraintPart::hold:

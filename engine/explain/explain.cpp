@@ -5,34 +5,67 @@
 #include "graph/bounds/bounds.hpp"
 #include "graph/bounds/serial.hpp"
 #include "graph/index.hpp"
+#include "graph/inner_loops.hpp"
 
 namespace twill {
 namespace {
 
-// The serial problem says nothing of pins to cycles: which of them are needed so that there is no
-// schedule, each tried to be without; none = the rest of the problem clashes.
-std::vector<Reason> explain_cycle_pins(const Search& search) {
+// The serial problem says nothing of pins to cycles, nor of inner loops: which of them are needed
+// so that there is no schedule, each tried to be without; none = the rest of the problem clashes.
+// `with` makes the problem of those that are kept.
+template <class With, class Why>
+std::vector<Reason> explain_one_by_one(const Search& search, std::size_t count, const With& with,
+                                       const Why& why) {
   const auto none = [&](const Problem& problem) {
     const Search inner = search.on(problem);
     const Cycle low = lower_bounds(problem).front().value;
     return search.engine.smallest_interval(inner, low).none;
   };
-  Problem rest = search.problem;
-  std::erase_if(rest.pins, [](const Pin& pin) { return pin.kind == Pin::at_cycle; });
-  if (none(rest)) return explain_infeasible(search.on(rest));
-  rest = search.problem;
+  std::vector<bool> kept(count, false);
+  if (const Problem rest = with(kept); none(rest)) return explain_infeasible(search.on(rest));
+  kept.assign(count, true);
   std::vector<Reason> needed;
-  for (std::size_t i = 0; i < search.problem.pins.size(); ++i) {
-    const Pin& pin = search.problem.pins[i];
-    if (pin.kind != Pin::at_cycle) continue;
-    Problem without = rest;
-    std::erase(without.pins, pin);
-    if (none(without))
-      rest = std::move(without);
-    else
-      needed.push_back({Reason::pin, pin_text(rest, pin), {pin.op}, static_cast<int>(i)});
+  for (std::size_t i = 0; i < count; ++i) {
+    kept[i] = false;
+    if (none(with(kept))) continue;
+    kept[i] = true;
+    needed.push_back(why(i));
   }
   return needed;
+}
+
+std::vector<Reason> explain_cycle_pins(const Search& search) {
+  const Problem& problem = search.problem;
+  std::vector<std::size_t> cycles;  // indices of pins
+  for (std::size_t i = 0; i < problem.pins.size(); ++i)
+    if (problem.pins[i].kind == Pin::at_cycle) cycles.push_back(i);
+  const auto with = [&](const std::vector<bool>& kept) {
+    Problem rest = problem;
+    for (std::size_t k = cycles.size(); k-- > 0;)
+      if (!kept[k]) rest.pins.erase(rest.pins.begin() + static_cast<std::ptrdiff_t>(cycles[k]));
+    return rest;
+  };
+  return explain_one_by_one(search, cycles.size(), with, [&](std::size_t k) {
+    const Pin& pin = problem.pins[cycles[k]];
+    return Reason{Reason::pin, pin_text(problem, pin), {pin.op}, static_cast<int>(cycles[k])};
+  });
+}
+
+std::vector<Reason> explain_inner_loops(const Search& search) {
+  const Problem& problem = search.problem;
+  const auto with = [&](const std::vector<bool>& kept) {
+    Problem rest = problem;
+    for (std::size_t k = kept.size(); k-- > 0;)
+      if (!kept[k])
+        rest.inner_loops.erase(rest.inner_loops.begin() + static_cast<std::ptrdiff_t>(k));
+    return rest;
+  };
+  return explain_one_by_one(search, problem.inner_loops.size(), with, [&](std::size_t k) {
+    Reason why{
+        Reason::inner_loop, inner_loop_text(problem.inner_loops[k]), {}, static_cast<int>(k)};
+    for (const InnerPart& part : problem.inner_loops[k].parts) why.ops.push_back(part.op);
+    return why;
+  });
 }
 
 // An op that fits on no slot, whatever else there is.
@@ -55,6 +88,7 @@ std::vector<Reason> explain_infeasible(const Search& search) {
   for (int v = 0; v < static_cast<int>(given.ops.size()); ++v)
     if (auto why = unplaceable(given, v)) return {*std::move(why)};
   if (latest_pinned_cycle(given) > 0) return explain_cycle_pins(search);
+  if (!given.inner_loops.empty()) return explain_inner_loops(search);
   const Problem problem = with_pins(given, search.placement.pins);
   const SerialProblem serial = serial_problem(problem);
   Search orders = search.on(serial.problem);

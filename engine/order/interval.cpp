@@ -286,6 +286,8 @@ Interval smallest_interval(const Search& search, Cycle low) {
   search.report.state().ii_low = low;
   if (latest_pinned_cycle(search.problem) > 0)
     return interval_with_pinned_cycles(search, std::move(interval));
+  if (!search.problem.inner_loops.empty())
+    return interval_with_inner_loops(search, std::move(interval));
   if (!monotone_in_ii(search.problem)) {
     if (!serial_schedule(search, serial_problem(search.problem), interval)) return interval;
     search.report.phase("interval");

@@ -149,6 +149,8 @@ Interval smallest_interval(const Search& search, Cycle low) {
   const Problem& problem = search.problem;
   if (latest_pinned_cycle(problem) > 0)
     return interval_with_pinned_cycles(search, std::move(interval));
+  if (!search.problem.inner_loops.empty())
+    return interval_with_inner_loops(search, std::move(interval));
   const SerialProblem serial = serial_problem(problem);
   if (!monotone_in_ii(problem)) {
     if (!serial_schedule(search, serial, interval)) return interval;

@@ -273,7 +273,7 @@ class Wild {
   // Of one to all of the ops, each part with cycles on a slot of its own.
   void inner_loop() {
     Problem& p = case_.problem;
-    if (case_.pool || latest_pinned_cycle(p) >= 0) return;
+    if (case_.pool || !case_.options.pins.empty() || latest_pinned_cycle(p) >= 0) return;
     const int ops = static_cast<int>(p.ops.size());
     std::set<int> slots;
     InnerLoop loop{"k", {}};

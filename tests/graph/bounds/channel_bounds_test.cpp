@@ -4,7 +4,6 @@
 
 #include <doctest/doctest.h>
 
-#include <chrono>
 #include <numeric>
 #include <string>
 
@@ -139,8 +138,7 @@ TEST_CASE("channel bounds: one bound a channel, with its arithmetic") {
         "channel slow: an iteration moves 14 and a fraction, more than 14 in I = 6 cycles");
 }
 
-TEST_CASE("channel bounds: sums far beyond 64 bits are exact, and quick") {
-  const auto begin = std::chrono::steady_clock::now();
+TEST_CASE("channel bounds: sums far beyond 64 bits are exact") {
   // (p - 1) / p of the first 4,000 primes: no two terms have a common denominator, and the sum's
   // has over 50,000 bits. What is missing to 4,000 is the sum of 1 / p, 2.6.
   const std::vector<Amount> primes = primes_below(37'814);
@@ -195,5 +193,4 @@ TEST_CASE("channel bounds: sums far beyond 64 bits are exact, and quick") {
   for (Op& op : most.ops) op.traffic = {{0, {kMaxAmount, 1}}};
   most.channels[0].rate = {1'000, 1};
   is_least(most, kMaxInterval);
-  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));
 }
