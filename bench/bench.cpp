@@ -48,6 +48,7 @@ Command bench_command(CLI::App& program, std::string_view word) {
                                     {"robust", bench::robust_command},
                                     {"readings", bench::readings_command},
                                     {"iterations", bench::iterations_command},
+                                    {"nested", bench::nested_command},
                                     {"tiles", bench::tiles_command},
                                     {"scaling", bench::scaling_command},
                                     {"row", bench::row_command},

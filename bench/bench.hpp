@@ -44,6 +44,8 @@ cli::Command robust_command(CLI::App& bench);
 cli::Command readings_command(CLI::App& bench);
 // The best time over the number of iterations, in this process.
 cli::Command iterations_command(CLI::App& bench);
+// Loops with a loop inside, beside the same unrolled, in this process.
+cli::Command nested_command(CLI::App& bench);
 // The best tile of kernels with parameters, beside others', in this process.
 cli::Command tiles_command(CLI::App& bench);
 // Reading and lowering of TTGIR modules, in this process.

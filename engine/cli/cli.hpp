@@ -45,6 +45,7 @@ Command explain_command(CLI::App& program);
 Command evaluate_command(CLI::App& program);
 Command diff_command(CLI::App& program);
 Command show_command(CLI::App& program);
+Command nest_command(CLI::App& program);
 Command program_command(CLI::App& program);
 Command kernels_command(CLI::App& program);
 Command machines_command(CLI::App& program);

@@ -31,6 +31,7 @@ int run(int argc, char** argv) {
       {"evaluate", evaluate_command},
       {"diff", diff_command},
       {"show", show_command},
+      {"nest", nest_command},
       {"program", program_command},
       {"kernels", kernels_command},
       {"machines", machines_command},

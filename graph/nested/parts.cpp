@@ -55,7 +55,9 @@ class Parts {
     for (int w = 0; w < static_cast<int>(p_.warps.size()); ++w) registers(w);
     for (int m = 0; m < static_cast<int>(p_.memories.size()); ++m) memory(m);
     outside();
-    if (loop_.parts.empty()) marker(some_slot(), 0);
+    // The run begins with its first issue, also where that is of a load that is no part.
+    if (std::ranges::none_of(loop_.parts, [](const InnerPart& one) { return one.offset == 0; }))
+      marker(some_slot(), 0);
     rings();
     channels();
     out_.inner_loops.push_back(std::move(loop_));

@@ -296,7 +296,7 @@ TEST_CASE("files with pins") {
         "p: /pins: found an array of 4 values: unknown key; known here: format, version, name, "
         "units, "
         "memories, warps, ops, edges, cycle_unit");
-  CHECK(with("\"version\": 2", "\"version\": 5").find("reads version 1 to 4") != std::string::npos);
+  CHECK(with("\"version\": 2", "\"version\": 6").find("reads version 1 to 5") != std::string::npos);
   CHECK(with("\"not_warp\": \"w1\"", "\"not_warp\": \"w9\"") ==
         "p: /pins/1/not_warp: found \"w9\": must be the name of a warp slot");
   CHECK(with("\"cycle\": 7", "\"cycle\": -1").find("/pins/2/cycle: found -1") != std::string::npos);

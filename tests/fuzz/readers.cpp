@@ -454,6 +454,7 @@ std::vector<std::string> seeds_of(const Reader& reader, const std::string& root)
   if (std::string_view(reader.name) == "problem") {
     seeds.push_back(test::kProblemText);
     seeds.push_back(test::kChannelText);
+    seeds.push_back(read_file(root + "/tests/data/nested/gemm-persistent.problem.json"));
   }
   if (std::string_view(reader.name) == "certificate")
     for (std::string& bundle : certificates(root)) seeds.push_back(std::move(bundle));

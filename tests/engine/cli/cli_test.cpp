@@ -666,6 +666,42 @@ TEST_CASE("a channel that binds: solve, evaluate, explain, verify, check") {
   CHECK(contains(bad.err, "/channels/bus/1: found 0: must be an integer from 1 to"));
 }
 
+TEST_CASE("nest: a loop in a loop, its certificate, the same unrolled") {
+  const Folder folder;
+  const std::string command = "nest " + std::string(TWILL_TEST_DATA) +
+                              "/nested/gemm-persistent.kernel.json" +
+                              " --machine hopper --normalize none --quiet --times 4"
+                              " --inner ld_a,alloc_a,ld_b,alloc_b,trans_b,mma";
+  const Run nested =
+      run_twill(command + " -o " + (folder / "n") + " --certificate " + (folder / "c"));
+  CHECK(nested.code == 0);
+  CHECK(nested.out.starts_with(
+      "inner loop: optimal, I = 512, L = 1368; 4 trips: 2904 cycles a run\n"
+      "outer loop, for this schedule of the inner one: optimal, I = 2304, L = 5912, layout 2x4\n"));
+  CHECK(run_twill("verify " + (folder / "n.problem.json") + " " + (folder / "n.schedule.json"))
+            .code == 0);
+  CHECK(run_twill("check " + (folder / "c")).code == 0);
+  CHECK(run_twill("solve " + (folder / "n.problem.json")).code == 0);
+  // A part that leaves its offset.
+  std::string moved = bytes(folder / "n.schedule.json");
+  const std::size_t at = moved.find("\"start\": ", moved.find("\"id\": \"inner.wg0\""));
+  REQUIRE(at != std::string::npos);
+  moved.insert(at + 9, "1");
+  put(folder / "m.schedule.json", moved);
+  const Run refused =
+      run_twill("verify " + (folder / "n.problem.json") + " " + (folder / "m.schedule.json"));
+  CHECK(refused.code == 1);
+  CHECK(refused.out.find("inner loop: inner loop inner: ") != std::string::npos);
+  const Run flat = run_twill(command + " --flat");
+  CHECK(flat.code == 0);
+  CHECK(flat.out.starts_with("unrolled 4 times: optimal, I = 2304, L = 5465, layout 2x4\n"));
+  const Run json = run_twill(command + " --json");
+  CHECK(nlohmann::json::parse(json.out).at("schedule").at("initiation_interval") == 2304);
+  CHECK(nlohmann::json::parse(json.out).at("inner").at("initiation_interval") == 512);
+  CHECK(run_twill(command + ",nothing").code == 2);
+  CHECK(run_twill(command + " --times 0").code == 2);
+}
+
 TEST_CASE("evaluate and diff") {
   const Folder folder;
   const std::string problem = example("figure-1");

@@ -45,9 +45,9 @@ const Case kCases[] = {
     // The file as a whole.
     {"/format", "\"twill.schedule\"", "/format", "\"twill.schedule\"", "must be \"twill.problem\""},
     {"-/format", "", "", "", "required key \"format\" is missing"},
-    {"/version", "5", "/version", "5",
-     "a newer version of the format; this program reads version 1 to 4"},
-    {"/version", "0", "/version", "0", "must be 1 to 4"},
+    {"/version", "6", "/version", "6",
+     "a newer version of the format; this program reads version 1 to 5"},
+    {"/version", "0", "/version", "0", "must be 1 to 5"},
     {"/version", "1.0", "/version", "1.0", kPlain},
     {"/version", "\"1\"", "/version", "\"1\"", "must be an integer"},
     {"/extra", "[1, 2]", "/extra", "an array of 2 values", kRootKeys},
@@ -343,6 +343,63 @@ TEST_CASE("problem files: channels, traffic and flight") {
     CAPTURE(pointer);
     CHECK_NOTHROW(parse_problem(edited({pointer, json, "", "", ""}, kChannelText)));
   }
+}
+
+TEST_CASE("problem files: inner loops, and how they are refused") {
+  Json file = Json::parse(kProblemText);
+  const auto part = [&](const char* id) {
+    return std::ranges::find_if(file["ops"], [&](const Json& op) { return op["id"] == id; });
+  };
+  REQUIRE(part("S") != file["ops"].end());
+  REQUIRE(part("P") != file["ops"].end());
+  file["version"] = 5;
+  const std::string slot = file["warps"][1]["name"];
+  file["pins"] = Json::array({{{"op", "S"}, {"warp", slot}}});
+  (*part("P"))["cycles"] = 0;
+  (*part("P"))["reservation"] = Json::object();
+  const Json loop = {{"name", "k"}, {"parts", {{"S", 0}, {"P", 7}}}};
+  file["inner_loops"] = Json::array({loop});
+  const Problem problem = parse_problem(file.dump());
+  REQUIRE(problem.inner_loops.size() == 1);
+  CHECK(problem.inner_loops[0].name == "k");
+  REQUIRE(problem.inner_loops[0].parts.size() == 2);
+  CHECK(problem.inner_loops[0].parts[1].offset == 7);
+  CHECK(parse_problem(problem_text(problem)) == problem);
+  CHECK(Json::parse(problem_text(problem)).at("version") == 5);
+
+  const auto refused = [&](const Json& loops, const std::string& place, const std::string& rule) {
+    Json wrong = file;
+    wrong["inner_loops"] = loops;
+    const InputError error = refusal([&] { parse_problem(wrong.dump(), "p.json"); });
+    CHECK(error.place() == place);
+    CHECK(error.rule() == rule);
+  };
+  const auto with = [&](const char* key, const Json& value) {
+    Json changed = loop;
+    changed[key] = value;
+    return Json::array({changed});
+  };
+  refused(with("name", ""), "/inner_loops/0/name", "inner loops must not be empty");
+  refused(with("parts", Json::object()), "/inner_loops/0/parts", "must have at least one part");
+  refused(with("parts", {{"S", 1}, {"P", 7}}), "/inner_loops/0/parts",
+          "the smallest offset must be 0");
+  refused(with("parts", {{"T", 0}}), "/inner_loops/0/parts/T",
+          "the key must name an op of this problem");
+  refused(with("parts", {{"S", -1}}), "/inner_loops/0/parts/S", kCycles);
+  refused(with("surplus", 1), "/inner_loops/0/surplus", "unknown key; known here: name, parts");
+  refused(Json::array({loop, loop}), "/inner_loops/1/name", "inner loops must be unique");
+  refused(Json::array({loop, {{"name", "j"}, {"parts", {{"P", 0}}}}}), "/inner_loops/1/parts/P",
+          "an op may be part of one inner loop");
+  Json loose = file;
+  loose["pins"] = Json::array();
+  CHECK(refusal([&] { parse_problem(loose.dump()); }).rule() ==
+        "a part with cycles must be pinned to a slot");
+  loose["pins"] = {{{"op", "S"}, {"warp", slot}}, {{"op", "P"}, {"cycle", 3}}};
+  CHECK(refusal([&] { parse_problem(loose.dump()); }).rule() ==
+        "must not stand beside a pin to a cycle: remove one of the two");
+  loose = file;
+  loose["version"] = 4;
+  CHECK(refusal([&] { parse_problem(loose.dump()); }).place() == "/inner_loops");
 }
 
 TEST_CASE("problem files: the oldest version that can say it is written") {

@@ -70,7 +70,8 @@ TEST_CASE("problem schema: keys") {
   Json sample = Json::parse(test::kProblemText);
   // Op "S" of the sample with variable_latency written out on its slot, too.
   sample["warps"][1]["variable_latency"] = false;
-  sample["version"] = 4;
+  sample["version"] = 5;
+  sample["inner_loops"] = Json::array();
   sample["channels"] = {{"L2", 64}};
   sample["ops"][1]["in_flight"] = false;
   sample["ops"][1]["traffic"] = Json::object();  // of no channel: any key can be left out
@@ -82,7 +83,7 @@ TEST_CASE("problem schema: keys") {
         Place{"/edges/1", "/$defs/edge"}, Place{"/memories/smem", "/$defs/memory"}})
     compare(sample, file, place, read);
   CHECK(file.at("properties").at("format").at("const") == sample["format"]);
-  CHECK(file.at("properties").at("version").at("enum") == Json::array({1, 2, 3, 4}));
+  CHECK(file.at("properties").at("version").at("enum") == Json::array({1, 2, 3, 4, 5}));
 
   // A pin has an op and one decision.
   const Json& pin = file.at("$defs").at("pin");

@@ -1,0 +1,173 @@
+// twill nest: a loop with a loop inside it. The inner loop is solved alone, then the outer one
+// around it (rule 12), or all is unrolled into one loop.
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "engine/certificate/certificate.hpp"
+#include "engine/cli/cli.hpp"
+#include "engine/cli/interrupt.hpp"
+#include "engine/cli/progress.hpp"
+#include "engine/cli/search_options.hpp"
+#include "engine/cli/terminal.hpp"
+#include "engine/cli/workload.hpp"
+#include "engine/nested.hpp"
+#include "engine/output/style.hpp"
+#include "graph/io/file.hpp"
+#include "graph/problem_io.hpp"
+
+namespace twill::cli {
+namespace {
+
+struct NestFlags {
+  WorkloadFlags work;
+  PictureFlags picture;
+  SearchFlags search;
+  std::string inner, output, certificate;
+  std::int64_t times = 0;
+  bool flat = false, quiet = false, json = false;
+};
+
+/// "a,b,c" as indices of ops.
+std::vector<int> ops_of(const Problem& problem, const std::string& names) {
+  std::vector<int> ops;
+  std::stringstream list(names);
+  for (std::string name; std::getline(list, name, ',');) {
+    const auto op = std::ranges::find(problem.ops, name, &Op::id);
+    if (op == problem.ops.end())
+      throw InputError("command line", "--inner", printable(name), "must name ops of the loop");
+    ops.push_back(static_cast<int>(op - problem.ops.begin()));
+  }
+  std::ranges::sort(ops);
+  ops.erase(std::unique(ops.begin(), ops.end()), ops.end());
+  return ops;
+}
+
+std::string answer_text(const Solution& solution) {
+  std::string text = to_string(solution.status);
+  if (solution.schedule) {
+    text += ", I = " + std::to_string(solution.schedule->initiation_interval) +
+            ", L = " + std::to_string(solution.schedule->length);
+    if (solution.status == Status::feasible)
+      text += " (proved: I >= " + std::to_string(solution.ii_lower_bound) + ")";
+  }
+  return text;
+}
+
+int exit_code(Status status) {
+  if (status == Status::infeasible) return kNo;
+  return status == Status::optimal ? kDone : kStopped;
+}
+
+/// The loop that was solved, to files and to a person.
+int finish(const NestFlags& flags, const LayoutsSolution& all, const std::string& summary,
+           const Solution* inner) {
+  const Problem& problem = all.layout().problem;
+  const Solution& solution = all.solution();
+  if (!flags.output.empty()) {
+    write_file(flags.output + ".problem.json", problem_text(problem));
+    write_file(flags.output + ".schedule.json", schedule_text(problem, solution));
+  }
+  if (flags.json) {
+    nlohmann::ordered_json json = {
+        {"format", "twill.nest"},
+        {"version", 1},
+        {"trips", flags.times},
+        {"schedule", nlohmann::ordered_json::parse(schedule_text(problem, solution))}};
+    if (inner != nullptr) {
+      json["inner"] = {{"initiation_interval", inner->schedule->initiation_interval},
+                       {"length", inner->schedule->length},
+                       {"status", to_string(inner->status)}};
+    }
+    std::cout << json.dump(2) << "\n";
+  } else {
+    std::cout << summary;
+    if (solution.schedule && (flags.output.empty() || !flags.picture.format.empty()))
+      std::cout << "\n" << picture(problem, solution, flags.picture, {}, true);
+    for (const std::string& reason : solution.conflict) std::cout << printable(reason) << "\n";
+  }
+  if (!flags.certificate.empty()) {
+    std::cout.flush();
+    write_certificate(flags.certificate, problem, solution);
+  }
+  return exit_code(all.status);
+}
+
+int run(NestFlags flags) {
+  if (!flags.certificate.empty()) refuse_used_directory(flags.certificate);
+  Options options = flags.search.options();
+  options.evidence = !flags.certificate.empty();
+  const Workload work = load(flags.work);
+  std::vector<NestedLoop> nests;
+  std::vector<std::string> names;
+  for (const Lowered& lowered : work.problems) {
+    nests.push_back({lowered.problem, ops_of(lowered.problem, flags.inner), flags.times, "inner"});
+    names.push_back(lowered.layout);
+    check(nests.back(), printable(flags.work.input));
+  }
+  Interrupt interrupt;
+  ProgressLine line(flags.quiet);
+  const auto tell = [&](const Progress& progress) { line.update(progress); };
+  if (flags.flat) {
+    std::vector<Lowered> flat;
+    for (std::size_t k = 0; k < nests.size(); ++k)
+      flat.push_back({names[k], flat_problem(nests[k]), {}, {}, {}, {}, {}});
+    const LayoutsSolution all = solve_layouts(std::move(flat), options, interrupt.token(), tell);
+    line.clear();
+    return finish(flags, all,
+                  "unrolled " + plural(flags.times, "time") + ": " + answer_text(all.solution()) +
+                      (all.layout().layout.empty() ? "" : ", layout " + all.layout().layout) + "\n",
+                  nullptr);
+  }
+  const NestedSolution all = solve_nested(nests, names, options, interrupt.token(), tell);
+  line.clear();
+  if (!all.outer) {
+    bool proved = true;
+    for (std::size_t k = 0; k < nests.size(); ++k) {
+      const NestedLayout& layout = all.layouts[k];
+      proved = proved && layout.inner.status == Status::infeasible;
+      std::cout << (names[k].empty() ? "" : "layout " + names[k] + ": ") << "inner loop: "
+                << (layout.refused.empty() ? answer_text(layout.inner) : layout.refused) << "\n";
+    }
+    return proved ? kNo : kStopped;
+  }
+  const Solution& inner = all.chosen().inner;
+  const Cycle run_cycles =
+      (flags.times - 1) * inner.schedule->initiation_interval + inner.schedule->length;
+  std::string summary = "inner loop: " + answer_text(inner) + "; " + plural(flags.times, "trip") +
+                        ": " + plural(run_cycles, "cycle") + " a run\n";
+  summary +=
+      "outer loop, for this schedule of the inner one: " + answer_text(all.outer->solution());
+  if (!names.front().empty()) summary += ", layout " + printable(all.outer->layout().layout);
+  return finish(flags, *all.outer, summary + "\n", &inner);
+}
+
+}  // namespace
+
+Command nest_command(CLI::App& program) {
+  auto flags = std::make_shared<NestFlags>();
+  CLI::App* app = program.add_subcommand(
+      "nest", "Schedule a loop with a loop inside it: the inner one, then the outer one around it");
+  flags->work.add_to(*app);
+  app->add_option("--inner", flags->inner, "Ops of the inner loop, by id: a,b,c")->required();
+  app->add_option("--times", flags->times, "Iterations of a run of the inner loop")->required();
+  app->add_flag("--flat", flags->flat,
+                "Unroll the inner loop instead: all schedules, for few trips");
+  using enum SearchOption;
+  flags->search.add_to(
+      *app, {goals, engine, encoding, threads, seed, time_limit, conflict_limit, memory});
+  app->add_option("-o,--output", flags->output,
+                  "Write NAME.problem.json and NAME.schedule.json of the outer loop");
+  app->add_option("--certificate", flags->certificate,
+                  "Write a directory that proves the outer loop's answer, for twill check");
+  app->add_flag("--quiet", flags->quiet, "Nothing on standard error but errors");
+  auto* json = app->add_flag("--json", flags->json, "Print both answers as JSON");
+  flags->picture.add_to(*app);
+  json->excludes(app->get_option("--format"));
+  return {app, [flags] { return run(*flags); }};
+}
+
+}  // namespace twill::cli
