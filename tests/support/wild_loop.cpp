@@ -15,7 +15,8 @@ namespace {
 
 class Wild {
  public:
-  explicit Wild(std::uint64_t seed) : random_(seed), more_(seed + 7'000'000'000), inner_(seed + 8'000'000'000) {
+  explicit Wild(std::uint64_t seed)
+      : random_(seed), more_(seed + 7'000'000'000), inner_(seed + 8'000'000'000) {
     // Each loop has its own taste, so that rules also meet in ones that use few of them much.
     for (int* taste : {&blocking_, &spills_, &zero_, &carried_, &registers_, &footprints_, &loads_})
       *taste = std::array{0, 15, 40, 75}[static_cast<std::size_t>(random_.range(0, 3))];
@@ -282,11 +283,11 @@ class Wild {
       if (p.ops[static_cast<std::size_t>(v)].cycles > 0) {
         const std::vector<int> allowed = allowed_slots(p, v);
         if (allowed.empty()) continue;
-        const int slot = allowed[static_cast<std::size_t>(inner_.range(0, std::ssize(allowed) - 1))];
+        const int slot =
+            allowed[static_cast<std::size_t>(inner_.range(0, std::ssize(allowed) - 1))];
         if (!slots.insert(slot).second) continue;
-        if (std::ranges::none_of(p.pins, [&](const Pin& pin) {
-              return pin.op == v && pin.kind == Pin::on_slot;
-            }))
+        if (std::ranges::none_of(
+                p.pins, [&](const Pin& pin) { return pin.op == v && pin.kind == Pin::on_slot; }))
           p.pins.push_back({Pin::on_slot, v, slot, -1, -1});
       }
       loop.parts.push_back({v, inner_.range(0, 6)});

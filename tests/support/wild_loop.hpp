@@ -25,9 +25,9 @@ struct WildCase {
 /// 1 to 5 ops; unit capacities above 1, several segments a unit, widths of ops and slots, a
 /// variable-latency slot, streaming loads, spills, blocking, holds beyond I, rings charged,
 /// zero-cycle ops, distances up to 3, self edges, parallel edges and pins of all kinds; in half of
-/// the loops loads in flight, in a fifth an inner loop with given offsets, in half channels, with fractions, some that bind, some beyond where
-/// the ops can run one after the other. Asked: an interval, a number of stages, no hand-overs, ops
-/// on slots, goals. The same on every machine.
+/// the loops loads in flight, in a fifth an inner loop with given offsets, in half channels, with
+/// fractions, some that bind, some beyond where the ops can run one after the other. Asked: an
+/// interval, a number of stages, no hand-overs, ops on slots, goals. The same on every machine.
 WildCase wild_case(std::uint64_t seed);
 
 /// The question in the words of the enumeration.

@@ -56,9 +56,8 @@ std::optional<Nest> random_nest(std::uint64_t seed) {
     nest.run = random_schedule(nest.inner, random, 6);
     if (verify(nest.inner, nest.run)) continue;
     // Rule 8 lets an op meet itself, of the iteration before; unrolled these are two ops.
-    if (std::ranges::any_of(nest.inner.ops, [&](const Op& op) {
-          return op.cycles > nest.run.initiation_interval;
-        }))
+    if (std::ranges::any_of(nest.inner.ops,
+                            [&](const Op& op) { return op.cycles > nest.run.initiation_interval; }))
       continue;
     try {
       nest.nested = nested_problem(nest.loop, nest.run);
