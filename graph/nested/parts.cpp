@@ -33,9 +33,9 @@
 namespace twill {
 namespace {
 
-class Parts {
+class PartsOfNest {
  public:
-  Parts(const NestedLoop& nest, const Schedule& schedule)
+  PartsOfNest(const NestedLoop& nest, const Schedule& schedule)
       : nest_(nest), p_(nest.problem), inner_(inner_problem(nest)), s_(schedule) {
     if (const auto broken = verify(inner_, s_))
       throw InputError("schedule of the inner loop", broken->rule, inner_.name, broken->text);
@@ -335,7 +335,7 @@ class Parts {
 
 Problem nested_problem(const NestedLoop& nest, const Schedule& inner) {
   check(nest);
-  return Parts(nest, inner).run();
+  return PartsOfNest(nest, inner).run();
 }
 
 Schedule flat_schedule(const NestedLoop& nest, const Schedule& inner, const Problem& nested,
