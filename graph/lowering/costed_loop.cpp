@@ -89,8 +89,7 @@ class OpCoster {
   /// channel of its name, all for as long as it is reserved.
   void set_traffic(bool scalar) {
     for (const auto& [name, bytes] : op_.traffic)
-      if (!std::any_of(machine_.channels.begin(), machine_.channels.end(),
-                       [&, &wanted = name](const MachineChannel& c) { return c.name == wanted; }))
+      if (!is_channel(name))
         unit_index(name, "traffic");  // of a unit without a rate nothing can be said
     for (std::size_t c = 0; c < machine_.channels.size(); ++c) {
       const MachineChannel& channel = machine_.channels[c];
@@ -120,8 +119,21 @@ class OpCoster {
         for (const Reservation& use : costed_.op.reservations)
           if (machine_.units[static_cast<std::size_t>(use.unit)].name == channel.name)
             costed_.reserved.push_back({static_cast<int>(c), product(channel.rate, use.length)});
+      if (op_.cost)
+        for (const auto& [name, moved] : op_.cost->traffic)
+          if (name == channel.name) amount = sum_of(amount, moved, kernel_.source);
       if (amount.numerator > 0) costed_.traffic.push_back({static_cast<int>(c), amount});
     }
+    if (!op_.cost) return;
+    for (const auto& [name, moved] : op_.cost->traffic)
+      for (std::size_t u = 0; u < machine_.units.size(); ++u)
+        if (machine_.units[u].name == name && !is_channel(name))
+          costed_.in_units.push_back({static_cast<int>(u), moved});
+  }
+
+  bool is_channel(const std::string& name) const {
+    return std::any_of(machine_.channels.begin(), machine_.channels.end(),
+                       [&](const MachineChannel& c) { return c.name == name; });
   }
 
   Fraction product(const Fraction& rate, Cycle cycles) const {

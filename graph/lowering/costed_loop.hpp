@@ -21,8 +21,10 @@ struct CostedOp {
   Cycle latency = 0;              ///< default delay of its outgoing edges
   std::vector<Traffic> traffic;   ///< by the machine's channels; what is said of the op ...
   std::vector<Traffic> reserved;  ///< ... and what its reservations of units with such names are
-  std::vector<int> unknown;       ///< channels through which it moves nobody knows how much
-  bool estimate = false;          ///< the rule's
+  std::vector<Traffic>
+      in_units;              ///< by the machine's units: what loads in flight within pass there
+  std::vector<int> unknown;  ///< channels through which it moves nobody knows how much
+  bool estimate = false;     ///< the rule's
 };
 
 struct CostedLoop {

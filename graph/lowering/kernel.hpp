@@ -40,6 +40,9 @@ struct GivenCost {
   /// An op that stands for several (an inner loop): cycles of each unit from issue. Then `unit` and
   /// `occupancy` say nothing. Not in kernel files.
   std::vector<std::pair<std::string, Cycle>> uses;
+  /// What it moves through channels, or through units that loads in flight do not reserve, by name.
+  /// Not in kernel files either.
+  std::vector<std::pair<std::string, Fraction>> traffic;
 };
 
 struct KernelOp {

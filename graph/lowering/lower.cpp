@@ -111,7 +111,7 @@ void add_channels(const Kernel& kernel, const Machine& machine, const CostedLoop
 /// What has no incoming edge and a variable latency is in flight: it reserves nothing, its buffer
 /// is its own, and whoever uses that waits for it and keeps it. Units that it would have reserved
 /// become channels, through which all pass that use them.
-void apply_flight(const std::string& source, Problem& problem) {
+void apply_flight(const std::string& source, const CostedLoop& loop, Problem& problem) {
   std::vector<bool> has_input(problem.ops.size(), false);
   for (const Edge& edge : problem.edges) has_input[at(edge.to)] = true;
   std::vector<Reservation> freed;  // what the loads reserve no more, and ...
@@ -133,7 +133,11 @@ void apply_flight(const std::string& source, Problem& problem) {
     const auto of_unit = [&](const Reservation& use) { return use.unit == f; };
     const bool known = std::any_of(problem.channels.begin(), problem.channels.end(),
                                    [&](const Channel& c) { return c.name == unit.name; });
-    if (known || std::none_of(freed.begin(), freed.end(), of_unit)) continue;
+    const bool within = std::any_of(loop.ops.begin(), loop.ops.end(), [&](const CostedOp& op) {
+      return std::any_of(op.in_units.begin(), op.in_units.end(),
+                         [&](const Traffic& moved) { return moved.channel == f; });
+    });
+    if (known || (!within && std::none_of(freed.begin(), freed.end(), of_unit))) continue;
     const int channel = static_cast<int>(problem.channels.size());
     problem.channels.push_back({unit.name, {unit.capacity, 1}});
     const auto pass = [&](int v, const Reservation& use) {
@@ -144,8 +148,16 @@ void apply_flight(const std::string& source, Problem& problem) {
       traffic.back().amount.numerator += use.length * use.amount;
     };
     for (std::size_t i = 0; i < freed.size(); ++i) pass(freed_by[i], freed[i]);
-    for (int v = 0; v < static_cast<int>(problem.ops.size()); ++v)
+    for (int v = 0; v < static_cast<int>(problem.ops.size()); ++v) {
       for (const Reservation& use : problem.ops[at(v)].reservations) pass(v, use);
+      for (const Traffic& moved : loop.ops[at(v)].in_units) {
+        if (moved.channel != f) continue;
+        std::vector<Traffic>& traffic = problem.ops[at(v)].traffic;
+        if (traffic.empty() || traffic.back().channel != channel)
+          traffic.push_back({channel, {0, 1}});
+        traffic.back().amount = sum_of(traffic.back().amount, moved.amount, source);
+      }
+    }
   }
 }
 
@@ -286,7 +298,7 @@ Problem without_slots(const Kernel& kernel, const Machine& machine, const Costed
   problem.edges = loop.edges;
   if (parts.channels) add_channels(kernel, machine, loop, problem);
   if (parts.flight)
-    apply_flight(kernel.source, problem);
+    apply_flight(kernel.source, loop, problem);
   else
     apply_streaming(problem);
   if (parts.rings) charge_rings(problem);
@@ -370,6 +382,12 @@ std::vector<Lowered> lower(std::string_view kernel_text, const std::string& kern
   } catch (const InputError& error) {
     throw instance.placed(error);
   }
+}
+
+Problem lower_without_slots(const Kernel& kernel, const Machine& machine,
+                            const LowerOptions& options) {
+  const Parts parts = parts_of(machine, options);
+  return without_slots(kernel, machine, cost_kernel(kernel, machine, parts.holds), parts);
 }
 
 std::vector<OnLayout> lower_each(const Kernel& kernel, const Machine& machine,

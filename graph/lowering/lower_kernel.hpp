@@ -13,6 +13,10 @@ namespace twill {
 std::vector<Lowered> lower(const Kernel& kernel, const Machine& machine,
                            const LowerOptions& options);
 
+/// The problem before it has slots: what no layout changes.
+Problem lower_without_slots(const Kernel& kernel, const Machine& machine,
+                            const LowerOptions& options);
+
 /// What became of one layout: the problem, or why the layout cannot hold the kernel.
 struct OnLayout {
   std::string layout;

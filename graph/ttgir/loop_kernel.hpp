@@ -27,6 +27,7 @@ struct LoopOptions {
   std::int64_t chunk_columns = 32;  ///< of load-scale-store chains of an accumulator; 0 = whole
   std::int64_t trips = 16;          ///< of an inner loop whose count is not constant
   std::map<std::string, Measured> profile;  ///< by node, op name or kind
+  LowerOptions lower = {};                  ///< its reading: inner loops cost what they would alone
 };
 
 /// What a node of the graph stands for.

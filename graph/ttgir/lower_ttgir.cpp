@@ -17,7 +17,9 @@ LoweredModule lower_module(std::string_view text, const std::string& source,
                        loop_options,
                        LoopKernel(),
                        {}};
-  result.loop = lower_loop(result.module, result.machine, loop_options);
+  LoopOptions as_read = loop_options;
+  as_read.lower = options;
+  result.loop = lower_loop(result.module, result.machine, as_read);
   try {
     result.problems = lower(result.loop.kernel, result.machine, options);
   } catch (const InputError&) {

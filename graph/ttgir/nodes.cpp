@@ -455,8 +455,9 @@ void Builder::add_control(int index, int copy) {
   for (const int value : op.results)
     if (is_tile(value, TypeKind::tensor)) set_registers(node, value);
   if (!at(node).registers) at(node).registers = 0;
-  out_.nodes[node].note = op.name == "scf.if" ? "the worst of its branches, on each unit"
-                                              : "an inner loop by hierarchical reduction";
+  out_.nodes[node].note =
+      op.name == "scf.if" ? "the worst of its branches, on each unit"
+                          : "an inner loop, as often as its trips at its bound: not its schedule";
   if (op.name == "scf.if")
     warn("the scf.if at " + Module::place(op) +
          " takes as long as the worst of its branches: " + std::to_string(cost.cycles) + " cycles");

@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "graph/bounds/bounds.hpp"
+#include "graph/bounds/channel_bounds.hpp"
 #include "graph/check.hpp"
 #include "graph/error.hpp"
 #include "graph/lowering/costed_loop.hpp"
+#include "graph/lowering/lower_kernel.hpp"
 #include "graph/ttgir/builder.hpp"
 #include "graph/ttgir/constants.hpp"
 #include "graph/wide.hpp"
@@ -17,19 +19,8 @@ constexpr int kMaxLoops = 8;  // nested
 // Each inner loop and each branch goes over the values of the module.
 constexpr std::size_t kMaxReductionWork = std::size_t{1} << 26;
 
-/// A loop without slots, to bound its interval.
-Problem bare_problem(const Machine& machine, const CostedLoop& loop) {
-  Problem problem;
-  problem.units = machine.units;
-  for (const MachineMemory& memory : machine.memories)
-    problem.memories.push_back({memory.name, memory.capacity});
-  for (const CostedOp& op : loop.ops) problem.ops.push_back(op.op);
-  problem.edges = loop.edges;
-  return problem;
-}
-
 /// The longest path of one iteration.
-Cycle critical_path(const CostedLoop& loop) {
+Cycle critical_path(const Problem& loop) {
   std::vector<Cycle> start(loop.ops.size(), 0);
   bool changed = true;
   for (std::size_t round = 0; changed && round <= loop.ops.size(); ++round) {
@@ -43,18 +34,19 @@ Cycle critical_path(const CostedLoop& loop) {
   }
   Cycle length = 0;
   for (std::size_t v = 0; v < loop.ops.size(); ++v)
-    length = std::max(length, start[v] + loop.ops[v].op.cycles);
+    length = std::max(length, start[v] + loop.ops[v].cycles);
   return length;
 }
 
-std::vector<std::pair<std::string, Cycle>> work_of(const Machine& machine, const CostedLoop& loop) {
+std::vector<std::pair<std::string, Cycle>> work_of(const std::vector<Unit>& units,
+                                                   const std::vector<Op>& ops) {
   std::vector<std::pair<std::string, Cycle>> work;
-  for (std::size_t u = 0; u < machine.units.size(); ++u) {
+  for (std::size_t u = 0; u < units.size(); ++u) {
     Cycle sum = 0;
-    for (const CostedOp& op : loop.ops)
-      for (const Reservation& use : op.op.reservations)
+    for (const Op& op : ops)
+      for (const Reservation& use : op.reservations)
         if (use.unit == static_cast<int>(u)) sum += use.length;
-    if (sum > 0) work.emplace_back(machine.units[u].name, sum);
+    if (sum > 0) work.emplace_back(units[u].name, sum);
   }
   return work;
 }
@@ -137,42 +129,54 @@ void check_reductions(const Module& module, int loop) {
         "are too many for a module of " + std::to_string(module.values.size()) + " values");
 }
 
-/// n iterations take (n - 1) * I + L, with I the larger of the inner loop's unit and recurrence
-/// bounds and L its critical path; each unit is reserved for its whole work from the issue on.
+/// n iterations take (n - 1) * I + L, with I the largest of the bounds of units, channels and
+/// recurrences that the inner loop has alone, in the same reading, and L its critical path. Each
+/// unit is reserved for its whole work from the issue on, and what passes through channels does.
 GivenCost Builder::reduce_loop(int index) {
   const Operation& op = m_.op(index);
   if (nesting_ >= kMaxLoops)
     throw InputError(m_.source, Module::place(op), "a loop " + std::to_string(nesting_) + " deep",
                      "loops may be " + std::to_string(kMaxLoops) + " deep");
   GivenCost cost;
-  std::int64_t trips = options_.trips;
-  CostedLoop loop;
-  if (op.name == "scf.for") {
-    trips = trips_of(op);
-    LoopKernel inner = lower_one_loop(m_, machine_, options_, index, nesting_ + 1);
-    for (const std::string& text : inner.warnings) warn(text);
-    loop = cost_kernel(inner.kernel, machine_);
-  } else {  // scf.while and the like: the ops of all its regions, one after the other
+  if (op.name != "scf.for") {  // scf.while and the like: the ops of all its regions, in turn
     warn("the trip count of " + std::string(op.name) + " at " + Module::place(op) +
-         " is not known: " + std::to_string(trips) + " assumed (--trips)");
+         " is not known: " + std::to_string(options_.trips) + " assumed (--trips)");
     GivenCost once = reduce_branches(index, 0);
-    for (auto& [unit, length] : once.uses) length = product(op, length, trips);
-    once.cycles = once.latency = product(op, once.cycles, trips);
+    for (auto& [unit, length] : once.uses) length = product(op, length, options_.trips);
+    once.cycles = once.latency = product(op, once.cycles, options_.trips);
     return once;
   }
+  const std::int64_t trips = trips_of(op);
+  LoopKernel inner = lower_one_loop(m_, machine_, options_, index, nesting_ + 1);
+  for (const std::string& text : inner.warnings) warn(text);
+  const CostedLoop loop = cost_kernel(inner.kernel, machine_);
+  inner.kernel.resident_memory.clear();  // bounds ask for no memory
   Cycle interval = 1, amount = 0;
-  const Problem problem = bare_problem(machine_, loop);
+  const Problem problem = lower_without_slots(inner.kernel, machine_, options_.lower);
   if (!problem.ops.empty()) {
     for (const Bound& bound : res_mii(problem)) interval = std::max(interval, bound.value);
+    for (const Bound& bound : channel_bounds(problem)) interval = std::max(interval, bound.value);
     if (const auto recurrence = rec_mii(problem, false))
       interval = std::max(interval, recurrence->value);
   }
-  cost.cycles = product(op, interval, trips - 1) + critical_path(loop);
-  cost.uses = work_of(machine_, loop);
+  cost.cycles = product(op, interval, trips - 1) + critical_path(problem);
+  cost.uses = work_of(problem.units, problem.ops);
   for (auto& [unit, length] : cost.uses) {
     length = product(op, length, trips);
     cost.cycles = std::max(cost.cycles, length);
   }
+  for (const Op& each : problem.ops)
+    for (const Traffic& moved : each.traffic) {
+      Fraction all = moved.amount;
+      if (__builtin_mul_overflow(all.numerator, trips, &all.numerator) ||
+          all.numerator > kMaxAmount)
+        throw InputError(m_.source, Module::place(op), std::to_string(trips) + " trips",
+                         "move more through " +
+                             problem.channels[static_cast<std::size_t>(moved.channel)].name +
+                             " than can be said");
+      cost.traffic.emplace_back(problem.channels[static_cast<std::size_t>(moved.channel)].name,
+                                all);
+    }
   cost.latency = cost.cycles;
   if (cost.cycles > kMaxCycles)
     throw InputError(m_.source, Module::place(op), std::to_string(cost.cycles) + " cycles",
@@ -220,7 +224,9 @@ GivenCost Builder::reduce_branches(int index, int copy) {
     names_ = names;
     sources_ = sources;
     worst.cycles = std::max(worst.cycles, cycles);
-    for (const auto& [unit, length] : work_of(machine_, loop)) {
+    std::vector<Op> ops;
+    for (const CostedOp& costed : loop.ops) ops.push_back(costed.op);
+    for (const auto& [unit, length] : work_of(machine_.units, ops)) {
       const auto found =
           std::find_if(worst.uses.begin(), worst.uses.end(),
                        [&, &name = unit](const auto& use) { return use.first == name; });
