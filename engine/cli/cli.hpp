@@ -46,6 +46,7 @@ Command evaluate_command(CLI::App& program);
 Command diff_command(CLI::App& program);
 Command show_command(CLI::App& program);
 Command program_command(CLI::App& program);
+Command run_command(CLI::App& program);
 Command kernels_command(CLI::App& program);
 Command machines_command(CLI::App& program);
 Command encodings_command(CLI::App& program);

@@ -32,6 +32,7 @@ int run(int argc, char** argv) {
       {"diff", diff_command},
       {"show", show_command},
       {"program", program_command},
+      {"run", run_command},
       {"kernels", kernels_command},
       {"machines", machines_command},
       {"encodings", encodings_command},

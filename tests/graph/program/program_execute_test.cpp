@@ -1,0 +1,270 @@
+// The executor: every built-in kernel with a meaning gives what its loop gives, in every order that
+// is tried; programs that were made wrong give a wrong number, a hang or an overrun.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "engine/program.hpp"
+#include "graph/io/builtin.hpp"
+#include "graph/lowering/kernel.hpp"
+#include "graph/meaning/reference.hpp"
+#include "graph/program/execute.hpp"
+#include "graph/program/judge.hpp"
+#include "graph/program/links.hpp"
+#include "graph/program/program_io.hpp"
+
+using namespace twill;
+using meaning::Meaning;
+using program::Course;
+using program::Execution;
+using program::Hold;
+using program::Pace;
+using program::Program;
+
+namespace {
+
+struct Made {
+  std::string name;  ///< kernel on machine, reading
+  Program program;
+};
+
+/// Tiles an eighth as long: what is wrong shows as well, in a five-hundredth of the time. A copy
+/// in memory is still spread over all of its bytes.
+Meaning shrunk(Meaning m) {
+  const auto less = [](std::vector<std::int64_t>& shape) {
+    for (std::int64_t& extent : shape) extent /= 8;
+  };
+  for (auto& tensor : m.tensors) less(tensor.shape);
+  for (auto& value : m.values) {
+    less(value.tile);
+    less(value.shape);
+    for (auto& operand : value.operands) {
+      operand.first_column /= 8;
+      operand.columns /= 8;
+    }
+  }
+  return m;
+}
+
+/// All kernels with a meaning on their machines in both readings, as solve() schedules them.
+const std::vector<Made>& programs() {
+  static const std::vector<Made> all = [] {
+    std::vector<Made> made;
+    for (const BuiltinFile& file : builtin_files()) {
+      if (file.folder != "kernels") continue;
+      const std::string kernel(file.name);
+      const auto meaning = parse_kernel(file.text, kernel).meaning;
+      if (!meaning) continue;
+      for (const std::string machine : {"hopper", "blackwell"}) {
+        if (kernel != "gemm" && !kernel.starts_with(machine)) continue;
+        for (const Reading reading : {Reading::machine, Reading::paper}) {
+          LowerOptions options;
+          options.reading = reading;
+          const auto layouts =
+              lower(std::string(file.text), kernel, builtin_machine(machine), machine, options);
+          const LayoutsSolution best = solve_layouts(layouts, {});
+          if (!best.solution().schedule) continue;
+          auto one = solve_program(best.layout().problem, best.solution());
+          Made next{kernel + (reading == Reading::paper ? " (paper)" : ""), {}};
+          if (const auto* no = std::get_if<program::Refusal>(&one.program)) {
+            MESSAGE(next.name << ": no program: " << no->text);
+            continue;
+          }
+          next.program = std::get<Program>(std::move(one.program));
+          next.program.problem_sha256 = std::string(64, '0');
+          next.program.status = "feasible";
+          next.program.meaning = meaning;
+          made.push_back(std::move(next));
+        }
+      }
+    }
+    return made;
+  }();
+  return all;
+}
+
+/// "" = right; else what is wrong.
+std::string shown(const Program& p, int n, const meaning::TensorTiles& inputs,
+                  const std::vector<std::vector<meaning::Bounded>>& right, const Course& course) {
+  const Execution run = program::execute(p, n, inputs, course);
+  if (!run.fault.empty()) return run.fault;
+  return meaning::all_right(meaning::compare_with(*p.meaning, right, run.outputs)) ? "" : "number";
+}
+
+}  // namespace
+
+TEST_CASE("every kernel with a meaning has a program that can be executed") {
+  std::map<std::string, int> kernels;
+  for (const Made& made : programs()) {
+    CAPTURE(made.name);
+    program::Links links;
+    const auto no = program::link(made.program, links);
+    CAPTURE(no.value_or(""));
+    CHECK(!no);
+    CHECK(!program::judge(made.program));
+    // The file says all of it.
+    const std::string text = program::program_text(made.program);
+    CHECK(program::parse_program(text, "f") == made.program);
+    ++kernels[made.program.problem];
+  }
+  CHECK(kernels.size() >= 18);
+}
+
+TEST_CASE("full tiles: equal to the loop within the bound of the types") {
+  double largest = 0;
+  for (const Made& made : programs()) {
+    CAPTURE(made.name);
+    const int n = 3;
+    const auto inputs = meaning::seeded_inputs(*made.program.meaning, n, 3);
+    const auto right = meaning::reference(*made.program.meaning, n, inputs);
+    const Execution run = program::execute(made.program, n, inputs, {Pace::late, 0, {}});
+    CAPTURE(run.text);
+    CHECK(run.fault == "");
+    for (const auto& one : meaning::compare_with(*made.program.meaning, right, run.outputs)) {
+      CAPTURE(one.tensor);
+      CAPTURE(one.largest_error);
+      CAPTURE(one.bound);
+      CHECK(one.wrong == 0);
+      largest = std::max(largest, one.largest_share);
+    }
+  }
+  // The bound is no empty one: something comes near to it.
+  CHECK(largest > 0.1);
+  CHECK(largest <= 1);
+}
+
+TEST_CASE("n from 0 to 9: late, eager and random orders") {
+  int runs = 0;
+  for (const Made& made : programs()) {
+    Program p = made.program;
+    p.meaning = shrunk(*p.meaning);
+    for (int n = 0; n <= 9; ++n) {
+      const auto inputs = meaning::seeded_inputs(*p.meaning, n, static_cast<std::uint64_t>(n));
+      const auto right = meaning::reference(*p.meaning, n, inputs);
+      for (std::uint64_t seed = 0; seed < 4; ++seed)
+        for (const Pace pace : {Pace::late, Pace::eager, Pace::random}) {
+          const std::string wrong = shown(p, n, inputs, right, {pace, seed, {}});
+          if (!wrong.empty()) {
+            CAPTURE(made.name);
+            CAPTURE(n);
+            CAPTURE(seed);
+            CAPTURE(static_cast<int>(pace));
+            FAIL_CHECK(wrong);
+          }
+          ++runs;
+        }
+    }
+  }
+  MESSAGE(programs().size() << " programs, " << runs << " runs");
+  CHECK(runs >= 3'000);
+}
+
+namespace {
+
+/// "S[3]" -> op and iteration.
+std::optional<std::pair<int, int>> instance(const Program& p, const std::string& name) {
+  const std::size_t bracket = name.rfind('[');
+  if (bracket == std::string::npos) return std::nullopt;
+  for (std::size_t v = 0; v < p.ops.size(); ++v)
+    if (p.ops[v].id == name.substr(0, bracket))
+      return std::pair{static_cast<int>(v), std::atoi(name.c_str() + bracket + 1)};
+  return std::nullopt;
+}
+
+/// The judge's witness as orders: each of its instances kept back until another has ended.
+std::vector<Course> replays(const Program& p, const program::Fault& fault) {
+  std::vector<std::pair<int, int>> who;
+  for (const std::string& name : fault.witness)
+    if (const auto one = instance(p, name)) who.push_back(*one);
+  std::vector<Course> all;
+  for (const auto& held : who)
+    for (const auto& until : who) {
+      if (held == until) continue;
+      for (const Hold::Where where : {Hold::waits, Hold::reads, Hold::writes, Hold::end})
+        for (const Pace pace : {Pace::late, Pace::eager})
+          all.push_back({pace, 0, Hold{where, held.first, held.second, until.first, until.second}});
+    }
+  return all;
+}
+
+int least_n(const Program& p, program::Fault& fault) {
+  const int most = program::enough_iterations(p).value_or(12);
+  for (int n = 1; n <= most; ++n)
+    if (auto found = program::judge(p, n)) {
+      fault = *found;
+      return n;
+    }
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("a wait less: the judge refuses it, and the executor shows it") {
+  int mutants = 0, refused = 0, by_order = 0, by_replay = 0;
+  std::map<std::string, int> as, hidden;
+  std::vector<std::string> left;
+  for (const Made& made : programs()) {
+    Program whole = made.program;
+    whole.meaning = shrunk(*whole.meaning);
+    for (std::size_t w = 0; w < whole.waits.size(); ++w) {
+      Program p = whole;
+      p.waits.erase(p.waits.begin() + static_cast<std::ptrdiff_t>(w));
+      ++mutants;
+      program::Fault fault;
+      const int first = least_n(p, fault);
+      if (first == 0) continue;
+      ++refused;
+      // Two iterations more than the fault needs, that what is wrong can be read.
+      std::string found;
+      for (int n = first; n <= first + 2 && found.empty(); ++n) {
+        const auto inputs = meaning::seeded_inputs(*p.meaning, n, 17);
+        const auto right = meaning::reference(*p.meaning, n, inputs);
+        for (std::uint64_t seed = 0; seed < 3 && found.empty(); ++seed)
+          for (const Pace pace : {Pace::late, Pace::random, Pace::eager})
+            if (found.empty()) found = shown(p, n, inputs, right, {pace, seed, {}});
+      }
+      if (!found.empty()) ++by_order;
+      for (int n = first; n <= first + 2 && found.empty(); ++n) {
+        const auto again = program::judge(p, n);
+        if (!again) continue;
+        const auto inputs = meaning::seeded_inputs(*p.meaning, n, 17);
+        const auto right = meaning::reference(*p.meaning, n, inputs);
+        for (const program::Fault& one : {fault, *again})
+          for (const Course& course : replays(p, one))
+            if (found.empty()) {
+              found = shown(p, n, inputs, right, course);
+              if (!found.empty()) ++by_replay;
+            }
+      }
+      if (!found.empty()) {
+        ++as[found];
+        continue;
+      }
+      ++hidden[fault.rule];
+      const auto& wait = whole.waits[w];
+      left.push_back(
+          made.name + ": " + whole.ops[static_cast<std::size_t>(wait.before)].id + " for " +
+          whole.ops[static_cast<std::size_t>(whole.events[static_cast<std::size_t>(wait.event)].op)]
+              .id +
+          " offset " + std::to_string(wait.offset) + " " + program::to_string(wait.need) + ": " +
+          fault.text);
+    }
+  }
+  std::string text = std::to_string(mutants) + " waits removed, " + std::to_string(refused) +
+                     " refused by the judge; shown by an order " + std::to_string(by_order) +
+                     ", by its witness " + std::to_string(by_replay) + ";";
+  for (const auto& [what, count] : as) text += " " + what + " " + std::to_string(count);
+  text += "; not shown";
+  for (const auto& [rule, count] : hidden) text += " " + rule + " " + std::to_string(count);
+  for (const std::string& one : left) text += "\n" + one;
+  MESSAGE(text);
+  CHECK(refused == mutants);
+  CHECK(by_order + by_replay == refused);
+}
