@@ -178,11 +178,12 @@ std::optional<std::pair<int, int>> instance(const Program& p, const std::string&
   return std::nullopt;
 }
 
-/// The judge's witness as orders: each of its instances kept back until another has ended.
-std::vector<Course> replays(const Program& p, const program::Fault& fault) {
+/// The judge's witness as orders: each of its instances kept back until another has ended. `later`
+/// iterations later: what is read too late in iteration 0 may be multiplied by an initial 0.
+std::vector<Course> replays(const Program& p, const program::Fault& fault, int later) {
   std::vector<std::pair<int, int>> who;
   for (const std::string& name : fault.witness)
-    if (const auto one = instance(p, name)) who.push_back(*one);
+    if (const auto one = instance(p, name)) who.emplace_back(one->first, one->second + later);
   std::vector<Course> all;
   for (const auto& held : who)
     for (const auto& until : who) {
@@ -231,17 +232,17 @@ TEST_CASE("a wait less: the judge refuses it, and the executor shows it") {
             if (found.empty()) found = shown(p, n, inputs, right, {pace, seed, {}});
       }
       if (!found.empty()) ++by_order;
-      for (int n = first; n <= first + 2 && found.empty(); ++n) {
-        const auto again = program::judge(p, n);
-        if (!again) continue;
-        const auto inputs = meaning::seeded_inputs(*p.meaning, n, 17);
+      for (int later = 0; later <= 4 && found.empty(); ++later) {
+        const int n = first + later + 2;
+        std::vector<program::Fault> faults{fault};
+        if (const auto again = program::judge(p, n)) faults.push_back(*again);
+        const auto inputs =
+            meaning::seeded_inputs(*p.meaning, n, 17 + static_cast<std::uint64_t>(later));
         const auto right = meaning::reference(*p.meaning, n, inputs);
-        for (const program::Fault& one : {fault, *again})
-          for (const Course& course : replays(p, one))
-            if (found.empty()) {
-              found = shown(p, n, inputs, right, course);
-              if (!found.empty()) ++by_replay;
-            }
+        for (const program::Fault& one : faults)
+          for (const Course& course : replays(p, one, later))
+            if (found.empty()) found = shown(p, n, inputs, right, course);
+        if (!found.empty()) ++by_replay;
       }
       if (!found.empty()) {
         ++as[found];
