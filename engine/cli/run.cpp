@@ -9,6 +9,7 @@
 #include "engine/cli/cli.hpp"
 #include "engine/cli/make_program.hpp"
 #include "engine/output/style.hpp"
+#include "graph/index.hpp"
 #include "graph/io/file.hpp"
 #include "graph/io/json_text.hpp"
 #include "graph/meaning/reference.hpp"
@@ -21,6 +22,7 @@ namespace {
 
 constexpr int kMostRunIterations = 1'000;
 constexpr int kMostRandomOrders = 1'000;
+constexpr double kMostNumbers = 5e7;  // in the tiles of all tensors, 400 MB
 
 struct RunFlags {
   MakeFlags make;
@@ -133,6 +135,13 @@ int run_numbers(const RunFlags& flags) {
   program::Links links;
   if (const auto no = program::link(program, links))
     throw InputError(work.input, "", "", "the program cannot be executed: " + *no);
+  double numbers = 0;
+  for (int t = 0; t < static_cast<int>(program.meaning->tensors.size()); ++t)
+    numbers += static_cast<double>(meaning::elements(program.meaning->tensors[at(t)].shape)) *
+               (program.meaning->streams(t) ? flags.iterations : 1);
+  if (numbers > kMostNumbers)
+    throw InputError("command line", "--iterations", std::to_string(flags.iterations),
+                     "its tensors have more than 50000000 numbers in so many iterations");
   const std::vector<OrderRun> all = run_orders(flags, program);
   bool right = true;
   for (const OrderRun& one : all) right = right && one.right();

@@ -12,6 +12,7 @@
 #include "graph/io/json_writer.hpp"
 #include "graph/lower.hpp"
 #include "graph/lowering/kernel.hpp"
+#include "graph/lowering/kernel_meaning.hpp"
 #include "graph/meaning/meaning_io.hpp"
 #include "graph/problem_io.hpp"
 
@@ -247,4 +248,35 @@ TEST_CASE("only the last result of a chunk is there for others") {
   const std::string message = refusal(k);
   CAPTURE(message);
   CHECK(message.find("only the last result of the chunk s0_rescale") != std::string::npos);
+}
+
+TEST_CASE("a kernel with parameters means what it is at their values") {
+  Json gemm = Json::parse(builtin_kernel("gemm"));
+  Json open = gemm;
+  open["parameters"] = Json::parse(
+      R"({"k": {"values": [32, 64], "default": 32}, "T": {"types": ["f16", "bf16"], "default": "f16"}})");
+  open["work"] = "k";
+  open["work_unit"] = "MACs";
+  for (const int op : {1, 2, 3, 4}) {
+    open["ops"][op]["shape"][1] = "k";
+    open["ops"][op]["type"] = "T";
+  }
+  open["ops"][5]["shape"][0] = "k";
+  open["ops"][5]["type"] = "T";
+  open["ops"][6]["shape"][2] = "k";
+  open["ops"][6]["operand_type"] = "T";
+  open["ops"][6]["computes"][1] = "alloc_{\"a\"}";
+  CHECK_THROWS_AS(meaning_of_kernel(open.dump(), "f", {}), InputError);  // no expression
+  open["ops"][6]["computes"][1] = "alloc_a";
+  for (const int tensor : {0, 1}) {
+    open["meaning"]["tensors"][tensor]["shape"][1] = "k";
+    open["meaning"]["tensors"][tensor]["type"] = "T";
+  }
+  CHECK(meaning_of_kernel(open.dump(), "f", {{"k", "64"}}) ==
+        meaning_of_kernel(gemm.dump(), "f", {}));
+  const auto half = meaning_of_kernel(open.dump(), "f", {{"T", "bf16"}});
+  REQUIRE(half);
+  CHECK(half->tensors[0].shape == std::vector<std::int64_t>{128, 32});
+  CHECK(half->tensors[1].type == "bf16");
+  CHECK(!meaning_of_kernel(builtin_kernel("hopper-gla"), "f", {}));
 }

@@ -19,6 +19,7 @@
 #include "graph/program/judge.hpp"
 #include "graph/program/links.hpp"
 #include "graph/program/program_io.hpp"
+#include "tests/support/random_loop.hpp"
 
 using namespace twill;
 using meaning::Meaning;
@@ -268,4 +269,125 @@ TEST_CASE("a wait less: the judge refuses it, and the executor shows it") {
   MESSAGE(text);
   CHECK(refused == mutants);
   CHECK(by_order + by_replay == refused);
+}
+
+namespace {
+
+/// Storages name again what they share addresses with, events the bytes that they bring.
+void settle(Program& p) {
+  const auto end_of = [](const program::Storage& s) {
+    return s.base + (s.size + s.alignment - 1) / s.alignment * s.alignment * (s.depth - 1) + s.size;
+  };
+  for (std::size_t a = 0; a < p.storages.size(); ++a) {
+    p.storages[a].shares.clear();
+    for (std::size_t b = 0; b < p.storages.size(); ++b) {
+      const program::Storage &s = p.storages[a], &t = p.storages[b];
+      if (a != b && s.kind == program::Storage::in_memory &&
+          t.kind == program::Storage::in_memory && s.memory == t.memory && s.base < end_of(t) &&
+          t.base < end_of(s))
+        p.storages[a].shares.push_back(static_cast<int>(b));
+    }
+  }
+  std::stable_sort(p.waits.begin(), p.waits.end(),
+                   [](const auto& a, const auto& b) { return a.before < b.before; });
+}
+
+/// One random change; false = there was nothing to change so.
+bool change(Program& p, test::Random& random) {
+  const auto any = [&](std::size_t count) {
+    return static_cast<std::size_t>(random.range(0, static_cast<std::int64_t>(count) - 1));
+  };
+  switch (random.range(0, 6)) {
+    case 0:
+      if (p.waits.empty()) return false;
+      p.waits.erase(p.waits.begin() + static_cast<std::ptrdiff_t>(any(p.waits.size())));
+      return true;
+    case 1: {
+      if (p.waits.empty()) return false;
+      int& offset = p.waits[any(p.waits.size())].offset;
+      offset += random.percent(50) ? 1 : -1;
+      return true;
+    }
+    case 2: {
+      auto& storage = p.storages[any(p.storages.size())];
+      storage.depth += random.percent(50) || storage.depth == 1 ? 1 : -1;
+      return true;
+    }
+    case 3: {
+      if (p.events.empty()) return false;
+      auto& event = p.events[any(p.events.size())];
+      if (event.pending) return false;
+      event.phases += random.percent(50) || event.phases == 1 ? 1 : -1;
+      return true;
+    }
+    case 4: {
+      const int v = static_cast<int>(any(p.ops.size()));
+      const auto k = static_cast<std::size_t>(v);
+      if (k + 1 == p.ops.size() || p.ops[k].slot != p.ops[k + 1].slot) return false;
+      std::swap(p.ops[k], p.ops[k + 1]);
+      const auto other = [&](int op) { return op == v ? v + 1 : op == v + 1 ? v : op; };
+      for (auto& event : p.events) event.op = other(event.op);
+      for (auto& wait : p.waits) wait.before = other(wait.before);
+      return true;
+    }
+    case 5: {
+      auto& op = p.ops[any(p.ops.size())];
+      op.stage += random.percent(50) || op.stage == 0 ? 1 : -1;
+      return true;
+    }
+    default: {
+      auto& storage = p.storages[any(p.storages.size())];
+      if (storage.kind != program::Storage::in_memory) return false;
+      storage.base +=
+          random.percent(50) || storage.base < storage.size ? storage.size : -storage.size;
+      storage.base -= storage.base % storage.alignment;
+      return true;
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("programs changed at random: what the judge accepts is never wrong") {
+  test::Random random(26);
+  int accepted = 0, refused = 0, shown_wrong = 0, runs = 0;
+  for (const Made& made : programs()) {
+    Program whole = made.program;
+    whole.meaning = shrunk(*whole.meaning);
+    for (int k = 0; k < 16; ++k) {
+      Program p = whole;
+      if (!change(p, random)) continue;
+      settle(p);
+      program::Links links;
+      if (program::link(p, links)) continue;
+      const auto fault = program::judge(p);
+      if (fault && fault->rule != "deadlock" && fault->rule != "race" && fault->rule != "version" &&
+          fault->rule != "phase")
+        continue;  // wrong as it stands
+      ++(fault ? refused : accepted);
+      bool wrong = false;
+      for (const int n : {1, 2, 5, 7}) {
+        const auto inputs = meaning::seeded_inputs(*p.meaning, n, 5);
+        const auto right = meaning::reference(*p.meaning, n, inputs);
+        for (std::uint64_t seed = 0; seed < 2; ++seed)
+          for (const Pace pace : {Pace::late, Pace::eager, Pace::random}) {
+            if (wrong) continue;
+            const std::string what = shown(p, n, inputs, right, {pace, seed, {}});
+            ++runs;
+            wrong = !what.empty();
+            if (!wrong || fault) continue;
+            CAPTURE(made.name);
+            CAPTURE(n);
+            CAPTURE(program::program_text(p));
+            FAIL_CHECK("accepted by the judge: " << what);
+          }
+      }
+      if (fault && wrong) ++shown_wrong;
+    }
+  }
+  MESSAGE("accepted " << accepted << ", refused " << refused << ", of these shown by an order "
+                      << shown_wrong << "; " << runs << " runs");
+  CHECK(accepted >= 50);
+  CHECK(refused >= 100);
+  CHECK(shown_wrong * 2 > refused);
 }
