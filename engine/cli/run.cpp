@@ -3,6 +3,7 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 #include <utility>
 
@@ -14,14 +15,17 @@
 #include "graph/io/json_text.hpp"
 #include "graph/meaning/reference.hpp"
 #include "graph/program/execute.hpp"
+#include "graph/program/judge.hpp"
 #include "graph/program/links.hpp"
 #include "graph/program/program_io.hpp"
+#include "graph/program/replay.hpp"
 
 namespace twill::cli {
 namespace {
 
 constexpr int kMostRunIterations = 1'000;
 constexpr int kMostRandomOrders = 1'000;
+constexpr int kMostLater = 4;         // iterations by which a witness is moved
 constexpr double kMostNumbers = 5e7;  // in the tiles of all tensors, 400 MB
 
 struct RunFlags {
@@ -41,8 +45,18 @@ struct OrderRun {
   bool right() const { return execution.fault.empty() && meaning::all_right(compared); }
 };
 
-/// As late and as eagerly as can be, then at random.
-std::vector<OrderRun> run_orders(const RunFlags& flags, const program::Program& program) {
+/// What the judge says of this trip count, and of every one where that is nothing. That it cannot
+/// judge is no fault.
+std::optional<program::Fault> judged(const RunFlags& flags, const program::Program& program) {
+  auto fault = program::judge(program, flags.iterations);
+  if (!fault) fault = program::judge(program);
+  return fault && fault->rule == "window" ? std::nullopt : fault;
+}
+
+/// As late and as eagerly as can be, then at random, then as the judge's witness says, until one of
+/// these is wrong.
+std::vector<OrderRun> run_orders(const RunFlags& flags, const program::Program& program,
+                                 const std::optional<program::Fault>& fault) {
   const std::uint64_t seed = flags.seed();
   const meaning::Meaning& meaning = *program.meaning;
   const auto inputs = meaning::seeded_inputs(meaning, flags.iterations, seed);
@@ -59,6 +73,19 @@ std::vector<OrderRun> run_orders(const RunFlags& flags, const program::Program& 
   for (int k = 0; k < flags.orders; ++k)
     add("random " + std::to_string(k),
         {program::Pace::random, seed + static_cast<std::uint64_t>(k), {}});
+  if (!fault) return all;
+  for (int later = 0; later < kMostLater && later < flags.iterations; ++later)
+    for (const program::Course& course : program::replay(program, *fault, later)) {
+      const program::Hold& hold = *course.hold;
+      const auto name = [&](int op, int iteration) {
+        return program.ops[at(op)].id + "[" + std::to_string(iteration) + "]";
+      };
+      add("with " + name(hold.op, hold.iteration) + " kept back until " +
+              name(hold.until_op, hold.until_iteration) + " has ended",
+          course);
+      if (!all.back().right()) return all;
+      all.pop_back();
+    }
   return all;
 }
 
@@ -70,13 +97,14 @@ std::string shown_number(double x) {
 }
 
 void print_text(const RunFlags& flags, const program::Program& program,
-                const std::vector<OrderRun>& all, bool right) {
+                const std::optional<program::Fault>& fault, const std::vector<OrderRun>& all,
+                bool right) {
   std::cout << "run of " << printable(program.problem) << ": n = " << flags.iterations
             << ", I = " << program.initiation_interval << ", inputs of seed " << flags.seed()
             << "\nbeside the loop in double precision: largest error, and the bound for it by the "
                "types of all steps\n";
   for (const OrderRun& one : all) {
-    std::cout << "  " << one.order << ": ";
+    std::cout << "  " << printable(one.order) << ": ";
     if (!one.execution.fault.empty())
       std::cout << one.execution.fault << ": " << printable(one.execution.text) << "\n";
     bool first = true;
@@ -88,16 +116,22 @@ void print_text(const RunFlags& flags, const program::Program& program,
     }
     if (one.execution.fault.empty()) std::cout << "\n";
   }
+  if (fault)
+    std::cout << "the judge refuses it: " << printable(fault->rule) << ": "
+              << printable(fault->text) << "\n";
   std::cout << (right ? "right\n" : "wrong\n");
 }
 
 void print_json(const RunFlags& flags, const program::Program& program,
-                const std::vector<OrderRun>& all, bool right) {
+                const std::optional<program::Fault>& fault, const std::vector<OrderRun>& all,
+                bool right) {
   nlohmann::ordered_json answer = {{"problem", program.problem},
                                    {"iterations", flags.iterations},
                                    {"seed", flags.seed()},
                                    {"right", right},
                                    {"runs", nlohmann::ordered_json::array()}};
+  if (fault)
+    answer["refused"] = {{"rule", fault->rule}, {"text", fault->text}, {"witness", fault->witness}};
   for (const OrderRun& one : all) {
     nlohmann::ordered_json run = {{"order", one.order}, {"right", one.right()}};
     if (!one.execution.fault.empty()) {
@@ -142,13 +176,14 @@ int run_numbers(const RunFlags& flags) {
   if (numbers > kMostNumbers)
     throw InputError("command line", "--iterations", std::to_string(flags.iterations),
                      "its tensors have more than 50000000 numbers in so many iterations");
-  const std::vector<OrderRun> all = run_orders(flags, program);
-  bool right = true;
+  const auto fault = judged(flags, program);
+  const std::vector<OrderRun> all = run_orders(flags, program, fault);
+  bool right = !fault;
   for (const OrderRun& one : all) right = right && one.right();
   if (flags.json)
-    print_json(flags, program, all, right);
+    print_json(flags, program, fault, all, right);
   else
-    print_text(flags, program, all, right);
+    print_text(flags, program, fault, all, right);
   return right ? kDone : kNo;
 }
 

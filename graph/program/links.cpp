@@ -14,7 +14,7 @@ namespace {
 using meaning::Meaning;
 using meaning::Operand;
 
-constexpr Amount kColumnBytes = 128 * 4;
+constexpr Amount kColumnBytes = Amount{128} * 4;
 constexpr Amount kMostBytes = Amount{1} << 30;  // of a memory, here
 
 class Linker {

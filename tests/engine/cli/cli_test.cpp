@@ -793,7 +793,23 @@ TEST_CASE("run: a kernel, its program file, and a program that was made wrong") 
   const Run wrong = run_twill("run " + (folder / "less.json") + " --iterations 3");
   CHECK(wrong.code == 1);
   CHECK(contains(wrong.out, "numbers are wrong"));
+  CHECK(contains(wrong.out, "the judge refuses it: "));
   CHECK(contains(wrong.out, "wrong\n"));
+  // A wait less that no order shows by itself: the witness of the judge does.
+  bool replayed = false;
+  for (std::size_t slot = 0; slot < json["slots"].size() && !replayed; ++slot)
+    for (std::size_t op = 0; op < json["slots"][slot]["ops"].size() && !replayed; ++op) {
+      auto one = json;
+      if (!one["slots"][slot]["ops"][op].contains("waits")) continue;
+      one["slots"][slot]["ops"][op]["waits"].erase(0);
+      put(folder / "one.json", one.dump(2));
+      const Run run = run_twill("run --json --iterations 3 --orders 1 " + (folder / "one.json"));
+      CHECK(run.code == 1);
+      const auto answer = nlohmann::json::parse(run.out);
+      CHECK(!answer["refused"]["witness"].empty());
+      replayed = contains(answer["runs"].back()["order"].get<std::string>(), " kept back until ");
+    }
+  CHECK(replayed);
   auto deaf = json;
   for (auto& event : deaf["events"])
     if (event.contains("barrier")) event["barrier"]["arrivals"] = 2;

@@ -3,9 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -19,6 +17,7 @@
 #include "graph/program/judge.hpp"
 #include "graph/program/links.hpp"
 #include "graph/program/program_io.hpp"
+#include "graph/program/replay.hpp"
 #include "tests/support/random_loop.hpp"
 
 using namespace twill;
@@ -169,33 +168,6 @@ TEST_CASE("n from 0 to 9: late, eager and random orders") {
 
 namespace {
 
-/// "S[3]" -> op and iteration.
-std::optional<std::pair<int, int>> instance(const Program& p, const std::string& name) {
-  const std::size_t bracket = name.rfind('[');
-  if (bracket == std::string::npos) return std::nullopt;
-  for (std::size_t v = 0; v < p.ops.size(); ++v)
-    if (p.ops[v].id == name.substr(0, bracket))
-      return std::pair{static_cast<int>(v), std::atoi(name.c_str() + bracket + 1)};
-  return std::nullopt;
-}
-
-/// The judge's witness as orders: each of its instances kept back until another has ended. `later`
-/// iterations later: what is read too late in iteration 0 may be multiplied by an initial 0.
-std::vector<Course> replays(const Program& p, const program::Fault& fault, int later) {
-  std::vector<std::pair<int, int>> who;
-  for (const std::string& name : fault.witness)
-    if (const auto one = instance(p, name)) who.emplace_back(one->first, one->second + later);
-  std::vector<Course> all;
-  for (const auto& held : who)
-    for (const auto& until : who) {
-      if (held == until) continue;
-      for (const Hold::Where where : {Hold::waits, Hold::reads, Hold::writes, Hold::end})
-        for (const Pace pace : {Pace::late, Pace::eager})
-          all.push_back({pace, 0, Hold{where, held.first, held.second, until.first, until.second}});
-    }
-  return all;
-}
-
 int least_n(const Program& p, program::Fault& fault) {
   const int most = program::enough_iterations(p).value_or(12);
   for (int n = 1; n <= most; ++n)
@@ -241,7 +213,7 @@ TEST_CASE("a wait less: the judge refuses it, and the executor shows it") {
             meaning::seeded_inputs(*p.meaning, n, 17 + static_cast<std::uint64_t>(later));
         const auto right = meaning::reference(*p.meaning, n, inputs);
         for (const program::Fault& one : faults)
-          for (const Course& course : replays(p, one, later))
+          for (const Course& course : program::replay(p, one, later))
             if (found.empty()) found = shown(p, n, inputs, right, course);
         if (!found.empty()) ++by_replay;
       }
