@@ -257,7 +257,7 @@ TEST_CASE("a kernel with parameters means what it is at their values") {
       R"({"k": {"values": [32, 64], "default": 32}, "T": {"types": ["f16", "bf16"], "default": "f16"}})");
   open["work"] = "k";
   open["work_unit"] = "MACs";
-  for (const int op : {1, 2, 3, 4}) {
+  for (const std::size_t op : {1U, 2U, 3U, 4U}) {
     open["ops"][op]["shape"][1] = "k";
     open["ops"][op]["type"] = "T";
   }
@@ -268,7 +268,7 @@ TEST_CASE("a kernel with parameters means what it is at their values") {
   open["ops"][6]["computes"][1] = "alloc_{\"a\"}";
   CHECK_THROWS_AS(meaning_of_kernel(open.dump(), "f", {}), InputError);  // no expression
   open["ops"][6]["computes"][1] = "alloc_a";
-  for (const int tensor : {0, 1}) {
+  for (const std::size_t tensor : {0U, 1U}) {
     open["meaning"]["tensors"][tensor]["shape"][1] = "k";
     open["meaning"]["tensors"][tensor]["type"] = "T";
   }

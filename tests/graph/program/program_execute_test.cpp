@@ -24,7 +24,6 @@ using namespace twill;
 using meaning::Meaning;
 using program::Course;
 using program::Execution;
-using program::Hold;
 using program::Pace;
 using program::Program;
 
