@@ -15,6 +15,7 @@ using meaning::Meaning;
 using meaning::Operand;
 
 constexpr Amount kColumnBytes = Amount{128} * 4;
+constexpr double kMostLinkedSteps = 1e7;        // of periods that fill and drain, here
 constexpr Amount kMostBytes = Amount{1} << 30;  // of a memory, here
 
 class Linker {
@@ -81,6 +82,9 @@ class Linker {
   }
 
   std::optional<std::string> sizes() const {
+    if (static_cast<double>(stage_count(p_)) * static_cast<double>(p_.ops.size()) >
+        kMostLinkedSteps)
+      return "its stages are too many to be executed";
     for (std::size_t v = 0; v < p_.ops.size(); ++v) {
       const meaning::Value& value = m_.values[at(links_.result[v])];
       const Amount bytes = meaning::elements(value.shape) * meaning::number_type(value.type)->bytes;

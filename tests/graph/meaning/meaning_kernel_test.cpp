@@ -112,7 +112,7 @@ TEST_CASE("meaning changes no problem, to the byte") {
         CHECK(problem_text(with[k].problem) == problem_text(without[k].problem));
     }
   }
-  CHECK(kernels >= 18);
+  CHECK(kernels >= 20);
   CHECK(problems >= 60);
 }
 
