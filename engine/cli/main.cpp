@@ -33,6 +33,7 @@ int run(int argc, char** argv) {
       {"show", show_command},
       {"nest", nest_command},
       {"program", program_command},
+      {"run", run_command},
       {"kernels", kernels_command},
       {"machines", machines_command},
       {"encodings", encodings_command},

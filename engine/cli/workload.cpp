@@ -8,6 +8,7 @@
 #include "engine/output/style.hpp"
 #include "graph/io/file.hpp"
 #include "graph/io/json_text.hpp"
+#include "graph/lowering/kernel_meaning.hpp"
 #include "graph/ttgir/lower_ttgir.hpp"
 #include "graph/ttgir/parser.hpp"
 
@@ -165,6 +166,7 @@ Workload load_kernel(const WorkloadFlags& flags, const std::string& text, const 
       if (name == parameter.name) work.values.back().second = value;
   }
   work.problems = lower(source.kernel, flags.input, source.machine, flags.machine, source.options);
+  work.meaning = meaning_of_kernel(source.kernel, flags.input, source.options.values);
   for (const Lowered& lowered : work.problems) {
     work.hashes.push_back(sha256(problem_text(lowered.problem)));
   }

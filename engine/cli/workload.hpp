@@ -2,12 +2,14 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/cli/pins.hpp"
 #include "engine/cli/ttgir.hpp"
 #include "engine/include/twill.hpp"
+#include "graph/meaning/meaning.hpp"
 
 namespace twill::cli {
 
@@ -46,6 +48,8 @@ struct Workload {
   std::vector<CostRange> ranges;
   std::string input_text, machine_text;  ///< as read, where there are ranges: "-" is read once
   ParameterValues values;                ///< of the kernel's parameters, all of them
+  /// What the ops compute, where the kernel file says it.
+  std::optional<meaning::Meaning> meaning;
 
   const ttgir::LoweredModule* module(std::size_t k) const {
     return modules.empty() ? nullptr : modules[k].get();

@@ -55,13 +55,20 @@ class Filler {
     all_numbers(value, pointer, "traffic");
     if (Json* const cost = member(value, "cost"))
       numbers(*cost, pointer + "/cost", {"cycles", "occupancy", "latency"});
-    for (const char* const key : {"type", "operand_type"})
-      if (Json* const type = member(value, key); type != nullptr && type->is_string())
-        for (const auto& [name, element] : scope_.types)
-          if (*type == name) {
-            *type = element;
-            break;
-          }
+    for (const char* const key : {"type", "operand_type"}) element_type(value, key);
+    if (Json* const computes = member(value, "computes"))
+      all_texts(*computes, pointer + "/computes");
+  }
+  /// What stands around the loop: shapes and types; it has no groups.
+  void meaning(Json& value) const {
+    for (const char* const key : {"tensors", "before", "after"}) {
+      Json* const list = member(value, key);
+      if (list == nullptr || !list->is_array()) continue;
+      for (std::size_t i = 0; i < list->size(); ++i) {
+        all_numbers((*list)[i], std::string("/meaning/") + key + pointer_token(i), "shape");
+        element_type((*list)[i], "type");
+      }
+    }
   }
   void edge(Json& value, const std::string& pointer) const {
     texts(value, pointer, {"from", "to"});
@@ -116,6 +123,22 @@ class Filler {
   }
 
  private:
+  void element_type(Json& value, const char* key) const {
+    Json* const type = member(value, key);
+    if (type == nullptr || !type->is_string()) return;
+    for (const auto& [name, element] : scope_.types)
+      if (*type == name) {
+        *type = element;
+        break;
+      }
+  }
+  /// Names within a function and its operands.
+  void all_texts(Json& value, const std::string& pointer) const {
+    text(value, pointer);
+    if (!value.is_array() && !value.is_object()) return;
+    for (Json& part : value) all_texts(part, pointer);
+  }
+
   static Json* member(Json& value, const char* key) {
     if (!value.is_object()) return nullptr;  // the reader refuses it
     const auto found = value.find(key);
@@ -245,9 +268,15 @@ KernelTemplate::KernelTemplate(JsonDocument document) : document_(std::move(docu
 
 void KernelTemplate::read_parameters() {
   const JsonValue root = document_.root();
-  root.check_keys(
-      {"format", "version", "name", "ops", "edges"},
-      {"doc", "resident", "chunks", "pins", "parameters", "where", "work", "work_unit"});
+  const auto required = {std::string_view("format"), std::string_view("version"),
+                         std::string_view("name"), std::string_view("ops"),
+                         std::string_view("edges")};
+  if (root.at("version").integer() < 4)
+    root.check_keys(required, {"doc", "resident", "chunks", "pins", "parameters", "where", "work",
+                               "work_unit"});
+  else
+    root.check_keys(required, {"doc", "resident", "chunks", "pins", "parameters", "where", "work",
+                               "work_unit", "meaning"});
   root.at("work");
   const JsonValue all = root.at("parameters");
   const auto members = all.members_up_to(kMaxParameters);
@@ -352,6 +381,7 @@ KernelInstance KernelTemplate::instantiate(const ParameterIndices& indices) cons
     else
       append(plain, key, value.json());
     if (key == "resident") filler.resident(plain["resident"], "/resident");
+    if (key == "meaning") filler.meaning(plain["meaning"]);
   }
   try {
     instance.kernel = read_kernel(JsonDocument(std::move(plain), source()));

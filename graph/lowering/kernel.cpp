@@ -8,6 +8,7 @@
 
 #include "graph/io/json_reader.hpp"
 #include "graph/lowering/instantiate.hpp"
+#include "graph/lowering/kernel_meaning.hpp"
 #include "graph/lowering/kernel_reader.hpp"
 #include "graph/lowering/tile_io.hpp"
 
@@ -32,9 +33,12 @@ class KernelReader {
       root.check_keys(keys, {"doc", "resident", "chunks"});
     else if (version_ == 2)
       root.check_keys(keys, {"doc", "resident", "chunks", "pins"});
-    else
+    else if (version_ == 3)
       root.check_keys(
           keys, {"doc", "resident", "chunks", "pins", "parameters", "where", "work", "work_unit"});
+    else
+      root.check_keys(keys, {"doc", "resident", "chunks", "pins", "parameters", "where", "work",
+                             "work_unit", "meaning"});
     for (const char* const key : {"where", "work", "work_unit"})
       if (const auto alone = root.find(key)) alone->fail("needs parameters beside it");
     kernel_.name = non_empty(root.at("name"));
@@ -55,6 +59,7 @@ class KernelReader {
     }
     if (const auto pins = root.find("pins"))
       for (const JsonValue& pin : pins->elements_up_to(kMaxPins)) read_pin(pin);
+    read_kernel_meaning(root, kernel_);
     return std::move(kernel_);
   }
 
@@ -98,9 +103,13 @@ class KernelReader {
     if (version_ < 3)
       value.check_keys({"id"}, {"kind", "shape", "type", "operand_type", "cost", "width",
                                 "registers", "result", "alias_of", "traffic", "doc"});
-    else
+    else if (version_ == 3)
       value.check_keys({"id"}, {"kind", "shape", "type", "operand_type", "cost", "width",
                                 "registers", "result", "alias_of", "traffic", "reuse", "doc"});
+    else
+      value.check_keys(
+          {"id"}, {"kind", "shape", "type", "operand_type", "cost", "width", "registers", "result",
+                   "alias_of", "traffic", "reuse", "computes", "doc"});
     value.text_or("doc", "");
     KernelOp op;
     op.id = value.at("id").text();
@@ -121,8 +130,12 @@ class KernelReader {
   }
 
   KernelEdge read_edge(const JsonValue& value) const {
-    value.check_keys({"from", "to"},
-                     {"distance", "blocking", "delay", "accumulate", "hold", "doc"});
+    if (version_ < 4)
+      value.check_keys({"from", "to"},
+                       {"distance", "blocking", "delay", "accumulate", "hold", "doc"});
+    else
+      value.check_keys({"from", "to"},
+                       {"distance", "blocking", "delay", "accumulate", "hold", "order", "doc"});
     value.text_or("doc", "");
     KernelEdge edge;
     edge.from = op_index(value.at("from"));
@@ -134,6 +147,7 @@ class KernelReader {
     if (edge.accumulate && edge.delay)
       value.at("delay").fail("an accumulate edge must not state a delay: it is the occupancy");
     edge.hold = value.integer_or("hold", 0, 0, kMaxCycles);
+    edge.order = value.boolean_or("order", false);
     return edge;
   }
 

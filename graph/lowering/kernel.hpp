@@ -1,6 +1,7 @@
 // A kernel: a loop before it is put on a machine (twill.kernel, version 1; 2 with pins, 3 with what
-// blocks share and with parameters, which instantiate.hpp puts values in). Ops have a kind, a tile
-// shape and an element type; what they cost is the machine's business. Private model.
+// blocks share and with parameters, which instantiate.hpp puts values in, 4 with what the ops
+// compute). Ops have a kind, a tile shape and an element type; what they cost is the machine's
+// business. Private model.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +13,12 @@
 #include <vector>
 
 #include "graph/error.hpp"
+#include "graph/meaning/meaning.hpp"
 #include "graph/problem.hpp"
 
 namespace twill {
 
-inline constexpr int kKernelVersion = 3;
+inline constexpr int kKernelVersion = 4;
 
 /// Largest extent of a tile dimension and largest rank ([M, N, K] of a matrix product).
 inline constexpr std::int64_t kMaxExtent = 16384;
@@ -66,6 +68,7 @@ struct KernelEdge {
   std::optional<Cycle> delay;  ///< else the producer's latency
   bool accumulate = false;     ///< in place, in order on the unit: delay = the producer's occupancy
   Cycle hold = 0;
+  bool order = false;  ///< no data: the ops are kept in order (version 4)
 };
 
 /// Ops that stream over one tile `columns` at a time: a chain, each op the next one's producer.
@@ -93,6 +96,8 @@ struct Kernel {
   std::vector<KernelEdge> edges;
   std::vector<Chunk> chunks;
   std::vector<KernelPin> pins;
+  /// What the ops compute (version 4); value loop_begin + k is op k. Costs do not depend on it.
+  std::optional<meaning::Meaning> meaning;
 };
 
 /// Strict reading; throws InputError with the JSON pointer, the value and the rule. A kernel with

@@ -1,5 +1,6 @@
 // A program: what the slots of a schedule execute, where results lie and who waits for whom. Plain
-// data; it says nothing yet of what an op computes.
+// data. Where the kernel says what its ops compute, the program has that, too, and can be executed
+// (execute.hpp).
 //
 // An op of stage s handles iteration t - s in period t. A slot runs its ops in their order, period
 // by period, from period 0 to n + stages - 2, and leaves out iterations below 0 and from n on: that
@@ -12,9 +13,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "graph/meaning/meaning.hpp"
 #include "graph/problem.hpp"
 
 namespace twill::program {
@@ -125,6 +128,9 @@ struct Program {
   std::vector<Storage> storages;
   std::vector<Event> events;  ///< of an op at most one on a barrier and one pending
   std::vector<Wait> waits;    ///< op by op, in the order in which they are executed
+  /// What the ops compute; without it nobody can execute the program. An op runs the value of its
+  /// name, or those that are part of it; values that no op runs are views of what they use.
+  std::optional<meaning::Meaning> meaning;
   bool operator==(const Program&) const = default;
 };
 

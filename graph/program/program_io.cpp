@@ -8,6 +8,8 @@
 #include "graph/io/file.hpp"
 #include "graph/io/json_reader.hpp"
 #include "graph/io/json_writer.hpp"
+#include "graph/meaning/meaning_io.hpp"
+#include "graph/program/links.hpp"
 
 namespace twill::program {
 namespace {
@@ -43,9 +45,10 @@ class FileReader {
 
   Program run() {
     root_.check_format(kFormat, kVersion);
-    root_.check_keys({"format", "version", "problem", "problem_sha256", "status",
-                      "initiation_interval", "lower_bound", "memories", "slots", "storages",
-                      "events"});
+    root_.check_keys(
+        {"format", "version", "problem", "problem_sha256", "status", "initiation_interval",
+         "lower_bound", "memories", "slots", "storages", "events"},
+        {"meaning"});
     head();
     for (const JsonValue& value : root_.at("memories").elements_up_to(kMaxMemories + 1))
       memory(value);
@@ -75,6 +78,7 @@ class FileReader {
     for (std::size_t v = 0; v < ops.size(); ++v)
       if (const auto list = ops[v].first.find("waits"))
         for (const JsonValue& value : list->elements()) wait(value, static_cast<int>(v));
+    if (const auto value = root_.find("meaning")) meaning(*value);
     return std::move(program_);
   }
 
@@ -120,6 +124,18 @@ class FileReader {
       value.check_keys({"name", "depth"});
     }
     program_.storages.push_back(std::move(s));
+  }
+
+  void meaning(const JsonValue& value) {
+    meaning::check_meaning_keys(value, true);
+    const auto ops = value.at("ops").elements_up_to(kMaxOps);
+    for (const JsonValue& op : ops) op.check_keys({"id", "shape", "type", "computes"}, {"part_of"});
+    program_.meaning = meaning::read_meaning(value, ops);
+    for (std::size_t v = 0; v < ops.size(); ++v)
+      if (const auto chunk = ops[v].find("part_of"))
+        program_.meaning->values[at(program_.meaning->loop_begin) + v].part_of = chunk->text();
+    Links links;
+    if (const auto no = link(program_, links)) value.fail("must be that of the ops: " + *no);
   }
 
   /// Storages in their order, each once.
@@ -221,6 +237,10 @@ class FileWriter {
     slots();
     storages();
     events();
+    if (p_.meaning) {
+      file_.key("meaning");
+      meaning::write_meaning(*p_.meaning, file_);
+    }
     file_.end_object();
     return std::move(file_).file_text(p_.problem);
   }

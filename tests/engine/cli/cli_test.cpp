@@ -796,3 +796,76 @@ TEST_CASE("program: a listing, a file, verify; of a problem with its schedule an
   CHECK(contains(solved.out, "the first schedule found had no room for its program"));
   CHECK(contains(solved.out, "the schedule is optimal"));
 }
+
+TEST_CASE("run: a kernel, its program file, and a program that was made wrong") {
+  const Folder folder;
+  const std::string program = folder / "p.program.json";
+  const Run kernel = run_twill("run hopper-fwd-sub2 --machine hopper --quiet --iterations 3");
+  CHECK(kernel.code == 0);
+  CHECK(is_silent(kernel));
+  for (const char* part : {"run of hopper-fwd-sub2: n = 3, I = 2048",
+                           "late: ", "eager: ", "random 2: ", "s0_O ", "s1_LSE ", "right\n"})
+    CHECK_MESSAGE(contains(kernel.out, part), part);
+  REQUIRE(run_twill("program hopper-fwd-sub2 --machine hopper --quiet -o " + program).code == 0);
+  CHECK(run_twill("verify " + program).code == 0);
+  // The same program, the same numbers.
+  CHECK(run_twill("run " + program + " --iterations 3").out == kernel.out);
+  CHECK(run_twill("run " + program + " --iterations 3 --seed 9").out != kernel.out);
+  // No iteration: an empty row.
+  const Run none = run_twill("run --json --iterations 0 --orders 0 " + program);
+  CHECK(none.code == 0);
+  const auto empty = nlohmann::json::parse(none.out);
+  CHECK(empty["right"] == true);
+  CHECK(empty["runs"].size() == 2);
+  CHECK(empty["runs"][0]["outputs"][0]["largest_error"] == 0);
+  CHECK(empty["runs"][0]["outputs"][0]["numbers"] == 64 * 128);
+
+  // Without its waits it reads what is not there; without its barriers' arrivals it hangs.
+  auto json = nlohmann::ordered_json::parse(bytes(program));
+  auto less = json;
+  for (auto& slot : less["slots"])
+    for (auto& op : slot["ops"]) op.erase("waits");
+  put(folder / "less.json", less.dump(2));
+  const Run wrong = run_twill("run " + (folder / "less.json") + " --iterations 3");
+  CHECK(wrong.code == 1);
+  CHECK(contains(wrong.out, "numbers are wrong"));
+  CHECK(contains(wrong.out, "the judge refuses it: "));
+  CHECK(contains(wrong.out, "wrong\n"));
+  // A wait less that no order shows by itself: the witness of the judge does.
+  bool replayed = false;
+  for (std::size_t slot = 0; slot < json["slots"].size() && !replayed; ++slot)
+    for (std::size_t op = 0; op < json["slots"][slot]["ops"].size() && !replayed; ++op) {
+      auto one = json;
+      if (!one["slots"][slot]["ops"][op].contains("waits")) continue;
+      one["slots"][slot]["ops"][op]["waits"].erase(0);
+      put(folder / "one.json", one.dump(2));
+      const Run run = run_twill("run --json --iterations 3 --orders 1 " + (folder / "one.json"));
+      CHECK(run.code == 1);
+      const auto answer = nlohmann::json::parse(run.out);
+      CHECK(!answer["refused"]["witness"].empty());
+      replayed = contains(answer["runs"].back()["order"].get<std::string>(), " kept back until ");
+    }
+  CHECK(replayed);
+  auto deaf = json;
+  for (auto& event : deaf["events"])
+    if (event.contains("barrier")) event["barrier"]["arrivals"] = 2;
+  put(folder / "deaf.json", deaf.dump(2));
+  const Run hung = run_twill("run --json " + (folder / "deaf.json") + " --iterations 3");
+  CHECK(hung.code == 1);
+  CHECK(nlohmann::json::parse(hung.out)["runs"][0]["fault"] == "hang");
+
+  // What says nothing of its ops, or something else, is not executed.
+  auto mute = json;
+  mute.erase("meaning");
+  put(folder / "mute.json", mute.dump(2));
+  const Run silent = run_twill("run " + (folder / "mute.json"));
+  CHECK(silent.code == 2);
+  CHECK(contains(silent.err, "it does not say what its ops compute"));
+  auto other = json;
+  other["meaning"]["ops"].erase(other["meaning"]["ops"].size() - 1);
+  put(folder / "other.json", other.dump(2));
+  CHECK(run_twill("run " + (folder / "other.json")).code == 2);
+  CHECK(run_twill("run " + program + " --machine hopper").code == 2);
+  CHECK(run_twill("run " + program + " --iterations -1").code == 2);
+  CHECK(run_twill("run hopper-gla --machine hopper --quiet").code == 2);
+}

@@ -323,7 +323,7 @@ TEST_CASE("what is refused: the place in the file, the value, the values it was 
     changed.erase(key);
     CHECK(contains(refusal(changed.dump()), "is missing"));
     changed = Json::parse(builtin_kernel("gemm"));
-    changed["version"] = 3;
+    changed["version"] = 4;
     changed[key] = "1";
     CHECK(contains(refusal(changed.dump()), "needs parameters beside it"));
   }

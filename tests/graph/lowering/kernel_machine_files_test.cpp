@@ -94,6 +94,8 @@ void compare_keys(const std::string& format, const Json& sample, const std::vect
   REQUIRE(refusal(format, sample.dump()) == "");
   const Json schema = Json::parse(builtin_schema(format));
   Keys covered{"/bandwidth"};  // of version 1 alone
+  // In a sample of their own, where all ops have a meaning.
+  covered.insert({"/meaning", "/$defs/op/computes", "/$defs/edge/order"});
   for (const Place& place : places) {
     CAPTURE(place.object);
     const Json& rules = schema.at(Json::json_pointer(place.schema));
@@ -138,6 +140,7 @@ void refused(const std::string& format, const char* sample, const char* pointer,
 
 TEST_CASE("kernel schema and reader know the same keys") {
   Json sample = Json::parse(kKernel);
+  sample["version"] = 4;
   sample.merge_patch(Json::parse(R"({
     "parameters": {"n": {"values": [64, 128], "default": 64, "given": true, "doc": "d"},
                    "T": {"types": ["f16"], "default": "f16"}},
@@ -174,6 +177,66 @@ TEST_CASE("kernel schema and reader know the same keys") {
                 {"/pins/3", "/$defs/pin"}});
 }
 
+TEST_CASE("kernel schema and reader know the same keys of a meaning") {
+  const Json sample = Json::parse(R"({
+    "format": "twill.kernel", "version": 4, "name": "k",
+    "meaning": {
+      "doc": "d", "constants": {"half": 0.5},
+      "tensors": [{"name": "A", "shape": [8, 4], "type": "f16", "range": [-1, 1], "doc": "d"}],
+      "before": [{"id": "w", "shape": [], "type": "f32", "computes": ["copy", "half"], "doc": "d"}],
+      "initial": {"x": "w"},
+      "after": []},
+    "ops": [{"id": "a", "kind": "load", "shape": [8, 4], "type": "f16", "computes": ["load", "A"]},
+            {"id": "x", "kind": "add", "shape": [], "type": "f32",
+             "computes": ["add", {"of": "x", "distance": 1, "along": "rows", "transposed": false}, "w"]},
+            {"id": "y", "kind": "mul", "shape": [8, 2], "type": "f32",
+             "computes": ["mul", {"of": "a", "columns": [0, 2]}, 2]}],
+    "edges": [{"from": "x", "to": "x", "distance": 1}, {"from": "a", "to": "x", "order": true},
+              {"from": "a", "to": "y"}]})");
+  Json op = sample;
+  op["ops"][0]["surplus"] = 1;
+  CHECK(known_keys(refusal("kernel", op.dump())).count("computes") == 1);
+  Json edge = sample;
+  edge["edges"][0]["surplus"] = 1;
+  CHECK(known_keys(refusal("kernel", edge.dump())).count("order") == 1);
+  Keys covered;
+  const Json schema = Json::parse(builtin_schema("kernel"));
+  for (const auto& [place, rules] :
+       std::vector<std::pair<std::string, std::string>>{{"/meaning", "meaning"},
+                                                        {"/meaning/tensors/0", "tensor"},
+                                                        {"/meaning/before/0", "value"},
+                                                        {"/ops/1/computes/1", "operand"},
+                                                        {"/ops/2/computes/1", "operand"}}) {
+    CAPTURE(place);
+    const Json& known = schema["$defs"][rules];
+    CHECK(known["additionalProperties"] == false);
+    Json more = sample;
+    more[Json::json_pointer(place)]["surplus"] = 1;
+    Keys wanted;
+    for (const auto& [key, value] : known["properties"].items()) wanted.insert(key);
+    CHECK(known_keys(refusal("kernel", more.dump())) == wanted);
+    for (const auto& [key, value] : sample.at(Json::json_pointer(place)).items())
+      covered.insert(rules + "/" + key);
+    if (known.contains("required"))
+      for (const auto& key : known["required"]) {
+        Json less = sample;
+        less[Json::json_pointer(place)].erase(key.get<std::string>());
+        CHECK(contains(refusal("kernel", less.dump()), "is missing"));
+      }
+  }
+  CHECK(refusal("kernel", sample.dump()) == "");
+  for (const char* const rules : {"meaning", "tensor", "value", "operand"})
+    for (const auto& [key, value] : schema["$defs"][rules]["properties"].items())
+      CHECK_MESSAGE(covered.count(std::string(rules) + "/" + key) == 1, key);
+  // The functions that the schema names are those of the reader.
+  Json wrong = sample;
+  wrong["ops"][0]["computes"][0] = "sine";
+  std::string names;
+  for (const auto& name : schema["$defs"]["computes"]["prefixItems"][0]["enum"])
+    names += (names.empty() ? "" : ", ") + name.get<std::string>();
+  CHECK(contains(refusal("kernel", wrong.dump()), "must be one of: " + names));
+}
+
 TEST_CASE("machine schema and reader know the same keys") {
   compare_keys("machine", Json::parse(kMachine),
                {{"", ""},
@@ -205,9 +268,10 @@ TEST_CASE("schema enumerations are what the readers take") {
   refused("kernel", kKernel, "/ops/0/type", "\"f31\"", "must be one of: f64, f32");
 }
 
-TEST_CASE("all four schemas are embedded") {
-  const std::pair<std::string, std::string> newest[] = {
-      {"problem", "4"}, {"schedule", "2"}, {"kernel", "3"}, {"machine", "2"}};
+TEST_CASE("all schemas are embedded") {
+  const std::pair<std::string, std::string> newest[] = {{"problem", "5"},      {"schedule", "2"},
+                                                        {"kernel", "4"},       {"machine", "2"},
+                                                        {"measurements", "1"}, {"program", "1"}};
   for (const auto& [name, version] : newest)
     CHECK(Json::parse(builtin_schema(name))["$id"] == "urn:twill:" + name + ":" + version);
   CHECK_THROWS_AS(builtin_schema("nothing"), InputError);
@@ -215,7 +279,7 @@ TEST_CASE("all four schemas are embedded") {
 
 TEST_CASE("kernel files: what is refused") {
   refused("kernel", kKernel, "/format", "\"twill.problem\"", "must be \"twill.kernel\"");
-  refused("kernel", kKernel, "/version", "4", "reads version 1 to 3");
+  refused("kernel", kKernel, "/version", "5", "reads version 1 to 4");
   Json first = Json::parse(kKernel);
   first["version"] = 2;
   CHECK(contains(refusal("kernel", first.dump()), "f: /ops/0/reuse"));

@@ -237,11 +237,11 @@ TEST_CASE("holds: an MMA keeps what it reads until it ends, but for its accumula
 }
 
 TEST_CASE("pins of a kernel file: on the layouts that have their slots") {
-  const std::string with = R"("version": 2, "pins": [{"op": "s0_rescale", "warp": "correction"},
+  const std::string with = R"("version": 4, "pins": [{"op": "s0_rescale", "warp": "correction"},
       {"op": "s1_rescale", "same_warp_as": "s0_rescale"}, {"op": "s0_qk", "not_warp": "softmax1"},
       {"op": "s0_qk", "cycle": 0}],)";
   std::string text = builtin_kernel("blackwell-fwd-sub2-chunked");
-  const std::string version = "\"version\": 1,";
+  const std::string version = "\"version\": 4,";
   REQUIRE(text.find(version) != std::string::npos);
   text.replace(text.find(version), version.size(), with);
   const auto lowered = [&](const LowerOptions& options = {}) {

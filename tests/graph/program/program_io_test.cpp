@@ -284,6 +284,16 @@ TEST_CASE("program schema: keys") {
   full["slots"][1]["ops"][0]["waits"][0]["pending"] = false;
   full["slots"][1]["ops"][0]["reads"][0]["distance"] = 0;
   full["storages"][0]["shares"] = Json::array();
+  full["meaning"] = Json::parse(R"({
+    "doc": "d", "constants": {"two": 2.0},
+    "tensors": [{"name": "A", "shape": [8], "type": "f16", "range": [-1, 1], "doc": "d"}],
+    "before": [{"id": "w", "shape": [], "type": "f32", "computes": ["copy", "two"], "doc": "d"}],
+    "ops": [{"id": "ld", "shape": [8], "type": "f16", "computes": ["load", "A"]},
+            {"id": "use", "shape": [8], "type": "f32", "part_of": "use",
+             "computes": ["add", "ld", {"of": "use", "distance": 1}]},
+            {"id": "last", "shape": [8], "type": "f32", "computes": ["mul", "use", "w"]}],
+    "initial": {"use": 0},
+    "after": []})");
   struct Place {
     const char *sample, *schema;
   };
@@ -297,7 +307,11 @@ TEST_CASE("program schema: keys") {
                           {"/storages/1", "/$defs/in_registers"},
                           {"/storages/2", "/$defs/order"},
                           {"/events/0", "/$defs/event"},
-                          {"/events/0/barrier", "/$defs/barrier"}};
+                          {"/events/0/barrier", "/$defs/barrier"},
+                          {"/meaning", "/$defs/meaning"},
+                          {"/meaning/tensors/0", "/$defs/tensor"},
+                          {"/meaning/before/0", "/$defs/value"},
+                          {"/meaning/ops/1", "/$defs/loop_value"}};
   for (const Place& place : places) {
     CAPTURE(place.sample);
     const Json& rules = file.at(Json::json_pointer(place.schema));
@@ -312,7 +326,10 @@ TEST_CASE("program schema: keys") {
       without.at(here).erase(key);
       // Without its memory or its registers a storage is one of another kind, and without its
       // barrier an event is one that may be there already.
-      const bool other = key == "memory" || key == "registers" || key == "barrier";
+      // A meaning needs what its parts name, and the storages that its ops read.
+      const bool meant = key == "constants" || key == "tensors" || key == "before" ||
+                         key == "initial" || key == "reads" || key == "writes";
+      const bool other = key == "memory" || key == "registers" || key == "barrier" || meant;
       if (required.count(key) != 0 && !other)
         CHECK_THROWS_AS(parse_program(without.dump()), InputError);
       else if (!other)

@@ -1,0 +1,37 @@
+// A program made of what the command line names: solved or read, derived, judged.
+#pragma once
+
+#include <string>
+#include <variant>
+
+#include "engine/cli/search_options.hpp"
+#include "engine/cli/workload.hpp"
+#include "engine/program.hpp"
+#include "graph/program/program.hpp"
+
+namespace twill::cli {
+
+struct MakeFlags {
+  WorkloadFlags work;
+  SearchFlags search;
+  std::string schedule;  ///< file; "" = it is solved
+  bool quiet = false;
+
+  /// KERNEL, SCHEDULE, and the options of both.
+  void add_to(CLI::App& app);
+};
+
+/// With what it was made of.
+struct MadeProgram {
+  program::Program program;
+  Solution solution;
+  bool again = false;  ///< ProgramSolution::again
+  Amount reserved = 0;
+  std::string memory;
+};
+
+/// The program, accepted by the judge and compared with its schedule; or the exit code, where what
+/// is missing was said on standard error. Throws InputError.
+std::variant<MadeProgram, int> make_program(const MakeFlags& flags);
+
+}  // namespace twill::cli

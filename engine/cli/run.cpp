@@ -1,0 +1,208 @@
+// twill run: a program executed with numbers, beside a double-precision reference of its loop.
+
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include "engine/cli/cli.hpp"
+#include "engine/cli/make_program.hpp"
+#include "engine/output/style.hpp"
+#include "graph/index.hpp"
+#include "graph/io/file.hpp"
+#include "graph/io/json_text.hpp"
+#include "graph/meaning/reference.hpp"
+#include "graph/program/execute.hpp"
+#include "graph/program/judge.hpp"
+#include "graph/program/links.hpp"
+#include "graph/program/program_io.hpp"
+#include "graph/program/replay.hpp"
+
+namespace twill::cli {
+namespace {
+
+constexpr int kMostRunIterations = 1'000;
+constexpr int kMostRandomOrders = 1'000;
+constexpr int kMostLater = 4;         // iterations by which a witness is moved
+constexpr double kMostNumbers = 5e7;  // in the tiles of all tensors, 400 MB
+
+struct RunFlags {
+  MakeFlags make;
+  int iterations = 8;
+  int orders = 3;
+  bool json = false;
+
+  /// Of the inputs and of the orders, and of the solver, where there is one.
+  std::uint64_t seed() const { return make.search.options().seed; }
+};
+
+struct OrderRun {
+  std::string order;
+  program::Execution execution;
+  std::vector<meaning::Comparison> compared;  ///< empty where the execution has a fault
+  bool right() const { return execution.fault.empty() && meaning::all_right(compared); }
+};
+
+/// What the judge says of this trip count, and of every one where that is nothing. That it cannot
+/// judge is no fault.
+std::optional<program::Fault> judged(const RunFlags& flags, const program::Program& program) {
+  auto fault = program::judge(program, flags.iterations);
+  if (!fault) fault = program::judge(program);
+  return fault && fault->rule == "window" ? std::nullopt : fault;
+}
+
+/// As late and as eagerly as can be, then at random, then as the judge's witness says, until one of
+/// these is wrong.
+std::vector<OrderRun> run_orders(const RunFlags& flags, const program::Program& program,
+                                 const std::optional<program::Fault>& fault) {
+  const std::uint64_t seed = flags.seed();
+  const meaning::Meaning& meaning = *program.meaning;
+  const auto inputs = meaning::seeded_inputs(meaning, flags.iterations, seed);
+  const auto right = meaning::reference(meaning, flags.iterations, inputs);
+  std::vector<OrderRun> all;
+  const auto add = [&](const std::string& name, const program::Course& course) {
+    OrderRun one{name, program::execute(program, flags.iterations, inputs, course), {}};
+    if (one.execution.fault.empty())
+      one.compared = meaning::compare_with(meaning, right, one.execution.outputs);
+    all.push_back(std::move(one));
+  };
+  add("late", {program::Pace::late, seed, {}});
+  add("eager", {program::Pace::eager, seed, {}});
+  for (int k = 0; k < flags.orders; ++k)
+    add("random " + std::to_string(k),
+        {program::Pace::random, seed + static_cast<std::uint64_t>(k), {}});
+  if (!fault) return all;
+  for (int later = 0; later < kMostLater && later < flags.iterations; ++later)
+    for (const program::Course& course : program::replay(program, *fault, later)) {
+      const program::Hold& hold = *course.hold;
+      const auto name = [&](int op, int iteration) {
+        return program.ops[at(op)].id + "[" + std::to_string(iteration) + "]";
+      };
+      add("with " + name(hold.op, hold.iteration) + " kept back until " +
+              name(hold.until_op, hold.until_iteration) + " has ended",
+          course);
+      if (!all.back().right()) return all;
+      all.pop_back();
+    }
+  return all;
+}
+
+std::string shown_number(double x) {
+  std::ostringstream text;
+  text.precision(3);
+  text << x;
+  return text.str();
+}
+
+void print_text(const RunFlags& flags, const program::Program& program,
+                const std::optional<program::Fault>& fault, const std::vector<OrderRun>& all,
+                bool right) {
+  std::cout << "run of " << printable(program.problem) << ": n = " << flags.iterations
+            << ", I = " << program.initiation_interval << ", inputs of seed " << flags.seed()
+            << "\nbeside the loop in double precision: largest error, and the bound for it by the "
+               "types of all steps\n";
+  for (const OrderRun& one : all) {
+    std::cout << "  " << printable(one.order) << ": ";
+    if (!one.execution.fault.empty())
+      std::cout << one.execution.fault << ": " << printable(one.execution.text) << "\n";
+    bool first = true;
+    for (const meaning::Comparison& c : one.compared) {
+      std::cout << (first ? "" : "; ") << printable(c.tensor) << " "
+                << shown_number(c.largest_error) << " <= " << shown_number(c.bound);
+      if (c.wrong > 0) std::cout << ": " << c.wrong << " of " << c.compared << " numbers are wrong";
+      first = false;
+    }
+    if (one.execution.fault.empty()) std::cout << "\n";
+  }
+  if (fault)
+    std::cout << "the judge refuses it: " << printable(fault->rule) << ": "
+              << printable(fault->text) << "\n";
+  std::cout << (right ? "right\n" : "wrong\n");
+}
+
+void print_json(const RunFlags& flags, const program::Program& program,
+                const std::optional<program::Fault>& fault, const std::vector<OrderRun>& all,
+                bool right) {
+  nlohmann::ordered_json answer = {{"problem", program.problem},
+                                   {"iterations", flags.iterations},
+                                   {"seed", flags.seed()},
+                                   {"right", right},
+                                   {"runs", nlohmann::ordered_json::array()}};
+  if (fault)
+    answer["refused"] = {{"rule", fault->rule}, {"text", fault->text}, {"witness", fault->witness}};
+  for (const OrderRun& one : all) {
+    nlohmann::ordered_json run = {{"order", one.order}, {"right", one.right()}};
+    if (!one.execution.fault.empty()) {
+      run["fault"] = one.execution.fault;
+      run["text"] = one.execution.text;
+    }
+    run["outputs"] = nlohmann::ordered_json::array();
+    for (const meaning::Comparison& c : one.compared)
+      run["outputs"].push_back({{"tensor", c.tensor},
+                                {"largest_error", c.largest_error},
+                                {"bound", c.bound},
+                                {"numbers", c.compared},
+                                {"wrong", c.wrong}});
+    answer["runs"].push_back(std::move(run));
+  }
+  std::cout << answer.dump(2) << "\n";
+}
+
+int run_numbers(const RunFlags& flags) {
+  program::Program program;
+  const WorkloadFlags& work = flags.make.work;
+  // Standard input is read once: from there comes a program.
+  const std::string bytes = is_file(work.input) ? read_file(work.input) : "";
+  if (work.input == "-" || json_format(bytes) == "twill.program") {
+    if (!work.machine.empty() || !flags.make.schedule.empty())
+      throw InputError("command line", work.machine.empty() ? "SCHEDULE" : "--machine",
+                       quote(work.machine.empty() ? flags.make.schedule : work.machine),
+                       "a program file has all that is needed");
+    program = program::parse_program(bytes, work.input);
+  } else {
+    auto made = make_program(flags.make);
+    if (const int* code = std::get_if<int>(&made)) return *code;
+    program = std::move(std::get<MadeProgram>(made).program);
+  }
+  program::Links links;
+  if (const auto no = program::link(program, links))
+    throw InputError(work.input, "", "", "the program cannot be executed: " + *no);
+  double numbers = 0;
+  for (int t = 0; t < static_cast<int>(program.meaning->tensors.size()); ++t)
+    numbers += static_cast<double>(meaning::elements(program.meaning->tensors[at(t)].shape)) *
+               (program.meaning->streams(t) ? flags.iterations : 1);
+  if (numbers > kMostNumbers)
+    throw InputError("command line", "--iterations", std::to_string(flags.iterations),
+                     "its tensors have more than 50000000 numbers in so many iterations");
+  const auto fault = judged(flags, program);
+  const std::vector<OrderRun> all = run_orders(flags, program, fault);
+  bool right = !fault;
+  for (const OrderRun& one : all) right = right && one.right();
+  if (flags.json)
+    print_json(flags, program, fault, all, right);
+  else
+    print_text(flags, program, fault, all, right);
+  return right ? kDone : kNo;
+}
+
+}  // namespace
+
+Command run_command(CLI::App& program) {
+  auto flags = std::make_shared<RunFlags>();
+  CLI::App* app = program.add_subcommand(
+      "run", "Execute a program (or the one of a kernel) with numbers, beside a reference");
+  flags->make.add_to(*app);
+  app->add_option("--iterations", flags->iterations, "Trip count n")
+      ->check(CLI::Range(0, kMostRunIterations))
+      ->capture_default_str();
+  app->add_option("--orders", flags->orders,
+                  "Random orders, beside one as late and one as eager as can be")
+      ->check(CLI::Range(0, kMostRandomOrders))
+      ->capture_default_str();
+  app->add_flag("--json", flags->json, "Print the comparison as JSON");
+  return {app, [flags] { return run_numbers(*flags); }};
+}
+
+}  // namespace twill::cli

@@ -1,0 +1,95 @@
+#include "graph/lowering/kernel_meaning.hpp"
+
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "graph/index.hpp"
+#include "graph/io/json_reader.hpp"
+#include "graph/lowering/instantiate.hpp"
+#include "graph/meaning/meaning_io.hpp"
+
+namespace twill {
+namespace {
+
+/// From, to, distance: ops of the kernel.
+using OperandEdge = std::tuple<std::size_t, std::size_t, int>;
+
+std::set<OperandEdge> operand_edges(const meaning::Meaning& meaning,
+                                    const std::vector<JsonValue>& ops, const Kernel& kernel) {
+  std::set<OperandEdge> edges, operands;
+  for (const KernelEdge& e : kernel.edges)
+    if (!e.order) edges.insert({e.from, e.to, e.distance});
+  for (std::size_t v = 0; v < ops.size(); ++v)
+    for (const meaning::Operand& operand : meaning.values[at(meaning.loop_begin) + v].operands) {
+      if (operand.value < 0 || !meaning.in_loop(operand.value)) continue;
+      const std::size_t from = at(operand.value - meaning.loop_begin);
+      if (!edges.contains({from, v, operand.distance}))
+        ops[v]
+            .at("computes")
+            .fail("no edge from " + kernel.ops[from].id + " to " + kernel.ops[v].id +
+                  " of distance " + std::to_string(operand.distance) + " brings this operand");
+      operands.insert({from, v, operand.distance});
+    }
+  return operands;
+}
+
+/// What is between the ops of a chain is never outside it.
+void check_chains(const meaning::Meaning& meaning, const std::vector<JsonValue>& ops,
+                  const Kernel& kernel) {
+  for (const Chunk& chunk : kernel.chunks) {
+    const std::set<std::size_t> inside(chunk.ops.begin(), chunk.ops.end());
+    for (std::size_t v = 0; v < ops.size(); ++v)
+      for (const meaning::Operand& operand : meaning.values[at(meaning.loop_begin) + v].operands) {
+        if (operand.value < 0 || !meaning.in_loop(operand.value)) continue;
+        const std::size_t from = at(operand.value - meaning.loop_begin);
+        if (!inside.contains(from)) continue;
+        const bool within = inside.contains(v) && operand.distance == 0;
+        if (!within && from != chunk.ops.back())
+          ops[v]
+              .at("computes")
+              .fail("only the last result of the chunk " + chunk.id + " is there for others, not " +
+                    kernel.ops[from].id);
+      }
+  }
+}
+
+}  // namespace
+
+void read_kernel_meaning(const JsonValue& root, Kernel& kernel) {
+  const auto ops = root.at("ops").elements();
+  const auto meaning = root.find("meaning");
+  if (!meaning) {
+    for (const JsonValue& op : ops)
+      if (const auto computes = op.find("computes"))
+        computes->fail("needs \"meaning\" in the file, with tensors and what is carried");
+    for (const JsonValue& edge : root.at("edges").elements())
+      if (const auto order = edge.find("order"))
+        order->fail("needs \"meaning\" in the file: of an edge without one nothing is known");
+    return;
+  }
+  meaning::check_meaning_keys(*meaning, false);
+  kernel.meaning = meaning::read_meaning(*meaning, ops);
+  for (const Chunk& chunk : kernel.chunks)
+    for (const std::size_t v : chunk.ops)
+      kernel.meaning->values[at(kernel.meaning->loop_begin) + v].part_of = chunk.id;
+  const auto operands = operand_edges(*kernel.meaning, ops, kernel);
+  check_chains(*kernel.meaning, ops, kernel);
+  const auto edges = root.at("edges").elements();
+  for (std::size_t e = 0; e < edges.size(); ++e) {
+    const KernelEdge& edge = kernel.edges[e];
+    if (!edge.order && !operands.contains({edge.from, edge.to, edge.distance}))
+      edges[e].fail("must be an operand of " + kernel.ops[edge.to].id + ", or of \"order\" alone");
+  }
+}
+
+std::optional<meaning::Meaning> meaning_of_kernel(const std::string& text,
+                                                  const std::string& source,
+                                                  const ParameterValues& values) {
+  JsonDocument document = JsonDocument::parse(text, source);
+  if (!has_parameters(document)) return parse_kernel(text, source).meaning;
+  const KernelTemplate read(std::move(document));
+  return read.instantiate(read.indices(values)).kernel.meaning;
+}
+
+}  // namespace twill

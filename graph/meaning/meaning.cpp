@@ -1,0 +1,92 @@
+#include "graph/meaning/meaning.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "graph/index.hpp"
+
+namespace twill::meaning {
+namespace {
+
+enum class Form { elementwise, other, with_tensor };
+struct FunctionRow {
+  std::string_view name;
+  int least, most;
+  Form form;
+};
+constexpr std::array<FunctionRow, kFunctions> kFunctionTable = {{
+    {"load", 0, 0, Form::with_tensor},    {"store", 1, 1, Form::with_tensor},
+    {"copy", 1, 1, Form::elementwise},    {"transpose", 1, 1, Form::other},
+    {"product", 2, 3, Form::other},       {"add", 2, 2, Form::elementwise},
+    {"sub", 2, 2, Form::elementwise},     {"mul", 2, 2, Form::elementwise},
+    {"mul_add", 3, 3, Form::elementwise}, {"mul_sub", 3, 3, Form::elementwise},
+    {"max", 2, 2, Form::elementwise},     {"exp2", 1, 2, Form::elementwise},
+    {"log2", 1, 1, Form::elementwise},    {"reciprocal", 1, 1, Form::elementwise},
+    {"select", 3, 3, Form::elementwise},  {"row_max", 1, 1, Form::other},
+    {"row_sum", 1, 1, Form::other},       {"lower", 1, 1, Form::other},
+    {"causal", 3, 3, Form::other},
+}};
+
+const FunctionRow& row_of(Function function) {
+  return kFunctionTable[static_cast<std::size_t>(function)];
+}
+
+}  // namespace
+
+std::string_view name_of(Function function) {
+  return row_of(function).name;
+}
+std::pair<int, int> arity(Function function) {
+  return {row_of(function).least, row_of(function).most};
+}
+bool is_elementwise(Function function) {
+  return row_of(function).form == Form::elementwise;
+}
+bool has_tensor(Function function) {
+  return row_of(function).form == Form::with_tensor;
+}
+
+const Initial* Meaning::initial_of(int value) const {
+  for (const Initial& one : initial)
+    if (one.value == value) return &one;
+  return nullptr;
+}
+
+bool Meaning::streams(int tensor) const {
+  for (int v = loop_begin; v < after_begin; ++v)
+    if (values[at(v)].tensor == tensor) return true;
+  return false;
+}
+
+bool Meaning::is_output(int tensor) const {
+  return std::any_of(values.begin(), values.end(), [&](const Value& value) {
+    return value.tensor == tensor && value.function == Function::store;
+  });
+}
+
+std::vector<int> loop_order(const Meaning& meaning) {
+  const auto count = static_cast<std::size_t>(meaning.after_begin - meaning.loop_begin);
+  std::vector<int> open(count, 0), order;
+  std::vector<std::vector<int>> users(count);
+  for (int v = meaning.loop_begin; v < meaning.after_begin; ++v)
+    for (const Operand& operand : meaning.values[at(v)].operands)
+      if (operand.value >= 0 && meaning.in_loop(operand.value) && operand.distance == 0) {
+        ++open[at(v - meaning.loop_begin)];
+        users[at(operand.value - meaning.loop_begin)].push_back(v);
+      }
+  for (int v = meaning.loop_begin; v < meaning.after_begin; ++v)
+    if (open[at(v - meaning.loop_begin)] == 0) order.push_back(v);
+  for (std::size_t k = 0; k < order.size(); ++k)
+    for (const int user : users[at(order[k] - meaning.loop_begin)])
+      if (--open[at(user - meaning.loop_begin)] == 0) order.push_back(user);
+  if (order.size() != count) order.clear();
+  return order;
+}
+
+std::int64_t elements(const std::vector<std::int64_t>& shape) {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : shape) count *= extent;
+  return count;
+}
+
+}  // namespace twill::meaning

@@ -1,0 +1,113 @@
+// What the ops of a loop compute: tile functions with their operands, what is carried from
+// iteration to iteration and with what it begins, what is done before the loop and after it. Plain
+// data; kernel files of version 4 and programs have it.
+//
+// The loop is a sequence of iterations 0 .. n-1. An operand of distance d is the result of
+// iteration i - d; below iteration 0 it is the initial value. What is before the loop is computed
+// once, what is after it once, from the results of iteration n - 1 (with n = 0: initial values).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace twill::meaning {
+
+/// r, c: row and column of an element. A vector has one value a row (of the tile beside it).
+enum class Function {
+  load,       ///< tile i of a tensor; before the loop its one tile
+  store,      ///< the operand is tile i of a tensor; after the loop its one tile
+  copy,       ///< the operand, in the type of the result
+  transpose,  ///< of a matrix
+  product,    ///< A B of M x K and K x N; with a third operand C + A B; products exact, sums in f32
+  add,        ///< a + b
+  sub,        ///< a - b
+  mul,        ///< a b
+  mul_add,    ///< a b + c, rounded once
+  mul_sub,    ///< a b - c, rounded once
+  max,        ///< the larger of a and b
+  exp2,       ///< 2 to the power of a
+  log2,       ///< binary logarithm
+  reciprocal,  ///< 1 / a
+  select,      ///< b where a > 0, else c
+  row_max,     ///< of a matrix, a vector
+  row_sum,     ///< of a matrix, a vector
+  lower,       ///< a where c <= r, else 0
+  causal,      ///< a where i columns + c <= first + r / group (rounded down), else -inf
+};
+inline constexpr int kFunctions = 19;
+
+std::string_view name_of(Function function);
+/// Least and largest number of operands, without the tensor.
+std::pair<int, int> arity(Function function);
+/// Element by element, with operands of lower rank repeated.
+bool is_elementwise(Function function);
+bool has_tensor(Function function);
+
+struct Operand {
+  int value = -1;                              ///< index into Meaning::values; -1 = a number
+  int distance = 0;                            ///< of a result of the loop, in the loop
+  bool along_columns = false;                  ///< a vector with one value a column, not a row
+  bool transposed = false;                     ///< of a matrix
+  std::int64_t first_column = 0, columns = 0;  ///< a part of a matrix, taken first; 0 = all columns
+  double number = 0;                           ///< where value is -1; may be infinite
+  std::string constant;                        ///< its name, "" = none
+  bool operator==(const Operand&) const = default;
+};
+
+struct Value {
+  std::string id;
+  /// As the op's cost counts it: [M, N, K] of a product, of a reduction the shape before reducing,
+  /// of a copy it may be a part.
+  std::vector<std::int64_t> tile;
+  std::vector<std::int64_t> shape;  ///< of the result: [] a number, [M] a vector, [M, N] a matrix
+  std::string type;                 ///< of the result's elements
+  Function function = Function::copy;
+  int tensor = -1;
+  std::vector<Operand> operands;
+  std::string part_of;  ///< the chunk that runs it, "" = none
+  bool operator==(const Value&) const = default;
+};
+
+/// In global memory: a tile an iteration, or the one tile that is used before or after the loop.
+struct Tensor {
+  std::string name;
+  std::vector<std::int64_t> shape;  ///< of a tile
+  std::string type;
+  double low = -2, high = 2;  ///< seeded inputs lie between them
+  bool operator==(const Tensor&) const = default;
+};
+
+/// What iterations -1, -2, ... are said to have made.
+struct Initial {
+  int value = 0;  ///< of the loop
+  Operand what;   ///< a number, or a value from before the loop
+  bool operator==(const Initial&) const = default;
+};
+
+struct Meaning {
+  std::vector<std::pair<std::string, double>> constants;
+  std::vector<Tensor> tensors;
+  std::vector<Value> values;  ///< before the loop, of the loop, after it
+  int loop_begin = 0;         ///< the first value of the loop
+  int after_begin = 0;        ///< the first value after it
+  std::vector<Initial> initial;
+  bool operator==(const Meaning&) const = default;
+
+  bool in_loop(int value) const { return value >= loop_begin && value < after_begin; }
+  /// nullptr = it is not carried.
+  const Initial* initial_of(int value) const;
+  /// Is a tile of it used in every iteration?
+  bool streams(int tensor) const;
+  /// Is it stored to?
+  bool is_output(int tensor) const;
+};
+
+/// The values of the loop, each after its operands of distance 0. Empty where there is a circle.
+std::vector<int> loop_order(const Meaning& meaning);
+
+std::int64_t elements(const std::vector<std::int64_t>& shape);
+
+}  // namespace twill::meaning

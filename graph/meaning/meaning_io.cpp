@@ -1,0 +1,506 @@
+#include "graph/meaning/meaning_io.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "graph/index.hpp"
+#include "graph/meaning/number_type.hpp"
+#include "graph/problem.hpp"
+
+namespace twill::meaning {
+namespace {
+
+constexpr std::size_t kMostTensors = 1'000;
+constexpr std::int64_t kMostExtent = 16'384;
+constexpr std::int64_t kMostElements = 1 << 24;  // of a tile
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  std::string text = "[";
+  for (std::size_t k = 0; k < shape.size(); ++k)
+    text += (k > 0 ? ", " : "") + std::to_string(shape[k]);
+  return text + "]";
+}
+
+std::vector<std::int64_t> read_shape(const JsonValue& value, std::size_t most_rank) {
+  std::vector<std::int64_t> shape;
+  for (const JsonValue& extent : value.elements()) shape.push_back(extent.integer(1, kMostExtent));
+  if (shape.size() > most_rank)
+    value.fail("must have at most " + std::to_string(most_rank) + " dimensions");
+  if (elements(shape) > kMostElements)
+    value.fail("a tile has at most " + std::to_string(kMostElements) + " elements");
+  return shape;
+}
+
+std::string read_type(const JsonValue& value) {
+  if (number_type(value.text()) == nullptr)
+    value.fail("must be a type with arithmetic: f64, f32, tf32, f16, bf16, f8, i32");
+  return value.text();
+}
+
+class MeaningReader {
+ public:
+  MeaningReader(const JsonValue& root, const std::vector<JsonValue>& ops)
+      : root_(root), ops_(ops) {}
+
+  Meaning run() {
+    root_.text_or("doc", "");
+    if (const auto all = root_.find("constants"))
+      for (const auto& [name, value] : all->members_up_to(kMostTensors)) {
+        declare(name, value, {Named::constant, static_cast<int>(m_.constants.size())});
+        m_.constants.emplace_back(name, number_of(value));
+      }
+    if (const auto all = root_.find("tensors"))
+      for (const JsonValue& value : all->elements_up_to(kMostTensors)) tensor(value);
+    std::vector<JsonValue> places;
+    const auto add = [&](const std::vector<JsonValue>& values) {
+      for (const JsonValue& value : values) {
+        declare(value.at("id").text(), value.at("id"),
+                {Named::value, static_cast<int>(places.size())});
+        places.push_back(value);
+      }
+    };
+    for (const char* const key : {"before", "after"}) {
+      const auto list = root_.find(key);
+      if (std::string_view(key) == "after") {
+        m_.loop_begin = static_cast<int>(places.size());
+        add(ops_);
+        m_.after_begin = static_cast<int>(places.size());
+      }
+      if (!list) continue;
+      for (const JsonValue& value : list->elements_up_to(kMaxOps))
+        value.check_keys({"id", "shape", "type", "computes"}, {"doc"});
+      add(list->elements());
+    }
+    for (int v = 0; v < static_cast<int>(places.size()); ++v) value(places[at(v)], v);
+    tensors_used(places);
+    initial();
+    shapes(places);
+    return std::move(m_);
+  }
+
+ private:
+  struct Named {
+    enum Kind { constant, tensor, value } kind = value;
+    int index = 0;
+  };
+
+  void declare(const std::string& name, const JsonValue& place, Named what) {
+    if (name.empty()) place.fail("a name must not be empty");
+    if (name == "inf" || name == "-inf") place.fail("must not be the name of a number");
+    if (!names_.emplace(name, what).second)
+      place.fail("names of constants, tensors and values must be unique");
+  }
+
+  static double number_of(const JsonValue& value) {
+    if (value.is_number()) return value.number();
+    if (value.is_string() && value.text() == "inf") return std::numeric_limits<double>::infinity();
+    if (value.is_string() && value.text() == "-inf")
+      return -std::numeric_limits<double>::infinity();
+    value.fail("must be a number, \"inf\" or \"-inf\"");
+  }
+
+  void tensor(const JsonValue& value) {
+    value.check_keys({"name", "shape", "type"}, {"range", "doc"});
+    value.text_or("doc", "");
+    Tensor one;
+    one.name = value.at("name").text();
+    declare(one.name, value.at("name"), {Named::tensor, static_cast<int>(m_.tensors.size())});
+    one.shape = read_shape(value.at("shape"), 2);
+    one.type = read_type(value.at("type"));
+    if (const auto range = value.find("range")) {
+      const auto ends = range->elements(2);
+      one.low = ends[0].number();
+      one.high = ends[1].number();
+      if (one.low > one.high) range->fail("must be [low, high]");
+    }
+    m_.tensors.push_back(std::move(one));
+  }
+
+  Function function_of(const JsonValue& value) const {
+    std::string known;
+    for (int f = 0; f < kFunctions; ++f) {
+      const std::string_view name = name_of(static_cast<Function>(f));
+      if (value.text() == name) return static_cast<Function>(f);
+      known += (f > 0 ? ", " : "") + std::string(name);
+    }
+    value.fail("must be one of: " + known);
+  }
+
+  void value(const JsonValue& place, int v) {
+    Value one;
+    one.id = place.at("id").text();
+    one.tile = read_shape(place.at("shape"), 3);
+    one.type = read_type(place.at("type"));
+    const JsonValue computes = place.at("computes");
+    const auto parts = computes.elements_up_to(5);
+    if (parts.empty()) computes.fail("must begin with the name of a function");
+    one.function = function_of(parts[0]);
+    const std::size_t first = has_tensor(one.function) ? 2 : 1;
+    const auto [least, most] = arity(one.function);
+    const auto given = static_cast<int>(parts.size()) - static_cast<int>(first);
+    if (given < least || given > most)
+      computes.fail(std::string(name_of(one.function)) + " has " + std::to_string(least) +
+                    (most > least ? " or " + std::to_string(most) : "") + " operands" +
+                    (first == 2 ? " after its tensor" : ""));
+    if (first == 2) {
+      const auto found = names_.find(parts[1].text());
+      if (found == names_.end() || found->second.kind != Named::tensor)
+        parts[1].fail("must be a tensor");
+      one.tensor = found->second.index;
+    }
+    for (std::size_t k = first; k < parts.size(); ++k) one.operands.push_back(operand(parts[k], v));
+    m_.values.push_back(std::move(one));
+  }
+
+  Operand operand(const JsonValue& place, int user) const {
+    if (!place.is_object()) return plain_operand(place, user, 0);
+    place.check_keys({"of"}, {"distance", "along", "transposed", "columns"});
+    const int distance = place.small_or("distance", 0, 0, kMaxDistance);
+    Operand one = plain_operand(place.at("of"), user, distance);
+    if (place.has("along")) one.along_columns = place.at("along").choice({"rows", "columns"}) == 1;
+    one.transposed = place.boolean_or("transposed", false);
+    if (const auto columns = place.find("columns")) {
+      const auto ends = columns->elements(2);
+      one.first_column = ends[0].integer(0, kMostExtent - 1);
+      one.columns = ends[1].integer(one.first_column + 1, kMostExtent) - one.first_column;
+    }
+    if (one.value < 0 && place.members().size() > 1)
+      place.at("of").fail("a number has no distance, direction or columns");
+    return one;
+  }
+
+  Operand plain_operand(const JsonValue& place, int user, int distance) const {
+    Operand one;
+    one.distance = distance;
+    const bool literal = place.is_number() ||
+                         (place.is_string() && (place.text() == "inf" || place.text() == "-inf"));
+    if (literal) {
+      one.number = number_of(place);
+      return one;
+    }
+    const auto found = names_.find(place.text());
+    if (found == names_.end()) place.fail("must be a number or the name of a constant or value");
+    const Named what = found->second;
+    if (what.kind == Named::tensor) place.fail("a tensor must be loaded first");
+    if (what.kind == Named::constant) {
+      one.constant = place.text();
+      one.number = m_.constants[at(what.index)].second;
+      return one;
+    }
+    one.value = what.index;
+    const bool before = user < m_.loop_begin, loop = m_.in_loop(user);
+    if (before && one.value >= user) place.fail("must be computed before, and before the loop");
+    if (loop && one.value >= m_.after_begin) place.fail("is computed after the loop");
+    if (!before && !loop && one.value >= user) place.fail("must be computed before");
+    if (distance > 0 && !(loop && m_.in_loop(one.value)))
+      place.fail("only a result of the loop has a distance, in the loop");
+    return one;
+  }
+
+  /// A tensor is read or written, in the loop or outside, at one place.
+  void tensors_used(const std::vector<JsonValue>& places) const {
+    std::vector<int> user(m_.tensors.size(), -1);
+    for (int v = 0; v < static_cast<int>(m_.values.size()); ++v) {
+      const Value& one = m_.values[at(v)];
+      if (one.tensor < 0) continue;
+      const JsonValue place = places[at(v)].at("computes");
+      int& known = user[at(one.tensor)];
+      const bool load = one.function == Function::load;
+      if (known >= 0 && (!load || m_.values[at(known)].function != Function::load ||
+                         m_.in_loop(known) != m_.in_loop(v)))
+        place.fail("tensor " + m_.tensors[at(one.tensor)].name +
+                   " is used elsewhere: stored once, or loaded in the loop, or outside");
+      known = v;
+    }
+  }
+
+  void initial() {
+    std::vector<bool> carried(m_.values.size(), false);
+    for (const Value& one : m_.values)
+      for (const Operand& operand : one.operands)
+        if (operand.distance > 0) carried[at(operand.value)] = true;
+    for (int v = m_.after_begin; v < static_cast<int>(m_.values.size()); ++v)
+      for (const Operand& operand : m_.values[at(v)].operands)
+        if (operand.value >= 0 && m_.in_loop(operand.value) && !carried[at(operand.value)])
+          root_.at("after").fail(m_.values[at(v)].id + " uses " + m_.values[at(operand.value)].id +
+                                 ", which is not carried: it is not kept, and without iterations "
+                                 "it is nothing");
+    std::vector<bool> given(m_.values.size(), false);
+    if (const auto all = root_.find("initial"))
+      for (const auto& [name, place] : all->members_up_to(kMaxOps)) {
+        const auto found = names_.find(name);
+        const bool value = found != names_.end() && found->second.kind == Named::value &&
+                           m_.in_loop(found->second.index);
+        if (!value || !carried[at(found->second.index)])
+          place.fail("only a result that is carried has an initial value, not " + name);
+        Initial one{found->second.index, plain_operand(place, m_.loop_begin, 0)};
+        if (one.what.value >= m_.loop_begin) place.fail("must be a number or from before the loop");
+        given[at(one.value)] = true;
+        m_.initial.push_back(std::move(one));
+      }
+    for (std::size_t v = 0; v < carried.size(); ++v)
+      if (carried[v] && !given[v])
+        root_.fail("initial has no value for " + m_.values[v].id + ", which is carried");
+  }
+
+  void shapes(const std::vector<JsonValue>& places) {
+    for (int v = 0; v < m_.loop_begin; ++v) infer(v, places[at(v)]);
+    const std::vector<int> order = loop_order(m_);
+    if (m_.after_begin > m_.loop_begin && order.empty())
+      root_.fail("the ops of the loop need each other in a circle within an iteration");
+    // A carried operand may be known only later: its tile says its shape until then.
+    for (const int v : order) m_.values[at(v)].shape = stated_shape(m_.values[at(v)]);
+    for (const int v : order) infer(v, places[at(v)]);
+    for (int v = m_.after_begin; v < static_cast<int>(m_.values.size()); ++v)
+      infer(v, places[at(v)]);
+    // Now all are known; those that used a stated shape look again.
+    for (const int v : order) infer(v, places[at(v)]);
+    for (const Initial& one : m_.initial)
+      if (one.what.value >= 0 &&
+          m_.values[at(one.what.value)].shape != m_.values[at(one.value)].shape)
+        root_.at("initial").fail("of " + m_.values[at(one.value)].id + ": shapes must agree");
+  }
+
+  static std::vector<std::int64_t> stated_shape(const Value& value) {
+    std::vector<std::int64_t> shape = value.tile;
+    const Function f = value.function;
+    const bool reduces = f == Function::row_max || f == Function::row_sum;
+    if (f == Function::product && shape.size() == 3) shape.pop_back();
+    if (reduces && shape.size() == 2) shape.pop_back();
+    return shape;
+  }
+
+  /// Of what the function sees.
+  std::vector<std::int64_t> shape_of(const Operand& operand, const JsonValue& place) const {
+    if (operand.value < 0) return {};
+    std::vector<std::int64_t> shape = m_.values[at(operand.value)].shape;
+    if ((operand.transposed || operand.columns > 0) && shape.size() != 2)
+      place.at("computes")
+          .fail("only a matrix is transposed or has columns, not " +
+                m_.values[at(operand.value)].id);
+    if (operand.columns > 0) {
+      if (operand.first_column + operand.columns > shape[1])
+        place.at("computes")
+            .fail(m_.values[at(operand.value)].id + " has " + std::to_string(shape[1]) +
+                  " columns");
+      shape[1] = operand.columns;
+    }
+    if (operand.transposed) std::swap(shape[0], shape[1]);
+    return shape;
+  }
+
+  void infer(int v, const JsonValue& place) {
+    Value& one = m_.values[at(v)];
+    const JsonValue computes = place.at("computes"), tile = place.at("shape");
+    std::vector<std::vector<std::int64_t>> in;
+    for (const Operand& operand : one.operands) in.push_back(shape_of(operand, place));
+    const auto disagree = [&](const std::string& what) {
+      std::string text = std::string(name_of(one.function)) + " of ";
+      for (std::size_t k = 0; k < in.size(); ++k) text += (k > 0 ? ", " : "") + shape_text(in[k]);
+      computes.fail(text + ": " + what);
+    };
+    std::vector<std::int64_t> expected;
+    if (one.tensor >= 0) {
+      one.shape = expected = m_.tensors[at(one.tensor)].shape;
+      if (one.function == Function::store && in[0] != one.shape)
+        disagree("the tensor has tiles of " + shape_text(one.shape));
+      if (one.type != m_.tensors[at(one.tensor)].type)
+        place.at("type").fail("must be the tensor's type, " + m_.tensors[at(one.tensor)].type);
+    } else if (is_elementwise(one.function)) {
+      one.shape = expected = broadcast(one, in, disagree);
+      if (one.function == Function::copy && is_part(one.tile, expected)) expected = one.tile;
+    } else if (one.function == Function::product) {
+      if (in[0].size() != 2 || in[1].size() != 2 || in[0][1] != in[1][0])
+        disagree("must be M x K and K x N");
+      one.shape = {in[0][0], in[1][1]};
+      expected = {in[0][0], in[1][1], in[0][1]};
+      if (in.size() == 3 && in[2] != one.shape) disagree("what is added must be M x N");
+      for (std::size_t k = 0; k < 2; ++k)
+        if (const auto type = place.find("operand_type"))
+          if (one.operands[k].value < 0 ||
+              m_.values[at(one.operands[k].value)].type != type->text())
+            type->fail("must be the type of the operands that are multiplied");
+    } else {
+      if (in[0].size() != 2) disagree("must be a matrix");
+      one.shape = expected = in[0];
+      if (one.function == Function::transpose) {
+        std::swap(one.shape[0], one.shape[1]);
+        if (one.tile != expected) expected = one.shape;  // a view that costs nothing: either
+      } else if (one.function == Function::causal) {
+        for (std::size_t k = 1; k < 3; ++k)
+          if (one.operands[k].value >= 0) disagree("first and group must be numbers");
+        const double group = one.operands[2].number, first = one.operands[1].number;
+        if (!(group >= 1 && group <= kMostExtent) || group != std::floor(group) ||
+            !(std::abs(first) <= 1e9) || first != std::floor(first))
+          disagree("first must be an integer and group one from 1");
+      } else if (one.function != Function::lower) {
+        one.shape.pop_back();
+      }
+    }
+    if (one.tile != expected)
+      tile.fail("must be " + shape_text(expected) + " by the shapes of the operands of " +
+                std::string(name_of(one.function)));
+  }
+
+  template <class Disagree>
+  std::vector<std::int64_t> broadcast(const Value& one,
+                                      const std::vector<std::vector<std::int64_t>>& in,
+                                      const Disagree& disagree) const {
+    std::vector<std::int64_t> shape;
+    for (const auto& operand : in)
+      if (operand.size() > shape.size()) shape = operand;
+    for (std::size_t k = 0; k < in.size(); ++k) {
+      const bool columns = one.operands[k].along_columns;
+      if (columns && (in[k].size() != 1 || shape.size() != 2))
+        disagree("only a vector beside a matrix goes along its columns");
+      if (in[k].empty() || in[k] == shape) continue;
+      if (in[k].size() != 1 || shape.size() != 2 || in[k][0] != shape[columns ? 1 : 0])
+        disagree("do not agree");
+    }
+    return shape;
+  }
+
+  /// Cost rules may count a copy by what a warp reads at a time.
+  static bool is_part(const std::vector<std::int64_t>& part, const std::vector<std::int64_t>& all) {
+    if (part.size() != all.size()) return false;
+    for (std::size_t k = 0; k < all.size(); ++k)
+      if (all[k] % part[k] != 0) return false;
+    return true;
+  }
+
+  const JsonValue& root_;
+  const std::vector<JsonValue>& ops_;
+  Meaning m_;
+  std::unordered_map<std::string, Named> names_;
+};
+
+class MeaningWriter {
+ public:
+  MeaningWriter(const Meaning& meaning, JsonWriter& file) : m_(meaning), file_(file) {}
+
+  void run() {
+    file_.begin_object();
+    if (!m_.constants.empty()) {
+      file_.key("constants");
+      file_.begin_object();
+      for (const auto& [name, value] : m_.constants) {
+        file_.key(name);
+        number(value);
+      }
+      file_.end_object();
+    }
+    if (!m_.tensors.empty()) tensors();
+    const int all = static_cast<int>(m_.values.size());
+    if (m_.loop_begin > 0) values("before", 0, m_.loop_begin);
+    values("ops", m_.loop_begin, m_.after_begin);
+    if (!m_.initial.empty()) {
+      file_.key("initial");
+      file_.begin_object();
+      for (const Initial& one : m_.initial) {
+        file_.key(m_.values[at(one.value)].id);
+        plain(one.what);
+      }
+      file_.end_object();
+    }
+    if (all > m_.after_begin) values("after", m_.after_begin, all);
+    file_.end_object();
+  }
+
+ private:
+  void number(double value) {
+    if (std::isinf(value))
+      file_.value(value > 0 ? "inf" : "-inf");
+    else
+      file_.value(value);
+  }
+
+  void plain(const Operand& operand) {
+    if (operand.value >= 0)
+      file_.value(m_.values[at(operand.value)].id);
+    else if (!operand.constant.empty())
+      file_.value(operand.constant);
+    else
+      number(operand.number);
+  }
+
+  void tensors() {
+    const Tensor usual;
+    file_.key("tensors");
+    file_.begin_array();
+    for (const Tensor& tensor : m_.tensors) {
+      file_.begin_object();
+      file_.member("name", tensor.name);
+      file_.member("shape", tensor.shape);
+      file_.member("type", tensor.type);
+      if (tensor.low != usual.low || tensor.high != usual.high)
+        file_.member("range", std::vector<double>{tensor.low, tensor.high});
+      file_.end_object();
+    }
+    file_.end_array();
+  }
+
+  void values(const char* key, int from, int to) {
+    file_.key(key);
+    file_.begin_array();
+    for (int v = from; v < to; ++v) {
+      const Value& value = m_.values[at(v)];
+      file_.begin_object();
+      file_.member("id", value.id);
+      file_.member("shape", value.tile);
+      file_.member("type", value.type);
+      if (!value.part_of.empty()) file_.member("part_of", value.part_of);
+      file_.key("computes");
+      file_.begin_array();
+      file_.value(name_of(value.function));
+      if (value.tensor >= 0) file_.value(m_.tensors[at(value.tensor)].name);
+      for (const Operand& operand : value.operands) {
+        if (operand.distance == 0 && !operand.along_columns && !operand.transposed &&
+            operand.columns == 0) {
+          plain(operand);
+          continue;
+        }
+        file_.begin_object();
+        file_.key("of");
+        plain(operand);
+        if (operand.distance > 0) file_.member("distance", operand.distance);
+        if (operand.along_columns) file_.member("along", "columns");
+        if (operand.transposed) file_.member("transposed", true);
+        if (operand.columns > 0)
+          file_.member("columns",
+                       std::vector<std::int64_t>{operand.first_column,
+                                                 operand.first_column + operand.columns});
+        file_.end_object();
+      }
+      file_.end_array();
+      file_.end_object();
+    }
+    file_.end_array();
+  }
+
+  const Meaning& m_;
+  JsonWriter& file_;
+};
+
+}  // namespace
+
+void check_meaning_keys(const JsonValue& root, bool with_ops) {
+  if (with_ops)
+    root.check_keys({"ops"}, {"constants", "tensors", "before", "initial", "after", "doc"});
+  else
+    root.check_keys({}, {"constants", "tensors", "before", "initial", "after", "doc"});
+}
+
+Meaning read_meaning(const JsonValue& root, const std::vector<JsonValue>& ops) {
+  return MeaningReader(root, ops).run();
+}
+
+void write_meaning(const Meaning& meaning, JsonWriter& file) {
+  MeaningWriter(meaning, file).run();
+}
+
+}  // namespace twill::meaning

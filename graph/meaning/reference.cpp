@@ -1,0 +1,373 @@
+#include "graph/meaning/reference.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "graph/index.hpp"
+#include "graph/meaning/number_type.hpp"
+
+namespace twill::meaning {
+namespace {
+
+constexpr double kEndless = std::numeric_limits<double>::infinity();
+constexpr double kSlack = 1 + 0x1p-20;
+
+/// A number and what it may be wrong by.
+struct Near {
+  double x = 0, e = 0;
+  double size() const { return std::abs(x) + e; }
+};
+
+/// splitmix64 (Steele, Lea and Flood, 2014).
+std::uint64_t mixed(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+class Interpreter {
+ public:
+  Interpreter(const Meaning& meaning, int n, const TensorTiles& inputs)
+      : m_(meaning), n_(n), inputs_(inputs), outputs_(meaning.tensors.size()) {}
+
+  std::vector<std::vector<Bounded>> run() {
+    const int all = static_cast<int>(m_.values.size());
+    fixed_.resize(m_.values.size());
+    for (int v = 0; v < m_.loop_begin; ++v) fixed_[at(v)] = compute(v, -1);
+    const std::vector<int> order = loop_order(m_);
+    for (int i = 0; i < n_; ++i) {
+      for (const int v : order) now_[{v, i}] = compute(v, i);
+      forget(i);
+    }
+    for (int v = m_.after_begin; v < all; ++v) fixed_[at(v)] = compute(v, -1);
+    return std::move(outputs_);
+  }
+
+ private:
+  /// Results that no later iteration reads.
+  void forget(int i) {
+    int reach = 1;
+    for (const Value& value : m_.values)
+      for (const Operand& operand : value.operands) reach = std::max(reach, operand.distance);
+    for (auto one = now_.begin(); one != now_.end();)
+      one = one->first.second + reach <= i ? now_.erase(one) : std::next(one);
+  }
+
+  static Bounded number(double x) { return {{{}, {x}}, {{}, {0.0}}}; }
+
+  Bounded initial(int v) const {
+    const Operand& what = m_.initial_of(v)->what;
+    if (what.value >= 0) return fixed_[at(what.value)];
+    const std::vector<std::int64_t>& shape = m_.values[at(v)].shape;
+    const auto count = static_cast<std::size_t>(elements(shape));
+    const NumberType& type = *number_type(m_.values[at(v)].type);
+    return {{shape, std::vector<double>(count, rounded(type, what.number))},
+            {shape, std::vector<double>(count, 0.0)}};
+  }
+
+  Bounded operand(const Operand& one, int i) const {
+    if (one.value < 0) return number(one.number);
+    if (!m_.in_loop(one.value)) return view(one, fixed_[at(one.value)]);
+    // After the loop, the last iteration's.
+    const int from = i < 0 ? n_ - 1 : i - one.distance;
+    return view(one, from < 0 ? initial(one.value) : now_.at({one.value, from}));
+  }
+
+  static Bounded view(const Operand& one, const Bounded& all) {
+    if (one.columns == 0 && !one.transposed) return all;
+    const std::int64_t rows = all.value.shape[0], width = all.value.shape[1];
+    const std::int64_t columns = one.columns > 0 ? one.columns : width;
+    Bounded part;
+    part.value.shape = one.transposed ? std::vector{columns, rows} : std::vector{rows, columns};
+    part.error.shape = part.value.shape;
+    for (std::int64_t a = 0; a < part.value.shape[0]; ++a)
+      for (std::int64_t b = 0; b < part.value.shape[1]; ++b) {
+        const std::int64_t r = one.transposed ? b : a, c = one.transposed ? a : b;
+        const auto from = static_cast<std::size_t>(r * width + one.first_column + c);
+        part.value.data.push_back(all.value.data[from]);
+        part.error.data.push_back(all.error.data[from]);
+      }
+    return part;
+  }
+
+  Bounded compute(int v, int i) {
+    const Value& value = m_.values[at(v)];
+    std::vector<Bounded> in;
+    for (const Operand& one : value.operands) in.push_back(operand(one, i));
+    Bounded result;
+    result.value.shape = result.error.shape = value.shape;
+    const auto count = static_cast<std::size_t>(elements(value.shape));
+    result.value.data.resize(count);
+    result.error.data.resize(count);
+    if (value.function == Function::load) {
+      result.value = inputs_[at(value.tensor)][at(std::max(i, 0))];
+      return result;  // as it is in memory
+    }
+    if (value.function == Function::product)
+      product(in, result);
+    else
+      for (std::size_t k = 0; k < count; ++k) {
+        const Near one = element(value, in, k, i);
+        result.value.data[k] = one.x;
+        result.error.data[k] = one.e;
+      }
+    if (!is_exact(value)) round(value.type, result);
+    if (value.function == Function::store) outputs_[at(value.tensor)].push_back(result);
+    return result;
+  }
+
+  /// Is the result one of the operands, in a type that has all of theirs? Then nothing is rounded.
+  bool is_exact(const Value& value) const {
+    constexpr Function kMoves[] = {Function::copy,   Function::store, Function::transpose,
+                                   Function::select, Function::max,   Function::row_max,
+                                   Function::causal, Function::lower};
+    if (std::find(std::begin(kMoves), std::end(kMoves), value.function) == std::end(kMoves))
+      return false;
+    const NumberType& type = *number_type(value.type);
+    for (std::size_t k = 0; k < value.operands.size(); ++k) {
+      const Operand& one = value.operands[k];
+      // The sign of a selection and the place of a mask are no part of the result.
+      if (value.function == Function::select && k == 0) continue;
+      if (value.function == Function::causal && k > 0) continue;
+      if (one.value < 0) {
+        if (rounded(type, one.number) != one.number) return false;
+        continue;
+      }
+      const NumberType& from = *number_type(m_.values[at(one.value)].type);
+      if (from.precision > type.precision ||
+          from.least_power - from.precision < type.least_power - type.precision ||
+          from.largest > type.largest || (from.precision == 0) != (type.precision == 0))
+        return false;
+    }
+    return true;
+  }
+
+  /// One rounding to f32 (of what is computed), one to the type of the result.
+  static void round(const std::string& name, Bounded& result) {
+    const NumberType &type = *number_type(name), &single = *number_type("f32");
+    const double wide = type.name == "f64" ? type.unit() : single.unit();
+    for (std::size_t k = 0; k < result.value.data.size(); ++k) {
+      const double x = result.value.data[k];
+      double& e = result.error.data[k];
+      if (std::isinf(x)) e = 0;
+      if (!std::isfinite(x)) continue;
+      if (x == 0 && e == 0) continue;
+      double size = std::abs(x) + e;
+      e += wide * size + single.tiny();
+      size = std::abs(x) + e;
+      if (type.name != "f32" && type.name != "f64") e += type.unit() * size + type.tiny();
+      e *= kSlack;
+      if (!(std::abs(x) + e <= type.largest)) e = kEndless;
+    }
+  }
+
+  /// The terms are exact (or rounded once, in f32), the sum is of f32 in any order.
+  static void product(const std::vector<Bounded>& in, Bounded& result) {
+    const auto m = static_cast<std::size_t>(in[0].value.shape[0]);
+    const auto depth = static_cast<std::size_t>(in[0].value.shape[1]);
+    const auto n = static_cast<std::size_t>(in[1].value.shape[1]);
+    const double u = number_type("f32")->unit();
+    const double terms = static_cast<double>(depth + 2);
+    const double gamma = terms * u / (1 - terms * u);
+    std::vector<double> right(in[1].value.data.size());
+    for (std::size_t k = 0; k < right.size(); ++k)
+      right[k] = std::abs(in[1].value.data[k]) + in[1].error.data[k];
+    std::vector<double> sure(n), wide(n);
+    for (std::size_t r = 0; r < m; ++r) {
+      double* const x = &result.value.data[r * n];
+      std::fill(sure.begin(), sure.end(), 0.0);
+      std::fill(wide.begin(), wide.end(), 0.0);
+      for (std::size_t c = 0; c < n; ++c) x[c] = in.size() == 3 ? in[2].value.data[r * n + c] : 0;
+      for (std::size_t k = 0; k < depth; ++k) {
+        const double a = in[0].value.data[r * depth + k];
+        const double size = std::abs(a), most = size + in[0].error.data[r * depth + k];
+        const double* const b = &in[1].value.data[k * n];
+        const double* const w = &right[k * n];
+        for (std::size_t c = 0; c < n; ++c) {
+          x[c] += a * b[c];
+          sure[c] += size * std::abs(b[c]);
+          wide[c] += most * w[c];
+        }
+      }
+      for (std::size_t c = 0; c < n; ++c) {
+        const double added = in.size() == 3 ? in[2].error.data[r * n + c] : 0;
+        const double start = in.size() == 3 ? std::abs(in[2].value.data[r * n + c]) + added : 0;
+        // (What double precision loses in the difference of two sums is far below gamma.)
+        result.error.data[r * n + c] = std::max(wide[c] - sure[c], 0.0) + added +
+                                       gamma * (wide[c] + start) +
+                                       terms * number_type("f32")->tiny();
+      }
+    }
+  }
+
+  static Near pick(const Bounded& from, std::size_t k) {
+    return {from.value.data[k], from.error.data[k]};
+  }
+
+  Near element(const Value& value, const std::vector<Bounded>& in, std::size_t k, int i) const {
+    const std::size_t columns =
+        value.shape.size() == 2 ? static_cast<std::size_t>(value.shape[1]) : 1;
+    const std::size_t row = k / columns, column = k % columns;
+    const auto x = [&](std::size_t o) {
+      const std::size_t rank = in[o].value.shape.size();
+      if (rank == 0) return pick(in[o], 0);
+      if (rank == value.shape.size()) return pick(in[o], k);
+      return pick(in[o], value.operands[o].along_columns ? column : row);
+    };
+    switch (value.function) {
+      case Function::store:
+      case Function::copy: return x(0);
+      case Function::transpose:
+        return pick(in[0], column * static_cast<std::size_t>(value.shape[0]) + row);
+      case Function::add: return sum(x(0), x(1));
+      case Function::sub: return sum(x(0), negative(x(1)));
+      case Function::mul: return times(x(0), x(1));
+      case Function::mul_add: return sum(times(x(0), x(1)), x(2));
+      case Function::mul_sub: return sum(times(x(0), x(1)), negative(x(2)));
+      case Function::max: {
+        const Near a = x(0), b = x(1);
+        return {std::isnan(a.x) ? a.x : std::max(b.x, a.x), std::max(a.e, b.e)};
+      }
+      case Function::exp2: return power(in.size() == 2 ? times(x(0), x(1)) : x(0));
+      case Function::log2: return logarithm(x(0));
+      case Function::reciprocal: return inverse(x(0));
+      case Function::select: {
+        const Near sign = x(0);
+        if (std::abs(sign.x) <= sign.e && sign.e > 0) return {x(1).x, kEndless};
+        return sign.x > 0 ? x(1) : x(2);
+      }
+      case Function::row_max:
+      case Function::row_sum: return reduced(value.function, in[0], k);
+      case Function::lower: return column > row ? Near{} : x(0);
+      case Function::causal: {
+        const double key =
+            static_cast<double>(i) * static_cast<double>(columns) + static_cast<double>(column);
+        const double last = value.operands[1].number +
+                            std::floor(static_cast<double>(row) / value.operands[2].number);
+        return key > last ? Near{-kEndless, 0} : x(0);
+      }
+      default: return {std::numeric_limits<double>::quiet_NaN(), kEndless};
+    }
+  }
+
+  static Near negative(const Near& a) { return {-a.x, a.e}; }
+  static Near sum(const Near& a, const Near& b) { return {a.x + b.x, a.e + b.e}; }
+  static Near times(const Near& a, const Near& b) {
+    // 0 times infinite errors are none: an exact 0 stays 0.
+    const auto part = [](double size, double e) { return size == 0 || e == 0 ? 0 : size * e; };
+    return {a.x * b.x, part(std::abs(a.x), b.e) + part(std::abs(b.x), a.e) + part(a.e, b.e)};
+  }
+  /// Three ulps of f32 are granted to the function itself.
+  static Near power(const Near& a) {
+    const double x = std::exp2(a.x);
+    return {x, x * std::expm1(a.e * std::log(2.0)) + 0x1p-22 * x};
+  }
+  static Near logarithm(const Near& a) {
+    if (a.x == 0 && a.e == 0) return {-kEndless, 0};
+    const double x = std::log2(a.x);
+    if (!(a.x > a.e)) return {x, kEndless};
+    return {x, x - std::log2(a.x - a.e) + 0x1p-22 * std::abs(x) + 0x1p-22};
+  }
+  static Near inverse(const Near& a) {
+    const double x = 1 / a.x;
+    if (a.e == 0) return {x, 0x1p-22 * std::abs(x)};
+    if (std::abs(a.x) <= a.e) return {x, kEndless};
+    return {x, a.e / (std::abs(a.x) * (std::abs(a.x) - a.e)) + 0x1p-22 * std::abs(x)};
+  }
+
+  static Near reduced(Function function, const Bounded& in, std::size_t row) {
+    const auto n = static_cast<std::size_t>(in.value.shape[1]);
+    Near all = pick(in, row * n);
+    double size = all.size();
+    for (std::size_t c = 1; c < n; ++c) {
+      const Near next = pick(in, row * n + c);
+      if (function == Function::row_sum) {
+        all = sum(all, next);
+        size += next.size();
+      } else {
+        all = {std::isnan(all.x)    ? all.x
+               : std::isnan(next.x) ? next.x
+                                    : std::max(all.x, next.x),
+               std::max(all.e, next.e)};
+      }
+    }
+    const double u = number_type("f32")->unit(), terms = static_cast<double>(n);
+    if (function == Function::row_sum) all.e += terms * u / (1 - terms * u) * size;
+    return all;
+  }
+
+  const Meaning& m_;
+  int n_;
+  const TensorTiles& inputs_;
+  std::vector<std::vector<Bounded>> outputs_;
+  std::vector<Bounded> fixed_;                  ///< before and after the loop
+  std::map<std::pair<int, int>, Bounded> now_;  ///< value, iteration
+};
+
+}  // namespace
+
+TensorTiles seeded_inputs(const Meaning& meaning, int n, std::uint64_t seed) {
+  TensorTiles all(meaning.tensors.size());
+  for (int t = 0; t < static_cast<int>(all.size()); ++t) {
+    if (meaning.is_output(t)) continue;
+    const Tensor& tensor = meaning.tensors[at(t)];
+    const NumberType& type = *number_type(tensor.type);
+    const int tiles = meaning.streams(t) ? n : 1;
+    std::uint64_t state = mixed(seed ^ mixed(static_cast<std::uint64_t>(t)));
+    for (int i = 0; i < tiles; ++i) {
+      Numbers tile{tensor.shape,
+                   std::vector<double>(static_cast<std::size_t>(elements(tensor.shape)))};
+      for (double& x : tile.data) {
+        state = mixed(state);
+        const double share = static_cast<double>(state >> 11) * 0x1p-53;
+        x = rounded(type, tensor.low + share * (tensor.high - tensor.low));
+      }
+      all[at(t)].push_back(std::move(tile));
+    }
+  }
+  return all;
+}
+
+std::vector<std::vector<Bounded>> reference(const Meaning& meaning, int n,
+                                            const TensorTiles& inputs) {
+  return Interpreter(meaning, n, inputs).run();
+}
+
+std::vector<Comparison> compare_with(const Meaning& meaning,
+                                     const std::vector<std::vector<Bounded>>& reference,
+                                     const TensorTiles& outputs) {
+  std::vector<Comparison> all;
+  for (int t = 0; t < static_cast<int>(meaning.tensors.size()); ++t) {
+    if (!meaning.is_output(t)) continue;
+    Comparison one;
+    one.tensor = meaning.tensors[at(t)].name;
+    for (std::size_t i = 0; i < reference[at(t)].size(); ++i) {
+      const Bounded& right = reference[at(t)][i];
+      for (std::size_t k = 0; k < right.value.data.size(); ++k) {
+        const double x = right.value.data[k], bound = right.error.data[k];
+        const bool there = i < outputs[at(t)].size() && k < outputs[at(t)][i].data.size();
+        const double y =
+            there ? outputs[at(t)][i].data[k] : std::numeric_limits<double>::quiet_NaN();
+        ++one.compared;
+        const double error = x == y ? 0 : std::abs(x - y);
+        if (!(error <= bound) || !std::isfinite(bound) || std::isnan(x)) ++one.wrong;
+        if (error > one.largest_error || std::isnan(error)) one.largest_error = error;
+        one.bound = std::max(one.bound, bound);
+        if (error > 0) one.largest_share = std::max(one.largest_share, error / bound);
+      }
+    }
+    all.push_back(one);
+  }
+  return all;
+}
+
+bool all_right(const std::vector<Comparison>& all) {
+  return std::all_of(all.begin(), all.end(), [](const Comparison& one) { return one.wrong == 0; });
+}
+
+}  // namespace twill::meaning

@@ -1,0 +1,155 @@
+#include "graph/meaning/tile_functions.hpp"
+
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <string>
+
+#include "graph/index.hpp"
+#include "graph/meaning/number_type.hpp"
+
+namespace twill::meaning {
+namespace {
+
+std::size_t extent(const Numbers& numbers, std::size_t dimension) {
+  return static_cast<std::size_t>(numbers.shape[dimension]);
+}
+
+Numbers rounded_product(const Value& value, std::span<const Numbers> in) {
+  const Numbers &a = in[0], &b = in[1];
+  const std::size_t m = extent(a, 0), depth = extent(a, 1), n = extent(b, 1);
+  Numbers result{value.shape, std::vector<double>(m * n, 0.0)};
+  const std::vector<float> right(b.data.begin(), b.data.end());
+  std::vector<float> row(n);
+  for (std::size_t r = 0; r < m; ++r) {
+    for (std::size_t c = 0; c < n; ++c)
+      row[c] = in.size() == 3 ? static_cast<float>(in[2].data[r * n + c]) : 0.0F;
+    for (std::size_t k = 0; k < depth; ++k) {
+      const auto left = static_cast<float>(a.data[r * depth + k]);
+      for (std::size_t c = 0; c < n; ++c) row[c] += left * right[k * n + c];
+    }
+    for (std::size_t c = 0; c < n; ++c) result.data[r * n + c] = row[c];
+  }
+  return result;
+}
+
+Numbers reduced_rows(const Value& value, const Numbers& in) {
+  const std::size_t m = extent(in, 0), n = extent(in, 1);
+  Numbers result{value.shape, std::vector<double>(m)};
+  for (std::size_t r = 0; r < m; ++r) {
+    auto sum = static_cast<float>(in.data[r * n]);
+    for (std::size_t c = 1; c < n; ++c) {
+      const auto next = static_cast<float>(in.data[r * n + c]);
+      if (value.function == Function::row_sum)
+        sum += next;
+      else if (next > sum || std::isnan(next))
+        sum = next;  // (a NaN stays: nothing is larger)
+    }
+    result.data[r] = sum;
+  }
+  return result;
+}
+
+Numbers masked(const Value& value, const Numbers& in, std::int64_t i) {
+  const std::size_t m = extent(in, 0), n = extent(in, 1);
+  Numbers result = in;
+  for (std::size_t r = 0; r < m; ++r)
+    for (std::size_t c = 0; c < n; ++c) {
+      double& x = result.data[r * n + c];
+      if (value.function == Function::lower) {
+        if (c > r) x = 0;
+        continue;
+      }
+      const double first = value.operands[1].number, group = value.operands[2].number;
+      const double key = static_cast<double>(i) * static_cast<double>(n) + static_cast<double>(c);
+      if (key > first + std::floor(static_cast<double>(r) / group))
+        x = -std::numeric_limits<double>::infinity();
+    }
+  return result;
+}
+
+double element(Function function, const double* x, std::size_t operands) {
+  switch (function) {
+    case Function::load:
+    case Function::store:
+    case Function::copy: return x[0];
+    case Function::add: return x[0] + x[1];
+    case Function::sub: return x[0] - x[1];
+    case Function::mul: return x[0] * x[1];
+    case Function::mul_add: return x[0] * x[1] + x[2];
+    case Function::mul_sub: return x[0] * x[1] - x[2];
+    case Function::max: return std::isnan(x[0]) || x[0] >= x[1] ? x[0] : x[1];
+    case Function::exp2: return std::exp2(operands == 2 ? x[0] * x[1] : x[0]);
+    case Function::log2: return std::log2(x[0]);
+    case Function::reciprocal: return 1 / x[0];
+    case Function::select: return std::isnan(x[0]) ? x[0] : x[0] > 0 ? x[1] : x[2];
+    default: std::abort();  // is_elementwise() has no others
+  }
+}
+
+Numbers by_elements(const Value& value, std::span<const Numbers> in) {
+  const std::int64_t count = elements(value.shape);
+  const std::int64_t columns = value.shape.size() == 2 ? value.shape[1] : 1;
+  Numbers result{value.shape, std::vector<double>(static_cast<std::size_t>(count))};
+  // Per operand the step from row to row and from column to column.
+  std::int64_t row[3] = {0, 0, 0}, column[3] = {0, 0, 0};
+  for (std::size_t k = 0; k < in.size(); ++k) {
+    const bool along = !value.operands.empty() && value.operands[k].along_columns;
+    if (in[k].shape.size() == 2) row[k] = columns;
+    if (in[k].shape.size() == 1) row[k] = along ? 0 : 1;
+    if (in[k].shape.size() == 2 || along) column[k] = 1;
+  }
+  double x[3] = {0, 0, 0};
+  for (std::int64_t e = 0; e < count; ++e) {
+    for (std::size_t k = 0; k < in.size(); ++k)
+      x[k] = in[k].data[static_cast<std::size_t>(e / columns * row[k] + e % columns * column[k])];
+    result.data[static_cast<std::size_t>(e)] = element(value.function, x, in.size());
+  }
+  return result;
+}
+
+Numbers turned(const Numbers& in) {
+  const std::size_t m = extent(in, 0), n = extent(in, 1);
+  Numbers result{{in.shape[1], in.shape[0]}, std::vector<double>(in.data.size())};
+  for (std::size_t r = 0; r < m; ++r)
+    for (std::size_t c = 0; c < n; ++c) result.data[c * m + r] = in.data[r * n + c];
+  return result;
+}
+
+}  // namespace
+
+void round_all(const std::string& type, Numbers& numbers) {
+  const NumberType& as = *number_type(type);
+  for (double& x : numbers.data) x = rounded(as, x);
+}
+
+Numbers seen(const Operand& operand, const Numbers& value) {
+  Numbers part = value;
+  if (operand.columns > 0) {
+    const std::size_t m = extent(value, 0), n = extent(value, 1);
+    const auto first = static_cast<std::size_t>(operand.first_column);
+    const auto count = static_cast<std::size_t>(operand.columns);
+    part = {{value.shape[0], operand.columns}, {}};
+    for (std::size_t r = 0; r < m; ++r)
+      for (std::size_t c = 0; c < count; ++c) part.data.push_back(value.data[r * n + first + c]);
+  }
+  return operand.transposed ? turned(part) : part;
+}
+
+Numbers evaluate(const Value& value, std::span<const Numbers> operands, std::int64_t i) {
+  Numbers result;
+  switch (value.function) {
+    case Function::product: result = rounded_product(value, operands); break;
+    case Function::row_max:
+    case Function::row_sum: result = reduced_rows(value, operands[0]); break;
+    case Function::lower:
+    case Function::causal: result = masked(value, operands[0], i); break;
+    case Function::transpose: result = turned(operands[0]); break;
+    default: result = by_elements(value, operands);
+  }
+  if (value.type != "f64" && value.type != "i32") round_all("f32", result);
+  round_all(value.type, result);
+  return result;
+}
+
+}  // namespace twill::meaning

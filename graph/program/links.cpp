@@ -1,0 +1,136 @@
+#include "graph/program/links.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "graph/index.hpp"
+#include "graph/meaning/number_type.hpp"
+
+namespace twill::program {
+namespace {
+
+using meaning::Meaning;
+using meaning::Operand;
+
+constexpr Amount kColumnBytes = Amount{128} * 4;
+constexpr double kMostLinkedSteps = 1e7;        // of periods that fill and drain, here
+constexpr Amount kMostBytes = Amount{1} << 30;  // of a memory, here
+
+class Linker {
+ public:
+  Linker(const Program& program, Links& links) : p_(program), m_(*program.meaning), links_(links) {}
+
+  std::optional<std::string> run() {
+    if (auto no = runners()) return no;
+    for (int v = 0; v < static_cast<int>(p_.ops.size()); ++v) {
+      for (const int value : links_.values[at(v)])
+        for (const Operand& operand : m_.values[at(value)].operands)
+          if (auto no = reach(v, operand, 0)) return no;
+    }
+    return sizes();
+  }
+
+ private:
+  std::optional<std::string> runners() {
+    std::map<std::string, int> op_of;
+    for (int v = 0; v < static_cast<int>(p_.ops.size()); ++v) op_of.emplace(p_.ops[at(v)].id, v);
+    links_.values.assign(p_.ops.size(), {});
+    links_.result.assign(p_.ops.size(), -1);
+    links_.runner.assign(m_.values.size(), -1);
+    for (const int value : loop_order(m_)) {
+      const meaning::Value& one = m_.values[at(value)];
+      const auto found = op_of.find(one.part_of.empty() ? one.id : one.part_of);
+      if (found == op_of.end()) {
+        if (!one.part_of.empty()) return one.id + " is part of " + one.part_of + ", no op";
+        if (one.function == meaning::Function::load || one.function == meaning::Function::store)
+          return one.id + " moves a tile and is no op of the program";
+        continue;
+      }
+      links_.runner[at(value)] = found->second;
+      links_.values[at(found->second)].push_back(value);
+      links_.result[at(found->second)] = value;
+    }
+    for (std::size_t v = 0; v < p_.ops.size(); ++v)
+      if (links_.result[v] < 0) return "nothing says what " + p_.ops[v].id + " computes";
+    return std::nullopt;
+  }
+
+  /// Is what op v uses in storages that it reads? Through views, whose distances are summed.
+  std::optional<std::string> reach(int v, const Operand& operand, int distance) {
+    if (operand.value < 0 || !m_.in_loop(operand.value)) return std::nullopt;
+    const int sum = distance + operand.distance, from = links_.runner[at(operand.value)];
+    const std::string& name = m_.values[at(operand.value)].id;
+    if (from == v && sum == 0) {
+      const auto& chain = links_.values[at(v)];
+      return chain.size() > 1 ? std::nullopt
+                              : std::optional(p_.ops[at(v)].id + " uses its own result");
+    }
+    if (from < 0) {
+      if (sum > kMaxDistance || !seen_.insert({v, operand.value, sum}).second) return std::nullopt;
+      for (const Operand& next : m_.values[at(operand.value)].operands)
+        if (auto no = reach(v, next, sum)) return no;
+      return std::nullopt;
+    }
+    if (links_.result[at(from)] != operand.value)
+      return p_.ops[at(v)].id + " uses " + name + ", which is within " + p_.ops[at(from)].id;
+    if (storages_read(p_, v, from, sum).empty())
+      return p_.ops[at(v)].id + " uses " + name + " of " + std::to_string(sum) +
+             " iterations before, and reads no storage of it";
+    return std::nullopt;
+  }
+
+  std::optional<std::string> sizes() const {
+    if (static_cast<double>(stage_count(p_)) * static_cast<double>(p_.ops.size()) >
+        kMostLinkedSteps)
+      return "its stages are too many to be executed";
+    for (std::size_t v = 0; v < p_.ops.size(); ++v) {
+      const meaning::Value& value = m_.values[at(links_.result[v])];
+      const Amount bytes = meaning::elements(value.shape) * meaning::number_type(value.type)->bytes;
+      for (const int s : p_.ops[v].writes) {
+        const Storage& storage = p_.storages[at(s)];
+        if (storage.kind != Storage::in_memory) continue;
+        if (bytes_of(p_, storage) < bytes)
+          return storage.name + " has " + std::to_string(bytes_of(p_, storage)) +
+                 " bytes, what lies there " + std::to_string(bytes);
+        const Amount step =
+            (storage.size + storage.alignment - 1) / storage.alignment * storage.alignment;
+        if (storage.base > kMostBytes / kColumnBytes ||
+            step > kMostBytes / kColumnBytes / storage.depth)
+          return storage.name + " is too large to be executed";
+      }
+    }
+    return std::nullopt;
+  }
+
+  const Program& p_;
+  const Meaning& m_;
+  Links& links_;
+  std::set<std::tuple<int, int, int>> seen_;
+};
+
+}  // namespace
+
+std::vector<int> storages_read(const Program& program, int op, int from, int distance) {
+  std::vector<int> all;
+  const std::vector<int>& writes = program.ops[at(from)].writes;
+  for (const Read& read : program.ops[at(op)].reads)
+    if (read.distance == distance &&
+        std::find(writes.begin(), writes.end(), read.storage) != writes.end())
+      all.push_back(read.storage);
+  return all;
+}
+
+Amount bytes_of(const Program& program, const Storage& storage) {
+  return storage.size *
+         (program.memories[at(storage.memory)].name == "tmem" ? kColumnBytes : Amount{1});
+}
+
+std::optional<std::string> link(const Program& program, Links& links) {
+  links = {};
+  if (!program.meaning) return "it does not say what its ops compute";
+  return Linker(program, links).run();
+}
+
+}  // namespace twill::program
