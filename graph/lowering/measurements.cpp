@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/lowering/cost_rule.hpp"
 #include "graph/lowering/tile_io.hpp"
 
 namespace twill {

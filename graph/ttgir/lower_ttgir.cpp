@@ -11,7 +11,8 @@ namespace twill::ttgir {
 
 LoweredModule lower_module(std::string_view text, const std::string& source,
                            std::string_view machine_text, const std::string& machine_source,
-                           const LoopOptions& loop_options, const LowerOptions& options) {
+                           const LoopOptions& loop_options, const LowerOptions& options,
+                           std::string* costs) {
   LoweredModule result{parse_one_module(text, source, loop_options.module),
                        parse_machine(machine_text, machine_source, options.set, options.ends),
                        loop_options,
@@ -19,6 +20,7 @@ LoweredModule lower_module(std::string_view text, const std::string& source,
                        {}};
   result.loop = lower_loop(result.module, result.machine, loop_options);
   try {
+    if (costs != nullptr) *costs = explain(result);
     result.problems = lower(result.loop.kernel, result.machine, options);
   } catch (const InputError&) {
     // An op that cannot be priced is named by its place in the module.
