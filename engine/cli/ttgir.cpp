@@ -148,6 +148,10 @@ void EmitFlags::check(const TtgirFlags& flags, const ttgir::LoweredModule* lower
   }
   if (lowered == nullptr)
     throw InputError("command line", "--emit", kind, "needs a TTGIR module as input");
+  if (kind == "ttgir" && lowered->undone)
+    throw InputError("command line", "--emit", kind,
+                     "annotates the module's own ops, and these have been pipelined or partitioned "
+                     "already: emit them as pipelined, or give the module from before");
   if (kind == "ttgir") ttgir::check_emit(lowered->module, lowered->loop.loop);
   if (kind == "ttgir" && flags.factors() != std::vector<int>{1})
     throw InputError("command line", "--emit", kind,

@@ -1,13 +1,69 @@
 #include "graph/ttgir/lower_ttgir.hpp"
 
+#include <tuple>
+
 #include "graph/error.hpp"
 #include "graph/lowering/costed_loop.hpp"
 #include "graph/lowering/lower_kernel.hpp"
 #include "graph/ttgir/builder.hpp"
 #include "graph/ttgir/loops.hpp"
 #include "graph/ttgir/modules.hpp"
+#include "graph/ttgir/parser.hpp"
+#include "graph/ttgir/scheduled.hpp"
+#include "graph/ttgir/undo.hpp"
 
 namespace twill::ttgir {
+
+namespace {
+
+/// The innermost loop with the most products in a loop, perhaps itself.
+int innermost(const Module& module, const std::vector<LoopInfo>& loops, int loop) {
+  int best = loop;
+  std::int64_t most = -1;
+  for (const LoopInfo& info : loops) {
+    bool within = false;
+    for (int op = info.op; op != kNone; op = module.parent(op)) within = within || op == loop;
+    if (!within || !info.innermost || info.macs <= most) continue;
+    best = info.op;
+    most = info.macs;
+  }
+  return best;
+}
+
+/// Where the chosen loop has been pipelined or partitioned: a module of that loop before. Throws
+/// InputError where it cannot be undone. `remark` says what was done.
+std::optional<Module> undone(const Module& module, const LoopOptions& options, std::string& remark,
+                             std::int64_t& resident) {
+  const std::vector<LoopInfo> loops = list_loops(module);
+  const int chosen = loops[choose_loop(module, loops, options.loop)].op;
+  const auto seen = lowered_already(module, chosen);
+  if (!seen) return std::nullopt;
+  const int loop = innermost(module, loops, chosen);
+  try {
+    const Undone undone = undo_schedule(module, loop);
+    resident = undone.resident;
+    Module again = parse_module(undone.text, module.source);
+    for (Operation& op : again.ops) {
+      if (op.line == 0 || op.line > undone.places.size()) continue;
+      std::tie(op.line, op.column) = undone.places[op.line - 1];
+    }
+    remark = "the loop has been pipelined or partitioned already (" + seen->second + ", line " +
+             std::to_string(module.op(seen->first).line) + "): it is undone";
+    if (loop != chosen)
+      remark += "; of the loops in loops, the inner one at line " +
+                std::to_string(module.op(loop).line) + " is taken";
+    return again;
+  } catch (const CannotUndo& reason) {
+    refuse_op(module, seen->first, seen->second,
+              std::string(module.op(reason.op).name) + " of line " +
+                  std::to_string(module.op(reason.op).line) + ": " + reason.why);
+  } catch (const InputError& error) {
+    refuse_op(module, seen->first, seen->second,
+              "what is made of it is not read: " + error.rule() + " (" + error.value() + ")");
+  }
+}
+
+}  // namespace
 
 LoweredModule lower_module(std::string_view text, const std::string& source,
                            std::string_view machine_text, const std::string& machine_source,
@@ -18,7 +74,19 @@ LoweredModule lower_module(std::string_view text, const std::string& source,
                        loop_options,
                        LoopKernel(),
                        {}};
-  result.loop = lower_loop(result.module, result.machine, loop_options);
+  std::string remark;
+  std::int64_t resident = 0;
+  if (auto before = undone(result.module, loop_options, remark, resident)) {
+    result.module = *std::move(before);
+    result.undone = true;
+    LoopOptions only = loop_options;
+    only.loop.reset();
+    result.loop = lower_loop(result.module, result.machine, only);
+    if (resident > 0) result.loop.kernel.resident_memory.emplace_back("smem", resident);
+    result.loop.warnings.insert(result.loop.warnings.begin(), remark);
+  } else {
+    result.loop = lower_loop(result.module, result.machine, loop_options);
+  }
   try {
     if (costs != nullptr) *costs = explain(result);
     result.problems = lower(result.loop.kernel, result.machine, options);

@@ -19,6 +19,9 @@ struct LoweredModule {
   LoopOptions options;
   LoopKernel loop;
   std::vector<Lowered> problems;  ///< one a slot layout
+  /// The file's loop was pipelined or partitioned: `module` is what undo_schedule() made of it,
+  /// with the file's lines.
+  bool undone = false;
 };
 
 /// Throws InputError: the module's place is "line L, column C". `costs`, when given, gets what
