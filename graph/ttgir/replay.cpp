@@ -11,6 +11,7 @@ namespace twill::ttgir {
 namespace {
 
 constexpr std::size_t kMaxReplayed = 500'000;  // a tenth of a second; attention takes 20,000
+constexpr std::size_t kMaxTerms = 16;          // of a sum; more is a number that is not known
 constexpr std::int64_t kMaxFactor = 1 << 30;   // of numbers: products of two fit
 
 struct Barrier {
@@ -155,8 +156,9 @@ class Replayer {
 
   static bool too_large(const Linear& n) {
     const auto large = [](std::int64_t x) { return x > kMaxFactor || x < -kMaxFactor; };
-    return large(n.constant) || std::any_of(n.terms.begin(), n.terms.end(),
-                                            [&](const auto& t) { return large(t.second); });
+    return n.terms.size() > kMaxTerms || large(n.constant) ||
+           std::any_of(n.terms.begin(), n.terms.end(),
+                       [&](const auto& t) { return large(t.second); });
   }
 
   /// The sign of a difference in loops that run for long, which is noted to be looked at at the
@@ -379,7 +381,14 @@ class Replayer {
       if (flags.empty() || flag(index, in[flags[0]])) arrive(index, in[barriers[0]], 1);
       return true;
     }
-    if (op.name == "ttng.inval_barrier" || barriers.empty()) return true;
+    // What orders the accesses of one thread, or is of no account.
+    constexpr std::string_view kIdle[] = {"ttng.inval_barrier", "ttng.fence_async_shared",
+                                          "ttng.fence",         "ttng.tensormap_create",
+                                          "ttg.local_dealloc",  "ttng.tensormap_fenceproxy_acquire",
+                                          "ttg.barrier",        "gpu.barrier",
+                                          "tt.print",           "tt.assert",
+                                          "llvm.intr.assume",   "rocdl.sched.barrier"};
+    if (std::find(std::begin(kIdle), std::end(kIdle), op.name) != std::end(kIdle)) return true;
     fail(index, "what it does to a barrier is not known");
   }
 

@@ -12,12 +12,13 @@ namespace {
 
 constexpr std::int64_t kInfinite = std::int64_t{1} << 40;
 constexpr int kMaxShifts = 1'000;
+constexpr std::int64_t kMaxVisits = 100'000'000;  // a second; attention takes 100,000
 
 /// A maximum flow by shortest augmenting paths (Edmonds and Karp, 1972): loops have hundreds of
 /// ops.
 class Flow {
  public:
-  explicit Flow(int nodes) : out_(static_cast<std::size_t>(nodes)) {}
+  Flow(int nodes, std::int64_t& visits) : out_(static_cast<std::size_t>(nodes)), visits_(visits) {}
 
   void add(int from, int to, std::int64_t capacity) {
     out_[static_cast<std::size_t>(from)].push_back(static_cast<int>(arcs_.size()));
@@ -26,7 +27,7 @@ class Flow {
     arcs_.push_back({from, 0});
   }
 
-  /// The nodes on the source's side of a smallest cut.
+  /// The nodes on the source's side of a smallest cut; none when that takes too long.
   std::vector<bool> cut(int source, int sink) {
     for (;;) {
       std::vector<int> by(out_.size(), -1);
@@ -37,6 +38,7 @@ class Flow {
         const int node = queue.front();
         queue.pop_front();
         for (const int a : out_[static_cast<std::size_t>(node)]) {
+          if (++visits_ > kMaxVisits) return {};
           const auto& [to, left] = arcs_[static_cast<std::size_t>(a)];
           if (left == 0 || seen[static_cast<std::size_t>(to)]) continue;
           seen[static_cast<std::size_t>(to)] = true;
@@ -61,6 +63,7 @@ class Flow {
  private:
   std::vector<std::pair<int, std::int64_t>> arcs_;  // to, what is left; its reverse is the next
   std::vector<std::vector<int>> out_;
+  std::int64_t& visits_;
 };
 
 std::int64_t slack(const Distance& edge, const std::vector<std::int64_t>& s) {
@@ -70,9 +73,9 @@ std::int64_t slack(const Distance& edge, const std::vector<std::int64_t>& s) {
 
 /// The ops that are best shifted by `by` (1 or -1) together; empty = none with gain.
 std::vector<int> best_set(int ops, const std::vector<Distance>& edges,
-                          const std::vector<std::int64_t>& s, int by) {
+                          const std::vector<std::int64_t>& s, int by, std::int64_t& visits) {
   std::vector<std::int64_t> gain(static_cast<std::size_t>(ops), 0);
-  Flow flow(ops + 2);
+  Flow flow(ops + 2, visits);
   for (const Distance& edge : edges) {
     if (edge.from == edge.to) continue;
     if (edge.carries) {
@@ -94,6 +97,7 @@ std::vector<int> best_set(int ops, const std::vector<Distance>& edges,
   }
   if (all == 0) return {};
   const std::vector<bool> side = flow.cut(ops, ops + 1);
+  if (side.empty()) return {};
   std::vector<int> set;
   std::int64_t sum = 0;
   for (int v = 0; v < ops; ++v)
@@ -120,11 +124,13 @@ std::optional<std::vector<std::int64_t>> retime(int ops, const std::vector<Dista
         moved = true;
       }
   }
+  std::int64_t visits = 0;
   for (int step = 0;; ++step) {
     if (step == kMaxShifts) return std::nullopt;
     int by = 1;
-    std::vector<int> set = best_set(ops, edges, s, by);
-    if (set.empty()) set = best_set(ops, edges, s, by = -1);
+    std::vector<int> set = best_set(ops, edges, s, by, visits);
+    if (set.empty()) set = best_set(ops, edges, s, by = -1, visits);
+    if (visits > kMaxVisits) return std::nullopt;
     if (set.empty()) break;
     for (const int v : set) s[static_cast<std::size_t>(v)] += by;
   }

@@ -21,7 +21,8 @@ struct Distance {
 };
 
 /// The shift s of each of `ops` with the smallest sum of iterations + s(to) - s(from) over the
-/// edges that carry, none negative over all; nullopt where there is none. The smallest shift is 0.
+/// edges that carry, none negative over all; nullopt where there is none, or where
+/// finding it takes too long. The smallest shift is 0.
 std::optional<std::vector<std::int64_t>> retime(int ops, const std::vector<Distance>& edges);
 
 }  // namespace twill::ttgir

@@ -14,7 +14,8 @@
 namespace twill::ttgir {
 namespace {
 
-constexpr std::size_t kMaxUndoneOps = 2'000;  // of the loop that is written
+constexpr int kMaxChain = 1'000;              // of ops before the loop, or of hand-overs
+constexpr std::size_t kMaxUndoneOps = 1'000;  // of the loop that is written
 
 /// Where a value that an op reads comes from.
 struct Source {
@@ -174,8 +175,12 @@ class Folder {
       if (!runs(op)) continue;
       for (std::int64_t i = kFirstSeen; i < kLastSeen; ++i)
         for (const BufferUse& use : at(list[static_cast<std::size_t>(i)]).buffers) {
-          if (of_loop(at(use.buffer))) continue;
-          Ring& ring = rings_[use.buffer];
+          if (is_value(use.buffer)) {
+            if (use.writes && use.buffer != list[static_cast<std::size_t>(i)])
+              fail(op, "it writes a buffer that has been filled where it was made");
+            continue;
+          }
+          Ring& ring = rings_[ring_key(use.buffer)];
           const Type* t = type(m_.op(at(use.buffer).op).results[0]);
           ring.tensor_memory = t != nullptr && t->tensor_memory;
           if (use.writes) ring.writers.insert(op);
@@ -183,6 +188,12 @@ class Folder {
             ring.readers.push_back(op);
         }
     }
+    for (const Execution& x : r_.executions)
+      for (const BufferUse& use : x.buffers)
+        if (const int made = x.reads[use.read].made;
+            use.reads && made != kNone && class_of(m_.op(at(made).op)) == OpClass::view &&
+            !names_buffer(m_.op(at(made).op)))
+          filled_[made].insert(use.before);
     for (auto& [buffer, ring] : rings_) {
       if (ring.tensor_memory || ring.writers.empty()) continue;
       if (ring.writers.size() > 1)
@@ -199,8 +210,21 @@ class Folder {
     }
   }
 
+  /// Is a buffer made in the loop, of a tile? It is a value as any.
+  bool is_value(int buffer) const {
+    if (!of_loop(at(buffer))) return false;
+    const auto& operands = m_.op(at(buffer).op).operands;
+    return std::any_of(operands.begin(), operands.end(),
+                       [&](int v) { return is_kind(v, TypeKind::tensor); });
+  }
+
+  /// One made in the loop for others to fill is the same ring in every iteration.
+  int ring_key(int buffer) const {
+    return of_loop(at(buffer)) ? kNone - 1 - at(buffer).op : buffer;
+  }
+
   const Ring* ring_of(int buffer) const {
-    const auto found = rings_.find(buffer);
+    const auto found = rings_.find(ring_key(buffer));
     return found == rings_.end() ? nullptr : &found->second;
   }
 
@@ -222,7 +246,7 @@ class Folder {
       return {Source::before, kNone, datum.value, 0};
     }
     const Execution& made = at(datum.made);
-    if (datum.buffer != kNone && !of_loop(at(datum.buffer))) return buffer_source(x, k, datum);
+    if (datum.buffer != kNone && !is_value(datum.buffer)) return buffer_source(x, k, datum);
     if (!of_loop(made)) return {Source::before, datum.made, datum.value, 0};
     if (m_.op(made.op).name == "ttg.local_load")
       if (const auto forwarded = stored(made)) return *forwarded;
@@ -244,31 +268,46 @@ class Folder {
     if (ring == nullptr || !ring->forwarded) return std::nullopt;
     if (use.before == kNone || !of_loop(at(use.before)))
       fail(load.op, "it reads what is written before the loop");
-    return source(at(use.before), 0, true);
+    if (chain_ > kMaxChain) fail(load.op, "it is the end of too long a chain of hand-overs");
+    ++chain_;
+    const Source made = source(at(use.before), 0, true);
+    --chain_;
+    return made;
+  }
+
+  /// The writer of what is read by a view; kNone where nothing is, or several things are.
+  int filled_for(int view) const {
+    const auto found = filled_.find(view);
+    return found == filled_.end() || found->second.size() != 1 ? kNone : *found->second.begin();
   }
 
   Source buffer_source(const Execution& x, std::size_t k, const Datum& datum) const {
     const Execution& made = at(datum.made);
     const Ring* ring = ring_of(datum.buffer);
-    const bool view = of_loop(made) && !names_buffer(m_.op(made.op));
+    const bool view =
+        of_loop(made) && class_of(m_.op(made.op)) == OpClass::view && !names_buffer(m_.op(made.op));
     const auto use = std::find_if(x.buffers.begin(), x.buffers.end(), [&](const BufferUse& u) {
       return u.read == k && u.buffer == datum.buffer;
     });
-    if (view) {  // of a buffer that must have been filled by then
-      if (use != x.buffers.end() && ring != nullptr && !ring->writers.empty() &&
-          !ring->tensor_memory &&
-          (made.buffers.empty() || made.buffers.front().before != use->before))
-        fail(made.op, "it is a view from before its buffer is filled");
+    if (view) {
+      // It names the buffer; all that read by it must read what one writer wrote.
+      if (use != x.buffers.end() && use->reads && ring != nullptr && !ring->writers.empty() &&
+          !ring->tensor_memory && filled_for(datum.made) != use->before)
+        fail(made.op, "its buffer is filled several times while it is in use");
       return {Source::node, made.op, index_of(made.op, datum.value), made.iteration};
     }
     if (ring == nullptr || ring->writers.empty()) {
       if (datum.slot < 0) fail(x.op, "which buffer of the ring it means is not known");
+      if (of_loop(at(datum.buffer))) fail(x.op, "it reads a buffer that nothing fills");
       return {Source::before, datum.made, datum.value, 0};
     }
-    if (ring->tensor_memory) return {Source::buffer, datum.buffer, 0, 0};
+    if (ring->tensor_memory) return {Source::buffer, ring_key(datum.buffer), 0, 0};
     const bool fills = *ring->writers.begin() == x.op;
-    if (fills) return {Source::buffer, datum.buffer, 0, 0};  // its own
-    const int writer = use == x.buffers.end() ? kNone : use->before;
+    if (fills) return {Source::buffer, ring_key(datum.buffer), 0, 0};  // its own
+    int writer = use == x.buffers.end() ? kNone : use->before;
+    // A view may be made before its buffer is filled: what counts is what is read by it.
+    if (class_of(m_.op(x.op)) == OpClass::view)
+      writer = filled_for(static_cast<int>(&x - r_.executions.data()));
     if (writer == kNone || !of_loop(at(writer)))
       fail(x.op, "it reads a buffer that is filled before the loop");
     return {Source::node, at(writer).op, 0, at(writer).iteration};
@@ -282,6 +321,10 @@ class Folder {
         names_buffer(op))
       return false;
     if (c == OpClass::store) return true;
+    // (An allocation for others to fill is but a name.)
+    if ((c == OpClass::local_alloc || c == OpClass::tmem_alloc) &&
+        !is_value(execution(index, kFirstSeen)))
+      return false;
     if (op.name == "ttg.local_load" && stored(at(execution(index, kFirstSeen)))) return false;
     if (c == OpClass::local_store)
       for (const BufferUse& use : at(execution(index, kFirstSeen)).buffers)
@@ -311,6 +354,43 @@ class Folder {
     if (nodes_.empty()) fail(first_loop(), "it has no tile operations");
     for (std::size_t v = 0; v < nodes_.size(); ++v) read_all(static_cast<int>(v));
     order_accesses();
+    for (std::size_t v = 0; v < nodes_.size(); ++v) check_reads(static_cast<int>(v));
+  }
+
+  /// Whatever an op reads of a buffer must come from who wrote it there: by a value of the loop
+  /// that is written, or by an order of accesses to tensor memory.
+  void check_reads(int v) const {
+    const Node& node = nodes_[static_cast<std::size_t>(v)];
+    const Execution& x = at(execution(node.op, kFirstSeen));
+    for (const BufferUse& use : x.buffers) {
+      if (!use.reads) continue;
+      const Ring* ring = ring_of(use.buffer);
+      if (use.before == kNone || !of_loop(at(use.before))) {
+        if (of_loop(at(use.buffer)) || (ring != nullptr && !ring->writers.empty()))
+          fail(node.op, "it reads a buffer that is filled before the loop");
+        continue;
+      }
+      const Execution& writer = at(use.before);
+      if (writer.op == node.op) continue;
+      if (ring != nullptr && ring->tensor_memory) {
+        const auto u = index_.find(writer.op);
+        if (u == index_.end() ||
+            seen_.count({u->second, v, x.iteration - writer.iteration, true}) == 0)
+          fail(node.op, "who writes what it reads is not known");
+        continue;
+      }
+      // Through views, to who fills the buffer.
+      Source s = node.reads[0][use.read];
+      std::int64_t distance = s.iteration;
+      for (int depth = 0; s.kind == Source::node && s.op != writer.op && depth < 100; ++depth) {
+        const auto view = index_.find(s.op);
+        if (view == index_.end() || class_of(m_.op(s.op)) != OpClass::view) break;
+        s = nodes_[static_cast<std::size_t>(view->second)].reads[0][0];
+        distance += s.iteration;
+      }
+      if (s.kind != Source::node || s.op != writer.op || distance != x.iteration - writer.iteration)
+        fail(node.op, "who writes what it reads is not known");
+    }
   }
 
   /// The sources of a node in each iteration of the window; what makes them is kept, too.
@@ -394,14 +474,26 @@ class Folder {
     if (most > 7) fail(first_loop(), "its partitions are too many iterations apart");
     for (std::size_t v = 0; v < nodes_.size(); ++v) order_.push_back(static_cast<int>(v));
     const std::int64_t iteration = kFirstSeen + 8;
-    const auto time = [&](int v) {
-      return execution(nodes_[static_cast<std::size_t>(v)].op,
-                       iteration - shift_[static_cast<std::size_t>(v)]);
-    };
-    for (const int v : order_)
-      if (time(v) == kNone)
-        fail(nodes_[static_cast<std::size_t>(v)].op, "it is not executed in every iteration");
-    std::sort(order_.begin(), order_.end(), [&](int a, int b) { return time(a) < time(b); });
+    std::vector<std::int64_t> time;
+    for (const int v : order_) {
+      const Node& node = nodes_[static_cast<std::size_t>(v)];
+      const int now = execution(node.op, iteration - shift_[static_cast<std::size_t>(v)]);
+      if (now == kNone) fail(node.op, "it is not executed in every iteration");
+      time.push_back(2 * std::int64_t{now});
+    }
+    for (const int v : order_) {  // a view comes behind what fills its buffer
+      const Node& node = nodes_[static_cast<std::size_t>(v)];
+      if (class_of(m_.op(node.op)) != OpClass::view) continue;
+      for (const Source& s : node.reads[0])
+        if (s.kind == Source::node && distance(v, s) == 0)
+          time[static_cast<std::size_t>(v)] =
+              std::max(time[static_cast<std::size_t>(v)],
+                       time[static_cast<std::size_t>(index_.at(s.op))] + 1);
+    }
+    std::sort(order_.begin(), order_.end(), [&](int a, int b) {
+      return std::pair(time[static_cast<std::size_t>(a)], a) <
+             std::pair(time[static_cast<std::size_t>(b)], b);
+    });
   }
 
   /// One buffer in the place of a ring: does each op still read what it read?
@@ -414,7 +506,7 @@ class Folder {
           const int op = nodes_[static_cast<std::size_t>(v)].op;
           const Execution& x = at(execution(op, kFirstSeen + 8));
           for (const BufferUse& use : x.buffers) {
-            if (use.buffer != buffer || !use.reads || i < 2) continue;
+            if (ring_key(use.buffer) != buffer || !use.reads || i < 2) continue;
             if (use.before == kNone || !of_loop(at(use.before)))
               fail(op, "it reads a buffer that is filled before the loop");
             const Execution& w = at(use.before);
@@ -426,7 +518,7 @@ class Folder {
               fail(op, "with one buffer in the place of the ring it would read something else");
           }
           for (const BufferUse& use : x.buffers)
-            if (use.buffer == buffer && use.writes) last = {v, i};
+            if (ring_key(use.buffer) == buffer && use.writes) last = {v, i};
         }
     }
   }
@@ -488,9 +580,11 @@ class Folder {
     const Operation& op = m_.op(x.op);
     const bool loops = op.name.starts_with("scf.") || op.name == "ttg.warp_specialize";
     std::map<int, std::string> names;
+    if (++chain_ > kMaxChain) fail(x.op, "it is the end of too long a chain of ops");
     if (!loops)
       for (std::size_t k = 0; k < x.reads.size(); ++k)
         names[x.names[k]] = text_of(x.reads[k], x.names[k], x.op);
+    --chain_;
     std::string results;
     for (const int result : op.results) {
       std::string& name = made_[{execution, result}];
@@ -575,7 +669,7 @@ class Folder {
   std::string collapsed(int buffer, int name) {
     const auto [found, fresh] = collapsed_.try_emplace(buffer, "");
     if (fresh) {
-      const int op = at(buffer).op;
+      const int op = buffer < kNone ? kNone - 1 - buffer : at(buffer).op;
       found->second = "%" + unique(name_of(m_.op(op).results[0]));
       line(before_,
            "    " + found->second + " = ttng.tmem_alloc : () -> " + std::string(type(name)->text),
@@ -913,6 +1007,7 @@ class Folder {
   const Replay r_;
   std::map<int, std::vector<int>> by_op_;  ///< executions per iteration, in the order of the text
   std::map<int, Ring> rings_;              ///< by the execution of the allocation
+  std::map<int, std::set<int>> filled_;    ///< view -> writers of what is read by it
   std::vector<Node> nodes_;
   std::map<int, int> index_;  ///< op -> node
   std::vector<Distance> edges_;
@@ -920,6 +1015,7 @@ class Folder {
   std::vector<std::int64_t> shift_;
   std::vector<int> order_;
 
+  mutable int chain_ = 0;
   std::set<std::string> used_;
   std::string before_, body_, variable_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> before_places_, body_places_;

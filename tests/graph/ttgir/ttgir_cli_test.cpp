@@ -220,9 +220,9 @@ TEST_CASE("the costs are printed where no layout fits, and of kernel files") {
   for (const std::string& name : twill::builtin_kernels())
     for (const std::string& machine : twill::builtin_machines()) {
       if (run_twill("lower " + name + " --machine " + machine + " --quiet").code != 0) continue;
-      const Run table = run_twill("lower " + name + " --machine " + machine + " --explain");
-      CHECK(table.code == 0);
-      CHECK(table.out.starts_with("node"));
+      const Run shown = run_twill("lower " + name + " --machine " + machine + " --explain");
+      CHECK(shown.code == 0);
+      CHECK(shown.out.starts_with("node"));
       ++explained;
     }
   CHECK(explained > 20);
@@ -466,6 +466,25 @@ TEST_CASE("a module that is scheduled already is refused with the way to the rig
   CHECK(contains(run.err, "column 9: found ttng.wait_barrier: "));
   CHECK(contains(run.err, "MLIR_ENABLE_DUMP=1"));
   CHECK(run_twill("solve " + file + " --list-loops").code == 0);
+}
+
+TEST_CASE("a module that Triton has pipelined and partitioned is undone and solved") {
+  const Folder folder;
+  const std::string file =
+      std::string(TWILL_TEST_DATA) + "/lowered/blackwell-attention-forward.ttgir";
+  const std::string schedule = folder / "s.schedule.json";
+  const Run run = run_twill("solve " + file + " --json -o " + schedule);
+  CHECK(run.code == 0);
+  CHECK(contains(run.err, "it is undone"));
+  const auto before = solved(module_file("blackwell-attention-forward") + " --machine blackwell");
+  const auto after = nlohmann::json::parse(run.out);
+  for (const char* key : {"status", "initiation_interval", "length"})
+    CHECK(before[key] == after[key]);
+  CHECK(run_twill("verify " + (folder / "s.problem.json") + " " + schedule).code == 0);
+  CHECK(run_twill("solve " + file + " --quiet --emit pipelined").code == 0);
+  const Run emit = run_twill("solve " + file + " --emit ttgir -o " + (folder / "out.ttgir"));
+  CHECK(emit.code == 2);
+  CHECK(contains(emit.err, "pipelined or partitioned already"));
 }
 
 TEST_CASE("emit ttgir: what Triton would not take is refused before anything is solved") {
