@@ -60,7 +60,7 @@ struct Operation {
   std::string_view literal;  ///< of arith.constant: its value without the type, in either form
   std::uint32_t line = 0, column = 0;
   std::size_t begin = 0, end = 0;  ///< of the text, from the name on
-  int block = kNone;  ///< the block that it stands in
+  int block = kNone;               ///< the block that it stands in
   std::vector<int> operands, results, regions;
   std::vector<Attribute> attributes, properties;
   std::vector<int> clause;  ///< types before the arrow of the type clause, as written

@@ -355,6 +355,40 @@ class Folder {
     for (std::size_t v = 0; v < nodes_.size(); ++v) read_all(static_cast<int>(v));
     order_accesses();
     for (std::size_t v = 0; v < nodes_.size(); ++v) check_reads(static_cast<int>(v));
+    check_warps();
+  }
+
+  /// A tile in registers is spread over the warps of its partition, and priced for the module's.
+  void check_warps() const {
+    int specialised = kNone;
+    for (int op = first_loop(); op != kNone; op = m_.parent(op))
+      if (m_.op(op).name == "ttg.warp_specialize") specialised = op;
+    if (specialised == kNone) return;
+    const Operation& around = m_.op(specialised);
+    const std::string_view all =
+        std::string_view(*m_.text).substr(around.begin, around.end - around.begin);
+    std::vector<std::string_view> warps;  // of each partition, in the order of the text
+    constexpr std::string_view kWarps = "num_warps(";
+    for (std::size_t at = all.find(kWarps); at != std::string_view::npos;
+         at = all.find(kWarps, at + 1)) {
+      const std::size_t begin = at + kWarps.size();
+      warps.push_back(all.substr(begin, all.find(')', begin) - begin));
+    }
+    std::string_view module = m_.inherited(specialised, "ttg.num-warps").first;
+    module = module.substr(0, module.find(' '));
+    for (const Node& node : nodes_) {
+      const Operation& op = m_.op(node.op);
+      const auto in_registers = [&](int v) { return is_kind(v, TypeKind::tensor); };
+      if (std::none_of(op.results.begin(), op.results.end(), in_registers) &&
+          std::none_of(op.operands.begin(), op.operands.end(), in_registers))
+        continue;
+      const auto thread = static_cast<std::size_t>(at(execution(node.op, kFirstSeen)).thread);
+      if (thread == 0) continue;  // the function's and the default region's
+      if (thread > warps.size() || warps[thread - 1] != module)
+        fail(node.op,
+             "its partition has another number of warps than the module, which its tiles "
+             "are priced for");
+    }
   }
 
   /// Whatever an op reads of a buffer must come from who wrote it there: by a value of the loop
