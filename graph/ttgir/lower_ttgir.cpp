@@ -30,14 +30,12 @@ int innermost(const Module& module, const std::vector<LoopInfo>& loops, int loop
   return best;
 }
 
-/// Where the chosen loop has been pipelined or partitioned: a module of that loop before. Throws
-/// InputError where it cannot be undone. `remark` says what was done.
-std::optional<Module> undone(const Module& module, const LoopOptions& options, std::string& remark,
-                             std::int64_t& resident) {
+/// A module of the loop as it was before it was pipelined or partitioned. Throws InputError where
+/// it cannot be undone. `remark` says what was done.
+Module undone(const Module& module, const LoopOptions& options, const AlreadyLowered& seen,
+              std::string& remark, std::int64_t& resident) {
   const std::vector<LoopInfo> loops = list_loops(module);
   const int chosen = loops[choose_loop(module, loops, options.loop)].op;
-  const auto seen = lowered_already(module, chosen);
-  if (!seen) return std::nullopt;
   const int loop = innermost(module, loops, chosen);
   try {
     const Undone undone = undo_schedule(module, loop);
@@ -47,18 +45,18 @@ std::optional<Module> undone(const Module& module, const LoopOptions& options, s
       if (op.line == 0 || op.line > undone.places.size()) continue;
       std::tie(op.line, op.column) = undone.places[op.line - 1];
     }
-    remark = "the loop has been pipelined or partitioned already (" + seen->second + ", line " +
-             std::to_string(module.op(seen->first).line) + "): it is undone";
+    remark = "the loop has been pipelined or partitioned already (" + seen.seen + ", line " +
+             std::to_string(module.op(seen.op).line) + "): it is undone";
     if (loop != chosen)
       remark += "; of the loops in loops, the inner one at line " +
                 std::to_string(module.op(loop).line) + " is taken";
     return again;
   } catch (const CannotUndo& reason) {
-    refuse_op(module, seen->first, seen->second,
+    refuse_op(module, seen.op, seen.seen,
               std::string(module.op(reason.op).name) + " of line " +
                   std::to_string(module.op(reason.op).line) + ": " + reason.why);
   } catch (const InputError& error) {
-    refuse_op(module, seen->first, seen->second,
+    refuse_op(module, seen.op, seen.seen,
               "what is made of it is not read: " + error.rule() + " (" + error.value() + ")");
   }
 }
@@ -76,16 +74,16 @@ LoweredModule lower_module(std::string_view text, const std::string& source,
                        {}};
   std::string remark;
   std::int64_t resident = 0;
-  if (auto before = undone(result.module, loop_options, remark, resident)) {
-    result.module = *std::move(before);
+  try {
+    result.loop = lower_loop(result.module, result.machine, loop_options);
+  } catch (const AlreadyLowered& seen) {
+    result.module = undone(result.module, loop_options, seen, remark, resident);
     result.undone = true;
     LoopOptions only = loop_options;
     only.loop.reset();
     result.loop = lower_loop(result.module, result.machine, only);
     if (resident > 0) result.loop.kernel.resident_memory.emplace_back("smem", resident);
     result.loop.warnings.insert(result.loop.warnings.begin(), remark);
-  } else {
-    result.loop = lower_loop(result.module, result.machine, loop_options);
   }
   try {
     if (costs != nullptr) *costs = explain(result);

@@ -87,10 +87,15 @@ bool signals(const Module& m, const Operation& op) {
 
 }  // namespace
 
+AlreadyLowered::AlreadyLowered(const Module& module, int op_, const std::string& seen_,
+                               const std::string& rule)
+    : InputError(module.source, Module::place(module.op(op_)), seen_, rule), op(op_), seen(seen_) {}
+
 void refuse_op(const Module& module, int op, const std::string& seen, const std::string& why) {
-  throw InputError(module.source, Module::place(module.op(op)), seen,
-                   "the loop has been pipelined or partitioned already" +
-                       (why.empty() ? "" : " and is not undone: " + why) + std::string(kWayOut));
+  throw AlreadyLowered(module, op, seen,
+                       "the loop has been pipelined or partitioned already" +
+                           (why.empty() ? "" : " and is not undone: " + why) +
+                           std::string(kWayOut));
 }
 
 void remove_schedule(Editor& editor, const Module& module, int loop) {

@@ -11,15 +11,24 @@
 #include <string>
 #include <utility>
 
+#include "graph/error.hpp"
 #include "graph/ttgir/edit.hpp"
 #include "graph/ttgir/ir.hpp"
 
 namespace twill::ttgir {
 
+/// The refusal of such a loop, with what was seen: who can undo it does.
+class AlreadyLowered : public InputError {
+ public:
+  AlreadyLowered(const Module& module, int op, const std::string& seen, const std::string& rule);
+  int op = kNone;
+  std::string seen;
+};
+
 /// What says that a loop has been lowered to barriers or partitions: the op, and its name.
 std::optional<std::pair<int, std::string>> lowered_already(const Module& module, int loop);
 
-/// Throws InputError that names what was seen, its line, and how to get the module from before
+/// Throws AlreadyLowered that names what was seen, its line, and how to get the module from before
 /// Triton's scheduling passes, when the loop is under a ttg.warp_specialize or in a function with
 /// one, or waits on barriers in memory. True when it, or an op of it, has attributes of a schedule,
 /// as `--emit ttgir` and Triton's own passes leave them.
