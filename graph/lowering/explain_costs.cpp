@@ -68,8 +68,9 @@ std::string aligned(const std::vector<std::vector<std::string>>& rows) {
 std::string explain_costs(const Kernel& kernel, const Machine& machine,
                           const std::vector<CostRemark>& remarks) {
   std::vector<std::vector<std::string>> rows = {{"node"}};
-  if (!remarks.empty()) rows.front().push_back("op");
-  for (const char* column : {"rule", "tile", "cycles", "formula"}) rows.front().push_back(column);
+  if (!remarks.empty()) rows.front().emplace_back("op");
+  for (const char* column : {"rule", "tile", "cycles", "formula"})
+    rows.front().emplace_back(column);
   for (std::size_t v = 0; v < kernel.ops.size(); ++v) {
     const KernelOp& op = kernel.ops[v];
     const CostedOp costed = cost_op(kernel, machine, v);

@@ -147,8 +147,11 @@ class Replayer {
   static Linear sum(const Linear& a, const Linear& b, std::int64_t factor) {
     Linear result = a;
     result.constant += factor * b.constant;
-    for (const auto& [term, f] : b.terms)
-      if ((result.terms[term] += factor * f) == 0) result.terms.erase(term);
+    for (const auto& [term, f] : b.terms) {
+      std::int64_t& both = result.terms[term];
+      both += factor * f;
+      if (both == 0) result.terms.erase(term);
+    }
     return result;
   }
 

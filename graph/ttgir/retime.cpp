@@ -22,9 +22,9 @@ class Flow {
 
   void add(int from, int to, std::int64_t capacity) {
     out_[static_cast<std::size_t>(from)].push_back(static_cast<int>(arcs_.size()));
-    arcs_.push_back({to, capacity});
+    arcs_.emplace_back(to, capacity);
     out_[static_cast<std::size_t>(to)].push_back(static_cast<int>(arcs_.size()));
-    arcs_.push_back({from, 0});
+    arcs_.emplace_back(from, 0);
   }
 
   /// The nodes on the source's side of a smallest cut; none when that takes too long.

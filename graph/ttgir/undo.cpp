@@ -645,12 +645,9 @@ class Folder {
     for (const auto& [value, name] : names) {
       const Value& v = m_.value(value);
       int first = v.index;
-      if (v.op != kNone)
-        while (first > 0 &&
-               m_.value(m_.op(v.op).results[static_cast<std::size_t>(first) - 1]).name == v.name)
-          --first;
-      else
-        first = v.index;
+      while (v.op != kNone && first > 0 &&
+             m_.value(m_.op(v.op).results[static_cast<std::size_t>(first) - 1]).name == v.name)
+        --first;
       tokens[{v.name, v.index - first}] = name;
     }
     std::string_view text = std::string_view(*m_.text).substr(op.begin, op.end - op.begin);
@@ -662,9 +659,7 @@ class Folder {
     };
     for (std::size_t i = 0; i < text.size();) {
       if (text[i] == '"') quoted = !quoted;
-      if (quoted) {
-        out += text[i++];
-      } else if (text[i] == '%') {
+      if (!quoted && text[i] == '%') {
         std::size_t end = i + 1;
         while (end < text.size() && is_name(text[end])) ++end;
         const std::string_view name = text.substr(i + 1, end - i - 1);
@@ -679,7 +674,8 @@ class Folder {
         out += found == tokens.end() ? std::string(text.substr(i, after - i))
                                      : std::string(found->second);
         i = after;
-      } else if (text.substr(i).starts_with("loc(") && (i == 0 || !is_name(text[i - 1]))) {
+      } else if (!quoted && text.substr(i).starts_with("loc(") &&
+                 (i == 0 || !is_name(text[i - 1]))) {
         int depth = 0;
         bool inside = false;
         for (; i < text.size(); ++i) {
@@ -689,7 +685,7 @@ class Folder {
           if (text[i] == ')' && --depth == 0) break;
         }
         ++i;
-      } else if (text[i] == '/' && i + 1 < text.size() && text[i + 1] == '/') {
+      } else if (!quoted && text[i] == '/' && i + 1 < text.size() && text[i + 1] == '/') {
         while (i < text.size() && text[i] != '\n') ++i;
       } else {
         out += text[i++];
