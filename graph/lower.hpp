@@ -128,6 +128,13 @@ std::vector<Lowered> lower(std::string_view kernel_text, const std::string& kern
                            std::string_view machine_text, const std::string& machine_source,
                            const LowerOptions& options = {});
 
+/// How each cost of the kernel on the machine comes about, one line an op: rule, tile, cycles,
+/// formula. No slot layout takes part. Throws InputError when a file is malformed or the machine
+/// has no price for an op.
+std::string explain_costs(std::string_view kernel_text, const std::string& kernel_source,
+                          std::string_view machine_text, const std::string& machine_source,
+                          const LowerOptions& options = {});
+
 /// Normalises the cycles of a problem (paper 5.2; see graph/lowering/normalize.hpp).
 Problem normalize_problem(const Problem& problem, int budget, bool relative,
                           std::vector<NormalizedCost>* costs = nullptr);

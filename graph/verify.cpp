@@ -535,8 +535,20 @@ static std::vector<Violation> violations(const Problem& problem, const Schedule&
                                          std::size_t most) {
   const Judge judge(problem, schedule);
   Findings findings(most);
-  // What is no schedule of the problem has nothing more to be judged.
-  if (auto found = judge.shape()) findings.add(*std::move(found));
+  // What is no schedule of the problem has nothing more to be judged; a wrong L alone has, with the
+  // right one.
+  if (auto found = judge.shape()) {
+    const bool length = found->rule == "length";
+    findings.add(*std::move(found));
+    if (length && !findings.full()) {
+      Schedule right = schedule;
+      right.length = 0;
+      for (std::size_t v = 0; v < problem.ops.size(); ++v)
+        right.length = std::max(right.length, right.start[v] + problem.ops[v].cycles);
+      for (Violation& more : violations(problem, right, most - 1)) findings.add(std::move(more));
+      return findings.take();
+    }
+  }
   if (findings.empty()) judge.slots(findings);
   const auto slots = static_cast<int>(problem.warps.size());
   if (!findings.empty() && (findings.full() || schedule.warp.size() != problem.ops.size() ||

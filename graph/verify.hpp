@@ -32,8 +32,8 @@ std::optional<Violation> verify(const Problem& problem, const Schedule& schedule
 
 /// All that is wrong, in the order of the rules: of ops, pins and edges each one, of units,
 /// memories and slots the first of each, of channels the first, kMostViolations at most. A schedule
-/// of the wrong shape, or with an op on no slot, has that alone. Empty = accepted; the first is
-/// verify()'s.
+/// of the wrong shape, or with an op on no slot, has that alone; one with a wrong L is judged on
+/// with the right one. Empty = accepted; the first is verify()'s.
 inline constexpr std::size_t kMostViolations = 1'000;
 std::vector<Violation> verify_all(const Problem& problem, const Schedule& schedule);
 

@@ -1,4 +1,5 @@
-// twill evaluate: what binds in a given schedule, and how far it is from the optimum.
+// twill evaluate: what binds in a given schedule, and how far it is from the optimum; of one that
+// breaks a rule, which ones, and what still can be said.
 // twill diff: what two schedules of one problem do differently.
 
 #include <iostream>
@@ -36,15 +37,32 @@ struct DiffFlags {
   bool json = false;
 };
 
-/// The schedule of a file, or a refusal: only schedules that the judge accepts are looked at.
-Schedule accepted_schedule(const Problem& problem, const std::string& path) {
-  const Solution solution = read_schedule(problem, path);
+/// The schedule of a file, which must hold one.
+Schedule schedule_of(const Problem& problem, const std::string& path) {
+  Solution solution = read_schedule(problem, path);
   if (!solution.schedule)
     throw InputError(path, "/status", to_string(solution.status), "the file must hold a schedule");
-  if (const auto violation = verify(problem, *solution.schedule))
+  return *std::move(solution.schedule);
+}
+
+/// The same, of a schedule that the judge accepts: no other is compared.
+Schedule accepted_schedule(const Problem& problem, const std::string& path) {
+  Schedule schedule = schedule_of(problem, path);
+  if (const auto violation = verify(problem, schedule))
     throw InputError(path, "/ops", violation->text,
                      "the schedule breaks the rule " + violation->rule);
-  return *solution.schedule;
+  return schedule;
+}
+
+/// Can units, slots and memories be looked at, whatever rules the schedule breaks?
+bool has_steady_state(const Problem& problem, const Schedule& schedule) {
+  if (schedule.initiation_interval < 1 || schedule.start.size() != problem.ops.size() ||
+      schedule.warp.size() != problem.ops.size())
+    return false;
+  const int slots = static_cast<int>(problem.warps.size());
+  for (std::size_t v = 0; v < problem.ops.size(); ++v)
+    if (schedule.start[v] < 0 || schedule.warp[v] < 0 || schedule.warp[v] >= slots) return false;
+  return true;
 }
 
 std::string shown(const Json& text) {
@@ -55,8 +73,8 @@ double share(double part, double whole) {
   return whole > 0 ? part / whole : 0;
 }
 
-/// What every unit, slot and memory has left.
-Json binding(const Problem& problem, const Schedule& schedule) {
+/// What every unit, slot and memory has left; of an accepted schedule also what holds its I up.
+Json binding(const Problem& problem, const Schedule& schedule, bool accepted) {
   const SteadyState state = steady_state(problem, schedule);
   Json units = Json::array(), slots = Json::array(), memories = Json::array();
   for (std::size_t f = 0; f < problem.units.size(); ++f)
@@ -103,6 +121,7 @@ Json binding(const Problem& problem, const Schedule& schedule) {
                {"memories", memories}};
   if (!channels.empty()) json["channels"] = std::move(channels);
   json["bounds"] = std::move(bounds);
+  if (!accepted) return json;
   if (const auto critical = critical_recurrence(problem, schedule)) {
     Json steps = Json::array();
     for (const CriticalRecurrence::Step& step : critical->steps)
@@ -185,56 +204,87 @@ Json sensitivity_json(const Problem& problem, const std::vector<OpSensitivity>& 
   return json;
 }
 
-int evaluate(const EvaluateFlags& flags) {
-  Problem problem = read_problem(flags.problem);
-  if (flags.pins.any()) flags.pins.apply(problem, "");
-  const Schedule schedule = accepted_schedule(problem, flags.schedule);
-  Json json = binding(problem, schedule);
-  int code = kDone;
-  std::string stopped;
-  if (flags.optimum) {
-    Interrupt interrupt;
-    const Solution best = solve(problem, flags.search.options(), interrupt.token());
-    if (best.status != Status::optimal) code = kStopped;
-    const double given = static_cast<double>(schedule.initiation_interval);
-    const Cycle ii = best.schedule ? best.schedule->initiation_interval : best.ii_lower_bound;
-    json["optimum"] = {{"status", to_string(best.status)},
-                       {"initiation_interval", ii},
-                       {"lower_bound", best.ii_lower_bound},
-                       {"gap", share(given - static_cast<double>(ii), given)}};
-    if (best.schedule) json["optimum"]["length"] = best.schedule->length;
-    if (cut_short(best.stop)) json["optimum"]["stopped_by"] = to_string(best.stop);
-    stopped = stop_text(best);
-    if (flags.sensitivity && best.status == Status::optimal) {
-      if (ii != schedule.initiation_interval)
-        throw InputError("command line", "--sensitivity", flags.schedule,
-                         "the schedule must have the smallest I, " + std::to_string(ii));
-      const auto ranges = sensitivity(problem, schedule, flags.search.options(), interrupt.token());
-      json["sensitivity"] = sensitivity_json(problem, ranges);
-      for (const OpSensitivity& range : ranges)
-        if (!range.decided) code = kStopped;
-    }
+/// The search for the optimum beside a schedule, into `json`. The exit code of what it left open.
+int compare_with_optimum(const EvaluateFlags& flags, const Problem& problem,
+                         const Schedule& schedule, bool accepted, Json& json,
+                         std::string& stopped) {
+  Interrupt interrupt;
+  const Solution best = solve(problem, flags.search.options(), interrupt.token());
+  int code = best.status == Status::optimal ? kDone : kStopped;
+  const double given = static_cast<double>(schedule.initiation_interval);
+  const Cycle ii = best.schedule ? best.schedule->initiation_interval : best.ii_lower_bound;
+  Json& optimum = json["optimum"];
+  optimum = {{"status", to_string(best.status)},
+             {"initiation_interval", ii},
+             {"lower_bound", best.ii_lower_bound}};
+  // What breaks a rule gives nothing away, and may be faster than the optimum.
+  if (accepted) optimum["gap"] = share(given - static_cast<double>(ii), given);
+  if (best.schedule) optimum["length"] = best.schedule->length;
+  if (cut_short(best.stop)) optimum["stopped_by"] = to_string(best.stop);
+  stopped = stop_text(best);
+  if (flags.sensitivity && accepted && best.status == Status::optimal) {
+    if (ii != schedule.initiation_interval)
+      throw InputError("command line", "--sensitivity", flags.schedule,
+                       "the schedule must have the smallest I, " + std::to_string(ii));
+    const auto ranges = sensitivity(problem, schedule, flags.search.options(), interrupt.token());
+    json["sensitivity"] = sensitivity_json(problem, ranges);
+    for (const OpSensitivity& range : ranges)
+      if (!range.decided) code = kStopped;
   }
-  if (flags.json) {
-    std::cout << json.dump(2) << "\n";
-    return code;
-  }
-  print_binding(json);
-  print_critical(json);
-  if (!flags.optimum) return code;
-  const bool undecided = code != kDone && !json.contains("sensitivity");
+  return code;
+}
+
+void print_optimum(const Json& json, const std::string& stopped) {
   const Json& best = json["optimum"];
-  if (undecided)
+  if (best["status"] == to_string(Status::infeasible))
+    std::cout << "optimum: no schedule has any I (proved)\n";
+  else if (best["status"] != to_string(Status::optimal))
     std::cout << "optimum: not proved within the limits"
               << (stopped.empty() ? "" : " (" + stopped + ")") << ", I >= " << best["lower_bound"]
               << "\n";
-  else if (best["initiation_interval"] == json["initiation_interval"] &&
+  else if (best.contains("gap") && best["initiation_interval"] == json["initiation_interval"] &&
            best["length"] == json["length"])
     std::cout << "optimum: this is one (proved)\n";
   else
     std::cout << "optimum: I = " << best["initiation_interval"] << ", L = " << best["length"]
-              << " (proved): the schedule gives away " << percent(best["gap"].get<double>())
-              << " of its time\n";
+              << " (proved)"
+              << (best.contains("gap") ? ": the schedule gives away " +
+                                             percent(best["gap"].get<double>()) + " of its time"
+                                       : std::string())
+              << "\n";
+}
+
+int evaluate(const EvaluateFlags& flags) {
+  Problem problem = read_problem(flags.problem);
+  if (flags.pins.any()) flags.pins.apply(problem, "");
+  const Schedule schedule = schedule_of(problem, flags.schedule);
+  const std::vector<Violation> violations = verify_all(problem, schedule);
+  const bool accepted = violations.empty();
+  Json json = Json::object();
+  if (!accepted) {
+    json["accepted"] = false;
+    json["violations"] = Json::array();
+    for (const Violation& violation : violations)
+      json["violations"].push_back({{"rule", violation.rule}, {"text", violation.text}});
+  }
+  const bool numbers = accepted || has_steady_state(problem, schedule);
+  if (numbers) json.update(binding(problem, schedule, accepted));
+  int code = kDone;
+  std::string stopped;
+  if (flags.optimum) code = compare_with_optimum(flags, problem, schedule, accepted, json, stopped);
+  if (!accepted) code = kNo;
+  if (flags.json) {
+    std::cout << json.dump(2) << "\n";
+    return code;
+  }
+  for (const Violation& violation : violations)
+    std::cout << "refused: " << printable(violation.rule) << ": " << printable(violation.text)
+              << "\n";
+  if (numbers) {
+    print_binding(json);
+    print_critical(json);
+  }
+  if (flags.optimum) print_optimum(json, stopped);
   if (json.contains("sensitivity")) print_sensitivity(json["sensitivity"]);
   return code;
 }
@@ -284,7 +334,8 @@ int diff(const DiffFlags& flags) {
 Command evaluate_command(CLI::App& program) {
   auto flags = std::make_shared<EvaluateFlags>();
   CLI::App* app = program.add_subcommand(
-      "evaluate", "What binds in a schedule, and how far it is from the optimum");
+      "evaluate",
+      "What binds in a schedule, and how far it is from the optimum: 1 where it breaks a rule");
   app->add_option("PROBLEM", flags->problem, "Problem file")->required();
   app->add_option("SCHEDULE", flags->schedule, "Schedule file")->required();
   flags->pins.add_to(*app);

@@ -14,16 +14,36 @@ namespace {
 struct LowerFlags {
   WorkloadFlags work;
   std::string output;
+  bool explain = false;
   bool quiet = false;
   bool json = false;
 };
+
+/// The workload, and with --explain how its costs came about: also where no layout holds it, whose
+/// refusal then comes after them.
+Workload load_explained(const LowerFlags& flags, std::string& costs) {
+  if (!flags.explain) return load(flags.work);
+  WorkloadFlags work = flags.work;
+  work.costs = &costs;
+  try {
+    Workload loaded = load(work);
+    if (costs.empty())
+      throw InputError("command line", "--explain", printable(flags.work.input),
+                       "must be a kernel or a TTGIR module: a problem has its costs already");
+    return loaded;
+  } catch (const InputError&) {
+    std::cout << costs << std::flush;
+    throw;
+  }
+}
 
 int run(const LowerFlags& flags) {
   if (const auto listing = loop_listing(flags.work)) {
     std::cout << *listing;
     return kDone;
   }
-  const Workload work = load(flags.work);
+  std::string costs;
+  const Workload work = load_explained(flags, costs);
   const Lowered& lowered = work.problems.front();
   if (!flags.quiet) {
     if (work.module(0) != nullptr) std::cerr << warnings_text(*work.module(0));
@@ -42,12 +62,8 @@ int run(const LowerFlags& flags) {
                 << " an iteration\n";
     }
   }
-  if (flags.work.ttgir.explain) {
-    if (work.module(0) == nullptr) {
-      throw InputError("command line", "--explain", printable(flags.work.input),
-                       "must be a TTGIR module");
-    }
-    std::cout << ttgir::explain(*work.module(0));
+  if (flags.explain) {
+    std::cout << costs;
     if (!flags.output.empty()) write_file(flags.output, problem_text(lowered.problem));
     return kDone;
   }
@@ -65,8 +81,9 @@ Command lower_command(CLI::App& program) {
       "lower", "Put a kernel on a machine: the problem that `solve` would solve");
   flags->work.add_to(*app);
   app->add_option("-o,--output", flags->output, "Write the problem here, not to standard output");
-  app->add_flag("--explain", flags->work.ttgir.explain,
-                "TTGIR: print op, rule, formula and cycles instead of the problem");
+  app->add_flag("--explain", flags->explain,
+                "Print op, rule, formula and cycles instead of the problem, also where no layout "
+                "holds the loop");
   app->add_flag("--quiet", flags->quiet, "Nothing on standard error but errors");
   app->add_flag("--json", flags->json, "Print the problem even with -o");
   return {app, [flags] { return run(*flags); }};

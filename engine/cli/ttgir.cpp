@@ -54,8 +54,8 @@ std::vector<int> TtgirFlags::factors() const {
 
 namespace {
 
-using LowerAs =
-    std::function<std::shared_ptr<const ttgir::LoweredModule>(int subtile, const LowerOptions&)>;
+using LowerAs = std::function<std::shared_ptr<const ttgir::LoweredModule>(
+    int subtile, const LowerOptions&, std::string* table)>;
 
 /// Where no layout holds the loop, the refusal says with which other options one does.
 [[noreturn]] void throw_with_what_fits(const InputError& error, const LowerAs& lower_as,
@@ -65,7 +65,7 @@ using LowerAs =
   registers.choose_registers = true;
   const auto fits = [&](int subtile, const LowerOptions& as) {
     try {
-      lower_as(subtile, as);
+      lower_as(subtile, as, nullptr);
       return true;
     } catch (const InputError&) {
       return false;
@@ -86,7 +86,7 @@ using LowerAs =
 std::vector<std::shared_ptr<const ttgir::LoweredModule>> load_module(
     const TtgirFlags& flags, const std::string& text, const std::string& source,
     const std::string& machine_text, const std::string& machine_source, const LowerOptions& options,
-    std::vector<std::string>& remarks) {
+    std::vector<std::string>& remarks, std::string* costs) {
   ttgir::LoopOptions loop;
   loop.module = flags.module;
   loop.loop = flags.loop;
@@ -98,21 +98,27 @@ std::vector<std::shared_ptr<const ttgir::LoweredModule>> load_module(
   const std::vector<int> factors = flags.factors();
   std::vector<std::shared_ptr<const ttgir::LoweredModule>> modules;
   std::optional<InputError> refusal;
-  const auto lower_as = [&](int subtile, const LowerOptions& as) {
+  const auto lower_as = [&](int subtile, const LowerOptions& as, std::string* table) {
     ttgir::LoopOptions split = loop;
     split.subtile = subtile;
     return std::make_shared<const ttgir::LoweredModule>(
-        ttgir::lower_module(text, source, machine_text, machine_source, split, as));
+        ttgir::lower_module(text, source, machine_text, machine_source, split, as, table));
   };
+  std::string known;  // of the first sub-tiling that a layout holds, else of the first
   for (const int factor : factors) {
+    std::string table;
     try {
-      modules.push_back(lower_as(factor, options));
+      modules.push_back(lower_as(factor, options, costs != nullptr ? &table : nullptr));
+      if (modules.size() == 1) known = table;
     } catch (const InputError& error) {
+      if (known.empty()) known = table;
+      if (costs != nullptr) *costs = known;
       if (factors.size() == 1) throw_with_what_fits(error, lower_as, options);
       remarks.push_back("M=" + std::to_string(factor) + " is left out: " + error.what());
       if (!refusal) refusal = error;
     }
   }
+  if (costs != nullptr) *costs = known;
   if (modules.empty()) throw *refusal;
   return modules;
 }
@@ -142,6 +148,10 @@ void EmitFlags::check(const TtgirFlags& flags, const ttgir::LoweredModule* lower
   }
   if (lowered == nullptr)
     throw InputError("command line", "--emit", kind, "needs a TTGIR module as input");
+  if (kind == "ttgir" && lowered->undone)
+    throw InputError("command line", "--emit", kind,
+                     "annotates the module's own ops, and these have been pipelined or partitioned "
+                     "already: emit them as pipelined, or give the module from before");
   if (kind == "ttgir") ttgir::check_emit(lowered->module, lowered->loop.loop);
   if (kind == "ttgir" && flags.factors() != std::vector<int>{1})
     throw InputError("command line", "--emit", kind,

@@ -16,7 +16,6 @@ namespace twill::cli {
 struct TtgirFlags {
   std::optional<int> module, loop;
   bool list_loops = false;
-  bool explain = false;
   std::string subtile = "1";  ///< 1, "M=2", "M=4", "auto"
   Amount resident_registers = 24;
   std::int64_t chunk_columns = 32;
@@ -34,11 +33,12 @@ struct TtgirFlags {
 };
 
 /// A module on a machine, for each sub-tiling that is legal (at least one, else InputError); why
-/// others are not is added to `remarks`.
+/// others are not is added to `remarks`. `costs`, when given, gets how each cost came about, also
+/// where this throws because no layout fits.
 std::vector<std::shared_ptr<const ttgir::LoweredModule>> load_module(
     const TtgirFlags& flags, const std::string& text, const std::string& source,
     const std::string& machine_text, const std::string& machine_source, const LowerOptions& options,
-    std::vector<std::string>& remarks);
+    std::vector<std::string>& remarks, std::string* costs = nullptr);
 
 /// The warnings of a module, each once, as lines.
 std::string warnings_text(const ttgir::LoweredModule& lowered);

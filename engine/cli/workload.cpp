@@ -165,6 +165,9 @@ Workload load_kernel(const WorkloadFlags& flags, const std::string& text, const 
     for (const auto& [name, value] : source.options.values)
       if (name == parameter.name) work.values.back().second = value;
   }
+  if (flags.costs != nullptr)
+    *flags.costs =
+        explain_costs(source.kernel, flags.input, source.machine, flags.machine, source.options);
   work.problems = lower(source.kernel, flags.input, source.machine, flags.machine, source.options);
   work.meaning = meaning_of_kernel(source.kernel, flags.input, source.options.values);
   for (const Lowered& lowered : work.problems) {
@@ -185,7 +188,7 @@ Workload load_ttgir(const WorkloadFlags& flags, const std::string& text, const O
   Workload work;
   note_ranges(flags, text, on, options, work);
   for (const auto& module : load_module(flags.ttgir, text, flags.input, on.machine, flags.machine,
-                                        options, work.remarks)) {
+                                        options, work.remarks, flags.costs)) {
     for (Lowered lowered : module->problems) {
       if (several) {
         lowered.layout = "M=" + std::to_string(module->options.subtile) + " " + lowered.layout;

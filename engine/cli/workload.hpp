@@ -29,6 +29,9 @@ struct WorkloadFlags {
   std::string type;                ///< TYPE or NAME=TYPE
   PinFlags pins;
   TtgirFlags ttgir;
+  /// When given, gets how each cost of a kernel or module came about, also where load() then throws
+  /// because no layout fits.
+  std::string* costs = nullptr;
 
   void add_to(CLI::App& app);
   bool chooses_tiles() const;

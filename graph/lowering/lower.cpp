@@ -10,6 +10,7 @@
 #include "graph/index.hpp"
 #include "graph/io/json_text.hpp"
 #include "graph/lowering/costed_loop.hpp"
+#include "graph/lowering/explain_costs.hpp"
 #include "graph/lowering/instantiate.hpp"
 #include "graph/lowering/kernel.hpp"
 #include "graph/lowering/kernel_reader.hpp"
@@ -358,30 +359,47 @@ Problem slots_alone(const Problem& problem) {
   return alone;
 }
 
+/// Reads the kernel, puts values in its parameters and calls `use` with it; what `use` throws is
+/// placed in the kernel's file.
+template <typename Use>
+auto with_kernel(std::string_view text, const std::string& source, const LowerOptions& options,
+                 const Use& use) {
+  JsonDocument document = JsonDocument::parse(text, source);
+  if (!has_parameters(document)) {
+    if (!options.values.empty())
+      throw InputError(source, "/parameters", quote(options.values.front().first),
+                       "the kernel has no parameters");
+    return use(read_kernel(std::move(document)));
+  }
+  const KernelTemplate kernel(std::move(document));
+  const ParameterIndices indices = kernel.indices(options.values);
+  if (!kernel.allowed(indices))
+    throw InputError(source, "/where", "a condition that is not met",
+                     "the values must meet the kernel's conditions");
+  const KernelInstance instance = kernel.instantiate(indices);
+  try {
+    return use(instance.kernel);
+  } catch (const InputError& error) {
+    throw instance.placed(error);
+  }
+}
+
 }  // namespace
 
 std::vector<Lowered> lower(std::string_view kernel_text, const std::string& kernel_source,
                            std::string_view machine_text, const std::string& machine_source,
                            const LowerOptions& options) {
   const Machine machine = parse_machine(machine_text, machine_source, options.set, options.ends);
-  JsonDocument document = JsonDocument::parse(kernel_text, kernel_source);
-  if (!has_parameters(document)) {
-    if (!options.values.empty())
-      throw InputError(kernel_source, "/parameters", quote(options.values.front().first),
-                       "the kernel has no parameters");
-    return lower(read_kernel(std::move(document)), machine, options);
-  }
-  const KernelTemplate kernel(std::move(document));
-  const ParameterIndices indices = kernel.indices(options.values);
-  if (!kernel.allowed(indices))
-    throw InputError(kernel_source, "/where", "a condition that is not met",
-                     "the values must meet the kernel's conditions");
-  const KernelInstance instance = kernel.instantiate(indices);
-  try {
-    return lower(instance.kernel, machine, options);
-  } catch (const InputError& error) {
-    throw instance.placed(error);
-  }
+  return with_kernel(kernel_text, kernel_source, options,
+                     [&](const Kernel& kernel) { return lower(kernel, machine, options); });
+}
+
+std::string explain_costs(std::string_view kernel_text, const std::string& kernel_source,
+                          std::string_view machine_text, const std::string& machine_source,
+                          const LowerOptions& options) {
+  const Machine machine = parse_machine(machine_text, machine_source, options.set, options.ends);
+  return with_kernel(kernel_text, kernel_source, options,
+                     [&](const Kernel& kernel) { return explain_costs(kernel, machine, {}); });
 }
 
 Problem lower_without_slots(const Kernel& kernel, const Machine& machine,

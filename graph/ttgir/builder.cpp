@@ -103,6 +103,8 @@ InputError placed(const InputError& error, const Module& module,
 LoopKernel Builder::run() {
   try {
     build();
+  } catch (const AlreadyLowered&) {
+    throw;
   } catch (const InputError& error) {
     throw placed(error, m_, out_.nodes);
   }

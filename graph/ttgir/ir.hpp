@@ -59,7 +59,8 @@ struct Operation {
   std::string_view symbol;   ///< of a function: @name without the @
   std::string_view literal;  ///< of arith.constant: its value without the type, in either form
   std::uint32_t line = 0, column = 0;
-  int block = kNone;  ///< the block that it stands in
+  std::size_t begin = 0, end = 0;  ///< of the text, from the name on
+  int block = kNone;               ///< the block that it stands in
   std::vector<int> operands, results, regions;
   std::vector<Attribute> attributes, properties;
   std::vector<int> clause;  ///< types before the arrow of the type clause, as written

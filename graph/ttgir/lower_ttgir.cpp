@@ -1,17 +1,72 @@
 #include "graph/ttgir/lower_ttgir.hpp"
 
+#include <tuple>
+
 #include "graph/error.hpp"
 #include "graph/lowering/costed_loop.hpp"
 #include "graph/lowering/lower_kernel.hpp"
 #include "graph/ttgir/builder.hpp"
 #include "graph/ttgir/loops.hpp"
 #include "graph/ttgir/modules.hpp"
+#include "graph/ttgir/parser.hpp"
+#include "graph/ttgir/scheduled.hpp"
+#include "graph/ttgir/undo.hpp"
 
 namespace twill::ttgir {
 
+namespace {
+
+/// The innermost loop with the most products in a loop, perhaps itself.
+int innermost(const Module& module, const std::vector<LoopInfo>& loops, int loop) {
+  int best = loop;
+  std::int64_t most = -1;
+  for (const LoopInfo& info : loops) {
+    bool within = false;
+    for (int op = info.op; op != kNone; op = module.parent(op)) within = within || op == loop;
+    if (!within || !info.innermost || info.macs <= most) continue;
+    best = info.op;
+    most = info.macs;
+  }
+  return best;
+}
+
+/// A module of the loop as it was before it was pipelined or partitioned. Throws InputError where
+/// it cannot be undone. `remark` says what was done.
+Module undone(const Module& module, const LoopOptions& options, const AlreadyLowered& seen,
+              std::string& remark, std::int64_t& resident) {
+  const std::vector<LoopInfo> loops = list_loops(module);
+  const int chosen = loops[choose_loop(module, loops, options.loop)].op;
+  const int loop = innermost(module, loops, chosen);
+  try {
+    const Undone undone = undo_schedule(module, loop);
+    resident = undone.resident;
+    Module again = parse_module(undone.text, module.source);
+    for (Operation& op : again.ops) {
+      if (op.line == 0 || op.line > undone.places.size()) continue;
+      std::tie(op.line, op.column) = undone.places[op.line - 1];
+    }
+    remark = "the loop has been pipelined or partitioned already (" + seen.seen + ", line " +
+             std::to_string(module.op(seen.op).line) + "): it is undone";
+    if (loop != chosen)
+      remark += "; of the loops in loops, the inner one at line " +
+                std::to_string(module.op(loop).line) + " is taken";
+    return again;
+  } catch (const CannotUndo& reason) {
+    refuse_op(module, seen.op, seen.seen,
+              std::string(module.op(reason.op).name) + " of line " +
+                  std::to_string(module.op(reason.op).line) + ": " + reason.why);
+  } catch (const InputError& error) {
+    refuse_op(module, seen.op, seen.seen,
+              "what is made of it is not read: " + error.rule() + " (" + error.value() + ")");
+  }
+}
+
+}  // namespace
+
 LoweredModule lower_module(std::string_view text, const std::string& source,
                            std::string_view machine_text, const std::string& machine_source,
-                           const LoopOptions& loop_options, const LowerOptions& options) {
+                           const LoopOptions& loop_options, const LowerOptions& options,
+                           std::string* costs) {
   LoweredModule result{parse_one_module(text, source, loop_options.module),
                        parse_machine(machine_text, machine_source, options.set, options.ends),
                        loop_options,
@@ -19,8 +74,21 @@ LoweredModule lower_module(std::string_view text, const std::string& source,
                        {}};
   LoopOptions as_read = loop_options;
   as_read.lower = options;
-  result.loop = lower_loop(result.module, result.machine, as_read);
+  std::string remark;
+  std::int64_t resident = 0;
   try {
+    result.loop = lower_loop(result.module, result.machine, as_read);
+  } catch (const AlreadyLowered& seen) {
+    result.module = undone(result.module, loop_options, seen, remark, resident);
+    result.undone = true;
+    LoopOptions only = as_read;
+    only.loop.reset();
+    result.loop = lower_loop(result.module, result.machine, only);
+    if (resident > 0) result.loop.kernel.resident_memory.emplace_back("smem", resident);
+    result.loop.warnings.insert(result.loop.warnings.begin(), remark);
+  }
+  try {
+    if (costs != nullptr) *costs = explain(result);
     result.problems = lower(result.loop.kernel, result.machine, options);
   } catch (const InputError&) {
     // An op that cannot be priced is named by its place in the module.

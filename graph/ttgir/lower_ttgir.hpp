@@ -19,12 +19,17 @@ struct LoweredModule {
   LoopOptions options;
   LoopKernel loop;
   std::vector<Lowered> problems;  ///< one a slot layout
+  /// The file's loop was pipelined or partitioned: `module` is what undo_schedule() made of it,
+  /// with the file's lines.
+  bool undone = false;
 };
 
-/// Throws InputError: the module's place is "line L, column C".
+/// Throws InputError: the module's place is "line L, column C". `costs`, when given, gets what
+/// explain() says as soon as it is known, also where no layout holds the loop.
 LoweredModule lower_module(std::string_view text, const std::string& source,
                            std::string_view machine_text, const std::string& machine_source,
-                           const LoopOptions& loop_options, const LowerOptions& options);
+                           const LoopOptions& loop_options, const LowerOptions& options,
+                           std::string* costs = nullptr);
 
 /// The built-in machine that the module's ttg.target stands for: ampere for cuda:80, hopper for
 /// cuda:90, blackwell for cuda:100. Throws InputError, which names --machine, for any other.

@@ -385,6 +385,7 @@ class Parser {
     op.op_class = static_cast<int>(class_of(op));
     op.line = name.line;
     op.column = name.column;
+    op.begin = name.offset;
     op.block = block;
     Body body;
     body.index = index;
@@ -392,6 +393,7 @@ class Parser {
     body.attributes_first = !generic && (op.name == "arith.constant" || op.name == "scf.yield");
     op.attribute_offset = lex_.last_end();
     read_body(op, body);
+    op.end = lex_.last_end();
     if (op.name == "arith.constant") note_literal(name, op);
     if (op.name == "scf.for" && op.regions.empty()) lex_.fail(name, "a loop needs a body");
     op.clause = body.before;

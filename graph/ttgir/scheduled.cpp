@@ -87,9 +87,15 @@ bool signals(const Module& m, const Operation& op) {
 
 }  // namespace
 
-void refuse_op(const Module& module, int op, const std::string& seen) {
-  throw InputError(module.source, Module::place(module.op(op)), seen,
-                   "the loop has been pipelined or partitioned already" + std::string(kWayOut));
+AlreadyLowered::AlreadyLowered(const Module& module, int op_, const std::string& seen_,
+                               const std::string& rule)
+    : InputError(module.source, Module::place(module.op(op_)), seen_, rule), op(op_), seen(seen_) {}
+
+void refuse_op(const Module& module, int op, const std::string& seen, const std::string& why) {
+  throw AlreadyLowered(module, op, seen,
+                       "the loop has been pipelined or partitioned already" +
+                           (why.empty() ? "" : " and is not undone: " + why) +
+                           std::string(kWayOut));
 }
 
 void remove_schedule(Editor& editor, const Module& module, int loop) {
@@ -106,24 +112,40 @@ void remove_schedule(Editor& editor, const Module& module, int loop) {
   visit(visit, function);
 }
 
-bool refuse_scheduled(const Module& module, int loop) {
+namespace {
+
+int function_of(const Module& module, int loop) {
   int function = loop;
-  for (int at = module.parent(loop); at != kNone; at = module.parent(at)) {
-    if (is_partitions(module.op(at).name)) refuse_op(module, at, std::string(module.op(at).name));
+  for (int at = module.parent(loop); at != kNone; at = module.parent(at))
     if (module.op(at).name.ends_with(".func")) function = at;
-  }
-  const auto partitions = first_under(module, function, [](const Operation& op) {
+  return function;
+}
+
+}  // namespace
+
+std::optional<std::pair<int, std::string>> lowered_already(const Module& module, int loop) {
+  for (int at = module.parent(loop); at != kNone; at = module.parent(at))
+    if (is_partitions(module.op(at).name)) return {{at, std::string(module.op(at).name)}};
+  const auto partitions = first_under(module, function_of(module, loop), [](const Operation& op) {
     return is_partitions(op.name) ? std::string(op.name) : "";
   });
-  if (partitions.first != kNone) refuse_op(module, partitions.first, partitions.second);
-  bool annotated = is_annotated(module, module.op(loop));
+  if (partitions.first != kNone) return partitions;
   const auto under = first_under(module, loop, [&](const Operation& op) -> std::string {
-    annotated = annotated || is_annotated(module, op);
     if (is_barrier(op.name)) return std::string(op.name);
     if (signals(module, op)) return std::string(op.name) + " with a barrier";
     return "";
   });
-  if (under.first != kNone) refuse_op(module, under.first, under.second);
+  if (under.first != kNone) return under;
+  return std::nullopt;
+}
+
+bool refuse_scheduled(const Module& module, int loop) {
+  if (const auto seen = lowered_already(module, loop)) refuse_op(module, seen->first, seen->second);
+  bool annotated = is_annotated(module, module.op(loop));
+  first_under(module, loop, [&](const Operation& op) {
+    annotated = annotated || is_annotated(module, op);
+    return std::string();
+  });
   return annotated;
 }
 

@@ -11,6 +11,13 @@
                                           solve each file with the program TWILL, let it write the
                                           schedule into the module, and continue with each form
 
+For kernels of one's own (twill_triton/, the importable half; `python compile.py emit --help`):
+
+    python compile.py emit FILE.py KERNEL --signature "x_ptr=*fp16, n=i32" --constexpr BLOCK=128
+                                          --target cuda:90 --num-warps 8 -o OUT.ttgir
+    python compile.py schedule OUT.ttgir --twill build/release/engine/twill -o SCHEDULED.ttgir
+    python compile.py finish SCHEDULED.ttgir -o OUT.ptx       (or ptx)
+
 Exit code 77 (skipped) where the triton package is absent. The committed files were made by triton 3.9.0
 with `python compile.py emit`.
 """
@@ -21,21 +28,14 @@ import subprocess
 import sys
 import tempfile
 
-try:
-    import triton
-    from triton._C.libtriton import ir, nvidia, passes
-    from triton.backends.compiler import GPUTarget
-    from triton.backends.nvidia.compiler import CUDABackend
-    from triton.compiler.compiler import ASTSource
-except ImportError:
-    print("skipped: the triton package is not installed")
-    sys.exit(77)
-
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
-import kernels  # noqa: E402
+import twill_triton.__main__ as tool  # noqa: E402
+from twill_triton import pipeline  # noqa: E402
+from twill_triton.emitting import emit as emit_kernel, without_paths  # noqa: E402
+from twill_triton.finishing import finish  # noqa: E402
+from twill_triton.scheduling import GOALS  # noqa: E402
 
-GOALS = "registers,slots,handovers,issuers,crossings"
 F16, F32, I32 = "*fp16", "*fp32", "i32"
 
 
@@ -118,80 +118,24 @@ FILES = {
 }
 
 
-class Recorded:
-    """Stands for one of Triton's tables of passes; calls what was recorded about each."""
-
-    def __init__(self, real, before):
-        self._real, self._before = real, before
-
-    def __getattr__(self, name):
-        value = getattr(self._real, name)
-        if name.startswith("add_"):
-            def add(*arguments):
-                if self._before(name, value, arguments):
-                    value(*arguments)
-            return add
-        return value if callable(value) or isinstance(value, (int, str)) else Recorded(value, self._before)
-
-
-LEFT_OUT = set()
-FIRST_SCHEDULING_PASS = ("add_assign_latencies", "add_hopper_warpspec")
-
-
-def run_ttgir(backend, mod, options, capability, first):
-    """Triton's make_ttgir with the passes before the scheduling ones (first) or from them on."""
-    import triton.backends.nvidia.compiler as compiler
-    state = {"scheduling": False}
-
-    def before(name, _value, _arguments):
-        if name in FIRST_SCHEDULING_PASS:
-            state["scheduling"] = True
-        return state["scheduling"] != first and name not in LEFT_OUT
-    kept = compiler.passes, compiler.nvidia
-    compiler.passes, compiler.nvidia = Recorded(passes, before), Recorded(nvidia, before)
-    try:
-        return backend.make_ttgir(mod, {}, options, capability)
-    finally:
-        compiler.passes, compiler.nvidia = kept
-
-
-def backend_for(capability, warps, stages):
-    backend = CUDABackend(GPUTarget("cuda", capability, 32))
-    return backend, backend.parse_options({"num_warps": warps, "num_stages": stages, "arch": f"sm{capability}"})
-
-
-def new_context(backend):
-    context = ir.context()
-    ir.load_dialects(context)
-    backend.load_dialects(context)
-    return context
-
-
 def emit(name):
+    import kernels
     kernel, (signature, constants), capability, warps, stages = FILES[name]
-    backend, options = backend_for(capability, warps, stages)
-    context = new_context(backend)
-    function = getattr(kernels, kernel)
-    full = dict(signature)
-    full.update({key: "constexpr" for key in constants})
-    attributes = {(i,): [["tt.divisibility", 16]] for i, kind in enumerate(signature.values())
-                  if kind.startswith("*") or kind == I32}
-    source = ASTSource(fn=function, signature=full, constexprs=constants, attrs=attributes)
-    mod = source.make_ir(GPUTarget("cuda", capability, 32), options, backend.get_codegen_implementation(options),
-                         backend.get_module_map(), context)
-    metadata = {}
-    mod = backend.make_ttir(mod, metadata, options, capability)
+    types = ", ".join(f"{key}={kind}" for key, kind in signature.items())
+    options = dict(target=f"cuda:{capability}", num_warps=warps, num_stages=stages)
     if name == "ampere-gemm-pipelined":
-        mod = backend.make_ttgir(mod, metadata, options, capability)
-    elif capability // 10 == 8:
-        # The branch for Ampere shares its scheduling passes with Hopper.
-        mod = run_ttgir(backend, mod, options, capability, True)
+        text = pipelined(getattr(kernels, kernel), types, constants, options)
     else:
-        mod = run_ttgir(backend, mod, options, capability, True)
-    text = re.sub(r'"/[^"]*/([^"/]+\.py)"', r'"\1"', str(mod))  # no paths of this machine
-    with open(os.path.join(HERE, name + ".ttgir"), "w") as file:
+        text = emit_kernel(getattr(kernels, kernel), types, constants, **options)
+    with open(os.path.join(HERE, name + ".ttgir"), "w", encoding="utf-8") as file:
         file.write(text)
     print(f"{name}: {len(text.splitlines())} lines")
+
+
+def pipelined(kernel, types, constants, options):
+    """The module behind all of Triton's TTGIR passes."""
+    done = finish(emit_kernel(kernel, types, constants, **options), False, options["num_stages"])
+    return without_paths(done.ttgir)
 
 
 def strip_partitions(text):
@@ -201,45 +145,25 @@ def strip_partitions(text):
     return text.replace(", }", "}").replace(" {}", "")
 
 
-def proceed(path, stages_only, save):
+def facts_of(text):
+    """What Triton's TTGIR passes made of a module, counted."""
+    copies = re.findall(r"(?:async_tma_copy_global_to_local|async_copy_global_to_local)", text)
+    return (f"{text.count('ttg.warp_specialize(')} warp_specialize, "
+            f"{len(re.findall(r'partition[0-9]+', text))} partitions, {len(copies)} copies, "
+            f"{len(re.findall(r'wait_barrier|async_wait', text))} waits")
+
+
+def proceed(path, stages_only, keep_stages, save):
     name = os.path.basename(path)
-    with open(path) as file:
+    with open(path, encoding="utf-8") as file:
         text = file.read()
-    capability = int(re.search(r'"?ttg\.target"? = "cuda:(\d+)"', text).group(1))
-    warps = int(re.search(r'"ttg\.num-warps" = (\d+)', text).group(1))
-    entry = re.search(r"tt\.num_stages = (\d+)", text)
-    stages = int(entry.group(1)) if entry else 3
-    backend, options = backend_for(capability, warps, stages)
-    context = new_context(backend)
-    reached, reason, facts = "nothing", "", ""
-    try:
-        if stages_only:
-            text = strip_partitions(text)
-        with tempfile.NamedTemporaryFile("w", suffix=".ttgir", delete=False) as file:
-            file.write(text)
-        mod = ir.parse_mlir_module(file.name, context)
-        os.unlink(file.name)
-        mod.context = context
-        reached = "parse"
-        mod = run_ttgir(backend, mod, options, capability, False)
-        reached = "ttgir"
-        after = str(mod)
-        facts = (f"{after.count('ttg.warp_specialize(')} warp_specialize, "
-                 f"{len(re.findall(r'partition[0-9]+', after))} partitions, "
-                 f"{len(re.findall(r'(?:async_tma_copy_global_to_local|async_copy_global_to_local)', after))} copies, "
-                 f"{len(re.findall(r'wait_barrier|async_wait', after))} waits")
-        if save:
-            with open(os.path.join(save, name), "w") as file:
-                file.write(after)
-        metadata = {"tensordesc_meta": mod.get_tensordesc_metadata()}
-        mod = backend.make_llir(mod, metadata, options, capability)
-        reached = "llir"
-        backend.make_ptx(mod, metadata, options, capability)
-        reached = "ptx"
-    except BaseException as error:  # a pass that fails raises RuntimeError, a pybind one anything
-        reason = " (" + str(error).strip().splitlines()[0][:160] + ")" if str(error).strip() else " (failed)"
-    print(f"{name}: {reached}{reason}{'; ' + facts if facts else ''}", flush=True)
-    return reached == "ptx"
+    done = finish(strip_partitions(text) if stages_only else text, keep_stages)
+    if save and done.ttgir:
+        with open(os.path.join(save, name), "w", encoding="utf-8") as file:
+            file.write(done.ttgir)
+    reason = f" ({done.reason})" if done.reason else ""
+    print(f"{name}: {done.reached}{reason}{'; ' + facts_of(done.ttgir) if done.ttgir else ''}", flush=True)
+    return done.reached == "ptx"
 
 
 def solved(twill, name, path, flags):
@@ -287,23 +211,33 @@ def roundtrip(twill, names):
 
 
 def main(arguments):
-    if arguments[:1] == ["emit"]:
-        for name in arguments[1:] or FILES:
+    command, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
+    if command in ("schedule", "finish", "ptx") or command == "emit" and rest and (
+            rest[0].startswith("-") or rest[0].endswith(".py")):
+        return tool.main(arguments)
+    if command in ("emit", "continue", "roundtrip"):
+        try:
+            import triton  # noqa: F401
+        except ImportError:
+            print("skipped: the triton package is not installed")
+            return 77
+    if command == "emit":
+        for name in rest or FILES:
             emit(name)
         return 0
-    if arguments[:1] == ["continue"] and len(arguments) > 1:
-        rest, save, stages_only = arguments[1:], None, False
+    if command == "continue" and rest:
+        save, stages_only, keep_stages = None, False, False
         while rest and rest[0].startswith("--"):
             if rest[0] == "--save":
                 save, rest = rest[1], rest[1:]
             elif rest[0] == "--stages-only":
                 stages_only = True
             elif rest[0] == "--keep-stages":
-                LEFT_OUT.update(("add_assign_latencies", "add_schedule_loops"))
+                keep_stages = True
             rest = rest[1:]
-        return 0 if all([proceed(path, stages_only, save) for path in rest]) else 1
-    if arguments[:1] == ["roundtrip"] and len(arguments) > 1:
-        return 0 if roundtrip(os.path.abspath(arguments[1]), arguments[2:]) else 1
+        return 0 if all([proceed(path, stages_only, keep_stages, save) for path in rest]) else 1
+    if command == "roundtrip" and rest:
+        return 0 if roundtrip(os.path.abspath(rest[0]), rest[1:]) else 1
     print(__doc__)
     return 2
 

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -537,8 +538,8 @@ TEST_CASE("pins") {
   CHECK(contains(open.out, "critical recurrence of these orders: 2 cycles over 1 iteration"));
   CHECK(contains(open.out, "  S 1: 1 to 1 (1)\n"));
   const Run broken = run_twill("evaluate " + example("figure-1") + " " + path + " --pin O@3");
-  CHECK(broken.code == 2);
-  CHECK(contains(broken.err, "the schedule breaks the rule pin"));
+  CHECK(broken.code == 1);
+  CHECK(contains(broken.out, "refused: pin: "));
 
   const Run none = run_twill("solve " + example("figure-1") + " --pin S@4 --pin P@3");
   CHECK(none.code == 1);
@@ -728,15 +729,65 @@ TEST_CASE("evaluate and diff") {
   CHECK(other.code == 1);
   CHECK(contains(other.out, "I: 2 -> 3\n"));
 
-  // What the judge refuses is not evaluated.
+  // What the judge refuses is evaluated as far as that has a meaning, and never compared.
   std::string broken = bytes(folder / "a.json");
   const std::size_t at = broken.find("\"start\": 3");
   REQUIRE(at != std::string::npos);
   broken.replace(at, 10, "\"start\": 0");
   put(folder / "broken.json", broken);
   const Run refused = run_twill("evaluate " + problem + " " + (folder / "broken.json"));
-  CHECK(refused.code == 2);
-  CHECK(contains(refused.err, "the schedule breaks the rule "));
+  CHECK(refused.code == 1);
+  CHECK(contains(refused.out, "refused: dependence: "));
+  CHECK(contains(refused.out, "I = 2, L = 4\n"));
+  CHECK(contains(refused.out, "  TC: busy 100.0 %\n"));
+  CHECK(contains(refused.out, "optimum: I = 2, L = 4 (proved)\n"));
+  CHECK_FALSE(contains(refused.out, "critical recurrence"));
+  CHECK_FALSE(contains(refused.out, "gives away"));
+  const Run values =
+      run_twill("evaluate --json --no-optimum --quiet " + problem + " " + (folder / "broken.json"));
+  CHECK(values.code == 2);  // it has no --quiet
+  const auto said = nlohmann::json::parse(
+      run_twill("evaluate --json --no-optimum " + problem + " " + (folder / "broken.json")).out);
+  CHECK(said["accepted"] == false);
+  CHECK(said["violations"][0]["rule"] == "length");
+  CHECK(said["violations"][1]["rule"] == "dependence");
+  CHECK(said["units"].size() == 2);
+  CHECK_FALSE(said.contains("optimum"));
+  CHECK_FALSE(json.contains("accepted"));
+  CHECK(run_twill("evaluate --sensitivity " + problem + " " + (folder / "broken.json")).code == 1);
+  CHECK(run_twill("diff " + problem + " " + (folder / "a.json") + " " + (folder / "broken.json"))
+            .code == 2);
+}
+
+TEST_CASE("verify lists all that is wrong, in words and as JSON") {
+  const Folder folder;
+  const std::string problem = example("figure-1"), file = folder / "a.json";
+  REQUIRE(run_twill("solve " + problem + " --quiet -o " + file).code == 0);
+  auto schedule = nlohmann::ordered_json::parse(bytes(file));
+  // All ops at once: both dependences are broken, and the two products meet on the Tensor Core.
+  for (auto& op : schedule["ops"]) op["start"] = 0;
+  put(folder / "bad.json", schedule.dump());
+  const std::string arguments = problem + " " + (folder / "bad.json");
+  const auto json = nlohmann::json::parse(run_twill("verify --json " + arguments).out);
+  CHECK(json["accepted"] == false);
+  std::multiset<std::string> rules;
+  std::string lines;
+  for (const auto& violation : json["violations"]) {
+    rules.insert(violation["rule"].get<std::string>());
+    lines += "refused: " + violation["rule"].get<std::string>() + ": " +
+             violation["text"].get<std::string>() + "\n";
+  }
+  CHECK(rules.count("length") == 1);
+  CHECK(rules.count("dependence") == 2);
+  CHECK(rules.count("capacity") == 1);
+  CHECK(json["rule"] == json["violations"][0]["rule"]);
+  CHECK(json["text"] == json["violations"][0]["text"]);
+  const Run text = run_twill("verify " + arguments);
+  CHECK(text.code == 1);
+  CHECK(text.out == lines);
+  for (const char* name : {"S", "P", "O", "TC"}) CHECK(contains(text.out, name));
+  // evaluate says the same of it.
+  CHECK(contains(run_twill("evaluate " + arguments).out, lines));
 }
 
 TEST_CASE("program: a listing, a file, verify; of a problem with its schedule and of a kernel") {

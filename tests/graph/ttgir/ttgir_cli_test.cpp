@@ -182,7 +182,54 @@ TEST_CASE("the costs are printed: op, rule, formula, cycles; a profile replaces 
   CHECK(bad.code == 2);
   CHECK(contains(bad.err, "bad.json"));
   CHECK(contains(bad.err, "/ops/math.exp2"));
-  CHECK(run_twill("lower figure-1 --machine figure-1 --explain").code == 2);
+}
+
+TEST_CASE("the costs are printed where no layout fits, and of kernel files") {
+  const Folder folder;
+  const std::string file = module_file("blackwell-attention-forward");
+  // Without room in shared memory no layout holds it: the table comes first, then the refusal.
+  const Run held = run_twill("lower " + file + " --machine blackwell --explain");
+  const Run none = run_twill("lower " + file +
+                             " --machine blackwell --set memories.smem.capacity=1024 --explain");
+  CHECK(none.code == 2);
+  CHECK(none.out == held.out);
+  CHECK(contains(none.err, "memory/smem"));
+  // ... and where the tiles fit and the registers of no slot do.
+  const std::string many = module_file("blackwell-attention-forward-m256");
+  const Run table =
+      run_twill("lower " + many + " --machine blackwell --resident-registers 200 --explain");
+  CHECK(table.code == 2);
+  CHECK(table.out.starts_with("node"));
+  CHECK(contains(table.err, "/layouts"));
+  const Run split = run_twill("lower " + file + " --machine blackwell --subtile auto --explain");
+  CHECK(split.code == 0);
+  CHECK(split.out == held.out);
+
+  const Run kernel = run_twill("lower fmha-forward --machine blackwell --explain");
+  CHECK(kernel.code == 0);
+  CHECK(contains(kernel.out, "SFU: cycles 16384 values / 16 = 1024"));
+  const Run same = run_twill(
+      "lower fmha-forward --machine blackwell --set memories.smem.capacity=1024 --explain");
+  CHECK(same.code == 2);
+  CHECK(same.out == kernel.out);
+  const Run given = run_twill("lower figure-1 --machine figure-1 --explain");
+  CHECK(given.code == 0);
+  CHECK(contains(given.out, "TC: given"));
+  // Every kernel that is built in is explained on every machine that takes it.
+  int explained = 0;
+  for (const std::string& name : twill::builtin_kernels())
+    for (const std::string& machine : twill::builtin_machines()) {
+      if (run_twill("lower " + name + " --machine " + machine + " --quiet").code != 0) continue;
+      const Run shown = run_twill("lower " + name + " --machine " + machine + " --explain");
+      CHECK(shown.code == 0);
+      CHECK(shown.out.starts_with("node"));
+      ++explained;
+    }
+  CHECK(explained > 20);
+  const Run problem = run_twill("lower " + std::string(TWILL_TEST_DATA) +
+                                "/examples/figure-1.problem.json --explain");
+  CHECK(problem.code == 2);
+  CHECK(contains(problem.err, "--explain"));
 }
 
 TEST_CASE("emit ttgir: the module with attributes, its schedule beside it, verified") {
@@ -419,6 +466,25 @@ TEST_CASE("a module that is scheduled already is refused with the way to the rig
   CHECK(contains(run.err, "column 9: found ttng.wait_barrier: "));
   CHECK(contains(run.err, "MLIR_ENABLE_DUMP=1"));
   CHECK(run_twill("solve " + file + " --list-loops").code == 0);
+}
+
+TEST_CASE("a module that Triton has pipelined and partitioned is undone and solved") {
+  const Folder folder;
+  const std::string file =
+      std::string(TWILL_TEST_DATA) + "/lowered/blackwell-attention-forward.ttgir";
+  const std::string schedule = folder / "s.schedule.json";
+  const Run run = run_twill("solve " + file + " --json -o " + schedule);
+  CHECK(run.code == 0);
+  CHECK(contains(run.err, "it is undone"));
+  const auto before = solved(module_file("blackwell-attention-forward") + " --machine blackwell");
+  const auto after = nlohmann::json::parse(run.out);
+  for (const char* key : {"status", "initiation_interval", "length"})
+    CHECK(before[key] == after[key]);
+  CHECK(run_twill("verify " + (folder / "s.problem.json") + " " + schedule).code == 0);
+  CHECK(run_twill("solve " + file + " --quiet --emit pipelined").code == 0);
+  const Run emit = run_twill("solve " + file + " --emit ttgir -o " + (folder / "out.ttgir"));
+  CHECK(emit.code == 2);
+  CHECK(contains(emit.err, "pipelined or partitioned already"));
 }
 
 TEST_CASE("emit ttgir: what Triton would not take is refused before anything is solved") {
