@@ -87,9 +87,11 @@ bool signals(const Module& m, const Operation& op) {
 
 }  // namespace
 
-AlreadyLowered::AlreadyLowered(const Module& module, int op_, const std::string& seen_,
+AlreadyLowered::AlreadyLowered(const Module& module, int at_op, const std::string& what,
                                const std::string& rule)
-    : InputError(module.source, Module::place(module.op(op_)), seen_, rule), op(op_), seen(seen_) {}
+    : InputError(module.source, Module::place(module.op(at_op)), what, rule),
+      op(at_op),
+      seen(what) {}
 
 void refuse_op(const Module& module, int op, const std::string& seen, const std::string& why) {
   throw AlreadyLowered(module, op, seen,

@@ -799,9 +799,9 @@ class Folder {
   /// "[%token]" taken out of an op's text.
   static std::string without_token(std::string text, const std::string& name) {
     for (std::size_t at = text.find("%" + name); at != std::string::npos;) {
-      constexpr std::string_view kToken = " token ";
-      if (at >= kToken.size() && text.compare(at - kToken.size(), kToken.size(), kToken) == 0) {
-        text.erase(at - kToken.size(), kToken.size() + 1 + name.size());
+      constexpr std::string_view kWord = " token ";
+      if (at >= kWord.size() && text.compare(at - kWord.size(), kWord.size(), kWord) == 0) {
+        text.erase(at - kWord.size(), kWord.size() + 1 + name.size());
         at = text.find("%" + name);
         continue;
       }

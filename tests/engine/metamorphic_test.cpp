@@ -77,6 +77,10 @@ void shuffle_all(Problem& p, Random& random) {
     renumber(pin.other, op);
     renumber(pin.slot, slot);
   }
+  for (InnerLoop& loop : p.inner_loops) {
+    for (InnerPart& part : loop.parts) renumber(part.op, op);
+    move_to(loop.parts, shuffled(loop.parts.size(), random));
+  }
 }
 
 // u -> z -> v, where z takes no time and holds nothing. With z issued as v is, everything is as it

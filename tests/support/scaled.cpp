@@ -22,10 +22,13 @@ void scale(Problem& p, Cycle k) {
   for (Channel& c : p.channels) c.rate.denominator *= k;
   for (Pin& pin : p.pins)
     if (pin.kind == Pin::at_cycle) pin.cycle *= k;
+  for (InnerLoop& loop : p.inner_loops)
+    for (InnerPart& part : loop.parts) part.offset *= k;
 }
 
 bool may_be_divided(const Problem& p) {
-  return std::ranges::none_of(p.ops, [](const Op& o) { return o.spill > 0; }) &&
+  return p.inner_loops.empty() &&
+         std::ranges::none_of(p.ops, [](const Op& o) { return o.spill > 0; }) &&
          std::ranges::none_of(p.edges, [](const Edge& e) { return e.blocking; }) &&
          charged_loads(p).empty();
 }
