@@ -94,7 +94,7 @@ std::vector<OpSensitivity> sensitivity(const Problem& problem, const Schedule& s
                                        const Options& options, const std::stop_token& stop) {
   check(problem);
   std::vector<OpSensitivity> all;
-  if (!single_segments(problem)) return all;
+  if (!monotone_from(problem)) return all;  // several segments, or inner loops
   Questions questions(problem, schedule, options, stop);
   for (int v = 0; v < static_cast<int>(problem.ops.size()); ++v) {
     if (problem.ops[at(v)].cycles == 0) continue;

@@ -25,8 +25,9 @@ Problem with_cycles(const Problem& problem, int v, Cycle cycles);
 
 /// Of every op with cycles, by bisection: with single segments feasibility falls as an op takes
 /// longer, at I and at I - 1. `schedule` must be valid and its I the smallest. Numbers of cycles up
-/// to four times the larger of I and the op's are tried. Without single_segments() the list is
-/// empty. The limits of `options` hold for all questions together. Throws InputError like solve().
+/// to four times the larger of I and the op's are tried. Where feasibility is not monotone in I
+/// (monotone_from()) the list is empty. The limits of `options` hold for all questions together.
+/// Throws InputError like solve().
 std::vector<OpSensitivity> sensitivity(const Problem& problem, const Schedule& schedule,
                                        const Options& options = {},
                                        const std::stop_token& stop = {});

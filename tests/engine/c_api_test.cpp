@@ -97,6 +97,25 @@ TEST_CASE("channels and loads in flight") {
   CHECK(std::string(twill_problem_error(bad.problem)).find("/channels/bus/0") != std::string::npos);
 }
 
+TEST_CASE("inner loops: parts keep their offsets, and their slot for themselves") {
+  const std::string text = R"({"format": "twill.problem", "version": 5, "name": "p",
+    "units": {"TC": 1}, "memories": {}, "warps": [{"name": "w", "width": 1, "registers": 0},
+    {"name": "x", "width": 1, "registers": 0}],
+    "ops": [{"id": "a", "cycles": 6, "reservation": {"TC": [[0, 2, 1], [4, 2, 1]]}},
+            {"id": "b", "cycles": 3}, {"id": "store", "cycles": 2, "reservation": {"TC": [[0, 2, 1]]}}],
+    "edges": [{"from": "b", "to": "store", "delay": 3, "distance": 0}],
+    "pins": [{"op": "a", "warp": "w"}, {"op": "b", "warp": "x"}],
+    "inner_loops": [{"name": "k", "parts": {"a": 0, "b": 5}}]})";
+  Handles h;
+  REQUIRE(twill_problem_parse(text.data(), text.size(), &h.problem) == TWILL_OK);
+  CHECK(twill::parse_problem(twill_problem_json(h.problem)) == twill::parse_problem(text));
+  REQUIRE(twill_solve(h.problem, nullptr, &h.solution) == TWILL_OK);
+  // 6 cycles of a on w; in its hole on the unit store runs on x, beside b: 8 = 2 modulo 6.
+  CHECK(twill_solution_ii(h.solution) == 6);
+  CHECK(twill_solution_length(h.solution) == 10);
+  CHECK(twill_verify(h.problem, h.solution) == TWILL_OK);
+}
+
 TEST_CASE("bad input leaves a handle with the message, never an exception") {
   Handles h;
   const std::string text = R"({"format": "twill.problem"})";
