@@ -43,6 +43,7 @@ class ByCycle {
         });
       case ConstraintPart::registers:
       case ConstraintPart::memory: return any_cycle([&](Cycle t) { return overflows(part, t); });
+      case ConstraintPart::inner_loop: return left(p_.inner_loops[at(part.index)]);
       case ConstraintPart::wait: return disturbed(edges[at(part.index)].to);
       case ConstraintPart::hold: {
         // Itself it forbids nothing: it makes sums of others larger.
@@ -72,6 +73,24 @@ class ByCycle {
   }
 
  private:
+  // An inner loop whose parts are not where they should be, or whose slot executes something else.
+  bool left(const InnerLoop& loop) const {
+    const auto executes = [&](std::size_t v, Cycle t) {
+      return copies(s_.start[v], p_.ops[v].cycles, t);
+    };
+    return std::any_of(loop.parts.begin(), loop.parts.end(), [&](const InnerPart& part) {
+      const auto v = at(part.op);
+      const Cycle origin = s_.start[at(loop.parts[0].op)] - loop.parts[0].offset;
+      if (s_.start[v] != origin + part.offset) return true;
+      if (p_.ops[v].cycles == 0 || p_.warps[at(s_.warp[v])].variable_latency) return false;
+      return any_cycle([&](Cycle t) {
+        Cycle here = 0;
+        for (std::size_t o = 0; o < p_.ops.size(); ++o)
+          if (s_.warp[o] == s_.warp[v]) here += executes(o, t);
+        return executes(v, t) > 0 && here > 1;
+      });
+    });
+  }
   Cycle ii() const { return s_.initiation_interval; }
   Cycle use(const Edge& e) const { return s_.start[at(e.to)] + e.distance * ii(); }
 
