@@ -1,6 +1,7 @@
 // Seeded numbers that are the same on every machine (the standard library's distributions are not).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace twill {
@@ -22,6 +23,8 @@ class SplitMix64 {
     const auto count = static_cast<std::uint64_t>(high - low) + 1;
     return low + static_cast<std::int64_t>(count == 0 ? next() : next() % count);
   }
+  /// In [0, count), count > 0, with the same bias: an index.
+  std::size_t below(std::size_t count) { return static_cast<std::size_t>(next() % count); }
 
  private:
   std::uint64_t state_;

@@ -9,6 +9,7 @@
 
 #include "graph/index.hpp"
 #include "graph/meaning/number_type.hpp"
+#include "graph/random.hpp"
 
 namespace twill::meaning {
 namespace {
@@ -21,14 +22,6 @@ struct Near {
   double x = 0, e = 0;
   double size() const { return std::abs(x) + e; }
 };
-
-/// splitmix64 (Steele, Lea and Flood, 2014).
-std::uint64_t mixed(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
 
 class Interpreter {
  public:
@@ -318,13 +311,13 @@ TensorTiles seeded_inputs(const Meaning& meaning, int n, std::uint64_t seed) {
     const Tensor& tensor = meaning.tensors[at(t)];
     const NumberType& type = *number_type(tensor.type);
     const int tiles = meaning.streams(t) ? n : 1;
-    std::uint64_t state = mixed(seed ^ mixed(static_cast<std::uint64_t>(t)));
+    // Tensors get streams of their own: neighbouring seeds must not share numbers.
+    SplitMix64 random(SplitMix64(seed ^ SplitMix64(static_cast<std::uint64_t>(t)).next()).next());
     for (int i = 0; i < tiles; ++i) {
       Numbers tile{tensor.shape,
                    std::vector<double>(static_cast<std::size_t>(elements(tensor.shape)))};
       for (double& x : tile.data) {
-        state = mixed(state);
-        const double share = static_cast<double>(state >> 11) * 0x1p-53;
+        const double share = static_cast<double>(random.next() >> 11) * 0x1p-53;
         x = rounded(type, tensor.low + share * (tensor.high - tensor.low));
       }
       all[at(t)].push_back(std::move(tile));

@@ -11,6 +11,7 @@
 #include "graph/index.hpp"
 #include "graph/meaning/number_type.hpp"
 #include "graph/program/links.hpp"
+#include "graph/random.hpp"
 
 namespace twill::program {
 namespace {
@@ -20,25 +21,6 @@ using meaning::Meaning;
 using meaning::Numbers;
 using meaning::NumberType;
 using meaning::Operand;
-
-/// xorshift64* (Vigna, 2016): the same on every machine.
-class Dice {
- public:
-  explicit Dice(std::uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15 + 0x2545f4914f6cdd1d) {
-    for (int k = 0; k < 8; ++k) next();
-  }
-  std::size_t below(std::size_t count) { return static_cast<std::size_t>(next() % count); }
-
- private:
-  std::uint64_t next() {
-    if (state_ == 0) state_ = 1;
-    state_ ^= state_ >> 12;
-    state_ ^= state_ << 25;
-    state_ ^= state_ >> 27;
-    return (state_ * 0x2545f4914f6cdd1d) >> 16;
-  }
-  std::uint64_t state_;
-};
 
 /// What the storages of a program hold.
 class Contents {
@@ -162,7 +144,7 @@ class Executor {
         n_(n),
         inputs_(inputs),
         course_(course),
-        dice_(course.seed),
+        random_(course.seed),
         contents_(program, links) {
     result_.outputs.resize(m_.tensors.size());
     for (int t = 0; t < static_cast<int>(m_.tensors.size()); ++t)
@@ -335,7 +317,7 @@ class Executor {
     for (const Event& event : p_.events)
       barriers_.emplace_back(static_cast<std::size_t>(event.pending ? 0 : event.phases));
     for (std::size_t w = 0; w < p_.slots.size(); ++w) turn_.push_back(static_cast<int>(w));
-    for (std::size_t k = turn_.size(); k > 1; --k) std::swap(turn_[k - 1], turn_[dice_.below(k)]);
+    for (std::size_t k = turn_.size(); k > 1; --k) std::swap(turn_[k - 1], turn_[random_.below(k)]);
   }
 
   bool step() {
@@ -356,7 +338,7 @@ class Executor {
   }
 
   std::size_t chosen(const std::vector<Action>& all) {
-    if (course_.pace == Pace::random) return dice_.below(all.size());
+    if (course_.pace == Pace::random) return random_.below(all.size());
     std::vector<std::size_t> slots, flights;
     for (std::size_t k = 0; k < all.size(); ++k) {
       // A beginning changes nothing but what it makes garbage of.
@@ -364,7 +346,7 @@ class Executor {
       (all[k].slot >= 0 ? slots : flights).push_back(k);
     }
     const bool flight = !flights.empty() && (course_.pace == Pace::eager || slots.empty());
-    return flight ? flights[dice_.below(flights.size())] : slots.front();
+    return flight ? flights[random_.below(flights.size())] : slots.front();
   }
 
   /// What can happen next; slots in the order of this run's turns.
@@ -456,7 +438,7 @@ class Executor {
     switch (flight.state) {
       case Flight::issued:
         if (op.ending != Ending::at_once && course_.pace != Pace::eager &&
-            (course_.pace == Pace::late || dice_.below(2) == 0))
+            (course_.pace == Pace::late || random_.below(2) == 0))
           spoil(flight);
         flight.state = Flight::begun;
         break;
@@ -544,7 +526,7 @@ class Executor {
   int n_;
   const meaning::TensorTiles& inputs_;
   const Course& course_;
-  Dice dice_;
+  SplitMix64 random_;
   Contents contents_;
   Execution result_;
   std::vector<Numbers> fixed_;                       ///< values of before and after the loop
