@@ -14,6 +14,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <system_error>
 
@@ -23,8 +24,6 @@ namespace {
 constexpr std::size_t kKept = 1 << 20;
 constexpr int kPollMilliseconds = 20;
 constexpr double kGraceSeconds = 2;
-// So much of a limit in CPU seconds, or so few seconds before it, is as good as reached.
-constexpr double kNearLimit = 0.95, kNearSeconds = 0.25;
 constexpr int kCannotStart = 127;
 
 [[noreturn]] void fail(const char* what) {
@@ -66,8 +65,10 @@ void limit(int resource, rlim_t soft, rlim_t hard) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(kCannotStart);
   if (limits.cpu_seconds > 0) {
-    const auto whole = static_cast<rlim_t>(std::ceil(limits.cpu_seconds));
-    limit(RLIMIT_CPU, whole, whole + 2);
+    // The parent watches the exact clock. The kernel counts ticks, which are unfair on a busy
+    // machine: its limit is there for what the child itself starts.
+    const auto twice = static_cast<rlim_t>(std::ceil(2 * limits.cpu_seconds));
+    limit(RLIMIT_CPU, twice, twice + 2);
   }
 #ifndef __SANITIZE_ADDRESS__  // whose shadow memory takes terabytes of addresses
   if (limits.memory > 0) {
@@ -84,6 +85,14 @@ void limit(int resource, rlim_t soft, rlim_t hard) {
     // The parent then sees the exit code alone.
   }
   ::_exit(kCannotStart);
+}
+
+/// CPU seconds of a child that has not been waited for; 0 where its clock cannot be read.
+double cpu_seconds_of(pid_t child) {
+  clockid_t clock;
+  timespec time;
+  if (::clock_getcpuclockid(child, &clock) != 0 || ::clock_gettime(clock, &time) != 0) return 0;
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
 /// Appends what is there, keeping the last kKept bytes; closes the end at the
@@ -133,9 +142,9 @@ ProcessResult run_process(const std::vector<std::string>& arguments, const Proce
     if (ended == child) break;
     if (ended < 0 && errno != EINTR) fail("wait4");
     if (killed < 0 && stop.stop_requested()) kill_for(ProcessResult::End::stopped);
-    if (killed < 0 && limits.wall_seconds > 0 && elapsed() > limits.wall_seconds) {
-      kill_for(ProcessResult::End::limit);
-    }
+    const bool late = limits.wall_seconds > 0 && elapsed() > limits.wall_seconds;
+    const bool spent = limits.cpu_seconds > 0 && cpu_seconds_of(child) >= limits.cpu_seconds;
+    if (killed < 0 && (late || spent)) kill_for(ProcessResult::End::limit);
     if (killed >= 0 && elapsed() > killed + kGraceSeconds) ::kill(-child, SIGKILL);
     // A closed end is -1, which poll() ignores; it returns at once when the
     // child's ends close.
@@ -162,15 +171,7 @@ ProcessResult run_process(const std::vector<std::string>& arguments, const Proce
   result.code = signalled ? WTERMSIG(status) : WEXITSTATUS(status);
   if (killed >= 0) return result;
   result.end = signalled ? ProcessResult::End::signalled : ProcessResult::End::exited;
-  // The kernel's answer to RLIMIT_CPU: SIGXCPU, which a program may catch to exit by itself, then
-  // SIGKILL. Its clock is not the one of rusage.
-  const double near = std::min(kNearLimit * limits.cpu_seconds, limits.cpu_seconds - kNearSeconds);
-  const bool out_of_time = limits.cpu_seconds > 0 && result.cpu_seconds >= near;
-  const bool killed_by_kernel = signalled && result.code == SIGKILL;
-  const bool gave_up = !signalled && result.code != 0;
-  if ((signalled && result.code == SIGXCPU) || (out_of_time && (killed_by_kernel || gave_up))) {
-    result.end = ProcessResult::End::limit;
-  }
+  if (signalled && result.code == SIGXCPU) result.end = ProcessResult::End::limit;
   return result;
 }
 

@@ -9,7 +9,7 @@
 namespace twill::bench {
 
 struct ProcessLimits {
-  double cpu_seconds = 0;   ///< of the child itself; rounded up to whole seconds; 0 = none
+  double cpu_seconds = 0;   ///< of the child itself; what it starts has twice as much; 0 = none
   double wall_seconds = 0;  ///< 0 = none
   std::int64_t memory = 0;  ///< bytes of address space; 0 = none
 };
@@ -31,7 +31,7 @@ struct ProcessResult {
 
 /// Runs `arguments` (the first is the path of the program) and waits for its
 /// end. The child has a process group of its own, which is told to end
-/// (SIGTERM, two seconds later SIGKILL) at a limit of wall clock and on `stop`;
+/// (SIGTERM, two seconds later SIGKILL) at a limit of time and on `stop`;
 /// what the child leaves behind is killed, and so is the child when this thread
 /// ends. Its standard input is empty. Throws std::system_error when it cannot
 /// be started. (A child's peak counts from the memory of this process at the

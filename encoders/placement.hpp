@@ -4,6 +4,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -138,6 +139,11 @@ void encode_symmetry(PlacementModel& m);          // symmetry.cpp: identical slo
 void encode_placement_limits(PlacementModel& m);  // goals.cpp
 
 void encode_inner_loops(PlacementModel& m, Cycle ii);  // inner_loops.cpp: their offsets
+/// A form's clauses that op `issued` is not issued while `executing` executes, where both literals
+/// are true.
+using NotIssuedIn = std::function<void(int issued, int executing, Lit, Lit)>;
+/// inner_loops.cpp: rule 12, parts have their slots for themselves.
+void encode_inner_loops_alone(PlacementModel& m, Cycle ii, const NotIssuedIn& not_issued_in);
 
 // dependence.cpp: rule 1 of one edge, rule 7 of one edge, and the rings that goals limit.
 void encode_dependence_of(PlacementModel& m, int edge);

@@ -105,38 +105,15 @@ void not_issued_in(OrderModel& m, int v, int o, Lit a, Lit b) {
   }
 }
 
-// Rule 12: a part of an inner loop has its slot w for itself: two clauses a copy for each other op
-// that may be there.
-void part_alone(OrderModel& m, int part, int w) {
-  const Problem& p = m.problem;
-  if (p.ops[at(part)].cycles > m.request.ii_low) return m.f.clause({~m.on(part, w)});
-  for (int v = 0; v < static_cast<int>(p.ops.size()); ++v) {
-    if (v == part || p.ops[at(v)].cycles == 0 || m.on(v, w).is_false()) continue;
-    not_issued_in(m, v, part, m.on(part, w), m.on(v, w));
-    not_issued_in(m, part, v, m.on(part, w), m.on(v, w));
-  }
-}
-
-void inner_loops_alone(OrderModel& m) {
-  const Problem& p = m.problem;
-  for (std::size_t k = 0; k < p.inner_loops.size(); ++k) {
-    const auto group = m.groups.open("slots of inner loop " + p.inner_loops[k].name,
-                                     {ConstraintPart::inner_loop, static_cast<int>(k)});
-    for (const InnerPart& part : p.inner_loops[k].parts)
-      for (int w = 0; w < static_cast<int>(p.warps.size()); ++w)
-        if (p.ops[at(part.op)].cycles > 0 && !m.on(part.op, w).is_false() &&
-            !p.warps[at(w)].variable_latency)
-          part_alone(m, part.op, w);
-  }
-}
-
 }  // namespace
 
 void encode_order_concurrency(OrderModel& m) {
   const Problem& p = m.problem;
   const int ops = static_cast<int>(p.ops.size());
   const std::vector<Lit> waits = encode_waits(m);
-  inner_loops_alone(m);
+  encode_inner_loops_alone(m, m.request.ii_low, [&](int issued, int executing, Lit a, Lit b) {
+    not_issued_in(m, issued, executing, a, b);
+  });
   for (int w = 0; w < static_cast<int>(p.warps.size()); ++w)
     if (!p.warps[at(w)].variable_latency) slot_sequence(m, waits, w);
   std::map<std::pair<int, int>, Lit> same;

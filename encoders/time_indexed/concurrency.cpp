@@ -15,48 +15,26 @@
 namespace twill {
 namespace {
 
-// Rule 12: a part of an inner loop has its slot w for itself. Where it executes no op with cycles
-// is issued, and where another op executes the part is not. No variables but those of residues();
-// at most 2 I clauses for each other op that may be on the slot.
-void part_alone(ModuloModel& m, int part, int w) {
-  const Problem& p = m.problem;
-  const Cycle ii = m.starts.ii(), cycles = p.ops[static_cast<std::size_t>(part)].cycles;
-  if (cycles > ii) return m.f.clause({~m.on(part, w)});
-  const auto issued_in = [&](int issued, int executing, Lit here) {
-    const std::vector<Lit>& covered =
-        m.residues(executing, 0, p.ops[static_cast<std::size_t>(executing)].cycles);
-    for (Cycle s = 0; s < ii; ++s)
-      m.f.clause({~m.on(part, w), ~here, ~covered[static_cast<std::size_t>(s)],
-                  ~m.starts.row_at_least(issued, s), m.starts.row_at_least(issued, s + 1)});
-  };
-  for (int v = 0; v < static_cast<int>(p.ops.size()); ++v) {
-    const Lit here = m.on(v, w);
-    if (v == part || p.ops[static_cast<std::size_t>(v)].cycles == 0 || here.is_false()) continue;
-    issued_in(v, part, here);
-    issued_in(part, v, here);
-  }
+// Op `issued` is not issued while `executing` executes, where both literals are true: I clauses and
+// no variables but those of residues().
+void not_issued_in(ModuloModel& m, int issued, int executing, Lit a, Lit b) {
+  const std::vector<Lit>& covered =
+      m.residues(executing, 0, m.problem.ops[static_cast<std::size_t>(executing)].cycles);
+  for (Cycle s = 0; s < m.starts.ii(); ++s)
+    m.f.clause({~a, ~b, ~covered[static_cast<std::size_t>(s)], ~m.starts.row_at_least(issued, s),
+                m.starts.row_at_least(issued, s + 1)});
 }
 
 }  // namespace
-
-void encode_inner_loops_alone(ModuloModel& m) {
-  const Problem& p = m.problem;
-  for (std::size_t k = 0; k < p.inner_loops.size(); ++k) {
-    const auto group = m.groups.open("slots of inner loop " + p.inner_loops[k].name,
-                                     {ConstraintPart::inner_loop, static_cast<int>(k)});
-    for (const InnerPart& part : p.inner_loops[k].parts)
-      for (int w = 0; w < static_cast<int>(p.warps.size()); ++w)
-        if (p.ops[static_cast<std::size_t>(part.op)].cycles > 0 && !m.on(part.op, w).is_false() &&
-            !p.warps[static_cast<std::size_t>(w)].variable_latency)
-          part_alone(m, part.op, w);
-  }
-}
 
 void encode_concurrency(ModuloModel& m) {
   const Problem& p = m.problem;
   const Cycle ii = m.starts.ii();
   const int ops = static_cast<int>(p.ops.size());
   const std::vector<Lit> waits = encode_waits(m);
+  encode_inner_loops_alone(m, ii, [&](int issued, int executing, Lit a, Lit b) {
+    not_issued_in(m, issued, executing, a, b);
+  });
   for (int w = 0; w < static_cast<int>(p.warps.size()); ++w) {
     if (p.warps[static_cast<std::size_t>(w)].variable_latency) continue;
     const auto group = m.groups.open("waits on " + p.warps[static_cast<std::size_t>(w)].name);

@@ -114,7 +114,6 @@ ModuloEncoding encode_modulo(Formula& f, const Problem& problem, const ModuloReq
   if (request.lifetimes) encode_registers(m);
   sizes.add("registers");
   encode_concurrency(m);
-  encode_inner_loops_alone(m);
   sizes.add("concurrency");
   if (request.length_high >= 0) encoding.longer = encode_length(m);
   sizes.add("length");

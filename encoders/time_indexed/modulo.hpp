@@ -75,9 +75,8 @@ void encode_registers(ModuloModel& m);  // registers.cpp
 /// buffers. More than `most` after the first are forbidden. Of small buffers (most >= 16) fewer
 /// literals are made at low detail, a relaxation.
 std::vector<Lit> encode_ring(ModuloModel& m, int u, Amount most);
-void encode_concurrency(ModuloModel& m);        // concurrency.cpp
-void encode_inner_loops_alone(ModuloModel& m);  // concurrency.cpp: rule 12, on slots
-void encode_total_lifetime(ModuloModel& m);     // total_lifetime.cpp: a goal
+void encode_concurrency(ModuloModel& m);     // concurrency.cpp
+void encode_total_lifetime(ModuloModel& m);  // total_lifetime.cpp: a goal
 /// length.cpp: literals longer[i] = "L > length_low + i", i = 0 .. high - low - 1, implied.
 std::vector<Lit> encode_length(ModuloModel& m);
 

@@ -33,9 +33,9 @@
 namespace twill {
 namespace {
 
-class PartsOfNest {
+class PartsBuilder {
  public:
-  PartsOfNest(const NestedLoop& nest, const Schedule& schedule)
+  PartsBuilder(const NestedLoop& nest, const Schedule& schedule)
       : nest_(nest), p_(nest.problem), inner_(inner_problem(nest)), s_(schedule) {
     if (const auto broken = verify(inner_, s_))
       throw InputError("schedule of the inner loop", broken->rule, inner_.name, broken->text);
@@ -335,7 +335,7 @@ class PartsOfNest {
 
 Problem nested_problem(const NestedLoop& nest, const Schedule& inner) {
   check(nest);
-  return PartsOfNest(nest, inner).run();
+  return PartsBuilder(nest, inner).run();
 }
 
 Schedule flat_schedule(const NestedLoop& nest, const Schedule& inner, const Problem& nested,

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "engine/include/twill.hpp"
 #include "graph/check.hpp"
@@ -190,7 +191,7 @@ TEST_CASE("nested loops: parts are right if and only if the unrolled loop is") {
   CHECK(bad > 1'000);
 }
 
-TEST_CASE("nested loops: one trip without outside is the inner loop") {
+TEST_CASE("nested loops: what is no nest is refused") {
   NestedLoop nest{random_loop(7), {0}, 1, "k"};
   CHECK_NOTHROW(check(nest));
   nest.trips = 0;
@@ -200,6 +201,31 @@ TEST_CASE("nested loops: one trip without outside is the inner loop") {
   CHECK_THROWS_AS(check(nest), InputError);
   nest.inner = {99};
   CHECK_THROWS_AS(check(nest), InputError);
+}
+
+TEST_CASE(
+    "nested loops: with everything inside and one trip, only what one iteration needs is left") {
+  int compared = 0;
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    CAPTURE(seed);
+    NestedLoop nest{random_loop(seed), {}, 1, "k"};
+    if (latest_pinned_cycle(nest.problem) >= 0) continue;
+    nest.inner.resize(nest.problem.ops.size());
+    std::iota(nest.inner.begin(), nest.inner.end(), 0);
+    // The flat problem is then the loop without its carried edges.
+    Problem once = nest.problem;
+    std::erase_if(once.edges, [](const Edge& e) { return e.distance > 0; });
+    for (Op& op : once.ops) op.id += "#0";
+    Options options;
+    options.conflict_limit = 2'000;
+    options.explain = false;
+    const Solution flat = solve(flat_problem(nest), options), alone = solve(once, options);
+    if (flat.status != Status::optimal || alone.status != Status::optimal) continue;
+    ++compared;
+    CHECK(flat.schedule->initiation_interval == alone.schedule->initiation_interval);
+    CHECK(flat.schedule->length == alone.schedule->length);
+  }
+  CHECK(compared > 100);
 }
 
 TEST_CASE("nested loops: sums over time") {
