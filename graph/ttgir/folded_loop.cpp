@@ -1,0 +1,229 @@
+// A replayed loop as one: which ops stay, what they read, and in what order (see undo.hpp).
+#include "graph/ttgir/folded_loop.hpp"
+
+#include <algorithm>
+
+namespace twill::ttgir {
+namespace {
+
+constexpr std::size_t kMaxUndoneOps = 1'000;  // of the loop that is written
+
+}  // namespace
+
+FoldedLoop::FoldedLoop(const Module& module, int loop)
+    : m_(module), loop_(loop), r_(replay(module, loop)) {
+  check_loops();
+  collect();
+  check_order();
+  classify_buffers();
+  connect();
+  const auto shifts = retime(static_cast<int>(nodes_.size()), edges_);
+  if (!shifts) cannot_undo(first_loop(), "its partitions' orders contradict each other");
+  shift_ = *shifts;
+  arrange();
+  check_buffers();
+}
+
+void FoldedLoop::check_loops() const {
+  const auto same = [](const std::optional<Linear>& a, const std::optional<Linear>& b) {
+    return a && b && a->constant == b->constant && a->terms == b->terms;
+  };
+  const ReplayedLoop& first = r_.loops.front();
+  for (const ReplayedLoop& loop : r_.loops)
+    for (std::size_t k = 0; k < 3; ++k)
+      if (!same(loop.bounds[k].number, first.bounds[k].number))
+        cannot_undo(loop.op,
+                    "its bounds or its step are others than those of the partition at line " +
+                        std::to_string(m_.op(first.op).line));
+  if (std::none_of(r_.loops.begin(), r_.loops.end(), [&](const ReplayedLoop& loop) {
+        for (int op = loop.op; op != kNone; op = m_.parent(op))
+          if (op == loop_) return true;
+        return false;
+      }))
+    cannot_undo(loop_, "another loop comes before it");
+}
+
+void FoldedLoop::collect() {
+  for (std::size_t e = 0; e < r_.executions.size(); ++e) {
+    const Execution& x = r_.executions[e];
+    if (!of_loop(x)) continue;
+    auto& list = by_op_[x.op];
+    if (list.empty()) list.assign(static_cast<std::size_t>(kReplayed), kNone);
+    int& there = list[static_cast<std::size_t>(x.iteration)];
+    if (there != kNone) cannot_undo(x.op, "it is executed several times an iteration");
+    there = static_cast<int>(e);
+  }
+  for (auto& [op, list] : by_op_) {
+    const auto begin = list.begin() + kFirstSeen, end = list.begin() + kLastSeen;
+    const auto count = std::count_if(begin, end, [](int e) { return e != kNone; });
+    if (count != 0 && count != kLastSeen - kFirstSeen)
+      cannot_undo(op, "it is not executed in every iteration");
+  }
+}
+
+FoldedLoop::Written FoldedLoop::written(const Replay& replay) {
+  Written result;
+  for (const Execution& x : replay.executions) {
+    if (x.iteration < kFirstSeen || x.iteration >= kLastSeen) continue;
+    for (const BufferUse& use : x.buffers) {
+      if (!use.reads) continue;
+      const Execution* w =
+          use.before == kNone ? nullptr : &replay.executions[static_cast<std::size_t>(use.before)];
+      result[{x.op, x.iteration, use.read}] = {w == nullptr ? kNone : w->op,
+                                               w == nullptr ? 0 : w->iteration};
+    }
+  }
+  return result;
+}
+
+void FoldedLoop::check_order() const {
+  if (r_.threads < 2) return;
+  const Written one = written(r_);
+  for (int t = 0; t < r_.threads; ++t)
+    for (const bool first : {false, true}) {
+      const Written other = written(replay(m_, loop_, {t, first}));
+      for (const auto& [use, writer] : one) {
+        const auto found = other.find(use);
+        const auto known = [&](const std::pair<int, std::int64_t>& w) {
+          return w.first == kNone ? std::string("nobody")
+                                  : "line " + std::to_string(m_.op(w.first).line) +
+                                        " in iteration " + std::to_string(w.second);
+        };
+        if (found == other.end() || found->second == writer) continue;
+        cannot_undo(std::get<0>(use), "no barrier orders what it reads: in iteration " +
+                                          std::to_string(std::get<1>(use)) +
+                                          " that was written by " + known(writer) + ", or by " +
+                                          known(found->second) + " where another partition is " +
+                                          (first ? "faster" : "slower"));
+      }
+    }
+}
+
+bool FoldedLoop::stays(int index) const {
+  const Operation& op = m_.op(index);
+  const OpClass c = class_of(op);
+  if (c == OpClass::synchronise || c == OpClass::terminator || c == OpClass::transparent ||
+      names_buffer(op))
+    return false;
+  if (c == OpClass::store) return true;
+  // (An allocation for others to fill is but a name.)
+  if ((c == OpClass::local_alloc || c == OpClass::tmem_alloc) &&
+      !is_value(execution(index, kFirstSeen)))
+    return false;
+  if (op.name == "ttg.local_load" && stored(at(execution(index, kFirstSeen)))) return false;
+  if (c == OpClass::local_store)
+    for (const BufferUse& use : at(execution(index, kFirstSeen)).buffers)
+      if (const Ring* ring = ring_of(use.buffer); ring != nullptr && ring->forwarded) return false;
+  return std::any_of(op.results.begin(), op.results.end(), [&](int v) { return is_tile(v); }) ||
+         std::any_of(op.operands.begin(), op.operands.end(), [&](int v) { return is_tile(v); });
+}
+
+int FoldedLoop::node_of(int op) {
+  const auto [found, fresh] = index_.try_emplace(op, static_cast<int>(nodes_.size()));
+  if (fresh) {
+    nodes_.push_back({op, {}});
+    if (nodes_.size() > kMaxUndoneOps) cannot_undo(op, "the loop has too many ops");
+  }
+  return found->second;
+}
+
+void FoldedLoop::connect() {
+  for (const auto& [op, list] : by_op_)
+    if (runs(op) && stays(op)) node_of(op);
+  if (nodes_.empty()) cannot_undo(first_loop(), "it has no tile operations");
+  for (std::size_t v = 0; v < nodes_.size(); ++v) read_all(static_cast<int>(v));
+  order_accesses();
+  for (std::size_t v = 0; v < nodes_.size(); ++v) check_reads(static_cast<int>(v));
+  check_warps();
+}
+
+void FoldedLoop::check_warps() const {
+  int specialised = kNone;
+  for (int op = first_loop(); op != kNone; op = m_.parent(op))
+    if (m_.op(op).name == "ttg.warp_specialize") specialised = op;
+  if (specialised == kNone) return;
+  const Operation& around = m_.op(specialised);
+  const std::string_view all =
+      std::string_view(*m_.text).substr(around.begin, around.end - around.begin);
+  std::vector<std::string_view> warps;  // of each partition, in the order of the text
+  constexpr std::string_view kWarps = "num_warps(";
+  for (std::size_t at = all.find(kWarps); at != std::string_view::npos;
+       at = all.find(kWarps, at + 1)) {
+    const std::size_t begin = at + kWarps.size();
+    warps.push_back(all.substr(begin, all.find(')', begin) - begin));
+  }
+  std::string_view module = m_.inherited(specialised, "ttg.num-warps").first;
+  module = module.substr(0, module.find(' '));
+  for (const Node& node : nodes_) {
+    const Operation& op = m_.op(node.op);
+    const auto in_registers = [&](int v) { return is_kind(v, TypeKind::tensor); };
+    if (std::none_of(op.results.begin(), op.results.end(), in_registers) &&
+        std::none_of(op.operands.begin(), op.operands.end(), in_registers))
+      continue;
+    const auto thread = static_cast<std::size_t>(at(execution(node.op, kFirstSeen)).thread);
+    if (thread == 0) continue;  // the function's and the default region's
+    if (thread > warps.size() || warps[thread - 1] != module)
+      cannot_undo(node.op,
+                  "its partition has another number of warps than the module, which its tiles "
+                  "are priced for");
+  }
+}
+
+void FoldedLoop::read_all(int v) {
+  const int op = nodes_[static_cast<std::size_t>(v)].op;
+  std::vector<Source> first;
+  const std::size_t count = at(execution(op, kFirstSeen)).reads.size();
+  for (std::size_t k = 0; k < count; ++k) {
+    // A number that stays the same is one; where it comes from is asked of others.
+    std::optional<Source> same = source_at(op, kFirstSeen, k, true);
+    for (std::int64_t i = kFirstSeen; i < kLastSeen && same; ++i)
+      if (source_at(op, i, k, true) != *same) same.reset();
+    if (!same) same = source_at(op, kFirstSeen, k, false);
+    for (std::int64_t i = kFirstSeen; i < kLastSeen && same->kind != Source::number; ++i)
+      if (source_at(op, i, k, false) != *same && source_at(op, i, k, true) != *same)
+        cannot_undo(op, "what it reads is not the same in every iteration");
+    first.push_back(*same);
+  }
+  nodes_[static_cast<std::size_t>(v)].reads = first;
+  for (const Source& s : first)
+    if (s.kind == Source::node) edge(node_of(s.op), v, s.iteration, true);
+}
+
+FoldedSource FoldedLoop::source_at(int op, std::int64_t i, std::size_t k, bool numbers) const {
+  const int now = execution(op, i);
+  if (now == kNone) cannot_undo(op, "it is not executed in every iteration");
+  const Execution& x = at(now);
+  if (k >= x.reads.size()) cannot_undo(op, "what it reads is not the same in every iteration");
+  if (drops(x.names[k])) return {Source::number, kNone, 0, 0};
+  Source s = source(x, k, numbers);
+  if (s.kind == Source::node) s.iteration = i - s.iteration;
+  return s;
+}
+
+void FoldedLoop::arrange() {
+  const std::int64_t most = *std::max_element(shift_.begin(), shift_.end());
+  if (most > 7) cannot_undo(first_loop(), "its partitions are too many iterations apart");
+  for (std::size_t v = 0; v < nodes_.size(); ++v) order_.push_back(static_cast<int>(v));
+  const std::int64_t iteration = kFirstSeen + 8;
+  std::vector<std::int64_t> time;
+  for (const int v : order_) {
+    const Node& node = nodes_[static_cast<std::size_t>(v)];
+    const int now = execution(node.op, iteration - shift_[static_cast<std::size_t>(v)]);
+    if (now == kNone) cannot_undo(node.op, "it is not executed in every iteration");
+    time.push_back(2 * std::int64_t{now});
+  }
+  for (const int v : order_) {  // a view comes behind what fills its buffer
+    const Node& node = nodes_[static_cast<std::size_t>(v)];
+    if (class_of(m_.op(node.op)) != OpClass::view) continue;
+    for (const Source& s : node.reads)
+      if (s.kind == Source::node && distance(v, s) == 0)
+        time[static_cast<std::size_t>(v)] = std::max(
+            time[static_cast<std::size_t>(v)], time[static_cast<std::size_t>(index_.at(s.op))] + 1);
+  }
+  std::sort(order_.begin(), order_.end(), [&](int a, int b) {
+    return std::pair(time[static_cast<std::size_t>(a)], a) <
+           std::pair(time[static_cast<std::size_t>(b)], b);
+  });
+}
+
+}  // namespace twill::ttgir

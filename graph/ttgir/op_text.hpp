@@ -1,0 +1,20 @@
+// The text of one op, changed. Private to graph/ttgir/.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "graph/ttgir/ir.hpp"
+
+namespace twill::ttgir {
+
+/// The text of an op with other names, with their %, for values that it reads; without locations.
+std::string op_text(const Module& module, int op, const std::map<int, std::string>& names);
+
+/// An op's text without "[%NAME]" or "token %NAME".
+std::string without_token(std::string text, const std::string& name);
+
+/// tensor<128xf32, #blocked> of tensor<128x!tt.ptr<f32>, #blocked>; "" of anything else.
+std::string loaded_type(const std::string& pointers);
+
+}  // namespace twill::ttgir
