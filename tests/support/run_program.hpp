@@ -52,4 +52,11 @@ inline Run run_command(const std::string& command) {
   return run;
 }
 
+#ifdef TWILL_PROGRAM
+/// Runs `twill ARGUMENTS`.
+inline Run run_twill(const std::string& arguments) {
+  return run_command(std::string("'") + TWILL_PROGRAM + "' " + arguments);
+}
+#endif
+
 }  // namespace twill::test

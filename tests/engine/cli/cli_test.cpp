@@ -24,17 +24,13 @@ namespace fs = std::filesystem;
 using twill::test::bytes;
 using twill::test::contains;
 using twill::test::Run;
+using twill::test::run_twill;
 using Folder = twill::test::TemporaryDirectory;
 
 namespace {
 
 void put(const std::string& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
-}
-
-/// Runs `twill ARGUMENTS`.
-Run run_twill(const std::string& arguments) {
-  return twill::test::run_command(std::string("'") + TWILL_PROGRAM + "' " + arguments);
 }
 
 std::string example(const std::string& name) {

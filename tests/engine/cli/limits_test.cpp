@@ -13,20 +13,16 @@
 
 #include "graph/random.hpp"
 #include "tests/support/run_program.hpp"
+#include "tests/support/sanitized.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 using twill::test::bytes;
 using twill::test::contains;
+using twill::test::kSanitized;
 using twill::test::Run;
 using Folder = twill::test::TemporaryDirectory;
 
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
 
 /// `twill ARGUMENTS` with at most so much address space (the sanitizers need more) and time.
 Run bounded(const std::string& arguments, int mebibytes, int seconds) {

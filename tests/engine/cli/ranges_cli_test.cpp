@@ -14,6 +14,7 @@ using twill::test::bytes;
 using twill::test::contains;
 using twill::test::is_silent;
 using twill::test::Run;
+using twill::test::run_twill;
 using Folder = twill::test::TemporaryDirectory;
 using Json = nlohmann::ordered_json;
 
@@ -23,10 +24,6 @@ const std::string kMeasurements = TWILL_TEST_DATA "/../fuzz/measurements/hopper"
 
 void put(const std::string& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
-}
-
-Run run_twill(const std::string& arguments) {
-  return twill::test::run_command(std::string("'") + TWILL_PROGRAM + "' " + arguments);
 }
 
 /// hopper with four ranges, one of which no attention forward uses.

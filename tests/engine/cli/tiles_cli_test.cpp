@@ -12,13 +12,10 @@
 using twill::test::bytes;
 using twill::test::contains;
 using twill::test::Run;
+using twill::test::run_twill;
 using Folder = twill::test::TemporaryDirectory;
 
 namespace {
-
-Run run_twill(const std::string& arguments) {
-  return twill::test::run_command(std::string("'") + TWILL_PROGRAM + "' " + arguments);
-}
 
 const std::string kMlp = "solve hopper-mlp-tiles --machine hopper --quiet ";
 

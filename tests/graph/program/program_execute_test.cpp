@@ -19,6 +19,7 @@
 #include "graph/program/program_io.hpp"
 #include "graph/program/replay.hpp"
 #include "tests/support/random_loop.hpp"
+#include "tests/support/sanitized.hpp"
 
 using namespace twill;
 using meaning::Meaning;
@@ -28,6 +29,8 @@ using program::Pace;
 using program::Program;
 
 namespace {
+
+constexpr int kShare = test::kSanitized ? 5 : 1;  // one of so many programs
 
 struct Made {
   std::string name;  ///< kernel on machine, reading
@@ -52,10 +55,11 @@ Meaning shrunk(Meaning m) {
   return m;
 }
 
-/// All kernels with a meaning on their machines in both readings, as solve() schedules them.
+/// Kernels with a meaning on their machines in both readings, as solve() schedules them.
 const std::vector<Made>& programs() {
   static const std::vector<Made> all = [] {
     std::vector<Made> made;
+    int seen = 0;
     for (const BuiltinFile& file : builtin_files()) {
       if (file.folder != "kernels") continue;
       const std::string kernel(file.name);
@@ -66,6 +70,7 @@ const std::vector<Made>& programs() {
         for (const Reading reading : {Reading::machine, Reading::paper}) {
           LowerOptions options;
           options.reading = reading;
+          if (seen++ % kShare != 0) continue;
           const auto layouts =
               lower(std::string(file.text), kernel, builtin_machine(machine), machine, options);
           const LayoutsSolution best = solve_layouts(layouts, {});
@@ -110,6 +115,7 @@ TEST_CASE("every kernel with a meaning has a program that can be executed") {
     CHECK(program::parse_program(text, "f") == made.program);
     ++kernels[made.program.problem];
   }
+  if (kShare > 1) return;
   // Every kernel with a meaning, in both readings; gemm on two machines.
   CHECK(kernels.size() >= 20);
   CHECK(programs().size() == 2 * (kernels.size() + 1));
@@ -161,7 +167,7 @@ TEST_CASE("n from 0 to 9: late, eager and random orders") {
     }
   }
   MESSAGE(programs().size() << " programs, " << runs << " runs");
-  CHECK(runs >= 3'000);
+  CHECK(runs >= 3'000 / kShare);
 }
 
 namespace {
@@ -357,7 +363,7 @@ TEST_CASE("programs changed at random: what the judge accepts is never wrong") {
   }
   MESSAGE("accepted " << accepted << ", refused " << refused << ", of these shown by an order "
                       << shown_wrong << "; " << runs << " runs");
-  CHECK(accepted >= 50);
-  CHECK(refused >= 100);
+  CHECK(accepted >= 50 / kShare);
+  CHECK(refused >= 100 / kShare);
   CHECK(shown_wrong * 2 > refused);
 }

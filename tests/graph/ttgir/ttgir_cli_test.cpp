@@ -13,13 +13,10 @@
 using twill::test::bytes;
 using twill::test::contains;
 using twill::test::Run;
+using twill::test::run_twill;
 using Folder = twill::test::TemporaryDirectory;
 
 namespace {
-
-Run run_twill(const std::string& arguments) {
-  return twill::test::run_command(std::string("'") + TWILL_PROGRAM + "' " + arguments);
-}
 
 std::string module_file(const std::string& name) {
   return twill::test::kTritonFolder + name + ".ttgir";
