@@ -12,7 +12,9 @@ namespace twill {
 
 /// One layout of the machine.
 struct NestedLayout {
-  Solution inner;                 ///< of inner_problem(); smallest I, then L
+  /// Of inner_problem(); smallest I, then L. With outer_room() left free where I is the same then,
+  /// or where the outer loop has no room else.
+  Solution inner;
   std::optional<Problem> nested;  ///< with that schedule, where there is one and rings fit
   std::string refused;            ///< why `nested` is not there, "" where the solution says it
 };

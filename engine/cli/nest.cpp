@@ -27,7 +27,7 @@ struct NestFlags {
   PictureFlags picture;
   SearchFlags search;
   std::string inner, output, certificate;
-  std::int64_t times = 0;
+  std::int64_t times = 0;  ///< 0 = the module says
   bool flat = false, quiet = false, json = false;
 };
 
@@ -96,18 +96,44 @@ int finish(const NestFlags& flags, const LayoutsSolution& all, const std::string
   return exit_code(all.status);
 }
 
+/// The nest on each layout. A module says itself which ops are in its inner loop, and perhaps how
+/// often.
+std::vector<NestedLoop> nests_of(const Workload& work, NestFlags& flags) {
+  if (work.modules.empty() && flags.inner.empty())
+    throw InputError("command line", "--inner", "nothing", "must name the ops of the inner loop");
+  if (work.modules.empty() && flags.times == 0)
+    throw InputError("command line", "--times", "nothing", "must be given");
+  if (!work.modules.empty() && !flags.inner.empty())
+    throw InputError("command line", "--inner", printable(flags.inner),
+                     "a TTGIR module says which ops are in its inner loop");
+  std::vector<NestedLoop> nests;
+  for (std::size_t k = 0; k < work.problems.size(); ++k) {
+    const Problem& problem = work.problems[k].problem;
+    const ttgir::LoweredModule* module = work.module(k);
+    if (flags.times == 0) flags.times = module->loop.inner_trips;
+    nests.push_back(
+        {problem,
+         module != nullptr ? ttgir::inner_ops(module->loop, problem) : ops_of(problem, flags.inner),
+         flags.times, "inner"});
+    check(nests.back(), printable(flags.work.input));
+  }
+  return nests;
+}
+
 int run(NestFlags flags) {
   if (!flags.certificate.empty()) refuse_used_directory(flags.certificate);
   Options options = flags.search.options();
   options.evidence = !flags.certificate.empty();
-  const Workload work = load(flags.work);
-  std::vector<NestedLoop> nests;
-  std::vector<std::string> names;
-  for (const Lowered& lowered : work.problems) {
-    nests.push_back({lowered.problem, ops_of(lowered.problem, flags.inner), flags.times, "inner"});
-    names.push_back(lowered.layout);
-    check(nests.back(), printable(flags.work.input));
+  if (const auto listing = loop_listing(flags.work)) {
+    std::cout << *listing;
+    return kDone;
   }
+  flags.work.ttgir.nest = true;
+  const Workload work = load(flags.work);
+  const std::vector<NestedLoop> nests = nests_of(work, flags);
+  std::vector<std::string> names;
+  for (const Lowered& lowered : work.problems) names.push_back(lowered.layout);
+  if (!flags.quiet && !work.modules.empty()) std::cerr << warnings_text(*work.modules.front());
   Interrupt interrupt;
   ProgressLine line(flags.quiet);
   const auto tell = [&](const Progress& progress) { line.update(progress); };
@@ -152,8 +178,13 @@ Command nest_command(CLI::App& program) {
   CLI::App* app = program.add_subcommand(
       "nest", "Schedule a loop with a loop inside it: the inner one, then the outer one around it");
   flags->work.add_to(*app);
-  app->add_option("--inner", flags->inner, "Ops of the inner loop, by id: a,b,c")->required();
-  app->add_option("--times", flags->times, "Iterations of a run of the inner loop")->required();
+  app->add_option("--inner", flags->inner,
+                  "Ops of the inner loop, by id: a,b,c (a TTGIR module says which they are)");
+  app->add_option(
+         "--times", flags->times,
+         "Iterations of a run of the inner loop (default for a TTGIR module: its constant\n"
+         "count, else --trips)")
+      ->check(CLI::PositiveNumber);
   app->add_flag("--flat", flags->flat,
                 "Unroll the inner loop instead: all schedules, for few trips");
   using enum SearchOption;

@@ -93,6 +93,7 @@ std::vector<std::shared_ptr<const ttgir::LoweredModule>> load_module(
   loop.resident_registers = flags.resident_registers;
   loop.chunk_columns = flags.chunk_columns;
   loop.trips = flags.trips;
+  loop.nest = flags.nest;
   if (!flags.profile.empty())
     loop.profile = ttgir::parse_profile(read_file(flags.profile), flags.profile);
   const std::vector<int> factors = flags.factors();

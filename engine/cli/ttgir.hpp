@@ -20,6 +20,7 @@ struct TtgirFlags {
   Amount resident_registers = 24;
   std::int64_t chunk_columns = 32;
   std::int64_t trips = 16;
+  bool nest = false;    ///< of `twill nest`, no option: ttgir::LoopOptions::nest
   std::string profile;  ///< file
 
   void add_to(CLI::App& app);

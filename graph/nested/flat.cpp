@@ -100,6 +100,26 @@ Problem inner_problem(const NestedLoop& nest) {
   return inner;
 }
 
+std::vector<Amount> outer_room(const NestedLoop& nest) {
+  const Problem& p = nest.problem;
+  const std::vector<bool> inner = inside(nest);
+  std::vector<bool> left_out = inner;
+  for (const Edge& e : p.edges)
+    if (inner[at(e.to)]) left_out[at(e.from)] = true;
+  std::vector<Amount> rings(p.memories.size(), 0), most(p.memories.size(), 0);
+  for (std::size_t v = 0; v < p.ops.size(); ++v)
+    for (const Footprint& f : p.ops[v].footprints) {
+      if (left_out[v]) continue;
+      const auto m = at(f.memory);
+      if (p.memories[m].rings && p.ops[v].fills_ring())
+        rings[m] = std::min(rings[m] + f.amount, kMaxAmount);
+      else
+        most[m] = std::max(most[m], f.amount);
+    }
+  for (std::size_t m = 0; m < most.size(); ++m) most[m] = std::min(most[m] + rings[m], kMaxAmount);
+  return most;
+}
+
 Problem flat_problem(const NestedLoop& nest) {
   const Problem& p = nest.problem;
   Problem flat = machine_of(p);

@@ -39,6 +39,11 @@ void check(const NestedLoop& nest, const std::string& source = "nested loop");
 /// used inside leave of them.
 Problem inner_problem(const NestedLoop& nest);
 
+/// What the outer loop needs of each memory, at the least, while the inner loop runs or not: its
+/// loads' charged buffers, and the most that another result takes. What inner_problem() knows of is
+/// left out.
+std::vector<Amount> outer_room(const NestedLoop& nest);
+
 /// Outer ops first, then "op#k" for each inner op and k = 0 .. trips - 1.
 Problem flat_problem(const NestedLoop& nest);
 

@@ -6,7 +6,7 @@
 //              ops included, and has the slot for itself; a self edge says that runs follow
 //              another;
 //   values     what inner results hold of registers and memories, summed over time, is held by
-//              zero-cycle ops from one change to the next;
+//              zero-cycle ops from one change to the next; of registers only while it grows;
 //   outside    an op that uses an outer result has one zero-cycle op at its first and one at its
 //              last issue, between which the result lives; one whose result is used outside has one
 //              at its last issue, which holds that result;
@@ -167,6 +167,7 @@ class PartsBuilder {
           uses[at(r.unit)].push_back({from, from + r.length, r.amount});
         }
     }
+    code_.emplace_back(begin, end);
     if (begin >= end) return;
     op.cycles = end - begin;
     for (std::size_t u = 0; u < uses.size(); ++u)
@@ -200,7 +201,7 @@ class PartsBuilder {
   }
   template <class Give>
   void pieces(const std::string& what, const std::vector<Held>& held, int slot, const Give& give) {
-    for (const Held& h : profile(held)) {
+    for (const Held& h : held) {
       Op op = instant(slot);
       give(op, h.amount);
       const int v = part(nest_.name + "." + what + "+" + std::to_string(h.begin), std::move(op),
@@ -213,8 +214,54 @@ class PartsBuilder {
     std::vector<Held> held;
     for (int i = 0; i < size(); ++i)
       if (slot(i) == w) held_by(i, inner_.ops[at(i)].registers, held);
-    pieces("registers." + p_.warps[at(w)].name, held, w,
+    pieces("registers." + p_.warps[at(w)].name, while_it_grows(w, profile(held)), w,
            [](Op& op, Amount amount) { op.registers = amount; });
+  }
+
+  /// While a slot executes a run's code no other result begins to be held there: what others hold
+  /// does not grow. So where less is held than was before, nothing is asked that was not asked
+  /// already, and the most so far may stand for it. The count begins anew where a result begins
+  /// that is used outside, which is counted apart. Makes a profile short, whatever the trips.
+  std::vector<Held> while_it_grows(int w, const std::vector<Held>& exact) const {
+    const auto [begin, end] = code_[at(w)];
+    if (begin >= end || p_.warps[at(w)].variable_latency) return exact;
+    // (Outer ops without cycles may be issued beside the code.)
+    for (std::size_t v = 0; v + nest_.inner.size() < p_.ops.size(); ++v)
+      if (out_.ops[v].cycles == 0 && out_.ops[v].registers > 0) return exact;
+    std::set<Cycle> anew;
+    for (int i = 0; i < size(); ++i) {
+      const Amount registers = inner_.ops[at(i)].registers;
+      if (slot(i) != w || registers == 0) continue;
+      if (base(i) < begin || base(i) + last() >= end) return exact;
+      if (used_outside(i)) anew.insert(base(i) + last());
+    }
+    std::vector<Held> pieces;
+    auto reset = anew.begin();
+    for (const Held& h : exact) {
+      // Cut where the count begins anew, and at the end of the code.
+      for (Cycle from = h.begin; from < h.end;) {
+        Cycle to = h.end;
+        while (reset != anew.end() && *reset <= from) ++reset;
+        if (reset != anew.end()) to = std::min(to, *reset);
+        if (from < end) to = std::min(to, end);
+        Held piece{from, to, h.amount};
+        const bool counts =
+            from < end && !pieces.empty() &&
+            (anew.empty() || anew.upper_bound(pieces.back().begin) == anew.upper_bound(from));
+        if (counts) {
+          pieces.back().end = from;  // over a gap, too
+          piece.amount = std::max(piece.amount, pieces.back().amount);
+          if (piece.amount == pieces.back().amount) {
+            pieces.back().end = to;
+            from = to;
+            continue;
+          }
+        }
+        pieces.push_back(piece);
+        from = to;
+      }
+    }
+    return pieces;
   }
 
   void memory(int m) {
@@ -230,7 +277,7 @@ class PartsBuilder {
       throw InputError("inner loop", here.name, nest_.name,
                        "the rings of its loads need more than there is");
     here.capacity -= static_cast<Amount>(rings);
-    pieces("memory." + here.name, held, some_slot(), [&](Op& op, Amount amount) {
+    pieces("memory." + here.name, profile(held), some_slot(), [&](Op& op, Amount amount) {
       op.footprints = {{m, amount}};
     });
   }
@@ -328,6 +375,7 @@ class PartsBuilder {
   std::vector<int> index_;  // per outer op, in out_
   std::set<std::string> names_;
   InnerLoop loop_;
+  std::vector<std::pair<Cycle, Cycle>> code_;     // of a run by slot, {kMaxCycles, 0} = none
   std::map<std::pair<int, Cycle>, int> markers_;  // by slot and offset
 };
 

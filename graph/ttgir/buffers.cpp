@@ -37,7 +37,7 @@ class Collector {
       : m_(module), sources_(sources), loop_(loop) {}
 
   std::vector<Buffer> run() {
-    for (const int op : m_.block(sources_.body()).ops) visit(op, op);
+    for (const int op : sources_.ops()) visit(op, op);
     for (Buffer& buffer : buffers_) {
       const Access& first = buffer.accesses.front();
       for (const Access& access : buffer.accesses) buffer.written = buffer.written || access.writes;
@@ -69,11 +69,14 @@ class Collector {
     Access access;
     access.op = top;
     access.ring = sources_.in_ring(value);
+    access.inner = sources_.in_inner(top);
     switch (c) {
       case OpClass::mma:
         access.product = true;
         access.writes = is_tensor_memory_mma(op) && position == 2;
         access.reads = !access.writes || !starts_anew(m_, op, loop_);
+        access.reads_on =
+            access.writes && access.inner && !starts_anew(m_, op, sources_.inner_loop());
         if (position > 2) access.reads = access.writes = false;  // barriers, scales
         break;
       case OpClass::tmem_store:
@@ -95,10 +98,13 @@ class Collector {
       buffer.root = root;
       const Value& v = m_.value(root);
       buffer.outside = v.op == kNone ? v.block != sources_.body() : !sources_.inside(v.op);
+      buffer.outside_inner = v.op == kNone || !sources_.in_inner(v.op);
       buffers_.push_back(std::move(buffer));
     }
     auto& list = buffers_[found->second].accesses;
+    access.reads_on = access.inner && (access.reads_on || access.reads);
     if (!list.empty() && list.back().op == top) {
+      list.back().reads_on = list.back().reads_on || access.reads_on;
       // Several uses by one op, or by the ops of an inner loop: read after write inside is its own.
       if (!list.back().writes || list.back().reads)
         list.back().reads = list.back().reads || (access.reads && !list.back().writes);

@@ -13,12 +13,16 @@ struct Access {
   bool reads = false, writes = false;
   bool product = false;  ///< by the Tensor Core, which works in order
   bool ring = false;     ///< one of several buffers behind the root
+  bool inner = false;    ///< by the inner loop of a nest
+  /// Of those: does it read what the inner iteration before left, if nothing is written between?
+  bool reads_on = false;
 };
 
 struct Buffer {
   int root = kNone;              ///< value
   std::vector<Access> accesses;  ///< in the order of the program, one an op
   bool outside = false;          ///< allocated before the loop
+  bool outside_inner = false;    ///< of a nest: not allocated in its inner loop
   /// Written whole before it is read in every iteration: nothing is carried in it, so it is a value
   /// of the iteration (it can be given a second buffer) and not resident.
   bool fresh = false;

@@ -60,7 +60,7 @@ Builder::Builder(const Module& module, const Machine& machine, const LoopOptions
       loop_(loop),
       nesting_(nesting),
       split_(split_loop(module, loop, nesting == 0 ? options.subtile : 1)),
-      sources_(module, loop),
+      sources_(module, loop, nesting == 0 && options.nest ? inner_of_nest(module, loop) : kNone),
       users_begin_(module.values.size() + 1) {
   replicated_ = replicated_ops(module, {sources_.body()});
   buffers_ = buffers_of(module, sources_, loop);
@@ -115,9 +115,11 @@ void Builder::build() {
   out_.loop = loop_;
   out_.kernel.source = m_.source;
   out_.warps = warps_of(m_, loop_);
-  out_.kernel.ops.reserve(m_.block(sources_.body()).ops.size());
-  out_.nodes.reserve(m_.block(sources_.body()).ops.size());
-  add_nodes(sources_.body());
+  out_.kernel.ops.reserve(sources_.ops().size());
+  out_.nodes.reserve(sources_.ops().size());
+  if ((out_.inner = sources_.inner_loop()) != kNone) out_.inner_trips = trips_of(m_.op(out_.inner));
+  for (const int op : sources_.ops()) add_op(op);
+  apply_profile();
   if (out_.kernel.ops.empty())
     throw InputError(m_.source, Module::place(m_.op(loop_)), "a loop without tile operations",
                      "there is nothing to schedule");
@@ -134,7 +136,20 @@ LoopKernel lower_one_loop(const Module& module, const Machine& machine, const Lo
 
 LoopKernel lower_loop(const Module& module, const Machine& machine, const LoopOptions& options) {
   const std::vector<LoopInfo> loops = list_loops(module);
-  const std::size_t chosen = choose_loop(module, loops, options.loop);
+  std::size_t chosen = choose_loop(module, loops, options.loop);
+  if (options.nest && options.subtile > 1)
+    throw InputError("command line", "--subtile", std::to_string(options.subtile),
+                     "a loop with an inner loop is not split: must be 1");
+  if (options.nest && !options.loop && loops[chosen].innermost) {  // the loop around it
+    const auto around = std::find_if(loops.begin(), loops.end(), [&](const LoopInfo& info) {
+      return info.op == module.parent(loops[chosen].op);
+    });
+    if (around == loops.end())
+      throw InputError(module.source, Module::place(module.op(loops[chosen].op)),
+                       "a loop that is not directly in the body of another",
+                       "a nest is an scf.for directly in an scf.for: --loop chooses the outer one");
+    chosen = static_cast<std::size_t>(around - loops.begin());
+  }
   const bool annotated = refuse_scheduled(module, loops[chosen].op);
   check_reductions(module, loops[chosen].op);
   LoopKernel result = lower_one_loop(module, machine, options, loops[chosen].op, 0);

@@ -57,6 +57,7 @@ class Builder {
   void add_edges();
   void add_uses(int index);
   void add_buffer_edges(const Buffer& buffer);
+  void connect(const Access& from, const Access& to, int distance, bool liveness_only);
   bool is_value(const Buffer& buffer) const;
   bool follows(int from, int to);
   std::string ring_text(const Buffer& buffer, int reader) const;
@@ -66,6 +67,11 @@ class Builder {
   bool is_async(std::size_t node) const;
   bool blocks(std::size_t from, std::size_t to) const;
   void add_holds();
+
+  // A loop whose inner loop has its ops beside it: nest.cpp.
+  int edge_distance(const Source& source, std::size_t to) const;
+  void add_run_edges(const Buffer& buffer);
+  [[noreturn]] void refuse_run(int op, const std::string& what) const;
 
   // What is there for the whole loop: resident.cpp.
   void add_residents();
@@ -129,6 +135,10 @@ class Builder {
 /// An error that names an op of the kernel by its JSON pointer, with the op's place in the module.
 InputError placed(const InputError& error, const Module& module,
                   const std::vector<NodeInfo>& nodes);
+
+/// The one loop with tiles in a loop's body; throws InputError where a nest cannot have it:
+/// nest.cpp.
+int inner_of_nest(const Module& module, int loop);
 
 /// Throws InputError where a loop's inner loops and branches would take long: reduce.cpp.
 void check_reductions(const Module& module, int loop);

@@ -64,6 +64,7 @@ void Builder::find_chunks() {
         if (out_.nodes[user].part != "release") users.push_back(user);
       if (users.size() != 1) break;
       at = users[0];
+      if (out_.nodes[at].inner != out_.nodes[v].inner) break;  // of a nest, the other level
       const OpClass c = class_of(m_.op(out_.nodes[at].op));
       if (c != OpClass::elementwise && c != OpClass::tmem_store && c != OpClass::layout &&
           out_.nodes[at].part != "stage")

@@ -69,7 +69,7 @@ bool Builder::blocks(std::size_t from, std::size_t to) const {
 }
 
 void Builder::add_edges() {
-  for (const int index : m_.block(sources_.body()).ops) add_uses(index);
+  for (const int index : sources_.ops()) add_uses(index);
   value_users_.assign(out_.kernel.ops.size(), {});
   for (const KernelEdge& edge : out_.kernel.edges) value_users_[edge.from].push_back(edge.to);
   ordering_ = true;
@@ -120,11 +120,12 @@ void Builder::add_uses(int index) {
         continue;
       for (const Source& source : sources_.of(value, copy)) {
         // The load half of a node pair has its address, the other half its data.
-        if (source.node == node && source.distance == 0) continue;
+        const int distance = edge_distance(source, node);
+        if (source.node == node && distance == 0) continue;
         // A register accumulator that a product hands to the next is updated in place.
         const bool same =
             value == accumulator && class_of(m_.op(out_.nodes[source.node].op)) == OpClass::mma;
-        add_edge(source.node, node, source.distance, same);
+        add_edge(source.node, node, distance, same);
       }
     }
   }
@@ -186,20 +187,23 @@ bool Builder::is_value(const Buffer& buffer) const {
   });
 }
 
+/// The second access after the first one, part by part.
+void Builder::connect(const Access& from, const Access& to, int distance, bool liveness_only) {
+  const int copies = std::max(copies_of(m_.op(from.op)), copies_of(m_.op(to.op)));
+  for (int copy = 0; copy < copies; ++copy) {
+    const auto u = last_.find({from.op, std::min(copy, copies_of(m_.op(from.op)) - 1)});
+    const auto v = first_.find({to.op, std::min(copy, copies_of(m_.op(to.op)) - 1)});
+    if (u == last_.end() || v == first_.end()) continue;
+    if (u->second == v->second && distance == 0) continue;
+    add_edge(u->second, v->second, distance, from.product && to.product && from.writes && to.writes,
+             liveness_only);
+  }
+}
+
 void Builder::add_buffer_edges(const Buffer& buffer) {
   if (!buffer.written || is_value(buffer)) return;
   const auto& list = buffer.accesses;
-  const auto connect = [&](const Access& from, const Access& to, int distance, bool live) {
-    const int copies = std::max(copies_of(m_.op(from.op)), copies_of(m_.op(to.op)));
-    for (int copy = 0; copy < copies; ++copy) {
-      const auto u = last_.find({from.op, std::min(copy, copies_of(m_.op(from.op)) - 1)});
-      const auto v = first_.find({to.op, std::min(copy, copies_of(m_.op(to.op)) - 1)});
-      if (u == last_.end() || v == first_.end()) continue;
-      if (u->second == v->second && distance == 0) continue;
-      add_edge(u->second, v->second, distance,
-               from.product && to.product && from.writes && to.writes, live);
-    }
-  };
+  add_run_edges(buffer);
   const auto conflict = [](const Access& a, const Access& b) { return a.writes || b.writes; };
   if (std::any_of(list.begin(), list.end(), [](const Access& a) { return a.ring; })) {
     // Buffers of a ring: what is copied goes to its readers by tokens; a copy waits for who read
@@ -232,7 +236,9 @@ void Builder::add_buffer_edges(const Buffer& buffer) {
   // Around the loop: into the next iteration up to its first write.
   for (std::size_t i = list.size(); i-- > 0;) {
     for (std::size_t j = 0; j <= i; ++j) {
-      if (conflict(list[i], list[j])) connect(list[i], list[j], 1, false);
+      // (Two inner accesses: an outer one comes between, else add_run_edges() refuses them.)
+      if (conflict(list[i], list[j]) && !(list[i].inner && list[j].inner))
+        connect(list[i], list[j], 1, false);
       if (list[j].writes) break;
     }
     if (list[i].writes) break;

@@ -79,6 +79,7 @@ LoweredModule lower_module(std::string_view text, const std::string& source,
   try {
     result.loop = lower_loop(result.module, result.machine, as_read);
   } catch (const AlreadyLowered& seen) {
+    if (as_read.nest) throw;  // one loop of it is undone, not two
     result.module = undone(result.module, loop_options, seen, remark, resident);
     result.undone = true;
     LoopOptions only = as_read;

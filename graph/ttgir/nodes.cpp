@@ -99,6 +99,7 @@ std::size_t Builder::add_node(int index, int copy, const std::string& part,
   info.copy = copy;
   info.part = part;
   info.rule = node.kind;
+  info.inner = sources_.in_inner(index);
   if (!kinds.empty() && node.kind != kinds.front())
     info.note = "no rule " + kinds.front() + ": priced as " + node.kind;
   out_.kernel.ops.push_back(std::move(node));

@@ -151,8 +151,7 @@ GivenCost Builder::reduce_loop(int index) {
   for (const std::string& text : inner.warnings) warn(text);
   warn("the inner loop at " + Module::place(op) +
        " is one op that takes a lower bound of its cycles, not a schedule of its own: what is "
-       "proved "
-       "is of the loop with that op");
+       "proved is of the loop with that op (twill nest schedules both)");
   const CostedLoop loop = cost_kernel(inner.kernel, machine_);
   inner.kernel.resident_memory.clear();  // bounds ask for no memory
   Cycle interval = 1, amount = 0;

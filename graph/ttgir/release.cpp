@@ -19,21 +19,26 @@ constexpr std::int64_t kMaxSearch = 50'000'000;
 /// distance? The first edge must wait for the producer's whole latency.
 class Reach {
  public:
-  Reach(const std::vector<KernelEdge>& edges, std::size_t ops)
-      : edges_(edges), left_(edges.size(), true), out_(ops) {
-    for (std::size_t e = 0; e < edges.size(); ++e) out_[edges[e].from].push_back(e);
+  Reach(const std::vector<KernelEdge>& edges, const std::vector<NodeInfo>& nodes)
+      : edges_(edges), left_(edges.size(), true), inner_(edges.size()), out_(nodes.size()) {
+    for (std::size_t e = 0; e < edges.size(); ++e) {
+      out_[edges[e].from].push_back(e);
+      inner_[e] = nodes[edges[e].from].inner && nodes[edges[e].to].inner;
+    }
   }
 
   /// Leaves the edge out if the others imply it.
   bool implied(std::size_t edge) {
     left_[edge] = false;
-    if (reached(edges_[edge].from, edges_[edge].to, edges_[edge].distance)) return true;
+    if (reached(edge)) return true;
     left_[edge] = true;
     return false;
   }
 
  private:
-  bool reached(std::size_t from, std::size_t to, int distance) {
+  bool reached(std::size_t edge) {
+    const std::size_t from = edges_[edge].from, to = edges_[edge].to;
+    const int distance = edges_[edge].distance;
     const std::size_t levels = static_cast<std::size_t>(distance) + 1;
     if (seen_.size() < out_.size() * levels) seen_.resize(out_.size() * levels, 0);
     ++search_;
@@ -41,14 +46,15 @@ class Reach {
     const auto follow = [&](std::size_t node, int used, bool first) {
       for (const std::size_t e : out_[node]) {
         ++steps_;
-        const KernelEdge& edge = edges_[e];
-        if (!left_[e]) continue;
-        const int sum = used + edge.distance;
-        if (sum > distance || (first && (edge.delay || edge.accumulate))) continue;
-        const std::size_t key = edge.to * levels + static_cast<std::size_t>(sum);
+        const KernelEdge& next = edges_[e];
+        // Of a nest: iterations of its two loops do not add up.
+        if (!left_[e] || inner_[e] != inner_[edge]) continue;
+        const int sum = used + next.distance;
+        if (sum > distance || (first && (next.delay || next.accumulate))) continue;
+        const std::size_t key = next.to * levels + static_cast<std::size_t>(sum);
         if (seen_[key] == search_) continue;
         seen_[key] = search_;
-        work_.emplace_back(edge.to, sum);
+        work_.emplace_back(next.to, sum);
       }
     };
     follow(from, 0, true);
@@ -62,7 +68,7 @@ class Reach {
   }
 
   const std::vector<KernelEdge>& edges_;
-  std::vector<bool> left_;
+  std::vector<bool> left_, inner_;
   std::vector<std::vector<std::size_t>> out_;
   std::vector<std::int64_t> seen_;  // the last search that came there
   std::int64_t search_ = 0;
@@ -83,7 +89,7 @@ void Builder::release_readers() {
   std::vector<bool> only_orders(edges.size());
   for (std::size_t e = 0; e < edges.size(); ++e)
     only_orders[e] = orders_[e] && !edges[e].accumulate && !holds_memory(edges[e].from);
-  Reach others(edges, out_.kernel.ops.size());
+  Reach others(edges, out_.nodes);
   out_.kernel.edges.clear();
   edge_index_.clear();
   orders_.clear();

@@ -60,7 +60,7 @@ void Builder::add_residents() {
       for (const int block : m_.regions[static_cast<std::size_t>(region)].blocks)
         for (const int inner : m_.block(block).ops) self(self, inner);
   };
-  for (const int index : m_.block(sources_.body()).ops) visit(visit, index);
+  for (const int index : sources_.ops()) visit(visit, index);
   out_.kernel.resident_registers += registers;
   if (has_memory("smem") && shared > 0) out_.kernel.resident_memory.emplace_back("smem", shared);
   if (has_memory("tmem") && columns > 0) out_.kernel.resident_memory.emplace_back("tmem", columns);

@@ -41,7 +41,8 @@ std::optional<Nest> random_nest(std::uint64_t seed) {
   nest.loop = {random_loop(seed, knobs), {}, random.range(1, 4), "k"};
   Problem& p = nest.loop.problem;
   for (Memory& memory : p.memories) memory.capacity *= 2;
-  for (WarpSlot& slot : p.warps) slot.registers *= 2;
+  if (seed % 2 == 0)
+    for (WarpSlot& slot : p.warps) slot.registers *= 2;
   for (int v = 0; v < static_cast<int>(p.ops.size()); ++v)
     if (random.percent(55)) nest.loop.inner.push_back(v);
   try {
@@ -147,7 +148,11 @@ void same_verdict(const Nest& nest, const Schedule& s, Cycle origin, int& good, 
 
 TEST_CASE("nested loops: parts are right if and only if the unrolled loop is") {
   int good = 0, bad = 0, nests = 0;
-  for (std::uint64_t seed = 1; seed <= 3'000; ++seed) {
+  std::vector<std::uint64_t> seeds(3'000);
+  std::iota(seeds.begin(), seeds.end(), 1);
+  // Of 200,000, those that see a register profile raised over a result or an op beside the code.
+  seeds.insert(seeds.end(), {5'059, 77'359});
+  for (const std::uint64_t seed : seeds) {
     CAPTURE(seed);
     const auto nest = random_nest(seed);
     if (!nest) continue;

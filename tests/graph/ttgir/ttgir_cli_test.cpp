@@ -499,3 +499,29 @@ TEST_CASE("emit ttgir: what Triton would not take is refused before anything is 
   CHECK(contains(pointers.err, "stages and order alone are handed over"));
   CHECK(!contains(bytes(out), "warp_specialize"));
 }
+
+TEST_CASE("nest: a module's loop with its inner loop") {
+  const std::string gemm = module_file("hopper-gemm-persistent");
+  const Run run = run_twill("nest " + gemm);
+  CHECK(run.code == 0);
+  CHECK(contains(run.err, "16 assumed (--trips)"));
+  CHECK(contains(run.out, "inner loop: optimal, I = 1024"));
+  CHECK(contains(run.out, "outer loop, for this schedule of the inner one: optimal"));
+  const Run twice = run_twill("nest --quiet --trips 2 " + gemm);
+  CHECK(contains(twice.out, "2 trips: 3160 cycles a run"));
+  CHECK(run_twill("nest --quiet --times 2 " + gemm).out == twice.out);
+  const Run inner = run_twill("nest --inner a,b " + gemm);
+  CHECK(inner.code == 2);
+  CHECK(contains(inner.err, "a TTGIR module says which ops are in its inner loop"));
+  const Run kernel = run_twill("nest gemm --machine hopper --times 2");
+  CHECK(kernel.code == 2);
+  CHECK(contains(kernel.err, "must name the ops of the inner loop"));
+  const Run bare = run_twill("nest gemm --machine hopper --inner load_a");
+  CHECK(bare.code == 2);
+  CHECK(contains(bare.err, "--times"));
+  const Run none = run_twill("nest " + module_file("hopper-attention-forward"));
+  CHECK(none.code == 2);
+  CHECK(contains(none.err, "--loop chooses the outer one"));
+  // `solve` calls its bound one.
+  CHECK(contains(run_twill("solve --json --loop 0 " + gemm).err, "a lower bound of its cycles"));
+}
