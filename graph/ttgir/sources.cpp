@@ -82,8 +82,8 @@ void Sources::step(int value) const {
 std::vector<Source> Sources::of(int value, int copy) const {
   std::vector<Source> found;
   std::set<std::tuple<std::size_t, int, int>> known;
-  // Of a nest, what comes from an earlier outer iteration is another thing than what comes from this
-  // one, though it has the same name.
+  // Of a nest, what comes from an earlier outer iteration is another thing than what comes from
+  // this one, though it has the same name.
   std::set<std::pair<int, bool>> visited;
   // 0-1 breadth first: nearest first. Value, iterations before, inner iterations before.
   std::deque<std::tuple<int, int, int>> queue = {{value, 0, 0}};
