@@ -98,8 +98,8 @@ std::variant<MadeProgram, int> make_program(const MakeFlags& flags) {
     if (!flags.quiet) std::cerr << "it cannot be executed: " << printable(*no) << "\n";
     program.meaning.reset();
   }
-  return MadeProgram{std::move(program), std::move(given->made.solution), given->made.again,
-                     given->made.reserved, given->made.memory};
+  return MadeProgram{std::move(program), std::move(given->problem), std::move(given->made.solution),
+                     given->made.again,  given->made.reserved,      given->made.memory};
 }
 
 void MakeFlags::add_to(CLI::App& app) {

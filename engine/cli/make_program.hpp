@@ -24,6 +24,7 @@ struct MakeFlags {
 /// With what it was made of.
 struct MadeProgram {
   program::Program program;
+  Problem problem;
   Solution solution;
   bool again = false;  ///< ProgramSolution::again
   Amount reserved = 0;
