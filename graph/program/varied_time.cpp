@@ -33,9 +33,9 @@ std::vector<double> varied_clocks(const Clock& clock, const Program& program,
         factor[v * n + i] = variation.every_execution ? drawn() : once;
     }
     const TimedRun run = clock.run(costs, factor);
-    const std::size_t from = n / 4;
-    all.push_back(static_cast<double>(run.end[n - 1] - run.end[from]) /
-                  static_cast<double>(n - 1 - from));
+    const std::size_t from = n / 4, to = 3 * n / 4;
+    all.push_back(static_cast<double>(run.end[to] - run.end[from]) /
+                  static_cast<double>(to - from));
   }
   std::sort(all.begin(), all.end());
   return all;

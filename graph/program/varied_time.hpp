@@ -17,8 +17,8 @@ struct Variation {
   std::uint64_t seed = 0;
 };
 
-/// Clocks an iteration of each run, ascending: from the iteration by which a quarter of them has
-/// ended to the last. Needs n >= 4.
+/// Clocks an iteration of each run, ascending: of its middle half, for the first iterations fill
+/// the pipeline and the last ones have the units for themselves. Needs n >= 4.
 std::vector<double> varied_clocks(const Clock& clock, const Program& program,
                                   const Problem& problem, const BarrierCosts& costs,
                                   const Variation& variation);
