@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "graph/program/barriers.hpp"
 #include "graph/program/placement.hpp"
 #include "graph/program/storages.hpp"
 #include "graph/program/waits.hpp"
@@ -19,6 +20,7 @@ std::variant<Program, Refusal> derive(const Problem& problem, const Schedule& sc
   if (auto refusal = draft_program(problem, schedule, draft)) return *refusal;
   if (auto refusal = place(draft)) return *refusal;
   if (auto refusal = add_waits(draft)) return *refusal;
+  if (auto refusal = place_barriers(draft)) return *refusal;
   return std::move(draft.program);
 }
 
