@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "graph/index.hpp"
+#include "graph/lowering/kernel_meaning.hpp"
+#include "graph/program/links.hpp"
 
 namespace twill {
 namespace {
@@ -126,6 +128,17 @@ class Room {
 };
 
 }  // namespace
+
+std::optional<std::string> program::add_meaning(Program& program, std::string_view kernel,
+                                                const std::string& source,
+                                                const ParameterValues& values) {
+  program.meaning = meaning_of_kernel(std::string(kernel), source, values);
+  if (!program.meaning) return "the kernel does not say what its ops compute";
+  Links links;
+  auto no = link(program, links);
+  if (no) program.meaning.reset();
+  return no;
+}
 
 ProgramSolution solve_program(const Problem& problem, const Solution& found, const Options& options,
                               std::stop_token stop) {
