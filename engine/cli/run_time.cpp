@@ -85,14 +85,15 @@ std::string beside(const MadeProgram& made, const program::Steady& steady) {
   if (steady.clocks == all) return "exactly I";
   if (steady.clocks > all)
     return shown(static_cast<double>(steady.clocks) / steady.every - static_cast<double>(ii)) +
-           " more than I: nobody keeps the schedule's order on units that slots share";
+           " more than I: the schedule's order on units that slots share is not kept";
   if (least_by_channels(made.problem) == ii)
     return "less than I, which a channel bounds: no op stands at a channel here";
   if (made.solution.status != Status::optimal) return "less than I, which is not proved the least";
   return "less than I, in which each wait has a cycle of its own";
 }
 
-void print_text(const MadeProgram& made, const TimeFlags& flags, const std::vector<Measured>& all) {
+void print_text(const MadeProgram& made, const TimeFlags& flags, const std::vector<Measured>& all,
+                bool turns) {
   const program::Program& p = made.program;
   const Cycle ii = p.initiation_interval;
   std::cout << "time of " << printable(p.problem) << ": n = " << flags.iterations << ", I = " << ii
@@ -108,7 +109,9 @@ void print_text(const MadeProgram& made, const TimeFlags& flags, const std::vect
             << std::max(flags.iterations - 1, 0) * ii + made.solution.schedule->length << "\n";
   for (const Measured& one : all) {
     std::cout << "units in the order of "
-              << (std::string(one.order) == "schedule" ? "the schedule" : "arrival (no turns)")
+              << (std::string(one.order) == "schedule" ? "the schedule"
+                  : turns                              ? "arrival, with turns"
+                                                       : "arrival (no turns)")
               << "\n";
     if (one.steady)
       std::cout << "  steady from iteration " << one.steady->from << " on, which begins at "
@@ -240,7 +243,7 @@ void TimeFlags::add_to(CLI::App& app) {
   needs(app.add_option("--vary", vary,
                        "What is drawn by itself: every execution, or every op once a run"))
       ->check(CLI::IsMember({"execution", "op"}));
-  needs(app.add_option("--turns", turns, "Order on shared units of --trace"))
+  needs(app.add_option("--trace-order", trace_order, "Order on shared units of --trace"))
       ->check(CLI::IsMember({"arrival", "schedule"}));
   app.add_option("--trace", trace, "Write what happens when, for chrome://tracing and Perfetto")
       ->group(kGroup)
@@ -276,14 +279,14 @@ int run_time(const MakeFlags& make, TimeFlags flags, bool json) {
     if (variation.runs > 0)
       one.varied =
           program::varied_clocks(clock, made.program, made.problem, flags.costs, variation);
-    if (!flags.trace.empty() && flags.turns == order.name)
+    if (!flags.trace.empty() && flags.trace_order == order.name)
       write_file(flags.trace, trace_text(made, one.run));
     all.push_back(std::move(one));
   }
   if (json)
     print_json(made, flags, all);
   else
-    print_text(made, flags, all);
+    print_text(made, flags, all, make.turns);
   return kDone;
 }
 

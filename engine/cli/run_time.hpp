@@ -16,7 +16,7 @@ struct TimeFlags {
   bool load_spread_given = false;
   std::string vary = "execution";
   std::string trace;  ///< file; "" = none
-  std::string turns = "arrival";
+  std::string trace_order = "arrival";
 
   void add_to(CLI::App& app);
 };

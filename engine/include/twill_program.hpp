@@ -42,7 +42,8 @@ struct ProgramSolution {
 /// else feasible, with the lower bound of `found`. Where none has room the first refusal stays.
 /// `found` must have a schedule.
 ProgramSolution solve_program(const Problem& problem, const Solution& found,
-                              const Options& options = {}, std::stop_token stop = {});
+                              const Options& options = {}, std::stop_token stop = {},
+                              const program::DeriveOptions& how = {});
 
 namespace program {
 

@@ -249,7 +249,9 @@ Cycle Draft::order_offset(int a, int b) const {
 
 std::optional<Refusal> draft_program(const Problem& problem, const Schedule& schedule,
                                      Draft& draft) {
+  const bool turns = draft.turns;
   draft = {};
+  draft.turns = turns;
   return Drafter(problem, schedule, draft).run();
 }
 

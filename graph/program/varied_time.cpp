@@ -23,7 +23,8 @@ std::vector<double> varied_clocks(const Clock& clock, const Program& program,
   for (int k = 0; k < variation.runs; ++k) {
     for (std::size_t v = 0; v < program.ops.size(); ++v) {
       const std::int64_t thousandths =
-          10 * (loads.contains(program.ops[v].id) ? variation.load_spread : variation.spread);
+          std::int64_t{10} *
+          (loads.contains(program.ops[v].id) ? variation.load_spread : variation.spread);
       const auto drawn = [&] {
         return static_cast<int>(
             random.range(std::max<std::int64_t>(1000 - thousandths, 0), 1000 + thousandths));

@@ -989,7 +989,8 @@ TEST_CASE("run --time: beside I, with costs of barriers, varied, as a trace") {
     CHECK_MESSAGE(contains(run.out, part), part);
   const std::string kernel = "run hopper-fwd-sub2 --machine hopper --quiet --time ";
   const Run slow = run_twill(kernel + "--runs 0 --iterations 40");
-  CHECK(contains(slow.out, "more than I: nobody keeps the schedule's order"));
+  CHECK(contains(slow.out,
+                 "more than I: the schedule's order on units that slots share is not kept"));
   const Run json =
       run_twill(kernel + "--json --runs 8 --iterations 30 --wait-cost 20 --arrive-cost 9");
   CHECK(json.code == 0);
@@ -1008,8 +1009,9 @@ TEST_CASE("run --time: beside I, with costs of barriers, varied, as a trace") {
 
   const std::string trace = folder / "t.json";
   for (const char* turns : {"schedule", "arrival"}) {
-    CHECK(run_twill(kernel + "--runs 0 --iterations 10 --trace " + trace + " --turns " + turns)
-              .code == 0);
+    CHECK(
+        run_twill(kernel + "--runs 0 --iterations 10 --trace " + trace + " --trace-order " + turns)
+            .code == 0);
     const auto events = Json::parse(bytes(trace))["traceEvents"];
     const auto issued = std::count_if(events.begin(), events.end(), [](const Json& e) {
       return e["ph"] != "M" && e["pid"] == 2 && e["name"] == "s0_qk";

@@ -14,7 +14,9 @@
 #include "graph/bounds/bounds.hpp"
 #include "graph/bounds/channel_bounds.hpp"
 #include "graph/io/builtin.hpp"
+#include "graph/program/compare.hpp"
 #include "graph/program/derive.hpp"
+#include "graph/program/judge.hpp"
 #include "graph/program/time.hpp"
 #include "graph/program/varied_time.hpp"
 #include "tests/support/random_loop.hpp"
@@ -296,6 +298,60 @@ TEST_CASE("costs of barriers make a loop slower, never faster; varied costs are 
     const auto same = program::varied_clocks(clock, m.program, m.problem, {}, variation);
     CHECK(same.front() == same.back());
   }
+}
+
+TEST_CASE("turns: the same program, judged, and by arrival no slower than I") {
+  std::map<std::string, int> counts;
+  int waits = 0, turns = 0;
+  for (const Made& m : kernels()) {
+    CAPTURE(m.name);
+    const auto made = program::derive(m.problem, m.schedule, {true});
+    REQUIRE(std::holds_alternative<Program>(made));
+    const Program& p = std::get<Program>(made);
+    const auto fault = program::judge(p);
+    if (fault) FAIL_CHECK(fault->text);
+    CHECK(!program::compare(p, m.problem, m.schedule));
+    waits += static_cast<int>(m.program.waits.size());
+    turns += static_cast<int>(std::count_if(p.waits.begin(), p.waits.end(), [](const auto& w) {
+      return w.need == program::Need::turn;
+    }));
+    const int n = 120;
+    const TimedRun kept = Clock(p, m.problem, m.schedule, n, UnitOrder::schedules).run({});
+    CHECK(later(p, m.problem, m.schedule, kept) == "");
+    const TimedRun run = Clock(p, m.problem, m.schedule, n, UnitOrder::arrival).run({});
+    CHECK(illegal(p, m.problem, m.schedule, run) == "");
+    const auto steady = program::steady_state(run, program::stage_count(p));
+    CHECK(steady.has_value());
+    if (!steady) continue;
+    const Cycle ii = steady->every * m.schedule.initiation_interval;
+    ++counts[steady->clocks == ii ? "exactly I" : steady->clocks < ii ? "faster" : "slower"];
+    if (steady->clocks > ii) MESSAGE(m.name << " " << steady->clocks << " / " << steady->every);
+  }
+  for (const auto& [what, count] : counts) MESSAGE(what << " " << count);
+  MESSAGE(waits << " waits, and " << turns << " turns");
+  CHECK(turns > 200);
+  // Chunked ops take a unit in turns of their segments, which no wait before an op can say.
+  CHECK(counts["slower"] <= 1);
+  int made = 0;
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = test::random_loop(seed);
+    const Solution solution = solve(problem);
+    if (!solution.schedule) continue;
+    const auto derived = program::derive(problem, *solution.schedule, {true});
+    if (!std::holds_alternative<Program>(derived)) continue;
+    const Program& p = std::get<Program>(derived);
+    ++made;
+    const auto fault = program::judge(p);
+    if (fault) FAIL_CHECK(fault->rule << ": " << fault->text);
+    const auto other = program::compare(p, problem, *solution.schedule);
+    if (other) FAIL_CHECK(other->rule << ": " << other->text);
+    const std::string late =
+        later(p, problem, *solution.schedule,
+              Clock(p, problem, *solution.schedule, 12, UnitOrder::schedules).run({}));
+    if (!late.empty()) FAIL_CHECK(late);
+  }
+  CHECK(made > 1000);
 }
 
 TEST_CASE("two ops by hand: queue, delay, hand-over, barrier") {
