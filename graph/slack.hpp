@@ -12,8 +12,8 @@ namespace twill {
 Cycle least_slack(const Problem& problem, const Schedule& schedule);
 
 /// The problem whose schedules are those of `problem` with a least slack of `slack` >= 0 or more
-/// (slack <= I): all these delays are so much longer. Nothing but rules 1 and 7 knows of delays. Throws
-/// InputError where a delay would exceed kMaxCycles.
+/// (slack <= I): all these delays are so much longer. Nothing but rules 1 and 7 knows of delays.
+/// Throws InputError where a delay would exceed kMaxCycles.
 Problem with_slack(const Problem& problem, Cycle slack);
 
 }  // namespace twill

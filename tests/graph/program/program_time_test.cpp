@@ -81,6 +81,10 @@ int op_named(const Problem& problem, const std::string& id) {
   return -1;
 }
 
+std::size_t cell(int op, int n, int i) {
+  return static_cast<std::size_t>(op) * static_cast<std::size_t>(n) + static_cast<std::size_t>(i);
+}
+
 /// "" = the run obeys what it is said to; else what not. Costs as they are.
 std::string illegal(const Program& p, const Problem& q, const Schedule& s, const TimedRun& run) {
   const int n = run.iterations;
@@ -88,7 +92,7 @@ std::string illegal(const Program& p, const Problem& q, const Schedule& s, const
   for (std::size_t k = 0; k < p.ops.size(); ++k)
     op[static_cast<std::size_t>(op_named(q, p.ops[k].id))] = static_cast<int>(k);
   const auto first = [&](int v, int i) {
-    return run.start[static_cast<std::size_t>(op[static_cast<std::size_t>(v)] * n + i)];
+    return run.start[cell(op[static_cast<std::size_t>(v)], n, i)];
   };
   for (const Edge& e : q.edges) {
     if (op[static_cast<std::size_t>(e.from)] < 0 || op[static_cast<std::size_t>(e.to)] < 0)
@@ -109,7 +113,7 @@ std::string illegal(const Program& p, const Problem& q, const Schedule& s, const
         // Of an op with one segment alone is it known when that is.
         if (q.ops[v].reservations.size() > 1) continue;
         for (int i = 0; i < n; ++i) {
-          const std::size_t k = static_cast<std::size_t>(op[v] * n + i);
+          const std::size_t k = cell(op[v], n, i);
           const Cycle begin = run.start[k] + run.late[k] + r.offset;
           change[begin] += r.amount;
           change[begin + r.length] -= r.amount;
@@ -128,8 +132,7 @@ std::string illegal(const Program& p, const Problem& q, const Schedule& s, const
         std::any_of(q.edges.begin(), q.edges.end(), [&](const Edge& e) { return e.from == u; });
     const Cycle least = also_operand ? 0 : q.ops[static_cast<std::size_t>(u)].cycles;
     for (int i = std::max(0, wait.offset); i < n && i - wait.offset < n; ++i)
-      if (run.start[static_cast<std::size_t>(wait.before * n + i)] <
-          run.start[static_cast<std::size_t>(other * n + i - wait.offset)] + least)
+      if (run.start[cell(wait.before, n, i)] < run.start[cell(other, n, i - wait.offset)] + least)
         return "wait before " + p.ops[static_cast<std::size_t>(wait.before)].id;
   }
   // Code in its order.
