@@ -21,6 +21,7 @@
 #include "graph/lifetime.hpp"
 #include "graph/memory_charges.hpp"
 #include "graph/ring_depth.hpp"
+#include "graph/slack.hpp"
 
 namespace twill {
 namespace {
@@ -269,6 +270,13 @@ const GoalKind kGoals[] = {
      .least_by = LeastGoal::first_slot,
      .limit = limit_slot,
      .position = true},
+    // The least slack of an edge, at most I (graph/slack.hpp); its negative, as goals are small.
+    {.name = "slack",
+     .note = " = the least that an edge has to spare, negative; first, before L",
+     .value = [](const Problem& p, const Schedule& s, int) -> std::int64_t {
+       return -least_slack(p, s);
+     },
+     .before_length = true},
 };
 
 // "issuers:" of "issuers:UNIT".
@@ -353,7 +361,8 @@ std::vector<std::string> listed_goals(const Problem& problem,
   for (const std::string& name : listed) {
     if (name == "canonical")
       throw InputError("options", "--goals", name, "must be the last goal: it leaves no ties");
-    parse_goal(problem, name);
+    if (parse_goal(problem, name).kind->before_length && &name != &listed.front())
+      throw InputError("options", "--goals", name, "must be the first goal: it comes before L");
   }
   for (std::size_t v = 0; canonical && v < problem.ops.size(); ++v) {
     listed.push_back("start:" + problem.ops[v].id);
@@ -382,11 +391,12 @@ std::int64_t goal_value(const Problem& problem, const Schedule& schedule, const 
   return goal.kind->value(problem, schedule, goal.index);
 }
 
-LimitedProblem limited(const Problem& problem, const GoalLimits& limits) {
+LimitedProblem limit_problem(const Problem& problem, const GoalLimits& limits) {
   LimitedProblem result{problem, {}};
   auto& counts = result.placement.counts;
   for (const auto& [name, most] : limits) {
     const GoalMeasure goal = parse_goal(problem, name);
+    if (goal.kind->before_length) continue;  // the problem is another one
     if (goal.kind->limit != nullptr)
       goal.kind->limit(result, goal.index, most);
     else

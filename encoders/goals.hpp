@@ -21,7 +21,7 @@ struct LimitedProblem {
   Problem problem;
   PlacementLimits placement;
 };
-LimitedProblem limited(const Problem& problem, const GoalLimits& limits);
+LimitedProblem limit_problem(const Problem& problem, const GoalLimits& limits);
 
 /// What a goal's least value rests on. A certificate's check counts by it a second time, with code
 /// of its own (engine/certificate/counting.cpp).
@@ -50,6 +50,9 @@ struct GoalKind {
       std::numeric_limits<std::int64_t>::max();  ///< a larger limit is as good as none
   /// A place of one op. The search settles starts before it asks, and asks for one less first.
   bool position = false;
+  /// Asked before the smallest L, as the first goal or not at all, and by the problem itself: no
+  /// limit (engine/sturdiest.hpp).
+  bool before_length = false;
 };
 
 /// One goal of a problem.

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "graph/index.hpp"
+#include "graph/lowering/kernel_meaning.hpp"
+#include "graph/program/links.hpp"
 
 namespace twill {
 namespace {
@@ -30,8 +32,9 @@ void hold_operands(Problem& problem) {
 
 class Room {
  public:
-  Room(const Problem& problem, const Solution& found, const Options& options, std::stop_token stop)
-      : problem_(problem), found_(found), options_(options), stop_(std::move(stop)) {}
+  Room(const Problem& problem, const Solution& found, const Options& options, std::stop_token stop,
+       const program::DeriveOptions& how)
+      : problem_(problem), found_(found), options_(options), stop_(std::move(stop)), how_(how) {}
 
   /// The best of all ways, or nothing; one with the I of `found_` at once.
   std::optional<ProgramSolution> run(const program::Refusal& refusal) {
@@ -65,7 +68,7 @@ class Room {
         options.handover = options.handover && handovers;
         const Solution again = solve(held, options, stop_);
         if (!again.schedule) continue;
-        auto made = program::derive(problem_, *again.schedule);
+        auto made = program::derive(problem_, *again.schedule, how_);
         if (std::holds_alternative<program::Program>(made))
           return result(again, std::move(made), 0, "");
       }
@@ -94,7 +97,7 @@ class Room {
       options.handover = options.handover && way.handovers;
       const Solution again = solve(smaller, options, stop_);
       if (!again.schedule) break;
-      auto made = program::derive(problem_, *again.schedule);
+      auto made = program::derive(problem_, *again.schedule, how_);
       if (const auto* no = std::get_if<program::Refusal>(&made)) {
         last = *no;
         continue;
@@ -123,17 +126,29 @@ class Room {
   const Solution& found_;
   const Options& options_;
   std::stop_token stop_;
+  const program::DeriveOptions& how_;
 };
 
 }  // namespace
 
+std::optional<std::string> program::add_meaning(Program& program, std::string_view kernel,
+                                                const std::string& source,
+                                                const ParameterValues& values) {
+  program.meaning = meaning_of_kernel(std::string(kernel), source, values);
+  if (!program.meaning) return "the kernel does not say what its ops compute";
+  Links links;
+  auto no = link(program, links);
+  if (no) program.meaning.reset();
+  return no;
+}
+
 ProgramSolution solve_program(const Problem& problem, const Solution& found, const Options& options,
-                              std::stop_token stop) {
-  ProgramSolution first{found, program::derive(problem, *found.schedule), false, 0, ""};
+                              std::stop_token stop, const program::DeriveOptions& how) {
+  ProgramSolution first{found, program::derive(problem, *found.schedule, how), false, 0, ""};
   const auto* refusal = std::get_if<program::Refusal>(&first.program);
   if (refusal == nullptr || refusal->rule != "placement") return first;
   const program::Refusal why = *refusal;
-  auto other = Room(problem, found, options, std::move(stop)).run(why);
+  auto other = Room(problem, found, options, std::move(stop), how).run(why);
   return other ? std::move(*other) : first;
 }
 

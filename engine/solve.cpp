@@ -10,6 +10,7 @@
 #include "engine/options.hpp"
 #include "engine/order/searcher.hpp"
 #include "engine/search.hpp"
+#include "engine/sturdiest.hpp"
 #include "graph/bounds/bounds.hpp"
 #include "graph/bounds/channel_bounds.hpp"
 #include "graph/bounds/length_bound.hpp"
@@ -18,6 +19,7 @@
 #include "graph/loop.hpp"
 #include "graph/restriction.hpp"
 #include "graph/ring_depth.hpp"
+#include "graph/slack.hpp"
 
 namespace twill {
 
@@ -240,7 +242,7 @@ std::vector<std::string> clash(const Problem& problem, const Options& options,
 // The earliest starts that the orders and slots of a schedule allow within the limits: of all goals
 // only starts become smaller. The schedule itself where that would break a goal.
 Schedule settled(const Problem& problem, const GoalLimits& limits, const Schedule& schedule) {
-  const Problem within = limited(problem, limits).problem;
+  const Problem within = limit_problem(problem, limits).problem;
   const Cycle ii = schedule.initiation_interval;
   const auto least = tighten(within, within, schedule, ii, ii);
   if (!least || least->length > schedule.length || verify(within, *least)) return schedule;
@@ -268,6 +270,22 @@ static void say_whole_time(const Options& options, Solution& solution) {
         whole_time(options.iterations, *options.ii, solution.length_lower_bound);
 }
 
+// What a goal that comes before L does not go with.
+static void refuse_before_length(const Problem& problem, const Options& options,
+                                 const std::string& goal) {
+  if (options.evidence)
+    throw InputError(
+        "options", "--goals", goal,
+        "has no certificate of its own: twill lower --slack K writes the problem whose "
+        "schedules have K cycles to spare, which twill solve --ii I certifies, as it "
+        "does that K + 1 has none");
+  if (options.iterations > 0)
+    throw InputError("options", "--goals", goal,
+                     "comes before L, and --iterations is about I and L together");
+  if (!problem.inner_loops.empty())
+    throw InputError("options", "--goals", goal, "is not for loops with inner loops");
+}
+
 // Each goal by bisection between what is proved and what is reached; the last refutation, one below
 // the value, is the proof. Starts and slots are asked for one less first, since the least
 // starts of a schedule's orders, or the first slot, are mostly the best.
@@ -282,7 +300,7 @@ void pursue_goals(const Problem& problem, const Options& options, Solution& solu
     throw InputError("options", "--goals", options.goals.front(),
                      "needs the complete search on the modulo form");
   if (options.goals.empty() || solution.status != Status::optimal) return;
-  Budget budget(std::move(stop), options.time_limit, options.conflict_limit, options.memory_limit);
+  Budget budget(stop, options.time_limit, options.conflict_limit, options.memory_limit);
   const ProgressCallback silent;
   Reporter report(silent, budget);
   const auto evidence =
@@ -291,9 +309,19 @@ void pursue_goals(const Problem& problem, const Options& options, Solution& solu
   const std::vector<std::pair<int, int>> pins = resolved_pins(problem, options);
   Options unpinned = options;
   unpinned.pins.clear();
-  Schedule& best = *solution.schedule;
   GoalLimits limits;
-  for (std::size_t g = 0; g < measures.size(); ++g) {
+  std::size_t first = 0;
+  Problem within_slack = problem;
+  if (measures.front().kind->before_length) {
+    const Sturdiest found = make_sturdiest(problem, options, solution, stop);
+    solution.goals.push_back({names.front(), -found.slack, 1 - found.refuted});
+    within_slack = with_slack(problem, found.slack);
+    first = 1;
+    if (solution.status != Status::optimal || found.refuted - found.slack > 1)
+      return describe(problem, solution);
+  }
+  Schedule& best = *solution.schedule;
+  for (std::size_t g = first; g < measures.size(); ++g) {
     // A goal that was met stays so: named again it has nothing left to ask.
     const auto named =
         std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(g), names[g]);
@@ -302,7 +330,7 @@ void pursue_goals(const Problem& problem, const Options& options, Solution& solu
       continue;
     }
     const bool position = measures[g].kind->position;
-    if (position) best = settled(problem, limits, best);
+    if (position) best = settled(within_slack, limits, best);
     Goal goal{names[g], goal_value(problem, best, measures[g]),
               least_goal_value(problem, measures[g])};
     bool one_less = true;
@@ -312,7 +340,7 @@ void pursue_goals(const Problem& problem, const Options& options, Solution& solu
                                     : goal.lower_bound + (goal.value - goal.lower_bound) / 2;
       one_less = !one_less;
       limits.emplace_back(goal.name, std::min(most, goal.value - 1));
-      const LimitedProblem within = limited(problem, limits);
+      const LimitedProblem within = limit_problem(within_slack, limits);
       Search search = search_for(within.problem, unpinned, choice, budget, report);
       search.placement.pins = pins;
       search.placement.limits = within.placement;
@@ -321,7 +349,7 @@ void pursue_goals(const Problem& problem, const Options& options, Solution& solu
       const LengthResult answer = search.engine.shortest_within(search, best.initiation_interval,
                                                                 best.length, best.length, {});
       if (answer.best) {
-        best = position ? settled(problem, limits, *answer.best) : *answer.best;
+        best = position ? settled(within_slack, limits, *answer.best) : *answer.best;
         goal.value = goal_value(problem, best, measures[g]);
         if (goal.value > limits.back().second || verify(problem, best))
           throw std::logic_error("a schedule that was found misses the goal " + goal.name);
@@ -389,7 +417,9 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
                      "the paper's window knows no pins to cycles: must be complete or a number");
   if (paper) refuse_inner_loops(problem, "the paper's window");
   if (options.iterations > 0) refuse_inner_loops(problem, "the bound on the whole time");
-  listed_goals(problem, options.goals);
+  const std::vector<std::string> goals = listed_goals(problem, options.goals);
+  if (!goals.empty() && parse_goal(problem, goals.front()).kind->before_length)
+    refuse_before_length(problem, options, goals.front());
   LimitsLeft left(options, stop);
   Budget budget(stop, options.time_limit, options.conflict_limit, options.memory_limit);
   Reporter report(progress, budget);

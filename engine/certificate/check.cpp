@@ -227,7 +227,7 @@ class CertificateCheck {
         if (l < 0 && rows.asserted(-l))
           refuse(base + ".cnf", "clause " + std::to_string(c + 1) + " denies a difference");
     std::optional<LifetimeQuestion> lifetimes;
-    if (const std::int64_t most = limited(problem, r.limits).placement.lifetime; most >= 0)
+    if (const std::int64_t most = limit_problem(problem, r.limits).placement.lifetime; most >= 0)
       lifetimes.emplace(LifetimeQuestion{problem, r.ii, r.deadline,
                                          std::get<OrderRequest>(r.request).stages, most});
     std::size_t number = 0;

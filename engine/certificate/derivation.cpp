@@ -33,7 +33,7 @@ bool covers_placement(const PlacementRequest& request, const Asked& asked) {
 // here: a manifest can be a liar's.
 bool covers(const Problem& problem, const Refutation& r, const Asked& asked) {
   if (r.ii < 1 || parse_encoding(r.encoding).form != Form::modulo) return false;
-  const LimitedProblem within = limited(problem, r.limits);
+  const LimitedProblem within = limit_problem(problem, r.limits);
   Cycle stages = 0;  // 0 = any number
   int pinned = -1;
   if (const auto* order = std::get_if<OrderRequest>(&r.request)) {

@@ -28,7 +28,7 @@ EncodedFormula regenerate(const Problem& problem, const Refutation& refutation,
                           const FormulaLimit& limit) {
   EncodedFormula result;
   const EncodingChoice choice = parse_encoding(refutation.encoding);
-  const LimitedProblem within = limited(problem, refutation.limits);
+  const LimitedProblem within = limit_problem(problem, refutation.limits);
   LimitedSink sink(result.cnf, limit);
   Formula formula(sink);
   formula.mark_groups(result.groups);

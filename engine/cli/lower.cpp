@@ -7,6 +7,7 @@
 #include "engine/cli/workload.hpp"
 #include "engine/output/style.hpp"
 #include "graph/io/file.hpp"
+#include "graph/slack.hpp"
 
 namespace twill::cli {
 namespace {
@@ -17,6 +18,7 @@ struct LowerFlags {
   bool explain = false;
   bool quiet = false;
   bool json = false;
+  Cycle slack = 0;
 };
 
 /// The workload, and with --explain how its costs came about: also where no layout holds it, whose
@@ -67,7 +69,12 @@ int run(const LowerFlags& flags) {
     if (!flags.output.empty()) write_file(flags.output, problem_text(lowered.problem));
     return kDone;
   }
-  const std::string text = problem_text(lowered.problem);
+  Problem problem = lowered.problem;
+  if (flags.slack > 0) {
+    problem = with_slack(problem, flags.slack);
+    problem.name += " with slack " + std::to_string(flags.slack);
+  }
+  const std::string text = problem_text(problem);
   if (flags.output.empty() || flags.json) std::cout << text;
   if (!flags.output.empty()) write_file(flags.output, text);
   return kDone;
@@ -84,6 +91,9 @@ Command lower_command(CLI::App& program) {
   app->add_flag("--explain", flags->explain,
                 "Print op, rule, formula and cycles instead of the problem, also where no layout "
                 "holds the loop");
+  app->add_option("--slack", flags->slack,
+                  "Longer delays, by so many cycles: the schedules that have them to spare")
+      ->check(CLI::Range(Cycle{0}, kMaxCycles));
   app->add_flag("--quiet", flags->quiet, "Nothing on standard error but errors");
   app->add_flag("--json", flags->json, "Print the problem even with -o");
   return {app, [flags] { return run(*flags); }};

@@ -40,7 +40,7 @@ Given read_given(const MakeFlags& flags, const Workload& work) {
       if (!solution.schedule)
         throw InputError(flags.schedule, "/status", to_string(solution.status),
                          "a program needs a schedule");
-      auto made = program::derive(problem, *solution.schedule);
+      auto made = program::derive(problem, *solution.schedule, {flags.turns});
       return {problem, work.hashes[k], {std::move(solution), std::move(made), false, 0, ""}};
     } catch (const InputError&) {
       if (last) throw;
@@ -64,7 +64,7 @@ std::optional<Given> solve_given(const MakeFlags& flags, const Workload& work, S
     std::cerr << "best: layout " << printable(all.layout().layout) << "\n";
   const Problem& problem = all.layout().problem;
   return Given{problem, work.hashes[all.chosen],
-               solve_program(problem, all.solution(), options, interrupt.token())};
+               solve_program(problem, all.solution(), options, interrupt.token(), {flags.turns})};
 }
 
 }  // namespace
@@ -98,8 +98,8 @@ std::variant<MadeProgram, int> make_program(const MakeFlags& flags) {
     if (!flags.quiet) std::cerr << "it cannot be executed: " << printable(*no) << "\n";
     program.meaning.reset();
   }
-  return MadeProgram{std::move(program), std::move(given->made.solution), given->made.again,
-                     given->made.reserved, given->made.memory};
+  return MadeProgram{std::move(program), std::move(given->problem), std::move(given->made.solution),
+                     given->made.again,  given->made.reserved,      given->made.memory};
 }
 
 void MakeFlags::add_to(CLI::App& app) {
@@ -108,6 +108,8 @@ void MakeFlags::add_to(CLI::App& app) {
   using enum SearchOption;
   search.add_to(app, {stages, handover, goals, ii, engine, encoding, threads, seed, time_limit,
                       conflict_limit, memory});
+  app.add_flag("--turns", turns,
+               "Keep the schedule's order on units that slots share, by waits where it needs them");
   app.add_flag("--quiet", quiet, "Nothing on standard error but errors");
 }
 

@@ -16,6 +16,7 @@ struct MakeFlags {
   SearchFlags search;
   std::string schedule;  ///< file; "" = it is solved
   bool quiet = false;
+  bool turns = false;  ///< program::DeriveOptions::turns
 
   /// KERNEL, SCHEDULE, and the options of both.
   void add_to(CLI::App& app);
@@ -24,6 +25,7 @@ struct MakeFlags {
 /// With what it was made of.
 struct MadeProgram {
   program::Program program;
+  Problem problem;
   Solution solution;
   bool again = false;  ///< ProgramSolution::again
   Amount reserved = 0;

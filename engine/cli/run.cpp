@@ -1,4 +1,5 @@
-// twill run: a program executed with numbers, beside a double-precision reference of its loop.
+// twill run: a program executed with numbers, beside a double-precision reference of its loop; with
+// --time replayed in time.
 
 #include <iostream>
 #include <memory>
@@ -9,6 +10,7 @@
 
 #include "engine/cli/cli.hpp"
 #include "engine/cli/make_program.hpp"
+#include "engine/cli/run_time.hpp"
 #include "engine/output/style.hpp"
 #include "graph/index.hpp"
 #include "graph/io/file.hpp"
@@ -33,6 +35,7 @@ struct RunFlags {
   int iterations = 8;
   int orders = 3;
   bool json = false;
+  TimeFlags time;
 
   /// Of the inputs and of the orders, and of the solver, where there is one.
   std::uint64_t seed() const { return make.search.options().seed; }
@@ -125,7 +128,9 @@ void print_text(const RunFlags& flags, const program::Program& program,
 void print_json(const RunFlags& flags, const program::Program& program,
                 const std::optional<program::Fault>& fault, const std::vector<OrderRun>& all,
                 bool right) {
-  nlohmann::ordered_json answer = {{"problem", program.problem},
+  nlohmann::ordered_json answer = {{"format", "twill.run"},
+                                   {"version", 1},
+                                   {"problem", program.problem},
                                    {"iterations", flags.iterations},
                                    {"seed", flags.seed()},
                                    {"right", right},
@@ -153,6 +158,7 @@ void print_json(const RunFlags& flags, const program::Program& program,
 int run_numbers(const RunFlags& flags) {
   program::Program program;
   const WorkloadFlags& work = flags.make.work;
+  if (flags.time.on) return run_time(flags.make, flags.time, flags.json);
   // Standard input is read once: from there comes a program.
   const std::string bytes = is_file(work.input) ? read_file(work.input) : "";
   if (work.input == "-" || json_format(bytes) == "twill.program") {
@@ -192,17 +198,22 @@ int run_numbers(const RunFlags& flags) {
 Command run_command(CLI::App& program) {
   auto flags = std::make_shared<RunFlags>();
   CLI::App* app = program.add_subcommand(
-      "run", "Execute a program (or the one of a kernel) with numbers, beside a reference");
+      "run",
+      "Execute a program (or the one of a kernel) with numbers, beside a reference; or in time");
   flags->make.add_to(*app);
-  app->add_option("--iterations", flags->iterations, "Trip count n")
-      ->check(CLI::Range(0, kMostRunIterations))
-      ->capture_default_str();
+  CLI::Option* iterations =
+      app->add_option("--iterations", flags->iterations, "Trip count n; 8, with --time 100")
+          ->check(CLI::Range(0, kMostRunIterations));
   app->add_option("--orders", flags->orders,
                   "Random orders, beside one as late and one as eager as can be")
       ->check(CLI::Range(0, kMostRandomOrders))
       ->capture_default_str();
-  app->add_flag("--json", flags->json, "Print the comparison as JSON");
-  return {app, [flags] { return run_numbers(*flags); }};
+  app->add_flag("--json", flags->json, "Print what was found as JSON");
+  flags->time.add_to(*app);
+  return {app, [flags, iterations] {
+            if (iterations->count() > 0) flags->time.iterations = flags->iterations;
+            return run_numbers(*flags);
+          }};
 }
 
 }  // namespace twill::cli

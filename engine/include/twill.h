@@ -26,8 +26,9 @@ extern "C" {
 #endif
 
 typedef enum twill_result {
-  TWILL_OK = 0,        /* done; for solve: an answer, which may be that there is no schedule */
-  TWILL_REFUSED = 1,   /* verify: the schedule breaks a rule; the error text says which */
+  TWILL_OK = 0,      /* done; for solve: an answer, which may be that there is no schedule */
+  TWILL_REFUSED = 1, /* verify: the schedule breaks a rule; the error text says which. Of a program:
+                        there is none, or it is wrong */
   TWILL_BAD_INPUT = 2, /* malformed input or options; the error text says where */
   TWILL_NO_MEMORY = 3,
   TWILL_INTERNAL = 4 /* a defect of the library */
@@ -42,6 +43,7 @@ typedef enum twill_status {
 
 typedef struct twill_problem twill_problem;
 typedef struct twill_solution twill_solution;
+typedef struct twill_program twill_program;
 
 /* "1.0.0" */
 const char* twill_version(void);
@@ -173,6 +175,43 @@ void twill_solution_free(twill_solution* solution);
 /* Replays the solution's schedule against the problem: TWILL_OK, or TWILL_REFUSED with the broken
  * rule and its arithmetic in the solution's error text. */
 twill_result twill_verify(const twill_problem* problem, twill_solution* solution);
+
+/* ---- programs: what the slots of a schedule execute (README, "Programs") ----------------------
+ */
+
+/* The program of the solution's schedule, judged: free of races, wrong versions, deadlocks and
+ * overruns at every trip count. TWILL_REFUSED where there is none (no room), with why in the
+ * program's error text. It says nothing of what the ops compute. */
+twill_result twill_program_derive(const twill_problem* problem, const twill_solution* solution,
+                                  twill_program** program);
+/* A kernel on a machine, as twill_solve_kernel without a choice of registers: solved, solved again
+ * where its program finds no room, judged; with what the ops compute where the kernel says it.
+ * TWILL_REFUSED where there is no schedule or no program. */
+twill_result twill_program_kernel(const char* kernel, const char* machine,
+                                  const twill_options* options, twill_program** program);
+/* A program file's text. It is not judged. */
+twill_result twill_program_parse(const char* text, size_t length, twill_program** program);
+
+/* TWILL_OK: right at every trip count; TWILL_REFUSED: the error text says what is wrong. */
+twill_result twill_program_judge(twill_program* program);
+/* Executes `iterations` >= 0 (at most 1,000) with numbers on inputs of `seed`, as late, as eagerly
+ * and at random as the waits allow, beside the loop in double precision. TWILL_OK: within the bound
+ * of the types in all these orders; *largest_share (may be NULL) is the largest share of the bound
+ * that an error has. TWILL_REFUSED: wrong, or hung; the error text says how. TWILL_BAD_INPUT where
+ * the program does not say what its ops compute. */
+twill_result twill_program_run(twill_program* program, int iterations, uint64_t seed,
+                               double* largest_share);
+
+/* I of its schedule; 0 without a program. */
+int64_t twill_program_ii(const twill_program* program);
+/* Can twill_program_run execute it? 1 or 0. */
+int twill_program_executable(const twill_program* program);
+/* The program file's text, and what a person reads; "" when the handle holds none. */
+const char* twill_program_json(const twill_program* program);
+const char* twill_program_text(const twill_program* program);
+/* What went wrong in the last call on this handle, "" when nothing did. */
+const char* twill_program_error(const twill_program* program);
+void twill_program_free(twill_program* program);
 
 #ifdef __cplusplus
 }

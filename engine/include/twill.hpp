@@ -73,9 +73,12 @@ struct Options {
   std::vector<std::pair<std::string, std::string>> pins;
   /// Goals after I and L, in this order, each minimised exactly within the values of those before
   /// it: slots, handovers, crossings, registers, registers:SLOT, memory:NAME, rings, ring:LOAD,
-  /// issuers, issuers:UNIT, lifetime, start:OP, slot:OP (encoders/goals.hpp). "canonical", as the
-  /// last, stands for start and slot of every op in the problem's order: it leaves one schedule,
-  /// the same whatever the seed and engine. Modulo form, complete search or a number of stages.
+  /// issuers, issuers:UNIT, lifetime, start:OP, slot:OP (encoders/goals.hpp). slack, as the first,
+  /// is maximised before L: its value is the negative of what the edge with the least has to spare
+  /// (graph/slack.hpp), and L and its bound are then of the schedules with that slack; no evidence.
+  /// "canonical", as the last, stands for start and slot of every op in the problem's order: it
+  /// leaves one schedule, the same whatever the seed and engine. Modulo form, complete search or a
+  /// number of stages.
   std::vector<std::string> goals;
   /// Deprecated, goes with 2.0: search_engine as a text, "order", "time_indexed" (once "cnf", which
   /// is still read), "order-cadical" or "auto".

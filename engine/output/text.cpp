@@ -67,8 +67,11 @@ std::string header(const Problem& problem, const Solution& solution, const TextO
   }
   const GoalLines goals = goal_lines(problem, solution);
   for (const Goal& goal : goals.single) {
-    text += "  goal " + printable(goal.name) + ": " + std::to_string(goal.value) +
-            " (lower bound " + std::to_string(goal.lower_bound) + ")\n";
+    text += "  goal " + printable(goal.name) + ": ";
+    text += goal.name == "slack" ? std::to_string(-goal.value) + " cycles (upper bound " +
+                                       std::to_string(-goal.lower_bound) + "), before L\n"
+                                 : std::to_string(goal.value) + " (lower bound " +
+                                       std::to_string(goal.lower_bound) + ")\n";
   }
   if (goals.canonical > 0) {
     text += "  goal canonical: " + std::to_string(goals.proved) + " of " +

@@ -72,6 +72,7 @@ class Listing {
         if ((part == Part::prologue && k < 0) || (part == Part::epilogue && k >= 0)) continue;
         for (const Wait* wait : waits_[at(v)]) lines += wait_line(part, k, *wait);
         lines += "    " + id(v) + "[" + iteration(part, k) + "]" + more(op) + "\n";
+        if (op.fence) lines += "    fence: asynchronous units read what " + id(v) + " wrote\n";
       }
     if (!lines.empty()) text_ += "  " + title + "\n" + lines;
   }
@@ -151,7 +152,23 @@ class Listing {
                                     : " of " + std::to_string(memory.capacity)) +
                "\n";
       for (const int s : here) map_line(s);
+      if (memory.name == kBarrierMemory) barrier_lines();
     }
+  }
+
+  void barrier_lines() {
+    Amount first = -1, last = 0, bytes = 0;
+    for (const Event& event : p_.events) {
+      if (event.address < 0) continue;
+      if (first < 0 || event.address < first) first = event.address;
+      const Amount size = kBarrierBytes * event.phases;
+      last = std::max(last, event.address + size);
+      bytes += size;
+    }
+    if (first >= 0)
+      text_ += "  " + std::to_string(first) + " .. " + std::to_string(last - 1) + "  " +
+               plural(bytes / kBarrierBytes, "barrier") + " of " + std::to_string(kBarrierBytes) +
+               "\n";
   }
 
   static Amount step(const Storage& s) {
@@ -209,7 +226,7 @@ class Listing {
       most += event.pending ? 0 : 1;
     }
     text_ += "\n" + plural(barriers, "barrier") + " for " + plural(most, "event") + ", " +
-             std::to_string(8 * barriers) + " bytes, which have no address yet\n";
+             std::to_string(kBarrierBytes * barriers) + " bytes\n";
   }
 
   const Program& p_;

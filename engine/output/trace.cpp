@@ -21,14 +21,7 @@ constexpr int kUnits = 1;
 constexpr int kSlots = 2;
 constexpr Cycle kMostEvents = 60'000;
 
-struct Bar {
-  int track = 0;  ///< unit or slot
-  Cycle begin = 0;
-  Cycle length = 0;  ///< 0 = an instant
-  int op = 0;
-  Cycle iteration = 0;
-  Amount amount = 1;
-};
+using Bar = TraceBar;
 
 Json metadata(int process, int thread, const char* what, const std::string& name) {
   Json event = {{"ph", "M"}, {"pid", process}, {"tid", thread}, {"name", what}};
@@ -103,47 +96,61 @@ void emit(const Problem& problem, const Schedule& schedule, int process,
   }
 }
 
-}  // namespace
-
-std::string trace_events(const Problem& problem, const Solution& solution, int periods) {
+/// Both processes; one event a line: large files stay readable with line tools.
+std::string text_of(const Problem& problem, const Schedule* schedule, std::vector<Bar> on_units,
+                    std::vector<Bar> on_slots) {
   Json events = Json::array();
   events.push_back(metadata(kUnits, 0, "process_name", "units"));
   events.push_back(sort_index(kUnits, 0, "process_sort_index", 1));
   events.push_back(metadata(kSlots, 0, "process_name", "warp slots"));
   events.push_back(sort_index(kSlots, 0, "process_sort_index", 2));
-  if (solution.schedule) {
-    const Schedule& schedule = *solution.schedule;
-    Cycle each = static_cast<Cycle>(problem.ops.size());
-    for (const Op& op : problem.ops) each += static_cast<Cycle>(op.reservations.size());
-    each *= 3;  // an event may need a row of its own, which two more describe
-    const Cycle wanted = stage_count(schedule) - 1 + std::max(periods, 1);
-    const Cycle iterations = std::clamp<Cycle>(kMostEvents / std::max<Cycle>(each, 1), 1, wanted);
-
-    std::vector<Bar> on_units;
-    std::vector<Bar> on_slots;
-    for (Cycle i = 0; i < iterations; ++i) {
-      for (std::size_t v = 0; v < problem.ops.size(); ++v) {
-        const Cycle issue = schedule.start[v] + i * schedule.initiation_interval;
-        const int op = static_cast<int>(v);
-        on_slots.push_back({schedule.warp[v], issue, problem.ops[v].cycles, op, i, 1});
-        for (const Reservation& r : problem.ops[v].reservations) {
-          on_units.push_back({r.unit, issue + r.offset, r.length, op, i, r.amount});
-        }
-      }
-    }
+  if (schedule != nullptr) {
     std::vector<std::string> names;
     for (const Unit& unit : problem.units) names.push_back(printable(unit.name));
-    emit(problem, schedule, kUnits, names, std::move(on_units), events);
+    emit(problem, *schedule, kUnits, names, std::move(on_units), events);
     names.clear();
     for (const WarpSlot& slot : problem.warps) names.push_back(printable(slot.name));
-    emit(problem, schedule, kSlots, names, std::move(on_slots), events);
+    emit(problem, *schedule, kSlots, names, std::move(on_slots), events);
   }
-  // One event a line: large files stay readable with line tools.
   std::string text = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
   for (std::size_t k = 0; k < events.size(); ++k) {
     text += events[k].dump() + (k + 1 < events.size() ? ",\n" : "\n");
   }
   return text + "]}\n";
+}
+
+}  // namespace
+
+Cycle traced_iterations(const Problem& problem, Cycle wanted) {
+  Cycle each = static_cast<Cycle>(problem.ops.size());
+  for (const Op& op : problem.ops) each += static_cast<Cycle>(op.reservations.size());
+  each *= 3;  // an event may need a row of its own, which two more describe
+  return std::clamp<Cycle>(kMostEvents / std::max<Cycle>(each, 1), 1, wanted);
+}
+
+std::string trace_of(const Problem& problem, const Schedule& schedule,
+                     std::vector<TraceBar> on_units, std::vector<TraceBar> on_slots) {
+  return text_of(problem, &schedule, std::move(on_units), std::move(on_slots));
+}
+
+std::string trace_events(const Problem& problem, const Solution& solution, int periods) {
+  if (!solution.schedule) return text_of(problem, nullptr, {}, {});
+  const Schedule& schedule = *solution.schedule;
+  const Cycle iterations =
+      traced_iterations(problem, stage_count(schedule) - 1 + std::max(periods, 1));
+  std::vector<Bar> on_units;
+  std::vector<Bar> on_slots;
+  for (Cycle i = 0; i < iterations; ++i) {
+    for (std::size_t v = 0; v < problem.ops.size(); ++v) {
+      const Cycle issue = schedule.start[v] + i * schedule.initiation_interval;
+      const int op = static_cast<int>(v);
+      on_slots.push_back({schedule.warp[v], issue, problem.ops[v].cycles, op, i, 1});
+      for (const Reservation& r : problem.ops[v].reservations) {
+        on_units.push_back({r.unit, issue + r.offset, r.length, op, i, r.amount});
+      }
+    }
+  }
+  return text_of(problem, &schedule, std::move(on_units), std::move(on_slots));
 }
 
 }  // namespace twill

@@ -211,6 +211,11 @@ class Comparison {
       if ((op.ending == Ending::transaction) != transaction ||
           (op.ending == Ending::at_once && (late[nth(v)] || is.kind == "gemm")))
         return other(op.id + " does not end as the problem has it", {op.id});
+      if (op.async_proxy != (transaction || is.kind == "gemm"))
+        return other(
+            op.id + (op.async_proxy ? " is no asynchronous unit's" : " is an asynchronous unit's") +
+                " work, and is said to be otherwise",
+            {op.id});
       if (!op.queue.empty() && (is.kind != "gemm" || is.reservations.size() != 1 ||
                                 q_.units[nth(is.reservations[0].unit)].name != op.queue))
         return other(op.id + " is queued without being an MMA on that unit", {op.id});

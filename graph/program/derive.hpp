@@ -10,6 +10,10 @@
 
 namespace twill::program {
 
+struct DeriveOptions {
+  bool turns = false;
+};
+
 /// A program that does what the schedule says: its slots and the order of their ops, storages with
 /// depths and addresses, events, waits and barrier phases. Or why there is none: rule "schedule"
 /// (it breaks a rule of the model), "views", "placement" (none of the class of place() was found),
@@ -22,8 +26,14 @@ namespace twill::program {
 /// accumulator, and so may a chain that goes over tensor memory in chunks. A register result that
 /// crosses slots goes through the memory "smem".
 ///
+/// With `turns` the program also keeps the schedule's order on units with one instance that several
+/// slots use: a wait (need "turn") for the end of the op before, wherever the schedule has that end
+/// before the next one's issue and nothing else implies it. Without, a unit serves whoever comes
+/// first: no number changes, but the loop may be slower than I (time.hpp).
+///
 /// Fields about the files (problem_sha256, status, ii_lower_bound) are left to the caller. Whether
 /// the program is right is for judge() to say. `problem` must pass check().
-std::variant<Program, Refusal> derive(const Problem& problem, const Schedule& schedule);
+std::variant<Program, Refusal> derive(const Problem& problem, const Schedule& schedule,
+                                      const DeriveOptions& options = {});
 
 }  // namespace twill::program

@@ -255,6 +255,10 @@ class Executor {
     const std::vector<int> storages =
         reader >= 0 ? storages_read(p_, reader, from, sum) : std::vector<int>{kept(from)};
     Numbers numbers = contents_.read(storages.front(), made);
+    // What the slot's instructions wrote has not come through to an asynchronous unit.
+    if (reader >= 0 && from >= 0 && unfenced(from, reader, storages.front()) &&
+        course_.pace != Pace::eager && (course_.pace == Pace::late || random_.below(2) == 0))
+      std::fill(numbers.data.begin(), numbers.data.end(), std::numeric_limits<double>::quiet_NaN());
     for (std::size_t k = 1; k < storages.size(); ++k) {
       const Numbers other = contents_.read(storages[k], made);
       const auto differ = [](double x, double y) {
@@ -269,6 +273,13 @@ class Executor {
         }
     }
     return numbers;
+  }
+
+  bool unfenced(int writer, int reader, int s) const {
+    const Storage& storage = p_.storages[at(s)];
+    return p_.ops[at(reader)].async_proxy && !p_.ops[at(writer)].async_proxy &&
+           !p_.ops[at(writer)].fence && storage.kind == Storage::in_memory &&
+           p_.memories[at(storage.memory)].name == kBarrierMemory;
   }
 
   /// The storage that has an op's results after the loop: one that is carried.

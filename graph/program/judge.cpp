@@ -82,7 +82,9 @@ class Shape {
     if (auto found = ops()) return found;
     if (auto found = memory()) return found;
     if (auto found = before_the_loop()) return found;
-    return events();
+    if (auto found = fences()) return found;
+    if (auto found = events()) return found;
+    return barriers();
   }
 
  private:
@@ -190,6 +192,72 @@ class Shape {
                                " are carried and would be at one place before the loop",
                            {}};
           }
+    return std::nullopt;
+  }
+
+  /// The writes of a slot's instructions to shared memory are seen by an asynchronous unit only
+  /// beyond a fence of that slot (PTX ISA, "async proxy").
+  Finding fences() const {
+    std::vector<const Op*> writer(p_.storages.size(), nullptr);
+    for (const Op& op : p_.ops) {
+      for (const int s : op.writes) writer[index(s)] = &op;
+      if (op.async_proxy && op.ending == Ending::at_once)
+        return Fault{"shape", op.id + " is asynchronous and is said to end at once", {op.id}};
+      if (op.async_proxy && op.fence)
+        return Fault{
+            "shape", op.id + " is asynchronous: a fence is for what a slot writes", {op.id}};
+    }
+    for (const Op& op : p_.ops)
+      for (const Read& r : op.reads) {
+        const Storage& s = p_.storages[index(r.storage)];
+        const Op& from = *writer[index(r.storage)];
+        if (op.async_proxy && !from.async_proxy && !from.fence && s.kind == Storage::in_memory &&
+            p_.memories[index(s.memory)].name == kBarrierMemory)
+          return Fault{"fence",
+                       from.id + " writes " + s.name + " by instructions of its slot and " + op.id +
+                           " reads it asynchronously: without a fence it need not see it",
+                       {from.id + "[0]", op.id + "[" + std::to_string(r.distance) + "]"}};
+      }
+    return std::nullopt;
+  }
+
+  /// Each lies in shared memory, by itself.
+  Finding barriers() const {
+    std::vector<std::pair<Range, std::string>> taken;
+    Amount capacity = -1;
+    bool memory = false, none = false;
+    for (const Memory& m : p_.memories)
+      if (m.name == kBarrierMemory) {
+        memory = true;
+        capacity = m.capacity;
+      }
+    for (const Storage& s : p_.storages)
+      if (s.kind == Storage::in_memory && p_.memories[index(s.memory)].name == kBarrierMemory)
+        taken.emplace_back(whole_range(s), s.name);
+    bool some = false;
+    for (const Event& event : p_.events) {
+      if (event.pending && event.address < 0) continue;
+      (event.address < 0 ? none : some) = true;
+      if (event.address < 0) continue;
+      const std::string name = "the barrier of " + p_.ops[index(event.op)].id;
+      const Range range{event.address, event.address + kBarrierBytes * event.phases};
+      if (event.pending || !memory || event.address % kBarrierBytes != 0 ||
+          (capacity >= 0 && range.end > capacity))
+        return Fault{"memory",
+                     name + " cannot lie at " + std::to_string(event.address) + " of " +
+                         kBarrierMemory + ", " + std::to_string(event.phases) + " x " +
+                         std::to_string(kBarrierBytes) + " bytes",
+                     {}};
+      for (const auto& [other, who] : taken)
+        if (other.meets(range))
+          return Fault{
+              "memory",
+              name + " lies at " + std::to_string(event.address) + ", where " + who + " is",
+              {}};
+      taken.emplace_back(range, name);
+    }
+    if (some && none)
+      return Fault{"memory", "some barriers have addresses and others have none", {}};
     return std::nullopt;
   }
 

@@ -11,8 +11,9 @@ namespace twill::program {
 
 /// The first thing that is wrong with a program.
 struct Fault {
-  /// "shape", "memory", "bytes", "arrivals" (of the program itself), "deadlock", "race", "in
-  /// place", "version", "phase" (of a trip count n) or "window" (too large, or not for every n).
+  /// "shape", "memory", "bytes", "arrivals", "fence" (of the program itself), "deadlock", "race",
+  /// "in place", "version", "phase" (of a trip count n) or "window" (too large, or not for every
+  /// n).
   std::string rule;
   std::string text;  ///< v[i] is op v of iteration i
   /// Op instances that show it: the circle of a deadlock, the two of a race, reader and both
@@ -29,12 +30,13 @@ struct Fault {
 ///   writes written, in any order between its beginning and its end.
 /// - A wait on a barrier passes when the barrier's parity says so, right or wrong.
 ///
-/// Checked are: capacity, alignment, addresses that the program says are shared; arrivals and
-/// bytes; no deadlock; every two accesses of an address of which one writes are ordered, but for an
-/// op's own in place; every read sees the copy of the iteration that it names (also those from
-/// before the loop, and those that are left after it); no barrier is a phase ahead or behind for a
-/// wait. nullopt = accepted. Of the program nothing is assumed but valid indices (the reader sees
-/// to them, and derive()).
+/// Checked are: capacity, alignment, addresses that the program says are shared, those of barriers;
+/// arrivals and bytes; fences between what slots write and asynchronous units read; no deadlock;
+/// every two accesses of an address of which one writes are ordered, but for an op's own in place;
+/// every read sees the copy of the iteration that it names (also those from before the loop, and
+/// those that are left after it); no barrier is a phase ahead or behind for a wait. nullopt =
+/// accepted. Of the program nothing is assumed but valid indices (the reader sees to them, and
+/// derive()).
 std::optional<Fault> judge(const Program& program, int n);
 
 /// Judges all n >= 0 by finitely many of them; judge.cpp argues why they are enough. Programs in

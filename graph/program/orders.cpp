@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <tuple>
 
+#include "graph/divide.hpp"
 #include "graph/index.hpp"
 #include "graph/program/placement.hpp"
 
@@ -26,6 +27,7 @@ class Collector {
       add(w, w, depth, Need::waw, s);
       for (const int t : storages[at(s)].shares) overlay(s, t);
     }
+    if (draft_.turns) turns();
     const auto key = [](const Order& o) { return std::tuple(o.then, o.first, o.offset, o.need); };
     std::stable_sort(orders_.begin(), orders_.end(),
                      [&](const Order& a, const Order& b) { return key(a) < key(b); });
@@ -54,6 +56,32 @@ class Collector {
       for (const Reader& r : draft_.readers[at(s)])
         add(r.op, w, offset - r.distance, Need::overlay, s);
       if (sharing->offset == 0 || sharing->offset == depth) break;  // s and t take turns from 0 on
+    }
+  }
+
+  /// Who follows whom on a unit, round a period; where the schedule has the end of the one before
+  /// the issue of the other.
+  void turns() {
+    const Problem& problem = *draft_.loop.problem;
+    const Cycle ii = draft_.program.initiation_interval;
+    for (int unit = 0; unit < static_cast<int>(problem.units.size()); ++unit) {
+      if (problem.units[at(unit)].capacity != 1) continue;
+      std::vector<std::tuple<Cycle, int, Cycle>> segments;  // row, op of the program, start
+      for (int v = 0; v < static_cast<int>(draft_.source.size()); ++v) {
+        const int u = draft_.source[at(v)];
+        for (const Reservation& r : problem.ops[at(u)].reservations) {
+          const Cycle begin = draft_.loop.start(u) + r.offset;
+          if (r.unit == unit) segments.emplace_back(begin % ii, v, begin);
+        }
+      }
+      std::sort(segments.begin(), segments.end());
+      for (std::size_t k = 0; k < segments.size(); ++k) {
+        const auto& [row, first, begin] = segments[k];
+        const auto& [next_row, then, next] = segments[(k + 1) % segments.size()];
+        if (first == then) continue;
+        const std::int64_t offset = ceil_divide(begin - next, ii);
+        if (draft_.order_offset(first, then) <= offset) add(first, then, offset, Need::turn, -1);
+      }
     }
   }
 

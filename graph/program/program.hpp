@@ -50,6 +50,12 @@ struct Op {
   std::vector<int> writes;  ///< storages: of each the copy of the op's own iteration
   /// Storages among `reads` whose copy it may write over (an accumulator).
   std::vector<int> in_place;
+  /// Does an asynchronous unit do its accesses (bulk copy, MMA), through the async proxy of the PTX
+  /// ISA? Else the slot's own instructions do.
+  bool async_proxy = false;
+  /// After its writes its slot executes fence.proxy.async: without it an asynchronous unit need not
+  /// see in shared memory what the slot's instructions wrote.
+  bool fence = false;
   bool operator==(const Op&) const = default;
 };
 
@@ -94,6 +100,9 @@ struct Event {
   int phases = 0;         ///< R >= 1; 0 where pending
   int arrivals = 0;       ///< that a phase expects; 0 where pending
   Amount bytes = 0;       ///< that a phase expects (transaction), else 0
+  /// Of its first mbarrier in the memory kBarrierMemory, kBarrierBytes each, one after the other;
+  /// -1 = nothing is said of it.
+  Amount address = -1;
   bool operator==(const Event&) const = default;
 };
 
@@ -133,6 +142,11 @@ struct Program {
   std::optional<meaning::Meaning> meaning;
   bool operator==(const Program&) const = default;
 };
+
+/// Where mbarriers lie, which is also what fences are about, and what one takes (PTX ISA,
+/// "mbarrier": 64 bits, aligned to 8 bytes).
+inline constexpr const char* kBarrierMemory = "smem";
+inline constexpr Amount kBarrierBytes = 8;
 
 /// What a reader accepts, beside the bounds of a problem (graph/problem.hpp).
 inline constexpr int kMaxStage = 1'000'000;

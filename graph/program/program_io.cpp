@@ -66,7 +66,8 @@ class FileReader {
       for (const JsonValue& op : value.at("ops").elements_up_to(kMaxOps)) {
         if (ops.size() == static_cast<std::size_t>(kMaxOps))
           op.fail("a program has at most " + std::to_string(kMaxOps) + " ops");
-        op.check_keys({"id", "stage", "ends"}, {"queue", "waits", "reads", "writes", "in_place"});
+        op.check_keys({"id", "stage", "ends"},
+                      {"queue", "proxy", "fence", "waits", "reads", "writes", "in_place"});
         op_names_.add(op.at("id"));
         ops.emplace_back(op, slot);
       }
@@ -158,6 +159,9 @@ class FileReader {
     op.ending = static_cast<Ending>(value.at("ends").choice({"at once", "pending", "transaction"}));
     op.queue = value.text_or("queue", "");
     if (value.has("queue") && op.queue.empty()) value.at("queue").fail("must not be empty");
+    if (const auto proxy = value.find("proxy"))
+      op.async_proxy = proxy->choice({"generic", "async"}) == 1;
+    op.fence = value.boolean_or("fence", false);
     if (const auto list = value.find("reads"))
       for (const JsonValue& read : list->elements()) {
         read.check_keys({"storage"}, {"distance"});
@@ -177,10 +181,12 @@ class FileReader {
     event.pending = !value.has("barrier");
     if (!event.pending) {
       const JsonValue barrier = value.at("barrier");
-      barrier.check_keys({"phases", "arrivals"}, {"bytes"});
+      barrier.check_keys({"phases", "arrivals"}, {"bytes", "address"});
       event.phases = barrier.at("phases").small(1, kMaxDepth);
       event.arrivals = barrier.at("arrivals").small(1, kMaxDepth);
       event.bytes = barrier.integer_or("bytes", 0, 0, kMaxAmount);
+      if (const auto address = barrier.find("address"))
+        event.address = address->integer(0, kMaxAmount);
     }
     const auto key = 2 * static_cast<std::int64_t>(event.op) + (event.pending ? 1 : 0);
     if (!events_.emplace(key, static_cast<int>(program_.events.size())).second)
@@ -282,6 +288,8 @@ class FileWriter {
     file_.member("stage", op.stage);
     file_.member("ends", kEnds[static_cast<std::size_t>(op.ending)]);
     if (!op.queue.empty()) file_.member("queue", op.queue);
+    if (op.async_proxy) file_.member("proxy", "async");
+    if (op.fence) file_.member("fence", true);
     waits(v);
     if (!op.reads.empty()) {
       file_.key("reads");
@@ -354,6 +362,7 @@ class FileWriter {
         file_.member("phases", event.phases);
         file_.member("arrivals", event.arrivals);
         if (event.bytes > 0) file_.member("bytes", event.bytes);
+        if (event.address >= 0) file_.member("address", event.address);
         file_.end_object();
       }
       file_.end_object();

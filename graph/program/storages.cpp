@@ -61,6 +61,7 @@ class Drafter {
         return Refusal{"size", "the registers of " + op.id + " are too many"};
       storages_of(v);
     }
+    fences();
     return depths();
   }
 
@@ -103,6 +104,7 @@ class Drafter {
         code.slot = w;
         code.stage = static_cast<int>(loop.start(u) / ii);
         code.ending = ending(u);
+        code.async_proxy = code.ending == Ending::transaction || is_product(op);
         if (is_product(op) && code.ending == Ending::pending && op.reservations.size() == 1)
           code.queue = problem_.units[at(op.reservations.front().unit)].name;
         program_.ops.push_back(std::move(code));
@@ -177,6 +179,18 @@ class Drafter {
     if (places == 0 && registers == 0 && !all.empty()) add(v, name_for(id, "", true), {}, all);
   }
 
+  void fences() {
+    for (std::size_t s = 0; s < program_.storages.size(); ++s) {
+      const Storage& storage = program_.storages[s];
+      Op& writer = program_.ops[at(draft_.writer[s])];
+      if (storage.kind != Storage::in_memory || writer.async_proxy ||
+          program_.memories[at(storage.memory)].name != kBarrierMemory)
+        continue;
+      for (const Reader& r : draft_.readers[s])
+        if (program_.ops[at(r.op)].async_proxy) writer.fence = true;
+    }
+  }
+
   std::optional<Refusal> depths() {
     for (std::size_t s = 0; s < program_.storages.size(); ++s) {
       Storage& storage = program_.storages[s];
@@ -235,7 +249,9 @@ Cycle Draft::order_offset(int a, int b) const {
 
 std::optional<Refusal> draft_program(const Problem& problem, const Schedule& schedule,
                                      Draft& draft) {
+  const bool turns = draft.turns;
   draft = {};
+  draft.turns = turns;
   return Drafter(problem, schedule, draft).run();
 }
 

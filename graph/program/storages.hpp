@@ -23,6 +23,7 @@ struct Draft {
   std::vector<int> source;                   ///< per op of the program, the problem's
   std::vector<std::vector<Reader>> readers;  ///< per storage
   std::vector<int> writer;                   ///< per storage
+  bool turns = false;                        ///< DeriveOptions::turns
 
   /// The least k such that a[i - k] has surely ended before b[i] begins, if the schedule's order is
   /// kept: by the order of their slot's code where that says it, else by the schedule's time. A

@@ -106,7 +106,8 @@ class Waiter {
       const Op& op = program_.ops[at(o.first)];
       const bool pending = op.slot == program_.ops[at(o.then)].slot && op.ending == Ending::pending;
       const int event = known.at({o.first, pending});
-      if (o.need == Need::raw || o.need == Need::waw) program_.events[at(event)].consumed = false;
+      if (o.need == Need::raw || o.need == Need::waw || o.need == Need::turn)
+        program_.events[at(event)].consumed = false;
       program_.waits.push_back({o.then, event, static_cast<int>(o.offset), o.need, o.storage});
     }
   }

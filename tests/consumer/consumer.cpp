@@ -1,11 +1,15 @@
-// As another project writes it: the one public header, by its name alone.
+// As another project writes it: the public headers, by their names alone.
 #include <iostream>
 #include <twill.hpp>
+#include <twill_program.hpp>
 
 int main(int, char** argv) {
   const twill::Problem problem = twill::read_problem(argv[1]);
   const twill::Solution solution = twill::solve(problem);
   if (!solution.schedule || twill::verify(problem, *solution.schedule)) return 1;
+  const auto made = twill::solve_program(problem, solution);
+  const auto* program = std::get_if<twill::program::Program>(&made.program);
+  if (program == nullptr || twill::program::judge(*program)) return 1;
   std::cout << "Twill " << twill::version() << ": I = " << solution.schedule->initiation_interval
             << ", L = " << solution.schedule->length << "\n";
   return 0;

@@ -20,7 +20,7 @@ const char* const kTileMachine = R"({
 namespace {
 
 std::string number(Random& random, bool copies) {
-  const std::string a = random.percent(50) ? "x" : "y";
+  std::string a = random.percent(50) ? "x" : "y";
   switch (random.range(0, copies ? 5 : 4)) {
     case 0: return std::to_string(random.range(1, 3));
     case 1: return a;

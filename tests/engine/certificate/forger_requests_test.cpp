@@ -159,7 +159,7 @@ std::shared_ptr<Evidence> refuted(const Problem& problem, const Lie& lie, OrderR
   // The encoders assert what they take for granted. This lie is for builds without asserts.
   if (!request.exchange.empty() && !request.pins.empty()) return nullptr;
 #endif
-  const LimitedProblem within = limited(problem, lie.limits);
+  const LimitedProblem within = limit_problem(problem, lie.limits);
   const EncodingChoice choice;
   Budget budget({}, 0, 20'000, 0);
   const ProgressCallback silent;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include <csignal>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -915,4 +916,124 @@ TEST_CASE("run: a kernel, its program file, and a program that was made wrong") 
   CHECK(run_twill("run " + program + " --machine hopper").code == 2);
   CHECK(run_twill("run " + program + " --iterations -1").code == 2);
   CHECK(run_twill("run hopper-gla --machine hopper --quiet").code == 2);
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// "" = `value` has the shape that a schema of ours gives it: keys, types, constants; else where
+/// not.
+std::string unlike(const Json& value, const Json& rules, const Json& schema,
+                   const std::string& at) {
+  if (rules.contains("$ref"))
+    return unlike(value, schema.at(Json::json_pointer(rules["$ref"].get<std::string>().substr(1))),
+                  schema, at);
+  if (rules.contains("const")) return value == rules["const"] ? "" : at;
+  if (rules.contains("enum")) {
+    for (const Json& one : rules["enum"])
+      if (one == value) return "";
+    return at;
+  }
+  const auto is = [&](const std::string& type) {
+    return type == "object"    ? value.is_object()
+           : type == "array"   ? value.is_array()
+           : type == "string"  ? value.is_string()
+           : type == "boolean" ? value.is_boolean()
+           : type == "integer" ? value.is_number_integer()
+           : type == "null"    ? value.is_null()
+                               : type == "number" && value.is_number();
+  };
+  const Json& type = rules.at("type");
+  bool right = false;
+  for (const Json& one : type.is_array() ? type : Json::array({type}))
+    right = right || is(one.get<std::string>());
+  if (!right) return at;
+  if (rules.contains("minimum") && value.get<double>() < rules["minimum"].get<double>()) return at;
+  if (value.is_array())
+    for (std::size_t k = 0; k < value.size(); ++k)
+      if (auto no = unlike(value[k], rules.at("items"), schema, at + "/" + std::to_string(k));
+          !no.empty())
+        return no;
+  if (!value.is_object()) return "";
+  for (const Json& key : rules.at("required"))
+    if (!value.contains(key.get<std::string>())) return at + " without " + key.get<std::string>();
+  for (const auto& [key, one] : value.items()) {
+    if (!rules.at("properties").contains(key)) return at + "/" + key;
+    if (auto no = unlike(one, rules["properties"][key], schema, at + "/" + key); !no.empty())
+      return no;
+  }
+  return "";
+}
+
+std::string unlike_schema(const std::string& text, const std::string& name) {
+  const Json schema =
+      Json::parse(bytes(TWILL_TEST_DATA "/../../graph/schema/" + name + ".schema.json"));
+  return unlike(Json::parse(text), schema, schema, "/");
+}
+
+}  // namespace
+
+TEST_CASE("run --time: beside I, with costs of barriers, varied, as a trace") {
+  const Folder folder;
+  const Run run = run_twill("run figure-1 --machine figure-1 --quiet --time --runs 5");
+  CHECK(run.code == 0);
+  CHECK(is_silent(run));
+  for (const char* part : {"time of figure-1: n = 100, I = 2", "2 clocks an iteration, exactly I",
+                           "units in the order of arrival (no turns)", "nothing is known: 0",
+                           "costs varied, 5 runs of seed 0"})
+    CHECK_MESSAGE(contains(run.out, part), part);
+  const std::string kernel = "run hopper-fwd-sub2 --machine hopper --quiet --time ";
+  const Run slow = run_twill(kernel + "--runs 0 --iterations 40");
+  CHECK(contains(slow.out,
+                 "more than I: the schedule's order on units that slots share is not kept"));
+  const Run json =
+      run_twill(kernel + "--json --runs 8 --iterations 30 --wait-cost 20 --arrive-cost 9");
+  CHECK(json.code == 0);
+  CHECK(unlike_schema(json.out, "time") == "");
+  const auto answer = Json::parse(json.out);
+  CHECK(answer["orders"].size() == 2);
+  CHECK(answer["orders"][0]["varied"]["runs"] == 8);
+  CHECK(run_twill(kernel + "--json --runs 8 --iterations 30 --wait-cost 20 --arrive-cost 9").out ==
+        json.out);
+  const Run free = run_twill(kernel + "--json --runs 0 --iterations 30");
+  CHECK(unlike_schema(free.out, "time") == "");
+  CHECK(Json::parse(free.out)["orders"][0]["steady"]["clocks"] == 2048);
+  CHECK(Json::parse(free.out)["orders"][0]["total"] < answer["orders"][0]["total"]);
+  for (const char* n : {"0", "1", "3"})
+    CHECK(unlike_schema(run_twill(kernel + "--json --iterations " + n).out, "time") == "");
+
+  const std::string trace = folder / "t.json";
+  for (const char* turns : {"schedule", "arrival"}) {
+    CHECK(
+        run_twill(kernel + "--runs 0 --iterations 10 --trace " + trace + " --trace-order " + turns)
+            .code == 0);
+    const auto events = Json::parse(bytes(trace))["traceEvents"];
+    const auto issued = std::count_if(events.begin(), events.end(), [](const Json& e) {
+      return e["ph"] != "M" && e["pid"] == 2 && e["name"] == "s0_qk";
+    });
+    CHECK(issued == 10);
+  }
+
+  // A program's file has no costs; options of time need it.
+  const std::string program = folder / "p.json";
+  REQUIRE(run_twill("program figure-1 --machine figure-1 --quiet -o " + program).code == 0);
+  const Run none = run_twill("run --time " + program);
+  CHECK(none.code == 2);
+  CHECK(contains(none.err, "a program file has no costs"));
+  CHECK(run_twill("run figure-1 --machine figure-1 --quiet --wait-cost 3").code == 2);
+  CHECK(run_twill("run figure-1 --machine figure-1 --quiet --time --spread 101").code == 2);
+  CHECK(run_twill("run hopper-bwd --machine hopper --quiet --time --runs 100000").code == 2);
+
+  const Run numbers =
+      run_twill("run hopper-fwd-sub2 --machine hopper --quiet --json --iterations 2");
+  CHECK(unlike_schema(numbers.out, "run") == "");
+  auto json_program =
+      Json::parse(run_twill("program hopper-fwd-sub2 --machine hopper --quiet --json").out);
+  for (auto& slot : json_program["slots"])
+    for (auto& op : slot["ops"]) op.erase("waits");
+  put(folder / "less.json", json_program.dump());
+  const Run wrong = run_twill("run --json --iterations 2 " + (folder / "less.json"));
+  CHECK(wrong.code == 1);
+  CHECK(unlike_schema(wrong.out, "run") == "");
 }

@@ -84,7 +84,14 @@ bool order_forbids(const Program& p, int v) {
   return reads(v + 1, v) || over(v, v + 1);
 }
 
+/// Is there a shared memory in which barriers have addresses?
+bool has_barrier_memory(const Program& p) {
+  return std::any_of(p.memories.begin(), p.memories.end(),
+                     [](const program::Memory& m) { return m.name == "smem"; });
+}
+
 struct Mutants {
+  int fences = 0, fences_left = 0, barriers = 0, barriers_left = 0;
   int waits = 0, waits_left = 0;
   int depths = 0, depths_left = 0;
   int swaps = 0, swaps_left = 0;
@@ -125,6 +132,43 @@ struct Mutants {
       ++swaps;
       if (!program::judge(swapped(program, v))) ++swaps_left;
     }
+    for (std::size_t v = 0; v < program.ops.size(); ++v) {
+      if (!program.ops[v].fence) continue;
+      Program p = program;
+      p.ops[v].fence = false;
+      ++fences;
+      if (const auto fault = program::judge(p); !fault || fault->rule != "fence") ++fences_left;
+    }
+    for (std::size_t e = 0; e < program.events.size(); ++e) {
+      if (program.events[e].pending) continue;
+      CHECK((program.events[e].address >= 0) == has_barrier_memory(program));
+      if (program.events[e].address < 0) continue;
+      std::vector<Amount> wrong = {program.events[e].address + 4, Amount{1} << 39, -1};
+      for (std::size_t f = 0; f < program.events.size(); ++f)
+        if (f != e && !program.events[f].pending) wrong.push_back(program.events[f].address);
+      for (const Storage& s : program.storages)
+        if (s.kind == Storage::in_memory &&
+            program.memories[static_cast<std::size_t>(s.memory)].name == "smem")
+          wrong.push_back((end_of(s) - 1) / 8 * 8);
+      for (const Amount address : wrong) {
+        // Alone it is said of none; where nothing is known of the capacity there is no end.
+        if (address == -1 && wrong.size() == 3) continue;
+        const auto unknown = [](const program::Memory& m) {
+          return m.name == "smem" && m.capacity < 0;
+        };
+        if (address == Amount{1} << 39 &&
+            std::any_of(program.memories.begin(), program.memories.end(), unknown))
+          continue;
+        if (address == -1 && std::count_if(program.events.begin(), program.events.end(),
+                                           [](const auto& event) { return !event.pending; }) == 1)
+          continue;
+        Program p = program;
+        p.events[e].address = address;
+        ++barriers;
+        if (const auto fault = program::judge(p); !fault || fault->rule != "memory")
+          ++barriers_left;
+      }
+    }
     for (std::size_t e = 0; e < program.events.size(); ++e) {
       if (program.events[e].phases < 2) continue;
       Program p = program;
@@ -137,7 +181,9 @@ struct Mutants {
     MESSAGE(waits << " waits removed, " << waits_left << " accepted; " << depths
                   << " storages a copy less, " << depths_left << " accepted; " << swaps
                   << " pairs swapped, " << swaps_left << " accepted; " << phases
-                  << " barriers a phase less, " << phases_left << " accepted");
+                  << " barriers a phase less, " << phases_left << " accepted; " << fences
+                  << " fences less, " << fences_left << " accepted; " << barriers
+                  << " barriers elsewhere, " << barriers_left << " accepted");
     for (const std::string& one : survivors) MESSAGE(one);
   }
 };
@@ -219,6 +265,10 @@ TEST_CASE(
   CHECK(mutants.swaps > 100);
   CHECK(mutants.swaps_left == 0);
   CHECK(mutants.phases_left == 0);
+  CHECK(mutants.fences > 20);
+  CHECK(mutants.fences_left == 0);
+  CHECK(mutants.barriers > 100);
+  CHECK(mutants.barriers_left == 0);
 }
 
 TEST_CASE("random loops: what is derived is accepted and says what the schedule says") {
@@ -265,6 +315,10 @@ TEST_CASE("random loops: what is derived is accepted and says what the schedule 
   CHECK(mutants.waits_left == 0);
   CHECK(mutants.swaps_left == 0);
   CHECK(mutants.phases_left == 0);
+  CHECK(mutants.fences > 20);
+  CHECK(mutants.fences_left == 0);
+  CHECK(mutants.barriers > 100);
+  CHECK(mutants.barriers_left == 0);
 }
 
 TEST_CASE("every feasible schedule is material: random ones that verify() accepts") {

@@ -367,3 +367,31 @@ TEST_CASE("programs changed at random: what the judge accepts is never wrong") {
   CHECK(refused >= 100 / kShare);
   CHECK(shown_wrong * 2 > refused);
 }
+
+TEST_CASE("a fence less: the judge refuses it, and an asynchronous unit reads what is not there") {
+  int mutants = 0;
+  for (const Made& made : programs()) {
+    Program whole = made.program;
+    whole.meaning = shrunk(*whole.meaning);
+    const int n = program::stage_count(whole) + 2;
+    const auto inputs = meaning::seeded_inputs(*whole.meaning, n, 5);
+    const auto right = meaning::reference(*whole.meaning, n, inputs);
+    CHECK(shown(whole, n, inputs, right, {Pace::late, 0, {}}) == "");
+    for (auto& op : whole.ops) {
+      if (!op.fence) continue;
+      CAPTURE(made.name);
+      CAPTURE(op.id);
+      op.fence = false;
+      const auto fault = program::judge(whole);
+      REQUIRE(fault);
+      CHECK(fault->rule == "fence");
+      CHECK(fault->witness.front() == op.id + "[0]");
+      CHECK(shown(whole, n, inputs, right, {Pace::late, 0, {}}) != "");
+      CHECK(shown(whole, n, inputs, right, {Pace::eager, 0, {}}) == "");  // luck
+      op.fence = true;
+      ++mutants;
+    }
+  }
+  MESSAGE(mutants << " fences");
+  CHECK(mutants > 30);
+}

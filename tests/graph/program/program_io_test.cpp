@@ -283,6 +283,9 @@ TEST_CASE("program schema: keys") {
   full["slots"][1]["ops"][0]["waits"][0]["offset"] = 0;
   full["slots"][1]["ops"][0]["waits"][0]["pending"] = false;
   full["slots"][1]["ops"][0]["reads"][0]["distance"] = 0;
+  full["slots"][1]["ops"][0]["proxy"] = "generic";
+  full["slots"][1]["ops"][0]["fence"] = false;
+  full["events"][0]["barrier"]["address"] = 0;
   full["storages"][0]["shares"] = Json::array();
   full["meaning"] = Json::parse(R"({
     "doc": "d", "constants": {"two": 2.0},

@@ -1,0 +1,195 @@
+// The C interface of programs.
+#include "engine/c_api.hpp"
+#include "engine/include/twill_program.hpp"
+
+using namespace twill::c_api;
+namespace program = twill::program;
+
+struct twill_program {
+  std::optional<program::Program> program;
+  std::string json, text;
+  std::string error;
+};
+
+namespace {
+
+constexpr int kMostIterations = 1'000;
+constexpr std::uint64_t kRandomOrders = 3;
+constexpr double kMostNumbers = 5e7;  // in the tiles of all tensors, 400 MB
+
+program::Program& program_in(twill_program* handle) {
+  if (!handle->program) refuse("program", "none", "must hold a program");
+  return *handle->program;
+}
+
+void set(twill_program& handle, program::Program made) {
+  handle.json = program::program_text(made);
+  handle.text = program::program_listing(made);
+  handle.program = std::move(made);
+}
+
+std::string fault_text(const program::Fault& fault) {
+  return fault.rule + ": " + fault.text;
+}
+
+/// The program of a schedule, judged, in the handle; or why there is none.
+twill_result take(twill_program& handle, const twill::Problem& problem,
+                  const twill::ProgramSolution& made) {
+  if (const auto* no = std::get_if<program::Refusal>(&made.program)) {
+    handle.error = no->rule + ": " + no->text;
+    return TWILL_REFUSED;
+  }
+  program::Program one = std::get<program::Program>(made.program);
+  auto fault = program::judge(one);
+  if (!fault) fault = program::compare(one, problem, *made.solution.schedule);
+  if (fault) {
+    handle.error = "what was derived is refused by the judge: " + fault_text(*fault);
+    return fault->rule == "window" ? TWILL_REFUSED : TWILL_INTERNAL;
+  }
+  one.problem_sha256 = made.solution.problem_sha256;
+  one.status = twill::to_string(made.solution.status);
+  one.ii_lower_bound = made.solution.ii_lower_bound;
+  set(handle, std::move(one));
+  return TWILL_OK;
+}
+
+/// As make(), for calls that may refuse.
+template <typename Body>
+twill_result make_program(twill_program** out, const Body& body) noexcept {
+  if (out == nullptr) return TWILL_BAD_INPUT;
+  *out = new (std::nothrow) twill_program;
+  if (*out == nullptr) return TWILL_NO_MEMORY;
+  // guarded() clears the error first: what `body` says stays.
+  return guarded((*out)->error, [&] { return body(**out); });
+}
+
+}  // namespace
+
+extern "C" {
+
+twill_result twill_program_derive(const twill_problem* problem, const twill_solution* solution,
+                                  twill_program** out) {
+  return make_program(out, [&](twill_program& handle) {
+    const twill::Problem& loop = problem_in(problem);
+    const twill::Schedule* schedule = schedule_in(solution);
+    if (schedule == nullptr) refuse("solution", "no schedule", "must hold a schedule");
+    if (schedule->start.size() != loop.ops.size() ||
+        solution->solution->problem_sha256 != twill::sha256(twill::problem_text(loop)))
+      refuse("solution", "another problem's", "must be of this problem");
+    return take(handle, loop,
+                {*solution->solution, program::derive(loop, *schedule), false, 0, std::string()});
+  });
+}
+
+twill_result twill_program_kernel(const char* kernel, const char* machine,
+                                  const twill_options* options, twill_program** out) {
+  return make_program(out, [&](twill_program& handle) {
+    const twill_options known = known_part(options);
+    const CancelWatch watch(known.cancel);
+    std::mutex mutex;
+    const twill::Options search = options_of(known);
+    const twill::LayoutsSolution all =
+        twill::solve_layouts(lowered(kernel, machine, nullptr, 0, false, known.reading), search,
+                             watch.token(), callback_of(known, mutex));
+    if (!all.solution().schedule) {
+      handle.error = "no schedule was found";
+      return TWILL_REFUSED;
+    }
+    const twill::Problem& problem = all.layout().problem;
+    const twill_result made =
+        take(handle, problem, twill::solve_program(problem, all.solution(), search, watch.token()));
+    if (made != TWILL_OK) return made;
+    const Inputs inputs = inputs_of(kernel, machine, known.reading);
+    program::Program with = *handle.program;
+    if (!program::add_meaning(with, inputs.source.kernel, inputs.kernel)) set(handle, with);
+    return TWILL_OK;
+  });
+}
+
+twill_result twill_program_parse(const char* text, size_t length, twill_program** out) {
+  return make(out, [&](twill_program& handle) {
+    if (text == nullptr) refuse("text", "NULL", "must be given");
+    set(handle, program::parse_program(std::string_view(text, length)));
+  });
+}
+
+twill_result twill_program_judge(twill_program* handle) {
+  if (handle == nullptr) return TWILL_BAD_INPUT;
+  return guarded(handle->error, [&] {
+    const auto fault = program::judge(program_in(handle));
+    if (!fault) return TWILL_OK;
+    handle->error = fault_text(*fault);
+    return TWILL_REFUSED;
+  });
+}
+
+twill_result twill_program_run(twill_program* handle, int iterations, uint64_t seed,
+                               double* largest_share) {
+  if (largest_share != nullptr) *largest_share = 0;
+  if (handle == nullptr) return TWILL_BAD_INPUT;
+  return guarded(handle->error, [&] {
+    const program::Program& one = program_in(handle);
+    if (!one.meaning) refuse("program", "no meaning", "must say what its ops compute");
+    if (iterations < 0 || iterations > kMostIterations)
+      refuse("iterations", std::to_string(iterations).c_str(), "must be from 0 to 1000");
+    const twill::meaning::Meaning& meaning = *one.meaning;
+    double numbers = 0;
+    for (std::size_t t = 0; t < meaning.tensors.size(); ++t) {
+      double tile = meaning.streams(static_cast<int>(t)) ? iterations : 1;
+      for (const std::int64_t extent : meaning.tensors[t].shape)
+        tile *= static_cast<double>(extent);
+      numbers += tile;
+    }
+    if (numbers > kMostNumbers)
+      refuse("iterations", std::to_string(iterations).c_str(),
+             "its tensors have more than 50000000 numbers in so many");
+    const auto inputs = twill::meaning::seeded_inputs(meaning, iterations, seed);
+    const auto right = twill::meaning::reference(meaning, iterations, inputs);
+    std::vector<program::Course> courses = {{program::Pace::late, seed, {}},
+                                            {program::Pace::eager, seed, {}}};
+    for (std::uint64_t k = 0; k < kRandomOrders; ++k)
+      courses.push_back({program::Pace::random, seed + k, {}});
+    for (const program::Course& course : courses) {
+      const program::Execution run = program::execute(one, iterations, inputs, course);
+      if (!run.fault.empty()) {
+        handle->error = run.fault + ": " + run.text;
+        return TWILL_REFUSED;
+      }
+      for (const auto& compared : twill::meaning::compare_with(meaning, right, run.outputs)) {
+        if (largest_share != nullptr)
+          *largest_share = std::max(*largest_share, compared.largest_share);
+        if (compared.wrong == 0) continue;
+        handle->error = compared.tensor + ": " + std::to_string(compared.wrong) + " of " +
+                        std::to_string(compared.compared) + " numbers are wrong";
+        return TWILL_REFUSED;
+      }
+    }
+    return TWILL_OK;
+  });
+}
+
+int64_t twill_program_ii(const twill_program* handle) {
+  return handle != nullptr && handle->program ? handle->program->initiation_interval : 0;
+}
+
+int twill_program_executable(const twill_program* handle) {
+  return handle != nullptr && handle->program && handle->program->meaning ? 1 : 0;
+}
+
+const char* twill_program_json(const twill_program* handle) {
+  return handle != nullptr ? handle->json.c_str() : "";
+}
+
+const char* twill_program_text(const twill_program* handle) {
+  return handle != nullptr ? handle->text.c_str() : "";
+}
+
+const char* twill_program_error(const twill_program* handle) {
+  return handle != nullptr ? handle->error.c_str() : "";
+}
+
+void twill_program_free(twill_program* handle) {
+  delete handle;
+}
+
+}  // extern "C"

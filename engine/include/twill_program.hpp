@@ -1,0 +1,63 @@
+// Twill's programs for C++: a schedule becomes code whose correctness is judged, and which can be
+// executed with numbers. Beside twill.hpp, which it includes.
+//
+//   const twill::Problem problem = twill::read_problem("loop.problem.json");
+//   const auto made = twill::solve_program(problem, twill::solve(problem));
+//   if (const auto* program = std::get_if<twill::program::Program>(&made.program))
+//     if (!twill::program::judge(*program))
+//       std::cout << twill::program::program_listing(*program);
+#pragma once
+
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "graph/meaning/reference.hpp"    // inputs, what the loop should give, comparison
+#include "graph/program/compare.hpp"      // compare(program, problem, schedule)
+#include "graph/program/derive.hpp"       // derive(problem, schedule)
+#include "graph/program/execute.hpp"      // execute(program, n, inputs, course)
+#include "graph/program/judge.hpp"        // judge(program): the independent judge
+#include "graph/program/program.hpp"      // Program and its parts
+#include "graph/program/program_io.hpp"   // program files
+#include "graph/program/varied_time.hpp"  // a program in time
+#include "twill.hpp"
+
+namespace twill {
+
+struct ProgramSolution {
+  Solution solution;  ///< the schedule that the program has; its problem is the one given
+  std::variant<program::Program, program::Refusal> program;
+  /// Was it solved again, as the program of the schedule that was found first had no room?
+  bool again = false;
+  Amount reserved = 0;  ///< kept back from `memory` in that search; 0 = nothing was
+  std::string memory;   ///< in which there was no room
+};
+
+/// The program of a schedule of `problem`, `found` by solve(). Where placement finds no room, the
+/// problem is solved again, a few times: with less of the memory, with operands held until their
+/// readers end, without hand-overs of registers, at last at a larger I. What satisfies more
+/// satisfies `problem`, too: such a schedule is optimal if I and L are those of an optimal `found`,
+/// else feasible, with the lower bound of `found`. Where none has room the first refusal stays.
+/// `found` must have a schedule.
+ProgramSolution solve_program(const Problem& problem, const Solution& found,
+                              const Options& options = {}, std::stop_token stop = {},
+                              const program::DeriveOptions& how = {});
+
+namespace program {
+
+/// Gives a program what its ops compute, from the kernel file's text that its problem was lowered
+/// from, for these values of its parameters. Why it cannot be executed; nullopt = it can. Throws
+/// InputError.
+std::optional<std::string> add_meaning(Program& program, std::string_view kernel,
+                                       const std::string& source,
+                                       const ParameterValues& values = {});
+
+/// A program as a person reads it: each slot's prologue, steady state and epilogue with every wait
+/// and why it is there; the table of channels; the map of each memory; orders that shared addresses
+/// add; barrier waits an iteration. Names are made safe to print.
+std::string program_listing(const Program& program);
+
+}  // namespace program
+}  // namespace twill
