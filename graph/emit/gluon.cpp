@@ -244,7 +244,9 @@ class GluonPrinter {
     line(1, "# Rings: iteration k has copy k mod R.");
     for (int s = 0; s < static_cast<int>(p_.storages.size()); ++s) {
       const Storage& storage = p_.storages[at(s)];
-      if (storage.kind != Storage::in_memory || plan_.on_tmem(storage)) continue;
+      if (storage.kind != Storage::in_memory || plan_.on_tmem(storage) ||
+          plan_.same_place[at(s)] != s)
+        continue;
       const meaning::Value& value = plan_.value_of(s);
       if (value.shape.empty()) throw Refusal{"storage", "a number lies in shared memory"};
       allocate(plan_.buffer[at(s)], value.shape, value.type, storage.depth,
@@ -270,7 +272,7 @@ class GluonPrinter {
     line(1, "tensor_memory = allocate_tensor_memory(gl.float32, [128, " + std::to_string(columns) +
                 "], " + layout(std::min<Amount>(columns, 128)) + ")");
     for (int s = 0; s < static_cast<int>(p_.storages.size()); ++s) {
-      const Storage& storage = p_.storages[at(s)];
+      const Storage& storage = plan_.legal.program.storages[at(s)];  // (with accumulators joined)
       if (storage.kind != Storage::in_memory || !plan_.on_tmem(storage)) continue;
       const meaning::Value& value = plan_.value_of(s);
       const int bytes = meaning::number_type(value.type)->bytes;

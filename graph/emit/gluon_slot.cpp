@@ -33,6 +33,7 @@ struct Flight {
   int op = 0;  ///< of the given program
   int iteration = 0;
   bool taken = false;  ///< another product adds to its registers: they have that one's name
+  std::string left;    ///< registers that it reads, to be kept until it has ended; "" = none
   bool operator==(const Flight&) const = default;
 };
 
@@ -295,8 +296,16 @@ class SlotPrinter {
       wait(depth, step);
     else if (legal_.release_of[at(step.index)] >= 0)
       arrive(depth, step.index, step.iteration);
+    else if (const std::vector<int>* fused = fused_with(step.index))
+      chunks(depth, *fused, step.index, step.iteration);
     else
       op(depth, legal_.source[at(step.index)], step.iteration);
+  }
+
+  const std::vector<int>* fused_with(int legal_index) const {
+    for (const std::vector<int>& ops : legal_.fused)
+      if (std::find(ops.begin(), ops.end(), legal_index) != ops.end()) return &ops;
+    return nullptr;
   }
 
   // ---- waits and arrivals
@@ -361,8 +370,10 @@ class SlotPrinter {
     if (found == all.end()) return;  // another wait was for it, too
     const auto ended = found - all.begin() + 1;
     std::vector<std::string> names;
-    for (auto flight = all.begin(); flight != all.begin() + ended; ++flight)
+    for (auto flight = all.begin(); flight != all.begin() + ended; ++flight) {
       if (!flight->taken) add_name(names, *flight);
+      if (!flight->left.empty()) names.push_back(flight->left);
+    }
     // All of them were added to: the registers are those of the product in flight.
     for (auto flight = all.begin() + ended; names.empty() && flight != all.end(); ++flight)
       if (!flight->taken) add_name(names, *flight);
@@ -509,8 +520,9 @@ class SlotPrinter {
 
   void wgmma(int depth, int op, const Value& value, Iteration it, const std::string& b) {
     const Layout layout = values_.layout_of(plan_.links.result[at(op)]);
-    std::string a = memory_operand(op, value.operands[0], it);
+    std::string a = memory_operand(op, value.operands[0], it), left;
     if (a.empty()) {
+      ended_for(depth, op, value.operands[0], it);
       const Expression from = operand(op, value.operands[0], it);
       a = "gl.convert_layout(" + from.text + ", gl.DotOperandLayout(0, " + values_.text_of(layout) +
           ", 2))";
@@ -522,7 +534,6 @@ class SlotPrinter {
       if (source.kind != Source::registers) refuse("operand", value.id + " adds to no registers");
       added = source.op;
       sum = held(source.op, op, it, source.distance);
-      if (!wgmma(source.op)) ensure_ended(depth, op, value, it);
     } else {
       sum = values_.filled(plan_.links.result[at(op)], 0);
       use_acc = ", use_acc=False";
@@ -533,11 +544,14 @@ class SlotPrinter {
         if (flight.op == added &&
             flight.iteration == it.offset - values_.resolve(op, value.operands[2]).distance)
           flight.taken = true;
+    for (const Flight& flight : state_.flights)
+      if (!left.empty() && flight.op == op)
+        refuse("op", "two products " + value.id + " with an operand in registers are in flight");
     if (added != op) age_variables(depth, op);
     state_.defined.insert(variable(op));
     line(depth, variable(op) + " = warpgroup_mma(" + a + ", " + b + ", " + sum + use_acc +
                     ", is_async=True)");
-    state_.flights.push_back({op, it.offset, false});
+    state_.flights.push_back({op, it.offset, false, left});
     state_.token[op] = true;
     if (!barriers_of(legal_op(op), it).empty())
       refuse("release", "the product " + value.id + " was to tell a barrier of its end");
@@ -554,9 +568,9 @@ class SlotPrinter {
     std::string use_acc = "use_acc=False";
     if (value.operands.size() == 3) {
       const Source source = values_.resolve(op, value.operands[2]);
-      const Storage& to = p_.storages[at(result)];
+      const Storage& to = legal_.program.storages[at(result)];
       if (source.kind != Source::memory) refuse("operand", value.id + " adds to no tensor memory");
-      const Storage& from = p_.storages[at(source.storage)];
+      const Storage& from = legal_.program.storages[at(source.storage)];
       if (from.memory != to.memory || from.base != to.base || from.size != to.size ||
           from.depth != to.depth || source.distance % to.depth != 0 || source.transposed ||
           source.columns > 0)
@@ -571,14 +585,15 @@ class SlotPrinter {
 
   /// Products whose registers an op reads have ended.
   void ensure_ended(int depth, int op, const Value& value, Iteration it) {
-    for (const Operand& one : value.operands) {
-      if (one.value < 0 || !m_.in_loop(one.value)) continue;
-      const Source source = values_.resolve(op, one);
-      if (source.kind != Source::registers || !wgmma(source.op)) continue;
-      const int iteration = it.offset - source.distance;
-      if (it.from == Iteration::begin && iteration < 0) continue;
-      wait_flight(depth, source.op, iteration, "  # RAW of " + variable(source.op));
-    }
+    for (const Operand& one : value.operands) ended_for(depth, op, one, it);
+  }
+  void ended_for(int depth, int op, const Operand& one, Iteration it) {
+    if (one.value < 0 || !m_.in_loop(one.value)) return;
+    const Source source = values_.resolve(op, one);
+    if (source.kind != Source::registers || !wgmma(source.op)) return;
+    const int iteration = it.offset - source.distance;
+    if (it.from == Iteration::begin && iteration < 0) return;
+    wait_flight(depth, source.op, iteration, "  # RAW of " + variable(source.op));
   }
 
   Expression operand(int op, const Operand& one, Iteration it) {
@@ -624,24 +639,24 @@ class SlotPrinter {
     const std::vector<int>& chain = plan_.links.values[at(op)];
     const int result = plan_.links.result[at(op)];
     if (in_chunks(op)) {
-      chunks(depth, op, it);
-    } else {
-      chain_.clear();
-      Expression last;
-      for (const int v : chain) {
-        const Value& value = m_.values[at(v)];
-        ensure_ended(depth, op, value, it);
-        std::vector<Expression> in;
-        for (const Operand& one : value.operands) in.push_back(operand(op, one, it));
-        last = values_.evaluate(v, in, values_.layout_of(v), iteration_text(it));
-        if (value.function == Function::causal && it.from != Iteration::begin) use("n");
-        if (v != result) {
-          line(depth, plan_.variable[at(v)] + " = " + last.text);
-          chain_[v] = {plan_.variable[at(v)], last.layout, last.type};
-        }
-      }
-      keep(depth, op, it, last);
+      chunks(depth, {legal_op(op)}, legal_op(op), it);
+      return;
     }
+    chain_.clear();
+    Expression last;
+    for (const int v : chain) {
+      const Value& value = m_.values[at(v)];
+      ensure_ended(depth, op, value, it);
+      std::vector<Expression> in;
+      for (const Operand& one : value.operands) in.push_back(operand(op, one, it));
+      last = values_.evaluate(v, in, values_.layout_of(v), iteration_text(it));
+      if (value.function == Function::causal && it.from != Iteration::begin) use("n");
+      if (v != result) {
+        line(depth, plan_.variable[at(v)] + " = " + last.text);
+        chain_[v] = {plan_.variable[at(v)], last.layout, last.type};
+      }
+    }
+    keep(depth, op, it, last);
     arrive(depth, legal_op(op), it);
   }
 
@@ -701,18 +716,30 @@ class SlotPrinter {
     return true;
   }
 
-  void chunks(int depth, int op, Iteration it) {
-    const std::vector<int>& chain = plan_.links.values[at(op)];
-    const std::int64_t columns = m_.values[at(chain.back())].shape[1];
-    const int to = p_.ops[at(op)].writes.front();
+  /// Ops (of the legal program) that follow each other, executed where the last of them stands.
+  void chunks(int depth, const std::vector<int>& ops, int here, Iteration it) {
+    if (here != ops.back()) return;
+    std::vector<std::pair<int, int>> chain;  // op and value
+    for (const int one : ops) {
+      const int op = legal_.source[at(one)];
+      for (const int v : plan_.links.values[at(op)]) chain.emplace_back(op, v);
+    }
+    const int last_op = chain.back().first;
+    const auto in_chain = [&](int value) {
+      return std::any_of(chain.begin(), chain.end(),
+                         [&](const auto& one) { return one.second == value; });
+    };
+    const std::int64_t columns = m_.values[at(chain.back().second)].shape[1];
+    const int to = p_.ops[at(last_op)].writes.front();
     // Vectors are read once.
     std::map<std::pair<int, std::size_t>, Expression> vectors;
-    for (const int v : chain)
+    for (const auto& [op, v] : chain)
       for (std::size_t k = 0; k < m_.values[at(v)].operands.size(); ++k) {
         const Operand& one = m_.values[at(v)].operands[k];
         if (one.value < 0 || m_.values[at(one.value)].shape.size() == 2) continue;
         Expression vector = operand(op, one, it);
         if (values_.resolve(op, one).kind == Source::memory) {
+          if (!vectors.empty()) refuse("op", "a chain with two vectors from memory");
           line(depth, "rows = " + vector.text);
           vector.text = "rows";
         }
@@ -720,9 +747,9 @@ class SlotPrinter {
       }
     for (std::int64_t c = 0; c < columns; c += kChunk) {
       const std::string cut = ".slice(" + std::to_string(c) + ", " + std::to_string(kChunk) + ")";
-      chain_.clear();
       Expression last;
-      for (const int v : chain) {
+      std::map<int, Expression> made;
+      for (const auto& [op, v] : chain) {
         const Value& value = m_.values[at(v)];
         Layout layout = values_.layout_of(v);
         layout.columns = kChunk;
@@ -731,24 +758,29 @@ class SlotPrinter {
           const Operand& one = value.operands[k];
           if (const auto found = vectors.find({v, k}); found != vectors.end()) {
             in.push_back(found->second);
-            continue;
-          }
-          const Source source = values_.resolve(op, one);
-          if (source.kind == Source::memory)
+          } else if (one.value < 0) {
+            in.push_back(values_.number(one));
+          } else if (in_chain(one.value) && one.distance == 0) {
+            in.push_back(made.at(one.value));
+          } else {
+            const Source source = values_.resolve(op, one);
+            if (source.kind != Source::memory || source.transposed || source.columns > 0 ||
+                !plan_.on_tmem(p_.storages[at(source.storage)]))
+              refuse("operand", "a tile of the chain " + p_.ops[at(op)].id);
             in.push_back({copy_of(source.storage, it + -source.distance) + cut + ".load(" +
                               values_.text_of(layout) + ")",
                           layout, "f32"});
-          else
-            in.push_back(operand(op, one, it));
+          }
         }
         last = values_.evaluate(v, in, layout, "");
-        if (v != chain.back()) {
-          line(depth, "part = " + last.text);
-          chain_[v] = {"part", layout, last.type};
+        if (v != chain.back().second) {
+          if (last.text != "part") line(depth, "part = " + last.text);
+          made[v] = {"part", layout, last.type};
         }
       }
       line(depth, copy_of(to, it) + cut + ".store(" + last.text + ")");
     }
+    arrive(depth, here, it);
   }
 
   // ---- after the loop

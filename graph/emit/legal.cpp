@@ -13,6 +13,7 @@ namespace twill::emit {
 namespace {
 
 using meaning::Function;
+using meaning::Operand;
 using program::Ending;
 using program::Event;
 using program::Need;
@@ -44,10 +45,13 @@ class Legalizer {
     p.meaning.reset();
     end_tensor_memory_accesses();
     if (legal_.target == Target::blackwell) {
+      join_accumulators();
       for (int e = 0; e < static_cast<int>(p.events.size()); ++e)
         if (p.events[at(e)].pending) count_on_barrier(e);
       drop_unused_events();
+      fuse();
     } else {
+      rename_registers();
       for (int e = 0; e < static_cast<int>(p.events.size()); ++e)
         if (!p.events[at(e)].pending && is_product(p.events[at(e)].op))
           if (auto no = release(e)) return *no;
@@ -125,6 +129,103 @@ class Legalizer {
 
   // ---- Blackwell
 
+  /// tcgen05.mma adds in place: what it adds to gets its result's address.
+  void join_accumulators() {
+    Program& p = legal_.program;
+    for (int v = 0; v < static_cast<int>(p.ops.size()); ++v) {
+      const meaning::Value& product = value(v);
+      if (product.function != Function::product || product.operands.size() != 3) continue;
+      const Operand& sum = product.operands[2];
+      if (sum.value < 0 || !meaning_->in_loop(sum.value)) continue;
+      const int from = links_.runner[at(sum.value)];
+      if (from < 0 || from == v || p.ops[at(v)].writes.size() != 1) continue;
+      const std::vector<int> added = program::storages_read(p, v, from, sum.distance);
+      if (added.size() != 1) continue;
+      const int a = added.front(), b = p.ops[at(v)].writes.front();
+      Storage &first = p.storages[at(a)], &second = p.storages[at(b)];
+      if (first.kind != Storage::in_memory || second.kind != Storage::in_memory ||
+          first.memory != second.memory || first.size != second.size ||
+          first.depth != second.depth || first.base == second.base || !first.shares.empty())
+        continue;
+      const Program before = p;
+      first.base = second.base;
+      first.alignment = second.alignment;
+      first.shares = second.shares;
+      first.shares.push_back(b);
+      std::sort(first.shares.begin(), first.shares.end());
+      for (const int other : first.shares) {
+        std::vector<int>& shares = p.storages[at(other)].shares;
+        shares.push_back(a);
+        std::sort(shares.begin(), shares.end());
+      }
+      program::Op& op = p.ops[at(v)];
+      op.in_place.push_back(a);
+      std::sort(op.in_place.begin(), op.in_place.end());
+      if (const auto fault = program::judge(p); fault && fault->rule != "phase") p = before;
+    }
+  }
+
+  /// Load, arithmetic and store of a tile in tensor memory, one after the other, with all their
+  /// waits before the load.
+  void fuse() {
+    Program& p = legal_.program;
+    for (int a = 0; a + 2 < static_cast<int>(p.ops.size()); ++a) {
+      if (!is_tile_chain(a)) continue;
+      const Program before = p;
+      for (Wait& wait : p.waits)
+        if (wait.before == a + 1 || wait.before == a + 2) wait.before = a;
+      std::stable_sort(p.waits.begin(), p.waits.end(),
+                       [](const Wait& x, const Wait& y) { return x.before < y.before; });
+      if (const auto fault = program::judge(p); fault && fault->rule != "phase")
+        p = before;
+      else
+        legal_.fused.push_back({a, a + 1, a + 2});
+    }
+  }
+
+  bool on_tmem(int storage) const {
+    const Storage& s = legal_.program.storages[at(storage)];
+    return s.kind == Storage::in_memory && legal_.program.memories[at(s.memory)].name == "tmem";
+  }
+
+  /// Ops a, a + 1 and a + 2 of the program, of one slot and stage.
+  bool is_tile_chain(int a) const {
+    const Program& p = legal_.program;
+    const program::Op &load = p.ops[at(a)], &middle = p.ops[at(a + 1)], &store = p.ops[at(a + 2)];
+    for (const int v : {a, a + 1, a + 2}) {
+      const program::Op& op = p.ops[at(v)];
+      if (op.slot != load.slot || op.stage != load.stage || op.ending != Ending::at_once ||
+          op.writes.size() != 1 || links_.values[at(v)].size() != 1 ||
+          !meaning::is_elementwise(value(v).function) || value(v).shape != value(a).shape ||
+          value(v).shape.size() != 2 || value(v).type != "f32")
+        return false;
+      const bool told = std::any_of(p.events.begin(), p.events.end(),
+                                    [&](const Event& event) { return event.op == v; });
+      if (told && v != a + 2) return false;
+    }
+    const auto read_once = [&](int storage, int reader) {
+      int reads = 0;
+      for (const program::Op& op : p.ops)
+        for (const program::Read& read : op.reads)
+          if (read.storage == storage) ++reads;
+      const auto& by = p.ops[at(reader)].reads;
+      return reads == 1 && std::any_of(by.begin(), by.end(), [&](const program::Read& read) {
+               return read.storage == storage && read.distance == 0;
+             });
+    };
+    const auto uses = [&](int op, int of) {
+      const auto& in = value(op).operands;
+      return std::any_of(in.begin(), in.end(), [&](const Operand& one) {
+        return one.value == links_.result[at(of)] && one.distance == 0 && !one.transposed &&
+               one.columns == 0;
+      });
+    };
+    return load.reads.size() == 1 && on_tmem(load.reads.front().storage) &&
+           read_once(load.writes.front(), a + 1) && read_once(middle.writes.front(), a + 2) &&
+           uses(a + 1, a) && uses(a + 2, a + 1) && value(a).function == Function::copy &&
+           value(a + 2).function == Function::copy && on_tmem(store.writes.front());
+  }
+
   void count_on_barrier(int pending) {
     Program& p = legal_.program;
     int barrier = -1;
@@ -143,6 +244,24 @@ class Legalizer {
   }
 
   // ---- Hopper
+
+  /// A wait for a product that reads what is written next in registers: others are taken.
+  void rename_registers() {
+    Program& p = legal_.program;
+    for (int w = 0; w < static_cast<int>(p.waits.size()); ++w) {
+      const Wait& wait = p.waits[at(w)];
+      if (!p.events[at(wait.event)].pending || wait.need != Need::war || wait.storage < 0 ||
+          p.storages[at(wait.storage)].kind != Storage::in_registers)
+        continue;
+      Program tried = p;
+      ++tried.storages[at(wait.storage)].depth;
+      tried.waits.erase(tried.waits.begin() + w);
+      if (const auto fault = program::judge(tried)) continue;
+      p = std::move(tried);
+      --w;
+    }
+    drop_unused_events();
+  }
 
   std::optional<Refusal> release(int event) {
     const Program before = legal_.program;
@@ -179,14 +298,12 @@ class Legalizer {
     std::stable_sort(all.begin(), all.end(), [](const Place& a, const Place& b) {
       return std::tie(a.stage, a.before) < std::tie(b.stage, b.before);
     });
-    // Where nobody waits: before the next product, or before the same one again.
-    for (int v = product + 1; v < static_cast<int>(p.ops.size()); ++v)
-      if (p.ops[at(v)].slot == x.slot && p.ops[at(v)].queue == x.queue) {
-        all.push_back({v, x.stage, -1});
-        break;
-      }
-    // A product later, so that one stays in flight; or right before it.
+    // Where nobody waits: a product later, so that one stays in flight; or in the same period, as
+    // late as others can bear; or right before the next one.
     all.push_back({product + 1, x.stage + 1, -1});
+    int last = product;
+    while (last + 1 < static_cast<int>(p.ops.size()) && p.ops[at(last + 1)].slot == x.slot) ++last;
+    for (int v = last; v >= product; --v) all.push_back({v + 1, x.stage, -1});
     all.push_back({product, x.stage + 1, -1});
     return all;
   }

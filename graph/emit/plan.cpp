@@ -127,17 +127,21 @@ class Planner {
     }
     for (const meaning::Value& value : m.values)
       plan_.variable.push_back(
-          names_.make(value.id, "value", {"_prev", "_prev2", "_prev3", "_past"}));
+          names_.make(value.id, "value", {"_prev", "_prev2", "_prev3", "_past", "_left"}));
     for (const Storage& s : p_.storages) {
       const int v = static_cast<int>(&s - p_.storages.data());
       std::string wish = "buffer";
       for (std::size_t op = 0; op < p_.ops.size(); ++op)
         for (const int w : p_.ops[op].writes)
           if (w == v) wish = plan_.variable[at(plan_.links.result[op])];
-      plan_.buffer.push_back(
-          s.kind == Storage::in_memory
-              ? names_.make(wish + (plan_.on_tmem(s) ? "_tmem" : "_smem"), "buffer")
-              : "");
+      const int same = same_place(v);
+      plan_.same_place.push_back(same);
+      if (s.kind != Storage::in_memory)
+        plan_.buffer.emplace_back();
+      else
+        plan_.buffer.push_back(
+            same < v ? plan_.buffer[at(same)]
+                     : names_.make(wish + (plan_.on_tmem(s) ? "_tmem" : "_smem"), "buffer"));
     }
     const LegalProgram& legal = plan_.legal;
     for (const Event& event : legal.program.events) {
@@ -167,6 +171,22 @@ class Planner {
     std::string wish = p_.problem.substr(0, p_.problem.find(' '));
     std::replace(wish.begin(), wish.end(), '-', '_');
     plan_.function = names_.make(attention ? "attention" : wish, "run");
+  }
+
+  /// The first storage in shared memory that lies where s does, copy on copy, with tiles of one
+  /// kind; s itself if there is none. (Others that share addresses get their own.)
+  int same_place(int s) const {
+    const Storage& storage = p_.storages[at(s)];
+    if (storage.kind != Storage::in_memory || plan_.on_tmem(storage)) return s;
+    const meaning::Value& value = plan_.value_of(s);
+    for (const int t : storage.shares) {
+      const Storage& other = p_.storages[at(t)];
+      const meaning::Value& there = plan_.value_of(t);
+      if (t < s && other.base == storage.base && other.size == storage.size &&
+          other.depth == storage.depth && there.shape == value.shape && there.type == value.type)
+        return same_place(t);
+    }
+    return s;
   }
 
   std::optional<Refusal> before_loop() {
@@ -286,7 +306,8 @@ class Planner {
     Amount shared = 0, columns = 0;
     const auto add = [&](Amount size) { shared = (shared + size + 1023) / 1024 * 1024; };
     for (const Storage& s : p_.storages) {
-      if (s.kind != Storage::in_memory) continue;
+      const int index = static_cast<int>(&s - p_.storages.data());
+      if (s.kind != Storage::in_memory || plan_.same_place[at(index)] != index) continue;
       if (plan_.on_tmem(s)) {
         const Amount stride = (s.size + s.alignment - 1) / s.alignment * s.alignment;
         columns = std::max(columns, s.base + stride * (s.depth - 1) + s.size);

@@ -38,6 +38,7 @@ struct Plan {
   std::vector<std::string> variable;     ///< per value
   std::vector<std::string> constant;     ///< per constant of the meaning
   std::vector<std::string> buffer;       ///< per storage in memory
+  std::vector<int> same_place;           ///< per storage, one whose buffer it has; itself
   std::vector<std::string> barrier;      ///< per event of the legal program
   std::vector<std::string> slot_name;    ///< per slot; the function
   std::vector<std::string> host_name;    ///< per host tensor

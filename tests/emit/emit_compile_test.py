@@ -53,7 +53,7 @@ def ptxas_says(kernel, folder):
     with open(path, "w") as file:
         file.write(ptx)
     base = os.path.join(os.path.dirname(triton.__file__), "backends", "nvidia", "bin")
-    tool = next(os.path.join(base, x) for x in (["ptxas-blackwell", "ptxas"] if arch.startswith("sm_10") else ["ptxas"])
+    tool = next(os.path.join(base, x) for x in ("ptxas-blackwell", "ptxas")
                 if os.path.exists(os.path.join(base, x)))
     done = subprocess.run([tool, "-v", f"--gpu-name={arch}", path, "-o", os.path.join(folder, "k.cubin")],
                           capture_output=True, text=True, check=True)

@@ -9,7 +9,10 @@ def load_number(x):
 class Oracle:
     def __init__(self, meaning):
         self.meaning = meaning
-        self.shapes = {v["id"]: v["shape"] for part in ("before", "ops", "after") for v in meaning.get(part, [])}
+        # A product's shape is [M, N, K], a reduction's the one before reducing.
+        rank = {"product": 2, "row_max": 1, "row_sum": 1}
+        self.shapes = {v["id"]: v["shape"][:rank.get(v["computes"][0], 3)]
+                       for part in ("before", "ops", "after") for v in meaning.get(part, [])}
         self.tensors = {t["name"]: t for t in meaning["tensors"]}
 
     def run(self, n, tile):
@@ -49,8 +52,8 @@ class Oracle:
         name = self.name(operand)
         if not isinstance(name, str) or name in ("inf", "-inf"):
             return load_number(name)
-        if name in self.meaning["constants"]:
-            return self.meaning["constants"][name]
+        if name in self.meaning.get("constants", {}):
+            return self.meaning.get("constants", {})[name]
         if name in self.fixed:
             x = self.fixed[name]
         else:
@@ -58,7 +61,7 @@ class Oracle:
             if made >= 0:
                 x = self.now[name, made]
             else:
-                first = self.meaning["initial"][name]
+                first = self.meaning.get("initial", {})[name]
                 x = self.fixed[first] if isinstance(first, str) and first in self.fixed else np.full(
                     self.shapes[name], load_number(first))
         extra = operand if isinstance(operand, dict) else {}
@@ -75,7 +78,7 @@ class Oracle:
 
     def compute(self, value, i, tile_number):
         function, *rest = value["computes"]
-        shape = value["shape"]
+        shape = self.shapes[value["id"]]
         if function == "load":
             return np.asarray(self.tile(rest[0], tile_number), np.float64)
         tensor = rest.pop(0) if function == "store" else None
