@@ -2,6 +2,8 @@
 
 #include <iostream>
 #include <memory>
+#include <optional>
+#include <variant>
 
 #include "engine/cli/cli.hpp"
 #include "engine/cli/make_program.hpp"
@@ -22,10 +24,38 @@ struct EmittedFlags {
   std::string output;
 };
 
+using Emitted = std::variant<emit::GluonKernel, program::Refusal>;
+
+bool refused_for_room(const Emitted& emitted) {
+  const auto* no = std::get_if<program::Refusal>(&emitted);
+  return no != nullptr && no->rule == "limits" &&
+         no->text.find("shared memory") != std::string::npos;
+}
+
+/// The problem counts no barriers: solved again with room for them. What leaves room satisfies the
+/// problem as it is, too; so it is as good as the first one if I and L are, else feasible with its
+/// bound.
+std::optional<program::Program> with_room(const EmittedFlags& flags, const program::Program& first,
+                                          Cycle length) {
+  constexpr Amount kRoom = 2'048;
+  MakeFlags again = flags.make;
+  again.kept_back = kRoom;
+  auto made = make_program(again);
+  auto* program = std::get_if<MadeProgram>(&made);
+  if (program == nullptr) return std::nullopt;
+  if (program->program.initiation_interval != first.initiation_interval ||
+      program->solution.schedule->length != length || first.status != "optimal")
+    program->program.status = "feasible";
+  program->program.ii_lower_bound = first.ii_lower_bound;
+  return std::move(program->program);
+}
+
 int emit_kernel(const EmittedFlags& flags) {
   const WorkloadFlags& work = flags.make.work;
   program::Program program;
   // Standard input is read once: from there comes a program.
+  bool solved_here = false;
+  Cycle length = 0;
   const std::string bytes = is_file(work.input) ? read_file(work.input) : "";
   if (work.input == "-" || json_format(bytes) == "twill.program") {
     if (!flags.make.schedule.empty())
@@ -38,12 +68,19 @@ int emit_kernel(const EmittedFlags& flags) {
   } else {
     auto made = make_program(flags.make);
     if (const int* code = std::get_if<int>(&made)) return *code;
+    length = std::get<MadeProgram>(made).solution.schedule->length;
     program = std::move(std::get<MadeProgram>(made).program);
+    solved_here = flags.make.schedule.empty();
   }
   emit::EmitOptions options;
   options.machine = work.machine.empty() ? "the machine of its program" : work.machine;
   options.version = version();
-  const auto emitted = emit::emit_gluon(program, options);
+  auto emitted = emit::emit_gluon(program, options);
+  if (refused_for_room(emitted) && solved_here)
+    if (const auto again = with_room(flags, program, length)) {
+      program = *again;
+      emitted = emit::emit_gluon(program, options);
+    }
   if (const auto* no = std::get_if<program::Refusal>(&emitted))
     throw InputError(work.input, "", "", "no kernel: " + no->rule + ": " + no->text);
   const std::string& text = std::get<emit::GluonKernel>(emitted).text;

@@ -16,6 +16,7 @@ struct MakeFlags {
   SearchFlags search;
   std::string schedule;  ///< file; "" = it is solved
   bool quiet = false;
+  Amount kept_back = 0;  ///< bytes of "smem" that a schedule found here leaves free
 
   /// KERNEL, SCHEDULE, and the options of both.
   void add_to(CLI::App& app);

@@ -28,6 +28,8 @@ using program::Storage;
 constexpr std::int64_t kChunk =
     32;  // columns of tensor memory that a chunked chain holds at a time
 
+constexpr std::int64_t kOutChunk = 32;  // and of a tile on its way out
+
 /// A product that has been issued and has not been waited for.
 struct Flight {
   int op = 0;  ///< of the given program
@@ -864,9 +866,91 @@ class SlotPrinter {
     return {from + ".load(" + values_.text_of(layout) + ")", layout, type};
   }
 
+  /// Values after the loop from a tile in tensor memory to store `v`, in their order, where each
+  /// has one matrix among its operands; empty = there is no such chain.
+  std::vector<int> tile_chain(int v) const {
+    std::vector<int> chain;
+    for (int now = v;;) {
+      const Value& value = m_.values[at(now)];
+      if (!meaning::is_elementwise(value.function) && value.function != Function::store) return {};
+      chain.insert(chain.begin(), now);
+      int next = -1;
+      for (const Operand& one : value.operands) {
+        if (one.value < 0 || m_.values[at(one.value)].shape.size() != 2) continue;
+        if (next >= 0 || one.transposed || one.columns > 0 || one.value < m_.loop_begin) return {};
+        next = one.value;
+      }
+      if (next < 0) return {};
+      if (m_.in_loop(next)) {
+        const int s = plan_.kept_in_memory(plan_.op_of(next));
+        const bool here = p_.ops[at(plan_.op_of(next))].slot == slot_ &&
+                          plan_.registers_of(plan_.op_of(next)) >= 0;
+        return s >= 0 && !here && plan_.on_tmem(p_.storages[at(s)]) &&
+                       m_.values[at(v)].shape[1] % kOutChunk == 0
+                   ? chain
+                   : std::vector<int>{};
+      }
+      now = next;
+    }
+  }
+
+  /// Part by part, so that the tile is never in registers as a whole.
+  void final_chunks(const std::vector<int>& chain, const std::string& buffer,
+                    std::set<int>& written) {
+    const int store = chain.back();
+    std::map<std::pair<int, std::size_t>, Expression> others;
+    for (const int v : chain)
+      for (std::size_t k = 0; k < m_.values[at(v)].operands.size(); ++k) {
+        const Operand& one = m_.values[at(v)].operands[k];
+        if (one.value < 0 || m_.values[at(one.value)].shape.size() != 2)
+          others[{v, k}] = final_operand(v, one, written);
+      }
+    for (std::int64_t c = 0; c < m_.values[at(store)].shape[1]; c += kOutChunk) {
+      Expression last;
+      for (const int v : chain) {
+        const Value& value = m_.values[at(v)];
+        Layout layout = values_.layout_of(v);
+        layout.columns = kOutChunk;
+        std::vector<Expression> in;
+        for (std::size_t k = 0; k < value.operands.size(); ++k) {
+          if (const auto found = others.find({v, k}); found != others.end()) {
+            in.push_back(found->second);
+          } else if (v != chain.front()) {
+            in.push_back({"part", layout, last.type});
+          } else {
+            const int from = value.operands[k].value;
+            in.push_back({copy_of(plan_.kept_in_memory(plan_.op_of(from)), {Iteration::end, -1}) +
+                              ".slice(" + std::to_string(c) + ", " + std::to_string(kOutChunk) +
+                              ").load(" + values_.text_of(layout) + ")",
+                          layout, m_.values[at(from)].type});
+          }
+        }
+        last = values_.evaluate(v, in, layout, "");
+        if (v != store) line(1, "part = " + last.text);
+      }
+      line(1, buffer + ".slice(" + std::to_string(c) + ", " + std::to_string(kOutChunk) +
+                  ", dim=1).store(" + last.text + ")");
+    }
+  }
+
+  void bulk_store(const Value& value, const std::string& buffer) {
+    needs_.fence = true;
+    line(1, "fence_async_shared()  # ordinary writes, read by the bulk store");
+    line(1, "tma.async_store(" + use(host(value.tensor) + "_desc") + ", " +
+                coordinates(value.tensor, "") + ", " + buffer + ")");
+    line(1, "tma.store_wait(0)");
+  }
+
   void final_value(int v, std::set<int>& written) {
     if (!written.insert(v).second) return;
     const Value& value = m_.values[at(v)];
+    if (value.function == Function::store && value.shape.size() == 2)
+      if (const std::vector<int> chain = tile_chain(v); !chain.empty()) {
+        const std::string buffer = use(plan_.staging.at(v).name);
+        final_chunks(chain, buffer, written);
+        bulk_store(value, buffer);
+        return;
+      }
     std::vector<Expression> in;
     for (const Operand& one : value.operands) in.push_back(final_operand(v, one, written));
     const Expression result = values_.evaluate(v, in, values_.layout_of(v), "");
@@ -882,12 +966,8 @@ class SlotPrinter {
       return;
     }
     const std::string buffer = use(plan_.staging.at(v).name);
-    needs_.fence = true;
     line(1, buffer + ".store(" + result.text + ")");
-    line(1, "fence_async_shared()  # ordinary writes, read by the bulk store");
-    line(1, "tma.async_store(" + use(host(value.tensor) + "_desc") + ", " +
-                coordinates(value.tensor, "") + ", " + buffer + ")");
-    line(1, "tma.store_wait(0)");
+    bulk_store(value, buffer);
   }
 
   const Plan& plan_;

@@ -253,12 +253,25 @@ class Legalizer {
       if (!p.events[at(wait.event)].pending || wait.need != Need::war || wait.storage < 0 ||
           p.storages[at(wait.storage)].kind != Storage::in_registers)
         continue;
+      const Wait removed = wait;
       Program tried = p;
-      ++tried.storages[at(wait.storage)].depth;
+      ++tried.storages[at(removed.storage)].depth;
       tried.waits.erase(tried.waits.begin() + w);
-      if (const auto fault = program::judge(tried)) continue;
+      if (program::judge(tried)) {
+        // It was also for those that read the result: these get waits of their own.
+        const int product = p.events[at(removed.event)].op;
+        for (int r = 0; r < static_cast<int>(p.ops.size()); ++r)
+          for (const program::Read& read : p.ops[at(r)].reads)
+            if (p.ops[at(r)].slot == p.ops[at(product)].slot && r != product &&
+                std::find(p.ops[at(product)].writes.begin(), p.ops[at(product)].writes.end(),
+                          read.storage) != p.ops[at(product)].writes.end())
+              tried.waits.push_back({r, removed.event, read.distance, Need::raw, read.storage});
+        std::stable_sort(tried.waits.begin(), tried.waits.end(),
+                         [](const Wait& x, const Wait& y) { return x.before < y.before; });
+        if (program::judge(tried)) continue;
+      }
       p = std::move(tried);
-      --w;
+      w = -1;  // (each time a wait of this kind less)
     }
     drop_unused_events();
   }

@@ -31,7 +31,7 @@ def emit(twill, name, folder):
     done = subprocess.run([twill, "program", kernel, "--machine", machine, "-o", program, "--quiet"], capture_output=True, text=True)
     if done.returncode != 0:
         raise SystemExit(f"{name}: no program: {done.stderr.strip()}")
-    done = subprocess.run([twill, "emit", program, "--machine", machine, "-o", text], capture_output=True, text=True)
+    done = subprocess.run([twill, "emit", kernel, "--machine", machine, "-o", text, "--quiet"], capture_output=True, text=True)
     if done.returncode != 0:
         return None, done.stderr.strip()
     with open(text) as file:
