@@ -12,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 
+os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")  # the default, said aloud, so that 3.9 does not warn
+
 try:
     import triton
     from triton.backends.compiler import GPUTarget
@@ -21,8 +23,9 @@ except ImportError as missing:
     print(f"skipped: Triton with Gluon is not installed ({missing})")
     sys.exit(77)
 
-KERNELS = ["hopper-fwd-plain:hopper", "hopper-fwd-sub2:hopper", "blackwell-fwd-plain:blackwell", "gemm:hopper", "gemm:blackwell"]
-# wgmma and tcgen05.mma instructions of one product of the kernels' tiles: by M, N, K of what one instruction does.
+KERNELS = ["hopper-fwd-plain:hopper", "hopper-fwd-sub2:hopper", "hopper-fwd-sub2-m128:hopper", "blackwell-fwd-plain:blackwell",
+           "blackwell-fwd-sub2:blackwell", "blackwell-fwd-sub2-chunked:blackwell", "gemm:hopper", "gemm:blackwell",
+           "hopper-gqa:hopper", "hopper-mlp:hopper", "fmha-forward:hopper", "fmha-forward:blackwell"]
 PTX_NAMES = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32"}
 
 
