@@ -25,10 +25,10 @@ using program::Program;
 using program::Refusal;
 using program::Storage;
 
-constexpr std::int64_t kChunk =
-    32;  // columns of tensor memory that a chunked chain holds at a time
+// Columns of tensor memory that a chain of ops holds at a time, and a tile on its way out.
+constexpr std::int64_t kChunk = 16;
 
-constexpr std::int64_t kOutChunk = 32;  // and of a tile on its way out
+constexpr std::int64_t kOutChunk = 32;
 
 /// A product that has been issued and has not been waited for.
 struct Flight {
@@ -552,7 +552,7 @@ class SlotPrinter {
     if (added != op) age_variables(depth, op);
     state_.defined.insert(variable(op));
     line(depth, variable(op) + " = warpgroup_mma(" + a + ", " + b + ", " + sum + use_acc +
-                    ", is_async=True)");
+                    ", is_async=True)" + size_of(value));
     state_.flights.push_back({op, it.offset, false, left});
     state_.token[op] = true;
     if (!barriers_of(legal_op(op), it).empty())
@@ -582,7 +582,17 @@ class SlotPrinter {
       use_acc = "use_acc=True";
     }
     line(depth, "tcgen05_mma(" + a + ", " + b + ", " + copy_of(result, it) + ", " + use_acc +
-                    ", mbarriers=[" + barriers_of(legal_op(op), it) + "])");
+                    ", mbarriers=[" + barriers_of(legal_op(op), it) + "])" + size_of(value));
+  }
+
+  /// Its size as a comment: M x N x K.
+  std::string size_of(const Value& value) const {
+    const Operand& left = value.operands[0];
+    const auto& shape = m_.values[at(left.value)].shape;
+    std::int64_t k = shape[left.transposed ? 0 : 1];
+    if (left.columns > 0 && !left.transposed) k = left.columns;
+    return "  # " + std::to_string(value.shape[0]) + " x " + std::to_string(value.shape[1]) +
+           " x " + std::to_string(k);
   }
 
   /// Products whose registers an op reads have ended.

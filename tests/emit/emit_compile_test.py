@@ -84,7 +84,7 @@ def facts(path, folder, trips=-1):
     }
 
 
-def text_counts(text, capability):
+def text_counts(text):
     """What the PTX must have, from the text alone (of the run with TRIPS = -1)."""
     lines = text.split("\n")
     kept, skip = [], None
@@ -96,10 +96,21 @@ def text_counts(text, capability):
             skip = indent
         if skip is None:
             kept.append(line)
+    # A wgmma is of 64 rows and 16 deep a warpgroup, a tcgen05.mma of 128 rows and 16 deep (16-bit operands).
+    products = instructions = 0
+    warps = 4
+    for line in kept:
+        if match := re.match(r"    # (\d+) warps?, ", line):
+            warps = int(match.group(1))
+        if match := re.search(r"(warpgroup_mma|tcgen05_mma)\(.*  # (\d+) x (\d+) x (\d+)$", line):
+            rows = 16 * warps if match.group(1) == "warpgroup_mma" else 128
+            products += 1
+            instructions += int(match.group(2)) // rows * (int(match.group(4)) // 16) * -(-int(match.group(3)) // 256)
     body = "\n".join(kept)
-    return {"products": len(re.findall(r"(?:= warpgroup_mma\(|^\s*tcgen05_mma\()", body, re.M)),
+    return {"products": products, "instructions": instructions,
             "waits": len(re.findall(r"^\s*mbarrier\.wait\(", body, re.M)),
-            "registers": [int(x) for x in re.findall(r"slot_\w+ (\d+)", re.search(r"Registers a thread: (.*)", body).group(1))]}
+            "registers": [int(x) for x in re.findall(r"slot_\w+ (\d+)", re.search(r"Registers a thread: (.*)", body).group(1))],
+            "shared": int(re.search(r"Shared memory: (\d+) bytes", body).group(1))}
 
 
 def main():
@@ -117,7 +128,7 @@ def main():
                 continue
             with open(path) as file:
                 text = file.read()
-            want = text_counts(text, machine)
+            want = text_counts(text)
             try:
                 got = facts(path, folder)
             except Exception as error:  # whatever the compiler says is what we want to see
@@ -126,8 +137,10 @@ def main():
                 continue
             wrong = []
             products = got["wgmma"] + got["tcgen05.mma"]
-            if products == 0 or products % want["products"] != 0:
-                wrong.append(f"{products} product instructions of {want['products']} products")
+            if products == 0 or products != want["instructions"]:
+                wrong.append(f"{products} product instructions, {want['instructions']} by the text's {want['products']} products")
+            if got["shared"] > want["shared"] + 2048 or got["shared"] > 232448:
+                wrong.append(f"{got['shared']} bytes of shared memory, foretold {want['shared']}")
             if got["barrier waits"] != want["waits"]:
                 wrong.append(f"{got['barrier waits']} barrier waits, {want['waits']} in the text")
             if got["serialised"]:

@@ -28,6 +28,8 @@ class World:
     """One run of one block: its slots, what is in flight, and the next choice."""
 
     def __init__(self, seed, late):
+        """late: "late" (work in flight only where nothing else goes on), "eager", "random", or what is kept back until
+        nothing else goes on: a tensor's name (its bulk loads) or a slot function's (its products)."""
         self.random, self.late = random.Random(seed), late
         self.lock = threading.Condition()
         self.current, self.failed = None, None
@@ -45,7 +47,8 @@ class World:
             return ready
         if self.late == "eager" and work:
             return work
-        return ready + work
+        free = [(kind, x) for kind, x in work if (self.copies[x][0] if kind == "copy" else x) != self.late]
+        return ready + free or work
 
     def pick(self):
         """Gives the processor on: to a slot, or does work in flight until a slot has it."""
@@ -63,7 +66,7 @@ class World:
                 self.waiting.pop(what, None)
                 self.current = what
                 return
-            work = self.copies.pop(what) if kind == "copy" else self.queues[what].pop(0)
+            work = self.copies.pop(what)[1] if kind == "copy" else self.queues[what].pop(0)
             try:
                 work()
             except Fault as fault:
@@ -93,7 +96,7 @@ class World:
 
     def drain_one(self):
         if self.copies:
-            self.copies.pop(0)()
+            self.copies.pop(0)[1]()
         else:
             next(q for q in self.queues.values() if q).pop(0)()
 
@@ -109,6 +112,8 @@ class World:
                         self.lock.wait()
                 if self.failed is None:
                     function(*arguments)
+                    if self.queues.get(thread.name + " stores"):
+                        raise Fault("ends with bulk stores in flight, which read its shared memory")
             except Stop:
                 pass
             except Exception as error:  # what a slot runs into is the run's fault
@@ -302,8 +307,8 @@ class Tensor:
 class Descriptor:
     """A tensor in global memory with the tile of its bulk copies."""
 
-    def __init__(self, kind, array, block):
-        self.kind, self.array, self.block = kind, array, block
+    def __init__(self, kind, array, block, name):
+        self.kind, self.array, self.block, self.name = kind, array, block, name
         self.nbytes_per_cta = int(np.prod(block)) * kind.bytes
 
     def place(self, at):
@@ -410,7 +415,7 @@ def gluon_modules():
             barrier.bytes -= descriptor.nbytes_per_cta
             barrier.check()
 
-        WORLD.copies.append(work)
+        WORLD.copies.append((descriptor.name, work))
 
     def async_store(descriptor, at, source):
         WORLD.point()
@@ -529,7 +534,7 @@ def run(module, inputs, n, seed, late, blocks=(1, 1), batch=1):
             shape = [batch * sizes[axes[0]]] + [sizes[axis] for axis in axes[1:]]
             outputs[name] = np.full(shape, np.nan, number.numpy)
         array = outputs.get(name, inputs.get(name))
-        arguments.append(Pointer(number, array) if len(axes) == 1 else Descriptor(number, array, module.BLOCKS[name]))
+        arguments.append(Pointer(number, array) if len(axes) == 1 else Descriptor(number, array, module.BLOCKS[name], name))
     arguments += [sizes[axes[0]] for axes, _, _ in module.TENSORS.values()]
     for b in range(batch):
         for y in range(blocks[1]):
