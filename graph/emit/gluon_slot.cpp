@@ -283,13 +283,18 @@ class SlotPrinter {
     for (int v = 0; v < static_cast<int>(p_.ops.size()); ++v)
       if (p_.ops[at(v)].slot == slot_)
         for (int k = 1; k <= history_[at(v)]; ++k)
-          if (!entry.defined.contains(aged(v, k)) && entry.defined.contains(variable(v)))
+          if (!entry.defined.contains(aged(v, k)) && entry.defined.contains(variable(v))) {
             line(in, aged(v, k) + " = " + variable(v));
+            state_.defined.insert(aged(v, k));
+          }
+    // What only the loop defines is not there after it.
+    const std::set<std::string> defined = state_.defined;
     use("n");
     line(in, code_->depth > 0 ? "for i in range(n - " + std::to_string(code_->depth) + "):"
                               : std::string("for i in range(n):"));
     text_ += body;
     state_ = moved(end, code_->depth + 1);
+    state_.defined = defined;
     // (i is n - depth - 1 at the end of the loop, so i + k is n - 1 - (depth - k).)
   }
 
@@ -374,7 +379,8 @@ class SlotPrinter {
     std::vector<std::string> names;
     for (auto flight = all.begin(); flight != all.begin() + ended; ++flight) {
       if (!flight->taken) add_name(names, *flight);
-      if (!flight->left.empty()) names.push_back(flight->left);
+      // (Where the loop begins again there is a name for them only if it is there before it, too.)
+      if (state_.defined.contains(flight->left)) names.push_back(flight->left);
     }
     // All of them were added to: the registers are those of the product in flight.
     for (auto flight = all.begin() + ended; names.empty() && flight != all.end(); ++flight)
@@ -526,8 +532,10 @@ class SlotPrinter {
     if (a.empty()) {
       ended_for(depth, op, value.operands[0], it);
       const Expression from = operand(op, value.operands[0], it);
-      a = "gl.convert_layout(" + from.text + ", gl.DotOperandLayout(0, " + values_.text_of(layout) +
-          ", 2))";
+      left = variable(op) + "_left";
+      line(depth, left + " = gl.convert_layout(" + from.text + ", gl.DotOperandLayout(0, " +
+                      values_.text_of(layout) + ", 2))");
+      a = left;
     }
     std::string sum, use_acc;
     int added = -1;
@@ -553,6 +561,7 @@ class SlotPrinter {
     state_.defined.insert(variable(op));
     line(depth, variable(op) + " = warpgroup_mma(" + a + ", " + b + ", " + sum + use_acc +
                     ", is_async=True)" + size_of(value));
+    if (!left.empty()) state_.defined.insert(left);
     state_.flights.push_back({op, it.offset, false, left});
     state_.token[op] = true;
     if (!barriers_of(legal_op(op), it).empty())
