@@ -63,8 +63,9 @@ int emit_kernel(const EmittedFlags& flags) {
                        "a program file has all that is needed");
     program = program::parse_program(bytes, work.input);
     if (const auto fault = program::judge(program))
-      throw InputError(work.input, "", "",
-                       "the judge refuses it: " + fault->rule + ": " + fault->text);
+      throw InputError(
+          work.input, "", "",
+          "the judge refuses it: " + printable(fault->rule) + ": " + printable(fault->text));
   } else {
     auto made = make_program(flags.make);
     if (const int* code = std::get_if<int>(&made)) return *code;
@@ -82,7 +83,8 @@ int emit_kernel(const EmittedFlags& flags) {
       emitted = emit::emit_gluon(program, options);
     }
   if (const auto* no = std::get_if<program::Refusal>(&emitted))
-    throw InputError(work.input, "", "", "no kernel: " + no->rule + ": " + no->text);
+    throw InputError(work.input, "", "",
+                     "no kernel: " + printable(no->rule) + ": " + printable(no->text));
   const std::string& text = std::get<emit::GluonKernel>(emitted).text;
   if (flags.output.empty() || flags.output == "-")
     std::cout << text;

@@ -73,8 +73,7 @@ class GluonPrinter {
     line(0,
          "This text is yours: Twill's license does not extend to what it writes, put it under any "
          "license you");
-    line(0, "like. Needs Triton 3.7 to 3.9" +
-                std::string(" and PyTorch; `python FILE` checks and times it."));
+    line(0, "like. Needs Triton 3.9 and PyTorch; `python FILE` checks and times it.");
     line(0, "\"\"\"");
     line(0, "import itertools");
     line(0, "import math");
@@ -102,7 +101,7 @@ class GluonPrinter {
     line(0, "except ImportError as missing:");
     line(1, "if __name__ != \"__main__\":");
     line(2, "raise");
-    line(1, "print(f\"Triton 3.7 or later with Gluon is needed: {missing}\", file=sys.stderr)");
+    line(1, "print(f\"Triton 3.9 with Gluon is needed: {missing}\", file=sys.stderr)");
     line(1, "sys.exit(2)");
     line(0, "");
     for (std::size_t k = 0; k < m_.constants.size(); ++k)

@@ -23,7 +23,7 @@ struct Launch {
   int barriers = 0;
 };
 
-/// What the launch comes to, as Triton 3.7 to 3.9 lay it out.
+/// What the launch comes to, as Triton 3.9 lays it out.
 struct LaunchFacts {
   int threads = 0;           ///< with the workers' warps padded to whole warpgroups
   int registers = 0;         ///< a thread at launch: 65,536 / threads, a multiple of 8

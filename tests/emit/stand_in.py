@@ -29,7 +29,7 @@ class World:
 
     def __init__(self, seed, late):
         """late: "late" (work in flight only where nothing else goes on), "eager", "random", or what is kept back until
-        nothing else goes on: a tensor's name (its bulk loads) or a slot function's (its products)."""
+        nothing else goes on: a tensor's name (its bulk loads) or a slot function's (itself and its products)."""
         self.random, self.late = random.Random(seed), late
         self.lock = threading.Condition()
         self.current, self.failed = None, None
@@ -48,7 +48,8 @@ class World:
         if self.late == "eager" and work:
             return work
         free = [(kind, x) for kind, x in work if (self.copies[x][0] if kind == "copy" else x) != self.late]
-        return ready + free or work
+        free += [(kind, t) for kind, t in ready if t.name != self.late]
+        return free or ready + work
 
     def pick(self):
         """Gives the processor on: to a slot, or does work in flight until a slot has it."""
