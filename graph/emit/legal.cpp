@@ -48,6 +48,7 @@ class Legalizer {
       join_accumulators();
       for (int e = 0; e < static_cast<int>(p.events.size()); ++e)
         if (p.events[at(e)].pending) count_on_barrier(e);
+      drop_implied_waits();
       drop_unused_events();
       fuse();
     } else {
@@ -97,7 +98,7 @@ class Legalizer {
 
   void end_tensor_memory_accesses() {
     Program& p = legal_.program;
-    std::set<int> ended;
+    std::set<int>& ended = ended_at_once_;
     for (int v = 0; v < static_cast<int>(p.ops.size()); ++v) {
       program::Op& op = p.ops[at(v)];
       if (op.ending != Ending::pending || value(v).function == Function::product) continue;
@@ -110,6 +111,18 @@ class Legalizer {
       return event.pending && ended.contains(event.op);
     });
     drop_unused_events();
+  }
+
+  /// Ops that end at once do so in their slot's order: a wait for a later one covers them.
+  void drop_implied_waits() {
+    Program& p = legal_.program;
+    if (program::judge(p)) return;  // (more phases are needed first)
+    for (int w = static_cast<int>(p.waits.size()) - 1; w >= 0; --w) {
+      if (!ended_at_once_.contains(p.events[at(p.waits[at(w)].event)].op)) continue;
+      Program tried = p;
+      tried.waits.erase(tried.waits.begin() + w);
+      if (!program::judge(tried)) p = std::move(tried);
+    }
   }
 
   void drop_unused_events() {
@@ -399,6 +412,7 @@ class Legalizer {
   const program::Links& links_;
   std::optional<meaning::Meaning> meaning_;
   LegalProgram legal_;
+  std::set<int> ended_at_once_;  ///< ops that were said to end later
 };
 
 }  // namespace
