@@ -1,6 +1,7 @@
 #include "graph/emit/gluon.hpp"
 
 #include <algorithm>
+#include <cctype>
 
 #include "graph/emit/gluon_host.hpp"
 #include "graph/emit/gluon_slot.hpp"
@@ -11,7 +12,6 @@
 namespace twill::emit {
 namespace {
 
-using program::Event;
 using program::Refusal;
 using program::Storage;
 
@@ -179,7 +179,7 @@ class GluonPrinter {
     std::string upper = type;
     std::transform(upper.begin(), upper.end(), upper.begin(),
                    [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-    const std::string name =
+    std::string name =
         "SMEM_" + std::to_string(shape[0]) + "x" + std::to_string(shape[1]) + "_" + upper;
     shared_layouts_[name] = "gl.NVMMASharedLayout.get_default_for([" + std::to_string(shape[0]) +
                             ", " + std::to_string(shape[1]) + "], " + gluon_type(type) + ")";

@@ -1025,7 +1025,7 @@ SlotText slot_text(const Plan& plan, int slot, ModuleNeeds& needs) {
 
 std::string iteration_text(Iteration iteration) {
   if (iteration.from == Iteration::begin) return std::to_string(iteration.offset);
-  const std::string base = iteration.from == Iteration::loop ? "i" : "n";
+  std::string base = iteration.from == Iteration::loop ? "i" : "n";
   if (iteration.offset == 0) return base;
   return base + (iteration.offset > 0 ? " + " : " - ") + std::to_string(std::abs(iteration.offset));
 }
