@@ -48,6 +48,7 @@ Command show_command(CLI::App& program);
 Command nest_command(CLI::App& program);
 Command program_command(CLI::App& program);
 Command run_command(CLI::App& program);
+Command emit_command(CLI::App& program);
 Command kernels_command(CLI::App& program);
 Command machines_command(CLI::App& program);
 Command encodings_command(CLI::App& program);

@@ -34,6 +34,7 @@ int run(int argc, char** argv) {
       {"nest", nest_command},
       {"program", program_command},
       {"run", run_command},
+      {"emit", emit_command},
       {"kernels", kernels_command},
       {"machines", machines_command},
       {"encodings", encodings_command},

@@ -70,7 +70,11 @@ std::optional<Given> solve_given(const MakeFlags& flags, const Workload& work, S
 }  // namespace
 
 std::variant<MadeProgram, int> make_program(const MakeFlags& flags) {
-  const Workload work = load(flags.work);
+  Workload work = load(flags.work);
+  for (Lowered& one : work.problems)
+    for (Memory& memory : one.problem.memories)
+      if (memory.name == "smem" && memory.capacity > flags.kept_back)
+        memory.capacity -= flags.kept_back;
   Status status = Status::unknown;
   std::optional<Given> given =
       flags.schedule.empty() ? solve_given(flags, work, status) : read_given(flags, work);

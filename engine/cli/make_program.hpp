@@ -17,6 +17,7 @@ struct MakeFlags {
   std::string schedule;  ///< file; "" = it is solved
   bool quiet = false;
   bool turns = false;  ///< program::DeriveOptions::turns
+  Amount kept_back = 0;  ///< bytes of "smem" that a schedule found here leaves free
 
   /// KERNEL, SCHEDULE, and the options of both.
   void add_to(CLI::App& app);

@@ -1,0 +1,110 @@
+// twill emit: a program as the source text of a kernel.
+
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <variant>
+
+#include "engine/cli/cli.hpp"
+#include "engine/cli/make_program.hpp"
+#include "engine/output/style.hpp"
+#include "graph/emit/gluon.hpp"
+#include "graph/error.hpp"
+#include "graph/io/file.hpp"
+#include "graph/io/json_text.hpp"
+#include "graph/program/judge.hpp"
+#include "graph/program/program_io.hpp"
+
+namespace twill::cli {
+namespace {
+
+struct EmittedFlags {
+  MakeFlags make;
+  std::string to = "gluon";
+  std::string output;
+};
+
+using Emitted = std::variant<emit::GluonKernel, program::Refusal>;
+
+bool refused_for_room(const Emitted& emitted) {
+  const auto* no = std::get_if<program::Refusal>(&emitted);
+  return no != nullptr && no->rule == "limits" &&
+         no->text.find("shared memory") != std::string::npos;
+}
+
+/// The problem counts no barriers: solved again with room for them. What leaves room satisfies the
+/// problem as it is, too; so it is as good as the first one if I and L are, else feasible with its
+/// bound.
+std::optional<program::Program> with_room(const EmittedFlags& flags, const program::Program& first,
+                                          Cycle length) {
+  constexpr Amount kRoom = 2'048;
+  MakeFlags again = flags.make;
+  again.kept_back = kRoom;
+  auto made = make_program(again);
+  auto* program = std::get_if<MadeProgram>(&made);
+  if (program == nullptr) return std::nullopt;
+  if (program->program.initiation_interval != first.initiation_interval ||
+      program->solution.schedule->length != length || first.status != "optimal")
+    program->program.status = "feasible";
+  program->program.ii_lower_bound = first.ii_lower_bound;
+  return std::move(program->program);
+}
+
+int emit_kernel(const EmittedFlags& flags) {
+  const WorkloadFlags& work = flags.make.work;
+  program::Program program;
+  // Standard input is read once: from there comes a program.
+  bool solved_here = false;
+  Cycle length = 0;
+  const std::string bytes = is_file(work.input) ? read_file(work.input) : "";
+  if (work.input == "-" || json_format(bytes) == "twill.program") {
+    if (!flags.make.schedule.empty())
+      throw InputError("command line", "SCHEDULE", quote(flags.make.schedule),
+                       "a program file has all that is needed");
+    program = program::parse_program(bytes, work.input);
+    if (const auto fault = program::judge(program))
+      throw InputError(
+          work.input, "", "",
+          "the judge refuses it: " + printable(fault->rule) + ": " + printable(fault->text));
+  } else {
+    auto made = make_program(flags.make);
+    if (const int* code = std::get_if<int>(&made)) return *code;
+    length = std::get<MadeProgram>(made).solution.schedule->length;
+    program = std::move(std::get<MadeProgram>(made).program);
+    solved_here = flags.make.schedule.empty();
+  }
+  emit::EmitOptions options;
+  options.machine = work.machine.empty() ? "the machine of its program" : work.machine;
+  options.version = version();
+  auto emitted = emit::emit_gluon(program, options);
+  if (refused_for_room(emitted) && solved_here)
+    if (const auto again = with_room(flags, program, length)) {
+      program = *again;
+      emitted = emit::emit_gluon(program, options);
+    }
+  if (const auto* no = std::get_if<program::Refusal>(&emitted))
+    throw InputError(work.input, "", "",
+                     "no kernel: " + printable(no->rule) + ": " + printable(no->text));
+  const std::string& text = std::get<emit::GluonKernel>(emitted).text;
+  if (flags.output.empty() || flags.output == "-")
+    std::cout << text;
+  else
+    write_file(flags.output, text);
+  return kDone;
+}
+
+}  // namespace
+
+Command emit_command(CLI::App& program) {
+  auto flags = std::make_shared<EmittedFlags>();
+  CLI::App* app = program.add_subcommand(
+      "emit", "The kernel of a program (or of a kernel file's best schedule) as source text");
+  flags->make.add_to(*app);
+  app->add_option("--to", flags->to, "Language of the text")
+      ->check(CLI::IsMember({"gluon"}))
+      ->capture_default_str();
+  app->add_option("-o,--output", flags->output, "Write the text here, not to standard output");
+  return {app, [flags] { return emit_kernel(*flags); }};
+}
+
+}  // namespace twill::cli

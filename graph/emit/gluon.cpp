@@ -1,0 +1,397 @@
+#include "graph/emit/gluon.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include "graph/emit/gluon_host.hpp"
+#include "graph/emit/gluon_slot.hpp"
+#include "graph/emit/gluon_values.hpp"
+#include "graph/index.hpp"
+#include "graph/meaning/number_type.hpp"
+
+namespace twill::emit {
+namespace {
+
+using program::Refusal;
+using program::Storage;
+
+class GluonPrinter {
+ public:
+  GluonPrinter(const Plan& plan, const EmitOptions& options)
+      : plan_(plan), p_(*plan.given), m_(*plan.meaning), options_(options) {}
+
+  std::string run() {
+    std::vector<SlotText> slots;
+    for (const int s : plan_.partitions) slots.push_back(slot_text(plan_, s, needs_));
+    arguments();
+    std::string functions;
+    for (std::size_t k = 0; k < slots.size(); ++k)
+      functions += function(plan_.partitions[k], slots[k]);
+    kernel(slots);
+    const std::string kernel_text = std::move(text_);
+    text_.clear();
+    head();
+    return text_ + functions + kernel_text + host_text(plan_);
+  }
+
+ private:
+  void line(int depth, const std::string& text) {
+    text_ += text.empty() ? "\n" : std::string(4 * at(depth), ' ') + text + "\n";
+  }
+  bool hopper() const { return plan_.legal.target == Target::hopper; }
+
+  // ---- the head of the file
+
+  void head() {
+    const bool optimal = p_.status == "optimal";
+    line(0, "\"\"\"" + harmless(p_.problem) + " on " + harmless(options_.machine) +
+                ", written by Twill " + harmless(options_.version) + ".");
+    line(0, "");
+    line(0, "Schedule: " + std::string(optimal ? "optimal" : "feasible") +
+                ", one iteration every I = " + std::to_string(p_.initiation_interval) +
+                " cycles of the machine file (I >= " + std::to_string(p_.ii_lower_bound) +
+                " is proved), " + std::to_string(program::stage_count(p_)) + " stages.");
+    line(0, "Problem: sha256 " + harmless(p_.problem_sha256) + ".");
+    line(0, "");
+    line(0,
+         "The program of slots, rings, barriers and waits below was judged free of races, "
+         "deadlocks and");
+    line(0,
+         "phase overruns for every trip count n >= 0. x_prev is x of the iteration before; a wait "
+         "says the order");
+    line(
+        0,
+        "that needs it (RAW, WAR, WAW, overlay, turn) and the op and iteration that it waits for.");
+    line(0, "");
+    line(0, "Registers a thread: " + registers() + ".");
+    line(0, "Shared memory: " + std::to_string(plan_.launch.shared_bytes) + " bytes" +
+                (plan_.launch.tmem_columns > 0
+                     ? "; tensor memory: " + std::to_string(plan_.launch.tmem_columns) + " columns"
+                     : "") +
+                "; " + std::to_string(plan_.launch.barriers) + " barriers.");
+    line(0, "");
+    line(0,
+         "This text is yours: Twill's license does not extend to what it writes, put it under any "
+         "license you");
+    line(0, "like. Needs Triton 3.9 and PyTorch; `python FILE` checks and times it.");
+    line(0, "\"\"\"");
+    line(0, "import itertools");
+    line(0, "import math");
+    line(0, "import sys");
+    line(0, "");
+    line(0, "try:");
+    line(1, "import triton");
+    line(1, "from triton.experimental import gluon");
+    line(1, "from triton.experimental.gluon import language as gl");
+    line(1, "from triton.experimental.gluon.nvidia.hopper import TensorDescriptor");
+    const std::string from = "from triton.experimental.gluon.language.nvidia.";
+    if (hopper()) {
+      line(
+          1,
+          from +
+              "hopper import fence_async_shared, mbarrier, tma, warpgroup_mma, warpgroup_mma_wait" +
+              (needs_.wgmma_init ? ", warpgroup_mma_init" : ""));
+    } else {
+      line(1, from +
+                  "blackwell import (TensorMemoryLayout, allocate_tensor_memory, mbarrier, "
+                  "tcgen05_commit, tcgen05_mma,");
+      line(1, "                                                                 tma)");
+      line(1, from + "hopper import fence_async_shared");
+    }
+    line(0, "except ImportError as missing:");
+    line(1, "if __name__ != \"__main__\":");
+    line(2, "raise");
+    line(1, "print(f\"Triton 3.9 with Gluon is needed: {missing}\", file=sys.stderr)");
+    line(1, "sys.exit(2)");
+    line(0, "");
+    for (std::size_t k = 0; k < m_.constants.size(); ++k)
+      line(0, plan_.constant[k] + ": gl.constexpr = gl.constexpr(" +
+                  number_text(m_.constants[k].second) + ")");
+    if (!needs_.tiles.empty()) line(0, "# Register layouts of tiles.");
+    for (const auto& [m, n, warps] : needs_.tiles)
+      line(0, tile_name(m, n, warps) + ": gl.constexpr = gl.constexpr(" +
+                  tile_layout(plan_.legal.target, m, n, warps) + ")");
+    for (const auto& [name, value] : shared_layouts_)
+      line(0, name + ": gl.constexpr = gl.constexpr(" + value + ")");
+    line(0, "VECTOR: gl.constexpr = gl.constexpr(gl.SwizzledSharedLayout(1, 1, 1, [0]))");
+    line(0, "DEPTH = " + std::to_string(plan_.depth) +
+                "  # iterations in flight beside the newest: with fewer, TRIPS says how many there "
+                "are");
+  }
+
+  std::string registers() const {
+    const LaunchFacts facts = launch_facts(plan_.launch);
+    std::string text =
+        plan_.slot_name[at(plan_.partitions[0])] + " " +
+        std::to_string(facts.first_registers > 0 ? facts.first_registers : facts.registers);
+    for (std::size_t k = 0; k < facts.workers.size(); ++k)
+      text += ", " + plan_.slot_name[at(plan_.partitions[k + 1])] + " " +
+              std::to_string(facts.workers[k]);
+    return text + " (" + std::to_string(facts.threads) + " threads)";
+  }
+
+  // ---- names that slots get as arguments
+
+  void arguments() {
+    const auto add = [&](const std::string& name) {
+      if (std::find(arguments_.begin(), arguments_.end(), name) == arguments_.end())
+        arguments_.push_back(name);
+    };
+    for (std::size_t t = 0; t < plan_.host_name.size(); ++t)
+      add(plan_.host_name[t] + (plan_.axes.tensors[t].axes.size() == 1 ? "_ptr" : "_desc"));
+    for (const std::string& one : plan_.buffer)
+      if (!one.empty()) add(one);
+    for (const auto& [v, one] : plan_.resident) add(one.name);
+    for (const auto& [v, one] : plan_.staging) add(one.name);
+    for (const auto& [v, one] : plan_.final_hand_over) add(one.name);
+    for (const std::string& one : plan_.barrier)
+      if (!one.empty()) add(one);
+    add(plan_.resident_barrier);
+    for (const std::string& one : plan_.done) add(one);
+    for (std::size_t t = 0; t < plan_.tensor_name.size(); ++t) add(plan_.tensor_name[t] + "_row");
+    for (const std::string& one : plan_.host_name) add(one + "_column");
+    add("n");
+    add("TRIPS");
+  }
+
+  std::vector<std::string> used(const SlotText& slot) const {
+    std::vector<std::string> all;
+    for (const std::string& one : arguments_)
+      if (slot.used.contains(one)) all.push_back(one);
+    return all;
+  }
+
+  std::string function(int s, const SlotText& slot) const {
+    std::string list;
+    for (const std::string& one : used(slot))
+      list += (list.empty() ? "" : ", ") + one + (one == "TRIPS" ? ": gl.constexpr" : "");
+    std::string doc;
+    if (s < plan_.finish_slot())
+      doc = "    # " + std::to_string(p_.slots[at(s)].width) +
+            (p_.slots[at(s)].width == 1 ? " warp" : " warps") + ", " +
+            std::to_string(p_.slots[at(s)].registers) + " registers a thread for tiles\n";
+    return "\n\n@gluon.jit\ndef " + plan_.slot_name[at(s)] + "(" + list + "):\n" + doc + slot.body;
+  }
+
+  // ---- the kernel
+
+  std::string shared_layout(const std::vector<std::int64_t>& shape, const std::string& type) {
+    std::string upper = type;
+    std::transform(upper.begin(), upper.end(), upper.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    std::string name =
+        "SMEM_" + std::to_string(shape[0]) + "x" + std::to_string(shape[1]) + "_" + upper;
+    shared_layouts_[name] = "gl.NVMMASharedLayout.get_default_for([" + std::to_string(shape[0]) +
+                            ", " + std::to_string(shape[1]) + "], " + gluon_type(type) + ")";
+    return name;
+  }
+
+  void allocate(const std::string& name, const std::vector<std::int64_t>& shape,
+                const std::string& type, int depth, const std::string& comment) {
+    if (gluon_type(type).empty()) throw Refusal{"type", "a buffer has elements of type " + type};
+    std::string list = depth > 1 ? std::to_string(depth) : "";
+    for (const std::int64_t extent : shape)
+      list += (list.empty() ? "" : ", ") + std::to_string(extent);
+    line(1, name + " = gl.allocate_shared_memory(" + gluon_type(type) + ", [" + list + "], " +
+                (shape.size() == 2 ? shared_layout(shape, type) : "VECTOR") + ")" + comment);
+  }
+
+  void kernel(const std::vector<SlotText>& slots) {
+    line(0, "");
+    line(0, "");
+    line(0, "@gluon.jit");
+    std::string list;
+    for (std::size_t t = 0; t < plan_.host_name.size(); ++t)
+      list += plan_.host_name[t] + (plan_.axes.tensors[t].axes.size() == 1 ? "_ptr, " : "_desc, ");
+    for (const std::string& one : plan_.host_name) list += one + "_rows, ";
+    line(0, "def kernel(" + list + "n, TRIPS: gl.constexpr):");
+    line(1, "block_0 = gl.program_id(0)");
+    line(1, "block_1 = gl.program_id(1)");
+    line(1, "batch = gl.program_id(2)");
+    places();
+    buffers();
+    initial();
+    barriers();
+    partitions(slots);
+  }
+
+  void places() {
+    for (std::size_t t = 0; t < plan_.tensor_name.size(); ++t) {
+      const int h = plan_.axes.tensor_of[t];
+      const HostTensor& host = plan_.axes.tensors[at(h)];
+      for (int d = 0; d < static_cast<int>(host.axes.size()); ++d) {
+        const Axis& axis = plan_.axes.axes[at(host.axes[at(d)])];
+        std::string text = d == 0 ? "batch * " + plan_.host_name[at(h)] + "_rows" : "";
+        if (axis.kind == Axis::block) {
+          const auto k =
+              std::find(plan_.axes.blocks.begin(), plan_.axes.blocks.end(), host.axes[at(d)]) -
+              plan_.axes.blocks.begin();
+          text += (text.empty() ? "" : " + ") + ("block_" + std::to_string(k)) + " * " +
+                  std::to_string(axis.tile);
+        }
+        if (d == 0 && plan_.axes.part_of[t] > 0)
+          text += " + " + std::to_string(plan_.axes.part_of[t] * m_.tensors[t].shape[0]);
+        if (d == 0)
+          line(1, plan_.tensor_name[t] + "_row = " + text);
+        else if (axis.kind == Axis::block && plan_.axes.part_of[t] == 0)
+          line(1, plan_.host_name[at(h)] + "_column = " + text);
+      }
+    }
+  }
+
+  void buffers() {
+    line(1, "# Rings: iteration k has copy k mod R.");
+    for (int s = 0; s < static_cast<int>(p_.storages.size()); ++s) {
+      const Storage& storage = p_.storages[at(s)];
+      if (storage.kind != Storage::in_memory || plan_.on_tmem(storage) ||
+          plan_.same_place[at(s)] != s)
+        continue;
+      const meaning::Value& value = plan_.value_of(s);
+      if (value.shape.empty()) throw Refusal{"storage", "a number lies in shared memory"};
+      allocate(plan_.buffer[at(s)], value.shape, value.type, storage.depth,
+               storage.depth > 1 ? "  # R = " + std::to_string(storage.depth) : "");
+    }
+    for (const auto& [v, one] : plan_.resident) allocate(one.name, one.shape, one.type, 1, "");
+    std::set<std::string> named;
+    for (const auto& [v, one] : plan_.resident) named.insert(one.name);
+    for (const auto& [v, one] : plan_.staging)
+      if (named.insert(one.name).second)
+        allocate(one.name, one.shape, one.type, 1, "  # on its way out");
+    for (const auto& [v, one] : plan_.final_hand_over)
+      allocate(one.name, one.shape, one.type, 1, "  # for another slot, after the loop");
+    tensor_memory();
+  }
+
+  void tensor_memory() {
+    const Amount columns = plan_.launch.tmem_columns;
+    if (columns == 0) return;
+    const auto layout = [](std::int64_t n) {
+      return "TensorMemoryLayout([128, " + std::to_string(n) + "], col_stride=1)";
+    };
+    line(1, "tensor_memory = allocate_tensor_memory(gl.float32, [128, " + std::to_string(columns) +
+                "], " + layout(std::min<Amount>(columns, 128)) + ")");
+    for (int s = 0; s < static_cast<int>(p_.storages.size()); ++s) {
+      const Storage& storage = plan_.legal.program.storages[at(s)];  // (with accumulators joined)
+      if (storage.kind != Storage::in_memory || !plan_.on_tmem(storage)) continue;
+      const meaning::Value& value = plan_.value_of(s);
+      const int bytes = meaning::number_type(value.type)->bytes;
+      if (value.shape.size() != 2 || value.shape[0] != 128 || value.shape[1] > 256 ||
+          gluon_type(value.type).empty() || value.shape[1] * bytes != storage.size * 4)
+        throw Refusal{"storage", storage.name +
+                                     " does not fill its columns of tensor memory as a "
+                                     "tile of 128 rows"};
+      const Amount stride =
+          (storage.size + storage.alignment - 1) / storage.alignment * storage.alignment;
+      if (storage.depth > 1 && stride != storage.size)
+        throw Refusal{"storage", storage.name + " has gaps between its copies"};
+      const std::string rows =
+          std::to_string(value.shape[0]) + ", " + std::to_string(value.shape[1]);
+      line(1, plan_.buffer[at(s)] + " = tensor_memory.slice(" + std::to_string(storage.base) +
+                  ", " + std::to_string(storage.size * storage.depth) + ").reinterpret(" +
+                  gluon_type(value.type) + ", [" +
+                  (storage.depth > 1 ? std::to_string(storage.depth) + ", " : "") + rows + "], " +
+                  layout(value.shape[1]) + ")");
+    }
+  }
+
+  /// What carried results have from before the loop, where they lie in memory.
+  void initial() {
+    const ValuePrinter values(plan_, plan_.partitions[0], needs_);
+    bool said = false;
+    std::set<std::pair<Amount, std::string>> written;
+    for (int s = 0; s < static_cast<int>(p_.storages.size()); ++s) {
+      const Storage& storage = p_.storages[at(s)];
+      if (storage.kind != Storage::in_memory) continue;
+      const int carried = plan_.carried(s);
+      if (carried == 0) continue;
+      int value = -1;
+      for (std::size_t op = 0; op < p_.ops.size(); ++op)
+        for (const int w : p_.ops[op].writes)
+          if (w == s) value = plan_.links.result[op];
+      const meaning::Initial* first = m_.initial_of(value);
+      if (first == nullptr)
+        throw Refusal{"operand", m_.values[at(value)].id + " is carried and has no initial value"};
+      if (first->what.value >= 0)
+        throw Refusal{"operand",
+                      m_.values[at(value)].id + " begins with a value from before the loop"};
+      if (!said) line(1, "# What is carried into iteration 0.");
+      said = true;
+      for (int d = 1; d <= carried; ++d) {
+        line(1, plan_.buffer[at(s)] + ring_index({Iteration::begin, -d}, storage.depth) +
+                    ".store(" + values.filled(value, first->what.number) + ")");
+      }
+      if (!plan_.on_tmem(storage) && m_.values[at(value)].shape.size() == 2)
+        line(1, "fence_async_shared()  # ordinary writes, perhaps read by the asynchronous proxy");
+    }
+  }
+
+  void barrier(const std::string& name, int phases, int count) {
+    line(1, name + " = mbarrier.allocate_mbarrier(batch=" + std::to_string(phases) + ")");
+    if (phases == 1) {
+      line(1, "mbarrier.init(" + name + ".index(0), count=" + std::to_string(count) + ")");
+    } else {
+      line(1, "for k in gl.static_range(" + std::to_string(phases) + "):");
+      line(2, "mbarrier.init(" + name + ".index(k), count=" + std::to_string(count) + ")");
+    }
+  }
+
+  void barriers() {
+    line(1, "# Barriers: iteration k has barrier k mod R and waits for parity (k / R) mod 2.");
+    const auto& events = plan_.legal.program.events;
+    for (std::size_t e = 0; e < events.size(); ++e)
+      if (!events[e].pending) barrier(plan_.barrier[e], events[e].phases, events[e].arrivals);
+    const auto single = [&](const std::string& name, int count) {
+      line(1, name + " = mbarrier.allocate_mbarrier()");
+      line(1, "mbarrier.init(" + name + ", count=" + std::to_string(count) + ")");
+    };
+    if (!plan_.resident.empty())
+      single(plan_.resident_barrier, static_cast<int>(plan_.resident.size()));
+    for (std::size_t s = 0; s < plan_.done_needed.size(); ++s)
+      if (plan_.done_needed[s]) single(plan_.done[s], 1);
+  }
+
+  void partitions(const std::vector<SlotText>& slots) {
+    const auto call = [&](std::size_t k) {
+      std::string list;
+      const std::vector<std::string> names = used(slots[k]);
+      for (const std::string& one : names) list += (list.empty() ? "" : ", ") + one;
+      return "(" + plan_.slot_name[at(plan_.partitions[k])] + ", (" + list +
+             (names.size() == 1 ? ",))" : "))");
+    };
+    line(1, "gl.warp_specialize([");
+    std::string warps, registers;
+    for (std::size_t k = 0; k < slots.size(); ++k) {
+      line(2, call(k) + ",");
+      if (k == 0) continue;
+      const Partition& one = plan_.launch.workers[k - 1];
+      warps += (warps.empty() ? "" : ", ") + std::to_string(one.warps);
+      registers += (registers.empty() ? "" : ", ") + std::to_string(one.registers);
+    }
+    line(1, "], [" + warps + "], [" + registers + "])  # warps and registers of all but the first");
+  }
+
+  const Plan& plan_;
+  const program::Program& p_;
+  const meaning::Meaning& m_;
+  const EmitOptions& options_;
+  ModuleNeeds needs_;
+  std::map<std::string, std::string> shared_layouts_;
+  std::vector<std::string> arguments_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::variant<GluonKernel, Refusal> emit_gluon(const program::Program& program,
+                                              const EmitOptions& options) {
+  auto plan = make_plan(program, options);
+  if (auto* no = std::get_if<Refusal>(&plan)) return *no;
+  try {
+    const Plan& made = std::get<Plan>(plan);
+    return GluonKernel{GluonPrinter(made, options).run(), made.launch};
+  } catch (const Refusal& no) {
+    return no;
+  }
+}
+
+}  // namespace twill::emit

@@ -1,0 +1,13 @@
+// The host's part of a Gluon file: checks of tensors, launch, reference, self-check.
+#pragma once
+
+#include <string>
+
+#include "graph/emit/plan.hpp"
+
+namespace twill::emit {
+
+/// Everything after the kernel function. Throws Refusal.
+std::string host_text(const Plan& plan);
+
+}  // namespace twill::emit

@@ -1,0 +1,37 @@
+// The function of one slot, in Gluon.
+#pragma once
+
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "graph/emit/plan.hpp"
+
+namespace twill::emit {
+
+/// What the text of slots needs at the head of the file, gathered while they are written.
+struct ModuleNeeds {
+  std::set<std::tuple<std::int64_t, std::int64_t, int>> tiles;  ///< M, N, warps: register layouts
+  bool fence = false, tcgen05_commit = false, wgmma_init = false;
+};
+
+/// Name of the constant that is the register layout of an M x N tile on so many warps.
+std::string tile_name(std::int64_t m, std::int64_t n, int warps);
+/// Its value; "" = the target has none.
+std::string tile_layout(Target target, std::int64_t m, std::int64_t n, int warps);
+/// "gl.float16" of "f16"; "" = none.
+std::string gluon_type(const std::string& type);
+/// The text of an iteration: "3", "i + 1", "n - 1".
+std::string iteration_text(Iteration iteration);
+/// ".index((i + 1) % 2)", or "" in a ring of one.
+std::string ring_index(Iteration iteration, int depth);
+
+struct SlotText {
+  std::string body;            ///< lines of the function, indented once
+  std::set<std::string> used;  ///< names among the kernel's that it needs as arguments
+};
+
+/// Throws Refusal.
+SlotText slot_text(const Plan& plan, int slot, ModuleNeeds& needs);
+
+}  // namespace twill::emit

@@ -1,0 +1,271 @@
+#include "graph/emit/gluon_values.hpp"
+
+#include <algorithm>
+
+#include "graph/index.hpp"
+
+namespace twill::emit {
+namespace {
+
+using meaning::Function;
+using meaning::Operand;
+using meaning::Value;
+using program::Refusal;
+using program::Storage;
+
+constexpr int kMostSteps = 100;  // through views; a circle of them ends
+
+}  // namespace
+
+std::string tile_name(std::int64_t m, std::int64_t n, int warps) {
+  return "TILE_" + std::to_string(m) + "x" + std::to_string(n) +
+         (warps == 4 ? "" : "_" + std::to_string(warps) + "W");
+}
+
+std::string tile_layout(Target target, std::int64_t m, std::int64_t n, int warps) {
+  const auto text = [](std::int64_t x) { return std::to_string(x); };
+  if (warps % 4 != 0) return "";
+  if (target == Target::hopper) {
+    // A warpgroup's wgmma has 64 rows and a multiple of 8 columns, at most 256.
+    if (m % 64 != 0 || m < 16 * warps || n % 8 != 0 || n < 8) return "";
+    std::int64_t columns = std::min<std::int64_t>(n, 256);
+    while (n % columns != 0) columns -= 8;
+    return "gl.NVMMADistributedLayout(version=[3, 0], warps_per_cta=[" + text(warps) +
+           ", 1], instr_shape=[16, " + text(columns) + ", 16])";
+  }
+  // A row a thread: what a warp's quarter of the lanes gives it (tcgen05.ld.32x32b).
+  if (m != 128 || warps > 8 || n % (warps / 4) != 0) return "";
+  return "gl.BlockedLayout([1, " + text(n / (warps / 4)) + "], [32, 1], [4, " + text(warps / 4) +
+         "], [0, 1])";
+}
+
+std::string gluon_type(const std::string& type) {
+  if (type == "f32") return "gl.float32";
+  if (type == "f16") return "gl.float16";
+  if (type == "bf16") return "gl.bfloat16";
+  return "";
+}
+
+Source ValuePrinter::resolve(int op, const Operand& operand) const {
+  return resolve(op, operand, 0, 0);
+}
+
+Source ValuePrinter::resolve(int op, const Operand& operand, int distance, int steps) const {
+  const meaning::Meaning& m = *plan_.meaning;
+  const program::Program& p = *plan_.given;
+  const auto refuse = [&](const std::string& text) {
+    throw Refusal{"operand", "an operand of " + p.ops[at(op)].id + " " + text};
+  };
+  Source source;
+  source.distance = distance + operand.distance;
+  source.transposed = operand.transposed;
+  source.first_column = operand.first_column;
+  source.columns = operand.columns;
+  if (operand.value < 0) return source;
+  if (!m.in_loop(operand.value)) {
+    source.kind = Source::before;
+    source.value = operand.value;
+    if (!plan_.resident.contains(operand.value)) refuse("is computed before the loop");
+    return source;
+  }
+  const int from = plan_.op_of(operand.value);
+  if (from == op && source.distance == 0) {
+    source.kind = Source::chain;
+    if (operand.transposed || operand.columns > 0) refuse("is a part of its own chain");
+    return source;
+  }
+  if (from < 0) {
+    const Value& view = m.values[at(operand.value)];
+    if (view.function != Function::copy && view.function != Function::transpose)
+      refuse("is a view that computes");
+    if (steps > kMostSteps || view.operands[0].value < 0) refuse("is a view of nothing");
+    if (m.initial_of(operand.value) != nullptr) refuse("is a view with an initial value");
+    if (view.type != m.values[at(view.operands[0].value)].type) refuse("is a view of another type");
+    Source inner = resolve(op, view.operands[0], source.distance, steps + 1);
+    const bool turned = view.function == Function::transpose;
+    if (inner.kind == Source::chain) refuse("is a view of its own chain");
+    if (source.columns > 0) {
+      if (inner.columns > 0 || inner.transposed != turned) refuse("is a part of a turned part");
+      if (inner.transposed != turned || turned || inner.transposed)
+        refuse("is a part of a transposed tile");
+      inner.first_column = source.first_column;
+      inner.columns = source.columns;
+    }
+    inner.transposed = (inner.transposed != turned) != operand.transposed;
+    return inner;
+  }
+  source.op = from;
+  const std::vector<int> storages = program::storages_read(p, op, from, source.distance);
+  for (const int s : storages)
+    if (p.storages[at(s)].kind == Storage::in_registers && p.ops[at(from)].slot == slot_) {
+      source.kind = Source::registers;
+      source.storage = s;
+      return source;
+    }
+  for (const int s : storages)
+    if (p.storages[at(s)].kind == Storage::in_memory) {
+      source.kind = Source::memory;
+      source.storage = s;
+      return source;
+    }
+  refuse("is in no register of the slot and in no memory");
+  return source;
+}
+
+bool ValuePrinter::reaches_before(const Operand& operand) const {
+  const meaning::Meaning& m = *plan_.meaning;
+  const Operand* one = &operand;
+  for (int steps = 0; steps < kMostSteps && one->value >= 0; ++steps) {
+    if (one->value < m.loop_begin) return true;
+    if (!m.in_loop(one->value) || plan_.op_of(one->value) >= 0) return false;
+    if (m.values[at(one->value)].operands.empty()) return false;
+    one = &m.values[at(one->value)].operands[0];
+  }
+  return false;
+}
+
+Layout ValuePrinter::layout_of(int value) const {
+  return layout_of(value, 0);
+}
+
+Layout ValuePrinter::layout_of(int value, int steps) const {
+  const meaning::Meaning& m = *plan_.meaning;
+  const Value& one = m.values[at(value)];
+  if (one.shape.empty()) return {};
+  if (one.shape.size() == 2) return {Layout::matrix, one.shape[0], one.shape[1]};
+  // A vector: of the rows of the tile that it was made of, or the first one with as many.
+  if (steps < kMostSteps)
+    for (const Operand& operand : one.operands) {
+      if (operand.value < 0 || operand.distance > 0) continue;
+      const Layout from = layout_of(operand.value, steps + 1);
+      if (from.kind != Layout::none && from.rows == one.shape[0])
+        return {Layout::of_rows, from.rows, from.columns};
+    }
+  for (const Value& other : m.values)
+    if (other.shape.size() == 2 && other.shape[0] == one.shape[0] && other.type == "f32")
+      return {Layout::of_rows, other.shape[0], other.shape[1]};
+  throw Refusal{"op", one.id + " is a vector of " + std::to_string(one.shape[0]) +
+                          " and no tile has so many rows"};
+}
+
+std::string ValuePrinter::text_of(const Layout& layout) const {
+  const int warps = plan_.warps(slot_);
+  if (tile_layout(plan_.legal.target, layout.rows, layout.columns, warps).empty())
+    throw Refusal{"op", "no register layout is known for a tile of " + std::to_string(layout.rows) +
+                            " x " + std::to_string(layout.columns) + " on " +
+                            std::to_string(warps) + " warps"};
+  needs_.tiles.insert({layout.rows, layout.columns, warps});
+  const std::string name = tile_name(layout.rows, layout.columns, warps);
+  if (layout.kind == Layout::of_rows) return "gl.SliceLayout(1, " + name + ")";
+  if (layout.kind == Layout::of_columns) return "gl.SliceLayout(0, " + name + ")";
+  return name;
+}
+
+Expression ValuePrinter::number(const Operand& operand) const {
+  const auto& constants = plan_.meaning->constants;
+  for (std::size_t k = 0; k < constants.size(); ++k)
+    if (!operand.constant.empty() && constants[k].first == operand.constant)
+      return {plan_.constant[k], {}, ""};
+  return {number_text(operand.number), {}, ""};
+}
+
+std::string ValuePrinter::filled(int value, double x) const {
+  const Value& one = plan_.meaning->values[at(value)];
+  if (one.shape.empty()) return number_text(x);
+  const std::string type = gluon_type(one.type);
+  if (type.empty()) throw Refusal{"type", one.id + " is of type " + one.type};
+  std::string shape;
+  for (const std::int64_t extent : one.shape)
+    shape += (shape.empty() ? "" : ", ") + std::to_string(extent);
+  return "gl.full([" + shape + "], " + number_text(x) + ", " + type + ", " +
+         text_of(layout_of(value)) + ")";
+}
+
+std::string ValuePrinter::converted(const Expression& from, const Layout& to) const {
+  if (from.layout == to || from.layout.kind == Layout::none) return from.text;
+  return "gl.convert_layout(" + from.text + ", " + text_of(to) + ")";
+}
+
+Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, const Layout& layout,
+                                  const std::string& iteration) const {
+  const Value& value = plan_.meaning->values[at(v)];
+  const std::string type = gluon_type(value.type);
+  if (type.empty()) throw Refusal{"type", value.id + " is of type " + value.type};
+  // An operand as the function takes it: in f32, in the layout of the result.
+  const auto x = [&](std::size_t k) {
+    const Expression& one = in[k];
+    std::string text = one.text;
+    if (one.layout.kind == Layout::matrix) {
+      if (layout.kind != Layout::matrix)
+        throw Refusal{"operand", value.id + " has a matrix as operand and is none"};
+      text = converted(one, layout);
+    } else if (one.layout.kind != Layout::none && layout.kind == Layout::matrix) {
+      const bool along = !value.operands.empty() && value.operands[k].along_columns;
+      const Layout part{along ? Layout::of_columns : Layout::of_rows, layout.rows, layout.columns};
+      text = converted(one, part) + (along ? "[None, :]" : "[:, None]");
+    } else if (one.layout.kind != Layout::none) {
+      text = converted(one, layout);
+    }
+    if (!one.type.empty() && one.type != "f32") text += ".to(gl.float32)";
+    return text;
+  };
+  const auto result = [&](const std::string& text, bool atom = false) {
+    if (value.type == "f32") return Expression{text, layout, value.type};
+    return Expression{(atom ? text : "(" + text + ")") + ".to(" + type + ")", layout, value.type};
+  };
+  switch (value.function) {
+    case Function::copy:
+    case Function::store: {
+      if (in[0].type == value.type) return {converted(in[0], layout), layout, value.type};
+      return result(x(0), true);
+    }
+    case Function::add: return result(x(0) + " + " + x(1));
+    case Function::sub: return result(x(0) + " - " + x(1));
+    case Function::mul: return result(x(0) + " * " + x(1));
+    case Function::mul_add: return result("gl.fma(" + x(0) + ", " + x(1) + ", " + x(2) + ")", true);
+    case Function::mul_sub:
+      return result("gl.fma(" + x(0) + ", " + x(1) + ", -(" + x(2) + "))", true);
+    case Function::max: return result("gl.maximum(" + x(0) + ", " + x(1) + ")", true);
+    case Function::exp2:
+      return result("gl.exp2(" + x(0) + (in.size() == 2 ? " * " + x(1) : "") + ")", true);
+    case Function::log2: return result("gl.log2(" + x(0) + ")", true);
+    case Function::reciprocal: return result("1.0 / " + x(0));
+    case Function::select:
+      return result("gl.where(" + x(0) + " > 0, " + x(1) + ", " + x(2) + ")", true);
+    case Function::row_max:
+    case Function::row_sum: {
+      const std::string text = in[0].text + (in[0].type == "f32" ? "" : ".to(gl.float32)");
+      const Layout rows{Layout::of_rows, in[0].layout.rows, in[0].layout.columns};
+      const Expression reduced{
+          (value.function == Function::row_max ? "gl.max(" : "gl.sum(") + text + ", axis=1)", rows,
+          "f32"};
+      return result(converted(reduced, layout), true);
+    }
+    case Function::lower:
+    case Function::causal: {
+      const Layout r{Layout::of_rows, layout.rows, layout.columns};
+      const Layout c{Layout::of_columns, layout.rows, layout.columns};
+      const std::string row = "gl.arange(0, " + std::to_string(value.shape[0]) +
+                              ", layout=" + text_of(r) + ")[:, None]";
+      const std::string column = "gl.arange(0, " + std::to_string(value.shape[1]) +
+                                 ", layout=" + text_of(c) + ")[None, :]";
+      if (value.function == Function::lower)
+        return result("gl.where(" + column + " <= " + row + ", " + x(0) + ", 0.0)", true);
+      const double first = value.operands[1].number, group = value.operands[2].number;
+      if (iteration.empty() || value.operands[1].value >= 0 || value.operands[2].value >= 0 ||
+          first != static_cast<double>(static_cast<int>(first)) || group < 1 ||
+          group != static_cast<double>(static_cast<int>(group)))
+        throw Refusal{"op", value.id + " is a causal mask of numbers that are not whole"};
+      return result("gl.where((" + iteration + ") * " + std::to_string(value.shape[1]) + " + " +
+                        column + " <= " + std::to_string(static_cast<int>(first)) + " + " + row +
+                        " // " + std::to_string(static_cast<int>(group)) + ", " + x(0) +
+                        ", float(\"-inf\"))",
+                    true);
+    }
+    default:
+      throw Refusal{"op",
+                    value.id + " is a " + std::string(name_of(value.function)) + " in registers"};
+  }
+}
+
+}  // namespace twill::emit

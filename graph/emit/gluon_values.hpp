@@ -1,0 +1,68 @@
+// Tile functions as Gluon expressions, with the register layouts of their results.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/emit/gluon_slot.hpp"
+
+namespace twill::emit {
+
+/// Of a result in registers: an M x N tile over the slot's warps, or the part of one that a vector
+/// of its rows, or of its columns, takes.
+struct Layout {
+  enum Kind { none, matrix, of_rows, of_columns } kind = none;
+  std::int64_t rows = 0, columns = 0;  ///< of the tile
+  bool operator==(const Layout&) const = default;
+};
+
+struct Expression {
+  std::string text;
+  Layout layout;
+  std::string type;  ///< "" = a number, of any type
+};
+
+/// Where an operand comes from, through views.
+struct Source {
+  enum Kind { number, before, registers, memory, chain } kind = number;
+  int value = -1;    ///< before: of the meaning
+  int op = -1;       ///< registers, memory: that made it
+  int storage = -1;  ///< registers, memory
+  int distance = 0;
+  bool transposed = false;
+  std::int64_t first_column = 0, columns = 0;  ///< taken before transposing; 0 = all
+};
+
+class ValuePrinter {
+ public:
+  ValuePrinter(const Plan& plan, int slot, ModuleNeeds& needs)
+      : plan_(plan), slot_(slot), needs_(needs) {}
+
+  /// Throws Refusal where the operand is none of these.
+  Source resolve(int op, const meaning::Operand& operand) const;
+  /// Does it come from before the loop, perhaps through views?
+  bool reaches_before(const meaning::Operand& operand) const;
+
+  /// The register layout that a value has wherever it is held.
+  Layout layout_of(int value) const;
+  /// Its text; the tile is made a need of the file.
+  std::string text_of(const Layout& layout) const;
+
+  Expression number(const meaning::Operand& operand) const;
+  /// A tile of one number, in the value's shape and layout.
+  std::string filled(int value, double x) const;
+  /// The result in `layout`; `iteration` is the text of its iteration, for causal masks.
+  Expression evaluate(int value, const std::vector<Expression>& operands, const Layout& layout,
+                      const std::string& iteration) const;
+
+ private:
+  Source resolve(int op, const meaning::Operand& operand, int distance, int steps) const;
+  Layout layout_of(int value, int steps) const;
+  std::string converted(const Expression& from, const Layout& to) const;
+
+  const Plan& plan_;
+  int slot_;
+  ModuleNeeds& needs_;
+};
+
+}  // namespace twill::emit

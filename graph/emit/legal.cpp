@@ -1,0 +1,425 @@
+#include "graph/emit/legal.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "graph/index.hpp"
+#include "graph/program/judge.hpp"
+
+namespace twill::emit {
+namespace {
+
+using meaning::Function;
+using meaning::Operand;
+using program::Ending;
+using program::Event;
+using program::Need;
+using program::Program;
+using program::Refusal;
+using program::Storage;
+using program::Wait;
+
+/// Where a release can stand: before an op of its slot, in a stage.
+struct Place {
+  int before = 0;  ///< op; a product's own place + 1: after it
+  int stage = 0;
+  int wait = -1;  ///< a pending wait of `before` that tells the end already; -1 = there is none
+};
+
+class Legalizer {
+ public:
+  Legalizer(const Program& given, const program::Links& links) : links_(links) {
+    legal_.program = given;
+    for (int v = 0; v < static_cast<int>(given.ops.size()); ++v) {
+      legal_.source.push_back(v);
+      legal_.release_of.push_back(-1);
+    }
+  }
+
+  std::variant<LegalProgram, Refusal> run() {
+    if (auto no = target()) return *no;
+    Program& p = legal_.program;
+    p.meaning.reset();
+    end_tensor_memory_accesses();
+    if (legal_.target == Target::blackwell) {
+      join_accumulators();
+      for (int e = 0; e < static_cast<int>(p.events.size()); ++e)
+        if (p.events[at(e)].pending) count_on_barrier(e);
+      drop_implied_waits();
+      drop_unused_events();
+      fuse();
+    } else {
+      rename_registers();
+      for (int e = 0; e < static_cast<int>(p.events.size()); ++e)
+        if (!p.events[at(e)].pending && is_product(p.events[at(e)].op))
+          if (auto no = release(e)) return *no;
+    }
+    if (auto fault = settle(p)) return Refusal{"release", fault->rule + ": " + fault->text};
+    return std::move(legal_);
+  }
+
+ private:
+  bool is_product(int op) const {
+    const int source = legal_.source[at(op)];
+    return source >= 0 && legal_.program.ops[at(op)].ending == Ending::pending &&
+           value(source).function == Function::product;
+  }
+  const meaning::Value& value(int source) const {
+    return meaning_->values[at(links_.result[at(source)])];
+  }
+
+  std::optional<Refusal> target() {
+    Program& p = legal_.program;
+    meaning_ = *p.meaning;
+    bool in_registers = false, in_tmem = false;
+    for (int v = 0; v < static_cast<int>(p.ops.size()); ++v) {
+      if (value(v).function != Function::product) continue;
+      for (const int s : p.ops[at(v)].writes) {
+        const Storage& storage = p.storages[at(s)];
+        if (storage.kind == Storage::in_registers) in_registers = true;
+        if (storage.kind == Storage::in_memory && p.memories[at(storage.memory)].name == "tmem")
+          in_tmem = true;
+      }
+    }
+    if (in_registers && in_tmem)
+      return Refusal{"target",
+                     "it has products in registers (Hopper) and in tensor memory "
+                     "(Blackwell)"};
+    if (!in_registers && !in_tmem)
+      return Refusal{"target", "it has no product: only loops around the tensor cores are emitted"};
+    legal_.target = in_tmem ? Target::blackwell : Target::hopper;
+    return std::nullopt;
+  }
+
+  // ---- accesses of tensor memory
+
+  void end_tensor_memory_accesses() {
+    Program& p = legal_.program;
+    std::set<int>& ended = ended_at_once_;
+    for (int v = 0; v < static_cast<int>(p.ops.size()); ++v) {
+      program::Op& op = p.ops[at(v)];
+      if (op.ending != Ending::pending || value(v).function == Function::product) continue;
+      op.ending = Ending::at_once;
+      op.queue.clear();
+      ended.insert(v);
+    }
+    std::erase_if(p.waits, [&](const Wait& wait) {
+      const Event& event = p.events[at(wait.event)];
+      return event.pending && ended.contains(event.op);
+    });
+    drop_unused_events();
+  }
+
+  /// Ops that end at once do so in their slot's order: a wait for a later one covers them.
+  void drop_implied_waits() {
+    Program& p = legal_.program;
+    if (program::judge(p)) return;  // (more phases are needed first)
+    for (int w = static_cast<int>(p.waits.size()) - 1; w >= 0; --w) {
+      if (!ended_at_once_.contains(p.events[at(p.waits[at(w)].event)].op)) continue;
+      Program tried = p;
+      tried.waits.erase(tried.waits.begin() + w);
+      if (!program::judge(tried)) p = std::move(tried);
+    }
+  }
+
+  void drop_unused_events() {
+    Program& p = legal_.program;
+    std::vector<bool> used(p.events.size(), false);
+    for (const Wait& wait : p.waits) used[at(wait.event)] = true;
+    std::vector<int> index(p.events.size(), -1);
+    std::vector<Event> kept;
+    for (std::size_t e = 0; e < p.events.size(); ++e)
+      if (used[e]) {
+        index[e] = static_cast<int>(kept.size());
+        kept.push_back(p.events[e]);
+      }
+    p.events = std::move(kept);
+    for (Wait& wait : p.waits) wait.event = index[at(wait.event)];
+  }
+
+  // ---- Blackwell
+
+  /// tcgen05.mma adds in place: what it adds to gets its result's address.
+  void join_accumulators() {
+    Program& p = legal_.program;
+    for (int v = 0; v < static_cast<int>(p.ops.size()); ++v) {
+      const meaning::Value& product = value(v);
+      if (product.function != Function::product || product.operands.size() != 3) continue;
+      const Operand& sum = product.operands[2];
+      if (sum.value < 0 || !meaning_->in_loop(sum.value)) continue;
+      const int from = links_.runner[at(sum.value)];
+      if (from < 0 || from == v || p.ops[at(v)].writes.size() != 1) continue;
+      const std::vector<int> added = program::storages_read(p, v, from, sum.distance);
+      if (added.size() != 1) continue;
+      const int a = added.front(), b = p.ops[at(v)].writes.front();
+      Storage &first = p.storages[at(a)], &second = p.storages[at(b)];
+      if (first.kind != Storage::in_memory || second.kind != Storage::in_memory ||
+          first.memory != second.memory || first.size != second.size ||
+          first.depth != second.depth || first.base == second.base || !first.shares.empty())
+        continue;
+      const Program before = p;
+      first.base = second.base;
+      first.alignment = second.alignment;
+      first.shares = second.shares;
+      first.shares.push_back(b);
+      std::sort(first.shares.begin(), first.shares.end());
+      for (const int other : first.shares) {
+        std::vector<int>& shares = p.storages[at(other)].shares;
+        shares.push_back(a);
+        std::sort(shares.begin(), shares.end());
+      }
+      program::Op& op = p.ops[at(v)];
+      op.in_place.push_back(a);
+      std::sort(op.in_place.begin(), op.in_place.end());
+      if (const auto fault = program::judge(p); fault && fault->rule != "phase") p = before;
+    }
+  }
+
+  /// Load, arithmetic and store of a tile in tensor memory, one after the other, with all their
+  /// waits before the load.
+  void fuse() {
+    Program& p = legal_.program;
+    for (int a = 0; a + 2 < static_cast<int>(p.ops.size()); ++a) {
+      if (!is_tile_chain(a)) continue;
+      const Program before = p;
+      for (Wait& wait : p.waits)
+        if (wait.before == a + 1 || wait.before == a + 2) wait.before = a;
+      std::stable_sort(p.waits.begin(), p.waits.end(),
+                       [](const Wait& x, const Wait& y) { return x.before < y.before; });
+      if (const auto fault = program::judge(p); fault && fault->rule != "phase")
+        p = before;
+      else
+        legal_.fused.push_back({a, a + 1, a + 2});
+    }
+  }
+
+  bool on_tmem(int storage) const {
+    const Storage& s = legal_.program.storages[at(storage)];
+    return s.kind == Storage::in_memory && legal_.program.memories[at(s.memory)].name == "tmem";
+  }
+
+  /// Ops a, a + 1 and a + 2 of the program, of one slot and stage.
+  bool is_tile_chain(int a) const {
+    const Program& p = legal_.program;
+    const program::Op &load = p.ops[at(a)], &middle = p.ops[at(a + 1)], &store = p.ops[at(a + 2)];
+    for (const int v : {a, a + 1, a + 2}) {
+      const program::Op& op = p.ops[at(v)];
+      if (op.slot != load.slot || op.stage != load.stage || op.ending != Ending::at_once ||
+          op.writes.size() != 1 || links_.values[at(v)].size() != 1 ||
+          !meaning::is_elementwise(value(v).function) || value(v).shape != value(a).shape ||
+          value(v).shape.size() != 2 || value(v).type != "f32")
+        return false;
+      const bool told = std::any_of(p.events.begin(), p.events.end(),
+                                    [&](const Event& event) { return event.op == v; });
+      if (told && v != a + 2) return false;
+    }
+    const auto read_once = [&](int storage, int reader) {
+      int reads = 0;
+      for (const program::Op& op : p.ops)
+        for (const program::Read& read : op.reads)
+          if (read.storage == storage) ++reads;
+      const auto& by = p.ops[at(reader)].reads;
+      return reads == 1 && std::any_of(by.begin(), by.end(), [&](const program::Read& read) {
+               return read.storage == storage && read.distance == 0;
+             });
+    };
+    const auto uses = [&](int op, int of) {
+      const auto& in = value(op).operands;
+      return std::any_of(in.begin(), in.end(), [&](const Operand& one) {
+        return one.value == links_.result[at(of)] && one.distance == 0 && !one.transposed &&
+               one.columns == 0;
+      });
+    };
+    return load.reads.size() == 1 && on_tmem(load.reads.front().storage) &&
+           read_once(load.writes.front(), a + 1) && read_once(middle.writes.front(), a + 2) &&
+           uses(a + 1, a) && uses(a + 2, a + 1) && value(a).function == Function::copy &&
+           value(a + 2).function == Function::copy && on_tmem(store.writes.front());
+  }
+
+  void count_on_barrier(int pending) {
+    Program& p = legal_.program;
+    int barrier = -1;
+    for (int e = 0; e < static_cast<int>(p.events.size()); ++e)
+      if (!p.events[at(e)].pending && p.events[at(e)].op == p.events[at(pending)].op) barrier = e;
+    if (barrier < 0) {
+      Event& event = p.events[at(pending)];
+      event.pending = false;
+      event.phases = event.arrivals = 1;
+      return;
+    }
+    for (Wait& wait : p.waits)
+      if (wait.event == pending) wait.event = barrier;
+    p.events[at(barrier)].consumed =
+        p.events[at(barrier)].consumed && p.events[at(pending)].consumed;
+  }
+
+  // ---- Hopper
+
+  /// A wait for a product that reads what is written next in registers: others are taken.
+  void rename_registers() {
+    Program& p = legal_.program;
+    for (int w = 0; w < static_cast<int>(p.waits.size()); ++w) {
+      const Wait& wait = p.waits[at(w)];
+      if (!p.events[at(wait.event)].pending || wait.need != Need::war || wait.storage < 0 ||
+          p.storages[at(wait.storage)].kind != Storage::in_registers)
+        continue;
+      const Wait removed = wait;
+      Program tried = p;
+      ++tried.storages[at(removed.storage)].depth;
+      tried.waits.erase(tried.waits.begin() + w);
+      if (program::judge(tried)) {
+        // It was also for those that read the result: these get waits of their own.
+        const int product = p.events[at(removed.event)].op;
+        for (int r = 0; r < static_cast<int>(p.ops.size()); ++r)
+          for (const program::Read& read : p.ops[at(r)].reads)
+            if (p.ops[at(r)].slot == p.ops[at(product)].slot && r != product &&
+                std::find(p.ops[at(product)].writes.begin(), p.ops[at(product)].writes.end(),
+                          read.storage) != p.ops[at(product)].writes.end())
+              tried.waits.push_back({r, removed.event, read.distance, Need::raw, read.storage});
+        std::stable_sort(tried.waits.begin(), tried.waits.end(),
+                         [](const Wait& x, const Wait& y) { return x.before < y.before; });
+        if (program::judge(tried)) continue;
+      }
+      p = std::move(tried);
+      w = -1;  // (each time a wait of this kind less)
+    }
+    drop_unused_events();
+  }
+
+  std::optional<Refusal> release(int event) {
+    const Program before = legal_.program;
+    const std::vector<int> source = legal_.source, release_of = legal_.release_of;
+    std::string text = "no place for it";
+    for (const Place& place : places(legal_.program.events[at(event)].op)) {
+      insert(event, place);
+      Program tried = legal_.program;
+      const auto fault = settle(tried);
+      if (!fault) return std::nullopt;
+      text = fault->rule + ": " + fault->text;
+      legal_.program = before;
+      legal_.source = source;
+      legal_.release_of = release_of;
+    }
+    return Refusal{"release", "the end of " + before.ops[at(before.events[at(event)].op)].id +
+                                  " cannot be told to a barrier by its own threads: " + text};
+  }
+
+  std::vector<Place> places(int product) const {
+    const Program& p = legal_.program;
+    const program::Op& x = p.ops[at(product)];
+    std::vector<Place> all;
+    for (int w = 0; w < static_cast<int>(p.waits.size()); ++w) {
+      const Wait& wait = p.waits[at(w)];
+      const Event& event = p.events[at(wait.event)];
+      const program::Op &o = p.ops[at(wait.before)], &y = p.ops[at(event.op)];
+      if (!event.pending || o.slot != x.slot || y.queue != x.queue) continue;
+      // In period t, o is of iteration t - o.stage and y, which has ended, of `offset` before. Of
+      // x, what was issued no later than that y.
+      const int stage = o.stage + wait.offset - y.stage + x.stage + (product > event.op ? 1 : 0);
+      if (stage >= x.stage) all.push_back({wait.before, stage, w});
+    }
+    std::stable_sort(all.begin(), all.end(), [](const Place& a, const Place& b) {
+      return std::tie(a.stage, a.before) < std::tie(b.stage, b.before);
+    });
+    // Where nobody waits: a product later, so that one stays in flight; or in the same period, as
+    // late as others can bear; or right before the next one.
+    all.push_back({product + 1, x.stage + 1, -1});
+    int last = product;
+    while (last + 1 < static_cast<int>(p.ops.size()) && p.ops[at(last + 1)].slot == x.slot) ++last;
+    for (int v = last; v >= product; --v) all.push_back({v + 1, x.stage, -1});
+    all.push_back({product, x.stage + 1, -1});
+    return all;
+  }
+
+  void insert(int event, const Place& place) {
+    Program& p = legal_.program;
+    const int product = p.events[at(event)].op;
+    const int here = place.before;
+    program::Op op;
+    op.id = "release of " + p.ops[at(product)].id;
+    while (std::any_of(p.ops.begin(), p.ops.end(),
+                       [&](const program::Op& other) { return other.id == op.id; }))
+      op.id += "'";
+    op.slot = p.ops[at(product)].slot;
+    op.stage = place.stage;
+    p.ops.insert(p.ops.begin() + here, op);
+    legal_.source.insert(legal_.source.begin() + here, -1);
+    for (int& other : legal_.release_of)
+      if (other >= here) ++other;
+    const auto moved = [&](int v) { return v >= here ? v + 1 : v; };
+    legal_.release_of.insert(legal_.release_of.begin() + here, moved(product));
+    for (Wait& wait : p.waits) wait.before = moved(wait.before);
+    for (Event& one : p.events) one.op = moved(one.op);
+    p.events[at(event)].op = here;
+    // Its wait: the one that was there, now before the release, or one of its own.
+    Wait wait{here, 0, 0, Need::turn, -1};
+    if (place.wait >= 0) {
+      const Wait& was = p.waits[at(place.wait)];
+      wait.event = was.event;
+      wait.offset = p.ops[at(was.before)].stage + was.offset - place.stage;
+      wait.need = was.need;
+      wait.storage = was.storage;
+      p.waits.erase(p.waits.begin() + place.wait);
+    } else {
+      wait.event = pending_event(moved(product));
+    }
+    p.waits.push_back(wait);
+    std::stable_sort(p.waits.begin(), p.waits.end(),
+                     [](const Wait& a, const Wait& b) { return a.before < b.before; });
+  }
+
+  int pending_event(int product) {
+    Program& p = legal_.program;
+    for (int e = 0; e < static_cast<int>(p.events.size()); ++e)
+      if (p.events[at(e)].pending && p.events[at(e)].op == product) return e;
+    Event event;
+    event.op = product;
+    event.pending = true;
+    event.consumed = true;
+    p.events.push_back(event);
+    return static_cast<int>(p.events.size()) - 1;
+  }
+
+  // ---- phases
+
+  /// The judge's last word, with as many more phases as the barriers need.
+  static std::optional<program::Fault> settle(Program& p) {
+    int most = program::stage_count(p) + 2;
+    for (const Storage& s : p.storages)
+      most = std::max(most, program::stage_count(p) + s.depth + 1);
+    std::optional<program::Fault> fault = program::judge(p);
+    for (int more = 1; fault && fault->rule == "phase" && more <= most; ++more) {
+      for (Event& event : p.events)
+        if (!event.pending) ++event.phases;
+      fault = program::judge(p);
+    }
+    if (fault) return fault;
+    // Back to the least of each, one after the other.
+    for (Event& event : p.events)
+      while (!event.pending && event.phases > 1) {
+        --event.phases;
+        if (program::judge(p)) {
+          ++event.phases;
+          break;
+        }
+      }
+    return std::nullopt;
+  }
+
+  const program::Links& links_;
+  std::optional<meaning::Meaning> meaning_;
+  LegalProgram legal_;
+  std::set<int> ended_at_once_;  ///< ops that were said to end later
+};
+
+}  // namespace
+
+std::variant<LegalProgram, Refusal> make_legal(const Program& program,
+                                               const program::Links& links) {
+  return Legalizer(program, links).run();
+}
+
+}  // namespace twill::emit

@@ -1,0 +1,77 @@
+#include "graph/emit/names.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace twill::emit {
+namespace {
+
+constexpr std::size_t kLongestName = 40;
+constexpr std::size_t kLongestText = 120;
+
+// Keywords of Python 3.12 and what a reader would take for something else.
+constexpr std::string_view kWords[] = {
+    "False",    "None",  "True",     "and",   "as",     "assert", "async", "await",  "break",
+    "case",     "class", "continue", "def",   "del",    "elif",   "else",  "except", "finally",
+    "for",      "from",  "global",   "if",    "import", "in",     "is",    "lambda", "match",
+    "nonlocal", "not",   "or",       "pass",  "print",  "raise",  "range", "return", "try",
+    "type",     "while", "with",     "yield", "len",    "max",    "min",   "sum",    "float",
+    "int",      "str",   "list",     "tuple", "dict",   "set",    "abs",   "all",    "any",
+    "exec",     "eval",  "open",     "zip",   "map"};
+
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+}  // namespace
+
+bool is_plain_name(std::string_view text) {
+  if (text.empty() || text.size() > kLongestName || !is_letter(text.front())) return false;
+  if (!std::all_of(text.begin(), text.end(),
+                   [](char c) { return is_letter(c) || is_digit(c) || c == '_'; }))
+    return false;
+  return std::find(std::begin(kWords), std::end(kWords), text) == std::end(kWords);
+}
+
+bool Names::take(const std::string& name, const std::vector<std::string>& suffixes) {
+  if (used_.contains(name)) return false;
+  for (const std::string& suffix : suffixes)
+    if (used_.contains(name + suffix)) return false;
+  used_.insert(name);
+  for (const std::string& suffix : suffixes) used_.insert(name + suffix);
+  return true;
+}
+
+std::string Names::make(std::string_view wish, std::string_view fallback,
+                        const std::vector<std::string>& suffixes) {
+  if (is_plain_name(wish) && take(std::string(wish), suffixes)) return std::string(wish);
+  for (int k = 0;; ++k) {
+    std::string name = std::string(fallback) + "_" + std::to_string(k);
+    if (take(name, suffixes)) return name;
+  }
+}
+
+std::string harmless(std::string_view text) {
+  std::string safe;
+  for (const char c : text.substr(0, kLongestText))
+    safe += c >= ' ' && c <= '~' && c != '"' && c != '\'' && c != '\\' && c != '#' ? c : '?';
+  if (text.size() > kLongestText) safe += "...";
+  return safe;
+}
+
+std::string number_text(double x) {
+  if (std::isnan(x)) return "float(\"nan\")";
+  if (std::isinf(x)) return x > 0 ? "float(\"inf\")" : "float(\"-inf\")";
+  std::array<char, 40> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), x);
+  std::string number(text.data(), end.ptr);
+  if (number.find_first_of(".e") == std::string::npos) number += ".0";
+  return number;
+}
+
+}  // namespace twill::emit

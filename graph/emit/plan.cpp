@@ -1,0 +1,454 @@
+#include "graph/emit/plan.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include "graph/index.hpp"
+#include "graph/meaning/number_type.hpp"
+
+namespace twill::emit {
+namespace {
+
+using meaning::Function;
+using meaning::Operand;
+using program::Ending;
+using program::Event;
+using program::Program;
+using program::Refusal;
+using program::Storage;
+
+constexpr int kWarpgroup = 4, kMostAsked = 240, kRegisterStep = 8;
+constexpr Amount kBarrierBytes = 8;
+constexpr Amount kMostShared = 232'448;
+
+class Planner {
+ public:
+  Planner(const Program& program, const EmitOptions& options)
+      : p_(program), options_(options), names_(reserved()) {
+    plan_.given = &p_;
+  }
+
+  std::variant<Plan, Refusal> run() {
+    if (const auto no = program::link(p_, plan_.links)) return Refusal{"meaning", *no};
+    plan_.meaning = &*p_.meaning;
+    auto legal = make_legal(p_, plan_.links);
+    if (auto* no = std::get_if<Refusal>(&legal)) return *no;
+    plan_.legal = std::move(std::get<LegalProgram>(legal));
+    auto axes = tensor_axes(*plan_.meaning);
+    if (auto* no = std::get_if<Refusal>(&axes)) return *no;
+    plan_.axes = std::move(std::get<Axes>(axes));
+    code();
+    name();
+    if (auto no = before_loop()) return *no;
+    if (auto no = after_loop()) return *no;
+    partitions();
+    if (auto no = memory()) return *no;
+    if (auto no = check_limits(plan_.launch)) return *no;
+    return std::move(plan_);
+  }
+
+ private:
+  /// Words that the file itself uses.
+  static std::set<std::string> reserved() {
+    return {"gl",
+            "gluon",
+            "tma",
+            "mbarrier",
+            "torch",
+            "triton",
+            "sys",
+            "math",
+            "n",
+            "i",
+            "kernel",
+            "reference",
+            "main",
+            "check",
+            "batch",
+            "DEPTH",
+            "TRIPS",
+            "tensor_memory",
+            "tcgen05_mma",
+            "tcgen05_commit",
+            "warpgroup_mma",
+            "warpgroup_mma_wait",
+            "warpgroup_mma_init",
+            "fence_async_shared",
+            "TensorDescriptor",
+            "TensorMemoryLayout",
+            "allocate_tensor_memory",
+            "zero",
+            "part",
+            "rows",
+            "columns",
+            "grid",
+            "block_0",
+            "block_1",
+            "k",
+            "AXES",
+            "TENSORS",
+            "launch",
+            "reference_block",
+            "check_against_reference",
+            "time_it",
+            "load",
+            "store",
+            "os"};
+  }
+
+  void code() {
+    for (int s = 0; s < static_cast<int>(p_.slots.size()); ++s) {
+      const auto& ops = plan_.legal.program.ops;
+      const bool some =
+          std::any_of(ops.begin(), ops.end(), [&](const program::Op& op) { return op.slot == s; });
+      plan_.code.push_back(some ? slot_code(plan_.legal.program, s) : SlotCode{});
+      plan_.depth = std::max(plan_.depth, plan_.code.back().depth);
+    }
+  }
+
+  void name() {
+    const meaning::Meaning& m = *plan_.meaning;
+    for (const HostTensor& host : plan_.axes.tensors) {
+      std::vector<std::string> suffixes = {"_desc", "_ptr", "_row", "_column", "_rows"};
+      for (std::size_t k = 0; k < host.parts.size(); ++k)
+        suffixes.push_back(std::to_string(k) + "_row");
+      plan_.host_name.push_back(names_.make(host.name, "tensor", suffixes));
+    }
+    for (std::size_t t = 0; t < m.tensors.size(); ++t) {
+      const std::string& host = plan_.host_name[at(plan_.axes.tensor_of[t])];
+      const bool alone = plan_.axes.tensors[at(plan_.axes.tensor_of[t])].parts.size() == 1;
+      plan_.tensor_name.push_back(alone ? host : host + std::to_string(plan_.axes.part_of[t]));
+    }
+    for (const auto& [constant, x] : m.constants) {
+      std::string upper = constant;
+      std::transform(upper.begin(), upper.end(), upper.begin(),
+                     [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+      plan_.constant.push_back(names_.make(upper, "CONSTANT"));
+    }
+    for (const meaning::Value& value : m.values)
+      plan_.variable.push_back(
+          names_.make(value.id, "value", {"_prev", "_prev2", "_prev3", "_past", "_left"}));
+    for (const Storage& s : p_.storages) {
+      const int v = static_cast<int>(&s - p_.storages.data());
+      std::string wish = "buffer";
+      for (std::size_t op = 0; op < p_.ops.size(); ++op)
+        for (const int w : p_.ops[op].writes)
+          if (w == v) wish = plan_.variable[at(plan_.links.result[op])];
+      const int same = same_place(v);
+      plan_.same_place.push_back(same);
+      if (s.kind != Storage::in_memory)
+        plan_.buffer.emplace_back();
+      else
+        plan_.buffer.push_back(
+            same < v ? plan_.buffer[at(same)]
+                     : names_.make(wish + (plan_.on_tmem(s) ? "_tmem" : "_smem"), "buffer"));
+    }
+    const LegalProgram& legal = plan_.legal;
+    for (const Event& event : legal.program.events) {
+      const int release = legal.release_of[at(event.op)];
+      const int source = legal.source[at(release >= 0 ? release : event.op)];
+      const program::Op& op = p_.ops[at(source)];
+      const char* what = op.ending == Ending::transaction ? "_full"
+                         : event.consumed                 ? "_used"
+                                                          : "_ready";
+      plan_.barrier.push_back(
+          event.pending
+              ? ""
+              : names_.make(plan_.variable[at(plan_.links.result[at(source)])] + what, "barrier"));
+    }
+    for (const program::Slot& slot : p_.slots) {
+      const std::string wish = is_plain_name(slot.name) ? "slot_" + slot.name : "";
+      plan_.slot_name.push_back(names_.make(wish, "slot"));
+    }
+    plan_.slot_name.push_back(names_.make("slot_finish", "slot"));
+    for (std::size_t s = 0; s <= p_.slots.size(); ++s)
+      plan_.done.push_back(names_.make(plan_.slot_name[s].substr(5) + "_done", "done"));
+    plan_.resident_barrier = names_.make("resident_full", "barrier");
+    // FlashAttention's interface has a name of its own.
+    std::set<std::string> tensors;
+    for (const HostTensor& host : plan_.axes.tensors) tensors.insert(host.name);
+    const bool attention = tensors == std::set<std::string>{"Q", "K", "V", "O", "LSE"};
+    std::string wish = p_.problem.substr(0, p_.problem.find(' '));
+    std::replace(wish.begin(), wish.end(), '-', '_');
+    plan_.function = names_.make(attention ? "attention" : wish, "run");
+  }
+
+  /// The first storage in shared memory that lies where s does, copy on copy, with tiles of one
+  /// kind; s itself if there is none. (Others that share addresses get their own.)
+  int same_place(int s) const {
+    const Storage& storage = p_.storages[at(s)];
+    if (storage.kind != Storage::in_memory || plan_.on_tmem(storage)) return s;
+    const meaning::Value& value = plan_.value_of(s);
+    for (const int t : storage.shares) {
+      const Storage& other = p_.storages[at(t)];
+      const meaning::Value& there = plan_.value_of(t);
+      if (t < s && other.base == storage.base && other.size == storage.size &&
+          other.depth == storage.depth && there.shape == value.shape && there.type == value.type)
+        return same_place(t);
+    }
+    return s;
+  }
+
+  std::optional<Refusal> before_loop() {
+    const meaning::Meaning& m = *plan_.meaning;
+    for (int v = 0; v < m.loop_begin; ++v) {
+      const meaning::Value& value = m.values[at(v)];
+      if (value.function != Function::load || value.shape.size() != 2)
+        return Refusal{"op", "before the loop only matrices are loaded here, not " + value.id};
+      plan_.resident[v] = {names_.make(plan_.variable[at(v)] + "_smem", "buffer"), value.shape,
+                           value.type, true};
+    }
+    for (int s = 0; s < static_cast<int>(p_.slots.size()); ++s)
+      for (const program::Op& op : p_.ops)
+        if (op.slot == s && op.ending == Ending::transaction && plan_.resident_slot < 0)
+          plan_.resident_slot = s;
+    if (!plan_.resident.empty() && plan_.resident_slot < 0)
+      return Refusal{"op", "no slot loads tiles: who is to load those from before the loop?"};
+    return std::nullopt;
+  }
+
+  // ---- after the loop
+
+  std::optional<Refusal> after_loop() {
+    const meaning::Meaning& m = *plan_.meaning;
+    const int count = static_cast<int>(m.values.size());
+    plan_.after_slot.assign(m.values.size(), -1);
+    plan_.done_needed.assign(p_.slots.size() + 1, false);
+    for (int v = m.after_begin; v < count; ++v) {
+      if (m.values[at(v)].function != Function::store) continue;
+      const auto slot = slot_after(v);
+      if (!slot)
+        return Refusal{"op", "no slot of at least 4 warps can compute " + m.values[at(v)].id};
+      plan_.after_slot[at(v)] = *slot;
+      if (auto no = hand_over(v, *slot)) return *no;
+    }
+    return std::nullopt;
+  }
+
+  /// Where most of the registers that it needs are; with none, the widest slot of a warpgroup or
+  /// more that computes something, or one of its own.
+  std::optional<int> slot_after(int store) {
+    std::set<int> needed;
+    plan_.final_values(store, needed);
+    std::vector<int> held(p_.slots.size(), 0);
+    bool some = false;
+    for (const int v : needed) {
+      const int op = plan_.op_of(v);
+      if (op < 0 || plan_.registers_of(op) < 0) continue;
+      const int weight = plan_.meaning->values[at(v)].shape.size() == 2 ? 1000 : 1;
+      held[at(p_.ops[at(op)].slot)] += plan_.kept_in_memory(op) < 0 ? weight * 10 : weight;
+      some = true;
+    }
+    if (some) {
+      const int slot = static_cast<int>(std::max_element(held.begin(), held.end()) - held.begin());
+      return p_.slots[at(slot)].width >= kWarpgroup ? std::optional(slot) : std::nullopt;
+    }
+    return plan_.finish_slot();
+  }
+
+  std::optional<Refusal> hand_over(int store, int slot) {
+    std::set<int> needed;
+    plan_.final_values(store, needed);
+    for (const int v : needed) {
+      const meaning::Value& value = plan_.meaning->values[at(v)];
+      const int op = plan_.op_of(v);
+      if (op < 0) return Refusal{"op", value.id + ", which is used after the loop, is a view"};
+      if (plan_.meaning->initial_of(v) == nullptr)
+        return Refusal{"op", value.id + " is used after the loop and has no initial value"};
+      const int held = plan_.registers_of(op);
+      if (held >= 0 && p_.ops[at(op)].slot == slot) continue;
+      if (p_.ops[at(op)].slot != slot) plan_.done_needed[at(p_.ops[at(op)].slot)] = true;
+      if (plan_.kept_in_memory(op) >= 0) continue;
+      if (held < 0 || value.shape.size() != 1)
+        return Refusal{"storage", value.id + " is needed after the loop on another slot"};
+      if (!plan_.final_hand_over.contains(v))
+        plan_.final_hand_over[v] = {names_.make(plan_.variable[at(v)] + "_last", "buffer"),
+                                    value.shape, value.type, false};
+    }
+    return std::nullopt;
+  }
+
+  // ---- partitions and memory
+
+  void partitions() {
+    for (int s = 0; s < static_cast<int>(p_.slots.size()); ++s)
+      if (!plan_.code[at(s)].steady.empty()) plan_.partitions.push_back(s);
+    if (std::count(plan_.after_slot.begin(), plan_.after_slot.end(), plan_.finish_slot()) > 0)
+      plan_.partitions.push_back(plan_.finish_slot());
+    const auto rank = [&](int s) {
+      return s == plan_.finish_slot()
+                 ? std::pair<int, Amount>{kWarpgroup, 0}
+                 : std::pair<int, Amount>{p_.slots[at(s)].width, p_.slots[at(s)].registers};
+    };
+    const auto first = std::max_element(plan_.partitions.begin(), plan_.partitions.end(),
+                                        [&](int a, int b) { return rank(a) < rank(b); });
+    std::rotate(plan_.partitions.begin(), first, first + 1);
+    for (std::size_t k = 0; k < plan_.partitions.size(); ++k) {
+      const int s = plan_.partitions[k];
+      Partition one;
+      one.warps = plan_.warps(s);
+      const Amount tiles = s == plan_.finish_slot() ? 64 : p_.slots[at(s)].registers;
+      const Amount all =
+          (tiles + options_.resident_registers + kRegisterStep - 1) / kRegisterStep * kRegisterStep;
+      one.registers = static_cast<int>(std::clamp<Amount>(all, 24, kMostAsked));
+      if (k == 0)
+        plan_.launch.first = one;
+      else
+        plan_.launch.workers.push_back(one);
+    }
+  }
+
+  static Amount bytes(const ExtraBuffer& one) {
+    return meaning::elements(one.shape) * meaning::number_type(one.type)->bytes;
+  }
+
+  std::optional<Refusal> memory() {
+    Amount shared = 0, columns = 0;
+    const auto add = [&](Amount size) { shared = (shared + size + 1023) / 1024 * 1024; };
+    for (const Storage& s : p_.storages) {
+      const int index = static_cast<int>(&s - p_.storages.data());
+      if (s.kind != Storage::in_memory || plan_.same_place[at(index)] != index) continue;
+      if (plan_.on_tmem(s)) {
+        const Amount stride = (s.size + s.alignment - 1) / s.alignment * s.alignment;
+        columns = std::max(columns, s.base + stride * (s.depth - 1) + s.size);
+      } else if (p_.memories[at(s.memory)].name == "smem") {
+        if (s.size >= 1024)
+          add(s.size * s.depth);
+        else
+          shared += (s.size * s.depth + 127) / 128 * 128;
+      } else {
+        return Refusal{"storage", s.name + " lies in memory " + p_.memories[at(s.memory)].name +
+                                      ", which the target does not have"};
+      }
+    }
+    for (const auto& [v, one] : plan_.resident) add(bytes(one));
+    for (const auto& [v, one] : plan_.final_hand_over) shared += (bytes(one) + 127) / 128 * 128;
+    int barriers = plan_.resident.empty() ? 0 : 1;
+    for (const Event& event : plan_.legal.program.events)
+      barriers += event.pending ? 0 : event.phases;
+    for (const bool needed : plan_.done_needed) barriers += needed ? 1 : 0;
+    const Amount barrier_room =
+        (static_cast<Amount>(barriers) + static_cast<Amount>(p_.slots.size()) + 1) * kBarrierBytes *
+        16;
+    if (auto no = stage_stores(shared, barrier_room)) return *no;
+    for (Amount power = 32; columns > 0 && power <= 512; power *= 2)
+      if (power >= columns && plan_.launch.tmem_columns == 0) plan_.launch.tmem_columns = power;
+    if (columns > 512) plan_.launch.tmem_columns = columns;
+    plan_.launch.barriers = barriers;
+    plan_.launch.shared_bytes = shared + static_cast<Amount>(barriers) * kBarrierBytes;
+    return std::nullopt;
+  }
+
+  /// Tiles on their way out get a buffer; where there is no room, that of a tile from before the
+  /// loop, once all slots that read it have ended.
+  std::optional<Refusal> stage_stores(Amount& shared, Amount barrier_room) {
+    const meaning::Meaning& m = *plan_.meaning;
+    Amount all = 0;
+    for (int v = m.after_begin; v < static_cast<int>(m.values.size()); ++v)
+      if (m.values[at(v)].function == Function::store && m.values[at(v)].shape.size() == 2)
+        all += meaning::elements(m.values[at(v)].shape) *
+               meaning::number_type(m.values[at(v)].type)->bytes;
+    const bool room = shared + all + barrier_room <= kMostShared;
+    std::set<int> taken;
+    for (int v = m.after_begin; v < static_cast<int>(m.values.size()); ++v) {
+      const meaning::Value& value = m.values[at(v)];
+      if (value.function != Function::store || value.shape.size() != 2) continue;
+      if (room) {
+        plan_.staging[v] = {names_.make(plan_.variable[at(v)] + "_smem", "buffer"), value.shape,
+                            value.type, true};
+        continue;
+      }
+      bool found = false;
+      for (const auto& [q, one] : plan_.resident) {
+        if (found || taken.contains(q) || one.shape != value.shape || one.type != value.type)
+          continue;
+        plan_.staging[v] = one;
+        taken.insert(q);
+        found = true;
+        for (const int s : readers_before(q))
+          if (s != plan_.after_slot[at(v)]) plan_.done_needed[at(s)] = true;
+      }
+      if (!found)
+        return Refusal{"limits",
+                       "no room in shared memory for the tile of " + value.id + " on its way out"};
+    }
+    if (room) shared += all;
+    return std::nullopt;
+  }
+
+  /// Slots whose ops read a value from before the loop, through views.
+  std::set<int> readers_before(int q) const {
+    std::set<int> slots;
+    for (std::size_t op = 0; op < p_.ops.size(); ++op)
+      for (const int v : plan_.links.values[op])
+        if (reads_before(v, q, 0)) slots.insert(p_.ops[op].slot);
+    return slots;
+  }
+  bool reads_before(int v, int q, int steps) const {
+    for (const Operand& one : plan_.meaning->values[at(v)].operands) {
+      if (one.value == q) return true;
+      if (one.value >= 0 && steps < 100 && plan_.meaning->in_loop(one.value) &&
+          plan_.op_of(one.value) < 0 && reads_before(one.value, q, steps + 1))
+        return true;
+    }
+    return false;
+  }
+
+  const Program& p_;
+  const EmitOptions& options_;
+  Names names_;
+  Plan plan_;
+};
+
+}  // namespace
+
+int Plan::warps(int slot) const {
+  return slot == finish_slot() ? kWarpgroup : given->slots[at(slot)].width;
+}
+
+bool Plan::on_tmem(const Storage& storage) const {
+  return storage.kind == Storage::in_memory && given->memories[at(storage.memory)].name == "tmem";
+}
+
+const meaning::Value& Plan::value_of(int storage) const {
+  for (std::size_t op = 0; op < given->ops.size(); ++op)
+    for (const int s : given->ops[op].writes)
+      if (s == storage) return meaning->values[at(links.result[op])];
+  return meaning->values.front();  // a storage without writer is refused by the judge
+}
+
+int Plan::carried(int storage) const {
+  int most = 0;
+  for (const program::Op& op : given->ops)
+    for (const program::Read& read : op.reads)
+      if (read.storage == storage) most = std::max(most, read.distance);
+  return most;
+}
+
+int Plan::registers_of(int op) const {
+  for (const int s : given->ops[at(op)].writes)
+    if (given->storages[at(s)].kind == Storage::in_registers) return s;
+  return -1;
+}
+
+int Plan::kept_in_memory(int op) const {
+  for (const int s : given->ops[at(op)].writes)
+    if (given->storages[at(s)].kind == Storage::in_memory && carried(s) > 0) return s;
+  return -1;
+}
+
+void Plan::final_values(int value, std::set<int>& all) const {
+  for (const Operand& one : meaning->values[at(value)].operands) {
+    if (one.value < 0 || one.value < meaning->loop_begin) continue;
+    if (meaning->in_loop(one.value))
+      all.insert(one.value);
+    else
+      final_values(one.value, all);
+  }
+}
+
+std::variant<Plan, Refusal> make_plan(const Program& program, const EmitOptions& options) {
+  return Planner(program, options).run();
+}
+
+}  // namespace twill::emit

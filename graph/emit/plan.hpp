@@ -1,0 +1,82 @@
+// What is decided before a line of a kernel is written: names, buffers, where the results after the
+// loop are computed, partitions.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "graph/emit/axes.hpp"
+#include "graph/emit/gluon.hpp"
+#include "graph/emit/legal.hpp"
+#include "graph/emit/names.hpp"
+#include "graph/emit/slot_code.hpp"
+
+namespace twill::emit {
+
+/// A buffer in shared memory that no storage of the loop has: a tile that is loaded before it, one
+/// on its way out, or a vector that another slot needs after it.
+struct ExtraBuffer {
+  std::string name;
+  std::vector<std::int64_t> shape;
+  std::string type;
+  bool swizzled = false;  ///< for bulk copies and products; else plain rows
+};
+
+struct Plan {
+  const program::Program* given = nullptr;
+  const meaning::Meaning* meaning = nullptr;
+  program::Links links;
+  LegalProgram legal;
+  Axes axes;
+  std::vector<SlotCode> code;  ///< per slot; empty where it has no ops
+  int depth = 0;               ///< the largest of them
+
+  std::vector<std::string> variable;     ///< per value
+  std::vector<std::string> constant;     ///< per constant of the meaning
+  std::vector<std::string> buffer;       ///< per storage in memory
+  std::vector<int> same_place;           ///< per storage, one whose buffer it has; itself
+  std::vector<std::string> barrier;      ///< per event of the legal program
+  std::vector<std::string> slot_name;    ///< per slot; the function
+  std::vector<std::string> host_name;    ///< per host tensor
+  std::vector<std::string> tensor_name;  ///< per tensor of the meaning: its part
+  std::string function;                  ///< the host's
+
+  /// Slots of the kernel: those of the program with ops, and perhaps one more for what comes after
+  /// the loop (index slots.size()). The default partition comes first.
+  std::vector<int> partitions;
+  /// Per store after the loop, the slot that executes it with all that it needs; else -1.
+  std::vector<int> after_slot;
+  std::vector<bool> done_needed;               ///< per slot: others wait for its end
+  std::map<int, ExtraBuffer> resident;         ///< per value before the loop that loads a matrix
+  std::map<int, ExtraBuffer> staging;          ///< per store after the loop of a matrix
+  std::map<int, ExtraBuffer> final_hand_over;  ///< per value of the loop
+  std::vector<std::string> done;               ///< per slot, its barrier's name
+  std::string resident_barrier;
+  int resident_slot = -1;  ///< that loads the tiles from before the loop
+  Launch launch;
+
+  int finish_slot() const { return static_cast<int>(given->slots.size()); }
+  int warps(int slot) const;
+  bool on_tmem(const program::Storage& storage) const;
+  const meaning::Value& value_of(int storage) const;  ///< what it holds
+  /// Largest distance at which it is read.
+  int carried(int storage) const;
+  /// Op of the given program that computes a value of the loop.
+  int op_of(int value) const { return links.runner[static_cast<std::size_t>(value)]; }
+  /// Of op `op`, the storage in registers; -1 = none.
+  int registers_of(int op) const;
+  /// Of op `op`, a storage in memory whose last copy is there after the loop; -1 = none.
+  int kept_in_memory(int op) const;
+  /// Values of the loop that a value after it uses, through others after it.
+  void final_values(int value, std::set<int>& all) const;
+};
+
+/// Rule as emit_gluon() says.
+std::variant<Plan, program::Refusal> make_plan(const program::Program& program,
+                                               const EmitOptions& options);
+
+}  // namespace twill::emit

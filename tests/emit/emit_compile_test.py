@@ -1,0 +1,160 @@
+"""Compiles emitted kernels with Triton to PTX and cubin, without a GPU, and reads them.
+
+usage: emit_compile_test.py TWILL [--report] KERNEL:MACHINE...
+Exit code 77 without Triton. Checked: the number of products and barrier waits in the PTX are those of the text; no
+wgmma is serialised; registers of partitions (setmaxnreg) are those that Twill foretold; spills are reported, and
+refused where SPILLS says 0.
+"""
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")  # the default, said aloud, so that 3.9 does not warn
+
+try:
+    import triton
+    from triton.backends.compiler import GPUTarget
+    from triton.experimental.gluon import language as gl
+    from triton.experimental.gluon._runtime import GluonASTSource
+except ImportError as missing:
+    print(f"skipped: Triton with Gluon is not installed ({missing})")
+    sys.exit(77)
+
+KERNELS = ["hopper-fwd-plain:hopper", "hopper-fwd-sub2:hopper", "hopper-fwd-sub2-m128:hopper", "blackwell-fwd-plain:blackwell",
+           "blackwell-fwd-sub2:blackwell", "blackwell-fwd-sub2-chunked:blackwell", "gemm:hopper", "gemm:blackwell",
+           "hopper-gqa:hopper", "hopper-mlp:hopper", "fmha-forward:hopper", "fmha-forward:blackwell"]
+PTX_NAMES = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32"}
+
+
+def compiled(path, trips):
+    spec = importlib.util.spec_from_file_location("emitted", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    signature = {}
+    for name in module.kernel.arg_names:
+        host, _, what = name.rpartition("_")
+        if what == "desc":
+            kind, block = module.TENSORS[host][1], module.BLOCKS[host]
+            layout = gl.NVMMASharedLayout.get_default_for(block, getattr(gl, kind))
+            signature[name] = f"tensordesc<{PTX_NAMES[kind]}{block},{layout!r}>"
+        elif what == "ptr":
+            signature[name] = "*" + PTX_NAMES[module.TENSORS[host][1]]
+        else:
+            signature[name] = "constexpr" if name == "TRIPS" else "i32"
+    source = GluonASTSource(fn=module.kernel, signature=signature, constexprs={"TRIPS": trips})
+    target = GPUTarget("cuda", {"9": 90, "10": 100}[str(module.CAPABILITY)], 32)
+    return module, triton.compile(source, target=target, options={"num_warps": module.WARPS})
+
+
+def ptxas_says(kernel, folder):
+    """Registers, spills and warnings, by the ptxas that Triton brings."""
+    ptx = kernel.asm["ptx"]
+    path, arch = os.path.join(folder, "k.ptx"), re.search(r"\.target (\S+)", ptx).group(1).rstrip(",")
+    with open(path, "w") as file:
+        file.write(ptx)
+    base = os.path.join(os.path.dirname(triton.__file__), "backends", "nvidia", "bin")
+    tool = next(os.path.join(base, x) for x in ("ptxas-blackwell", "ptxas")
+                if os.path.exists(os.path.join(base, x)))
+    done = subprocess.run([tool, "-v", f"--gpu-name={arch}", path, "-o", os.path.join(folder, "k.cubin")],
+                          capture_output=True, text=True, check=True)
+    text = done.stdout + done.stderr
+    spills = [int(x) for x in re.findall(r"(\d+) bytes spill (?:stores|loads)", text)]
+    registers = re.search(r"Used (\d+) registers", text)
+    serialised = re.findall(r".*wgmma.*serializ.*", text)
+    return int(registers.group(1)) if registers else 0, sum(spills), serialised
+
+
+def facts(path, folder, trips=-1):
+    module, kernel = compiled(path, trips)
+    ptx = kernel.asm["ptx"]
+    registers, spills, serialised = ptxas_says(kernel, folder)
+    count = lambda pattern: len(re.findall(pattern, ptx))  # noqa: E731
+    return {
+        "warps": kernel.metadata.num_warps, "shared": kernel.metadata.shared, "tmem": getattr(kernel.metadata, "tmem_size", 0),
+        "registers": registers, "spill bytes": spills, "serialised": serialised,
+        "wgmma": count(r"wgmma\.mma_async"), "wgmma waits": count(r"wgmma\.wait_group"), "tcgen05.mma": count(r"tcgen05\.mma\."),
+        "tcgen05.ld": count(r"tcgen05\.ld"), "tcgen05.st": count(r"tcgen05\.st"), "fences of tcgen05": count(r"tcgen05\.fence"),
+        "bulk copies": count(r"cp\.async\.bulk\.tensor"), "barrier waits": count(r"mbarrier\.try_wait"),
+        "arrivals": count(r"mbarrier\.arrive"), "bar.sync": count(r"bar(?:rier)?\.sync"), "ex2": count(r"ex2\.approx"),
+        "proxy fences": count(r"fence\.proxy\.async"),
+        "setmaxnreg": sorted(set(int(x) for x in re.findall(r"setmaxnreg\.\w+\.sync\.aligned\.u32\s+(\d+)", ptx))),
+    }
+
+
+def text_counts(text):
+    """What the PTX must have, from the text alone (of the run with TRIPS = -1)."""
+    lines = text.split("\n")
+    kept, skip = [], None
+    for line in lines:
+        indent = len(line) - len(line.lstrip())
+        if skip is not None and line.strip() and indent <= skip:
+            skip = None
+        if re.match(r"\s*(if|elif) TRIPS == ", line):
+            skip = indent
+        if skip is None:
+            kept.append(line)
+    # A wgmma is of 64 rows and 16 deep a warpgroup, a tcgen05.mma of 128 rows and 16 deep (16-bit operands).
+    products = instructions = 0
+    warps = 4
+    for line in kept:
+        if match := re.match(r"    # (\d+) warps?, ", line):
+            warps = int(match.group(1))
+        if match := re.search(r"(warpgroup_mma|tcgen05_mma)\(.*  # (\d+) x (\d+) x (\d+)$", line):
+            rows = 16 * warps if match.group(1) == "warpgroup_mma" else 128
+            products += 1
+            instructions += int(match.group(2)) // rows * (int(match.group(4)) // 16) * -(-int(match.group(3)) // 256)
+    body = "\n".join(kept)
+    return {"products": products, "instructions": instructions,
+            "waits": len(re.findall(r"^\s*mbarrier\.wait\(", body, re.M)),
+            "registers": [int(x) for x in re.findall(r"slot_\w+ (\d+)", re.search(r"Registers a thread: (.*)", body).group(1))],
+            "shared": int(re.search(r"Shared memory: (\d+) bytes", body).group(1))}
+
+
+def main():
+    twill, arguments = sys.argv[1], sys.argv[2:]
+    names = [a for a in arguments if not a.startswith("--")] or KERNELS
+    failed = False
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names:
+            kernel, machine = name.split(":")
+            path = os.path.join(folder, "kernel.py")
+            done = subprocess.run([twill, "emit", kernel, "--machine", machine, "-o", path, "--quiet"], capture_output=True, text=True)
+            if done.returncode != 0:
+                print(f"{name}: {done.stderr.strip()}")
+                failed = True
+                continue
+            with open(path) as file:
+                text = file.read()
+            want = text_counts(text)
+            try:
+                got = facts(path, folder)
+                for trips in range(compiled(path, -1)[0].DEPTH):
+                    compiled(path, trips)  # the runs of fewer iterations than stages
+            except Exception as error:  # whatever the compiler says is what we want to see
+                print(f"{name}: does not compile: {type(error).__name__}: {str(error)[:1500]}")
+                failed = True
+                continue
+            wrong = []
+            products = got["wgmma"] + got["tcgen05.mma"]
+            if products == 0 or products != want["instructions"]:
+                wrong.append(f"{products} product instructions, {want['instructions']} by the text's {want['products']} products")
+            if got["shared"] > want["shared"] + 2048 or got["shared"] > 232448:
+                wrong.append(f"{got['shared']} bytes of shared memory, foretold {want['shared']}")
+            if got["barrier waits"] != want["waits"]:
+                wrong.append(f"{got['barrier waits']} barrier waits, {want['waits']} in the text")
+            if got["serialised"]:
+                wrong.append(got["serialised"][0])
+            if not set(got["setmaxnreg"]) >= set(want["registers"]):
+                wrong.append(f"setmaxnreg {got['setmaxnreg']}, foretold {want['registers']}")
+            print(f"{name}: " + ", ".join(f"{k} {v}" for k, v in got.items() if v))
+            for one in wrong:
+                print(f"  WRONG: {one}")
+            failed |= bool(wrong)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

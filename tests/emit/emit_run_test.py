@@ -1,0 +1,225 @@
+"""Executes emitted kernels on the CPU: the text itself, on stand_in.py, beside double precision.
+
+usage: emit_run_test.py TWILL [--mutants] KERNEL:MACHINE...
+Exit code 77 without numpy. --mutants: every line with a wait is removed once; each must be noticed, but those that
+other waits imply in this run are listed.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+try:
+    import numpy as np
+except ImportError:
+    print("skipped: numpy is not installed")
+    sys.exit(77)
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import oracle  # noqa: E402
+import stand_in  # noqa: E402
+
+KERNELS = ["hopper-fwd-plain:hopper", "hopper-fwd-sub2:hopper", "hopper-fwd-sub2-m128:hopper", "blackwell-fwd-plain:blackwell",
+           "blackwell-fwd-sub2:blackwell", "blackwell-fwd-sub2-chunked:blackwell", "gemm:hopper", "gemm:blackwell",
+           "hopper-gqa:hopper", "hopper-mlp:hopper", "fmha-forward:hopper", "fmha-forward:blackwell"]
+
+
+def emit(twill, name, folder):
+    """(text of the kernel, its program) or None with the reason printed."""
+    kernel, machine = name.split(":")
+    program, text = os.path.join(folder, "p.json"), os.path.join(folder, "k.py")
+    done = subprocess.run([twill, "program", kernel, "--machine", machine, "-o", program, "--quiet"], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SystemExit(f"{name}: no program: {done.stderr.strip()}")
+    done = subprocess.run([twill, "emit", kernel, "--machine", machine, "-o", text, "--quiet"], capture_output=True, text=True)
+    if done.returncode != 0:
+        return None, done.stderr.strip()
+    with open(text) as file:
+        return file.read(), json.load(open(program))
+
+
+def parts(module, tensor, program):
+    """Tensors of the program that the host's `tensor` is made of."""
+    names = [t["name"] for t in program["meaning"]["tensors"]]
+    if tensor in names:
+        return [tensor]
+    return [f"s{k}_{tensor}" for k in range(len(names)) if f"s{k}_{tensor}" in names]
+
+
+def make_inputs(module, program, n, seed, blocks=(1, 1), batch=1):
+    random = np.random.default_rng(seed)
+    sizes, cut = {}, [a for a, (kind, _) in module.AXES.items() if kind == "block"]
+    for axis, (kind, tile) in module.AXES.items():
+        sizes[axis] = tile * (n if kind == "loop" else blocks[cut.index(axis)] if kind == "block" else 1)
+    inputs = {}
+    for name, (axes, kind, is_output) in module.TENSORS.items():
+        if not is_output:
+            shape = [batch * sizes[axes[0]]] + [sizes[a] for a in axes[1:]]
+            number = stand_in.Type(kind)
+            inputs[name] = number.rounded(random.uniform(-2, 2, shape))
+    return inputs
+
+
+def expected(module, program, inputs, n):
+    """By the program's own meaning, for one block; tiles placed as the file says (AXES)."""
+    shapes = {t["name"]: t["shape"] for t in program["meaning"]["tensors"]}
+
+    def where(tensor, host, k, i):
+        axes = module.TENSORS[host][0]
+        cut = []
+        for d, axis in enumerate(axes):
+            extent = shapes[tensor][d]
+            begin = i * extent if module.AXES[axis][0] == "loop" else k * extent if d == 0 else 0
+            cut.append(slice(begin, begin + extent))
+        return tuple(cut)
+
+    place = {part: (host, k) for host in module.TENSORS for k, part in enumerate(parts(module, host, program))}
+    tiles = oracle.Oracle(program["meaning"]).run(
+        n, lambda t, i: inputs[place[t][0]][where(t, *place[t], i)])
+    wanted = {host: None for host, (_, _, is_output) in module.TENSORS.items() if is_output}
+    for (tensor, i), tile in tiles.items():
+        host, k = place[tensor]
+        if wanted[host] is None:
+            rows = sum(shapes[p][0] for p in parts(module, host, program))
+            wanted[host] = np.full([rows] + list(shapes[tensor][1:]), np.nan)
+        wanted[host][where(tensor, host, k, i)] = tile
+    return wanted
+
+
+def closed_form(program, inputs, batch):
+    """Formulas that know nothing of tiles; None where there is none (a mask)."""
+    if any(op["computes"][0] == "causal" for op in program["meaning"]["ops"]):
+        return None
+    if set(inputs) == {"A", "B"}:
+        a, b = (x.astype(np.float64) for x in (inputs["A"], inputs["B"]))
+        return {"C": a @ b.T}
+    if set(inputs) == {"Q", "K", "V"}:
+        q, k, v = (inputs[x].astype(np.float64).reshape(batch, -1, inputs[x].shape[-1]) for x in "QKV")
+        scale = 1 / np.sqrt(q.shape[-1])
+        if k.shape[1] == 0:
+            return {"O": np.zeros([q.shape[0] * q.shape[1], v.shape[-1]]), "LSE": np.full(q.shape[0] * q.shape[1], -np.inf)}
+        s = np.einsum("bqd,bkd->bqk", q, k) * scale
+        top = s.max(-1, keepdims=True)
+        p = np.exp(s - top)
+        o = np.einsum("bqk,bkd->bqd", p / p.sum(-1, keepdims=True), v)
+        lse = (top + np.log(p.sum(-1, keepdims=True)))[..., 0]
+        return {"O": o.reshape(-1, v.shape[-1]), "LSE": lse.reshape(-1)}
+    return None
+
+
+def worst(outputs, wanted):
+    """Largest error, relative to the largest number wanted (at least 1)."""
+    error = 0.0
+    for name, want in wanted.items():
+        got = np.asarray(outputs[name], np.float64)
+        assert got.shape == want.shape, (name, got.shape, want.shape)
+        with np.errstate(all="ignore"):
+            difference = np.where(got == want, 0.0, np.abs(got - want))
+        finite = np.abs(want[np.isfinite(want)])
+        one = float(difference.max()) / max(1.0, float(finite.max()) if finite.size else 1.0)
+        if np.isnan(one):
+            return one
+        error = max(error, one)
+    return error
+
+
+TOLERANCE = 4e-3  # f16 and bf16 results of f32 sums; a wrong tile is off by 0.1 and more
+
+
+def run_all(text, name, program, counts, seeds):
+    """The largest error of all runs, or the first fault as a text."""
+    module = stand_in.load(text, name)
+    error = 0.0
+    orders = [(held, 0) for held in vars(module) if held.startswith("slot_")]
+    orders += [(held, 0) for held, (axes, _, is_output) in module.TENSORS.items() if len(axes) == 2 and not is_output]
+    orders += [(late, seed) for late in ("late", "eager", "random") for seed in range(seeds)]
+    for n in counts:
+        inputs = make_inputs(module, program, n, n)
+        wanted = [w for w in (expected(module, program, inputs, n), closed_form(program, inputs, 1)) if w is not None]
+        for late, seed in orders:
+            try:
+                outputs = stand_in.run(module, inputs, n, seed, late)
+            except (stand_in.Fault, AssertionError) as fault:
+                return f"n = {n}, seed {seed}, {late}: {fault}"
+            for want in wanted:
+                one = worst(outputs, want)
+                if not one <= TOLERANCE:
+                    return f"n = {n}, seed {seed}, {late}: wrong by {one:.2e}"
+                error = max(error, one)
+    return error
+
+
+def run_grid(text, name, program):
+    """Several blocks and batches, where a formula says what comes out."""
+    module = stand_in.load(text, name)
+    cut = [a for a, (kind, _) in module.AXES.items() if kind == "block"]
+    blocks, batch = ([2, 3] + [1])[:2], 2
+    if len(cut) < 2:
+        blocks = [2, 1]
+    if "A" in module.TENSORS:
+        batch = 1
+    if "Q" in module.TENSORS and len(cut) == 2:
+        blocks = [2, 1]  # (one block has the whole head)
+    inputs = make_inputs(module, program, 2, 5, blocks, batch)
+    want = closed_form(program, inputs, batch)
+    if want is None:
+        return "no formula"
+    outputs = stand_in.run(module, inputs, 2, 1, "random", tuple(blocks), batch)
+    return worst(outputs, want)
+
+
+def waits_of(text):
+    return [k for k, line in enumerate(text.split("\n"))
+            if line.lstrip().startswith("mbarrier.wait(") or "tma.store_wait(" in line
+            or "= warpgroup_mma_wait(" in line and "waits for none" not in line]
+
+
+def without(text, k):
+    lines = text.split("\n")
+    indent = lines[k][:len(lines[k]) - len(lines[k].lstrip())]
+    lines[k] = indent + "pass"
+    return "\n".join(lines)
+
+
+def mutants(text, name, program, seeds):
+    """(number noticed, number of waits, what survived): each wait removed once."""
+    survived = []
+    all_ = waits_of(text)
+    for k in all_:
+        verdict = run_all(without(text, k), name, program, (3, 1, 2, 7), seeds)
+        if not isinstance(verdict, str):
+            survived.append(f"line {k + 1}: {text.split(chr(10))[k].strip()}")
+    return len(all_) - len(survived), len(all_), survived
+
+
+def main():
+    twill, arguments = sys.argv[1], sys.argv[2:]
+    with_mutants = "--mutants" in arguments
+    names = [a for a in arguments if not a.startswith("--")] or KERNELS
+    failed = False
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names:
+            text, program = emit(twill, name, folder)
+            if text is None:
+                print(f"{name}: refused: {program}")
+                failed = True
+                continue
+            verdict = run_all(text, name, program, (0, 1, 2, 3, 7), 2)
+            if isinstance(verdict, str):
+                print(f"{name}: {verdict}")
+                failed = True
+                continue
+            grid = run_grid(text, name, program)
+            print(f"{name}: largest error {verdict:.1e}; of a grid: {grid if isinstance(grid, str) else format(grid, '.1e')}")
+            failed |= not isinstance(grid, str) and not grid <= TOLERANCE
+            if with_mutants:
+                noticed, count, survived = mutants(text, name, program, 1)
+                print(f"  {noticed} of {count} removed waits are noticed")
+                for one in survived:
+                    print(f"  survives: {one}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,546 @@
+"""A stand-in for Triton's Gluon on the CPU, under which an emitted kernel's own text is executed.
+
+Slots are threads of which one runs at a time. Asynchronous work (bulk copies, products) happens late or early, in
+an order that a seed chooses; what it will write is NaN from its issue on. Barriers have one bit of parity, as the
+hardware's, so that a wait that is a phase early or late passes or hangs as there. Registers of a wgmma are not there
+until warpgroup_mma_wait has covered it. Ordinary writes to shared memory are seen by products and bulk copies only
+after fence_async_shared() of the slot that wrote.
+
+Not modelled: layouts (they only say which thread has what), spills, time.
+"""
+import random
+import sys
+import threading
+import types
+
+import numpy as np
+
+
+class Fault(Exception):
+    """What is wrong in this run: a hang, a result read too early, too many arrivals."""
+
+
+class Stop(Exception):
+    """Ends the thread of a slot when the run has failed elsewhere."""
+
+
+class World:
+    """One run of one block: its slots, what is in flight, and the next choice."""
+
+    def __init__(self, seed, late):
+        """late: "late" (work in flight only where nothing else goes on), "eager", "random", or what is kept back until
+        nothing else goes on: a tensor's name (its bulk loads) or a slot function's (itself and its products)."""
+        self.random, self.late = random.Random(seed), late
+        self.lock = threading.Condition()
+        self.current, self.failed = None, None
+        self.alive, self.waiting = [], {}
+        self.copies, self.queues = [], {}
+        self.unfenced = {}  # slot -> arrays with ordinary writes that the asynchronous proxy does not see yet
+        self.tmem = np.full((128, 512, 4), 0xff, np.uint8)
+        self.program_ids = (0, 0, 0)
+        self.weights = {}
+
+    def choices(self):
+        ready = [("slot", t) for t in self.alive if t not in self.waiting or self.waiting[t]()]
+        work = [("copy", k) for k in range(len(self.copies))] + [("queue", q) for q, w in self.queues.items() if w]
+        if self.late == "late" and ready:
+            return ready
+        if self.late == "eager" and work:
+            return work
+        free = [(kind, x) for kind, x in work if (self.copies[x][0] if kind == "copy" else x) != self.late]
+        free += [(kind, t) for kind, t in ready if t.name != self.late]
+        return free or ready + work
+
+    def pick(self):
+        """Gives the processor on: to a slot, or does work in flight until a slot has it."""
+        while True:
+            all_ = self.choices()
+            if not all_:
+                if self.alive and self.failed is None:
+                    self.failed = "hang: " + ", ".join(t.name for t in self.alive) + " wait"
+                self.current = None
+                return
+            keys = [(k, x if k != "copy" else 0) for k, x in all_]
+            weights = [self.weights.setdefault(key, self.random.choice([1, 1, 10, 100])) for key in keys]
+            kind, what = self.random.choices(all_, weights)[0]
+            if kind == "slot":
+                self.waiting.pop(what, None)
+                self.current = what
+                return
+            work = self.copies.pop(what)[1] if kind == "copy" else self.queues[what].pop(0)
+            try:
+                work()
+            except Fault as fault:
+                self.failed = self.failed or str(fault)
+                self.current = None
+                return
+
+    def point(self, condition=None):
+        """A place at which other slots, or work in flight, may go on first."""
+        thread = threading.current_thread()
+        if thread not in self.alive:
+            if condition is not None:
+                while not condition():
+                    if not self.copies and not any(self.queues.values()):
+                        raise Fault("hang: the first slot alone")
+                    self.drain_one()
+            return
+        with self.lock:
+            if condition is not None:
+                self.waiting[thread] = condition
+            self.pick()
+            self.lock.notify_all()
+            while self.current is not thread and self.failed is None:
+                self.lock.wait()
+            if self.failed is not None:
+                raise Stop()
+
+    def drain_one(self):
+        if self.copies:
+            self.copies.pop(0)[1]()
+        else:
+            next(q for q in self.queues.values() if q).pop(0)()
+
+    def queue(self):
+        return self.queues.setdefault(threading.current_thread().name, [])
+
+    def specialise(self, functions):
+        def body(function, arguments):
+            thread = threading.current_thread()
+            try:
+                with self.lock:
+                    while self.current is not thread and self.failed is None:
+                        self.lock.wait()
+                if self.failed is None:
+                    function(*arguments)
+                    if self.queues.get(thread.name + " stores"):
+                        raise Fault("ends with bulk stores in flight, which read its shared memory")
+            except Stop:
+                pass
+            except Exception as error:  # what a slot runs into is the run's fault
+                self.failed = self.failed or f"{type(error).__name__} in {function.__name__}: {error}"
+            finally:
+                with self.lock:
+                    self.alive.remove(thread)
+                    if self.failed is None:
+                        self.pick()
+                    self.lock.notify_all()
+
+        threads = [threading.Thread(target=body, args=f, name=f[0].__name__, daemon=True) for f in functions]
+        self.alive = list(threads)
+        self.pick()
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if self.failed is None:
+            while self.copies or any(self.queues.values()):
+                self.drain_one()
+        if self.failed is not None:
+            raise Fault(self.failed)
+
+
+WORLD = None
+SHORT = {"float16": np.float16, "float32": np.float32, "bfloat16": np.float32}
+
+
+class Type:
+    """A number type; bfloat16 is float32 with rounded values."""
+
+    def __init__(self, name):
+        self.name, self.numpy = name, SHORT[name]
+
+    def rounded(self, x):
+        x = np.asarray(x)
+        if self.name != "bfloat16":
+            return x.astype(self.numpy)
+        bits = np.ascontiguousarray(x, np.float32).view(np.uint32)
+        kept = ((bits + 0x7fff + ((bits >> 16) & 1)) & 0xffff0000).astype(np.uint32).view(np.float32)
+        return np.where(np.isfinite(x), kept, x).astype(np.float32)
+
+    @property
+    def bytes(self):
+        return 4 if self.name == "float32" else 2
+
+
+class Tile(np.ndarray):
+    """Values in registers."""
+
+    def to(self, kind):
+        return tile(kind.rounded(self))
+
+
+def tile(x):
+    return np.asarray(x).view(Tile)
+
+
+def known(x, what):
+    if isinstance(x, Pending):
+        raise Fault(f"{what} reads a product that was not waited for")
+    return x
+
+
+class Pending:
+    """The registers of a wgmma that may be in flight."""
+
+    def __init__(self):
+        self.value = None
+
+    def __getattr__(self, name):
+        raise Fault("a product is used that was not waited for")
+
+    def _no(self, *_):
+        raise Fault("a product is used that was not waited for")
+
+    __mul__ = __add__ = __sub__ = __truediv__ = __rmul__ = __radd__ = __rsub__ = __gt__ = __getitem__ = _no
+
+
+class Barrier:
+    def __init__(self):
+        self.count = self.pending = self.bytes = self.done = 0
+
+    def arrive(self, count=1):
+        self.pending -= count
+        if self.pending < 0:
+            raise Fault("more arrivals than the barrier counts")
+        self.check()
+
+    def check(self):
+        if self.count and self.pending == 0 and self.bytes == 0:
+            self.done += 1
+            self.pending = self.count
+
+
+class Barriers:
+    def __init__(self, count):
+        self.all = [Barrier() for _ in range(count)]
+
+    def index(self, k):
+        assert 0 <= int(k) < len(self.all), "no such barrier"
+        return self.all[int(k)]
+
+
+class Shared:
+    """Shared memory: a view of an array."""
+
+    def __init__(self, kind, array, root=None):
+        self.kind, self.array, self.root = kind, array, array if root is None else root
+
+    def index(self, k):
+        assert 0 <= int(k) < self.array.shape[0], "no such copy"
+        return Shared(self.kind, self.array[int(k)], self.root)
+
+    def permute(self, order):
+        return Shared(self.kind, self.array.transpose(order), self.root)
+
+    def slice(self, start, length, dim=0):
+        cut = [slice(None)] * self.array.ndim
+        cut[dim] = slice(start, start + length)
+        return Shared(self.kind, self.array[tuple(cut)], self.root)
+
+    def load(self, layout):
+        WORLD.point()
+        return tile(self.array.copy())
+
+    def store(self, x):
+        known(x, "a store")
+        WORLD.point()
+        assert x.shape == self.array.shape, "shapes differ"
+        self.array[...] = self.kind.rounded(x)
+        WORLD.unfenced.setdefault(threading.current_thread().name, set()).add(id(self.root))
+
+    def seen_by_async(self):
+        """What the asynchronous proxy reads: not what was written without a fence."""
+        if any(id(self.root) in arrays for arrays in WORLD.unfenced.values()):
+            raise Fault("the asynchronous proxy reads ordinary writes without a fence")
+        return np.asarray(self.array, np.float32)
+
+
+class Tensor:
+    """Tensor memory: columns of 128 lanes of 4 bytes."""
+
+    def __init__(self, first, columns, kind, shape):
+        self.first, self.columns, self.kind, self.shape = first, columns, kind, shape
+
+    def slice(self, start, length):
+        columns = length * self.kind.bytes // 4
+        return Tensor(self.first + start * self.kind.bytes // 4, columns, self.kind, [self.shape[0], length])
+
+    def reinterpret(self, kind, shape, layout):
+        assert np.prod(shape) * kind.bytes == self.columns * 128 * 4, "sizes differ"
+        return Tensor(self.first, self.columns, kind, list(shape))
+
+    def index(self, k):
+        assert 0 <= int(k) < self.shape[0], "no such copy"
+        columns = self.columns // self.shape[0]
+        return Tensor(self.first + int(k) * columns, columns, self.kind, self.shape[1:])
+
+    def raw(self):
+        return WORLD.tmem[:, self.first:self.first + self.columns]
+
+    def get(self):
+        flat = np.ascontiguousarray(self.raw()).reshape(128, -1)
+        if self.kind.name == "bfloat16":
+            half = flat.view(np.uint16).astype(np.uint32) << 16
+            return half.view(np.float32)
+        return flat.view(self.kind.numpy)
+
+    def put(self, x):
+        x = self.kind.rounded(x)
+        if self.kind.name == "bfloat16":
+            x = (np.ascontiguousarray(x).view(np.uint32) >> 16).astype(np.uint16)
+        self.raw()[...] = np.ascontiguousarray(x).view(np.uint8).reshape(128, self.columns, 4)
+
+    def load(self, layout=None):
+        WORLD.point()
+        return tile(self.get().copy())
+
+    def store(self, x):
+        known(x, "a store")
+        WORLD.point()
+        assert list(x.shape) == list(self.shape), "shapes differ"
+        self.put(x)
+
+    def seen_by_async(self):
+        return np.asarray(self.get(), np.float32)
+
+
+class Descriptor:
+    """A tensor in global memory with the tile of its bulk copies."""
+
+    def __init__(self, kind, array, block, name):
+        self.kind, self.array, self.block, self.name = kind, array, block, name
+        self.nbytes_per_cta = int(np.prod(block)) * kind.bytes
+
+    def place(self, at):
+        rows, columns = (slice(int(x), int(x) + size) for x, size in zip(at, self.block))
+        assert rows.stop <= self.array.shape[0] and columns.stop <= self.array.shape[1], "outside the tensor"
+        assert rows.start >= 0 and columns.start >= 0, "outside the tensor"
+        return rows, columns
+
+
+class Pointer:
+    """A vector in global memory."""
+
+    def __init__(self, kind, array, at=0):
+        self.kind, self.array, self.at = kind, array, at
+
+    def __add__(self, at):
+        return Pointer(self.kind, self.array, self.at + at)
+
+
+def product(a, b, before, kind=np.float32):
+    with np.errstate(all="ignore"):
+        result = np.asarray(a, np.float32) @ np.asarray(b, np.float32)
+        return result if before is None else result + before
+
+
+def gluon_modules():
+    """Modules to put into sys.modules, by name."""
+    gl = types.ModuleType("gl")
+
+    class Constexpr:
+        def __new__(cls, x):
+            return x
+
+    gl.constexpr = Constexpr
+    for name in SHORT:
+        setattr(gl, name, Type(name))
+    gl.full = lambda shape, x, kind, layout=None: tile(np.full(shape, x, kind.numpy))
+    gl.zeros = lambda shape, kind, layout=None: tile(np.zeros(shape, kind.numpy))
+
+    def elementwise(function):
+        def run(*operands):
+            for x in operands:
+                known(x, function.__name__)
+            with np.errstate(all="ignore"):
+                return tile(np.asarray(function(*operands), np.float32))
+        return run
+
+    gl.max = lambda x, axis: tile(known(x, "max").max(axis=axis))
+    gl.sum = lambda x, axis: tile(known(x, "sum").sum(axis=axis, dtype=np.float32))
+    gl.maximum, gl.exp2, gl.log2 = elementwise(np.maximum), elementwise(np.exp2), elementwise(np.log2)
+    gl.where = elementwise(np.where)
+    gl.fma = elementwise(lambda a, b, c: np.asarray(a, np.float64) * b + c)
+    gl.convert_layout = lambda x, layout: known(x, "convert_layout")
+    gl.arange = lambda first, last, layout=None: tile(np.arange(first, last))
+    for name in ("SliceLayout", "DotOperandLayout", "NVMMADistributedLayout", "BlockedLayout", "SwizzledSharedLayout"):
+        setattr(gl, name, lambda *a, **k: None)
+    gl.NVMMASharedLayout = types.SimpleNamespace(get_default_for=lambda *a, **k: None)
+    gl.program_id = lambda axis: WORLD.program_ids[axis]
+    gl.static_range = range
+    gl.allocate_shared_memory = lambda kind, shape, layout: Shared(kind, np.full(shape, np.nan, kind.numpy))
+    gl.warp_specialize = lambda functions, warps, registers: WORLD.specialise(functions)
+
+    def store(pointer, x):
+        known(x, "a store")
+        WORLD.point()
+        assert len(set(np.asarray(pointer.at).tolist())) == len(x)
+        pointer.array[pointer.at] = pointer.kind.rounded(x)
+
+    gl.store = store
+
+    gluon = types.ModuleType("gluon")
+    gluon.jit = lambda function: function
+    gluon.language = gl
+
+    mbarrier = types.ModuleType("mbarrier")
+    mbarrier.allocate_mbarrier = lambda batch=None: Barriers(batch) if batch else Barrier()
+
+    def init(barrier, count):
+        barrier.count = barrier.pending = count
+
+    def wait(barrier, phase, pred=True):
+        if pred:
+            WORLD.point(lambda: (barrier.done & 1) != (int(phase) & 1))
+
+    def arrive(barrier, count=1):
+        WORLD.point()
+        barrier.arrive(count)
+
+    def expect(barrier, count):
+        WORLD.point()
+        barrier.bytes += count
+        barrier.arrive()
+
+    mbarrier.init, mbarrier.wait, mbarrier.arrive, mbarrier.expect = init, wait, arrive, expect
+
+    tma = types.ModuleType("tma")
+
+    def async_load(descriptor, at, barrier, to):
+        WORLD.point()
+        to.array[...] = np.nan
+
+        def work():
+            to.array[...] = descriptor.array[descriptor.place(at)]
+            barrier.bytes -= descriptor.nbytes_per_cta
+            barrier.check()
+
+        WORLD.copies.append((descriptor.name, work))
+
+    def async_store(descriptor, at, source):
+        WORLD.point()
+
+        def work():
+            descriptor.array[descriptor.place(at)] = source.seen_by_async()
+
+        WORLD.queues.setdefault(threading.current_thread().name + " stores", []).append(work)
+
+    def store_wait(count):
+        stores = WORLD.queues.setdefault(threading.current_thread().name + " stores", [])
+        WORLD.point(lambda: len(stores) <= count)
+
+    tma.async_load, tma.async_store, tma.store_wait = async_load, async_store, store_wait
+
+    def fence_async_shared():
+        WORLD.unfenced.pop(threading.current_thread().name, None)
+
+    def tcgen05_mma(a, b, accumulator, use_acc=True, mbarriers=()):
+        WORLD.point()
+
+        def work():
+            before = accumulator.get().astype(np.float32) if use_acc else None
+            accumulator.put(product(a.seen_by_async(), b.seen_by_async(), before))
+            for barrier in mbarriers:
+                barrier.arrive()
+
+        if not use_acc and not WORLD.queue():
+            accumulator.raw()[...] = 0xff  # from now on nobody may read what was there
+        WORLD.queue().append(work)
+
+    def tcgen05_commit(barrier):
+        WORLD.point()
+        WORLD.queue().append(barrier.arrive)
+
+    def warpgroup_mma(a, b, accumulator, use_acc=True, is_async=False):
+        WORLD.point()
+        out = Pending()
+        left = a if isinstance(a, Shared) else tile(np.array(known(a, "a product")))
+
+        def work():
+            before = None
+            if use_acc:
+                before = accumulator.value if isinstance(accumulator, Pending) else accumulator
+            a_now = left.seen_by_async() if isinstance(left, Shared) else left
+            out.value = tile(product(a_now, b.seen_by_async(), before))
+
+        WORLD.queue().append(work)
+        return out
+
+    def warpgroup_mma_wait(count, deps):
+        queue = WORLD.queue()
+        WORLD.point(lambda: len(queue) <= count)
+        # What is still in flight stays so, whatever its registers are called.
+        results = [d.value if isinstance(d, Pending) and d.value is not None else d for d in deps]
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def allocate_tensor_memory(kind, shape, layout):
+        columns = shape[1] * kind.bytes // 4
+        assert columns in (32, 64, 128, 256, 512), "tensor memory comes in powers of two"
+        return Tensor(0, columns, kind, list(shape))
+
+    hopper = types.ModuleType("hopper")
+    blackwell = types.ModuleType("blackwell")
+    for module in (hopper, blackwell):
+        module.mbarrier, module.tma, module.fence_async_shared = mbarrier, tma, fence_async_shared
+    hopper.warpgroup_mma, hopper.warpgroup_mma_wait = warpgroup_mma, warpgroup_mma_wait
+    hopper.warpgroup_mma_init = lambda x: x
+    blackwell.tcgen05_mma, blackwell.tcgen05_commit = tcgen05_mma, tcgen05_commit
+    blackwell.allocate_tensor_memory = allocate_tensor_memory
+    blackwell.TensorMemoryLayout = lambda *a, **k: None
+
+    triton = types.ModuleType("triton")
+    experimental = types.ModuleType("triton.experimental")
+    experimental.gluon = gluon
+    host = types.ModuleType("triton.experimental.gluon.nvidia.hopper")
+    host.TensorDescriptor = Descriptor
+    base = "triton.experimental.gluon"
+    return {"triton": triton, "triton.experimental": experimental, base: gluon, base + ".language": gl,
+            base + ".nvidia": types.ModuleType("nvidia"), base + ".nvidia.hopper": host,
+            base + ".language.nvidia": types.ModuleType("nvidia"), base + ".language.nvidia.hopper": hopper,
+            base + ".language.nvidia.blackwell": blackwell}
+
+
+def load(text, name):
+    """The emitted file as a module, under the stand-in."""
+    modules = gluon_modules()
+    saved = {key: sys.modules.get(key) for key in modules}
+    sys.modules.update(modules)
+    try:
+        module = types.ModuleType("emitted")
+        exec(compile(text, name, "exec"), module.__dict__)
+        return module
+    finally:
+        for key, value in saved.items():
+            if value is None:
+                sys.modules.pop(key, None)
+            else:
+                sys.modules[key] = value
+
+
+def run(module, inputs, n, seed, late, blocks=(1, 1), batch=1):
+    """All blocks of the grid with these inputs (tensor -> array of [batch * rows, columns] or [batch * rows]);
+    returns the outputs. Raises Fault."""
+    global WORLD
+    sizes = {}
+    for name, (axes, kind, is_output) in module.TENSORS.items():
+        for axis in axes:
+            what, covered = module.AXES[axis]
+            cut = [a for a, (k, _) in module.AXES.items() if k == "block"]
+            sizes[axis] = covered * (n if what == "loop" else blocks[cut.index(axis)] if what == "block" else 1)
+    arguments, outputs = [], {}
+    for name, (axes, kind, is_output) in module.TENSORS.items():
+        number = Type(kind)
+        if is_output:
+            shape = [batch * sizes[axes[0]]] + [sizes[axis] for axis in axes[1:]]
+            outputs[name] = np.full(shape, np.nan, number.numpy)
+        array = outputs.get(name, inputs.get(name))
+        arguments.append(Pointer(number, array) if len(axes) == 1 else Descriptor(number, array, module.BLOCKS[name], name))
+    arguments += [sizes[axes[0]] for axes, _, _ in module.TENSORS.values()]
+    for b in range(batch):
+        for y in range(blocks[1]):
+            for x in range(blocks[0]):
+                WORLD = World(seed, late)
+                WORLD.program_ids = (x, y, b)
+                module.kernel(*arguments, n, n if n < module.DEPTH else -1)
+    return outputs
