@@ -16,7 +16,7 @@ struct MakeFlags {
   SearchFlags search;
   std::string schedule;  ///< file; "" = it is solved
   bool quiet = false;
-  bool turns = false;  ///< program::DeriveOptions::turns
+  bool turns = false;    ///< program::DeriveOptions::turns
   Amount kept_back = 0;  ///< bytes of "smem" that a schedule found here leaves free
 
   /// KERNEL, SCHEDULE, and the options of both.

@@ -694,7 +694,7 @@ class SlotPrinter {
       const Storage& storage = p_.storages[at(s)];
       if (storage.kind != Storage::in_memory) continue;
       line(depth, copy_of(s, it) + ".store(" + text + ")");
-      if (!plan_.on_tmem(storage) && read_by_products(s)) {
+      if (!plan_.on_tmem(storage) && (read_by_products(s) || p_.ops[at(op)].fence)) {
         needs_.fence = true;
         line(depth, "fence_async_shared()  # ordinary writes, read by the asynchronous proxy");
       }

@@ -33,6 +33,9 @@ class Legalizer {
  public:
   Legalizer(const Program& given, const program::Links& links) : links_(links) {
     legal_.program = given;
+    // The target allocates barriers itself; limits.cpp counts them. Those that are added or get
+    // more phases here would not be where the program has room for them.
+    for (Event& event : legal_.program.events) event.address = -1;
     for (int v = 0; v < static_cast<int>(given.ops.size()); ++v) {
       legal_.source.push_back(v);
       legal_.release_of.push_back(-1);
