@@ -27,7 +27,7 @@ std::string tile_layout(Target target, std::int64_t m, std::int64_t n, int warps
   if (warps % 4 != 0) return "";
   if (target == Target::hopper) {
     // A warpgroup's wgmma has 64 rows and a multiple of 8 columns, at most 256.
-    if (m % 64 != 0 || m < 16 * warps || n % 8 != 0 || n < 8) return "";
+    if (m % 64 != 0 || m < std::int64_t{16} * warps || n % 8 != 0 || n < 8) return "";
     std::int64_t columns = std::min<std::int64_t>(n, 256);
     while (n % columns != 0) columns -= 8;
     return "gl.NVMMADistributedLayout(version=[3, 0], warps_per_cta=[" + text(warps) +
@@ -155,7 +155,7 @@ std::string ValuePrinter::text_of(const Layout& layout) const {
                             " x " + std::to_string(layout.columns) + " on " +
                             std::to_string(warps) + " warps"};
   needs_.tiles.insert({layout.rows, layout.columns, warps});
-  const std::string name = tile_name(layout.rows, layout.columns, warps);
+  std::string name = tile_name(layout.rows, layout.columns, warps);
   if (layout.kind == Layout::of_rows) return "gl.SliceLayout(1, " + name + ")";
   if (layout.kind == Layout::of_columns) return "gl.SliceLayout(0, " + name + ")";
   return name;

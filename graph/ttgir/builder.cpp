@@ -117,7 +117,8 @@ void Builder::build() {
   out_.warps = warps_of(m_, loop_);
   out_.kernel.ops.reserve(sources_.ops().size());
   out_.nodes.reserve(sources_.ops().size());
-  if ((out_.inner = sources_.inner_loop()) != kNone) out_.inner_trips = trips_of(m_.op(out_.inner));
+  out_.inner = sources_.inner_loop();
+  if (out_.inner != kNone) out_.inner_trips = trips_of(m_.op(out_.inner));
   for (const int op : sources_.ops()) add_op(op);
   apply_profile();
   if (out_.kernel.ops.empty())
