@@ -13,6 +13,7 @@
 #include "graph/slack.hpp"
 #include "tests/support/brute_force.hpp"
 #include "tests/support/random_loop.hpp"
+#include "tests/support/sanitized.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 using namespace twill;
@@ -71,7 +72,7 @@ TEST_CASE("slack of tiny loops against every schedule, both engines, both sides 
   knobs.max_cycles = 2;
   knobs.max_slots = 2;
   int compared = 0, more = 0, longer = 0, certified = 0, none = 0;
-  for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 3000 / test::kShare; ++seed) {
     CAPTURE(seed);
     const Problem problem = random_loop(seed, knobs);
     Options options;
@@ -128,10 +129,10 @@ TEST_CASE("slack of tiny loops against every schedule, both engines, both sides 
   }
   MESSAGE(compared << " compared with every schedule; " << more << " with more slack, " << longer
                    << " longer for it; " << none << " refutations, " << certified << " certified");
-  CHECK(compared > 1000);
-  CHECK(more > 300);
-  CHECK(longer > 200);
-  CHECK(certified > 50);
+  CHECK(compared > 1000 / test::kShare);
+  CHECK(more > 300 / test::kShare);
+  CHECK(longer > 200 / test::kShare);
+  CHECK(certified > 50 / test::kShare);
 }
 
 TEST_CASE("slack comes first, and without certificate, whole time or inner loops") {

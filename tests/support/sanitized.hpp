@@ -9,4 +9,7 @@ constexpr bool kSanitized = true;
 constexpr bool kSanitized = false;
 #endif
 
+/// Of many random cases such a build tries one in so many.
+constexpr int kShare = kSanitized ? 5 : 1;
+
 }  // namespace twill::test

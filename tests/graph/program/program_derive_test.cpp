@@ -18,6 +18,7 @@
 #include "graph/program/judge.hpp"
 #include "graph/program/program_io.hpp"
 #include "tests/support/random_loop.hpp"
+#include "tests/support/sanitized.hpp"
 
 using namespace twill;
 using program::Program;
@@ -275,7 +276,7 @@ TEST_CASE("random loops: what is derived is accepted and says what the schedule 
   std::map<std::string, int> counts;
   Mutants mutants;
   int shared = 0, crossing = 0;
-  for (std::uint64_t seed = 0; seed < 4000; ++seed) {
+  for (std::uint64_t seed = 0; seed < 4000 / test::kShare; ++seed) {
     CAPTURE(seed);
     const Problem problem = seed % 4 == 0 ? test::ring_loop(seed) : test::random_loop(seed);
     const Solution solution = solve(problem);
@@ -309,21 +310,21 @@ TEST_CASE("random loops: what is derived is accepted and says what the schedule 
   MESSAGE(shared << " with shared addresses, " << crossing << " with channels");
   mutants.survivors.resize(std::min<std::size_t>(mutants.survivors.size(), 5));
   mutants.report();
-  CHECK(counts["programs"] > 2000);
-  CHECK(shared > 20);
-  CHECK(crossing > 500);
+  CHECK(counts["programs"] > 2000 / test::kShare);
+  CHECK(shared > 20 / test::kShare);
+  CHECK(crossing > 500 / test::kShare);
   CHECK(mutants.waits_left == 0);
   CHECK(mutants.swaps_left == 0);
   CHECK(mutants.phases_left == 0);
-  CHECK(mutants.fences > 20);
+  CHECK(mutants.fences > 20 / test::kShare);
   CHECK(mutants.fences_left == 0);
-  CHECK(mutants.barriers > 100);
+  CHECK(mutants.barriers > 100 / test::kShare);
   CHECK(mutants.barriers_left == 0);
 }
 
 TEST_CASE("every feasible schedule is material: random ones that verify() accepts") {
   int made = 0;
-  for (std::uint64_t seed = 0; seed < 20000; ++seed) {
+  for (std::uint64_t seed = 0; seed < 20000 / test::kShare; ++seed) {
     CAPTURE(seed);
     const Problem problem = test::random_loop(seed);
     test::Random random(seed);
@@ -340,5 +341,5 @@ TEST_CASE("every feasible schedule is material: random ones that verify() accept
     if (other) FAIL_CHECK(other->rule << ": " << other->text);
   }
   MESSAGE(made << " programs");
-  CHECK(made > 1000);
+  CHECK(made > 1000 / test::kShare);
 }

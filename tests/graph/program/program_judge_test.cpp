@@ -12,6 +12,7 @@
 #include "graph/program/judge.hpp"
 #include "tests/support/program_search.hpp"
 #include "tests/support/random_loop.hpp"
+#include "tests/support/sanitized.hpp"
 
 using namespace twill;
 using program::Ending;
@@ -195,7 +196,7 @@ void compare(const Program& p, int most, Counts& counts) {
 
 TEST_CASE("random programs: judge and exhaustive search agree") {
   Counts counts;
-  for (std::uint64_t seed = 0; seed < 6000; ++seed) {
+  for (std::uint64_t seed = 0; seed < 6000 / test::kShare; ++seed) {
     CAPTURE(seed);
     Random random(seed);
     compare(random_program(random), 3, counts);
@@ -203,10 +204,10 @@ TEST_CASE("random programs: judge and exhaustive search agree") {
   for (const auto& [rule, count] : counts.rules) MESSAGE(rule << " " << count);
   MESSAGE(counts.accepted << " accepted, " << counts.refused << " refused, " << counts.unknown
                           << " too large");
-  CHECK(counts.accepted > 3000);
-  CHECK(counts.refused > 3000);
+  CHECK(counts.accepted > 3000 / test::kShare);
+  CHECK(counts.refused > 3000 / test::kShare);
   for (const char* rule : {"deadlock", "race", "version", "phase", "in place"})
-    CHECK(counts.rules[rule] > 50);
+    CHECK(counts.rules[rule] > 50 / test::kShare);
 }
 
 TEST_CASE("derived programs, changed: judge and exhaustive search agree") {
@@ -214,7 +215,7 @@ TEST_CASE("derived programs, changed: judge and exhaustive search agree") {
   test::LoopKnobs knobs;
   knobs.max_ops = 4;
   int made = 0;
-  for (std::uint64_t seed = 0; seed < 600; ++seed) {
+  for (std::uint64_t seed = 0; seed < 600 / test::kShare; ++seed) {
     CAPTURE(seed);
     const Problem problem = test::random_loop(seed, knobs);
     const Solution solution = solve(problem);
@@ -232,8 +233,8 @@ TEST_CASE("derived programs, changed: judge and exhaustive search agree") {
   MESSAGE(made << " programs: " << counts.accepted << " accepted, " << counts.refused
                << " refused, " << counts.unknown << " too large");
   for (const auto& [rule, count] : counts.rules) MESSAGE(rule << " " << count);
-  CHECK(counts.accepted > 500);
-  CHECK(counts.refused > 500);
+  CHECK(counts.accepted > 500 / test::kShare);
+  CHECK(counts.refused > 500 / test::kShare);
 }
 
 TEST_CASE("what is right up to the window is right beyond it") {
@@ -261,7 +262,7 @@ TEST_CASE("what is right up to the window is right beyond it") {
     Random random(seed);
     look(random_program(random));
   }
-  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+  for (std::uint64_t seed = 0; seed < 400 / test::kShare; ++seed) {
     CAPTURE(seed);
     const Problem problem = test::random_loop(seed);
     const Solution solution = solve(problem);
@@ -276,6 +277,6 @@ TEST_CASE("what is right up to the window is right beyond it") {
     }
   }
   MESSAGE(accepted << " accepted, " << refused << " refused, " << late << " of them above n = 3");
-  CHECK(accepted > 500);
+  CHECK(accepted > 500 / test::kShare);
   CHECK(late > 0);
 }
