@@ -184,7 +184,7 @@ Command nest_command(CLI::App& program) {
          "--times", flags->times,
          "Iterations of a run of the inner loop (default for a TTGIR module: its constant\n"
          "count, else --trips)")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 1'000'000));
   app->add_flag("--flat", flags->flat,
                 "Unroll the inner loop instead: all schedules, for few trips");
   using enum SearchOption;

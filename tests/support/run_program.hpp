@@ -25,6 +25,10 @@ inline std::string bytes(const std::string& path) {
   return text.str();
 }
 
+inline void put(const std::string& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
 inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }

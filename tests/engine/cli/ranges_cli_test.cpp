@@ -13,6 +13,7 @@
 using twill::test::bytes;
 using twill::test::contains;
 using twill::test::is_silent;
+using twill::test::put;
 using twill::test::Run;
 using twill::test::run_twill;
 using Folder = twill::test::TemporaryDirectory;
@@ -21,10 +22,6 @@ using Json = nlohmann::ordered_json;
 namespace {
 
 const std::string kMeasurements = TWILL_TEST_DATA "/../fuzz/measurements/hopper";
-
-void put(const std::string& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary) << text;
-}
 
 /// hopper with four ranges, one of which no attention forward uses.
 std::string ranged_hopper() {

@@ -12,6 +12,7 @@
 
 using twill::test::bytes;
 using twill::test::contains;
+using twill::test::put;
 using twill::test::Run;
 using twill::test::run_twill;
 using Folder = twill::test::TemporaryDirectory;
@@ -20,10 +21,6 @@ namespace {
 
 std::string module_file(const std::string& name) {
   return twill::test::kTritonFolder + name + ".ttgir";
-}
-
-void put(const std::string& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary) << text;
 }
 
 nlohmann::json solved(const std::string& arguments) {

@@ -1,0 +1,198 @@
+// What a slot does after its loop (gluon_slot_printer.hpp).
+#include <algorithm>
+
+#include "graph/emit/gluon_slot_printer.hpp"
+#include "graph/meaning/number_type.hpp"
+
+namespace twill::emit {
+
+using program::Storage;
+
+namespace {
+
+// Columns of a tile in tensor memory on its way out, at a time.
+constexpr std::int64_t kOutChunk = 32;
+
+}  // namespace
+
+void SlotPrinter::after() {
+  std::vector<int> stores;
+  for (int v = m_.after_begin; v < static_cast<int>(m_.values.size()); ++v)
+    if (plan_.after_slot[at(v)] == slot_) stores.push_back(v);
+  if (slot_ < plan_.finish_slot()) {
+    bool said = false;
+    for (const auto& [v, one] : plan_.final_hand_over) {
+      if (p_.ops[at(plan_.op_of(v))].slot != slot_) continue;
+      if (!said) line(1, "# after the loop");
+      said = true;
+      line(1, use(one.name) + ".store(" + variable(plan_.op_of(v)) + ")");
+    }
+    if (plan_.done_needed[at(slot_)]) {
+      line(1, "# all that this slot does has ended");
+      const bool products = std::any_of(p_.ops.begin(), p_.ops.end(), [&](const program::Op& op) {
+        return op.slot == slot_ && is_product(static_cast<int>(&op - p_.ops.data()));
+      });
+      if (!hopper() && products) {
+        needs_.tcgen05_commit = true;
+        line(1, "tcgen05_commit(" + use(plan_.done[at(slot_)]) + ")");
+      } else {
+        line(1, "mbarrier.arrive(" + use(plan_.done[at(slot_)]) + ", count=1)");
+      }
+    }
+  }
+  if (stores.empty()) return;
+  line(1, "# after the loop");
+  wait_for_others(stores);
+  std::set<int> written;
+  for (const int v : stores) final_value(v, written);
+}
+
+void SlotPrinter::wait_for_others(const std::vector<int>& stores) {
+  std::set<int> slots;
+  for (const int v : stores) {
+    std::set<int> needed;
+    plan_.final_values(v, needed);
+    for (const int one : needed) slots.insert(p_.ops[at(plan_.op_of(one))].slot);
+    const auto staged = plan_.staging.find(v);
+    if (staged == plan_.staging.end()) continue;
+    for (const auto& [q, one] : plan_.resident)
+      if (one.name == staged->second.name)
+        for (int s = 0; s < plan_.finish_slot(); ++s)
+          if (plan_.done_needed[at(s)]) slots.insert(s);
+  }
+  for (const int s : slots)
+    if (s != slot_)
+      line(1, "mbarrier.wait(" + use(plan_.done[at(s)]) + ", 0)  # what " + plan_.slot_name[at(s)] +
+                  " has made is there");
+}
+
+Expression SlotPrinter::final_operand(int v, const Operand& one, std::set<int>& written) {
+  if (one.value < 0) return values_.number(one);
+  if (one.transposed || one.columns > 0)
+    refuse("operand", "a part of a result is used after the loop by " + m_.values[at(v)].id);
+  if (!m_.in_loop(one.value)) {
+    if (one.value < m_.loop_begin)
+      refuse("operand", "a tile from before the loop is used after it");
+    final_value(one.value, written);
+    return {plan_.variable[at(one.value)], values_.layout_of(one.value),
+            m_.values[at(one.value)].type};
+  }
+  const Layout layout = values_.layout_of(one.value);
+  const std::string& type = m_.values[at(one.value)].type;
+  const int op = plan_.op_of(one.value);
+  if (p_.ops[at(op)].slot == slot_ && plan_.registers_of(op) >= 0)
+    return {variable(op), layout, type};
+  std::string from;
+  if (const auto last = plan_.final_hand_over.find(one.value);
+      last != plan_.final_hand_over.end()) {
+    from = use(last->second.name);
+  } else {
+    const int s = plan_.kept_in_memory(op);
+    if (s < 0) refuse("storage", m_.values[at(one.value)].id + " is not there after the loop");
+    from = copy_of(s, {Iteration::end, -1});
+  }
+  return {from + ".load(" + values_.text_of(layout) + ")", layout, type};
+}
+
+std::vector<int> SlotPrinter::tile_chain(int v) const {
+  std::vector<int> chain;
+  for (int now = v;;) {
+    const Value& value = m_.values[at(now)];
+    if (!meaning::is_elementwise(value.function) && value.function != Function::store) return {};
+    chain.insert(chain.begin(), now);
+    int next = -1;
+    for (const Operand& one : value.operands) {
+      if (one.value < 0 || m_.values[at(one.value)].shape.size() != 2) continue;
+      if (next >= 0 || one.transposed || one.columns > 0 || one.value < m_.loop_begin) return {};
+      next = one.value;
+    }
+    if (next < 0) return {};
+    if (m_.in_loop(next)) {
+      const int s = plan_.kept_in_memory(plan_.op_of(next));
+      const bool here =
+          p_.ops[at(plan_.op_of(next))].slot == slot_ && plan_.registers_of(plan_.op_of(next)) >= 0;
+      return s >= 0 && !here && plan_.on_tmem(p_.storages[at(s)]) &&
+                     m_.values[at(v)].shape[1] % kOutChunk == 0
+                 ? chain
+                 : std::vector<int>{};
+    }
+    now = next;
+  }
+}
+
+void SlotPrinter::final_chunks(const std::vector<int>& chain, const std::string& buffer,
+                               std::set<int>& written) {
+  const int store = chain.back();
+  std::map<std::pair<int, std::size_t>, Expression> others;
+  for (const int v : chain)
+    for (std::size_t k = 0; k < m_.values[at(v)].operands.size(); ++k) {
+      const Operand& one = m_.values[at(v)].operands[k];
+      if (one.value < 0 || m_.values[at(one.value)].shape.size() != 2)
+        others[{v, k}] = final_operand(v, one, written);
+    }
+  for (std::int64_t c = 0; c < m_.values[at(store)].shape[1]; c += kOutChunk) {
+    Expression last;
+    for (const int v : chain) {
+      const Value& value = m_.values[at(v)];
+      Layout layout = values_.layout_of(v);
+      layout.columns = kOutChunk;
+      std::vector<Expression> in;
+      for (std::size_t k = 0; k < value.operands.size(); ++k) {
+        if (const auto found = others.find({v, k}); found != others.end()) {
+          in.push_back(found->second);
+        } else if (v != chain.front()) {
+          in.push_back({"part", layout, last.type});
+        } else {
+          const int from = value.operands[k].value;
+          in.push_back({copy_of(plan_.kept_in_memory(plan_.op_of(from)), {Iteration::end, -1}) +
+                            ".slice(" + std::to_string(c) + ", " + std::to_string(kOutChunk) +
+                            ").load(" + values_.text_of(layout) + ")",
+                        layout, m_.values[at(from)].type});
+        }
+      }
+      last = values_.evaluate(v, in, layout, "");
+      if (v != store) line(1, "part = " + last.text);
+    }
+    line(1, buffer + ".slice(" + std::to_string(c) + ", " + std::to_string(kOutChunk) +
+                ", dim=1).store(" + last.text + ")");
+  }
+}
+
+void SlotPrinter::bulk_store(const Value& value, const std::string& buffer) {
+  needs_.fence = true;
+  line(1, "fence_async_shared()  # ordinary writes, read by the bulk store");
+  line(1, "tma.async_store(" + use(host(value.tensor) + "_desc") + ", " +
+              coordinates(value.tensor, "") + ", " + buffer + ")");
+  line(1, "tma.store_wait(0)");
+}
+
+void SlotPrinter::final_value(int v, std::set<int>& written) {
+  if (!written.insert(v).second) return;
+  const Value& value = m_.values[at(v)];
+  if (value.function == Function::store && value.shape.size() == 2)
+    if (const std::vector<int> chain = tile_chain(v); !chain.empty()) {
+      const std::string buffer = use(plan_.staging.at(v).name);
+      final_chunks(chain, buffer, written);
+      bulk_store(value, buffer);
+      return;
+    }
+  std::vector<Expression> in;
+  for (const Operand& one : value.operands) in.push_back(final_operand(v, one, written));
+  const Expression result = values_.evaluate(v, in, values_.layout_of(v), "");
+  if (value.function != Function::store) {
+    line(1, plan_.variable[at(v)] + " = " + result.text);
+    return;
+  }
+  const std::string& tensor = plan_.tensor_name[at(value.tensor)];
+  if (value.shape.size() == 1) {
+    line(1, "gl.store(" + use(host(value.tensor) + "_ptr") + " + " + use(tensor + "_row") +
+                " + gl.arange(0, " + std::to_string(value.shape[0]) +
+                ", layout=" + values_.text_of(values_.layout_of(v)) + "), " + result.text + ")");
+    return;
+  }
+  const std::string buffer = use(plan_.staging.at(v).name);
+  line(1, buffer + ".store(" + result.text + ")");
+  bulk_store(value, buffer);
+}
+
+}  // namespace twill::emit

@@ -1,0 +1,391 @@
+// A slot's ops in the loop (gluon_slot_printer.hpp).
+#include <algorithm>
+
+#include "graph/emit/gluon_slot_printer.hpp"
+#include "graph/meaning/number_type.hpp"
+
+namespace twill::emit {
+
+using program::Ending;
+using program::Storage;
+
+namespace {
+
+// Columns of tensor memory that a chain of ops holds at a time.
+constexpr std::int64_t kChunk = 16;
+
+}  // namespace
+
+std::string SlotPrinter::copy_of(int storage, Iteration it) {
+  if (it.from == Iteration::end && p_.storages[at(storage)].depth > 1) use("n");
+  return use(plan_.buffer[at(storage)]) + ring_index(it, p_.storages[at(storage)].depth);
+}
+
+std::string SlotPrinter::coordinates(int tensor, const std::string& tile) {
+  const Axes& axes = plan_.axes;
+  const HostTensor& whole = axes.tensors[at(axes.tensor_of[at(tensor)])];
+  std::string list;
+  for (int d = 0; d < static_cast<int>(whole.axes.size()); ++d) {
+    std::string x;
+    const bool row = d == 0;
+    if (row) x = use(plan_.tensor_name[at(tensor)] + "_row");
+    const Axis& axis = axes.axes[at(whole.axes[at(d)])];
+    if (axis.kind == Axis::block && !row) x = use(host(tensor) + "_column");
+    if (axis.kind == Axis::loop)
+      x += (x.empty() ? "" : " + ") + tile + " * " +
+           std::to_string(m_.tensors[at(tensor)].shape[at(d)]);
+    list += (list.empty() ? "" : ", ") + (x.empty() ? std::string("0") : x);
+  }
+  return "[" + list + "]";
+}
+
+void SlotPrinter::op(int depth, int op, Iteration it) {
+  const Value& value = m_.values[at(plan_.links.result[at(op)])];
+  if (value.function == Function::load)
+    load(depth, op, value, it);
+  else if (value.function == Function::store)
+    refuse("op", value.id + " stores a tile in every iteration: not emitted yet");
+  else if (value.function == Function::product)
+    product(depth, op, value, it);
+  else
+    compute(depth, op, it);
+}
+
+void SlotPrinter::load(int depth, int op, const Value& value, Iteration it) {
+  int storage = -1;
+  for (const int s : p_.ops[at(op)].writes)
+    if (p_.storages[at(s)].kind == Storage::in_memory && !plan_.on_tmem(p_.storages[at(s)]))
+      storage = s;
+  if (p_.ops[at(op)].ending != Ending::transaction || storage < 0 || value.shape.size() != 2)
+    refuse("op", value.id + " is no bulk load of a matrix to shared memory");
+  const std::string bars = barriers_of(legal_op(op), it);
+  if (bars.empty() || bars.find(", ") != std::string::npos)
+    refuse("op", "nobody waits for the load " + value.id);
+  if (it.from == Iteration::end) use("n");
+  const std::string desc = use(host(value.tensor) + "_desc");
+  const std::string text = iteration_text(it);
+  const bool atom = text.find(' ') == std::string::npos;
+  line(depth, "mbarrier.expect(" + bars + ", " + desc + ".nbytes_per_cta)");
+  line(depth, "tma.async_load(" + desc + ", " +
+                  coordinates(value.tensor, atom ? text : "(" + text + ")") + ", " + bars + ", " +
+                  copy_of(storage, it) + ")");
+}
+
+std::string SlotPrinter::memory_operand(int op, const Operand& one, Iteration it) {
+  const Source source = values_.resolve(op, one);
+  std::string text;
+  if (source.kind == Source::before)
+    text = use(plan_.resident.at(source.value).name);
+  else if (source.kind == Source::memory)
+    text = copy_of(source.storage, it + -source.distance);
+  else
+    return "";
+  if (source.columns > 0) {
+    if (source.kind == Source::memory && plan_.on_tmem(p_.storages[at(source.storage)]))
+      refuse("operand", "a part of a tile in tensor memory is an operand of a product");
+    text += ".slice(" + std::to_string(source.first_column) + ", " +
+            std::to_string(source.columns) + ", dim=1)";
+  }
+  return text + (source.transposed ? ".permute((1, 0))" : "");
+}
+
+void SlotPrinter::product(int depth, int op, const Value& value, Iteration it) {
+  const auto supported = [](const std::string& type) { return type == "f16" || type == "bf16"; };
+  for (std::size_t k = 0; k < 2; ++k) {
+    const Operand& one = value.operands[k];
+    if (one.value < 0 || !supported(m_.values[at(one.value)].type))
+      refuse("type", "operands of the product " + value.id + " must be f16 or bf16");
+  }
+  if (value.type != "f32") refuse("type", "the product " + value.id + " must be f32");
+  if (plan_.links.values[at(op)].size() != 1)
+    refuse("op", "the product " + value.id + " is part of a chain");
+  const std::string b = memory_operand(op, value.operands[1], it);
+  if (b.empty())
+    refuse("operand", "the right operand of " + value.id + " must lie in shared memory");
+  if (hopper())
+    wgmma(depth, op, value, it, b);
+  else
+    tcgen05(depth, op, value, it, b);
+}
+
+void SlotPrinter::wgmma(int depth, int op, const Value& value, Iteration it, const std::string& b) {
+  const Layout layout = values_.layout_of(plan_.links.result[at(op)]);
+  std::string a = memory_operand(op, value.operands[0], it), left;
+  if (a.empty()) {
+    ended_for(depth, op, value.operands[0], it);
+    const Expression from = operand(op, value.operands[0], it);
+    left = variable(op) + "_left";
+    line(depth, left + " = gl.convert_layout(" + from.text + ", gl.DotOperandLayout(0, " +
+                    values_.text_of(layout) + ", 2))");
+    a = left;
+  }
+  std::string sum, use_acc;
+  int added = -1;
+  if (value.operands.size() == 3) {
+    const Source source = values_.resolve(op, value.operands[2]);
+    if (source.kind != Source::registers) refuse("operand", value.id + " adds to no registers");
+    added = source.op;
+    sum = held(source.op, op, it, source.distance);
+  } else {
+    sum = values_.filled(plan_.links.result[at(op)], 0);
+    use_acc = ", use_acc=False";
+  }
+  // What adds to a product's own registers needs no wait for it.
+  if (added >= 0 && wgmma(added))
+    for (ProductInFlight& flight : state_.flights)
+      if (flight.op == added &&
+          flight.iteration == it.offset - values_.resolve(op, value.operands[2]).distance)
+        flight.taken = true;
+  for (const ProductInFlight& flight : state_.flights)
+    if (!left.empty() && flight.op == op)
+      refuse("op", "two products " + value.id + " with an operand in registers are in flight");
+  if (added != op) age_variables(depth, op);
+  state_.defined.insert(variable(op));
+  line(depth, variable(op) + " = warpgroup_mma(" + a + ", " + b + ", " + sum + use_acc +
+                  ", is_async=True)" + size_of(value));
+  if (!left.empty()) state_.defined.insert(left);
+  state_.flights.push_back({op, it.offset, false, left});
+  state_.token[op] = true;
+  if (!barriers_of(legal_op(op), it).empty())
+    refuse("release", "the product " + value.id + " was to tell a barrier of its end");
+}
+
+void SlotPrinter::tcgen05(int depth, int op, const Value& value, Iteration it,
+                          const std::string& b) {
+  const std::string a = memory_operand(op, value.operands[0], it);
+  if (a.empty())
+    refuse("operand", "the left operand of " + value.id + " must lie in shared or tensor memory");
+  int result = -1;
+  for (const int s : p_.ops[at(op)].writes)
+    if (plan_.on_tmem(p_.storages[at(s)])) result = s;
+  if (result < 0) refuse("storage", value.id + " has no place in tensor memory");
+  std::string use_acc = "use_acc=False";
+  if (value.operands.size() == 3) {
+    const Source source = values_.resolve(op, value.operands[2]);
+    const Storage& to = legal_.program.storages[at(result)];
+    if (source.kind != Source::memory) refuse("operand", value.id + " adds to no tensor memory");
+    const Storage& from = legal_.program.storages[at(source.storage)];
+    if (from.memory != to.memory || from.base != to.base || from.size != to.size ||
+        from.depth != to.depth || source.distance % to.depth != 0 || source.transposed ||
+        source.columns > 0)
+      refuse("storage", value.id + " adds to " + from.name +
+                            ", which lies elsewhere than its "
+                            "result");
+    use_acc = "use_acc=True";
+  }
+  line(depth, "tcgen05_mma(" + a + ", " + b + ", " + copy_of(result, it) + ", " + use_acc +
+                  ", mbarriers=[" + barriers_of(legal_op(op), it) + "])" + size_of(value));
+}
+
+std::string SlotPrinter::size_of(const Value& value) const {
+  const Operand& left = value.operands[0];
+  const auto& shape = m_.values[at(left.value)].shape;
+  std::int64_t k = shape[left.transposed ? 0 : 1];
+  if (left.columns > 0 && !left.transposed) k = left.columns;
+  return "  # " + std::to_string(value.shape[0]) + " x " + std::to_string(value.shape[1]) + " x " +
+         std::to_string(k);
+}
+
+void SlotPrinter::ended_for(int depth, int op, const Operand& one, Iteration it) {
+  if (one.value < 0 || !m_.in_loop(one.value)) return;
+  const Source source = values_.resolve(op, one);
+  if (source.kind != Source::registers || !wgmma(source.op)) return;
+  const int iteration = it.offset - source.distance;
+  if (it.from == Iteration::begin && iteration < 0) return;
+  wait_flight(depth, source.op, iteration, "  # RAW of " + variable(source.op));
+}
+
+Expression SlotPrinter::operand(int op, const Operand& one, Iteration it) {
+  const Source source = values_.resolve(op, one);
+  switch (source.kind) {
+    case Source::number: return values_.number(one);
+    case Source::registers: {
+      if (source.transposed || source.columns > 0)
+        refuse("operand", "a part or the transpose of registers is used by " + p_.ops[at(op)].id);
+      const int value = plan_.links.result[at(source.op)];
+      return {held(source.op, op, it, source.distance), values_.layout_of(value),
+              m_.values[at(value)].type};
+    }
+    case Source::memory: {
+      const int value = plan_.links.result[at(source.op)];
+      const Value& what = m_.values[at(value)];
+      if (source.transposed) refuse("operand", "a transposed tile is read to registers");
+      std::string text = copy_of(source.storage, it + -source.distance);
+      Layout layout = values_.layout_of(value);
+      if (source.columns > 0) {
+        text += ".slice(" + std::to_string(source.first_column) + ", " +
+                std::to_string(source.columns) +
+                (plan_.on_tmem(p_.storages[at(source.storage)]) ? ")" : ", dim=1)");
+        layout.columns = source.columns;
+      }
+      return {text + ".load(" + values_.text_of(layout) + ")", layout, what.type};
+    }
+    case Source::before: {
+      const Value& what = m_.values[at(source.value)];
+      if (source.transposed || source.columns > 0)
+        refuse("operand", "a part of a tile from before the loop is read to registers");
+      const Layout layout = values_.layout_of(source.value);
+      return {use(plan_.resident.at(source.value).name) + ".load(" + values_.text_of(layout) + ")",
+              layout, what.type};
+    }
+    case Source::chain: return chain_.at(one.value);
+  }
+  refuse("operand", "an operand of " + p_.ops[at(op)].id);
+}
+
+void SlotPrinter::compute(int depth, int op, Iteration it) {
+  const std::vector<int>& chain = plan_.links.values[at(op)];
+  const int result = plan_.links.result[at(op)];
+  if (in_chunks(op)) {
+    chunks(depth, {legal_op(op)}, legal_op(op), it);
+    return;
+  }
+  chain_.clear();
+  Expression last;
+  for (const int v : chain) {
+    const Value& value = m_.values[at(v)];
+    ensure_ended(depth, op, value, it);
+    std::vector<Expression> in;
+    for (const Operand& one : value.operands) in.push_back(operand(op, one, it));
+    last = values_.evaluate(v, in, values_.layout_of(v), iteration_text(it));
+    if (value.function == Function::causal && it.from != Iteration::begin) use("n");
+    if (v != result) {
+      line(depth, plan_.variable[at(v)] + " = " + last.text);
+      chain_[v] = {plan_.variable[at(v)], last.layout, last.type};
+    }
+  }
+  keep(depth, op, it, last);
+  arrive(depth, legal_op(op), it);
+}
+
+void SlotPrinter::keep(int depth, int op, Iteration it, const Expression& result) {
+  const int registers = plan_.registers_of(op);
+  std::string text = result.text;
+  if (registers >= 0 || p_.ops[at(op)].writes.size() > 1) {
+    age_variables(depth, op);
+    line(depth, variable(op) + " = " + text);
+    text = variable(op);
+  }
+  for (const int s : p_.ops[at(op)].writes) {
+    const Storage& storage = p_.storages[at(s)];
+    if (storage.kind != Storage::in_memory) continue;
+    line(depth, copy_of(s, it) + ".store(" + text + ")");
+    if (!plan_.on_tmem(storage) && (read_by_products(s) || p_.ops[at(op)].fence)) {
+      needs_.fence = true;
+      line(depth, "fence_async_shared()  # ordinary writes, read by the asynchronous proxy");
+    }
+  }
+  if (p_.ops[at(op)].writes.empty()) refuse("op", p_.ops[at(op)].id + " writes nothing");
+}
+
+bool SlotPrinter::read_by_products(int storage) const {
+  for (int v = 0; v < static_cast<int>(p_.ops.size()); ++v)
+    for (const program::Read& read : p_.ops[at(v)].reads)
+      if (read.storage == storage && (is_product(v) || p_.ops[at(v)].ending == Ending::transaction))
+        return true;
+  return false;
+}
+
+int SlotPrinter::tile_written(int op) const {
+  int tile = -1;
+  for (const int s : p_.ops[at(op)].writes) {
+    const bool on_tmem = plan_.on_tmem(p_.storages[at(s)]);
+    if (on_tmem && tile >= 0) return -1;
+    if (on_tmem) tile = s;
+    for (const program::Op& reader : p_.ops)
+      for (const program::Read& read : reader.reads)
+        if (!on_tmem && read.storage == s) return -1;
+  }
+  return tile;
+}
+
+bool SlotPrinter::in_chunks(int op) const {
+  const std::vector<int>& chain = plan_.links.values[at(op)];
+  if (chain.size() < 2 || tile_written(op) < 0) return false;
+  const Value& result = m_.values[at(chain.back())];
+  if (result.shape.size() != 2 || result.shape[1] % kChunk != 0) return false;
+  for (const int v : chain) {
+    const Value& value = m_.values[at(v)];
+    if (!meaning::is_elementwise(value.function) || value.shape != result.shape ||
+        value.type != "f32")
+      return false;
+    for (const Operand& one : value.operands) {
+      if (one.value < 0) continue;
+      const Source source = values_.resolve(op, one);
+      const bool matrix = m_.values[at(one.value)].shape.size() == 2;
+      if (matrix && source.kind != Source::chain &&
+          (source.kind != Source::memory || !plan_.on_tmem(p_.storages[at(source.storage)]) ||
+           source.transposed || source.columns > 0))
+        return false;
+    }
+  }
+  return true;
+}
+
+void SlotPrinter::chunks(int depth, const std::vector<int>& ops, int here, Iteration it) {
+  if (here != ops.back()) return;
+  std::vector<std::pair<int, int>> chain;  // op and value
+  for (const int one : ops) {
+    const int op = legal_.source[at(one)];
+    for (const int v : plan_.links.values[at(op)]) chain.emplace_back(op, v);
+  }
+  const int last_op = chain.back().first;
+  const auto in_chain = [&](int value) {
+    return std::any_of(chain.begin(), chain.end(),
+                       [&](const auto& one) { return one.second == value; });
+  };
+  const std::int64_t columns = m_.values[at(chain.back().second)].shape[1];
+  const int to = tile_written(last_op);
+  // Vectors are read once.
+  std::map<std::pair<int, std::size_t>, Expression> vectors;
+  for (const auto& [op, v] : chain)
+    for (std::size_t k = 0; k < m_.values[at(v)].operands.size(); ++k) {
+      const Operand& one = m_.values[at(v)].operands[k];
+      if (one.value < 0 || m_.values[at(one.value)].shape.size() == 2) continue;
+      Expression vector = operand(op, one, it);
+      if (values_.resolve(op, one).kind == Source::memory) {
+        if (!vectors.empty()) refuse("op", "a chain with two vectors from memory");
+        line(depth, "rows = " + vector.text);
+        vector.text = "rows";
+      }
+      vectors[{v, k}] = vector;
+    }
+  for (std::int64_t c = 0; c < columns; c += kChunk) {
+    const std::string cut = ".slice(" + std::to_string(c) + ", " + std::to_string(kChunk) + ")";
+    Expression last;
+    std::map<int, Expression> made;
+    for (const auto& [op, v] : chain) {
+      const Value& value = m_.values[at(v)];
+      Layout layout = values_.layout_of(v);
+      layout.columns = kChunk;
+      std::vector<Expression> in;
+      for (std::size_t k = 0; k < value.operands.size(); ++k) {
+        const Operand& one = value.operands[k];
+        if (const auto found = vectors.find({v, k}); found != vectors.end()) {
+          in.push_back(found->second);
+        } else if (one.value < 0) {
+          in.push_back(values_.number(one));
+        } else if (in_chain(one.value) && one.distance == 0) {
+          in.push_back(made.at(one.value));
+        } else {
+          const Source source = values_.resolve(op, one);
+          if (source.kind != Source::memory || source.transposed || source.columns > 0 ||
+              !plan_.on_tmem(p_.storages[at(source.storage)]))
+            refuse("operand", "a tile of the chain " + p_.ops[at(op)].id);
+          in.push_back({copy_of(source.storage, it + -source.distance) + cut + ".load(" +
+                            values_.text_of(layout) + ")",
+                        layout, "f32"});
+        }
+      }
+      last = values_.evaluate(v, in, layout, "");
+      if (v != chain.back().second) {
+        if (last.text != "part") line(depth, "part = " + last.text);
+        made[v] = {"part", layout, last.type};
+      }
+    }
+    line(depth, copy_of(to, it) + cut + ".store(" + last.text + ")");
+  }
+  arrive(depth, here, it);
+}
+
+}  // namespace twill::emit

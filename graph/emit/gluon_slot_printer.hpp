@@ -1,0 +1,178 @@
+// Writes one slot's function in Gluon. Private to graph/emit/: gluon_slot.cpp (the loop, registers
+// over iterations), gluon_waits.cpp (waits, arrivals, products in flight), gluon_ops.cpp (ops),
+// gluon_finish.cpp (what follows the loop).
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graph/emit/gluon_slot.hpp"
+#include "graph/emit/gluon_values.hpp"
+#include "graph/index.hpp"
+
+namespace twill::emit {
+
+/// A product that has been issued and has not been waited for.
+struct ProductInFlight {
+  int op = 0;  ///< of the given program
+  int iteration = 0;
+  bool taken = false;  ///< another product adds to its registers: they have that one's name
+  std::string left;    ///< registers that it reads, to be kept until it has ended; "" = none
+  bool operator==(const ProductInFlight&) const = default;
+};
+
+/// What is known where the text has come to; iterations are counted from the block's own base.
+struct SlotState {
+  std::vector<ProductInFlight> flights;
+  std::map<int, bool> token;  ///< per op whose result is a product in registers: not waited for yet
+  std::set<std::string> defined;
+  bool operator==(const SlotState&) const = default;
+};
+
+class SlotPrinter {
+ public:
+  using Function = meaning::Function;
+  using Operand = meaning::Operand;
+  using Value = meaning::Value;
+  using Program = program::Program;
+
+  SlotPrinter(const Plan& plan, int slot, ModuleNeeds& needs)
+      : plan_(plan),
+        p_(*plan.given),
+        m_(*plan.meaning),
+        legal_(plan.legal),
+        slot_(slot),
+        warps_(plan.warps(slot)),
+        needs_(needs),
+        values_(plan, slot, needs) {}
+  SlotText run();
+
+ private:
+  // Text.
+  void line(int depth, const std::string& text) {
+    text_ += text.empty() ? "\n" : std::string(4 * at(depth), ' ') + text + "\n";
+  }
+  const std::string& use(const std::string& name);
+  [[noreturn]] static void refuse(const std::string& rule, const std::string& text) {
+    throw program::Refusal{rule, text};
+  }
+  const std::string& host(int tensor) const {
+    return plan_.host_name[at(plan_.axes.tensor_of[at(tensor)])];
+  }
+  bool hopper() const { return legal_.target == Target::hopper; }
+  int period_lag(int legal_op) const {
+    return legal_.program.ops[at(legal_op)].stage - code_->first_stage;
+  }
+  int legal_op(int op) const;
+  bool is_product(int op) const {
+    return m_.values[at(plan_.links.result[at(op)])].function == Function::product;
+  }
+  bool wgmma(int op) const { return hopper() && is_product(op); }
+
+  // Registers over iterations.
+  /// How many definitions of `writer` come, in the steady state, between the one of its iteration
+  /// i - distance and `reader` of iteration i (both ops of the given program).
+  int steady_age(int writer, int reader, int distance) const;
+  void history();
+  int writer(int storage) const;
+  const std::string& variable(int op) const {
+    return plan_.variable[at(plan_.links.result[at(op)])];
+  }
+  std::string aged(int op, int age) const;
+  /// The latest iteration of `op` (given) that is defined where op `reader` of iteration `it` is.
+  int latest(int op, int reader, Iteration it) const;
+  std::string held(int op, int reader, Iteration it, int distance) const {
+    return aged(op, latest(op, reader, it) - (it.offset - distance));
+  }
+  /// The name for a new result; older ones are renamed where they are used again.
+  void age_variables(int depth, int op);
+
+  // Before the loop.
+  void before();
+  bool uses_resident(int op) const;
+
+  // The loop.
+  void loop();
+  /// Where the loop begins again: i stands for one iteration more.
+  static SlotState moved(SlotState state, int by);
+  void steady(int in);
+  void print(int depth, const Step& step);
+  const std::vector<int>* fused_with(int legal_index) const;
+
+  // Waits and arrivals: gluon_waits.cpp.
+  std::string reason(const program::Wait& wait) const;
+  std::string op_name(int legal_index) const;
+  void wait(int depth, const Step& step);
+  static std::string barrier_index(Iteration iteration, int phases) {
+    return phases == 1 ? ".index(0)" : ring_index(iteration, phases);
+  }
+  static std::string parity(Iteration iteration, int phases);
+  /// Until the product of this iteration has ended, with all before it.
+  void wait_flight(int depth, int op, int iteration, const std::string& comment);
+  void add_name(std::vector<std::string>& names, const ProductInFlight& flight);
+  void drain(int depth);
+  void arrive(int depth, int legal_index, Iteration it);
+  std::string barriers_of(int legal_index, Iteration it);
+
+  // Ops: gluon_ops.cpp.
+  std::string copy_of(int storage, Iteration it);
+  std::string coordinates(int tensor, const std::string& tile);
+  void op(int depth, int op, Iteration it);
+  void load(int depth, int op, const Value& value, Iteration it);
+  /// A matrix in memory as a product takes it.
+  std::string memory_operand(int op, const Operand& one, Iteration it);
+  void product(int depth, int op, const Value& value, Iteration it);
+  void wgmma(int depth, int op, const Value& value, Iteration it, const std::string& b);
+  void tcgen05(int depth, int op, const Value& value, Iteration it, const std::string& b);
+  /// Its size as a comment: M x N x K.
+  std::string size_of(const Value& value) const;
+  /// Products whose registers an op reads have ended.
+  void ensure_ended(int depth, int op, const Value& value, Iteration it) {
+    for (const Operand& one : value.operands) ended_for(depth, op, one, it);
+  }
+  void ended_for(int depth, int op, const Operand& one, Iteration it);
+  Expression operand(int op, const Operand& one, Iteration it);
+  void compute(int depth, int op, Iteration it);
+  /// The result to where the program has it.
+  void keep(int depth, int op, Iteration it, const Expression& result);
+  bool read_by_products(int storage) const;
+  /// The one storage in tensor memory that an op writes, if nobody reads another result of it.
+  int tile_written(int op) const;
+  /// A chain from tensor memory to tensor memory, element by element: in parts of its columns.
+  bool in_chunks(int op) const;
+  /// Ops (of the legal program) that follow each other, executed where the last of them stands.
+  void chunks(int depth, const std::vector<int>& ops, int here, Iteration it);
+
+  // After the loop: gluon_finish.cpp.
+  void after();
+  void wait_for_others(const std::vector<int>& stores);
+  Expression final_operand(int v, const Operand& one, std::set<int>& written);
+  /// Values after the loop from a tile in tensor memory to store `v`, in their order, where each
+  /// has one matrix among its operands; empty = there is no such chain.
+  std::vector<int> tile_chain(int v) const;
+  /// Part by part, so that the tile is never in registers as a whole.
+  void final_chunks(const std::vector<int>& chain, const std::string& buffer,
+                    std::set<int>& written);
+  void bulk_store(const Value& value, const std::string& buffer);
+  void final_value(int v, std::set<int>& written);
+
+  const Plan& plan_;
+  const Program& p_;
+  const meaning::Meaning& m_;
+  const LegalProgram& legal_;
+  int slot_, warps_;
+  ModuleNeeds& needs_;
+  ValuePrinter values_;
+  const SlotCode* code_ = nullptr;
+  std::string text_;
+  std::set<std::string> used_;
+  std::vector<int> history_;  ///< per op, the age of the oldest copy that is read
+  int trips_ = -1;            ///< of the short run that is written; -1 = it is none
+  SlotState state_;
+  std::map<int, Expression> chain_;
+};
+
+}  // namespace twill::emit

@@ -1,0 +1,289 @@
+// Programs as a user makes, runs and emits them: `twill program`, `run`, `verify`, `emit`.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/support/run_program.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+using twill::test::bytes;
+using twill::test::contains;
+using twill::test::put;
+using twill::test::Run;
+using twill::test::run_twill;
+using Folder = twill::test::TemporaryDirectory;
+
+TEST_CASE("program: a listing, a file, verify; of a problem with its schedule and of a kernel") {
+  const Folder folder;
+  const std::string problem = folder / "p.problem.json", schedule = folder / "p.json",
+                    program = folder / "p.program.json";
+  REQUIRE(run_twill("solve hopper-fwd-sub2 --machine hopper --quiet -o " + schedule).code == 0);
+  const Run listed = run_twill("program " + problem + " " + schedule);
+  CHECK(listed.code == 0);
+  CHECK(is_silent(listed));
+  for (const char* part : {"program of hopper-fwd-sub2: I = 2048", "the schedule is optimal",
+                           "judged: no race, wrong version, deadlock or overrun at any trip count",
+                           "prologue", "epilogue", "wait ld_k[", "channels", "smem: ",
+                           "waits an iteration, on barriers", "nothing\nhere can be executed"})
+    CHECK_MESSAGE(contains(listed.out, part), part);
+  REQUIRE(run_twill("program " + problem + " " + schedule + " -o " + program).code == 0);
+  CHECK(run_twill("program " + problem + " " + schedule + " --json").out == bytes(program));
+  const Run alone = run_twill("verify " + program);
+  CHECK(alone.code == 0);
+  CHECK(contains(alone.out, "accepted: I = 2048, right at every trip count"));
+  const Run beside = run_twill("verify " + problem + " " + schedule + " " + program);
+  CHECK(beside.code == 0);
+  CHECK(contains(beside.out, "the program is of this schedule"));
+
+  // A wait less, and a program that says something else than its schedule.
+  auto json = nlohmann::ordered_json::parse(bytes(program));
+  auto less = json;
+  for (auto& slot : less["slots"])
+    for (auto& op : slot["ops"]) op.erase("waits");
+  put(folder / "less.json", less.dump(2));
+  const Run refused = run_twill("verify --json " + (folder / "less.json"));
+  CHECK(refused.code == 1);
+  const auto answer = nlohmann::json::parse(refused.out);
+  CHECK(answer["accepted"] == false);
+  CHECK(!answer["witness"].empty());
+  auto other = json;
+  other["lower_bound"] = 1;
+  put(folder / "other.json", other.dump(2));
+  CHECK(run_twill("verify " + problem + " " + schedule + " " + (folder / "other.json")).code == 1);
+  other = json;
+  other["initiation_interval"] = 2049;
+  put(folder / "other.json", other.dump(2));
+  const Run slower =
+      run_twill("verify " + problem + " " + schedule + " " + (folder / "other.json"));
+  CHECK(slower.code == 1);
+  CHECK(contains(slower.out, "I = 2049, the schedule's is 2048"));
+  json["version"] = 7;
+  put(folder / "new.json", json.dump(2));
+  CHECK(run_twill("verify " + (folder / "new.json")).code == 2);
+  CHECK(run_twill("verify " + problem).code == 2);
+  CHECK(run_twill("verify " + program + " " + schedule).code == 2);
+  CHECK(run_twill("program " + problem + " " + problem).code == 2);
+
+  // Solved first; where the first schedule has no room another one is looked for.
+  const Run solved = run_twill("program blackwell-bwd-sub2 --machine blackwell --quiet");
+  CHECK(solved.code == 0);
+  CHECK(contains(solved.out, "the first schedule found had no room for its program"));
+  CHECK(contains(solved.out, "the schedule is optimal"));
+}
+
+TEST_CASE("run: a kernel, its program file, and a program that was made wrong") {
+  const Folder folder;
+  const std::string program = folder / "p.program.json";
+  const Run kernel = run_twill("run hopper-fwd-sub2 --machine hopper --quiet --iterations 3");
+  CHECK(kernel.code == 0);
+  CHECK(is_silent(kernel));
+  for (const char* part : {"run of hopper-fwd-sub2: n = 3, I = 2048",
+                           "late: ", "eager: ", "random 2: ", "s0_O ", "s1_LSE ", "right\n"})
+    CHECK_MESSAGE(contains(kernel.out, part), part);
+  REQUIRE(run_twill("program hopper-fwd-sub2 --machine hopper --quiet -o " + program).code == 0);
+  CHECK(run_twill("verify " + program).code == 0);
+  // The same program, the same numbers.
+  CHECK(run_twill("run " + program + " --iterations 3").out == kernel.out);
+  CHECK(run_twill("run " + program + " --iterations 3 --seed 9").out != kernel.out);
+  // No iteration: an empty row.
+  const Run none = run_twill("run --json --iterations 0 --orders 0 " + program);
+  CHECK(none.code == 0);
+  const auto empty = nlohmann::json::parse(none.out);
+  CHECK(empty["right"] == true);
+  CHECK(empty["runs"].size() == 2);
+  CHECK(empty["runs"][0]["outputs"][0]["largest_error"] == 0);
+  CHECK(empty["runs"][0]["outputs"][0]["numbers"] == 64 * 128);
+
+  // Without its waits it reads what is not there; without its barriers' arrivals it hangs.
+  auto json = nlohmann::ordered_json::parse(bytes(program));
+  auto less = json;
+  for (auto& slot : less["slots"])
+    for (auto& op : slot["ops"]) op.erase("waits");
+  put(folder / "less.json", less.dump(2));
+  const Run wrong = run_twill("run " + (folder / "less.json") + " --iterations 3");
+  CHECK(wrong.code == 1);
+  CHECK(contains(wrong.out, "numbers are wrong"));
+  CHECK(contains(wrong.out, "the judge refuses it: "));
+  CHECK(contains(wrong.out, "wrong\n"));
+  // A wait less that no order shows by itself: the witness of the judge does.
+  bool replayed = false;
+  for (std::size_t slot = 0; slot < json["slots"].size() && !replayed; ++slot)
+    for (std::size_t op = 0; op < json["slots"][slot]["ops"].size() && !replayed; ++op) {
+      auto one = json;
+      if (!one["slots"][slot]["ops"][op].contains("waits")) continue;
+      one["slots"][slot]["ops"][op]["waits"].erase(0);
+      put(folder / "one.json", one.dump(2));
+      const Run run = run_twill("run --json --iterations 3 --orders 1 " + (folder / "one.json"));
+      CHECK(run.code == 1);
+      const auto answer = nlohmann::json::parse(run.out);
+      CHECK(!answer["refused"]["witness"].empty());
+      replayed = contains(answer["runs"].back()["order"].get<std::string>(), " kept back until ");
+    }
+  CHECK(replayed);
+  auto deaf = json;
+  for (auto& event : deaf["events"])
+    if (event.contains("barrier")) event["barrier"]["arrivals"] = 2;
+  put(folder / "deaf.json", deaf.dump(2));
+  const Run hung = run_twill("run --json " + (folder / "deaf.json") + " --iterations 3");
+  CHECK(hung.code == 1);
+  CHECK(nlohmann::json::parse(hung.out)["runs"][0]["fault"] == "hang");
+
+  // What says nothing of its ops, or something else, is not executed.
+  auto mute = json;
+  mute.erase("meaning");
+  put(folder / "mute.json", mute.dump(2));
+  const Run silent = run_twill("run " + (folder / "mute.json"));
+  CHECK(silent.code == 2);
+  CHECK(contains(silent.err, "it does not say what its ops compute"));
+  auto other = json;
+  other["meaning"]["ops"].erase(other["meaning"]["ops"].size() - 1);
+  put(folder / "other.json", other.dump(2));
+  CHECK(run_twill("run " + (folder / "other.json")).code == 2);
+  CHECK(run_twill("run " + program + " --machine hopper").code == 2);
+  CHECK(run_twill("run " + program + " --iterations -1").code == 2);
+  CHECK(run_twill("run hopper-gla --machine hopper --quiet").code == 2);
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// "" = `value` has the shape that a schema of ours gives it: keys, types, constants; else where
+/// not.
+std::string unlike(const Json& value, const Json& rules, const Json& schema,
+                   const std::string& at) {
+  if (rules.contains("$ref"))
+    return unlike(value, schema.at(Json::json_pointer(rules["$ref"].get<std::string>().substr(1))),
+                  schema, at);
+  if (rules.contains("const")) return value == rules["const"] ? "" : at;
+  if (rules.contains("enum")) {
+    for (const Json& one : rules["enum"])
+      if (one == value) return "";
+    return at;
+  }
+  const auto is = [&](const std::string& type) {
+    return type == "object"    ? value.is_object()
+           : type == "array"   ? value.is_array()
+           : type == "string"  ? value.is_string()
+           : type == "boolean" ? value.is_boolean()
+           : type == "integer" ? value.is_number_integer()
+           : type == "null"    ? value.is_null()
+                               : type == "number" && value.is_number();
+  };
+  const Json& type = rules.at("type");
+  bool right = false;
+  for (const Json& one : type.is_array() ? type : Json::array({type}))
+    right = right || is(one.get<std::string>());
+  if (!right) return at;
+  if (rules.contains("minimum") && value.get<double>() < rules["minimum"].get<double>()) return at;
+  if (value.is_array())
+    for (std::size_t k = 0; k < value.size(); ++k)
+      if (auto no = unlike(value[k], rules.at("items"), schema, at + "/" + std::to_string(k));
+          !no.empty())
+        return no;
+  if (!value.is_object()) return "";
+  for (const Json& key : rules.at("required"))
+    if (!value.contains(key.get<std::string>())) return at + " without " + key.get<std::string>();
+  for (const auto& [key, one] : value.items()) {
+    if (!rules.at("properties").contains(key)) return at + "/" + key;
+    if (auto no = unlike(one, rules["properties"][key], schema, at + "/" + key); !no.empty())
+      return no;
+  }
+  return "";
+}
+
+std::string unlike_schema(const std::string& text, const std::string& name) {
+  const Json schema =
+      Json::parse(bytes(TWILL_TEST_DATA "/../../graph/schema/" + name + ".schema.json"));
+  return unlike(Json::parse(text), schema, schema, "/");
+}
+
+}  // namespace
+
+TEST_CASE("run --time: beside I, with costs of barriers, varied, as a trace") {
+  const Folder folder;
+  const Run run = run_twill("run figure-1 --machine figure-1 --quiet --time --runs 5");
+  CHECK(run.code == 0);
+  CHECK(is_silent(run));
+  for (const char* part : {"time of figure-1: n = 100, I = 2", "2 clocks an iteration, exactly I",
+                           "units in the order of arrival (no turns)", "nothing is known: 0",
+                           "costs varied, 5 runs of seed 0"})
+    CHECK_MESSAGE(contains(run.out, part), part);
+  const std::string kernel = "run hopper-fwd-sub2 --machine hopper --quiet --time ";
+  const Run slow = run_twill(kernel + "--runs 0 --iterations 40");
+  CHECK(contains(slow.out,
+                 "more than I: the schedule's order on units that slots share is not kept"));
+  const Run json =
+      run_twill(kernel + "--json --runs 8 --iterations 30 --wait-cost 20 --arrive-cost 9");
+  CHECK(json.code == 0);
+  CHECK(unlike_schema(json.out, "time") == "");
+  const auto answer = Json::parse(json.out);
+  CHECK(answer["orders"].size() == 2);
+  CHECK(answer["orders"][0]["varied"]["runs"] == 8);
+  CHECK(run_twill(kernel + "--json --runs 8 --iterations 30 --wait-cost 20 --arrive-cost 9").out ==
+        json.out);
+  const Run free = run_twill(kernel + "--json --runs 0 --iterations 30");
+  CHECK(unlike_schema(free.out, "time") == "");
+  CHECK(Json::parse(free.out)["orders"][0]["steady"]["clocks"] == 2048);
+  CHECK(Json::parse(free.out)["orders"][0]["total"] < answer["orders"][0]["total"]);
+  for (const char* n : {"0", "1", "3"})
+    CHECK(unlike_schema(run_twill(kernel + "--json --iterations " + n).out, "time") == "");
+
+  const std::string trace = folder / "t.json";
+  for (const char* turns : {"schedule", "arrival"}) {
+    CHECK(
+        run_twill(kernel + "--runs 0 --iterations 10 --trace " + trace + " --trace-order " + turns)
+            .code == 0);
+    const auto events = Json::parse(bytes(trace))["traceEvents"];
+    const auto issued = std::count_if(events.begin(), events.end(), [](const Json& e) {
+      return e["ph"] != "M" && e["pid"] == 2 && e["name"] == "s0_qk";
+    });
+    CHECK(issued == 10);
+  }
+
+  // A program's file has no costs; options of time need it.
+  const std::string program = folder / "p.json";
+  REQUIRE(run_twill("program figure-1 --machine figure-1 --quiet -o " + program).code == 0);
+  const Run none = run_twill("run --time " + program);
+  CHECK(none.code == 2);
+  CHECK(contains(none.err, "a program file has no costs"));
+  CHECK(run_twill("run figure-1 --machine figure-1 --quiet --wait-cost 3").code == 2);
+  CHECK(run_twill("run figure-1 --machine figure-1 --quiet --time --spread 101").code == 2);
+  CHECK(run_twill("run hopper-bwd --machine hopper --quiet --time --runs 100000").code == 2);
+
+  const Run numbers =
+      run_twill("run hopper-fwd-sub2 --machine hopper --quiet --json --iterations 2");
+  CHECK(unlike_schema(numbers.out, "run") == "");
+  auto json_program =
+      Json::parse(run_twill("program hopper-fwd-sub2 --machine hopper --quiet --json").out);
+  for (auto& slot : json_program["slots"])
+    for (auto& op : slot["ops"]) op.erase("waits");
+  put(folder / "less.json", json_program.dump());
+  const Run wrong = run_twill("run --json --iterations 2 " + (folder / "less.json"));
+  CHECK(wrong.code == 1);
+  CHECK(unlike_schema(wrong.out, "run") == "");
+}
+
+TEST_CASE(
+    "emit: a kernel to a file or to standard output; what cannot be is refused, nothing written") {
+  const Folder folder;
+  const std::string file = folder / "gemm.py", program = folder / "gemm.program.json";
+  CHECK(run_twill("emit gemm --machine hopper --quiet -o " + file).code == 0);
+  CHECK(contains(bytes(file), "@gluon.jit"));
+  CHECK(contains(bytes(file), "optimal, one iteration every I = "));
+  CHECK(run_twill("emit gemm --machine hopper --quiet").out == bytes(file));
+  REQUIRE(run_twill("program gemm --machine hopper --quiet -o " + program).code == 0);
+  CHECK(contains(run_twill("emit " + program).out, "@gluon.jit"));
+  const std::string none = folder / "none.py";
+  const Run refused = run_twill("emit hopper-layer-norm --machine hopper --quiet -o " + none);
+  CHECK(refused.code == 2);
+  CHECK(contains(refused.err, "no kernel: "));
+  CHECK(bytes(none).empty());
+  const Run language = run_twill("emit gemm --machine hopper --to fortran");
+  CHECK(language.code == 2);
+  put(program, "{}");
+  CHECK(run_twill("emit " + program).code == 2);
+}
