@@ -7,8 +7,8 @@
 namespace twill {
 
 /// The least of M(v) + distance I - M(u) - delay - spill (where the slots differ) over all edges,
-/// but those of streaming loads, which have no delays; at most I: more is as good, and so many
-/// cycles for a loop without edges. >= 0 where rules 1 and 7 hold.
+/// but those of streaming loads, which have no delays. In cycles; at most I, since more is as good,
+/// and I for a loop without edges; >= 0 where rules 1 and 7 hold.
 Cycle least_slack(const Problem& problem, const Schedule& schedule);
 
 /// The problem whose schedules are those of `problem` with a least slack of `slack` >= 0 or more

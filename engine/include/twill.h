@@ -176,7 +176,7 @@ void twill_solution_free(twill_solution* solution);
  * rule and its arithmetic in the solution's error text. */
 twill_result twill_verify(const twill_problem* problem, twill_solution* solution);
 
-/* ---- programs: what the slots of a schedule execute (README, "Programs") ----------------------
+/* ---- programs: what the slots of a schedule execute (graph/README.md, "Programs") -------------
  */
 
 /* The program of the solution's schedule, judged: free of races, wrong versions, deadlocks and
