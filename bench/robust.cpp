@@ -53,6 +53,7 @@ Problem scaled(Problem problem, std::uint64_t seed, int percent) {
   for (Edge& e : problem.edges) {
     scale(e.delay);
     scale(e.hold);
+    if (e.spill) scale(*e.spill);
   }
   return problem;
 }

@@ -62,6 +62,7 @@ Problem finer(Problem problem, Cycle factor) {
   for (Edge& e : problem.edges) {
     e.delay *= factor;
     e.hold *= factor;
+    if (e.spill) *e.spill *= factor;
   }
   return problem;
 }

@@ -131,7 +131,7 @@ class Writer {
            (marked < 0 || at(v).variable_latency == (w == marked));
   }
   /// Does a value cross warps at a cost when the ops of `e` are on different slots?
-  bool spilled(const Edge& e) const { return at(e.from).spill > 0 && e.from != e.to; }
+  bool spilled(const Edge& e) const { return spill_of(p_, e) > 0 && e.from != e.to; }
 
   void family(const char* name) { out_ += "; " + std::string(name) + "\n"; }
   void require(const Text& term) {
@@ -376,7 +376,7 @@ void Writer::spills() {
     for (Cycle i = 0; i + e.distance < copies_; ++i)
       for (Cycle t = first(i); t <= last(e.from, i); ++t)
         implies({op(e.from, i, t), apart(k)},
-                negated(by(e.to, i + e.distance, t + e.delay + at(e.from).spill - 1)));
+                negated(by(e.to, i + e.distance, t + e.delay + spill_of(p_, e) - 1)));
   }
 }
 

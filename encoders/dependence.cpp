@@ -2,7 +2,7 @@
 // (Figure 6, CROSS-WARP SPILLS) and the buffers of a ring.
 //
 // Rule 7, cross-warp hand-over: if the ops of an edge are on different slots, the consumer starts
-// spill(u) cycles later. (The figure forbids each of the cycles d .. d + spill - 1 apart; together
+// spill(e) cycles later. (The figure forbids each of the cycles d .. d + spill - 1 apart; together
 // with DEPENDENCE that is one later start.) Where hand-over is ruled out altogether
 // (PlacementRequest::handover, the paper's ablation in Section 6.2.2), such an edge may not leave
 // its slot: one unit clause.
@@ -31,17 +31,17 @@ void encode_handover_of(PlacementModel& m, int edge) {
   const Edge& e = m.problem.edges[at(edge)];
   const Op& from = m.problem.ops[at(e.from)];
   const Lit cross = m.cross[at(edge)];
-  if (from.spill == 0 || cross.is_false()) return;
+  const Cycle spill = spill_of(m.problem, e);
+  if (spill == 0 || cross.is_false()) return;
   if (!m.placement.handover) {
     const auto group = m.groups.open("no hand-over of " + from.id + " to another slot",
                                      {ConstraintPart::no_handover, edge});
     return m.f.unit(~cross);
   }
-  const auto group =
-      m.groups.open("hand-over of " + from.id + " to " + m.problem.ops[at(e.to)].id +
-                        " on another slot (" + std::to_string(from.spill) + " cycles)",
-                    {ConstraintPart::handover, edge});
-  m.precede(e.from, e.to, e.distance, e.delay + from.spill, cross);
+  const auto group = m.groups.open("hand-over of " + from.id + " to " + m.problem.ops[at(e.to)].id +
+                                       " on another slot (" + std::to_string(spill) + " cycles)",
+                                   {ConstraintPart::handover, edge});
+  m.precede(e.from, e.to, e.distance, e.delay + spill, cross);
 }
 
 void encode_ring_limits(PlacementModel& m) {

@@ -27,7 +27,7 @@ namespace twill {
 namespace {
 
 bool costs_spill(const Problem& problem, const Edge& edge) {
-  return edge.from != edge.to && problem.ops[at(edge.from)].spill > 0;
+  return edge.from != edge.to && spill_of(problem, edge) > 0;
 }
 
 bool reserves(const Op& op, int unit) {

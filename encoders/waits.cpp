@@ -26,7 +26,7 @@ std::vector<Lit> encode_waits(PlacementModel& m) {
   }
   for (std::size_t i = 0; i < p.edges.size(); ++i) {
     const Edge& e = p.edges[i];
-    if (p.ops[static_cast<std::size_t>(e.from)].spill == 0 || !may_wait(p, loop_of, e)) continue;
+    if (spill_of(p, e) == 0 || !may_wait(p, loop_of, e)) continue;
     Lit& w = waits[static_cast<std::size_t>(e.to)];
     if (w.is_true() || m.cross[i].is_false()) continue;
     if (m.groups.by_parts()) {

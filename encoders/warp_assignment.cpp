@@ -5,7 +5,7 @@
 // latency, among what decides that); the others are constant false. Clauses: one at-least-one and
 // an at-most-one per op. cross[e] for the edges that can leave a slot: cross[e] is implied by
 // slot[u][w] and not slot[v][w], two clauses a slot (both directions). Pins: the slots that they
-// exclude are constants too; "the same slot" is two clauses a slot.
+// exclude are constants too; "the same slot" is two clauses a slot, "another slot" one.
 #include <algorithm>
 
 #include "encoders/placement.hpp"
@@ -17,7 +17,7 @@ namespace {
 void encode_slot_pins(PlacementModel& m) {
   for (std::size_t i = 0; i < m.problem.pins.size(); ++i) {
     const Pin& pin = m.problem.pins[i];
-    if (pin.kind == Pin::at_cycle) continue;
+    if (pin.kind == Pin::at_cycle || pin.kind == Pin::at_stage) continue;
     const auto group =
         m.groups.open(pin_text(m.problem, pin), {ConstraintPart::pin, static_cast<int>(i)});
     if (pin.kind == Pin::same_slot) {
@@ -25,6 +25,9 @@ void encode_slot_pins(PlacementModel& m) {
         m.f.implies(m.on(pin.op, w), m.on(pin.other, w));
         m.f.implies(m.on(pin.other, w), m.on(pin.op, w));
       }
+    } else if (pin.kind == Pin::other_slot) {
+      for (int w = 0; w < static_cast<int>(m.problem.warps.size()); ++w)
+        m.f.clause({~m.on(pin.op, w), ~m.on(pin.other, w)});
     } else if (m.groups.by_parts()) {
       const Lit on = m.on(pin.op, pin.slot);
       m.f.unit(pin.kind == Pin::on_slot ? on : ~on);

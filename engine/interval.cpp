@@ -8,7 +8,7 @@
 namespace twill {
 
 int rotation_pivot(const Problem& problem) {
-  if (latest_pinned_cycle(problem) >= 0) return -1;
+  if (anchored(problem)) return -1;
   int pivot = 0;
   Cycle longest = -1;
   for (int v = 0; v < static_cast<int>(problem.ops.size()); ++v)
@@ -62,8 +62,12 @@ Cycle next_to_ask(const Search& search, Cycle ii, Cycle last) {
 
 }  // namespace
 
+Cycle last_to_ask(const Problem& problem, Cycle low) {
+  return std::min(problem.interval.most, std::max(low, serial_ii(problem)));
+}
+
 Interval ascend(const Search& search, Interval interval) {
-  const Cycle last = std::max(interval.low, serial_ii(search.problem));
+  const Cycle last = last_to_ask(search.problem, interval.low);
   for (;; ++interval.low) {
     interval.low = next_to_ask(search, interval.low, last);
     if (interval.low > last) break;
@@ -102,14 +106,17 @@ Interval interval_with_pinned_cycles(const Search& search, Interval interval) {
     interval.low = std::max(interval.low, more.low);
     if (search.budget.spent()) return interval;
   }
-  for (const Cycle latest = latest_pinned_cycle(problem); interval.low <= latest; ++interval.low) {
+  const Cycle latest = std::min(latest_pinned_cycle(problem), problem.interval.most);
+  for (; interval.low <= latest; ++interval.low) {
     interval.low = next_to_ask(search, interval.low, latest);
     if (interval.low > latest) break;
     if (ask(interval.low) != Verdict::unsat) return interval;
   }
+  const Cycle last = last_to_ask(problem, interval.low);
+  interval.none = interval.low > last;
+  if (interval.none) return interval;
   if (!single_segments(problem)) return ascend(search, std::move(interval));
   const Cycle bound = interval.low;
-  const Cycle last = std::max(interval.low, serial_ii(problem));
   for (Cycle step = 1; !interval.best; step *= 2) {
     const Cycle ii = std::min(last, interval.low + step - 1);
     const Verdict verdict = ask(ii);
@@ -142,11 +149,37 @@ Interval interval_with_inner_loops(const Search& search, Interval interval) {
   // Large I are alike (graph/bounds/serial.cpp, claim 4), small ones each their own: one of the
   // large ones gives a first schedule, or says that there is none at any of them.
   search.report.phase("interval");
-  const Cycle last = std::max(interval.low, serial_ii(search.problem));
+  const Cycle last = last_to_ask(search.problem, interval.low);
   std::optional<Schedule> far;
   if (interval.low < last) far = search.engine.ask(search, last, interval.max_stages).schedule;
   interval = ascend(search, std::move(interval));
   if (!interval.best && !interval.none) interval.best = std::move(far);
+  return interval;
+}
+
+Interval interval_in_range(const Search& search, Cycle low) {
+  const Problem& problem = search.problem;
+  const Cycle most = problem.interval.most;
+  // What is not monotone is asked one by one anyway, to the end of the range.
+  if (most == kMaxInterval || !monotone_in_ii(problem))
+    return search.engine.smallest_interval(search, low);
+  Problem open = problem;
+  open.interval = {};
+  Search all = search.on(open);
+  all.evidence = search.evidence;
+  Interval end;
+  if (most < serial_ii(open)) {
+    end = only_interval(all, most);
+    if (end.none) {
+      end.low = most + 1;
+      return end;
+    }
+  }
+  Interval interval = search.engine.smallest_interval(all, low);
+  interval.max_stages = std::max(interval.max_stages, end.max_stages);
+  interval.none = interval.none || interval.low > most;
+  if (interval.best && interval.best->initiation_interval > most) interval.best.reset();
+  if (!interval.best && !interval.none) interval.best = std::move(end.best);
   return interval;
 }
 

@@ -170,11 +170,17 @@ Schedule shortened(const Problem& problem, const Schedule& schedule, Cycle stage
 /// monotone_from).
 Interval interval_with_pinned_cycles(const Search& search, Interval interval);
 
+/// The smallest I from `low` on, within the problem's range (Problem::interval): none = there is
+/// none in it.
+Interval interval_in_range(const Search& search, Cycle low);
+/// There is a schedule at this I, or at none that is larger: within the problem's range.
+Cycle last_to_ask(const Problem& problem, Cycle low);
+
 /// The same with inner loops (rule 12).
 Interval interval_with_inner_loops(const Search& search, Interval interval);
 
 /// The op whose row may be fixed to 0 by rotating the whole schedule: the longest reservation; -1
-/// where an op is pinned to a cycle, so that it may not be rotated.
+/// where an op is pinned to a cycle or a stage, so that it may not be rotated.
 int rotation_pivot(const Problem& problem);
 
 /// Only the initiation interval `ii`.

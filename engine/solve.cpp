@@ -45,6 +45,7 @@ Reason none_better(const std::pair<Cycle, Cycle>& than) {
 // as usual finds.
 std::optional<Solution> search_better(const Search& search, const Options& options, Cycle low) {
   const auto [ii, length] = *options.better_than;
+  if (ii > search.problem.interval.most) return std::nullopt;  // as is all in the range
   const Cycle monotone = monotone_from(search.problem).value_or(ii);
   Solution solution;
   solution.ii_lower_bound = std::min(low, ii);
@@ -98,6 +99,22 @@ Reason why_none(const Problem& problem, Cycle ii, const Bound& bound) {
   return {Reason::interval, none + (none_below(problem, bound.value) ? ", nor a smaller one" : "")};
 }
 
+// What the problem's range of I leaves out.
+std::optional<Solution> search_outside(const Problem& problem, const Options& options,
+                                       const Bound& bound) {
+  const Cycle most = problem.interval.most;
+  Solution solution;
+  solution.status = Status::infeasible;
+  solution.ii_lower_bound = bound.value;
+  if (options.ii && *options.ii > most)
+    set_reasons(solution, {{Reason::bound, "the problem asks for I <= " + std::to_string(most)}});
+  else if (!options.ii && bound.value > most)
+    set_reasons(solution, {why_none(problem, most, bound)});
+  else
+    return std::nullopt;
+  return solution;
+}
+
 // Below a bound on I a formula would take long to say what arithmetic says, or not say it: none has
 // rule 9. The program as printed is asked all the same where it could know: other bounds need not
 // hold for it.
@@ -121,8 +138,8 @@ Solution search_modulo(const Search& search, const Options& options, const Bound
   const Cycle low = bound.value;
   if (options.better_than)
     if (auto better = search_better(search, options, low)) return *std::move(better);
-  Interval interval = options.ii ? only_interval(search, *options.ii)
-                                 : search.engine.smallest_interval(search, low);
+  Interval interval =
+      options.ii ? only_interval(search, *options.ii) : interval_in_range(search, low);
   solution.max_stages = interval.max_stages;
   solution.ii_lower_bound = interval.low;
   if (options.ii && !interval.best)  // what is proved of all intervals
@@ -132,6 +149,9 @@ Solution search_modulo(const Search& search, const Options& options, const Bound
     solution.status = Status::infeasible;
     if (options.ii)
       set_reasons(solution, {why_none(search.problem, *options.ii, bound)});
+    else if (const Cycle most = search.problem.interval.most;
+             most < kMaxInterval && any_schedule(search))
+      set_reasons(solution, {why_none(search.problem, most, bound)});
     else if (options.explain)
       set_reasons(solution, explain_infeasible(search));
     return solution;
@@ -208,7 +228,8 @@ Decided decide_interval(const Problem& problem, Cycle ii, const Options& options
   const Search search = search_for(problem, options, choice, budget, report);
   Cycle stages = 0;
   Decided decided;
-  if (ii < least_by_channels(problem)) {  // no formula has rule 9
+  // No formula has rule 9, nor the range.
+  if (ii < least_by_channels(problem) || !problem.interval.holds(ii)) {
     decided.verdict = Verdict::unsat;
     decided.by_bounds = true;
     return decided;
@@ -391,7 +412,8 @@ static Stop why_ended(const Problem& problem, const Options& options, const Solu
                  schedule->length == length_bound(problem, schedule->initiation_interval) &&
                  (!solution.whole_time || options.ii || nothing_to_ask_above(problem, solution));
   else if (solution.status == Status::infeasible)
-    arithmetic = bound.value > options.ii.value_or(kMaxInterval);
+    arithmetic = bound.value > options.ii.value_or(problem.interval.most) ||
+                 (options.ii && !problem.interval.holds(*options.ii));
   else
     return Stop::unsaid;  // the paper's formula decides nothing
   return arithmetic ? Stop::bound : Stop::refuted;
@@ -408,15 +430,25 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
   if (choice.form != Form::modulo) refuse_modulo_options(options);
   if (choice.form != Form::modulo) refuse_pins(problem, "the straight-line program");
   if (choice.form != Form::modulo) refuse_inner_loops(problem, "the straight-line program");
+  if (choice.form != Form::modulo) refuse_range(problem, "the straight-line program");
   if (choice.form == Form::straight_line_literal)
     refuse_rings(problem, "the straight-line program as printed");
   const StageChoice stages = stages_of(options);
   const bool paper = stages.kind == StageChoice::paper;
-  if (paper && latest_pinned_cycle(problem) >= 0)
+  if (paper && anchored(problem))
     throw InputError("options", "--stages", to_string(stages),
-                     "the paper's window knows no pins to cycles: must be complete or a number");
+                     "the paper's window knows no pins to cycles or stages: must be complete or a "
+                     "number");
   if (paper) refuse_inner_loops(problem, "the paper's window");
-  if (options.iterations > 0) refuse_inner_loops(problem, "the bound on the whole time");
+  if (paper) refuse_range(problem, "the paper's window");
+  if (options.iterations > 0) {
+    refuse_inner_loops(problem, "the bound on the whole time");
+    refuse_range(problem, "the bound on the whole time");
+    if (last_pinned_stage(problem) > 0)
+      throw InputError("options", "--iterations", std::to_string(options.iterations),
+                       "the bound on the whole time knows no pins to stages, which put off an op "
+                       "the more the larger I is");
+  }
   const std::vector<std::string> goals = listed_goals(problem, options.goals);
   if (!goals.empty() && parse_goal(problem, goals.front()).kind->before_length)
     refuse_before_length(problem, options, goals.front());
@@ -433,7 +465,9 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
   const Cycle low = bound.value;
   Solution solution;
   solution.ii_lower_bound = low;
-  if (auto below = search_below(problem, options, choice.form, bound))
+  if (auto outside = search_outside(problem, options, bound))
+    solution = *std::move(outside);
+  else if (auto below = search_below(problem, options, choice.form, bound))
     solution = *std::move(below);
   else if (choice.form != Form::modulo)
     budget.complete([&] { solution = search_straight_line(search, options, low); });
@@ -462,6 +496,8 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
   for (const auto& [op, slot] : options.pins) solution.options.emplace_back("pin " + op, slot);
   if (!options.handover) solution.options.emplace_back("handover", "no");
   if (options.ii) solution.options.emplace_back("ii", std::to_string(*options.ii));
+  if (problem.interval != IntervalRange{})
+    solution.options.emplace_back("interval", range_text(problem.interval));
   if (std::string only = restriction_of(solution); !only.empty())
     solution.options.emplace_back(kRestrictionOption, std::move(only));
   // Of smaller intervals than the one asked for the bound is all that is known.

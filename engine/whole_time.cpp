@@ -84,8 +84,7 @@ class WholeTimeSearch {
   bool allowed(const Schedule& schedule) const {
     const Problem& problem = search_.problem;
     const auto crosses = [&](const Edge& e) {
-      return problem.ops[at(e.from)].spill > 0 &&
-             schedule.warp[at(e.from)] != schedule.warp[at(e.to)];
+      return spill_of(problem, e) > 0 && schedule.warp[at(e.from)] != schedule.warp[at(e.to)];
     };
     return !verify(problem, schedule) &&
            (search_.placement.handover || std::ranges::none_of(problem.edges, crosses));

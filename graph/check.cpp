@@ -20,6 +20,9 @@ class Checker {
 
   void run() {
     text("/name", problem_.name);
+    range("/initiation_interval/least", problem_.interval.least, 1, kMaxInterval);
+    range("/initiation_interval/most", problem_.interval.most, problem_.interval.least,
+          kMaxInterval);
     if (!std::isfinite(problem_.cycle_unit) || problem_.cycle_unit <= 0)
       fail("/cycle_unit", std::to_string(problem_.cycle_unit), "must be finite and positive");
     units();
@@ -277,6 +280,7 @@ class Checker {
       range(place, "/delay", edge.delay, 0, kMaxCycles);
       range(place, "/distance", edge.distance, 0, kMaxDistance);
       range(place, "/hold", edge.hold, 0, kMaxCycles);
+      if (edge.spill) range(place, "/spill", *edge.spill, 0, kMaxCycles);
       if (op(edge.to).streaming)
         fail(place + "/to", quote(op(edge.to).id), "a streaming op must have no incoming edge");
       if (op(edge.to).in_flight)
@@ -294,7 +298,7 @@ class Checker {
       if (value < 0 || static_cast<std::size_t>(value) >= size)
         fail(place, std::to_string(value), std::string("must be the index of ") + what);
     };
-    std::unordered_set<int> slot_pinned, cycle_pinned;
+    std::unordered_set<int> slot_pinned, cycle_pinned, stage_pinned;
     for (std::size_t i = 0; i < problem_.pins.size(); ++i) {
       const Pin& pin = problem_.pins[i];
       const std::string place = "/pins" + pointer_token(i);
@@ -319,6 +323,16 @@ class Checker {
           break;
         case Pin::same_slot:
           index(place + "/same_warp_as", pin.other, problem_.ops.size(), "an op");
+          break;
+        case Pin::other_slot:
+          index(place + "/other_warp_than", pin.other, problem_.ops.size(), "an op");
+          if (pin.other == pin.op)
+            fail(place + "/other_warp_than", quote(op(pin.op).id), "must be another op");
+          break;
+        case Pin::at_stage:
+          range(place + "/stage", pin.stage, 0, kMaxDistance);
+          if (!stage_pinned.insert(pin.op).second)
+            fail(place + "/op", quote(op(pin.op).id), "an op may be pinned to one stage");
           break;
       }
     }
@@ -355,9 +369,9 @@ class Checker {
       if (first != 0)
         fail(place + "/parts", std::to_string(first), "the smallest offset must be 0");
     }
-    if (!loops.empty() && latest_pinned_cycle(problem_) >= 0)
+    if (!loops.empty() && anchored(problem_))
       fail("/inner_loops", quote(loops.front().name),
-           "must not stand beside a pin to a cycle: remove one of the two");
+           "must not stand beside a pin to a cycle or a stage: remove one of the two");
   }
 
   /// Kahn's algorithm on the edges of distance 0; what cannot be ordered leads back to a cycle.
@@ -419,6 +433,15 @@ void refuse_pins(const Problem& problem, const std::string& form) {
     throw InputError(
         problem.name, "/pins", pin_text(problem, problem.pins.front()),
         form + " has no pins: remove them, or use the complete search on the modulo form");
+}
+
+void refuse_range(const Problem& problem, const std::string& form) {
+  if (const auto& [least, most] = problem.interval; problem.interval != IntervalRange{})
+    throw InputError(problem.name, "/initiation_interval",
+                     std::to_string(least) + " to " + std::to_string(most),
+                     form +
+                         " knows no range of I: use --ii, or the complete search on the modulo "
+                         "form");
 }
 
 void refuse_inner_loops(const Problem& problem, const std::string& form) {

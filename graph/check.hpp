@@ -19,6 +19,9 @@ void check(const Problem& problem, const std::string& source = "problem");
 /// For forms of the problem that know no pins: throws InputError where there are any.
 void refuse_pins(const Problem& problem, const std::string& form);
 
+/// The same of a range of I.
+void refuse_range(const Problem& problem, const std::string& form);
+
 /// The same of inner loops.
 void refuse_inner_loops(const Problem& problem, const std::string& form);
 

@@ -134,7 +134,10 @@ bool crossing_forced(const Problem& problem, const Edge& edge) {
   const std::vector<int> to = allowed_slots(problem, edge.to);
   std::vector<int> both;
   std::set_intersection(from.begin(), from.end(), to.begin(), to.end(), std::back_inserter(both));
-  return both.empty();
+  return both.empty() || std::any_of(problem.pins.begin(), problem.pins.end(), [&](const Pin& p) {
+           return p.kind == Pin::other_slot &&
+                  std::minmax(p.op, p.other) == std::minmax(edge.from, edge.to);
+         });
 }
 
 bool crossing_possible(const Problem& problem, const Edge& edge) {
@@ -147,8 +150,7 @@ std::vector<Cycle> forced_delays(const Problem& problem) {
   std::vector<Cycle> delays;
   delays.reserve(problem.edges.size());
   for (const Edge& edge : problem.edges)
-    delays.push_back(edge.delay +
-                     (crossing_forced(problem, edge) ? problem.ops[at(edge.from)].spill : 0));
+    delays.push_back(edge.delay + (crossing_forced(problem, edge) ? spill_of(problem, edge) : 0));
   return delays;
 }
 

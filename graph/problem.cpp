@@ -27,9 +27,21 @@ std::string pin_text(const Problem& problem, const Pin& pin) {
     case Pin::on_slot: return "pin of " + op(pin.op) + " to " + slot();
     case Pin::not_on_slot: return op(pin.op) + " not on " + slot();
     case Pin::at_cycle: return op(pin.op) + " at cycle " + std::to_string(pin.cycle);
+    case Pin::at_stage: return op(pin.op) + " in stage " + std::to_string(pin.stage);
+    case Pin::other_slot: return op(pin.op) + " not on the slot of " + op(pin.other);
     case Pin::same_slot: break;
   }
   return op(pin.op) + " on the slot of " + op(pin.other);
+}
+
+std::string range_text(const IntervalRange& range) {
+  const std::string least = std::to_string(range.least), most = std::to_string(range.most);
+  if (range.most == kMaxInterval) return least + " or more";
+  return range.least == 1 ? "at most " + most : least + " to " + most;
+}
+
+Cycle spill_of(const Problem& problem, const Edge& edge) {
+  return edge.spill.value_or(problem.ops[static_cast<std::size_t>(edge.from)].spill);
 }
 
 Cycle latest_pinned_cycle(const Problem& problem) {
@@ -37,6 +49,29 @@ Cycle latest_pinned_cycle(const Problem& problem) {
   for (const Pin& pin : problem.pins)
     if (pin.kind == Pin::at_cycle) latest = std::max(latest, pin.cycle);
   return latest;
+}
+
+Cycle last_pinned_stage(const Problem& problem) {
+  Cycle last = -1;
+  for (const Pin& pin : problem.pins)
+    if (pin.kind == Pin::at_stage) last = std::max(last, pin.stage);
+  return last;
+}
+
+bool anchored(const Problem& problem) {
+  return latest_pinned_cycle(problem) >= 0 || last_pinned_stage(problem) >= 0;
+}
+
+std::vector<StartRange> pinned_starts(const Problem& problem, Cycle ii) {
+  std::vector<StartRange> ranges(problem.ops.size());
+  for (const Pin& pin : problem.pins) {
+    StartRange left;
+    if (pin.kind == Pin::at_cycle) left = {pin.cycle, pin.cycle};
+    if (pin.kind == Pin::at_stage) left = {pin.stage * ii, pin.stage * ii + ii - 1};
+    StartRange& range = ranges[static_cast<std::size_t>(pin.op)];
+    range = {std::max(range.first, left.first), std::min(range.last, left.last)};
+  }
+  return ranges;
 }
 
 bool slot_fits(const Problem& problem, int v, int w) {

@@ -134,6 +134,8 @@ struct Edge {
   int distance = 0;
   bool blocking = false;  ///< `to` must execute a blocking wait on `from`
   Cycle hold = 0;         ///< from's result stays live this long after `to` issues
+  /// Extra cycles where `to` is on another slot (rule 7); nothing: Op::spill of `from`.
+  std::optional<Cycle> spill = {};
   bool operator==(const Edge&) const = default;
 };
 
@@ -143,12 +145,15 @@ struct Pin {
     on_slot,      ///< op is on `slot`
     not_on_slot,  ///< op is not on `slot`
     at_cycle,     ///< M(op) = `cycle`
-    same_slot     ///< op is on the slot of `other`
+    same_slot,    ///< op is on the slot of `other`
+    other_slot,   ///< op is not on the slot of `other`
+    at_stage      ///< floor(M(op) / I) = `stage`
   } kind = on_slot;
   int op = 0;
   int slot = -1;
   Cycle cycle = -1;
   int other = -1;
+  Cycle stage = -1;
   bool operator==(const Pin&) const = default;
 };
 
@@ -168,6 +173,14 @@ struct InnerLoop {
   bool operator==(const InnerLoop&) const = default;
 };
 
+/// The initiation intervals that are asked about, both ends among them.
+struct IntervalRange {
+  Cycle least = 1;
+  Cycle most = kMaxInterval;
+  bool holds(Cycle ii) const { return least <= ii && ii <= most; }
+  bool operator==(const IntervalRange&) const = default;
+};
+
 struct Problem {
   std::string name;
   double cycle_unit = 1.0;  ///< real clock cycles per cycle of this problem (informative)
@@ -179,6 +192,7 @@ struct Problem {
   std::vector<Pin> pins;
   std::vector<Channel> channels;
   std::vector<InnerLoop> inner_loops;
+  IntervalRange interval = {};
   bool operator==(const Problem&) const = default;
 };
 
@@ -188,12 +202,31 @@ void drop_channels(Problem& problem);
 /// "128", "7/2".
 std::string fraction_text(const Fraction& fraction);
 
-/// "pin of S to w0", "P not on w0", "S at cycle 4", "P on the slot of S".
+/// The extra cycles of a hand-over along an edge to another slot (rule 7).
+Cycle spill_of(const Problem& problem, const Edge& edge);
+
+/// "4 to 8", "4 or more", "at most 8".
+std::string range_text(const IntervalRange& range);
+
+/// "pin of S to w0", "P not on w0", "S at cycle 4", "P on the slot of S", "P not on the slot of S",
+/// "S in stage 1".
 std::string pin_text(const Problem& problem, const Pin& pin);
 
-/// The latest cycle that an op is pinned to; -1 = none is. Pins to cycles count from the first
-/// cycle of iteration 0, so such a schedule may not be rotated or shifted.
+/// The latest cycle that an op is pinned to; -1 = none is.
 Cycle latest_pinned_cycle(const Problem& problem);
+/// The last stage that an op is pinned to; -1 = none is.
+Cycle last_pinned_stage(const Problem& problem);
+/// Is an op pinned to a cycle or a stage? Both count from the first cycle of iteration 0, so such a
+/// schedule may not be rotated or shifted.
+bool anchored(const Problem& problem);
+
+/// The starts that pins to a cycle and to a stage leave an op, both ends among them.
+struct StartRange {
+  Cycle first = 0;
+  Cycle last = kMaxStart;
+};
+/// Of every op, at `ii`.
+std::vector<StartRange> pinned_starts(const Problem& problem, Cycle ii);
 
 /// Index of the slot marked variable_latency, or -1.
 int variable_latency_slot(const Problem& problem);
@@ -218,10 +251,11 @@ bool single_segments(const Problem& problem);
 /// The initiation interval from which on feasibility is monotone in I, so that one refutation at
 /// I - 1 proves I optimal; nullopt = nothing is known. With single_segments() it is: inserting an
 /// idle cycle into each period, M' = M + floor(M / I), keeps every constraint, and what is pinned
-/// to a cycle below I stays there. (No ring becomes deeper: rows and stages stay, and in the depth
-/// floor((row(v) + cycles - row(u)) / I), whose numerator is more than -I, does not grow with I.)
-/// So 1, or one more than the latest pinned cycle where that is not 0. Nothing is known where there
-/// are inner loops: an idle cycle may fall between their parts.
+/// to a cycle below I stays there, and what is pinned to a stage in it. (No ring becomes deeper:
+/// rows and stages stay, and in the depth floor((row(v) + cycles - row(u)) / I), whose numerator is
+/// more than -I, does not grow with I.) So 1, or one more than the latest pinned cycle where that
+/// is not 0. Nothing is known where there are inner loops: an idle cycle may fall between their
+/// parts.
 std::optional<Cycle> monotone_from(const Problem& problem);
 
 /// Is feasibility monotone over all I?

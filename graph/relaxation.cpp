@@ -65,8 +65,9 @@ bool shorter(const std::vector<Reservation>& loose, std::vector<Reservation> tig
 std::optional<std::string> no_relaxation(const Problem& tight, const Problem& loose) {
   if (tight.units != loose.units || tight.memories != loose.memories ||
       tight.warps != loose.warps || tight.pins != loose.pins ||
-      tight.inner_loops != loose.inner_loops || tight.cycle_unit != loose.cycle_unit)
-    return "units, memories, slots, pins or inner loops differ";
+      tight.inner_loops != loose.inner_loops || tight.interval != loose.interval ||
+      tight.cycle_unit != loose.cycle_unit)
+    return "units, memories, slots, pins, inner loops or ranges of I differ";
   if (tight.ops.size() != loose.ops.size() || tight.edges.size() != loose.edges.size())
     return "the numbers of ops or edges differ";
   for (std::size_t v = 0; v < tight.ops.size(); ++v) {
@@ -82,13 +83,15 @@ std::optional<std::string> no_relaxation(const Problem& tight, const Problem& lo
     const Edge &a = tight.edges[e], &b = loose.edges[e];
     Edge same = b;
     same.delay = a.delay;
+    same.spill = a.spill;
     same.hold = a.hold;
     const auto name = [&] {
       return "the edge from " + quote(tight.ops[at(a.from)].id) + " to " +
              quote(tight.ops[at(a.to)].id);
     };
     if (same != a) return name() + " differs in more than its costs";
-    if (b.delay > a.delay || b.hold > a.hold) return name() + " waits or holds longer";
+    if (b.delay > a.delay || b.hold > a.hold || spill_of(loose, b) > spill_of(tight, a))
+      return name() + " waits or holds longer";
   }
   std::map<std::string, Cycle> least;
   for (const ChannelUse& use : channel_uses(tight))

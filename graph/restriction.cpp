@@ -11,6 +11,7 @@ std::string restriction_of(const Solution& solution) {
     add("of at most " + solution.stages + (solution.stages == "1" ? " stage" : " stages"));
   for (const auto& [name, value] : solution.options) {
     if (name == "ii") add("at I = " + value);
+    if (name == "interval") add("at an I of " + value);
     if (name == "handover" && value == "no") add("without hand-overs of registers between slots");
     if (name.starts_with("pin ")) add("with " + name.substr(4) + " on " + value);
   }

@@ -13,7 +13,7 @@ Cycle least_slack(const Problem& problem, const Schedule& schedule) {
   for (const Edge& e : problem.edges) {
     if (problem.ops[at(e.from)].streaming) continue;
     const bool crosses = schedule.warp[at(e.from)] != schedule.warp[at(e.to)];
-    const Cycle spill = crosses ? problem.ops[at(e.from)].spill : 0;
+    const Cycle spill = crosses ? spill_of(problem, e) : 0;
     least = std::min(least, schedule.start[at(e.to)] + e.distance * schedule.initiation_interval -
                                 schedule.start[at(e.from)] - e.delay - spill);
   }

@@ -70,7 +70,7 @@ class Judge {
   /// The result is handed over to another slot through memory; its consumer waits for that.
   bool is_part(int v) const;
   bool crosses(const Edge& edge) const {
-    return op(edge.from).spill > 0 && slot_of(edge.from) != slot_of(edge.to);
+    return spill_of(problem_, edge) > 0 && slot_of(edge.from) != slot_of(edge.to);
   }
   std::vector<Train> lifetimes() const;
 
@@ -111,6 +111,10 @@ Finding Judge::shape() const {
   if (interval > kMaxInterval)
     return Violation{"initiation interval",
                      "I = " + number(interval) + " > " + number(kMaxInterval)};
+  if (const auto& [least, most] = problem_.interval; interval < least || interval > most)
+    return Violation{"initiation interval",
+                     "I = " + number(interval) + (interval < least ? " < " : " > ") +
+                         number(interval < least ? least : most) + ", which the problem asks for"};
   Cycle length = 0;
   int last = -1;
   for (int v = 0; v < op_count(); ++v) {
@@ -169,6 +173,19 @@ void Judge::pins(Findings& findings) const {
       if (findings.add(Violation{"pin", where + ", pinned to " + slot(pin.slot).name})) return;
     if (pin.kind == Pin::not_on_slot && slot_of(pin.op) == pin.slot)
       if (findings.add(Violation{"pin", where + ", which is forbidden to it"})) return;
+    if (pin.kind == Pin::at_stage) {
+      const Cycle interval = schedule_.initiation_interval, stage = start(pin.op) / interval;
+      if (stage != pin.stage &&
+          findings.add(Violation{"pin", op(pin.op).id + " starts at " + number(start(pin.op)) +
+                                            ", in stage " + number(stage) +
+                                            " of I = " + number(interval) + ", pinned to stage " +
+                                            number(pin.stage)}))
+        return;
+    }
+    if (pin.kind == Pin::other_slot && slot_of(pin.op) == slot_of(pin.other))
+      if (findings.add(Violation{
+              "pin", where + ", as is " + op(pin.other).id + ", which must be on another slot"}))
+        return;
     if (pin.kind == Pin::same_slot && slot_of(pin.op) != slot_of(pin.other))
       if (findings.add(Violation{"pin", where + ", not with " + op(pin.other).id + " on " +
                                             slot(slot_of(pin.other)).name}))
@@ -205,14 +222,14 @@ void Judge::dependences(Findings& findings) const {
         return;
       continue;
     }
-    const Cycle spilled = ready + op(edge.from).spill;
+    const Cycle spill = spill_of(problem_, edge), spilled = ready + spill;
     if (crosses(edge) && issued < spilled)
       if (findings.add(
               Violation{"cross-warp spill",
                         consumer + " on " + slot(slot_of(edge.to)).name + " at " + number(issued) +
                             " < " + producer + " on " + slot(slot_of(edge.from)).name + " at " +
                             number(issue(edge.from, 0)) + " + delay " + number(edge.delay) +
-                            " + spill " + number(op(edge.from).spill) + " = " + number(spilled)}))
+                            " + spill " + number(spill) + " = " + number(spilled)}))
         return;
   }
 }

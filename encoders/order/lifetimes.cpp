@@ -113,7 +113,7 @@ Lit OrderLifetimes::turns_at_least(std::size_t e, Cycle turns) {
   };
   m_.f.clause({literal, m_.apart(edge.from, edge.to, delay, 1 - turns),
                ~implied_by(ConstraintPart::dependence)});
-  const Cycle spill = m_.problem.ops[static_cast<std::size_t>(edge.from)].spill;
+  const Cycle spill = spill_of(m_.problem, edge);
   if (const Lit cross = m_.cross[e]; spill > 0 && !cross.is_false())
     m_.f.clause({literal, ~cross, m_.apart(edge.from, edge.to, delay + spill, 1 - turns),
                  ~implied_by(ConstraintPart::handover)});

@@ -67,9 +67,10 @@ std::vector<int> shared_starts(const Problem& problem, const OrderRequest& reque
 }
 
 // M(v) = c: two facts on the row, and two on the stage or units on its literals. Only where one
-// formula stands for one I, or c = 0 (order_range_allowed). Stages then count from the origin.
-void order_cycle_pins(OrderModel& m) {
-  if (latest_pinned_cycle(m.problem) < 0) return;
+// formula stands for one I, or c = 0 (order_range_allowed). A pin to a stage says nothing of the
+// row, so that one formula may stand for many I. Stages then count from the origin.
+void order_start_pins(OrderModel& m) {
+  if (!anchored(m.problem)) return;
   const auto node_is = [&](int node, Cycle value) {
     for (const Difference& bound : {Difference{0, node, value, 0}, Difference{node, 0, -value, 0}})
       if (m.groups.by_parts())
@@ -81,11 +82,12 @@ void order_cycle_pins(OrderModel& m) {
     m.rows.fact({0, m.rows.stage_node(v), 0, 0});
   for (std::size_t i = 0; i < m.problem.pins.size(); ++i) {
     const Pin& pin = m.problem.pins[i];
-    if (pin.kind != Pin::at_cycle) continue;
+    if (pin.kind != Pin::at_cycle && pin.kind != Pin::at_stage) continue;
     const auto group =
         m.groups.open(pin_text(m.problem, pin), {ConstraintPart::pin, static_cast<int>(i)});
-    const Cycle stage = pin.cycle / m.request.ii_low;
-    node_is(m.rows.node(pin.op), pin.cycle % m.request.ii_low);
+    const bool cycle = pin.kind == Pin::at_cycle;
+    const Cycle stage = cycle ? pin.cycle / m.request.ii_low : pin.stage;
+    if (cycle) node_is(m.rows.node(pin.op), pin.cycle % m.request.ii_low);
     if (m.any_stage()) {
       node_is(m.rows.stage_node(pin.op), stage);
       continue;
@@ -199,7 +201,7 @@ OrderEncoding::OrderEncoding(Formula& f, const Problem& problem, const OrderRequ
   encode_warp_assignment(model_);
   encode_symmetry(model_);
   encode_placement_limits(model_);
-  order_cycle_pins(model_);
+  order_start_pins(model_);
   order_latest_starts(model_);
   for (int e = 0; e < static_cast<int>(problem.edges.size()); ++e) {
     encode_dependence_of(model_, e);

@@ -36,7 +36,7 @@ std::vector<Lit> waiting(StraightLineModel& m) {
     const Edge& e = m.problem.edges[i];
     Lit& w = waits[static_cast<std::size_t>(e.to)];
     if (e.blocking) w = kTrueLit;
-    if (w.is_true() || m.at(e.from).spill == 0 || m.cross[i].is_false()) continue;
+    if (w.is_true() || spill_of(m.problem, e) == 0 || m.cross[i].is_false()) continue;
     if (w.is_false()) w = m.f.fresh();
     m.f.implies(m.cross[i], w);
   }
@@ -68,7 +68,7 @@ void encode_q_warps(StraightLineModel& m) {
   const int slots = static_cast<int>(m.problem.warps.size());
   for (const Edge& e : m.problem.edges) {
     Lit cross = kFalseLit;
-    for (int w = 0; w < slots && e.from != e.to && m.at(e.from).spill > 0; ++w) {
+    for (int w = 0; w < slots && e.from != e.to && spill_of(m.problem, e) > 0; ++w) {
       const Lit a = m.on(e.from, w), b = m.on(e.to, w);
       if (a == b) continue;
       if (cross.is_false()) cross = m.f.fresh();
@@ -97,7 +97,7 @@ void encode_q_spills(StraightLineModel& m) {
   const auto [copies, horizon] = m.shape;
   for (std::size_t index = 0; index < m.problem.edges.size(); ++index) {
     const Edge& e = m.problem.edges[index];
-    const Cycle spill = m.at(e.from).spill;
+    const Cycle spill = spill_of(m.problem, e);
     if (m.cross[index].is_false()) continue;
     if (!m.request.literal) {
       encode_handover_of(m, static_cast<int>(index));

@@ -42,14 +42,19 @@ void expect_starts(Formula& f, const ModuloRequest& request, const StartWindows&
   f.expect(variables / 2, 0, constants * sizeof(Lit));
 }
 
-// M(v) = c: units on the row and stage literals. Clauses: four a pin.
-void encode_cycle_pins(ModuloModel& m) {
+// M(v) = c: units on the row and stage literals; a pin to a stage only on the latter. Clauses: four
+// a pin to a cycle, two a pin to a stage.
+void encode_start_pins(ModuloModel& m) {
   for (const Pin& pin : m.problem.pins) {
-    if (pin.kind != Pin::at_cycle) continue;
+    if (pin.kind != Pin::at_cycle && pin.kind != Pin::at_stage) continue;
     const auto group = m.groups.open(pin_text(m.problem, pin));
-    const Cycle stage = pin.cycle / m.request.ii, row = pin.cycle % m.request.ii;
-    m.f.unit(m.starts.row_at_least(pin.op, row));
-    m.f.unit(~m.starts.row_at_least(pin.op, row + 1));
+    const bool cycle = pin.kind == Pin::at_cycle;
+    const Cycle stage = cycle ? pin.cycle / m.request.ii : pin.stage;
+    if (cycle) {
+      const Cycle row = pin.cycle % m.request.ii;
+      m.f.unit(m.starts.row_at_least(pin.op, row));
+      m.f.unit(~m.starts.row_at_least(pin.op, row + 1));
+    }
     m.f.unit(m.starts.stage_at_least(pin.op, stage));
     m.f.unit(~m.starts.stage_at_least(pin.op, stage + 1));
   }
@@ -94,7 +99,7 @@ ModuloEncoding encode_modulo(Formula& f, const Problem& problem, const ModuloReq
   sizes.add("symmetry");
   encode_placement_limits(m);
   sizes.add("slots");
-  encode_cycle_pins(m);
+  encode_start_pins(m);
   encode_latest_starts(m);
   sizes.add("starts");
   const int edges = static_cast<int>(problem.edges.size());

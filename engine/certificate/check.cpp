@@ -146,7 +146,9 @@ class CertificateCheck {
   // "Stages searched: complete, up to 41": no fewer than can matter at the schedule's I, or than
   // the limit, and no more than at any I.
   void check_stages(const Solution& solution) {
-    Cycle largest = std::max(serial_ii(problem_), least_by_channels(problem_)), least = 0;
+    Cycle largest =
+              std::max({serial_ii(problem_), least_by_channels(problem_), problem_.interval.least}),
+          least = 0;
     if (solution.schedule) {
       largest = std::max(largest, solution.schedule->initiation_interval);
       least = stage_bound(problem_, solution.schedule->initiation_interval);

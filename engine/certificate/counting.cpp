@@ -99,9 +99,9 @@ bool window_exceeded(std::vector<Inside> all, Amount capacity) {
 bool interval_counted_out(const Problem& problem, Cycle ii) {
   assert(ii >= 1 && accepted(problem));
   const Forced forced(problem);
-  return units_exceeded(problem, ii) || verify_channels(problem, ii) ||
-         !earliest(problem, forced, ii) || lifetimes_exceeded(problem, forced, ii) ||
-         gaps_exceeded(problem, forced, ii) ||
+  return ii < problem.interval.least || units_exceeded(problem, ii) ||
+         verify_channels(problem, ii) || !earliest(problem, forced, ii) ||
+         lifetimes_exceeded(problem, forced, ii) || gaps_exceeded(problem, forced, ii) ||
          (latest_pinned_cycle(problem) > 0 && pins_exclude(problem, forced, ii));
 }
 

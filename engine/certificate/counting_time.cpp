@@ -40,7 +40,7 @@ Wide reach(const Problem& problem) {
   Wide longest = 1;
   for (const Op& op : problem.ops) longest = std::max<Wide>(longest, op.cycles);
   for (const Edge& e : problem.edges) {
-    longest = std::max(longest, Wide{e.delay} + problem.ops[at(e.from)].spill);
+    longest = std::max(longest, Wide{e.delay} + spill_of(problem, e));
     longest = std::max<Wide>(longest, e.hold);
   }
   for (const int u : charged_loads(problem))

@@ -64,7 +64,7 @@ bool covers(const Problem& problem, const Refutation& r, const Asked& asked) {
     pinned = modulo.pinned;
   }
   if (pinned >= static_cast<int>(problem.ops.size()) || stages < 0) return false;
-  if (pinned >= 0 && latest_pinned_cycle(problem) >= 0) return false;  // may not be rotated
+  if (pinned >= 0 && anchored(problem)) return false;  // may not be rotated
   // No search needs more at any I of the formula, and its size grows with its stages. (A question
   // about lengths can begin with a schedule whose last op runs on after the last stage.)
   const Cycle enough = stage_bound(problem, r.ii);
@@ -147,7 +147,7 @@ std::string beyond_asked(const Problem& problem, const Asked& asked, const Sched
   for (const auto& [v, w] : asked.pins)
     if (schedule.warp[at(v)] != w) return problem.ops[at(v)].id + " is on another slot";
   for (const Edge& e : problem.edges)
-    if (!asked.handover && problem.ops[at(e.from)].spill > 0 &&
+    if (!asked.handover && spill_of(problem, e) > 0 &&
         schedule.warp[at(e.from)] != schedule.warp[at(e.to)])
       return problem.ops[at(e.from)].id + " is handed over to " + problem.ops[at(e.to)].id;
   return "";
@@ -399,9 +399,35 @@ bool Derivation::within(const GoalLimits& limits, Cycle ii, Cycle length, const 
   return unproved(says);
 }
 
+// Up to the last I of the range each has a refutation of its own, or a larger one's stands for it.
+bool Derivation::none_in_range() {
+  const Cycle most = problem_->interval.most;
+  const std::string says = "no schedule has I <= " + text(most);
+  if (bound().value > most) {
+    say_bound();
+    return true;
+  }
+  const Cycle monotone = std::min(most + 1, monotone_from(*problem_).value_or(most + 1));
+  for (Cycle ii = bound().value; ii < monotone; ++ii)
+    if (!refuted(ii, false)) return false;
+  const auto last = refuted(most, true);
+  if (monotone <= most && !last) return false;
+  say_bound();
+  one_by_one(bound().value, monotone);
+  if (monotone > most) return true;
+  say(says, use(*last) + " of I = " + text(refutations_[*last].refutation->ii) +
+                "; feasibility is monotone in I" +
+                (monotone > 1 ? " from I = " + text(monotone) + " on" : ""));
+  return true;
+}
+
 bool Derivation::none() {
   if (asked_->ii) {
     const std::string says = "no schedule has I = " + text(*asked_->ii);
+    if (const Cycle most = problem_->interval.most; *asked_->ii > most) {
+      say(says, "the problem asks for I <= " + text(most));
+      return true;
+    }
     if (*asked_->ii < bound().value) {
       say_bound();
       return true;
@@ -412,11 +438,13 @@ bool Derivation::none() {
     say(says, use(*i));
     return true;
   }
+  if (problem_->interval.most < kMaxInterval && none_in_range()) return true;
   const std::string says = "no schedule exists at any I";
   const Cycle decisive = serial_ii(*problem_), latest = latest_pinned_cycle(*problem_);
   // A channel's bound says nothing of larger intervals.
   Problem rest = *problem_;
   drop_channels(rest);
+  rest.interval = {};  // nor does a range
   if (const Bound least = lower_bounds(rest).front(); decisive < least.value) {
     say("no schedule has I < " + text(least.value), least.name + ": " + least.text);
     bounds_.push_back({.ii = std::nullopt, .value = least.value, .channels = false});

@@ -110,6 +110,7 @@ class Derivation {
   bool whole_time(Cycle iterations, Cycle time, Cycle ii, Cycle low);
   /// No schedule exists, at any interval or at the one asked for.
   bool none();
+  bool none_in_range();
 
   /// Adds a claim, about the schedules that were searched.
   void say(const std::string& says, const std::string& because);

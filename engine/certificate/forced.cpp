@@ -27,10 +27,14 @@ Forced::Forced(const Problem& p) {
   waits.assign(p.ops.size(), 0);
   for (const Edge& e : p.edges) {
     const std::vector<int>&a = slots[at(e.from)], &b = slots[at(e.to)];
-    const bool apart = e.from != e.to && std::none_of(a.begin(), a.end(), [&](int w) {
-                         return std::find(b.begin(), b.end(), w) != b.end();
-                       });
-    const Cycle spill = apart ? p.ops[at(e.from)].spill : 0;
+    const bool shared = std::any_of(
+        a.begin(), a.end(), [&](int w) { return std::find(b.begin(), b.end(), w) != b.end(); });
+    const bool told = std::any_of(p.pins.begin(), p.pins.end(), [&](const Pin& pin) {
+      return pin.kind == Pin::other_slot &&
+             ((pin.op == e.from && pin.other == e.to) || (pin.op == e.to && pin.other == e.from));
+    });
+    const bool apart = e.from != e.to && (told || !shared);
+    const Cycle spill = !apart ? 0 : e.spill ? *e.spill : p.ops[at(e.from)].spill;
     delay.push_back(e.delay + spill);
     // What is on the variable-latency slot waits for nobody.
     const bool exempt = marked && p.ops[at(e.to)].variable_latency;

@@ -49,6 +49,9 @@ std::vector<Constraint> constraints(const Problem& p, const Forced& forced) {
     if (pin.kind == Pin::at_cycle) {
       all.push_back({0, at(pin.op) + 1, pin.cycle, 0});
       all.push_back({at(pin.op) + 1, 0, -Wide{pin.cycle}, 0});
+    } else if (pin.kind == Pin::at_stage) {
+      all.push_back({0, at(pin.op) + 1, 0, pin.stage});
+      all.push_back({at(pin.op) + 1, 0, 1, -Wide{pin.stage} - 1});
     }
   return all;
 }

@@ -16,6 +16,34 @@ int op_index(const Problem& problem, std::string_view name) {
   return -1;
 }
 
+Cycle number(const char* option, const std::string& text, const std::string& digits, Cycle most,
+             const std::string& what) {
+  Cycle value = 0;
+  bool valid = !digits.empty() && digits.size() <= 14;
+  for (const char c : digits) {
+    valid = valid && c >= '0' && c <= '9';
+    value = 10 * value + (c - '0');
+  }
+  if (!valid || value > most)
+    throw InputError("command line", option, text,
+                     "the " + what + " must be a number from 0 to " + std::to_string(most));
+  return value;
+}
+
+/// "4..8", "4..", "..8".
+IntervalRange range_of(const std::string& text) {
+  const std::size_t dots = text.find("..");
+  if (dots == text.npos || text.size() == 2)
+    throw InputError("command line", "--ii-range", text,
+                     "must have the form least..most, where one of the two may be left out");
+  const std::string least = text.substr(0, dots), most = text.substr(dots + 2);
+  IntervalRange range;
+  if (!least.empty())
+    range.least = number("--ii-range", text, least, kMaxInterval, "least interval");
+  if (!most.empty()) range.most = number("--ii-range", text, most, kMaxInterval, "most interval");
+  return range;
+}
+
 class PinReader {
  public:
   PinReader(const Problem& problem, const std::string& layout)
@@ -39,21 +67,36 @@ class PinReader {
         return pin;
       }
       pin.kind = Pin::at_cycle;
-      pin.cycle = cycle(option, text, value);
+      pin.cycle = number(option, text, value, kMaxCycles, "cycle");
       return pin;
     }
     if (!separated) throw InputError("command line", option, text, form);
     throw InputError("command line", option, text, form + ", op one of " + ops());
   }
 
-  Pin together(const std::string& text) const {
+  /// op=stage.
+  Pin in_stage(const std::string& text) const {
+    const std::size_t sign = text.rfind('=');
+    const int op = sign == text.npos ? -1 : op_index(problem_, text.substr(0, sign));
+    if (op < 0)
+      throw InputError("command line", "--stage", text,
+                       "must have the form op=number, op one of " + ops());
+    Pin pin;
+    pin.kind = Pin::at_stage;
+    pin.op = op;
+    pin.stage = number("--stage", text, text.substr(sign + 1), kMaxDistance, "stage");
+    return pin;
+  }
+
+  /// op,op.
+  Pin together(const char* option, Pin::Kind kind, const std::string& text) const {
     for (std::size_t i = 0; i < text.size(); ++i) {
       if (text[i] != ',') continue;
       const int a = op_index(problem_, std::string_view(text).substr(0, i));
       const int b = op_index(problem_, std::string_view(text).substr(i + 1));
-      if (a >= 0 && b >= 0) return {Pin::same_slot, a, -1, -1, b};
+      if (a >= 0 && b >= 0) return {kind, a, -1, -1, b};
     }
-    throw InputError("command line", "--same-slot", text,
+    throw InputError("command line", option, text,
                      "must have the form op,op, each one of " + ops());
   }
 
@@ -77,19 +120,6 @@ class PinReader {
                                                         " (--layout chooses another)"));
   }
 
-  static Cycle cycle(const char* option, const std::string& text, const std::string& digits) {
-    Cycle value = 0;
-    bool number = !digits.empty() && digits.size() <= 10;
-    for (const char c : digits) {
-      number = number && c >= '0' && c <= '9';
-      value = 10 * value + (c - '0');
-    }
-    if (!number || value > kMaxCycles)
-      throw InputError("command line", option, text,
-                       "the cycle must be a number from 0 to " + std::to_string(kMaxCycles));
-    return value;
-  }
-
   const Problem& problem_;
   const std::string& layout_;
 };
@@ -101,6 +131,12 @@ void PinFlags::add_to(CLI::App& app) {
       ->allow_extra_args(false);
   app.add_option("--same-slot", same_slot, "Two ops on one slot, as op,op (repeatable)")
       ->allow_extra_args(false);
+  app.add_option("--other-slot", other_slot, "Two ops not on one slot, as op,op (repeatable)")
+      ->allow_extra_args(false);
+  app.add_option("--stage", stage, "Fix an op's stage, start / I, as op=stage (repeatable)")
+      ->allow_extra_args(false);
+  app.add_option("--ii-range", range,
+                 "Only initiation intervals of least..most, where one may be left out");
   app.add_option("--forbid", forbid, "An op not on a slot, as op=slot (repeatable)")
       ->allow_extra_args(false);
 }
@@ -113,7 +149,12 @@ void PinFlags::apply(Problem& problem, const std::string& layout) const {
     pins.push_back(reader.place("--forbid", text, false));
     pins.back().kind = Pin::not_on_slot;
   }
-  for (const std::string& text : same_slot) pins.push_back(reader.together(text));
+  for (const std::string& text : same_slot)
+    pins.push_back(reader.together("--same-slot", Pin::same_slot, text));
+  for (const std::string& text : other_slot)
+    pins.push_back(reader.together("--other-slot", Pin::other_slot, text));
+  for (const std::string& text : stage) pins.push_back(reader.in_stage(text));
+  if (!range.empty()) problem.interval = range_of(range);
   problem.pins = std::move(pins);
   check(problem, layout.empty() ? "command line" : "layout " + layout);
 }

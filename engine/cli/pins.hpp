@@ -10,13 +10,17 @@
 namespace twill::cli {
 
 struct PinFlags {
-  std::vector<std::string> pin, same_slot, forbid;
+  std::vector<std::string> pin, same_slot, other_slot, forbid, stage;
+  std::string range;
 
   void add_to(CLI::App& app);
-  bool any() const { return !pin.empty() || !same_slot.empty() || !forbid.empty(); }
-  /// Adds the pins to a problem, whose layout is named in messages (it may be ""). Throws
-  /// InputError when a name is not the problem's, a number is out of range, or check() refuses the
-  /// pins.
+  bool any() const {
+    return !(pin.empty() && same_slot.empty() && other_slot.empty() && forbid.empty() &&
+             stage.empty() && range.empty());
+  }
+  /// Adds the pins and the range of I to a problem, whose layout is named in messages (it may be
+  /// ""). Throws InputError when a name is not the problem's, a number is out of range, or check()
+  /// refuses the pins.
   void apply(Problem& problem, const std::string& layout) const;
 };
 

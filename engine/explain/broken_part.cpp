@@ -66,7 +66,7 @@ class PartJudge {
         return std::nullopt;
       case ConstraintPart::handover: {
         const Edge& e = p_.edges[at(part.index)];
-        const Cycle spill = p_.ops[at(e.from)].spill;
+        const Cycle spill = spill_of(p_, e);
         if (spill == 0 || s_.warp[at(e.from)] == s_.warp[at(e.to)]) return std::nullopt;
         if (late_by(e) < spill) return BrokenPart{};
         return wait(part.index);
@@ -91,6 +91,8 @@ class PartJudge {
       case Pin::on_slot: return s_.warp[at(pin.op)] == pin.slot;
       case Pin::not_on_slot: return s_.warp[at(pin.op)] != pin.slot;
       case Pin::at_cycle: return s_.start[at(pin.op)] == pin.cycle;
+      case Pin::at_stage: return s_.start[at(pin.op)] / ii_ == pin.stage;
+      case Pin::other_slot: return s_.warp[at(pin.op)] != s_.warp[at(pin.other)];
       case Pin::same_slot: break;
     }
     return s_.warp[at(pin.op)] == s_.warp[at(pin.other)];

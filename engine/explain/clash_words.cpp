@@ -195,8 +195,7 @@ class Wording {
         break;
       case ConstraintPart::handover:
         say(Reason::handover, "hand-over of " + edge(" to ", part.index) + " on another slot, " +
-                                  cycles(p_.ops[at(p_.edges[at(part.index)].from)].spill) +
-                                  " and a wait");
+                                  cycles(spill_of(p_, p_.edges[at(part.index)])) + " and a wait");
         break;
       case ConstraintPart::no_handover:
         say(Reason::no_handover,

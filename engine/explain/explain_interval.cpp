@@ -68,9 +68,12 @@ std::vector<SingleChange> single_changes(const Problem& p, Cycle ii) {
            }});
   }
   all.insert(all.end(), registers.begin(), registers.end());
-  if (std::any_of(p.ops.begin(), p.ops.end(), [](const Op& op) { return op.spill > 0; }))
+  if (std::any_of(p.edges.begin(), p.edges.end(),
+                  [&](const Edge& e) { return spill_of(p, e) > 0; }))
     all.push_back({"half of every spill", [](Problem& q) {
                      for (Op& op : q.ops) op.spill /= 2;
+                     for (Edge& e : q.edges)
+                       if (e.spill) e.spill = *e.spill / 2;
                    }});
   for (int f = 0; f < static_cast<int>(p.units.size()); ++f)
     if (std::any_of(p.ops.begin(), p.ops.end(), [&](const Op& op) {

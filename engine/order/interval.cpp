@@ -41,8 +41,7 @@ constexpr int kFirstCoarse = 6, kCoarseEvery = 4;
 // In most loops they are few.
 Cycle range_begin(const Problem& problem, Cycle low, Cycle high) {
   Cycle longest = 1;
-  for (const Edge& e : problem.edges)
-    longest = std::max(longest, e.delay + problem.ops[at(e.from)].spill);
+  for (const Edge& e : problem.edges) longest = std::max(longest, e.delay + spill_of(problem, e));
   for (const Op& op : problem.ops) longest = std::max(longest, op.cycles);
   return std::min(high, std::max(low, longest / (longest / high + kManyStages)));
 }

@@ -10,6 +10,7 @@ Problem coarsened(const Problem& problem, Cycle grain) {
   };
   Problem p = problem;
   drop_channels(p);  // their rates are those of the real cycles
+  p.interval = {};   // as is the range of I
   for (Op& op : p.ops) {
     op.cycles = coarse(op.cycles);
     op.spill = coarse(op.spill);
@@ -18,6 +19,7 @@ Problem coarsened(const Problem& problem, Cycle grain) {
   for (Edge& e : p.edges) {
     e.delay = coarse(e.delay);
     e.hold = coarse(e.hold);
+    if (e.spill) e.spill = coarse(*e.spill);
   }
   return p;
 }

@@ -12,10 +12,11 @@ namespace {
 
 constexpr int kSteps = 20'000;  // candidates tried in all
 
-using Label = std::tuple<Cycle, int, bool, Cycle>;  // of an edge: delay, distance, blocking, hold
+// Of an edge: delay, distance, blocking, hold, spill.
+using Label = std::tuple<Cycle, int, bool, Cycle, std::optional<Cycle>>;
 
 Label label(const Edge& e) {
-  return {e.delay, e.distance, e.blocking, e.hold};
+  return {e.delay, e.distance, e.blocking, e.hold, e.spill};
 }
 
 /// Everything that the rules read of an op.

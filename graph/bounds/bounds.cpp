@@ -233,6 +233,8 @@ std::vector<Bound> lower_bounds(const Problem& problem) {
                                      [&](const Bound& b) { return b.value < pins->value; });
     if (largest) bounds.push_back(*std::move(pins));
   }
+  if (const Cycle least = problem.interval.least; least > 1)
+    bounds.push_back({least, "range", "the problem asks for I >= " + std::to_string(least)});
   bounds.push_back({1, "trivial", "an initiation interval is at least 1 cycle"});
   std::stable_sort(bounds.begin(), bounds.end(),
                    [](const Bound& a, const Bound& b) { return a.value > b.value; });

@@ -45,12 +45,18 @@ class Coincidence {
   bool movable(int v) const {
     const Op& op = p_.ops[at(v)];
     return op.cycles == 0 && loop_of_[at(v)] < 0 &&
-           std::none_of(p_.edges.begin(), p_.edges.end(),
-                        [&](const Edge& e) {
-                          return e.to == v && (e.blocking || p_.ops[at(e.from)].spill != 0);
-                        }) &&
-           std::none_of(p_.pins.begin(), p_.pins.end(),
-                        [&](const Pin& pin) { return pin.kind == Pin::at_cycle && pin.op == v; });
+           std::none_of(
+               p_.edges.begin(), p_.edges.end(),
+               [&](const Edge& e) { return e.to == v && (e.blocking || spill_of(p_, e) != 0); }) &&
+           std::none_of(p_.pins.begin(), p_.pins.end(), [&](const Pin& pin) {
+             return (pin.kind == Pin::at_cycle || pin.kind == Pin::at_stage) && pin.op == v;
+           });
+  }
+
+  bool hands_over(int v) const {
+    return p_.ops[at(v)].spill != 0 ||
+           std::any_of(p_.edges.begin(), p_.edges.end(),
+                       [&](const Edge& e) { return e.from == v && spill_of(p_, e) != 0; });
   }
 
   bool keeps_something(int v) const {
@@ -91,7 +97,7 @@ class Coincidence {
   bool move_forth(int group) {
     const auto inside = [&](int v) { return leader_[at(v)] == group; };
     for (int v = 0; v < ops(); ++v)
-      if (inside(v) && (!movable(v) || p_.ops[at(v)].spill != 0)) return false;
+      if (inside(v) && (!movable(v) || hands_over(v))) return false;
     std::vector<const Edge*> out;
     for (const Edge& e : p_.edges) {
       if (inside(e.to) && (!inside(e.from) || e.from == e.to)) return false;

@@ -29,19 +29,19 @@
 // cycles that are 0 stay 0, so that the same ops hold a buffer.) With several segments or offsets,
 // ops that start together may still meet on a unit, so their shape is kept, and with it the cycles.
 //
-// Pins. Those that name slots hold as before, and an op that is pinned to cycle 0 keeps row 0 and
-// stage 0. Let C > 0 be the latest pinned cycle. Claim 3: if there is a schedule at some I0 > C,
-// there is one at every I >= C + (n + 1) G. Proof. Rows up to C stay, as do the pinned ops; the
-// p-th distinct row above C becomes C + p G. Ops of equal rows stay at equal rows, an op above C is
-// at least G behind every row before it, and from the last row on G cycles are left in the period.
-// So the cases of Claim 1 hold where one of the two ops is above C. Between ops at rows up to C all
-// distances are as before, and nothing reaches around the end of the period; a dependence with
-// k >= 1 has I - C >= G. The copies live at a residue up to C are those of before (or fewer: none
-// reaches around), those at C < s < C + G at most those at C, the others as in Claim 1. Of a ring's
-// floor((row(v) + c - row(u)) / I) with both rows up to C the numerator is as before, in (-C, C +
-// G), so that the floor is -1 where it was -1 and else 0; where one row is above C it is as in
-// Claim 1, the numerator less than C + (n + 1) G. Claim 2 does not hold, and schedules at I0 <= C
-// are a matter of their own.
+// Pins. Those that name slots hold as before, those to stages too, since stages are kept, and an op
+// that is pinned to cycle 0 keeps row 0 and stage 0. Let C > 0 be the latest pinned cycle. Claim 3:
+// if there is a schedule at some I0 > C, there is one at every I >= C + (n + 1) G. Proof. Rows up
+// to C stay, as do the pinned ops; the p-th distinct row above C becomes C + p G. Ops of equal rows
+// stay at equal rows, an op above C is at least G behind every row before it, and from the last row
+// on G cycles are left in the period. So the cases of Claim 1 hold where one of the two ops is
+// above C. Between ops at rows up to C all distances are as before, and nothing reaches around the
+// end of the period; a dependence with k >= 1 has I - C >= G. The copies live at a residue up to C
+// are those of before (or fewer: none reaches around), those at C < s < C + G at most those at C,
+// the others as in Claim 1. Of a ring's floor((row(v) + c - row(u)) / I) with both rows up to C the
+// numerator is as before, in (-C, C + G), so that the floor is -1 where it was -1 and else 0; where
+// one row is above C it is as in Claim 1, the numerator less than C + (n + 1) G. Claim 2 does not
+// hold, and schedules at I0 <= C are a matter of their own.
 //
 // Inner loops. Claim 4: let S be the sum of G(v) (below) over the ops that are no parts, and, for
 // each inner loop, of the largest offset + G over its parts. If there is a schedule at some I > S,
@@ -60,7 +60,8 @@
 // not hold, and pins to cycles do not stand beside inner loops (check()).
 //
 // Channels. Rule 9 holds from some I on, whatever the schedule: the serial problem has none, and
-// what is said of every I >= n G is said of those at which rule 9 holds.
+// what is said of every I >= n G is said of those at which rule 9 holds. Nor has it a range of I:
+// what is said is said of the problem without one.
 //
 // In Claim 1 the gap behind position p need only cover the ops at p, so sum over v of G(v), with
 // G(v) = max(1, cycles(v), reservation ends, delay + spill out of v, hold of edges into v, 1 more
@@ -81,7 +82,7 @@ Cycle serial_ii(const Problem& problem) {
     gap[v] = std::max(gap[v], problem.ops[v].cycles);
   for (const Edge& e : problem.edges) {
     Cycle& out = gap[static_cast<std::size_t>(e.from)];
-    out = std::max(out, e.delay + problem.ops[static_cast<std::size_t>(e.from)].spill);
+    out = std::max(out, e.delay + spill_of(problem, e));
     Cycle& in = gap[static_cast<std::size_t>(e.to)];
     in = std::max(in, e.hold);
   }
@@ -109,6 +110,7 @@ SerialProblem serial_problem(const Problem& problem) {
   SerialProblem serial{problem, 1};
   Problem& p = serial.problem;
   drop_channels(p);  // rule 9 holds from some I on
+  p.interval = {};   // any I stands for all large ones
   const auto one = [](Cycle x) { return x > 0 ? Cycle{1} : Cycle{0}; };
   if (latest_pinned_cycle(problem) > 0 || !problem.inner_loops.empty()) {
     serial.ii = serial_ii(p);
@@ -124,6 +126,7 @@ SerialProblem serial_problem(const Problem& problem) {
   for (Edge& e : p.edges) {
     e.delay = one(e.delay);
     e.hold = one(e.hold);
+    if (e.spill) e.spill = one(*e.spill);
   }
   serial.ii = serial_ii(p);
   return serial;

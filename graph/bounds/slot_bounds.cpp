@@ -264,8 +264,8 @@ bool always_waits(const Problem& problem, int v) {
   // A part of an inner loop has its slot for itself (rule 12), or does not wait.
   if (inner_loop_of(problem)[at(v)] >= 0) return problem.ops[at(v)].cycles > 0;
   return std::any_of(problem.edges.begin(), problem.edges.end(), [&](const Edge& edge) {
-    return edge.to == v && (edge.blocking || (problem.ops[at(edge.from)].spill > 0 &&
-                                              crossing_forced(problem, edge)));
+    return edge.to == v &&
+           (edge.blocking || (spill_of(problem, edge) > 0 && crossing_forced(problem, edge)));
   });
 }
 

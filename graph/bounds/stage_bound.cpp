@@ -37,9 +37,9 @@
 // Inner loops (rule 12) fix s'(v) - s'(u) = s(v) - s(u) = (c + r(u) - r(v)) / I, an arc each way: t
 // is c from u to v, and -c back.
 //
-// Pins to cycles fix s'(p) = s(p) = floor(c / I) for some ops p: an arc from a common origin to p
-// of that weight, and one back. A simple path passes the origin at its beginning only, so that
-// stages grow by the largest of these weights at most.
+// Pins to cycles and stages fix s'(p) = s(p), floor(c / I) or the stage, for some ops p: an arc
+// from a common origin to p of that weight, and one back. A simple path passes the origin at its
+// beginning only, so that stages grow by the largest of these weights at most.
 #include "graph/bounds/stage_bound.hpp"
 
 #include <algorithm>
@@ -73,8 +73,8 @@ Cycle bound(const Problem& problem, Cycle ii, bool all_rules) {
     const auto u = static_cast<std::size_t>(edge.from), v = static_cast<std::size_t>(edge.to);
     Cycle longest = edge.delay, shortest = edge.delay;
     if (all_rules) {
-      if (crossing_possible(problem, edge)) longest += problem.ops[u].spill;
-      if (crossing_forced(problem, edge)) shortest += problem.ops[u].spill;
+      if (crossing_possible(problem, edge)) longest += spill_of(problem, edge);
+      if (crossing_forced(problem, edge)) shortest += spill_of(problem, edge);
     }
     term[v] = std::max(term[v], longest + ii - 1 - edge.distance * ii);
     if (all_rules && holds[u]) term[u] = std::max(term[u], edge.distance * ii - shortest);
@@ -100,7 +100,8 @@ Cycle bound(const Problem& problem, Cycle ii, bool all_rules) {
 }  // namespace
 
 Cycle stage_bound(const Problem& problem, Cycle ii) {
-  return bound(problem, ii, true) + std::max<Cycle>(0, latest_pinned_cycle(problem)) / ii;
+  const Cycle of_cycles = std::max<Cycle>(0, latest_pinned_cycle(problem)) / ii;
+  return bound(problem, ii, true) + std::max({Cycle{0}, of_cycles, last_pinned_stage(problem)});
 }
 
 Cycle modulo_stage_bound(const Problem& problem, Cycle ii) {

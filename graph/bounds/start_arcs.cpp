@@ -58,9 +58,13 @@ StartArcs::StartArcs(const Problem& problem) : nodes_(problem.ops.size() + 1) {
       most_turns_ = std::max(most_turns_, edge.distance - most);
     }
   for (const Pin& pin : problem.pins) {
-    if (pin.kind != Pin::at_cycle) continue;
-    arcs_.push_back({0, pin.op + 1, pin.cycle, 0});
-    arcs_.push_back({pin.op + 1, 0, -pin.cycle, 0});
+    if (pin.kind == Pin::at_cycle) {
+      arcs_.push_back({0, pin.op + 1, pin.cycle, 0});
+      arcs_.push_back({pin.op + 1, 0, -pin.cycle, 0});
+    } else if (pin.kind == Pin::at_stage) {  // stage x I <= M(op) <= (stage + 1) I - 1
+      arcs_.push_back({0, pin.op + 1, 0, pin.stage});
+      arcs_.push_back({pin.op + 1, 0, 1, -pin.stage - 1});
+    }
   }
 }
 

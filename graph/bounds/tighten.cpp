@@ -14,10 +14,10 @@
 //   rule 12      M(v) - M(u) = c, and of two of which one is a part alone on its slot both are as
 //                if they waited
 // For given I the least solution is a longest path (Bellman 1958, Ford 1956), and it minimises
-// every start at once, so the length too; a pinned start M(v) = c begins at c and may not be
-// raised. All constraints are linear in I, so the I that have a solution form an interval, and a
-// positive cycle at I says how far I has to rise for that cycle (Burns 1991): from the lower end
-// up, a few cycles lead to the smallest I.
+// every start at once, so the length too; a pinned start begins at its cycle, or the first of its
+// stage, and may not be raised beyond it, or the last. All constraints are linear in I, so the I
+// that have a solution form an interval, and a positive cycle at I says how far I has to rise for
+// that cycle (Burns 1991): from the lower end up, a few cycles lead to the smallest I.
 #include "graph/bounds/tighten.hpp"
 
 #include <algorithm>
@@ -78,24 +78,27 @@ class Decisions {
   struct Relaxed {
     std::optional<std::vector<Cycle>> start;  ///< the earliest, where there is a solution
     std::vector<const Constraint*> cycle;     ///< else weights that sum to more than 0, or empty
-                                              ///< when an op is pinned to too early a cycle
+                                              ///< when an op is pinned to too early a start
   };
 
   Relaxed relax(Cycle ii, bool pinned = true) const {
     std::vector<Cycle> start(p_.ops.size(), 0);
-    for (const Pin& pin : p_.pins)
-      if (pinned && pin.kind == Pin::at_cycle) start[static_cast<std::size_t>(pin.op)] = pin.cycle;
+    std::vector<StartRange> ranges;
+    if (pinned && anchored(p_)) ranges = pinned_starts(p_, ii);
+    for (std::size_t v = 0; v < ranges.size(); ++v) start[v] = ranges[v].first;
     std::vector<PathArc<Cycle>> arcs;
     arcs.reserve(constraints_.size());
     for (const Constraint& c : constraints_)
       arcs.push_back({c.from, c.to, c.weight + c.turns * ii});
     LongestPaths<Cycle> paths(std::move(arcs), std::move(start), kUnreachable);
-    const auto late = [&](const Pin& pin) {
-      return pinned && pin.kind == Pin::at_cycle &&
-             paths.values()[static_cast<std::size_t>(pin.op)] > pin.cycle;
+    const auto late = [&] {
+      for (std::size_t v = 0; v < ranges.size(); ++v)
+        if (paths.values()[v] > ranges[v].last) return true;
+      return false;
     };
+    if (late()) return {};  // pinned to a cycle and to another stage
     while (paths.pass()) {
-      if (std::any_of(p_.pins.begin(), p_.pins.end(), late)) return {};
+      if (late()) return {};
       const std::vector<int> cycle = paths.cycle();
       if (cycle.empty()) continue;
       Relaxed none;
@@ -183,7 +186,7 @@ class Decisions {
     for (const Edge& e : p_.edges) {
       const bool cross =
           s_.warp[static_cast<std::size_t>(e.from)] != s_.warp[static_cast<std::size_t>(e.to)];
-      const Cycle spill = cross ? p_.ops[static_cast<std::size_t>(e.from)].spill : 0;
+      const Cycle spill = cross ? spill_of(p_, e) : 0;
       because(spill > 0 ? "hand-over to another slot" : "dependence");
       constraints_.push_back({e.from, e.to, e.delay + spill, -e.distance, reason_});
     }
@@ -260,8 +263,8 @@ class Decisions {
     const std::vector<int> loop_of = inner_loop_of(p_);
     std::vector<bool> waits(p_.ops.size(), false);
     for (const Edge& e : p_.edges)
-      if (may_wait(p_, loop_of, e) && (e.blocking || (p_.ops[at(e.from)].spill > 0 &&
-                                                      s_.warp[at(e.from)] != s_.warp[at(e.to)])))
+      if (may_wait(p_, loop_of, e) &&
+          (e.blocking || (spill_of(p_, e) > 0 && s_.warp[at(e.from)] != s_.warp[at(e.to)])))
         waits[at(e.to)] = true;
     for (int v = 0; v < static_cast<int>(p_.ops.size()); ++v) {
       because("wait of " + p_.ops[at(v)].id);

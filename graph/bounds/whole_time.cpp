@@ -76,7 +76,7 @@ WholeTimeQuestion::WholeTimeQuestion(const Problem& problem, Cycle iterations, C
   assert(iterations >= 1 && iterations <= kMaxIterations);
   for (const Op& op : problem.ops) longest_ = std::max(longest_, op.cycles);
   for (const Edge& e : problem.edges)
-    longest_ = std::max({longest_, e.delay + problem.ops[at(e.from)].spill, e.hold});
+    longest_ = std::max({longest_, e.delay + spill_of(problem, e), e.hold});
   for (const int u : charged_loads(problem))
     for (const BufferUse& use : buffer_uses(problem, u)) longest_ = std::max(longest_, use.cycles);
 }

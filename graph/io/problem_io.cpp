@@ -17,8 +17,9 @@ using Json = nlohmann::ordered_json;
 using Index = std::unordered_map<std::string, int>;  // name -> position in its list
 
 constexpr const char* kProblemFormat = "twill.problem";
-// Channels and loads in flight; 3, where there is neither; 2, where no memory charges rings either;
-// 1, where nothing is pinned.
+// Inner loops, pins to stages and to another op's other slot, spills of edges, a range of I; 4,
+// where there is none of these; 3, where there are no channels and no loads in flight; 2, where no
+// memory charges rings either; 1, where nothing is pinned.
 constexpr int kProblemVersion = 5;
 
 int lookup(const Index& index, const std::string& name, const JsonValue& where, const char* rule) {
@@ -53,7 +54,14 @@ Json memory_json(const Memory& memory) {
 
 // The oldest version that can say it.
 int version_of(const Problem& problem) {
-  if (!problem.inner_loops.empty()) return kProblemVersion;
+  if (!problem.inner_loops.empty() || problem.interval != IntervalRange{} ||
+      std::any_of(problem.pins.begin(), problem.pins.end(),
+                  [](const Pin& pin) {
+                    return pin.kind == Pin::at_stage || pin.kind == Pin::other_slot;
+                  }) ||
+      std::any_of(problem.edges.begin(), problem.edges.end(),
+                  [](const Edge& edge) { return edge.spill.has_value(); }))
+    return kProblemVersion;
   if (!problem.channels.empty() || std::any_of(problem.ops.begin(), problem.ops.end(),
                                                [](const Op& op) { return op.in_flight; }))
     return 4;
@@ -109,8 +117,11 @@ Op read_op(const JsonValue& value, const Index& units, const Index& memories, co
   return op;
 }
 
-Edge read_edge(const JsonValue& value, const Index& ops) {
-  value.check_keys({"from", "to", "delay", "distance"}, {"blocking", "hold"});
+Edge read_edge(const JsonValue& value, const Index& ops, int version) {
+  if (version < 5)
+    value.check_keys({"from", "to", "delay", "distance"}, {"blocking", "hold"});
+  else
+    value.check_keys({"from", "to", "delay", "distance"}, {"blocking", "hold", "spill"});
   const auto end = [&](const char* key) {
     const JsonValue id = value.at(key);
     return lookup(ops, id.text(), id, "must be the id of an op");
@@ -122,11 +133,16 @@ Edge read_edge(const JsonValue& value, const Index& ops) {
   edge.distance = value.at("distance").small(0, kMaxDistance);
   edge.blocking = value.boolean_or("blocking", false);
   edge.hold = value.integer_or("hold", 0, 0, kMaxCycles);
+  if (const auto spill = value.find("spill")) edge.spill = spill->integer(0, kMaxCycles);
   return edge;
 }
 
-Pin read_pin(const JsonValue& value, const Index& ops, const Index& slots) {
-  value.check_keys({"op"}, {"warp", "not_warp", "cycle", "same_warp_as"});
+Pin read_pin(const JsonValue& value, const Index& ops, const Index& slots, int version) {
+  if (version < 5)
+    value.check_keys({"op"}, {"warp", "not_warp", "cycle", "same_warp_as"});
+  else
+    value.check_keys({"op"},
+                     {"warp", "not_warp", "cycle", "same_warp_as", "stage", "other_warp_than"});
   const auto named = [&](const Index& index, const char* key, const char* rule) {
     const JsonValue name = value.at(key);
     return lookup(index, name.text(), name, rule);
@@ -136,7 +152,9 @@ Pin read_pin(const JsonValue& value, const Index& ops, const Index& slots) {
   Pin pin;
   pin.op = named(ops, "op", kOpRule);
   if (value.members().size() != 2)
-    value.fail("must have one of warp, not_warp, cycle and same_warp_as");
+    value.fail(version < 5 ? "must have one of warp, not_warp, cycle and same_warp_as"
+                           : "must have one of warp, not_warp, cycle, same_warp_as, stage and "
+                             "other_warp_than");
   if (value.has("warp")) {
     pin.kind = Pin::on_slot;
     pin.slot = named(slots, "warp", kSlotRule);
@@ -146,6 +164,12 @@ Pin read_pin(const JsonValue& value, const Index& ops, const Index& slots) {
   } else if (value.has("cycle")) {
     pin.kind = Pin::at_cycle;
     pin.cycle = value.at("cycle").integer(0, kMaxCycles);
+  } else if (value.has("stage")) {
+    pin.kind = Pin::at_stage;
+    pin.stage = value.at("stage").integer(0, kMaxDistance);
+  } else if (value.has("other_warp_than")) {
+    pin.kind = Pin::other_slot;
+    pin.other = named(ops, "other_warp_than", kOpRule);
   } else {
     pin.kind = Pin::same_slot;
     pin.other = named(ops, "same_warp_as", kOpRule);
@@ -164,7 +188,27 @@ Json pin_json(const Problem& problem, const Pin& pin) {
       break;
     case Pin::at_cycle: append(json, "cycle", pin.cycle); break;
     case Pin::same_slot: append(json, "same_warp_as", op(pin.other)); break;
+    case Pin::other_slot: append(json, "other_warp_than", op(pin.other)); break;
+    case Pin::at_stage: append(json, "stage", pin.stage); break;
   }
+  return json;
+}
+
+Json edge_json(const Problem& problem, const Edge& edge) {
+  Json json = {{"from", problem.ops[static_cast<std::size_t>(edge.from)].id},
+               {"to", problem.ops[static_cast<std::size_t>(edge.to)].id},
+               {"delay", edge.delay},
+               {"distance", edge.distance},
+               {"blocking", edge.blocking},
+               {"hold", edge.hold}};
+  if (edge.spill) append(json, "spill", *edge.spill);
+  return json;
+}
+
+Json range_json(const IntervalRange& range) {
+  Json json = Json::object();
+  if (range.least > 1) append(json, "least", range.least);
+  if (range.most < kMaxInterval) append(json, "most", range.most);
   return json;
 }
 
@@ -231,10 +275,15 @@ Problem parse_problem(std::string_view text, const std::string& source) {
   else if (version < 5)
     root.check_keys(keys, {"cycle_unit", "pins", "channels"});
   else
-    root.check_keys(keys, {"cycle_unit", "pins", "channels", "inner_loops"});
+    root.check_keys(keys, {"cycle_unit", "initiation_interval", "pins", "channels", "inner_loops"});
   Problem problem;
   problem.name = root.at("name").text();
   problem.cycle_unit = root.number_or("cycle_unit", 1.0);
+  if (const auto range = root.find("initiation_interval")) {
+    range->check_keys({}, {"least", "most"});
+    problem.interval = {range->integer_or("least", 1, 1, kMaxInterval),
+                        range->integer_or("most", kMaxInterval, 1, kMaxInterval)};
+  }
   Index units, memories, channels, slots, ops;
   for (const auto& [name, capacity] : root.at("units").members()) {
     units.emplace(name, static_cast<int>(units.size()));
@@ -260,9 +309,10 @@ Problem parse_problem(std::string_view text, const std::string& source) {
       op.at("id").fail("op ids must be unique");
   }
   for (const JsonValue& edge : root.at("edges").elements())
-    problem.edges.push_back(read_edge(edge, ops));
+    problem.edges.push_back(read_edge(edge, ops, version));
   if (const auto pins = root.find("pins"))
-    for (const JsonValue& pin : pins->elements()) problem.pins.push_back(read_pin(pin, ops, slots));
+    for (const JsonValue& pin : pins->elements())
+      problem.pins.push_back(read_pin(pin, ops, slots, version));
   if (const auto loops = root.find("inner_loops"))
     for (const JsonValue& loop : loops->elements())
       problem.inner_loops.push_back(read_inner_loop(loop, ops));
@@ -284,16 +334,15 @@ std::string problem_text(const Problem& problem) {
     if (slot.variable_latency) append(slots.back(), "variable_latency", true);
   }
   for (const Op& op : problem.ops) ops.push_back(op_json(problem, op));
-  for (const Edge& edge : problem.edges)
-    edges.push_back({{"from", problem.ops[static_cast<std::size_t>(edge.from)].id},
-                     {"to", problem.ops[static_cast<std::size_t>(edge.to)].id},
-                     {"delay", edge.delay},
-                     {"distance", edge.distance},
-                     {"blocking", edge.blocking},
-                     {"hold", edge.hold}});
-  Json file = {{"format", kProblemFormat},  {"version", version_of(problem)},
-               {"name", problem.name},      {"cycle_unit", problem.cycle_unit},
-               {"units", std::move(units)}, {"memories", std::move(memories)}};
+  for (const Edge& edge : problem.edges) edges.push_back(edge_json(problem, edge));
+  Json file = {{"format", kProblemFormat},
+               {"version", version_of(problem)},
+               {"name", problem.name},
+               {"cycle_unit", problem.cycle_unit}};
+  if (problem.interval != IntervalRange{})
+    append(file, "initiation_interval", range_json(problem.interval));
+  append(file, "units", std::move(units));
+  append(file, "memories", std::move(memories));
   if (!problem.channels.empty()) {
     Json channels = Json::object();
     for (const Channel& channel : problem.channels)

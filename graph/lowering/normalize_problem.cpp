@@ -109,6 +109,9 @@ Problem normalize_problem(const Problem& problem, int budget, bool relative,
     throw InputError("normalisation", "/inner_loops", problem.inner_loops.front().name,
                      "offsets of an inner loop cannot be normalised: costs are rounded, each its "
                      "own way");
+  if (problem.interval != IntervalRange{})
+    throw InputError("normalisation", "/initiation_interval", "a range",
+                     "cannot be normalised: costs are rounded, each its own way");
   std::vector<Cycle> cycles;
   for (const Op& op : problem.ops)
     if (op.cycles > 0) cycles.push_back(op.cycles);
@@ -132,6 +135,7 @@ Problem normalize_problem(const Problem& problem, int budget, bool relative,
   for (Edge& edge : result.edges) {
     edge.delay = scale.cost(edge.delay);
     edge.hold = scale.mean(edge.hold);
+    if (edge.spill) edge.spill = scale.mean(*edge.spill);
   }
   for (Channel& channel : result.channels)
     channel.rate = scale_rate(channel.rate, n.before_sum, n.after_sum);

@@ -33,8 +33,9 @@ void check(const NestedLoop& nest, const std::string& source) {
   const auto fail = [&](const std::string& place, const std::string& value,
                         const std::string& rule) { throw InputError(source, place, value, rule); };
   refuse_inner_loops(p, "the outer loop of a nest");
-  if (latest_pinned_cycle(p) >= 0)
-    fail("/pins", "a pin to a cycle", "a nested loop must have none");
+  if (anchored(p)) fail("/pins", "a pin to a cycle or a stage", "a nested loop must have none");
+  if (p.interval != IntervalRange{})
+    fail("/initiation_interval", "a range", "a nested loop must have none");
   for (std::size_t i = 0; i < nest.inner.size(); ++i) {
     if (nest.inner[i] < 0 || at(nest.inner[i]) >= p.ops.size())
       fail("inner loop", std::to_string(nest.inner[i]), "must be the index of an op");
@@ -69,7 +70,7 @@ Problem inner_problem(const NestedLoop& nest) {
     if (index[at(e.to)] < 0) continue;
     if (index[at(e.from)] < 0) {
       used[at(e.from)] = true;
-      if (e.blocking || p.ops[at(e.from)].spill > 0) waiting.push_back(index[at(e.to)]);
+      if (e.blocking || spill_of(p, e) > 0) waiting.push_back(index[at(e.to)]);
       continue;
     }
     e.from = index[at(e.from)];

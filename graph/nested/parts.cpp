@@ -144,7 +144,7 @@ class PartsBuilder {
     return std::any_of(p_.edges.begin(), p_.edges.end(), [&](const Edge& e) {
       if (inner_of_[at(e.to)] != i) return false;
       const int from = inner_of_[at(e.from)];
-      return e.blocking || (p_.ops[at(e.from)].spill > 0 && (from < 0 || slot(from) != slot(i)));
+      return e.blocking || (spill_of(p_, e) > 0 && (from < 0 || slot(from) != slot(i)));
     });
   }
 
@@ -323,8 +323,9 @@ class PartsBuilder {
             end = nest_.trips == 1 ? begin : issue("@last", base(i) + last());
           }
           const Cycle hold = ring ? std::max(e.hold, each.cycles) : e.hold;
-          out_.edges.push_back({index_[at(e.from)], begin, e.delay, e.distance, false, 0});
-          out_.edges.push_back({index_[at(e.from)], end, e.delay, e.distance, false, hold});
+          out_.edges.push_back({index_[at(e.from)], begin, e.delay, e.distance, false, 0, e.spill});
+          out_.edges.push_back(
+              {index_[at(e.from)], end, e.delay, e.distance, false, hold, e.spill});
         }
         if (from && inner_of_[at(e.to)] < 0) {
           if (result < 0) {
@@ -336,7 +337,8 @@ class PartsBuilder {
             if (const Cycle used = end_of_use(i, nest_.trips - 1); used > base(i) + last())
               out_.edges.push_back({result, marker(slot(i), used), 0, 0, false, 0});
           }
-          out_.edges.push_back({result, index_[at(e.to)], e.delay, e.distance, e.blocking, e.hold});
+          out_.edges.push_back(
+              {result, index_[at(e.to)], e.delay, e.distance, e.blocking, e.hold, e.spill});
         }
       }
     }

@@ -48,7 +48,7 @@ void Clock::add_tasks(const Program& program) {
   for (const Edge& e : problem_.edges) {
     Task& to = tasks_[at(e.to)];
     const bool crosses = schedule_.warp[at(e.from)] != schedule_.warp[at(e.to)];
-    const Cycle spill = crosses ? problem_.ops[at(e.from)].spill : 0;
+    const Cycle spill = crosses ? spill_of(problem_, e) : 0;
     to.edges.push_back({e.from, e.distance, e.delay, spill});
     if ((e.blocking || spill > 0) && to.slot != variable_latency_slot(problem_)) to.alone = true;
   }

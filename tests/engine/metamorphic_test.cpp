@@ -85,12 +85,12 @@ void shuffle_all(Problem& p, Random& random) {
 
 // u -> z -> v, where z takes no time and holds nothing. With z issued as v is, everything is as it
 // was: u's result is used as late as before, and z waits for nothing. Beside the edge, or in its
-// place where how long u's result is used does not matter. (Not where u has a spill: z would wait
-// for the hand-over, too, and may not do so while v executes.)
+// place where how long u's result is used does not matter. (Not where the edge has a spill: z would
+// wait for the hand-over, too, and may not do so while v executes.)
 bool split_edge(Problem& p, Random& random) {
   std::vector<std::size_t> can;
   for (std::size_t i = 0; i < p.edges.size(); ++i)
-    if (p.ops[static_cast<std::size_t>(p.edges[i].from)].spill == 0) can.push_back(i);
+    if (spill_of(p, p.edges[i]) == 0) can.push_back(i);
   if (can.empty()) return false;
   const std::size_t i = can[static_cast<std::size_t>(random.range(0, std::ssize(can) - 1))];
   const Edge e = p.edges[i];
@@ -105,7 +105,7 @@ bool split_edge(Problem& p, Random& random) {
     p.edges.erase(p.edges.begin() + static_cast<std::ptrdiff_t>(i));
   const int middle = static_cast<int>(p.ops.size());
   p.ops.push_back(z);
-  p.edges.push_back({e.from, middle, e.delay, e.distance, false, e.hold});
+  p.edges.push_back({e.from, middle, e.delay, e.distance, false, e.hold, e.spill});
   p.edges.push_back({middle, e.to, 0, 0, e.blocking, e.hold});
   return true;
 }

@@ -36,7 +36,7 @@ void pin_at_random(Problem& p, Random& random, Cycle cycles) {
   for (int left = static_cast<int>(random.range(1, 3)); left > 0; --left) {
     Pin pin;
     pin.op = any_op();
-    switch (random.range(0, 4)) {
+    switch (random.range(0, 6)) {
       case 0: pin.slot = any_slot(); break;
       case 1:
         pin.kind = Pin::not_on_slot;
@@ -45,6 +45,14 @@ void pin_at_random(Problem& p, Random& random, Cycle cycles) {
       case 2:
         pin.kind = Pin::same_slot;
         pin.other = any_op();
+        break;
+      case 3:
+        pin.kind = Pin::other_slot;
+        pin.other = any_op();
+        break;
+      case 4:
+        pin.kind = Pin::at_stage;
+        pin.stage = random.range(0, 2);
         break;
       default:
         pin.kind = Pin::at_cycle;
@@ -115,7 +123,7 @@ std::string refusal(const std::string& text) {
 }  // namespace
 
 TEST_CASE("pinned loops against every schedule, both engines, with certificates") {
-  int kinds[4] = {0, 0, 0, 0}, none = 0, found = 0, at_cycles = 0, proofs = 0;
+  int kinds[6] = {}, none = 0, found = 0, at_cycles = 0, proofs = 0;
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     Problem problem = random_loop(seed, tiny());
     Random random(seed);
@@ -144,7 +152,7 @@ TEST_CASE("pinned loops against every schedule, both engines, with certificates"
         proofs += line.find("refutation ") != std::string::npos ? 1 : 0;
     }
   }
-  CHECK(*std::min_element(kinds, kinds + 4) > 40);
+  CHECK(*std::min_element(kinds, kinds + 6) > 40);
   CHECK(none > 15);
   CHECK(found > 100);
   CHECK(at_cycles > 50);
@@ -199,7 +207,7 @@ TEST_CASE("the two judges agree on pinned schedules") {
 
 TEST_CASE("above the latest pinned cycle feasibility is monotone, and decided at serial_ii") {
   int feasible = 0, infeasible = 0, monotone = 0;
-  for (std::uint64_t seed = 1; seed <= 120; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 160; ++seed) {
     Problem problem = random_loop(seed, tiny());
     Random random(seed + 7);
     pin_at_random(problem, random, 5);

@@ -47,7 +47,7 @@ class Rules {
   void add(Cycle from, Cycle length, Amount amount);
   bool exceeds(Amount limit) const;
   bool crosses(const Edge& e) const {
-    return warp[idx(e.from)] != warp[idx(e.to)] && p_.ops[idx(e.from)].spill > 0;
+    return warp[idx(e.from)] != warp[idx(e.to)] && e.spill.value_or(p_.ops[idx(e.from)].spill) > 0;
   }
   bool inside(const Edge& e) const { return placed[idx(e.from)] && placed[idx(e.to)]; }
   static std::size_t idx(int i) { return static_cast<std::size_t>(i); }
@@ -93,6 +93,9 @@ const char* Rules::slots() const {
     if (pin.kind == Pin::at_cycle) kept = start[v] == pin.cycle;
     if (pin.kind == Pin::same_slot)
       kept = !placed[idx(pin.other)] || warp[v] == warp[idx(pin.other)];
+    if (pin.kind == Pin::other_slot)
+      kept = !placed[idx(pin.other)] || warp[v] != warp[idx(pin.other)];
+    if (pin.kind == Pin::at_stage) kept = start[v] / interval_ == pin.stage;
     if (!kept) return "pin";
   }
   return nullptr;
@@ -103,7 +106,8 @@ const char* Rules::edges() const {
     if (!inside(e)) continue;
     const Cycle slack = start[idx(e.to)] + e.distance * interval_ - start[idx(e.from)] - e.delay;
     if (slack < 0) return "dependence";
-    if (crosses(e) && slack < p_.ops[idx(e.from)].spill) return "cross-warp spill";
+    if (crosses(e) && slack < e.spill.value_or(p_.ops[idx(e.from)].spill))
+      return "cross-warp spill";
   }
   return nullptr;
 }

@@ -7,8 +7,8 @@
 // direction only, and no value that holds anything is used across them: so, where no length is
 // asked for, a later class may be moved up by any multiple of I without a change of a rule. It is
 // enough to try I rows for the first op of each class, far above those before. Starts begin at 0:
-// an origin, before every op; pins to cycles, a limit of the stages or of the length tie ops to it.
-// Without these the first class may also be rotated: one row is enough.
+// an origin, before every op; pins to cycles and stages, a limit of the stages or of the length tie
+// ops to it. Without these the first class may also be rotated: one row is enough.
 //
 // Over all I. Let C be the sum over the ops of max(1, cycles, delays + spill of its edges, holds of
 // the edges into it) and one a load, streaming or in flight, and P the cycles up to the latest pin.
@@ -183,7 +183,7 @@ class LoopRules {
       const auto u = static_cast<std::size_t>(e.from), v = static_cast<std::size_t>(e.to);
       if (!s.has[u] || !s.has[v]) continue;
       const bool across = s.slot[u] != s.slot[v];
-      const Cycle spill = across ? p_.ops[u].spill : 0;
+      const Cycle spill = !across ? 0 : e.spill ? *e.spill : p_.ops[u].spill;
       if (s.start[v] + e.distance * ii < s.start[u] + e.delay) return "dependence";
       if (s.start[v] + e.distance * ii < s.start[u] + e.delay + spill) return "spill";
       if (spill > 0 && !asked_.handover) return "no hand-over";
@@ -202,6 +202,14 @@ class LoopRules {
       if (pin.kind == Pin::same_slot && s.has[static_cast<std::size_t>(pin.other)] &&
           s.slot[v] != s.slot[static_cast<std::size_t>(pin.other)])
         return "pin to a slot with another";
+      if (pin.kind == Pin::other_slot && s.has[static_cast<std::size_t>(pin.other)] &&
+          s.slot[v] == s.slot[static_cast<std::size_t>(pin.other)])
+        return "pin to another slot";
+      // (In an enumeration times are moved by multiples of I where nothing ties them to the
+      // origin.)
+      if (pin.kind == Pin::at_stage &&
+          (s.start[v] < pin.stage * ii || s.start[v] > pin.stage * ii + ii - 1))
+        return "pin to a stage";
     }
     for (std::size_t a = 0; a < p_.ops.size(); ++a) {
       const InnerLoop* loop = part_of(static_cast<int>(a));
@@ -333,7 +341,8 @@ std::int64_t measure_of(const Problem& problem, const LoopRules& rules, const Sc
   if (kind == "handovers" || kind == "crossings")
     return std::ranges::count_if(problem.edges, [&](const Edge& e) {
       return s.warp[static_cast<std::size_t>(e.from)] != s.warp[static_cast<std::size_t>(e.to)] &&
-             (kind == "crossings" || problem.ops[static_cast<std::size_t>(e.from)].spill > 0);
+             (kind == "crossings" ||
+              e.spill.value_or(problem.ops[static_cast<std::size_t>(e.from)].spill) > 0);
     });
   if (kind == "issuers") {
     std::set<std::pair<int, int>> pairs;
@@ -402,9 +411,12 @@ class Enumeration {
   bool find_interval(Truth& truth) {
     if (asked_.ii) {
       truth.ii = *asked_.ii;
-      return feasible(*asked_.ii);
+      return p_.interval.holds(*asked_.ii) && feasible(*asked_.ii);
     }
-    const Cycle pinned = cycles_pinned(p_), last = enough_interval(p_);
+    // Of a range that begins behind what is enough, its first I is like all.
+    const auto [least, most] = p_.interval;
+    const Cycle pinned = cycles_pinned(p_),
+                last = std::min(most, std::max(least, enough_interval(p_)));
     bool single = p_.inner_loops.empty();
     for (const Op& op : p_.ops) {
       std::set<int> units;
@@ -413,7 +425,7 @@ class Enumeration {
     }
     // Asked once at the largest I, before those between are.
     const bool none_late = single && pinned < last && !feasible(last);
-    for (Cycle ii = 1; ii <= (none_late ? pinned : last); ++ii) {
+    for (Cycle ii = least; ii <= (none_late ? pinned : last); ++ii) {
       truth.ii = ii;
       if (feasible(ii)) return true;
     }
@@ -482,6 +494,9 @@ class Enumeration {
       if (pin.kind == Pin::at_cycle) {
         at_least(n, static_cast<std::size_t>(pin.op), pin.cycle);
         at_least(static_cast<std::size_t>(pin.op), n, -pin.cycle);
+      } else if (pin.kind == Pin::at_stage) {
+        at_least(n, static_cast<std::size_t>(pin.op), pin.stage * ii);
+        at_least(static_cast<std::size_t>(pin.op), n, 1 - (pin.stage + 1) * ii);
       }
     for (const Edge& e : p_.edges) {
       const auto u = static_cast<std::size_t>(e.from), v = static_cast<std::size_t>(e.to);
@@ -628,7 +643,7 @@ Cycle enough_interval(const Problem& problem) {
     Cycle after = std::max<Cycle>(1, problem.ops[v].cycles);
     for (const Edge& e : problem.edges) {
       if (static_cast<std::size_t>(e.from) == v)
-        after = std::max(after, e.delay + problem.ops[v].spill);
+        after = std::max(after, e.delay + e.spill.value_or(problem.ops[v].spill));
       if (static_cast<std::size_t>(e.to) == v) after = std::max(after, e.hold);
     }
     sum += after + (is_load(problem.ops[v]) ? 1 : 0);
@@ -644,7 +659,8 @@ Truth every_schedule(const Problem& problem, const Asked& asked, std::int64_t mo
 
 std::string broken_rule(const Problem& problem, const Asked& asked, const Schedule& s) {
   if (s.start.size() != problem.ops.size() || s.warp.size() != problem.ops.size()) return "shape";
-  if (s.initiation_interval < 1 || (asked.ii && s.initiation_interval != *asked.ii))
+  if (s.initiation_interval < 1 || (asked.ii && s.initiation_interval != *asked.ii) ||
+      !problem.interval.holds(s.initiation_interval))
     return "interval";
   const LoopRules rules(problem, asked);
   Cycle length = 0;

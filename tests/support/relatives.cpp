@@ -66,6 +66,7 @@ std::optional<LeastTime> least_time(const WildCase& wild, const Truth& truth, Cy
   // At so much more than the best length iterations do not meet: larger I are alike.
   Cycle reach = 1;
   for (const Op& op : wild.problem.ops) reach = std::max({reach, op.cycles, op.spill});
+  for (const Edge& e : wild.problem.edges) reach = std::max(reach, e.spill.value_or(0));
   Cycle apart = reach;
   for (const Edge& e : wild.problem.edges) apart = std::max({apart, e.delay + reach, e.hold});
   Asked question = asked(wild);
@@ -379,7 +380,8 @@ class Judge {
     Options options = wild_.options;
     options.encoding = "form=straight-line";
     options.goals.clear();
-    const bool refused = !options.handover || !options.pins.empty() || !wild_.problem.pins.empty();
+    const bool refused = !options.handover || !options.pins.empty() ||
+                         !wild_.problem.pins.empty() || wild_.problem.interval != IntervalRange{};
     if (!refused && truth_.finished && truth_.length + truth_.ii > 12) return "";
     ++tally_["straight-line"];
     try {
@@ -399,7 +401,7 @@ class Judge {
     Options options = wild_.options;
     options.stages = "paper";
     options.goals.clear();
-    if (latest_pinned_cycle(wild_.problem) >= 0) return "";
+    if (anchored(wild_.problem) || wild_.problem.interval != IntervalRange{}) return "";
     Problem bare = wild_.problem;
     bare.pins.clear();
     bare.memories.clear();

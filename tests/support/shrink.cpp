@@ -75,7 +75,7 @@ class Shrinker {
            std::erase_if(p.inner_loops, [](const InnerLoop& loop) { return loop.parts.empty(); });
            std::erase_if(p.pins, [&](Pin& pin) {
              return !renumber(pin.op, static_cast<int>(v)) ||
-                    (pin.kind == Pin::same_slot && !renumber(pin.other, static_cast<int>(v)));
+                    (pin.other >= 0 && !renumber(pin.other, static_cast<int>(v)));
            });
            return true;
          });
@@ -203,6 +203,20 @@ class Shrinker {
       lower([&](Problem& p) -> Cycle& { return edge(p).delay; });
       lower([&](Problem& p) -> int& { return edge(p).distance; });
       lower([&](Problem& p) -> Cycle& { return edge(p).hold; });
+      if (!best_.edges[i].spill) continue;
+      Problem candidate = best_;
+      candidate.edges[i].spill.reset();
+      if (!accept(candidate)) lower([&](Problem& p) -> Cycle& { return *edge(p).spill; });
+    }
+    for (std::size_t i = 0; i < best_.pins.size(); ++i)
+      if (best_.pins[i].kind == Pin::at_stage)
+        lower([i](Problem& p) -> Cycle& { return p.pins[i].stage; });
+    for (const IntervalRange& range :
+         {IntervalRange{}, {best_.interval.least, kMaxInterval}, {1, best_.interval.most}}) {
+      if (range == best_.interval) continue;
+      Problem candidate = best_;
+      candidate.interval = range;
+      accept(candidate);
     }
     for (std::size_t i = 0; i < best_.units.size(); ++i)
       lower([i](Problem& p) -> Amount& { return p.units[i].capacity; }, 1);

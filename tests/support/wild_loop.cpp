@@ -16,7 +16,10 @@ namespace {
 class Wild {
  public:
   explicit Wild(std::uint64_t seed)
-      : random_(seed), more_(seed + 7'000'000'000), inner_(seed + 8'000'000'000) {
+      : random_(seed),
+        more_(seed + 7'000'000'000),
+        inner_(seed + 8'000'000'000),
+        fifth_(seed + 10'000'000'000) {
     // Each loop has its own taste, so that rules also meet in ones that use few of them much.
     for (int* taste : {&blocking_, &spills_, &zero_, &carried_, &registers_, &footprints_, &loads_})
       *taste = std::array{0, 15, 40, 75}[static_cast<std::size_t>(random_.range(0, 3))];
@@ -35,6 +38,7 @@ class Wild {
     if (count <= 3 && random_.percent(20)) twice();
     if (random_.percent(35)) pins();
     question();
+    if (fifth_.percent(40)) version_5();
     if (inner_.percent(20)) inner_loop();
     return std::move(case_);
   }
@@ -244,6 +248,37 @@ class Wild {
     }
   }
 
+  // What problem files have from version 5 on.
+  void version_5() {
+    Problem& p = case_.problem;
+    const int last = static_cast<int>(p.ops.size()) - 1;
+    const auto some = [&] { return static_cast<int>(fifth_.range(0, last)); };
+    if (fifth_.percent(60))
+      for (Edge& e : p.edges)
+        if (fifth_.percent(40)) e.spill = fifth_.range(0, 4);
+    if (last > 0 && fifth_.percent(40)) {
+      Pin pin;
+      pin.kind = Pin::other_slot;
+      pin.op = some();
+      pin.other = (pin.op + 1 + static_cast<int>(fifth_.range(0, last - 1))) % (last + 1);
+      p.pins.push_back(pin);
+    }
+    std::set<int> stage;
+    if (fifth_.percent(50))
+      for (std::int64_t i = 0, count = fifth_.range(1, 3); i < count; ++i) {
+        Pin pin;
+        pin.kind = Pin::at_stage;
+        pin.op = some();
+        pin.stage = fifth_.range(0, fifth_.percent(20) ? 4 : 1);
+        if (stage.insert(pin.op).second) p.pins.push_back(pin);
+      }
+    if (fifth_.percent(40)) {
+      if (fifth_.percent(60)) p.interval.least = fifth_.range(1, 8);
+      if (fifth_.percent(60)) p.interval.most = p.interval.least + fifth_.range(0, 7);
+    }
+    if (p.interval != IntervalRange{} || last_pinned_stage(p) > 0) case_.iterations = 0;
+  }
+
   void question() {
     const Problem& p = case_.problem;
     Options& o = case_.options;
@@ -274,7 +309,7 @@ class Wild {
   // Of one to all of the ops, each part with cycles on a slot of its own.
   void inner_loop() {
     Problem& p = case_.problem;
-    if (case_.pool || !case_.options.pins.empty() || latest_pinned_cycle(p) >= 0) return;
+    if (case_.pool || !case_.options.pins.empty() || anchored(p)) return;
     const int ops = static_cast<int>(p.ops.size());
     std::set<int> slots;
     InnerLoop loop{"k", {}};
@@ -335,7 +370,7 @@ class Wild {
     if (goals.empty() || random_.percent(25)) goals.emplace_back("canonical");
   }
 
-  Random random_, more_, inner_;
+  Random random_, more_, inner_, fifth_;  // one for each that was added later
   WildCase case_;
   int blocking_ = 0, spills_ = 0, zero_ = 0, carried_ = 0, registers_ = 0, footprints_ = 0,
       loads_ = 0;  // in percent

@@ -167,6 +167,8 @@ class ByCycle {
       case Pin::on_slot: return s_.warp[at(pin.op)] == pin.slot;
       case Pin::not_on_slot: return s_.warp[at(pin.op)] != pin.slot;
       case Pin::at_cycle: return s_.start[at(pin.op)] == pin.cycle;
+      case Pin::at_stage: return s_.start[at(pin.op)] / s_.initiation_interval == pin.stage;
+      case Pin::other_slot: return s_.warp[at(pin.op)] != s_.warp[at(pin.other)];
       case Pin::same_slot: break;
     }
     return s_.warp[at(pin.op)] == s_.warp[at(pin.other)];

@@ -21,7 +21,7 @@ using namespace twill::test;
 
 namespace {
 
-/// Tiny loops, in some of which ops are pinned to cycles.
+/// Tiny loops, in some of which ops are pinned to cycles or stages.
 Problem tiny_loop(std::uint64_t seed) {
   LoopKnobs knobs;
   knobs.max_ops = 3;
@@ -29,6 +29,10 @@ Problem tiny_loop(std::uint64_t seed) {
   Random random(seed);
   for (int v = 0; v < static_cast<int>(problem.ops.size()); ++v)
     if (random.percent(30)) problem.pins.push_back({Pin::at_cycle, v, -1, random.range(0, 9), -1});
+  Random stages(seed + 1'000'000);
+  for (int v = 0; v < static_cast<int>(problem.ops.size()); ++v)
+    if (stages.percent(15))
+      problem.pins.push_back({Pin::at_stage, v, -1, -1, -1, stages.range(0, 2)});
   try {
     check(problem);
   } catch (const InputError&) {
@@ -40,13 +44,14 @@ Problem tiny_loop(std::uint64_t seed) {
 }  // namespace
 
 TEST_CASE("the constraints between starts exclude no schedule") {
-  int with_pins = 0, refuted = 0, bounded = 0;
+  int with_pins = 0, with_stages = 0, refuted = 0, bounded = 0;
   for (std::uint64_t seed = 0; seed < 600; ++seed) {
     CAPTURE(seed);
     const Problem problem = tiny_loop(seed);
     const StartArcs arcs(problem);
     const Cycle least = arcs.least_interval(1, 12), bound = lower_bounds(problem).front().value;
     with_pins += latest_pinned_cycle(problem) > 0;
+    with_stages += last_pinned_stage(problem) > 0;
     for (Cycle ii = 1; ii <= 8; ++ii) {
       CAPTURE(ii);
       const auto best = brute_force_at(problem, ii, 3);
@@ -67,6 +72,7 @@ TEST_CASE("the constraints between starts exclude no schedule") {
     }
   }
   CHECK(with_pins > 50);
+  CHECK(with_stages > 50);
   CHECK(refuted > 100);
   CHECK(bounded > 500);
 }

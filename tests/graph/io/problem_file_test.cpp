@@ -396,10 +396,64 @@ TEST_CASE("problem files: inner loops, and how they are refused") {
         "a part with cycles must be pinned to a slot");
   loose["pins"] = {{{"op", "S"}, {"warp", slot}}, {{"op", "P"}, {"cycle", 3}}};
   CHECK(refusal([&] { parse_problem(loose.dump()); }).rule() ==
-        "must not stand beside a pin to a cycle: remove one of the two");
+        "must not stand beside a pin to a cycle or a stage: remove one of the two");
   loose = file;
   loose["version"] = 4;
   CHECK(refusal([&] { parse_problem(loose.dump()); }).place() == "/inner_loops");
+}
+
+TEST_CASE("problem files: stages, other slots, spills of edges, a range of I") {
+  Json file = Json::parse(kProblemText);
+  file["version"] = 5;
+  file["pins"] = {{{"op", "S"}, {"stage", 1}}, {{"op", "S"}, {"other_warp_than", "P"}}};
+  file["edges"][0]["spill"] = 7;
+  file["initiation_interval"] = {{"least", 3}, {"most", 12}};
+  const Problem problem = parse_problem(file.dump());
+  REQUIRE(problem.pins.size() == 2);
+  CHECK(pin_text(problem, problem.pins[0]) == "S in stage 1");
+  CHECK(pin_text(problem, problem.pins[1]) == "S not on the slot of P");
+  CHECK(problem.edges[0].spill == 7);
+  CHECK(spill_of(problem, problem.edges[0]) == 7);
+  CHECK_FALSE(problem.edges[1].spill.has_value());
+  CHECK(spill_of(problem, problem.edges[1]) == problem.ops[static_cast<std::size_t>(problem.edges[1].from)].spill);
+  CHECK(problem.interval == IntervalRange{3, 12});
+  CHECK(parse_problem(problem_text(problem)) == problem);
+
+  // Each alone is written as version 5, and refused before.
+  const auto alone = [&](const Json& pins, bool spill, const Json& range) {
+    Json one = Json::parse(kProblemText);
+    one["version"] = 5;
+    if (!pins.empty()) one["pins"] = pins;
+    if (spill) one["edges"][0]["spill"] = 0;
+    if (!range.empty()) one["initiation_interval"] = range;
+    const Problem read = parse_problem(one.dump());
+    CHECK(Json::parse(problem_text(read)).at("version") == 5);
+    CHECK(parse_problem(problem_text(read)) == read);
+    one["version"] = 4;
+    return refusal([&] { parse_problem(one.dump()); }).place();
+  };
+  CHECK(alone(Json::array({file["pins"][0]}), false, {}) == "/pins/0/stage");
+  CHECK(alone(Json::array({file["pins"][1]}), false, {}) == "/pins/0/other_warp_than");
+  CHECK(alone({}, true, {}) == "/edges/0/spill");
+  CHECK(alone({}, false, {{"least", 2}}) == "/initiation_interval");
+  CHECK(alone({}, false, {{"most", 2}}) == "/initiation_interval");
+
+  const auto refused = [&](const char* pointer, const Json& value, const std::string& place,
+                           const std::string& rule) {
+    Json wrong = file;
+    wrong[Json::json_pointer(pointer)] = value;
+    const InputError error = refusal([&] { parse_problem(wrong.dump(), "p.json"); });
+    CHECK(error.place() == place);
+    CHECK(error.rule() == rule);
+  };
+  refused("/pins/0/stage", 10'001, "/pins/0/stage", "must be an integer from 0 to 10000");
+  refused("/pins/1/other_warp_than", "S", "/pins/1/other_warp_than", "must be another op");
+  refused("/pins/1", {{"op", "S"}, {"stage", 0}}, "/pins/1/op", "an op may be pinned to one stage");
+  refused("/edges/0/spill", -1, "/edges/0/spill", kCycles);
+  refused("/initiation_interval/most", 2, "/initiation_interval/most",
+          "must be an integer from 3 to 10000000000000");
+  refused("/initiation_interval/least", 0, "/initiation_interval/least",
+          "must be an integer from 1 to 10000000000000");
 }
 
 TEST_CASE("problem files: the oldest version that can say it is written") {

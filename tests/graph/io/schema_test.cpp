@@ -47,7 +47,7 @@ void compare(const Json& sample, const Json& schema_file, const Place& place, co
   const Json& rules = schema_file.at(Json::json_pointer(place.schema));
   CHECK(rules.at("additionalProperties") == false);
   CHECK(keys(sample.at(here)) == keys(rules.at("properties")));
-  const std::set<std::string> required = names(rules.at("required"));
+  const std::set<std::string> required = names(rules.value("required", Json::array()));
   for (const std::string& key : keys(sample.at(here))) {
     CAPTURE(key);
     Json without = sample;
@@ -72,6 +72,8 @@ TEST_CASE("problem schema: keys") {
   sample["warps"][1]["variable_latency"] = false;
   sample["version"] = 5;
   sample["inner_loops"] = Json::array();
+  sample["initiation_interval"] = {{"least", 2}, {"most", 900}};
+  sample["edges"][1]["spill"] = 3;
   sample["channels"] = {{"L2", 64}};
   sample["ops"][1]["in_flight"] = false;
   sample["ops"][1]["traffic"] = Json::object();  // of no channel: any key can be left out
@@ -80,7 +82,8 @@ TEST_CASE("problem schema: keys") {
   const Reader read = [](const std::string& text) { parse_problem(text); };
   for (const Place& place :
        {Place{"", ""}, Place{"/warps/1", "/$defs/slot"}, Place{"/ops/1", "/$defs/op"},
-        Place{"/edges/1", "/$defs/edge"}, Place{"/memories/smem", "/$defs/memory"}})
+        Place{"/edges/1", "/$defs/edge"}, Place{"/memories/smem", "/$defs/memory"},
+        Place{"/initiation_interval", "/properties/initiation_interval"}})
     compare(sample, file, place, read);
   CHECK(file.at("properties").at("format").at("const") == sample["format"]);
   CHECK(file.at("properties").at("version").at("enum") == Json::array({1, 2, 3, 4, 5}));
@@ -91,8 +94,8 @@ TEST_CASE("problem schema: keys") {
   CHECK(pin.at("minProperties") == 2);
   CHECK(pin.at("maxProperties") == 2);
   CHECK(names(pin.at("required")) == std::set<std::string>{"op"});
-  const Json decisions = {
-      {"warp", "wg0"}, {"not_warp", "load"}, {"cycle", 3}, {"same_warp_as", "S"}};
+  const Json decisions = {{"warp", "wg0"},       {"not_warp", "load"}, {"cycle", 3},
+                          {"same_warp_as", "S"}, {"stage", 1},         {"other_warp_than", "P"}};
   std::set<std::string> known = {"op"};
   for (const auto& [key, value] : decisions.items()) {
     known.insert(key);
@@ -113,7 +116,7 @@ TEST_CASE("problem schema: the defaults are the reader's") {
           "warps": [{"name": "w", "width": 1, "registers": 0}], "ops": [{"id": "a", "cycles": 1}],
           "edges": [{"from": "a", "to": "a", "delay": 0, "distance": 1}]})");
   const Json written = Json::parse(problem_text(least));
-  const std::set<std::string> later = {"channels", "in_flight", "traffic"};
+  const std::set<std::string> later = {"channels", "in_flight", "traffic", "least", "most"};
   int count = 0;
   const auto same = [&](const Json& properties, const Json& object) {
     for (const auto& [key, rules] : properties.items()) {
