@@ -61,6 +61,7 @@ Command bench_command(CLI::App& program, std::string_view word) {
                                     {"report", bench::report_command},
                                     {"export", bench::export_command},
                                     {"import", bench::import_command},
+                                    {"schedule-graph", bench::schedule_graph_command},
                                     {"ttgir", bench::ttgir_command}};
   const std::vector<Command> commands = make_called(*app, subcommands, word);
   return {app, [commands] {

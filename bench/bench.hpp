@@ -48,6 +48,8 @@ cli::Command iterations_command(CLI::App& bench);
 cli::Command nested_command(CLI::App& bench);
 // The best tile of kernels with parameters, beside others', in this process.
 cli::Command tiles_command(CLI::App& bench);
+// Loops and schedules of Meta's Triton fork, judged and solved.
+cli::Command schedule_graph_command(CLI::App& bench);
 // Reading and lowering of TTGIR modules, in this process.
 cli::Command ttgir_command(CLI::App& bench);
 

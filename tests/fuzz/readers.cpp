@@ -16,6 +16,7 @@
 #include "bench/lab/question.hpp"
 #include "bench/lab/rows.hpp"
 #include "bench/lab/score.hpp"
+#include "bench/schedule_graph.hpp"
 #include "engine/certificate/certificate.hpp"
 #include "engine/certificate/drat.hpp"
 #include "engine/certificate/proof_files.hpp"
@@ -293,6 +294,16 @@ bool job_shop(std::string_view bytes) {
   return literature(bytes, "x.jss");
 }
 
+bool schedule_graph(std::string_view bytes) {
+  return accepted([&] {
+    for (const bench::GraphLoop& loop : bench::parse_schedule_graph(bytes, "fuzz")) {
+      promise(parse_problem(problem_text(loop.problem), "written") == loop.problem,
+              "a loop survives its file");
+      if (loop.schedule) verify(loop.problem, *loop.schedule);
+    }
+  });
+}
+
 bool rows(std::string_view bytes) {
   return accepted([&] {
     const bench::RowFile file = bench::parse_rows(bytes, "fuzz");
@@ -417,6 +428,7 @@ const std::vector<Reader>& readers() {
       {"psplib", false, psplib, {"tests/data/literature/small.sm"}},
       {"patterson", false, patterson, {"tests/data/literature/small.rcp"}},
       {"job-shop", false, job_shop, {"tests/data/literature/ft06.jss"}},
+      {"schedule-graph", true, schedule_graph, {"tests/data/schedule-graph/"}},
       {"rows", true, rows, {}},
       {"instances", true, instances, {}},
       {"model", false, model, {}},
