@@ -98,7 +98,7 @@ Interval interval_with_pinned_cycles(const Search& search, Interval interval) {
   if (latest_pinned_cycle(problem) - interval.low > kMany && search.evidence == nullptr) {
     Problem without = problem;
     std::erase_if(without.pins, [](const Pin& pin) { return pin.kind == Pin::at_cycle; });
-    const Interval more = search.engine.smallest_interval(search.on(without), interval.low);
+    const Interval more = interval_in_range(search.on(without), interval.low);
     if (more.none) {
       interval.none = true;
       return interval;

@@ -204,7 +204,7 @@ WholeTimeResult least_whole_time(const Search& search, WholeTimeQuestion& questi
 inline constexpr std::size_t kMaxOrderOps = 1'000;
 
 /// Which constraints clash: a minimal set of groups without which the serial problem would have a
-/// schedule (see graph/bounds/serial.hpp). Call only when it has none.
+/// schedule (see graph/bounds/serial.hpp). Call only when it has none, at any I.
 std::vector<Reason> explain_infeasible(const Search& search);
 
 /// Algorithm 1 of Soi et al. 2025: its window of lengths at each I, upward from `low`.

@@ -85,6 +85,11 @@ std::optional<Reason> unplaceable(const Problem& problem, int v) {
 // are parts of the problem, and clash at every interval as they do there.
 std::vector<Reason> explain_infeasible(const Search& search) {
   const Problem& given = search.problem;
+  if (given.interval != IntervalRange{}) {  // there is none outside of the range either
+    Problem open = given;
+    open.interval = {};
+    return explain_infeasible(search.on(open));
+  }
   for (int v = 0; v < static_cast<int>(given.ops.size()); ++v)
     if (auto why = unplaceable(given, v)) return {*std::move(why)};
   if (latest_pinned_cycle(given) > 0) return explain_cycle_pins(search);
