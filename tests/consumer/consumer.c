@@ -1,6 +1,6 @@
 /* As a C program of another project writes it. */
 #include <stdio.h>
-#include <twill.h>
+#include <twill/twill.h>
 
 int main(int argc, char** argv) {
   int failed = 1;

@@ -1,4 +1,4 @@
-// As another project writes it: the public headers, by their names alone.
+// As another project wrote it before headers lay below twill/: by their names alone.
 #include <iostream>
 #include <twill.hpp>
 #include <twill_program.hpp>

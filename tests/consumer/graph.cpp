@@ -1,6 +1,6 @@
 // twill::graph alone: lower a built-in kernel, no solver linked.
-#include <graph/lower.hpp>
 #include <iostream>
+#include <twill/graph/lower.hpp>
 
 int main() {
   const auto lowered = twill::lower(twill::builtin_kernel("figure-1"), "figure-1",
