@@ -156,3 +156,26 @@ TEST_CASE("a pin to a stage puts an op off, and says so where it cannot be") {
   CHECK(says("S in stage 2"));
   CHECK(says("P in stage 0"));
 }
+
+TEST_CASE("a claim that there is none in a range is not written without a proof") {
+  const Problem open =
+      read_problem(std::string(TWILL_TEST_DATA) + "/examples/figure-1.problem.json");
+  const Cycle ii = solve(open).schedule->initiation_interval, serial = serial_ii(open);
+  for (const auto& [least, most] : {std::pair{serial + 5, kMaxInterval},
+                                    {serial + 5, serial + 9},
+                                    {Cycle{1}, ii},
+                                    {ii, ii + 3}}) {
+    CAPTURE(least);
+    CAPTURE(most);
+    const Problem problem = within(open, least, most);
+    Options options;
+    options.evidence = true;
+    Solution claim = solve(problem, options);
+    REQUIRE(claim.schedule);
+    claim.schedule.reset();
+    claim.status = Status::infeasible;
+    claim.length_lower_bound = 0;
+    const TemporaryDirectory directory;
+    CHECK_THROWS_AS(write_certificate(directory / "c", problem, claim), InputError);
+  }
+}
