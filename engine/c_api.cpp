@@ -1,6 +1,13 @@
 // The C interface: handles around the C++ types, exceptions turned into results.
 #include "engine/c_api.hpp"
 
+#include <string_view>
+
+#include "engine/output/dot.hpp"
+#include "engine/output/html.hpp"
+#include "engine/output/text.hpp"
+#include "engine/output/trace.hpp"
+
 using namespace twill::c_api;
 
 extern "C" {
@@ -225,6 +232,33 @@ int64_t twill_solution_slot(const twill_solution* solution, size_t op) {
 
 const char* twill_solution_json(const twill_solution* solution) {
   return solution != nullptr ? solution->json.c_str() : "";
+}
+
+twill_result twill_solution_picture(const twill_problem* problem, twill_solution* solution,
+                                    const char* format, const char** text) {
+  if (text == nullptr) return TWILL_BAD_INPUT;
+  *text = "";
+  if (solution == nullptr) return TWILL_BAD_INPUT;
+  return guarded(solution->error, [&] {
+    const twill::Problem& loop = problem_in(problem);
+    if (!solution->solution) refuse("solution", "none", "must hold a solution");
+    const twill::Solution& answer = *solution->solution;
+    if (answer.schedule && answer.schedule->start.size() != loop.ops.size())
+      refuse("solution", "another number of ops", "must be of this problem");
+    const std::string_view wanted = format != nullptr ? format : "";
+    if (wanted == "text")
+      solution->picture = twill::text_picture(loop, answer);
+    else if (wanted == "html")
+      solution->picture = twill::html_page(loop, answer);
+    else if (wanted == "dot")
+      solution->picture = twill::dot_graph(loop, answer);
+    else if (wanted == "trace")
+      solution->picture = twill::trace_events(loop, answer);
+    else
+      refuse("format", format != nullptr ? format : "NULL", "must be text, html, dot or trace");
+    *text = solution->picture.c_str();
+    return TWILL_OK;
+  });
 }
 
 const char* twill_solution_error(const twill_solution* solution) {

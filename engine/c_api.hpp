@@ -27,6 +27,7 @@ struct twill_problem {
 struct twill_solution {
   std::optional<twill::Solution> solution;
   std::string json;
+  std::string picture;
   std::string error;
 };
 

@@ -168,7 +168,12 @@ int64_t twill_solution_start(const twill_solution* solution, size_t op);
 int64_t twill_solution_slot(const twill_solution* solution, size_t op);
 /* The schedule file's text; "" when the handle holds no solution. */
 const char* twill_solution_json(const twill_solution* solution);
-/* What went wrong in the last call that made or verified this handle, "" when nothing did. */
+/* What `twill solve --format` prints of the solution of this problem: "text" (100 columns, no
+ * colours), "html" (a page of its own), "dot" or "trace". *text lives until the next call on the
+ * solution; "" when it failed. */
+twill_result twill_solution_picture(const twill_problem* problem, twill_solution* solution,
+                                    const char* format, const char** text);
+/* What went wrong in the last call that made, verified or drew this handle, "" when nothing did. */
 const char* twill_solution_error(const twill_solution* solution);
 void twill_solution_free(twill_solution* solution);
 

@@ -62,6 +62,29 @@ TEST_CASE("solve, look, verify, and read the answer back") {
   CHECK(json.find(twill::sha256(problem)) != std::string::npos);
 }
 
+TEST_CASE("pictures of a solution") {
+  Handles h;
+  REQUIRE(twill_problem_read(example("figure-1").c_str(), &h.problem) == TWILL_OK);
+  REQUIRE(twill_solve(h.problem, nullptr, &h.solution) == TWILL_OK);
+  const char* text = nullptr;
+  for (const auto& [format, has] :
+       {std::pair{"text", "Steady state"}, {"html", "<svg"}, {"dot", "digraph"}, {"trace", "{"}}) {
+    REQUIRE(twill_solution_picture(h.problem, h.solution, format, &text) == TWILL_OK);
+    CHECK(std::string(text).find(has) != std::string::npos);
+  }
+  for (const char* format : {"png", "", static_cast<const char*>(nullptr)}) {
+    CHECK(twill_solution_picture(h.problem, h.solution, format, &text) == TWILL_BAD_INPUT);
+    CHECK(std::string(text).empty());
+    CHECK(std::string(twill_solution_error(h.solution)).find("format") != std::string::npos);
+  }
+  CHECK(twill_solution_picture(nullptr, h.solution, "text", &text) == TWILL_BAD_INPUT);
+  CHECK(twill_solution_picture(h.problem, nullptr, "text", &text) == TWILL_BAD_INPUT);
+  CHECK(twill_solution_picture(h.problem, h.solution, "text", nullptr) == TWILL_BAD_INPUT);
+  Handles other;
+  REQUIRE(twill_problem_lower("gemm", "hopper", nullptr, 0, &other.problem) == TWILL_OK);
+  CHECK(twill_solution_picture(other.problem, h.solution, "text", &text) == TWILL_BAD_INPUT);
+}
+
 TEST_CASE("a wrong schedule is refused with its arithmetic") {
   Handles h;
   REQUIRE(twill_problem_read(example("figure-1").c_str(), &h.problem) == TWILL_OK);

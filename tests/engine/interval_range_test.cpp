@@ -157,6 +157,24 @@ TEST_CASE("a pin to a stage puts an op off, and says so where it cannot be") {
   CHECK(says("P in stage 0"));
 }
 
+TEST_CASE("a pin to another slot makes a hand-over of its edge, and the bounds count it") {
+  Problem p;
+  p.warps = {{"w0", 1, 0, false}, {"w1", 1, 0, false}};
+  p.ops.resize(2);
+  p.ops[0].id = "a";
+  p.ops[1].id = "b";
+  p.ops[0].cycles = p.ops[1].cycles = 1;
+  p.edges = {{0, 1, 1, 0, false, 0, 5}, {1, 0, 1, 1}};
+  CHECK(lower_bounds(p).front().value == 2);
+  p.pins = {{Pin::other_slot, 1, -1, -1, 0}};
+  CHECK(lower_bounds(p).front().value == 7);
+  const Solution solution = solve(p);
+  REQUIRE(solution.schedule);
+  CHECK(solution.schedule->initiation_interval == 7);
+  CHECK(solution.stop == Stop::bound);
+  CHECK(answer(p, "order") == "7, 7");
+}
+
 TEST_CASE("a claim that there is none in a range is not written without a proof") {
   const Problem open =
       read_problem(std::string(TWILL_TEST_DATA) + "/examples/figure-1.problem.json");

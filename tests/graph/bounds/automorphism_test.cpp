@@ -49,6 +49,26 @@ TEST_CASE("random loops of few ops: found exactly where brute force finds one") 
   CHECK(plain > 20);
 }
 
+TEST_CASE("ops whose edges cost different hand-overs do not change places") {
+  Problem p;
+  p.units = {{"f", 1}};
+  p.warps = {{"w0", 1, 0, false}, {"w1", 1, 0, false}};
+  for (const char* id : {"a0", "b0", "a1", "b1"}) {
+    Op op;
+    op.id = id;
+    op.cycles = 1;
+    op.spill = 2;
+    p.ops.push_back(op);
+  }
+  p.edges = {{0, 1, 1, 0}, {2, 3, 1, 0}};
+  CHECK_FALSE(exchangeable_ops(p).empty());
+  p.edges[0].spill = p.edges[1].spill = 3;
+  CHECK_FALSE(exchangeable_ops(p).empty());
+  p.edges[1].spill = 4;
+  CHECK(exchangeable_ops(p).empty());
+  CHECK_FALSE(any_exchange(p));
+}
+
 TEST_CASE("attention: sub-tiles change places, whatever they are called") {
   for (const char* name : {"blackwell-fwd-sub2", "hopper-fwd-sub2", "hopper-fwd-sub2-m128"}) {
     CAPTURE(name);

@@ -32,8 +32,9 @@ class Scheduled:
 
 
 def find_twill(twill=None):
-    """The program: what is given, TWILL of the environment, or `twill` of the PATH."""
-    program = twill or os.environ.get("TWILL") or shutil.which("twill")
+    """The program: what is given, TWILL of the environment, that of the package, or `twill` of the PATH."""
+    own = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "bin", "twill")
+    program = twill or os.environ.get("TWILL") or (own if os.path.exists(own) else shutil.which("twill"))
     if not program or not (os.path.exists(program) or shutil.which(program)):
         raise TwillError(2, f"no program twill: {program or 'name it with twill= or --twill, or put it on the PATH'}")
     return program

@@ -1,0 +1,129 @@
+"""The package against the command: the same answers, its errors, its pictures."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+import twill
+
+TWILL = os.environ.get("TWILL")  # the program, where the package does not bring it
+KERNEL = "hopper-fwd-sub2"
+
+
+def command(*arguments):
+    program = TWILL or os.path.join(os.path.dirname(twill.__file__), "bin", "twill")
+    return subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
+
+
+class Solving(unittest.TestCase):
+    def test_kernel_as_the_command(self):
+        solution = twill.solve(KERNEL, machine="hopper", seed=0)
+        with tempfile.TemporaryDirectory() as folder:
+            out = os.path.join(folder, "s.json")
+            self.assertEqual(command("solve", KERNEL, "--machine", "hopper", "-o", out).returncode, 0)
+            with open(out, encoding="utf-8") as file:
+                theirs = json.load(file)
+        self.assertEqual(solution.status, "optimal")
+        self.assertEqual(solution.ii, theirs["initiation_interval"])
+        self.assertEqual(solution.length, theirs["length"])
+        self.assertEqual(solution.data["ops"], theirs["ops"])
+        self.assertEqual(solution.ii_lower_bound, solution.ii)
+        self.assertEqual(solution.length_lower_bound, solution.length)
+        first = solution.ops[0]
+        self.assertEqual(first["start"], first["stage"] * solution.ii + first["row"])
+        self.assertEqual(len(solution.ops), len(solution.problem.data["ops"]))
+        twill.verify(solution.problem, solution)
+
+    def test_problem_options_and_goals(self):
+        problem = twill.Problem.lower("figure-1", "figure-1")
+        again = twill.Problem.parse(problem.data)
+        self.assertEqual(problem.json, again.json)
+        told = []
+        solution = twill.solve(problem, ii=3, goals=["lifetime"], progress=told.append)
+        self.assertEqual(solution.ii, 3)
+        self.assertIn("lifetime", solution.json)
+        self.assertTrue(told and "phase" in told[0])
+        self.assertEqual(twill.Solution.parse(problem, solution.json).ops, solution.ops)
+
+    def test_no_schedule(self):
+        data = twill.Problem.lower("figure-1", "figure-1").data
+        data["version"], data["initiation_interval"] = 5, {"most": 1}
+        none = twill.solve(twill.Problem.parse(data))
+        self.assertEqual(none.status, "infeasible")
+        self.assertIsNone(none.ii)
+        self.assertEqual(none.ops, [])
+        self.assertIn("infeasible", none.text())
+
+    def test_pictures(self):
+        solution = twill.solve("figure-1", machine="figure-1")
+        self.assertIn("Steady state", solution.text())
+        self.assertTrue(solution.html().startswith("<!doctype html>") or "<html" in solution.html())
+        self.assertIn("digraph", solution.picture("dot"))
+        json.loads(solution.picture("trace"))
+        self.assertIn("<iframe", solution._repr_html_())
+        with self.assertRaises(twill.InputError):
+            solution.picture("png")
+
+    def test_errors(self):
+        for wrong, place in (("{", "line 1"), ('{"format": "twill.problem", "version": 99}', "version")):
+            with self.assertRaises(twill.InputError) as caught:
+                twill.Problem.parse(wrong)
+            self.assertIn(place, str(caught.exception))
+        with self.assertRaises(twill.InputError):
+            twill.solve("no-such-kernel", machine="hopper")
+        with self.assertRaises(TypeError):
+            twill.solve(KERNEL)
+        with self.assertRaises(TypeError):
+            twill.solve(KERNEL, machine="hopper", unknown=1)
+        problem = twill.Problem.lower("figure-1", "figure-1")
+        solution = twill.solve(problem)
+        wrong = solution.data
+        wrong["ops"][1]["start"] = 0
+        with self.assertRaises(twill.Refused) as caught:
+            twill.verify(problem, twill.Solution.parse(problem, json.dumps(wrong)))
+        self.assertIn("dependence", str(caught.exception))
+
+    def test_program(self):
+        program = twill.program(KERNEL, machine="hopper")
+        self.assertTrue(program.executable)
+        program.judge()
+        self.assertLess(program.run(3, seed=1), 1.0)
+        self.assertIn("wait", program.text)
+        self.assertEqual(program.data["initiation_interval"], program.ii)
+        bare = twill.program(twill.solve("figure-1", machine="figure-1"))
+        self.assertFalse(bare.executable)
+        with self.assertRaises(twill.InputError):
+            bare.run(3)
+
+    def test_threads(self):
+        problem = twill.Problem.lower(KERNEL, "hopper", layout="2x4")
+        found = []
+        threads = [threading.Thread(target=lambda: found.append(twill.solve(problem, threads=1).ops))
+                   for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(len(found), 4)
+        self.assertTrue(all(ops == found[0] for ops in found))
+
+    def test_interrupt_leaves_the_best_so_far(self):
+        # A search that takes long; Ctrl-C after a while.
+        code = ("import twill\n"
+                "s = twill.solve('hopper-bwd', machine='hopper', engine='time_indexed', threads=1)\n"
+                "print(s.status)\n")
+        child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+        time.sleep(3)
+        child.send_signal(signal.SIGINT)
+        out, _ = child.communicate(timeout=60)
+        self.assertIn(out.strip(), ("feasible", "unknown", "optimal"))
+        self.assertEqual(child.returncode, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,16 @@
+"""Provably best software pipelines and warp specialisations for GPU loops.
+
+    solution = twill.solve("hopper-fwd-sub2", machine="hopper")
+    solution.status, solution.ii, solution.length, solution.ops
+
+Kernels and machines are built-in names, or texts of files (which start with "{"). What is wrong
+with an input is an InputError, with file, place, value and rule. See twill.h for every option.
+"""
+from ._library import InputError, InternalError, Refused, version
+from ._problem import Problem
+from ._program import Program, program
+from ._solution import Solution, solve, verify
+
+__all__ = ["InputError", "InternalError", "Problem", "Program", "Refused", "Solution", "program",
+           "solve", "verify", "version"]
+__version__ = version()

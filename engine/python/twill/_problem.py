@@ -1,0 +1,51 @@
+"""Problems: loops on a machine."""
+import ctypes
+import json
+import os
+
+from ._library import Handle, encoded, lib
+
+
+class Problem(Handle):
+    """A loop on a machine, as a problem file has it. `data` is that file as plain data."""
+
+    _free, _error = "twill_problem_free", "twill_problem_error"
+
+    @classmethod
+    def read(cls, path):
+        """A problem file."""
+        problem = cls()
+        problem._checked(lib.twill_problem_read(os.fsencode(path), ctypes.byref(problem._handle)))
+        return problem
+
+    @classmethod
+    def parse(cls, text):
+        """The text of a problem file, or what json.loads makes of it."""
+        if not isinstance(text, (str, bytes)):
+            text = json.dumps(text)
+        data = text if isinstance(text, bytes) else text.encode()
+        problem = cls()
+        problem._checked(lib.twill_problem_parse(data, len(data), ctypes.byref(problem._handle)))
+        return problem
+
+    @classmethod
+    def lower(cls, kernel, machine, layout=None, normalize=0, reading=None):
+        """A kernel on a machine, on one layout of its slots: by default the first that fits."""
+        problem = cls()
+        problem._checked(lib.twill_problem_lower_as(
+            encoded(kernel), encoded(machine), encoded(layout), normalize, encoded(reading),
+            ctypes.byref(problem._handle)))
+        return problem
+
+    @property
+    def json(self):
+        """The problem file's text."""
+        return lib.twill_problem_json(self._handle).decode()
+
+    @property
+    def data(self):
+        return json.loads(self.json)
+
+    def __repr__(self):
+        data = self.data
+        return f"<twill.Problem {data['name']}: {len(data['ops'])} ops, {len(data['warps'])} slots>"

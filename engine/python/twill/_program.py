@@ -1,0 +1,64 @@
+"""Programs: what the slots of a schedule execute."""
+import ctypes
+import json
+
+from ._library import Handle, encoded, lib
+from ._solution import Solution, options_of, stoppable
+
+
+class Program(Handle):
+    """Ordered ops, storages, events and waits of every slot, judged for every trip count.
+
+    `text` is what a person reads, `data` the program file as plain data.
+    """
+
+    _free, _error = "twill_program_free", "twill_program_error"
+
+    @property
+    def json(self):
+        return lib.twill_program_json(self._handle).decode()
+
+    @property
+    def data(self):
+        return json.loads(self.json)
+
+    @property
+    def text(self):
+        return lib.twill_program_text(self._handle).decode()
+
+    @property
+    def ii(self):
+        return lib.twill_program_ii(self._handle)
+
+    @property
+    def executable(self):
+        """Does it say what its ops compute?"""
+        return bool(lib.twill_program_executable(self._handle))
+
+    def judge(self):
+        """Throws Refused where some trip count goes wrong."""
+        self._checked(lib.twill_program_judge(self._handle))
+
+    def run(self, iterations, seed=0):
+        """Executes it with numbers beside double precision; the largest share of the types' error
+        bound. Throws Refused where it is wrong, or hangs."""
+        share = ctypes.c_double()
+        self._checked(lib.twill_program_run(self._handle, iterations, seed, ctypes.byref(share)))
+        return share.value
+
+    def __repr__(self):
+        return f"<twill.Program of I = {self.ii}>"
+
+
+def program(of, machine=None, **options):
+    """The judged program of a Solution, or of a kernel on a machine. Throws Refused where there is
+    none."""
+    made = Program()
+    if isinstance(of, Solution):
+        return made._checked(lib.twill_program_derive(of.problem._handle, of._handle,
+                                                      ctypes.byref(made._handle)))
+    if machine is None:
+        raise TypeError("a kernel needs a machine")
+    asked = options_of(**options)
+    return made._checked(stoppable(asked, lambda: lib.twill_program_kernel(
+        encoded(of), encoded(machine), ctypes.byref(asked), ctypes.byref(made._handle))))

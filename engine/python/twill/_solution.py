@@ -1,0 +1,185 @@
+"""Solutions: the main job."""
+import ctypes
+import json
+import threading
+
+from ._library import Callback, Handle, Options, encoded, lib
+from ._problem import Problem
+
+_STATUS = ("optimal", "feasible", "infeasible", "unknown")
+
+
+class Solution(Handle):
+    """An answer. `data` is the schedule file as plain data.
+
+    status                  "optimal", "feasible" (stopped early), "infeasible" (proved) or "unknown"
+    ii, length              initiation interval and length in cycles, None without a schedule
+    ii_lower_bound, length_lower_bound   proved
+    ops                     a dict an op: id, start (cycle), stage, row, slot
+    problem                 what it is a solution of: with a kernel, that of the layout chosen
+    """
+
+    _free, _error = "twill_solution_free", "twill_solution_error"
+
+    def __init__(self, problem):
+        super().__init__()
+        self.problem = problem
+
+    @classmethod
+    def parse(cls, problem, text):
+        """A schedule file's text, for the problem given."""
+        data = text if isinstance(text, bytes) else text.encode()
+        solution = cls(problem)
+        solution._checked(lib.twill_solution_parse(problem._handle, data, len(data),
+                                                   ctypes.byref(solution._handle)))
+        return solution
+
+    @property
+    def json(self):
+        """The schedule file's text."""
+        return lib.twill_solution_json(self._handle).decode()
+
+    @property
+    def data(self):
+        return json.loads(self.json)
+
+    @property
+    def status(self):
+        return _STATUS[lib.twill_solution_status(self._handle)]
+
+    @property
+    def ii(self):
+        return self.data.get("initiation_interval")
+
+    @property
+    def length(self):
+        return self.data.get("length")
+
+    @property
+    def ii_lower_bound(self):
+        return self.data.get("lower_bound", {}).get("initiation_interval", 0)
+
+    @property
+    def length_lower_bound(self):
+        return self.data.get("lower_bound", {}).get("length", 0)
+
+    @property
+    def ops(self):
+        data = self.data
+        ii = data.get("initiation_interval")
+        return [] if ii is None else [
+            {"id": op["id"], "start": op["start"], "stage": op["start"] // ii,
+             "row": op["start"] % ii, "slot": op["warp"]} for op in data["ops"]]
+
+    def picture(self, format="text"):
+        """What `twill solve --format` prints: text, html, dot or trace."""
+        text = ctypes.c_char_p()
+        self._checked(lib.twill_solution_picture(self.problem._handle, self._handle,
+                                                 encoded(format), ctypes.byref(text)))
+        return text.value.decode()
+
+    def text(self):
+        return self.picture("text")
+
+    def html(self):
+        """A page of its own."""
+        return self.picture("html")
+
+    def _repr_html_(self):
+        # A frame of its own: the page has styles and a script.
+        page = self.html().replace("&", "&amp;").replace('"', "&quot;")
+        return f'<iframe srcdoc="{page}" style="width:100%;height:640px;border:0"></iframe>'
+
+    def __repr__(self):
+        found = "" if self.ii is None else f", I = {self.ii}, L = {self.length}"
+        return f"<twill.Solution {self.status}{found}>"
+
+
+def options_of(progress=None, goals=None, handover=True, **given):
+    """twill_options; unknown names are refused."""
+    options = Options()
+    lib.twill_options_init(ctypes.byref(options))
+    names = {name: kind for name, kind in Options._fields_}
+    for name, value in given.items():
+        if name not in names or name in ("size", "cancel", "user", "no_handover"):
+            raise TypeError(f"unknown option {name!r}")
+        if value is not None:
+            setattr(options, name, encoded(value) if names[name] is ctypes.c_char_p else value)
+    if goals:
+        options.goals = encoded(goals if isinstance(goals, str) else ",".join(goals))
+    options.no_handover = 0 if handover else 1
+    if progress is not None:
+        def told(snapshot, _):
+            values = {name: getattr(snapshot.contents, name)
+                      for name, _ in type(snapshot.contents)._fields_ if name != "size"}
+            values["phase"] = values["phase"].decode() if values["phase"] else ""
+            progress(values)
+        options.progress = Callback(told)
+    return options
+
+
+def stoppable(options, call):
+    """Runs `call` on a thread, so that Ctrl-C stops the search: its best so far is the answer."""
+    stop = ctypes.c_int(0)
+    options.cancel = ctypes.pointer(stop)
+    results, done = [], threading.Event()
+
+    def work():
+        try:
+            results.append(call())
+        finally:
+            done.set()
+
+    threading.Thread(target=work, daemon=True).start()
+    # (An interrupted Thread.join() may take the thread for ended: Python issue 90882.)
+    while not done.is_set():
+        try:
+            done.wait(0.1)
+        except KeyboardInterrupt:
+            stop.value = 1
+    return results[0]
+
+
+def solve(loop, machine=None, *, normalize=0, choose_registers=False, tiles=None, progress=None,
+          goals=None, handover=True, **options):
+    """The provably best schedule of a Problem, or of a kernel on a machine over all its layouts.
+
+    machine            a built-in name or a machine file's text, with a kernel
+    normalize          the budget of the paper's cost normalisation, 0 = raw cycles (kernels)
+    choose_registers   also the best register split (kernels)
+    tiles              "" or "rows=128": also the best values of the kernel's parameters
+    goals              after I and L, as ["handovers", "registers"]
+    handover           False: register results may not cross slots
+    progress           called with a dict now and then
+    stages, ii, encoding, threads, seed, time_limit, conflict_limit, memory_limit, engine, reading,
+    iterations         as in twill.h
+
+    Ctrl-C stops the search; the best so far is returned, as "feasible" or "unknown".
+    """
+    asked = options_of(progress, goals, handover, **options)
+    if isinstance(loop, Problem):
+        if machine is not None:
+            raise TypeError("a problem is on its machine already")
+        solution = Solution(loop)
+        return solution._checked(stoppable(asked, lambda: lib.twill_solve(
+            loop._handle, ctypes.byref(asked), ctypes.byref(solution._handle))))
+    if machine is None:
+        raise TypeError("a kernel needs a machine")
+    problem = Problem()
+    solution = Solution(problem)
+    if tiles is not None:
+        def call():
+            return lib.twill_solve_tiles(
+                encoded(loop), encoded(machine), encoded(tiles), int(choose_registers),
+                ctypes.byref(asked), ctypes.byref(problem._handle), ctypes.byref(solution._handle))
+    else:
+        def call():
+            return lib.twill_solve_kernel(
+                encoded(loop), encoded(machine), normalize, int(choose_registers),
+                ctypes.byref(asked), ctypes.byref(problem._handle), ctypes.byref(solution._handle))
+    return solution._checked(stoppable(asked, call))
+
+
+def verify(problem, solution):
+    """Replays the schedule; throws Refused with the broken rule and its arithmetic."""
+    solution._checked(lib.twill_verify(problem._handle, solution._handle))
