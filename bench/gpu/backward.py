@@ -93,7 +93,7 @@ def run(torch, options, lengths, dims):
                 for _ in range(4)]
 
     rows = common.measure(torch, lengths, dims, options.runs, operations, inputs,
-                          lambda tensors, causal: programs(torch, library, *tensors, causal), 2e-2)
+                          lambda tensors, causal: programs(torch, library, *tensors, causal), 2e-2, options.program)
     common.write(options.output, common.about(torch), rows, PROGRAMS, "Attention backward")
 
 

@@ -88,7 +88,7 @@ def main():
     link = [nvcc, "-cudart", "static"]
     all_of([(f"library {tag}", [*link, "-shared", *libraries[tag], *host, "-o",
                                 os.path.join(folder, tag, "libtwill_gpu.so")]) for tag in libraries])
-    rpath = ["-Xlinker", "-rpath,$ORIGIN,--enable-new-dtags"]
+    rpath = ["-Xlinker", f"-rpath,$ORIGIN,-rpath,{cuda}/lib64,--enable-new-dtags"]
     all_of([(name, [*link, *parts, "-L", folder, *([] if name == "gpu_bench_costs" else ["-ltwill_gpu"]),
                     *(["-lcublas"] if has_cublas and name in ("gpu_bench_forward", "gpu_bench_backward") else []), *rpath,
                     "-o", os.path.join(folder, name)]) for name, parts in programs.items()])

@@ -88,10 +88,11 @@ class Rows(list):
         print(json.dumps({"measured": self[-1]}), flush=True)
 
 
-def measure(torch, lengths, dims, runs, operations, inputs, programs, allowed):
+def measure(torch, lengths, dims, runs, operations, inputs, programs, allowed, only=()):
     """Every program on every shape. inputs(length, dim, causal): what programs(inputs, causal) takes,
     which gives (name, launch) one by one; a launch returns tensors. One whose tensors differ from the
-    first program's by more than `allowed` is not timed."""
+    first program's by more than `allowed`, times their largest value if that is above 1, is not timed.
+    only: the programs that are timed, if not all."""
     rows = Rows()
     for dim in dims:
         for causal in (False, True):
@@ -100,22 +101,31 @@ def measure(torch, lengths, dims, runs, operations, inputs, programs, allowed):
                 given = inputs(length, dim, causal)
                 right = None
                 for name, launch in programs(given, causal):
+                    timed = not only or name in only
+                    if right is not None and not timed:
+                        continue
                     try:
                         got = [t.float() for t in launch()]
                         torch.cuda.synchronize()
                         if right is None:
                             right = got
+                            largest = max(b.abs().max().item() for b in right)
                         worst = max((a - b).abs().max().item() for a, b in zip(got, right))
                         del got
-                        if not worst < allowed:
-                            print(f"{name}: differs by {worst} at S {length}, not timed")
+                        if not worst < allowed * max(1.0, largest):
+                            said = f"{name}: differs by {worst} at S {length}, not timed"
+                            print(said)
+                            print(json.dumps({"measured": {"what": f"{name} D {dim} S {length}", "state": "wrong",
+                                                           "exit": None, "said": [said]}}), flush=True)
+                            continue
+                        if not timed:
                             continue
                         rows.add(name, length, dim, causal, operations(length, dim, causal),
                                  milliseconds(torch, launch, runs))
                     except RuntimeError as error:
-                        print(f"{name}: does not run here: {str(error).splitlines()[0]}")
+                        print(f"{name}: does not run here: {(str(error).splitlines() or ['?'])[0]}")
                 del given, right
-                if not causal:
+                if not causal and (not only or "cuBLAS GEMM" in only):
                     launch, count = gemm(torch, operations(length, dim, False))
                     rows.add("cuBLAS GEMM", length, dim, causal, count,
                              milliseconds(torch, launch, runs))
@@ -190,6 +200,7 @@ def main(description, output, dims, run, arguments=None):
     parser.add_argument("--length", type=int, action="append", help="only this sequence length; may be repeated")
     parser.add_argument("--head-dim", type=int, action="append", help="only this head dimension; may be repeated")
     parser.add_argument("--runs", type=int, default=50)
+    parser.add_argument("--program", action="append", default=[], help="only the times of this program; may be repeated")
     parser.add_argument("--no-triton", action="store_true", help="without the Triton program, which is tuned at first")
     options = parser.parse_args(arguments)
     try:

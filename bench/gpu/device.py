@@ -134,6 +134,23 @@ class Session:
         self.test_data = bool(os.environ.get("TWILL_TEST_DATA"))
         os.makedirs(out, exist_ok=True)
         open(os.path.join(out, "results.jsonl"), "w").close()
+        self.clocks = self.watch()
+
+    def watch(self):
+        """The GPU's clocks, power and temperature twice a second, into the archive; None where that cannot be asked."""
+        try:
+            with open(os.path.join(self.options.work, "clocks.csv"), "wb") as file:
+                return subprocess.Popen(
+                    ["nvidia-smi", "--query-gpu=timestamp,clocks.sm,clocks.mem,power.draw,temperature.gpu,utilization.gpu",
+                     "--format=csv,noheader,nounits", "-lms", "500"], stdin=subprocess.DEVNULL, stdout=file,
+                    stderr=subprocess.DEVNULL, start_new_session=True)
+        except OSError:
+            return None
+
+    def end(self):
+        if self.clocks:
+            kill_group(self.clocks)
+            self.clocks.wait()
 
     def line(self, **values):
         values["device"] = self.device
@@ -185,7 +202,7 @@ class Session:
         folder = self.options.work
         for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
             path = os.path.join(folder, name)
-            if name.endswith((".json", ".md", ".svg")) and os.path.getsize(path) < 1024 * 1024:
+            if name.endswith((".json", ".md", ".svg", ".csv")) and os.path.getsize(path) < 1024 * 1024:
                 with open(path, "rb") as file:
                     members[name] = file.read()
         while True:
@@ -250,11 +267,15 @@ def main():
     session = Session(options.out, steps, options)
 
     def stopped(*_):
+        session.end()
         session.write()
         os._exit(143)
 
     signal.signal(signal.SIGTERM, stopped)
-    session.all()
+    try:
+        session.all()
+    finally:
+        session.end()
     shutil.rmtree(options.work, ignore_errors=True)
     return 0
 

@@ -76,7 +76,7 @@ def run(torch, options, lengths, dims):
                 for _ in range(3)]
 
     rows = common.measure(torch, lengths, dims, options.runs, operations, inputs,
-                          lambda qkv, causal: programs(torch, library, options, *qkv, causal), 4e-3)
+                          lambda qkv, causal: programs(torch, library, options, *qkv, causal), 5e-3, options.program)
     common.write(options.output, common.about(torch), rows, PROGRAMS, "Attention forward")
 
 
