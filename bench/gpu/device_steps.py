@@ -114,13 +114,16 @@ def second(options):
     for dim in (64, 256):
         steps.append(peers(f"forward {dim}", 45, "forward.py", built, options, *shape, "--head-dim", dim))
     steps.append(peers("backward 64", 55, "backward.py", built, options, *shape, "--head-dim", 64))
-    steps.append(Step("repeats", 120, shell(
+    steps.append(Step("repeats", 100, shell(
         f"'{program(built, 'gpu_forward')}' --repeats 10000 & first=$!; "
         f"'{program(built, 'gpu_backward')}' --repeats 10000; second=$?; wait $first && exit $second")))
-    steps.append(peers("Triton 128", 60, "forward.py", built, options, "--length", 4096, "--head-dim", 128, "--runs", 15))
+    steps.append(peers("Triton 128", 40, "forward.py", built, options, "--length", 4096, "--head-dim", 128, "--runs", 15))
     for tool in ("racecheck", "synccheck"):  # reports: what they say of asynchronous copies is not a verdict
-        steps.append(pool(tool, 35, "smoke", built, 32, "--workers", 6, "--match", "S257/383", "--match", "D128",
+        steps.append(pool(tool, 30, "smoke", built, 27, "--workers", 6, "--match", "S257/383", "--match", "D128",
                           "--tool", f"compute-sanitizer --tool {tool} --error-exitcode 9"))
+    for kernel in ("gemm", "hopper-gqa", "hopper-mlp"):
+        steps.append(Step(f"emitted time {kernel}", 20,
+                          python("emitted.py", os.path.join(options.emitted, kernel + ".py"), "--time")))
     for which in ("forward", "backward"):
         bench = program(built, f"gpu_bench_{which}")
         steps.append(Step(f"bf16 {which}", 15, [bench, "--type", "bf16", "--length", "4096", "--runs", "10"]))

@@ -75,6 +75,8 @@ with tempfile.TemporaryDirectory() as folder:
     # --- steps that misbehave ---------------------------------------------------------------------
     out, pids = os.path.join(folder, "out"), os.path.join(folder, "pids")
     result = 'echo \'{"measured": {"cost": "%s", "cycles": [1, 2, 9]}}\'; '
+    def written(count):  # so many have said who they are
+        return f"while [ $(wc -l < {pids}) -lt {count} ]; do sleep 0.05; done; "
     bad = [
         ("device", 5, "echo 'GPU: stand-in'"),
         ("good first", 5, result % "one"),
@@ -83,8 +85,8 @@ with tempfile.TemporaryDirectory() as folder:
         ("fills the output", 3, "trap '' TERM; while :; do head -c 1000000 /dev/zero | tr '\\0' x; done"),
         ("one endless line", 3, "head -c 3000000 /dev/zero | tr '\\0' y; echo; " + result % "behind the line"),
         ("many results", 20, "for i in $(seq 3000); do " + result % "again" + "done"),
-        ("orphan", 5, f"(trap '' TERM; echo $BASHPID >> {pids}; sleep 100) & " + result % "beside an orphan"),
-        ("orphan out of reach", 8, f"setsid bash -c 'echo $$ >> {pids}; sleep 12' & sleep 0.3"),
+        ("orphan", 5, f"(trap '' TERM; echo $BASHPID >> {pids}; sleep 100) & " + written(2) + result % "beside an orphan"),
+        ("orphan out of reach", 8, f"setsid bash -c 'echo $$ >> {pids}; sleep 12' & " + written(3)),
         ("not JSON", 5, "echo '{\"measured\": oh'; echo '{\"measured\"'; printf '\\377\\376{\"measured\": 1}\\n'; exit 3"),
         ("closes its output", 3, "exec >&- 2>&-; sleep 30"),
         ("skipped", 5, "exit 77"),
