@@ -1,5 +1,5 @@
 """Attention forward, all programs in one run on one device: Twill's schedules (CUDA-Default,
-Twill-SWP, Twill), cuDNN and FlashAttention 2 through PyTorch's scaled_dot_product_attention, FlashAttention 3
+Twill-SWP, Twill, Twill-Overlap), cuDNN and FlashAttention 2 through PyTorch's scaled_dot_product_attention, FlashAttention 3
 where it is installed, a Triton program, and a cuBLAS GEMM of the same number of operations as the ceiling.
 
     python3 bench/gpu/forward.py --library BUILD/libtwill_gpu.so --output RESULT
@@ -17,7 +17,7 @@ import common  # noqa: E402
 from common import BATCH, HEADS  # noqa: E402
 
 DIMS = (128, 64, 256)
-PROGRAMS = ("Triton", "CUDA-Default", "Twill-SWP", "Twill", "FlashAttention-2",
+PROGRAMS = ("Triton", "CUDA-Default", "Twill-SWP", "Twill", "Twill-Overlap", "FlashAttention-2",
             "FlashAttention-3", "cuDNN", "cuBLAS GEMM")
 
 

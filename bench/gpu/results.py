@@ -14,7 +14,7 @@ import tarfile
 
 sys.dont_write_bytecode = True
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
-ORDER = ("CUDA-Default", "Twill-SWP", "Twill", "Twill-80", "emitted fmha-forward", "emitted hopper-fwd-plain", "Triton",
+ORDER = ("CUDA-Default", "Twill-SWP", "Twill", "Twill-Overlap", "Twill-80", "emitted fmha-forward", "emitted hopper-fwd-plain", "Triton",
          "FlashAttention-2", "FlashAttention-3", "cuDNN", "cuBLAS GEMM")
 
 

@@ -158,7 +158,7 @@ def label(name):
     found = re.search(r"fmha_(forward|backward)INS0_\d+\w+?ILi(\d+)ELNS0_7ElementE(\d)ELi(\d+)E", name)
     if not found:
         return None
-    names = {"forward": ("CUDA-Default", "Twill-SWP", "Twill"), "backward": ("CUDA-Default", "Twill", "Twill-80")}
+    names = {"forward": ("CUDA-Default", "Twill-SWP", "Twill", "Twill-Overlap"), "backward": ("CUDA-Default", "Twill", "Twill-80")}
     return (found[1], int(found[4]), ("FP16", "BF16")[int(found[3])], names[found[1]][int(found[2])])
 
 

@@ -252,6 +252,7 @@ void forward_launch(int schedule, const ForwardArguments& g) {
   if (schedule == 0) forward_block<Forward<0, kElement, kHeadDim>>(g, 0);
   if (schedule == 1) forward_block<Forward<1, kElement, kHeadDim>>(g, 0);
   if (schedule == 2) forward_block<Forward<2, kElement, kHeadDim>>(g, 0);
+  if (schedule == 3) forward_block<Forward<3, kElement, kHeadDim>>(g, 0);
 }
 
 std::string forward(const Case& c, int most_blocks) {

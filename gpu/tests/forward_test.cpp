@@ -154,15 +154,15 @@ struct Run {
 };
 
 std::string name(const Case& c) {
-  static const char* const schedules[] = {"CUDA-Default", "Twill-SWP", "Twill"};
+  static const char* const schedules[] = {"CUDA-Default", "Twill-SWP", "Twill", "Twill-Overlap"};
   return std::string(schedules[c.schedule]) + " " + text_of(c) +
          (c.multicast ? "" : " no multicast");
 }
 
 std::vector<Case> cases(bool small) {
   std::vector<Case> all;
-  for (const auto schedule :
-       {TWILL_GPU_SCHEDULE_DEFAULT, TWILL_GPU_SCHEDULE_SWP, TWILL_GPU_SCHEDULE_TWILL})
+  for (const auto schedule : {TWILL_GPU_SCHEDULE_DEFAULT, TWILL_GPU_SCHEDULE_SWP,
+                              TWILL_GPU_SCHEDULE_TWILL, TWILL_GPU_SCHEDULE_OVERLAP})
     for (const int head_dim : {64, 128, 256}) {
       Case c;
       c.schedule = schedule;
@@ -213,8 +213,8 @@ std::vector<Case> cases(bool small) {
 
 int repeats(int count) {
   int failed = 0;
-  for (const auto schedule :
-       {TWILL_GPU_SCHEDULE_DEFAULT, TWILL_GPU_SCHEDULE_SWP, TWILL_GPU_SCHEDULE_TWILL})
+  for (const auto schedule : {TWILL_GPU_SCHEDULE_DEFAULT, TWILL_GPU_SCHEDULE_SWP,
+                              TWILL_GPU_SCHEDULE_TWILL, TWILL_GPU_SCHEDULE_OVERLAP})
     for (const bool causal : {false, true}) {
       Case c;
       c.schedule = schedule;
