@@ -69,7 +69,7 @@ typedef enum {
   TWILL_GPU_SCHEDULE_DEFAULT = 0, /* CUDA-Default: in order */
   TWILL_GPU_SCHEDULE_SWP = 1,     /* Twill-SWP: software pipeline only */
   TWILL_GPU_SCHEDULE_TWILL = 2,   /* Twill: the joint schedule */
-  TWILL_GPU_SCHEDULE_OVERLAP = 3  /* Twill-Overlap: as fast in the model, PV under the own softmax */
+  TWILL_GPU_SCHEDULE_OVERLAP = 3 /* Twill-Overlap: as fast in the model, PV under the own softmax */
 } twill_gpu_schedule;
 
 typedef struct {

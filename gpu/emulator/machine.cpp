@@ -285,7 +285,7 @@ void start_bulk(std::function<void()> group) {
 /// Another block's TMA is about to write here. It was told so by an mbarrier whose scope is the
 /// block, which does not order this block's ordinary writes before it.
 void check_handed_over(const Block& block, std::uint32_t address, std::int64_t bytes) {
-  for (std::uint32_t line = address / 16; line * 16 < address + bytes; ++line)
+  for (std::uint32_t line = address / 16; std::int64_t{line} * 16 < address + bytes; ++line)
     if (block.unreleased[line] != 0)
       fail("another block's TMA overwrites what thread " +
            std::to_string(block.unreleased[line] - 1) +
