@@ -63,11 +63,13 @@ typedef enum {
   TWILL_GPU_MASK_CAUSAL_BOTTOM_RIGHT = 2
 } twill_gpu_mask;
 
-/* The schedule that the kernel realises: the variants of Figure 7 of Soi et al. (2025). */
+/* The schedule that the kernel realises: the variants of Figure 7 of Soi et al. (2025), and one
+ * more. */
 typedef enum {
   TWILL_GPU_SCHEDULE_DEFAULT = 0, /* CUDA-Default: in order */
   TWILL_GPU_SCHEDULE_SWP = 1,     /* Twill-SWP: software pipeline only */
-  TWILL_GPU_SCHEDULE_TWILL = 2    /* Twill: the joint schedule */
+  TWILL_GPU_SCHEDULE_TWILL = 2,   /* Twill: the joint schedule */
+  TWILL_GPU_SCHEDULE_OVERLAP = 3 /* Twill-Overlap: as fast in the model, PV under the own softmax */
 } twill_gpu_schedule;
 
 typedef struct {

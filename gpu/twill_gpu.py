@@ -11,7 +11,7 @@ import ctypes
 
 F16, BF16 = 0, 1
 MASK_NONE, MASK_CAUSAL_TOP_LEFT, MASK_CAUSAL_BOTTOM_RIGHT = 0, 1, 2
-SCHEDULES = {"CUDA-Default": 0, "Twill-SWP": 1, "Twill": 2}
+SCHEDULES = {"CUDA-Default": 0, "Twill-SWP": 1, "Twill": 2, "Twill-Overlap": 3}
 BACKWARD_SCHEDULES = {"CUDA-Default": 0, "Twill": 1, "Twill-80": 2}
 
 

@@ -61,8 +61,9 @@ void attention(const Options& options, int head_dim, bool causal, int length) {
     std::size_t bytes = 0;
     check(twill_fmha_backward_workspace(&a, &bytes));
     const Bytes workspace(bytes);
-    row(names[schedule], head_dim, causal, length, operations, times(options.runs, [&] {
-          check(twill_fmha_backward(&a, workspace.data(), bytes, nullptr));
+    row(names[schedule], head_dim, causal, length, operations,
+        times(options.runs, [&](cudaStream_t stream) {
+          check(twill_fmha_backward(&a, workspace.data(), bytes, stream));
         }));
   }
   if (!causal) ceiling(options, head_dim, length, operations);

@@ -17,7 +17,8 @@ import common  # noqa: E402
 from common import BATCH, HEADS  # noqa: E402
 
 DIMS = (128, 64)
-PROGRAMS = ("CUDA-Default", "Twill", "Twill-80", "FlashAttention-2", "cuDNN", "cuBLAS GEMM")
+PROGRAMS = ("CUDA-Default", "Twill", "Twill-80", "FlashAttention-2", "FlashAttention-3", "cuDNN",
+            "cuBLAS GEMM")
 
 
 def operations(length, dim, causal):
@@ -36,13 +37,19 @@ def programs(torch, library, q, k, v, d_o, causal):
         leaves = [t.detach().requires_grad_() for t in (q, k, v)]
         with sdpa_kernel(backend):
             o = scaled_dot_product_attention(*leaves, is_causal=causal)
-        return lambda: torch.autograd.grad(o, leaves, d_o, retain_graph=True)
+
+        def launch():
+            return torch.autograd.grad(o, leaves, d_o, retain_graph=True)
+        launch.may_be_recorded = False  # autograd runs on the stream of the forward pass
+        return launch
 
     mask = twill_gpu.MASK_CAUSAL_TOP_LEFT if causal else twill_gpu.MASK_NONE
-    stream = torch.cuda.current_stream().cuda_stream
+
+    def stream():
+        return torch.cuda.current_stream().cuda_stream
 
     def twill(schedule):
-        o, lse = library.fmha_forward(q, k, v, layout="BHSD", causal=causal, stream=stream)
+        o, lse = library.fmha_forward(q, k, v, layout="BHSD", causal=causal, stream=stream())
         gradients = [torch.empty_like(t) for t in (q, k, v)]
         arguments = library.backward_arguments(q, k, v, o, lse, d_o, *gradients, "BHSD", mask, None,
                                                schedule, False)
@@ -50,7 +57,7 @@ def programs(torch, library, q, k, v, d_o, causal):
         workspace = torch.empty(size, device=q.device, dtype=torch.uint8)
 
         def launch():
-            library.launch_backward(arguments, workspace.data_ptr(), size, stream)
+            library.launch_backward(arguments, workspace.data_ptr(), size, stream())
             return gradients
         launch.keeps = (o, lse)  # the arguments hold their addresses only
         return launch
@@ -65,6 +72,16 @@ def programs(torch, library, q, k, v, d_o, causal):
         yield name, launch
     for schedule in twill_gpu.BACKWARD_SCHEDULES:
         yield schedule, twill(schedule)
+    third = common.installed("flash_attn_interface")
+    if third:  # its layout is [B, S, H, D]
+        turned = [t.transpose(1, 2).detach().contiguous().requires_grad_() for t in (q, k, v)]
+        o = third.flash_attn_func(*turned, causal=causal)
+        o = (o[0] if isinstance(o, tuple) else o).transpose(1, 2)
+
+        def flash_3():
+            return [t.transpose(1, 2) for t in torch.autograd.grad(o, turned, d_o, retain_graph=True)]
+        flash_3.may_be_recorded = False
+        yield "FlashAttention-3", flash_3
 
 
 def run(torch, options, lengths, dims):
@@ -76,7 +93,7 @@ def run(torch, options, lengths, dims):
                 for _ in range(4)]
 
     rows = common.measure(torch, lengths, dims, options.runs, operations, inputs,
-                          lambda tensors, causal: programs(torch, library, *tensors, causal), 2e-2)
+                          lambda tensors, causal: programs(torch, library, *tensors, causal), 2e-2, options.program)
     common.write(options.output, common.about(torch), rows, PROGRAMS, "Attention backward")
 
 

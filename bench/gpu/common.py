@@ -1,5 +1,6 @@
 """What the benchmarks share: times, the ceiling, tables and charts, options."""
 import argparse
+import importlib
 import json
 import os
 import statistics
@@ -13,17 +14,55 @@ BATCH, HEADS = 4, 32
 LENGTHS = (1024, 2048, 4096, 8192, 16384)
 
 
+def recorded(torch, launch):
+    """The launch as a CUDA graph's replay, so that what the host does for it (tensor maps, dispatch) is not in its
+    time; the launch itself where it cannot be recorded."""
+    graphs = getattr(torch.cuda, "CUDAGraph", None)
+    if graphs is None or not getattr(launch, "may_be_recorded", True):
+        return launch
+    try:
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            for _ in range(3):
+                launch()
+        torch.cuda.current_stream().wait_stream(side)
+        graph = graphs()
+        with torch.cuda.graph(graph):
+            kept = launch()
+        graph.replay()
+        torch.cuda.synchronize()
+    except RuntimeError as error:
+        print(f"  not recorded as a graph, so the host's work is in the time: {str(error).splitlines()[0]}")
+        torch.cuda.synchronize()
+        return launch
+
+    def replay(_kept=kept):
+        graph.replay()
+    return replay
+
+
 def milliseconds(torch, launch, runs):
-    for _ in range(5):
+    """Of a launch, sorted, from `runs` samples of so many launches one behind the other that a sample takes about a
+    millisecond. The host waits only at the end."""
+    launch = recorded(torch, launch)
+    for _ in range(3):
         launch()
-    marks = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True))
-             for _ in range(runs)]
-    for begin, end in marks:
-        begin.record()
-        launch()
-        end.record()
-    torch.cuda.synchronize()
-    return sorted(begin.elapsed_time(end) for begin, end in marks)
+
+    def sample(marks, each):
+        marks[0].record()
+        for mark in marks[1:]:
+            for _ in range(each):
+                launch()
+            mark.record()
+        torch.cuda.synchronize()
+        return sorted(begin.elapsed_time(end) / each for begin, end in zip(marks, marks[1:]))
+
+    def marks(count):
+        return [torch.cuda.Event(enable_timing=True) for _ in range(count)]
+
+    once, = sample(marks(2), 2)
+    return sample(marks(runs + 1), max(1, min(100, int(1 / max(once, 1e-3)))))
 
 
 def gemm(torch, operations):
@@ -45,12 +84,15 @@ class Rows(list):
                      "tflops": statistics.median(tflops), "q25": q1, "q75": q3})
         print(f"{name:17} D {dim:3} {'causal' if causal else 'full':6} S {length:5} "
               f"{self[-1]['tflops']:8.1f} TFLOPS  [{q1:.1f}, {q3:.1f}]", flush=True)
+        # For programs: a result a line, as device.py collects them.
+        print(json.dumps({"measured": self[-1]}), flush=True)
 
 
-def measure(torch, lengths, dims, runs, operations, inputs, programs, allowed):
+def measure(torch, lengths, dims, runs, operations, inputs, programs, allowed, only=()):
     """Every program on every shape. inputs(length, dim, causal): what programs(inputs, causal) takes,
     which gives (name, launch) one by one; a launch returns tensors. One whose tensors differ from the
-    first program's by more than `allowed` is not timed."""
+    first program's by more than `allowed`, times their largest value if that is above 1, is not timed.
+    only: the programs that are timed, if not all."""
     rows = Rows()
     for dim in dims:
         for causal in (False, True):
@@ -59,22 +101,31 @@ def measure(torch, lengths, dims, runs, operations, inputs, programs, allowed):
                 given = inputs(length, dim, causal)
                 right = None
                 for name, launch in programs(given, causal):
+                    timed = not only or name in only
+                    if right is not None and not timed:
+                        continue
                     try:
                         got = [t.float() for t in launch()]
                         torch.cuda.synchronize()
                         if right is None:
                             right = got
+                            largest = max(b.abs().max().item() for b in right)
                         worst = max((a - b).abs().max().item() for a, b in zip(got, right))
                         del got
-                        if not worst < allowed:
-                            print(f"{name}: differs by {worst} at S {length}, not timed")
+                        if not worst < allowed * max(1.0, largest):
+                            said = f"{name}: differs by {worst} at S {length}, not timed"
+                            print(said)
+                            print(json.dumps({"measured": {"what": f"{name} D {dim} S {length}", "state": "wrong",
+                                                           "exit": None, "said": [said]}}), flush=True)
+                            continue
+                        if not timed:
                             continue
                         rows.add(name, length, dim, causal, operations(length, dim, causal),
                                  milliseconds(torch, launch, runs))
                     except RuntimeError as error:
-                        print(f"{name}: does not run here: {str(error).splitlines()[0]}")
+                        print(f"{name}: does not run here: {(str(error).splitlines() or ['?'])[0]}")
                 del given, right
-                if not causal:
+                if not causal and (not only or "cuBLAS GEMM" in only):
                     launch, count = gemm(torch, operations(length, dim, False))
                     rows.add("cuBLAS GEMM", length, dim, causal, count,
                              milliseconds(torch, launch, runs))
@@ -103,6 +154,14 @@ def about(torch):
         "PyTorch": torch.__version__, "CUDA": torch.version.cuda,
         "cuDNN": torch.backends.cudnn.version(), "Triton": triton_version,
     }
+
+
+def installed(module):
+    """A module that need not be there, or None."""
+    try:
+        return importlib.import_module(module)
+    except Exception:  # a broken wheel of a peer must not end the benchmark
+        return None
 
 
 def write(path, facts, rows, programs, what):
@@ -138,9 +197,11 @@ def main(description, output, dims, run, arguments=None):
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--library", required=True)
     parser.add_argument("--output", default=output)
-    parser.add_argument("--length", type=int, help="only this sequence length")
-    parser.add_argument("--head-dim", type=int, help="only this head dimension")
+    parser.add_argument("--length", type=int, action="append", help="only this sequence length; may be repeated")
+    parser.add_argument("--head-dim", type=int, action="append", help="only this head dimension; may be repeated")
     parser.add_argument("--runs", type=int, default=50)
+    parser.add_argument("--program", action="append", default=[], help="only the times of this program; may be repeated")
+    parser.add_argument("--no-triton", action="store_true", help="without the Triton program, which is tuned at first")
     options = parser.parse_args(arguments)
     try:
         import torch
@@ -150,6 +211,5 @@ def main(description, output, dims, run, arguments=None):
     if not torch.cuda.is_available() or torch.cuda.get_device_capability() != (9, 0):
         print("no GPU of compute capability 9.0: skipped")
         return 77
-    run(torch, options, (options.length,) if options.length else LENGTHS,
-        (options.head_dim,) if options.head_dim else dims)
+    run(torch, options, options.length or LENGTHS, options.head_dim or dims)
     return 0

@@ -35,11 +35,12 @@ void attention(const Options& options, int head_dim, bool causal, int length) {
     return twill_gpu_tensor{e.data(), row * length, row, head_dim};
   };
   a.q = tensor(q), a.k = tensor(k), a.v = tensor(v), a.o = tensor(o);
-  static const char* const names[] = {"CUDA-Default", "Twill-SWP", "Twill"};
-  for (int schedule = 0; schedule < 3; ++schedule) {
+  static const char* const names[] = {"CUDA-Default", "Twill-SWP", "Twill", "Twill-Overlap"};
+  for (int schedule = 0; schedule < 4; ++schedule) {
     a.schedule = static_cast<twill_gpu_schedule>(schedule);
-    row(names[schedule], head_dim, causal, length, operations, times(options.runs, [&] {
-          if (twill_fmha_forward(&a, nullptr, 0, nullptr) == TWILL_GPU_OK) return;
+    row(names[schedule], head_dim, causal, length, operations,
+        times(options.runs, [&](cudaStream_t stream) {
+          if (twill_fmha_forward(&a, nullptr, 0, stream) == TWILL_GPU_OK) return;
           std::fprintf(stderr, "%s\n", twill_gpu_error_text());
           std::exit(1);
         }));

@@ -126,6 +126,55 @@ fast = [r for r in rows if r["program"] == "Twill" and r["length"] == 2048 and n
 assert len(fast) == 1
 assert abs(fast[0]["tflops"] - backward.operations(2048, 128, False) / 0.5e9) < 1e-6 * fast[0]["tflops"]
 
+# One that is not asked for is not timed; the first is still what the others are compared with.
+rows_of_one, text = quietly(
+    common.measure, stand_in((9, 0)), (1024,), (128,), 5, backward.operations,
+    lambda length, dim, causal: [],
+    lambda given, causal: iter([("cuDNN", program(1.0, 1.0)), ("Twill", program(1.0, 0.5)),
+                                ("Twill-80", program(2.0, 0.1))]), 1e-2, ("Twill", "Twill-80"))
+assert [r["program"] for r in rows_of_one] == ["Twill", "Twill"], rows_of_one
+assert text.count('"state": "wrong"') == 2 and "Twill-80 D 128 S 1024" in text, text
+
+
+# A launch that can be recorded is replayed, so what the host does for it is not in its time; one that cannot is launched.
+class Graph:
+    def replay(self):
+        clock[0] += self.took
+
+
+class Recording:
+    def __init__(self, graph):
+        self.graph = graph
+
+    def __enter__(self):
+        self.begun = clock[0]
+
+    def __exit__(self, kind, error, trace):
+        self.graph.took = clock[0] - self.begun
+        if fails_recorded:
+            raise RuntimeError("operation not permitted when stream is capturing\nmore")
+
+
+recording = stand_in((9, 0))
+recording.cuda.CUDAGraph, recording.cuda.graph = Graph, Recording
+recording.cuda.Stream = lambda: types.SimpleNamespace(wait_stream=lambda other: None)
+recording.cuda.current_stream = recording.cuda.Stream
+recording.cuda.stream = lambda side: contextlib.nullcontext()
+host = [0]
+
+
+def launched():
+    host[0] += 1
+    clock[0] += 0.25
+
+
+for may, fails_recorded, few in ((True, False, True), (True, True, False), (False, False, False)):
+    launched.may_be_recorded, host[0] = may, 0
+    times, text = quietly(common.milliseconds, recording, launched, 7)
+    assert len(times) == 7 and all(abs(t - 0.25) < 1e-9 for t in times), times
+    assert (host[0] < 10) == few, (may, fails_recorded, host)  # recorded: only before and while it is
+    assert ("not recorded as a graph" in text) == fails_recorded, text
+
 # Table, chart and data say the same.
 with tempfile.TemporaryDirectory() as folder:
     path = os.path.join(folder, "out")
@@ -141,6 +190,57 @@ with tempfile.TemporaryDirectory() as folder:
         bars = [r for r in svg.iter("{http://www.w3.org/2000/svg}rect") if r.get("class") == "bar"]
         assert len(bars) == (6 if "causal" not in name else 4), (name, len(bars))
     assert sorted(os.listdir(folder)) == ["out-d128-causal.svg", "out-d128.svg", "out.json", "out.md"]
+
+# An emitted kernel, with a stand-in for the kernel's file too: right, wrong, not a number.
+class Values:
+    """A tensor of one number, of as much as the check asks of it."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def numel(self):
+        return 1
+
+    def __sub__(self, other):
+        return Values(self.value - other.value)
+
+    def __eq__(self, other):
+        return Values(self.value == other.value)
+
+    def __and__(self, other):
+        return Values(self.value and other.value)
+
+    __or__ = lambda self, other: Values(self.value or other.value)
+
+    def __float__(self):
+        return float(self.value)
+
+    def __getitem__(self, which):
+        return self
+
+    def isnan(self):
+        return Values(self.value != self.value)
+
+    def isfinite(self):
+        return Values(self.value == self.value)
+
+    cpu = double = abs = max = float = lambda self: self
+
+
+import emitted  # noqa: E402
+
+torch = types.SimpleNamespace(where=lambda same, a, b: Values(a) if same.value else b)
+for got, code, says in ((1.01, 0, '"right": true'), (1.5, 1, '"right": false'), (float("nan"), 1, '"error": "NaN"')):
+    kernel = types.SimpleNamespace(OUTPUTS=["O"], random_inputs=lambda lead, blocks, n: n,
+                                   launch=lambda n, got=got: [Values(got)], reference=lambda n: [Values(1.0)])
+    ended, text = quietly(emitted.check, torch, kernel, "made-up")
+    assert ended == code and text.count(says) == 5, (ended, text)
+    for line in text.splitlines():
+        assert json.loads(line)["measured"]["kernel"] == "made-up"
+kernel = types.SimpleNamespace(random_inputs=lambda lead, blocks, n: n, launch=lambda n: launched())
+launched.may_be_recorded, fails_recorded = True, False
+ended, text = quietly(emitted.time, recording, kernel, "made-up", 5)
+assert ended == 0 and json.loads(text)["measured"] == {"what": "emitted time", "kernel": "made-up", "ms": 0.25}, text
 
 # The programs that need PyTorch or Triton at least compile.
 for name in sorted(os.listdir(here)):

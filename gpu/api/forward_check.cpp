@@ -11,7 +11,7 @@ namespace twill::gpu {
 void check_forward_arguments(const twill_fmha_forward_arguments* arguments, bool pointers) {
   if (!arguments) refuse(TWILL_GPU_BAD_ARGUMENT, "arguments is null");
   const auto& a = *arguments;
-  check_choices(a.type, a.mask, a.schedule, TWILL_GPU_SCHEDULE_TWILL, "twill_gpu_schedule");
+  check_choices(a.type, a.mask, a.schedule, TWILL_GPU_SCHEDULE_OVERLAP, "twill_gpu_schedule");
   check_shape({a.batch, a.query_heads, a.key_heads, a.query_length, a.key_length});
   if (a.head_dim != 64 && a.head_dim != 128 && a.head_dim != 256)
     refuse(TWILL_GPU_BAD_SHAPE,

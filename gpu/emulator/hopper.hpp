@@ -53,14 +53,15 @@ inline void barrier_init_fence() {}
 inline void barrier_arrive(BarrierAddress barrier) {
   emulator::barrier_arrive(barrier, -1);
 }
+/// As on the device, in the scope of the block (ptx.cuh): it orders no ordinary write of this block
+/// before what the other block does.
 inline void barrier_arrive_remote(BarrierAddress barrier, std::uint32_t rank) {
   emulator::barrier_arrive(barrier, static_cast<int>(rank));
 }
 inline void barrier_expect(BarrierAddress barrier, std::uint32_t bytes) {
   emulator::barrier_expect(barrier, bytes);
 }
-template <bool kCluster = false>
-void barrier_wait(BarrierAddress barrier, std::uint32_t parity) {
+inline void barrier_wait(BarrierAddress barrier, std::uint32_t parity) {
   emulator::barrier_wait(barrier, parity);
 }
 

@@ -56,7 +56,8 @@ struct Warpgroup {
 struct Block {
   int index = 0, rank = 0;
   std::vector<std::uint8_t> shared;
-  std::vector<int> unfenced;  ///< per 16 bytes: thread + 1 that wrote them and has not fenced
+  std::vector<int> unfenced;    ///< per 16 bytes: thread + 1 that wrote them and has not fenced
+  std::vector<int> unreleased;  ///< per 16 bytes: thread + 1 that wrote them since the cluster met
   std::map<std::uint32_t, Mbarrier> mbarriers;
   std::array<Named, 16> named;
   std::vector<Meeting> warps;
@@ -157,6 +158,7 @@ std::uint16_t async_read(Block& block, std::uint32_t address) {
 void written(std::uint32_t address, std::uint32_t bytes) {
   for (std::uint32_t line = address / 16; line <= (address + bytes - 1) / 16; ++line) {
     self().block->unfenced[line] = self().thread + 1;
+    self().block->unreleased[line] = self().thread + 1;
     self().written.push_back(line);
   }
 }
@@ -280,6 +282,16 @@ void start_bulk(std::function<void()> group) {
   }
 }
 
+/// Another block's TMA is about to write here. It was told so by an mbarrier whose scope is the
+/// block, which does not order this block's ordinary writes before it.
+void check_handed_over(const Block& block, std::uint32_t address, std::int64_t bytes) {
+  for (std::uint32_t line = address / 16; std::int64_t{line} * 16 < address + bytes; ++line)
+    if (block.unreleased[line] != 0)
+      fail("another block's TMA overwrites what thread " +
+           std::to_string(block.unreleased[line] - 1) +
+           " wrote, and no meeting of the cluster lies between");
+}
+
 std::array<int, 5> coordinates(const int (&at)[5]) {
   return {at[0], at[1], at[2], at[3], at[4]};
 }
@@ -319,6 +331,7 @@ void run_cluster(Machine& m, int first) {
     block->rank = rank;
     block->shared.assign(static_cast<std::size_t>(launch.shared_bytes), 0xFF);  // NaN
     block->unfenced.assign(block->shared.size() / 16 + 1, 0);
+    block->unreleased.assign(block->unfenced.size(), 0);
     block->warps.resize(static_cast<std::size_t>(launch.threads / 32));
     block->warpgroups.resize(static_cast<std::size_t>((launch.threads + 127) / 128));
     for (int t = 0; t < launch.threads; ++t) {
@@ -416,7 +429,11 @@ void sync_threads() {
   meet(self().block->all, machine->launch->threads);
 }
 void sync_cluster() {
-  meet(machine->cluster, machine->launch->threads * machine->launch->cluster);
+  const int threads = machine->launch->threads * machine->launch->cluster;
+  if (machine->cluster.arrived + 1 == threads)
+    for (const auto& block : machine->blocks)
+      std::fill(block->unreleased.begin(), block->unreleased.end(), 0);
+  meet(machine->cluster, threads);
 }
 void sync_warp() {
   meet(self().block->warps[static_cast<std::size_t>(self().thread / 32)], 32);
@@ -436,7 +453,9 @@ void tma_load(std::uint32_t to, const Map& map, const int (&at)[5], std::uint32_
   for (const auto& other : machine->blocks) {
     Block* const block = other.get();
     if (blocks == 0 ? block != self().block : (blocks >> block->rank & 1) == 0) continue;
+    const Block* const from = self().block;
     start_load([=, map = map, place = coordinates(at)] {
+      if (block != from) check_handed_over(*block, to, bytes);
       copy_box(*block, to, map, place, true);
       Mbarrier& b = mbarrier(*block, barrier);
       b.transfers -= bytes;

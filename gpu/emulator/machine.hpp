@@ -7,8 +7,9 @@
 // multicast), stores and additions, warp shuffles, stmatrix, and wgmma through its descriptors of
 // 128-byte swizzled tiles (PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions"). What is
 // asynchronous happens at once or as late as its wait allows, by choice. An ordinary write to
-// shared memory that TMA or wgmma reads without fence.proxy.async between is an error, as are a
-// deadlock, too many arrivals, and a block that ends with work in flight. Not emulated: time,
+// shared memory that TMA or wgmma reads without fence.proxy.async between is an error, as are one
+// that the TMA of another block of the cluster overwrites before the cluster has met, a deadlock,
+// too many arrivals, and a block that ends with work in flight. Not emulated: time,
 // registers and spills, the memory model between blocks.
 #pragma once
 

@@ -50,12 +50,17 @@ __device__ __forceinline__ void barrier_init_fence() {
 __device__ __forceinline__ void barrier_arrive(BarrierAddress barrier) {
   asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
-/// On the barrier at the same address in another block of the cluster.
+/// On the barrier at the same address in another block of the cluster. It hands over memory that
+/// this block has only read, by products that have completed (wgmma.wait_group): nothing written
+/// has to become visible to the other block, whose next TMA overwrites it. So the instruction's
+/// default, release in the scope of the block, is enough, as in CUTLASS's ClusterBarrier. With
+/// .release.cluster it is MEMBAR.ALL.GPU, which waits for all of the thread's memory operations.
+/// After ordinary writes it would not be enough; the emulator refuses that.
 __device__ __forceinline__ void barrier_arrive_remote(BarrierAddress barrier, std::uint32_t rank) {
   asm volatile(
       "{ .reg .b32 remote;\n"
       "  mapa.shared::cluster.u32 remote, %0, %1;\n"
-      "  mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote]; }" ::"r"(barrier),
+      "  mbarrier.arrive.shared::cluster.b64 _, [remote]; }" ::"r"(barrier),
       "r"(rank)
       : "memory");
 }
@@ -64,36 +69,26 @@ __device__ __forceinline__ void barrier_expect(BarrierAddress barrier, std::uint
   ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared,
                                  barrier_pointer(barrier), bytes);
 }
-/// Has the phase of this parity ended? Waits a while for it. kCluster: the arrivals of other blocks
-/// of the cluster are acquired too.
-template <bool kCluster = false>
+/// Has the phase of this parity ended? Waits a while for it. Arrivals of other blocks need no wider
+/// scope here: they hand over what was only read (barrier_arrive_remote). With .acquire.cluster it
+/// would also be CCTL.IVALL, which empties the L1 cache at every wait.
 __device__ __forceinline__ bool barrier_try_wait(BarrierAddress barrier, std::uint32_t parity) {
   std::uint32_t ended;
-  if constexpr (kCluster)
-    asm volatile(
-        "{ .reg .pred p;\n"
-        "  mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n"
-        "  selp.u32 %0, 1, 0, p; }"
-        : "=r"(ended)
-        : "r"(barrier), "r"(parity)
-        : "memory");
-  else
-    asm volatile(
-        "{ .reg .pred p;\n"
-        "  mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 p, [%1], %2;\n"
-        "  selp.u32 %0, 1, 0, p; }"
-        : "=r"(ended)
-        : "r"(barrier), "r"(parity)
-        : "memory");
+  asm volatile(
+      "{ .reg .pred p;\n"
+      "  mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 p, [%1], %2;\n"
+      "  selp.u32 %0, 1, 0, p; }"
+      : "=r"(ended)
+      : "r"(barrier), "r"(parity)
+      : "memory");
   return ended != 0;
 }
 /// A build with TWILL_GPU_SPIN_LIMIT traps instead of hanging.
-template <bool kCluster = false>
 __device__ __forceinline__ void barrier_wait(BarrierAddress barrier, std::uint32_t parity) {
 #ifdef TWILL_GPU_SPIN_LIMIT
   long spins = 0;
 #endif
-  while (!barrier_try_wait<kCluster>(barrier, parity)) {
+  while (!barrier_try_wait(barrier, parity)) {
 #ifdef TWILL_GPU_SPIN_LIMIT
     if (++spins > TWILL_GPU_SPIN_LIMIT) __trap();
 #endif

@@ -40,8 +40,9 @@ CUtensorMap tensor_map(const twill_gpu_tensor& tensor, const TensorShape& shape,
   const cuuint32_t box[5] = {64, static_cast<cuuint32_t>(box_rows),
                              static_cast<cuuint32_t>(box_panels), 1, 1};
   const cuuint32_t steps[5] = {1, 1, 1, 1, 1};
+  static const PFN_cuTensorMapEncodeTiled_v12000 encode = encoder();  // looked up once
   CUtensorMap map;
-  const CUresult result = encoder()(
+  const CUresult result = encode(
       &map,
       type == TWILL_GPU_F16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 5,
       tensor.data, dims, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,

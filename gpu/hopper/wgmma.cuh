@@ -33,7 +33,9 @@ __device__ __forceinline__ void wgmma_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
 }
 
-/// Registers that an asynchronous multiplication owns: no use moves across this point.
+/// Registers that an asynchronous multiplication owns: the compiler's front end (nvvm) moves no use
+/// across this point. It is no instruction, so ptxas does not see it: what binds ptxas is that the
+/// registers are operands of wgmma and that a wait lies between, and for loads a barrier.
 template <int kCount>
 __device__ __forceinline__ void pin(float (&r)[kCount]) {
 #pragma unroll

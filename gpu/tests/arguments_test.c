@@ -150,7 +150,7 @@ int main(void) {
   refused(NULL, TWILL_GPU_BAD_ARGUMENT, "arguments is null");
   REFUSED(a.type = 7, TWILL_GPU_BAD_TYPE, "type = 7");
   REFUSED(a.mask = 3, TWILL_GPU_BAD_ARGUMENT, "mask = 3");
-  REFUSED(a.schedule = 3, TWILL_GPU_BAD_ARGUMENT, "schedule = 3");
+  REFUSED(a.schedule = 4, TWILL_GPU_BAD_ARGUMENT, "schedule = 4");
   REFUSED(a.batch = 0, TWILL_GPU_BAD_SHAPE, "batch = 0");
   REFUSED(a.query_heads = -4, TWILL_GPU_BAD_SHAPE, "query_heads = -4");
   REFUSED(a.key_heads = 0, TWILL_GPU_BAD_SHAPE, "key_heads = 0");

@@ -3,6 +3,8 @@
 // gradients are filled with NaN first.
 //   gpu_backward               all cases
 //   gpu_backward --small       the small ones, for compute-sanitizer
+//   gpu_backward --list        their names (with --small, of the small ones); needs no GPU
+//   gpu_backward --cases 3,7-9 those of the list, from 0
 //   gpu_backward --repeats N   N deterministic launches of each schedule, bitwise equal results
 // Ends with 77 where there is no Hopper GPU, 1 if a case fails.
 #include <cuda_runtime_api.h>
@@ -14,7 +16,6 @@
 #include <cstdlib>
 #include <random>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "gpu/tests/backward_reference.hpp"
@@ -283,21 +284,15 @@ int repeats(int count) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (!has_hopper()) {
+  const TestOptions options = test_options(argc, argv);
+  if (!options.list && !has_hopper()) {
     std::puts("no GPU of compute capability 9.0: skipped");
     return 77;
   }
-  const std::string_view option = argc > 1 ? argv[1] : "";
-  if (option == "--repeats") return repeats(argc > 2 ? std::atoi(argv[2]) : 10000) != 0;
-  const bool small = option == "--small";
-  int failed = 0;
-  for (const Case& c : cases(small)) {
+  if (options.repeats > 0) return repeats(options.repeats) != 0;
+  return run_cases(options, cases(options.small), name, [](const Case& c) {
     Run run(c);
     run.launch();
-    const std::string wrong = run.compare();
-    if (!wrong.empty()) std::printf("FAILED: %s: %s\n", name(c).c_str(), wrong.c_str());
-    failed += !wrong.empty();
-  }
-  std::printf("%d of %zu cases failed\n", failed, cases(small).size());
-  return failed != 0;
+    return run.compare();
+  });
 }

@@ -5,6 +5,7 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -44,6 +45,79 @@ inline std::uint16_t bits(float x, twill_gpu_type type) {
 inline float value(std::uint16_t b, twill_gpu_type type) {
   return type == TWILL_GPU_F16 ? __half2float(__ushort_as_half(b))
                                : __bfloat162float(__ushort_as_bfloat16(b));
+}
+
+/// The command line of a test on a GPU: --small, --list, --cases N,N-N,..., --repeats N.
+struct TestOptions {
+  bool small = false;              ///< only the small cases
+  bool list = false;               ///< the cases' names, a line each; no GPU is needed
+  int repeats = 0;                 ///< > 0: this many launches instead of the cases
+  std::vector<std::size_t> cases;  ///< numbers in the list, from 0; empty: all
+};
+
+/// Exits with 2 where the command line is no such.
+inline TestOptions test_options(int argc, char** argv) {
+  TestOptions o;
+  const auto refuse = [](const std::string& what) {
+    std::fprintf(stderr, "bad option or value: %s\n", what.c_str());
+    std::exit(2);
+  };
+  const auto number = [&](const std::string& text) {
+    if (text.empty() || text.size() > 8 || text.find_first_not_of("0123456789") != text.npos)
+      refuse(text);
+    return std::stoul(text);
+  };
+  for (int i = 1; i < argc; ++i) {
+    const std::string name = argv[i], text = i + 1 < argc ? argv[i + 1] : "";
+    if (name == "--small") {
+      o.small = true;
+    } else if (name == "--list") {
+      o.list = true;
+    } else if (name == "--repeats") {
+      o.repeats = static_cast<int>(number(text));
+      ++i;
+    } else if (name == "--cases") {
+      for (std::size_t at = 0; at <= text.size();) {
+        const std::size_t end = std::min(text.find(',', at), text.size());
+        const std::string part = text.substr(at, end - at);
+        const std::size_t dash = part.find('-');
+        const std::size_t first = number(part.substr(0, dash));
+        const std::size_t last = dash == part.npos ? first : number(part.substr(dash + 1));
+        for (std::size_t n = first; n <= last; ++n) o.cases.push_back(n);
+        at = end + 1;
+      }
+      ++i;
+    } else {
+      refuse(name);
+    }
+  }
+  return o;
+}
+
+/// Runs the chosen ones of `cases` with `test`, which says what is wrong; the test's exit status.
+template <typename Case, typename Name, typename Test>
+int run_cases(const TestOptions& options, const std::vector<Case>& cases, const Name& name,
+              const Test& test) {
+  if (options.list) {
+    for (const Case& c : cases) std::printf("%s\n", name(c).c_str());
+    return 0;
+  }
+  std::vector<std::size_t> chosen = options.cases;
+  if (chosen.empty())
+    for (std::size_t n = 0; n < cases.size(); ++n) chosen.push_back(n);
+  int failed = 0;
+  for (const std::size_t n : chosen) {
+    if (n >= cases.size()) {
+      std::fprintf(stderr, "there is no case %zu: there are %zu\n", n, cases.size());
+      return 2;
+    }
+    const std::string wrong = test(cases[n]);
+    if (!wrong.empty()) std::printf("FAILED: %s: %s\n", name(cases[n]).c_str(), wrong.c_str());
+    failed += !wrong.empty();
+    std::fflush(stdout);
+  }
+  std::printf("%d of %zu cases failed\n", failed, chosen.size());
+  return failed != 0;
 }
 
 enum class Input { normal, large_logits, denormal, zero, spikes };

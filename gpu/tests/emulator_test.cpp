@@ -252,6 +252,7 @@ void forward_launch(int schedule, const ForwardArguments& g) {
   if (schedule == 0) forward_block<Forward<0, kElement, kHeadDim>>(g, 0);
   if (schedule == 1) forward_block<Forward<1, kElement, kHeadDim>>(g, 0);
   if (schedule == 2) forward_block<Forward<2, kElement, kHeadDim>>(g, 0);
+  if (schedule == 3) forward_block<Forward<3, kElement, kHeadDim>>(g, 0);
 }
 
 std::string forward(const Case& c, int most_blocks) {
@@ -323,9 +324,11 @@ void report(const char* what, const Case& c, const std::function<std::string()>&
 }
 
 /// What goes wrong must be found: `text` in the error of `thread` on one block.
-void found(const char* text, int threads, When when, const std::function<void()>& thread) {
+void found(const char* text, int threads, When when, const std::function<void()>& thread,
+           int cluster = 1) {
   ++ran;
   emulator::Launch launch;
+  launch.blocks = launch.cluster = cluster;
   launch.threads = threads;
   launch.when = when;
   try {
@@ -338,6 +341,58 @@ void found(const char* text, int threads, When when, const std::function<void()>
   }
   std::printf("FAILED: expected \"%s\", nothing was found\n", text);
   ++failed;
+}
+
+/// Block 1 tells block 0 by a remote arrival that its buffer is free, and block 0 loads into both.
+/// Right where block 1 has only read the buffer or the cluster has met since it wrote there.
+void remote_arrivals() {
+  static std::array<std::uint16_t, std::size_t{8} * 64> rows{};
+  static const emulator::Map map{
+      rows.data(), {1, 64, 512, 512, 512}, {64, 8, 1, 1, 1}, {64, 8, 1, 1, 1}};
+  constexpr std::uint32_t free = 0, full = 8, buffer = 1024;
+  const auto thread = [](bool write, bool meet) {
+    if (threadIdx.x == 0) {
+      barrier_init(free, 1);
+      barrier_init(full, 1);
+    }
+    __syncthreads();
+    cluster_sync();
+    if (blockIdx.x == 1 && threadIdx.x == 0) {
+      write ? store_shared(buffer + 512, 1) : static_cast<void>(load_shared(buffer + 512));
+      fence_async_shared();
+    }
+    if (meet) cluster_sync();
+    if (threadIdx.x == 0) {
+      barrier_expect(full, sizeof rows);
+      if (blockIdx.x == 1) {
+        barrier_arrive_remote(free, 0);
+      } else {
+        CUtensorMap bytes{};
+        std::memcpy(&bytes, &map, sizeof map);
+        barrier_wait(free, 0);
+        tma_load_multicast(buffer, &bytes, 0, 0, 0, 0, full, 0b11);
+      }
+      barrier_wait(full, 0);
+    }
+    cluster_sync();
+  };
+  for (const When when : {When::at_once, When::late}) {
+    found(
+        "another block's TMA overwrites", 32, when, [&] { thread(true, false); }, 2);
+    for (const bool write : {false, true}) {
+      ++ran;
+      emulator::Launch launch;
+      launch.blocks = launch.cluster = 2;
+      launch.threads = 32;
+      launch.when = when;
+      try {
+        emulator::run(launch, [&] { thread(write, write); });
+      } catch (const emulator::Error& error) {
+        std::printf("FAILED: a right hand-over is refused: %s\n", error.what());
+        ++failed;
+      }
+    }
+  }
 }
 
 void planted_errors() {
@@ -366,6 +421,7 @@ void planted_errors() {
   found("ends while TMA", 32, When::late, [] {
     if (threadIdx.x == 0) bulk_add(sum.data(), 1024, 16);
   });
+  remote_arrivals();
   found("differs between", 128, When::late, [] {
     float d[32];
     Wgmma<Element::f16, 64>::ss<0, 0>(d, tile_descriptor(1024 * (threadIdx.x / 32), 16, 1024),

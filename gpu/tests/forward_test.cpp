@@ -3,6 +3,8 @@
 // rows of a padded output must stay as it was.
 //   gpu_forward               all cases
 //   gpu_forward --small       the small ones, for compute-sanitizer
+//   gpu_forward --list        their names (with --small, of the small ones); needs no GPU
+//   gpu_forward --cases 3,7-9 those of the list, from 0
 //   gpu_forward --repeats N   N launches of each schedule, bitwise equal results
 // Ends with 77 where there is no Hopper GPU, 1 if a case fails.
 #include <cuda_runtime_api.h>
@@ -15,7 +17,6 @@
 #include <cstring>
 #include <random>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "gpu/tests/device.hpp"
@@ -153,15 +154,15 @@ struct Run {
 };
 
 std::string name(const Case& c) {
-  static const char* const schedules[] = {"CUDA-Default", "Twill-SWP", "Twill"};
+  static const char* const schedules[] = {"CUDA-Default", "Twill-SWP", "Twill", "Twill-Overlap"};
   return std::string(schedules[c.schedule]) + " " + text_of(c) +
          (c.multicast ? "" : " no multicast");
 }
 
 std::vector<Case> cases(bool small) {
   std::vector<Case> all;
-  for (const auto schedule :
-       {TWILL_GPU_SCHEDULE_DEFAULT, TWILL_GPU_SCHEDULE_SWP, TWILL_GPU_SCHEDULE_TWILL})
+  for (const auto schedule : {TWILL_GPU_SCHEDULE_DEFAULT, TWILL_GPU_SCHEDULE_SWP,
+                              TWILL_GPU_SCHEDULE_TWILL, TWILL_GPU_SCHEDULE_OVERLAP})
     for (const int head_dim : {64, 128, 256}) {
       Case c;
       c.schedule = schedule;
@@ -212,8 +213,8 @@ std::vector<Case> cases(bool small) {
 
 int repeats(int count) {
   int failed = 0;
-  for (const auto schedule :
-       {TWILL_GPU_SCHEDULE_DEFAULT, TWILL_GPU_SCHEDULE_SWP, TWILL_GPU_SCHEDULE_TWILL})
+  for (const auto schedule : {TWILL_GPU_SCHEDULE_DEFAULT, TWILL_GPU_SCHEDULE_SWP,
+                              TWILL_GPU_SCHEDULE_TWILL, TWILL_GPU_SCHEDULE_OVERLAP})
     for (const bool causal : {false, true}) {
       Case c;
       c.schedule = schedule;
@@ -239,21 +240,15 @@ int repeats(int count) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (!has_hopper()) {
+  const TestOptions options = test_options(argc, argv);
+  if (!options.list && !has_hopper()) {
     std::puts("no GPU of compute capability 9.0: skipped");
     return 77;
   }
-  const std::string_view option = argc > 1 ? argv[1] : "";
-  if (option == "--repeats") return repeats(argc > 2 ? std::atoi(argv[2]) : 10000) != 0;
-  const bool small = option == "--small";
-  int failed = 0;
-  for (const Case& c : cases(small)) {
+  if (options.repeats > 0) return repeats(options.repeats) != 0;
+  return run_cases(options, cases(options.small), name, [](const Case& c) {
     Run run(c);
     run.launch();
-    const std::string wrong = run.compare(c.batch * c.query_heads > 16 ? 6 : 40);
-    if (!wrong.empty()) std::printf("FAILED: %s: %s\n", name(c).c_str(), wrong.c_str());
-    failed += !wrong.empty();
-  }
-  std::printf("%d of %zu cases failed\n", failed, cases(small).size());
-  return failed != 0;
+    return run.compare(c.batch * c.query_heads > 16 ? 6 : 40);
+  });
 }

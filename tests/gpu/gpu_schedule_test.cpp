@@ -46,7 +46,8 @@ void compare(const gpu::Schedule& declared, const GpuSchedule& files) {
   for (int s = 0; s < declared.slots; ++s)
     CHECK(order_in_file(files, declared.slot[s].name, declared.slot[s].prefix) ==
           order_in_kernel(declared.slot[s]));
-  CHECK(order_in_file(files, declared.loader, "") == std::vector<std::string>{"ld_k 0", "ld_v 0"});
+  CHECK(order_in_file(files, declared.loader, "") ==
+        std::vector<std::string>{"ld_k 0", "ld_v " + std::to_string(declared.v_stage)});
   std::vector<std::string> turns;
   for (int k = 0; k < declared.turns; ++k) {
     const gpu::Slot& slot = declared.slot[declared.turn[k].slot];

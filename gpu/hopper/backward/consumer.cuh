@@ -28,7 +28,6 @@ struct BackwardConsumer {
   const std::uint32_t shared;  ///< address of the K tile; the rest at F's offsets
   const int group;             ///< this warpgroup, 0 or 1
   const int iterations;
-  int row;  ///< first query row of the tile that is masked next
 
   float s[kRows / 2], e[kRows / 2], dp[kRows / 2];  ///< S; P; dP, then dS
   std::uint32_t p[kRows / 4], ds[kRows / 4];
@@ -49,8 +48,22 @@ struct BackwardConsumer {
   static __device__ __forceinline__ RingPosition<F::kRingDo> ring_do(int number) {
     return {static_cast<std::uint32_t>(number)};
   }
-  __device__ __forceinline__ KeyTile tile() const {
-    return key_tile(g, static_cast<int>(load_shared(base() + F::kUnit)));
+  // ptxas moves shared loads up and keeps what it computed once, past pin() and fresh(), which bind
+  // the front end only. With 80 rows there is no register for either; these two bind ptxas.
+
+  /// The number, of which ptxas knows nothing.
+  static __device__ __forceinline__ int anew(int number) {
+    return kRows > 64 ? __shfl_sync(~0u, number, 0) : number;
+  }
+  /// Between the loads of a row of pairs: no load moves up over more than four.
+  static __device__ __forceinline__ void cut_loads(int j) {
+    if (kRows > 64 && j % 4 == 3) __syncwarp();
+  }
+
+  /// A coordinate that lies in shared memory: over the loop it would take a register, and computing
+  /// it anew takes integer divisions.
+  __device__ __forceinline__ int kept(std::uint32_t at) const {
+    return static_cast<int>(load_shared(base() + at));
   }
   __device__ __forceinline__ std::uint32_t q_tile(int number) const {
     return base() + F::kQ + ring_q(number).index() * F::kTile.q_bytes;
@@ -122,21 +135,16 @@ struct BackwardConsumer {
   }
 
   /// Keys beyond the end or, causal, beyond the query row's own: -inf.
-  __device__ __forceinline__ void mask(float (&scores)[kRows / 2]) {
-    const KeyTile at = tile();
-    const int first_key = at.number * kKeyRows + static_cast<int>(own()) * kWarpgroupRows;
-    const int first_row = row;
-    row += kRows;
-    if (row == g.tiles * kRows) row = at.first * kRows;
-    if (first_key + kWarpgroupRows <= keys_seen(g, first_row)) return;  // all are seen
-    const int lane = thread() % 32, first = thread() / 32 * 16 + lane / 4;
+  __device__ __forceinline__ void mask(float (&scores)[kRows / 2], int number) {
+    const int seen = kept(F::kSeen + 4 * ring_q(number).index()), left = kept(F::kKeysLeft);
+    const int own_keys = static_cast<int>(own()) * kWarpgroupRows;
+    if (own_keys + kWarpgroupRows <= smaller(seen, left)) return;  // all are seen
+    const int lane = thread() % 32, first = own_keys + thread() / 32 * 16 + lane / 4;
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      const int key = first_key + first + h * 8;
+      const int key = first + h * 8;
       // Query rows up to this one, counted from the lane's first, do not see the key.
-      int blind = -1;
-      if (g.causal) blind = key - g.diagonal - 1 - first_row - 2 * (lane & 3);
-      if (key >= g.key_length) blind = INT_MAX;
+      const int blind = key < left ? key - seen - 2 * (lane & 3) : INT_MAX;
 #pragma unroll
       for (int j = 0; j < kRows / 8; ++j)
 #pragma unroll
@@ -152,6 +160,7 @@ struct BackwardConsumer {
                                static_cast<std::uint32_t>(thread() % 4) * 8;
 #pragma unroll
       for (int j = 0; j < kRows / 8; ++j) {
+        cut_loads(j);
         const float2 m = load_shared_2(at + 32 * j);
 #pragma unroll
         for (int h = 0; h < 2; ++h) {
@@ -170,6 +179,7 @@ struct BackwardConsumer {
                                static_cast<std::uint32_t>(thread() % 4) * 8;
 #pragma unroll
       for (int j = 0; j < kRows / 8; ++j) {
+        cut_loads(j);
         const float2 delta = load_shared_2(at + 32 * j);
 #pragma unroll
         for (int h = 0; h < 2; ++h) {
@@ -212,7 +222,7 @@ struct BackwardConsumer {
       const auto at = ring_q(number);
       barrier_wait(base() + F::kQFull + 8 * at.index(), at.parity());
     } else if constexpr (what == BackwardDo::wait_do) {
-      const auto at = ring_do(number);
+      const auto at = ring_do(anew(number));
       barrier_wait(base() + F::kDoFull + 8 * at.index(), at.parity());
     } else if constexpr (what == BackwardDo::join_ds) {
       named_sync(kJoinBarrier, 128 * kConsumers);
@@ -235,7 +245,7 @@ struct BackwardConsumer {
       if constexpr (op == BackwardOp::dv) {
         pin(dv);
         pin(p);
-        free_buffer(base() + F::kDoFree + 8 * ring_do(number).index());
+        free_buffer(base() + F::kDoFree + 8 * ring_do(anew(number)).index());
       }
       if constexpr (op == BackwardOp::dk) {
         pin(dk);
@@ -243,7 +253,7 @@ struct BackwardConsumer {
         free_buffer(base() + F::kQFree + 8 * ring_q(number).index());
       }
     } else if constexpr (what == BackwardDo::mask) {
-      mask(s);
+      mask(s, number);
     } else {
       compute<op>(number);
     }
@@ -283,8 +293,7 @@ struct BackwardConsumer {
 
   /// dK and dV in 16 bits to where K and V were, from there by TMA.
   __device__ __forceinline__ void store() {
-    const KeyTile to = tile();
-    const int first = to.number * kKeyRows + group * kWarpgroupRows;
+    const int first = kept(F::kTileNumber) * kKeyRows + group * kWarpgroupRows;
     const auto at = static_cast<std::uint32_t>(group) * (F::kTile.kv_bytes / 2);
     const float scale[2] = {g.scale, g.scale}, one[2] = {1.f, 1.f};
     store_accumulator<F::kElement, kHeadDim>(shared + F::kK + at, dk, scale);
@@ -292,8 +301,9 @@ struct BackwardConsumer {
     fence_async_shared();
     named_sync(own_barrier(group), 128);
     if (threadIdx.x % 128 == 0 && first < g.key_length) {
-      tma_store_start(&g.dk, shared + F::kK + at, first, 0, to.key_head, to.batch);
-      tma_store_start(&g.dv, shared + F::kV + at, first, 0, to.key_head, to.batch);
+      const int key_head = kept(F::kTileHead), batch = kept(F::kTileBatch);
+      tma_store_start(&g.dk, shared + F::kK + at, first, 0, key_head, batch);
+      tma_store_start(&g.dv, shared + F::kV + at, first, 0, key_head, batch);
       bulk_wait_read();
     }
   }
@@ -301,7 +311,6 @@ struct BackwardConsumer {
   __device__ __forceinline__ void work() {
 #pragma unroll
     for (int i = 0; i < kHeadDim / 2; ++i) dk[i] = dv[i] = 0.f;
-    row = tile().first * kRows;
     if (iterations > 0) attend();
     store();
   }

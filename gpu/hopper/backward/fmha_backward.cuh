@@ -37,23 +37,34 @@ __device__ __forceinline__ void backward_block(const BackwardArguments& g, std::
     }
     barrier_init_fence();
     // In a fixed order units are taken, not given: those before this one are then running.
-    store_shared(shared + F::kUnit, g.added ? fetch_add(g.next_unit, 1) : blockIdx.x);
+    // The tile is computed once: its integer divisions cost more than reading it back.
+    const auto unit = static_cast<int>(g.added ? fetch_add(g.next_unit, 1) : blockIdx.x);
+    const KeyTile tile = key_tile(g, unit);
+    const auto keep = [shared](std::uint32_t at, int value) {
+      store_shared(shared + at, static_cast<std::uint32_t>(value));
+    };
+    keep(F::kTileNumber, tile.number);
+    keep(F::kTileFirst, tile.first);
+    keep(F::kTileIterations, tile.iterations);
+    keep(F::kTileBatch, tile.batch);
+    keep(F::kTileHead, tile.key_head);
+    keep(F::kKeysLeft, g.key_length - tile.number * kKeyRows);
   }
   __syncthreads();
-  const KeyTile tile = key_tile(g, static_cast<int>(load_shared(shared + F::kUnit)));
 
   if (warpgroup == 0) {
     lower_registers<kLoaderRegisters>();
     const int warp = __shfl_sync(~0u, static_cast<int>(threadIdx.x / 32), 0);
     if (warp == 0) {
-      if (elect_one()) load_backward<F>(g, shared, tile);
+      if (elect_one()) load_backward<F>(g, shared, kept_tile<F>(shared));
     } else if (warp == 1) {
-      add_dq<F>(g, shared, tile);
+      add_dq<F>(g, shared, kept_tile<F>(shared));
     }
     __syncwarp();
   } else {
     raise_registers<kConsumerRegisters>();
-    BackwardConsumer<F>{g, shared, warpgroup - 1, tile.iterations}.work();
+    const auto iterations = static_cast<int>(load_shared(shared + F::kTileIterations));
+    BackwardConsumer<F>{g, shared, warpgroup - 1, iterations}.work();
   }
 }
 

@@ -7,6 +7,21 @@
 
 namespace twill::gpu {
 
+/// The block's tile, as its first thread left it in shared memory.
+template <class F>
+__device__ __forceinline__ KeyTile kept_tile(std::uint32_t shared) {
+  const auto kept = [shared](std::uint32_t at) {
+    return static_cast<int>(load_shared(shared + at));
+  };
+  KeyTile tile;
+  tile.batch = kept(F::kTileBatch);
+  tile.key_head = kept(F::kTileHead);
+  tile.number = kept(F::kTileNumber);
+  tile.first = kept(F::kTileFirst);
+  tile.iterations = kept(F::kTileIterations);
+  return tile;
+}
+
 /// K and V once, then Q with the log-sum-exp and dO with delta of every query tile. By one thread.
 template <class F>
 __device__ __forceinline__ void load_backward(const BackwardArguments& g, std::uint32_t shared,
@@ -25,6 +40,9 @@ __device__ __forceinline__ void load_backward(const BackwardArguments& g, std::u
         place.row;
     const BarrierAddress q_full = shared + F::kQFull + 8 * q.index();
     barrier_wait(shared + F::kQFree + 8 * q.index(), q.parity() ^ 1);
+    // Every row of a tile without a causal mask sees all keys: more than a block has.
+    const int seen = g.causal ? place.row + g.diagonal + 1 - key : kKeyRows + F::kRows;
+    store_shared(shared + F::kSeen + 4 * q.index(), static_cast<std::uint32_t>(seen));
     barrier_expect(q_full, F::kTile.q_bytes + F::kTile.row_bytes);
     tma_load(shared + F::kQ + q.index() * F::kTile.q_bytes, &g.q, place.row, 0, place.query_head,
              tile.batch, q_full);

@@ -37,10 +37,16 @@ struct Backward {
   static constexpr std::uint32_t kKFull = kBarriers, kVFull = kKFull + 8;
   static constexpr std::uint32_t kQFull = kVFull + 8, kQFree = kQFull + 8 * kRingQ;
   static constexpr std::uint32_t kDoFull = kQFree + 8 * kRingQ, kDoFree = kDoFull + 8 * kRingDo;
-  static constexpr std::uint32_t kUnit = kDoFree + 8 * kRingDo;
+  /// The members of the block's KeyTile, 4 bytes each.
+  static constexpr std::uint32_t kTileNumber = kDoFree + 8 * kRingDo, kTileFirst = kTileNumber + 4;
+  static constexpr std::uint32_t kTileIterations = kTileFirst + 4;
+  static constexpr std::uint32_t kTileBatch = kTileIterations + 4, kTileHead = kTileBatch + 4;
+  /// For the mask: keys of the block, from its first, that there are (kKeysLeft) and that the first
+  /// row of each query tile in the ring of Q sees if there are so many (kSeen).
+  static constexpr std::uint32_t kKeysLeft = kTileHead + 4, kSeen = kKeysLeft + 4;
   static_assert(kTile.q_bytes % 1024 == 0 && kTile.ds_bytes % 2048 == 0);
   static_assert(kTile.row_bytes % 16 == 0 && kBarriers % 8 == 0);
-  static_assert(kUnit + 4 <= kBarriers + kBackwardBarrierBytes && kSharedBytes <= 232448);
+  static_assert(kSeen + 4 * kRingQ <= kBarriers + kBackwardBarrierBytes && kSharedBytes <= 232448);
 };
 
 /// Named barriers. All but the first and the last are shared with the warp that adds dQ.

@@ -98,11 +98,12 @@ cudaError_t launch_forward(const ForwardArguments& arguments, int grid, cudaStre
 template <Element kElement, int kHeadDim>
 cudaError_t launch_forward(int schedule, const ForwardArguments& arguments, int grid,
                            cudaStream_t stream) {
-  static_assert(kForwardScheduleCount == 3);
+  static_assert(kForwardScheduleCount == 4);
   switch (schedule) {
     case 0: return launch_forward<0, kElement, kHeadDim>(arguments, grid, stream);
     case 1: return launch_forward<1, kElement, kHeadDim>(arguments, grid, stream);
     case 2: return launch_forward<2, kElement, kHeadDim>(arguments, grid, stream);
+    case 3: return launch_forward<3, kElement, kHeadDim>(arguments, grid, stream);
     default: return cudaErrorInvalidValue;
   }
 }

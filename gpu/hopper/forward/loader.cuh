@@ -17,13 +17,11 @@ __device__ __forceinline__ void load_keys_values(const ForwardArguments& g, std:
     const std::uint32_t to = shared + ring + at.index() * F::kTile.kv_bytes;
     full += shared + 8 * at.index();
     free += shared + 8 * at.index();
+    barrier_wait(free, at.parity() ^ 1);
+    barrier_expect(full, F::kTile.kv_bytes);
     if (g.blocks == 1) {
-      barrier_wait(free, at.parity() ^ 1);
-      barrier_expect(full, F::kTile.kv_bytes);
       tma_load(to, map, key, 0, head, batch, full);
     } else {  // each block loads half of the panels, for both
-      barrier_wait<true>(free, at.parity() ^ 1);
-      barrier_expect(full, F::kTile.kv_bytes);
       tma_load_multicast(to + rank * (F::kTile.kv_bytes / 2), map, key,
                          rank * (F::kTile.panels / 2), head, batch, full, 0b11);
     }

@@ -1,0 +1,138 @@
+"""The steps of device.py: what is run on a machine with a GPU, in the order of what is worth most.
+
+The sum of the limits is what a call may take. It has to leave room in the ten minutes that the machine gives a
+command; device_test.py holds it below 9 minutes. A limit is for the worst case, a good run takes far less."""
+import os
+import sys
+from dataclasses import dataclass, field
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+STRETCH = 2.0  # a step may take so many times its limit of what others left over
+
+
+@dataclass
+class Step:
+    name: str
+    limit: float
+    command: list
+    environment: dict = field(default_factory=dict)
+
+
+def python(script, *arguments):
+    return [sys.executable, "-B", os.path.join(HERE, script), *map(str, arguments)]
+
+
+def shell(text):
+    return ["bash", "-c", text]
+
+
+FACTS = """
+name=$(timeout 5 nvidia-smi --query-gpu=name --format=csv,noheader | head -1)
+[ -n "$name" ] || name=$(timeout 8 python3 -c 'import torch; print(torch.cuda.get_device_name())' 2>/dev/null)
+echo "GPU: ${name:-none}"
+timeout 5 nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem,clocks.max.sm,power.limit,temperature.gpu,\
+memory.total --format=csv
+timeout 5 nvidia-smi -q -d CLOCK,PERFORMANCE | head -60
+nproc; free -g | head -2; uname -r
+nvcc --version | tail -2
+cat .emitted/commit.txt 2>/dev/null || git rev-parse HEAD 2>/dev/null
+for tool in ncu compute-sanitizer cuobjdump nvdisasm cmake ninja; do command -v $tool || echo "no $tool"; done
+python3 -m pip list 2>/dev/null | grep -iE '^(torch|triton|nvidia-cudnn|flash)'
+[ "${name:-none}" != none ] || exit 77
+"""
+
+
+def facts():
+    return Step("device", 20, shell(FACTS))
+
+
+def ready(options):
+    """Facts, and the programs, built unless they are."""
+    steps = [facts()]
+    built = options.built or os.path.join(options.work, "built")
+    if not options.built:
+        steps.append(Step("build", 75, python("build.py", built)))
+    return steps, built
+
+
+def program(built, name):
+    """Where a program of the build is: build.py's folder, or the CMake build's gpu folder."""
+    for folder in ("", "tests", "bench"):
+        if os.path.exists(os.path.join(built, folder, name)):
+            return os.path.join(built, folder, name)
+    return os.path.join(built, name)
+
+
+def pool(name, limit, kind, what, one, *more, **options):
+    """Runs side by side; the pool stops by itself before its limit."""
+    return Step(name, limit, python("pool.py", kind, what, "--limit", one, "--within", limit - 2, *more), **options)
+
+
+def tool_found(tool, command):
+    return shell(f"command -v {tool} >/dev/null || {{ echo 'no {tool}: skipped'; exit 77; }}; {command}")
+
+
+def peers(name, limit, script, built, options, *more):
+    out = os.path.join(options.work, name.replace(" ", "-"))
+    return Step(name, limit, python(script, "--library", program(built, "libtwill_gpu.so"), "--output", out, *more))
+
+
+def first(options):
+    steps, built = ready(options)
+    # In front of what is there, by which the driver's library may be found.
+    spin = {"LD_LIBRARY_PATH": ":".join(filter(None, [os.path.join(built, "spin"), os.environ.get("LD_LIBRARY_PATH")]))}
+    steps.append(pool("smoke", 50, "smoke", built, 12, environment=spin))
+    steps.append(pool("emitted check", 60, "emitted", options.emitted, 55, "--workers", 5))
+    for kernel in ("fmha-forward", "hopper-fwd-plain"):
+        steps.append(Step(f"emitted time {kernel}", 20,
+                          python("emitted.py", os.path.join(options.emitted, kernel + ".py"), "--time")))
+    lengths = ("--length", 1024, "--length", 4096, "--length", 16384, "--head-dim", 128, "--runs", 20, "--no-triton")
+    # Apart, so that a kernel of ours that hangs does not take the others' times with it.
+    for which, ours, limits in (("forward", ("Twill", "Twill-Overlap", "Twill-SWP", "CUDA-Default"), (30, 25)),
+                                ("backward", ("Twill-80", "Twill", "CUDA-Default"), (35, 30))):
+        script, chosen = which + ".py", [word for name in ours for word in ("--program", name)]
+        rest = [word for name in ("FlashAttention-2", "FlashAttention-3", "cuDNN", "cuBLAS GEMM") for word in ("--program", name)]
+        steps.append(peers(f"{which} 128", limits[0], script, built, options, *lengths, *chosen))
+        steps.append(peers(f"{which} 128 peers", limits[1], script, built, options, *lengths, *rest))
+    for group in ("arithmetic", "gemm", "copies", "barriers"):
+        out = os.path.join(options.work, f"costs-{group}.json")
+        costs = program(built, "gpu_bench_costs")
+        steps.append(Step(f"costs {group}", 10, shell(f"'{costs}' --only {group} > '{out}'")))
+    steps.append(pool("correct", 60, "correct", built, 50, "--workers", 14, "--skip", "S4096", "--skip", "S4095",
+                      "--skip", "S16384", "--skip", "S16383"))
+    steps.append(pool("memcheck", 35, "smoke", built, 32, "--workers", 6, "--match", "S257/383", "--match", "D128",
+                      "--tool", "compute-sanitizer --tool memcheck --error-exitcode 9"))
+    for which, schedules in (("forward", "Twill "), ("backward", "Twill-80")):
+        steps.append(Step(f"ncu {which}", 15, tool_found("ncu", profile(built, which, schedules))))
+    return steps
+
+
+def second(options):
+    steps, built = ready(options)
+    shape = ("--length", 1024, "--length", 4096, "--length", 16384, "--runs", 15, "--no-triton")
+    for dim in (64, 256):
+        steps.append(peers(f"forward {dim}", 45, "forward.py", built, options, *shape, "--head-dim", dim))
+    steps.append(peers("backward 64", 55, "backward.py", built, options, *shape, "--head-dim", 64))
+    steps.append(Step("repeats", 100, shell(
+        f"'{program(built, 'gpu_forward')}' --repeats 10000 & first=$!; "
+        f"'{program(built, 'gpu_backward')}' --repeats 10000; second=$?; wait $first && exit $second")))
+    steps.append(peers("Triton 128", 40, "forward.py", built, options, "--length", 4096, "--head-dim", 128, "--runs", 15))
+    for tool in ("racecheck", "synccheck"):  # reports: what they say of asynchronous copies is not a verdict
+        steps.append(pool(tool, 30, "smoke", built, 27, "--workers", 6, "--match", "S257/383", "--match", "D128",
+                          "--tool", f"compute-sanitizer --tool {tool} --error-exitcode 9"))
+    for kernel in ("gemm", "hopper-gqa", "hopper-mlp"):
+        steps.append(Step(f"emitted time {kernel}", 20,
+                          python("emitted.py", os.path.join(options.emitted, kernel + ".py"), "--time")))
+    for which in ("forward", "backward"):
+        bench = program(built, f"gpu_bench_{which}")
+        steps.append(Step(f"bf16 {which}", 15, [bench, "--type", "bf16", "--length", "4096", "--runs", "10"]))
+    return steps
+
+
+def profile(built, which, schedule):
+    """ncu of one launch of a schedule, of the test case with most blocks; clocks stay as they are."""
+    test = program(built, f"gpu_{which}")
+    return (f"case=$('{test}' --list | grep -n '^{schedule}.*B4 H32.*D128' | grep -v deterministic | head -1 | cut -d: -f1); "
+            f"ncu --clock-control none --kernel-name regex:fmha_{which}$ --launch-count 1 --set detailed "
+            f"'{test}' --cases $((case - 1))")
