@@ -415,7 +415,8 @@ TEST_CASE("problem files: stages, other slots, spills of edges, a range of I") {
   CHECK(problem.edges[0].spill == 7);
   CHECK(spill_of(problem, problem.edges[0]) == 7);
   CHECK_FALSE(problem.edges[1].spill.has_value());
-  CHECK(spill_of(problem, problem.edges[1]) == problem.ops[static_cast<std::size_t>(problem.edges[1].from)].spill);
+  CHECK(spill_of(problem, problem.edges[1]) ==
+        problem.ops[static_cast<std::size_t>(problem.edges[1].from)].spill);
   CHECK(problem.interval == IntervalRange{3, 12});
   CHECK(parse_problem(problem_text(problem)) == problem);
 
