@@ -18,6 +18,7 @@
 #include "tests/support/brute_force.hpp"
 #include "tests/support/forgery.hpp"
 #include "tests/support/random_loop.hpp"
+#include "tests/support/sanitized.hpp"
 #include "tests/support/streaming.hpp"
 #include "tests/support/temporary_directory.hpp"
 
@@ -199,7 +200,7 @@ TEST_CASE("goals of tiny loops against every schedule") {
   knobs.max_ops = 3;
   knobs.max_cycles = 2;
   int compared = 0, proofs = 0;
-  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 400 / kShare; ++seed) {
     CAPTURE(seed);
     const Problem problem = random_loop(seed, knobs);
     Options options;
@@ -209,8 +210,8 @@ TEST_CASE("goals of tiny loops against every schedule") {
     ++compared;
     proofs += both->proofs;
   }
-  CHECK(compared > 150);
-  CHECK(proofs > 100);
+  CHECK(compared > 150 / kShare);
+  CHECK(proofs > 100 / kShare);
 }
 
 TEST_CASE("goals of tiny loops with charged rings against every schedule") {
@@ -218,7 +219,7 @@ TEST_CASE("goals of tiny loops with charged rings against every schedule") {
   knobs.max_ops = 3;
   knobs.max_cycles = 2;
   int compared = 0, proofs = 0;
-  for (std::uint64_t seed = 1; seed <= 250; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 250 / kShare; ++seed) {
     CAPTURE(seed);
     knobs.flight = seed % 2 == 0;
     knobs.max_channels = seed % 3 == 0 ? 1 : 0;
@@ -231,8 +232,8 @@ TEST_CASE("goals of tiny loops with charged rings against every schedule") {
     ++compared;
     proofs += both->proofs;
   }
-  CHECK(compared > 80);
-  CHECK(proofs > 40);
+  CHECK(compared > 80 / kShare);
+  CHECK(proofs > 40 / kShare);
 }
 
 TEST_CASE("lifetime of tiny loops: least, proved, and its lemmas are checked") {
@@ -240,7 +241,7 @@ TEST_CASE("lifetime of tiny loops: least, proved, and its lemmas are checked") {
   knobs.max_ops = 4;
   knobs.max_slots = 2;
   int compared = 0, proofs = 0, reasons = 0;
-  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 400 / kShare; ++seed) {
     CAPTURE(seed);
     const Problem problem = random_loop(seed, knobs);
     Options options;
@@ -254,9 +255,9 @@ TEST_CASE("lifetime of tiny loops: least, proved, and its lemmas are checked") {
     for (const Refutation& r : both->order.evidence->refutations())
       reasons += static_cast<int>(r.lemmas->reasons.size());
   }
-  CHECK(compared > 150);
-  CHECK(proofs > 80);
-  CHECK(reasons > 80);
+  CHECK(compared > 150 / kShare);
+  CHECK(proofs > 80 / kShare);
+  CHECK(reasons > 80 / kShare);
 }
 
 TEST_CASE(
@@ -331,7 +332,7 @@ TEST_CASE("canonical: one schedule, the smallest of all, whatever engine and see
   knobs.max_ops = 3;
   knobs.max_cycles = 2;
   int compared = 0, ties = 0, proofs = 0;
-  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 150 / kShare; ++seed) {
     CAPTURE(seed);
     const bool twice = seed % 5 == 0;  // symmetric: identical slots and exchangeable ops
     if (twice) knobs.max_ops = 2;
@@ -367,7 +368,7 @@ TEST_CASE("canonical: one schedule, the smallest of all, whatever engine and see
     options.engine = "time_indexed";
     const Solution cnf = solve(problem, options);
     CHECK(*cnf.schedule == *order.schedule);
-    if (seed <= 60) {
+    if (seed <= 60 / kShare) {
       const TemporaryDirectory directory;
       for (const Solution* solution : {&order, &cnf}) {
         const std::string path = directory / (solution == &order ? "order" : "time_indexed");
@@ -386,9 +387,9 @@ TEST_CASE("canonical: one schedule, the smallest of all, whatever engine and see
       CHECK(*solve(problem, options).schedule == *order.schedule);
     }
   }
-  CHECK(compared > 60);
-  CHECK(ties > 25);
-  CHECK(proofs > 60);
+  CHECK(compared > 60 / kShare);
+  CHECK(ties > 25 / kShare);
+  CHECK(proofs > 60 / kShare);
 }
 
 TEST_CASE("canonical on attention: seeds and threads") {
@@ -425,7 +426,7 @@ TEST_CASE("loops beside a copy of themselves: exchanging the copies changes no g
   LoopKnobs knobs;
   knobs.max_ops = 3;
   int compared = 0;
-  for (std::uint64_t seed = 1; seed <= 80; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 80 / kShare; ++seed) {
     CAPTURE(seed);
     const Problem problem = beside_itself(random_loop(seed, knobs));
     Options options;
@@ -445,7 +446,7 @@ TEST_CASE("loops beside a copy of themselves: exchanging the copies changes no g
     write_certificate(directory / "c", problem, order);
     CHECK(check_certificate(directory / "c").refusal == "");
   }
-  CHECK(compared > 150);
+  CHECK(compared > 150 / kShare);
 }
 
 TEST_CASE("a goal that is claimed better or proved less than it is, is no certificate") {

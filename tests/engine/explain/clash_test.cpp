@@ -15,6 +15,7 @@
 #include "graph/ring_depth.hpp"
 #include "tests/support/brute_force.hpp"
 #include "tests/support/random_loop.hpp"
+#include "tests/support/sanitized.hpp"
 
 using namespace twill;
 using namespace twill::test;
@@ -259,7 +260,7 @@ LoopKnobs tiny() {
 
 TEST_CASE("one below the smallest interval") {
   int judged = 0;
-  for (std::uint64_t seed = 90'000; seed < 90'700; ++seed) {
+  for (std::uint64_t seed = 90'000; seed < 90'000 + 700 / kShare; ++seed) {
     CAPTURE(seed);
     const Problem problem = random_loop(seed, tiny());
     const Solution best = solve(problem);
@@ -269,12 +270,12 @@ TEST_CASE("one below the smallest interval") {
     judge(problem, ii, 2, false, clash_at(problem, ii));
     ++judged;
   }
-  CHECK(judged > 200);
+  CHECK(judged > 200 / kShare);
 }
 
 TEST_CASE("one below the smallest interval, with charged rings") {
   int judged = 0, rings = 0;
-  for (std::uint64_t seed = 92'000; seed < 92'700; ++seed) {
+  for (std::uint64_t seed = 92'000; seed < 92'000 + 700 / kShare; ++seed) {
     CAPTURE(seed);
     const Problem problem = ring_loop(seed, tiny());
     const Solution best = solve(problem);
@@ -291,13 +292,13 @@ TEST_CASE("one below the smallest interval, with charged rings") {
         rings += c.part.kind == ConstraintPart::memory &&
                  memory_charges(asked, c.part.index).ring[at(v)] > 0;
   }
-  CHECK(judged > 200);
-  CHECK(rings > 80);
+  CHECK(judged > 200 / kShare);
+  CHECK(rings > 80 / kShare);
 }
 
 TEST_CASE("within a number of stages, and with pins") {
   int judged = 0;
-  for (std::uint64_t seed = 91'000; seed < 91'500; ++seed) {
+  for (std::uint64_t seed = 91'000; seed < 91'000 + 500 / kShare; ++seed) {
     CAPTURE(seed);
     Problem problem = random_loop(seed, tiny());
     Random random(seed);
@@ -317,13 +318,13 @@ TEST_CASE("within a number of stages, and with pins") {
           clash_at(problem, *options.ii, stages));
     ++judged;
   }
-  CHECK(judged > 100);
+  CHECK(judged > 100 / kShare);
 }
 
 TEST_CASE("no schedule at any interval") {
   LoopKnobs knobs = tiny();
   int judged = 0;
-  for (std::uint64_t seed = 80'000; seed < 81'000; ++seed) {
+  for (std::uint64_t seed = 80'000; seed < 80'000 + 1000 / kShare; ++seed) {
     CAPTURE(seed);
     const Problem problem = random_loop(seed, knobs);
     const Solution solution = solve(problem);
@@ -336,7 +337,7 @@ TEST_CASE("no schedule at any interval") {
       judge(serial.problem, serial.ii, stages, true, clash_at(serial.problem, serial.ii, stages));
     ++judged;
   }
-  CHECK(judged > 20);
+  CHECK(judged > 20 / kShare);
 }
 
 TEST_CASE("few conflicts leave a clash that may be too large, or none") {
