@@ -210,6 +210,7 @@ inline twill::Options options_of(const twill_options& given) {
   }
   options.handover = given.no_handover == 0;
   options.iterations = given.iterations;
+  options.evidence = given.evidence != 0;
   options.threads = given.threads;
   options.seed = given.seed;
   options.time_limit = given.time_limit;

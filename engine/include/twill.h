@@ -44,6 +44,7 @@ typedef enum twill_status {
 typedef struct twill_problem twill_problem;
 typedef struct twill_solution twill_solution;
 typedef struct twill_program twill_program;
+typedef struct twill_report twill_report;
 
 /* "1.0.0" */
 const char* twill_version(void);
@@ -115,6 +116,7 @@ typedef struct twill_options {
   int32_t no_handover; /* not 0: register results may not cross slots */
   const char* reading; /* of a kernel, as for twill_problem_lower_as; NULL = the machine file's */
   int64_t iterations;  /* the smallest time of so many, (N - 1) I + L; 0 = the smallest I */
+  int32_t evidence;    /* not 0: keep what twill_certificate_write needs */
 } twill_options;
 
 void twill_options_init(twill_options* options);
@@ -180,6 +182,23 @@ void twill_solution_free(twill_solution* solution);
 /* Replays the solution's schedule against the problem: TWILL_OK, or TWILL_REFUSED with the broken
  * rule and its arithmetic in the solution's error text. */
 twill_result twill_verify(const twill_problem* problem, twill_solution* solution);
+
+/* ---- certificates: why a schedule is the best (engine/README.md, "Proofs") --------------------
+ */
+
+/* Writes the certificate of a solution of this problem, solved with options.evidence, into a
+ * directory that does not exist or is empty: whole or not at all. TWILL_BAD_INPUT where it cannot
+ * be written, or the solution claims what its evidence does not prove; the solution's error text
+ * says which. Of twill_solve_kernel's answers it is about the layout that was chosen alone. */
+twill_result twill_certificate_write(const twill_problem* problem, twill_solution* solution,
+                                     const char* directory);
+/* Checks one without a solver: TWILL_OK, or TWILL_REFUSED with the file, the place and the rule in
+ * the report's error text. */
+twill_result twill_certificate_check(const char* directory, twill_report** report);
+/* What is proved, then what was checked, a line each. */
+const char* twill_report_text(const twill_report* report);
+const char* twill_report_error(const twill_report* report);
+void twill_report_free(twill_report* report);
 
 /* ---- programs: what the slots of a schedule execute (graph/README.md, "Programs") -------------
  */

@@ -4,25 +4,23 @@
 
 #include <cstddef>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "engine/include/twill.h"
 #include "graph/problem_io.hpp"
+#include "tests/support/run_program.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+using twill::test::bytes;
+using twill::test::put;
+using twill::test::TemporaryDirectory;
 
 namespace {
 
 std::string example(const char* name) {
   return std::string(TWILL_TEST_DATA) + "/examples/" + name + ".problem.json";
-}
-
-std::string bytes(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
 }
 
 struct Handles {
@@ -83,6 +81,42 @@ TEST_CASE("pictures of a solution") {
   Handles other;
   REQUIRE(twill_problem_lower("gemm", "hopper", nullptr, 0, &other.problem) == TWILL_OK);
   CHECK(twill_solution_picture(other.problem, h.solution, "text", &text) == TWILL_BAD_INPUT);
+}
+
+TEST_CASE("certificates are written and checked") {
+  Handles h;
+  twill_options options;
+  twill_options_init(&options);
+  REQUIRE(twill_problem_read(example("figure-1").c_str(), &h.problem) == TWILL_OK);
+  const TemporaryDirectory folder;
+  const std::string place = folder / "c";
+  // Without evidence there is nothing to show.
+  REQUIRE(twill_solve(h.problem, &options, &h.solution) == TWILL_OK);
+  CHECK(twill_certificate_write(h.problem, h.solution, place.c_str()) == TWILL_BAD_INPUT);
+  CHECK_FALSE(std::string(twill_solution_error(h.solution)).empty());
+  CHECK(twill_certificate_write(h.problem, h.solution, nullptr) == TWILL_BAD_INPUT);
+
+  Handles kept;
+  options.evidence = 1;
+  REQUIRE(twill_solve(h.problem, &options, &kept.solution) == TWILL_OK);
+  REQUIRE(twill_certificate_write(h.problem, kept.solution, place.c_str()) == TWILL_OK);
+  twill_report* report = nullptr;
+  REQUIRE(twill_certificate_check(place.c_str(), &report) == TWILL_OK);
+  CHECK(std::string(twill_report_text(report)).find("no schedule has I < 2") != std::string::npos);
+  CHECK(std::string(twill_report_error(report)).empty());
+  twill_report_free(report);
+  // One number changed.
+  std::string schedule = bytes(place + "/schedule.json");
+  const std::size_t at = schedule.find("\"start\": ");
+  REQUIRE(at != std::string::npos);
+  schedule[at + 9] = '7';
+  put(place + "/schedule.json", schedule);
+  CHECK(twill_certificate_check(place.c_str(), &report) == TWILL_REFUSED);
+  CHECK(std::string(twill_report_error(report)).find("schedule.json") != std::string::npos);
+  twill_report_free(report);
+  CHECK(twill_certificate_check((folder / "none").c_str(), &report) == TWILL_BAD_INPUT);
+  CHECK_FALSE(std::string(twill_report_error(report)).empty());
+  twill_report_free(report);
 }
 
 TEST_CASE("a wrong schedule is refused with its arithmetic") {

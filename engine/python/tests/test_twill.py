@@ -69,6 +69,20 @@ class Solving(unittest.TestCase):
         with self.assertRaises(twill.InputError):
             solution.picture("png")
 
+    def test_certificates(self):
+        problem = twill.Problem.lower("figure-1", "figure-1")
+        with tempfile.TemporaryDirectory() as folder:
+            place = os.path.join(folder, "c")
+            twill.solve(problem, evidence=True).certify(place)
+            self.assertTrue(any("no schedule has I < 2" in line for line in twill.check(place)))
+            self.assertEqual(command("check", place).returncode, 0)
+            with open(os.path.join(place, "problem.json"), "a", encoding="utf-8") as file:
+                file.write(" ")
+            with self.assertRaises(twill.Refused):
+                twill.check(place)
+            with self.assertRaises(twill.InputError):
+                twill.solve(problem).certify(os.path.join(folder, "none"))
+
     def test_errors(self):
         for wrong, place in (("{", "line 1"), ('{"format": "twill.problem", "version": 99}', "version")):
             with self.assertRaises(twill.InputError) as caught:

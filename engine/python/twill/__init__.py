@@ -9,8 +9,8 @@ with an input is an InputError, with file, place, value and rule. See twill.h fo
 from ._library import InputError, InternalError, Refused, version
 from ._problem import Problem
 from ._program import Program, program
-from ._solution import Solution, solve, verify
+from ._solution import Solution, check, solve, verify
 
-__all__ = ["InputError", "InternalError", "Problem", "Program", "Refused", "Solution", "program",
-           "solve", "verify", "version"]
+__all__ = ["InputError", "InternalError", "Problem", "Program", "Refused", "Solution", "check",
+           "program", "solve", "verify", "version"]
 __version__ = version()

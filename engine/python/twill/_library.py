@@ -51,6 +51,7 @@ class Options(ctypes.Structure):
         ("no_handover", ctypes.c_int32),
         ("reading", ctypes.c_char_p),
         ("iterations", ctypes.c_int64),
+        ("evidence", ctypes.c_int32),
     ]
 
 
@@ -75,6 +76,8 @@ _RESULTS = {  # functions whose result is a twill_result, with what they take
     "twill_solution_parse": [_HANDLE, _TEXT, ctypes.c_size_t, _OUT],
     "twill_solution_picture": [_HANDLE, _HANDLE, _TEXT, ctypes.POINTER(_TEXT)],
     "twill_verify": [_HANDLE, _HANDLE],
+    "twill_certificate_write": [_HANDLE, _HANDLE, _TEXT],
+    "twill_certificate_check": [_TEXT, _OUT],
     "twill_program_derive": [_HANDLE, _HANDLE, _OUT],
     "twill_program_kernel": [_TEXT, _TEXT, ctypes.POINTER(Options), _OUT],
     "twill_program_judge": [_HANDLE],
@@ -90,6 +93,9 @@ _VALUES = {  # the others
     "twill_solution_json": (_TEXT, [_HANDLE]),
     "twill_solution_error": (_TEXT, [_HANDLE]),
     "twill_solution_free": (None, [_HANDLE]),
+    "twill_report_text": (_TEXT, [_HANDLE]),
+    "twill_report_error": (_TEXT, [_HANDLE]),
+    "twill_report_free": (None, [_HANDLE]),
     "twill_program_ii": (ctypes.c_int64, [_HANDLE]),
     "twill_program_executable": (ctypes.c_int, [_HANDLE]),
     "twill_program_json": (_TEXT, [_HANDLE]),

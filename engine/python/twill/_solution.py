@@ -1,6 +1,7 @@
 """Solutions: the main job."""
 import ctypes
 import json
+import os
 import threading
 
 from ._library import Callback, Handle, Options, encoded, lib
@@ -70,6 +71,11 @@ class Solution(Handle):
         return [] if ii is None else [
             {"id": op["id"], "start": op["start"], "stage": op["start"] // ii,
              "row": op["start"] % ii, "slot": op["warp"]} for op in data["ops"]]
+
+    def certify(self, directory):
+        """Writes its certificate, for check(). It must come from solve(..., evidence=True)."""
+        self._checked(lib.twill_certificate_write(self.problem._handle, self._handle,
+                                                  os.fsencode(directory)))
 
     def picture(self, format="text"):
         """What `twill solve --format` prints: text, html, dot or trace."""
@@ -151,6 +157,7 @@ def solve(loop, machine=None, *, normalize=0, choose_registers=False, tiles=None
     goals              after I and L, as ["handovers", "registers"]
     handover           False: register results may not cross slots
     progress           called with a dict now and then
+    evidence           True: keep what Solution.certify() needs
     stages, ii, encoding, threads, seed, time_limit, conflict_limit, memory_limit, engine, reading,
     iterations         as in twill.h
 
@@ -183,3 +190,16 @@ def solve(loop, machine=None, *, normalize=0, choose_registers=False, tiles=None
 def verify(problem, solution):
     """Replays the schedule; throws Refused with the broken rule and its arithmetic."""
     solution._checked(lib.twill_verify(problem._handle, solution._handle))
+
+
+class _Report(Handle):
+    _free, _error = "twill_report_free", "twill_report_error"
+
+
+def check(directory):
+    """Checks a certificate without a solver. What is proved and what was checked, a line each;
+    throws Refused with the file, the place and the rule."""
+    report = _Report()
+    report._checked(lib.twill_certificate_check(os.fsencode(directory),
+                                                ctypes.byref(report._handle)))
+    return lib.twill_report_text(report._handle).decode().splitlines()
