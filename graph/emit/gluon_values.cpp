@@ -222,6 +222,7 @@ Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, cons
     case Function::add: return result(x(0) + " + " + x(1));
     case Function::sub: return result(x(0) + " - " + x(1));
     case Function::mul: return result(x(0) + " * " + x(1));
+    case Function::div: return result(x(0) + " / " + x(1));
     case Function::mul_add: return result("gl.fma(" + x(0) + ", " + x(1) + ", " + x(2) + ")", true);
     case Function::mul_sub:
       return result("gl.fma(" + x(0) + ", " + x(1) + ", -(" + x(2) + "))", true);
