@@ -35,8 +35,8 @@ bool refused_for_room(const Emitted& emitted) {
 /// The problem counts no barriers: solved again with room for them. What leaves room satisfies the
 /// problem as it is, too; so it is as good as the first one if I and L are, else feasible with its
 /// bound.
-std::optional<program::Program> with_room(const EmittedFlags& flags, const program::Program& first,
-                                          Cycle length) {
+std::optional<MadeProgram> with_room(const EmittedFlags& flags, const program::Program& first,
+                                     Cycle length) {
   constexpr Amount kRoom = 2'048;
   MakeFlags again = flags.make;
   again.kept_back = kRoom;
@@ -47,13 +47,14 @@ std::optional<program::Program> with_room(const EmittedFlags& flags, const progr
       program->solution.schedule->length != length || first.status != "optimal")
     program->program.status = "feasible";
   program->program.ii_lower_bound = first.ii_lower_bound;
-  return std::move(program->program);
+  return std::move(*program);
 }
 
 int emit_kernel(const EmittedFlags& flags) {
   const WorkloadFlags& work = flags.make.work;
   program::Program program;
   // Standard input is read once: from there comes a program.
+  std::optional<ttgir::ModuleMeaning> user;  // of a TTGIR module: its function
   bool solved_here = false;
   Cycle length = 0;
   const std::string bytes = is_file(work.input) ? read_file(work.input) : "";
@@ -69,17 +70,22 @@ int emit_kernel(const EmittedFlags& flags) {
   } else {
     auto made = make_program(flags.make);
     if (const int* code = std::get_if<int>(&made)) return *code;
-    length = std::get<MadeProgram>(made).solution.schedule->length;
-    program = std::move(std::get<MadeProgram>(made).program);
+    MadeProgram& all = std::get<MadeProgram>(made);
+    length = all.solution.schedule->length;
+    program = std::move(all.program);
+    user = std::move(all.module_meaning);
     solved_here = flags.make.schedule.empty();
   }
   emit::EmitOptions options;
   options.machine = work.machine.empty() ? "the machine of its program" : work.machine;
   options.version = version();
+  options.user = user ? &user->kernel : nullptr;
   auto emitted = emit::emit_gluon(program, options);
   if (refused_for_room(emitted) && solved_here)
-    if (const auto again = with_room(flags, program, length)) {
-      program = *again;
+    if (auto again = with_room(flags, program, length)) {
+      program = std::move(again->program);
+      user = std::move(again->module_meaning);
+      options.user = user ? &user->kernel : nullptr;
       emitted = emit::emit_gluon(program, options);
     }
   if (const auto* no = std::get_if<program::Refusal>(&emitted))

@@ -184,6 +184,14 @@ void SlotPrinter::final_value(int v, std::set<int>& written) {
     return;
   }
   const std::string& tensor = plan_.tensor_name[at(value.tensor)];
+  if (plan_.user != nullptr && value.shape.size() == 1) {
+    const std::string where = coordinates(value.tensor, "");
+    line(1, "gl.store(" + use(host(value.tensor) + "_ptr") + " + " +
+                where.substr(1, where.size() - 2) + " + gl.arange(0, " +
+                std::to_string(value.shape[0]) +
+                ", layout=" + values_.text_of(values_.layout_of(v)) + "), " + result.text + ")");
+    return;
+  }
   if (value.shape.size() == 1) {
     line(1, "gl.store(" + use(host(value.tensor) + "_ptr") + " + " + use(tensor + "_row") +
                 " + gl.arange(0, " + std::to_string(value.shape[0]) +

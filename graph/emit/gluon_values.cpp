@@ -253,14 +253,17 @@ Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, cons
       if (value.function == Function::lower)
         return result("gl.where(" + column + " <= " + row + ", " + x(0) + ", 0.0)", true);
       const double first = value.operands[1].number, group = value.operands[2].number;
+      std::string first_text = std::to_string(static_cast<int>(first));
+      if (plan_.user != nullptr && !value.operands[1].constant.empty())
+        first_text = number(value.operands[1]).text;
       if (iteration.empty() || value.operands[1].value >= 0 || value.operands[2].value >= 0 ||
           first != static_cast<double>(static_cast<int>(first)) || group < 1 ||
           group != static_cast<double>(static_cast<int>(group)))
         throw Refusal{"op", value.id + " is a causal mask of numbers that are not whole"};
       return result("gl.where((" + iteration + ") * " + std::to_string(value.shape[1]) + " + " +
-                        column + " <= " + std::to_string(static_cast<int>(first)) + " + " + row +
-                        " // " + std::to_string(static_cast<int>(group)) + ", " + x(0) +
-                        ", float(\"-inf\"))",
+                        column + " <= " + first_text + " + " + row +
+                        (group == 1 ? "" : " // " + std::to_string(static_cast<int>(group))) +
+                        ", " + x(0) + ", float(\"-inf\"))",
                     true);
     }
     default:

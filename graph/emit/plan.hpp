@@ -29,6 +29,7 @@ struct ExtraBuffer {
 struct Plan {
   const program::Program* given = nullptr;
   const meaning::Meaning* meaning = nullptr;
+  const meaning::UserKernel* user = nullptr;  ///< EmitOptions::user
   program::Links links;
   LegalProgram legal;
   Axes axes;
@@ -44,6 +45,8 @@ struct Plan {
   std::vector<std::string> host_name;    ///< per host tensor
   std::vector<std::string> tensor_name;  ///< per tensor of the meaning: its part
   std::string function;                  ///< the host's
+  /// Of a user's function: per parameter its name, "" where it is a part of a descriptor's.
+  std::vector<std::string> parameter_name;
 
   /// Slots of the kernel: those of the program with ops, and perhaps one more for what comes after
   /// the loop (index slots.size()). The default partition comes first.
@@ -59,6 +62,10 @@ struct Plan {
   int resident_slot = -1;  ///< that loads the tiles from before the loop
   Launch launch;
 
+  /// "_ptr" or "_desc" of a host tensor.
+  const char* suffix(int host) const {
+    return axes.tensors[static_cast<std::size_t>(host)].axes.size() == 1 ? "_ptr" : "_desc";
+  }
   int finish_slot() const { return static_cast<int>(given->slots.size()); }
   int warps(int slot) const;
   bool on_tmem(const program::Storage& storage) const;

@@ -46,13 +46,16 @@ class ProgramProblem {
   /// Those that hand data on, and those of views. What only orders accesses to a buffer follows
   /// from where results lie: the program's own business.
   void edges() {
-    std::set<Arc> data;
+    std::set<Arc> data, added_to;
     for (int v = m_.loop_begin; v < m_.after_begin; ++v)
-      for (const Operand& one : m_.values[at(v)].operands) {
+      for (std::size_t k = 0; k < m_.values[at(v)].operands.size(); ++k) {
+        const Operand& one = m_.values[at(v)].operands[k];
         if (one.value < 0 || !m_.in_loop(one.value)) continue;
         const int from = runner(one.value), to = runner(v);
-        if (from >= 0 && to >= 0 && (from != to || one.distance > 0))
-          data.insert({from, to, one.distance});
+        if (from < 0 || to < 0 || (from == to && one.distance == 0)) continue;
+        data.insert({from, to, one.distance});
+        if (m_.values[at(v)].function == meaning::Function::product && k == 2)
+          added_to.insert({from, to, one.distance});
       }
     std::set<int> views;
     for (std::size_t v = 0; v < l_.loop.kernel.ops.size(); ++v) {
@@ -64,6 +67,9 @@ class ProgramProblem {
       if (data.contains({e.from, e.to, e.distance}) || views.contains(e.from) ||
           (views.contains(e.to) && !is_release(e.from)))
         made_.edges.push_back(e);
+    // What a product adds to is its own from its issue on: nobody has to keep it.
+    for (Edge& e : made_.edges)
+      if (added_to.contains({e.from, e.to, e.distance})) e.hold = 0;
     // An order that others imply is left out of the problem: the data are handed on all the same.
     for (const Arc& arc : data) {
       const auto& [from, to, distance] = arc;

@@ -114,6 +114,8 @@ MeaningBuilder::Seen MeaningBuilder::of_op(int user, int value, Where where, int
                              dimension_before_view(index, dimension), distance));
     }
   }
+  // A tile from before the loop is the same tile in a buffer.
+  if (allocates && !inside) return source(user, op.operands[0], where, copy, dimension);
   if (c == OpClass::view) {
     if (is_tile(value, TypeKind::tensor) &&
         (op.name == "tt.join" || op.name == "tt.split" || op.name == "tt.reshape"))
