@@ -122,7 +122,7 @@ class GluonPrinter {
     for (const auto& [name, value] : shared_layouts_)
       line(0, name + ": gl.constexpr = gl.constexpr(" + value + ")");
     line(0, "VECTOR: gl.constexpr = gl.constexpr(gl.SwizzledSharedLayout(1, 1, 1, [0]))");
-    if (plan_.user == nullptr)
+    if (!plan_.branches_on_trips())
       line(0,
            "DEPTH = " + std::to_string(plan_.depth) +
                "  # iterations in flight beside the newest: with fewer, TRIPS says how many there "

@@ -26,9 +26,9 @@ struct GluonKernel {
 };
 
 /// The file, or why there is none: rule "meaning" (nobody says what the ops compute), "target",
-/// "release" (legal.hpp), "tensors" (axes.hpp), "limits" (limits.hpp), "op", "operand", "storage", "function" (what a user's own does beside its loop),
-/// "type" (of an op or a storage for which there is no text yet). Nothing is half written. The
-/// program must be one that judge() accepts.
+/// "release" (legal.hpp), "tensors" (axes.hpp), "limits" (limits.hpp), "op", "operand", "storage",
+/// "function" (what a user's own does beside its loop), "type" (of an op or a storage for which
+/// there is no text yet). Nothing is half written. The program must be one that judge() accepts.
 ///
 /// Every slot becomes a function and a partition of gl.warp_specialize; statements are those of the
 /// program in its order. What comes after the loop goes to the slot whose registers have the

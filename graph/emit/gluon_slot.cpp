@@ -138,7 +138,7 @@ void SlotPrinter::loop() {
   for (int n = 0; n < depth; ++n) {
     state_ = entry;
     trips_ = n;
-    const std::string trips = plan_.user != nullptr ? "n" : "TRIPS";
+    const std::string trips = plan_.branches_on_trips() ? "n" : "TRIPS";
     line(1, (n == 0 ? "if " : "elif ") + trips + " == " + std::to_string(n) +
                 ":  # fewer iterations than stages");
     use(trips);

@@ -96,8 +96,12 @@ Source ValuePrinter::resolve(int op, const Operand& operand, int distance, int s
   }
   source.op = from;
   const std::vector<int> storages = program::storages_read(p, op, from, source.distance);
+  // tcgen05.mma takes nothing from registers.
+  const Value& user = m.values[at(plan_.links.result[at(op)])];
+  const bool from_memory =
+      plan_.legal.target == Target::blackwell && user.function == Function::product;
   for (const int s : storages)
-    if (p.storages[at(s)].kind == Storage::in_registers && p.ops[at(from)].slot == slot_) {
+    if (!from_memory && p.storages[at(s)].kind == Storage::in_registers && p.ops[at(from)].slot == slot_) {
       source.kind = Source::registers;
       source.storage = s;
       return source;

@@ -66,6 +66,13 @@ struct Plan {
   const char* suffix(int host) const {
     return axes.tensors[static_cast<std::size_t>(host)].axes.size() == 1 ? "_ptr" : "_desc";
   }
+  /// Does the kernel ask itself whether there are fewer iterations than stages? Only where programs
+  /// of one grid have different trip counts; else the host does, as the compiler then sees one
+  /// loop.
+  bool branches_on_trips() const {
+    return user != nullptr && (depends_on(user->trips, meaning::Index::program) ||
+                               depends_on(user->trips, meaning::Index::programs));
+  }
   int finish_slot() const { return static_cast<int>(given->slots.size()); }
   int warps(int slot) const;
   bool on_tmem(const program::Storage& storage) const;

@@ -156,6 +156,8 @@ std::string user_kernel_head(const Plan& plan) {
   std::string list;
   for (const std::string& one : plan.parameter_name)
     if (!one.empty()) list += (list.empty() ? "" : ", ") + one;
+  if (!plan.branches_on_trips())
+    list += std::string(list.empty() ? "" : ", ") + "TRIPS: gl.constexpr";
   std::string text = "def kernel(" + list + "):\n";
   text += "    n = gl.maximum(" + bare(text_of(plan, simple(plan.user->trips))) +
           ", 0)  # iterations of the loop\n";
@@ -186,6 +188,12 @@ std::string user_launcher(const Plan& plan) {
       if (name == plan.host_name[h] + "_desc") value = "descriptor(" + name + ", \"" + name + "\")";
     passed += value + ", ";
   }
+  std::string trips;
+  if (!plan.branches_on_trips()) {
+    trips = "            n = max(" + bare(text_of(plan, simple(plan.user->trips))) +
+            ", 0)  # iterations of the loop\n";
+    passed += "n if n < DEPTH else -1, ";
+  }
   std::string blocks;
   for (std::size_t h = 0; h < plan.host_name.size(); ++h) {
     const auto& shape = plan.meaning->tensors[at(plan.axes.tensors[h].parts.front())].shape;
@@ -210,10 +218,7 @@ std::string user_launcher(const Plan& plan) {
          "    what the module was compiled with.\"\"\"\n\n"
          "    def __getitem__(self, grid):\n"
          "        def launch(" +
-         list +
-         "):\n"
-         "            return kernel[grid](" +
-         passed +
+         list + "):\n" + trips + "            return kernel[grid](" + passed +
          "num_warps=WARPS)\n"
          "        return launch\n\n\n" +
          plan.function + " = UserKernel()\n";

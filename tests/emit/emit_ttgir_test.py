@@ -161,6 +161,8 @@ def executed(text, case, counts=TRIPS):
                 return stand_in.Descriptor(kind, array, block, name)
 
             arguments = oracle.arguments(descriptor, lambda array: stand_in.Pointer(stand_in.Type("float32"), array))
+            if hasattr(module, "DEPTH"):  # as the launcher does it
+                arguments.append(n if n < module.DEPTH else -1)
             try:
                 stand_in.run_grid(module.kernel, arguments, oracle.grid, seed, late)
             except (stand_in.Fault, AssertionError) as fault:
@@ -174,7 +176,7 @@ def executed(text, case, counts=TRIPS):
 
 # ---- compiled
 
-def compiled(path):
+def compiled(path, trips=-1):
     import emit_compile_test as compiler
     from triton.backends.compiler import GPUTarget
     import triton
@@ -183,27 +185,32 @@ def compiled(path):
     spec.loader.exec_module(module)
     signature = {}
     for name in module.kernel.arg_names:
-        if name in module.BLOCKS:
+        if name == "TRIPS":
+            signature[name] = "constexpr"
+        elif name in module.BLOCKS:
             block, kind = module.BLOCKS[name]
             layout = compiler.gl.NVMMASharedLayout.get_default_for(block, kind)
             signature[name] = f"tensordesc<{compiler.PTX_NAMES[str(kind)] if str(kind) in compiler.PTX_NAMES else str(kind)}{block},{layout!r}>"
         else:
             signature[name] = "*fp32" if name.endswith("_ptr") else "fp32" if name == "scale" else "i32"
-    source = compiler.GluonASTSource(fn=module.kernel, signature=signature, constexprs={})
+    source = compiler.GluonASTSource(fn=module.kernel, signature=signature,
+                                       constexprs={"TRIPS": trips} if "TRIPS" in signature else {})
     target = GPUTarget("cuda", {9: 90, 10: 100}[module.CAPABILITY], 32)
-    return triton.compile(source, target=target, options={"num_warps": module.WARPS})
+    return module, triton.compile(source, target=target, options={"num_warps": module.WARPS})
 
 
 def facts(text, folder):
     """(what the compiled code has, what is wrong with it)."""
     import emit_compile_test as compiler
     path = os.path.join(folder, "kernel.py")
-    kernel = compiled(path)
+    module, kernel = compiled(path)
+    for trips in range(getattr(module, "DEPTH", 0)):
+        compiled(path, trips)  # the runs of fewer iterations than stages
     ptx = kernel.asm["ptx"]
     registers, spills, serialised = compiler.ptxas_says(kernel, folder)
     count = lambda pattern: len(re.findall(pattern, ptx))  # noqa: E731
     products = count(r"wgmma\.mma_async|tcgen05\.mma\.")
-    waits = len(re.findall(r"^\s*mbarrier\.wait\(", text, re.M))
+    waits = compiler.text_counts(text)["waits"]
     wrong = []
     if products == 0:
         wrong.append("no product instruction")
