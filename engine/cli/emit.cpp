@@ -3,7 +3,9 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "engine/cli/cli.hpp"
 #include "engine/cli/make_program.hpp"
@@ -32,15 +34,13 @@ bool refused_for_room(const Emitted& emitted) {
          no->text.find("shared memory") != std::string::npos;
 }
 
-/// The problem counts no barriers: solved again with room for them. What leaves room satisfies the
-/// problem as it is, too; so it is as good as the first one if I and L are, else feasible with its
-/// bound.
-std::optional<MadeProgram> with_room(const EmittedFlags& flags, const program::Program& first,
-                                     Cycle length) {
-  constexpr Amount kRoom = 2'048;
-  MakeFlags again = flags.make;
-  again.kept_back = kRoom;
-  auto made = make_program(again);
+/// Solved again with more asked of the schedule. What satisfies that satisfies the problem as it
+/// is, too; so it is as good as the first one if I and L are, else feasible with its bound.
+std::optional<MadeProgram> made_again(const MakeFlags& flags, const program::Program& first,
+                                      Cycle length) {
+  MakeFlags quiet = flags;
+  quiet.quiet = true;
+  auto made = make_program(quiet);
   auto* program = std::get_if<MadeProgram>(&made);
   if (program == nullptr) return std::nullopt;
   if (program->program.initiation_interval != first.initiation_interval ||
@@ -48,6 +48,25 @@ std::optional<MadeProgram> with_room(const EmittedFlags& flags, const program::P
     program->program.status = "feasible";
   program->program.ii_lower_bound = first.ii_lower_bound;
   return std::move(*program);
+}
+
+/// The problem counts no barriers: room for them.
+constexpr Amount kRoom = 2'048;
+
+/// A module's loop is a chain of many small ops, and a schedule of least I may have them on any
+/// slot: fewest results that cross slots first, then none of registers.
+std::vector<MakeFlags> ways_for_module(const MakeFlags& asked) {
+  std::vector<MakeFlags> ways;
+  if (!asked.search.search.goals.empty()) return ways;
+  MakeFlags few = asked, none = asked;
+  few.search.search.goals = {"crossings"};
+  none.search.search.handover = false;
+  for (MakeFlags one : {few, none}) {
+    ways.push_back(one);
+    one.kept_back = kRoom;
+    ways.push_back(one);
+  }
+  return ways;
 }
 
 int emit_kernel(const EmittedFlags& flags) {
@@ -81,13 +100,34 @@ int emit_kernel(const EmittedFlags& flags) {
   options.version = version();
   options.user = user ? &user->kernel : nullptr;
   auto emitted = emit::emit_gluon(program, options);
-  if (refused_for_room(emitted) && solved_here)
-    if (auto again = with_room(flags, program, length)) {
-      program = std::move(again->program);
-      user = std::move(again->module_meaning);
-      options.user = user ? &user->kernel : nullptr;
-      emitted = emit::emit_gluon(program, options);
-    }
+  const program::Program first = program;
+  const auto try_way = [&](const MakeFlags& way) {
+    auto again = made_again(way, first, length);
+    if (!again || (user && !again->module_meaning)) return;
+    emit::EmitOptions now = options;
+    now.user = again->module_meaning ? &again->module_meaning->kernel : nullptr;
+    auto text = emit::emit_gluon(again->program, now);
+    const bool refused = std::holds_alternative<program::Refusal>(text);
+    if (!refused || refused_for_room(emitted)) emitted = std::move(text);
+  };
+  if (user && solved_here) {
+    const auto as_asked = std::move(emitted);
+    emitted = program::Refusal{"limits", ""};
+    for (const MakeFlags& way : ways_for_module(flags.make))
+      if (std::holds_alternative<program::Refusal>(emitted)) {
+        emitted = program::Refusal{"limits", "shared memory"};
+        // (A larger I is the last thing to give.)
+        if (!way.search.search.handover && std::holds_alternative<emit::GluonKernel>(as_asked))
+          break;
+        try_way(way);
+      }
+    if (std::holds_alternative<program::Refusal>(emitted)) emitted = as_asked;
+  }
+  if (refused_for_room(emitted) && solved_here) {
+    MakeFlags again = flags.make;
+    again.kept_back = kRoom;
+    try_way(again);
+  }
   if (const auto* no = std::get_if<program::Refusal>(&emitted))
     throw InputError(work.input, "", "",
                      "no kernel: " + printable(no->rule) + ": " + printable(no->text));

@@ -60,8 +60,10 @@ void SlotPrinter::wait_for_others(const std::vector<int>& stores) {
         for (int s = 0; s < plan_.finish_slot(); ++s)
           if (plan_.done_needed[at(s)]) slots.insert(s);
   }
+  // Its own products are in flight, too, where its code ends.
+  if (plan_.commits_products(slot_)) slots.insert(slot_);
   for (const int s : slots)
-    if (s != slot_)
+    if (s != slot_ || plan_.commits_products(slot_))
       line(1, "mbarrier.wait(" + use(plan_.done[at(s)]) + ", 0)  # what " + plan_.slot_name[at(s)] +
                   " has made is there");
 }

@@ -121,6 +121,10 @@ void SlotPrinter::product(int depth, int op, const Value& value, Iteration it) {
 
 void SlotPrinter::wgmma(int depth, int op, const Value& value, Iteration it, const std::string& b) {
   const Layout layout = values_.layout_of(plan_.links.result[at(op)]);
+  for (const int s : p_.ops[at(op)].writes)
+    if (p_.storages[at(s)].kind == Storage::in_memory)
+      refuse("storage", "the result of the product " + value.id +
+                            " is handed to another slot through memory: not emitted yet");
   std::string a = memory_operand(op, value.operands[0], it), left;
   if (a.empty()) {
     ended_for(depth, op, value.operands[0], it);

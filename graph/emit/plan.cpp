@@ -265,6 +265,7 @@ class Planner {
       if (!slot)
         return Refusal{"op", "no slot of at least 4 warps can compute " + m.values[at(v)].id};
       plan_.after_slot[at(v)] = *slot;
+      if (plan_.commits_products(*slot)) plan_.done_needed[at(*slot)] = true;
       if (auto no = hand_over(v, *slot)) return *no;
     }
     return std::nullopt;
@@ -453,6 +454,15 @@ int Plan::warps(int slot) const {
 
 bool Plan::on_tmem(const Storage& storage) const {
   return storage.kind == Storage::in_memory && given->memories[at(storage.memory)].name == "tmem";
+}
+
+bool Plan::commits_products(int slot) const {
+  if (legal.target != Target::blackwell || slot == finish_slot()) return false;
+  for (std::size_t v = 0; v < given->ops.size(); ++v)
+    if (given->ops[v].slot == slot &&
+        meaning->values[at(links.result[v])].function == Function::product)
+      return true;
+  return false;
 }
 
 const meaning::Value& Plan::value_of(int storage) const {

@@ -75,6 +75,8 @@ struct Plan {
   }
   int finish_slot() const { return static_cast<int>(given->slots.size()); }
   int warps(int slot) const;
+  /// Does it issue products of Blackwell, whose end its own code does not wait for?
+  bool commits_products(int slot) const;
   bool on_tmem(const program::Storage& storage) const;
   const meaning::Value& value_of(int storage) const;  ///< what it holds
   /// Largest distance at which it is read.
