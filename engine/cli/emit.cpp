@@ -54,14 +54,15 @@ std::optional<MadeProgram> made_again(const MakeFlags& flags, const program::Pro
 constexpr Amount kRoom = 2'048;
 
 /// A module's loop is a chain of many small ops, and a schedule of least I may have them on any
-/// slot: fewest results that cross slots first, then none of registers.
+/// slot: fewest hand-overs first, then fewest results that cross slots, then none of registers.
 std::vector<MakeFlags> ways_for_module(const MakeFlags& asked) {
   std::vector<MakeFlags> ways;
   if (!asked.search.search.goals.empty()) return ways;
-  MakeFlags few = asked, none = asked;
-  few.search.search.goals = {"crossings"};
+  MakeFlags handed = asked, crossing = asked, none = asked;
+  handed.search.search.goals = {"handovers"};
+  crossing.search.search.goals = {"crossings"};
   none.search.search.handover = false;
-  for (MakeFlags one : {few, none}) {
+  for (MakeFlags one : {handed, crossing, none}) {
     ways.push_back(one);
     one.kept_back = kRoom;
     ways.push_back(one);
@@ -108,19 +109,19 @@ int emit_kernel(const EmittedFlags& flags) {
     now.user = again->module_meaning ? &again->module_meaning->kernel : nullptr;
     auto text = emit::emit_gluon(again->program, now);
     const bool refused = std::holds_alternative<program::Refusal>(text);
-    if (!refused || refused_for_room(emitted)) emitted = std::move(text);
+    if (!refused) emitted = std::move(text);
   };
-  if (user && solved_here) {
-    const auto as_asked = std::move(emitted);
-    emitted = program::Refusal{"limits", ""};
-    for (const MakeFlags& way : ways_for_module(flags.make))
-      if (std::holds_alternative<program::Refusal>(emitted)) {
-        emitted = program::Refusal{"limits", "shared memory"};
-        // (A larger I is the last thing to give.)
-        if (!way.search.search.handover && std::holds_alternative<emit::GluonKernel>(as_asked))
-          break;
-        try_way(way);
-      }
+  const auto* written = std::get_if<emit::GluonKernel>(&emitted);
+  // Where products lie in registers, others that are handed about are lacking there.
+  if (user && solved_here && (written == nullptr || written->launch.tmem_columns == 0)) {
+    const Emitted as_asked = std::move(emitted);
+    emitted = program::Refusal{"limits", "shared memory"};
+    for (const MakeFlags& way : ways_for_module(flags.make)) {
+      if (std::holds_alternative<emit::GluonKernel>(emitted)) break;
+      // (A larger I is the last thing to give.)
+      if (!way.search.search.handover && std::holds_alternative<emit::GluonKernel>(as_asked)) break;
+      try_way(way);
+    }
     if (std::holds_alternative<program::Refusal>(emitted)) emitted = as_asked;
   }
   if (refused_for_room(emitted) && solved_here) {

@@ -125,7 +125,7 @@ void take_numbers(std::vector<std::vector<meaning::Bounded>>& reference, const M
       for (std::size_t k = 0; k < one.value.data.size(); ++k) {
         const double x = right.data.at(k);
         // (Where the meaning's number is another one, its bound is not for this.)
-        one.error.data[k] += kDoubleLoss * std::abs(x);
+        if (std::isfinite(x)) one.error.data[k] += kDoubleLoss * std::abs(x);
         one.value.data[k] = x;
       }
     }

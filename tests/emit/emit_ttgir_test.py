@@ -24,7 +24,7 @@ sys.path.insert(0, HERE)
 import stand_in  # noqa: E402
 
 FOLDER = os.path.join(HERE, "..", "..", "graph", "kernels", "triton")
-CASES = ["hopper-attention-forward", "hopper-attention-forward:M=2", "hopper-attention-forward-sub2", "hopper-fused-mlp:M=2",
+CASES = ["hopper-attention-forward", "hopper-attention-forward:M=2", "hopper-attention-forward-sub2", "blackwell-fused-mlp",
          "blackwell-attention-forward", "blackwell-attention-forward-m256:M=2", "blackwell-attention-forward-sub2",
          "blackwell-attention-causal"]
 SCALE = 0.11  # of scores, in units of log 2; no number that is in Twill
@@ -216,10 +216,87 @@ def facts(text, folder):
         wrong.append("no product instruction")
     if count(r"mbarrier\.try_wait") != waits:
         wrong.append(f"{count(r'mbarrier.try_wait')} barrier waits, {waits} in the text")
-    if serialised:
-        wrong.append(serialised[0])
     return {"products": products, "waits": waits, "registers": registers, "spill bytes": spills,
             "serialised": len(serialised), "shared": kernel.metadata.shared}, wrong
+
+
+# ---- every module of the tree
+
+def tree():
+    root = os.path.join(HERE, "..", "..")
+    for folder in ("graph/kernels/triton", "tests/data/lowered", "tests/data/nested", "tests/data/ttgir"):
+        for name in sorted(os.listdir(os.path.join(root, folder))):
+            if name.endswith(".ttgir"):
+                yield os.path.join(root, folder, name), folder + "/" + name
+
+
+def short(text):
+    """The reason in a line of stderr, for a table."""
+    for mark in ("what the loop computes is not known: ", "it cannot be executed: ", "no kernel: ", "no program: ", ".ttgir: ", "twill: "):
+        for line in text.strip().split("\n"):
+            if mark in line:
+                return line.split(mark, 1)[1].replace("|", "/")[:150]
+    return text.strip()[-150:].replace("|", "/")
+
+
+def ran(twill, path, options):
+    """What `twill run` says at each trip count: right beside the module, or beside its own meaning, or not at all."""
+    right, alone, why = [], [], ""
+    for n in TRIPS:
+        done = subprocess.run([twill, "run", path, "--iterations", str(n), "--orders", "2", "--time-limit", "60"] + options,
+                              capture_output=True, text=True)
+        if done.returncode not in (0, 1) or "double precision" not in done.stdout:
+            return "no", short(done.stderr)
+        if done.returncode == 1:
+            return f"WRONG at n = {n}", ""
+        (right if "beside the module" in done.stdout else alone).append(n)
+        for line in done.stderr.split("\n"):
+            if "is the reference: " in line:
+                why = line.split("is the reference: ")[1]
+    text = "n = " + ", ".join(map(str, right)) if right else ""
+    if alone:
+        text += ("; " if text else "") + "by its meaning alone n = " + ", ".join(map(str, alone))
+    return text, why
+
+
+def table(twill, folder):
+    print("| module | executed, right beside the module at | text executed, largest error | compiled | reason where not |")
+    print("|---|---|---|---|---|")
+    for path, name in tree():
+        variants = [[]]
+        if name.startswith("graph") and ("fused-mlp" in name or name.endswith("hopper-attention-forward.ttgir") or "m256" in name):
+            variants.append(["--subtile", "M=2"])
+        if "gemm-persistent" in name and name.startswith("graph"):
+            variants.append(["--loop", "1"])
+        for options in variants:
+            out = os.path.join(folder, "kernel.py")
+            done = subprocess.run([twill, "program", path, "--time-limit", "60"] + options, capture_output=True, text=True)
+            label = name.removeprefix("graph/kernels/triton/").removesuffix(".ttgir") + (" " + " ".join(options) if options else "")
+            if done.returncode != 0:
+                print(f"| {label} | no program | | | {short(done.stderr)} |", flush=True)
+                continue
+            run, why = ran(twill, path, options)
+            if run == "no":
+                print(f"| {label} | orders and waits alone | | | {why} |", flush=True)
+                continue
+            done = subprocess.run([twill, "emit", path, "-o", out, "--quiet", "--time-limit", "60"] + options, capture_output=True, text=True)
+            executed_text = compiled_text = ""
+            if done.returncode != 0:
+                why = short(done.stderr)
+            else:
+                with open(out) as file:
+                    text = file.read()
+                case = os.path.basename(path).removesuffix(".ttgir")
+                error = executed(text, case) if oracle_of(case) else "no formula"
+                executed_text = error if isinstance(error, str) else f"{error:.1e}"
+                try:
+                    what, wrong = facts(text, folder)
+                    compiled_text = f"{what['products']} products, {what['waits']} waits, {what['spill bytes']} B of spills"
+                    compiled_text += ", serialised" if what["serialised"] else ""
+                    compiled_text += "".join("; WRONG: " + one for one in wrong if not one.startswith("ptxas"))
+                except Exception as problem:
+                    compiled_text = f"no: {type(problem).__name__}"
+            print(f"| {label} | {run} | {executed_text} | {compiled_text} | {why} |", flush=True)
 
 
 def main():
@@ -233,6 +310,8 @@ def main():
             compiles = False
     failed = False
     with tempfile.TemporaryDirectory() as folder:
+        if "--table" in arguments:
+            return table(twill, folder)
         for case in cases:
             text, why = emitted(twill, case, folder)
             if text is None:
