@@ -97,13 +97,16 @@ std::variant<ModuleRun, NotInterpreted> run_module(const LoweredModule& lowered,
   ModuleRun run;
   run.inputs.resize(of.meaning.tensors.size());
   run.outputs.resize(of.meaning.tensors.size());
+  std::size_t runs = 0;  // of the loop
   for (std::size_t t = 0; t < of.tiles.size(); ++t) {
     const TileOp& tile = of.tiles[t];
     const int index = static_cast<int>(t);
     const std::size_t times = of.meaning.streams(index) ? at(n) : 1;
     const auto found = all.moved.find(tile.op);
     const std::size_t moved = found == all.moved.end() ? 0 : found->second.size();
-    if (moved != times)
+    // Inside an outer loop: so often each. The first run counts.
+    if (runs == 0 && times > 0 && moved % times == 0) runs = moved / times;
+    if (times == 0 ? moved != 0 : runs == 0 || moved != times * runs)
       return NotInterpreted{tile.op, of.meaning.tensors[t].name + " is moved " +
                                          std::to_string(moved) + " times, not " +
                                          std::to_string(times)};
