@@ -220,6 +220,42 @@ def facts(text, folder):
             "serialised": len(serialised), "shared": kernel.metadata.shared}, wrong
 
 
+# ---- names in a module are data
+
+def hostile(twill, folder):
+    """Attention whose names are words of Python, of the text itself, and no identifiers: what is wrong, or ""."""
+    with open(os.path.join(FOLDER, "hopper-attention-forward.ttgir")) as file:
+        module = file.read()
+    for old, new in (("%length", "%class"), ("%scale", "%n"), ("%q_desc", "%gl"), ("%lse_ptr", "%TRIPS"), ("%v_desc", "%a$b-c.d"),
+                     ("@attention_forward", "@kernel")):
+        module = re.sub(re.escape(old) + r"\b", lambda _, new=new: new, module)
+    path, out = os.path.join(folder, "hostile.ttgir"), os.path.join(folder, "hostile.py")
+    with open(path, "w") as file:
+        file.write(module)
+    done = subprocess.run([twill, "emit", path, "-o", out, "--quiet"], capture_output=True, text=True)
+    if done.returncode != 0:
+        return done.stderr
+    with open(out) as file:
+        text = file.read()
+    loaded = stand_in.load(text, "hostile")
+    parameters = loaded.kernel.__code__.co_varnames[:loaded.kernel.__code__.co_argcount]
+    if len(parameters) != 8 or set(parameters) & {"class", "n", "gl"} or "a$b" in text:
+        return f"parameters {parameters}"
+    names = iter([name for name in parameters if name in loaded.BLOCKS])
+
+    def descriptor(array, _):
+        name = next(names)
+        block, kind = loaded.BLOCKS[name]
+        return stand_in.Descriptor(kind, array, block, name)
+
+    oracle = Attention(128)
+    oracle.make(2, np.random.default_rng(2))
+    arguments = oracle.arguments(descriptor, lambda array: stand_in.Pointer(stand_in.Type("float32"), array))
+    stand_in.run_grid(loaded.kernel, arguments + [2 if 2 < loaded.DEPTH else -1], oracle.grid, 0, "random")
+    worst = max(oracle.errors())
+    return "" if worst <= TOLERANCE else f"wrong by {worst:.2e}"
+
+
 # ---- every module of the tree
 
 def tree():
@@ -312,6 +348,9 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         if "--table" in arguments:
             return table(twill, folder)
+        wrong = hostile(twill, folder)
+        print("hostile names: " + (wrong or "they are data"))
+        failed |= bool(wrong)
         for case in cases:
             text, why = emitted(twill, case, folder)
             if text is None:
