@@ -101,7 +101,8 @@ Source ValuePrinter::resolve(int op, const Operand& operand, int distance, int s
   const bool from_memory =
       plan_.legal.target == Target::blackwell && user.function == Function::product;
   for (const int s : storages)
-    if (!from_memory && p.storages[at(s)].kind == Storage::in_registers && p.ops[at(from)].slot == slot_) {
+    if (!from_memory && p.storages[at(s)].kind == Storage::in_registers &&
+        p.ops[at(from)].slot == slot_) {
       source.kind = Source::registers;
       source.storage = s;
       return source;

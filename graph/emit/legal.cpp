@@ -195,9 +195,8 @@ class Legalizer {
     const bool by_elements = std::all_of(chain.begin(), chain.end(), [&](int v) {
       const meaning::Value& value = meaning_->values[at(v)];
       return meaning::is_elementwise(value.function) &&
-             std::none_of(value.operands.begin(), value.operands.end(), [](const Operand& one) {
-               return one.transposed || one.columns > 0;
-             });
+             std::none_of(value.operands.begin(), value.operands.end(),
+                          [](const Operand& one) { return one.transposed || one.columns > 0; });
     });
     auto& in_place = writer.in_place;
     if (!reads || !by_elements || writer.ending != Ending::at_once ||

@@ -15,7 +15,8 @@ namespace {
 using meaning::Index;
 
 constexpr int kMostIndexSteps = 64;  // from an integer to what it is made of
-constexpr std::size_t kLowerBound = 0, kUpperBound = 1, kStep = 2, kFirstVariable = 3;  // of scf.for
+constexpr std::size_t kLowerBound = 0, kUpperBound = 1, kStep = 2,
+                      kFirstVariable = 3;  // of scf.for
 
 std::optional<Index::Kind> kind_of(std::string_view name) {
   constexpr std::array<std::pair<std::string_view, Index::Kind>, 7> kKinds = {

@@ -332,7 +332,7 @@ void MeaningBuilder::elementwise(int index, meaning::Value& value, Where where, 
   }
   if (op.name == "tt.fp_to_fp" && !m_.attribute(op, "rounding").empty() &&
       m_.attribute(op, "rounding").find("rtne") == std::string_view::npos &&
-      m_.attribute(op, "rounding").find("1") == std::string_view::npos)
+      m_.attribute(op, "rounding").find('1') == std::string_view::npos)
     refuse(index, "it rounds otherwise than to the nearest number");
   for (const int operand : op.operands) {
     const int cut = where == Where::loop ? split_.of(operand) : dimension;

@@ -12,7 +12,6 @@ namespace twill::ttgir {
 
 using meaning::Function;
 using meaning::Index;
-using meaning::Operand;
 
 namespace {
 

@@ -146,7 +146,7 @@ MeaningBuilder::Seen MeaningBuilder::contents(int user, int root, Where where, i
     for (auto op = loop + 1; op != ops.end() && *op != user; ++op)
       if (const auto write = write_by(*op, root)) since = write;
     if (since) return written(user, *since, where, copy, dimension, 0);
-    const Seen last = written(user, writes.back(), Where::loop, copy, dimension, 0);
+    Seen last = written(user, writes.back(), Where::loop, copy, dimension, 0);
     const bool was = zero_at_entry_;
     // Products that begin anew by a flag add to 0 in the first iteration, and so it is here.
     const auto known = initial_.find(last.operand.value);
@@ -165,7 +165,7 @@ MeaningBuilder::Seen MeaningBuilder::contents(int user, int root, Where where, i
   if (before != nullptr) return written(user, *before, Where::loop, copy, dimension, distance);
   const int root_op = m_.value(root).op;
   if (in_loop(root_op)) refuse(user, "it reads a buffer before it is written");
-  const Seen last = written(user, writes.back(), Where::loop, copy, dimension, distance + 1);
+  Seen last = written(user, writes.back(), Where::loop, copy, dimension, distance + 1);
   note_initial(user, last, at_entry(user, root, copy, dimension), user);
   return last;
 }

@@ -13,7 +13,6 @@
 
 namespace twill::ttgir {
 
-using meaning::Function;
 using meaning::Index;
 using meaning::Operand;
 
@@ -209,7 +208,7 @@ MeaningBuilder::Seen MeaningBuilder::carried(int user, int value, int copy, int 
     refuse(user, "it is not known what is carried");
   const int next = yield.operands[k], first = loop.operands[k + kFirstCarried];
   if (next == value) return source(user, first, Where::before, copy, dimension);
-  const Seen last = source(user, next, Where::loop, copy, split_.of(next), distance + 1);
+  Seen last = source(user, next, Where::loop, copy, split_.of(next), distance + 1);
   note_initial(user, last, source(user, first, Where::before, copy, split_.of(value)), user);
   return last;
 }
@@ -221,7 +220,7 @@ MeaningBuilder::Seen MeaningBuilder::result_of_loop(int user, int value, int cop
       k + kFirstCarried >= loop.operands.size())
     refuse(user, "it is not known what the loop results in");
   const int last_value = yield.operands[k];
-  const Seen last = source(user, last_value, Where::loop, copy, split_.of(last_value));
+  Seen last = source(user, last_value, Where::loop, copy, split_.of(last_value));
   if (last.operand.value >= kLoop && last.operand.distance > 0)
     refuse(user, "it uses what an iteration before the last one made");
   note_initial(
