@@ -3,7 +3,9 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "engine/cli/cli.hpp"
 #include "engine/cli/make_program.hpp"
@@ -32,28 +34,47 @@ bool refused_for_room(const Emitted& emitted) {
          no->text.find("shared memory") != std::string::npos;
 }
 
-/// The problem counts no barriers: solved again with room for them. What leaves room satisfies the
-/// problem as it is, too; so it is as good as the first one if I and L are, else feasible with its
-/// bound.
-std::optional<program::Program> with_room(const EmittedFlags& flags, const program::Program& first,
-                                          Cycle length) {
-  constexpr Amount kRoom = 2'048;
-  MakeFlags again = flags.make;
-  again.kept_back = kRoom;
-  auto made = make_program(again);
+/// Solved again with more asked of the schedule. What satisfies that satisfies the problem as it
+/// is, too; so it is as good as the first one if I and L are, else feasible with its bound.
+std::optional<MadeProgram> made_again(const MakeFlags& flags, const program::Program& first,
+                                      Cycle length) {
+  MakeFlags quiet = flags;
+  quiet.quiet = true;
+  auto made = make_program(quiet);
   auto* program = std::get_if<MadeProgram>(&made);
   if (program == nullptr) return std::nullopt;
   if (program->program.initiation_interval != first.initiation_interval ||
       program->solution.schedule->length != length || first.status != "optimal")
     program->program.status = "feasible";
   program->program.ii_lower_bound = first.ii_lower_bound;
-  return std::move(program->program);
+  return std::move(*program);
+}
+
+/// The problem counts no barriers: room for them.
+constexpr Amount kRoom = 2'048;
+
+/// A module's loop is a chain of many small ops, and a schedule of least I may have them on any
+/// slot: fewest hand-overs first, then fewest results that cross slots, then none of registers.
+std::vector<MakeFlags> ways_for_module(const MakeFlags& asked) {
+  std::vector<MakeFlags> ways;
+  if (!asked.search.search.goals.empty()) return ways;
+  MakeFlags handed = asked, crossing = asked, none = asked;
+  handed.search.search.goals = {"handovers"};
+  crossing.search.search.goals = {"crossings"};
+  none.search.search.handover = false;
+  for (MakeFlags one : {handed, crossing, none}) {
+    ways.push_back(one);
+    one.kept_back = kRoom;
+    ways.push_back(one);
+  }
+  return ways;
 }
 
 int emit_kernel(const EmittedFlags& flags) {
   const WorkloadFlags& work = flags.make.work;
   program::Program program;
   // Standard input is read once: from there comes a program.
+  std::optional<ttgir::ModuleMeaning> user;  // of a TTGIR module: its function
   bool solved_here = false;
   Cycle length = 0;
   const std::string bytes = is_file(work.input) ? read_file(work.input) : "";
@@ -69,19 +90,45 @@ int emit_kernel(const EmittedFlags& flags) {
   } else {
     auto made = make_program(flags.make);
     if (const int* code = std::get_if<int>(&made)) return *code;
-    length = std::get<MadeProgram>(made).solution.schedule->length;
-    program = std::move(std::get<MadeProgram>(made).program);
+    MadeProgram& all = std::get<MadeProgram>(made);
+    length = all.solution.schedule->length;
+    program = std::move(all.program);
+    user = std::move(all.module_meaning);
     solved_here = flags.make.schedule.empty();
   }
   emit::EmitOptions options;
   options.machine = work.machine.empty() ? "the machine of its program" : work.machine;
   options.version = version();
+  options.user = user ? &user->kernel : nullptr;
   auto emitted = emit::emit_gluon(program, options);
-  if (refused_for_room(emitted) && solved_here)
-    if (const auto again = with_room(flags, program, length)) {
-      program = *again;
-      emitted = emit::emit_gluon(program, options);
+  const program::Program first = program;
+  const auto try_way = [&](const MakeFlags& way) {
+    auto again = made_again(way, first, length);
+    if (!again || (user && !again->module_meaning)) return;
+    emit::EmitOptions now = options;
+    now.user = again->module_meaning ? &again->module_meaning->kernel : nullptr;
+    auto text = emit::emit_gluon(again->program, now);
+    const bool refused = std::holds_alternative<program::Refusal>(text);
+    if (!refused) emitted = std::move(text);
+  };
+  const auto* written = std::get_if<emit::GluonKernel>(&emitted);
+  // Where products lie in registers, others that are handed about are lacking there.
+  if (user && solved_here && (written == nullptr || written->launch.tmem_columns == 0)) {
+    const Emitted as_asked = std::move(emitted);
+    emitted = program::Refusal{"limits", "shared memory"};
+    for (const MakeFlags& way : ways_for_module(flags.make)) {
+      if (std::holds_alternative<emit::GluonKernel>(emitted)) break;
+      // (A larger I is the last thing to give.)
+      if (!way.search.search.handover && std::holds_alternative<emit::GluonKernel>(as_asked)) break;
+      try_way(way);
     }
+    if (std::holds_alternative<program::Refusal>(emitted)) emitted = as_asked;
+  }
+  if (refused_for_room(emitted) && solved_here) {
+    MakeFlags again = flags.make;
+    again.kept_back = kRoom;
+    try_way(again);
+  }
   if (const auto* no = std::get_if<program::Refusal>(&emitted))
     throw InputError(work.input, "", "",
                      "no kernel: " + printable(no->rule) + ": " + printable(no->text));

@@ -20,7 +20,23 @@ struct Given {
   Problem problem;
   std::string hash;
   ProgramSolution made;
+  std::shared_ptr<const ttgir::LoweredModule> module;
+  std::optional<ttgir::ModuleMeaning> meaning;  ///< then `problem` is ttgir::program_problem()
 };
+
+/// What a module's loop computes; that it is not known is said, and why.
+void read_module(const MakeFlags& flags, const Workload& work, std::size_t k, Given& given) {
+  if (work.module(k) == nullptr) return;
+  auto read = ttgir::meaning_of_loop(*work.module(k));
+  if (const auto* no = std::get_if<ttgir::NoMeaning>(&read)) {
+    if (!flags.quiet)
+      std::cerr << "what the loop computes is not known: " << printable(no->why) << "\n";
+    return;
+  }
+  given.module = work.modules[k];
+  given.meaning = std::move(std::get<ttgir::ModuleMeaning>(read));
+  given.problem = ttgir::program_problem(*given.module, given.meaning->meaning, given.problem);
+}
 
 /// The layout that a schedule file is for.
 Given read_given(const MakeFlags& flags, const Workload& work) {
@@ -40,8 +56,11 @@ Given read_given(const MakeFlags& flags, const Workload& work) {
       if (!solution.schedule)
         throw InputError(flags.schedule, "/status", to_string(solution.status),
                          "a program needs a schedule");
-      auto made = program::derive(problem, *solution.schedule, {flags.turns});
-      return {problem, work.hashes[k], {std::move(solution), std::move(made), false, 0, ""}};
+      Given given{problem, work.hashes[k], {}, nullptr, std::nullopt};
+      read_module(flags, work, k, given);
+      auto made = program::derive(given.problem, *solution.schedule, {flags.turns});
+      given.made = {std::move(solution), std::move(made), false, 0, ""};
+      return given;
     } catch (const InputError&) {
       if (last) throw;
     }
@@ -62,9 +81,25 @@ std::optional<Given> solve_given(const MakeFlags& flags, const Workload& work, S
   }
   if (!flags.quiet && work.problems.size() > 1)
     std::cerr << "best: layout " << printable(all.layout().layout) << "\n";
-  const Problem& problem = all.layout().problem;
-  return Given{problem, work.hashes[all.chosen],
-               solve_program(problem, all.solution(), options, interrupt.token(), {flags.turns})};
+  Given given{all.layout().problem, work.hashes[all.chosen], {}, nullptr, std::nullopt};
+  read_module(flags, work, all.chosen, given);
+  given.made =
+      solve_program(given.problem, all.solution(), options, interrupt.token(), {flags.turns});
+  const auto* refusal = std::get_if<program::Refusal>(&given.made.program);
+  if (refusal == nullptr || refusal->rule != "schedule" || !given.meaning) return given;
+  // Where results lie is more than the schedule knew: the loop is solved as its program has it.
+  const Solution again = solve(given.problem, options, interrupt.token());
+  if (!again.schedule) return given;
+  given.made = solve_program(given.problem, again, options, interrupt.token(), {flags.turns});
+  const Solution& first = all.solution();
+  Solution& last = given.made.solution;
+  const bool same = last.schedule->initiation_interval == first.schedule->initiation_interval &&
+                    last.schedule->length == first.schedule->length;
+  if (!same) last.status = Status::feasible;
+  if (same) last.status = first.status;
+  last.ii_lower_bound = first.ii_lower_bound;
+  given.made.again = true;
+  return given;
 }
 
 }  // namespace
@@ -96,14 +131,18 @@ std::variant<MadeProgram, int> make_program(const MakeFlags& flags) {
               << printable(fault->rule) << ": " << printable(fault->text) << "\n";
     return fault->rule == "window" ? kNo : kInternal;
   }
-  program.meaning = work.meaning;
+  program.meaning = given->meaning ? given->meaning->meaning : work.meaning;
   program::Links links;
-  if (const auto no = work.meaning ? program::link(program, links) : std::nullopt) {
+  if (const auto no = program.meaning ? program::link(program, links) : std::nullopt) {
     if (!flags.quiet) std::cerr << "it cannot be executed: " << printable(*no) << "\n";
     program.meaning.reset();
+    given->meaning.reset();
+    given->module.reset();
   }
-  return MadeProgram{std::move(program), std::move(given->problem), std::move(given->made.solution),
-                     given->made.again,  given->made.reserved,      given->made.memory};
+  return MadeProgram{
+      std::move(program),       std::move(given->problem), std::move(given->made.solution),
+      given->made.again,        given->made.reserved,      given->made.memory,
+      std::move(given->module), std::move(given->meaning)};
 }
 
 void MakeFlags::add_to(CLI::App& app) {

@@ -1,6 +1,8 @@
 // A program made of what the command line names: solved or read, derived, judged.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 
@@ -8,6 +10,7 @@
 #include "engine/cli/workload.hpp"
 #include "engine/program.hpp"
 #include "graph/program/program.hpp"
+#include "graph/ttgir/meaning.hpp"
 
 namespace twill::cli {
 
@@ -31,6 +34,9 @@ struct MadeProgram {
   bool again = false;  ///< ProgramSolution::again
   Amount reserved = 0;
   std::string memory;
+  /// Of a TTGIR module whose loop's meaning was read: both, else neither.
+  std::shared_ptr<const ttgir::LoweredModule> module;
+  std::optional<ttgir::ModuleMeaning> module_meaning;
 };
 
 /// The program, accepted by the judge and compared with its schedule; or the exit code, where what

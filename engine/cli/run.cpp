@@ -21,6 +21,7 @@
 #include "graph/program/links.hpp"
 #include "graph/program/program_io.hpp"
 #include "graph/program/replay.hpp"
+#include "graph/ttgir/module_run.hpp"
 
 namespace twill::cli {
 namespace {
@@ -59,11 +60,14 @@ std::optional<program::Fault> judged(const RunFlags& flags, const program::Progr
 /// As late and as eagerly as can be, then at random, then as the judge's witness says, until one of
 /// these is wrong.
 std::vector<OrderRun> run_orders(const RunFlags& flags, const program::Program& program,
-                                 const std::optional<program::Fault>& fault) {
+                                 const std::optional<program::Fault>& fault,
+                                 const std::optional<ttgir::ModuleRun>& module) {
   const std::uint64_t seed = flags.seed();
   const meaning::Meaning& meaning = *program.meaning;
-  const auto inputs = meaning::seeded_inputs(meaning, flags.iterations, seed);
-  const auto right = meaning::reference(meaning, flags.iterations, inputs);
+  const auto inputs =
+      module ? module->inputs : meaning::seeded_inputs(meaning, flags.iterations, seed);
+  auto right = meaning::reference(meaning, flags.iterations, inputs);
+  if (module) ttgir::take_numbers(right, *module);
   std::vector<OrderRun> all;
   const auto add = [&](const std::string& name, const program::Course& course) {
     OrderRun one{name, program::execute(program, flags.iterations, inputs, course), {}};
@@ -99,12 +103,36 @@ std::string shown_number(double x) {
   return text.str();
 }
 
+/// A module's own numbers, for a launch in which its loop runs so often. nullopt = the loop's
+/// meaning is the reference, and why is said.
+std::optional<ttgir::ModuleRun> module_numbers(const RunFlags& flags, const MadeProgram& made,
+                                               program::Program& program) {
+  if (!made.module_meaning || !program.meaning) return std::nullopt;
+  const auto say = [&](const std::string& why) {
+    if (!flags.make.quiet)
+      std::cerr << "the module itself is not executed, its loop's meaning is the reference: "
+                << printable(why) << "\n";
+    return std::nullopt;
+  };
+  const meaning::UserKernel& kernel = made.module_meaning->kernel;
+  const auto launch = ttgir::launch_of(kernel, flags.iterations);
+  if (!launch)
+    return say("no arguments are known with which the loop runs " +
+               std::to_string(flags.iterations) + " times");
+  ttgir::set_numbers(*program.meaning, kernel, *launch);
+  auto run = ttgir::run_module(*made.module, *made.module_meaning, *launch, flags.iterations,
+                               flags.seed());
+  if (const auto* no = std::get_if<ttgir::NotInterpreted>(&run)) return say(no->why);
+  return std::move(std::get<ttgir::ModuleRun>(run));
+}
+
 void print_text(const RunFlags& flags, const program::Program& program,
                 const std::optional<program::Fault>& fault, const std::vector<OrderRun>& all,
-                bool right) {
+                bool right, bool module) {
   std::cout << "run of " << printable(program.problem) << ": n = " << flags.iterations
             << ", I = " << program.initiation_interval << ", inputs of seed " << flags.seed()
-            << "\nbeside the loop in double precision: largest error, and the bound for it by the "
+            << "\nbeside the " << (module ? "module, executed op by op" : "loop")
+            << " in double precision: largest error, and the bound for it by the "
                "types of all steps\n";
   for (const OrderRun& one : all) {
     std::cout << "  " << printable(one.order) << ": ";
@@ -157,6 +185,7 @@ void print_json(const RunFlags& flags, const program::Program& program,
 
 int run_numbers(const RunFlags& flags) {
   program::Program program;
+  std::optional<ttgir::ModuleRun> module;
   const WorkloadFlags& work = flags.make.work;
   if (flags.time.on) return run_time(flags.make, flags.time, flags.json);
   // Standard input is read once: from there comes a program.
@@ -170,7 +199,9 @@ int run_numbers(const RunFlags& flags) {
   } else {
     auto made = make_program(flags.make);
     if (const int* code = std::get_if<int>(&made)) return *code;
-    program = std::move(std::get<MadeProgram>(made).program);
+    MadeProgram& all = std::get<MadeProgram>(made);
+    program = std::move(all.program);
+    module = module_numbers(flags, all, program);
   }
   program::Links links;
   if (const auto no = program::link(program, links))
@@ -183,13 +214,13 @@ int run_numbers(const RunFlags& flags) {
     throw InputError("command line", "--iterations", std::to_string(flags.iterations),
                      "its tensors have more than 50000000 numbers in so many iterations");
   const auto fault = judged(flags, program);
-  const std::vector<OrderRun> all = run_orders(flags, program, fault);
+  const std::vector<OrderRun> all = run_orders(flags, program, fault, module);
   bool right = !fault;
   for (const OrderRun& one : all) right = right && one.right();
   if (flags.json)
     print_json(flags, program, fault, all, right);
   else
-    print_text(flags, program, fault, all, right);
+    print_text(flags, program, fault, all, right, module.has_value());
   return right ? kDone : kNo;
 }
 

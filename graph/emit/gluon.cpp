@@ -6,6 +6,7 @@
 #include "graph/emit/gluon_host.hpp"
 #include "graph/emit/gluon_slot.hpp"
 #include "graph/emit/gluon_values.hpp"
+#include "graph/emit/user_function.hpp"
 #include "graph/index.hpp"
 #include "graph/meaning/number_type.hpp"
 
@@ -31,7 +32,8 @@ class GluonPrinter {
     const std::string kernel_text = std::move(text_);
     text_.clear();
     head();
-    return text_ + functions + kernel_text + host_text(plan_);
+    return text_ + functions + kernel_text +
+           (plan_.user != nullptr ? user_launcher(plan_) : host_text(plan_));
   }
 
  private:
@@ -73,10 +75,16 @@ class GluonPrinter {
     line(0,
          "This text is yours: Twill's license does not extend to what it writes, put it under any "
          "license you");
-    line(0, "like. Needs Triton 3.9 and PyTorch; `python FILE` checks and times it.");
+    if (plan_.user != nullptr)
+      line(0,
+           "like. Needs Triton 3.9. Called as the function was that it stands for, on its grid.");
+    else
+      line(0, "like. Needs Triton 3.9 and PyTorch; `python FILE` checks and times it.");
     line(0, "\"\"\"");
-    line(0, "import itertools");
-    line(0, "import math");
+    if (plan_.user == nullptr) {
+      line(0, "import itertools");
+      line(0, "import math");
+    }
     line(0, "import sys");
     line(0, "");
     line(0, "try:");
@@ -104,7 +112,7 @@ class GluonPrinter {
     line(1, "print(f\"Triton 3.9 with Gluon is needed: {missing}\", file=sys.stderr)");
     line(1, "sys.exit(2)");
     line(0, "");
-    for (std::size_t k = 0; k < m_.constants.size(); ++k)
+    for (std::size_t k = 0; k < m_.constants.size() && plan_.user == nullptr; ++k)
       line(0, plan_.constant[k] + ": gl.constexpr = gl.constexpr(" +
                   number_text(m_.constants[k].second) + ")");
     if (!needs_.tiles.empty()) line(0, "# Register layouts of tiles.");
@@ -114,9 +122,11 @@ class GluonPrinter {
     for (const auto& [name, value] : shared_layouts_)
       line(0, name + ": gl.constexpr = gl.constexpr(" + value + ")");
     line(0, "VECTOR: gl.constexpr = gl.constexpr(gl.SwizzledSharedLayout(1, 1, 1, [0]))");
-    line(0, "DEPTH = " + std::to_string(plan_.depth) +
-                "  # iterations in flight beside the newest: with fewer, TRIPS says how many there "
-                "are");
+    if (!plan_.branches_on_trips())
+      line(0,
+           "DEPTH = " + std::to_string(plan_.depth) +
+               "  # iterations in flight beside the newest: with fewer, TRIPS says how many there "
+               "are");
   }
 
   std::string registers() const {
@@ -138,7 +148,7 @@ class GluonPrinter {
         arguments_.push_back(name);
     };
     for (std::size_t t = 0; t < plan_.host_name.size(); ++t)
-      add(plan_.host_name[t] + (plan_.axes.tensors[t].axes.size() == 1 ? "_ptr" : "_desc"));
+      add(plan_.host_name[t] + plan_.suffix(static_cast<int>(t)));
     for (const std::string& one : plan_.buffer)
       if (!one.empty()) add(one);
     for (const auto& [v, one] : plan_.resident) add(one.name);
@@ -150,14 +160,24 @@ class GluonPrinter {
     for (const std::string& one : plan_.done) add(one);
     for (std::size_t t = 0; t < plan_.tensor_name.size(); ++t) add(plan_.tensor_name[t] + "_row");
     for (const std::string& one : plan_.host_name) add(one + "_column");
+    if (plan_.user != nullptr) {
+      for (const std::string& one : plan_.tensor_name) add(one + "_column");
+      for (const std::string& one : plan_.constant) add(one);
+    }
     add("n");
     add("TRIPS");
+  }
+
+  bool is_constant(const std::string& name) const {
+    return std::find(plan_.constant.begin(), plan_.constant.end(), name) != plan_.constant.end();
   }
 
   std::vector<std::string> used(const SlotText& slot) const {
     std::vector<std::string> all;
     for (const std::string& one : arguments_)
-      if (slot.used.contains(one)) all.push_back(one);
+      if (slot.used.contains(one) ||
+          (plan_.user != nullptr && is_constant(one) && mentions(slot.body, one)))
+        all.push_back(one);
     return all;
   }
 
@@ -200,6 +220,14 @@ class GluonPrinter {
     line(0, "");
     line(0, "");
     line(0, "@gluon.jit");
+    if (plan_.user != nullptr) {
+      text_ += user_kernel_head(plan_);
+      buffers();
+      initial();
+      barriers();
+      partitions(slots);
+      return;
+    }
     std::string list;
     for (std::size_t t = 0; t < plan_.host_name.size(); ++t)
       list += plan_.host_name[t] + (plan_.axes.tensors[t].axes.size() == 1 ? "_ptr, " : "_desc, ");
@@ -330,8 +358,8 @@ class GluonPrinter {
     if (phases == 1) {
       line(1, "mbarrier.init(" + name + ".index(0), count=" + std::to_string(count) + ")");
     } else {
-      line(1, "for k in gl.static_range(" + std::to_string(phases) + "):");
-      line(2, "mbarrier.init(" + name + ".index(k), count=" + std::to_string(count) + ")");
+      line(1, "for ring_k in gl.static_range(" + std::to_string(phases) + "):");
+      line(2, "mbarrier.init(" + name + ".index(ring_k), count=" + std::to_string(count) + ")");
     }
   }
 

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "graph/emit/limits.hpp"
+#include "graph/meaning/user_kernel.hpp"
 #include "graph/program/program.hpp"
 
 namespace twill::emit {
@@ -14,6 +15,9 @@ struct EmitOptions {
   std::string version;  ///< Twill's
   /// Registers a thread that a slot needs beside its tiles: what kernel files count as resident.
   int resident_registers = 24;
+  /// The function that the meaning was read from: the kernel gets its name and parameters, and its
+  /// arithmetic of places. Else tensors lie as their axes say (axes.hpp).
+  const meaning::UserKernel* user = nullptr;
 };
 
 struct GluonKernel {
@@ -23,8 +27,8 @@ struct GluonKernel {
 
 /// The file, or why there is none: rule "meaning" (nobody says what the ops compute), "target",
 /// "release" (legal.hpp), "tensors" (axes.hpp), "limits" (limits.hpp), "op", "operand", "storage",
-/// "type" (of an op or a storage for which there is no text yet). Nothing is half written. The
-/// program must be one that judge() accepts.
+/// "function" (what a user's own does beside its loop), "type" (of an op or a storage for which
+/// there is no text yet). Nothing is half written. The program must be one that judge() accepts.
 ///
 /// Every slot becomes a function and a partition of gl.warp_specialize; statements are those of the
 /// program in its order. What comes after the loop goes to the slot whose registers have the

@@ -60,8 +60,10 @@ void SlotPrinter::wait_for_others(const std::vector<int>& stores) {
         for (int s = 0; s < plan_.finish_slot(); ++s)
           if (plan_.done_needed[at(s)]) slots.insert(s);
   }
+  // Its own products are in flight, too, where its code ends.
+  if (plan_.commits_products(slot_)) slots.insert(slot_);
   for (const int s : slots)
-    if (s != slot_)
+    if (s != slot_ || plan_.commits_products(slot_))
       line(1, "mbarrier.wait(" + use(plan_.done[at(s)]) + ", 0)  # what " + plan_.slot_name[at(s)] +
                   " has made is there");
 }
@@ -184,6 +186,14 @@ void SlotPrinter::final_value(int v, std::set<int>& written) {
     return;
   }
   const std::string& tensor = plan_.tensor_name[at(value.tensor)];
+  if (plan_.user != nullptr && value.shape.size() == 1) {
+    const std::string where = coordinates(value.tensor, "");
+    line(1, "gl.store(" + use(host(value.tensor) + "_ptr") + " + " +
+                where.substr(1, where.size() - 2) + " + gl.arange(0, " +
+                std::to_string(value.shape[0]) +
+                ", layout=" + values_.text_of(values_.layout_of(v)) + "), " + result.text + ")");
+    return;
+  }
   if (value.shape.size() == 1) {
     line(1, "gl.store(" + use(host(value.tensor) + "_ptr") + " + " + use(tensor + "_row") +
                 " + gl.arange(0, " + std::to_string(value.shape[0]) +

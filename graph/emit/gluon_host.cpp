@@ -270,6 +270,7 @@ class HostPrinter {
       case Function::add: text = x(0) + " + " + x(1); break;
       case Function::sub: text = x(0) + " - " + x(1); break;
       case Function::mul: text = x(0) + " * " + x(1); break;
+      case Function::div: text = x(0) + " / " + x(1); break;
       case Function::mul_add: text = x(0) + " * " + x(1) + " + " + x(2); break;
       case Function::mul_sub: text = x(0) + " * " + x(1) + " - " + x(2); break;
       case Function::max:

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "graph/emit/gluon_slot_printer.hpp"
+#include "graph/emit/user_function.hpp"
 #include "graph/meaning/number_type.hpp"
 
 namespace twill::emit {
@@ -22,6 +23,16 @@ std::string SlotPrinter::copy_of(int storage, Iteration it) {
 }
 
 std::string SlotPrinter::coordinates(int tensor, const std::string& tile) {
+  if (plan_.user != nullptr) {
+    std::string list;
+    for (const UserCoordinate& one : user_coordinates(plan_, tensor)) {
+      std::string x = one.variable.empty() ? one.number : use(one.variable);
+      if (one.step != 0 && !tile.empty())
+        x = (x == "0" ? "" : x + " + ") + tile + " * " + std::to_string(one.step);
+      list += (list.empty() ? "" : ", ") + x;
+    }
+    return "[" + list + "]";
+  }
   const Axes& axes = plan_.axes;
   const HostTensor& whole = axes.tensors[at(axes.tensor_of[at(tensor)])];
   std::string list;
@@ -110,6 +121,10 @@ void SlotPrinter::product(int depth, int op, const Value& value, Iteration it) {
 
 void SlotPrinter::wgmma(int depth, int op, const Value& value, Iteration it, const std::string& b) {
   const Layout layout = values_.layout_of(plan_.links.result[at(op)]);
+  for (const int s : p_.ops[at(op)].writes)
+    if (p_.storages[at(s)].kind == Storage::in_memory)
+      refuse("storage", "the result of the product " + value.id +
+                            " is handed to another slot through memory: not emitted yet");
   std::string a = memory_operand(op, value.operands[0], it), left;
   if (a.empty()) {
     ended_for(depth, op, value.operands[0], it);

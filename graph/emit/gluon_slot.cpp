@@ -138,9 +138,10 @@ void SlotPrinter::loop() {
   for (int n = 0; n < depth; ++n) {
     state_ = entry;
     trips_ = n;
-    line(1, (n == 0 ? "if" : "elif") + std::string(" TRIPS == ") + std::to_string(n) +
+    const std::string trips = plan_.branches_on_trips() ? "n" : "TRIPS";
+    line(1, (n == 0 ? "if " : "elif ") + trips + " == " + std::to_string(n) +
                 ":  # fewer iterations than stages");
-    use("TRIPS");
+    use(trips);
     const std::size_t before_text = text_.size();
     for (const Step& step : code_->short_runs[at(n)]) print(2, step);
     drain(2);

@@ -96,8 +96,13 @@ Source ValuePrinter::resolve(int op, const Operand& operand, int distance, int s
   }
   source.op = from;
   const std::vector<int> storages = program::storages_read(p, op, from, source.distance);
+  // tcgen05.mma takes nothing from registers.
+  const Value& user = m.values[at(plan_.links.result[at(op)])];
+  const bool from_memory =
+      plan_.legal.target == Target::blackwell && user.function == Function::product;
   for (const int s : storages)
-    if (p.storages[at(s)].kind == Storage::in_registers && p.ops[at(from)].slot == slot_) {
+    if (!from_memory && p.storages[at(s)].kind == Storage::in_registers &&
+        p.ops[at(from)].slot == slot_) {
       source.kind = Source::registers;
       source.storage = s;
       return source;
@@ -222,6 +227,7 @@ Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, cons
     case Function::add: return result(x(0) + " + " + x(1));
     case Function::sub: return result(x(0) + " - " + x(1));
     case Function::mul: return result(x(0) + " * " + x(1));
+    case Function::div: return result(x(0) + " / " + x(1));
     case Function::mul_add: return result("gl.fma(" + x(0) + ", " + x(1) + ", " + x(2) + ")", true);
     case Function::mul_sub:
       return result("gl.fma(" + x(0) + ", " + x(1) + ", -(" + x(2) + "))", true);
@@ -252,14 +258,17 @@ Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, cons
       if (value.function == Function::lower)
         return result("gl.where(" + column + " <= " + row + ", " + x(0) + ", 0.0)", true);
       const double first = value.operands[1].number, group = value.operands[2].number;
+      std::string first_text = std::to_string(static_cast<int>(first));
+      if (plan_.user != nullptr && !value.operands[1].constant.empty())
+        first_text = number(value.operands[1]).text;
       if (iteration.empty() || value.operands[1].value >= 0 || value.operands[2].value >= 0 ||
           first != static_cast<double>(static_cast<int>(first)) || group < 1 ||
           group != static_cast<double>(static_cast<int>(group)))
         throw Refusal{"op", value.id + " is a causal mask of numbers that are not whole"};
       return result("gl.where((" + iteration + ") * " + std::to_string(value.shape[1]) + " + " +
-                        column + " <= " + std::to_string(static_cast<int>(first)) + " + " + row +
-                        " // " + std::to_string(static_cast<int>(group)) + ", " + x(0) +
-                        ", float(\"-inf\"))",
+                        column + " <= " + first_text + " + " + row +
+                        (group == 1 ? "" : " // " + std::to_string(static_cast<int>(group))) +
+                        ", " + x(0) + ", float(\"-inf\"))",
                     true);
     }
     default:

@@ -155,7 +155,9 @@ class Legalizer {
       if (sum.value < 0 || !meaning_->in_loop(sum.value)) continue;
       const int from = links_.runner[at(sum.value)];
       if (from < 0 || from == v || p.ops[at(v)].writes.size() != 1) continue;
-      const std::vector<int> added = program::storages_read(p, v, from, sum.distance);
+      std::vector<int> added = program::storages_read(p, v, from, sum.distance);
+      // (On its own slot the result is in registers, too.)
+      std::erase_if(added, [&](int s) { return p.storages[at(s)].kind != Storage::in_memory; });
       if (added.size() != 1) continue;
       const int a = added.front(), b = p.ops[at(v)].writes.front();
       Storage &first = p.storages[at(a)], &second = p.storages[at(b)];
@@ -177,8 +179,31 @@ class Legalizer {
       program::Op& op = p.ops[at(v)];
       op.in_place.push_back(a);
       std::sort(op.in_place.begin(), op.in_place.end());
+      write_in_place(from, b);
       if (const auto fault = program::judge(p); fault && fault->rule != "phase") p = before;
     }
+  }
+
+  /// Who reads a tile and writes it back element by element may write over it: what is read is in
+  /// registers by then.
+  void write_in_place(int op, int storage) {
+    program::Op& writer = legal_.program.ops[at(op)];
+    const bool reads =
+        std::any_of(writer.reads.begin(), writer.reads.end(),
+                    [&](const program::Read& read) { return read.storage == storage; });
+    const auto& chain = links_.values[at(op)];
+    const bool by_elements = std::all_of(chain.begin(), chain.end(), [&](int v) {
+      const meaning::Value& value = meaning_->values[at(v)];
+      return meaning::is_elementwise(value.function) &&
+             std::none_of(value.operands.begin(), value.operands.end(),
+                          [](const Operand& one) { return one.transposed || one.columns > 0; });
+    });
+    auto& in_place = writer.in_place;
+    if (!reads || !by_elements || writer.ending != Ending::at_once ||
+        std::find(in_place.begin(), in_place.end(), storage) != in_place.end())
+      return;
+    in_place.push_back(storage);
+    std::sort(in_place.begin(), in_place.end());
   }
 
   /// Load, arithmetic and store of a tile in tensor memory, one after the other, with all their

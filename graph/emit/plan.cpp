@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "graph/emit/user_function.hpp"
 #include "graph/index.hpp"
 #include "graph/meaning/number_type.hpp"
 
@@ -34,7 +35,9 @@ class Planner {
     auto legal = make_legal(p_, plan_.links);
     if (auto* no = std::get_if<Refusal>(&legal)) return *no;
     plan_.legal = std::move(std::get<LegalProgram>(legal));
-    auto axes = tensor_axes(*plan_.meaning);
+    plan_.user = options_.user;
+    auto axes = plan_.user != nullptr ? user_tensors(*plan_.meaning, *plan_.user)
+                                      : tensor_axes(*plan_.meaning);
     if (auto* no = std::get_if<Refusal>(&axes)) return *no;
     plan_.axes = std::move(std::get<Axes>(axes));
     code();
@@ -84,7 +87,7 @@ class Planner {
             "grid",
             "block_0",
             "block_1",
-            "k",
+            "ring_k",
             "AXES",
             "TENSORS",
             "launch",
@@ -93,7 +96,13 @@ class Planner {
             "time_it",
             "load",
             "store",
-            "os"};
+            "os",
+            "descriptor",
+            "given",
+            "grid",
+            "BLOCKS",
+            "WARPS",
+            "UserKernel"};
   }
 
   void code() {
@@ -111,7 +120,8 @@ class Planner {
     for (const HostTensor& host : plan_.axes.tensors) {
       std::vector<std::string> suffixes = {"_desc", "_ptr", "_row", "_column", "_rows"};
       for (std::size_t k = 0; k < host.parts.size(); ++k)
-        suffixes.push_back(std::to_string(k) + "_row");
+        for (const char* const end : {"_row", "_column"})
+          suffixes.push_back(std::to_string(k) + end);
       plan_.host_name.push_back(names_.make(host.name, "tensor", suffixes));
     }
     for (std::size_t t = 0; t < m.tensors.size(); ++t) {
@@ -119,7 +129,12 @@ class Planner {
       const bool alone = plan_.axes.tensors[at(plan_.axes.tensor_of[t])].parts.size() == 1;
       plan_.tensor_name.push_back(alone ? host : host + std::to_string(plan_.axes.part_of[t]));
     }
+    name_parameters();
     for (const auto& [constant, x] : m.constants) {
+      if (plan_.user != nullptr) {
+        name_argument(static_cast<int>(plan_.constant.size()));
+        continue;
+      }
       std::string upper = constant;
       std::transform(upper.begin(), upper.end(), upper.begin(),
                      [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
@@ -170,7 +185,37 @@ class Planner {
     const bool attention = tensors == std::set<std::string>{"Q", "K", "V", "O", "LSE"};
     std::string wish = p_.problem.substr(0, p_.problem.find(' '));
     std::replace(wish.begin(), wish.end(), '-', '_');
+    if (plan_.user != nullptr) return;
     plan_.function = names_.make(attention ? "attention" : wish, "run");
+  }
+
+  /// A user's function and its parameters are called as they were, where that is an identifier.
+  void name_parameters() {
+    if (plan_.user == nullptr) return;
+    plan_.function = names_.make(plan_.user->name, "run");
+    const auto& parameters = plan_.user->parameters;
+    for (std::size_t k = 0; k < parameters.size(); ++k) {
+      const std::string& name = parameters[k].name;
+      // q.shape.0 is the descriptor q's own.
+      const bool part =
+          name.find(".shape.") != std::string::npos || name.find(".stride.") != std::string::npos;
+      std::string used;
+      for (std::size_t h = 0; h < plan_.axes.tensors.size() && !part; ++h)
+        if (plan_.user->places[at(plan_.axes.tensors[h].parts.front())].parameter ==
+            static_cast<int>(k))
+          used = plan_.host_name[h] + plan_.suffix(static_cast<int>(h));
+      plan_.parameter_name.push_back(part           ? ""
+                                     : used.empty() ? names_.make(name, "argument")
+                                                    : used);
+    }
+  }
+  /// A constant that is an argument, or a number that the kernel computes of its arguments.
+  void name_argument(int constant) {
+    const meaning::Index& index = plan_.user->numbers[at(constant)];
+    plan_.constant.push_back(
+        index.kind == meaning::Index::argument
+            ? plan_.parameter_name[at(static_cast<int>(index.value))]
+            : names_.make(plan_.meaning->constants[at(constant)].first, "number"));
   }
 
   /// The first storage in shared memory that lies where s does, copy on copy, with tiles of one
@@ -220,6 +265,7 @@ class Planner {
       if (!slot)
         return Refusal{"op", "no slot of at least 4 warps can compute " + m.values[at(v)].id};
       plan_.after_slot[at(v)] = *slot;
+      if (plan_.commits_products(*slot)) plan_.done_needed[at(*slot)] = true;
       if (auto no = hand_over(v, *slot)) return *no;
     }
     return std::nullopt;
@@ -408,6 +454,15 @@ int Plan::warps(int slot) const {
 
 bool Plan::on_tmem(const Storage& storage) const {
   return storage.kind == Storage::in_memory && given->memories[at(storage.memory)].name == "tmem";
+}
+
+bool Plan::commits_products(int slot) const {
+  if (legal.target != Target::blackwell || slot == finish_slot()) return false;
+  for (std::size_t v = 0; v < given->ops.size(); ++v)
+    if (given->ops[v].slot == slot &&
+        meaning->values[at(links.result[v])].function == Function::product)
+      return true;
+  return false;
 }
 
 const meaning::Value& Plan::value_of(int storage) const {

@@ -29,6 +29,7 @@ struct ExtraBuffer {
 struct Plan {
   const program::Program* given = nullptr;
   const meaning::Meaning* meaning = nullptr;
+  const meaning::UserKernel* user = nullptr;  ///< EmitOptions::user
   program::Links links;
   LegalProgram legal;
   Axes axes;
@@ -44,6 +45,8 @@ struct Plan {
   std::vector<std::string> host_name;    ///< per host tensor
   std::vector<std::string> tensor_name;  ///< per tensor of the meaning: its part
   std::string function;                  ///< the host's
+  /// Of a user's function: per parameter its name, "" where it is a part of a descriptor's.
+  std::vector<std::string> parameter_name;
 
   /// Slots of the kernel: those of the program with ops, and perhaps one more for what comes after
   /// the loop (index slots.size()). The default partition comes first.
@@ -59,8 +62,21 @@ struct Plan {
   int resident_slot = -1;  ///< that loads the tiles from before the loop
   Launch launch;
 
+  /// "_ptr" or "_desc" of a host tensor.
+  const char* suffix(int host) const {
+    return axes.tensors[static_cast<std::size_t>(host)].axes.size() == 1 ? "_ptr" : "_desc";
+  }
+  /// Does the kernel ask itself whether there are fewer iterations than stages? Only where programs
+  /// of one grid have different trip counts; else the host does, as the compiler then sees one
+  /// loop.
+  bool branches_on_trips() const {
+    return user != nullptr && (depends_on(user->trips, meaning::Index::program) ||
+                               depends_on(user->trips, meaning::Index::programs));
+  }
   int finish_slot() const { return static_cast<int>(given->slots.size()); }
   int warps(int slot) const;
+  /// Does it issue products of Blackwell, whose end its own code does not wait for?
+  bool commits_products(int slot) const;
   bool on_tmem(const program::Storage& storage) const;
   const meaning::Value& value_of(int storage) const;  ///< what it holds
   /// Largest distance at which it is read.

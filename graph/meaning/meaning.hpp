@@ -25,6 +25,7 @@ enum class Function {
   add,        ///< a + b
   sub,        ///< a - b
   mul,        ///< a b
+  div,        ///< a / b
   mul_add,    ///< a b + c, rounded once
   mul_sub,    ///< a b - c, rounded once
   max,        ///< the larger of a and b
@@ -37,7 +38,7 @@ enum class Function {
   lower,       ///< a where c <= r, else 0
   causal,      ///< a where i columns + c <= first + r / group (rounded down), else -inf
 };
-inline constexpr int kFunctions = 19;
+inline constexpr int kFunctions = 20;
 
 std::string_view name_of(Function function);
 /// Least and largest number of operands, without the tensor.

@@ -220,6 +220,7 @@ class Interpreter {
       case Function::add: return sum(x(0), x(1));
       case Function::sub: return sum(x(0), negative(x(1)));
       case Function::mul: return times(x(0), x(1));
+      case Function::div: return quotient(x(0), x(1));
       case Function::mul_add: return sum(times(x(0), x(1)), x(2));
       case Function::mul_sub: return sum(times(x(0), x(1)), negative(x(2)));
       case Function::max: {
@@ -271,6 +272,13 @@ class Interpreter {
     if (a.e == 0) return {x, 0x1p-22 * std::abs(x)};
     if (std::abs(a.x) <= a.e) return {x, kEndless};
     return {x, a.e / (std::abs(a.x) * (std::abs(a.x) - a.e)) + 0x1p-22 * std::abs(x)};
+  }
+
+  /// (The product of the two bounds; the value is that of one division.)
+  static Near quotient(const Near& a, const Near& b) {
+    const double x = a.x / b.x;
+    if (a.x == 0 && a.e == 0 && std::abs(b.x) > b.e) return {x, 0};
+    return {x, times(a, inverse(b)).e};
   }
 
   static Near reduced(Function function, const Bounded& in, std::size_t row) {

@@ -76,6 +76,7 @@ double element(Function function, const double* x, std::size_t operands) {
     case Function::add: return x[0] + x[1];
     case Function::sub: return x[0] - x[1];
     case Function::mul: return x[0] * x[1];
+    case Function::div: return x[0] / x[1];
     case Function::mul_add: return x[0] * x[1] + x[2];
     case Function::mul_sub: return x[0] * x[1] - x[2];
     case Function::max: return std::isnan(x[0]) || x[0] >= x[1] ? x[0] : x[1];

@@ -88,7 +88,7 @@ class Oracle:
             result = {
                 "store": lambda: x[0], "copy": lambda: x[0], "transpose": lambda: x[0].T,
                 "product": lambda: x[0] @ x[1] + (x[2] if len(x) == 3 else 0),
-                "add": lambda: x[0] + x[1], "sub": lambda: x[0] - x[1], "mul": lambda: x[0] * x[1],
+                "add": lambda: x[0] + x[1], "sub": lambda: x[0] - x[1], "mul": lambda: x[0] * x[1], "div": lambda: x[0] / x[1],
                 "mul_add": lambda: x[0] * x[1] + x[2], "mul_sub": lambda: x[0] * x[1] - x[2],
                 "max": lambda: np.maximum(x[0], x[1]), "exp2": lambda: np.exp2(x[0] * x[1] if len(x) == 2 else x[0]),
                 "log2": lambda: np.log2(x[0]), "reciprocal": lambda: 1 / np.asarray(x[0]),

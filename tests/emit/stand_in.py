@@ -158,6 +158,9 @@ class Type:
         kept = ((bits + 0x7fff + ((bits >> 16) & 1)) & 0xffff0000).astype(np.uint32).view(np.float32)
         return np.where(np.isfinite(x), kept, x).astype(np.float32)
 
+    def __str__(self):
+        return self.name
+
     @property
     def bytes(self):
         return 4 if self.name == "float32" else 2
@@ -359,7 +362,11 @@ def gluon_modules():
 
     gl.max = lambda x, axis: tile(known(x, "max").max(axis=axis))
     gl.sum = lambda x, axis: tile(known(x, "sum").sum(axis=axis, dtype=np.float32))
-    gl.maximum, gl.exp2, gl.log2 = elementwise(np.maximum), elementwise(np.exp2), elementwise(np.log2)
+    def maximum(a, b):
+        whole = isinstance(a, (int, np.integer)) and isinstance(b, (int, np.integer))
+        return max(a, b) if whole else elementwise(np.maximum)(a, b)
+
+    gl.maximum, gl.exp2, gl.log2 = maximum, elementwise(np.exp2), elementwise(np.log2)
     gl.where = elementwise(np.where)
     gl.fma = elementwise(lambda a, b, c: np.asarray(a, np.float64) * b + c)
     gl.convert_layout = lambda x, layout: known(x, "convert_layout")
@@ -516,6 +523,18 @@ def load(text, name):
                 sys.modules.pop(key, None)
             else:
                 sys.modules[key] = value
+
+
+def run_grid(kernel, arguments, grid, seed, late):
+    """Every program of a grid, with these arguments. Raises Fault."""
+    global WORLD
+    x, y, z = (tuple(grid) + (1, 1, 1))[:3]
+    for c in range(z):
+        for b in range(y):
+            for a in range(x):
+                WORLD = World(seed, late)
+                WORLD.program_ids = (a, b, c)
+                kernel(*arguments)
 
 
 def run(module, inputs, n, seed, late, blocks=(1, 1), batch=1):

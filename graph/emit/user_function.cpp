@@ -1,0 +1,238 @@
+#include "graph/emit/user_function.hpp"
+
+#include <cctype>
+
+#include "graph/emit/gluon_slot.hpp"
+#include "graph/index.hpp"
+
+namespace twill::emit {
+namespace {
+
+using meaning::Index;
+using program::Refusal;
+
+constexpr std::size_t kMostText = 4'000;  // of an index, in characters
+
+/// An index as Python, of one iteration or of none.
+std::string text_of(const Plan& plan, const Index& index) {
+  const auto both = [&](const char* sign) {
+    return "(" + text_of(plan, index.of[0]) + sign + text_of(plan, index.of[1]) + ")";
+  };
+  const auto call = [&](const char* name) {
+    return std::string(name) + "(" + text_of(plan, index.of[0]) + ", " +
+           text_of(plan, index.of[1]) + ")";
+  };
+  std::string text;
+  switch (index.kind) {
+    case Index::number: return std::to_string(index.value);
+    case Index::argument:
+      text = plan.parameter_name[at(static_cast<int>(index.value))];
+      if (text.empty())
+        throw Refusal{"function", "it uses a descriptor's shape or stride as a number"};
+      return text;
+    case Index::program: return "gl.program_id(" + std::to_string(index.value) + ")";
+    case Index::programs: return "gl.num_programs(" + std::to_string(index.value) + ")";
+    case Index::iteration: throw Refusal{"function", "a number of the loop is used outside it"};
+    case Index::add: text = both(" + "); break;
+    case Index::sub: text = both(" - "); break;
+    case Index::mul: text = both(" * "); break;
+    case Index::quotient: text = both(" // "); break;
+    case Index::remainder: text = both(" % "); break;
+    case Index::least: text = call("gl.minimum"); break;
+    case Index::largest: text = call("gl.maximum"); break;
+  }
+  if (text.size() > kMostText) throw Refusal{"function", "its arithmetic of places is too long"};
+  return text;
+}
+
+/// Without the parentheses around all of it.
+std::string bare(std::string text) {
+  return text.starts_with('(') ? text.substr(1, text.size() - 2) : text;
+}
+
+/// Sums and products with 0 and 1 are left out.
+Index simple(Index index) {
+  for (Index& one : index.of) one = simple(std::move(one));
+  const auto is = [&](int k, std::int64_t x) {
+    return index.of[at(k)].kind == Index::number && index.of[at(k)].value == x;
+  };
+  switch (index.kind) {
+    case Index::add:
+      if (is(0, 0)) return Index(index.of[1]);
+      if (is(1, 0)) return Index(index.of[0]);
+      break;
+    case Index::sub:
+      if (is(1, 0)) return Index(index.of[0]);
+      if (index.of[0].kind == Index::number && index.of[1].kind == Index::number)
+        return Index::whole(index.of[0].value - index.of[1].value);
+      break;
+    case Index::mul:
+      if (is(0, 0) || is(1, 0)) return Index::whole(0);
+      if (is(0, 1)) return Index(index.of[1]);
+      if (is(1, 1)) return Index(index.of[0]);
+      break;
+    case Index::quotient:
+      if (is(1, 1)) return Index(index.of[0]);
+      break;
+    default: break;
+  }
+  return index;
+}
+
+const char* kDimension[] = {"_row", "_column"};
+
+}  // namespace
+
+std::variant<Axes, Refusal> user_tensors(const meaning::Meaning& meaning,
+                                         const meaning::UserKernel& user) {
+  if (!user.incomplete.empty()) return Refusal{"function", user.incomplete};
+  Axes axes;
+  axes.tensor_of.assign(meaning.tensors.size(), -1);
+  axes.part_of.assign(meaning.tensors.size(), 0);
+  for (const bool output : {false, true})
+    for (int t = 0; t < static_cast<int>(meaning.tensors.size()); ++t) {
+      if (meaning.is_output(t) != output) continue;
+      const meaning::Tensor& tensor = meaning.tensors[at(t)];
+      const meaning::Place& place = user.places[at(t)];
+      if (place.parameter < 0)
+        return Refusal{"tensors", "where the tiles of " + tensor.name +
+                                      " lie is not made of arguments, the program's place and the "
+                                      "iteration alone"};
+      if (place.adds)
+        return Refusal{
+            "op", "tiles are added to what is in memory (" + tensor.name + "): not emitted yet"};
+      if (place.begin.size() != tensor.shape.size())
+        return Refusal{"tensors", tensor.name + " has tiles of another rank than its descriptor"};
+      int host = -1;
+      for (std::size_t h = 0; h < axes.tensors.size(); ++h)
+        if (user.places[at(axes.tensors[h].parts.front())].parameter == place.parameter)
+          host = static_cast<int>(h);
+      if (host < 0) {
+        host = static_cast<int>(axes.tensors.size());
+        HostTensor one;
+        one.name = user.parameters[at(place.parameter)].name;
+        for (const char* const end : {"_desc", "_ptr"})
+          if (one.name.ends_with(end)) one.name.resize(one.name.size() - std::string(end).size());
+        one.axes.assign(tensor.shape.size(), 0);
+        one.type = tensor.type;
+        one.output = output;
+        axes.tensors.push_back(std::move(one));
+      }
+      HostTensor& one = axes.tensors[at(host)];
+      if (!one.parts.empty() && meaning.tensors[at(one.parts.front())].shape != tensor.shape)
+        return Refusal{"tensors", "tiles of several shapes are moved through argument " +
+                                      user.parameters[at(place.parameter)].name};
+      if (one.output != output)
+        return Refusal{"tensors", "argument " + user.parameters[at(place.parameter)].name +
+                                      " is loaded from and stored to"};
+      axes.tensor_of[at(t)] = host;
+      axes.part_of[at(t)] = static_cast<int>(one.parts.size());
+      one.parts.push_back(t);
+    }
+  return axes;
+}
+
+std::vector<UserCoordinate> user_coordinates(const Plan& plan, int tensor) {
+  std::vector<UserCoordinate> all;
+  const meaning::Place& place = plan.user->places[at(tensor)];
+  for (std::size_t d = 0; d < place.begin.size(); ++d) {
+    const auto step = sum_of(place.begin[d]).per_iteration();
+    if (!step)
+      throw Refusal{"tensors", "tiles of " + plan.meaning->tensors[at(tensor)].name +
+                                   " do not follow each other by a number"};
+    UserCoordinate one;
+    one.step = *step;
+    const Index begin = simple(at_iteration(place.begin[d], 0));
+    if (begin.kind == Index::number)
+      one.number = std::to_string(begin.value);
+    else
+      one.variable = plan.tensor_name[at(tensor)] + kDimension[d];
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+std::string user_kernel_head(const Plan& plan) {
+  std::string list;
+  for (const std::string& one : plan.parameter_name)
+    if (!one.empty()) list += (list.empty() ? "" : ", ") + one;
+  if (!plan.branches_on_trips())
+    list += std::string(list.empty() ? "" : ", ") + "TRIPS: gl.constexpr";
+  std::string text = "def kernel(" + list + "):\n";
+  text += "    n = gl.maximum(" + bare(text_of(plan, simple(plan.user->trips))) +
+          ", 0)  # iterations of the loop\n";
+  for (std::size_t c = 0; c < plan.constant.size(); ++c)
+    if (plan.user->numbers[c].kind != Index::argument)
+      text += "    " + plan.constant[c] + " = " +
+              bare(text_of(plan, simple(plan.user->numbers[c]))) + "\n";
+  text += "    # Where the first tiles lie.\n";
+  for (int t = 0; t < static_cast<int>(plan.tensor_name.size()); ++t) {
+    const std::vector<UserCoordinate> where = user_coordinates(plan, t);
+    for (std::size_t d = 0; d < where.size(); ++d)
+      if (!where[d].variable.empty())
+        text += "    " + where[d].variable + " = " +
+                bare(text_of(plan, simple(at_iteration(plan.user->places[at(t)].begin[d], 0)))) +
+                "\n";
+  }
+  return text;
+}
+
+std::string user_launcher(const Plan& plan) {
+  std::string list, passed;
+  for (std::size_t k = 0; k < plan.parameter_name.size(); ++k) {
+    const std::string& name = plan.parameter_name[k];
+    if (name.empty()) continue;
+    list += (list.empty() ? "" : ", ") + name;
+    std::string value = name;
+    for (std::size_t h = 0; h < plan.host_name.size(); ++h)
+      if (name == plan.host_name[h] + "_desc") value = "descriptor(" + name + ", \"" + name + "\")";
+    passed += value + ", ";
+  }
+  std::string trips;
+  if (!plan.branches_on_trips()) {
+    trips = "            n = max(" + bare(text_of(plan, simple(plan.user->trips))) +
+            ", 0)  # iterations of the loop\n";
+    passed += "n if n < DEPTH else -1, ";
+  }
+  std::string blocks;
+  for (std::size_t h = 0; h < plan.host_name.size(); ++h) {
+    const auto& shape = plan.meaning->tensors[at(plan.axes.tensors[h].parts.front())].shape;
+    if (shape.size() != 2) continue;
+    blocks += (blocks.empty() ? "" : ", ") +
+              ("\"" + plan.host_name[h] + "_desc\": ([" + std::to_string(shape[0]) + ", " +
+               std::to_string(shape[1]) + "], " + gluon_type(plan.axes.tensors[h].type) + ")");
+  }
+  return "\n\nBLOCKS = {" + blocks +
+         "}  # tiles of the bulk copies\nWARPS = " + std::to_string(plan.launch.first.warps) +
+         "  # of the default partition\nCAPABILITY = " +
+         (plan.legal.target == Target::hopper ? "9" : "10") +
+         "\n\n\ndef descriptor(given, name):\n"
+         "    \"\"\"Of the same tensor, with the tile of the bulk copies here.\"\"\"\n"
+         "    block, kind = BLOCKS[name]\n"
+         "    return TensorDescriptor(given.base, given.shape, given.strides, block, "
+         "gl.NVMMASharedLayout.get_default_for(block, kind))\n"
+         "\n\nclass UserKernel:\n"
+         "    \"\"\"Called as the function that it stands for: " +
+         plan.function +
+         "[grid](arguments), without constexpr ones: those are\n"
+         "    what the module was compiled with.\"\"\"\n\n"
+         "    def __getitem__(self, grid):\n"
+         "        def launch(" +
+         list + "):\n" + trips + "            return kernel[grid](" + passed +
+         "num_warps=WARPS)\n"
+         "        return launch\n\n\n" +
+         plan.function + " = UserKernel()\n";
+}
+
+bool mentions(std::string_view text, std::string_view name) {
+  const auto word = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  };
+  for (std::size_t k = text.find(name); k != std::string_view::npos; k = text.find(name, k + 1))
+    if ((k == 0 || !word(text[k - 1])) &&
+        (k + name.size() == text.size() || !word(text[k + name.size()])))
+      return true;
+  return false;
+}
+
+}  // namespace twill::emit

@@ -1,0 +1,37 @@
+// A kernel in the place of a user's own function: its parameters, its arithmetic of places and trip
+// counts, its name. (Else a kernel gets a host function of its own: gluon_host.hpp.)
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "graph/emit/plan.hpp"
+
+namespace twill::emit {
+
+/// The arguments that lead to tensors as host tensors, with the tiles that go there; of their axes
+/// only the number is said. Rule "function" or "tensors".
+std::variant<Axes, program::Refusal> user_tensors(const meaning::Meaning& meaning,
+                                                  const meaning::UserKernel& user);
+
+/// Where tile i of a tensor begins, in one dimension: a variable of the kernel or a number, and
+/// elements from tile to tile.
+struct UserCoordinate {
+  std::string variable, number;
+  std::int64_t step = 0;
+};
+/// Throws Refusal.
+std::vector<UserCoordinate> user_coordinates(const Plan& plan, int tensor);
+
+/// The kernel's first lines: parameters, trip count, places, numbers. Throws Refusal.
+std::string user_kernel_head(const Plan& plan);
+
+/// What is called as the user's function was.
+std::string user_launcher(const Plan& plan);
+
+/// Is `name` a word of `text`?
+bool mentions(std::string_view text, std::string_view name);
+
+}  // namespace twill::emit

@@ -1,0 +1,95 @@
+// The function that a loop's meaning was read from: its parameters, and where tiles lie in them.
+// Plain data. A meaning says what is done with "tile i of a tensor" and with named constants; this
+// says which argument and which place that is, so that the function can be written anew.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace twill::meaning {
+
+/// An integer that every program of the grid computes for itself.
+struct Index {
+  enum Kind {
+    number,     ///< `value`
+    argument,   ///< parameter `value` of the function
+    program,    ///< the program's place along axis `value` of the grid
+    programs,   ///< their number along axis `value`
+    iteration,  ///< of the loop, from 0
+    add,        ///< of both
+    sub,
+    mul,
+    quotient,   ///< towards zero
+    remainder,  ///< with the sign of the first
+    least,
+    largest,
+  } kind = number;
+  std::int64_t value = 0;
+  std::vector<Index> of;  ///< two, for what has operands
+
+  static Index make(Kind kind, std::int64_t value = 0) { return {kind, value, {}}; }
+  static Index make(Kind kind, Index a, Index b) { return {kind, 0, {std::move(a), std::move(b)}}; }
+  static Index whole(std::int64_t x) { return {number, x, {}}; }
+  bool operator==(const Index&) const = default;
+};
+
+/// What arguments and places are: all that an Index depends on.
+struct Launch {
+  std::vector<std::int64_t> arguments;  ///< per parameter; of others than integers 0
+  std::int64_t program[3] = {0, 0, 0};
+  std::int64_t programs[3] = {1, 1, 1};
+};
+
+/// Throws std::domain_error for a division by zero; sums wrap around at 64 bits.
+std::int64_t value_of(const Index& index, const Launch& launch, std::int64_t iteration);
+
+/// Does it contain an index of this kind (of this value, if that is not negative)?
+bool depends_on(const Index& index, Index::Kind kind, std::int64_t value = -1);
+
+/// The index of one iteration.
+Index at_iteration(Index index, std::int64_t iteration);
+
+/// A sum of products with known factors, where that is known of it: equal texts are equal sums.
+struct Sum {
+  std::vector<std::pair<std::string, std::int64_t>> terms;  ///< by name, factors not 0
+  std::int64_t rest = 0;
+  /// The factor of the loop's iteration; nullopt = it is in other terms, too.
+  std::optional<std::int64_t> per_iteration() const;
+  bool operator==(const Sum&) const = default;
+};
+Sum sum_of(const Index& index);
+/// a - b.
+Sum difference(const Sum& a, const Sum& b);
+
+struct Parameter {
+  enum Kind { integer, real, pointer, descriptor, other } kind = other;
+  std::string name;                 ///< as the function has it
+  std::string type;                 ///< of a number, or of the elements that it leads to
+  std::vector<std::int64_t> block;  ///< of a descriptor
+};
+
+/// Where tile i of a tensor begins.
+struct Place {
+  int parameter = -1;  ///< a descriptor or a pointer; -1 = nothing is known
+  /// Of a descriptor one a dimension; of a pointer one, elements behind it, and the tile is a
+  /// vector of neighbours.
+  std::vector<Index> begin;
+  /// Of a store: the tile is added to what is there.
+  bool adds = false;
+};
+
+struct UserKernel {
+  std::string name;
+  std::vector<Parameter> parameters;
+  Index trips;                ///< of the loop; below 0 is 0
+  std::vector<Place> places;  ///< per tensor of the meaning
+  std::vector<Index>
+      numbers;  ///< per constant of the meaning: an argument of any kind, or an index
+  /// The function does nothing that the meaning does not say; else why not.
+  std::string incomplete;
+};
+
+}  // namespace twill::meaning

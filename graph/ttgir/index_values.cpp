@@ -1,0 +1,195 @@
+#include "graph/ttgir/index_values.hpp"
+
+#include <array>
+#include <charconv>
+#include <string>
+#include <utility>
+
+#include "graph/index.hpp"
+#include "graph/ttgir/constants.hpp"
+#include "graph/ttgir/op_class.hpp"
+
+namespace twill::ttgir {
+namespace {
+
+using meaning::Index;
+
+constexpr int kMostIndexSteps = 64;  // from an integer to what it is made of
+constexpr std::size_t kLowerBound = 0, kUpperBound = 1, kStep = 2,
+                      kFirstVariable = 3;  // of scf.for
+
+std::optional<Index::Kind> kind_of(std::string_view name) {
+  constexpr std::array<std::pair<std::string_view, Index::Kind>, 7> kKinds = {
+      {{"arith.addi", Index::add},
+       {"arith.subi", Index::sub},
+       {"arith.muli", Index::mul},
+       {"arith.divsi", Index::quotient},
+       {"arith.remsi", Index::remainder},
+       {"arith.minsi", Index::least},
+       {"arith.maxsi", Index::largest}}};
+  for (const auto& [text, kind] : kKinds)
+    if (text == name) return kind;
+  return std::nullopt;
+}
+
+Index sum(Index a, Index b) {
+  return Index::make(Index::add, std::move(a), std::move(b));
+}
+Index product(Index a, Index b) {
+  return Index::make(Index::mul, std::move(a), std::move(b));
+}
+
+bool is_function(const Operation& op) {
+  return op.name.ends_with(".func");
+}
+
+}  // namespace
+
+IndexValues::IndexValues(const Module& module, int loop) : m_(module), loop_(loop) {
+  body_ = m_.regions[at(m_.op(loop).regions[0])].blocks[0];
+  function_ = loop;
+  while (function_ != kNone && !is_function(m_.op(function_))) function_ = m_.parent(function_);
+}
+
+int IndexValues::argument(int value) const {
+  if (function_ == kNone || m_.op(function_).regions.empty()) return -1;
+  const Value& v = m_.value(value);
+  const Region& region = m_.regions[at(m_.op(function_).regions[0])];
+  return v.block != kNone && !region.blocks.empty() && v.block == region.blocks[0] ? v.index : -1;
+}
+
+std::optional<Index> IndexValues::of(int value, int depth) const {
+  if (depth > kMostIndexSteps) return std::nullopt;
+  const Type* type = m_.type_of(value);
+  if (type == nullptr || type->kind != TypeKind::scalar || type->is_pointer()) return std::nullopt;
+  if (const auto number = constant_integer(m_, value)) return Index::make(Index::number, *number);
+  if (!type->element.starts_with('i')) return std::nullopt;
+  const int k = argument(value);
+  if (k >= 0) return Index::make(Index::argument, k);
+  const Value& v = m_.value(value);
+  if (v.op == kNone) return v.block == body_ ? carried(value, depth) : std::nullopt;
+  const Operation& op = m_.op(v.op);
+  if (op.name == "tt.get_program_id" || op.name == "tt.get_num_programs") {
+    const int axis = grid_axis(m_, op);
+    if (axis < 0) return std::nullopt;
+    return Index::make(op.name == "tt.get_program_id" ? Index::program : Index::programs, axis);
+  }
+  // Signs are kept; what is cut off in narrowing is not known.
+  if (op.name == "arith.extsi" || op.name == "arith.index_cast")
+    return of(op.operands[0], depth + 1);
+  const auto kind = kind_of(op.name);
+  if (!kind || op.operands.size() != 2) return std::nullopt;
+  auto a = of(op.operands[0], depth + 1), b = of(op.operands[1], depth + 1);
+  if (!a || !b) return std::nullopt;
+  return Index::make(*kind, std::move(*a), std::move(*b));
+}
+
+/// The loop's variable, or one that grows by the same number in every iteration.
+std::optional<Index> IndexValues::carried(int value, int depth) const {
+  const Value& v = m_.value(value);
+  const Operation& loop = m_.op(loop_);
+  const Index i = Index::make(Index::iteration);
+  const auto line = [&](int first, int step) -> std::optional<Index> {
+    auto a = of(first, depth + 1), b = of(step, depth + 1);
+    if (!a || !b || depends_on(*b, Index::iteration)) return std::nullopt;
+    return sum(std::move(*a), product(i, std::move(*b)));
+  };
+  if (v.index == 0) return line(loop.operands[kLowerBound], loop.operands[kStep]);
+  const std::size_t k = at(v.index) - 1;
+  if (m_.block(body_).ops.empty()) return std::nullopt;
+  const Operation& yield = m_.op(m_.block(body_).ops.back());
+  if (yield.name != "scf.yield" || k >= yield.operands.size() ||
+      kFirstVariable + k >= loop.operands.size())
+    return std::nullopt;
+  const Value& next = m_.value(yield.operands[k]);
+  if (yield.operands[k] == value) return of(loop.operands[kFirstVariable + k], depth + 1);
+  if (next.op == kNone || m_.op(next.op).name != "arith.addi") return std::nullopt;
+  const auto& operands = m_.op(next.op).operands;
+  for (const std::size_t mine : {std::size_t{0}, std::size_t{1}})
+    if (operands[mine] == value) return line(loop.operands[kFirstVariable + k], operands[1 - mine]);
+  return std::nullopt;
+}
+
+std::optional<Index> IndexValues::trips() const {
+  const Operation& loop = m_.op(loop_);
+  const auto first = of(loop.operands[kLowerBound]), end = of(loop.operands[kUpperBound]),
+             step = of(loop.operands[kStep]);
+  if (!first || !end || !step) return std::nullopt;
+  // (end - first + step - 1) / step, for steps from 1.
+  const Index one = Index::make(Index::number, 1);
+  return Index::make(
+      Index::quotient,
+      sum(Index::make(Index::sub, *end, *first), Index::make(Index::sub, *step, one)), *step);
+}
+
+std::optional<IndexValues::Affine> IndexValues::tile(int value, int depth) const {
+  if (depth > kMostIndexSteps) return std::nullopt;
+  const Value& v = m_.value(value);
+  const Type* type = m_.type_of(value);
+  if (v.op == kNone || type == nullptr || type->kind != TypeKind::tensor) return std::nullopt;
+  const Operation& op = m_.op(v.op);
+  const auto inner = [&](std::size_t k) { return tile(op.operands[k], depth + 1); };
+  if (op.name == "tt.splat") {
+    auto scalar = of(op.operands[0]);
+    if (!scalar) return std::nullopt;
+    return Affine{0, 0, std::move(*scalar)};
+  }
+  if (op.name == "arith.constant") {
+    // dense<N>
+    std::string_view text = op.literal;
+    const std::size_t open = text.find('<');
+    if (open == std::string_view::npos || !text.ends_with('>')) return std::nullopt;
+    text = text.substr(open + 1, text.size() - open - 2);
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return Affine{0, 0, Index::make(Index::number, number)};
+  }
+  if (op.name == "tt.make_range") {
+    std::int64_t start = 0;
+    const std::string_view text = m_.attribute(op, "start");
+    if (std::from_chars(text.data(), text.data() + text.size(), start).ec != std::errc())
+      return std::nullopt;
+    return Affine{1, 0, Index::make(Index::number, start)};
+  }
+  if (op.name == "ttg.convert_layout" || op.name == "tt.broadcast") return inner(0);
+  if (op.name == "tt.expand_dims") {
+    auto one = inner(0);
+    const Type* from = m_.type_of(op.operands[0]);
+    if (!one || from == nullptr || from->shape.size() != 1 || one->column != 0) return std::nullopt;
+    if (axis_of(m_, op) == 0) std::swap(one->row, one->column);
+    return one;
+  }
+  if (op.name != "arith.addi" && op.name != "arith.subi") return std::nullopt;
+  auto a = inner(0), b = inner(1);
+  if (!a || !b) return std::nullopt;
+  const bool plus = op.name == "arith.addi";
+  const std::int64_t sign = plus ? 1 : -1;
+  return Affine{
+      a->row + sign * b->row, a->column + sign * b->column,
+      Index::make(plus ? Index::add : Index::sub, std::move(a->begin), std::move(b->begin))};
+}
+
+int grid_axis(const Module& module, const Operation& op) {
+  bool found = false;
+  std::string_view text = module.attribute(op, "axis", &found);
+  if (!found) text = std::string_view(*module.text).substr(op.begin, op.end - op.begin);
+  if (!found) {
+    text.remove_prefix(op.name.size());
+    while (text.starts_with(' ')) text.remove_prefix(1);
+  }
+  // In either form: "x", or "0 : i32".
+  if (text.starts_with('x') || text.starts_with('0')) return 0;
+  if (text.starts_with('y') || text.starts_with('1')) return 1;
+  if (text.starts_with('z') || text.starts_with('2')) return 2;
+  return -1;
+}
+
+bool is_transposition(std::string_view order) {
+  std::string plain;
+  for (const char c : order)
+    if (c != ' ') plain += c;
+  return plain == "array<i32:1,0>";
+}
+
+}  // namespace twill::ttgir

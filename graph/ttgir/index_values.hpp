@@ -1,0 +1,51 @@
+// Integers of a function as indices (graph/meaning/user_kernel.hpp): what a program computes of its
+// arguments, its place in the grid and the loop's iteration.
+#pragma once
+
+#include <optional>
+
+#include "graph/meaning/user_kernel.hpp"
+#include "graph/ttgir/ir.hpp"
+
+namespace twill::ttgir {
+
+class IndexValues {
+ public:
+  /// Of the function around `loop`.
+  IndexValues(const Module& module, int loop);
+
+  /// nullopt = it is not made of what an index is made of (a number from memory, another loop's
+  /// variable).
+  std::optional<meaning::Index> of(int value) const { return of(value, 0); }
+
+  /// Iterations of the loop, where its bounds are indices: those below 0 are none.
+  std::optional<meaning::Index> trips() const;
+
+  /// An integer tile as scale_row row + scale_column column + begin; rows are those of dimension 0
+  /// where a tile has one. nullopt = it is something else.
+  struct Affine {
+    std::int64_t row = 0, column = 0;
+    meaning::Index begin;
+  };
+  std::optional<Affine> tile(int value) const { return tile(value, 0); }
+
+  int function() const { return function_; }
+  /// Index of a function's argument, -1 for another value.
+  int argument(int value) const;
+
+ private:
+  std::optional<meaning::Index> of(int value, int depth) const;
+  std::optional<Affine> tile(int value, int depth) const;
+  std::optional<meaning::Index> carried(int value, int depth) const;
+
+  const Module& m_;
+  int loop_, function_ = kNone, body_ = kNone;
+};
+
+/// Axis of a tt.get_program_id or tt.get_num_programs; -1 = the text does not say.
+int grid_axis(const Module& module, const Operation& op);
+
+/// "array<i32: 1, 0>" swaps two dimensions.
+bool is_transposition(std::string_view order);
+
+}  // namespace twill::ttgir

@@ -1,0 +1,263 @@
+// Control and memory (interpreter.hpp).
+#include "graph/ttgir/interpret.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "graph/index.hpp"
+#include "graph/meaning/number_type.hpp"
+#include "graph/random.hpp"
+#include "graph/ttgir/interpreter.hpp"
+
+namespace twill::ttgir {
+namespace {
+
+constexpr std::int64_t kMostExecuted = 10'000'000;  // ops
+constexpr std::int64_t kMostHeld = 1 << 24;         // elements of a tile
+
+}  // namespace
+
+Interpreter::Interpreter(const Module& module, int loop, const meaning::Launch& launch, double real,
+                         std::uint64_t seed)
+    : m_(module), loop_(loop), launch_(launch), real_(real), seed_(seed) {
+  function_ = loop_;
+  while (function_ != kNone && !m_.op(function_).name.ends_with(".func"))
+    function_ = m_.parent(function_);
+}
+
+Interpretation Interpreter::run() {
+  if (function_ == kNone) refuse(loop_, "it is in no function");
+  const Block& entry = m_.block(block_of(function_, 0));
+  for (std::size_t k = 0; k < entry.arguments.size(); ++k) {
+    const int argument = entry.arguments[k];
+    const Type& t = type(function_, argument);
+    Held held;
+    if (t.kind == TypeKind::descriptor || t.is_pointer()) {
+      held.base = static_cast<int>(k);
+      held.whole = {0};
+    } else if (t.element.starts_with('i') || t.element == "index") {
+      held.whole = {launch_.arguments.at(k)};
+    } else {
+      held.real = {real_};
+    }
+    values_[argument] = std::move(held);
+  }
+  block(block_of(function_, 0));
+  return std::move(out_);
+}
+
+void Interpreter::refuse(int op, const std::string& why) const {
+  const Operation& o = m_.op(op);
+  throw NotInterpreted{op, std::string(o.name) + " of line " + std::to_string(o.line) + ": " + why};
+}
+
+const Held& Interpreter::get(int op, int value) const {
+  const auto found = values_.find(value);
+  if (found == values_.end()) refuse(op, "%" + std::string(m_.value(value).name) + " is not known");
+  return found->second;
+}
+const Held& Interpreter::operand(int op, std::size_t k) const {
+  if (k >= m_.op(op).operands.size()) refuse(op, "an operand is missing");
+  return get(op, m_.op(op).operands[k]);
+}
+void Interpreter::set(int op, Held held, std::size_t result) {
+  if (result >= m_.op(op).results.size()) refuse(op, "a result is missing");
+  values_[m_.op(op).results[result]] = std::move(held);
+}
+const Type& Interpreter::type(int op, int value) const {
+  const Type* t = m_.type_of(value);
+  if (t == nullptr) refuse(op, "a type is missing");
+  if (t->elements() > kMostHeld) refuse(op, "a tile is too large");
+  return *t;
+}
+std::int64_t Interpreter::integer(int op, int value) const {
+  const Held& held = get(op, value);
+  if (held.whole.size() != 1) refuse(op, "an integer is missing");
+  return held.whole[0];
+}
+std::int64_t Interpreter::count(const std::vector<std::int64_t>& shape) {
+  std::int64_t all = 1;
+  for (const std::int64_t extent : shape) all *= extent;
+  return all;
+}
+std::int64_t Interpreter::attribute(int op, std::string_view name) const {
+  const std::string_view text = m_.attribute(m_.op(op), name);
+  std::int64_t x = 0;
+  if (std::from_chars(text.data(), text.data() + text.size(), x).ec != std::errc())
+    refuse(op, std::string(name) + " is missing");
+  return x;
+}
+std::string_view Interpreter::text_behind_name(int op) const {
+  const Operation& o = m_.op(op);
+  std::string_view text = std::string_view(*m_.text).substr(o.begin, o.end - o.begin);
+  text.remove_prefix(std::min(text.size(), o.name.size()));
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  return text;
+}
+
+int Interpreter::block_of(int op, std::size_t region) const {
+  const Operation& o = m_.op(op);
+  if (region >= o.regions.size() || m_.regions[at(o.regions[region])].blocks.size() != 1)
+    refuse(op, "a region of one block is missing");
+  return m_.regions[at(o.regions[region])].blocks[0];
+}
+
+void Interpreter::block(int index) {
+  for (const int op : m_.block(index).ops) execute(op);
+}
+
+void Interpreter::execute(int op) {
+  if (++steps_ > kMostExecuted) refuse(op, "too much is executed");
+  const Operation& o = m_.op(op);
+  const std::string_view name = o.name;
+  if (name == "scf.yield" || name == "tt.return") return;
+  if (name == "scf.for") return loop(op);
+  if (name == "scf.if") return branch(op);
+  if (name == "tt.load" || name == "tt.descriptor_load") return load(op);
+  if (name == "tt.store" || name == "tt.descriptor_store" || name == "tt.descriptor_reduce")
+    return store(op);
+  if (buffers(op) || tiles(op)) return;
+  refuse(op, "it is not executed here");
+}
+
+std::vector<Held> Interpreter::yielded(int index) const {
+  std::vector<Held> all;
+  if (m_.block(index).ops.empty()) return all;
+  const int last = m_.block(index).ops.back();
+  if (m_.op(last).name != "scf.yield") return all;
+  for (const int value : m_.op(last).operands) {
+    const auto found = values_.find(value);  // (tokens are nothing)
+    all.push_back(found == values_.end() ? Held{} : found->second);
+  }
+  return all;
+}
+
+void Interpreter::loop(int op) {
+  const Operation& o = m_.op(op);
+  const std::int64_t first = integer(op, o.operands.at(0)), end = integer(op, o.operands.at(1)),
+                     step = integer(op, o.operands.at(2));
+  if (step <= 0) refuse(op, "its step is not positive");
+  const int body = block_of(op, 0);
+  std::vector<Held> carried;
+  for (std::size_t k = 3; k < o.operands.size(); ++k) {
+    const auto found = values_.find(o.operands[k]);
+    carried.push_back(found == values_.end() ? Held{} : found->second);
+  }
+  for (std::int64_t i = first; i < end; i += step) {
+    const std::vector<int>& arguments = m_.block(body).arguments;
+    Held variable;
+    variable.whole = {i};
+    values_[arguments.at(0)] = std::move(variable);
+    for (std::size_t k = 0; k < carried.size(); ++k) values_[arguments.at(k + 1)] = carried[k];
+    block(body);
+    if (!carried.empty()) carried = yielded(body);
+  }
+  for (std::size_t k = 0; k < o.results.size(); ++k) set(op, carried.at(k), k);
+}
+
+void Interpreter::branch(int op) {
+  const Operation& o = m_.op(op);
+  const bool taken = integer(op, o.operands.at(0)) != 0;
+  const std::size_t region = taken ? 0 : 1;
+  if (region >= o.regions.size()) return;
+  const int body = block_of(op, region);
+  block(body);
+  if (o.results.empty()) return;
+  std::vector<Held> all = yielded(body);
+  for (std::size_t k = 0; k < o.results.size(); ++k) set(op, std::move(all.at(k)), k);
+}
+
+/// The number that an element of memory has.
+double Interpreter::element(int base, const std::string& type, std::int64_t a,
+                            std::int64_t b) const {
+  const meaning::NumberType* as = meaning::number_type(type);
+  if (as == nullptr || as->precision == 0)
+    throw NotInterpreted{function_, "memory of type " + type};
+  SplitMix64 random(seed_ ^ (static_cast<std::uint64_t>(base + 1) * 0x9e3779b97f4a7c15U) ^
+                    (static_cast<std::uint64_t>(a) * 0xbf58476d1ce4e5b9U) ^
+                    (static_cast<std::uint64_t>(b) * 0x94d049bb133111ebU));
+  random.next();
+  const double share = static_cast<double>(random.next() >> 11) * 0x1p-53;
+  return meaning::rounded(*as, -2 + 4 * share);
+}
+
+void Interpreter::note(int op, const Held& tile) {
+  out_.moved[op].push_back({tile.shape, tile.real});
+}
+
+Held Interpreter::descriptor_tile(int op, int descriptor, const std::vector<std::int64_t>& begin,
+                                  const std::vector<std::int64_t>& shape) const {
+  const Held& where = get(op, descriptor);
+  if (where.base < 0 || begin.size() != 2 || shape.size() != 2)
+    refuse(op, "only matrices behind an argument are moved here");
+  if (stored_.contains(where.base)) refuse(op, "it loads from where the program stores");
+  Held tile;
+  tile.shape = shape;
+  for (std::int64_t r = 0; r < shape[0]; ++r)
+    for (std::int64_t c = 0; c < shape[1]; ++c)
+      tile.real.push_back(
+          element(where.base, type(op, descriptor).element, begin[0] + r, begin[1] + c));
+  return tile;
+}
+
+void Interpreter::load(int op) {
+  const Operation& o = m_.op(op);
+  const Type& result = type(op, o.results.at(0));
+  if (o.name == "tt.descriptor_load") {
+    std::vector<std::int64_t> begin;
+    for (std::size_t k = 1; k < o.operands.size(); ++k) begin.push_back(integer(op, o.operands[k]));
+    Held tile = descriptor_tile(op, o.operands.at(0), begin, result.shape);
+    note(op, tile);
+    return set(op, std::move(tile));
+  }
+  const Held& from = operand(op, 0);
+  if (from.base < 0) refuse(op, "it loads from what is no argument");
+  if (stored_.contains(from.base)) refuse(op, "it loads from where the program stores");
+  const Held* mask = o.operands.size() > 1 ? &operand(op, 1) : nullptr;
+  const Held* other = o.operands.size() > 2 ? &operand(op, 2) : nullptr;
+  Held tile;
+  tile.shape = result.shape;
+  for (std::size_t k = 0; k < from.whole.size(); ++k) {
+    const bool there = mask == nullptr || mask->whole.at(mask->whole.size() == 1 ? 0 : k) != 0;
+    if (there)
+      tile.real.push_back(element(from.base, result.element, from.whole[k], -1));
+    else if (other != nullptr)
+      tile.real.push_back(other->real.at(other->real.size() == 1 ? 0 : k));
+    else
+      tile.real.push_back(0);
+  }
+  note(op, tile);
+  set(op, std::move(tile));
+}
+
+void Interpreter::store(int op) {
+  const Operation& o = m_.op(op);
+  // A descriptor's tile is the last operand, a pointer's the second.
+  const bool descriptor = o.name != "tt.store";
+  const Held& where = operand(op, 0);
+  if (where.base < 0) refuse(op, "it stores to what is no argument");
+  int tile = kNone;
+  for (const int value : o.operands)
+    if (type(op, value).kind == TypeKind::tensor && !type(op, value).is_pointer() &&
+        type(op, value).element != "i1" && (descriptor || tile == kNone))
+      tile = value;
+  if (tile == kNone) refuse(op, "it stores no tile");
+  if (!descriptor && o.operands.size() > 2) refuse(op, "it stores what a mask lets it");
+  stored_.insert(where.base);
+  note(op, get(op, tile));
+}
+
+std::variant<Interpretation, NotInterpreted> interpret(const Module& module, int loop,
+                                                       const meaning::Launch& launch, double real,
+                                                       std::uint64_t seed) {
+  try {
+    return Interpreter(module, loop, launch, real, seed).run();
+  } catch (const NotInterpreted& no) {
+    return no;
+  } catch (const std::out_of_range&) {
+    return NotInterpreted{loop, "an op of the function has not the operands that it should have"};
+  }
+}
+
+}  // namespace twill::ttgir

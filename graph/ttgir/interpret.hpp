@@ -1,0 +1,46 @@
+// A function of a module executed as its text says: op by op, loops one iteration after the other,
+// tiles in double precision, nothing rounded. For one program of the grid.
+//
+// This is the reference that programs of a module are compared with. It knows no loop graph, no
+// operands with distances and no sub-tiles, and shares no code with the reading of a loop's meaning
+// (meaning.hpp), so that a mistake there shows as a wrong number.
+//
+// Memory behind an argument has no end: each element has a number of its own, seeded, of the
+// element's type. What a program stores is noted; to load from where it has stored is refused.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "graph/meaning/user_kernel.hpp"
+#include "graph/ttgir/ir.hpp"
+
+namespace twill::ttgir {
+
+/// A tile, row by row, extents of 1 included.
+struct MovedTile {
+  std::vector<std::int64_t> shape;
+  std::vector<double> data;
+};
+
+struct Interpretation {
+  /// Per load or store of the function, its executions: what was moved (of an addition in memory
+  /// what was added).
+  std::map<int, std::vector<MovedTile>> moved;
+};
+
+/// Why it was not executed.
+struct NotInterpreted {
+  int op = kNone;
+  std::string why;  ///< with the op's name and line
+};
+
+/// Executes the function around `loop`. `real` is every real argument.
+std::variant<Interpretation, NotInterpreted> interpret(const Module& module, int loop,
+                                                       const meaning::Launch& launch, double real,
+                                                       std::uint64_t seed);
+
+}  // namespace twill::ttgir

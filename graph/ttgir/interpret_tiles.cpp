@@ -1,0 +1,310 @@
+// Arithmetic on tiles and numbers (interpreter.hpp).
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+
+#include "graph/index.hpp"
+#include "graph/meaning/number_type.hpp"
+#include "graph/ttgir/interpreter.hpp"
+
+namespace twill::ttgir {
+namespace {
+
+bool is_integer(const Type& type) {
+  return type.element.starts_with('i') || type.element == "index";
+}
+
+std::optional<double> real_operation(std::string_view name, const double* x) {
+  if (name == "arith.addf") return x[0] + x[1];
+  if (name == "arith.subf") return x[0] - x[1];
+  if (name == "arith.mulf") return x[0] * x[1];
+  if (name == "arith.divf" || name == "tt.precise_divf") return x[0] / x[1];
+  if (name == "arith.negf") return -x[0];
+  if (name == "arith.maxnumf") return std::fmax(x[0], x[1]);
+  if (name == "arith.minnumf") return std::fmin(x[0], x[1]);
+  if (name == "arith.maximumf")
+    return std::isnan(x[0]) || std::isnan(x[1]) ? std::nan("") : std::fmax(x[0], x[1]);
+  if (name == "math.exp2") return std::exp2(x[0]);
+  if (name == "math.exp") return std::exp(x[0]);
+  if (name == "math.log2") return std::log2(x[0]);
+  if (name == "math.log") return std::log(x[0]);
+  if (name == "math.sqrt" || name == "tt.precise_sqrt") return std::sqrt(x[0]);
+  if (name == "math.rsqrt") return 1 / std::sqrt(x[0]);
+  if (name == "math.absf") return std::fabs(x[0]);
+  if (name == "math.fma") return x[0] * x[1] + x[2];
+  if (name == "arith.truncf" || name == "arith.extf" || name == "tt.fp_to_fp") return x[0];
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> whole_operation(std::string_view name, std::int64_t a, std::int64_t b) {
+  const auto u = static_cast<std::uint64_t>(a), v = static_cast<std::uint64_t>(b);
+  if (name == "arith.addi") return static_cast<std::int64_t>(u + v);
+  if (name == "arith.subi") return static_cast<std::int64_t>(u - v);
+  if (name == "arith.muli") return static_cast<std::int64_t>(u * v);
+  if (name == "arith.divsi" && b > 0) return a / b;
+  if (name == "arith.remsi" && b > 0) return a % b;
+  if (name == "arith.minsi") return std::min(a, b);
+  if (name == "arith.maxsi") return std::max(a, b);
+  if (name == "arith.andi") return a & b;
+  if (name == "arith.ori") return a | b;
+  if (name == "arith.xori") return a ^ b;
+  return std::nullopt;
+}
+
+template <class X>
+std::optional<bool> compared(std::string_view how, X a, X b) {
+  if (how.starts_with('o') || how.starts_with('s')) how.remove_prefix(1);
+  if (how == "eq") return a == b;
+  if (how == "ne") return a != b;
+  if (how == "lt") return a < b;
+  if (how == "le") return a <= b;
+  if (how == "gt") return a > b;
+  if (how == "ge") return a >= b;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string Interpreter::predicate(int op) const {
+  const std::string_view text = text_behind_name(op);
+  const std::string_view word = text.substr(0, text.find(','));
+  constexpr std::string_view kPredicates[] = {"eq", "ne", "slt", "sle", "sgt", "sge"};
+  bool found = false;
+  const std::string_view number = m_.attribute(m_.op(op), "predicate", &found);
+  if (found) {
+    std::size_t k = 99;
+    std::from_chars(number.data(), number.data() + number.size(), k);
+    if (k < 6 && m_.op(op).name == "arith.cmpi") return std::string(kPredicates[k]);
+    refuse(op, "its comparison is not known");
+  }
+  return std::string(word);
+}
+
+Held Interpreter::transposed(const Held& tile) {
+  Held result;
+  result.shape = {tile.shape[1], tile.shape[0]};
+  const auto m = static_cast<std::size_t>(tile.shape[0]),
+             n = static_cast<std::size_t>(tile.shape[1]);
+  for (std::size_t c = 0; c < n; ++c)
+    for (std::size_t r = 0; r < m; ++r) {
+      if (!tile.real.empty()) result.real.push_back(tile.real[r * n + c]);
+      if (!tile.whole.empty()) result.whole.push_back(tile.whole[r * n + c]);
+    }
+  return result;
+}
+
+void Interpreter::constant(int op) {
+  const Operation& o = m_.op(op);
+  const Type& t = type(op, o.results.at(0));
+  std::string_view text = o.literal;
+  if (text.starts_with("dense<")) text = text.substr(6, text.size() - 7);
+  const auto all = static_cast<std::size_t>(t.kind == TypeKind::tensor ? t.elements() : 1);
+  Held held;
+  if (t.kind == TypeKind::tensor) held.shape = t.shape;
+  if (is_integer(t)) {
+    std::int64_t x = text == "true" ? 1 : 0;
+    if (text != "true" && text != "false" &&
+        std::from_chars(text.data(), text.data() + text.size(), x).ec != std::errc())
+      refuse(op, "its number is not read");
+    held.whole.assign(all, x);
+    return set(op, std::move(held));
+  }
+  double x = 0;
+  if (text.starts_with("0x")) {
+    std::uint64_t raw = 0;
+    std::from_chars(text.data() + 2, text.data() + text.size(), raw, 16);
+    std::uint8_t bytes[8];
+    for (int k = 0; k < 8; ++k) bytes[k] = static_cast<std::uint8_t>(raw >> (8 * k));
+    const meaning::NumberType* as = meaning::number_type(t.element);
+    if (as == nullptr) refuse(op, "its number is not read");
+    x = meaning::decode(*as, bytes);
+  } else {
+    x = std::strtod(std::string(text).c_str(), nullptr);
+  }
+  held.real.assign(all, x);
+  set(op, std::move(held));
+}
+
+void Interpreter::reduce(int op) {
+  const Operation& o = m_.op(op);
+  const Held tile = operand(op, 0);
+  const auto axis = static_cast<std::size_t>(attribute(op, "axis"));
+  if (o.operands.size() != 1 || axis >= tile.shape.size() || tile.real.empty())
+    refuse(op, "only one tile of reals is reduced here");
+  const int body = block_of(op, 0);
+  std::int64_t inner = 1;
+  for (std::size_t d = axis + 1; d < tile.shape.size(); ++d) inner *= tile.shape[d];
+  const std::int64_t extent = tile.shape[axis];
+  Held result;
+  for (std::size_t d = 0; d < tile.shape.size(); ++d)
+    if (d != axis) result.shape.push_back(tile.shape[d]);
+  const std::int64_t outer = static_cast<std::int64_t>(tile.real.size()) / (inner * extent);
+  for (std::int64_t a = 0; a < outer; ++a)
+    for (std::int64_t b = 0; b < inner; ++b) {
+      const auto x = [&](std::int64_t k) {
+        return tile.real[static_cast<std::size_t>((a * extent + k) * inner + b)];
+      };
+      double sum = x(0);
+      for (std::int64_t k = 1; k < extent; ++k) {
+        // The region as it stands, on two numbers.
+        Held left, right;
+        left.real = {sum};
+        right.real = {x(k)};
+        values_[m_.block(body).arguments.at(0)] = left;
+        values_[m_.block(body).arguments.at(1)] = right;
+        for (const int inside : m_.block(body).ops) {
+          if (m_.op(inside).name == "tt.reduce.return")
+            sum = operand(inside, 0).real.at(0);
+          else if (!tiles(inside))
+            refuse(inside, "it is not executed here");
+        }
+      }
+      result.real.push_back(sum);
+    }
+  set(op, std::move(result));
+}
+
+bool Interpreter::elementwise(int op) {
+  const Operation& o = m_.op(op);
+  if (o.results.size() != 1 || o.operands.empty()) return false;
+  std::vector<const Held*> in;
+  std::size_t most = 1;
+  for (const int value : o.operands) {
+    in.push_back(&get(op, value));
+    most = std::max({most, in.back()->real.size(), in.back()->whole.size()});
+  }
+  const auto real = [&](std::size_t k, std::size_t e) {
+    return in.at(k)->real.at(in[k]->real.size() == 1 ? 0 : e);
+  };
+  const auto whole = [&](std::size_t k, std::size_t e) {
+    return in.at(k)->whole.at(in[k]->whole.size() == 1 ? 0 : e);
+  };
+  Held result;
+  const Type& t = type(op, o.results[0]);
+  if (t.kind == TypeKind::tensor) result.shape = t.shape;
+  if (static_cast<std::size_t>(count(result.shape)) != most) refuse(op, "its tiles do not agree");
+  const std::string_view name = o.name;
+  if (name == "arith.cmpi" || name == "arith.cmpf") {
+    const std::string how = predicate(op);
+    for (std::size_t e = 0; e < most; ++e) {
+      const auto is = name == "arith.cmpi" ? compared(how, whole(0, e), whole(1, e))
+                                           : compared(how, real(0, e), real(1, e));
+      if (!is) refuse(op, "its comparison is not known");
+      result.whole.push_back(*is ? 1 : 0);
+    }
+  } else if (name == "arith.select") {
+    for (std::size_t e = 0; e < most; ++e) {
+      const std::size_t k = whole(0, e) != 0 ? 1 : 2;
+      if (is_integer(t))
+        result.whole.push_back(whole(k, e));
+      else
+        result.real.push_back(real(k, e));
+    }
+  } else if (name == "arith.extsi" || name == "arith.index_cast") {
+    result.whole = in[0]->whole;
+  } else if (name == "arith.sitofp") {
+    for (std::size_t e = 0; e < most; ++e) result.real.push_back(static_cast<double>(whole(0, e)));
+  } else if (name == "tt.addptr") {
+    result.base = in[0]->base;
+    for (std::size_t e = 0; e < most; ++e) result.whole.push_back(whole(0, e) + whole(1, e));
+  } else if (is_integer(t)) {
+    if (o.operands.size() != 2) return false;
+    for (std::size_t e = 0; e < most; ++e) {
+      const auto x = whole_operation(name, whole(0, e), whole(1, e));
+      if (!x) return false;
+      result.whole.push_back(*x);
+    }
+  } else {
+    for (std::size_t e = 0; e < most; ++e) {
+      double x[3] = {0, 0, 0};
+      for (std::size_t k = 0; k < std::min<std::size_t>(3, in.size()); ++k) x[k] = real(k, e);
+      const auto y = real_operation(name, x);
+      if (!y) return false;
+      result.real.push_back(*y);
+    }
+  }
+  set(op, std::move(result));
+  return true;
+}
+
+bool Interpreter::tiles(int op) {
+  const Operation& o = m_.op(op);
+  const std::string_view name = o.name;
+  if (name == "arith.constant") {
+    constant(op);
+    return true;
+  }
+  if (name == "tt.get_program_id" || name == "tt.get_num_programs") {
+    bool found = false;
+    std::string_view axis = m_.attribute(o, "axis", &found);
+    if (!found) axis = text_behind_name(op);
+    const char c = axis.empty() ? '?' : axis.front();
+    const int k = c == 'x' || c == '0'   ? 0
+                  : c == 'y' || c == '1' ? 1
+                  : c == 'z' || c == '2' ? 2
+                                         : -1;
+    if (k < 0) refuse(op, "its axis is not known");
+    Held held;
+    held.whole = {name == "tt.get_program_id" ? launch_.program[k] : launch_.programs[k]};
+    set(op, std::move(held));
+    return true;
+  }
+  if (name == "tt.make_range") {
+    Held held;
+    held.shape = type(op, o.results.at(0)).shape;
+    for (std::int64_t k = attribute(op, "start"); k < attribute(op, "end"); ++k)
+      held.whole.push_back(k);
+    set(op, std::move(held));
+    return true;
+  }
+  if (name == "tt.splat" || name == "tt.broadcast") {
+    const Held& from = operand(op, 0);
+    Held held;
+    held.shape = type(op, o.results.at(0)).shape;
+    held.base = from.base;
+    std::vector<std::int64_t> extents = from.shape;
+    extents.resize(held.shape.size(), 1);
+    std::vector<std::int64_t> place(held.shape.size(), 0);
+    for (std::int64_t e = 0; e < count(held.shape); ++e) {
+      std::size_t k = 0;
+      for (std::size_t d = 0; d < place.size(); ++d)
+        k = k * static_cast<std::size_t>(extents[d]) +
+            static_cast<std::size_t>(extents[d] == 1 ? 0 : place[d]);
+      if (!from.real.empty()) held.real.push_back(from.real.at(k));
+      if (!from.whole.empty()) held.whole.push_back(from.whole.at(k));
+      for (std::size_t d = place.size(); d-- > 0;) {
+        if (++place[d] < held.shape[d]) break;
+        place[d] = 0;
+      }
+    }
+    set(op, std::move(held));
+    return true;
+  }
+  if (name == "tt.expand_dims" || name == "ttg.convert_layout" || name == "tt.bitcast") {
+    Held held = operand(op, 0);
+    held.shape = type(op, o.results.at(0)).shape;
+    set(op, std::move(held));
+    return true;
+  }
+  if (name == "tt.trans") {
+    if (operand(op, 0).shape.size() != 2) refuse(op, "it transposes no matrix");
+    set(op, transposed(operand(op, 0)));
+    return true;
+  }
+  if (name == "tt.reduce") {
+    reduce(op);
+    return true;
+  }
+  if (name == "ttng.warp_group_dot_wait") {
+    for (std::size_t k = 0; k < o.results.size(); ++k) set(op, operand(op, k), k);
+    return true;
+  }
+  if (name.starts_with("arith.") || name.starts_with("math.") || name == "tt.addptr" ||
+      name == "tt.fp_to_fp" || name.starts_with("tt.precise_"))
+    return elementwise(op);
+  return false;
+}
+
+}  // namespace twill::ttgir

@@ -1,0 +1,551 @@
+// What the nodes of a loop compute (meaning_builder.hpp).
+#include "graph/ttgir/meaning.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "graph/index.hpp"
+#include "graph/meaning/number_type.hpp"
+#include "graph/ttgir/constants.hpp"
+#include "graph/ttgir/loops.hpp"
+#include "graph/ttgir/meaning_builder.hpp"
+#include "graph/ttgir/type.hpp"
+
+namespace twill::ttgir {
+
+using meaning::Function;
+using meaning::Operand;
+
+MeaningBuilder::MeaningBuilder(const LoweredModule& lowered)
+    : lowered_(lowered),
+      m_(lowered.module),
+      k_(lowered.loop),
+      loop_(k_.loop),
+      split_(lowered.options.subtile > 1 ? split_loop(m_, loop_, lowered.options.subtile)
+                                         : Split{}),
+      indices_(m_, loop_) {
+  body_ = m_.regions[at(m_.op(loop_).regions[0])].blocks[0];
+  for (const int op : m_.block(body_).ops) order_.emplace(op, static_cast<int>(order_.size()));
+  for (int op = 0; op < static_cast<int>(m_.ops.size()); ++op)
+    for (int around = op; around != kNone; around = m_.parent(around))
+      if (around == loop_ && op != loop_) {
+        under_.insert(op);
+        break;
+      }
+  for (std::size_t v = 0; v < k_.nodes.size(); ++v)
+    node_.emplace(std::tuple(k_.nodes[v].op, k_.nodes[v].copy, k_.nodes[v].part),
+                  static_cast<int>(v));
+  for (const KernelOp& op : k_.kernel.ops) names_.insert(op.id);
+}
+
+void MeaningBuilder::refuse(int op, const std::string& why) const {
+  const Operation& o = m_.op(op);
+  throw NoMeaning{op, std::string(o.name) + " of line " + std::to_string(o.line) + ": " + why};
+}
+
+const Type& MeaningBuilder::type(int value) const {
+  return *m_.type_of(value);
+}
+
+std::string MeaningBuilder::type_name(int op, int value) const {
+  const Type* t = m_.type_of(value);
+  if (t == nullptr) refuse(op, "the type of a tile is not known");
+  // Of the types with 8 bits one has arithmetic here.
+  if (meaning::number_type(t->element) == nullptr ||
+      (t->element == "f8" && t->text.find("f8E4M3FN") == std::string_view::npos))
+    refuse(op, "no arithmetic is known of type " + std::string(t->text.substr(0, 80)));
+  return t->element;
+}
+
+std::string MeaningBuilder::unique(const std::string& wish) {
+  std::string name = wish.empty() || wish == "inf" || wish == "-inf" ? "value" : wish;
+  for (int k = 2; !names_.insert(name).second; ++k) name = wish + "." + std::to_string(k);
+  return name;
+}
+
+int MeaningBuilder::copies_of(int op) const {
+  int copies = 0;
+  while (node_.contains({op, copies, ""})) ++copies;
+  return copies;
+}
+
+int MeaningBuilder::node(int op, int copy) const {
+  const int copies = copies_of(op);
+  if (copies == 0) return kNone;
+  const int which = std::min(copy, copies - 1);
+  const auto read = node_.find({op, which, "read"});
+  return read != node_.end() ? read->second : node_.at({op, which, ""});
+}
+
+std::vector<std::int64_t> MeaningBuilder::shape(int op, int value, int dimension) const {
+  const Type* t = m_.type_of(value);
+  if (t == nullptr) refuse(op, "the type of a tile is not known");
+  std::vector<std::int64_t> all;
+  for (std::size_t d = 0; d < t->shape.size(); ++d) {
+    std::int64_t extent = t->shape[d];
+    if (dimension == static_cast<int>(d)) {
+      if (extent % split_.factor != 0) refuse(op, "an extent cannot be cut into sub-tiles");
+      extent /= split_.factor;
+    }
+    if (extent != 1) all.push_back(extent);
+  }
+  if (all.size() > 2) refuse(op, "a tile of more than two dimensions");
+  return all;
+}
+
+bool MeaningBuilder::in_loop(int op) const {
+  return op != kNone && under_.contains(op);
+}
+
+/// Tiles as read_meaning() expects them: of a product M, N, K, of a reduction what it reduces.
+void MeaningBuilder::finish_tile(const meaning::Meaning& meaning, meaning::Value& value) {
+  value.tile = value.shape;
+  if (value.operands.empty() || value.operands[0].value < 0) return;
+  const Operand& one = value.operands[0];
+  std::vector<std::int64_t> seen = meaning.values[at(one.value)].shape;
+  if (one.columns > 0) seen[1] = one.columns;
+  if (one.transposed) std::swap(seen[0], seen[1]);
+  if (value.function == Function::product) value.tile = {value.shape[0], value.shape[1], seen[1]};
+  if (value.function == Function::row_max || value.function == Function::row_sum) value.tile = seen;
+}
+
+/// As read_meaning() asks for them.
+void MeaningBuilder::check_shapes(const meaning::Meaning& meaning,
+                                  const meaning::Value& value) const {
+  std::vector<std::vector<std::int64_t>> in;
+  for (const Operand& one : value.operands) {
+    in.emplace_back();
+    if (one.value >= 0) in.back() = meaning.values[at(one.value)].shape;
+    if (in.back().size() == 2 && one.transposed) std::swap(in.back()[0], in.back()[1]);
+  }
+  const auto is = [&](std::size_t k, const std::vector<std::int64_t>& shape) {
+    return in[k] == shape;
+  };
+  bool right = true;
+  if (value.function == Function::product) {
+    right = in[0].size() == 2 && in[1].size() == 2 && in[0][1] == in[1][0] &&
+            value.shape == std::vector{in[0][0], in[1][1]} && (in.size() < 3 || is(2, value.shape));
+  } else if (value.function == Function::row_max || value.function == Function::row_sum) {
+    right = in[0].size() == 2 && value.shape == std::vector{in[0][0]};
+  } else if (value.function != Function::load) {
+    bool whole = value.shape.empty();
+    for (std::size_t k = 0; k < in.size(); ++k) {
+      const bool along = value.operands[k].along_columns;
+      whole = whole || is(k, value.shape);
+      const bool row =
+          in[k].size() == 1 && value.shape.size() == 2 && in[k][0] == value.shape[along ? 1 : 0];
+      right = right && (in[k].empty() || is(k, value.shape) || row);
+    }
+    right = right && whole;
+  }
+  if (!right) refuse(loop_, "the shapes of " + value.id + " and of its operands do not agree");
+}
+
+// ---- nodes
+
+void MeaningBuilder::loop_node(std::size_t v) {
+  const NodeInfo& info = k_.nodes[v];
+  if (info.part == "release") return;
+  const Operation& op = m_.op(info.op);
+  const OpClass c = class_of(op);
+  if (k_.kernel.ops[v].alias_of && c != OpClass::load) return;  // a view: users look through it
+  if (c == OpClass::load || c == OpClass::copy) return load(v);
+  if (c == OpClass::store) return store(v);
+  int dimension = -1;
+  if (!op.results.empty()) dimension = split_.of(op.results[0]);
+  if (c == OpClass::tmem_store || c == OpClass::local_store) {
+    const auto write = write_by(info.op, kNone);
+    if (!write) refuse(info.op, "it is not known what it writes");
+    dimension = split_.of(write->tile);
+  }
+  if (c == OpClass::mma && is_tensor_memory_mma(op))
+    for (const int operand : op.operands)
+      if (is_tile(operand, TypeKind::memdesc)) dimension = split_.of(operand);  // (see product())
+  loop_values_[v] = computed(info.op, k_.kernel.ops[v].id, Where::loop, info.copy, dimension);
+  loop_value_[v] = 1;
+}
+
+void MeaningBuilder::load(std::size_t v) {
+  const NodeInfo& info = k_.nodes[v];
+  const Operation& op = m_.op(info.op);
+  meaning::Value& value = loop_values_[v];
+  value.id = k_.kernel.ops[v].id;
+  loop_value_[v] = 1;
+  int tile = op.results.empty() ? kNone : op.results[0];
+  if (class_of(op) == OpClass::copy) {
+    tile = kNone;
+    for (const int operand : op.operands)
+      if (tile == kNone && is_tile(operand, TypeKind::memdesc)) tile = operand;
+  }
+  if (tile == kNone) refuse(info.op, "it is not known what it fills");
+  const int dimension = split_.of(tile);
+  value.type = type_name(info.op, tile);
+  value.shape = shape(info.op, tile, dimension);
+  if (info.part == "read") {
+    value.function = Function::copy;
+    Operand one;
+    one.value = kLoop + node_.at({info.op, info.copy, ""});
+    value.operands = {one};
+    return;
+  }
+  value.function = Function::load;
+  value.tensor = tensor(info.op, info.copy, dimension >= 0 ? split_.factor : 1, dimension,
+                        value.type, value.shape);
+}
+
+void MeaningBuilder::store(std::size_t v) {
+  const NodeInfo& info = k_.nodes[v];
+  const Operation& op = m_.op(info.op);
+  int tile = kNone;
+  for (const int operand : op.operands)
+    if (is_tile(operand, TypeKind::memdesc) ||
+        (is_tile(operand, TypeKind::tensor) && !type(operand).is_pointer() &&
+         type(operand).element != "i1" && tile == kNone))
+      tile = operand;
+  if (tile == kNone) refuse(info.op, "it is not known what it stores");
+  const int dimension = split_.of(tile);
+  meaning::Value& value = loop_values_[v];
+  value.id = k_.kernel.ops[v].id;
+  loop_value_[v] = 1;
+  value.type = type_name(info.op, tile);
+  value.shape = shape(info.op, tile, dimension);
+  const auto stage = node_.find({info.op, info.copy, "stage"});
+  if (info.part == "stage" || stage == node_.end()) {
+    const Seen seen = source(info.op, tile, Where::loop, info.copy, dimension);
+    value.function = Function::copy;
+    value.operands = {beside(info.op, value, seen)};
+    if (info.part == "stage") return;
+  } else {
+    Operand one;
+    one.value = kLoop + stage->second;
+    value.operands = {one};
+  }
+  value.function = Function::store;
+  value.tensor = tensor(info.op, info.copy, dimension >= 0 ? split_.factor : 1, dimension,
+                        value.type, value.shape);
+}
+
+// ---- what an op computes, wherever it stands
+
+meaning::Value MeaningBuilder::computed(int index, const std::string& id, Where where, int copy,
+                                        int dimension) {
+  const Operation& op = m_.op(index);
+  const OpClass c = class_of(op);
+  meaning::Value value;
+  value.id = id;
+  if (c == OpClass::mma) {
+    product(index, copy, value);
+    return value;
+  }
+  if (c == OpClass::control) {
+    if (op.name != "scf.if" || where != Where::loop ||
+        !masked_branch(index, value, copy, dimension))
+      refuse(index, op.name == "scf.if" ? "of branches only a mask above the diagonal is known"
+                                        : "what an inner loop computes is not read yet");
+    return value;
+  }
+  if (c == OpClass::tmem_store || c == OpClass::local_store) {
+    const int tile = write_by(index, kNone)->tile;
+    value.type = type_name(index, tile);
+    value.shape = shape(index, tile, dimension);
+    value.operands = {beside(index, value, source(index, tile, where, copy, dimension))};
+    return value;
+  }
+  if (op.results.empty()) refuse(index, "it is not known what it computes");
+  const int result = op.results[0];
+  if (!is_tile(result, TypeKind::tensor) && !is_tile(result, TypeKind::memdesc) &&
+      !is_tile(result, TypeKind::scalar))
+    refuse(index, "it is not known what it computes");
+  value.type = type_name(index, result);
+  value.shape = shape(index, result, dimension);
+  switch (c) {
+    case OpClass::reduction: reduction(index, value, where, copy, dimension); break;
+    case OpClass::tmem_load:
+    case OpClass::local_load: {
+      const Seen seen = contents(index, buffer(index, op.operands[0]), where, copy, dimension, 0);
+      value.operands = {beside(index, value, view(op, seen))};
+      break;
+    }
+    case OpClass::layout:
+    case OpClass::view:
+    case OpClass::local_alloc:
+    case OpClass::tmem_alloc: {
+      if (op.name == "tt.gather" || op.name == "tt.cat" || op.operands.empty())
+        refuse(index, "it is not known what it computes");
+      Seen seen =
+          source(index, op.operands[0], where, copy, dimension_before_view(index, dimension));
+      if (c == OpClass::view) seen = view(op, seen);
+      value.operands = {beside(index, value, seen)};
+      break;
+    }
+    case OpClass::elementwise: elementwise(index, value, where, copy, dimension); break;
+    default: refuse(index, "it is not known what it computes");
+  }
+  return value;
+}
+
+Operand MeaningBuilder::beside(int op, const meaning::Value& value, const Seen& seen) const {
+  Operand one = seen.operand;
+  if (seen.vector) one.along_columns = value.shape.size() == 2 && seen.axis == 1;
+  if (one.value < 0 || value.shape.size() == 2 || seen.vector) return one;
+  if (value.shape.empty()) return one;
+  if (one.transposed) refuse(op, "a transposed vector");
+  return one;
+}
+
+namespace {
+
+struct Elementwise {
+  std::string_view name;
+  Function function;
+};
+constexpr std::array<Elementwise, 16> kElementwise = {{{"arith.addf", Function::add},
+                                                       {"arith.subf", Function::sub},
+                                                       {"arith.mulf", Function::mul},
+                                                       {"arith.divf", Function::div},
+                                                       {"tt.precise_divf", Function::div},
+                                                       {"arith.maxnumf", Function::max},
+                                                       {"arith.maximumf", Function::max},
+                                                       {"math.exp2", Function::exp2},
+                                                       {"math.exp", Function::exp2},
+                                                       {"math.log2", Function::log2},
+                                                       {"math.fma", Function::mul_add},
+                                                       {"arith.truncf", Function::copy},
+                                                       {"arith.extf", Function::copy},
+                                                       {"tt.fp_to_fp", Function::copy},
+                                                       {"arith.negf", Function::mul},
+                                                       {"arith.select", Function::select}}};
+
+}  // namespace
+
+void MeaningBuilder::elementwise(int index, meaning::Value& value, Where where, int copy,
+                                 int dimension) {
+  const Operation& op = m_.op(index);
+  const auto found = std::find_if(kElementwise.begin(), kElementwise.end(),
+                                  [&](const Elementwise& one) { return one.name == op.name; });
+  if (found == kElementwise.end()) refuse(index, "it is not known what it computes");
+  value.function = found->function;
+  if (op.name == "arith.select") {
+    if (!mask(index, value, where, copy, dimension))
+      refuse(index, "of selections only masks above the diagonal are known");
+    return;
+  }
+  if (op.name == "tt.fp_to_fp" && !m_.attribute(op, "rounding").empty() &&
+      m_.attribute(op, "rounding").find("rtne") == std::string_view::npos &&
+      m_.attribute(op, "rounding").find('1') == std::string_view::npos)
+    refuse(index, "it rounds otherwise than to the nearest number");
+  for (const int operand : op.operands) {
+    const int cut = where == Where::loop ? split_.of(operand) : dimension;
+    value.operands.push_back(beside(index, value, source(index, operand, where, copy, cut)));
+  }
+  Operand number;
+  if (op.name == "arith.negf") number.number = -1;
+  if (op.name == "math.exp") number.number = 1.4426950408889634;
+  if (op.name == "arith.negf" || op.name == "math.exp") value.operands.push_back(number);
+}
+
+void MeaningBuilder::reduction(int index, meaning::Value& value, Where where, int copy,
+                               int dimension) {
+  const Operation& op = m_.op(index);
+  if (op.name != "tt.reduce" || op.operands.size() != 1 || op.regions.size() != 1)
+    refuse(index, "of reductions only tt.reduce of one tile is known");
+  const Region& region = m_.regions[at(op.regions[0])];
+  const Block& block = m_.block(region.blocks.at(0));
+  if (region.blocks.size() != 1 || block.ops.size() != 2 || block.arguments.size() != 2)
+    refuse(index, "it reduces with more than one operation");
+  const Operation &combine = m_.op(block.ops[0]), &end = m_.op(block.ops[1]);
+  const bool both =
+      combine.operands.size() == 2 &&
+      ((combine.operands[0] == block.arguments[0] && combine.operands[1] == block.arguments[1]) ||
+       (combine.operands[0] == block.arguments[1] && combine.operands[1] == block.arguments[0]));
+  if (!both || combine.results.size() != 1 || end.operands != combine.results)
+    refuse(index, "it reduces with another operation");
+  if (combine.name == "arith.addf")
+    value.function = Function::row_sum;
+  else if (combine.name == "arith.maxnumf" || combine.name == "arith.maximumf")
+    value.function = Function::row_max;
+  else
+    refuse(index, "it reduces with " + std::string(combine.name));
+  const int tile = op.operands[0], axis = axis_of(m_, op);
+  if (type(tile).shape.size() != 2 || value.shape.size() != 1)
+    refuse(index, "it reduces a tile that is no matrix");
+  int cut = where == Where::loop ? split_.of(tile) : dimension;
+  if (where != Where::loop && cut >= axis && cut >= 0) ++cut;
+  if (cut == axis) refuse(index, "it reduces over sub-tiles");
+  Seen seen = source(index, tile, where, copy, cut);
+  if (seen.vector || seen.operand.value < 0) refuse(index, "it reduces a repeated vector");
+  if (axis == 0) seen.operand.transposed = !seen.operand.transposed;
+  value.operands = {seen.operand};
+}
+
+// ---- products
+
+/// What a flag of a product is in all iterations but perhaps the first: true or false.
+std::optional<bool> MeaningBuilder::flag(int op, int value) const {
+  if (const auto number = constant_integer(m_, value)) return *number != 0;
+  const Value& v = m_.value(value);
+  if (v.block != body_ || v.index == 0) return std::nullopt;
+  const std::size_t k = at(v.index) - 1;
+  const Operation& yield = m_.op(m_.block(body_).ops.back());
+  const auto& first = m_.op(loop_).operands;
+  if (k >= yield.operands.size() || k + 3 >= first.size()) return std::nullopt;
+  const auto begin = constant_integer(m_, first[k + 3]);
+  const auto next = yield.operands[k] == value ? begin : constant_integer(m_, yield.operands[k]);
+  if (!begin || !next) return std::nullopt;
+  if (*next == 0 && *begin != 0) refuse(op, "its flag is true in the first iteration alone");
+  return *next != 0;
+}
+
+/// A flag that is false in the first iteration: what is added to is then 0.
+bool MeaningBuilder::starts_at_zero(int op, int value) const {
+  if (constant_integer(m_, value)) return false;
+  const std::size_t k = at(m_.value(value).index) - 1;
+  const auto begin = constant_integer(m_, m_.op(loop_).operands[k + 3]);
+  const auto now = flag(op, value);
+  return begin && *begin == 0 && now && *now;
+}
+
+void MeaningBuilder::product(int index, int copy, meaning::Value& value) {
+  const Operation& op = m_.op(index);
+  const bool in_tensor_memory = op.name == "ttng.tc_gen5_mma";
+  if (!in_tensor_memory && op.name != "ttng.warp_group_dot" && op.name != "tt.dot")
+    refuse(index, "it is not known what it computes");
+  std::vector<int> tiles, flags;
+  for (const int operand : op.operands) {
+    if (is_tile(operand, TypeKind::tensor) || is_tile(operand, TypeKind::memdesc))
+      tiles.push_back(operand);
+    if (is_tile(operand, TypeKind::scalar) && type(operand).element == "i1")
+      flags.push_back(operand);
+  }
+  if (tiles.size() != 3 || (in_tensor_memory ? flags.size() != 2 : flags.size() > 1))
+    refuse(index, "it is not known which operand is which");
+  if (in_tensor_memory && flag(index, flags[1]) != true) refuse(index, "it is not always executed");
+  for (const int tile : {tiles[0], tiles[1]})
+    if (type(tile).element != "f16" && type(tile).element != "bf16" && type(tile).element != "f8")
+      refuse(index, "products of " + type(tile).element + " are not read");
+  const int sum = tiles[2];
+  const int dimension = split_.of(in_tensor_memory ? sum : op.results[0]);
+  value.function = Function::product;
+  value.type = type_name(index, sum);
+  type_name(index, tiles[0]);
+  type_name(index, tiles[1]);
+  if (value.type != "f32") refuse(index, "it does not add in f32");
+  value.shape = shape(index, sum, dimension);
+  if (value.shape.size() != 2) refuse(index, "it is no product of matrices");
+  for (const int tile : {tiles[0], tiles[1]}) {
+    const Seen seen = source(index, tile, Where::loop, copy, split_.of(tile));
+    if (seen.vector || seen.operand.value < 0) refuse(index, "a product of a repeated number");
+    value.operands.push_back(seen.operand);
+  }
+  const std::optional<bool> adds = flags.empty() ? std::optional(true) : flag(index, flags[0]);
+  if (!adds) refuse(index, "whether it adds to what is there is known at run time alone");
+  if (!*adds) return;
+  Seen seen;
+  bool zero = false;
+  if (!flags.empty() && starts_at_zero(index, flags[0])) {
+    // The first iteration adds to nothing: what is there then is 0, whatever was written before.
+    zero = true;
+    zero_at_entry_ = true;
+  }
+  seen = in_tensor_memory ? contents(index, buffer(index, sum), Where::loop, copy, dimension, 0)
+                          : source(index, sum, Where::loop, copy, dimension);
+  zero_at_entry_ = false;
+  if (zero && seen.operand.value < 0)
+    refuse(index, "it adds to a number but in the first iteration");
+  if (zero && seen.operand.distance != 1)
+    refuse(index, "it adds to what its own iteration made but in the first one");
+  if (seen.operand.value < 0 && seen.operand.number == 0 && seen.operand.constant.empty()) return;
+  if (seen.operand.value < 0 || seen.vector || seen.operand.transposed)
+    refuse(index, "it adds to a repeated number");
+  value.operands.push_back(seen.operand);
+}
+
+// ---- all together
+
+ModuleMeaning MeaningBuilder::run() {
+  check_function();
+  loop_values_.resize(k_.nodes.size());
+  loop_value_.assign(k_.nodes.size(), -1);
+  for (std::size_t v = 0; v < k_.nodes.size(); ++v) loop_node(v);
+  stores_after();
+  return joined();
+}
+
+ModuleMeaning MeaningBuilder::joined() {
+  ModuleMeaning all;
+  meaning::Meaning& m = all.meaning;
+  m = std::move(out_);
+  std::vector<int> place(k_.nodes.size(), -1);
+  m.values = before_;
+  m.loop_begin = static_cast<int>(m.values.size());
+  for (std::size_t v = 0; v < k_.nodes.size(); ++v) {
+    if (loop_value_[v] < 0) continue;
+    place[v] = static_cast<int>(m.values.size());
+    m.values.push_back(loop_values_[v]);
+  }
+  for (const Chunk& chunk : k_.kernel.chunks)
+    for (const std::size_t v : chunk.ops)
+      if (place[v] >= 0) m.values[at(place[v])].part_of = chunk.id;
+  m.after_begin = static_cast<int>(m.values.size());
+  m.values.insert(m.values.end(), after_.begin(), after_.end());
+  const auto settle = [&](Operand& one) {
+    if (one.value >= kAfter)
+      one.value = m.after_begin + one.value - kAfter;
+    else if (one.value >= kLoop)
+      one.value = place[at(one.value - kLoop)];
+  };
+  for (meaning::Value& value : m.values)
+    for (Operand& one : value.operands) {
+      const bool some = one.value >= 0;
+      settle(one);
+      if (some && one.value < 0) refuse(loop_, value.id + " uses a view of nothing");
+    }
+  std::vector<bool> carried(m.values.size(), false);
+  for (const meaning::Value& value : m.values)
+    for (const Operand& one : value.operands)
+      if (one.distance > 0) carried[at(one.value)] = true;
+  for (const auto& [key, first] : initial_) {
+    meaning::Initial one{place[at(key - kLoop)], first.what};
+    settle(one.what);
+    if (one.value < 0) refuse(loop_, "a view is carried");
+    if (!carried[at(one.value)])
+      refuse(loop_, m.values[at(one.value)].id +
+                        " is used after the loop and by no later iteration: it is not kept");
+    m.initial.push_back(one);
+  }
+  std::sort(m.initial.begin(), m.initial.end(),
+            [](const auto& a, const auto& b) { return a.value < b.value; });
+  for (std::size_t v = 0; v < carried.size(); ++v)
+    if (carried[v] && m.initial_of(static_cast<int>(v)) == nullptr)
+      refuse(loop_, m.values[v].id + " is carried, and it is not known what it begins with");
+  for (meaning::Value& value : m.values) {
+    finish_tile(m, value);
+    check_shapes(m, value);
+  }
+  if (loop_order(m).empty() && m.after_begin > m.loop_begin)
+    refuse(loop_, "its ops need each other in a circle within an iteration");
+  const bool stored =
+      std::any_of(m.values.begin(), m.values.end(),
+                  [](const meaning::Value& value) { return value.function == Function::store; });
+  if (!stored) refuse(loop_, "nothing that it computes is stored, in it or behind it");
+  all.kernel = std::move(kernel_);
+  all.kernel.numbers = std::move(numbers_);
+  all.tiles = std::move(tiles_);
+  return all;
+}
+
+std::variant<ModuleMeaning, NoMeaning> meaning_of_loop(const LoweredModule& lowered) {
+  if (lowered.undone)
+    return NoMeaning{lowered.loop.loop,
+                     "the loop has been pipelined or partitioned: what stands around it is lost "
+                     "where that is undone"};
+  if (lowered.loop.inner != kNone)
+    return NoMeaning{lowered.loop.loop, "what a nest computes is not read yet"};
+  try {
+    return MeaningBuilder(lowered).run();
+  } catch (const NoMeaning& no) {
+    return no;
+  }
+}
+
+}  // namespace twill::ttgir

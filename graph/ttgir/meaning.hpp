@@ -1,0 +1,47 @@
+// What a loop of a module computes, and what stands around it: the meaning that a kernel file of
+// version 4 has (graph/meaning/meaning.hpp), read from the module's ops.
+//
+// Every node of the loop graph becomes a value of its name. Buffers vanish: who reads one uses what
+// was written into it last, in this iteration or in the one before. What is not understood is
+// refused by name and line, never guessed.
+#pragma once
+
+#include <string>
+#include <variant>
+
+#include "graph/meaning/meaning.hpp"
+#include "graph/meaning/user_kernel.hpp"
+#include "graph/ttgir/lower_ttgir.hpp"
+
+namespace twill::ttgir {
+
+/// Where the tile of a tensor of the meaning comes from or goes to.
+struct TileOp {
+  int op = kNone;  ///< the load or store of the module
+  int copy = 0, copies = 1;
+  int dimension = -1;  ///< along which it is cut into copies; -1 = it is not
+};
+
+struct ModuleMeaning {
+  meaning::Meaning meaning;
+  meaning::UserKernel kernel;
+  std::vector<TileOp> tiles;  ///< per tensor of the meaning
+};
+
+/// Why there is none.
+struct NoMeaning {
+  int op = kNone;
+  std::string why;  ///< with the op's name and line
+};
+
+/// Constants that stand for arguments of the function have numbers from the middle of what one
+/// uses: 1/8 for a real argument, 0 for an integer; UserKernel::numbers says whose they are.
+std::variant<ModuleMeaning, NoMeaning> meaning_of_loop(const LoweredModule& lowered);
+
+/// The problem as its program has it: edges are those that hand data on, and who writes into a
+/// buffer that the loop finds there holds it itself. A schedule of `problem` is one of this, or the
+/// loop has to be solved as this (verify()). `problem` must be one of `lowered`.
+Problem program_problem(const LoweredModule& lowered, const meaning::Meaning& meaning,
+                        const Problem& problem);
+
+}  // namespace twill::ttgir

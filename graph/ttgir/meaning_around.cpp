@@ -1,0 +1,303 @@
+// What stands before a loop and behind it, and where its tiles lie (meaning_builder.hpp).
+#include <algorithm>
+#include <charconv>
+
+#include "graph/index.hpp"
+#include "graph/meaning/number_type.hpp"
+#include "graph/ttgir/constants.hpp"
+#include "graph/ttgir/index_ops.hpp"
+#include "graph/ttgir/meaning_builder.hpp"
+
+namespace twill::ttgir {
+
+using meaning::Function;
+using meaning::Index;
+
+namespace {
+
+constexpr std::size_t kMostAround = 10'000;  // values before and after a loop
+constexpr int kMostAroundDepth = 200;
+
+std::string name_for(const Module& module, const Operation& op) {
+  std::string name;
+  if (!op.results.empty()) name = std::string(module.value(op.results[0]).name);
+  if (name.empty() || (name[0] >= '0' && name[0] <= '9')) {
+    const std::string kind(op.name.substr(op.name.find('.') + 1));
+    name = name.empty() ? kind : kind + "_" + name;
+  }
+  return name;
+}
+
+std::string part_name(const std::string& name, int copy, int dimension) {
+  return dimension < 0 ? name : "s" + std::to_string(copy) + "_" + name;
+}
+
+}  // namespace
+
+/// The value before the loop that an op makes: part `copy` of it, where it is cut along
+/// `dimension`.
+int MeaningBuilder::before(int index, int copy, int dimension) {
+  if (dimension < 0) copy = 0;
+  const auto known = before_at_.find({index, copy, dimension});
+  if (known != before_at_.end()) return known->second;
+  if (before_at_.size() > kMostAround) refuse(index, "too much is computed before the loop");
+  const Operation& op = m_.op(index);
+  const auto& ops = m_.block(m_.op(loop_).block).ops;
+  if (class_of(op) == OpClass::control)
+    refuse(index, "what another loop or a branch makes is used");
+  // (Around the loop's block, too: an outer loop's body uses what is made before that.)
+  if (op.block == m_.op(loop_).block &&
+      std::find(ops.begin(), ops.end(), index) > std::find(ops.begin(), ops.end(), loop_))
+    refuse(index, "it is used before the loop and stands behind it");
+  meaning::Value value;
+  const std::string id = unique(part_name(name_for(m_, op), copy, dimension));
+  if (class_of(op) == OpClass::load) {
+    const int tile = op.results.empty() ? kNone : op.results[0];
+    if (tile == kNone || !is_tile(tile, TypeKind::tensor)) refuse(index, "it loads a number");
+    value.id = id;
+    value.function = Function::load;
+    value.type = type_name(index, tile);
+    value.shape = shape(index, tile, dimension);
+    value.tensor =
+        tensor(index, copy, dimension < 0 ? 1 : split_.factor, dimension, value.type, value.shape);
+  } else {
+    if (class_of(op) == OpClass::mma) refuse(index, "a product before the loop is not read");
+    value = computed(index, id, Where::before, copy, dimension);
+  }
+  before_.push_back(std::move(value));
+  return before_at_[{index, copy, dimension}] = static_cast<int>(before_.size()) - 1;
+}
+
+int MeaningBuilder::after(int index, int copy, int dimension) {
+  if (dimension < 0) copy = 0;
+  const auto known = after_at_.find({index, copy, dimension});
+  if (known != after_at_.end()) return known->second;
+  if (after_at_.size() > kMostAround) refuse(index, "too much is computed behind the loop");
+  const Operation& op = m_.op(index);
+  if (class_of(op) == OpClass::control || class_of(op) == OpClass::mma ||
+      class_of(op) == OpClass::load)
+    refuse(index, "behind the loop only tiles that it made are worked on here");
+  meaning::Value value = computed(index, unique(part_name(name_for(m_, op), copy, dimension)),
+                                  Where::after, copy, dimension);
+  after_.push_back(std::move(value));
+  return after_at_[{index, copy, dimension}] = static_cast<int>(after_.size()) - 1;
+}
+
+/// Along which dimension a value behind the loop is cut: as what it is made of.
+int MeaningBuilder::dimension_after(int value, int depth) const {
+  if (split_.factor == 1) return -1;
+  const Value& v = m_.value(value);
+  if (depth > kMostAroundDepth) refuse(loop_, "too much is computed behind the loop");
+  if (v.op == kNone) return split_.of(value);
+  if (v.op == loop_) {
+    const Operation& yield = m_.op(m_.block(body_).ops.back());
+    return at(v.index) < yield.operands.size() ? split_.of(yield.operands[at(v.index)]) : -1;
+  }
+  const Operation& op = m_.op(v.op);
+  const OpClass c = class_of(op);
+  if (c == OpClass::local_alloc || c == OpClass::tmem_alloc) {
+    if (split_.of(value) >= 0 || op.operands.empty()) return split_.of(value);
+    return dimension_after(op.operands[0], depth + 1);
+  }
+  if (!is_tile(value, TypeKind::tensor) && !is_tile(value, TypeKind::memdesc)) return -1;
+  int found = -1;
+  for (const int operand : op.operands) {
+    if (!is_tile(operand, TypeKind::tensor) && !is_tile(operand, TypeKind::memdesc)) continue;
+    int dimension = dimension_after(operand, depth + 1);
+    if (dimension < 0) continue;
+    if (op.name == "tt.expand_dims" && dimension >= axis_of(m_, op)) ++dimension;
+    if (op.name == "tt.trans" || op.name == "ttg.memdesc_trans") dimension = 1 - dimension;
+    if (c == OpClass::reduction) {
+      const int axis = axis_of(m_, op);
+      if (dimension == axis) refuse(v.op, "it reduces over sub-tiles");
+      if (dimension > axis) --dimension;
+    }
+    if (found >= 0 && found != dimension) refuse(v.op, "its operands are cut along two dimensions");
+    found = dimension;
+  }
+  return found;
+}
+
+void MeaningBuilder::stores_after() {
+  const auto& ops = m_.block(m_.op(loop_).block).ops;
+  for (auto op = std::find(ops.begin(), ops.end(), loop_) + 1; op != ops.end(); ++op) {
+    const Operation& store = m_.op(*op);
+    if (class_of(store) != OpClass::store) continue;
+    int tile = kNone;
+    for (std::size_t k = 0; k < store.operands.size(); ++k)
+      if ((is_tile(store.operands[k], TypeKind::tensor) ||
+           is_tile(store.operands[k], TypeKind::memdesc)) &&
+          !is_address_operand(m_, store, k))
+        tile = store.operands[k];
+    if (tile == kNone) {
+      kernel_.incomplete = "a number is stored in line " + std::to_string(store.line);
+      continue;
+    }
+    const int dimension = dimension_after(tile);
+    const int copies = dimension < 0 ? 1 : split_.factor;
+    for (int copy = 0; copy < copies; ++copy) {
+      meaning::Value value;
+      value.id = unique(part_name(name_for(m_, store), copy, dimension));
+      value.function = Function::store;
+      value.type = type_name(*op, tile);
+      value.shape = shape(*op, tile, dimension);
+      value.operands = {beside(*op, value, source(*op, tile, Where::after, copy, dimension))};
+      value.tensor = tensor(*op, copy, copies, dimension, value.type, value.shape);
+      after_.push_back(std::move(value));
+    }
+  }
+}
+
+// ---- where tiles lie
+
+int MeaningBuilder::tensor(int op, int copy, int copies, int dimension, const std::string& type,
+                           const std::vector<std::int64_t>& shape) {
+  if (shape.empty()) refuse(op, "it moves a number");
+  const meaning::Place where = place(op, copy, copies, dimension, shape);
+  std::string wish = "tensor";
+  if (where.parameter >= 0) wish = kernel_.parameters[at(where.parameter)].name;
+  meaning::Tensor one;
+  one.name = unique(copies > 1 ? part_name(wish, copy, dimension) : wish);
+  one.shape = shape;
+  one.type = type;
+  out_.tensors.push_back(one);
+  kernel_.places.push_back(where);
+  tiles_.push_back({op, copy, copies, dimension});
+  return static_cast<int>(out_.tensors.size()) - 1;
+}
+
+meaning::Place MeaningBuilder::place(int index, int copy, int copies, int dimension,
+                                     const std::vector<std::int64_t>& shape) const {
+  const Operation& op = m_.op(index);
+  meaning::Place where;
+  const bool gathers = op.name.find("gather") != std::string_view::npos ||
+                       op.name.find("scatter") != std::string_view::npos;
+  if (gathers || op.name == "tt.atomic_cas") refuse(index, "what it moves is not read");
+  const bool adds = op.name == "tt.descriptor_reduce" || op.name == "tt.atomic_rmw";
+  if (adds) {
+    const std::string_view text = std::string_view(*m_.text).substr(op.begin, op.end - op.begin);
+    const std::string_view kind = text.substr(0, std::min<std::size_t>(text.size(), 60));
+    if (kind.find(" add") == std::string_view::npos && kind.find(" fadd") == std::string_view::npos)
+      refuse(index, "of reductions in memory only additions are read");
+    where.adds = true;
+  }
+  std::vector<Index> begin;
+  int descriptor = kNone;
+  for (const int operand : op.operands) {
+    if (is_tile(operand, TypeKind::descriptor) && descriptor == kNone) descriptor = operand;
+    // A mask that is not known to be true: which elements are moved is known at run time alone.
+    if (is_tile(operand, TypeKind::tensor) && type(operand).element == "i1")
+      refuse(index, "it moves what a mask lets it: which elements is known at run time alone");
+  }
+  if (descriptor != kNone) {
+    for (const int operand : op.operands) {
+      if (!is_tile(operand, TypeKind::scalar)) continue;
+      const auto one = indices_.of(operand);
+      if (!one) return where;
+      begin.push_back(*one);
+    }
+    where.parameter = indices_.argument(descriptor);
+    if (where.parameter < 0) return where;
+    // Of [1, 128, 64] the tile is a matrix.
+    const std::size_t rank = type(descriptor).shape.size();
+    if (begin.size() != rank || rank != shape.size()) where.parameter = -1;
+    if (where.parameter >= 0 && dimension >= 0)
+      begin[at(dimension)] =
+          Index::make(Index::add, begin[at(dimension)], Index::whole(copy * shape[at(dimension)]));
+    (void)copies;
+    where.begin = std::move(begin);
+    return where;
+  }
+  // A vector of neighbours behind a pointer.
+  if (op.operands.empty() || shape.size() != 1) return where;
+  const auto from = pointer(op.operands[0], 0);
+  if (!from) return where;
+  where.parameter = from->first;
+  where.begin = {dimension >= 0
+                     ? Index::make(Index::add, from->second, Index::whole(copy * shape[0]))
+                     : from->second};
+  return where;
+}
+
+/// A pointer argument and how many elements behind it the first element of a vector of neighbours
+/// lies.
+std::optional<std::pair<int, Index>> MeaningBuilder::pointer(int value, int depth) const {
+  const Value& v = m_.value(value);
+  const Type* t = m_.type_of(value);
+  if (depth > kMostAroundDepth || t == nullptr) return std::nullopt;
+  if (const int k = indices_.argument(value); k >= 0 && t->is_pointer())
+    return std::pair(k, Index::whole(0));
+  if (v.op == kNone) return std::nullopt;
+  const Operation& op = m_.op(v.op);
+  if (op.name == "tt.splat" || op.name == "ttg.convert_layout")
+    return pointer(op.operands[0], depth + 1);
+  if (op.name != "tt.addptr") return std::nullopt;
+  auto base = pointer(op.operands[0], depth + 1);
+  if (!base) return std::nullopt;
+  if (is_tile(op.operands[1], TypeKind::scalar)) {
+    const auto offset = indices_.of(op.operands[1]);
+    if (!offset) return std::nullopt;
+    base->second = Index::make(Index::add, base->second, *offset);
+    return base;
+  }
+  // Of a tile the neighbours, once.
+  const auto offset = indices_.tile(op.operands[1]);
+  const int under = m_.value(op.operands[0]).op;
+  if (!offset || offset->row != 1 || offset->column != 0 || under == kNone ||
+      m_.op(under).name != "tt.splat")
+    return std::nullopt;
+  base->second = Index::make(Index::add, base->second, offset->begin);
+  return base;
+}
+
+/// The function's name and parameters, and whether it does something else than the loop and what
+/// stands in its block.
+void MeaningBuilder::check_function() {
+  const int function = indices_.function();
+  if (function == kNone) refuse(loop_, "it is in no function");
+  const Operation& op = m_.op(function);
+  kernel_.name = std::string(op.symbol);
+  const Block& entry = m_.block(m_.regions[at(op.regions[0])].blocks[0]);
+  for (const int argument : entry.arguments) {
+    meaning::Parameter one;
+    one.name = std::string(m_.value(argument).name);
+    const Type* t = m_.type_of(argument);
+    if (t == nullptr) refuse(function, "the type of an argument is not known");
+    one.type = t->element;
+    if (t->kind == TypeKind::descriptor) {
+      one.kind = meaning::Parameter::descriptor;
+      one.block = t->shape;
+    } else if (t->kind == TypeKind::scalar && t->is_pointer()) {
+      one.kind = meaning::Parameter::pointer;
+    } else if (t->kind == TypeKind::scalar && t->element.starts_with('i')) {
+      one.kind = meaning::Parameter::integer;
+    } else if (t->kind == TypeKind::scalar && t->element.starts_with('f')) {
+      one.kind = meaning::Parameter::real;
+    }
+    kernel_.parameters.push_back(std::move(one));
+  }
+  if (const auto trips = indices_.trips())
+    kernel_.trips = *trips;
+  else
+    kernel_.incomplete =
+        "how often the loop runs is not made of arguments and the program's place alone";
+  if (m_.op(loop_).block != entry.region && m_.parent(loop_) != function)
+    kernel_.incomplete = "the loop is inside another one (or a branch)";
+  // What has effects stands in the loop, or in its block and is a store behind it.
+  const auto& ops = m_.block(m_.op(loop_).block).ops;
+  const auto loop = std::find(ops.begin(), ops.end(), loop_);
+  for (int other = 0; other < static_cast<int>(m_.ops.size()); ++other) {
+    if (under_.contains(other) || class_of(m_.op(other)) != OpClass::store) continue;
+    int around = other;
+    while (around != kNone && around != function) around = m_.parent(around);
+    if (around != function) continue;
+    const auto here = std::find(ops.begin(), ops.end(), other);
+    if (here != ops.end() && here > loop) continue;
+    if (kernel_.incomplete.empty())
+      kernel_.incomplete = std::string(m_.op(other).name) + " of line " +
+                           std::to_string(m_.op(other).line) +
+                           " is neither in the loop nor behind it in its block";
+  }
+}
+
+}  // namespace twill::ttgir

@@ -1,0 +1,143 @@
+// Builds a ModuleMeaning. Private to graph/ttgir/. meaning.cpp: the loop's nodes;
+// meaning_sources.cpp: what an operand is; meaning_buffers.cpp: who wrote what is read from a
+// buffer; meaning_around.cpp: before and after the loop; meaning_masks.cpp: triangles.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "graph/ttgir/index_values.hpp"
+#include "graph/ttgir/meaning.hpp"
+#include "graph/ttgir/op_class.hpp"
+#include "graph/ttgir/split.hpp"
+
+namespace twill::ttgir {
+
+class MeaningBuilder {
+ public:
+  explicit MeaningBuilder(const LoweredModule& lowered);
+  ModuleMeaning run();
+
+ private:
+  /// An operand, and how it lies: a vector goes along dimension `axis` of a tile of two.
+  struct Seen {
+    meaning::Operand operand;
+    bool vector = false;
+    int axis = 0;
+  };
+  /// Where a value is read: in the loop, before it, or after it.
+  enum class Where { before, loop, after };
+
+  // Values are numbered in three lists until all are known.
+  static constexpr int kLoop = 1 << 24, kAfter = 1 << 25;
+
+  [[noreturn]] void refuse(int op, const std::string& why) const;
+  const Type& type(int value) const;
+  bool is_tile(int value, TypeKind kind) const {
+    const Type* t = m_.type_of(value);
+    return t != nullptr && t->kind == kind;
+  }
+  std::string type_name(int op, int value) const;
+  std::string unique(const std::string& wish);
+  int copies_of(int op) const;
+  /// The node that an op's copy ends in; kNone where it has none.
+  int node(int op, int copy) const;
+  bool is_node(int op) const { return node_.contains({op, 0, ""}); }
+  /// Extents that are not 1, of one part.
+  std::vector<std::int64_t> shape(int op, int value, int dimension) const;
+  bool in_loop(int op) const;
+
+  // meaning.cpp
+  void loop_node(std::size_t v);
+  void load(std::size_t v);
+  void store(std::size_t v);
+  meaning::Value computed(int op, const std::string& id, Where where, int copy, int dimension);
+  void product(int op, int copy, meaning::Value& value);
+  void reduction(int op, meaning::Value& value, Where where, int copy, int dimension);
+  void elementwise(int op, meaning::Value& value, Where where, int copy, int dimension);
+  /// The operand of an op whose result is elementwise of `value.shape`.
+  meaning::Operand beside(int op, const meaning::Value& value, const Seen& seen) const;
+  std::optional<bool> flag(int op, int value) const;
+  bool starts_at_zero(int op, int value) const;
+  static void finish_tile(const meaning::Meaning& meaning, meaning::Value& value);
+  void check_shapes(const meaning::Meaning& meaning, const meaning::Value& value) const;
+  ModuleMeaning joined();
+
+  // meaning_sources.cpp
+  Seen source(int user, int value, Where where, int copy, int dimension, int distance = 0);
+  Seen of_op(int user, int value, Where where, int copy, int dimension, int distance);
+  Seen carried(int user, int value, int copy, int dimension, int distance);
+  Seen result_of_loop(int user, int value, int copy);
+  Seen number(int op, double x) const;
+  Seen constant(int op, int value) const;
+  Seen scalar(int user, int value);
+  Seen view(const Operation& op, Seen seen) const;
+  void note_initial(int user, const Seen& last, const Seen& first, int op);
+  int argument_constant(int op, const std::string& wish, const meaning::Index& index, double x);
+  int dimension_before_view(int op, int dimension) const;
+  int dimension_of(int value) const { return split_.of(value); }
+
+  // meaning_buffers.cpp
+  struct Write {
+    int op = kNone;
+    int tile = kNone;  ///< the value that is written; kNone = the op's own result (a product)
+  };
+  int buffer(int user, int value) const;
+  std::optional<Write> write_by(int op, int buffer) const;
+  Seen contents(int user, int buffer, Where where, int copy, int dimension, int distance);
+  Seen written(int user, const Write& write, Where where, int copy, int dimension, int distance);
+  Seen at_entry(int user, int buffer, int copy, int dimension);
+
+  // meaning_around.cpp
+  int before(int op, int copy, int dimension);
+  int after(int op, int copy, int dimension);
+  void stores_after();
+  int dimension_after(int value, int depth = 0) const;
+  int tensor(int op, int copy, int copies, int dimension, const std::string& type,
+             const std::vector<std::int64_t>& shape);
+  meaning::Place place(int op, int copy, int copies, int dimension,
+                       const std::vector<std::int64_t>& shape) const;
+  std::optional<std::pair<int, meaning::Index>> pointer(int value, int depth) const;
+  void check_function();
+
+  // meaning_masks.cpp
+  bool mask(int op, meaning::Value& value, Where where, int copy, int dimension);
+  bool masked_branch(int op, meaning::Value& value, int copy, int dimension);
+  /// c <= r + the index, of a tile of booleans.
+  std::optional<meaning::Index> triangle(int value, int copy, int dimension) const;
+  bool apply_triangle(int op, int select, meaning::Value& value, Where where, int copy,
+                      int dimension, const meaning::Index* least);
+
+  const LoweredModule& lowered_;
+  const Module& m_;
+  const LoopKernel& k_;
+  const int loop_;
+  int body_ = kNone;
+  Split split_;
+  IndexValues indices_;
+  std::map<std::tuple<int, int, std::string>, int> node_;  ///< op, copy, part
+  std::set<int> under_;                                    ///< ops under the loop
+  std::map<int, int> order_;                               ///< ops of the body, their place
+  std::set<std::string> names_;
+  meaning::Meaning out_;  ///< constants and tensors; the rest is put together at the end
+  std::vector<meaning::Value> before_, loop_values_, after_;
+  std::vector<int> loop_value_;  ///< per node, its value in loop_values_; -1 = it is a view
+  std::map<std::tuple<int, int, int>, int> before_at_, after_at_;  ///< op, copy, dimension
+  struct First {
+    meaning::Operand what;
+    int op = kNone;
+  };
+  std::map<int, First> initial_;  ///< by value (kLoop + node)
+  std::vector<TileOp> tiles_;
+  std::vector<meaning::Index> numbers_;
+  meaning::UserKernel kernel_;
+  int steps_ = 0;
+  bool zero_at_entry_ = false;  ///< what a product adds to in the first iteration is 0
+};
+
+}  // namespace twill::ttgir

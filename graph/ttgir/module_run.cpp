@@ -1,0 +1,137 @@
+#include "graph/ttgir/module_run.hpp"
+
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+#include "graph/index.hpp"
+
+namespace twill::ttgir {
+namespace {
+
+using meaning::Index;
+using meaning::Launch;
+using meaning::Numbers;
+
+constexpr std::int64_t kOther = 1'024;  // an argument that the trip count does not depend on
+constexpr std::int64_t kPlace = 1;      // of the program in the grid
+constexpr std::int64_t kMostPlace = 64;
+constexpr double kDoubleLoss = 0x1p-40;  // what double precision loses in long sums
+
+bool has_trips(const meaning::UserKernel& kernel, const Launch& launch, int n) {
+  try {
+    return std::max<std::int64_t>(value_of(kernel.trips, launch, 0), 0) == n;
+  } catch (const std::domain_error&) {
+    return false;
+  }
+}
+
+/// Part `copy` of a tile, without extents of 1.
+Numbers part_of(const MovedTile& whole, const TileOp& tile,
+                const std::vector<std::int64_t>& shape) {
+  Numbers part;
+  part.shape = shape;
+  std::int64_t inner = 1, extent = static_cast<std::int64_t>(whole.data.size());
+  if (tile.dimension >= 0) {
+    for (std::size_t d = at(tile.dimension) + 1; d < whole.shape.size(); ++d)
+      inner *= whole.shape[d];
+    extent = whole.shape.at(at(tile.dimension));
+  }
+  const std::int64_t own = extent / tile.copies;
+  for (std::int64_t k = 0; k < static_cast<std::int64_t>(whole.data.size()); ++k)
+    if (k / inner % extent / own == tile.copy)
+      part.data.push_back(whole.data[at(static_cast<int>(k))]);
+  return part;
+}
+
+}  // namespace
+
+std::optional<Launch> launch_of(const meaning::UserKernel& kernel, int n) {
+  Launch launch;
+  std::vector<std::size_t> free;
+  for (std::size_t k = 0; k < kernel.parameters.size(); ++k) {
+    const bool integer = kernel.parameters[k].kind == meaning::Parameter::integer;
+    launch.arguments.push_back(integer ? kOther : 0);
+    if (integer && depends_on(kernel.trips, Index::argument, static_cast<std::int64_t>(k)))
+      free.push_back(k);
+  }
+  for (int d = 0; d < 3; ++d) {
+    launch.program[d] = d < 2 ? kPlace : 0;
+    launch.programs[d] = 132;
+  }
+  const bool places = depends_on(kernel.trips, Index::program);
+  for (std::int64_t place = 0; place <= (places ? kMostPlace : 0); ++place) {
+    if (places) launch.program[0] = place == 0 ? kPlace : place - 1;
+    if (free.empty() && has_trips(kernel, launch, n)) return launch;
+    for (std::int64_t step = 4'096; step > 0 && !free.empty(); step /= 2) {
+      for (const std::size_t k : free) launch.arguments[k] = n * step;
+      if (has_trips(kernel, launch, n)) return launch;
+    }
+  }
+  return std::nullopt;
+}
+
+void set_numbers(meaning::Meaning& meaning, const meaning::UserKernel& kernel,
+                 const Launch& launch) {
+  for (std::size_t c = 0; c < meaning.constants.size(); ++c) {
+    const Index& index = kernel.numbers.at(c);
+    double x = kRealArgument;
+    if (index.kind != Index::argument ||
+        kernel.parameters[at(static_cast<int>(index.value))].kind == meaning::Parameter::integer)
+      x = static_cast<double>(value_of(index, launch, 0));
+    meaning.constants[c].second = x;
+    for (meaning::Value& value : meaning.values)
+      for (meaning::Operand& one : value.operands)
+        if (one.constant == meaning.constants[c].first) one.number = x;
+    for (meaning::Initial& one : meaning.initial)
+      if (one.what.constant == meaning.constants[c].first) one.what.number = x;
+  }
+}
+
+std::variant<ModuleRun, NotInterpreted> run_module(const LoweredModule& lowered,
+                                                   const ModuleMeaning& of, const Launch& launch,
+                                                   int n, std::uint64_t seed) {
+  auto result = interpret(lowered.module, lowered.loop.loop, launch, kRealArgument, seed);
+  if (auto* no = std::get_if<NotInterpreted>(&result)) return std::move(*no);
+  const Interpretation& all = std::get<Interpretation>(result);
+  ModuleRun run;
+  run.inputs.resize(of.meaning.tensors.size());
+  run.outputs.resize(of.meaning.tensors.size());
+  std::size_t runs = 0;  // of the loop
+  for (std::size_t t = 0; t < of.tiles.size(); ++t) {
+    const TileOp& tile = of.tiles[t];
+    const int index = static_cast<int>(t);
+    const std::size_t times = of.meaning.streams(index) ? at(n) : 1;
+    const auto found = all.moved.find(tile.op);
+    const std::size_t moved = found == all.moved.end() ? 0 : found->second.size();
+    // Inside an outer loop: so often each. The first run counts.
+    if (runs == 0 && times > 0 && moved % times == 0) runs = moved / times;
+    if (times == 0 ? moved != 0 : runs == 0 || moved != times * runs)
+      return NotInterpreted{tile.op, of.meaning.tensors[t].name + " is moved " +
+                                         std::to_string(moved) + " times, not " +
+                                         std::to_string(times)};
+    for (std::size_t i = 0; i < times; ++i) {
+      Numbers part = part_of(found->second[i], tile, of.meaning.tensors[t].shape);
+      if (static_cast<std::int64_t>(part.data.size()) != meaning::elements(part.shape))
+        return NotInterpreted{tile.op, of.meaning.tensors[t].name + " has another size"};
+      (of.meaning.is_output(index) ? run.outputs : run.inputs)[t].push_back(std::move(part));
+    }
+  }
+  return run;
+}
+
+void take_numbers(std::vector<std::vector<meaning::Bounded>>& reference, const ModuleRun& run) {
+  for (std::size_t t = 0; t < reference.size(); ++t)
+    for (std::size_t i = 0; i < reference[t].size(); ++i) {
+      meaning::Bounded& one = reference[t][i];
+      const Numbers& right = run.outputs.at(t).at(i);
+      for (std::size_t k = 0; k < one.value.data.size(); ++k) {
+        const double x = right.data.at(k);
+        // (Where the meaning's number is another one, its bound is not for this.)
+        if (std::isfinite(x)) one.error.data[k] += kDoubleLoss * std::abs(x);
+        one.value.data[k] = x;
+      }
+    }
+}
+
+}  // namespace twill::ttgir

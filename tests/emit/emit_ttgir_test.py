@@ -1,0 +1,378 @@
+"""Kernels emitted from TTGIR modules: executed on the CPU, beside what the Triton source computes, and compiled.
+
+usage: emit_ttgir_test.py TWILL [--compile] [--table] [MODULE[:SUBTILE]...]
+Exit code 77 without numpy. --compile: with Triton, to PTX and through ptxas as well. --table: every module of the
+tree, as rows for bench/RESULTS.md. The numbers that are wanted come from formulas written here by hand, of the
+functions in graph/kernels/triton/kernels.py: nothing of them was read from a module.
+"""
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import types
+
+try:
+    import numpy as np
+except ImportError:
+    print("skipped: numpy is not installed")
+    sys.exit(77)
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import stand_in  # noqa: E402
+
+FOLDER = os.path.join(HERE, "..", "..", "graph", "kernels", "triton")
+CASES = ["hopper-attention-forward", "hopper-attention-forward:M=2", "hopper-attention-forward-sub2", "blackwell-fused-mlp",
+         "blackwell-attention-forward", "blackwell-attention-forward-m256:M=2", "blackwell-attention-forward-sub2",
+         "blackwell-attention-causal"]
+SCALE = 0.11  # of scores, in units of log 2; no number that is in Twill
+TOLERANCE = 4e-3  # f16 results of f32 sums; a wrong tile is off by 0.1 and more
+TRIPS = (0, 1, 2, 3, 7)
+
+
+# ---- what the functions compute, whole tensors at once, in double precision
+
+def softmax(q, k, v, mask, first_sum):
+    """Rows of O and LSE as kernels.py has them: a sum that begins with first_sum at a maximum of -inf."""
+    s = q @ k.T * SCALE
+    if mask is not None:
+        s = np.where(mask, s, -np.inf)
+    if k.shape[0] == 0:
+        return np.zeros((q.shape[0], v.shape[1])), np.full(q.shape[0], -np.inf)
+    top = s.max(axis=1, keepdims=True)
+    p = np.exp2(s - top)
+    return p @ v / p.sum(axis=1, keepdims=True), top[:, 0] + np.log2(p.sum(axis=1))
+
+
+class Attention:
+    """attention_forward(q, k, v, o, lse, length, scale) and its form with two sub-tiles; rows of a block."""
+
+    def __init__(self, rows, causal=False):
+        self.rows, self.causal = rows, causal
+        self.heads = 2
+
+    def trips(self, n):
+        return not (self.causal and n == 0)
+
+    def make(self, n, random):
+        # Keys are those of all rows; blocks of rows only where there are keys for them.
+        self.length = 128 * n
+        self.blocks = max(1, -(-self.length // self.rows))
+        rows = self.heads * max(self.length, self.blocks * self.rows if n == 0 else self.length)
+        tile = lambda count: half(random, (count, 128))  # noqa: E731
+        self.row_count = rows
+        self.q, self.k, self.v = tile(rows), tile(self.heads * self.length), tile(self.heads * self.length)
+        self.o = np.full((rows + self.rows, 128), np.nan, np.float16)
+        self.lse = np.full(rows + self.rows, np.nan, np.float32)
+        # A ragged last block of rows reads on behind its head: give it something to read.
+        self.q = np.concatenate([self.q, tile(self.rows)])
+        self.grid = (self.blocks, self.heads if n > 0 else 1)
+        if self.length % self.rows:
+            self.grid = (self.length // self.rows, self.heads) if self.length >= self.rows else (1, 1)
+
+    def arguments(self, descriptor, pointer):
+        all_ = [descriptor(self.q, "q_desc"), descriptor(self.k, "k_desc"), descriptor(self.v, "v_desc"),
+                descriptor(self.o, "o_desc")]
+        if not self.causal:
+            all_.append(pointer(self.lse))
+        return all_ + [self.length, SCALE]
+
+    def errors(self):
+        for head in range(self.grid[1]):
+            for block in range(self.grid[0]):
+                begin = head * self.length + block * self.rows
+                keys = slice(head * self.length, (head + 1) * self.length)
+                mask = None
+                if self.causal:
+                    mask = block * self.rows + np.arange(self.rows)[:, None] >= np.arange(self.length)[None, :]
+                o, lse = softmax(*(x.astype(np.float64) for x in (self.q[begin:begin + self.rows], self.k[keys], self.v[keys])),
+                                 mask, 1.0)
+                yield np.abs(self.o[begin:begin + self.rows] - o).max()
+                if not self.causal:
+                    got = self.lse[begin:begin + self.rows]
+                    yield float(np.where(got == lse, 0.0, np.abs(got - lse)).max())
+
+
+class FusedMlp:
+    """fused_mlp(x, w1, w2, y, hidden)."""
+
+    def trips(self, n):
+        return True
+
+    def make(self, n, random):
+        self.hidden, self.grid = 128 * n, (2,)
+        self.x, self.w1, self.w2 = half(random, (256, 128)), half(random, (self.hidden, 128)), half(random, (self.hidden, 128))
+        self.x *= np.float16(0.125)
+        self.y = np.full((256, 128), np.nan, np.float16)
+
+    def arguments(self, descriptor, pointer):
+        return [descriptor(self.x, "x_desc"), descriptor(self.w1, "w1_desc"), descriptor(self.w2, "w2_desc"),
+                descriptor(self.y, "y_desc"), self.hidden]
+
+    def errors(self):
+        h = self.x.astype(np.float64) @ self.w1.astype(np.float64).T
+        y = h / (1 + np.exp2(h * -1.4426950408889634)) @ self.w2.astype(np.float64)
+        yield float(np.abs(self.y - y).max()) / max(1.0, float(np.abs(y).max()))
+
+
+def half(random, shape):
+    return random.uniform(-2, 2, shape).astype(np.float16)
+
+
+def oracle_of(name):
+    if "causal" in name:
+        return Attention(128, causal=True)
+    if "attention-forward" in name:
+        return Attention(256 if "m256" in name or name == "blackwell-attention-forward-sub2" else 128)
+    return FusedMlp() if "fused-mlp" in name else None
+
+
+# ---- one module
+
+def emitted(twill, case, folder):
+    """(text, None) or (None, why)."""
+    name, _, subtile = case.partition(":")
+    path = os.path.join(folder, "kernel.py")
+    command = [twill, "emit", os.path.join(FOLDER, name + ".ttgir"), "--to", "gluon", "-o", path, "--quiet", "--time-limit", "60"]
+    done = subprocess.run(command + (["--subtile", subtile] if subtile else []), capture_output=True, text=True)
+    if done.returncode != 0:
+        return None, done.stderr.strip().split("\n")[-1].removeprefix("twill: ").split(".ttgir: ")[-1]
+    with open(path) as file:
+        return file.read(), None
+
+
+def executed(text, case, counts=TRIPS):
+    """The largest error of all runs, or the first fault as a text."""
+    module = stand_in.load(text, case)
+    oracle = oracle_of(case.partition(":")[0])
+    worst = 0.0
+    orders = [(held, 0) for held in vars(module) if held.startswith("slot_")]
+    orders += [(late, seed) for late in ("late", "eager", "random") for seed in range(2)]
+    for n in counts:
+        if not oracle.trips(n):
+            continue
+        for late, seed in orders:
+            oracle.make(n, np.random.default_rng(n))
+
+            def descriptor(array, name):
+                block, kind = module.BLOCKS[name]
+                return stand_in.Descriptor(kind, array, block, name)
+
+            arguments = oracle.arguments(descriptor, lambda array: stand_in.Pointer(stand_in.Type("float32"), array))
+            if hasattr(module, "DEPTH"):  # as the launcher does it
+                arguments.append(n if n < module.DEPTH else -1)
+            try:
+                stand_in.run_grid(module.kernel, arguments, oracle.grid, seed, late)
+            except (stand_in.Fault, AssertionError) as fault:
+                return f"n = {n}, seed {seed}, {late}: {fault}"
+            for error in oracle.errors():
+                if not error <= TOLERANCE:
+                    return f"n = {n}, seed {seed}, {late}: wrong by {error:.2e}"
+                worst = max(worst, error)
+    return worst
+
+
+# ---- compiled
+
+def compiled(path, trips=-1):
+    import emit_compile_test as compiler
+    from triton.backends.compiler import GPUTarget
+    import triton
+    spec = importlib.util.spec_from_file_location("emitted", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    signature = {}
+    for name in module.kernel.arg_names:
+        if name == "TRIPS":
+            signature[name] = "constexpr"
+        elif name in module.BLOCKS:
+            block, kind = module.BLOCKS[name]
+            layout = compiler.gl.NVMMASharedLayout.get_default_for(block, kind)
+            signature[name] = f"tensordesc<{compiler.PTX_NAMES[str(kind)] if str(kind) in compiler.PTX_NAMES else str(kind)}{block},{layout!r}>"
+        else:
+            signature[name] = "*fp32" if name.endswith("_ptr") else "fp32" if name == "scale" else "i32"
+    source = compiler.GluonASTSource(fn=module.kernel, signature=signature,
+                                       constexprs={"TRIPS": trips} if "TRIPS" in signature else {})
+    target = GPUTarget("cuda", {9: 90, 10: 100}[module.CAPABILITY], 32)
+    return module, triton.compile(source, target=target, options={"num_warps": module.WARPS})
+
+
+def facts(text, folder):
+    """(what the compiled code has, what is wrong with it)."""
+    import emit_compile_test as compiler
+    path = os.path.join(folder, "kernel.py")
+    module, kernel = compiled(path)
+    for trips in range(getattr(module, "DEPTH", 0)):
+        compiled(path, trips)  # the runs of fewer iterations than stages
+    ptx = kernel.asm["ptx"]
+    registers, spills, serialised = compiler.ptxas_says(kernel, folder)
+    count = lambda pattern: len(re.findall(pattern, ptx))  # noqa: E731
+    products = count(r"wgmma\.mma_async|tcgen05\.mma\.")
+    waits = compiler.text_counts(text)["waits"]
+    wrong = []
+    if products == 0:
+        wrong.append("no product instruction")
+    if count(r"mbarrier\.try_wait") != waits:
+        wrong.append(f"{count(r'mbarrier.try_wait')} barrier waits, {waits} in the text")
+    return {"products": products, "waits": waits, "registers": registers, "spill bytes": spills,
+            "serialised": len(serialised), "shared": kernel.metadata.shared}, wrong
+
+
+# ---- names in a module are data
+
+def hostile(twill, folder):
+    """Attention whose names are words of Python, of the text itself, and no identifiers: what is wrong, or ""."""
+    with open(os.path.join(FOLDER, "hopper-attention-forward.ttgir")) as file:
+        module = file.read()
+    for old, new in (("%length", "%class"), ("%scale", "%n"), ("%q_desc", "%gl"), ("%lse_ptr", "%TRIPS"), ("%v_desc", "%a$b-c.d"),
+                     ("@attention_forward", "@kernel")):
+        module = re.sub(re.escape(old) + r"\b", lambda _, new=new: new, module)
+    path, out = os.path.join(folder, "hostile.ttgir"), os.path.join(folder, "hostile.py")
+    with open(path, "w") as file:
+        file.write(module)
+    done = subprocess.run([twill, "emit", path, "-o", out, "--quiet"], capture_output=True, text=True)
+    if done.returncode != 0:
+        return done.stderr
+    with open(out) as file:
+        text = file.read()
+    loaded = stand_in.load(text, "hostile")
+    parameters = loaded.kernel.__code__.co_varnames[:loaded.kernel.__code__.co_argcount]
+    if len(parameters) != 8 or set(parameters) & {"class", "n", "gl"} or "a$b" in text:
+        return f"parameters {parameters}"
+    names = iter([name for name in parameters if name in loaded.BLOCKS])
+
+    def descriptor(array, _):
+        name = next(names)
+        block, kind = loaded.BLOCKS[name]
+        return stand_in.Descriptor(kind, array, block, name)
+
+    oracle = Attention(128)
+    oracle.make(2, np.random.default_rng(2))
+    arguments = oracle.arguments(descriptor, lambda array: stand_in.Pointer(stand_in.Type("float32"), array))
+    stand_in.run_grid(loaded.kernel, arguments + [2 if 2 < loaded.DEPTH else -1], oracle.grid, 0, "random")
+    worst = max(oracle.errors())
+    return "" if worst <= TOLERANCE else f"wrong by {worst:.2e}"
+
+
+# ---- every module of the tree
+
+def tree():
+    root = os.path.join(HERE, "..", "..")
+    for folder in ("graph/kernels/triton", "tests/data/lowered", "tests/data/nested", "tests/data/ttgir"):
+        for name in sorted(os.listdir(os.path.join(root, folder))):
+            if name.endswith(".ttgir"):
+                yield os.path.join(root, folder, name), folder + "/" + name
+
+
+def short(text):
+    """The reason in a line of stderr, for a table."""
+    for mark in ("what the loop computes is not known: ", "it cannot be executed: ", "no kernel: ", "no program: ", ".ttgir: ", "twill: "):
+        for line in text.strip().split("\n"):
+            if mark in line:
+                return line.split(mark, 1)[1].replace("|", "/")[:150]
+    return text.strip()[-150:].replace("|", "/")
+
+
+def ran(twill, path, options):
+    """What `twill run` says at each trip count: right beside the module, or beside its own meaning, or not at all."""
+    right, alone, why = [], [], ""
+    for n in TRIPS:
+        done = subprocess.run([twill, "run", path, "--iterations", str(n), "--orders", "2", "--time-limit", "60"] + options,
+                              capture_output=True, text=True)
+        if done.returncode not in (0, 1) or "double precision" not in done.stdout:
+            return "no", short(done.stderr)
+        if done.returncode == 1:
+            return f"WRONG at n = {n}", ""
+        (right if "beside the module" in done.stdout else alone).append(n)
+        for line in done.stderr.split("\n"):
+            if "is the reference: " in line:
+                why = line.split("is the reference: ")[1]
+    text = "n = " + ", ".join(map(str, right)) if right else ""
+    if alone:
+        text += ("; " if text else "") + "by its meaning alone n = " + ", ".join(map(str, alone))
+    return text, why
+
+
+def table(twill, folder):
+    print("| module | executed, right beside the module at | text executed, largest error | compiled | reason where not |")
+    print("|---|---|---|---|---|")
+    for path, name in tree():
+        variants = [[]]
+        if name.startswith("graph") and ("fused-mlp" in name or name.endswith("hopper-attention-forward.ttgir") or "m256" in name):
+            variants.append(["--subtile", "M=2"])
+        if "gemm-persistent" in name and name.startswith("graph"):
+            variants.append(["--loop", "1"])
+        for options in variants:
+            out = os.path.join(folder, "kernel.py")
+            done = subprocess.run([twill, "program", path, "--time-limit", "60"] + options, capture_output=True, text=True)
+            label = name.removeprefix("graph/kernels/triton/").removesuffix(".ttgir") + (" " + " ".join(options) if options else "")
+            if done.returncode != 0:
+                print(f"| {label} | no program | | | {short(done.stderr)} |", flush=True)
+                continue
+            run, why = ran(twill, path, options)
+            if run == "no":
+                print(f"| {label} | orders and waits alone | | | {why} |", flush=True)
+                continue
+            done = subprocess.run([twill, "emit", path, "-o", out, "--quiet", "--time-limit", "60"] + options, capture_output=True, text=True)
+            executed_text = compiled_text = ""
+            if done.returncode != 0:
+                why = short(done.stderr)
+            else:
+                with open(out) as file:
+                    text = file.read()
+                case = os.path.basename(path).removesuffix(".ttgir")
+                error = executed(text, case) if oracle_of(case) else "no formula"
+                executed_text = error if isinstance(error, str) else f"{error:.1e}"
+                try:
+                    what, wrong = facts(text, folder)
+                    compiled_text = f"{what['products']} products, {what['waits']} waits, {what['spill bytes']} B of spills"
+                    compiled_text += ", serialised" if what["serialised"] else ""
+                    compiled_text += "".join("; WRONG: " + one for one in wrong if not one.startswith("ptxas"))
+                except Exception as problem:
+                    compiled_text = f"no: {type(problem).__name__}"
+            print(f"| {label} | {run} | {executed_text} | {compiled_text} | {why} |", flush=True)
+
+
+def main():
+    twill, arguments = sys.argv[1], sys.argv[2:]
+    compiles = "--compile" in arguments
+    cases = [a for a in arguments if not a.startswith("--")] or CASES
+    if compiles:
+        try:
+            import triton  # noqa: F401
+        except ImportError:
+            compiles = False
+    failed = False
+    with tempfile.TemporaryDirectory() as folder:
+        if "--table" in arguments:
+            return table(twill, folder)
+        wrong = hostile(twill, folder)
+        print("hostile names: " + (wrong or "they are data"))
+        failed |= bool(wrong)
+        for case in cases:
+            text, why = emitted(twill, case, folder)
+            if text is None:
+                print(f"{case}: {why}")
+                failed = True
+                continue
+            error = executed(text, case)
+            failed |= isinstance(error, str)
+            line = f"{case}: " + (error if isinstance(error, str) else f"largest error {error:.1e}")
+            if compiles:
+                try:
+                    what, wrong = facts(text, folder)
+                    line += "; " + ", ".join(f"{key} {value}" for key, value in what.items())
+                    for one in wrong:
+                        line += f"; WRONG: {one}"
+                    failed |= bool(wrong)
+                except Exception as problem:  # whatever the compiler says is what we want to see
+                    line += f"; does not compile: {type(problem).__name__}: {str(problem)[:1500]}"
+                    failed = True
+            print(line, flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,204 @@
+// What a module's loop computes, beside the module executed op by op (interpret.hpp): both in
+// double precision, so that nothing but the order of sums is between them.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "graph/index.hpp"
+#include "graph/ttgir/meaning.hpp"
+#include "graph/ttgir/module_run.hpp"
+#include "tests/support/ttgir_files.hpp"
+
+using namespace twill;
+using namespace twill::ttgir;
+
+namespace {
+
+constexpr double kSame = 1e-9;  // of the largest number
+
+struct Case {
+  std::string name;
+  std::vector<int> trips;  ///< of which there is a launch
+  int subtile = 1;
+  std::optional<int> loop = std::nullopt;
+};
+
+const std::vector<Case>& cases() {
+  const std::vector<int> all = {0, 1, 2, 3, 7}, some = {1, 2, 3, 7};
+  static const std::vector<Case> list = {
+      {"hopper-attention-forward", all},
+      {"hopper-attention-forward", all, 2},
+      {"hopper-attention-forward-sub2", all},
+      {"hopper-attention-backward", all},
+      {"hopper-fused-mlp", all},
+      {"hopper-fused-mlp", all, 2},
+      {"hopper-linear-attention", all},
+      {"hopper-gemm-persistent", all, 1, 1},
+      {"hopper-gemm-persistent", all, 2, 1},
+      {"blackwell-attention-forward", all},
+      {"blackwell-attention-forward-m256", all},
+      {"blackwell-attention-forward-m256", all, 2},
+      {"blackwell-attention-forward-sub2", all},
+      {"blackwell-attention-causal", some},
+      {"blackwell-attention-causal", some, 2},
+      {"blackwell-attention-backward", all},
+      {"blackwell-fused-mlp", all},
+      {"blackwell-linear-attention", all},
+      {"blackwell-gemm-persistent", all, 1, 1},
+      {"ampere-gemm-pointers", all},
+  };
+  return list;
+}
+
+LoweredModule lowered_case(const Case& one) {
+  LoopOptions options;
+  options.subtile = one.subtile;
+  options.loop = one.loop;
+  const std::string text = test::module_text(one.name);
+  const std::string machine = machine_of_target(text, one.name, options);
+  return lower_module(text, one.name, builtin_machine(machine), machine, options, {});
+}
+
+/// The largest difference of all outputs, relative to the largest number; infinite where one alone
+/// is no number. `change` makes a mutant of the meaning.
+double difference(const LoweredModule& lowered, ModuleMeaning of, int n,
+                  const std::function<void(meaning::Meaning&)>& change = nullptr) {
+  const auto launch = launch_of(of.kernel, n);
+  REQUIRE(launch);
+  set_numbers(of.meaning, of.kernel, *launch);
+  const auto result = run_module(lowered, of, *launch, n, 7);
+  if (const auto* no = std::get_if<NotInterpreted>(&result)) FAIL(no->why);
+  const ModuleRun& run = std::get<ModuleRun>(result);
+  if (change) change(of.meaning);
+  const auto mine = meaning::reference(of.meaning, n, run.inputs);
+  double largest = 0, worst = 0;
+  for (std::size_t t = 0; t < mine.size(); ++t)
+    for (std::size_t i = 0; i < mine[t].size(); ++i)
+      for (std::size_t k = 0; k < mine[t][i].value.data.size(); ++k) {
+        const double x = mine[t][i].value.data[k], y = run.outputs[t][i].data[k];
+        if (x == y || (std::isnan(x) && std::isnan(y))) continue;
+        if (!std::isfinite(x) || !std::isfinite(y)) return HUGE_VAL;
+        largest = std::max(largest, std::abs(y));
+        worst = std::max(worst, std::abs(x - y));
+      }
+  return largest > 0 ? worst / largest : worst;
+}
+
+ModuleMeaning meaning_of(const LoweredModule& lowered) {
+  auto result = meaning_of_loop(lowered);
+  if (const auto* no = std::get_if<NoMeaning>(&result)) FAIL(no->why);
+  return std::get<ModuleMeaning>(std::move(result));
+}
+
+}  // namespace
+
+TEST_CASE("a loop's meaning says what the module computes, at every trip count") {
+  for (const Case& one : cases()) {
+    CAPTURE(one.name);
+    CAPTURE(one.subtile);
+    const LoweredModule lowered = lowered_case(one);
+    const ModuleMeaning meaning = meaning_of(lowered);
+    for (const int n : one.trips) {
+      CAPTURE(n);
+      CHECK(difference(lowered, meaning, n) <= kSame);
+    }
+  }
+}
+
+TEST_CASE("another operand, distance, mask, initial value or place of a vector is another number") {
+  for (const char* const name :
+       {"hopper-attention-forward", "blackwell-attention-causal", "blackwell-attention-backward",
+        "hopper-linear-attention", "blackwell-fused-mlp"}) {
+    CAPTURE(name);
+    const LoweredModule lowered = lowered_case({name, {}});
+    const ModuleMeaning meaning = meaning_of(lowered);
+    const meaning::Meaning& m = meaning.meaning;
+    int mutants = 0;
+    const auto noticed = [&](const std::string& what,
+                             const std::function<void(meaning::Meaning&)>& change) {
+      CAPTURE(what);
+      ++mutants;
+      CHECK(difference(lowered, meaning, 3, change) > kSame);
+    };
+    for (std::size_t v = 0; v < m.values.size(); ++v) {
+      const meaning::Value& value = m.values[v];
+      using enum meaning::Function;
+      if (value.function == sub || value.function == div)
+        noticed("swap " + value.id, [v](meaning::Meaning& one) {
+          std::swap(one.values[v].operands[0], one.values[v].operands[1]);
+        });
+      if (value.function == product && value.shape[0] == value.shape[1] &&
+          value.tile[2] == value.shape[0])
+        noticed("swap " + value.id, [v](meaning::Meaning& one) {
+          std::swap(one.values[v].operands[0], one.values[v].operands[1]);
+        });
+      if (value.function == product && value.operands.size() == 3)
+        noticed("no sum " + value.id,
+                [v](meaning::Meaning& one) { one.values[v].operands.pop_back(); });
+      if (value.function == lower || value.function == causal)
+        noticed("no mask " + value.id, [v](meaning::Meaning& one) {
+          one.values[v].function = copy;
+          one.values[v].operands.resize(1);
+        });
+      if (value.function == causal)
+        noticed("mask by one " + value.id,
+                [v](meaning::Meaning& one) { one.values[v].operands[1].number += 1; });
+      // (The maximum of a softmax is no number of its result: any other one serves as well.)
+      for (std::size_t k = 0; k < value.operands.size(); ++k) {
+        const meaning::Operand& operand = value.operands[k];
+        if (operand.distance > 0 && operand.value != static_cast<int>(v))
+          noticed("further " + value.id,
+                  [v, k](meaning::Meaning& one) { ++one.values[v].operands[k].distance; });
+        if (operand.along_columns && value.shape[0] == value.shape[1])
+          noticed("along " + value.id, [v, k](meaning::Meaning& one) {
+            one.values[v].operands[k].along_columns = false;
+          });
+        if (operand.transposed && operand.value >= 0 &&
+            m.values[at(operand.value)].shape[0] == m.values[at(operand.value)].shape[1])
+          noticed("turned " + value.id,
+                  [v, k](meaning::Meaning& one) { one.values[v].operands[k].transposed = false; });
+      }
+    }
+    // (Behind a first iteration nothing is left of a sum that began at a maximum of -inf.)
+    if (launch_of(meaning.kernel, 0))
+      for (std::size_t k = 0; k < m.initial.size(); ++k) {
+        const int value = m.initial[k].value;
+        const bool kept = std::any_of(
+            m.values.begin() + m.after_begin, m.values.end(), [&](const meaning::Value& after) {
+              return std::any_of(after.operands.begin(), after.operands.end(),
+                                 [&](const auto& one) { return one.value == value; });
+            });
+        // (0 / l is 0 for every l.)
+        if (!kept || m.values[at(value)].shape.size() != 2) continue;
+        ++mutants;
+        CHECK(difference(lowered, meaning, 0,
+                         [k](meaning::Meaning& one) { one.initial[k].what.number += 1; }) > kSame);
+      }
+    CHECK(mutants >= 5);
+  }
+}
+
+TEST_CASE("what is not understood is refused by name and line") {
+  const auto why = [](const Case& one) {
+    const LoweredModule lowered = lowered_case(one);
+    const auto result = meaning_of_loop(lowered);
+    const auto* no = std::get_if<NoMeaning>(&result);
+    return no == nullptr ? std::string("nothing") : no->why;
+  };
+  CHECK(why({"hopper-layer-norm", {}}).find("tt.load of line") == 0);
+  CHECK(why({"hopper-layer-norm", {}}).find("mask") != std::string::npos);
+  CHECK(why({"blackwell-gemm-persistent", {}}).find("scf.for of line") == 0);
+}
+
+TEST_CASE("a place in the grid and arguments give the trip count that is asked for") {
+  const LoweredModule lowered = lowered_case({"blackwell-attention-causal", {}});
+  const ModuleMeaning meaning = meaning_of(lowered);
+  CHECK(!launch_of(meaning.kernel, 0));  // the first block of rows has one tile
+  const auto launch = launch_of(meaning.kernel, 3);
+  REQUIRE(launch);
+  CHECK(launch->program[0] == 2);
+  CHECK(value_of(meaning.kernel.trips, *launch, 0) == 3);
+  CHECK(meaning.kernel.incomplete.empty());
+  CHECK(meaning.kernel.name == "attention_forward_causal");
+}
