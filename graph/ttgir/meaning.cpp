@@ -17,8 +17,7 @@ using meaning::Function;
 using meaning::Operand;
 
 MeaningBuilder::MeaningBuilder(const LoweredModule& lowered)
-    : lowered_(lowered),
-      m_(lowered.module),
+    : m_(lowered.module),
       k_(lowered.loop),
       loop_(k_.loop),
       split_(lowered.options.subtile > 1 ? split_loop(m_, loop_, lowered.options.subtile)

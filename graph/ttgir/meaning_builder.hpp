@@ -113,7 +113,6 @@ class MeaningBuilder {
   bool apply_triangle(int op, int select, meaning::Value& value, Where where, int copy,
                       int dimension, const meaning::Index* least);
 
-  const LoweredModule& lowered_;
   const Module& m_;
   const LoopKernel& k_;
   const int loop_;
