@@ -365,6 +365,34 @@ TEST_CASE("many threads solve at once") {
   for (int64_t ii : found) CHECK(ii == 5);
 }
 
+TEST_CASE("eight threads solve one problem, each its own way, and verify and draw the answer") {
+  twill_problem* problem = nullptr;
+  REQUIRE(twill_problem_lower("hopper-fwd-plain", "hopper", nullptr, 30, &problem) == TWILL_OK);
+  std::vector<std::thread> threads;
+  std::vector<int64_t> found(8, 0);
+  for (std::size_t k = 0; k < found.size(); ++k) {
+    threads.emplace_back([&found, problem, k] {
+      Handles h;  // the problem stays the caller's
+      twill_options options;
+      twill_options_init(&options);
+      options.seed = k;
+      options.threads = k % 4 == 3 ? 2 : 1;
+      options.engine = k % 2 == 0 ? "order" : "time_indexed";
+      options.evidence = k % 3 == 0;
+      const char* text = nullptr;
+      if (twill_solve(problem, &options, &h.solution) != TWILL_OK ||
+          twill_verify(problem, h.solution) != TWILL_OK ||
+          twill_solution_picture(problem, h.solution, "html", &text) != TWILL_OK)
+        return;
+      found[k] = twill_solution_ii(h.solution);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const int64_t ii : found) CHECK(ii == found[0]);
+  CHECK(found[0] > 0);
+  twill_problem_free(problem);
+}
+
 TEST_CASE("the time of a number of iterations") {
   Handles h;
   REQUIRE(twill_problem_read(example("figure-1").c_str(), &h.problem) == TWILL_OK);
