@@ -1,5 +1,6 @@
 """The shared library: its functions, its options, its results as exceptions."""
 import ctypes
+import json
 import os
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
@@ -122,10 +123,12 @@ def encoded(text):
 
 
 class Handle:
-    """A handle of the library, freed with the object."""
+    """A handle of the library, freed with the object. `json` is the text of its file, `data` that
+    as plain data."""
 
-    _free = None  # the name of the function that frees it
-    _error = None  # and of that which says what went wrong
+    _free = None  # the names of the functions that free it,
+    _error = None  # say what went wrong
+    _json = None  # and give its file's text, where it has one
 
     def __init__(self):
         self._handle = ctypes.c_void_p()
@@ -133,6 +136,14 @@ class Handle:
     def __del__(self):
         if getattr(self, "_handle", None) and self._handle.value:
             getattr(lib, self._free)(self._handle)
+
+    @property
+    def json(self):
+        return getattr(lib, self._json)(self._handle).decode()
+
+    @property
+    def data(self):
+        return json.loads(self.json)
 
     def _checked(self, result):
         """Throws what a twill_result stands for."""

@@ -9,7 +9,7 @@ from ._library import Handle, encoded, lib
 class Problem(Handle):
     """A loop on a machine, as a problem file has it. `data` is that file as plain data."""
 
-    _free, _error = "twill_problem_free", "twill_problem_error"
+    _free, _error, _json = "twill_problem_free", "twill_problem_error", "twill_problem_json"
 
     @classmethod
     def read(cls, path):
@@ -36,15 +36,6 @@ class Problem(Handle):
             encoded(kernel), encoded(machine), encoded(layout), normalize, encoded(reading),
             ctypes.byref(problem._handle)))
         return problem
-
-    @property
-    def json(self):
-        """The problem file's text."""
-        return lib.twill_problem_json(self._handle).decode()
-
-    @property
-    def data(self):
-        return json.loads(self.json)
 
     def __repr__(self):
         data = self.data

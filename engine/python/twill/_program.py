@@ -1,6 +1,5 @@
 """Programs: what the slots of a schedule execute."""
 import ctypes
-import json
 
 from ._library import Handle, encoded, lib
 from ._solution import Solution, options_of, stoppable
@@ -12,15 +11,7 @@ class Program(Handle):
     `text` is what a person reads, `data` the program file as plain data.
     """
 
-    _free, _error = "twill_program_free", "twill_program_error"
-
-    @property
-    def json(self):
-        return lib.twill_program_json(self._handle).decode()
-
-    @property
-    def data(self):
-        return json.loads(self.json)
+    _free, _error, _json = "twill_program_free", "twill_program_error", "twill_program_json"
 
     @property
     def text(self):

@@ -1,6 +1,5 @@
 """Solutions: the main job."""
 import ctypes
-import json
 import os
 import threading
 
@@ -20,7 +19,7 @@ class Solution(Handle):
     problem                 what it is a solution of: with a kernel, that of the layout chosen
     """
 
-    _free, _error = "twill_solution_free", "twill_solution_error"
+    _free, _error, _json = "twill_solution_free", "twill_solution_error", "twill_solution_json"
 
     def __init__(self, problem):
         super().__init__()
@@ -34,15 +33,6 @@ class Solution(Handle):
         solution._checked(lib.twill_solution_parse(problem._handle, data, len(data),
                                                    ctypes.byref(solution._handle)))
         return solution
-
-    @property
-    def json(self):
-        """The schedule file's text."""
-        return lib.twill_solution_json(self._handle).decode()
-
-    @property
-    def data(self):
-        return json.loads(self.json)
 
     @property
     def status(self):
