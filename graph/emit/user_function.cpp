@@ -221,7 +221,12 @@ std::string user_launcher(const Plan& plan) {
          list + "):\n" + trips + "            return kernel[grid](" + passed +
          "num_warps=WARPS)\n"
          "        return launch\n\n\n" +
-         plan.function + " = UserKernel()\n";
+         plan.function +
+         " = UserKernel()\n\n\nif __name__ == \"__main__\":  # the module knows no inputs to try "
+         "it on\n"
+         "    print(\"import " +
+         plan.function + " from this file and call it as before: " + plan.function + "[grid](" +
+         list + ")\")\n";
 }
 
 bool mentions(std::string_view text, std::string_view name) {
