@@ -29,6 +29,13 @@ namespace twill::gpu {
 
 using BarrierAddress = std::uint32_t;
 
+/// The value, which must not be of a register that a wgmma in flight has.
+template <class T>
+T used(T x) {
+  emulator::use(std::bit_cast<std::uint32_t>(x));
+  return x;
+}
+
 // NOLINTBEGIN(readability-identifier-naming): CUDA's names
 inline void __syncthreads() {
   emulator::sync_threads();
@@ -36,8 +43,14 @@ inline void __syncthreads() {
 inline void __syncwarp() {
   emulator::sync_warp();
 }
+/// The kernels' maximum: the C library's would lose a number that there is not yet.
+inline float fmaxf(float a, float b) {
+  used(a), used(b);
+  return std::fmax(a, b);
+}
 template <class T>
 T __shfl_sync(unsigned /*mask*/, T value, int lane) {
+  used(value);
   return std::bit_cast<T>(emulator::shuffle(std::bit_cast<std::uint32_t>(value), lane));
 }
 template <class T>
@@ -139,7 +152,7 @@ T fresh(T x) {
   return x;
 }
 inline float exp2_approx(float x) {
-  return std::exp2(x);
+  return std::exp2(used(x));
 }
 
 inline std::uint32_t load_shared(std::uint32_t address) {
@@ -148,6 +161,7 @@ inline std::uint32_t load_shared(std::uint32_t address) {
   return x;
 }
 inline void store_shared(std::uint32_t address, std::uint32_t x) {
+  used(x);
   emulator::store_shared(address, &x, sizeof x);
 }
 inline float2 load_shared_2(std::uint32_t address) {
@@ -156,19 +170,21 @@ inline float2 load_shared_2(std::uint32_t address) {
   return x;
 }
 inline void store_shared_4(std::uint32_t address, float a, float b, float c, float d) {
-  const float4 x{a, b, c, d};
+  const float4 x{used(a), used(b), used(c), used(d)};
   emulator::store_shared(address, &x, sizeof x);
 }
 inline void store_matrix_x4(std::uint32_t address, std::uint32_t a, std::uint32_t b,
                             std::uint32_t c, std::uint32_t d) {
-  emulator::store_matrices(address, {a, b, c, d}, false);
+  emulator::store_matrices(address, {used(a), used(b), used(c), used(d)}, false);
 }
 inline void store_matrix_x4_transposed(std::uint32_t address, std::uint32_t a, std::uint32_t b,
                                        std::uint32_t c, std::uint32_t d) {
-  emulator::store_matrices(address, {a, b, c, d}, true);
+  emulator::store_matrices(address, {used(a), used(b), used(c), used(d)}, true);
 }
 
-inline void wgmma_fence() {}
+inline void wgmma_fence() {
+  emulator::multiply_fence();
+}
 inline void wgmma_commit() {
   emulator::multiply_commit();
 }
@@ -204,8 +220,8 @@ float2 unpack(std::uint32_t word) {
 }
 template <Element kElement>
 std::uint32_t pack(float low, float high) {
-  return emulator::from_float(low, kElement) |
-         static_cast<std::uint32_t>(emulator::from_float(high, kElement)) << 16;
+  return emulator::from_float(used(low), kElement) |
+         static_cast<std::uint32_t>(emulator::from_float(used(high), kElement)) << 16;
 }
 
 }  // namespace twill::gpu

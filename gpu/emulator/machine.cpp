@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -13,6 +14,8 @@
 #include <random>
 #include <utility>
 #include <vector>
+
+#include "gpu/emulator/registers.hpp"
 
 namespace twill::gpu::emulator {
 
@@ -38,11 +41,11 @@ struct Meeting {
   std::array<std::array<std::uint32_t, 32>, 2> words{};
 };
 
-/// One wgmma of a warpgroup, from all its threads.
+/// One wgmma of a warpgroup, from all its threads; the contents of its registers.
 struct Wgmma {
   Multiply of;
   int threads = 0;
-  std::array<float*, 128> d{};
+  std::array<std::uint32_t*, 128> d{};
   std::array<const std::uint32_t*, 128> a{};
 };
 
@@ -71,6 +74,7 @@ struct Fiber {
   Block* block = nullptr;
   int thread = 0;
   bool done = false;
+  Registers registers;
   std::vector<std::uint32_t> written;      ///< 16-byte lines, not fenced
   std::deque<std::function<void()>> bulk;  ///< groups whose source has not been read
 };
@@ -82,6 +86,7 @@ struct Machine {
   std::vector<std::unique_ptr<Fiber>> fibers;
   std::vector<std::function<void()>> loads;  ///< in flight
   Meeting cluster;
+  LentPlaces lent;
   ucontext_t scheduler;
   Fiber* running = nullptr;
   std::string error;
@@ -211,10 +216,10 @@ void execute(Block& block, const Wgmma& op) {
   for (int t = 0; t < 128; ++t)
     for (int i = 0; i < m.n / 2; ++i) {
       const int r = t / 32 * 16 + t % 32 / 4 + 8 * (i / 2 % 2), n = i / 4 * 8 + t % 4 * 2 + i % 2;
-      float& d = op.d[static_cast<std::size_t>(t)][i];
-      float sum = m.accumulate ? d : 0.F;
+      std::uint32_t& d = op.d[static_cast<std::size_t>(t)][i];
+      float sum = m.accumulate ? std::bit_cast<float>(d) : 0.F;
       for (int k = 0; k < 16; ++k) sum += a[size(r * 16 + k)] * b[size(n * 16 + k)];
-      d = sum;
+      d = std::bit_cast<std::uint32_t>(sum);
     }
 }
 
@@ -311,6 +316,7 @@ std::unique_ptr<Fiber> make_fiber(Block* block, int thread) {
   fiber->block = block;
   fiber->thread = thread;
   fiber->stack = std::make_unique<char[]>(kStack);
+  fiber->registers.start(fiber->stack.get(), kStack, &machine->lent);
   getcontext(&fiber->context);
   fiber->context.uc_stack.ss_sp = fiber->stack.get();
   fiber->context.uc_stack.ss_size = kStack;
@@ -549,9 +555,19 @@ void multiply(const Multiply& m) {
   if (op.of.a_tile != m.a_tile || op.of.b_tile != m.b_tile || op.of.n != m.n ||
       op.of.accumulate != m.accumulate || (op.of.a == nullptr) != (m.a == nullptr))
     fail("a wgmma that differs between the threads of a warpgroup");
-  op.d[t] = m.d;
-  op.a[t] = m.a;
+  const auto lend = [&](const void* registers, std::size_t words) {
+    std::uint32_t* kept = nullptr;
+    auto* const words_at = static_cast<std::uint32_t*>(const_cast<void*>(registers));
+    const std::string wrong = self().registers.lend(words_at, words, number + 1, kept);
+    if (!wrong.empty()) fail(wrong);
+    return kept;
+  };
+  op.d[t] = lend(m.d, size(m.n / 2));
+  op.a[t] = m.a == nullptr ? nullptr : lend(m.a, 4);
   if (++op.threads == 128 && machine->launch->when == When::at_once) execute_until(w, number + 1);
+}
+void multiply_fence() {
+  self().registers.fence();
 }
 void multiply_commit() {
   Warpgroup& w = warpgroup();
@@ -571,6 +587,11 @@ void multiply_wait(int pending) {
   const std::int64_t want = w.wanted[t];
   execute_until(w, *std::min_element(w.wanted.begin(), w.wanted.end()));
   wait_until([&] { return w.executed >= want; });
+  const std::string wrong = self().registers.give_back(want);
+  if (!wrong.empty()) fail(wrong);
+}
+void use(std::uint32_t bits) {
+  if (is_lent(bits)) fail("registers of a wgmma are read while it is in flight");
 }
 
 float to_float(std::uint16_t bits, Element element) {

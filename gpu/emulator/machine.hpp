@@ -91,8 +91,11 @@ struct Multiply {
   bool a_transposed, b_transposed, accumulate;
 };
 void multiply(const Multiply& m);
+void multiply_fence();
 void multiply_commit();
 void multiply_wait(int pending);
+/// A value that arithmetic uses must not be of a multiplication in flight.
+void use(std::uint32_t bits);
 
 /// 16-bit conversions, rounded to nearest even.
 float to_float(std::uint16_t bits, Element element);
