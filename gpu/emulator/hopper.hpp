@@ -62,7 +62,9 @@ T __shfl_xor_sync(unsigned /*mask*/, T value, int flip) {
 inline void barrier_init(BarrierAddress barrier, std::uint32_t arrivals) {
   emulator::barrier_init(barrier, arrivals);
 }
-inline void barrier_init_fence() {}
+inline void barrier_init_fence() {
+  emulator::barrier_init_fence();
+}
 inline void barrier_arrive(BarrierAddress barrier) {
   emulator::barrier_arrive(barrier, -1);
 }
@@ -116,7 +118,7 @@ inline void tma_store_start(const CUtensorMap* map, std::uint32_t from, int row,
 }
 template <int kPending = 0>
 void bulk_wait_read() {
-  emulator::bulk_wait(kPending);
+  emulator::bulk_wait_read(kPending);
 }
 inline void bulk_load(std::uint32_t to, const void* from, std::uint32_t bytes,
                       BarrierAddress barrier) {
@@ -126,19 +128,23 @@ inline void bulk_add(float* to, std::uint32_t from, std::uint32_t bytes) {
   emulator::bulk_add(to, from, bytes);
 }
 inline void bulk_wait_done() {
-  emulator::bulk_wait(0);
+  emulator::bulk_wait_done();
 }
 inline void fence_async_shared() {
   emulator::fence_async();
 }
-inline void fence_async_global() {}
+inline void fence_async_global() {
+  emulator::fence_async_global();
+}
 inline unsigned load_acquire(const unsigned* counter) {
+  emulator::acquired();
   return *counter;
 }
 inline void back_off() {
   emulator::pause();
 }
 inline void add_release(unsigned* counter, unsigned value) {
+  emulator::released();
   *counter += value;
 }
 inline unsigned fetch_add(unsigned* counter, unsigned value) {

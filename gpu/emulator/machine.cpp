@@ -27,6 +27,17 @@ struct Mbarrier {
   int arrivals = 0, pending = 0;
   std::int64_t transfers = 0;
   std::uint32_t phase = 0;
+  int owner = 0;  ///< thread that initialised it
+  /// Since then the owner has fenced the initialisation; after that the block, the cluster has met.
+  bool fenced = false, met = false, cluster_met = false;
+};
+
+/// A store or addition of TMA: `read` takes its source out of shared memory and gives what is left
+/// to do, the write to global memory.
+struct Bulk {
+  std::uint32_t from = 0, bytes = 0;            ///< 0 bytes: the thread knows that they are read
+  std::function<std::function<void()>()> read;  ///< empty: has been read
+  std::function<void()> write;                  ///< empty: not read yet, or has been written
 };
 
 struct Named {
@@ -44,6 +55,7 @@ struct Meeting {
 /// One wgmma of a warpgroup, from all its threads; the contents of its registers.
 struct Wgmma {
   Multiply of;
+  std::vector<std::uint32_t> lines;  ///< of 16 bytes in shared memory that it reads
   int threads = 0;
   std::array<std::uint32_t*, 128> d{};
   std::array<const std::uint32_t*, 128> a{};
@@ -60,6 +72,8 @@ struct Block {
   int index = 0, rank = 0;
   std::vector<std::uint8_t> shared;
   std::vector<int> unfenced;    ///< per 16 bytes: thread + 1 that wrote them and has not fenced
+  std::vector<int> reading;     ///< per 16 bytes: wgmmas and bulk groups in flight that read them
+  std::vector<int> arriving;    ///< per 16 bytes: TMA loads in flight that write them
   std::vector<int> unreleased;  ///< per 16 bytes: thread + 1 that wrote them since the cluster met
   std::map<std::uint32_t, Mbarrier> mbarriers;
   std::array<Named, 16> named;
@@ -75,8 +89,10 @@ struct Fiber {
   int thread = 0;
   bool done = false;
   Registers registers;
-  std::vector<std::uint32_t> written;      ///< 16-byte lines, not fenced
-  std::deque<std::function<void()>> bulk;  ///< groups whose source has not been read
+  std::vector<std::uint32_t> written;  ///< 16-byte lines, not fenced
+  std::deque<Bulk> bulk;               ///< groups that this thread has not waited for in full
+  bool bulk_written = false;           ///< waited for, and no fence.proxy.async since
+  bool acquired = false;               ///< a counter, and no fence.proxy.async since
 };
 
 struct Machine {
@@ -84,7 +100,8 @@ struct Machine {
   const std::function<void()>* body = nullptr;
   std::vector<std::unique_ptr<Block>> blocks;
   std::vector<std::unique_ptr<Fiber>> fibers;
-  std::vector<std::function<void()>> loads;  ///< in flight
+  std::vector<std::function<void()>> loads;      ///< in flight
+  std::vector<std::function<void()>> unwritten;  ///< bulk writes that no thread has waited for
   Meeting cluster;
   LentPlaces lent;
   ucontext_t scheduler;
@@ -139,6 +156,18 @@ Mbarrier& mbarrier(Block& block, std::uint32_t address) {
   return found->second;
 }
 
+/// The same for use by the running thread (TMA: by the async proxy), which must see the
+/// initialisation.
+Mbarrier& visible_mbarrier(Block& block, std::uint32_t address, bool tma = false) {
+  Mbarrier& b = mbarrier(block, address);
+  const bool own = &block == self().block && b.owner == self().thread;
+  if ((tma || !own) && !b.fenced) fail("an mbarrier is used without fence.mbarrier_init");
+  if (&block != self().block && !b.cluster_met)
+    fail("an mbarrier of another block is used before the cluster has met");
+  if (!own && !b.met) fail("an mbarrier of another thread is used before the block has met");
+  return b;
+}
+
 void arrive(Mbarrier& b) {
   if (--b.pending < 0) fail("more arrivals than a phase has");
   settle(b);
@@ -152,6 +181,8 @@ std::uint8_t* shared(Block& block, std::uint32_t address, std::uint32_t bytes) {
 
 /// A 16-bit element that TMA or wgmma reads.
 std::uint16_t async_read(Block& block, std::uint32_t address) {
+  shared(block, address, 2);
+  if (block.arriving[address / 16] != 0) fail("read by TMA or wgmma while TMA writes it");
   if (block.unfenced[address / 16] != 0)
     fail("read by TMA or wgmma, written by thread " +
          std::to_string(block.unfenced[address / 16] - 1) + " without fence.proxy.async");
@@ -162,6 +193,8 @@ std::uint16_t async_read(Block& block, std::uint32_t address) {
 
 void written(std::uint32_t address, std::uint32_t bytes) {
   for (std::uint32_t line = address / 16; line <= (address + bytes - 1) / 16; ++line) {
+    if (self().block->reading[line] != 0) fail("written while TMA or wgmma may still read it");
+    if (self().block->arriving[line] != 0) fail("written while TMA writes it");
     self().block->unfenced[line] = self().thread + 1;
     self().block->unreleased[line] = self().thread + 1;
     self().written.push_back(line);
@@ -181,8 +214,8 @@ const std::vector<float>& table(Element element) {
   return element == Element::f16 ? f16 : bf16;
 }
 
-// Element (row or column i, depth k) of an operand in shared memory, by descriptor.
-std::uint16_t operand(Block& block, std::uint64_t tile, bool transposed, int i, int k) {
+/// Address of element (row or column i, depth k) of an operand in shared memory, by descriptor.
+std::uint32_t operand_at(std::uint64_t tile, bool transposed, int i, int k) {
   const auto start = static_cast<std::uint32_t>(tile & 0x3FFF) << 4;
   const auto leading = static_cast<std::uint32_t>(tile >> 16 & 0x3FFF) << 4;
   const auto stride = static_cast<std::uint32_t>(tile >> 32 & 0x3FFF) << 4;
@@ -191,7 +224,27 @@ std::uint16_t operand(Block& block, std::uint64_t tile, bool transposed, int i, 
   const std::uint32_t at =
       transposed ? start + r / 64 * leading + r % 64 * 2 + c % 8 * 128 + c / 8 * stride
                  : start + r % 8 * 128 + r / 8 * stride + c * 2;
-  return async_read(block, swizzle(at));
+  return swizzle(at);
+}
+std::uint16_t operand(Block& block, std::uint64_t tile, bool transposed, int i, int k) {
+  return async_read(block, operand_at(tile, transposed, i, k));
+}
+
+/// The 16 bytes that hold 8 elements each of an operand of `count` rows or columns.
+void add_lines(std::vector<std::uint32_t>& lines, std::uint64_t tile, bool transposed, int count) {
+  for (int i = 0; i < count; i += transposed ? 8 : 1)
+    for (int k = 0; k < 16; k += transposed ? 1 : 8)
+      lines.push_back(operand_at(tile, transposed, i, k) / 16);
+}
+/// A wgmma is in flight from here, and reads these lines.
+void start_reading(Block& block, Wgmma& op) {
+  const Multiply& m = op.of;
+  if (m.a == nullptr) add_lines(op.lines, m.a_tile, m.a_transposed, 64);
+  add_lines(op.lines, m.b_tile, m.b_transposed, m.n);
+  for (const std::uint32_t line : op.lines) {
+    shared(block, line * 16, 16);
+    ++block.reading[line];
+  }
 }
 
 void execute(Block& block, const Wgmma& op) {
@@ -230,6 +283,7 @@ Warpgroup& warpgroup() {
 void execute_until(Warpgroup& w, std::int64_t count) {
   while (w.executed < count) {
     execute(*self().block, w.ops.front());
+    for (const std::uint32_t line : w.ops.front().lines) --self().block->reading[line];
     w.ops.pop_front();
     ++w.executed;
     ++machine->progress;
@@ -247,14 +301,14 @@ void meet(Meeting& meeting, int threads) {
   }
 }
 
-void copy_box(Block& block, std::uint32_t address, const Map& map, const std::array<int, 5>& at,
-              bool load) {
+/// Calls what(address in shared memory, element in global memory or null beyond the tensor).
+template <class What>
+void for_box(std::uint32_t address, const Map& map, const std::array<int, 5>& at,
+             const What& what) {
   const int rows = map.box[1];
   for (int p = 0; p < map.box[2]; ++p)
     for (int r = 0; r < rows; ++r)
       for (int c = 0; c < 64; ++c) {
-        const std::uint32_t to =
-            swizzle(address + static_cast<std::uint32_t>((p * rows + r) * 128 + c * 2));
         const std::array<int, 5> place = {c, at[1] + r, at[2] + p, at[3], at[4]};
         bool inside = true;
         std::int64_t offset = 0;
@@ -262,29 +316,82 @@ void copy_box(Block& block, std::uint32_t address, const Map& map, const std::ar
           inside = inside && place[i] >= 0 && place[i] < map.dims[i];
           offset += place[i] * map.strides[i];
         }
-        if (load) {
-          const std::uint16_t bits = inside ? map.data[offset] : std::uint16_t{0};
-          std::memcpy(shared(block, to, 2), &bits, 2);
-        } else if (inside) {
-          map.data[offset] = async_read(block, to);
-        }
+        what(swizzle(address + static_cast<std::uint32_t>((p * rows + r) * 128 + c * 2)),
+             inside ? map.data + offset : nullptr);
       }
 }
 
-void start_load(std::function<void()> load) {
+std::uint32_t box_bytes(const Map& map) {
+  return static_cast<std::uint32_t>(map.box[1] * map.box[2] * 128);
+}
+
+/// Adds to the count of each line of [address, address + bytes).
+void count_lines(std::vector<int>& lines, std::uint32_t address, std::uint32_t bytes, int add) {
+  for (std::uint32_t line = address / 16; line * 16 < address + bytes; ++line) lines[line] += add;
+}
+
+void check_free(const Block& block, std::uint32_t address, std::uint32_t bytes) {
+  for (std::uint32_t line = address / 16; line <= (address + bytes - 1) / 16; ++line) {
+    if (block.reading[line] != 0) fail("TMA overwrites what TMA or wgmma may still read");
+    if (block.arriving[line] != 0) fail("TMA overwrites what another load of TMA writes");
+    if (block.unfenced[line] != 0)
+      fail("TMA overwrites what thread " + std::to_string(block.unfenced[line] - 1) +
+           " wrote without fence.proxy.async");
+  }
+}
+
+/// Before anything that the thread lets TMA do.
+void check_acquired() {
+  if (self().acquired) fail("TMA after an acquired counter without fence.proxy.async");
+}
+
+/// Starts a load into shared memory, signalled on the barrier there.
+void start_load(Block& block, std::uint32_t to, std::uint32_t bytes, std::uint32_t barrier,
+                std::function<void()> copy) {
+  check_acquired();
+  shared(block, to, bytes);
+  check_free(block, to, bytes);
+  visible_mbarrier(block, barrier, true);
+  count_lines(block.arriving, to, bytes, 1);
+  Block* const at = &block;
+  const auto load = [=, copy = std::move(copy)] {
+    copy();
+    count_lines(at->arriving, to, bytes, -1);
+    Mbarrier& b = mbarrier(*at, barrier);
+    b.transfers -= bytes;
+    settle(b);
+  };
   if (machine->launch->when == When::at_once)
     load();
   else
-    machine->loads.push_back(std::move(load));
+    machine->loads.push_back(load);
   ++machine->progress;
 }
 
-void start_bulk(std::function<void()> group) {
-  self().bulk.push_back(std::move(group));
-  if (machine->launch->when == When::at_once) {
-    self().bulk.back()();
-    self().bulk.back() = [] {};
-  }
+/// The group's source is read, if it is not yet.
+void read_source(Bulk& group) {
+  if (group.read) group.write = group.read();
+  group.read = nullptr;
+}
+void write_result(Bulk& group) {
+  read_source(group);
+  if (group.write) group.write();
+  group.write = nullptr;
+}
+/// The thread has waited for that: others may have the source.
+void end_reading(Bulk& group) {
+  read_source(group);
+  count_lines(self().block->reading, group.from, group.bytes, -1);
+  group.bytes = 0;
+}
+
+void start_bulk(std::uint32_t from, std::uint32_t bytes,
+                std::function<std::function<void()>()> read) {
+  check_acquired();
+  shared(*self().block, from, bytes);
+  count_lines(self().block->reading, from, bytes, 1);
+  self().bulk.push_back({from, bytes, std::move(read), {}});
+  if (machine->launch->when == When::at_once) write_result(self().bulk.back());
 }
 
 /// Another block's TMA is about to write here. It was told so by an mbarrier whose scope is the
@@ -304,7 +411,10 @@ std::array<int, 5> coordinates(const int (&at)[5]) {
 void enter() {
   Fiber& fiber = self();
   (*machine->body)();
-  if (!fiber.bulk.empty()) fail("ends while TMA may read shared memory");
+  for (Bulk& group : fiber.bulk) {
+    if (group.bytes != 0) fail("ends while TMA may read shared memory");
+    if (group.write) machine->unwritten.push_back(std::move(group.write));
+  }
   if (fiber.thread % 128 == 0 && !warpgroup().ops.empty()) fail("ends with wgmma in flight");
   fiber.done = true;
   ++machine->progress;
@@ -337,6 +447,8 @@ void run_cluster(Machine& m, int first) {
     block->rank = rank;
     block->shared.assign(static_cast<std::size_t>(launch.shared_bytes), 0xFF);  // NaN
     block->unfenced.assign(block->shared.size() / 16 + 1, 0);
+    block->reading.assign(block->unfenced.size(), 0);
+    block->arriving.assign(block->unfenced.size(), 0);
     block->unreleased.assign(block->unfenced.size(), 0);
     block->warps.resize(static_cast<std::size_t>(launch.threads / 32));
     block->warpgroups.resize(static_cast<std::size_t>((launch.threads + 127) / 128));
@@ -388,6 +500,7 @@ void run(const Launch& launch, const std::function<void()>& thread) {
     ~Reset() { machine = nullptr; }
   } reset;
   for (int first = 0; first < launch.blocks; first += launch.cluster) run_cluster(m, first);
+  for (const auto& write : m.unwritten) write();
 }
 
 const Dim& thread_index() {
@@ -402,19 +515,26 @@ const Dim& grid_size() {
 
 void barrier_init(std::uint32_t barrier, std::uint32_t arrivals) {
   const auto count = static_cast<int>(arrivals);
-  self().block->mbarriers[barrier] = {count, count, 0, 0};
+  Mbarrier b;
+  b.arrivals = b.pending = count;
+  b.owner = self().thread;
+  self().block->mbarriers[barrier] = b;
+}
+void barrier_init_fence() {
+  for (auto& [address, b] : self().block->mbarriers)
+    if (b.owner == self().thread) b.fenced = true;
 }
 void barrier_arrive(std::uint32_t barrier, int rank) {
   Block& block = rank < 0 ? *self().block : *machine->blocks[static_cast<std::size_t>(rank)];
-  arrive(mbarrier(block, barrier));
+  arrive(visible_mbarrier(block, barrier));
 }
 void barrier_expect(std::uint32_t barrier, std::uint32_t bytes) {
-  Mbarrier& b = mbarrier(*self().block, barrier);
+  Mbarrier& b = visible_mbarrier(*self().block, barrier);
   b.transfers += bytes;
   arrive(b);
 }
 void barrier_wait(std::uint32_t barrier, std::uint32_t parity) {
-  const Mbarrier& b = mbarrier(*self().block, barrier);
+  const Mbarrier& b = visible_mbarrier(*self().block, barrier);
   wait_until([&] { return b.phase != parity; });
 }
 
@@ -432,13 +552,17 @@ void named(int id, int threads, bool wait) {
 }
 
 void sync_threads() {
+  if (self().block->all.arrived + 1 == machine->launch->threads)
+    for (auto& [address, b] : self().block->mbarriers) b.met = b.met || b.fenced;
   meet(self().block->all, machine->launch->threads);
 }
 void sync_cluster() {
   const int threads = machine->launch->threads * machine->launch->cluster;
   if (machine->cluster.arrived + 1 == threads)
-    for (const auto& block : machine->blocks)
+    for (const auto& block : machine->blocks) {
       std::fill(block->unreleased.begin(), block->unreleased.end(), 0);
+      for (auto& [address, b] : block->mbarriers) b.met = b.cluster_met = b.cluster_met || b.fenced;
+    }
   meet(machine->cluster, threads);
 }
 void sync_warp() {
@@ -455,17 +579,15 @@ std::uint32_t shuffle(std::uint32_t value, int lane) {
 void tma_load(std::uint32_t to, const Map& map, const int (&at)[5], std::uint32_t barrier,
               unsigned blocks) {
   if (to % 1024 != 0) fail("a swizzled tile that is not 1024-byte aligned");
-  const auto bytes = static_cast<std::int64_t>(map.box[1]) * map.box[2] * 128;
   for (const auto& other : machine->blocks) {
     Block* const block = other.get();
     if (blocks == 0 ? block != self().block : (blocks >> block->rank & 1) == 0) continue;
-    const Block* const from = self().block;
-    start_load([=, map = map, place = coordinates(at)] {
-      if (block != from) check_handed_over(*block, to, bytes);
-      copy_box(*block, to, map, place, true);
-      Mbarrier& b = mbarrier(*block, barrier);
-      b.transfers -= bytes;
-      settle(b);
+    if (block != self().block) check_handed_over(*block, to, box_bytes(map));
+    start_load(*block, to, box_bytes(map), barrier, [=, map = map, place = coordinates(at)] {
+      for_box(to, map, place, [&](std::uint32_t address, const std::uint16_t* from) {
+        const std::uint16_t bits = from != nullptr ? *from : std::uint16_t{0};
+        std::memcpy(shared(*block, address, 2), &bits, 2);
+      });
     });
   }
 }
@@ -473,39 +595,61 @@ void bulk_load(std::uint32_t to, const void* from, std::uint32_t bytes, std::uin
   if (to % 16 != 0 || bytes % 16 != 0 || reinterpret_cast<std::uintptr_t>(from) % 16 != 0)
     fail("a bulk copy that is not 16-byte aligned");
   Block* const block = self().block;
-  start_load([=] {
-    std::memcpy(shared(*block, to, bytes), from, bytes);
-    Mbarrier& b = mbarrier(*block, barrier);
-    b.transfers -= bytes;
-    settle(b);
-  });
+  start_load(*block, to, bytes, barrier,
+             [=] { std::memcpy(shared(*block, to, bytes), from, bytes); });
 }
 void tma_store(const Map& map, std::uint32_t from, const int (&at)[5]) {
   if (from % 1024 != 0) fail("a swizzled tile that is not 1024-byte aligned");
   Block* const block = self().block;
-  start_bulk(
-      [=, map = map, place = coordinates(at)] { copy_box(*block, from, map, place, false); });
+  start_bulk(from, box_bytes(map), [=, map = map, place = coordinates(at)] {
+    std::vector<std::pair<std::uint16_t*, std::uint16_t>> elements;
+    for_box(from, map, place, [&](std::uint32_t address, std::uint16_t* to) {
+      if (to != nullptr) elements.emplace_back(to, async_read(*block, address));
+    });
+    return [=] {
+      for (const auto& [to, bits] : elements) *to = bits;
+    };
+  });
 }
 void bulk_add(float* to, std::uint32_t from, std::uint32_t bytes) {
   if (from % 16 != 0 || bytes % 16 != 0 || reinterpret_cast<std::uintptr_t>(to) % 16 != 0)
     fail("a bulk addition that is not 16-byte aligned");
   Block* const block = self().block;
-  start_bulk([=] {
-    for (std::uint32_t i = 0; i < bytes / 4; ++i) {
-      async_read(*block, from + 4 * i);
-      float x;
-      std::memcpy(&x, shared(*block, from + 4 * i, 4), 4);
-      to[i] += x;
-    }
+  start_bulk(from, bytes, [=] {
+    for (std::uint32_t i = 0; i < bytes; i += 16) async_read(*block, from + i);
+    std::vector<float> x(bytes / 4);
+    std::memcpy(x.data(), shared(*block, from, bytes), bytes);
+    return [=] {
+      for (std::size_t i = 0; i < x.size(); ++i) to[i] += x[i];
+    };
   });
 }
-void bulk_wait(int pending) {
+void bulk_wait_read(int pending) {
   auto& groups = self().bulk;
-  while (groups.size() > static_cast<std::size_t>(pending)) {
-    groups.front()();
-    groups.pop_front();
-  }
+  for (std::size_t i = 0; i + static_cast<std::size_t>(pending) < groups.size(); ++i)
+    end_reading(groups[i]);
   ++machine->progress;
+}
+void bulk_wait_done() {
+  for (Bulk& group : self().bulk) {
+    end_reading(group);
+    write_result(group);
+  }
+  if (!self().bulk.empty()) self().bulk_written = true;
+  self().bulk.clear();
+  ++machine->progress;
+}
+void fence_async_global() {
+  self().bulk_written = self().acquired = false;
+}
+void acquired() {
+  self().acquired = true;
+}
+void released() {
+  if (!self().bulk.empty())
+    fail("a counter is released before the thread's bulk writes have taken effect");
+  if (self().bulk_written)
+    fail("a counter is released after bulk writes without fence.proxy.async");
 }
 
 void fence_async() {
@@ -515,11 +659,14 @@ void fence_async() {
 }
 void store_shared(std::uint32_t address, const void* from, std::uint32_t bytes) {
   if (address % bytes != 0) fail("a misaligned store");
-  std::memcpy(shared(*self().block, address, bytes), from, bytes);
+  std::uint8_t* const to = shared(*self().block, address, bytes);
   written(address, bytes);
+  std::memcpy(to, from, bytes);
 }
 void load_shared(void* to, std::uint32_t address, std::uint32_t bytes) {
   if (address % bytes != 0) fail("a misaligned load");
+  shared(*self().block, address, bytes);
+  if (self().block->arriving[address / 16] != 0) fail("read while TMA writes it");
   std::memcpy(to, shared(*self().block, address, bytes), bytes);
 }
 
@@ -550,7 +697,10 @@ void multiply(const Multiply& m) {
   const std::int64_t number = w.issued[t]++;
   if (number < w.executed) fail("a wgmma that the others have not issued");
   const auto at = static_cast<std::size_t>(number - w.executed);
-  if (w.ops.size() <= at) w.ops.emplace_back().of = m;
+  if (w.ops.size() <= at) {
+    w.ops.emplace_back().of = m;
+    start_reading(*self().block, w.ops.back());
+  }
   Wgmma& op = w.ops[at];
   if (op.of.a_tile != m.a_tile || op.of.b_tile != m.b_tile || op.of.n != m.n ||
       op.of.accumulate != m.accumulate || (op.of.a == nullptr) != (m.a == nullptr))

@@ -60,6 +60,7 @@ const Dim& thread_index();
 const Dim& block_index();
 const Dim& grid_size();
 void barrier_init(std::uint32_t barrier, std::uint32_t arrivals);
+void barrier_init_fence();  ///< of the barriers that the thread has initialised
 void barrier_arrive(std::uint32_t barrier, int rank);  ///< rank -1: this block
 void barrier_expect(std::uint32_t barrier, std::uint32_t bytes);
 void barrier_wait(std::uint32_t barrier, std::uint32_t parity);
@@ -73,7 +74,12 @@ void tma_load(std::uint32_t to, const Map& map, const int (&at)[5], std::uint32_
 void bulk_load(std::uint32_t to, const void* from, std::uint32_t bytes, std::uint32_t barrier);
 void tma_store(const Map& map, std::uint32_t from, const int (&at)[5]);
 void bulk_add(float* to, std::uint32_t from, std::uint32_t bytes);
-void bulk_wait(int pending);
+void bulk_wait_read(int pending);
+void bulk_wait_done();
+void fence_async_global();
+/// Of a counter in global memory, by the thread: it has seen a value, it is about to add one.
+void acquired();
+void released();
 void fence_async();
 void store_shared(std::uint32_t address, const void* from, std::uint32_t bytes);
 void load_shared(void* to, std::uint32_t address, std::uint32_t bytes);

@@ -51,13 +51,21 @@ void accepted(const char* what, const emulator::Launch& launch,
 
 constexpr When kWhens[] = {When::at_once, When::late};
 
+/// Thread 0 makes a barrier, and the block sees it.
+void begin(BarrierAddress barrier, std::uint32_t arrivals) {
+  if (threadIdx.x == 0) {
+    barrier_init(barrier, arrivals);
+    barrier_init_fence();
+  }
+  __syncthreads();
+}
+
 // --- Barriers ------------------------------------------------------------------------------------
 
 void barriers() {
   const emulator::Launch warp = launch_of(32);
   refused("deadlock", warp, [] {
-    if (threadIdx.x == 0) barrier_init(0, 1);
-    __syncthreads();
+    begin(0, 1);
     barrier_wait(0, 0);
   });
   refused("more arrivals", warp, [] {
@@ -72,6 +80,49 @@ void barriers() {
   refused("two sizes", launch_of(64), [] { named_arrive(1, threadIdx.x < 32 ? 96 : 128); });
 }
 
+/// An initialisation must be fenced, and then known to the block, before other threads and TMA use
+/// the barrier; known to the cluster before its other block does.
+void initialisations() {
+  static std::array<float, 4> source{};
+  const auto arrivals = [](bool fence, bool meet) {
+    if (threadIdx.x == 0) {
+      barrier_init(0, 32);
+      if (fence) barrier_init_fence();
+    }
+    meet ? __syncthreads() : __syncwarp();
+    barrier_arrive(0);
+    barrier_wait(0, 0);
+  };
+  const auto load = [](bool fence) {
+    if (threadIdx.x != 0) return;
+    barrier_init(0, 1);
+    if (fence) barrier_init_fence();
+    barrier_expect(0, 16);
+    bulk_load(1024, source.data(), 16, 0);
+    barrier_wait(0, 0);
+  };
+  const auto remote = [](bool first) {
+    if (threadIdx.x == 0) barrier_init(0, 1);
+    if (threadIdx.x == 0 && first) barrier_init_fence();
+    cluster_sync();
+    if (threadIdx.x == 0 && !first) barrier_init_fence();
+    __syncthreads();
+    if (threadIdx.x == 0) barrier_arrive_remote(0, blockIdx.x ^ 1);
+    barrier_wait(0, 0);
+    cluster_sync();
+  };
+  for (const When when : kWhens) {
+    const emulator::Launch warp = launch_of(32, when), pair = launch_of(32, when, 2);
+    accepted("a barrier of the block", warp, [&] { arrivals(true, true); });
+    refused("without fence.mbarrier_init", warp, [&] { arrivals(false, true); });
+    refused("before the block has met", warp, [&] { arrivals(true, false); });
+    accepted("a load on a barrier", warp, [&] { load(true); });
+    refused("without fence.mbarrier_init", warp, [&] { load(false); });
+    accepted("a barrier of the cluster", pair, [&] { remote(true); });
+    refused("before the cluster has met", pair, [&] { remote(false); });
+  }
+}
+
 /// Block 1 tells block 0 by a remote arrival that its buffer is free, and block 0 loads into both.
 /// Right where block 1 has only read the buffer or the cluster has met since it wrote there.
 void remote_arrivals() {
@@ -83,6 +134,7 @@ void remote_arrivals() {
     if (threadIdx.x == 0) {
       barrier_init(free, 1);
       barrier_init(full, 1);
+      barrier_init_fence();
     }
     __syncthreads();
     cluster_sync();
@@ -126,6 +178,104 @@ void bulk_copies() {
   refused("ends while TMA", launch_of(32), [] {
     if (threadIdx.x == 0) bulk_add(sum.data(), 1024, 16);
   });
+}
+
+/// After .read the source may be written again, the result is there only after the full wait; and
+/// both hold for the thread only, until it has fenced, which counters must come after.
+void bulk_waits() {
+  static float sum[4];
+  static unsigned counter;
+  enum class Wait : unsigned char { none, read, done, done_and_fence };
+  const auto store = [](Wait wait) {
+    if (threadIdx.x != 0) return;
+    store_shared_4(1024, 1, 1, 1, 1);
+    fence_async_shared();
+    bulk_add(sum, 1024, 16);
+    if (wait == Wait::read) bulk_wait_read();
+    if (wait == Wait::done) bulk_wait_done();
+    store_shared_4(1024, 2, 2, 2, 2);
+    bulk_wait_read();
+  };
+  const auto release = [](Wait wait) {
+    if (threadIdx.x != 0) return;
+    store_shared_4(1024, 1, 1, 1, 1);
+    fence_async_shared();
+    bulk_add(sum, 1024, 16);
+    bulk_wait_read();
+    if (wait >= Wait::done) bulk_wait_done();
+    if (wait == Wait::done_and_fence) fence_async_global();
+    add_release(&counter, 1);
+  };
+  const auto acquire = [](bool fence) {
+    if (threadIdx.x != 0) return;
+    store_shared_4(1024, 1, 1, 1, 1);
+    fence_async_shared();
+    while (load_acquire(&counter) == 0) back_off();
+    if (fence) fence_async_global();
+    bulk_add(sum, 1024, 16);
+    bulk_wait_read();
+  };
+  for (const When when : kWhens) {
+    const emulator::Launch warp = launch_of(32, when);
+    accepted("a source that has been read", warp, [&] { store(Wait::read); });
+    accepted("a source that has been added", warp, [&] { store(Wait::done); });
+    refused("may still read it", warp, [&] { store(Wait::none); });
+    accepted("a release after all", warp, [&] { release(Wait::done_and_fence); });
+    refused("before the thread's bulk writes", warp, [&] { release(Wait::read); });
+    refused("after bulk writes without fence.proxy.async", warp, [&] { release(Wait::done); });
+    accepted("a fence after an acquire", warp, [&] { acquire(true); });
+    refused("after an acquired counter", warp, [&] { acquire(false); });
+  }
+  // As late as may be: at the full wait, or at the end of the launch.
+  for (const bool done : {false, true}) {
+    sum[0] = 0;
+    accepted("a late result", launch_of(32), [&] {
+      if (threadIdx.x != 0) return;
+      store_shared_4(1024, 1, 1, 1, 1);
+      fence_async_shared();
+      bulk_add(sum, 1024, 16);
+      bulk_wait_read();
+      if (sum[0] != 0) barrier_wait(0, 0);  // "no mbarrier there"
+      if (done) bulk_wait_done();
+      if (sum[0] != (done ? 1.F : 0.F)) barrier_wait(0, 0);
+    });
+    ++ran;
+    if (sum[0] != 1)
+      std::printf("FAILED: a result is %g after the launch\n", double{sum[0]}), ++failed;
+  }
+}
+
+/// What TMA writes, and who else has the place.
+void loads() {
+  static std::array<float, 4> source{5, 6, 7, 8};
+  enum class Plant : unsigned char { none, early_read, early_write, early_add, twice, unfenced };
+  const auto thread = [](Plant plant) {
+    static float sum[4];
+    begin(0, 1);
+    if (threadIdx.x != 0) return;
+    store_shared_4(1024, 1, 1, 1, 1);
+    if (plant != Plant::unfenced) fence_async_shared();
+    barrier_expect(0, plant == Plant::twice ? 32 : 16);
+    bulk_load(1024, source.data(), 16, 0);
+    if (plant == Plant::twice) bulk_load(1024, source.data(), 16, 0);
+    if (plant == Plant::early_read) load_shared(1028);
+    if (plant == Plant::early_write) store_shared(1028, 1);
+    if (plant == Plant::early_add) {
+      bulk_add(sum, 1024, 16);
+      bulk_wait_read();
+    }
+    barrier_wait(0, 0);
+    if (load_shared_2(1024).y != 6) barrier_wait(64, 0);  // "no mbarrier there"
+  };
+  const emulator::Launch warp = launch_of(32);
+  accepted("a load", warp, [&] { thread(Plant::none); });
+  refused("read while TMA writes it", warp, [&] { thread(Plant::early_read); });
+  refused("written while TMA writes it", warp, [&] { thread(Plant::early_write); });
+  refused("read by TMA or wgmma while TMA writes", warp, [&] { thread(Plant::early_add); });
+  refused("what another load of TMA writes", warp, [&] { thread(Plant::twice); });
+  for (const When when : kWhens)
+    refused("overwrites what thread 0 wrote without", launch_of(32, when),
+            [&] { thread(Plant::unfenced); });
 }
 
 // --- wgmma ---------------------------------------------------------------------------------------
@@ -237,14 +387,45 @@ void registers() {
   }
 }
 
+/// The operands of a wgmma in flight are in shared memory: they stay until it has ended.
+void operands() {
+  static std::array<float, 4> source{};
+  const auto thread = [](bool load, bool wait) {
+    begin(20480, 1);
+    ones();
+    float d[32];
+    wgmma_fence();
+    issue(d, 0);
+    wgmma_commit();
+    if (wait) wgmma_wait<0>();
+    if (wait) __syncthreads();
+    if (threadIdx.x == 0 && load) {
+      barrier_expect(20480, 16);
+      bulk_load(8192, source.data(), 16, 20480);
+      barrier_wait(20480, 0);
+    }
+    if (threadIdx.x == 0 && !load) store_shared(8192, 1);
+    wgmma_wait<0>();
+  };
+  for (const bool load : {false, true}) {
+    const emulator::Launch group = launch_of(128);
+    accepted("an operand after its wgmma", group, [&] { thread(load, true); });
+    refused("may still read", group, [&] { thread(load, false); });
+  }
+}
+
 }  // namespace
 
 int main() {
   barriers();
+  initialisations();
   remote_arrivals();
   bulk_copies();
+  bulk_waits();
+  loads();
   products();
   registers();
+  operands();
   std::printf("%d of %d planted launches failed\n", failed, ran);
   return failed != 0;
 }
