@@ -6,11 +6,16 @@
 // Emulated: shared memory, mbarriers with transaction counts, named barriers, TMA loads (with
 // multicast), stores and additions, warp shuffles, stmatrix, and wgmma through its descriptors of
 // 128-byte swizzled tiles (PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions"). What is
-// asynchronous happens at once or as late as its wait allows, by choice. An ordinary write to
-// shared memory that TMA or wgmma reads without fence.proxy.async between is an error, as are one
-// that the TMA of another block of the cluster overwrites before the cluster has met, a deadlock,
-// too many arrivals, and a block that ends with work in flight. Not emulated: time,
-// registers and spills, the memory model between blocks.
+// asynchronous happens at once or as late as its wait allows, by choice.
+//
+// Errors: an ordinary write to shared memory that TMA or wgmma reads without fence.proxy.async
+// between, or that the TMA of another block of the cluster overwrites before the cluster has met; a
+// place in shared memory that is written while TMA or wgmma may still read it, or used while a load
+// writes it; registers of a wgmma that are touched without wgmma.fence or before its wait; a
+// barrier used without fence.mbarrier_init and a meeting; a result in global memory that is told of
+// before the full bulk wait; a deadlock, too many arrivals, a block that ends with work in flight.
+// Not emulated: time, spills, setmaxnreg, the convergence of warps, alignment, the memory model
+// between blocks.
 #pragma once
 
 #include <cstdint>
