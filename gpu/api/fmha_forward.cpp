@@ -38,7 +38,9 @@ void launch(const twill_fmha_forward_arguments& a, cudaStream_t stream) {
   g.o = tensor_map(a.o, queries, type, kWarpgroupRows, tile.panels);
   g.lse = a.lse;
   g.scale_log2 = static_cast<float>(softmax_scale(a.softmax_scale, a.head_dim) * kLog2E);
-  const int grid = std::min(g.units, std::max(1, processors / g.blocks)) * g.blocks;
+  const int clusters = forward_clusters(g, processors);
+  balance(g, tile.keys, clusters);
+  const int grid = clusters * g.blocks;
   check_cuda(launcher(a)(a.schedule, g, grid, stream), "launching the kernel");
 }
 

@@ -37,4 +37,30 @@ ForwardWork forward_work(const twill_fmha_forward_arguments& a) {
   return w;
 }
 
+int forward_clusters(const ForwardWork& w, int processors) {
+  return std::min(w.units, std::max(1, processors / w.blocks));
+}
+
+std::int64_t longest_share(const ForwardWork& w, int keys, int clusters) {
+  std::int64_t longest = 0;
+  for (int cluster = 0; cluster < clusters; ++cluster) {
+    std::int64_t share = 0;
+    for (int unit = first_unit(w, cluster); unit < w.units; unit = next_unit(w, unit, clusters))
+      share += query_tile(w, unit, 0, keys).blocks + 1;
+    longest = std::max(longest, share);
+  }
+  return longest;
+}
+
+void balance(ForwardWork& w, int keys, int clusters) {
+  if (!w.causal || w.heads % 2 != 0) return;
+  ForwardWork paired = w;
+  paired.paired = true;
+  // Beyond so many units a block has so many pairs that one more or less does not count.
+  constexpr int kCounted = 1 << 16;
+  if (w.units > kCounted ||
+      longest_share(paired, keys, clusters) < longest_share(w, keys, clusters))
+    w = paired;
+}
+
 }  // namespace twill::gpu

@@ -1,11 +1,14 @@
 """The main loops of the compiled kernels, read from their machine code (SASS): rules, and a table of instruction counts.
 
-usage: machine_code.py OBJECT... [--nvcc VERSION] [--table FILE [--write]] [--tool CUOBJDUMP]
+usage: machine_code.py OBJECT... [--nvcc VERSION] [--table FILE [--write]] [--statements FILE] [--tool CUOBJDUMP]
 
 A main loop is an innermost loop with HGMMA (wgmma). Rules, for every kernel:
   - a main loop has no MEMBAR of the GPU's scope, no integer-to-float conversion (an integer division), no access to
     local memory (a spill);
   - a loop that loads by TMA (UTMALDG) has no MEMBAR of the GPU's scope and no CCTL.IVALL, which empties the L1 cache.
+--statements: gpu/STATEMENTS.md. A main loop must have as many exponentials with no product of its warpgroup in flight as its
+schedule says: none that the schedule has between the issue of a product and its wait has been moved behind the wait, or the
+other way. (Under which of its products an exponential lies is left to ptxas: column "order" of the table.)
 --table: the counts must be those of FILE, which names the nvcc that they hold for; with another nvcc they are not
 compared. --write writes the file. Ends with 1 where a rule is broken or the table differs, with 77 where there is no
 cuobjdump (CUDA Toolkit, Triton's wheel, or nvidia-cuda-cuobjdump from PyPI), with 2 for bad usage."""
@@ -153,6 +156,59 @@ def order(texts):
     return " ".join(kind + (str(n) if n else "") for kind, n in runs)
 
 
+def exposed(texts):
+    """Exponentials with no product in flight, from a point where none is. A product's issue begins with its fence: ptxas fills the
+    clocks until its addresses are there."""
+    groups, open_group, count = 0, False, 0
+    for text in texts:
+        wait = re.match(r"WARPGROUP\.DEPBAR\S*\s+\S+,\s*0x([0-9a-f]+)", text)
+        if wait:
+            groups = min(groups, int(wait[1], 16))
+        elif text.startswith("WARPGROUP.ARRIVE"):
+            open_group = True
+        elif text.startswith("HGMMA"):
+            open_group = "gsb" not in text
+            groups += not open_group
+        elif text.startswith("MUFU.EX2"):
+            count += groups == 0 and not open_group
+    return count
+
+
+def scheduled(statements):
+    """The same of the schedules, from the text of gpu/STATEMENTS.md: (pass, schedule) -> per slot a function of the head dimension."""
+    result = {}
+    for section in statements.split("\n## ")[1:]:
+        title, text = section.split("\n", 1)
+        which, schedule, _ = title.split(", ")
+        steady = text.split("steady state\n")[1].split("epilogue\n")[0].split("--- the loop's back edge ---")
+        groups, operations = 0, []
+        for statement in re.split(r"[;\n]", "\n".join(steady[::-1])):
+            statement = statement.strip()
+            left = re.match(r"wait until (\d+) group", statement)
+            if statement.startswith("ISSUE "):
+                groups += 1
+            elif statement == "wait for all products":
+                groups = 0
+            elif left:
+                groups = min(groups, int(left[1]))
+            elif statement.startswith("exp_") and groups == 0:
+                operations.append(statement.split("[")[0])
+        rows = 80 if schedule.endswith("80") else 64 if which == "Backward" else None
+        result.setdefault((which.lower(), schedule), []).append(
+            lambda dim, operations=operations, rows=rows:
+                sum(2 if op == "exp_a" else (rows or (64 if dim == 256 else 128)) // 2 for op in operations))
+    return result
+
+
+def moved(function, slots):
+    """What breaks the rule of the schedule's exponentials, in words."""
+    who = label(function.name)
+    found = sorted(exposed(function.texts(body)) for body in function.main_loops())
+    wanted = sorted(slot(who[1]) for slot in slots[who[0], who[3]])
+    return [] if found == wanted else [
+        f"{' '.join(map(str, who))}: {found} exponentials of the main loops with no product in flight, the schedule has {wanted}"]
+
+
 def label(name):
     """A kernel's name for a reader: pass, schedule, type and head dimension out of the mangled name."""
     found = re.search(r"fmha_(forward|backward)INS0_\d+\w+?ILi(\d+)ELNS0_7ElementE(\d)ELi(\d+)E", name)
@@ -218,6 +274,7 @@ def main():
     parser.add_argument("--nvcc", default="unknown")
     parser.add_argument("--table")
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--statements")
     parser.add_argument("--tool")
     options = parser.parse_args()
     tool = cuobjdump(options.tool)
@@ -236,6 +293,10 @@ def main():
     wrong = [line for f in functions for line in broken(f)]
     without = [" ".join(map(str, label(f.name))) for f in functions if label(f.name) and not f.main_loops()]
     wrong += [f"{name}: no main loop was found" for name in without]
+    if options.statements:
+        with open(options.statements) as file:
+            slots = scheduled(file.read())
+        wrong += [line for f in functions if label(f.name) for line in moved(f, slots)]
     if options.table:
         text = table(functions, options.nvcc)
         if options.write:

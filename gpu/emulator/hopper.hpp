@@ -73,6 +73,12 @@ inline void barrier_arrive(BarrierAddress barrier) {
 inline void barrier_arrive_remote(BarrierAddress barrier, std::uint32_t rank) {
   emulator::barrier_arrive(barrier, static_cast<int>(rank));
 }
+inline void barrier_arrive_if(bool arrives, BarrierAddress barrier) {
+  if (arrives) barrier_arrive(barrier);
+}
+inline void barrier_arrive_remote_if(bool arrives, BarrierAddress barrier, std::uint32_t rank) {
+  if (arrives) barrier_arrive_remote(barrier, rank);
+}
 inline void barrier_expect(BarrierAddress barrier, std::uint32_t bytes) {
   emulator::barrier_expect(barrier, bytes);
 }
@@ -94,9 +100,13 @@ inline bool elect_one() {
   return threadIdx.x % 32 == 0;
 }
 template <int kRegisters>
-void raise_registers() {}
+void raise_registers() {
+  emulator::set_registers(kRegisters, true);
+}
 template <int kRegisters>
-void lower_registers() {}
+void lower_registers() {
+  emulator::set_registers(kRegisters, false);
+}
 
 inline emulator::Map map_of(const CUtensorMap* map) {
   emulator::Map m;
@@ -165,6 +175,9 @@ inline std::uint32_t load_shared(std::uint32_t address) {
   std::uint32_t x;
   emulator::load_shared(&x, address, sizeof x);
   return x;
+}
+inline void touch_shared(std::uint32_t address) {
+  load_shared(address);
 }
 inline void store_shared(std::uint32_t address, std::uint32_t x) {
   used(x);

@@ -9,6 +9,7 @@
 #include <bit>
 #include <cstring>
 #include <deque>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <random>
@@ -20,6 +21,9 @@
 namespace twill::gpu::emulator {
 
 namespace {
+
+/// Registers of a multiprocessor; what setmaxnreg and a launch may give a thread.
+constexpr int kRegisterFile = 65536, kMostRegisters = 248;
 
 constexpr std::size_t kStack = std::size_t{1} << 17;
 
@@ -43,6 +47,7 @@ struct Bulk {
 struct Named {
   int arrived = 0, threads = 0;
   unsigned generation = 0;
+  std::map<int, int> warps;  ///< threads of each that have come since it was last full
 };
 
 /// A meeting of a fixed number of threads, with a word of each.
@@ -66,6 +71,9 @@ struct Warpgroup {
   std::int64_t executed = 0;  ///< number of the first in `ops`
   std::array<std::int64_t, 128> issued{}, wanted{};
   std::array<std::vector<std::int64_t>, 128> groups;  ///< ops issued up to each commit
+  int registers = 0, asked = 0;                       ///< of a thread: it has, setmaxnreg asks for
+  unsigned changes = 0;
+  Meeting change;
 };
 
 struct Block {
@@ -79,6 +87,7 @@ struct Block {
   std::array<Named, 16> named;
   std::vector<Meeting> warps;
   std::vector<Warpgroup> warpgroups;
+  int registers_left = 0;
   Meeting all;
 };
 
@@ -88,6 +97,7 @@ struct Fiber {
   Block* block = nullptr;
   int thread = 0;
   bool done = false;
+  bool stopped = false;  ///< until no other thread can go on
   Registers registers;
   std::vector<std::uint32_t> written;  ///< 16-byte lines, not fenced
   std::deque<Bulk> bulk;               ///< groups that this thread has not waited for in full
@@ -95,12 +105,18 @@ struct Fiber {
   bool acquired = false;               ///< a counter, and no fence.proxy.async since
 };
 
+/// A load of TMA in flight, to a shared address.
+struct Load {
+  std::uint32_t to = 0;
+  std::function<void()> effect;
+};
+
 struct Machine {
   const Launch* launch = nullptr;
   const std::function<void()>* body = nullptr;
   std::vector<std::unique_ptr<Block>> blocks;
   std::vector<std::unique_ptr<Fiber>> fibers;
-  std::vector<std::function<void()>> loads;      ///< in flight
+  std::vector<Load> loads;                       ///< in flight
   std::vector<std::function<void()>> unwritten;  ///< bulk writes that no thread has waited for
   Meeting cluster;
   LentPlaces lent;
@@ -134,6 +150,19 @@ template <class Condition>
 void wait_until(const Condition& condition) {
   while (!condition()) yield();
   ++machine->progress;
+}
+
+/// A warpgroup that is kept back goes no further than it must after it has told others something.
+void step_back() {
+  if (self().thread / 128 == machine->launch->held) yield();
+}
+
+/// Behind an arrival. More often for lane 0, which in the kernels issues alone.
+void switch_by_chance() {
+  const unsigned seldom = self().thread % 32 == 0 ? 4 : 64;
+  if (!machine->launch->switches || machine->random() % seldom != 0) return;
+  self().stopped = true;
+  yield();
 }
 
 std::size_t size(int n) {
@@ -364,7 +393,7 @@ void start_load(Block& block, std::uint32_t to, std::uint32_t bytes, std::uint32
   if (machine->launch->when == When::at_once)
     load();
   else
-    machine->loads.push_back(load);
+    machine->loads.push_back({to, load});
   ++machine->progress;
 }
 
@@ -452,6 +481,9 @@ void run_cluster(Machine& m, int first) {
     block->unreleased.assign(block->unfenced.size(), 0);
     block->warps.resize(static_cast<std::size_t>(launch.threads / 32));
     block->warpgroups.resize(static_cast<std::size_t>((launch.threads + 127) / 128));
+    const int registers = std::min(kRegisterFile / launch.threads / 8 * 8, kMostRegisters);
+    for (Warpgroup& w : block->warpgroups) w.registers = registers;
+    block->registers_left = kRegisterFile - launch.threads * registers;
     for (int t = 0; t < launch.threads; ++t) {
       m.fibers.push_back(make_fiber(block.get(), t));
     }
@@ -466,19 +498,39 @@ void run_cluster(Machine& m, int first) {
     const std::uint64_t before = m.progress;
     const auto shift = static_cast<std::ptrdiff_t>(m.random() % order.size());
     std::rotate(order.begin(), order.begin() + shift, order.end());
-    for (Fiber* fiber : order) {
-      m.running = fiber;
-      m.thread.x = static_cast<unsigned>(fiber->thread);
-      m.block.x = static_cast<unsigned>(fiber->block->index);
-      swapcontext(&m.scheduler, &fiber->context);
-      m.running = nullptr;
-      if (!m.error.empty()) throw Error(m.error);
-    }
+    bool any_stopped = false;  // behind an arrival
+    const auto run_fibers = [&](bool kept_back) {
+      for (Fiber* fiber : order) {
+        if ((fiber->thread / 128 == launch.held) != kept_back) continue;
+        any_stopped = any_stopped || fiber->stopped;
+        if (fiber->stopped) continue;
+        m.running = fiber;
+        m.thread.x = static_cast<unsigned>(fiber->thread);
+        m.block.x = static_cast<unsigned>(fiber->block->index);
+        swapcontext(&m.scheduler, &fiber->context);
+        m.running = nullptr;
+        if (!m.error.empty()) throw Error(m.error);
+      }
+    };
+    run_fibers(false);
     if (m.progress != before) continue;
+    if (m.loads.empty() && launch.held >= 0) run_fibers(true);
+    if (m.progress != before) continue;
+    if (any_stopped && (m.loads.empty() || m.random() % 2 == 0)) {
+      std::vector<Fiber*> all;
+      std::copy_if(order.begin(), order.end(), std::back_inserter(all),
+                   [](const Fiber* f) { return f->stopped; });
+      all[m.random() % all.size()]->stopped = false;
+      continue;
+    }
     if (m.loads.empty()) throw Error("deadlock in block " + std::to_string(first));
-    const auto which = static_cast<std::ptrdiff_t>(m.random() % m.loads.size());
-    const std::function<void()> load = m.loads[static_cast<std::size_t>(which)];
-    m.loads.erase(m.loads.begin() + which);
+    std::vector<std::size_t> ready;
+    for (std::size_t k = 0; k < m.loads.size(); ++k)
+      if (m.loads[k].to < launch.held_from || m.loads[k].to >= launch.held_to) ready.push_back(k);
+    const std::size_t which =
+        ready.empty() ? m.random() % m.loads.size() : ready[m.random() % ready.size()];
+    const std::function<void()> load = m.loads[which].effect;
+    m.loads.erase(m.loads.begin() + static_cast<std::ptrdiff_t>(which));
     load();
   }
   if (!m.loads.empty()) throw Error("ends while TMA writes shared memory");
@@ -527,6 +579,8 @@ void barrier_init_fence() {
 void barrier_arrive(std::uint32_t barrier, int rank) {
   Block& block = rank < 0 ? *self().block : *machine->blocks[static_cast<std::size_t>(rank)];
   arrive(visible_mbarrier(block, barrier));
+  step_back();
+  switch_by_chance();
 }
 void barrier_expect(std::uint32_t barrier, std::uint32_t bytes) {
   Mbarrier& b = visible_mbarrier(*self().block, barrier);
@@ -543,12 +597,19 @@ void named(int id, int threads, bool wait) {
   if (b.arrived > 0 && b.threads != threads) fail("a named barrier of two sizes");
   b.threads = threads;
   const unsigned generation = b.generation;
+  ++b.warps[self().thread / 32];
   if (++b.arrived == threads) {
+    for (const auto& [warp, count] : b.warps)
+      if (count % 32 != 0) fail("a named barrier by a part of a warp");
+    b.warps.clear();
     b.arrived = 0;
     ++b.generation;
   }
   ++machine->progress;
-  if (wait) wait_until([&] { return b.generation != generation; });
+  if (wait)
+    wait_until([&] { return b.generation != generation; });
+  else
+    switch_by_chance();
 }
 
 void sync_threads() {
@@ -567,6 +628,7 @@ void sync_cluster() {
 }
 void sync_warp() {
   meet(self().block->warps[static_cast<std::size_t>(self().thread / 32)], 32);
+  step_back();
 }
 std::uint32_t shuffle(std::uint32_t value, int lane) {
   Meeting& warp = self().block->warps[static_cast<std::size_t>(self().thread / 32)];
@@ -716,6 +778,28 @@ void multiply(const Multiply& m) {
   op.a[t] = m.a == nullptr ? nullptr : lend(m.a, 4);
   if (++op.threads == 128 && machine->launch->when == When::at_once) execute_until(w, number + 1);
 }
+void set_registers(int count, bool raise) {
+  Block& block = *self().block;
+  if (machine->launch->threads % 128 != 0) fail("setmaxnreg in a block of no whole warpgroups");
+  if (count % 8 != 0 || count < 24 || count > 256)
+    fail("setmaxnreg of a number that is not allowed");
+  Warpgroup& w = warpgroup();
+  if (w.change.arrived == 0) w.asked = count;
+  if (w.asked != count) fail("setmaxnreg of different numbers in a warpgroup");
+  const unsigned changes = w.changes;
+  meet(w.change, 128);
+  if (self().thread % 128 != 0) {
+    wait_until([&] { return w.changes != changes; });
+    return;
+  }
+  const int more = 128 * (count - w.registers);
+  if (raise != (more >= 0) && more != 0) fail("setmaxnreg in the wrong direction");
+  wait_until([&] { return block.registers_left >= more; });
+  block.registers_left -= more;
+  w.registers = count;
+  ++w.changes;
+}
+
 void multiply_fence() {
   self().registers.fence();
 }

@@ -1,7 +1,7 @@
 // A small emulator of a Hopper multiprocessor: runs the kernels' own source on the CPU, compiled
 // with TWILL_GPU_EMULATED, so that their index arithmetic, descriptors, masks, barriers and order
 // are tested without a GPU. Threads of a block (or of a cluster of two) are fibers of one host
-// thread, switched where they wait.
+// thread, switched where they wait and, by chance, where they arrive.
 //
 // Emulated: shared memory, mbarriers with transaction counts, named barriers, TMA loads (with
 // multicast), stores and additions, warp shuffles, stmatrix, and wgmma through its descriptors of
@@ -13,9 +13,10 @@
 // place in shared memory that is written while TMA or wgmma may still read it, or used while a load
 // writes it; registers of a wgmma that are touched without wgmma.fence or before its wait; a
 // barrier used without fence.mbarrier_init and a meeting; a result in global memory that is told of
-// before the full bulk wait; a deadlock, too many arrivals, a block that ends with work in flight.
-// Not emulated: time, spills, setmaxnreg, the convergence of warps, alignment, the memory model
-// between blocks.
+// before the full bulk wait; a named barrier by a part of a warp; setmaxnreg by a part of a
+// warpgroup, or of more registers than others have left; a deadlock, too many arrivals, a block
+// that ends with work in flight. Not emulated: time, spills, the convergence of warps but at named
+// barriers and setmaxnreg, the memory model between blocks.
 #pragma once
 
 #include <cstdint>
@@ -41,6 +42,13 @@ struct Launch {
   int shared_bytes = 232448;
   When when = When::late;
   unsigned seed = 1;  ///< of the order in which threads run
+  /// A warpgroup that runs only where no other thread and no load can go on; -1: none.
+  int held = -1;
+  /// Loads to shared addresses from .. to - 1 take effect only where no others are in flight.
+  std::uint32_t held_from = 0, held_to = 0;
+  /// Behind some of its arrivals at barriers a thread stops until no other can go on: what it does
+  /// only then comes after what they do. (Else it goes on until it waits.)
+  bool switches = true;
 };
 
 /// What the emulated kernel did wrong.
@@ -105,6 +113,10 @@ void multiply(const Multiply& m);
 void multiply_fence();
 void multiply_commit();
 void multiply_wait(int pending);
+/// setmaxnreg of the thread's warpgroup, all of which must ask for the same. A launch begins with
+/// as many registers a thread as the file has for its threads, in eights; who raises waits for
+/// them.
+void set_registers(int count, bool raise);
 /// A value that arithmetic uses must not be of a multiplication in flight.
 void use(std::uint32_t bits);
 

@@ -64,6 +64,27 @@ __device__ __forceinline__ void barrier_arrive_remote(BarrierAddress barrier, st
       "r"(rank)
       : "memory");
 }
+/// The same two, only where `arrives`: predicated, so that ptxas need not branch around them and
+/// join the lanes again, which takes tens of clocks between a product and what waits for it.
+__device__ __forceinline__ void barrier_arrive_if(bool arrives, BarrierAddress barrier) {
+  asm volatile(
+      "{ .reg .pred p;\n"
+      "  setp.ne.u32 p, %1, 0;\n"
+      "  @p mbarrier.arrive.release.cta.shared::cta.b64 _, [%0]; }" ::"r"(barrier),
+      "r"(static_cast<std::uint32_t>(arrives))
+      : "memory");
+}
+__device__ __forceinline__ void barrier_arrive_remote_if(bool arrives, BarrierAddress barrier,
+                                                         std::uint32_t rank) {
+  asm volatile(
+      "{ .reg .pred p;\n"
+      "  .reg .b32 remote;\n"
+      "  setp.ne.u32 p, %2, 0;\n"
+      "  mapa.shared::cluster.u32 remote, %0, %1;\n"
+      "  @p mbarrier.arrive.shared::cluster.b64 _, [remote]; }" ::"r"(barrier),
+      "r"(rank), "r"(static_cast<std::uint32_t>(arrives))
+      : "memory");
+}
 /// One arrival, and `bytes` more to come through TMA, before the phase ends.
 __device__ __forceinline__ void barrier_expect(BarrierAddress barrier, std::uint32_t bytes) {
   ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared,
@@ -230,6 +251,11 @@ __device__ __forceinline__ std::uint32_t load_shared(std::uint32_t address) {
   std::uint32_t x;
   asm volatile("ld.shared.u32 %0, [%1];" : "=r"(x) : "r"(address) : "memory");
   return x;
+}
+/// Loads and forgets; ptxas keeps it, and in its place among barriers and waits. What the address
+/// is computed from is there before.
+__device__ __forceinline__ void touch_shared(std::uint32_t address) {
+  asm volatile("{ .reg .b32 x; ld.volatile.shared.u32 x, [%0]; }" ::"r"(address) : "memory");
 }
 __device__ __forceinline__ void store_shared(std::uint32_t address, std::uint32_t x) {
   asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(x) : "memory");

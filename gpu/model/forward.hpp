@@ -17,6 +17,7 @@ struct ForwardCase {
   int cluster = 1;
   int consumers = 2;    ///< of each block; 1 keeps the clusters' search small (one-slot schedules)
   bool queries = true;  ///< Q tiles and O stores too
+  bool own_output = true;  ///< O has buffers of its own, Q is free after the last product with it
 };
 
 namespace detail {
@@ -39,7 +40,10 @@ class ForwardNames {
   int q_buffer(int block, int w) const {
     return case_.cluster * 2 * ring_ * case_.cluster + block * case_.consumers + w;
   }
-  int buffers() const { return q_buffer(case_.cluster - 1, case_.consumers - 1) + 1; }
+  int o_buffer(int block, int w) const {
+    return q_buffer(block, w) + (case_.own_output ? case_.cluster * case_.consumers : 0);
+  }
+  int buffers() const { return o_buffer(case_.cluster - 1, case_.consumers - 1) + 1; }
 
  private:
   int per_block() const { return 4 * ring_ + 2 * case_.consumers; }
@@ -142,9 +146,15 @@ inline System forward_system(const Schedule& schedule, const ForwardCase& c) {
           consumer.push_back(
               barrier(Kind::arrive, v ? name.v_free(to, index) : name.k_free(to, index), 4));
       };
+      int last = 0;  // steady iteration of the tile
+      const auto free_queries = [&] {
+        if (c.queries && c.own_output)
+          consumer.push_back(barrier(Kind::arrive, name.q_free(block, w), 1));
+      };
       const auto run = [&](Phase phase, int t) {
         const Program& p = program.phase(phase);
         for (int a = 0; a < p.count; ++a) {
+          if (phase == Phase::steady && a == p.cut && t == last) free_queries();
           const Action& action = p.action[a];
           const int iteration = t - action.lag, number = before + iteration;
           const int index = number < 0 ? 0 : number % ring;
@@ -188,13 +198,15 @@ inline System forward_system(const Schedule& schedule, const ForwardCase& c) {
       };
       for (const int blocks : c.key_blocks) {
         if (c.queries) consumer.push_back(barrier(Kind::wait, name.q_full(block, w), 0, tile & 1));
+        last = blocks - 1;
         run(Phase::prologue, 0);
+        if (blocks == 1) free_queries();
         for (int t = 1; t < blocks; ++t) run(Phase::steady, t);
         run(Phase::epilogue, blocks);
         before += blocks;
-        if (c.queries) {  // O through the Q buffer
+        if (c.queries) {  // O through its own buffer or that of Q
           Event write = barrier(Kind::write, -1);
-          write.buffer = name.q_buffer(block, w);
+          write.buffer = name.o_buffer(block, w);
           write.tag = detail::output_tag(tile, w);
           consumer.push_back(write);
           Event store = barrier(Kind::issue, -1);
@@ -202,7 +214,7 @@ inline System forward_system(const Schedule& schedule, const ForwardCase& c) {
           store.tag = write.tag;
           consumer.push_back(store);
           consumer.push_back(barrier(Kind::wait_groups, -1, 0));
-          consumer.push_back(barrier(Kind::arrive, name.q_free(block, w), 1));
+          if (!c.own_output) consumer.push_back(barrier(Kind::arrive, name.q_free(block, w), 1));
         }
         ++tile;
       }

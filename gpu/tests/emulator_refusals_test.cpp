@@ -60,6 +60,24 @@ void begin(BarrierAddress barrier, std::uint32_t arrivals) {
   __syncthreads();
 }
 
+/// At least one order of the threads of `thread` finds it.
+void refused_in_some_order(const char* text, emulator::Launch launch,
+                           const std::function<void()>& thread) {
+  ++ran;
+  for (launch.seed = 1; launch.seed <= 32; ++launch.seed) {
+    try {
+      emulator::run(launch, thread);
+    } catch (const emulator::Error& error) {
+      if (std::string(error.what()).find(text) != std::string::npos) return;
+      std::printf("FAILED: expected \"%s\", got \"%s\"\n", text, error.what());
+      ++failed;
+      return;
+    }
+  }
+  std::printf("FAILED: expected \"%s\", nothing was found in any order\n", text);
+  ++failed;
+}
+
 // --- Barriers ------------------------------------------------------------------------------------
 
 void barriers() {
@@ -303,7 +321,7 @@ void products() {
   refused("differs between", group, [] {
     float d[32];
     wgmma_fence();
-    Product::ss<0, 0>(d, kTile + 64 * (threadIdx.x / 32), kTile + 512, 0);
+    Product::ss<0, 0>(d, kTile + std::uint64_t{64} * (threadIdx.x / 32), kTile + 512, 0);
     wgmma_commit();
     wgmma_wait<0>();
   });
@@ -414,6 +432,86 @@ void operands() {
   }
 }
 
+// --- Whole warps ---------------------------------------------------------------------------------
+
+void whole_warps() {
+  const emulator::Launch two = launch_of(64);
+  refused("part of a warp", two, [] {
+    if (threadIdx.x % 32 < 16) named_sync(1, 32);
+  });
+  accepted("a warp that arrives twice", two, [] {
+    if (threadIdx.x < 32) {
+      named_arrive(1, 64);
+      named_arrive(1, 64);
+    }
+  });
+  accepted("two warps", two, [] { named_sync(1, 64); });
+}
+
+// --- setmaxnreg ----------------------------------------------------------------------------------
+
+void register_counts() {
+  const emulator::Launch three = launch_of(384);
+  accepted("one warpgroup's registers for two", three, [] {
+    if (threadIdx.x < 128)
+      lower_registers<24>();
+    else
+      raise_registers<240>();
+  });
+  refused("deadlock", three, [] {  // 40 + 2 * 240 are more than 65,536 / 128 = 512
+    if (threadIdx.x < 128)
+      lower_registers<40>();
+    else
+      raise_registers<240>();
+  });
+  refused("different numbers", three, [] {
+    if (threadIdx.x < 64)
+      lower_registers<24>();
+    else
+      lower_registers<32>();
+  });
+  refused("deadlock", three, [] {
+    if (threadIdx.x < 96) lower_registers<24>();
+  });
+  refused("wrong direction", three, [] { lower_registers<240>(); });
+  refused("not allowed", three, [] { lower_registers<100>(); });
+}
+
+// --- Order of threads ----------------------------------------------------------------------------
+
+/// Warp 0 adds what warp 1 has written to global memory and hands the buffer back: having waited
+/// until it has been read, or waiting only behind the arrival, when it may be written already.
+void hand_back(bool waits_before) {
+  static float sum[128];
+  const bool leader = threadIdx.x % 32 == 0;
+  if (threadIdx.x < 32) {
+    named_sync(1, 64);
+    if (leader) bulk_add(sum, 0, 512);
+    if (waits_before && leader) bulk_wait_read<0>();
+    __syncwarp();
+    named_arrive(2, 64);
+    if (leader) bulk_wait_done();
+  } else {
+    store_shared_4(threadIdx.x % 32 * 16, 1, 1, 1, 1);
+    fence_async_shared();
+    named_arrive(1, 64);
+    named_sync(2, 64);
+    store_shared_4(threadIdx.x % 32 * 16, 2, 2, 2, 2);
+    fence_async_shared();
+  }
+}
+
+void order_of_threads() {
+  emulator::Launch launch = launch_of(64);
+  refused_in_some_order("may still read", launch, [] { hand_back(false); });
+  for (launch.seed = 1; launch.seed <= 32; ++launch.seed)
+    accepted("a buffer handed back when it has been read", launch, [] { hand_back(true); });
+  // What the switch is for: without it the thread that arrives has waited before any other runs.
+  launch.switches = false;
+  for (launch.seed = 1; launch.seed <= 32; ++launch.seed)
+    accepted("an order in which it happens to be right", launch, [] { hand_back(false); });
+}
+
 }  // namespace
 
 int main() {
@@ -426,6 +524,9 @@ int main() {
   products();
   registers();
   operands();
+  whole_warps();
+  register_counts();
+  order_of_threads();
   std::printf("%d of %d planted launches failed\n", failed, ran);
   return failed != 0;
 }

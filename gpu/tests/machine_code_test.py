@@ -56,4 +56,65 @@ for at, text, says in [(7, "I2F.RP R5, R5", "in a main loop"), (7, "MEMBAR.ALL.G
 for at, text in [(7, "MEMBAR.ALL.CTA"), (9, "I2F.RP R0, R1"), (9, "CCTL.IVALL"), (12, "MEMBAR.ALL.CTA")]:
     assert machine_code.broken(listing(CODE[:at] + [text] + CODE[at + 1:])) == [], text
 assert "| forward | 128 | FP16 | Twill | 11 |" in machine_code.table([kernel], "1.2"), machine_code.table([kernel], "1.2")
+# Exponentials: as many with no product in flight as the statements say, here 64 of head dimension 128 and 32 of 256 in one slot,
+# none of the other's but alpha's two.
+STATEMENTS = """# The statements
+
+## Forward, Twill, wg0
+
+```
+prologue
+  ISSUE QK[t]
+steady state
+  ISSUE QK[t]
+  wait for all products; mask[t]
+  --- the loop's back edge ---
+  exp_p[t]
+  ISSUE PV[t]; exp_a[t]
+epilogue
+  exp_p[t]
+```
+
+## Forward, Twill, wg1
+
+```
+prologue
+steady state
+  ISSUE QK[t]; exp_p[t]
+  wait until 1 group is in flight; exp_p[t]
+  wait for all products; exp_a[t]
+  --- the loop's back edge ---
+  exp_a[t]
+  ISSUE PV[t]
+epilogue
+```
+
+## Backward, Twill-80, both warpgroups
+
+```
+prologue
+steady state
+  --- the loop's back edge ---
+  exp_p[t]
+  ISSUE dv[t]
+epilogue
+```
+"""
+slots = machine_code.scheduled(STATEMENTS)
+assert [slot(128) for slot in slots["forward", "Twill"]] == [64, 4], slots
+assert [slot(256) for slot in slots["forward", "Twill"]] == [32, 4], slots
+assert [slot(64) for slot in slots["backward", "Twill-80"]] == [40], slots
+E, G, C = "MUFU.EX2 R3, R4", "HGMMA.64x128x16.F32 R24, gdesc[UR8], R24", "HGMMA.64x128x16.F32 R24, gdesc[UR8], R24, gsb0"
+WAIT = "WARPGROUP.DEPBAR.LE gsb0, 0x"
+assert machine_code.exposed([E, E, G, E, C, E, WAIT + "1", E, WAIT + "0", E]) == 3  # one group: a wait for all but one ends none
+assert machine_code.exposed([G, C, E, C, WAIT + "1", E, WAIT + "0", E, E, E]) == 3
+assert machine_code.exposed([E, "WARPGROUP.ARRIVE", E, C, E, WAIT + "0"]) == 1
+FIRST = [E] * 64 + [G, C, E, E, WAIT + "0", "@P1 BRA 0x0"]
+SECOND = [E, E, G, E, C, C, WAIT + "1"] + [E] * 9 + [WAIT + "0", E, E, f"@P1 BRA 0x{16 * len(FIRST):x}", "EXIT"]
+assert machine_code.moved(listing(FIRST + SECOND), slots) == [], machine_code.moved(listing(FIRST + SECOND), slots)
+# Planted: one moved behind the wait for its product, one moved under a product.
+for code in (FIRST[:66] + [E, WAIT + "0", E, "@P1 BRA 0x0"], FIRST[:63] + [G, C, E, E, E, WAIT + "0", "@P1 BRA 0x0"]):
+    assert len(code) == len(FIRST)
+    wrong = machine_code.moved(listing(code + SECOND), slots)
+    assert len(wrong) == 1 and "no product in flight" in wrong[0], wrong
 print("loops, rules and the table hold")

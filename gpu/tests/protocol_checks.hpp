@@ -31,7 +31,8 @@ inline std::vector<std::string> forward_protocol_holds() {
   for (const Schedule* schedule : kForwardSchedules) {
     for (const std::vector<int>& blocks : std::vector<std::vector<int>>{
              {1}, {2}, {3}, {4}, {1, 1}, {1, 2}, {2, 1}, {1, 3}, {3, 2}, {2, 2, 2}, {1, 3, 1}})
-      expect_clean(*schedule, {blocks, 1, 2, true});
+      for (const bool own_output : {true, false})
+        expect_clean(*schedule, {blocks, 1, 2, true, own_output});
   }
   // Three blocks: the first buffers are filled a second time.
   expect_clean(kCudaDefault, {{3}, 2, 1, false});
@@ -68,7 +69,7 @@ inline void drop(Thread& thread, std::size_t i) {
 /// Errors planted into the kernel's threads and tables: what the model finds instead of them.
 inline std::vector<std::string> planted_errors_are_found() {
   std::vector<std::string> missed;
-  const ForwardCase three{{3, 2}, 1, 2, true};
+  const ForwardCase three{{3, 2}, 1, 2, true, true}, through_q{{3, 2}, 1, 2, true, false};
   // Threads of a block: K/V loader, Q loader, consumers 0 and 1.
   const auto plant = [&](const std::string& what, const Schedule& schedule, const ForwardCase& c,
                          const auto& change) {
@@ -104,12 +105,22 @@ inline std::vector<std::string> planted_errors_are_found() {
       for (int& arrivals : s.mbarriers)
         if (arrivals > 1) arrivals = 4;
     });
-    plant(name + "Q is reloaded before O was stored", *schedule, three, [](System& s) {
+    plant(name + "Q is reloaded before the last GEMM has read it", *schedule,
+          {{1, 1}, 1, 2, true, true}, [](System& s) {
+            Thread& t = s.threads[2];
+            const std::size_t i = find(t, Kind::wait_groups);
+            // Of the first tile's arrivals that of Q is the second: K's buffer is freed before it.
+            const std::size_t q = find(t, Kind::arrive, 1, i);
+            const Event free = t[q];
+            drop(t, q);
+            t.insert(t.begin() + static_cast<std::ptrdiff_t>(i), free);
+          });
+    plant(name + "Q is reloaded before O was stored", *schedule, through_q, [](System& s) {
       Thread& t = s.threads[2];
       const std::size_t i = find(t, Kind::write);
       std::swap(t[find(t, Kind::wait_groups, 0, i)], t[find(t, Kind::arrive, 0, i)]);
     });
-    plant(name + "O is written before the last GEMM has ended", *schedule, {{1}, 1, 2, true},
+    plant(name + "O is written before the last GEMM has ended", *schedule, {{1}, 1, 2, true, false},
           [](System& s) {
             Thread& t = s.threads[2];
             const std::size_t w = find(t, Kind::write);

@@ -101,6 +101,7 @@ void print_all(std::ostream& out) {
          "order.\n"
          "Written by `gpu_statements` (target `gpu_statements_file`), held by the test of that "
          "name.\n"
+         "With 80 query rows exp_p converts P as well (trunc_p).\n"
          "What ptxas made of it is in [MACHINE_CODE.md](MACHINE_CODE.md).\n";
   for (const Schedule* schedule : kForwardSchedules)
     for (int slot = 0; slot < schedule->slots; ++slot) {

@@ -24,15 +24,14 @@ void check(bool holds, const char* what, const twill_fmha_forward_arguments& a) 
   std::exit(1);
 }
 
-void covers_everything(const twill_fmha_forward_arguments& a, int grid) {
-  const ForwardWork w = forward_work(a);
+void covers_everything(const twill_fmha_forward_arguments& a, const ForwardWork& w, int grid) {
   const int keys = forward_tile(a.head_dim).keys;
   std::vector<int> owners(static_cast<std::size_t>(w.heads) *
                           static_cast<std::size_t>(a.query_length));
   int longest_before = 0, section_before = -1;
   check(w.blocks == 1 || !w.causal, "only blocks of equal work share K and V", a);
   for (int cluster = 0; cluster < grid; ++cluster)
-    for (int unit = cluster; unit < w.units; unit += grid)
+    for (int unit = first_unit(w, cluster); unit < w.units; unit = next_unit(w, unit, grid))
       for (int rank = 0; rank < w.blocks; ++rank) {
         const QueryTile tile = query_tile(w, unit, rank, keys);
         check(tile.head == tile.batch * a.query_heads + tile.query_head && tile.batch < a.batch,
@@ -54,7 +53,7 @@ void covers_everything(const twill_fmha_forward_arguments& a, int grid) {
         check(tile.blocks >= 1 && tile.blocks * keys >= most &&
                   (tile.blocks == 1 || (tile.blocks - 1) * keys < most),
               "blocks of a tile", a);
-        if (grid == 1 && w.causal) {  // in order: never longer than the one before
+        if (grid == 1 && w.causal && !w.paired) {  // in order: never longer than the one before
           const int section = unit / (w.section * w.rows);
           check(section != section_before || tile.blocks <= longest_before, "longest first", a);
           section_before = section;
@@ -62,6 +61,33 @@ void covers_everything(const twill_fmha_forward_arguments& a, int grid) {
         }
       }
   for (const int owner : owners) check(owner == 1, "a row has one tile", a);
+}
+
+/// Causal tiles of the lengths that are measured, 16,384 tokens in all, on 132 multiprocessors:
+/// what the one with most to do has beyond the mean. In a fixed stride over tiles in the order of
+/// their length it is 13 to 16 percent from 1,024 tokens a head on.
+void is_balanced() {
+  for (const int length : {512, 1024, 2048, 4096, 8192, 16384}) {
+    twill_fmha_forward_arguments a{};
+    a.batch = 16384 / length;
+    a.query_heads = a.key_heads = 16;
+    a.query_length = a.key_length = length;
+    a.head_dim = 128;
+    a.mask = TWILL_GPU_MASK_CAUSAL_TOP_LEFT;
+    ForwardWork w = forward_work(a);
+    const int clusters = forward_clusters(w, 132);
+    const auto beyond = [&] {
+      const auto all = static_cast<double>(longest_share(w, 128, 1));
+      return static_cast<double>(longest_share(w, 128, clusters)) * clusters / all - 1;
+    };
+    const double stride = beyond();
+    balance(w, 128, clusters);
+    std::printf(
+        "causal, %d tokens a head: the longest share is %.1f %% above the mean, %.1f %% balanced\n",
+        length, 100 * stride, 100 * beyond());
+    check(beyond() <= 0.035 && beyond() <= stride, "balanced tiles", a);
+    check(w.paired == (stride > 0.035), "tiles are paired where that helps", a);
+  }
 }
 
 std::size_t size(int n) {
@@ -184,8 +210,12 @@ int main() {
               a.key_length = key_count;
               a.head_dim = head_dim;
               a.mask = mask;
-              covers_everything(a, grid);
+              ForwardWork w = forward_work(a);
+              covers_everything(a, w, grid);
+              w.paired = w.causal;  // the number of heads is even
+              covers_everything(a, w, grid);
               ++cases;
             }
+  is_balanced();
   std::printf("%d divisions of work hold\n", cases);
 }

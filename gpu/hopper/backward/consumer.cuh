@@ -49,7 +49,8 @@ struct BackwardConsumer {
     return {static_cast<std::uint32_t>(number)};
   }
   // ptxas moves shared loads up and keeps what it computed once, past pin() and fresh(), which bind
-  // the front end only. With 80 rows there is no register for either; these two bind ptxas.
+  // the front end only. With 80 rows there is no register for either; these two bind ptxas (and
+  // touch_shared in exp_p).
 
   /// The number, of which ptxas knows nothing.
   static __device__ __forceinline__ int anew(int number) {
@@ -153,6 +154,11 @@ struct BackwardConsumer {
     }
   }
 
+  __device__ __forceinline__ void convert_p() {
+#pragma unroll
+    for (int i = 0; i < kRows / 4; ++i) p[i] = pack<F::kElement>(e[2 * i], e[2 * i + 1]);
+  }
+
   template <BackwardOp kOp>
   __device__ __forceinline__ void compute(int number) {
     if constexpr (kOp == BackwardOp::sub_s) {
@@ -171,9 +177,17 @@ struct BackwardConsumer {
     } else if constexpr (kOp == BackwardOp::exp_p) {
 #pragma unroll
       for (int i = 0; i < kRows / 2; ++i) e[i] = exp2_approx(e[i]);
-    } else if constexpr (kOp == BackwardOp::trunc_p) {
+      if constexpr (kRows > 64) {
+        // ptxas puts half of the exponentials behind the wait for dP: they must be there before a
+        // load that takes all of P for its address. No tile has 65,536 rows: what is added is 0.
+        convert_p();
+        std::uint32_t all = 0;
 #pragma unroll
-      for (int i = 0; i < kRows / 4; ++i) p[i] = pack<F::kElement>(e[2 * i], e[2 * i + 1]);
+        for (int i = 0; i < kRows / 4; ++i) all |= p[i];
+        touch_shared(base() + F::kKeysLeft + (all & static_cast<std::uint32_t>(g.rows >> 16)));
+      }
+    } else if constexpr (kOp == BackwardOp::trunc_p) {
+      if constexpr (kRows <= 64) convert_p();  // else exp_p has
     } else if constexpr (kOp == BackwardOp::sub_dp) {
       const std::uint32_t at = base() + F::kDelta + ring_do(number).index() * F::kTile.row_bytes +
                                static_cast<std::uint32_t>(thread() % 4) * 8;
@@ -250,7 +264,7 @@ struct BackwardConsumer {
       if constexpr (op == BackwardOp::dk) {
         pin(dk);
         pin(ds);
-        free_buffer(base() + F::kQFree + 8 * ring_q(number).index());
+        free_buffer(base() + F::kQFree + 8 * ring_q(anew(number)).index());
       }
     } else if constexpr (what == BackwardDo::mask) {
       mask(s, number);

@@ -90,6 +90,7 @@ constexpr BackwardProgram expand(const BackwardSchedule& schedule, Phase phase,
     switch (op) {
       case BackwardOp::mul_s:
       case BackwardOp::sub_s: p.end(BackwardOp::qk); break;
+      case BackwardOp::exp_p: p.end(BackwardOp::dk); break;  // of the iteration before, under dP
       case BackwardOp::sub_dp: p.end(BackwardOp::dp); break;
       case BackwardOp::trunc_p: p.end(BackwardOp::dv); break;   // wgmma reads P from registers
       case BackwardOp::trunc_ds: p.end(BackwardOp::dk); break;  // and dS

@@ -40,16 +40,48 @@ struct Consumer {
     return shared + static_cast<std::uint32_t>(group) * F::kTile.q_bytes;
   }
 
+  __device__ __forceinline__ std::uint32_t o_tile() const {
+    return shared + F::kO + static_cast<std::uint32_t>(group) * F::kTile.q_bytes;
+  }
+
+  /// The last product that reads this tile's Q has ended, for this warp.
+  __device__ __forceinline__ void free_queries() {
+    if constexpr (F::kOwnOutput) barrier_arrive_if(lane() == 0, shared + F::kQFree + 8 * group);
+  }
+
+  /// `kBranch`: around the arrivals, for a release with a product in flight. ptxas fills the clocks
+  /// between the issues of a product (97 each, as it counts) with all arithmetic that the code up
+  /// to the next branch has: without one behind QK, exponentials held up the issue of PV, and the
+  /// tensor core with it.
+  template <bool kBranch>
   __device__ __forceinline__ void free_buffer(BarrierAddress barrier) {
-    if (lane() == 0) {
+    // Alone in its cluster, a block is itself the other: its address is computed all the same.
+    const auto other = static_cast<std::uint32_t>(rank ^ (g.blocks - 1));
+    if constexpr (kBranch) {
+      if (lane() != 0) return;
       barrier_arrive(barrier);
-      if (g.blocks > 1) barrier_arrive_remote(barrier, static_cast<std::uint32_t>(rank ^ 1));
+      if (g.blocks > 1) barrier_arrive_remote(barrier, other);
+    } else {
+      barrier_arrive_if(lane() == 0, barrier);
+      barrier_arrive_remote_if(lane() == 0 && g.blocks > 1, barrier, other);
     }
   }
 
   /// Where K and V of an iteration are in their rings.
   __device__ __forceinline__ RingPosition<F::kRing> ring(int iteration) const {
     return {before + static_cast<std::uint32_t>(iteration)};
+  }
+
+  /// Until the tensor core is this warpgroup's, to issue `kOp`. ptxas moves a named barrier up over
+  /// arithmetic: before PV it stood in front of the softmax and let the warpgroup wait for a turn
+  /// that it did not need yet. So the barrier's number there is one of which ptxas knows only that
+  /// it takes the last of P: no cluster has 256 blocks, what is added is 0.
+  template <Op kOp>
+  __device__ __forceinline__ void take_turn() {
+    int barrier = turn_barrier(kSlot);
+    if constexpr (kOp == Op::pv)
+      barrier += static_cast<int>(p[kKeys / 4 - 1] & static_cast<std::uint32_t>(g.blocks >> 8));
+    named_sync(barrier, 128 * kConsumers);
   }
 
   __device__ __forceinline__ void issue_qk(int iteration) {
@@ -178,7 +210,7 @@ struct Consumer {
       const auto at = ring(iteration);
       barrier_wait(shared + F::kVFull + 8 * at.index(), at.parity());
     } else if constexpr (what == Do::take_turn) {
-      named_sync(turn_barrier(kSlot), 128 * kConsumers);
+      take_turn<kAction.op>();
     } else if constexpr (what == Do::give_turn) {
       named_arrive(turn_barrier(1 - kSlot), 128 * kConsumers);
     } else if constexpr (what == Do::issue_qk) {
@@ -189,13 +221,13 @@ struct Consumer {
       wgmma_wait<kAction.pending>();
     } else if constexpr (what == Do::end_qk) {
       pin(s);
-      free_buffer(shared + F::kKFree + 8 * ring(iteration).index());
+      free_buffer<false>(shared + F::kKFree + 8 * ring(iteration).index());
     } else if constexpr (what == Do::end_pv) {
       pin(o);
       pin(p);
       // In the first macro-iterations there is none yet to end; from lag 1 on t >= 1 says enough.
       if (kAction.lag < 2 || iteration >= 0)
-        free_buffer(shared + F::kVFree + 8 * ring(iteration).index());
+        free_buffer<(kAction.lag > 1)>(shared + F::kVFree + 8 * ring(iteration).index());
     } else if constexpr (what == Do::mask) {
       mask(iteration);
     } else {
@@ -227,6 +259,7 @@ struct Consumer {
     constexpr int cut = F::template kProgram<kSlot, Phase::steady>.cut;
     phase<Phase::prologue>(0);
     if (blocks == 1) {
+      free_queries();
       phase<Phase::epilogue>(1);
     } else {
       phase<Phase::steady, 0, cut>(1);
@@ -235,12 +268,13 @@ struct Consumer {
         phase<Phase::steady, cut>(t);
         phase<Phase::steady, 0, cut>(t + 1);
       }
+      free_queries();
       phase<Phase::steady, cut>(blocks - 1);
       phase<Phase::epilogue>(blocks);
     }
   }
 
-  /// O / l in 16 bits to this warpgroup's Q buffer, from there by TMA; the log-sum-exp.
+  /// O / l in 16 bits to this warpgroup's O or Q tile, from there by TMA; the log-sum-exp.
   __device__ __forceinline__ void store(const QueryTile& tile) {
     const int local = 3 + group;  // named barrier of the warpgroup's own 128 threads
     float inverse[2];
@@ -255,16 +289,18 @@ struct Consumer {
         g.lse[static_cast<std::size_t>(tile.head) * g.query_length + own] =
             total == 0.f ? -INFINITY : (m[h] + log2f(total)) * 0.693147180559945309f;
     }
-    named_sync(local, 128);  // no warp of the group reads Q any more
-    store_accumulator<F::kElement, kHeadDim>(q_tile(), o, inverse);
+    // The tile before has been stored, or no warp of the group reads Q any more.
+    if (F::kOwnOutput && threadIdx.x % 128 == 0) bulk_wait_read();
+    named_sync(local, 128);
+    store_accumulator<F::kElement, kHeadDim>(o_tile(), o, inverse);
     fence_async_shared();
     named_sync(local, 128);
     if (threadIdx.x % 128 == 0) {
       if (row < g.query_length) {
-        tma_store_start(&g.o, q_tile(), row, 0, tile.query_head, tile.batch);
-        bulk_wait_read();
+        tma_store_start(&g.o, o_tile(), row, 0, tile.query_head, tile.batch);
+        if constexpr (!F::kOwnOutput) bulk_wait_read();
       }
-      barrier_arrive(shared + F::kQFree + 8 * group);
+      if constexpr (!F::kOwnOutput) barrier_arrive(shared + F::kQFree + 8 * group);
     }
   }
 
@@ -272,7 +308,7 @@ struct Consumer {
     std::uint32_t q_parity = 0;
     const int first = blockIdx.x / g.blocks, step = gridDim.x / g.blocks;
     if (kTurns && kSlot != F::kFirstTurn) named_arrive(turn_barrier(1 - kSlot), 128 * kConsumers);
-    for (int unit = first; unit < g.units; unit += step) {
+    for (int unit = first_unit(g, first); unit < g.units; unit = next_unit(g, unit, step)) {
       const QueryTile tile = query_tile(g, unit, rank, kKeys);
       blocks = tile.blocks;
       row = tile.row + group * kWarpgroupRows;
@@ -285,6 +321,7 @@ struct Consumer {
       asm volatile("" : "+r"(again));
       store(query_tile(g, again, rank, kKeys));
     }
+    if (F::kOwnOutput && threadIdx.x % 128 == 0) bulk_wait_read();  // the block's memory is in use
     // The turn that is left over at the end is the first one's.
     if (kTurns && kSlot == F::kFirstTurn) named_sync(turn_barrier(kSlot), 128 * kConsumers);
   }

@@ -30,7 +30,7 @@ __device__ __forceinline__ void forward_block(const ForwardArguments& g, std::ui
   if (threadIdx.x == 0) {
     for (int w = 0; w < kConsumers; ++w) {
       barrier_init(shared + F::kQFull + 8 * w, 1);
-      barrier_init(shared + F::kQFree + 8 * w, 1);
+      barrier_init(shared + F::kQFree + 8 * w, F::kQueryArrivals);
     }
     // A K or V buffer is free when every consumer warp, of both blocks, has said so.
     const int consumers = kConsumers * 4 * g.blocks;

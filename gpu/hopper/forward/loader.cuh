@@ -28,7 +28,7 @@ __device__ __forceinline__ void load_keys_values(const ForwardArguments& g, std:
     ++at.count;
   };
   const int first = blockIdx.x / g.blocks, step = gridDim.x / g.blocks;
-  for (int unit = first; unit < g.units; unit += step) {
+  for (int unit = first_unit(g, first); unit < g.units; unit = next_unit(g, unit, step)) {
     const QueryTile tile = query_tile(g, unit, rank, F::kKeys);
     const int head = tile.query_head / g.group;
     for (int t = 0; t <= tile.blocks; ++t) {
@@ -48,7 +48,8 @@ __device__ __forceinline__ void load_queries(const ForwardArguments& g, std::uin
                                              int rank) {
   std::uint32_t parity = 1;
   const int first = blockIdx.x / g.blocks, step = gridDim.x / g.blocks;
-  for (int unit = first; unit < g.units; unit += step, parity ^= 1) {
+  for (int unit = first_unit(g, first); unit < g.units;
+       unit = next_unit(g, unit, step), parity ^= 1) {
     const QueryTile tile = query_tile(g, unit, rank, F::kKeys);
     for (int w = 0; w < kConsumers; ++w) {
       const BarrierAddress full = shared + F::kQFull + 8 * w;

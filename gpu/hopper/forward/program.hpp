@@ -30,7 +30,7 @@ enum class Do : unsigned char {
 
 struct Action {
   Do what = Do::compute;
-  Op op = Op::qk;   ///< of compute
+  Op op = Op::qk;   ///< of compute; of take_turn: the product to be issued
   int lag = 0;      ///< it concerns iteration t - lag; nothing is done while that is negative
   int pending = 0;  ///< of wait_groups
 };
@@ -54,6 +54,31 @@ struct Program {
 
   constexpr void add(Do what, int lag, Op op = Op::qk, int pending = 0) {
     action[count++] = {what, op, lag, pending};
+  }
+
+  /// Adds a wait for V of iteration t - lag as statement number `at`.
+  constexpr void put_wait_v(int at, int lag) {
+    for (int i = count++; i > at; --i) action[i] = action[i - 1];
+    action[at] = {Do::wait_v, Op::qk, lag, 0};
+  }
+  /// Takes the wait for V out; its lag, or -1 if there is none.
+  constexpr int take_wait_v() {
+    for (int i = 0; i < count; ++i) {
+      if (action[i].what != Do::wait_v) continue;
+      const int lag = action[i].lag;
+      for (int k = i; k + 1 < count; ++k) action[k] = action[k + 1];
+      --count;
+      if (i < cut) --cut;
+      return lag;
+    }
+    return -1;
+  }
+  /// The statement behind the last mask.
+  constexpr int behind_mask() const {
+    int at = 0;
+    for (int i = 0; i < count; ++i)
+      if (action[i].what == Do::mask) at = i + 1;
+    return at;
   }
 
   /// Ends the group of `op` if one is in flight, and those before it.
@@ -118,7 +143,7 @@ constexpr Program expand(const Schedule& schedule, int slot, Phase phase, const 
     const bool qk = step.op == Op::qk;
     p.add(qk ? Do::wait_k : Do::wait_v, step.stage);
     if (schedule.slots > 1 && !p.turn) {
-      p.add(Do::take_turn, 0);
+      p.add(Do::take_turn, 0, step.op);
       p.turn = true;
     }
     p.add(qk ? Do::issue_qk : Do::issue_pv, step.stage);
@@ -142,6 +167,23 @@ struct SlotProgram {
   bool sound = false;
 };
 
+/// Moves the steady state's wait for V from the issue of PV to the loop's back edge. A wait is a
+/// loop. ptxas moves arithmetic down over one, and mixes what lies between two: with the wait at
+/// PV, it put the rescaling of O and the conversion of P behind all exponentials instead of between
+/// them.
+constexpr void wait_for_v_early(SlotProgram& s) {
+  const int cut = s.steady.cut, lag = s.steady.take_wait_v();
+  if (lag < 0) return;
+  if (s.steady.cut == cut) {  // behind the back edge: PV of the same round
+    s.steady.put_wait_v(cut, lag);
+    return;
+  }
+  // In front of it: PV of the round before, which the round before waits for, or the prologue.
+  s.steady.put_wait_v(s.steady.cut, lag - 1);
+  s.prologue.put_wait_v(s.prologue.behind_mask(), lag - 1);
+  s.epilogue.take_wait_v();
+}
+
 constexpr SlotProgram slot_program(const Schedule& schedule, int slot) {
   SlotProgram s;
   s.prologue = expand(schedule, slot, Phase::prologue, Program());
@@ -158,6 +200,7 @@ constexpr SlotProgram slot_program(const Schedule& schedule, int slot) {
     s.sound = s.sound && s.prologue.group[g] == s.steady.group[g + missing];
   for (int g = 0; g < missing; ++g) s.sound = s.sound && s.steady.group[g].lag > 0;
   for (const Step& step : schedule.slot[slot].steps) s.sound = s.sound && step.stage <= 1;
+  wait_for_v_early(s);
   return s;
 }
 

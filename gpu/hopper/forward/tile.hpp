@@ -32,10 +32,17 @@ constexpr ForwardTile forward_tile(int head_dim) {
   return {head_dim, keys, head_dim / kPanel, kWarpgroupRows * head_dim * 2, keys * head_dim * 2};
 }
 
-/// Dynamic shared memory: Q tiles, K ring, V ring, barriers, and what alignment may cost.
+/// O leaves through buffers of its own where there is room, so that the next Q tile can be loaded
+/// as soon as the last product has read this one; else through the Q tiles.
+constexpr bool own_output(int head_dim) {
+  return head_dim <= 128;
+}
+
+/// Dynamic shared memory: Q tiles, K ring, V ring, O tiles, barriers, and what alignment may cost.
 constexpr int forward_shared_bytes(int head_dim, int ring) {
   const ForwardTile tile = forward_tile(head_dim);
-  return kConsumers * tile.q_bytes + 2 * ring * tile.kv_bytes + 256 + 1024;
+  return kConsumers * tile.q_bytes * (own_output(head_dim) ? 2 : 1) + 2 * ring * tile.kv_bytes +
+         256 + 1024;
 }
 
 }  // namespace twill::gpu

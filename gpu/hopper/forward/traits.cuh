@@ -27,10 +27,17 @@ struct Forward {
   static_assert(kSound);
   static constexpr int kFirstTurn = first_turn(kSchedule);
 
-  /// Offsets in shared memory, from the Q tiles on: Q tiles, K ring, V ring, barriers.
+  static constexpr bool kOwnOutput = own_output(kHeadDim);
+  /// Arrivals that free a Q tile: every warp's that has read it, or the thread's that stored O.
+  static constexpr int kQueryArrivals = kOwnOutput ? 4 : 1;
+
+  /// Offsets in shared memory, from the Q tiles on: Q tiles, K ring, V ring, O tiles, barriers.
   static constexpr std::uint32_t kKRing = kConsumers * kTile.q_bytes;
   static constexpr std::uint32_t kVRing = kKRing + kRing * kTile.kv_bytes;
-  static constexpr std::uint32_t kBarriers = kVRing + kRing * kTile.kv_bytes;
+  static constexpr std::uint32_t kBehindRings = kVRing + kRing * kTile.kv_bytes;
+  static constexpr std::uint32_t kO = kOwnOutput ? kBehindRings : 0;
+  static constexpr std::uint32_t kBarriers =
+      kBehindRings + (kOwnOutput ? kConsumers * kTile.q_bytes : 0);
   static constexpr std::uint32_t kQFull = kBarriers, kQFree = kQFull + 8 * kConsumers;
   static constexpr std::uint32_t kKFull = kQFree + 8 * kConsumers, kKFree = kKFull + 8 * kRing;
   static constexpr std::uint32_t kVFull = kKFree + 8 * kRing, kVFree = kVFull + 8 * kRing;

@@ -1,0 +1,142 @@
+// The host's part of an emitted kernel: memory, tensor maps, the launch. On the emulator
+// (TWILL_GPU_EMULATED) the same without a device.
+#pragma once
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "gpu/hopper/element.hpp"
+#include "gpu/hopper/ptx.cuh"
+
+#ifndef TWILL_GPU_EMULATED
+#include "gpu/api/error.hpp"
+#include "gpu/hopper/tensor_map.hpp"
+#endif
+
+namespace twill::gpu {
+
+/// Bytes that the kernel sees; freed at the end.
+class DeviceMemory {
+ public:
+  explicit DeviceMemory(std::size_t bytes) : bytes_(bytes) {
+#ifdef TWILL_GPU_EMULATED
+    held_.assign(bytes, std::byte{0xFF});
+    data_ = held_.data();
+#else
+    check_cuda(cudaMalloc(&data_, bytes == 0 ? 1 : bytes), "allocating a tensor");
+    check_cuda(cudaMemset(data_, 0xFF, bytes), "filling a tensor");
+#endif
+  }
+  ~DeviceMemory() {
+#ifndef TWILL_GPU_EMULATED
+    cudaFree(data_);
+#endif
+  }
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+
+  void* data() const {
+    return data_;
+  }
+  std::size_t bytes() const {
+    return bytes_;
+  }
+  void upload(const void* from) {
+    if (bytes_ == 0) return;
+#ifdef TWILL_GPU_EMULATED
+    std::memcpy(data_, from, bytes_);
+#else
+    check_cuda(cudaMemcpy(data_, from, bytes_, cudaMemcpyHostToDevice), "copying to the device");
+#endif
+  }
+  void download(void* to) const {
+    if (bytes_ == 0) return;
+#ifdef TWILL_GPU_EMULATED
+    std::memcpy(to, data_, bytes_);
+#else
+    check_cuda(cudaMemcpy(to, data_, bytes_, cudaMemcpyDeviceToHost), "copying from the device");
+#endif
+  }
+
+ private:
+  void* data_ = nullptr;
+  std::size_t bytes_;
+#ifdef TWILL_GPU_EMULATED
+  std::vector<std::byte> held_;
+#endif
+};
+
+/// The map of contiguous matrices [batch][rows][columns] of 16-bit elements: a box is
+/// [panel of 64 columns][box_rows][64 columns]. columns and box_columns are multiples of 64.
+/// Without rows no box is ever copied; the map says one.
+inline CUtensorMap matrix_map(const void* data, int batch, int rows, int columns, Element element,
+                              int box_rows, int box_columns) {
+  rows = rows < 1 ? 1 : rows;
+#ifdef TWILL_GPU_EMULATED
+  static_cast<void>(element);
+  const emulator::Map m{
+      static_cast<std::uint16_t*>(const_cast<void*>(data)),
+      {1, columns, 64, std::int64_t{rows} * columns, std::int64_t{rows} * columns},
+      {64, rows, columns / 64, 1, batch},
+      {64, box_rows, box_columns / 64, 1, 1}};
+  CUtensorMap map{};
+  std::memcpy(&map, &m, sizeof m);
+  return map;
+#else
+  const twill_gpu_tensor tensor{const_cast<void*>(data), std::int64_t{rows} * columns, columns,
+                                columns};
+  return tensor_map(tensor, {batch, rows, 1, columns},
+                    element == Element::f16 ? TWILL_GPU_F16 : TWILL_GPU_BF16, box_rows,
+                    box_columns / 64);
+#endif
+}
+
+#ifdef TWILL_GPU_EMULATED
+
+/// How the emulator runs what is launched.
+inline emulator::Launch emulated_launch;
+
+template <class Kernel>
+void launch(const typename Kernel::Arguments& arguments, int blocks, cudaStream_t /*stream*/) {
+  if (blocks == 0) return;
+  emulator::Launch how = emulated_launch;
+  how.blocks = blocks;
+  how.threads = Kernel::kThreads;
+  how.shared_bytes = Kernel::kSharedBytes;
+  emulator::run(how, [&] { Kernel::block(arguments, 0); });
+}
+
+#else
+
+template <class Kernel>
+__global__ void __launch_bounds__(Kernel::kThreads, 1)
+    run_block(const __grid_constant__ typename Kernel::Arguments g) {
+  extern __shared__ std::uint8_t raw[];
+  Kernel::block(g, aligned_shared_1024(raw));
+}
+
+template <class Kernel>
+void launch(const typename Kernel::Arguments& arguments, int blocks, cudaStream_t stream) {
+  if (blocks == 0) return;
+  const auto kernel = run_block<Kernel>;
+  check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  Kernel::kSharedBytes),
+             "asking for shared memory");
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(blocks));
+  config.blockDim = dim3(Kernel::kThreads);
+  config.dynamicSmemBytes = Kernel::kSharedBytes;
+  config.stream = stream;
+  check_cuda(cudaLaunchKernelEx(&config, kernel, arguments), "launching the kernel");
+}
+
+#endif
+
+}  // namespace twill::gpu

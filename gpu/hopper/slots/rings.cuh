@@ -1,0 +1,54 @@
+// Rings of buffers and barriers by iteration: what a slot of an emitted kernel waits on and tells
+// (twill emit --to cuda). Iteration k has copy k mod R and waits for parity (k / R) mod 2.
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/hopper/ptx.cuh"
+#include "gpu/hopper/ring.hpp"
+
+namespace twill::gpu {
+
+/// Bytes of a barrier in shared memory.
+inline constexpr std::uint32_t kBarrierBytes = 8;
+
+/// The address of an iteration's copy in a ring of kRing copies, `bytes` each. iteration >= 0.
+template <int kRing>
+__device__ __forceinline__ std::uint32_t copy_of(std::uint32_t ring, std::uint32_t bytes,
+                                                 int iteration) {
+  return ring + RingPosition<kRing>{static_cast<std::uint32_t>(iteration)}.index() * bytes;
+}
+/// Its barrier in a ring of kPhases.
+template <int kPhases>
+__device__ __forceinline__ BarrierAddress barrier_of(BarrierAddress ring, int iteration) {
+  return copy_of<kPhases>(ring, kBarrierBytes, iteration);
+}
+/// Until that iteration's event has happened.
+template <int kPhases>
+__device__ __forceinline__ void wait_for(BarrierAddress ring, int iteration) {
+  const RingPosition<kPhases> at{static_cast<std::uint32_t>(iteration)};
+  barrier_wait(ring + at.index() * kBarrierBytes, at.parity());
+}
+
+/// Starts a load of a tile of 16-bit elements, by one thread: [panel of 64 columns][row][64
+/// columns] at `to`, told of on `full`, of which it is one arrival. Coordinates in rows and
+/// columns.
+__device__ __forceinline__ void load_tile(BarrierAddress full, std::uint32_t bytes,
+                                          std::uint32_t to, const CUtensorMap* map, int row,
+                                          int column, int batch) {
+  barrier_expect(full, bytes);
+  tma_load(to, map, row, column / 64, 0, batch, full);
+}
+
+/// One arrival a warp, after products that the warp has waited for: the wait has its lanes
+/// together.
+__device__ __forceinline__ void release(BarrierAddress barrier) {
+  if (threadIdx.x % 32 == 0) barrier_arrive(barrier);
+}
+/// One arrival a warp, after what its lanes have read and written themselves.
+__device__ __forceinline__ void arrive(BarrierAddress barrier) {
+  __syncwarp();
+  if (threadIdx.x % 32 == 0) barrier_arrive(barrier);
+}
+
+}  // namespace twill::gpu
