@@ -1,12 +1,18 @@
 // Parses the command line, runs one subcommand and turns what it throws into an exit code.
 
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 #include <exception>
 #include <iostream>
 #include <new>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "engine/cli/cli.hpp"
+#include "engine/cli/nearest.hpp"
 
 namespace {
 
@@ -48,7 +54,11 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& asked) {  // --help, --version
     return program.exit(asked, std::cout, std::cerr);
   } catch (const CLI::ParseError& error) {
-    std::cerr << "twill: command line: " << error.what() << "\n"
+    std::vector<std::string> names;
+    for (const Subcommand& subcommand : subcommands) names.emplace_back(subcommand.name);
+    const std::string unknown =
+        unknown_word(program, names, {argv, static_cast<std::size_t>(argc)});
+    std::cerr << "twill: command line: " << (unknown.empty() ? error.what() : unknown) << "\n"
               << "Run twill --help for more information.\n";
     return kBadInput;
   }
@@ -64,10 +74,14 @@ int main(int argc, char** argv) {
   twill::cli::limit_process_memory();
   try {
     const int code = run(argc, argv);
+    errno = 0;
     std::cout.flush();
     if (!std::cout) {
-      std::cerr << "twill: standard output: cannot be written\n";
-      return twill::cli::kInternal;
+      // (It may have failed long ago; another byte says why.)
+      if (errno == 0 && ::write(STDOUT_FILENO, "\n", 1) == 1) errno = 0;
+      const std::string why = errno == 0 ? "" : std::string(": ") + std::strerror(errno);
+      std::cerr << "twill: standard output: cannot be written" << why << "\n";
+      return twill::cli::kBadInput;
     }
     return code;
   } catch (const twill::InputError& error) {

@@ -643,3 +643,26 @@ TEST_CASE("verify lists all that is wrong, in words and as JSON") {
   // evaluate says the same of it.
   CHECK(contains(run_twill("evaluate " + arguments).out, lines));
 }
+
+TEST_CASE("mistyped names are told with the nearest right one; what cannot be written says why") {
+  const auto said = [](const std::string& line) {
+    const Run run = run_twill(line);
+    CHECK(run.code == 2);
+    return run.err;
+  };
+  CHECK(contains(said("sovle x"), "\"sovle\" is no command of twill; did you mean solve?"));
+  CHECK(contains(said("solve --mashine hopper"), "did you mean --machine?"));
+  CHECK(contains(said("solve gemm --machine hoper"), "did you mean hopper?"));
+  CHECK(contains(said("solve gem --machine hopper"), "did you mean gemm?"));
+  const Run full = run_twill("solve --quiet " + example("figure-1") + " -o /dev/full");
+  CHECK(full.code == 2);
+  CHECK(contains(full.err, "/dev/full: cannot be written: No space left on device"));
+  // What was solved is not lost.
+  CHECK(nlohmann::json::parse(full.out)["initiation_interval"] == 2);
+  for (const char* line :
+       {"encodings > /dev/full", "kernels > /dev/full", "encodings --json > /dev/full"}) {
+    const Run lost = run_twill(line);
+    CHECK(lost.code == 2);
+    CHECK(contains(lost.err, "standard output: cannot be written: No space left on device"));
+  }
+}
