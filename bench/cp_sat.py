@@ -106,7 +106,7 @@ def build(problem, ii, length):
         begun = start[v] + e["distance"] * ii
         model.Add(begun >= start[u] + e["delay"])
         last.setdefault(u, []).append(begun + e.get("hold", 0))
-        spill = ops[u].get("spill", 0)
+        spill = e.get("spill", ops[u].get("spill", 0))
         if spill and u != v:
             apart = together(u, v).Not()
             model.Add(begun >= start[u] + e["delay"] + spill).OnlyEnforceIf(apart)
@@ -156,9 +156,44 @@ def build(problem, ii, length):
             model.Add(since < ii)
             model.Add(since >= other["cycles"]).OnlyEnforceIf(condition)
 
+    for pin in problem.get("pins", []):
+        v = index[pin["op"]]
+        if "warp" in pin or "not_warp" in pin:
+            (w,) = [w for w, s in enumerate(slots) if s["name"] == pin.get("warp", pin.get("not_warp"))]
+            model.Add(on[v][w] == ("warp" in pin))
+        elif "cycle" in pin:
+            model.Add(start[v] == pin["cycle"])
+        elif "stage" in pin:
+            model.Add(stage[v] == pin["stage"])
+        elif "same_warp_as" in pin:
+            model.Add(together(v, index[pin["same_warp_as"]]) == 1)
+        else:
+            model.Add(together(v, index[pin["other_warp_than"]]) == 0)
+
     for circle in list(units.values()) + list(memories.values()) + files:
         circle.close()
     return model, start, on
+
+
+def refuse_unknown(problem):
+    """What is in a problem file and not in the model would be another problem solved."""
+    if problem.get("inner_loops"):
+        sys.exit("cp_sat.py: /inner_loops: inner loops are not in the model")
+    for name, memory in problem["memories"].items():
+        if isinstance(memory, dict) and memory.get("rings"):
+            sys.exit(f"cp_sat.py: /memories/{name}: a memory that charges rings is not in the model")
+    known = set(
+        "format version doc name cycle_unit initiation_interval units memories channels warps ops edges pins "
+        "inner_loops".split()
+    )
+    if unknown := sorted(set(problem) - known):
+        sys.exit(f"cp_sat.py: /{unknown[0]} is not in the model")
+
+
+def outside(problem, ii):
+    """Is this interval outside the range that the problem asks about?"""
+    asked = problem.get("initiation_interval", {})
+    return ii < asked.get("least", 1) or ii > asked.get("most", ii)
 
 
 def moves_too_much(problem, ii):
@@ -180,7 +215,9 @@ def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         problem = json.load(file)
     ii, length = int(sys.argv[2]), int(sys.argv[3])
-    built = None if moves_too_much(problem, ii) else build(problem, ii, length)
+    refuse_unknown(problem)
+    impossible = moves_too_much(problem, ii) or outside(problem, ii)
+    built = None if impossible else build(problem, ii, length)
     if built is None:
         print("unsat")
         return

@@ -434,6 +434,8 @@ void Writer::concurrency() {
 
 std::string smtlib(const Problem& problem, Cycle ii, Cycle length, bool literal) {
   refuse_pins(problem, "the straight-line program");
+  refuse_inner_loops(problem, "the straight-line program");
+  refuse_range(problem, "the straight-line program");
   if (literal) refuse_rings(problem, "the straight-line program as printed");
   return Writer(problem, ii, length, literal).write();
 }

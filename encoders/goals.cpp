@@ -7,12 +7,14 @@
 // slot, then a cardinality constraint. Hand-overs: a cardinality constraint over cross[e] of the
 // edges that cost a spill; crossings: over all. Issuers: issues[u][w] is implied by slot[v][w] for
 // every op v with a reservation on unit u. The literals are one-sided, which is all that an upper
-// bound needs.
+// bound needs. Spills and sums of goals: a pseudo-Boolean constraint over the same literals.
 #include "encoders/goals.hpp"
 
 #include <algorithm>
 #include <cassert>
+#include <functional>
 #include <iterator>
+#include <optional>
 #include <set>
 
 #include "graph/divide.hpp"
@@ -22,9 +24,12 @@
 #include "graph/memory_charges.hpp"
 #include "graph/ring_depth.hpp"
 #include "graph/slack.hpp"
+#include "graph/wide.hpp"
 
 namespace twill {
 namespace {
+
+constexpr Wide kMostSum = 100'000'000'000'000'000;
 
 bool costs_spill(const Problem& problem, const Edge& edge) {
   return edge.from != edge.to && spill_of(problem, edge) > 0;
@@ -51,6 +56,13 @@ std::int64_t crossing_edges(const Problem& problem, const Schedule& schedule, in
     return (!spills_only || costs_spill(problem, e)) &&
            schedule.warp[at(e.from)] != schedule.warp[at(e.to)];
   });
+}
+
+std::int64_t spilled_cycles(const Problem& problem, const Schedule& schedule, int) {
+  std::int64_t cycles = 0;
+  for (const Edge& e : problem.edges)
+    if (schedule.warp[at(e.from)] != schedule.warp[at(e.to)]) cycles += spill_of(problem, e);
+  return cycles;
 }
 
 // Pairs of a unit and a slot that has an op on it.
@@ -134,32 +146,41 @@ void limit_slot(LimitedProblem& result, int op, std::int64_t most) {
 
 // A literal a slot, implied by each op on it for which `counts` holds.
 template <class Counts>
-void append_slots(PlacementModel& m, std::vector<Lit>& literals, Counts counts) {
+void append_slots(PlacementModel& m, std::vector<Term>& terms, Counts counts) {
   for (int w = 0; w < static_cast<int>(m.problem.warps.size()); ++w) {
-    literals.push_back(m.f.fresh());
+    terms.push_back({1, m.f.fresh()});
     for (int v = 0; v < static_cast<int>(m.problem.ops.size()); ++v)
-      if (counts(m.problem.ops[at(v)])) m.f.implies(m.on(v, w), literals.back());
+      if (counts(m.problem.ops[at(v)])) m.f.implies(m.on(v, w), terms.back().literal);
   }
 }
 
-std::vector<Lit> used_slots(PlacementModel& m, int) {
-  std::vector<Lit> used;
+std::vector<Term> used_slots(PlacementModel& m, int) {
+  std::vector<Term> used;
   append_slots(m, used, [](const Op&) { return true; });
   return used;
 }
 
-std::vector<Lit> issuing_slots(PlacementModel& m, int index) {
-  std::vector<Lit> issues;
+std::vector<Term> issuing_slots(PlacementModel& m, int index) {
+  std::vector<Term> issues;
   for (const int u : chosen(index, m.problem.units.size()))
     append_slots(m, issues, [u](const Op& op) { return reserves(op, u); });
   return issues;
 }
 
 template <bool spills_only>
-std::vector<Lit> crossings(PlacementModel& m, int) {
-  std::vector<Lit> crossing;
+std::vector<Term> crossings(PlacementModel& m, int) {
+  std::vector<Term> crossing;
   for (std::size_t e = 0; e < m.problem.edges.size(); ++e)
-    if (!spills_only || costs_spill(m.problem, m.problem.edges[e])) crossing.push_back(m.cross[e]);
+    if (!spills_only || costs_spill(m.problem, m.problem.edges[e]))
+      crossing.push_back({1, m.cross[e]});
+  return crossing;
+}
+
+std::vector<Term> crossing_spills(PlacementModel& m, int) {
+  std::vector<Term> crossing;
+  for (std::size_t e = 0; e < m.problem.edges.size(); ++e)
+    if (const Edge& edge = m.problem.edges[e]; costs_spill(m.problem, edge))
+      crossing.push_back({spill_of(m.problem, edge), m.cross[e]});
   return crossing;
 }
 
@@ -174,17 +195,17 @@ const GoalKind kGoals[] = {
      .least = [](const Problem&, int) -> std::int64_t { return 1; },
      .reason = "an op is on a slot",
      .least_by = LeastGoal::op_on_slot,
-     .literals = used_slots,
+     .terms = used_slots,
      .counts = " slots in use"},
     // Edges whose result costs its producer's spill because it crosses slots.
     {.name = "handovers",
      .value = crossing_edges<true>,
-     .literals = crossings<true>,
+     .terms = crossings<true>,
      .counts = " hand-overs"},
     // Edges between ops on different slots: each is a synchronisation.
     {.name = "crossings",
      .value = crossing_edges<false>,
-     .literals = crossings<false>,
+     .terms = crossings<false>,
      .counts = " edges between slots"},
     // Registers a thread at the fullest moment of the fullest slot.
     {.name = "registers",
@@ -230,7 +251,7 @@ const GoalKind kGoals[] = {
      .least = used_units,
      .reason = "each unit that is used has a slot that issues to it",
      .least_by = LeastGoal::used_units,
-     .literals = issuing_slots,
+     .terms = issuing_slots,
      .counts = " pairs of unit and slot"},
     {.name = "issuers:UNIT",
      .of = GoalKind::units,
@@ -238,7 +259,7 @@ const GoalKind kGoals[] = {
      .least = used_units,
      .reason = "an op that uses the unit is on a slot",
      .least_by = LeastGoal::used_units,
-     .literals = issuing_slots,
+     .terms = issuing_slots,
      .counts = " slots with ops on "},
     // Cycles that results are held, over all ops (lifetime.hpp).
     {.name = "lifetime",
@@ -277,6 +298,18 @@ const GoalKind kGoals[] = {
        return -least_slack(p, s);
      },
      .before_length = true},
+    // Cycles that hand-overs cost, over all edges that cross slots.
+    {.name = "spills",
+     .value = spilled_cycles,
+     .terms = crossing_spills,
+     .counts = " cycles of hand-overs"},
+    // Several that count, traded for each other by weights.
+    {.name = "W*GOAL+GOAL",
+     .of = GoalKind::sum,
+     .note = " = a sum of slots, handovers, crossings, spills, issuers",
+     .value = nullptr,
+     .reason = "each part is at least what it is in every schedule",
+     .least_by = LeastGoal::parts},
 };
 
 // "issuers:" of "issuers:UNIT".
@@ -294,7 +327,8 @@ std::vector<std::pair<std::string_view, int>> arguments(const Problem& problem, 
         names.emplace_back(all[i].*name, static_cast<int>(i));
   };
   switch (of) {
-    case GoalKind::whole: break;
+    case GoalKind::whole:
+    case GoalKind::sum: break;
     case GoalKind::units: take(problem.units, &Unit::name); break;
     case GoalKind::slots: take(problem.warps, &WarpSlot::name); break;
     case GoalKind::memories: take(problem.memories, &Memory::name); break;
@@ -318,6 +352,74 @@ std::string known_goals(const Problem& problem) {
         add(prefix(kind) + std::string(name));
     }
   return known;
+}
+
+// One of the table.
+std::optional<std::pair<const GoalKind*, int>> find_goal(const Problem& problem,
+                                                         std::string_view name) {
+  for (const GoalKind& kind : kGoals) {
+    if (kind.of == GoalKind::sum) continue;
+    if (name == kind.name && kind.of == GoalKind::whole) return std::pair{&kind, -1};
+    if (kind.of == GoalKind::whole || !name.starts_with(prefix(kind))) continue;
+    for (const auto& [argument, index] : arguments(problem, kind.of))
+      if (name.substr(prefix(kind).size()) == argument) return std::pair{&kind, index};
+  }
+  return std::nullopt;
+}
+
+// "3*" before `name`, which it is taken from; 1 where there is none; 0 for what is no weight.
+std::int64_t take_weight(std::string_view& name) {
+  std::size_t digits = 0;
+  std::int64_t weight = 0;
+  while (digits < name.size() && name[digits] >= '0' && name[digits] <= '9' &&
+         weight <= kMostWeight)
+    weight = 10 * weight + (name[digits++] - '0');
+  if (digits == 0 || digits == name.size() || name[digits] != '*') return 1;
+  name.remove_prefix(digits + 1);
+  return weight <= kMostWeight ? weight : 0;
+}
+
+// The greatest value that the part can have.
+Wide greatest(const Problem& problem, const PlacementLimits::Part& part) {
+  Wide most = std::ssize(problem.units) * std::ssize(problem.warps) + std::ssize(problem.warps);
+  for (const Edge& e : problem.edges) most += 1 + spill_of(problem, e);
+  return most * part.weight;
+}
+
+// (Names of units can have signs in them, so a part may end at any '+': at the last that will do.)
+GoalMeasure parse_sum(const Problem& problem, const std::string& name) {
+  const std::string_view text = name;
+  const auto fail = [&](const std::string& rule) {
+    throw InputError("options", "--goals", name, rule);
+  };
+  std::vector<PlacementLimits::Part> parts;
+  std::set<std::size_t> dead;  // begins of what is no sum
+  const std::function<bool(std::size_t)> rest = [&](std::size_t begin) {
+    if (dead.contains(begin)) return false;
+    for (std::size_t end = text.size(); end != std::string_view::npos && end > begin;
+         end = text.rfind('+', end - 1)) {
+      const bool last = end == text.size();
+      std::string_view one = text.substr(begin, end - begin);
+      const std::int64_t weight = take_weight(one);
+      const auto goal = find_goal(problem, one);
+      if (goal && goal->first->terms != nullptr && weight > 0 && parts.size() < kMostParts) {
+        parts.push_back({goal->first, goal->second, weight});
+        if (last || rest(end + 1)) return true;
+        parts.pop_back();
+      }
+    }
+    dead.insert(begin);
+    return false;
+  };
+  if (!rest(0))
+    fail("must be a sum of at most " + std::to_string(kMostParts) +
+         " of slots, handovers, crossings, spills, issuers, issuers:UNIT, each with a weight of 1 "
+         "to " +
+         std::to_string(kMostWeight) + " or none, as 2*handovers+slots");
+  Wide most = 0;
+  for (const PlacementLimits::Part& part : parts) most += greatest(problem, part);
+  if (most > kMostSum) fail("must be at most 10^17 whatever the schedule");
+  return {&kGoals[std::size(kGoals) - 1], -1, std::move(parts)};
 }
 
 }  // namespace
@@ -372,23 +474,29 @@ std::vector<std::string> listed_goals(const Problem& problem,
 }
 
 GoalMeasure parse_goal(const Problem& problem, const std::string& name) {
-  for (const GoalKind& kind : kGoals) {
-    if (name == kind.name && kind.of == GoalKind::whole) return {&kind, -1};
-    if (kind.of == GoalKind::whole || !name.starts_with(prefix(kind))) continue;
-    for (const auto& [argument, index] : arguments(problem, kind.of))
-      if (std::string_view(name).substr(prefix(kind).size()) == argument) return {&kind, index};
-  }
-  throw InputError("options", "--goals", name,
-                   "must be one of " + known_goals(problem) + ", canonical");
+  if (const auto goal = find_goal(problem, name)) return {goal->first, goal->second};
+  if (name.find_first_of("+*") != std::string::npos) return parse_sum(problem, name);
+  throw InputError(
+      "options", "--goals", name,
+      "must be one of " + known_goals(problem) + ", canonical, or a sum as 2*handovers+slots");
 }
 
 std::int64_t least_goal_value(const Problem& problem, const GoalMeasure& goal) {
-  return goal.kind->least == nullptr ? 0 : goal.kind->least(problem, goal.index);
+  const auto least = [&](const GoalKind& kind, int index) {
+    return kind.least == nullptr ? 0 : kind.least(problem, index);
+  };
+  std::int64_t sum = 0;
+  for (const PlacementLimits::Part& part : goal.parts)
+    sum += part.weight * least(*part.goal, part.index);
+  return goal.parts.empty() ? least(*goal.kind, goal.index) : sum;
 }
 
 std::int64_t goal_value(const Problem& problem, const Schedule& schedule, const GoalMeasure& goal) {
   assert(schedule.initiation_interval >= 1);
-  return goal.kind->value(problem, schedule, goal.index);
+  std::int64_t sum = 0;
+  for (const PlacementLimits::Part& part : goal.parts)
+    sum += part.weight * part.goal->value(problem, schedule, part.index);
+  return goal.parts.empty() ? goal.kind->value(problem, schedule, goal.index) : sum;
 }
 
 LimitedProblem limit_problem(const Problem& problem, const GoalLimits& limits) {
@@ -397,23 +505,44 @@ LimitedProblem limit_problem(const Problem& problem, const GoalLimits& limits) {
   for (const auto& [name, most] : limits) {
     const GoalMeasure goal = parse_goal(problem, name);
     if (goal.kind->before_length) continue;  // the problem is another one
-    if (goal.kind->limit != nullptr)
+    if (!goal.parts.empty())
+      counts.push_back({goal.parts, most});
+    else if (goal.kind->limit != nullptr)
       goal.kind->limit(result, goal.index, most);
     else
-      counts.push_back({goal.kind, goal.index, most});
+      counts.push_back({{{goal.kind, goal.index}}, most});
   }
-  std::stable_sort(counts.begin(), counts.end(),
-                   [](const auto& a, const auto& b) { return a.goal < b.goal; });
+  // (As the table, sums behind what they begin with.)
+  std::stable_sort(counts.begin(), counts.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.parts.size() > 1, a.parts.front().goal) <
+           std::pair(b.parts.size() > 1, b.parts.front().goal);
+  });
   return result;
 }
 
 void encode_placement_limits(PlacementModel& m) {
-  for (const auto& [goal, index, most] : m.placement.limits.counts) {
-    std::string of;
-    for (const auto& [name, i] : arguments(m.problem, goal->of))
-      if (i == index) of = name;
-    const auto group = m.groups.open("at most " + std::to_string(most) + goal->counts + of);
-    at_most(m.f, m.choice, goal->literals(m, index), most);
+  for (const auto& [parts, most] : m.placement.limits.counts) {
+    std::string name;
+    for (const auto& [goal, index, weight] : parts) {
+      name += (name.empty() ? "" : " +") + (weight == 1 ? "" : " " + std::to_string(weight)) +
+              goal->counts;
+      for (const auto& [argument, i] : arguments(m.problem, goal->of))
+        if (i == index) name += argument;
+    }
+    const auto group = m.groups.open("at most " + std::to_string(most) + name);
+    std::vector<Term> terms;
+    for (const auto& [goal, index, weight] : parts)
+      for (const auto& [own, literal] : goal->terms(m, index))
+        terms.push_back({weight * own, literal});
+    const bool counted =
+        std::all_of(terms.begin(), terms.end(), [](const Term& term) { return term.weight == 1; });
+    if (!counted || parts.size() > 1) {
+      at_most_sum(m.f, m.choice, terms, most);
+      continue;
+    }
+    std::vector<Lit> literals;
+    for (const Term& term : terms) literals.push_back(term.literal);
+    at_most(m.f, m.choice, literals, most);
   }
 }
 

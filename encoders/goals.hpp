@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "encoders/placement.hpp"
+#include "encoders/sums/pseudo_boolean.hpp"
 #include "graph/schedule.hpp"
 
 namespace twill {
@@ -25,26 +26,26 @@ LimitedProblem limit_problem(const Problem& problem, const GoalLimits& limits);
 
 /// What a goal's least value rests on. A certificate's check counts by it a second time, with code
 /// of its own (engine/certificate/counting.cpp).
-enum class LeastGoal { zero, op_on_slot, first_slot, used_units, loads, lifetimes };
+enum class LeastGoal { zero, op_on_slot, first_slot, used_units, loads, lifetimes, parts };
 
 /// One row of the table of goals (goals.cpp): a number that is to be small, or one for each unit,
 /// slot, memory, load or op. Functions get the index of that, or -1.
 struct GoalKind {
-  enum Of { whole, units, slots, memories, loads, ops };
+  enum Of { whole, units, slots, memories, loads, ops, sum };
 
   const char* name;       ///< "slots", or "issuers:UNIT" where an argument follows
-  Of of = whole;          ///< what the argument names
+  Of of = whole;          ///< what the argument names; sum = there are parts
   const char* note = "";  ///< what help texts add to the name
   std::int64_t (*value)(const Problem&, const Schedule&, int index);  ///< I >= 1
   /// No schedule has less, why in words, and by what; null = 0.
   std::int64_t (*least)(const Problem&, int index) = nullptr;
   const char* reason = "it is never negative";
   LeastGoal least_by = LeastGoal::zero;
-  /// "At most so much" is either a change of the problem and its limits, or clauses: literals of
-  /// which no more may be true, implied by what they count, and the name of their group, to which
-  /// the argument is added.
+  /// "At most so much" is either a change of the problem and its limits, or clauses: the weights
+  /// of literals that may be true together, implied by what they count, and the name of their
+  /// group, to which the argument is added.
   void (*limit)(LimitedProblem&, int index, std::int64_t most) = nullptr;
-  std::vector<Lit> (*literals)(PlacementModel&, int index) = nullptr;
+  std::vector<Term> (*terms)(PlacementModel&, int index) = nullptr;
   const char* counts = "";
   std::int64_t most_asked =
       std::numeric_limits<std::int64_t>::max();  ///< a larger limit is as good as none
@@ -59,7 +60,12 @@ struct GoalKind {
 struct GoalMeasure {
   const GoalKind* kind;
   int index = -1;  ///< of the unit, slot, memory or op
+  std::vector<PlacementLimits::Part> parts = {};  ///< of a sum
 };
+
+/// Of a sum: the greatest weight of a part, and the most parts.
+inline constexpr std::int64_t kMostWeight = 1'000'000;
+inline constexpr std::size_t kMostParts = 64;
 
 /// What `--goals default` stands for. Slots first: a slot without ops is a warp that need not be
 /// launched, and its registers are free for the others. Then what crosses slots, because it costs
@@ -78,7 +84,9 @@ std::string goal_names();
 std::vector<std::string> listed_goals(const Problem& problem,
                                       const std::vector<std::string>& names);
 
-/// Throws InputError naming the goals that `problem` has.
+/// One of the table, or a sum of such that count by terms: "10*handovers+slots+3*issuers:TC". A
+/// sum is the composite objective of Meta's joint solver (Triton's fork, Z3JointSolver.cpp) where
+/// all that is traded is counted. Throws InputError naming the goals that `problem` has.
 GoalMeasure parse_goal(const Problem& problem, const std::string& name);
 
 /// No schedule has less.

@@ -28,10 +28,15 @@ struct GoalKind;  // goals.hpp
 
 /// Secondary goals that no capacity expresses.
 struct PlacementLimits {
-  struct Count {
-    const GoalKind* goal;  ///< one with literals
+  struct Part {
+    const GoalKind* goal;  ///< one with terms
     int index;
-    std::int64_t most;
+    std::int64_t weight = 1;
+    bool operator==(const Part&) const = default;
+  };
+  struct Count {
+    std::vector<Part> parts;  ///< whose weighted sum is
+    std::int64_t most;        ///< at most this
   };
   std::vector<Count> counts = {};                  ///< in the order of the table of goals
   std::int64_t lifetime = -1;                      ///< total_lifetime(); -1 = no limit
@@ -44,7 +49,6 @@ struct PlacementLimits {
 
 struct PlacementRequest {
   bool handover = true;  ///< may register results cross slots at all (ablation)
-  std::vector<std::pair<int, int>> pins = {};  ///< op, slot: fixed assignments
   PlacementLimits limits = {};
   bool parts = false;  ///< a selector per ConstraintPart, for explanations; order form only
 };

@@ -14,7 +14,7 @@ namespace twill {
 
 void encode_symmetry(PlacementModel& m) {
   // A pinned slot is not interchangeable with the others.
-  if (!m.choice.symmetry || !m.placement.pins.empty()) return;
+  if (!m.choice.symmetry) return;
   const Problem& p = m.problem;
   if (std::any_of(p.pins.begin(), p.pins.end(), [](const Pin& pin) { return pin.slot >= 0; }))
     return;

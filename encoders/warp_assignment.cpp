@@ -62,11 +62,6 @@ void encode_warp_assignment(PlacementModel& m) {
   const int slots = static_cast<int>(p.warps.size());
   encode_slots(m);
   encode_slot_pins(m);
-  for (const auto& [v, w] : m.placement.pins) {
-    const auto group = m.groups.open("pin of " + p.ops[static_cast<std::size_t>(v)].id + " to " +
-                                     p.warps[static_cast<std::size_t>(w)].name);
-    m.f.unit(m.on(v, w));
-  }
   for (const Edge& e : p.edges) {
     Lit cross = kFalseLit;
     if (e.from != e.to) {

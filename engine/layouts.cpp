@@ -33,7 +33,7 @@ class LayoutSearch {
     for (std::size_t k = 0; k < count; ++k) covering.push_back(covering_layout(k));
     for (std::size_t k = 0; k < count; ++k) {
       LayoutOutcome outcome;
-      if (may_leave_out()) outcome.covered_by = std::move(covering[k]);
+      if (!paper_) outcome.covered_by = std::move(covering[k]);
       // (The first is asked in any case, so that there is an answer.)
       if (outcome.covered_by.empty() && (!solved_ || !left_.spent())) solve_one(k, outcome);
       result_.outcomes.push_back(std::move(outcome));
@@ -53,9 +53,6 @@ class LayoutSearch {
   bool found() const { return solved_ && result_.outcomes[result_.chosen].solution->schedule; }
   Solution& best() { return *result_.outcomes[result_.chosen].solution; }
   Value value(const Solution& solution) const { return objective_.value(*solution.schedule); }
-
-  // Pins name slots, and the paper's window is no complete search.
-  bool may_leave_out() const { return !paper_ && options_.pins.empty(); }
 
   // With registers to be chosen: do the layouts differ in nothing but the counts of the machine
   // file?
@@ -181,6 +178,13 @@ LayoutsSolution solve_layouts(std::vector<Lowered> layouts, const Options& optio
                               std::stop_token stop, const ProgressCallback& progress,
                               const LayoutCallback& done) {
   if (layouts.empty()) throw InputError("layouts", "/", "none", "must be one at least");
+  if (!options.pins.empty()) {
+    Options rest = options;
+    rest.pins.clear();
+    for (Lowered& layout : layouts)
+      layout.problem = pinned_problem(layout.problem, options).problem;
+    return solve_layouts(std::move(layouts), rest, std::move(stop), progress, done);
+  }
   for (const Lowered& layout : layouts) listed_goals(layout.problem, options.goals);
   return LayoutSearch(std::move(layouts), options, std::move(stop), progress, done).run();
 }

@@ -1,5 +1,7 @@
 #include "engine/options.hpp"
 
+#include <algorithm>
+
 #include "engine/order/searcher.hpp"
 #include "engine/search.hpp"
 #include "graph/bounds/whole_time.hpp"
@@ -71,8 +73,6 @@ void check_options(const Options& o) {
 void refuse_modulo_options(const Options& o) {
   const char* const rule = "the straight-line program does not have it: needs form=modulo";
   if (!o.handover) throw InputError("options", "--no-handover", o.encoding, rule);
-  if (!o.pins.empty())
-    throw InputError("options", "--pin", o.pins.front().first + "=" + o.pins.front().second, rule);
   if (o.iterations > 0)
     throw InputError("options", "--iterations", std::to_string(o.iterations), rule);
   if (o.better_than)
@@ -114,26 +114,25 @@ std::string none_better_text(const std::pair<Cycle, Cycle>& than) {
   return "no schedule is better than I = " + ii + ", L = " + std::to_string(than.second);
 }
 
-std::vector<std::pair<int, int>> resolved_pins(const Problem& problem, const Options& options) {
+PinnedProblem pinned_problem(const Problem& problem, const Options& options) {
   const auto index = [](const auto& all, auto member, const std::string& name, const char* what) {
     for (std::size_t i = 0; i < all.size(); ++i)
       if (all[i].*member == name) return static_cast<int>(i);
     throw InputError("options", "--pin", name, std::string("must name ") + what);
   };
-  std::vector<std::pair<int, int>> pins;
+  PinnedProblem pinned{problem, options};
   for (const auto& [op, slot] : options.pins) {
-    pins.emplace_back(index(problem.ops, &Op::id, op, "an op of the problem"),
-                      index(problem.warps, &WarpSlot::name, slot, "a slot of the problem"));
-    if (!slot_allowed(problem, pins.back().first, pins.back().second))
+    const int v = index(problem.ops, &Op::id, op, "an op of the problem");
+    const int w = index(problem.warps, &WarpSlot::name, slot, "a slot of the problem");
+    if (!slot_allowed(problem, v, w))
       throw InputError("options", "--pin", op + "=" + slot,
                        "the slot must be wide enough and of the op's latency class");
+    const Pin pin{Pin::on_slot, v, w, -1, -1};
+    if (std::find(problem.pins.begin(), problem.pins.end(), pin) == problem.pins.end())
+      pinned.problem.pins.push_back(pin);
   }
-  return pins;
-}
-
-Problem with_pins(const Problem& problem, const std::vector<std::pair<int, int>>& pins) {
-  Problem pinned = problem;
-  for (const auto& [op, slot] : pins) pinned.pins.push_back({Pin::on_slot, op, slot, -1, -1});
+  pinned.options.pins.clear();
+  check(pinned.problem);
   return pinned;
 }
 

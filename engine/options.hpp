@@ -33,9 +33,12 @@ const Engine& chosen_engine(const Problem& problem, const Options& options,
 /// part (Options::better_than).
 std::string none_better_text(const std::pair<Cycle, Cycle>& than);
 
-/// Options::pins as op and slot. Throws InputError on names that the problem has not.
-std::vector<std::pair<int, int>> resolved_pins(const Problem& problem, const Options& options);
-/// The problem with them among its own pins.
-Problem with_pins(const Problem& problem, const std::vector<std::pair<int, int>>& pins);
+/// What is searched where there are Options::pins: they become pins of the problem at once.
+struct PinnedProblem {
+  Problem problem;
+  Options options;  ///< without them
+};
+/// Throws InputError on names that the problem has not, and where a slot cannot have the op.
+PinnedProblem pinned_problem(const Problem& problem, const Options& options);
 
 }  // namespace twill

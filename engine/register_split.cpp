@@ -405,6 +405,10 @@ class SplitSearch {
 SplitSolution solve_split(const Problem& problem, const RegisterPool& pool, const Options& options,
                           std::stop_token stop, const ProgressCallback& progress) {
   check_pool(problem, pool);
+  if (!options.pins.empty()) {
+    const PinnedProblem pinned = pinned_problem(problem, options);
+    return solve_split(pinned.problem, pool, pinned.options, std::move(stop), progress);
+  }
   if (stages_of(options).kind == StageChoice::paper ||
       parse_encoding(options.encoding).form != Form::modulo)
     throw InputError("options", "--registers", "auto",

@@ -78,7 +78,6 @@ Search search_for(const Problem& problem, const Options& options, const Encoding
                   Budget& budget, Reporter& report) {
   const Engine& engine = chosen_engine(problem, options, choice);
   Search search{problem, choice, options.seed, budget, report, engine, {options.handover}};
-  search.placement.pins = resolved_pins(problem, options);
   search.threads = options.threads;
   search.stage_limit = stages_of(options).most;
   return search;
@@ -220,6 +219,10 @@ const char* version() {
 
 Decided decide_interval(const Problem& problem, Cycle ii, const Options& options,
                         const std::stop_token& stop) {
+  if (!options.pins.empty()) {
+    const PinnedProblem pinned = pinned_problem(problem, options);
+    return decide_interval(pinned.problem, ii, pinned.options, stop);
+  }
   const EncodingChoice choice = parse_encoding(options.encoding);
   refuse_paper(options, choice.form);
   Budget budget(stop, options.time_limit, options.conflict_limit, options.memory_limit);
@@ -244,6 +247,10 @@ Decided decide_interval(const Problem& problem, Cycle ii, const Options& options
 
 std::vector<Reason> why_infeasible(const Problem& problem, const Options& options,
                                    std::stop_token stop) {
+  if (!options.pins.empty()) {
+    const PinnedProblem pinned = pinned_problem(problem, options);
+    return why_infeasible(pinned.problem, pinned.options, std::move(stop));
+  }
   const EncodingChoice choice = parse_encoding(options.encoding);
   refuse_paper(options, choice.form);
   Budget budget(std::move(stop), options.time_limit, options.conflict_limit, options.memory_limit);
@@ -321,15 +328,15 @@ void pursue_goals(const Problem& problem, const Options& options, Solution& solu
     throw InputError("options", "--goals", options.goals.front(),
                      "needs the complete search on the modulo form");
   if (options.goals.empty() || solution.status != Status::optimal) return;
+  if (!options.pins.empty()) {
+    const PinnedProblem pinned = pinned_problem(problem, options);
+    return pursue_goals(pinned.problem, pinned.options, solution, stop);
+  }
   Budget budget(stop, options.time_limit, options.conflict_limit, options.memory_limit);
   const ProgressCallback silent;
   Reporter report(silent, budget);
   const auto evidence =
       solution.evidence ? std::make_shared<Evidence>(*solution.evidence) : nullptr;
-  // A goal may exclude the slot that an op is pinned to: then it is refuted, not refused.
-  const std::vector<std::pair<int, int>> pins = resolved_pins(problem, options);
-  Options unpinned = options;
-  unpinned.pins.clear();
   GoalLimits limits;
   std::size_t first = 0;
   Problem within_slack = problem;
@@ -362,8 +369,7 @@ void pursue_goals(const Problem& problem, const Options& options, Solution& solu
       one_less = !one_less;
       limits.emplace_back(goal.name, std::min(most, goal.value - 1));
       const LimitedProblem within = limit_problem(within_slack, limits);
-      Search search = search_for(within.problem, unpinned, choice, budget, report);
-      search.placement.pins = pins;
+      Search search = search_for(within.problem, options, choice, budget, report);
       search.placement.limits = within.placement;
       search.evidence = evidence.get();
       search.goals = limits;
@@ -422,6 +428,10 @@ static Stop why_ended(const Problem& problem, const Options& options, const Solu
 Solution solve(const Problem& problem, const Options& options, std::stop_token stop,
                const ProgressCallback& progress) {
   check(problem);
+  if (!options.pins.empty()) {
+    const PinnedProblem pinned = pinned_problem(problem, options);
+    return solve(pinned.problem, pinned.options, std::move(stop), progress);
+  }
   check_options(options);
   const EncodingChoice choice = parse_encoding(options.encoding);
   if (options.evidence && choice.form != Form::modulo)
@@ -493,7 +503,6 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
   solution.stages = to_string(stages);
   solution.engine = search.engine.name();
   solution.options = {{"encoding", encoding_text(choice)}, {"seed", std::to_string(options.seed)}};
-  for (const auto& [op, slot] : options.pins) solution.options.emplace_back("pin " + op, slot);
   if (!options.handover) solution.options.emplace_back("handover", "no");
   if (options.ii) solution.options.emplace_back("ii", std::to_string(*options.ii));
   if (problem.interval != IntervalRange{})

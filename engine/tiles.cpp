@@ -128,8 +128,7 @@ class TileSearch {
   /// The first earlier layout of the same values that can do all that this one can. Not where the
   /// choices are to be certified: each then has a proof of its own.
   const TileChoice* covering(std::size_t k) const {
-    if (options_.evidence || !options_.pins.empty() || result_.choices[k].lowered->pool)
-      return nullptr;
+    if (options_.evidence || result_.choices[k].lowered->pool) return nullptr;
     for (std::size_t j = k; j-- > 0 && result_.choices[j].values == result_.choices[k].values;)
       if (fits(j) && closed(j) && covers(problem(j), problem(k))) return &result_.choices[j];
     return nullptr;
@@ -327,6 +326,17 @@ TilesSolution solve_tiles(std::vector<TileChoice> choices, const Options& option
   if (options.better_than)
     throw InputError("options", "better_than", std::to_string(options.better_than->first),
                      "must not be given");
+  if (!options.pins.empty() && options.evidence)
+    throw InputError("options", "--pin", options.pins.front().first,
+                     "a certificate of tiles lowers the kernel again: pins must be in its file");
+  if (!options.pins.empty()) {
+    Options rest = options;
+    rest.pins.clear();
+    for (TileChoice& choice : choices)
+      if (choice.lowered)
+        choice.lowered->problem = pinned_problem(choice.lowered->problem, options).problem;
+    return solve_tiles(std::move(choices), rest, std::move(stop), progress, asked);
+  }
   for (const TileChoice& choice : choices)
     if (choice.lowered) listed_goals(choice.lowered->problem, options.goals);
   return TileSearch(std::move(choices), options, std::move(stop), progress, asked).run();

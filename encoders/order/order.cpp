@@ -152,7 +152,7 @@ OrderModel::OrderModel(const Problem& p, Formula& formula, const EncodingChoice&
       rows(formula, leader, order_request.ii_low, order_request.ii_high, order_request.stages == 0),
       window(p.ops.size(), {0, std::max<Cycle>(0, order_request.stages - 1)}),
       stage(p.ops.size()) {
-  assert(request.exchange.empty() || request.pins.empty());
+  assert(request.exchange.empty() || p.pins.empty());
   narrow_windows(*this);
   double literals = 0;
   for (std::size_t v = 0; v < p.ops.size(); ++v)

@@ -24,7 +24,7 @@ class SolutionClaims {
         names_(names),
         split_(split),
         known_(known),
-        asked_(asked_of(problem, solution)),
+        asked_(asked_of(solution)),
         derivation_(problem, asked_, own_refutations(), known_bound(problem)) {}
 
   Claims run() {
@@ -137,7 +137,7 @@ class SolutionClaims {
     if (!split_->counts.empty()) say_chosen();
     const std::string says = says_of_all();
     if (says.empty()) return true;
-    const bool pinned = !problem_.pins.empty() || !asked_.pins.empty();
+    const bool pinned = !problem_.pins.empty();
     fault = cover_fault(problem_, *split_, pinned);
     if (!fault.empty()) return unproved("all register splits: " + fault);
     say_covered(says, pinned);

@@ -155,6 +155,12 @@ std::int64_t counted_goal(const Problem& problem, const GoalMeasure& goal) {
   };
   switch (goal.kind->least_by) {
     case LeastGoal::zero: break;
+    case LeastGoal::parts: {
+      std::int64_t sum = 0;
+      for (const auto& [kind, index, weight] : goal.parts)
+        sum += weight * counted_goal(problem, {kind, index});
+      return sum;
+    }
     case LeastGoal::op_on_slot: return problem.ops.empty() ? 0 : 1;
     case LeastGoal::first_slot: return first_slot();
     case LeastGoal::loads:

@@ -22,10 +22,7 @@ Cycle number(const std::string& text) {
 }
 
 bool covers_placement(const PlacementRequest& request, const Asked& asked) {
-  return !request.parts && (request.handover || !asked.handover) &&
-         std::all_of(request.pins.begin(), request.pins.end(), [&](const auto& pin) {
-           return std::find(asked.pins.begin(), asked.pins.end(), pin) != asked.pins.end();
-         });
+  return !request.parts && (request.handover || !asked.handover);
 }
 
 // Does the formula of `r` have a model for every schedule of `problem` at r.ii (and of a length up
@@ -48,9 +45,8 @@ bool covers(const Problem& problem, const Refutation& r, const Asked& asked) {
     if (within.placement.lifetime >= 0 && order->stages < 1) return false;
     if (order->share < 1 && order->share != OrderRequest::kNone) return false;
     // What the formula leaves out is a schedule that it has, with ops in each other's places.
-    if (!order->exchange.empty() &&
-        (!order->pins.empty() || !is_exchange(problem, order->exchange) ||
-         !within.problem.pins.empty() || within.placement.single_out()))
+    if (!order->exchange.empty() && (!is_exchange(problem, order->exchange) ||
+                                     !within.problem.pins.empty() || within.placement.single_out()))
       return false;
     stages = order->stages;
     pinned = order->pinned;
@@ -94,7 +90,7 @@ std::string text(Cycle x) {
 
 }  // namespace
 
-Asked asked_of(const Problem& problem, const Solution& solution) {
+Asked asked_of(const Solution& solution) {
   Asked a;
   if (solution.stages != "complete") {
     a.stage_limit = number(solution.stages);
@@ -116,14 +112,8 @@ Asked asked_of(const Problem& problem, const Solution& solution) {
       a.registers = value == "auto";
     } else if (name == "handover") {
       a.handover = value != "no";
-    } else if (name.starts_with("pin ")) {
-      std::pair<int, int> pin{-1, -1};
-      for (std::size_t v = 0; v < problem.ops.size(); ++v)
-        if (problem.ops[v].id == name.substr(4)) pin.first = static_cast<int>(v);
-      for (std::size_t w = 0; w < problem.warps.size(); ++w)
-        if (problem.warps[w].name == value) pin.second = static_cast<int>(w);
-      if (pin.first < 0 || pin.second < 0) a.unreadable = "option " + name + ": " + value;
-      a.pins.push_back(pin);
+    } else if (name.starts_with("pin ")) {  // before version 10
+      a.unreadable = "option " + name + ": pins are of the problem";
     }
   }
   a.restriction = restriction_of(solution);
@@ -144,8 +134,6 @@ std::string beyond_asked(const Problem& problem, const Asked& asked, const Sched
     return "it has " + text(stage_count(schedule)) + " stages";
   if (asked.ii && schedule.initiation_interval != *asked.ii)
     return "its I is " + text(schedule.initiation_interval);
-  for (const auto& [v, w] : asked.pins)
-    if (schedule.warp[at(v)] != w) return problem.ops[at(v)].id + " is on another slot";
   for (const Edge& e : problem.edges)
     if (!asked.handover && spill_of(problem, e) > 0 &&
         schedule.warp[at(e.from)] != schedule.warp[at(e.to)])

@@ -56,12 +56,11 @@ struct Asked {
   /// Only a schedule better than this I and L; L = 0: only one of a smaller I.
   std::optional<std::pair<Cycle, Cycle>> better_than;
   bool handover = true;
-  std::vector<std::pair<int, int>> pins;  ///< op and slot
-  bool registers = false;                 ///< the register split was a choice
-  std::string unreadable;                 ///< the option that cannot be read, or ""
-  std::string restriction;                ///< restriction_of(): stands in every claim
+  bool registers = false;   ///< the register split was a choice
+  std::string unreadable;   ///< the option that cannot be read, or ""
+  std::string restriction;  ///< restriction_of(): stands in every claim
 };
-Asked asked_of(const Problem& problem, const Solution& solution);
+Asked asked_of(const Solution& solution);
 
 /// The option of a schedule file that says of what a better schedule was sought, and its value.
 inline constexpr const char* kBetterOption = "better than";

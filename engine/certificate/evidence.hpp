@@ -108,6 +108,19 @@ class Evidence {
       if (known->problem == problem) return known.get();
     return nullptr;
   }
+  /// What is known of `problem` with more pins (Options::pins), or null.
+  const KnownProblem* known_with_pins(Problem problem) const {
+    for (const auto& known : known_) {
+      const std::size_t pins = problem.pins.size();
+      if (known->problem.pins.size() <= pins ||
+          !std::equal(problem.pins.begin(), problem.pins.end(), known->problem.pins.begin()))
+        continue;
+      problem.pins = known->problem.pins;
+      if (known->problem == problem) return known.get();
+      problem.pins.resize(pins);
+    }
+    return nullptr;
+  }
   void add_known(KnownProblem known) {
     known_.push_back(std::make_shared<const KnownProblem>(std::move(known)));
   }

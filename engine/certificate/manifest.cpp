@@ -11,23 +11,13 @@ namespace {
 
 constexpr const char* kFormat = "twill.certificate";
 // Goes up with the format, and with the encoders: formulas are made again from the problem.
-constexpr int kVersion = 9;
+constexpr int kVersion = 10;
 constexpr const char* kAbout[] = {"problem", "serial problem", "one iteration"};  // of About
 // What a stranger can ask for is bounded, so that no arithmetic about it leaves 64 bits.
 constexpr Amount kMostShare = 1'000'000;
 constexpr Cycle kMostInterval = 4 * kMaxInterval;  // serial_ii() is no more
 constexpr Cycle kMostStages = kMaxStart;
 constexpr Cycle kMostLength = kMaxStart + kMaxCycles;
-
-void say_placement(JsonWriter& json, const Problem& problem, const PlacementRequest& request) {
-  json.member("handover", request.handover);
-  json.key("pins");
-  json.begin_array();
-  for (const auto& [v, w] : request.pins)
-    json.value(std::vector<std::string>{problem.ops[static_cast<std::size_t>(v)].id,
-                                        problem.warps[static_cast<std::size_t>(w)].name});
-  json.end_array();
-}
 
 std::string name_of(const Refutation& r, std::vector<RegisterCounts>& corners) {
   std::string corner;
@@ -52,19 +42,7 @@ int slot_of(const Problem& problem, const JsonValue& name) {
   return static_cast<int>(w - problem.warps.begin());
 }
 
-void read_placement(const Problem& problem, const JsonValue& json, PlacementRequest& request) {
-  request.handover = json.at("handover").boolean();
-  for (const JsonValue& pin : json.at("pins").elements()) {
-    const std::vector<JsonValue> pair = pin.elements(2);
-    const auto v = std::find_if(problem.ops.begin(), problem.ops.end(),
-                                [&](const Op& op) { return op.id == pair[0].text(); });
-    if (v == problem.ops.end()) pair[0].fail("must be the id of an op of the problem");
-    request.pins.emplace_back(static_cast<int>(v - problem.ops.begin()), slot_of(problem, pair[1]));
-  }
-}
-
-void say_refutation(JsonWriter& json, const Problem& problem, const std::string& name,
-                    const Refutation& r) {
+void say_refutation(JsonWriter& json, const std::string& name, const Refutation& r) {
   json.begin_object();
   json.member("name", name);
   json.member("about", kAbout[static_cast<std::size_t>(r.about)]);
@@ -88,7 +66,7 @@ void say_refutation(JsonWriter& json, const Problem& problem, const std::string&
     json.member("pinned", o->pinned);
     json.member("share", o->share);
     json.member("at_once", o->at_once);
-    say_placement(json, problem, *o);
+    json.member("handover", o->handover);
     json.member("exchange", o->exchange);
   } else {
     const auto& m = std::get<ModuloRequest>(r.request);
@@ -98,7 +76,7 @@ void say_refutation(JsonWriter& json, const Problem& problem, const std::string&
     json.member("pinned", m.pinned);
     json.member("detail", m.detail);
     json.member("lifetimes", m.lifetimes);
-    say_placement(json, problem, m);
+    json.member("handover", m.handover);
   }
   json.end_object();
   json.end_object();
@@ -178,8 +156,8 @@ Refutation read_refutation(const Problem& problem, const std::optional<RegisterS
   const JsonValue formula = json.at("formula");
   const int ops = static_cast<int>(problem.ops.size());
   if (json.at("engine").choice({"order", "time_indexed", "cnf"}) == 0) {
-    formula.check_keys({"ii_low", "ii_high", "stages", "pinned", "share", "at_once", "handover",
-                        "pins", "exchange"});
+    formula.check_keys(
+        {"ii_low", "ii_high", "stages", "pinned", "share", "at_once", "handover", "exchange"});
     OrderRequest o;
     o.ii_low = formula.at("ii_low").integer(1, kMostInterval);
     o.ii_high = formula.at("ii_high").integer(1, kMostInterval);
@@ -188,13 +166,13 @@ Refutation read_refutation(const Problem& problem, const std::optional<RegisterS
     o.share = formula.at("share").integer(1, kMostShare);
     o.at_once = formula.at("at_once").boolean();
     o.deadline = r.deadline >= 0;
-    read_placement(problem, formula, o);
+    o.handover = formula.at("handover").boolean();
     for (const JsonValue& image : formula.at("exchange").elements())
       o.exchange.push_back(image.small(0, ops - 1));
     r.request = std::move(o);
   } else {
-    formula.check_keys({"stages", "length_low", "length_high", "pinned", "detail", "lifetimes",
-                        "handover", "pins"});
+    formula.check_keys(
+        {"stages", "length_low", "length_high", "pinned", "detail", "lifetimes", "handover"});
     ModuloRequest m;
     m.ii = r.ii;
     m.stages = formula.at("stages").integer(1, kMostStages);
@@ -203,7 +181,7 @@ Refutation read_refutation(const Problem& problem, const std::optional<RegisterS
     m.pinned = formula.at("pinned").small(-1, ops - 1);
     m.detail = formula.at("detail").small(0, 64);
     m.lifetimes = formula.at("lifetimes").boolean();
-    read_placement(problem, formula, m);
+    m.handover = formula.at("handover").boolean();
     r.request = std::move(m);
   }
   return r;
@@ -257,7 +235,7 @@ std::string manifest_text(const Problem& problem, const Manifest& manifest) {
   json.key("refutations");
   json.begin_array();
   for (std::size_t i = 0; i < manifest.refutations.size(); ++i)
-    say_refutation(json, problem, manifest.names[i], manifest.refutations[i]);
+    say_refutation(json, manifest.names[i], manifest.refutations[i]);
   json.end_array();
   json.key("sha256");
   json.begin_object();

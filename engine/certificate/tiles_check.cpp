@@ -141,7 +141,7 @@ class TilesCheck {
       if (report_.checks.empty() || line.find("skipped") == std::string::npos)
         report_.checks.push_back(folder + ": " + line);
     const Solution& solution = own.solution;
-    const Asked asked = asked_of(parse_problem(bytes_of(folder + "/problem.json")), solution);
+    const Asked asked = asked_of(solution);
     if (asked.ii) refuse_tiles(folder, "is about one initiation interval");
     if (k == manifest_.best) {
       if (solution.status != Status::optimal)

@@ -149,13 +149,15 @@ void write_refutation(Draft& draft, const Problem& problem, const Refutation& r,
 
 }  // namespace
 
-void write_certificate(const std::string& directory, const Problem& problem,
+void write_certificate(const std::string& directory, const Problem& given,
                        const Solution& solution) {
   static const Evidence kNoEvidence{std::nullopt};
   const Evidence& evidence = solution.evidence ? *solution.evidence : kNoEvidence;
   std::vector<Refutation> kept = evidence.refutations();
   const RegisterSplit* split = evidence.split() ? &*evidence.split() : nullptr;
-  const KnownProblem* const known = evidence.known(problem);
+  const KnownProblem* known = evidence.known(given);
+  if (known == nullptr) known = evidence.known_with_pins(given);
+  const Problem& problem = known == nullptr ? given : known->problem;
   std::vector<std::string> names = refutation_names(kept);
   Claims claims = claims_of(problem, solution, kept, names, split, &evidence);
   // What no claim needs is left out, until each of the rest is needed.

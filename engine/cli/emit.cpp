@@ -10,6 +10,7 @@
 #include "engine/cli/cli.hpp"
 #include "engine/cli/make_program.hpp"
 #include "engine/output/style.hpp"
+#include "graph/emit/cuda.hpp"
 #include "graph/emit/gluon.hpp"
 #include "graph/error.hpp"
 #include "graph/io/file.hpp"
@@ -27,6 +28,14 @@ struct EmittedFlags {
 };
 
 using Emitted = std::variant<emit::GluonKernel, program::Refusal>;
+
+Emitted emit_text(const std::string& to, const program::Program& program,
+                  const emit::EmitOptions& options) {
+  if (to == "gluon") return emit::emit_gluon(program, options);
+  auto text = emit::emit_cuda(program, options);
+  if (auto* no = std::get_if<program::Refusal>(&text)) return *no;
+  return emit::GluonKernel{std::move(std::get<std::string>(text)), {}};
+}
 
 bool refused_for_room(const Emitted& emitted) {
   const auto* no = std::get_if<program::Refusal>(&emitted);
@@ -100,20 +109,21 @@ int emit_kernel(const EmittedFlags& flags) {
   options.machine = work.machine.empty() ? "the machine of its program" : work.machine;
   options.version = version();
   options.user = user ? &user->kernel : nullptr;
-  auto emitted = emit::emit_gluon(program, options);
+  auto emitted = emit_text(flags.to, program, options);
   const program::Program first = program;
   const auto try_way = [&](const MakeFlags& way) {
     auto again = made_again(way, first, length);
     if (!again || (user && !again->module_meaning)) return;
     emit::EmitOptions now = options;
     now.user = again->module_meaning ? &again->module_meaning->kernel : nullptr;
-    auto text = emit::emit_gluon(again->program, now);
+    auto text = emit_text(flags.to, again->program, now);
     const bool refused = std::holds_alternative<program::Refusal>(text);
     if (!refused) emitted = std::move(text);
   };
   const auto* written = std::get_if<emit::GluonKernel>(&emitted);
   // Where products lie in registers, others that are handed about are lacking there.
-  if (user && solved_here && (written == nullptr || written->launch.tmem_columns == 0)) {
+  if (user && flags.to == "gluon" && solved_here &&
+      (written == nullptr || written->launch.tmem_columns == 0)) {
     const Emitted as_asked = std::move(emitted);
     emitted = program::Refusal{"limits", "shared memory"};
     for (const MakeFlags& way : ways_for_module(flags.make)) {
@@ -147,8 +157,9 @@ Command emit_command(CLI::App& program) {
   CLI::App* app = program.add_subcommand(
       "emit", "The kernel of a program (or of a kernel file's best schedule) as source text");
   flags->make.add_to(*app);
-  app->add_option("--to", flags->to, "Language of the text")
-      ->check(CLI::IsMember({"gluon"}))
+  app->add_option("--to", flags->to,
+                  "Language of the text: Gluon (Hopper, Blackwell) or CUDA C++ (Hopper)")
+      ->check(CLI::IsMember({"gluon", "cuda"}))
       ->capture_default_str();
   app->add_option("-o,--output", flags->output, "Write the text here, not to standard output");
   return {app, [flags] { return emit_kernel(*flags); }};

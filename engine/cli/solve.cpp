@@ -142,6 +142,19 @@ void check_output(const SolveFlags& flags, const Workload& work) {
   }
 }
 
+// The problem first, so that a schedule never names a problem that is not there. Where the disk is
+// full what was solved is not lost: it goes to standard output.
+void write_schedule(const std::string& path, const Problem& problem, const Solution& solution,
+                    bool with_problem) {
+  try {
+    if (with_problem) write_file(problem_path(path), problem_text(problem));
+    write_file(path, schedule_text(problem, solution));
+  } catch (const InputError&) {
+    std::cout << schedule_text(problem, solution);
+    throw;
+  }
+}
+
 /// --emit: -o names the emitted file, --schedule that of the schedule.
 void write_emitted(const SolveFlags& flags, const Workload& work, std::size_t chosen,
                    const Solution& solution) {
@@ -155,8 +168,7 @@ void write_emitted(const SolveFlags& flags, const Workload& work, std::size_t ch
   for (const std::string& remark : remarks)
     if (!flags.quiet) std::cerr << "twill: " << remark << "\n";
   if (!flags.emit.schedule.empty()) {
-    write_file(problem_path(flags.emit.schedule), problem_text(problem));
-    write_file(flags.emit.schedule, schedule_text(problem, solution));
+    write_schedule(flags.emit.schedule, problem, solution, true);
   }
   if (!solution.schedule) {
     std::cerr << "twill: no schedule (" << to_string(solution.status) << "): nothing to emit\n";
@@ -169,7 +181,6 @@ void write_emitted(const SolveFlags& flags, const Workload& work, std::size_t ch
   }
 }
 
-/// The problem before the schedule, so that a schedule never names a problem that is not there.
 void write(const SolveFlags& flags, const Workload& work, std::size_t chosen,
            const Solution& solution) {
   const Lowered& lowered = work.problems[chosen];
@@ -178,8 +189,7 @@ void write(const SolveFlags& flags, const Workload& work, std::size_t chosen,
     return;
   }
   if (!flags.output.empty()) {
-    if (!work.as_read) write_file(problem_path(flags.output), problem_text(lowered.problem));
-    write_file(flags.output, schedule_text(lowered.problem, solution));
+    write_schedule(flags.output, lowered.problem, solution, !work.as_read);
   }
   if (flags.json) {
     // With ranges the schedule is a member of what is said of them.
@@ -294,8 +304,7 @@ int run_tiles(const SolveFlags& flags) {
                              violation->text);
     report(flags, lowered, solution, false);
     if (!flags.output.empty()) {
-      write_file(problem_path(flags.output), problem_text(lowered.problem));
-      write_file(flags.output, schedule_text(lowered.problem, solution));
+      write_schedule(flags.output, lowered.problem, solution, true);
     }
     if (flags.json) {
       std::cout << tiles_json(tiles, work.parameters);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/cli/cli.hpp"
+#include "engine/cli/nearest.hpp"
 #include "engine/output/style.hpp"
 #include "graph/io/file.hpp"
 #include "graph/io/json_text.hpp"
@@ -67,7 +68,8 @@ std::string machine_text(const WorkloadFlags& flags) {
   }
   if (!is_file(flags.machine)) {
     refuse("--machine", quoted(flags.machine),
-           "must be a file or a built-in machine: " + joined(builtin_machines()));
+           "must be a file or a built-in machine: " + joined(builtin_machines()) +
+               meant(flags.machine, builtin_machines()));
   }
   return read_file(flags.machine);
 }
@@ -298,7 +300,8 @@ Workload load_unpinned(const WorkloadFlags& flags) {
   if (is_builtin_kernel(flags.input)) return load_text(flags, {}, on_machine(flags, "kernel"));
   if (!is_file(flags.input)) {
     refuse("KERNEL", quoted(flags.input),
-           "must be a file or a built-in kernel: " + joined(builtin_kernels()));
+           "must be a file or a built-in kernel: " + joined(builtin_kernels()) +
+               meant(flags.input, builtin_kernels()));
   }
   const std::string text = read_file(flags.input);
   if (flags.input.ends_with(".ttgir") || ttgir::looks_like_mlir(text)) {
@@ -341,7 +344,8 @@ TileWorkload load_tiles(const WorkloadFlags& flags) {
   if (!is_builtin_kernel(flags.input)) {
     if (!is_file(flags.input))
       refuse("KERNEL", quoted(flags.input),
-             "must be a file or a built-in kernel: " + joined(builtin_kernels()));
+             "must be a file or a built-in kernel: " + joined(builtin_kernels()) +
+                 meant(flags.input, builtin_kernels()));
     text = read_file(flags.input);
     const std::string format = json_format(text);
     if (flags.input.ends_with(".ttgir") || ttgir::looks_like_mlir(text) ||

@@ -94,17 +94,15 @@ std::vector<Reason> explain_infeasible(const Search& search) {
     if (auto why = unplaceable(given, v)) return {*std::move(why)};
   if (latest_pinned_cycle(given) > 0) return explain_cycle_pins(search);
   if (!given.inner_loops.empty()) return explain_inner_loops(search);
-  const Problem problem = with_pins(given, search.placement.pins);
-  const SerialProblem serial = serial_problem(problem);
-  Search orders = search.on(serial.problem);
-  orders.placement.pins.clear();
+  const SerialProblem serial = serial_problem(given);
+  const Search orders = search.on(serial.problem);
   std::vector<order::Clashing> clash;
   if (given.ops.size() <= kMaxOrderOps) {
     clash = order::minimal_clash(orders, serial.ii, 0, 0);
     if (clash.empty()) return {};
   }
   for (order::Clashing& c : clash) c.without.reset();  // at residues of the serial problem
-  return clash.empty() ? everything(problem) : words(problem, clash);
+  return clash.empty() ? everything(given) : words(given, clash);
 }
 
 }  // namespace twill

@@ -194,10 +194,7 @@ std::vector<std::string> IntervalExplanation::texts(bool forces) const {
 IntervalExplanation explain_interval(const Problem& given, Cycle ii, const Options& given_options,
                                      const std::stop_token& stop, std::int64_t question_conflicts) {
   check(given);
-  const Problem problem = with_pins(given, resolved_pins(given, given_options));
-  Options options = given_options;
-  options.pins.clear();
-  check(problem);
+  const auto [problem, options] = pinned_problem(given, given_options);
   refuse_paper(options, Form::modulo);
   IntervalExplanation explanation;
   explanation.ii = ii;

@@ -20,14 +20,14 @@ class Questions {
             const std::stop_token& stop)
       : problem_(problem), schedule_(schedule), options_(options), left_(options, stop) {
     for (int v = 0; v < static_cast<int>(problem.ops.size()); ++v)
-      slots_.emplace_back(v, schedule.warp[at(v)]);
+      slots_.push_back({Pin::on_slot, v, schedule.warp[at(v)], -1, -1});
   }
 
   Verdict ask(int v, Cycle cycles, Cycle ii, bool same_slots) {
     if (ii < 1) return Verdict::unsat;
     if (left_.spent()) return Verdict::unknown;
     Problem question = with_cycles(problem_, v, cycles);
-    if (same_slots) question = with_pins(question, slots_);
+    if (same_slots) question.pins.insert(question.pins.end(), slots_.begin(), slots_.end());
     const Decided decided = decide_interval(question, ii, left_.of(options_), left_.stop());
     left_.took(decided.conflicts);
     return decided.verdict;
@@ -73,7 +73,7 @@ class Questions {
   const Schedule& schedule_;
   const Options& options_;
   LimitsLeft left_;
-  std::vector<std::pair<int, int>> slots_;
+  std::vector<Pin> slots_;
 };
 
 }  // namespace

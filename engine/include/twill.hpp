@@ -68,13 +68,16 @@ struct Options {
   /// May a register result be consumed on another slot than its producer's? false prohibits
   /// cross-warp communication (the paper's ablation, Section 6.2.2). Modulo form only.
   bool handover = true;
-  /// Deprecated, goes with 2.0: Problem::pins have more kinds and are part of the problem. Ops that
-  /// must be on a slot, (op id, slot name), for this search only. Modulo form only.
+  /// Deprecated, goes with 2.0: Problem::pins have more kinds. Ops that must be on a slot, (op id,
+  /// slot name). They become pins of the problem at once: a solution's hash, its certificate and
+  /// the problems of SplitSolution and LayoutsSolution are of the problem with them. Modulo form
+  /// only.
   std::vector<std::pair<std::string, std::string>> pins;
   /// Goals after I and L, in this order, each minimised exactly within the values of those before
   /// it: slots, handovers, crossings, registers, registers:SLOT, memory:NAME, rings, ring:LOAD,
-  /// issuers, issuers:UNIT, lifetime, start:OP, slot:OP (encoders/goals.hpp). slack, as the first,
-  /// is maximised before L: its value is the negative of what the edge with the least has to spare
+  /// issuers, issuers:UNIT, lifetime, start:OP, slot:OP, spills, or a sum of those that count, with
+  /// weights, as "10*handovers+3*slots" (encoders/goals.hpp). slack, as the first, is maximised
+  /// before L: its value is the negative of what the edge with the least has to spare
   /// (graph/slack.hpp), and L and its bound are then of the schedules with that slack; no evidence.
   /// "canonical", as the last, stands for start and slot of every op in the problem's order: it
   /// leaves one schedule, the same whatever the seed and engine. Modulo form, complete search or a

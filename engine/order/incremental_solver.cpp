@@ -17,7 +17,7 @@ namespace twill::order {
 OrderRequest request_of(const Search& search, bool rotated) {
   OrderRequest request{search.placement};
   if (rotated) request.pinned = rotation_pivot(search.problem);
-  if (search.choice.symmetry && request.pins.empty() && !request.limits.single_out())
+  if (search.choice.symmetry && !request.limits.single_out())
     request.exchange = exchangeable_ops(search.problem);
   return request;
 }

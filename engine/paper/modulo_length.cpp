@@ -47,7 +47,6 @@ LengthResult modulo_length(const Search& search, const Options& options, Cycle i
   }
   const Problem bare = without_warps(search.problem);
   Search bare_search = search.on(bare);
-  bare_search.placement.pins.clear();
   bare_search.stage_limit = 0;
   Cycle longest = 1;
   for (const Op& op : bare.ops) longest = std::max(longest, op.cycles);

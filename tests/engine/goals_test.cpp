@@ -30,6 +30,16 @@ namespace {
 /// The measures counted cycle by cycle, for the comparison with goal_value().
 std::int64_t counted(const Problem& p, const Schedule& s, const std::string& goal) {
   const auto at = [&](int v) { return static_cast<std::size_t>(v); };
+  if (const std::size_t plus = goal.rfind('+'); plus != std::string::npos)
+    return counted(p, s, goal.substr(0, plus)) + counted(p, s, goal.substr(plus + 1));
+  if (const std::size_t times = goal.find('*'); times != std::string::npos)
+    return std::stoll(goal.substr(0, times)) * counted(p, s, goal.substr(times + 1));
+  if (goal == "spills") {
+    std::int64_t cycles = 0;
+    for (const Edge& e : p.edges)
+      cycles += s.warp[at(e.from)] == s.warp[at(e.to)] ? 0 : p.ops[at(e.from)].spill;
+    return cycles;
+  }
   if (goal == "slots")
     return static_cast<std::int64_t>(std::set(s.warp.begin(), s.warp.end()).size());
   if (goal == "handovers" || goal == "crossings") {
@@ -138,6 +148,9 @@ std::vector<std::string> goals_of(const Problem& p, std::uint64_t seed) {
   goals.emplace_back("rings");
   goals.emplace_back("issuers");
   goals.emplace_back("lifetime");
+  goals.emplace_back("spills");
+  goals.emplace_back("3*slots+2*crossings");
+  goals.emplace_back("issuers+spills+4*slots");
   for (const Unit& u : p.units) goals.push_back("issuers:" + u.name);
   for (const Op& op : p.ops)
     if (op.streaming) goals.insert(goals.begin(), "ring:" + op.id);
@@ -234,6 +247,64 @@ TEST_CASE("goals of tiny loops with charged rings against every schedule") {
   }
   CHECK(compared > 80 / kShare);
   CHECK(proofs > 40 / kShare);
+}
+
+TEST_CASE("sums of goals: what is read, and what is refused") {
+  Problem p;
+  p.name = "sums";
+  p.units = {{"TC", 1}, {"a", 1}, {"a+issuers:a", 1}};
+  p.warps = {{.name = "w0", .width = 1, .registers = 8}};
+  p.ops.resize(2);
+  p.ops[0].id = "x";
+  p.ops[1].id = "y";
+  p.ops[0].cycles = p.ops[1].cycles = 1;
+  for (int unit = 0; unit < 3; ++unit) p.ops[0].reservations.push_back({unit, 0, 1, 1});
+  p.ops[0].spill = 5;
+  p.edges = {{.from = 0, .to = 1, .delay = 1}};
+  const Solution solution = solve(p);
+  REQUIRE(solution.schedule);
+  const auto value = [&](const std::string& goal) {
+    return goal_value(p, *solution.schedule, parse_goal(p, goal));
+  };
+  const auto least = [&](const std::string& goal) {
+    return least_goal_value(p, parse_goal(p, goal));
+  };
+  CHECK(value("7*slots") == 7);
+  CHECK(value("slots+slots+2*slots") == 4);
+  CHECK(value("3*issuers:TC+issuers") == 6);
+  CHECK(least("3*issuers:TC+issuers") == 6);
+  CHECK(least("9*crossings+slots") == 1);
+  // Names of units with signs: the longest that leaves the rest to be read.
+  CHECK(value("issuers:a+issuers:a") == 1);
+  CHECK(value("2*issuers:a+issuers:a") == 2);
+  CHECK(value("slots+issuers:a+issuers:a+slots") == 3);
+  std::string many = "issuers:a";
+  for (int i = 0; i < 40; ++i) many += "+issuers:a";
+  CHECK_THROWS_AS(parse_goal(p, many + "+x"), InputError);
+  CHECK(value("issuers:a+issuers:a+issuers:a") >= 2);
+  // As two sums, of which the smaller comes first.
+  p.warps.push_back({.name = "w1", .width = 1, .registers = 8});
+  Options options;
+  options.goals = {"2*slots+spills", "crossings"};
+  const Solution best = solve(p, options);
+  REQUIRE(best.goals.size() == 2);
+  CHECK(best.goals[0].value == 2);
+  CHECK(best.goals[0].lower_bound == 2);
+  for (const char* wrong :
+       {"+", "*", "slots+", "+slots", "2*", "0*slots", "1000001*slots",
+        "99999999999999999999*slots", "-1*slots", "2*registers", "slots+lifetime", "slots+start:x",
+        "2 *slots", "2**slots", "slots+slack", "canonical+slots", "slots*2"}) {
+    CAPTURE(wrong);
+    CHECK_THROWS_AS(parse_goal(p, wrong), InputError);
+  }
+  std::string most = "slots";
+  for (std::size_t i = 1; i < kMostParts; ++i) most += "+slots";
+  CHECK(value(most) == static_cast<std::int64_t>(kMostParts));
+  CHECK_THROWS_AS(parse_goal(p, most + "+slots"), InputError);
+  for (Edge& e : p.edges) e.spill = kMaxCycles;
+  for (int i = 0; i < 200; ++i) p.edges.push_back(p.edges.front());
+  CHECK_THROWS_AS(parse_goal(p, "1000000*spills"), InputError);
+  CHECK_NOTHROW(parse_goal(p, "1000*spills"));
 }
 
 TEST_CASE("lifetime of tiny loops: least, proved, and its lemmas are checked") {

@@ -85,6 +85,39 @@ TEST_CASE("goals, a register split and a certificate come with the one call") {
   }
 }
 
+TEST_CASE("pins of the options are pins of every layout's problem") {
+  Options old;
+  old.evidence = true;
+  std::vector<Lowered> layouts = layouts_of("fmha-forward", "hopper", 20);
+  const Problem first = layouts.front().problem;
+  const auto slot = std::find_if(first.warps.begin(), first.warps.end(), [&](const WarpSlot& w) {
+    return slot_allowed(first, static_cast<int>(first.ops.size()) - 1,
+                        static_cast<int>(&w - first.warps.data()));
+  });
+  REQUIRE(slot != first.warps.end());
+  old.pins = {{first.ops.back().id, slot->name}};
+  std::erase_if(layouts, [&](const Lowered& layout) {  // a slot that they have
+    return layout.problem.warps.size() <= static_cast<std::size_t>(slot - first.warps.begin()) ||
+           layout.problem.warps[static_cast<std::size_t>(slot - first.warps.begin())].name !=
+               slot->name;
+  });
+  REQUIRE(layouts.size() > 1);
+  std::vector<Lowered> pinned = layouts;
+  for (Lowered& layout : pinned)
+    layout.problem.pins.push_back({Pin::on_slot, static_cast<int>(first.ops.size()) - 1,
+                                   static_cast<int>(slot - first.warps.begin()), -1, -1});
+  Options own = old;
+  own.pins.clear();
+  const LayoutsSolution by_options = solve_layouts(layouts, old);
+  const LayoutsSolution by_problems = solve_layouts(pinned, own);
+  REQUIRE(by_options.status == Status::optimal);
+  CHECK(by_options.solution().schedule == by_problems.solution().schedule);
+  CHECK(by_options.layout().problem == by_problems.layout().problem);
+  const TemporaryDirectory folder;
+  write_certificate(folder / "c", by_options.layout().problem, by_options.solution());
+  CHECK(check_certificate(folder / "c").refusal == "");
+}
+
 TEST_CASE("callbacks are told the layouts in their order, and what is being solved") {
   const std::vector<Lowered> layouts = layouts_of("fmha-forward", "hopper", 20);
   std::vector<std::string> done;

@@ -11,6 +11,7 @@
 #include "engine/include/twill.hpp"
 #include "graph/bounds/serial.hpp"
 #include "graph/bounds/stage_bound.hpp"
+#include "graph/io/file.hpp"
 #include "tests/support/agreement.hpp"
 #include "tests/support/brute_force.hpp"
 #include "tests/support/random_loop.hpp"
@@ -337,4 +338,53 @@ TEST_CASE("what knows no pins refuses them") {
   CHECK_THROWS_AS(normalize_problem(problem, 10, false), InputError);
   CHECK_FALSE(covers(problem, figure_1()));
   CHECK_FALSE(covers(figure_1(), problem));
+}
+
+TEST_CASE("pins of the options are pins of the problem at once") {
+  Problem problem = figure_1();
+  problem.warps.push_back({"w1", 1, 0, false});
+  Problem pinned = problem;
+  pinned.pins = {{Pin::on_slot, 1, 1, -1, -1}};
+  Options options;
+  options.evidence = true;
+  options.goals = {"canonical"};
+  const Solution own = solve(pinned, options);
+  REQUIRE(own.status == Status::optimal);
+  Options old = options;
+  old.pins = {{"P", "w1"}};
+  const auto same = [&](const Problem& given) {
+    const Solution solution = solve(given, old);
+    CHECK(solution.schedule == own.schedule);
+    CHECK(solution.problem_sha256 == own.problem_sha256);
+    CHECK(solution.options == own.options);
+    const TemporaryDirectory folder;
+    write_certificate(folder / "c", given, solution);
+    const CertificateReport report = check_certificate(folder / "c");
+    CHECK(report.refusal == "");
+    CHECK(report.restriction == "");
+    CHECK(read_file(folder / "c/problem.json") == problem_text(pinned));
+  };
+  same(problem);
+  same(pinned);  // told twice
+  Solution later = solve(pinned, [&] {
+    Options without = options;
+    without.goals.clear();
+    return without;
+  }());
+  pursue_goals(problem, old, later);
+  CHECK(later.schedule == own.schedule);
+  CHECK(explain_interval(problem, own.schedule->initiation_interval - 1, old).texts(true) ==
+        explain_interval(pinned, own.schedule->initiation_interval - 1, options).texts(true));
+  // Not to two slots, nor to what there is not.
+  old.pins = {{"P", "w0"}};
+  CHECK_THROWS_AS(solve(pinned, old), InputError);
+  old.pins = {{"P", "nowhere"}};
+  CHECK_THROWS_AS(solve(problem, old), InputError);
+  // None where they leave none.
+  for (int v = 0; v < 3; ++v) problem.ops[static_cast<std::size_t>(v)].registers = 2;
+  problem.warps[1].registers = 1;
+  old.pins = {{"P", "w1"}};
+  old.evidence = false;
+  CHECK(solve(problem, old).status == Status::infeasible);
+  CHECK_FALSE(why_infeasible(problem, old).empty());
 }

@@ -187,7 +187,7 @@ TEST_CASE("the straight-line program refuses what it would ignore") {
       CHECK(rule_against(problem, other).find("--no-handover") != std::string::npos);
       other = options;
       other.pins = {{"S", problem.warps[0].name}};
-      CHECK(rule_against(problem, other).find("--pin") != std::string::npos);
+      CHECK(rule_against(problem, other).find("/pins") != std::string::npos);
       other = options;
       other.better_than = {3, 3};
       CHECK(rule_against(problem, other).find("better_than") != std::string::npos);

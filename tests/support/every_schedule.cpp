@@ -329,6 +329,12 @@ std::int64_t measure_of(const Problem& problem, const LoopRules& rules, const Sc
                         const std::string& goal) {
   const Cycle ii = s.initiation_interval;
   const Partial all = whole(s);
+  if (const std::size_t plus = goal.find('+'); plus != std::string::npos)
+    return measure_of(problem, rules, s, goal.substr(0, plus)) +
+           measure_of(problem, rules, s, goal.substr(plus + 1));
+  if (const std::size_t times = goal.find('*'); times != std::string::npos)
+    return std::stoll(goal.substr(0, times)) *
+           measure_of(problem, rules, s, goal.substr(times + 1));
   const std::size_t colon = goal.find(':');
   const std::string kind = goal.substr(0, colon);
   const std::string name = colon == std::string::npos ? "" : goal.substr(colon + 1);
@@ -344,6 +350,13 @@ std::int64_t measure_of(const Problem& problem, const LoopRules& rules, const Sc
              (kind == "crossings" ||
               e.spill.value_or(problem.ops[static_cast<std::size_t>(e.from)].spill) > 0);
     });
+  if (kind == "spills") {
+    std::int64_t cycles = 0;
+    for (const Edge& e : problem.edges)
+      if (s.warp[static_cast<std::size_t>(e.from)] != s.warp[static_cast<std::size_t>(e.to)])
+        cycles += e.spill.value_or(problem.ops[static_cast<std::size_t>(e.from)].spill);
+    return cycles;
+  }
   if (kind == "issuers") {
     std::set<std::pair<int, int>> pairs;
     for (std::size_t v = 0; v < problem.ops.size(); ++v)

@@ -18,6 +18,24 @@ struct Searcher {
   const Program& p;
   int n;
   std::size_t most;
+  std::vector<int> tiles;  // empty = one run
+
+  int first_of(int iteration) const {  // of its run
+    int first = 0;
+    for (const int count : tiles) {
+      if (iteration < first + count) return first;
+      first += count;
+    }
+    return tiles.empty() ? -1'000 : first;
+  }
+  int end_of(int iteration) const {
+    int end = 0;
+    for (const int count : tiles) {
+      end += count;
+      if (iteration < end) return end;
+    }
+    return n;
+  }
 
   struct Step {
     int op, iteration;
@@ -60,16 +78,26 @@ struct Searcher {
     ahead.assign(p.ops.size(), std::vector<int>(static_cast<std::size_t>(std::max(n, 1)), -1));
     for (std::size_t s = 0; s < p.slots.size(); ++s) {
       std::map<std::string, int> queue;
-      for (int t = 0; t < n + stages - 1; ++t)
+      const std::vector<int> runs = tiles.empty() ? std::vector<int>{n} : tiles;
+      int first = 0, tile = 0;
+      for (int t = 0; tile < static_cast<int>(runs.size()); ++t) {
+        const int count = runs[static_cast<std::size_t>(tile)];
+        if (t >= count + stages - 1) {
+          first += count;
+          ++tile;
+          t = -1;
+          continue;
+        }
         for (std::size_t v = 0; v < p.ops.size(); ++v) {
-          const int i = t - p.ops[v].stage;
-          if (p.ops[v].slot != static_cast<int>(s) || i < 0 || i >= n) continue;
+          const int k = t - p.ops[v].stage, i = first + k;
+          if (p.ops[v].slot != static_cast<int>(s) || k < 0 || k >= count) continue;
           code[s].push_back({static_cast<int>(v), i});
           if (p.ops[v].queue.empty()) continue;
           const auto known = queue.find(p.ops[v].queue);
           if (known != queue.end()) ahead[v][static_cast<std::size_t>(i)] = known->second;
           queue[p.ops[v].queue] = static_cast<int>(who(static_cast<int>(v), i));
         }
+      }
     }
     std::map<std::pair<int, Amount>, int> number;
     for (std::size_t s = 0; s < p.storages.size(); ++s) {
@@ -127,7 +155,8 @@ struct Searcher {
   std::vector<Use> uses(int op, int i) const {
     std::vector<Use> all;
     const auto& o = p.ops[static_cast<std::size_t>(op)];
-    for (const auto& r : o.reads) all.push_back({r.storage, i - r.distance, false});
+    for (const auto& r : o.reads)
+      if (i - r.distance >= first_of(i)) all.push_back({r.storage, i - r.distance, false});
     for (const int s : o.writes) all.push_back({s, i, true});
     return all;
   }
@@ -179,7 +208,8 @@ struct Searcher {
   std::vector<const program::Wait*> waits(const Step& step) const {
     std::vector<const program::Wait*> all;
     for (const auto& w : p.waits)
-      if (w.before == step.op && step.iteration - w.offset >= 0 && step.iteration - w.offset < n)
+      if (w.before == step.op && step.iteration - w.offset >= 0 &&
+          step.iteration - w.offset < end_of(step.iteration))
         all.push_back(&w);
     return all;
   }
@@ -263,7 +293,7 @@ struct Searcher {
             go(std::move(after));
           }
         }
-      if (!fault && done)
+      if (!fault && done && tiles.empty())
         for (std::size_t s = 0; s < p.storages.size() && !fault; ++s)
           for (int i = n - carried[s]; i < n; ++i)
             for (const int c : range(static_cast<int>(s), i))
@@ -283,7 +313,15 @@ struct Searcher {
 }  // namespace
 
 SearchResult search_program(const Program& program, int n, std::size_t most_states) {
-  Searcher searcher{program, n, most_states, {}, {}, {}, {}, {}, 0};
+  Searcher searcher{program, n, most_states, {}, {}, {}, {}, {}, {}, 0};
+  return searcher.run();
+}
+
+SearchResult search_tiles(const Program& program, const std::vector<int>& tiles,
+                          std::size_t most_states) {
+  int n = 0;
+  for (const int count : tiles) n += count;
+  Searcher searcher{program, n, most_states, tiles, {}, {}, {}, {}, {}, 0};
   return searcher.run();
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "graph/program/program.hpp"
 
@@ -23,5 +24,11 @@ struct SearchResult {
 /// looked at.
 SearchResult search_program(const program::Program& program, int n,
                             std::size_t most_states = 200'000);
+
+/// Runs of so many iterations each, one after the other on each slot, iterations counted through
+/// all of them. A wait for a later run's iteration is left out. What a run reads of iterations
+/// before its own is not looked at, nor what is there in the end.
+SearchResult search_tiles(const program::Program& program, const std::vector<int>& tiles,
+                          std::size_t most_states = 200'000);
 
 }  // namespace twill::test

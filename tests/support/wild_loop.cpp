@@ -19,7 +19,8 @@ class Wild {
       : random_(seed),
         more_(seed + 7'000'000'000),
         inner_(seed + 8'000'000'000),
-        fifth_(seed + 10'000'000'000) {
+        fifth_(seed + 10'000'000'000),
+        sixth_(seed + 20'000'000'000) {
     // Each loop has its own taste, so that rules also meet in ones that use few of them much.
     for (int* taste : {&blocking_, &spills_, &zero_, &carried_, &registers_, &footprints_, &loads_})
       *taste = std::array{0, 15, 40, 75}[static_cast<std::size_t>(random_.range(0, 3))];
@@ -290,7 +291,10 @@ class Wild {
     if (random_.percent(20)) o.handover = false;
     if (random_.percent(10)) {
       const int v = any_op(), w = any_slot();
-      if (slot_allowed(p, v, w))
+      const bool elsewhere = std::ranges::any_of(p.pins, [&](const Pin& pin) {  // is refused
+        return pin.op == v && pin.kind == Pin::on_slot && pin.slot != w;
+      });
+      if (slot_allowed(p, v, w) && !elsewhere)
         o.pins.emplace_back(p.ops[static_cast<std::size_t>(v)].id,
                             p.warps[static_cast<std::size_t>(w)].name);
     }
@@ -367,10 +371,25 @@ class Wild {
     std::vector<std::string>& goals = case_.options.goals;
     for (std::size_t i = 0, count = pick(0, 3); i < count; ++i)
       goals.push_back(names[pick(0, names.size() - 1)]);
-    if (goals.empty() || random_.percent(25)) goals.emplace_back("canonical");
+    const bool canonical = goals.empty() || random_.percent(25);
+    if (sixth_.percent(25)) goals.push_back(sum_of_goals());
+    if (canonical) goals.emplace_back("canonical");
   }
 
-  Random random_, more_, inner_, fifth_;  // one for each that was added later
+  // "2*spills+slots".
+  std::string sum_of_goals() {
+    std::vector<std::string> names = {"slots", "handovers", "crossings", "spills", "issuers"};
+    for (const Unit& unit : case_.problem.units) names.push_back("issuers:" + unit.name);
+    std::string sum;
+    for (auto parts = sixth_.range(1, 3); parts > 0; --parts) {
+      if (!sum.empty()) sum += "+";
+      if (sixth_.percent(60)) sum += std::to_string(sixth_.range(1, 5)) + "*";
+      sum += names[static_cast<std::size_t>(sixth_.range(0, std::ssize(names) - 1))];
+    }
+    return sum;
+  }
+
+  Random random_, more_, inner_, fifth_, sixth_;  // one for each that was added later
   WildCase case_;
   int blocking_ = 0, spills_ = 0, zero_ = 0, carried_ = 0, registers_ = 0, footprints_ = 0,
       loads_ = 0;  // in percent

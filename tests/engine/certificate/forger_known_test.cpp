@@ -215,6 +215,6 @@ TEST_CASE("a schedule file that says more than the schedule") {
   };
   CHECK(restricted("ii", "2") == "accepted");
   contains(restricted("ii", "3"), "its I is 2");
-  contains(restricted("pin ld", "w0"), "ld is on another slot");
+  contains(restricted("pin ld", "w0"), "option pin ld: pins are of the problem");
   contains(restricted("pin x", "w0"), "option pin x");
 }

@@ -34,11 +34,6 @@ OrderRequest forged_request(const Problem& problem, Cycle ii, Random& random) {
   if (some(30)) o.share = random.range(1, 20);
   o.at_once = some(50);
   o.handover = !some(20);
-  if (some(25)) {
-    const int v = static_cast<int>(random.range(0, std::ssize(problem.ops) - 1));
-    const int w = static_cast<int>(random.range(0, std::ssize(problem.warps) - 1));
-    if (slot_allowed(problem, v, w)) o.pins.emplace_back(v, w);
-  }
   if (some(30)) {
     o.exchange = exchangeable_ops(problem);
     if (o.exchange.empty() || some(40)) {  // two ops that differ
@@ -50,7 +45,8 @@ OrderRequest forged_request(const Problem& problem, Cycle ii, Random& random) {
   return o;
 }
 
-/// A loop, in a fifth of the cases with an op pinned to a cycle that some schedule has it at.
+/// A loop, in some with an op pinned to a slot, in a fifth with one pinned to a cycle that some
+/// schedule has it at.
 Problem loop_to_lie_about(std::uint64_t seed, Random& random) {
   LoopKnobs knobs;
   knobs.multi_segment = random.percent(20);
@@ -59,6 +55,9 @@ Problem loop_to_lie_about(std::uint64_t seed, Random& random) {
   Problem problem = random.percent(25)   ? beside_itself(random_loop(seed, knobs))
                     : random.percent(25) ? ring_loop(seed, knobs)
                                          : random_loop(seed, knobs);
+  const int w = static_cast<int>(random.range(0, std::ssize(problem.warps) - 1));
+  if (random.percent(15) && slot_allowed(problem, 0, w))
+    problem.pins.push_back({Pin::on_slot, 0, w, -1, -1});
   if (!random.percent(20)) return problem;
   const Solution best = solve(problem);
   const int v = static_cast<int>(random.range(0, std::ssize(problem.ops) - 1));
@@ -96,9 +95,6 @@ struct Lie {
 
 std::optional<Lie> lie_about(const Problem& problem, Random& random) {
   Lie lie;
-  const int w = static_cast<int>(random.range(0, std::ssize(problem.warps) - 1));
-  if (random.percent(15) && slot_allowed(problem, 0, w))
-    lie.asked.pins = {{problem.ops[0].id, problem.warps[static_cast<std::size_t>(w)].name}};
   lie.asked.handover = !random.percent(15);
   lie.asked.explain = false;
   const Solution best = solve(problem, lie.asked);
@@ -113,7 +109,7 @@ std::optional<Lie> lie_about(const Problem& problem, Random& random) {
     lie.said = said_of(problem, Status::feasible, schedule);
     lie.said.ii_lower_bound = 1;
     for (const auto& [name, value] : best.options)
-      if (name.starts_with("pin ") || name == "handover" || name == kRestrictionOption)
+      if (name == "handover" || name == kRestrictionOption)
         lie.said.options.emplace_back(name, value);
     lie.said.max_stages = std::max(lie.said.max_stages, stage_count(schedule));
   };
@@ -138,8 +134,9 @@ std::optional<Lie> lie_about(const Problem& problem, Random& random) {
     return lie;
   }
   const std::string op = problem.ops[0].id;
-  const std::string goals[] = {"slots",     "crossings", "lifetime",    "rings",
-                               "registers", "issuers",   "start:" + op, "slot:" + op};
+  const std::string goals[] = {
+      "slots",   "crossings",   "lifetime",   "rings",  "registers",
+      "issuers", "start:" + op, "slot:" + op, "spills", "3*slots+2*crossings"};
   const std::string goal = goals[random.range(0, std::ssize(goals) - 1)];
   const Solution least = at(lie.ii, goal.c_str());
   if (least.goals.empty()) return std::nullopt;
@@ -158,7 +155,7 @@ std::optional<Lie> lie_about(const Problem& problem, Random& random) {
 std::shared_ptr<Evidence> refuted(const Problem& problem, const Lie& lie, OrderRequest request) {
 #ifndef NDEBUG
   // The encoders assert what they take for granted. This lie is for builds without asserts.
-  if (!request.exchange.empty() && !request.pins.empty()) return nullptr;
+  if (!request.exchange.empty() && !problem.pins.empty()) return nullptr;
 #endif
   const LimitedProblem within = limit_problem(problem, lie.limits);
   const EncodingChoice choice;

@@ -277,6 +277,6 @@ TEST_CASE("a claim of nothing better: only what is proved, and only of none") {
     solution.schedule.reset();
     solution.status = Status::infeasible;
     solution.options.emplace_back(kBetterOption, value);
-    CHECK(asked_of(loop, solution).unreadable != "");
+    CHECK(asked_of(solution).unreadable != "");
   }
 }
