@@ -28,6 +28,7 @@ class Unifier {
     for (const meaning::Initial& one : m_.initial)
       if (one.what.value >= 0) same(one.value, one.what, false);
     merge_parts();
+    find_loop();
     if (auto no = number_axes()) return *no;
     if (auto no = kinds()) return *no;
     return std::move(axes_);
@@ -76,8 +77,10 @@ class Unifier {
         if (seen(in[0], 0) >= 0) unite(node(v, 0), seen(in[0], 0));
         if (seen(in[1], 1) >= 0) unite(node(v, 1), seen(in[1], 1));
         if (seen(in[0], 1) >= 0 && seen(in[1], 0) >= 0) unite(seen(in[0], 1), seen(in[1], 0));
-        for (const int one : {seen(in[0], 1), seen(in[1], 0)})
-          if (one >= 0) summed_.push_back(one);
+        // (What is stored as it is may be summed over blocks by adding.)
+        if (in.size() == 3 || !only_stored(v, 0))
+          for (const int one : {seen(in[0], 1), seen(in[1], 0)})
+            if (one >= 0) summed_.push_back(one);
         if (in.size() == 3 && in[2].value >= 0) same(v, in[2], false);
         break;
       case Function::row_max:
@@ -91,7 +94,24 @@ class Unifier {
     }
   }
 
-  /// s0_X, s1_X, ... of one shape and type, all outside the loop: parts of X.
+  /// Is a value used for nothing but stores of f32, one an iteration, perhaps through copies?
+  bool only_stored(int v, int steps) const {
+    bool some = false;
+    for (int u = m_.loop_begin; u < static_cast<int>(m_.values.size()); ++u)
+      for (const Operand& one : m_.values[at(u)].operands) {
+        if (one.value != v) continue;
+        const meaning::Value& user = m_.values[at(u)];
+        some = true;
+        if (!m_.in_loop(u) || user.type != "f32" || one.columns > 0 || one.transposed) return false;
+        if (user.function == Function::store && one.distance == 0) continue;
+        if (user.function != Function::copy || steps > 20 || !only_stored(u, steps + 1))
+          return false;
+      }
+    return some;
+  }
+
+  /// s0_X, s1_X, ... of one shape and type, all of them with a tile an iteration or none: parts of
+  /// X.
   void merge_parts() {
     const int count = static_cast<int>(m_.tensors.size());
     axes_.tensor_of.assign(m_.tensors.size(), -1);
@@ -106,13 +126,13 @@ class Unifier {
         const meaning::Tensor& tensor = m_.tensors[at(t)];
         if (axes_.tensor_of[at(t)] >= 0 || m_.is_output(t) != output) continue;
         HostTensor host{tensor.name, {t}, {}, tensor.type, output};
-        if (tensor.name.starts_with("s0_") && !m_.streams(t)) {
+        if (tensor.name.starts_with("s0_")) {
           const std::string name = tensor.name.substr(3);
           for (int k = 1;; ++k) {
             const int part = find("s" + std::to_string(k) + "_" + name);
             if (part < 0 || m_.tensors[at(part)].shape != tensor.shape ||
                 m_.tensors[at(part)].type != tensor.type || m_.is_output(part) != output ||
-                m_.streams(part))
+                m_.streams(part) != m_.streams(t))
               break;
             host.parts.push_back(part);
           }
@@ -131,16 +151,49 @@ class Unifier {
       }
   }
 
+  /// Roots of the axes along which tiles follow each other.
+  void find_loop() {
+    std::optional<std::set<int>> common;
+    const auto roots = [&](const HostTensor& host) {
+      std::set<int> all;
+      const int t = host.parts.front();
+      for (int d = 0; d < static_cast<int>(m_.tensors[at(t)].shape.size()); ++d)
+        all.insert(root(tensor_node(t, d)));
+      return all;
+    };
+    for (const HostTensor& host : axes_.tensors) {
+      if (!m_.streams(host.parts.front())) continue;
+      std::set<int> now;
+      for (const int one : roots(host))
+        if (!common || common->contains(one)) now.insert(one);
+      common = now;
+    }
+    if (!common) return;
+    for (const HostTensor& host : axes_.tensors)
+      if (!m_.streams(host.parts.front()))
+        for (const int one : roots(host)) common->erase(one);
+    if (common->size() == 1) {
+      loop_ = *common;
+      return;
+    }
+    for (const HostTensor& host : axes_.tensors)
+      if (m_.streams(host.parts.front())) loop_.insert(root(tensor_node(host.parts.front(), 0)));
+  }
+
   std::optional<Refusal> number_axes() {
-    std::map<int, int> axis_of;
+    std::map<std::pair<int, int>, int> axis_of;
     for (HostTensor& host : axes_.tensors) {
       const meaning::Tensor& tensor = m_.tensors[at(host.parts.front())];
       for (int d = 0; d < static_cast<int>(tensor.shape.size()); ++d) {
-        const auto [found, first] = axis_of.try_emplace(root(tensor_node(host.parts.front(), d)),
+        const int node_root = root(tensor_node(host.parts.front(), d));
+        // (Of a tensor with one tile alone it is an axis by itself.)
+        const bool alone = loop_.contains(node_root) && !m_.streams(host.parts.front());
+        const auto [found, first] = axis_of.try_emplace({node_root, alone ? 1 + d : 0},
                                                         static_cast<int>(axes_.axes.size()));
         const std::int64_t tile =
             tensor.shape[at(d)] * (d == 0 ? static_cast<std::int64_t>(host.parts.size()) : 1);
-        if (first) axes_.axes.push_back({Axis::block, tile});
+        if (first) axes_.axes.push_back({alone ? Axis::whole : Axis::block, tile});
+        if (first && loop_.contains(node_root) && !alone) loops_.insert(found->second);
         if (axes_.axes[at(found->second)].tile != tile)
           return Refusal{"tensors", "tensor " + host.name + " has tiles of " +
                                         std::to_string(tile) +
@@ -152,40 +205,47 @@ class Unifier {
       }
     }
     for (const int one : summed_)
-      if (const auto found = axis_of.find(root(one)); found != axis_of.end())
+      if (const auto found = axis_of.find({root(one), 0}); found != axis_of.end())
         axes_.axes[at(found->second)].kind = Axis::whole;
     return std::nullopt;
   }
 
   std::optional<Refusal> kinds() {
-    std::optional<std::set<int>> common;
-    for (const HostTensor& host : axes_.tensors) {
-      if (!m_.streams(host.parts.front())) continue;
-      std::set<int> now;
-      for (const int axis : host.axes)
-        if (!common || common->contains(axis)) now.insert(axis);
-      common = now;
-    }
-    if (!common) return Refusal{"tensors", "no tensor has a tile an iteration"};
+    if (loops_.empty()) return Refusal{"tensors", "no tensor has a tile an iteration"};
     for (const HostTensor& host : axes_.tensors)
-      if (!m_.streams(host.parts.front()))
-        for (const int axis : host.axes) common->erase(axis);
-    if (common->size() != 1)
-      return Refusal{"tensors",
-                     "no one axis is common to the tensors with a tile an iteration and "
-                     "to no other: how their tiles lie in memory is not known"};
-    axes_.axes[at(*common->begin())].kind = Axis::loop;
+      if (m_.streams(host.parts.front()) &&
+          std::count_if(host.axes.begin(), host.axes.end(),
+                        [&](int axis) { return loops_.contains(axis); }) != 1)
+        return Refusal{"tensors",
+                       "no one axis is common to the tensors with a tile an iteration and "
+                       "to no other, and tiles of " +
+                           host.name +
+                           " cannot follow each other along rows: how they lie in memory is not "
+                           "known"};
+    for (const int axis : loops_) axes_.axes[at(axis)].kind = Axis::loop;
     for (int a = 0; a < static_cast<int>(axes_.axes.size()); ++a)
       if (axes_.axes[at(a)].kind == Axis::block) axes_.blocks.push_back(a);
     if (axes_.blocks.size() > 2)
       return Refusal{"tensors", std::to_string(axes_.blocks.size()) +
                                     " axes are cut into blocks; the grid has room for two"};
+    for (HostTensor& host : axes_.tensors)
+      for (const int block : axes_.blocks)
+        if (host.output && m_.streams(host.parts.front()) &&
+            std::find(host.axes.begin(), host.axes.end(), block) == host.axes.end())
+          host.added = true;
+    for (const HostTensor& host : axes_.tensors)
+      if (host.added && host.type != "f32")
+        return Refusal{"tensors", "tiles of " + host.name +
+                                      " are stored by several programs of the grid, which would "
+                                      "have to add them in f32"};
     return std::nullopt;
   }
 
   const Meaning& m_;
   Axes axes_;
   std::vector<int> parent_, summed_;
+  std::set<int> loop_;   ///< roots of axes along which tiles follow each other
+  std::set<int> loops_;  ///< those axes
 };
 
 }  // namespace

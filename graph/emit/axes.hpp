@@ -21,13 +21,16 @@ struct Axis {
 };
 
 /// A tensor of the host: one of the kernel's, or sub-tiles s0_X, s1_X, ... of one X, rows of which
-/// follow each other.
+/// follow each other (in every iteration, where they have a tile an iteration).
 struct HostTensor {
   std::string name;        ///< as the file has it; not yet an identifier
   std::vector<int> parts;  ///< tensors of the meaning
   std::vector<int> axes;   ///< per dimension
   std::string type;
   bool output = false;
+  /// Several programs of the grid store each of its tiles: they add to what is there, which begins
+  /// as 0.
+  bool added = false;
 };
 
 struct Axes {
@@ -39,8 +42,9 @@ struct Axes {
 };
 
 /// Dimensions are one axis where an operation needs them equal. The loop's axis is the one that all
-/// tensors with a tile an iteration have and no other tensor. Rule "tensors" where that does not
-/// say how the tiles lie.
+/// tensors with a tile an iteration have and no other tensor. Where there is none such (chunks that
+/// attend to themselves), tiles follow each other along rows, and a tensor without a tile an
+/// iteration has just one. Rule "tensors" where that does not say how the tiles lie.
 std::variant<Axes, program::Refusal> tensor_axes(const meaning::Meaning& meaning);
 
 }  // namespace twill::emit

@@ -24,6 +24,8 @@ class GluonPrinter {
   std::string run() {
     std::vector<SlotText> slots;
     for (const int s : plan_.partitions) slots.push_back(slot_text(plan_, s, needs_));
+    if (plan_.tiles())
+      for (SlotText& slot : slots) slot.body = user_tile_loop(plan_, slot.body);
     arguments();
     std::string functions;
     for (std::size_t k = 0; k < slots.size(); ++k)
@@ -76,10 +78,11 @@ class GluonPrinter {
          "This text is yours: Twill's license does not extend to what it writes, put it under any "
          "license you");
     if (plan_.user != nullptr)
-      line(0,
-           "like. Needs Triton 3.9. Called as the function was that it stands for, on its grid.");
+      line(0, "like. Needs Triton " + oldest() +
+                  " or newer. Called as the function was that it stands for, on its grid.");
     else
-      line(0, "like. Needs Triton 3.9 and PyTorch; `python FILE` checks and times it.");
+      line(0, "like. Needs Triton " + oldest() +
+                  " or newer and PyTorch; `python FILE` checks and times it.");
     line(0, "\"\"\"");
     if (plan_.user == nullptr) {
       line(0, "import itertools");
@@ -103,18 +106,24 @@ class GluonPrinter {
       line(1, from +
                   "blackwell import (TensorMemoryLayout, allocate_tensor_memory, mbarrier, "
                   "tcgen05_commit, tcgen05_mma,");
-      line(1, "                                                                 tma)");
+      line(1,
+           "                                                                 "
+           "tensor_memory_descriptor, tma)");
       line(1, from + "hopper import fence_async_shared");
     }
+    if (needs_.async_copy) line(1, from + "ampere import async_copy");
+    bridge();
     line(0, "except ImportError as missing:");
     line(1, "if __name__ != \"__main__\":");
     line(2, "raise");
-    line(1, "print(f\"Triton 3.9 with Gluon is needed: {missing}\", file=sys.stderr)");
+    line(1, "print(f\"Triton " + oldest() +
+                " or newer with Gluon is needed: {missing}\", file=sys.stderr)");
     line(1, "sys.exit(2)");
     line(0, "");
     for (std::size_t k = 0; k < m_.constants.size() && plan_.user == nullptr; ++k)
       line(0, plan_.constant[k] + ": gl.constexpr = gl.constexpr(" +
                   number_text(m_.constants[k].second) + ")");
+    if (needs_.anew) anew();
     if (!needs_.tiles.empty()) line(0, "# Register layouts of tiles.");
     for (const auto& [m, n, warps] : needs_.tiles)
       line(0, tile_name(m, n, warps) + ": gl.constexpr = gl.constexpr(" +
@@ -127,6 +136,52 @@ class GluonPrinter {
            "DEPTH = " + std::to_string(plan_.depth) +
                "  # iterations in flight beside the newest: with fewer, TRIPS says how many there "
                "are");
+  }
+
+  /// The oldest Triton that has what the text uses (tests/emit/emit_compile_test.py compiles with
+  /// each).
+  std::string oldest() const { return needs_.bulk_add ? "3.8" : "3.7"; }
+
+  /// What older versions call otherwise, where the text uses it.
+  void bridge() {
+    line(1, "# Triton 3.7 and 3.8 have some of it under other names.");
+    line(1, "if not hasattr(tma, \"async_load\"):");
+    line(2,
+         "tma.async_load, tma.async_store = tma.async_copy_global_to_shared, "
+         "tma.async_copy_shared_to_global");
+    if (needs_.async_copy) {
+      line(1, "if not hasattr(async_copy, \"async_load\"):");
+      line(2, "async_copy.async_load = async_copy.async_copy_global_to_shared");
+    }
+    if (!hopper()) {
+      line(1, "if not hasattr(tensor_memory_descriptor, \"reinterpret\"):");
+      line(2, "tensor_memory_descriptor.reinterpret = tensor_memory_descriptor._reinterpret");
+    }
+    if (needs_.tmem_parts) {
+      line(1, "if triton.__version__.startswith(\"3.8\"):");
+      line(
+          2,
+          "raise ImportError(\"Triton 3.8 has no rings and no tiles of 64 rows in a part of tensor "
+          "memory\")");
+    }
+    if (needs_.bulk_add) {
+      line(1, "if not hasattr(tma, \"async_atomic_add\"):");
+      line(2,
+           "raise ImportError(\"this one has no additions in memory by bulk copies "
+           "(tma.async_atomic_add)\")");
+    }
+  }
+
+  void anew() {
+    line(0, "");
+    line(0, "@gluon.jit");
+    line(0, "def anew(x):");
+    line(1, "# x, computed in every iteration: a mask that is kept takes a register an element.");
+    line(1,
+         "return gl.inline_asm_elementwise(\"mov.b32 $0, $1;\", \"=r,r\", [x], gl.int32, "
+         "is_pure=False, pack=1)");
+    line(0, "");
+    line(0, "");
   }
 
   std::string registers() const {
@@ -158,6 +213,15 @@ class GluonPrinter {
       if (!one.empty()) add(one);
     add(plan_.resident_barrier);
     for (const std::string& one : plan_.done) add(one);
+    if (plan_.tiles()) {
+      // Each slot computes for itself what differs from tile to tile.
+      add(plan_.resident_free);
+      add(plan_.tile_free);
+      for (const std::string& one : plan_.parameter_name)
+        if (!one.empty()) add(one);
+      add("TRIPS");
+      return;
+    }
     for (std::size_t t = 0; t < plan_.tensor_name.size(); ++t) add(plan_.tensor_name[t] + "_row");
     for (const std::string& one : plan_.host_name) add(one + "_column");
     if (plan_.user != nullptr) {
@@ -176,7 +240,8 @@ class GluonPrinter {
     std::vector<std::string> all;
     for (const std::string& one : arguments_)
       if (slot.used.contains(one) ||
-          (plan_.user != nullptr && is_constant(one) && mentions(slot.body, one)))
+          (plan_.user != nullptr && (is_constant(one) || plan_.tiles()) &&
+           mentions(slot.body, one)))
         all.push_back(one);
     return all;
   }
@@ -293,32 +358,44 @@ class GluonPrinter {
   void tensor_memory() {
     const Amount columns = plan_.launch.tmem_columns;
     if (columns == 0) return;
-    const auto layout = [](std::int64_t n) {
-      return "TensorMemoryLayout([128, " + std::to_string(n) + "], col_stride=1)";
+    const auto layout = [](std::int64_t m, std::int64_t n) {
+      return "TensorMemoryLayout([" + std::to_string(m) + ", " + std::to_string(n) +
+             "], col_stride=1)";
     };
     line(1, "tensor_memory = allocate_tensor_memory(gl.float32, [128, " + std::to_string(columns) +
-                "], " + layout(std::min<Amount>(columns, 128)) + ")");
+                "], " + layout(128, std::min<Amount>(columns, 128)) + ")");
     for (int s = 0; s < static_cast<int>(p_.storages.size()); ++s) {
       const Storage& storage = plan_.legal.program.storages[at(s)];  // (with accumulators joined)
       if (storage.kind != Storage::in_memory || !plan_.on_tmem(storage)) continue;
       const meaning::Value& value = plan_.value_of(s);
       const int bytes = meaning::number_type(value.type)->bytes;
-      if (value.shape.size() != 2 || value.shape[0] != 128 || value.shape[1] > 256 ||
+      if (value.shape.size() != 2 || (value.shape[0] != 128 && value.shape[0] != 64) ||
+          value.shape[1] > 256 || (value.shape[0] == 64 && bytes != 4) ||
           gluon_type(value.type).empty() || value.shape[1] * bytes != storage.size * 4)
         throw Refusal{"storage", storage.name +
                                      " does not fill its columns of tensor memory as a "
-                                     "tile of 128 rows"};
+                                     "tile of 128 rows, or of 64 in f32"};
       const Amount stride =
           (storage.size + storage.alignment - 1) / storage.alignment * storage.alignment;
       if (storage.depth > 1 && stride != storage.size)
         throw Refusal{"storage", storage.name + " has gaps between its copies"};
       const std::string rows =
           std::to_string(value.shape[0]) + ", " + std::to_string(value.shape[1]);
+      if (storage.depth == 1 && value.shape[0] == 128) {
+        // (Triton 3.8 takes a part of a view, and no view of a part.)
+        line(1, plan_.buffer[at(s)] + " = tensor_memory.reinterpret(" + gluon_type(value.type) +
+                    ", [128, " + std::to_string(columns * 4 / bytes) + "], " +
+                    layout(128, value.shape[1]) + ").slice(" +
+                    std::to_string(storage.base * 4 / bytes) + ", " +
+                    std::to_string(value.shape[1]) + ")");
+        continue;
+      }
+      needs_.tmem_parts = true;
       line(1, plan_.buffer[at(s)] + " = tensor_memory.slice(" + std::to_string(storage.base) +
                   ", " + std::to_string(storage.size * storage.depth) + ").reinterpret(" +
                   gluon_type(value.type) + ", [" +
                   (storage.depth > 1 ? std::to_string(storage.depth) + ", " : "") + rows + "], " +
-                  layout(value.shape[1]) + ")");
+                  layout(value.shape[0], value.shape[1]) + ")");
     }
   }
 
@@ -363,17 +440,30 @@ class GluonPrinter {
     }
   }
 
+  /// cp.async of a vector: every thread of the slot arrives.
+  int arrivals(const program::Event& event) const {
+    const int source = plan_.legal.source[at(event.op)];
+    if (source < 0) return event.arrivals;
+    const meaning::Value& value = m_.values[at(plan_.links.result[at(source)])];
+    const bool vector = value.function == meaning::Function::load && value.shape.size() == 1;
+    return vector ? 32 * plan_.warps(p_.ops[at(source)].slot) : event.arrivals;
+  }
+
   void barriers() {
     line(1, "# Barriers: iteration k has barrier k mod R and waits for parity (k / R) mod 2.");
     const auto& events = plan_.legal.program.events;
     for (std::size_t e = 0; e < events.size(); ++e)
-      if (!events[e].pending) barrier(plan_.barrier[e], events[e].phases, events[e].arrivals);
+      if (!events[e].pending) barrier(plan_.barrier[e], events[e].phases, arrivals(events[e]));
     const auto single = [&](const std::string& name, int count) {
       line(1, name + " = mbarrier.allocate_mbarrier()");
       line(1, "mbarrier.init(" + name + ", count=" + std::to_string(count) + ")");
     };
     if (!plan_.resident.empty())
       single(plan_.resident_barrier, static_cast<int>(plan_.resident.size()));
+    if (plan_.tiles() && !plan_.resident.empty())
+      single(plan_.resident_free, static_cast<int>(plan_.resident_readers().size()));
+    if (plan_.tiles() && !plan_.finishers().empty())
+      single(plan_.tile_free, static_cast<int>(plan_.finishers().size()));
     for (std::size_t s = 0; s < plan_.done_needed.size(); ++s)
       if (plan_.done_needed[s]) single(plan_.done[s], 1);
   }

@@ -18,6 +18,8 @@ struct EmitOptions {
   /// The function that the meaning was read from: the kernel gets its name and parameters, and its
   /// arithmetic of places. Else tensors lie as their axes say (axes.hpp).
   const meaning::UserKernel* user = nullptr;
+  /// Must the launch fit as Triton lays it out (limits.hpp)? Else the back end checks its own.
+  bool as_triton = true;
 };
 
 struct GluonKernel {

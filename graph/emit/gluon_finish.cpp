@@ -6,8 +6,6 @@
 
 namespace twill::emit {
 
-using program::Storage;
-
 namespace {
 
 // Columns of a tile in tensor memory on its way out, at a time.
@@ -29,22 +27,64 @@ void SlotPrinter::after() {
     }
     if (plan_.done_needed[at(slot_)]) {
       line(1, "# all that this slot does has ended");
-      const bool products = std::any_of(p_.ops.begin(), p_.ops.end(), [&](const program::Op& op) {
-        return op.slot == slot_ && is_product(static_cast<int>(&op - p_.ops.data()));
-      });
-      if (!hopper() && products) {
-        needs_.tcgen05_commit = true;
-        line(1, "tcgen05_commit(" + use(plan_.done[at(slot_)]) + ")");
-      } else {
-        line(1, "mbarrier.arrive(" + use(plan_.done[at(slot_)]) + ", count=1)");
-      }
+      tell(plan_.done[at(slot_)], "");
     }
   }
-  if (stores.empty()) return;
-  line(1, "# after the loop");
-  wait_for_others(stores);
-  std::set<int> written;
-  for (const int v : stores) final_value(v, written);
+  if (!stores.empty()) {
+    line(1, "# after the loop");
+    wait_for_others(stores);
+    std::set<int> written;
+    for (const int v : stores) final_value(v, written);
+  }
+  end_of_tile();
+}
+
+void SlotPrinter::tell(const std::string& barrier, const std::string& comment) {
+  const bool products = !hopper() && plan_.commits_products(slot_);
+  if (products) needs_.tcgen05_commit = true;
+  line(1, (products ? "tcgen05_commit(" + use(barrier) + ")"
+                    : "mbarrier.arrive(" + use(barrier) + ", count=1)") +
+              comment);
+}
+
+void SlotPrinter::end_of_tile() {
+  if (!plan_.tiles()) return;
+  if (slot_ < plan_.finish_slot() && plan_.resident_readers().contains(slot_))
+    tell(plan_.resident_free, "  # the tiles from before the loop have been read");
+  const std::set<int> finishers = plan_.finishers();
+  const auto& done = plan_.done_needed;
+  if (!finishers.contains(slot_) || std::find(done.begin(), done.end(), true) == done.end()) return;
+  if (slot_ == *finishers.begin())
+    for (const int s : plan_.restored) {
+      const int value = plan_.links.result[at(writer(s))];
+      const meaning::Initial* first = m_.initial_of(value);
+      if (first == nullptr || first->what.value >= 0)
+        refuse("operand", m_.values[at(value)].id + " has no number as initial value");
+      use("n");
+      const Value& tile = m_.values[at(value)];
+      for (int d = 1; d <= plan_.carried(s); ++d) {
+        if (plan_.on_tmem(p_.storages[at(s)]) && tile.shape[1] % kOutChunk == 0) {
+          Layout part = values_.layout_of(value);
+          part.columns = kOutChunk;
+          line(1, "zero = gl.full([" + std::to_string(tile.shape[0]) + ", " +
+                      std::to_string(kOutChunk) + "], " + number_text(first->what.number) + ", " +
+                      gluon_type(tile.type) + ", " + values_.text_of(part) +
+                      ")  # what the next tile begins with");
+          for (std::int64_t c = 0; c < tile.shape[1]; c += kOutChunk)
+            line(1, copy_of(s, {Iteration::end, -d}) + ".slice(" + std::to_string(c) + ", " +
+                        std::to_string(kOutChunk) + ").store(zero)");
+          continue;
+        }
+        line(1, copy_of(s, {Iteration::end, -d}) + ".store(" +
+                    values_.filled(value, first->what.number) +
+                    ")  # what the next tile begins with");
+      }
+      if (!plan_.on_tmem(p_.storages[at(s)]) && m_.values[at(value)].shape.size() == 2) {
+        needs_.fence = true;
+        line(1, "fence_async_shared()  # ordinary writes, perhaps read by the asynchronous proxy");
+      }
+    }
+  line(1, "mbarrier.arrive(" + use(plan_.tile_free) + ", count=1)");
 }
 
 void SlotPrinter::wait_for_others(const std::vector<int>& stores) {
@@ -60,12 +100,15 @@ void SlotPrinter::wait_for_others(const std::vector<int>& stores) {
         for (int s = 0; s < plan_.finish_slot(); ++s)
           if (plan_.done_needed[at(s)]) slots.insert(s);
   }
+  if (plan_.tiles() && slot_ == *plan_.finishers().begin())
+    for (int s = 0; s < plan_.finish_slot(); ++s)
+      if (plan_.done_needed[at(s)]) slots.insert(s);
   // Its own products are in flight, too, where its code ends.
   if (plan_.commits_products(slot_)) slots.insert(slot_);
   for (const int s : slots)
     if (s != slot_ || plan_.commits_products(slot_))
-      line(1, "mbarrier.wait(" + use(plan_.done[at(s)]) + ", 0)  # what " + plan_.slot_name[at(s)] +
-                  " has made is there");
+      line(1, "mbarrier.wait(" + use(plan_.done[at(s)]) + ", " + turn_parity() + ")  # what " +
+                  plan_.slot_name[at(s)] + " has made is there");
 }
 
 Expression SlotPrinter::final_operand(int v, const Operand& one, std::set<int>& written) {
@@ -163,8 +206,10 @@ void SlotPrinter::final_chunks(const std::vector<int>& chain, const std::string&
 void SlotPrinter::bulk_store(const Value& value, const std::string& buffer) {
   needs_.fence = true;
   line(1, "fence_async_shared()  # ordinary writes, read by the bulk store");
-  line(1, "tma.async_store(" + use(host(value.tensor) + "_desc") + ", " +
-              coordinates(value.tensor, "") + ", " + buffer + ")");
+  needs_.bulk_add |= plan_.adds(value.tensor);
+  line(1, std::string(plan_.adds(value.tensor) ? "tma.async_atomic_add(" : "tma.async_store(") +
+              use(host(value.tensor) + "_desc") + ", " + coordinates(value.tensor, "") + ", " +
+              buffer + ")");
   line(1, "tma.store_wait(0)");
 }
 

@@ -35,8 +35,12 @@ def launch(inputs):
         if sizes[axis] % tile != 0 or (kind == "whole" and sizes[axis] != tile):
             raise ValueError(f"a size of {sizes[axis]}: must be {'' if kind == 'whole' else 'a multiple of '}{tile}")
     batch = math.prod(lead)
-    n = next(sizes[axis] // tile for axis, (kind, tile) in AXES.items() if kind == "loop")
-    outputs = {name: torch.empty(*lead, *(sizes[axis] for axis in axes), dtype=getattr(torch, kind), device=first.device)
+    counts = {sizes[axis] // tile for axis, (kind, tile) in AXES.items() if kind == "loop"}
+    if len(counts) != 1:
+        raise ValueError(f"tensors with {sorted(counts)} tiles: the loop has one trip count")
+    n = counts.pop()
+    make = {name: torch.zeros if name in ADDED else torch.empty for name in TENSORS}
+    outputs = {name: make[name](*lead, *(sizes[axis] for axis in axes), dtype=getattr(torch, kind), device=first.device)
                for name, (axes, kind, is_output) in TENSORS.items() if is_output}
     arguments = []
     for name, (axes, kind, _) in TENSORS.items():
@@ -68,7 +72,8 @@ def reference(inputs):
              for axis, size in zip(TENSORS[tensor][0], x.shape[x.dim() - len(TENSORS[tensor][0]):])}
     n = next(sizes[axis] // tile for axis, (kind, tile) in AXES.items() if kind == "loop")
     flat = {tensor: x.cpu().double().reshape(batch, *x.shape[x.dim() - len(TENSORS[tensor][0]):]) for tensor, x in inputs.items()}
-    flat.update({tensor: torch.full([batch] + [sizes[axis] for axis in axes], float("nan"), dtype=torch.float64)
+    flat.update({tensor: torch.full([batch] + [sizes[axis] for axis in axes], 0.0 if tensor in ADDED else float("nan"),
+                                    dtype=torch.float64)
                  for tensor, (axes, _, is_output) in TENSORS.items() if is_output})
     cut = [axis for axis, (kind, _) in AXES.items() if kind == "block"]
     for b in range(batch):
@@ -86,7 +91,8 @@ def reference(inputs):
                 return flat[tensor][place(tensor, part, parts, i)]
 
             def store(tensor, part, parts, i, value):
-                flat[tensor][place(tensor, part, parts, i)] = value
+                where = place(tensor, part, parts, i)
+                flat[tensor][where] = flat[tensor][where] + value if tensor in ADDED else value
 
             reference_block(torch, load, store, n)
     return tuple(flat[tensor].reshape(*lead, *flat[tensor].shape[1:]) for tensor, (_, _, is_output) in TENSORS.items() if is_output)
@@ -174,7 +180,7 @@ class HostPrinter {
     line(0, "AXES = {" + all + "}");
     line(0, "# Per tensor its axes after batch dimensions, its type, and whether it is an output.");
     line(0, "TENSORS = {");
-    std::string blocks, outputs;
+    std::string blocks, outputs, added;
     for (std::size_t t = 0; t < plan_.axes.tensors.size(); ++t) {
       const HostTensor& host = plan_.axes.tensors[t];
       const std::string name = "\"" + plan_.host_name[t] + "\"";
@@ -187,9 +193,11 @@ class HostPrinter {
         blocks += (blocks.empty() ? "" : ", ") + name + ": [" + std::to_string(shape[0]) + ", " +
                   std::to_string(shape[1]) + "]";
       if (host.output) outputs += (outputs.empty() ? "" : ", ") + name;
+      if (host.added) added += (added.empty() ? "" : ", ") + name;
     }
     line(0, "}");
     line(0, "OUTPUTS = [" + outputs + "]");
+    line(0, "ADDED = [" + added + "]  # to whose tiles several programs of the grid add");
     line(0, "BLOCKS = {" + blocks + "}  # tiles of the bulk copies");
     line(0, "WARPS = " + std::to_string(plan_.launch.first.warps) + "  # of the default partition");
     line(0, "CAPABILITY = " + std::string(plan_.legal.target == Target::hopper ? "9" : "10"));

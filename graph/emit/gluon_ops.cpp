@@ -19,7 +19,7 @@ constexpr std::int64_t kChunk = 16;
 
 std::string SlotPrinter::copy_of(int storage, Iteration it) {
   if (it.from == Iteration::end && p_.storages[at(storage)].depth > 1) use("n");
-  return use(plan_.buffer[at(storage)]) + ring_index(it, p_.storages[at(storage)].depth);
+  return use(plan_.buffer[at(storage)]) + ring(it, p_.storages[at(storage)].depth);
 }
 
 std::string SlotPrinter::coordinates(int tensor, const std::string& tile) {
@@ -43,8 +43,7 @@ std::string SlotPrinter::coordinates(int tensor, const std::string& tile) {
     const Axis& axis = axes.axes[at(whole.axes[at(d)])];
     if (axis.kind == Axis::block && !row) x = use(host(tensor) + "_column");
     if (axis.kind == Axis::loop)
-      x += (x.empty() ? "" : " + ") + tile + " * " +
-           std::to_string(m_.tensors[at(tensor)].shape[at(d)]);
+      x += (x.empty() ? "" : " + ") + tile + " * " + std::to_string(axis.tile);
     list += (list.empty() ? "" : ", ") + (x.empty() ? std::string("0") : x);
   }
   return "[" + list + "]";
@@ -52,34 +51,15 @@ std::string SlotPrinter::coordinates(int tensor, const std::string& tile) {
 
 void SlotPrinter::op(int depth, int op, Iteration it) {
   const Value& value = m_.values[at(plan_.links.result[at(op)])];
+  if (plan_.unused(plan_.links.result[at(op)]) && barriers_of(legal_op(op), it).empty()) return;
   if (value.function == Function::load)
     load(depth, op, value, it);
   else if (value.function == Function::store)
-    refuse("op", value.id + " stores a tile in every iteration: not emitted yet");
+    store(depth, op, value, it);
   else if (value.function == Function::product)
     product(depth, op, value, it);
   else
     compute(depth, op, it);
-}
-
-void SlotPrinter::load(int depth, int op, const Value& value, Iteration it) {
-  int storage = -1;
-  for (const int s : p_.ops[at(op)].writes)
-    if (p_.storages[at(s)].kind == Storage::in_memory && !plan_.on_tmem(p_.storages[at(s)]))
-      storage = s;
-  if (p_.ops[at(op)].ending != Ending::transaction || storage < 0 || value.shape.size() != 2)
-    refuse("op", value.id + " is no bulk load of a matrix to shared memory");
-  const std::string bars = barriers_of(legal_op(op), it);
-  if (bars.empty() || bars.find(", ") != std::string::npos)
-    refuse("op", "nobody waits for the load " + value.id);
-  if (it.from == Iteration::end) use("n");
-  const std::string desc = use(host(value.tensor) + "_desc");
-  const std::string text = iteration_text(it);
-  const bool atom = text.find(' ') == std::string::npos;
-  line(depth, "mbarrier.expect(" + bars + ", " + desc + ".nbytes_per_cta)");
-  line(depth, "tma.async_load(" + desc + ", " +
-                  coordinates(value.tensor, atom ? text : "(" + text + ")") + ", " + bars + ", " +
-                  copy_of(storage, it) + ")");
 }
 
 std::string SlotPrinter::memory_operand(int op, const Operand& one, Iteration it) {
@@ -215,11 +195,15 @@ Expression SlotPrinter::operand(int op, const Operand& one, Iteration it) {
   switch (source.kind) {
     case Source::number: return values_.number(one);
     case Source::registers: {
-      if (source.transposed || source.columns > 0)
-        refuse("operand", "a part or the transpose of registers is used by " + p_.ops[at(op)].id);
+      if (source.columns > 0)
+        refuse("operand", "a part of registers is used by " + p_.ops[at(op)].id);
       const int value = plan_.links.result[at(source.op)];
-      return {held(source.op, op, it, source.distance), values_.layout_of(value),
-              m_.values[at(value)].type};
+      const std::string text = held(source.op, op, it, source.distance);
+      Layout layout = values_.layout_of(value);
+      if (!source.transposed) return {text, layout, m_.values[at(value)].type};
+      std::swap(layout.rows, layout.columns);
+      layout.turned = true;
+      return {"gl.permute(" + text + ", (1, 0))", layout, m_.values[at(value)].type};
     }
     case Source::memory: {
       const int value = plan_.links.result[at(source.op)];
@@ -239,6 +223,8 @@ Expression SlotPrinter::operand(int op, const Operand& one, Iteration it) {
       const Value& what = m_.values[at(source.value)];
       if (source.transposed || source.columns > 0)
         refuse("operand", "a part of a tile from before the loop is read to registers");
+      if (what.shape.size() == 1)
+        return {plan_.variable[at(source.value)], values_.layout_of(source.value), what.type};
       const Layout layout = values_.layout_of(source.value);
       return {use(plan_.resident.at(source.value).name) + ".load(" + values_.text_of(layout) + ")",
               layout, what.type};

@@ -11,7 +11,6 @@
 
 namespace twill::emit {
 
-using program::Refusal;
 using program::Storage;
 
 SlotText SlotPrinter::run() {
@@ -87,7 +86,11 @@ void SlotPrinter::age_variables(int depth, int op) {
 }
 
 void SlotPrinter::before() {
+  if (plan_.tiles() && plan_.done_needed[at(slot_)])
+    wait_turn_before(plan_.tile_free, "what the tile before has made has been read");
   if (plan_.resident_slot == slot_ && !plan_.resident.empty()) {
+    if (plan_.tiles())
+      wait_turn_before(plan_.resident_free, "WAR: nobody reads those of the tile before");
     line(1, "# tiles that stay for the whole loop");
     for (const auto& [v, one] : plan_.resident) {
       const std::string desc = use(host(m_.values[at(v)].tensor) + "_desc");
@@ -103,14 +106,15 @@ void SlotPrinter::before() {
         return op.slot == slot_ && uses_resident(static_cast<int>(&op - p_.ops.data()));
       });
   if (reads_resident)
-    line(1, "mbarrier.wait(" + use(plan_.resident_barrier) +
-                ", 0)  # RAW: the tiles from before the loop");
+    line(1, "mbarrier.wait(" + use(plan_.resident_barrier) + ", " + turn_parity() +
+                ")  # RAW: the tiles from before the loop");
+  vectors_before();
   bool said = false;
   for (int v = 0; v < static_cast<int>(p_.ops.size()); ++v) {
     const int value = plan_.links.result[at(v)];
     if (p_.ops[at(v)].slot != slot_ || plan_.registers_of(v) < 0) continue;
     const meaning::Initial* initial = m_.initial_of(value);
-    if (initial == nullptr) continue;
+    if (initial == nullptr || plan_.unused(value)) continue;
     if (!said) line(1, "# what is carried into iteration 0");
     said = true;
     if (initial->what.value >= 0)
@@ -128,8 +132,28 @@ void SlotPrinter::before() {
 bool SlotPrinter::uses_resident(int op) const {
   for (const int v : plan_.links.values[at(op)])
     for (const Operand& one : m_.values[at(v)].operands)
-      if (values_.reaches_before(one)) return true;
+      if (values_.reaches_before(one) && plan_.resident.contains(values_.resolve(op, one).value))
+        return true;
   return false;
+}
+
+void SlotPrinter::vectors_before() {
+  std::set<int> loaded;
+  for (int op = 0; op < static_cast<int>(p_.ops.size()); ++op) {
+    if (p_.ops[at(op)].slot != slot_) continue;
+    for (const int v : plan_.links.values[at(op)])
+      for (const Operand& one : m_.values[at(v)].operands) {
+        if (!values_.reaches_before(one)) continue;
+        const int value = values_.resolve(op, one).value;
+        const Value& vector = m_.values[at(value)];
+        if (vector.shape.size() != 1 || !loaded.insert(value).second) continue;
+        const std::string where = coordinates(vector.tensor, "");
+        line(1, plan_.variable[at(value)] + " = gl.load(" + use(host(vector.tensor) + "_ptr") +
+                    " + " + where.substr(1, where.size() - 2) + " + gl.arange(0, " +
+                    std::to_string(vector.shape[0]) +
+                    ", layout=" + values_.text_of(values_.layout_of(value)) + "))");
+      }
+  }
 }
 
 void SlotPrinter::loop() {
@@ -163,6 +187,7 @@ void SlotPrinter::loop() {
 
 SlotState SlotPrinter::moved(SlotState state, int by) {
   for (ProductInFlight& flight : state.flights) flight.iteration -= by;
+  for (auto& [op, iteration] : state.stores) iteration -= by;
   return state;
 }
 
@@ -176,7 +201,8 @@ void SlotPrinter::steady(int in) {
     for (const Step& step : code_->steady) print(in + 1, step);
     SlotState again = moved(state_, 1);
     again.defined = entry.defined;
-    const bool same = again.flights == begin.flights && again.token == begin.token;
+    const bool same = again.flights == begin.flights && again.token == begin.token &&
+                      again.stores == begin.stores;
     begin = again;
     if (same) break;
   }

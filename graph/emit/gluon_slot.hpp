@@ -12,7 +12,8 @@ namespace twill::emit {
 /// What the text of slots needs at the head of the file, gathered while they are written.
 struct ModuleNeeds {
   std::set<std::tuple<std::int64_t, std::int64_t, int>> tiles;  ///< M, N, warps: register layouts
-  bool fence = false, tcgen05_commit = false, wgmma_init = false;
+  bool fence = false, tcgen05_commit = false, wgmma_init = false, async_copy = false;
+  bool anew = false, bulk_add = false, tmem_parts = false;
 };
 
 /// Name of the constant that is the register layout of an M x N tile on so many warps.

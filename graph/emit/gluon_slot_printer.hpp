@@ -1,6 +1,6 @@
 // Writes one slot's function in Gluon. Private to graph/emit/: gluon_slot.cpp (the loop, registers
 // over iterations), gluon_waits.cpp (waits, arrivals, products in flight), gluon_ops.cpp (ops),
-// gluon_finish.cpp (what follows the loop).
+// gluon_copies.cpp (between global and shared memory), gluon_finish.cpp (what follows the loop).
 #pragma once
 
 #include <map>
@@ -27,6 +27,7 @@ struct ProductInFlight {
 /// What is known where the text has come to; iterations are counted from the block's own base.
 struct SlotState {
   std::vector<ProductInFlight> flights;
+  std::vector<std::pair<int, int>> stores;  ///< bulk stores in flight: op and iteration
   std::map<int, bool> token;  ///< per op whose result is a product in registers: not waited for yet
   std::set<std::string> defined;
   bool operator==(const SlotState&) const = default;
@@ -70,6 +71,9 @@ class SlotPrinter {
   bool is_product(int op) const {
     return m_.values[at(plan_.links.result[at(op)])].function == Function::product;
   }
+  bool is_store(int op) const {
+    return m_.values[at(plan_.links.result[at(op)])].function == Function::store;
+  }
   bool wgmma(int op) const { return hopper() && is_product(op); }
 
   // Registers over iterations.
@@ -93,6 +97,8 @@ class SlotPrinter {
   // Before the loop.
   void before();
   bool uses_resident(int op) const;
+  /// Vectors from before the loop, into the slot's registers.
+  void vectors_before();
 
   // The loop.
   void loop();
@@ -106,10 +112,16 @@ class SlotPrinter {
   std::string reason(const program::Wait& wait) const;
   std::string op_name(int legal_index) const;
   void wait(int depth, const Step& step);
-  static std::string barrier_index(Iteration iteration, int phases) {
-    return phases == 1 ? ".index(0)" : ring_index(iteration, phases);
+  /// An iteration, counted through tiles.
+  std::string through_tiles(Iteration iteration) const;
+  std::string ring(Iteration iteration, int depth) const;
+  std::string barrier_index(Iteration iteration, int phases) const {
+    return phases == 1 ? ".index(0)" : ring(iteration, phases);
   }
-  static std::string parity(Iteration iteration, int phases);
+  std::string parity(Iteration iteration, int phases) const;
+  /// Of a barrier that has a phase a tile.
+  std::string turn_parity() { return plan_.tiles() ? "turn & 1" : "0"; }
+  void wait_turn_before(const std::string& barrier, const std::string& comment);
   /// Until the product of this iteration has ended, with all before it.
   void wait_flight(int depth, int op, int iteration, const std::string& comment);
   void add_name(std::vector<std::string>& names, const ProductInFlight& flight);
@@ -117,11 +129,21 @@ class SlotPrinter {
   void arrive(int depth, int legal_index, Iteration it);
   std::string barriers_of(int legal_index, Iteration it);
 
+  // Copies between global and shared memory: gluon_copies.cpp.
+  void load(int depth, int op, const Value& value, Iteration it);
+  void load_vector(int depth, const Value& value, Iteration it, const std::string& to,
+                   const std::string& barrier);
+  void store(int depth, int op, const Value& value, Iteration it);
+  /// From registers, through a buffer that its slot alone uses.
+  void store_registers(int depth, int op, const Value& value, Iteration it);
+  void issue_store(int depth, int op, const Value& value, Iteration it, const std::string& from);
+  /// Until the bulk store of this iteration has read its tile, with all before it.
+  void wait_store(int depth, int op, int iteration, const std::string& comment);
+
   // Ops: gluon_ops.cpp.
   std::string copy_of(int storage, Iteration it);
   std::string coordinates(int tensor, const std::string& tile);
   void op(int depth, int op, Iteration it);
-  void load(int depth, int op, const Value& value, Iteration it);
   /// A matrix in memory as a product takes it.
   std::string memory_operand(int op, const Operand& one, Iteration it);
   void product(int depth, int op, const Value& value, Iteration it);
@@ -148,6 +170,8 @@ class SlotPrinter {
 
   // After the loop: gluon_finish.cpp.
   void after();
+  void end_of_tile();
+  void tell(const std::string& barrier, const std::string& comment);
   void wait_for_others(const std::vector<int>& stores);
   Expression final_operand(int v, const Operand& one, std::set<int>& written);
   /// Values after the loop from a tile in tensor memory to store `v`, in their order, where each

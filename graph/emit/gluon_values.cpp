@@ -27,16 +27,33 @@ std::string tile_layout(Target target, std::int64_t m, std::int64_t n, int warps
   if (warps % 4 != 0) return "";
   if (target == Target::hopper) {
     // A warpgroup's wgmma has 64 rows and a multiple of 8 columns, at most 256.
-    if (m % 64 != 0 || m < std::int64_t{16} * warps || n % 8 != 0 || n < 8) return "";
-    std::int64_t columns = std::min<std::int64_t>(n, 256);
-    while (n % columns != 0) columns -= 8;
-    return "gl.NVMMADistributedLayout(version=[3, 0], warps_per_cta=[" + text(warps) +
-           ", 1], instr_shape=[16, " + text(columns) + ", 16])";
+    if (m % 64 != 0 || n % 8 != 0 || n < 8) return "";
+    // Where there are fewer rows than warps for them, warpgroups share out the columns.
+    std::int64_t across = 1;
+    while (m < std::int64_t{16} * warps / across) across *= 2;
+    if (n % (8 * across) != 0) return "";
+    std::int64_t columns = std::min<std::int64_t>(n / across, 256);
+    while (n / across % columns != 0) columns -= 8;
+    return "gl.NVMMADistributedLayout(version=[3, 0], warps_per_cta=[" + text(warps / across) +
+           ", " + text(across) + "], instr_shape=[16, " + text(columns) + ", 16])";
   }
+  const std::int64_t across = warps / 4;  // warpgroups share out the columns
+  if (warps > 8 || n % across != 0) return "";
   // A row a thread: what a warp's quarter of the lanes gives it (tcgen05.ld.32x32b).
-  if (m != 128 || warps > 8 || n % (warps / 4) != 0) return "";
-  return "gl.BlockedLayout([1, " + text(n / (warps / 4)) + "], [32, 1], [4, " + text(warps / 4) +
-         "], [0, 1])";
+  if (m == 128)
+    return "gl.BlockedLayout([1, " + text(n / across) + "], [32, 1], [4, " + text(across) +
+           "], [0, 1])";
+  // 64 rows lie in 16 lanes of each quarter; a warp's two halves read half of the columns each
+  // (tcgen05.ld.16x32bx2).
+  const std::int64_t half = n / across / 2;
+  if (m != 64 || half < 1 || (n & (n - 1)) != 0) return "";
+  std::string registers;
+  for (std::int64_t column = 1; column < half; column *= 2)
+    registers += (registers.empty() ? "[0, " : ", [0, ") + text(column) + "]";
+  return "gl.DistributedLinearLayout(reg_bases=[" + registers +
+         "], lane_bases=[[1, 0], [2, 0], [4, 0], [8, 0], [0, " + text(half) +
+         "]], warp_bases=[[16, 0], [32, 0]" + (across == 2 ? ", [0, " + text(n / 2) + "]" : "") +
+         "], block_bases=[], shape=[64, " + text(n) + "])";
 }
 
 std::string gluon_type(const std::string& type) {
@@ -65,7 +82,9 @@ Source ValuePrinter::resolve(int op, const Operand& operand, int distance, int s
   if (!m.in_loop(operand.value)) {
     source.kind = Source::before;
     source.value = operand.value;
-    if (!plan_.resident.contains(operand.value)) refuse("is computed before the loop");
+    const Value& loaded = m.values[at(operand.value)];
+    if (loaded.shape.size() != 1 && !plan_.resident.contains(operand.value))
+      refuse("is computed before the loop");
     return source;
   }
   const int from = plan_.op_of(operand.value);
@@ -138,19 +157,40 @@ Layout ValuePrinter::layout_of(int value, int steps) const {
   const Value& one = m.values[at(value)];
   if (one.shape.empty()) return {};
   if (one.shape.size() == 2) return {Layout::matrix, one.shape[0], one.shape[1]};
-  // A vector: of the rows of the tile that it was made of, or the first one with as many.
+  // A vector: of the rows or columns of the tile that it was made of, else of those of the one that
+  // it is used with, else of the first one with as many rows.
   if (steps < kMostSteps)
     for (const Operand& operand : one.operands) {
       if (operand.value < 0 || operand.distance > 0) continue;
       const Layout from = layout_of(operand.value, steps + 1);
-      if (from.kind != Layout::none && from.rows == one.shape[0])
+      if (from.kind == Layout::of_columns && from.columns == one.shape[0]) return from;
+      if (from.kind != Layout::none && from.kind != Layout::of_columns && from.rows == one.shape[0])
         return {Layout::of_rows, from.rows, from.columns};
     }
+  if (const Layout used = used_with(value, 0); used.kind != Layout::none) return used;
   for (const Value& other : m.values)
     if (other.shape.size() == 2 && other.shape[0] == one.shape[0] && other.type == "f32")
       return {Layout::of_rows, other.shape[0], other.shape[1]};
   throw Refusal{"op", one.id + " is a vector of " + std::to_string(one.shape[0]) +
                           " and no tile has so many rows"};
+}
+
+Layout ValuePrinter::used_with(int value, int steps) const {
+  const meaning::Meaning& m = *plan_.meaning;
+  for (int u = m.loop_begin; u < static_cast<int>(m.values.size()); ++u) {
+    const Value& user = m.values[at(u)];
+    for (const Operand& operand : user.operands) {
+      if (operand.value != value || user.tensor >= 0) continue;
+      const std::int64_t length = m.values[at(value)].shape[0];
+      if (user.shape.size() == 2 && operand.along_columns && user.shape[1] == length)
+        return {Layout::of_columns, user.shape[0], user.shape[1]};
+      if (user.shape.size() == 2 && !operand.along_columns && user.shape[0] == length)
+        return {Layout::of_rows, user.shape[0], user.shape[1]};
+      if (user.shape.size() == 1 && u > value && steps < kMostSteps)
+        if (const Layout next = used_with(u, steps + 1); next.kind != Layout::none) return next;
+    }
+  }
+  return {};
 }
 
 std::string ValuePrinter::text_of(const Layout& layout) const {
@@ -251,8 +291,14 @@ Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, cons
     case Function::causal: {
       const Layout r{Layout::of_rows, layout.rows, layout.columns};
       const Layout c{Layout::of_columns, layout.rows, layout.columns};
-      const std::string row = "gl.arange(0, " + std::to_string(value.shape[0]) +
-                              ", layout=" + text_of(r) + ")[:, None]";
+      std::string row =
+          "gl.arange(0, " + std::to_string(value.shape[0]) + ", layout=" + text_of(r) + ")";
+      // The triangle is the same in every iteration.
+      if (value.function == Function::lower && !iteration.empty()) {
+        needs_.anew = true;
+        row = "anew(" + row + ")";
+      }
+      row += "[:, None]";
       const std::string column = "gl.arange(0, " + std::to_string(value.shape[1]) +
                                  ", layout=" + text_of(c) + ")[None, :]";
       if (value.function == Function::lower)

@@ -13,6 +13,7 @@ namespace twill::emit {
 struct Layout {
   enum Kind { none, matrix, of_rows, of_columns } kind = none;
   std::int64_t rows = 0, columns = 0;  ///< of the tile
+  bool turned = false;                 ///< a transposed tile's: it has no name
   bool operator==(const Layout&) const = default;
 };
 
@@ -58,6 +59,8 @@ class ValuePrinter {
  private:
   Source resolve(int op, const meaning::Operand& operand, int distance, int steps) const;
   Layout layout_of(int value, int steps) const;
+  /// Of a vector: the tile, row by row or column by column, that it is first used with.
+  Layout used_with(int value, int steps) const;
   std::string converted(const Expression& from, const Layout& to) const;
 
   const Plan& plan_;

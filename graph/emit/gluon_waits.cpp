@@ -27,6 +27,10 @@ void SlotPrinter::wait(int depth, const Step& step) {
   const Event& event = legal_.program.events[at(wait.event)];
   const std::string comment =
       "  # " + reason(wait) + ": " + op_name(event.op) + "[" + iteration_text(step.iteration) + "]";
+  if (event.pending && is_store(legal_.source[at(event.op)])) {
+    wait_store(depth, legal_.source[at(event.op)], step.iteration.offset, comment);
+    return;
+  }
   if (event.pending) {
     wait_flight(depth, legal_.source[at(event.op)], step.iteration.offset, comment);
     return;
@@ -36,7 +40,7 @@ void SlotPrinter::wait(int depth, const Step& step) {
                      parity(step.iteration, event.phases);
   if (step.iteration.from != Iteration::begin) use("n");
   std::string guard;
-  if (step.if_begun) guard = iteration_text(step.iteration) + " >= 0";
+  if (step.if_begun) guard = through_tiles(step.iteration) + " >= 0";
   if (step.if_exists)
     guard += (guard.empty() ? "" : " and ") + iteration_text(step.iteration) + " < n";
   if (step.if_exists && step.if_begun) refuse("op", "a wait with two guards");
@@ -44,17 +48,38 @@ void SlotPrinter::wait(int depth, const Step& step) {
   line(depth, text + ")" + comment);
 }
 
-std::string SlotPrinter::parity(Iteration iteration, int phases) {
-  if (iteration.from == Iteration::begin)
+std::string SlotPrinter::through_tiles(Iteration iteration) const {
+  std::string text = iteration_text(iteration);
+  if (!plan_.tiles()) return text;
+  if (text.starts_with('-')) return "first - " + text.substr(1);
+  return text == "0" ? "first" : "first + " + text;
+}
+
+std::string SlotPrinter::ring(Iteration iteration, int depth) const {
+  if (!plan_.tiles()) return ring_index(iteration, depth);
+  if (depth == 1) return "";
+  // (Never negative, as the copy before the first iteration is asked for, too.)
+  const Iteration small{iteration.from, ring_place(iteration.offset, depth).copy};
+  const std::string text = through_tiles(small);
+  return ".index(" + (text.find(' ') == std::string::npos ? text : "(" + text + ")") + " % " +
+         std::to_string(depth) + ")";
+}
+
+std::string SlotPrinter::parity(Iteration iteration, int phases) const {
+  if (iteration.from == Iteration::begin && !plan_.tiles())
     return std::to_string(ring_place(iteration.offset, phases).parity);
   if (phases == 1) {
     const Iteration even{iteration.from, (iteration.offset % 2 + 2) % 2};
-    const std::string text = iteration_text(even);
-    return (even.offset == 0 ? text : "(" + text + ")") + " & 1";
+    const std::string text = through_tiles(even);
+    return (text.find(' ') == std::string::npos ? text : "(" + text + ")") + " & 1";
   }
-  const std::string text = iteration_text(iteration);
-  return (iteration.offset == 0 ? text : "(" + text + ")") + " // " + std::to_string(phases) +
-         " & 1";
+  const std::string text = through_tiles(iteration);
+  return (text.find(' ') == std::string::npos ? text : "(" + text + ")") + " // " +
+         std::to_string(phases) + " & 1";
+}
+
+void SlotPrinter::wait_turn_before(const std::string& barrier, const std::string& comment) {
+  line(1, "mbarrier.wait(" + use(barrier) + ", (turn + 1) & 1, pred=turn > 0)  # " + comment);
 }
 
 void SlotPrinter::wait_flight(int depth, int op, int iteration, const std::string& comment) {
@@ -94,6 +119,10 @@ void SlotPrinter::add_name(std::vector<std::string>& names, const ProductInFligh
 }
 
 void SlotPrinter::drain(int depth) {
+  if (!state_.stores.empty()) {
+    const auto [op, iteration] = state_.stores.back();
+    wait_store(depth, op, iteration, "  # the last bulk stores");
+  }
   if (state_.flights.empty()) return;
   const ProductInFlight last = state_.flights.back();
   wait_flight(depth, last.op, last.iteration, "  # the last products");

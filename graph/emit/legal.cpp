@@ -22,6 +22,9 @@ using program::Refusal;
 using program::Storage;
 using program::Wait;
 
+// Groups of bulk stores end in the order of their issue.
+constexpr const char* kStores = "bulk stores";
+
 /// Where a release can stand: before an op of its slot, in a stage.
 struct Place {
   int before = 0;  ///< op; a product's own place + 1: after it
@@ -31,7 +34,8 @@ struct Place {
 
 class Legalizer {
  public:
-  Legalizer(const Program& given, const program::Links& links) : links_(links) {
+  Legalizer(const Program& given, const program::Links& links, bool tiles)
+      : links_(links), tiles_(tiles) {
     legal_.program = given;
     // The target allocates barriers itself; limits.cpp counts them. Those that are added or get
     // more phases here would not be where the program has room for them.
@@ -47,10 +51,11 @@ class Legalizer {
     Program& p = legal_.program;
     p.meaning.reset();
     end_tensor_memory_accesses();
+    count_stores();
     if (legal_.target == Target::blackwell) {
       join_accumulators();
       for (int e = 0; e < static_cast<int>(p.events.size()); ++e)
-        if (p.events[at(e)].pending) count_on_barrier(e);
+        if (p.events[at(e)].pending && !is_store(p.events[at(e)].op)) count_on_barrier(e);
       drop_implied_waits();
       drop_unused_events();
       fuse();
@@ -60,6 +65,10 @@ class Legalizer {
         if (!p.events[at(e)].pending && is_product(p.events[at(e)].op))
           if (auto no = release(e)) return *no;
     }
+    // (A release adds an event at the end at most, and that one is pending.)
+    for (int e = 0; e < static_cast<int>(p.events.size()); ++e)
+      if (!p.events[at(e)].pending && is_store(p.events[at(e)].op))
+        if (auto no = release(e)) return *no;
     if (auto fault = settle(p)) return Refusal{"release", fault->rule + ": " + fault->text};
     return std::move(legal_);
   }
@@ -70,6 +79,7 @@ class Legalizer {
     return source >= 0 && legal_.program.ops[at(op)].ending == Ending::pending &&
            value(source).function == Function::product;
   }
+  bool is_store(int op) const { return bulk_stores_.contains(legal_.source[at(op)]); }
   const meaning::Value& value(int source) const {
     return meaning_->values[at(links_.result[at(source)])];
   }
@@ -119,12 +129,12 @@ class Legalizer {
   /// Ops that end at once do so in their slot's order: a wait for a later one covers them.
   void drop_implied_waits() {
     Program& p = legal_.program;
-    if (program::judge(p)) return;  // (more phases are needed first)
+    if (judged(p)) return;  // (more phases are needed first)
     for (int w = static_cast<int>(p.waits.size()) - 1; w >= 0; --w) {
       if (!ended_at_once_.contains(p.events[at(p.waits[at(w)].event)].op)) continue;
       Program tried = p;
       tried.waits.erase(tried.waits.begin() + w);
-      if (!program::judge(tried)) p = std::move(tried);
+      if (!judged(tried)) p = std::move(tried);
     }
   }
 
@@ -141,6 +151,29 @@ class Legalizer {
       }
     p.events = std::move(kept);
     for (Wait& wait : p.waits) wait.event = index[at(wait.event)];
+  }
+
+  // ---- bulk stores
+
+  /// A bulk store tells no barrier of its end: its slot waits for its groups, which end in order,
+  /// by a pending count (PTX ISA, cp.async.bulk.wait_group).
+  void count_stores() {
+    Program& p = legal_.program;
+    for (int v = 0; v < static_cast<int>(p.ops.size()); ++v) {
+      if (value(v).function != Function::store || p.ops[at(v)].ending != Ending::transaction)
+        continue;
+      bulk_stores_.insert(v);
+      p.ops[at(v)].ending = Ending::pending;
+      p.ops[at(v)].queue = kStores;
+      for (int e = 0; e < static_cast<int>(p.events.size()); ++e) {
+        if (p.events[at(e)].op != v || p.events[at(e)].pending) continue;
+        p.events[at(e)].bytes = 0;
+        for (std::size_t w = 0; w < p.waits.size(); ++w)
+          if (p.waits[w].event == e && p.ops[at(p.waits[w].before)].slot == p.ops[at(v)].slot)
+            p.waits[w].event = pending_event(v);
+      }
+    }
+    drop_unused_events();
   }
 
   // ---- Blackwell
@@ -180,7 +213,7 @@ class Legalizer {
       op.in_place.push_back(a);
       std::sort(op.in_place.begin(), op.in_place.end());
       write_in_place(from, b);
-      if (const auto fault = program::judge(p); fault && fault->rule != "phase") p = before;
+      if (const auto fault = judged(p); fault && fault->rule != "phase") p = before;
     }
   }
 
@@ -217,7 +250,7 @@ class Legalizer {
         if (wait.before == a + 1 || wait.before == a + 2) wait.before = a;
       std::stable_sort(p.waits.begin(), p.waits.end(),
                        [](const Wait& x, const Wait& y) { return x.before < y.before; });
-      if (const auto fault = program::judge(p); fault && fault->rule != "phase")
+      if (const auto fault = judged(p); fault && fault->rule != "phase")
         p = before;
       else
         legal_.fused.push_back({a, a + 1, a + 2});
@@ -298,7 +331,7 @@ class Legalizer {
       Program tried = p;
       ++tried.storages[at(removed.storage)].depth;
       tried.waits.erase(tried.waits.begin() + w);
-      if (program::judge(tried)) {
+      if (judged(tried)) {
         // It was also for those that read the result: these get waits of their own.
         const int product = p.events[at(removed.event)].op;
         for (int r = 0; r < static_cast<int>(p.ops.size()); ++r)
@@ -309,7 +342,7 @@ class Legalizer {
               tried.waits.push_back({r, removed.event, read.distance, Need::raw, read.storage});
         std::stable_sort(tried.waits.begin(), tried.waits.end(),
                          [](const Wait& x, const Wait& y) { return x.before < y.before; });
-        if (program::judge(tried)) continue;
+        if (judged(tried)) continue;
       }
       p = std::move(tried);
       w = -1;  // (each time a wait of this kind less)
@@ -320,6 +353,7 @@ class Legalizer {
   std::optional<Refusal> release(int event) {
     const Program before = legal_.program;
     const std::vector<int> source = legal_.source, release_of = legal_.release_of;
+    const std::vector<std::vector<int>> fused = legal_.fused;
     std::string text = "no place for it";
     for (const Place& place : places(legal_.program.events[at(event)].op)) {
       insert(event, place);
@@ -330,6 +364,7 @@ class Legalizer {
       legal_.program = before;
       legal_.source = source;
       legal_.release_of = release_of;
+      legal_.fused = fused;
     }
     return Refusal{"release", "the end of " + before.ops[at(before.events[at(event)].op)].id +
                                   " cannot be told to a barrier by its own threads: " + text};
@@ -352,6 +387,14 @@ class Legalizer {
     std::stable_sort(all.begin(), all.end(), [](const Place& a, const Place& b) {
       return std::tie(a.stage, a.before) < std::tie(b.stage, b.before);
     });
+    if (is_store(product)) {
+      // Where the slot next has something to wait for anyway: before its next store, or earlier in
+      // that period; before, the slot would stand still.
+      int first = product;
+      while (first > 0 && p.ops[at(first - 1)].slot == x.slot) --first;
+      all.push_back({product + 1, x.stage + 1, -1});
+      for (int v = product; v >= first; --v) all.push_back({v, x.stage + 1, -1});
+    }
     // Where nobody waits: a product later, so that one stays in flight; or in the same period, as
     // late as others can bear; or right before the next one.
     all.push_back({product + 1, x.stage + 1, -1});
@@ -382,6 +425,8 @@ class Legalizer {
     for (Wait& wait : p.waits) wait.before = moved(wait.before);
     for (Event& one : p.events) one.op = moved(one.op);
     p.events[at(event)].op = here;
+    for (std::vector<int>& ops : legal_.fused)
+      for (int& one : ops) one = moved(one);
     // Its wait: the one that was there, now before the release, or one of its own.
     Wait wait{here, 0, 0, Need::turn, -1};
     if (place.wait >= 0) {
@@ -413,23 +458,28 @@ class Legalizer {
 
   // ---- phases
 
+  std::optional<program::Fault> judged(const Program& p) const {
+    auto fault = program::judge(p);
+    return fault || !tiles_ ? fault : program::judge_tiles(p);
+  }
+
   /// The judge's last word, with as many more phases as the barriers need.
-  static std::optional<program::Fault> settle(Program& p) {
+  std::optional<program::Fault> settle(Program& p) const {
     int most = program::stage_count(p) + 2;
     for (const Storage& s : p.storages)
       most = std::max(most, program::stage_count(p) + s.depth + 1);
-    std::optional<program::Fault> fault = program::judge(p);
+    std::optional<program::Fault> fault = judged(p);
     for (int more = 1; fault && fault->rule == "phase" && more <= most; ++more) {
       for (Event& event : p.events)
         if (!event.pending) ++event.phases;
-      fault = program::judge(p);
+      fault = judged(p);
     }
     if (fault) return fault;
     // Back to the least of each, one after the other.
     for (Event& event : p.events)
       while (!event.pending && event.phases > 1) {
         --event.phases;
-        if (program::judge(p)) {
+        if (judged(p)) {
           ++event.phases;
           break;
         }
@@ -438,16 +488,18 @@ class Legalizer {
   }
 
   const program::Links& links_;
+  bool tiles_;
   std::optional<meaning::Meaning> meaning_;
   LegalProgram legal_;
+  std::set<int> bulk_stores_;    ///< of the given program
   std::set<int> ended_at_once_;  ///< ops that were said to end later
 };
 
 }  // namespace
 
-std::variant<LegalProgram, Refusal> make_legal(const Program& program,
-                                               const program::Links& links) {
-  return Legalizer(program, links).run();
+std::variant<LegalProgram, Refusal> make_legal(const Program& program, const program::Links& links,
+                                               bool tiles) {
+  return Legalizer(program, links, tiles).run();
 }
 
 }  // namespace twill::emit

@@ -38,7 +38,10 @@ struct LegalProgram {
 ///   adds to is put where its result lies. A load, an op and a store of one tile become one.
 ///
 /// Barriers get more phases where the later arrival asks for it. Rule "target" or "release".
+///
+/// `tiles`: it is run once for each tile of a loop around it, which judge_tiles() accepts, too.
 std::variant<LegalProgram, program::Refusal> make_legal(const program::Program& program,
-                                                        const program::Links& links);
+                                                        const program::Links& links,
+                                                        bool tiles = false);
 
 }  // namespace twill::emit

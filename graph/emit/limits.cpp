@@ -10,10 +10,8 @@
 namespace twill::emit {
 namespace {
 
-constexpr int kMostThreads = 1'024, kWarpThreads = 32, kGroupWarps = 4;
-constexpr int kRegisters = 65'536, kLeastRegisters = 24, kMostRegisters = 240, kStep = 8;
-constexpr Amount kSharedBytes = 232'448;  // 227 KiB
-constexpr int kMostBarriers = 512;        // none in PTX; more would say that a ring went wrong
+constexpr int kWarpThreads = 32, kGroupWarps = 4;
+constexpr int kMostBarriers = 512;  // none in PTX; more would say that a ring went wrong
 
 bool power_of_two(Amount x) {
   return x > 0 && (x & (x - 1)) == 0;
@@ -30,7 +28,7 @@ LaunchFacts launch_facts(const Launch& launch) {
   LaunchFacts facts;
   facts.threads = (launch.first.warps + padded(launch.workers)) * kWarpThreads;
   if (facts.threads == 0) return facts;
-  facts.registers = std::min(kRegisters / facts.threads / kStep * kStep, 248);
+  facts.registers = std::min(kRegisterFile / facts.threads / kRegisterStep * kRegisterStep, 248);
   facts.workers.resize(launch.workers.size());
   // Wider partitions come first; those of one warpgroup get the most that one of them asks for.
   std::vector<std::size_t> order(launch.workers.size());
@@ -44,7 +42,8 @@ LaunchFacts launch_facts(const Launch& launch) {
     int warps = 0, most = kLeastRegisters;
     while (last < order.size() && (warps == 0 || warps % kGroupWarps != 0)) {
       warps += launch.workers[order[last]].warps;
-      most = std::max(most, (launch.workers[order[last]].registers + kStep - 1) / kStep * kStep);
+      most = std::max(most, (launch.workers[order[last]].registers + kRegisterStep - 1) /
+                                kRegisterStep * kRegisterStep);
       ++last;
     }
     for (; k < last; ++k) facts.workers[order[k]] = most;
@@ -53,7 +52,7 @@ LaunchFacts launch_facts(const Launch& launch) {
   const int left = facts.registers * facts.threads - taken;
   if (launch.first.warps > 0 && left > 0)
     facts.first_registers =
-        std::min(left / (launch.first.warps * kWarpThreads) / kStep * kStep, 256);
+        std::min(left / (launch.first.warps * kWarpThreads) / kRegisterStep * kRegisterStep, 256);
   return facts;
 }
 
@@ -81,7 +80,7 @@ std::optional<program::Refusal> check_limits(const Launch& launch) {
     return no("the workers leave " + std::to_string(facts.first_registers) +
               " registers a thread to the default partition, which needs " +
               std::to_string(launch.first.registers));
-  if (launch.shared_bytes > kSharedBytes)
+  if (launch.shared_bytes > kMostShared)
     return no(std::to_string(launch.shared_bytes) +
               " bytes of shared memory with barriers and hand-overs: a block has at most 232448");
   if (launch.tmem_columns != 0 &&

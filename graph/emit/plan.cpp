@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "graph/emit/limits.hpp"
 #include "graph/emit/user_function.hpp"
 #include "graph/index.hpp"
 #include "graph/meaning/number_type.hpp"
@@ -18,24 +19,25 @@ using program::Program;
 using program::Refusal;
 using program::Storage;
 
-constexpr int kWarpgroup = 4, kMostAsked = 240, kRegisterStep = 8;
+constexpr int kWarpgroup = 4;
 constexpr Amount kBarrierBytes = 8;
-constexpr Amount kMostShared = 232'448;
 
 class Planner {
  public:
-  Planner(const Program& program, const EmitOptions& options)
-      : p_(program), options_(options), names_(reserved()) {
+  /// finish_alone: what is made of memory alone after the loop gets a partition of its own; else
+  /// it goes to a slot of the loop.
+  Planner(const Program& program, const EmitOptions& options, bool finish_alone)
+      : p_(program), options_(options), names_(reserved()), finish_alone_(finish_alone) {
     plan_.given = &p_;
   }
 
   std::variant<Plan, Refusal> run() {
     if (const auto no = program::link(p_, plan_.links)) return Refusal{"meaning", *no};
     plan_.meaning = &*p_.meaning;
-    auto legal = make_legal(p_, plan_.links);
+    plan_.user = options_.user;
+    auto legal = make_legal(p_, plan_.links, plan_.tiles());
     if (auto* no = std::get_if<Refusal>(&legal)) return *no;
     plan_.legal = std::move(std::get<LegalProgram>(legal));
-    plan_.user = options_.user;
     auto axes = plan_.user != nullptr ? user_tensors(*plan_.meaning, *plan_.user)
                                       : tensor_axes(*plan_.meaning);
     if (auto* no = std::get_if<Refusal>(&axes)) return *no;
@@ -44,9 +46,13 @@ class Planner {
     name();
     if (auto no = before_loop()) return *no;
     if (auto no = after_loop()) return *no;
+    if (auto no = between_tiles()) return *no;
     partitions();
     if (auto no = memory()) return *no;
-    if (auto no = check_limits(plan_.launch)) return *no;
+    if (options_.as_triton) {
+      if (auto no = check_limits(plan_.launch)) return *no;
+      share_registers();
+    }
     return std::move(plan_);
   }
 
@@ -73,11 +79,13 @@ class Planner {
             "tensor_memory",
             "tcgen05_mma",
             "tcgen05_commit",
+            "async_copy",
             "warpgroup_mma",
             "warpgroup_mma_wait",
             "warpgroup_mma_init",
             "fence_async_shared",
             "TensorDescriptor",
+            "tensor_memory_descriptor",
             "TensorMemoryLayout",
             "allocate_tensor_memory",
             "zero",
@@ -91,6 +99,11 @@ class Planner {
             "AXES",
             "TENSORS",
             "launch",
+            "tile",
+            "first",
+            "turn",
+            "anew",
+            "ADDED",
             "reference_block",
             "check_against_reference",
             "time_it",
@@ -110,7 +123,7 @@ class Planner {
       const auto& ops = plan_.legal.program.ops;
       const bool some =
           std::any_of(ops.begin(), ops.end(), [&](const program::Op& op) { return op.slot == s; });
-      plan_.code.push_back(some ? slot_code(plan_.legal.program, s) : SlotCode{});
+      plan_.code.push_back(some ? slot_code(plan_.legal.program, s, plan_.tiles()) : SlotCode{});
       plan_.depth = std::max(plan_.depth, plan_.code.back().depth);
     }
   }
@@ -163,9 +176,12 @@ class Planner {
       const int release = legal.release_of[at(event.op)];
       const int source = legal.source[at(release >= 0 ? release : event.op)];
       const program::Op& op = p_.ops[at(source)];
-      const char* what = op.ending == Ending::transaction ? "_full"
-                         : event.consumed                 ? "_used"
-                                                          : "_ready";
+      const bool store =
+          plan_.meaning->values[at(plan_.links.result[at(source)])].function == Function::store;
+      const char* what = store                              ? "_done"
+                         : op.ending == Ending::transaction ? "_full"
+                         : event.consumed                   ? "_used"
+                                                            : "_ready";
       plan_.barrier.push_back(
           event.pending
               ? ""
@@ -238,8 +254,9 @@ class Planner {
     const meaning::Meaning& m = *plan_.meaning;
     for (int v = 0; v < m.loop_begin; ++v) {
       const meaning::Value& value = m.values[at(v)];
-      if (value.function != Function::load || value.shape.size() != 2)
-        return Refusal{"op", "before the loop only matrices are loaded here, not " + value.id};
+      if (value.function != Function::load || value.shape.empty())
+        return Refusal{"op", "before the loop only tiles are loaded here, not " + value.id};
+      if (value.shape.size() == 1) continue;  // each slot loads it into its own registers
       plan_.resident[v] = {names_.make(plan_.variable[at(v)] + "_smem", "buffer"), value.shape,
                            value.type, true};
     }
@@ -289,7 +306,13 @@ class Planner {
       const int slot = static_cast<int>(std::max_element(held.begin(), held.end()) - held.begin());
       return p_.slots[at(slot)].width >= kWarpgroup ? std::optional(slot) : std::nullopt;
     }
-    return plan_.finish_slot();
+    if (finish_alone_) return plan_.finish_slot();
+    int widest = -1;
+    for (int s = 0; s < static_cast<int>(p_.slots.size()); ++s)
+      if (!plan_.code[at(s)].steady.empty() && p_.slots[at(s)].width >= kWarpgroup &&
+          (widest < 0 || p_.slots[at(s)].width > p_.slots[at(widest)].width))
+        widest = s;
+    return widest < 0 ? plan_.finish_slot() : widest;
   }
 
   std::optional<Refusal> hand_over(int store, int slot) {
@@ -314,6 +337,47 @@ class Planner {
     return std::nullopt;
   }
 
+  // ---- tiles
+
+  /// What the next tile writes over is free when the first finisher has waited for all slots that
+  /// made it, read it, and, where a tile begins with initial values in memory, written those.
+  std::optional<Refusal> between_tiles() {
+    if (!plan_.tiles()) return std::nullopt;
+    plan_.resident_free = names_.make("resident_free", "barrier");
+    plan_.tile_free = names_.make("tile_free", "barrier");
+    std::set<int> kept;
+    for (int v = plan_.meaning->after_begin; v < static_cast<int>(plan_.meaning->values.size());
+         ++v) {
+      std::set<int> needed;
+      plan_.final_values(v, needed);
+      for (const int one : needed)
+        if (const int s = plan_.kept_in_memory(plan_.op_of(one)); s >= 0) kept.insert(s);
+    }
+    for (int s = 0; s < static_cast<int>(p_.storages.size()); ++s)
+      if (p_.storages[at(s)].kind == Storage::in_memory && plan_.carried(s) > 0) {
+        plan_.restored.push_back(s);
+        kept.insert(s);
+      }
+    if (kept.empty()) return std::nullopt;
+    if (plan_.finishers().empty())
+      return Refusal{"op",
+                     "results that are carried in memory begin anew in every tile, and nothing "
+                     "follows the loop"};
+    const std::set<int> given = kept;
+    for (const int s : given) {
+      const auto& shares = plan_.legal.program.storages[at(s)].shares;
+      kept.insert(shares.begin(), shares.end());
+    }
+    for (const program::Op& op : p_.ops) {
+      const bool writes =
+          std::any_of(op.writes.begin(), op.writes.end(), [&](int s) { return kept.contains(s); });
+      const bool reads = std::any_of(op.reads.begin(), op.reads.end(),
+                                     [&](const auto& read) { return kept.contains(read.storage); });
+      if (writes || reads) plan_.done_needed[at(op.slot)] = true;
+    }
+    return std::nullopt;
+  }
+
   // ---- partitions and memory
 
   void partitions() {
@@ -333,15 +397,62 @@ class Planner {
       const int s = plan_.partitions[k];
       Partition one;
       one.warps = plan_.warps(s);
-      const Amount tiles = s == plan_.finish_slot() ? 64 : p_.slots[at(s)].registers;
+      const Amount tiles = tile_registers(s);
       const Amount all =
           (tiles + options_.resident_registers + kRegisterStep - 1) / kRegisterStep * kRegisterStep;
-      one.registers = static_cast<int>(std::clamp<Amount>(all, 24, kMostAsked));
+      one.registers = static_cast<int>(std::clamp<Amount>(all, 24, kMostRegisters));
       if (k == 0)
         plan_.launch.first = one;
       else
         plan_.launch.workers.push_back(one);
     }
+  }
+
+  /// Registers a thread for tiles: what the machine gives the slot, but not more than it has
+  /// results for. On Blackwell a tile that goes through in parts of its columns takes those alone.
+  Amount tile_registers(int slot) const {
+    constexpr Amount kParts = 32;
+    if (slot == plan_.finish_slot()) return 64;
+    const Amount own = p_.slots[at(slot)].registers;
+    if (plan_.legal.target == Target::hopper) return !finish_alone_ && !holds_tiles(slot) ? 0 : own;
+    if (!holds_tiles(slot)) return 0;
+    std::set<int> in_parts;
+    for (const auto& ops : plan_.legal.fused)
+      for (const int one : ops) in_parts.insert(plan_.legal.source[at(one)]);
+    Amount all = kParts;
+    for (int op = 0; op < static_cast<int>(p_.ops.size()); ++op)
+      if (p_.ops[at(op)].slot == slot && !in_parts.contains(op))
+        if (const int s = plan_.registers_of(op); s >= 0)
+          all += p_.storages[at(s)].size * p_.storages[at(s)].depth;
+    return std::min(own, all);
+  }
+
+  /// What is left is shared by those that ask for most.
+  void share_registers() {
+    if (plan_.legal.target == Target::hopper || plan_.launch.workers.empty()) return;
+    int most = plan_.launch.first.registers;
+    for (const Partition& one : plan_.launch.workers) most = std::max(most, one.registers);
+    for (int more = most + kRegisterStep; more <= kMostRegisters; more += kRegisterStep) {
+      Launch tried = plan_.launch;
+      if (tried.first.registers == more - kRegisterStep) tried.first.registers = more;
+      for (Partition& one : tried.workers)
+        if (one.registers == more - kRegisterStep) one.registers = more;
+      if (check_limits(tried)) return;
+      plan_.launch = tried;
+    }
+  }
+
+  /// Has it results in registers, or does it work on some after the loop?
+  bool holds_tiles(int slot) const {
+    if (std::find(plan_.after_slot.begin(), plan_.after_slot.end(), slot) != plan_.after_slot.end())
+      return true;
+    return std::any_of(p_.ops.begin(), p_.ops.end(), [&](const program::Op& op) {
+      const int index = static_cast<int>(&op - p_.ops.data());
+      const Function function = plan_.meaning->values[at(plan_.links.result[at(index)])].function;
+      return op.slot == slot && function != Function::load && function != Function::store &&
+             (function != Function::product || plan_.legal.target == Target::hopper) &&
+             !plan_.unused(plan_.links.result[at(index)]);
+    });
   }
 
   static Amount bytes(const ExtraBuffer& one) {
@@ -370,6 +481,7 @@ class Planner {
     for (const auto& [v, one] : plan_.resident) add(bytes(one));
     for (const auto& [v, one] : plan_.final_hand_over) shared += (bytes(one) + 127) / 128 * 128;
     int barriers = plan_.resident.empty() ? 0 : 1;
+    if (plan_.tiles()) barriers += 2;
     for (const Event& event : plan_.legal.program.events)
       barriers += event.pending ? 0 : event.phases;
     for (const bool needed : plan_.done_needed) barriers += needed ? 1 : 0;
@@ -390,6 +502,16 @@ class Planner {
   std::optional<Refusal> stage_stores(Amount& shared, Amount barrier_room) {
     const meaning::Meaning& m = *plan_.meaning;
     Amount all = 0;
+    for (std::size_t op = 0; op < p_.ops.size(); ++op) {
+      const int v = plan_.links.result[op];
+      const meaning::Value& value = m.values[at(v)];
+      if (value.function != Function::store || value.shape.size() != 2 ||
+          p_.ops[op].ending == Ending::transaction)
+        continue;
+      plan_.staging[v] = {names_.make(plan_.variable[at(v)] + "_smem", "buffer"), value.shape,
+                          value.type, true};
+      shared = (shared + bytes(plan_.staging[v]) + 1023) / 1024 * 1024;
+    }
     for (int v = m.after_begin; v < static_cast<int>(m.values.size()); ++v)
       if (m.values[at(v)].function == Function::store && m.values[at(v)].shape.size() == 2)
         all += meaning::elements(m.values[at(v)].shape) *
@@ -406,7 +528,8 @@ class Planner {
       }
       bool found = false;
       for (const auto& [q, one] : plan_.resident) {
-        if (found || taken.contains(q) || one.shape != value.shape || one.type != value.type)
+        if (found || plan_.tiles() || taken.contains(q) || one.shape != value.shape ||
+            one.type != value.type)
           continue;
         plan_.staging[v] = one;
         taken.insert(q);
@@ -443,6 +566,7 @@ class Planner {
   const Program& p_;
   const EmitOptions& options_;
   Names names_;
+  bool finish_alone_;
   Plan plan_;
 };
 
@@ -450,6 +574,37 @@ class Planner {
 
 int Plan::warps(int slot) const {
   return slot == finish_slot() ? kWarpgroup : given->slots[at(slot)].width;
+}
+
+std::set<int> Plan::finishers() const {
+  std::set<int> all(after_slot.begin(), after_slot.end());
+  all.erase(-1);
+  return all;
+}
+
+std::set<int> Plan::resident_readers() const {
+  std::set<int> slots;
+  for (std::size_t op = 0; op < given->ops.size(); ++op)
+    for (const int v : links.values[op])
+      for (const Operand& operand : meaning->values[at(v)].operands) {
+        int value = operand.value;
+        for (int steps = 0; value >= meaning->loop_begin && steps < 100; ++steps) {
+          if (!meaning->in_loop(value) || op_of(value) >= 0) break;
+          value = meaning->values[at(value)].operands.empty()
+                      ? -1
+                      : meaning->values[at(value)].operands[0].value;
+        }
+        if (resident.contains(value)) slots.insert(given->ops[op].slot);
+      }
+  return slots;
+}
+
+bool Plan::unused(int value) const {
+  if (meaning->values[at(value)].tensor >= 0) return false;
+  for (int v = 0; v < static_cast<int>(meaning->values.size()); ++v)
+    for (const Operand& one : meaning->values[at(v)].operands)
+      if (one.value == value && v != value) return false;
+  return true;
 }
 
 bool Plan::on_tmem(const Storage& storage) const {
@@ -503,7 +658,14 @@ void Plan::final_values(int value, std::set<int>& all) const {
 }
 
 std::variant<Plan, Refusal> make_plan(const Program& program, const EmitOptions& options) {
-  return Planner(program, options).run();
+  // On Blackwell results lie in tensor memory, where any wide slot can take them from: a partition
+  // more would take registers from all.
+  auto narrow = Planner(program, options, false).run();
+  const auto* made = std::get_if<Plan>(&narrow);
+  if (made != nullptr && made->legal.target == Target::blackwell) return narrow;
+  auto plan = Planner(program, options, true).run();
+  const auto* no = std::get_if<Refusal>(&plan);
+  return no == nullptr || no->rule != "limits" ? std::move(plan) : std::move(narrow);
 }
 
 }  // namespace twill::emit

@@ -55,11 +55,15 @@ struct Plan {
   std::vector<int> after_slot;
   std::vector<bool> done_needed;               ///< per slot: others wait for its end
   std::map<int, ExtraBuffer> resident;         ///< per value before the loop that loads a matrix
-  std::map<int, ExtraBuffer> staging;          ///< per store after the loop of a matrix
+  std::map<int, ExtraBuffer> staging;          ///< per store of a matrix from registers
   std::map<int, ExtraBuffer> final_hand_over;  ///< per value of the loop
   std::vector<std::string> done;               ///< per slot, its barrier's name
   std::string resident_barrier;
-  int resident_slot = -1;  ///< that loads the tiles from before the loop
+  // Where there are tiles:
+  std::string resident_free;  ///< barrier: all have read what was loaded before the loop
+  std::string tile_free;      ///< barrier: what follows the loop has read what the loop made
+  std::vector<int> restored;  ///< storages whose initial values the first finisher writes anew
+  int resident_slot = -1;     ///< that loads the tiles from before the loop
   Launch launch;
 
   /// "_ptr" or "_desc" of a host tensor.
@@ -71,8 +75,18 @@ struct Plan {
   /// loop.
   bool branches_on_trips() const {
     return user != nullptr && (depends_on(user->trips, meaning::Index::program) ||
-                               depends_on(user->trips, meaning::Index::programs));
+                               depends_on(user->trips, meaning::Index::programs) ||
+                               depends_on(user->trips, meaning::Index::tile));
   }
+  /// Is what is stored to a tensor of the meaning added to what is there?
+  bool adds(int tensor) const {
+    const auto t = static_cast<std::size_t>(tensor);
+    return user != nullptr ? user->places[t].adds
+                           : axes.tensors[static_cast<std::size_t>(axes.tensor_of[t])].added;
+  }
+  /// Does it run once for each tile of a loop around it, with `first` iterations and `turn` tiles
+  /// before?
+  bool tiles() const { return user != nullptr && user->around.has_value(); }
   int finish_slot() const { return static_cast<int>(given->slots.size()); }
   int warps(int slot) const;
   /// Does it issue products of Blackwell, whose end its own code does not wait for?
@@ -81,12 +95,18 @@ struct Plan {
   const meaning::Value& value_of(int storage) const;  ///< what it holds
   /// Largest distance at which it is read.
   int carried(int storage) const;
+  /// Does nobody but itself use a value of the loop?
+  bool unused(int value) const;
   /// Op of the given program that computes a value of the loop.
   int op_of(int value) const { return links.runner[static_cast<std::size_t>(value)]; }
   /// Of op `op`, the storage in registers; -1 = none.
   int registers_of(int op) const;
   /// Of op `op`, a storage in memory whose last copy is there after the loop; -1 = none.
   int kept_in_memory(int op) const;
+  /// Slots that do what follows the loop, ascending.
+  std::set<int> finishers() const;
+  /// Does an op of a slot read a tile from before the loop, through views?
+  std::set<int> resident_readers() const;
   /// Values of the loop that a value after it uses, through others after it.
   void final_values(int value, std::set<int>& all) const;
 };

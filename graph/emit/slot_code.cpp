@@ -9,7 +9,7 @@ namespace {
 
 class Expander {
  public:
-  Expander(const program::Program& program, int slot) : p_(program) {
+  Expander(const program::Program& program, int slot, bool tiles) : p_(program), tiles_(tiles) {
     code_.slot = slot;
     int first = program::kMaxStage, last = 0;
     for (int v = 0; v < static_cast<int>(p_.ops.size()); ++v) {
@@ -52,7 +52,8 @@ class Expander {
         Step step{true, w, j, false, false};
         switch (j.from) {
           case Iteration::begin:
-            if (j.offset < 0) continue;
+            if (j.offset < 0 && !tiles_) continue;
+            step.if_begun = j.offset < 0;
             step.if_exists = j.offset >= depth;
             break;
           case Iteration::loop:  // i is 0 .. n - depth - 1
@@ -76,13 +77,15 @@ class Expander {
       if (i < 0 || i >= n) continue;
       for (const int w : waits_[at(v)]) {
         const int j = i - p_.waits[at(w)].offset;
-        if (j >= 0 && j < n) steps.push_back({true, w, {Iteration::begin, j}, false, false});
+        if ((j >= 0 || tiles_) && j < n)
+          steps.push_back({true, w, {Iteration::begin, j}, j < 0, false});
       }
       steps.push_back({false, v, {Iteration::begin, i}, false, false});
     }
   }
 
   const program::Program& p_;
+  bool tiles_;
   SlotCode code_;
   std::vector<int> ops_;                 ///< of the slot, in their order
   std::vector<std::vector<int>> waits_;  ///< per op
@@ -90,8 +93,8 @@ class Expander {
 
 }  // namespace
 
-SlotCode slot_code(const program::Program& program, int slot) {
-  return Expander(program, slot).run();
+SlotCode slot_code(const program::Program& program, int slot, bool tiles) {
+  return Expander(program, slot, tiles).run();
 }
 
 RingPlace ring_place(int iteration, int depth) {

@@ -22,7 +22,7 @@ struct Step {
   bool is_wait = false;
   int index = 0;           ///< of the wait or of the op
   Iteration iteration;     ///< of the op; of a wait, the op that is waited for
-  bool if_begun = false;   ///< the wait: only where its iteration is >= 0
+  bool if_begun = false;   ///< the wait: only where its iteration is >= 0 (counted through tiles)
   bool if_exists = false;  ///< the wait: only where its iteration is < n
 };
 
@@ -39,7 +39,8 @@ struct SlotCode {
 
 /// The code of a slot with at least one op. That the slot goes through its ops period by period
 /// from its own first stage on changes nothing: only the order within the slot counts.
-SlotCode slot_code(const program::Program& program, int slot);
+/// `tiles`: the code is run once a tile, and waits for iterations of tiles before are among it.
+SlotCode slot_code(const program::Program& program, int slot, bool tiles = false);
 
 /// Copy and parity of iteration k in a ring: k mod R and (k / R) mod 2.
 struct RingPlace {

@@ -32,6 +32,7 @@ std::string text_of(const Plan& plan, const Index& index) {
       return text;
     case Index::program: return "gl.program_id(" + std::to_string(index.value) + ")";
     case Index::programs: return "gl.num_programs(" + std::to_string(index.value) + ")";
+    case Index::tile: return "tile";
     case Index::iteration: throw Refusal{"function", "a number of the loop is used outside it"};
     case Index::add: text = both(" + "); break;
     case Index::sub: text = both(" - "); break;
@@ -98,9 +99,9 @@ std::variant<Axes, Refusal> user_tensors(const meaning::Meaning& meaning,
         return Refusal{"tensors", "where the tiles of " + tensor.name +
                                       " lie is not made of arguments, the program's place and the "
                                       "iteration alone"};
-      if (place.adds)
-        return Refusal{
-            "op", "tiles are added to what is in memory (" + tensor.name + "): not emitted yet"};
+      if (place.adds && (tensor.shape.size() != 2 || tensor.type == "bf16"))
+        return Refusal{"op", "vectors, or tiles of bf16, are added to what is in memory (" +
+                                 tensor.name + "): not emitted yet"};
       if (place.begin.size() != tensor.shape.size())
         return Refusal{"tensors", tensor.name + " has tiles of another rank than its descriptor"};
       int host = -1;
@@ -152,6 +153,28 @@ std::vector<UserCoordinate> user_coordinates(const Plan& plan, int tensor) {
   return all;
 }
 
+std::vector<UserNumber> user_numbers(const Plan& plan) {
+  std::vector<UserNumber> all;
+  all.push_back({"n", "gl.maximum(" + bare(text_of(plan, simple(plan.user->trips))) + ", 0)",
+                 "  # iterations of the loop"});
+  for (std::size_t c = 0; c < plan.constant.size(); ++c)
+    if (plan.user->numbers[c].kind != Index::argument)
+      all.push_back({plan.constant[c], bare(text_of(plan, simple(plan.user->numbers[c]))), ""});
+  bool said = false;
+  for (int t = 0; t < static_cast<int>(plan.tensor_name.size()); ++t) {
+    const std::vector<UserCoordinate> where = user_coordinates(plan, t);
+    for (std::size_t d = 0; d < where.size(); ++d) {
+      if (where[d].variable.empty()) continue;
+      all.push_back(
+          {where[d].variable,
+           bare(text_of(plan, simple(at_iteration(plan.user->places[at(t)].begin[d], 0)))),
+           said ? "" : "  # where the first tiles lie"});
+      said = true;
+    }
+  }
+  return all;
+}
+
 std::string user_kernel_head(const Plan& plan) {
   std::string list;
   for (const std::string& one : plan.parameter_name)
@@ -159,21 +182,33 @@ std::string user_kernel_head(const Plan& plan) {
   if (!plan.branches_on_trips())
     list += std::string(list.empty() ? "" : ", ") + "TRIPS: gl.constexpr";
   std::string text = "def kernel(" + list + "):\n";
-  text += "    n = gl.maximum(" + bare(text_of(plan, simple(plan.user->trips))) +
-          ", 0)  # iterations of the loop\n";
-  for (std::size_t c = 0; c < plan.constant.size(); ++c)
-    if (plan.user->numbers[c].kind != Index::argument)
-      text += "    " + plan.constant[c] + " = " +
-              bare(text_of(plan, simple(plan.user->numbers[c]))) + "\n";
-  text += "    # Where the first tiles lie.\n";
-  for (int t = 0; t < static_cast<int>(plan.tensor_name.size()); ++t) {
-    const std::vector<UserCoordinate> where = user_coordinates(plan, t);
-    for (std::size_t d = 0; d < where.size(); ++d)
-      if (!where[d].variable.empty())
-        text += "    " + where[d].variable + " = " +
-                bare(text_of(plan, simple(at_iteration(plan.user->places[at(t)].begin[d], 0)))) +
-                "\n";
+  if (plan.tiles()) return text;
+  for (const auto& [name, value, comment] : user_numbers(plan))
+    text += "    " + name + " = " + value + comment + "\n";
+  return text;
+}
+
+std::string user_tile_loop(const Plan& plan, const std::string& body) {
+  const meaning::TileLoop& around = *plan.user->around;
+  std::string text;
+  const auto in_body = [&](const char* name) { return mentions(body, name); };
+  if (in_body("first")) text += "    first = 0  # iterations of the tiles before\n";
+  const bool turns = body.find("turn & 1") != std::string::npos ||
+                     body.find("turn > 0") != std::string::npos;  // (not in a comment)
+  if (turns) text += "    turn = 0  # tiles before\n";
+  text += "    for tile in range(" + bare(text_of(plan, simple(around.first))) + ", " +
+          bare(text_of(plan, simple(around.end))) + ", " +
+          bare(text_of(plan, simple(around.step))) + "):\n";
+  for (const auto& [name, value, comment] : user_numbers(plan))
+    if (mentions(body, name) || (name == "n" && in_body("first")))
+      text += "        " + name + " = " + value + comment + "\n";
+  for (std::size_t begin = 0; begin < body.size();) {
+    const std::size_t end = body.find('\n', begin);
+    text += (end == begin ? "" : "    ") + body.substr(begin, end - begin) + "\n";
+    begin = end + 1;
   }
+  if (in_body("first")) text += "        first += n\n";
+  if (turns) text += "        turn += 1\n";
   return text;
 }
 

@@ -25,8 +25,20 @@ struct UserCoordinate {
 /// Throws Refusal.
 std::vector<UserCoordinate> user_coordinates(const Plan& plan, int tensor);
 
-/// The kernel's first lines: parameters, trip count, places, numbers. Throws Refusal.
+/// A number that the kernel computes: the trip count, what is no argument, where tiles begin.
+struct UserNumber {
+  std::string name, value, comment;
+};
+/// Throws Refusal.
+std::vector<UserNumber> user_numbers(const Plan& plan);
+
+/// The kernel's first lines: parameters, and its numbers where there is no loop over tiles. Throws
+/// Refusal.
 std::string user_kernel_head(const Plan& plan);
+
+/// A slot's body, indented once, in the loop over tiles, with the numbers that it names. Throws
+/// Refusal.
+std::string user_tile_loop(const Plan& plan, const std::string& body);
 
 /// What is called as the user's function was.
 std::string user_launcher(const Plan& plan);

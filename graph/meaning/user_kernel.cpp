@@ -69,6 +69,7 @@ std::int64_t value_of(const Index& index, const Launch& launch, std::int64_t ite
     case Index::program: return launch.program[index.value];
     case Index::programs: return launch.programs[index.value];
     case Index::iteration: return iteration;
+    case Index::tile: return launch.tile;
     case Index::add: return wrapped(u(0) + u(1));
     case Index::sub: return wrapped(u(0) - u(1));
     case Index::mul: return wrapped(u(0) * u(1));

@@ -26,6 +26,7 @@ struct Index {
     remainder,  ///< with the sign of the first
     least,
     largest,
+    tile,  ///< the variable of the loop around the loop
   } kind = number;
   std::int64_t value = 0;
   std::vector<Index> of;  ///< two, for what has operands
@@ -41,6 +42,7 @@ struct Launch {
   std::vector<std::int64_t> arguments;  ///< per parameter; of others than integers 0
   std::int64_t program[3] = {0, 0, 0};
   std::int64_t programs[3] = {1, 1, 1};
+  std::int64_t tile = 0;  ///< of the loop around the loop
 };
 
 /// Throws std::domain_error for a division by zero; sums wrap around at 64 bits.
@@ -81,10 +83,17 @@ struct Place {
   bool adds = false;
 };
 
+/// A loop over tiles around the loop, which carries nothing from one to the next: for tile = first,
+/// first + step, ... below end.
+struct TileLoop {
+  Index first, end, step;
+};
+
 struct UserKernel {
   std::string name;
   std::vector<Parameter> parameters;
-  Index trips;                ///< of the loop; below 0 is 0
+  Index trips;  ///< of the loop; below 0 is 0
+  std::optional<TileLoop> around;
   std::vector<Place> places;  ///< per tensor of the meaning
   std::vector<Index>
       numbers;  ///< per constant of the meaning: an argument of any kind, or an index

@@ -27,6 +27,20 @@
 // loop in it, and which addresses are met repeats after C iterations, the common multiple of their
 // depths (C the largest). So a program of n > H + 2 S + C iterations has only windows that one of n
 // - C iterations has, too.
+//
+// Sequences of runs (judge_tiles). Where tiles end, slots drain: which of two instances of a slot
+// is first depends on where the cuts are, if the one of the later iteration is in the earlier
+// period. So what is judged has the order of two instances of a slot (or queue) only where it is
+// the same wherever the loop is cut: the first is of the same or an earlier iteration, and earlier
+// in a run that is not cut. Every sequence has these arcs and those of the waits (none is for a
+// later iteration, so that none is left out where a tile ends), and more. An access or a phase that
+// is safe by fewer arcs is safe by more. No sequence has a circle: an arc goes to the same or a
+// later tile, and those within a tile are those of a run of as many iterations, which
+// judge(program) has accepted. Tiles without iterations have no instances. All arcs go to the same
+// or a later iteration and are the same from each iteration on, so that what lies before an
+// instance within a window does not depend on where in the loop the window is; the windows above
+// are long enough, and the one run that is looked at has all of them, for each residue of the
+// copies.
 #include "graph/program/judge.hpp"
 
 #include <algorithm>
@@ -312,7 +326,9 @@ class Shape {
 /// A program of n iterations, unrolled.
 class Run {
  public:
-  Run(const Program& program, int n) : p_(program), n_(n), ops_(program.ops.size()) {
+  /// `cut`: into tiles, wherever.
+  Run(const Program& program, int n, bool cut = false)
+      : p_(program), n_(n), cut_(cut), ops_(program.ops.size()) {
     waits_.resize(ops_);
     for (Index w = 0; w < p_.waits.size(); ++w)
       waits_[index(p_.waits[w].before)].push_back(static_cast<int>(w));
@@ -364,7 +380,7 @@ class Run {
     Index nodes = 0;
     for (Index v = 0; v < ops_; ++v)
       for (int i = 0; i < n_; ++i) {
-        Index live = 0;
+        Index live = cut_ ? 1 : 0;  // (its start is a node of its own)
         for (const int w : waits_[v])
           if (in_range(i - std::int64_t{p_.waits[index(w)].offset})) ++live;
         instances_.push_back({static_cast<int>(v), i, nodes, live});
@@ -381,14 +397,32 @@ class Run {
         owner_[k] = x;
       }
       owner_[node(x, end)] = x;
-      Index k = one.first;
+      Index k = one.first + (cut_ ? 1 : 0);
       for (const int w : waits_[index(one.op)]) {
         const Wait& wait = p_.waits[index(w)];
         const std::int64_t i = one.iteration - wait.offset;
         if (in_range(i)) arc(node(instance(p_.events[index(wait.event)].op, i), end), k++);
       }
     }
-    slots();
+    if (cut_)
+      cut_slots();
+    else
+      slots();
+  }
+
+  /// The order of a slot's instances that holds wherever the loop is cut.
+  void cut_slots() {
+    for (Index x = 0; x < instances_.size(); ++x)
+      for (Index y = 0; y < instances_.size(); ++y) {
+        const Instance &a = instances_[x], &b = instances_[y];
+        const Op &first = p_.ops[index(a.op)], &then = p_.ops[index(b.op)];
+        const std::int64_t p = a.iteration + first.stage, q = b.iteration + then.stage;
+        if (x == y || first.slot != then.slot || a.iteration > b.iteration || p > q ||
+            (p == q && a.op >= b.op))
+          continue;
+        arc(node(x, first.ending == Ending::at_once ? end : issue), b.first);
+        if (!first.queue.empty() && first.queue == then.queue) arc(node(x, end), node(y, begin));
+      }
   }
 
   /// The code of each slot, period by period, and what its queues hold.
@@ -481,7 +515,7 @@ class Run {
 
   Finding phases() const {
     for (Index x = 0; x < instances_.size(); ++x) {
-      Index k = instances_[x].first;
+      Index k = instances_[x].first + (cut_ ? 1 : 0);
       for (const int w : waits_[index(instances_[x].op)]) {
         const Wait& wait = p_.waits[index(w)];
         const Event& event = p_.events[index(wait.event)];
@@ -549,6 +583,8 @@ class Run {
         for (std::int64_t i = 0; i < n_; ++i)
           for (const Access& access : of[index(s)])
             if (auto found = pair(access, write_of(t, i))) return found;
+      // (What is there after the last tile says nothing of those before.)
+      if (cut_) continue;
       if (auto found = kept(s, near)) return found;
     }
     return std::nullopt;
@@ -633,6 +669,7 @@ class Run {
   static constexpr Index kNone = static_cast<Index>(-1);
   const Program& p_;
   int n_;
+  bool cut_;
   Index ops_;
   std::vector<std::vector<int>> waits_;
   std::vector<int> writer_;  ///< per storage
@@ -722,6 +759,21 @@ std::optional<Fault> judge(const Program& program) {
   for (int n = 0; n <= *enough; ++n)
     if (auto found = Run(program, n).check()) return found;
   return std::nullopt;
+}
+
+std::optional<Fault> judge_tiles(const Program& program) {
+  for (const Wait& wait : program.waits)
+    if (wait.offset < 0)
+      return Fault{"tiles",
+                   program.ops[index(wait.before)].id + " waits for a later iteration of " +
+                       program.ops[index(program.events[index(wait.event)].op)].id +
+                       ", which another tile may have",
+                   {}};
+  const auto enough = enough_iterations(program);
+  if (!enough || work(program, *enough) * *enough > kMostSteps)
+    return Fault{"window", "sequences of tiles are too much work to be judged", {}};
+  if (auto found = Shape(program).check()) return found;
+  return Run(program, *enough, true).check();
 }
 
 }  // namespace twill::program

@@ -44,6 +44,15 @@ std::optional<Fault> judge(const Program& program, int n);
 /// the work is too large.
 std::optional<Fault> judge(const Program& program);
 
+/// Judges every sequence of runs, one for each tile of a loop around the loop: each of any number
+/// of iterations, all of them one after the other on each slot, while slots go on to the next tile
+/// independently of each other. Iterations are counted through all tiles, for copies, barriers and
+/// phases; a wait for an iteration of an earlier tile is executed. Carried values that a tile
+/// begins with, and what follows the loop in a tile, are not looked at: whoever makes them orders
+/// them himself. Rule "tiles" where a wait is for a later iteration, which another tile may have.
+/// That each tile by itself is right is for judge(program) to say.
+std::optional<Fault> judge_tiles(const Program& program);
+
 /// All n up to this one are enough; nullopt = the argument does not hold of this program.
 std::optional<int> enough_iterations(const Program& program);
 

@@ -49,6 +49,22 @@ IndexValues::IndexValues(const Module& module, int loop) : m_(module), loop_(loo
   body_ = m_.regions[at(m_.op(loop).regions[0])].blocks[0];
   function_ = loop;
   while (function_ != kNone && !is_function(m_.op(function_))) function_ = m_.parent(function_);
+  const int parent = m_.parent(loop);
+  if (parent == kNone || m_.op(parent).name != "scf.for" || m_.parent(parent) != function_ ||
+      !m_.op(parent).results.empty() || m_.op(parent).regions.empty() ||
+      m_.op(parent).operands.size() != kFirstVariable)
+    return;
+  around_ = parent;
+  around_body_ = m_.regions[at(m_.op(parent).regions[0])].blocks[0];
+}
+
+std::optional<meaning::TileLoop> IndexValues::around() const {
+  if (around_ == kNone || m_.op(loop_).block != around_body_) return std::nullopt;
+  const Operation& loop = m_.op(around_);
+  auto first = of(loop.operands[kLowerBound]), end = of(loop.operands[kUpperBound]),
+       step = of(loop.operands[kStep]);
+  if (!first || !end || !step) return std::nullopt;
+  return meaning::TileLoop{std::move(*first), std::move(*end), std::move(*step)};
 }
 
 int IndexValues::argument(int value) const {
@@ -67,6 +83,8 @@ std::optional<Index> IndexValues::of(int value, int depth) const {
   const int k = argument(value);
   if (k >= 0) return Index::make(Index::argument, k);
   const Value& v = m_.value(value);
+  if (v.op == kNone && around_ != kNone && v.block == around_body_ && v.index == 0)
+    return Index::make(Index::tile);
   if (v.op == kNone) return v.block == body_ ? carried(value, depth) : std::nullopt;
   const Operation& op = m_.op(v.op);
   if (op.name == "tt.get_program_id" || op.name == "tt.get_num_programs") {

@@ -29,6 +29,10 @@ class IndexValues {
   };
   std::optional<Affine> tile(int value) const { return tile(value, 0); }
 
+  /// The loop over tiles around the loop: an scf.for in the function's own block, the loop in its
+  /// body, without results. nullopt = there is none, or its bounds are no indices.
+  std::optional<meaning::TileLoop> around() const;
+
   int function() const { return function_; }
   /// Index of a function's argument, -1 for another value.
   int argument(int value) const;
@@ -40,6 +44,7 @@ class IndexValues {
 
   const Module& m_;
   int loop_, function_ = kNone, body_ = kNone;
+  int around_ = kNone, around_body_ = kNone;  ///< the loop over tiles and its block
 };
 
 /// Axis of a tt.get_program_id or tt.get_num_programs; -1 = the text does not say.

@@ -281,8 +281,13 @@ void MeaningBuilder::check_function() {
   else
     kernel_.incomplete =
         "how often the loop runs is not made of arguments and the program's place alone";
-  if (m_.op(loop_).block != entry.region && m_.parent(loop_) != function)
-    kernel_.incomplete = "the loop is inside another one (or a branch)";
+  if (m_.op(loop_).block != entry.region && m_.parent(loop_) != function) {
+    kernel_.around = indices_.around();
+    if (!kernel_.around)
+      kernel_.incomplete =
+          "the loop is in a branch, or in a loop that carries something from tile to tile or has "
+          "bounds that are not made of arguments and the program's place";
+  }
   // What has effects stands in the loop, or in its block and is a store behind it.
   const auto& ops = m_.block(m_.op(loop_).block).ops;
   const auto loop = std::find(ops.begin(), ops.end(), loop_);

@@ -18,8 +18,10 @@ constexpr std::int64_t kPlace = 1;      // of the program in the grid
 constexpr std::int64_t kMostPlace = 64;
 constexpr double kDoubleLoss = 0x1p-40;  // what double precision loses in long sums
 
-bool has_trips(const meaning::UserKernel& kernel, const Launch& launch, int n) {
+/// Of the first tile, where there is a loop over tiles.
+bool has_trips(const meaning::UserKernel& kernel, Launch& launch, int n) {
   try {
+    if (kernel.around) launch.tile = value_of(kernel.around->first, launch, 0);
     return std::max<std::int64_t>(value_of(kernel.trips, launch, 0), 0) == n;
   } catch (const std::domain_error&) {
     return false;

@@ -25,7 +25,8 @@ except ImportError as missing:
 
 KERNELS = ["hopper-fwd-plain:hopper", "hopper-fwd-sub2:hopper", "hopper-fwd-sub2-m128:hopper", "blackwell-fwd-plain:blackwell",
            "blackwell-fwd-sub2:blackwell", "blackwell-fwd-sub2-chunked:blackwell", "gemm:hopper", "gemm:blackwell",
-           "hopper-gqa:hopper", "hopper-mlp:hopper", "fmha-forward:hopper", "fmha-forward:blackwell"]
+           "hopper-gqa:hopper", "hopper-mlp:hopper", "hopper-bwd:hopper", "hopper-bwd-q64:hopper", "blackwell-bwd:blackwell",
+           "hopper-retnet:hopper", "hopper-deltanet:hopper", "fmha-forward:hopper", "fmha-forward:blackwell"]
 PTX_NAMES = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32"}
 
 
@@ -105,7 +106,7 @@ def text_counts(text):
         if match := re.search(r"(warpgroup_mma|tcgen05_mma)\(.*  # (\d+) x (\d+) x (\d+)$", line):
             rows = 16 * warps if match.group(1) == "warpgroup_mma" else 128
             products += 1
-            instructions += int(match.group(2)) // rows * (int(match.group(4)) // 16) * -(-int(match.group(3)) // 256)
+            instructions += max(1, int(match.group(2)) // rows) * (int(match.group(4)) // 16) * -(-int(match.group(3)) // 256)
     body = "\n".join(kept)
     return {"products": products, "instructions": instructions,
             "waits": len(re.findall(r"^\s*mbarrier\.wait\(", body, re.M)),

@@ -23,10 +23,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import stand_in  # noqa: E402
 
+NESTED = os.path.join(HERE, "..", "data", "nested")
 FOLDER = os.path.join(HERE, "..", "..", "graph", "kernels", "triton")
 CASES = ["hopper-attention-forward", "hopper-attention-forward:M=2", "hopper-attention-forward-sub2", "blackwell-fused-mlp",
          "blackwell-attention-forward", "blackwell-attention-forward-m256:M=2", "blackwell-attention-forward-sub2",
-         "blackwell-attention-causal"]
+         "blackwell-attention-causal", "hopper-linear-attention", "blackwell-linear-attention", "hopper-attention-backward",
+         "blackwell-attention-backward", "hopper-gemm-persistent", "blackwell-gemm-persistent", "hopper-attention-persistent",
+         "blackwell-attention-persistent"]
 SCALE = 0.11  # of scores, in units of log 2; no number that is in Twill
 TOLERANCE = 4e-3  # f16 results of f32 sums; a wrong tile is off by 0.1 and more
 TRIPS = (0, 1, 2, 3, 7)
@@ -117,6 +120,137 @@ class FusedMlp:
         yield float(np.abs(self.y - y).max()) / max(1.0, float(np.abs(y).max()))
 
 
+class LinearAttention:
+    """linear_attention(q, k, v, o, length): causal, by chunks; tiles are of one chunk."""
+
+    def __init__(self, chunk):
+        self.chunk = chunk
+
+    def trips(self, n):
+        return True
+
+    def make(self, n, random):
+        self.length, self.grid = self.chunk * n, (2,)
+        self.q, self.k, self.v = (half(random, (2 * self.length, 64)) * np.float16(0.125) for _ in range(3))
+        self.o = np.full((2 * self.length, 64), np.nan, np.float16)
+
+    def arguments(self, descriptor, pointer):
+        return [descriptor(self.q, "q_desc"), descriptor(self.k, "k_desc"), descriptor(self.v, "v_desc"), descriptor(self.o, "o_desc"),
+                self.length]
+
+    def errors(self):
+        for head in range(2):
+            rows = slice(head * self.length, (head + 1) * self.length)
+            q, k, v = (x[rows].astype(np.float64) for x in (self.q, self.k, self.v))
+            yield float(np.abs(self.o[rows] - np.tril(q @ k.T) @ v).max(initial=0.0))
+
+
+class AttentionBackward:
+    """attention_backward(q, k, v, do, dq, dk, dv, lse, delta, length, scale): blocks of 128 keys, 64 queries a tile."""
+
+    def trips(self, n):
+        return True
+
+    def make(self, n, random):
+        self.length = 64 * n
+        self.heads, self.blocks = (2, 1) if n != 7 else (1, 3)  # 7 tiles of queries, 448 of them, are 3 whole blocks of keys
+        if self.length < 128:
+            self.heads = 1
+        rows = self.heads * self.length + 128  # blocks of keys may be whole where there are fewer queries
+        self.k, self.v = (half(random, (rows, 128)) for _ in range(2))
+        self.q, self.do = (half(random, (rows, 128)) * np.float16(0.25) for _ in range(2))
+        self.lse = random.uniform(2, 6, rows).astype(np.float32)
+        self.delta = random.uniform(-1, 1, rows).astype(np.float32)
+        self.before = random.uniform(-1, 1, (rows, 128)).astype(np.float32)
+        self.dq = self.before.copy()
+        self.dk, self.dv = (np.full((rows, 128), np.nan, np.float16) for _ in range(2))
+        self.grid = (self.blocks, self.heads)
+
+    def arguments(self, descriptor, pointer):
+        return [descriptor(x, name + "_desc") for name, x in (("q", self.q), ("k", self.k), ("v", self.v), ("do", self.do), ("dq", self.dq),
+                                                              ("dk", self.dk), ("dv", self.dv))] + [
+            pointer(self.lse), pointer(self.delta), self.length, SCALE]
+
+    def errors(self):
+        dq = self.before.astype(np.float64)
+        wanted = {}
+        for head in range(self.heads):
+            rows = slice(head * self.length, (head + 1) * self.length)
+            q, do = self.q[rows].astype(np.float64), self.do[rows].astype(np.float64)
+            for block in range(self.blocks):
+                keys = slice(head * self.length + block * 128, head * self.length + block * 128 + 128)
+                k, v = self.k[keys].astype(np.float64), self.v[keys].astype(np.float64)
+                p = np.exp2(q @ k.T * SCALE - self.lse[rows][:, None])
+                ds = p * (do @ v.T - self.delta[rows][:, None])
+                dq[rows] += ds @ k
+                wanted[keys.start] = (ds.T @ q, p.T @ do)  # (of blocks that overlap the last one counts)
+        yield relative(self.dq, dq)
+        for start, (dk, dv) in wanted.items():
+            if all(start + 128 <= other or start >= other + 128 for other in wanted if other != start):
+                yield relative(self.dk[start:start + 128], dk)
+                yield relative(self.dv[start:start + 128], dv)
+
+
+class GemmPersistent:
+    """gemm_persistent(a, b, c, M, N, K): C = A B^T; of its programs two are run, with three tiles and two."""
+
+    only = ((0, 0, 0), (131, 0, 0))
+
+    def __init__(self, tile, programs):
+        self.tile, self.programs = tile, programs
+
+    def trips(self, n):
+        return True
+
+    def make(self, n, random):
+        self.rows, self.columns = 19, 16  # 304 tiles
+        self.m, self.n, self.k = self.rows * self.tile[0], self.columns * self.tile[1], self.tile[2] * n
+        self.a, self.b = half(random, (self.m, self.k)), half(random, (self.n, self.k))
+        self.c = np.full((self.m, self.n), np.nan, np.float16)
+        self.grid = (self.programs,)
+
+    def arguments(self, descriptor, pointer):
+        return [descriptor(self.a, "a_desc"), descriptor(self.b, "b_desc"), descriptor(self.c, "c_desc"), self.m, self.n, self.k]
+
+    def errors(self):
+        for program, _, _ in self.only:
+            for tile in range(program, self.rows * self.columns, self.programs):
+                row, column = tile % self.rows * self.tile[0], tile // self.rows * self.tile[1]
+                want = self.a[row:row + self.tile[0]].astype(np.float64) @ self.b[column:column + self.tile[1]].astype(np.float64).T
+                yield relative(self.c[row:row + self.tile[0], column:column + self.tile[1]], want)
+
+
+class AttentionPersistent:
+    """attention_persistent(q, k, v, o, length, heads, scale): a program takes every 132nd block of rows of all heads."""
+
+    programs, only = 132, ((0, 0, 0), (1, 0, 0))
+
+    def trips(self, n):
+        return n > 0
+
+    def make(self, n, random):
+        self.length, self.blocks, self.heads = 128 * n, n, -(-266 // n)
+        self.q, self.k, self.v = (half(random, (self.heads * self.length, 128)) for _ in range(3))
+        self.o = np.full((self.heads * self.length, 128), np.nan, np.float16)
+        self.grid = (132,)
+
+    def arguments(self, descriptor, pointer):
+        return [descriptor(self.q, "q_desc"), descriptor(self.k, "k_desc"), descriptor(self.v, "v_desc"), descriptor(self.o, "o_desc"),
+                self.length, self.heads, SCALE]
+
+    def errors(self):
+        for program, _, _ in self.only:
+            for tile in range(program, self.blocks * self.heads, self.programs):
+                head, begin = tile // self.blocks, tile * 128
+                keys = slice(head * self.length, (head + 1) * self.length)
+                o, _ = softmax(*(x.astype(np.float64) for x in (self.q[begin:begin + 128], self.k[keys], self.v[keys])), None, 1.0)
+                yield float(np.abs(self.o[begin:begin + 128] - o).max())
+
+
+def relative(got, want):
+    return float(np.abs(got - want).max(initial=0.0)) / max(1.0, float(np.abs(want).max(initial=0.0)))
+
+
 def half(random, shape):
     return random.uniform(-2, 2, shape).astype(np.float16)
 
@@ -126,6 +260,14 @@ def oracle_of(name):
         return Attention(128, causal=True)
     if "attention-forward" in name:
         return Attention(256 if "m256" in name or name == "blackwell-attention-forward-sub2" else 128)
+    if "gemm-persistent" in name:
+        return GemmPersistent((128, 256, 64), 148 if "blackwell" in name else 132)
+    if "attention-persistent" in name:
+        return AttentionPersistent()
+    if "linear-attention" in name:
+        return LinearAttention(128 if "blackwell" in name else 64)
+    if "attention-backward" in name:
+        return AttentionBackward()
     return FusedMlp() if "fused-mlp" in name else None
 
 
@@ -135,8 +277,10 @@ def emitted(twill, case, folder):
     """(text, None) or (None, why)."""
     name, _, subtile = case.partition(":")
     path = os.path.join(folder, "kernel.py")
-    command = [twill, "emit", os.path.join(FOLDER, name + ".ttgir"), "--to", "gluon", "-o", path, "--quiet", "--time-limit", "60"]
-    done = subprocess.run(command + (["--subtile", subtile] if subtile else []), capture_output=True, text=True)
+    source = os.path.join(NESTED if name.endswith("attention-persistent") else FOLDER, name + ".ttgir")
+    command = [twill, "emit", source, "--to", "gluon", "-o", path, "--quiet", "--time-limit", "60"]
+    done = subprocess.run(command + (["--subtile", subtile] if subtile else []) + (
+        ["--loop", "1"] if "persistent" in name else []), capture_output=True, text=True)
     if done.returncode != 0:
         return None, done.stderr.strip().split("\n")[-1].removeprefix("twill: ").split(".ttgir: ")[-1]
     with open(path) as file:
@@ -148,7 +292,9 @@ def executed(text, case, counts=TRIPS):
     module = stand_in.load(text, case)
     oracle = oracle_of(case.partition(":")[0])
     worst = 0.0
-    orders = [(held, 0) for held in vars(module) if held.startswith("slot_")]
+    in_loop = re.search(r"^ {12,}tma\.async_(store|atomic_add)", text, re.M) is not None
+    orders = [(held, 0) for held in stand_in.held_back(module)
+              if (in_loop or not held.endswith(" stores")) and ("async_copy." in text or not held.endswith(" vectors"))]
     orders += [(late, seed) for late in ("late", "eager", "random") for seed in range(2)]
     for n in counts:
         if not oracle.trips(n):
@@ -164,7 +310,7 @@ def executed(text, case, counts=TRIPS):
             if hasattr(module, "DEPTH"):  # as the launcher does it
                 arguments.append(n if n < module.DEPTH else -1)
             try:
-                stand_in.run_grid(module.kernel, arguments, oracle.grid, seed, late)
+                stand_in.run_grid(module.kernel, arguments, oracle.grid, seed, late, getattr(oracle, "only", None))
             except (stand_in.Fault, AssertionError) as fault:
                 return f"n = {n}, seed {seed}, {late}: {fault}"
             for error in oracle.errors():
@@ -295,10 +441,13 @@ def ran(twill, path, options):
     return text, why
 
 
-def table(twill, folder):
+def table(twill, folder, only):
+    """Of every module, or of those with one of the texts `only` in their names."""
     print("| module | executed, right beside the module at | text executed, largest error | compiled | reason where not |")
     print("|---|---|---|---|---|")
     for path, name in tree():
+        if only and not any(one in name for one in only):
+            continue
         variants = [[]]
         if name.startswith("graph") and ("fused-mlp" in name or name.endswith("hopper-attention-forward.ttgir") or "m256" in name):
             variants.append(["--subtile", "M=2"])
@@ -347,7 +496,7 @@ def main():
     failed = False
     with tempfile.TemporaryDirectory() as folder:
         if "--table" in arguments:
-            return table(twill, folder)
+            return table(twill, folder, [a for a in arguments if not a.startswith("--")])
         wrong = hostile(twill, folder)
         print("hostile names: " + (wrong or "they are data"))
         failed |= bool(wrong)

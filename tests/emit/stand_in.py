@@ -34,10 +34,10 @@ class World:
         self.lock = threading.Condition()
         self.current, self.failed = None, None
         self.alive, self.waiting = [], {}
-        self.copies, self.queues = [], {}
+        self.copies, self.queues, self.vectors = [], {}, {}
         self.unfenced = {}  # slot -> arrays with ordinary writes that the asynchronous proxy does not see yet
         self.tmem = np.full((128, 512, 4), 0xff, np.uint8)
-        self.program_ids = (0, 0, 0)
+        self.program_ids, self.programs = (0, 0, 0), (1, 1, 1)
         self.weights = {}
 
     def choices(self):
@@ -138,6 +138,12 @@ class World:
                 self.drain_one()
         if self.failed is not None:
             raise Fault(self.failed)
+
+
+def held_back(module):
+    """What may be kept back until nothing else goes on (World), of an emitted file: slots, and what they have in flight."""
+    slots = [name for name in vars(module) if name.startswith("slot_")]
+    return slots + [name + " stores" for name in slots] + [name + " vectors" for name in slots]
 
 
 WORLD = None
@@ -270,7 +276,8 @@ class Tensor:
         return Tensor(self.first + start * self.kind.bytes // 4, columns, self.kind, [self.shape[0], length])
 
     def reinterpret(self, kind, shape, layout):
-        assert np.prod(shape) * kind.bytes == self.columns * 128 * 4, "sizes differ"
+        # 64 rows lie in half of the lanes; here in the first 64, so that nothing else may lie beside them.
+        assert shape[-2] in (64, 128) and np.prod(shape) * kind.bytes == self.columns * shape[-2] * 4, "sizes differ"
         return Tensor(self.first, self.columns, kind, list(shape))
 
     def index(self, k):
@@ -279,10 +286,10 @@ class Tensor:
         return Tensor(self.first + int(k) * columns, columns, self.kind, self.shape[1:])
 
     def raw(self):
-        return WORLD.tmem[:, self.first:self.first + self.columns]
+        return WORLD.tmem[:self.shape[-2], self.first:self.first + self.columns]
 
     def get(self):
-        flat = np.ascontiguousarray(self.raw()).reshape(128, -1)
+        flat = np.ascontiguousarray(self.raw()).reshape(self.shape[-2], -1)
         if self.kind.name == "bfloat16":
             half = flat.view(np.uint16).astype(np.uint32) << 16
             return half.view(np.float32)
@@ -292,7 +299,7 @@ class Tensor:
         x = self.kind.rounded(x)
         if self.kind.name == "bfloat16":
             x = (np.ascontiguousarray(x).view(np.uint32) >> 16).astype(np.uint16)
-        self.raw()[...] = np.ascontiguousarray(x).view(np.uint8).reshape(128, self.columns, 4)
+        self.raw()[...] = np.ascontiguousarray(x).view(np.uint8).reshape(self.shape[-2], self.columns, 4)
 
     def load(self, layout=None):
         WORLD.point()
@@ -366,12 +373,18 @@ def gluon_modules():
         whole = isinstance(a, (int, np.integer)) and isinstance(b, (int, np.integer))
         return max(a, b) if whole else elementwise(np.maximum)(a, b)
 
+    gl.minimum = lambda a, b: min(a, b)
+    gl.num_programs = lambda axis: WORLD.programs[axis]
     gl.maximum, gl.exp2, gl.log2 = maximum, elementwise(np.exp2), elementwise(np.log2)
     gl.where = elementwise(np.where)
     gl.fma = elementwise(lambda a, b, c: np.asarray(a, np.float64) * b + c)
+    gl.inline_asm_elementwise = lambda asm, constraints, x, kind, is_pure, pack: x[0]  # (moves alone)
+    gl.int32 = Type("float32")
+    gl.permute = lambda x, order: tile(known(x, "permute").transpose(order))
     gl.convert_layout = lambda x, layout: known(x, "convert_layout")
     gl.arange = lambda first, last, layout=None: tile(np.arange(first, last))
-    for name in ("SliceLayout", "DotOperandLayout", "NVMMADistributedLayout", "BlockedLayout", "SwizzledSharedLayout"):
+    for name in ("SliceLayout", "DotOperandLayout", "NVMMADistributedLayout", "BlockedLayout", "SwizzledSharedLayout",
+                 "DistributedLinearLayout"):
         setattr(gl, name, lambda *a, **k: None)
     gl.NVMMASharedLayout = types.SimpleNamespace(get_default_for=lambda *a, **k: None)
     gl.program_id = lambda axis: WORLD.program_ids[axis]
@@ -385,7 +398,11 @@ def gluon_modules():
         assert len(set(np.asarray(pointer.at).tolist())) == len(x)
         pointer.array[pointer.at] = pointer.kind.rounded(x)
 
-    gl.store = store
+    def load(pointer):
+        WORLD.point()
+        return tile(np.asarray(pointer.array[pointer.at], np.float32))
+
+    gl.store, gl.load = store, load
 
     gluon = types.ModuleType("gluon")
     gluon.jit = lambda function: function
@@ -437,7 +454,46 @@ def gluon_modules():
         stores = WORLD.queues.setdefault(threading.current_thread().name + " stores", [])
         WORLD.point(lambda: len(stores) <= count)
 
+    def async_atomic_add(descriptor, at, source):
+        WORLD.point()
+
+        def work():
+            place = descriptor.place(at)
+            descriptor.array[place] = descriptor.kind.rounded(descriptor.array[place] + source.seen_by_async())
+
+        WORLD.queues.setdefault(threading.current_thread().name + " stores", []).append(work)
+
     tma.async_load, tma.async_store, tma.store_wait = async_load, async_store, store_wait
+    tma.async_atomic_add = async_atomic_add
+
+    async_copy = types.ModuleType("async_copy")
+
+    def copy_vector(to, pointer):  # cp.async: its threads' copies are told to a barrier by mbarrier_arrive
+        WORLD.point()
+        places = np.asarray(pointer.at)
+        assert places.min() >= 0 and places.max() < len(pointer.array), "outside the tensor"
+        to.array[...] = np.nan
+
+        def work():
+            to.array[...] = pointer.array[places]
+
+        WORLD.vectors.setdefault(threading.current_thread().name, []).append(work)
+
+    def vector_arrive(barrier, increment_count=True):
+        """All threads of the slot, here at once: a multiple of 32 of them."""
+        WORLD.point()
+        assert not increment_count, "not modelled"
+        mine = WORLD.vectors.pop(threading.current_thread().name, [])
+        assert barrier.count % 32 == 0, "a barrier that does not count threads"
+
+        def work():
+            for one in mine:
+                one()
+            barrier.arrive(barrier.count)
+
+        WORLD.copies.append((threading.current_thread().name + " vectors", work))
+
+    async_copy.async_load, async_copy.mbarrier_arrive = copy_vector, vector_arrive
 
     def fence_async_shared():
         WORLD.unfenced.pop(threading.current_thread().name, None)
@@ -486,6 +542,8 @@ def gluon_modules():
         assert columns in (32, 64, 128, 256, 512), "tensor memory comes in powers of two"
         return Tensor(0, columns, kind, list(shape))
 
+    ampere = types.ModuleType("ampere")
+    ampere.async_copy = async_copy
     hopper = types.ModuleType("hopper")
     blackwell = types.ModuleType("blackwell")
     for module in (hopper, blackwell):
@@ -494,9 +552,11 @@ def gluon_modules():
     hopper.warpgroup_mma_init = lambda x: x
     blackwell.tcgen05_mma, blackwell.tcgen05_commit = tcgen05_mma, tcgen05_commit
     blackwell.allocate_tensor_memory = allocate_tensor_memory
+    blackwell.tensor_memory_descriptor = Tensor
     blackwell.TensorMemoryLayout = lambda *a, **k: None
 
     triton = types.ModuleType("triton")
+    triton.__version__ = "3.9.0"
     experimental = types.ModuleType("triton.experimental")
     experimental.gluon = gluon
     host = types.ModuleType("triton.experimental.gluon.nvidia.hopper")
@@ -505,6 +565,7 @@ def gluon_modules():
     return {"triton": triton, "triton.experimental": experimental, base: gluon, base + ".language": gl,
             base + ".nvidia": types.ModuleType("nvidia"), base + ".nvidia.hopper": host,
             base + ".language.nvidia": types.ModuleType("nvidia"), base + ".language.nvidia.hopper": hopper,
+            base + ".language.nvidia.ampere": ampere,
             base + ".language.nvidia.blackwell": blackwell}
 
 
@@ -525,15 +586,17 @@ def load(text, name):
                 sys.modules[key] = value
 
 
-def run_grid(kernel, arguments, grid, seed, late):
-    """Every program of a grid, with these arguments. Raises Fault."""
+def run_grid(kernel, arguments, grid, seed, late, only=None):
+    """Every program of a grid, or those at the places `only`, with these arguments. Raises Fault."""
     global WORLD
     x, y, z = (tuple(grid) + (1, 1, 1))[:3]
     for c in range(z):
         for b in range(y):
             for a in range(x):
+                if only is not None and (a, b, c) not in only:
+                    continue
                 WORLD = World(seed, late)
-                WORLD.program_ids = (a, b, c)
+                WORLD.program_ids, WORLD.programs = (a, b, c), (x, y, z)
                 kernel(*arguments)
 
 
@@ -552,7 +615,7 @@ def run(module, inputs, n, seed, late, blocks=(1, 1), batch=1):
         number = Type(kind)
         if is_output:
             shape = [batch * sizes[axes[0]]] + [sizes[axis] for axis in axes[1:]]
-            outputs[name] = np.full(shape, np.nan, number.numpy)
+            outputs[name] = np.full(shape, 0.0 if name in module.ADDED else np.nan, number.numpy)
         array = outputs.get(name, inputs.get(name))
         arguments.append(Pointer(number, array) if len(axes) == 1 else Descriptor(number, array, module.BLOCKS[name], name))
     arguments += [sizes[axes[0]] for axes, _, _ in module.TENSORS.values()]

@@ -49,7 +49,8 @@ program::Program random_program(Random& random) {
 }
 
 /// As program.hpp says it: period by period, from 0 to n + stages - 2.
-std::vector<Event> defined(const program::Program& p, int slot, int n) {
+/// `before`: iterations of tiles before, which waits reach.
+std::vector<Event> defined(const program::Program& p, int slot, int n, int before = 0) {
   std::vector<Event> all;
   for (int t = 0; t < n + program::stage_count(p) - 1; ++t)
     for (int v = 0; v < static_cast<int>(p.ops.size()); ++v) {
@@ -59,33 +60,33 @@ std::vector<Event> defined(const program::Program& p, int slot, int n) {
       for (int w = 0; w < static_cast<int>(p.waits.size()); ++w) {
         const program::Wait& wait = p.waits[static_cast<std::size_t>(w)];
         const int j = i - wait.offset;
-        if (wait.before == v && j >= 0 && j < n) all.push_back({true, w, j});
+        if (wait.before == v && j >= -before && j < n) all.push_back({true, w, j});
       }
       all.push_back({false, v, i});
     }
   return all;
 }
 
-void run(const std::vector<Step>& steps, int i, int n, std::vector<Event>& all) {
+void run(const std::vector<Step>& steps, int i, int n, int before, std::vector<Event>& all) {
   for (const Step& step : steps) {
     int iteration = step.iteration.offset;
     if (step.iteration.from == Iteration::loop) iteration += i;
     if (step.iteration.from == Iteration::end) iteration += n;
-    if (step.if_begun && iteration < 0) continue;
+    if (step.if_begun && before + iteration < 0) continue;
     if (step.if_exists && iteration >= n) continue;
     all.push_back({step.is_wait, step.index, iteration});
   }
 }
 
-std::vector<Event> emitted(const SlotCode& code, int n) {
+std::vector<Event> emitted(const SlotCode& code, int n, int before = 0) {
   std::vector<Event> all;
   if (n < code.depth) {
-    run(code.short_runs[static_cast<std::size_t>(n)], 0, n, all);
+    run(code.short_runs[static_cast<std::size_t>(n)], 0, n, before, all);
     return all;
   }
-  run(code.prologue, 0, n, all);
-  for (int i = 0; i < n - code.depth; ++i) run(code.steady, i, n, all);
-  run(code.epilogue, 0, n, all);
+  run(code.prologue, 0, n, before, all);
+  for (int i = 0; i < n - code.depth; ++i) run(code.steady, i, n, before, all);
+  run(code.epilogue, 0, n, before, all);
   return all;
 }
 
@@ -105,6 +106,24 @@ TEST_CASE("a slot's code is the program's at every trip count") {
   }
   CHECK(guarded > 1000);
   CHECK(shorter > 1000);
+}
+
+TEST_CASE("a slot's code in a loop over tiles waits for tiles before") {
+  Random random(29);
+  int reached = 0;
+  for (int round = 0; round < 2000; ++round) {
+    const program::Program p = random_program(random);
+    for (int slot = 0; slot < 2; ++slot) {
+      const SlotCode code = emit::slot_code(p, slot, true);
+      for (const int before : {0, 1, 2, 7})
+        for (int n = 0; n <= 9; ++n) {
+          const auto right = defined(p, slot, n, before);
+          REQUIRE(emitted(code, n, before) == right);
+          reached += right != defined(p, slot, n) ? 1 : 0;
+        }
+    }
+  }
+  CHECK(reached > 1000);
 }
 
 TEST_CASE("places in a ring") {

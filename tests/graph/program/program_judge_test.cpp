@@ -237,6 +237,49 @@ TEST_CASE("derived programs, changed: judge and exhaustive search agree") {
   CHECK(counts.refused > 500 / test::kShare);
 }
 
+TEST_CASE("sequences of runs: what the judge accepts has no fault wherever the loop is cut") {
+  test::LoopKnobs knobs;
+  knobs.max_ops = 4;
+  const std::vector<std::vector<int>> cuts = {{1, 1}, {1, 2}, {2, 1}, {1, 1, 1}, {2, 0, 2}, {3, 1}};
+  int accepted = 0, refused = 0, found_too = 0;
+  const auto look = [&](const Program& p) {
+    if (program::judge(p)) return;  // (each run by itself is its question)
+    const auto fault = program::judge_tiles(p);
+    bool found = false;
+    for (const std::vector<int>& tiles : cuts) {
+      const auto result = test::search_tiles(p, tiles);
+      if (!result.fault) continue;
+      found = true;
+      if (!fault) FAIL_CHECK("search alone: " << *result.fault);
+    }
+    (fault ? refused : accepted) += 1;
+    if (fault && found) ++found_too;
+  };
+  for (std::uint64_t seed = 0; seed < 6'000 / test::kShare; ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    look(random_program(random));
+  }
+  for (std::uint64_t seed = 0; seed < 100 / test::kShare; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = test::random_loop(seed, knobs);
+    const Solution solution = solve(problem);
+    if (!solution.schedule) continue;
+    auto derived = program::derive(problem, *solution.schedule);
+    if (std::holds_alternative<program::Refusal>(derived)) continue;
+    Random random(seed);
+    for (int change = 0; change < 4; ++change) {
+      Program p = std::get<Program>(derived);
+      for (int k = 0; k < change; ++k) mutate(p, random);
+      look(p);
+    }
+  }
+  MESSAGE(accepted << " accepted, " << refused << " refused, of which the search finds "
+                   << found_too);
+  CHECK(accepted > 300 / test::kShare);
+  CHECK(found_too >= 1 / test::kShare);
+}
+
 TEST_CASE("what is right up to the window is right beyond it") {
   int accepted = 0, refused = 0, late = 0;
   const auto look = [&](const Program& p) {

@@ -1,0 +1,145 @@
+// What a slot does after its loop (cuda_slot_printer.hpp).
+#include <algorithm>
+
+#include "graph/emit/cuda_slot_printer.hpp"
+#include "graph/meaning/number_type.hpp"
+
+namespace twill::emit {
+
+void CudaSlotPrinter::after() {
+  std::vector<int> stores;
+  for (int v = m_.after_begin; v < static_cast<int>(m_.values.size()); ++v)
+    if (plan_.after_slot[at(v)] == slot_) stores.push_back(v);
+  bool said = false;
+  for (const auto& [v, one] : plan_.final_hand_over) {
+    const int op = plan_.op_of(v);
+    if (p_.ops[at(op)].slot != slot_) continue;
+    if (!said) line(1, "", "After the loop.");
+    said = true;
+    const std::string& name = variable(op);
+    line(1, "store_rows(" + shared(one.name) + ", group, " +
+                (c_.by_lanes[at(v)] ? "over_lanes(" + name + ")" : name) + ");");
+  }
+  if (plan_.done_needed[at(slot_)]) {
+    const std::string barrier = shared(plan_.done[at(slot_)]);
+    line(1, (narrow() ? "barrier_arrive(" : "arrive(") + barrier + ");",
+         "all that this slot does has ended");
+  }
+  if (stores.empty()) return;
+  line(1, "", "After the loop.");
+  wait_for_others(stores);
+  std::set<int> written;
+  for (const int v : stores) final_value(v, written);
+}
+
+void CudaSlotPrinter::wait_for_others(const std::vector<int>& stores) {
+  std::set<int> slots;
+  for (const int v : stores) {
+    std::set<int> needed;
+    plan_.final_values(v, needed);
+    for (const int one : needed) slots.insert(p_.ops[at(plan_.op_of(one))].slot);
+    const auto staged = plan_.staging.find(v);
+    if (staged == plan_.staging.end()) continue;
+    for (const auto& [q, one] : plan_.resident)
+      if (one.name == staged->second.name)
+        for (int s = 0; s < plan_.finish_slot(); ++s)
+          if (plan_.done_needed[at(s)]) slots.insert(s);
+  }
+  for (const int s : slots)
+    if (s != slot_)
+      line(1, "wait_for<1>(" + shared(plan_.done[at(s)]) + ", 0);",
+           "what " + plan_.slot_name[at(s)] + " has made is there");
+}
+
+CudaExpression CudaSlotPrinter::final_operand(int v, const Operand& one, std::set<int>& written) {
+  if (one.value < 0) return number(one);
+  if (one.transposed || one.columns > 0 || one.along_columns)
+    refuse("operand",
+           "a part of a result is used after the loop by " + harmless(m_.values[at(v)].id));
+  if (!m_.in_loop(one.value)) {
+    if (one.value < m_.loop_begin)
+      refuse("operand", "a tile from before the loop is used after it");
+    final_value(one.value, written);
+    return {plan_.variable[at(one.value)]};
+  }
+  const Value& what = m_.values[at(one.value)];
+  const int op = plan_.op_of(one.value);
+  const std::string& name = variable(op);
+  if (p_.ops[at(op)].slot == slot_ && plan_.registers_of(op) >= 0) {
+    if (c_.by_lanes[at(one.value)] && reduced_.insert(name).second)
+      line(1, name + " = over_lanes(" + name + ");");
+    return {name};
+  }
+  std::string from;
+  if (const auto last = plan_.final_hand_over.find(one.value);
+      last != plan_.final_hand_over.end()) {
+    from = shared(last->second.name);
+  } else {
+    const int s = plan_.kept_in_memory(op);
+    if (s < 0) refuse("storage", harmless(what.id) + " is not there after the loop");
+    // Without iterations it is what was there before the first.
+    const int depth = p_.storages[at(s)].depth;
+    from = copy_at(s, {Iteration::end, depth - 1});
+  }
+  if (c_.warpgroups(p_.ops[at(op)].slot) != c_.warpgroups(slot_))
+    refuse("storage", harmless(what.id) + " is handed to a slot of another number of warps");
+  const std::string read = name + "_read";
+  if (reduced_.insert(read).second) {
+    declare(read, type_of(one.value));
+    line(1, std::string(what.shape.size() == 1 ? "load_rows(" : "load_fragments(") + read + ", " +
+                from + ", group);");
+  }
+  return {read};
+}
+
+void CudaSlotPrinter::final_value(int v, std::set<int>& written) {
+  if (!written.insert(v).second) return;
+  const Value& value = m_.values[at(v)];
+  std::vector<CudaExpression> in;
+  for (const Operand& one : value.operands) in.push_back(final_operand(v, one, written));
+  const CudaExpression result = evaluate(v, in, "");
+  if (value.function != Function::store) {
+    declare(plan_.variable[at(v)], type_of(v));
+    line(1, plan_.variable[at(v)] + " = " + result.text + ";");
+    return;
+  }
+  const std::string& host = plan_.host_name[at(plan_.axes.tensor_of[at(value.tensor)])];
+  const CudaCoordinates where = cuda_coordinates(c_, value.tensor, "");
+  if (value.shape.size() == 1) {
+    if (value.type != "f32") refuse("type", "the vector " + harmless(value.id) + " must be f32");
+    line(1, "write_rows(g." + host + "_data + std::int64_t{place.batch} * g." + host + "_rows + " +
+                where.row + ", group, " + result.text + ");");
+    return;
+  }
+  if (value.shape.size() != 2) refuse("op", harmless(value.id) + " stores a number");
+  const std::string& buffer = plan_.staging.at(v).name;
+  const int groups = c_.warpgroups(slot_), blocks = blocks_of(value);
+  const Amount block = 64 * value.shape[1] * meaning::number_type(value.type)->bytes;
+  const std::string threads = std::to_string(groups * 128);
+  const std::string barrier = std::to_string(slot_ + 1);  // 0 is __syncthreads's
+  const bool over_resident =
+      std::any_of(plan_.resident.begin(), plan_.resident.end(),
+                  [&](const auto& one) { return one.second.name == buffer; });
+  if (over_resident)
+    line(1, "named_sync(" + barrier + ", " + threads + ");",
+         "no warp of the slot reads it any more");
+  line(1, "store_tile(" + shared(buffer) + ", group, " + result.text + ");");
+  line(1, "fence_async_shared();", "ordinary writes, read by the bulk store");
+  line(1, "named_sync(" + barrier + ", " + threads + ");");
+  line(1, "if (threadIdx.x % 128 == 0) {");
+  for (int b = 0; b < blocks; ++b) {
+    std::string first = groups > 1 ? "group * " + std::to_string(blocks) : "";
+    if (b > 0) first += (first.empty() ? "" : " + ") + std::to_string(b);
+    const auto times = [&](Amount x) {
+      return first.empty()                            ? std::string()
+             : first.find(" + ") == std::string::npos ? " + " + first + " * " + std::to_string(x)
+                                                      : " + (" + first + ") * " + std::to_string(x);
+    };
+    line(2, "tma_store_start(&g." + host + "_map, " + shared(buffer) + times(block) + ", " +
+                where.row + times(64) + ", (" + where.column + ") / 64, 0, place.batch);");
+  }
+  line(2, "bulk_wait_read();");
+  line(1, "}");
+}
+
+}  // namespace twill::emit

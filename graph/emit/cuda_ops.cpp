@@ -1,0 +1,328 @@
+// A slot's ops in the loop (cuda_slot_printer.hpp).
+#include <algorithm>
+
+#include "graph/emit/cuda_slot_printer.hpp"
+#include "graph/meaning/number_type.hpp"
+
+namespace twill::emit {
+
+using program::Ending;
+using program::Storage;
+
+namespace {
+
+// Columns of gpu/hopper/wgmma.cuh's products.
+constexpr std::int64_t kProductColumns[] = {32, 40, 64, 80, 128, 256};
+
+}  // namespace
+
+std::string CudaSlotPrinter::copy_at(int storage, Iteration it) const {
+  const std::string& name = plan_.buffer[at(storage)];
+  const int depth = p_.storages[at(storage)].depth;
+  if (depth == 1) return shared(name);
+  // (What is carried into iteration 0 is a copy of the ring, too.)
+  while (it.from != Iteration::end && it.offset < 0) it.offset += depth;
+  return "copy_of<" + std::to_string(depth) + ">(" + shared(name) + ", " + name + "Bytes, " +
+         cuda_iteration(it) + ")";
+}
+
+void CudaSlotPrinter::op(int depth, int op, Iteration it) {
+  const Value& value = m_.values[at(plan_.links.result[at(op)])];
+  if (value.function == Function::load)
+    load(depth, op, value, it);
+  else if (value.function == Function::store)
+    refuse("op", harmless(value.id) + " stores a tile in every iteration: not emitted yet");
+  else if (value.function == Function::product)
+    product(depth, op, value, it);
+  else
+    compute(depth, op, it);
+}
+
+void CudaSlotPrinter::load(int depth, int op, const Value& value, Iteration it) {
+  int storage = -1, event = -1, events = 0;
+  for (const int s : p_.ops[at(op)].writes)
+    if (p_.storages[at(s)].kind == Storage::in_memory) storage = s;
+  if (p_.ops[at(op)].ending != Ending::transaction || storage < 0 || value.shape.size() != 2)
+    refuse("op", harmless(value.id) + " is no bulk load of a matrix to shared memory");
+  const auto& all = legal_.program.events;
+  for (int e = 0; e < static_cast<int>(all.size()); ++e)
+    if (!all[at(e)].pending && all[at(e)].op == legal_op(op)) event = e, ++events;
+  if (events != 1) refuse("op", "not one barrier is waited on for the load " + harmless(value.id));
+  const std::string& buffer = plan_.buffer[at(storage)];
+  const CudaCoordinates where = cuda_coordinates(c_, value.tensor, cuda_iteration(it));
+  line(depth, "load_tile(" + barrier_at(event, it) + ", " + buffer + "Bytes, " +
+                  copy_at(storage, it) + ", &g." +
+                  plan_.host_name[at(plan_.axes.tensor_of[at(value.tensor)])] + "_map, " +
+                  where.row + ", " + where.column + ", place.batch);");
+}
+
+std::string CudaSlotPrinter::memory_operand(int op, const Operand& one, Iteration it, bool left) {
+  const Source source = values_.resolve(op, one);
+  std::string address;
+  std::vector<std::int64_t> shape;
+  if (source.kind == Source::before) {
+    address = shared(plan_.resident.at(source.value).name);
+    shape = m_.values[at(source.value)].shape;
+  } else if (source.kind == Source::memory) {
+    const Value& held_there = plan_.value_of(source.storage);
+    if (element_type(held_there.type).empty())
+      refuse("type", harmless(held_there.id) + " must be f16 or bf16: a product reads it");
+    address = copy_at(source.storage, it + -source.distance);
+    shape = held_there.shape;
+  } else {
+    return "";
+  }
+  const std::int64_t rows = shape[0];
+  std::int64_t offset = 0;
+  if (source.columns > 0) {
+    if (source.first_column % 64 != 0 || (source.columns % 64 != 0 && source.columns > 64))
+      refuse("operand", "a product takes columns " + std::to_string(source.first_column) +
+                            " and on: panels have 64");
+    offset = source.first_column / 64 * rows * 128;
+  }
+  // A is M x K: its rows, or turned its columns, are M. B is K x N: turned, its rows are N.
+  const bool k_major = left != source.transposed;
+  if (offset > 0) address += " + " + std::to_string(offset);
+  if (left) {
+    const std::int64_t of_group = (k_major ? 64 : rows) * 128;
+    const Value& value = m_.values[at(plan_.links.result[at(op)])];
+    if (c_.warpgroups(slot_) > 1)
+      address += " + group * " + std::to_string(blocks_of(value) * of_group);
+  }
+  return std::string(k_major ? "KMajor<" : "MnMajor<") + std::to_string(rows) + ">{" + address +
+         "}";
+}
+
+void CudaSlotPrinter::product(int depth, int op, const Value& value, Iteration it) {
+  const int result = plan_.links.result[at(op)];
+  const std::string& type = m_.values[at(std::max(value.operands[0].value, 0))].type;
+  for (std::size_t k = 0; k < 2; ++k) {
+    const Operand& one = value.operands[k];
+    if (one.value < 0 || element_type(m_.values[at(one.value)].type).empty() ||
+        m_.values[at(one.value)].type != type)
+      refuse("type",
+             "operands of the product " + harmless(value.id) + " must both be f16 or both bf16");
+  }
+  if (value.type != "f32") refuse("type", "the product " + harmless(value.id) + " must be f32");
+  if (plan_.links.values[at(op)].size() != 1)
+    refuse("op", "the product " + harmless(value.id) + " is part of a chain");
+  if (std::find(std::begin(kProductColumns), std::end(kProductColumns), value.shape[1]) ==
+      std::end(kProductColumns))
+    refuse("op", "the product " + harmless(value.id) + " has " + std::to_string(value.shape[1]) +
+                     " columns: gpu/hopper/wgmma.cuh has 32, 40, 64, 80, 128 and 256");
+  for (const int s : p_.ops[at(op)].writes)
+    if (p_.storages[at(s)].kind == Storage::in_memory)
+      refuse("storage", "the result of the product " + harmless(value.id) +
+                            " is handed to another slot through memory: not emitted yet");
+  const std::string b = memory_operand(op, value.operands[1], it, false);
+  if (b.empty())
+    refuse("operand", "the right operand of " + harmless(value.id) + " must lie in shared memory");
+  const Operand& first = value.operands[0];
+  const auto& shape = m_.values[at(first.value)].shape;
+  std::int64_t k = shape[first.transposed ? 0 : 1];
+  if (first.columns > 0 && !first.transposed) k = first.columns;
+  if (k % 16 != 0)
+    refuse("op", "the product " + harmless(value.id) + " sums over " + std::to_string(k) +
+                     ": must be a multiple of 16");
+  std::string a = memory_operand(op, first, it, true), left;
+  if (a.empty()) {
+    const Source source = values_.resolve(op, first);
+    if (source.kind != Source::registers || source.transposed || source.columns > 0)
+      refuse("operand", "the left operand of " + harmless(value.id) +
+                            " must be a whole tile in registers or lie in shared memory");
+    a = left = held(source.op, op, it, source.distance);
+    touch(depth, left, "RAW");
+  }
+  const std::string& name = variable(op);
+  const bool onto = value.operands.size() == 3;
+  if (onto) {
+    const Source source = values_.resolve(op, value.operands[2]);
+    if (source.kind != Source::registers || source.transposed || source.columns > 0)
+      refuse("operand", harmless(value.id) + " adds to no registers");
+    const std::string sum = held(source.op, op, it, source.distance);
+    if (sum != name) {
+      touch(depth, sum, "RAW");
+      touch(depth, name, "WAW");
+      age_variables(depth, op);
+      line(depth, name + " = " + sum + ";");
+    } else if (history_[at(op)] > 0) {
+      refuse("op", harmless(value.id) + " adds to its own registers and older ones are read");
+    }
+  } else {
+    touch(depth, name, "WAW");
+    age_variables(depth, op);
+  }
+  declare(name, type_of(result));
+  defined_.insert(name);
+  line(depth,
+       std::string(onto ? "start_product_onto<" : "start_product<") + element_type(type) + ", " +
+           std::to_string(k) + ">(" + name + ", " + a + ", " + b + ");",
+       std::to_string(value.shape[0]) + " x " + std::to_string(value.shape[1]) + " x " +
+           std::to_string(k));
+  flights_.push_back({op, it.offset, name, left});
+}
+
+CudaExpression CudaSlotPrinter::number(const Operand& operand) const {
+  for (std::size_t k = 0; k < m_.constants.size(); ++k)
+    if (!operand.constant.empty() && m_.constants[k].first == operand.constant)
+      return {plan_.constant[k]};
+  return {float_text(operand.number)};
+}
+
+CudaExpression CudaSlotPrinter::operand(int depth, int op, const Operand& one, Iteration it) {
+  if (one.along_columns)
+    refuse("operand", "a vector along the columns is used by " + harmless(p_.ops[at(op)].id));
+  const Source source = values_.resolve(op, one);
+  if (source.kind != Source::number && source.kind != Source::chain &&
+      (source.transposed || source.columns > 0))
+    refuse("operand",
+           "a part or the transpose of a tile is used by " + harmless(p_.ops[at(op)].id));
+  switch (source.kind) {
+    case Source::number: return number(one);
+    case Source::chain: return {chain_.at(one.value), c_.by_lanes[at(one.value)]};
+    case Source::registers: {
+      const std::string name = held(source.op, op, it, source.distance);
+      touch(depth, name, "RAW");
+      return {name, c_.by_lanes[at(plan_.links.result[at(source.op)])]};
+    }
+    case Source::memory: {
+      const int value = plan_.links.result[at(source.op)];
+      const Value& what = m_.values[at(value)];
+      const int from = p_.ops[at(source.op)].slot;
+      if (what.function == Function::load || what.type != "f32")
+        refuse("operand", "the 16-bit tile " + harmless(what.id) +
+                              " is read to registers from shared memory: not emitted yet");
+      if (c_.warpgroups(from) != c_.warpgroups(slot_))
+        refuse("storage", harmless(what.id) + " is handed to a slot of another number of warps");
+      const std::string name = variable(source.op) + "_read";
+      declare(name, type_of(value));
+      line(depth, std::string(what.shape.size() == 1 ? "load_rows(" : "load_fragments(") + name +
+                      ", " + copy_at(source.storage, it + -source.distance) + ", group);");
+      return {name};
+    }
+    case Source::before: refuse("operand", "a tile from before the loop is read to registers");
+  }
+  refuse("operand", "an operand of " + harmless(p_.ops[at(op)].id));
+}
+
+void CudaSlotPrinter::compute(int depth, int op, Iteration it) {
+  const int result = plan_.links.result[at(op)];
+  chain_.clear();
+  CudaExpression last;
+  for (const int v : plan_.links.values[at(op)]) {
+    const Value& value = m_.values[at(v)];
+    std::vector<CudaExpression> in;
+    for (const Operand& one : value.operands) in.push_back(operand(depth, op, one, it));
+    last = evaluate(v, in, cuda_iteration(it));
+    if (v != result) {
+      const std::string& name = plan_.variable[at(v)];
+      declare(name, type_of(v));
+      line(depth, name + " = " + last.text + ";");
+      chain_[v] = name;
+    }
+  }
+  keep(depth, op, it, last);
+  arrive(depth, legal_op(op), it, "arrive");
+}
+
+void CudaSlotPrinter::keep(int depth, int op, Iteration it, const CudaExpression& result) {
+  const int value = plan_.links.result[at(op)];
+  const std::string& name = variable(op);
+  if (p_.ops[at(op)].writes.empty()) refuse("op", harmless(p_.ops[at(op)].id) + " writes nothing");
+  touch(depth, name, "WAR");
+  if (plan_.registers_of(op) >= 0) age_variables(depth, op);
+  declare(name, type_of(value));
+  line(depth, name + " = " + result.text + ";");
+  for (const int s : p_.ops[at(op)].writes) {
+    if (p_.storages[at(s)].kind != Storage::in_memory) continue;
+    const auto& shape = m_.values[at(value)].shape;
+    const bool half = m_.values[at(value)].type != "f32";
+    const std::string what = result.by_lanes ? "over_lanes(" + name + ")" : name;
+    const std::string how = shape.size() == 1 ? "store_rows("
+                            : half            ? "store_operand<" + std::to_string(shape[0]) + ">("
+                                              : "store_fragments(";
+    line(depth, how + copy_at(s, it) + ", group, " + what + ");");
+    if (p_.ops[at(op)].fence || half)
+      line(depth, "fence_async_shared();", "ordinary writes, read by the asynchronous proxy");
+  }
+}
+
+CudaExpression CudaSlotPrinter::evaluate(int v, const std::vector<CudaExpression>& in,
+                                         const std::string& iteration) const {
+  const Value& value = m_.values[at(v)];
+  const bool by_lanes = c_.by_lanes[at(v)];
+  // An operand; a sum by lanes as the rows', unless the result is one, too.
+  const auto x = [&](std::size_t k) {
+    return in[k].by_lanes && !by_lanes ? "over_lanes(" + in[k].text + ")" : in[k].text;
+  };
+  const auto rank = [&](const Operand& one) {
+    return one.value < 0 ? std::size_t{0} : m_.values[at(one.value)].shape.size();
+  };
+  std::size_t largest = 0;
+  for (const Operand& one : value.operands) largest = std::max(largest, rank(one));
+  if (value.function != Function::row_max && value.function != Function::row_sum &&
+      largest != value.shape.size())
+    refuse("operand", harmless(value.id) + " has a shape that none of its operands has");
+  std::string text;
+  switch (value.function) {
+    case Function::copy:
+    case Function::store: text = x(0); break;
+    case Function::add: text = x(0) + " + " + x(1); break;
+    case Function::sub: text = x(0) + " - " + x(1); break;
+    case Function::mul: text = x(0) + " * " + x(1); break;
+    case Function::div: text = x(0) + " / " + x(1); break;
+    case Function::mul_add: text = "multiply_add(" + x(0) + ", " + x(1) + ", " + x(2) + ")"; break;
+    case Function::mul_sub:
+      text = "multiply_subtract(" + x(0) + ", " + x(1) + ", " + x(2) + ")";
+      break;
+    case Function::max: text = "larger(" + x(0) + ", " + x(1) + ")"; break;
+    case Function::exp2:
+      text = "power_of_2(" + x(0) + (in.size() == 2 ? " * " + x(1) : "") + ")";
+      break;
+    case Function::log2: text = "binary_logarithm(" + x(0) + ")"; break;
+    case Function::reciprocal: text = "reciprocal(" + x(0) + ")"; break;
+    case Function::select: text = "where_positive(" + x(0) + ", " + x(1) + ", " + x(2) + ")"; break;
+    case Function::row_max: text = "max_of_rows(" + x(0) + ")"; break;
+    case Function::row_sum:
+      text = by_lanes ? "lane_sum(" + x(0) + ")" : "over_lanes(lane_sum(" + x(0) + "))";
+      break;
+    case Function::lower: text = "masked(" + x(0) + ", group, 0, 0, 1, 0.f)"; break;
+    case Function::causal: {
+      const Operand &first = value.operands[1], &share = value.operands[2];
+      const auto whole = [](const Operand& one) {
+        return one.value < 0 && std::abs(one.number) < 1e9 &&
+               one.number == static_cast<double>(static_cast<int>(one.number));
+      };
+      if (iteration.empty() || !whole(first) || !whole(share) || share.number < 1)
+        refuse("op", harmless(value.id) + " is a causal mask of numbers that are not whole");
+      text = "masked(" + x(0) + ", group, (" + iteration + ") * " + std::to_string(value.shape[1]) +
+             ", " + std::to_string(static_cast<int>(first.number)) + ", " +
+             std::to_string(static_cast<int>(share.number)) + ", -INFINITY)";
+      break;
+    }
+    default:
+      refuse("op", harmless(value.id) + " is a " + std::string(name_of(value.function)) +
+                       " in registers");
+  }
+  // Arithmetic is done in f32.
+  const bool reduces = value.function == Function::row_max || value.function == Function::row_sum ||
+                       value.function == Function::lower || value.function == Function::causal;
+  for (const Operand& one : value.operands)
+    if (one.value >= 0 && m_.values[at(one.value)].type != "f32" &&
+        (reduces || rank(one) != 2 || value.function == Function::copy) &&
+        m_.values[at(one.value)].type != value.type)
+      refuse("type", harmless(value.id) + " of elements of type " +
+                         harmless(m_.values[at(one.value)].type));
+  if (value.type == "f32" || value.shape.empty()) {
+    if (value.type != "f32") refuse("type", "the number " + harmless(value.id) + " must be f32");
+    // A vector or a number where the result is a larger one.
+    return {text, by_lanes};
+  }
+  const bool as_it_is = (value.function == Function::copy || value.function == Function::store) &&
+                        value.operands[0].value >= 0 &&
+                        m_.values[at(value.operands[0].value)].type == value.type;
+  if (!as_it_is) text = "rounded<" + element_type(value.type) + ">(" + text + ")";
+  return {text, by_lanes};
+}
+
+}  // namespace twill::emit

@@ -1,0 +1,402 @@
+#include "graph/emit/cuda_plan.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+#include "graph/emit/limits.hpp"
+#include "graph/index.hpp"
+#include "graph/meaning/number_type.hpp"
+
+namespace twill::emit {
+namespace {
+
+using meaning::Function;
+using meaning::Operand;
+using meaning::Value;
+using program::Program;
+using program::Refusal;
+using program::Storage;
+
+constexpr Amount kSwizzlePeriod = 1'024;
+constexpr int kNamedBarriers = 16;
+constexpr int kMostBoxRows = 256;
+
+/// Words that a name taken from a file must not be: C++'s, macros of its library and CUDA's, and
+/// what the emitted file and the headers that it includes use.
+std::set<std::string> reserved() {
+  return {"alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break",
+          "case", "catch", "char", "char8_t", "char16_t", "char32_t", "class", "compl", "concept",
+          "const", "consteval", "constexpr", "constinit", "const_cast", "continue", "co_await",
+          "co_return", "co_yield", "decltype", "default", "delete", "do", "double", "dynamic_cast",
+          "else", "enum", "explicit", "export", "extern", "false", "float", "for", "friend", "goto",
+          "if", "inline", "int", "long", "mutable", "namespace", "new", "noexcept", "not", "not_eq",
+          "nullptr", "operator", "or", "or_eq", "private", "protected", "public", "register",
+          "reinterpret_cast", "requires", "return", "short", "signed", "sizeof", "static",
+          "static_assert", "static_cast", "struct", "switch", "template", "this", "thread_local",
+          "throw", "true", "try", "typedef", "typeid", "typename", "union", "unsigned", "using",
+          "virtual", "void", "volatile", "wchar_t", "while", "xor", "xor_eq",
+          // macros
+          "alloca", "assert", "errno", "linux", "unix", "i386", "major", "minor", "makedev",
+          "stdin", "stdout", "stderr", "offsetof", "isascii", "toascii", "issubnormal", "signbit",
+          "isnan", "isinf", "isfinite", "strdupa", "strndupa", "complex", "be16toh", "be32toh",
+          "be64toh", "htobe16", "htobe32", "htobe64", "htole16", "htole32", "htole64", "le16toh",
+          "le32toh", "le64toh", "sched_priority", "math_errhandling", "near", "far",
+          // the file and its headers
+          "std", "twill", "gpu", "emitted", "main", "g", "shared", "group", "place", "n", "i", "at",
+          "load", "store", "reference", "sizes", "stream", "data", "batch", "block", "warp", "run",
+          "launch", "release", "arrive", "wait_for", "copy_of", "barrier_of", "fill", "rounded",
+          "max_of_rows", "sum_of_rows", "lane_sum", "over_lanes", "masked", "larger", "power_of_2",
+          "binary_logarithm", "reciprocal", "where_positive", "multiply_add", "multiply_subtract",
+          "start_product", "start_product_onto", "end_products", "store_tile", "store_rows",
+          "load_rows", "store_operand", "store_fragments", "load_fragments", "write_rows",
+          "fill_shared", "load_tile", "bulk_wait_read", "tma_store_start", "fence_async_shared",
+          "named_sync", "barrier_init", "barrier_init_fence", "barrier_wait", "pin", "forget",
+          "product", "transposed", "columns", "elementwise", "element", "own", "place_of",
+          "matrix_map", "check_and_time", "blocks_0", "blocks_1", "blocks", "elect_one",
+          "lower_registers", "raise_registers", "k", "argc", "argv", "kThreads", "kSharedBytes",
+          "kTensors", "kBlockAxes", "kPanel", "kBarrierBytes", "kAllowedError", "kWarpgroupRows"};
+}
+
+std::string camel(const std::string& name) {
+  std::string text = "k";
+  bool upper = true;
+  for (const char c : name) {
+    if (c == '_') {
+      upper = true;
+      continue;
+    }
+    const auto u = static_cast<unsigned char>(c);
+    text += static_cast<char>(upper ? std::toupper(u) : std::tolower(u));
+    upper = false;
+  }
+  return text;
+}
+
+class CudaPlanner {
+ public:
+  CudaPlanner(Plan plan, const EmitOptions& options) : options_(options), names_(reserved()) {
+    c_.plan = std::move(plan);
+  }
+
+  std::variant<CudaPlan, Refusal> run() {
+    if (c_.plan.legal.target != Target::hopper)
+      return Refusal{"target", "its products are Blackwell's: CUDA C++ is written for Hopper"};
+    name();
+    try {
+      slots();
+      warpgroups();
+      tiles();
+      memory();
+    } catch (const Refusal& no) {
+      return no;
+    }
+    lanes();
+    return std::move(c_);
+  }
+
+ private:
+  [[noreturn]] static void refuse(const std::string& rule, const std::string& text) {
+    throw Refusal{rule, text};
+  }
+  const Program& p() const { return *c_.plan.given; }
+  const meaning::Meaning& m() const { return *c_.plan.meaning; }
+
+  // ---- names
+
+  static bool lower(const std::string& name) {
+    return !name.empty() && name[0] >= 'a' && name[0] <= 'z' &&
+           std::all_of(name.begin(), name.end(), [](unsigned char c) {
+             return std::islower(c) != 0 || std::isdigit(c) != 0 || c == '_';
+           });
+  }
+  void rename(std::string& name, const char* fallback, const std::vector<std::string>& suffixes) {
+    if (!name.empty()) name = names_.make(lower(name) ? name : "", fallback, suffixes);
+  }
+  void rename_constant(std::string& name, const char* fallback) {
+    if (name.empty()) return;
+    const auto found = constants_.find(name);
+    if (found == constants_.end())
+      name = constants_[name] = names_.make(camel(name), fallback, {"Bytes"});
+    else
+      name = found->second;
+  }
+
+  void name() {
+    Plan& plan = c_.plan;
+    rename(plan.function, "run", {});
+    for (std::string& one : plan.slot_name) rename(one, "slot", {});
+    for (std::string& one : plan.variable)
+      rename(one, "value", {"_prev", "_prev2", "_prev3", "_past", "_read"});
+    for (std::string& one : plan.constant) rename_constant(one, "kConstant");
+    for (std::string& one : plan.buffer) rename_constant(one, "kBuffer");
+    for (std::string& one : plan.barrier) rename_constant(one, "kBarrier");
+    for (std::string& one : plan.done) rename_constant(one, "kDone");
+    rename_constant(plan.resident_barrier, "kResident");
+    for (auto* const extra : {&plan.resident, &plan.staging, &plan.final_hand_over})
+      for (auto& [v, one] : *extra) rename_constant(one.name, "kExtra");
+    // A tensor's name has a suffix wherever it is used.
+    for (std::string& one : plan.host_name)
+      one = names_.make(one, "tensor", {"_map", "_data", "_rows"});
+  }
+
+  // ---- slots
+
+  /// Is it a load by TMA into shared memory?
+  bool loads(int op) const {
+    return m().values[at(c_.plan.links.result[at(op)])].function == Function::load;
+  }
+
+  void slots() {
+    for (const int s : c_.plan.partitions) {
+      if (s == c_.plan.finish_slot())
+        refuse("op", "no slot has in registers what is computed after the loop");
+      const program::Slot& slot = p().slots[at(s)];
+      const std::string name = harmless(slot.name);
+      if (slot.width >= 4 && slot.width % 4 != 0)
+        refuse("limits", "slot " + name + " has " + std::to_string(slot.width) +
+                             " warps: a slot that computes has whole warpgroups");
+      for (int v = 0; v < static_cast<int>(p().ops.size()); ++v) {
+        if (p().ops[at(v)].slot != s || loads(v) != (slot.width >= 4)) continue;
+        if (slot.width >= 4)
+          refuse("op", harmless(p().ops[at(v)].id) + " loads on slot " + name +
+                           ", which computes: one thread issues loads, on a slot of their own");
+        refuse("op", harmless(p().ops[at(v)].id) + " is no load, and slot " + name + " has " +
+                         std::to_string(slot.width) + " warps: a warpgroup has four");
+      }
+    }
+  }
+
+  void warpgroups() {
+    int room = 0;
+    for (const int s : c_.plan.partitions) {
+      if (!c_.narrow(s)) continue;
+      const int width = p().slots[at(s)].width;
+      if (room < width) {
+        c_.groups.emplace_back();
+        room = 4;
+      }
+      c_.groups.back().slots.push_back(s);
+      room -= width;
+    }
+    const int loaders = static_cast<int>(c_.groups.size());
+    Amount need = 0;
+    for (const int s : c_.plan.partitions) {
+      if (c_.narrow(s)) continue;
+      for (int k = 0; k < c_.warpgroups(s); ++k) c_.groups.push_back({{s}, k, 0});
+      need = std::max(need, p().slots[at(s)].registers + options_.resident_registers);
+    }
+    if (c_.threads() > kMostThreads)
+      refuse("limits", std::to_string(c_.threads()) + " threads: a block has at most 1024");
+    if (static_cast<int>(p().slots.size()) + 1 > kNamedBarriers)
+      refuse("limits", "more than 15 slots: a block has 16 named barriers");
+    const int all = static_cast<int>(c_.groups.size()), wide = all - loaders;
+    if (wide == 0) refuse("op", "no slot of a warpgroup computes");
+    // What the launch gives a thread, and what is left to those that compute.
+    const int given = kRegisterFile / c_.threads() / kRegisterStep * kRegisterStep;
+    need = std::min<Amount>((need + kRegisterStep - 1) / kRegisterStep * kRegisterStep,
+                            kMostRegisters);
+    if (given > kMostRegisters) return;  // as much as setmaxnreg could give
+    const int each =
+        std::min((given * all - kLeastRegisters * loaders) / wide / kRegisterStep * kRegisterStep,
+                 kMostRegisters);
+    if (each < need)
+      refuse("limits", std::to_string(wide) + " warpgroups that compute have " +
+                           std::to_string(each) + " registers a thread of a block's 65,536, and " +
+                           std::to_string(need) + " are needed");
+    c_.splits_registers = loaders > 0;
+    for (Warpgroup& one : c_.groups)
+      if (c_.splits_registers)
+        one.registers = c_.narrow(one.slots.front()) ? kLeastRegisters : each;
+  }
+
+  // ---- tiles
+
+  /// A 16-bit tile as TMA and wgmma want it.
+  static void check_swizzled(const std::string& what, const std::vector<std::int64_t>& shape,
+                             const std::string& type) {
+    if (element_type(type).empty())
+      refuse("type", what + " is of type " + harmless(type) + " in shared memory: must be 16-bit");
+    if (shape.size() != 2 || shape[1] % 64 != 0 || shape[0] % 8 != 0 || shape[0] > kMostBoxRows)
+      refuse("storage",
+             what + " must be a matrix of columns by 64, rows by 8 and at most 256 rows");
+  }
+
+  void tiles() {
+    const Plan& plan = c_.plan;
+    for (const auto& [v, one] : plan.resident) check_swizzled(one.name, one.shape, one.type);
+    for (const auto& [v, one] : plan.staging) {
+      check_swizzled(one.name, one.shape, one.type);
+      if (one.shape[0] % 64 != 0) refuse("storage", one.name + " has rows that are not by 64");
+    }
+    for (int v = 0; v < static_cast<int>(p().ops.size()); ++v) {
+      const Value& value = m().values[at(plan.links.result[at(v)])];
+      for (const int s : p().ops[at(v)].writes) {
+        if (p().storages[at(s)].kind != Storage::in_memory) continue;
+        if (loads(v) || !element_type(value.type).empty()) {
+          check_swizzled(harmless(value.id), value.shape, value.type);
+        } else if (value.type != "f32" || value.shape.empty()) {
+          refuse("storage",
+                 harmless(value.id) +
+                     " is a number or of another type than f32, f16 and bf16 in shared memory");
+        }
+      }
+      if (!c_.narrow(p().ops[at(v)].slot))
+        for (const int one : plan.links.values[at(v)]) check_rows(one, p().ops[at(v)].slot);
+    }
+    for (int v = m().after_begin; v < static_cast<int>(m().values.size()); ++v)
+      if (plan.after_slot[at(v)] >= 0) check_rows(v, plan.after_slot[at(v)]);
+  }
+  void check_rows(int v, int slot) const {
+    const Value& value = m().values[at(v)];
+    if (!value.shape.empty() && value.shape[0] % (std::int64_t{64} * c_.warpgroups(slot)) != 0)
+      refuse("op", harmless(value.id) + " has " + std::to_string(value.shape[0]) + " rows on " +
+                       std::to_string(c_.warpgroups(slot)) +
+                       " warpgroups: each computes blocks of 64");
+  }
+
+  // ---- memory
+
+  static Amount bytes(const std::vector<std::int64_t>& shape, const std::string& type) {
+    return meaning::elements(shape) * meaning::number_type(type)->bytes;
+  }
+  static std::string shape_text(const std::vector<std::int64_t>& shape, const std::string& type) {
+    std::string text;
+    for (const std::int64_t extent : shape) text += "[" + std::to_string(extent) + "]";
+    return text + " " + type;
+  }
+  void add(const std::string& name, const std::vector<std::int64_t>& shape, const std::string& type,
+           int copies, const std::string& comment) {
+    for (const SharedPlace& one : c_.buffers)
+      if (one.name == name) return;
+    const Amount size = bytes(shape, type);
+    const Amount period = size >= kSwizzlePeriod ? kSwizzlePeriod : 128;
+    if (copies > 1 && size % period != 0)
+      refuse("storage", name + " has copies of " + std::to_string(size) + " bytes in a ring");
+    offset_ = (offset_ + period - 1) / period * period;
+    c_.buffers.push_back({name, offset_, size, copies, shape_text(shape, type) + comment, 0});
+    offset_ += size * copies;
+  }
+  void add_barrier(const std::string& name, int phases, int arrivals, const std::string& comment) {
+    c_.barriers.push_back({name, 0, kBarrier, phases, comment, arrivals});
+  }
+
+  void memory() {
+    const Plan& plan = c_.plan;
+    // Whole periods of the swizzle first.
+    for (const bool large : {true, false})
+      for (int s = 0; s < static_cast<int>(p().storages.size()); ++s) {
+        const Storage& storage = p().storages[at(s)];
+        if (storage.kind != Storage::in_memory || plan.same_place[at(s)] != s) continue;
+        const Value& value = plan.value_of(s);
+        if ((bytes(value.shape, value.type) >= kSwizzlePeriod) == large)
+          add(plan.buffer[at(s)], value.shape, value.type, storage.depth, "");
+      }
+    for (const auto& [v, one] : plan.resident)
+      add(one.name, one.shape, one.type, 1, ", stays for the whole loop");
+    for (const auto& [v, one] : plan.staging)
+      add(one.name, one.shape, one.type, 1, ", on its way out");
+    for (const auto& [v, one] : plan.final_hand_over)
+      add(one.name, one.shape, one.type, 1, ", for another slot after the loop");
+    const auto& events = plan.legal.program.events;
+    for (std::size_t e = 0; e < events.size(); ++e) {
+      if (events[e].pending) continue;
+      const int slot = plan.legal.program.ops[at(events[e].op)].slot;
+      const int warps = c_.narrow(slot) ? 1 : p().slots[at(slot)].width;
+      add_barrier(plan.barrier[e], events[e].phases, events[e].arrivals * warps,
+                  warps == 1 ? "" : "a warp each");
+    }
+    if (!plan.resident.empty())
+      add_barrier(plan.resident_barrier, 1, static_cast<int>(plan.resident.size()), "");
+    for (std::size_t s = 0; s < plan.done_needed.size(); ++s)
+      if (plan.done_needed[s])
+        add_barrier(plan.done[s], 1, c_.narrow(static_cast<int>(s)) ? 1 : p().slots[s].width,
+                    "at the end");
+    offset_ = (offset_ + 15) / 16 * 16;
+    for (SharedPlace& one : c_.barriers) {
+      one.offset = offset_;
+      offset_ += one.bytes * one.copies;
+    }
+    c_.shared_bytes = offset_ + kSwizzlePeriod;
+    if (c_.shared_bytes > kMostShared)
+      refuse("limits", std::to_string(c_.shared_bytes) +
+                           " bytes of shared memory with barriers and what alignment may cost: a "
+                           "block has at most 232448");
+  }
+
+  // ---- sums by lanes
+
+  /// The largest set of vectors such that each is linear in its members: sums over a row may stay
+  /// sums over a lane's elements until they are used otherwise.
+  void lanes() {
+    c_.by_lanes.assign(m().values.size(), false);
+    for (int v = m().loop_begin; v < m().after_begin; ++v) {
+      const Value& value = m().values[at(v)];
+      const meaning::Initial* first = m().initial_of(v);
+      c_.by_lanes[at(v)] =
+          value.shape.size() == 1 && value.type == "f32" && c_.plan.op_of(v) >= 0 &&
+          (first == nullptr || (first->what.value < 0 && first->what.number == 0)) &&
+          (value.function == Function::row_sum || value.function == Function::add ||
+           value.function == Function::mul || value.function == Function::mul_add);
+    }
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (int v = m().loop_begin; v < m().after_begin; ++v)
+        if (c_.by_lanes[at(v)] && !linear(v)) {
+          c_.by_lanes[at(v)] = false;
+          changed = true;
+        }
+    }
+  }
+  bool linear(int v) const {
+    const Value& value = m().values[at(v)];
+    const auto part = [&](std::size_t k) {
+      const Operand& one = value.operands[k];
+      return one.value >= 0 && c_.by_lanes[at(one.value)] &&
+             p().ops[at(c_.plan.op_of(one.value))].slot == p().ops[at(c_.plan.op_of(v))].slot;
+    };
+    switch (value.function) {
+      case Function::row_sum: return true;
+      case Function::add: return part(0) && part(1);
+      case Function::mul: return part(0) != part(1);
+      case Function::mul_add: return part(0) != part(1) && part(2);
+      default: return false;
+    }
+  }
+
+  static constexpr Amount kBarrier = 8;
+  const EmitOptions& options_;
+  Names names_;
+  std::map<std::string, std::string> constants_;
+  Amount offset_ = 0;
+  CudaPlan c_;
+};
+
+}  // namespace
+
+std::string element_type(const std::string& type) {
+  return type == "f16" ? "Element::f16" : type == "bf16" ? "Element::bf16" : "";
+}
+
+std::string float_text(double x) {
+  if (std::isnan(x)) return "NAN";
+  if (std::isinf(x)) return x > 0 ? "INFINITY" : "-INFINITY";
+  return number_text(x) + "f";
+}
+
+const SharedPlace& CudaPlan::place(const std::string& name) const {
+  for (const auto* const all : {&buffers, &barriers})
+    for (const SharedPlace& one : *all)
+      if (one.name == name) return one;
+  throw Refusal{"storage", "no place in shared memory is called " + name};
+}
+
+std::variant<CudaPlan, Refusal> make_cuda_plan(const Program& program, const EmitOptions& options) {
+  EmitOptions own = options;
+  own.as_triton = false;
+  auto plan = make_plan(program, own);
+  if (auto* no = std::get_if<Refusal>(&plan)) return *no;
+  return CudaPlanner(std::move(std::get<Plan>(plan)), options).run();
+}
+
+}  // namespace twill::emit

@@ -1,0 +1,57 @@
+// What is decided before a line of a CUDA kernel is written: names of C++, shared memory,
+// warpgroups and registers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "graph/emit/plan.hpp"
+#include "graph/index.hpp"
+
+namespace twill::emit {
+
+/// A group of four warps: one slot's, or some of narrow slots, of which one thread each works.
+struct Warpgroup {
+  std::vector<int> slots;
+  int part = 0;       ///< which of its slot's warpgroups
+  int registers = 0;  ///< setmaxnreg; 0 = it keeps what the launch gives it
+};
+
+/// A buffer or a ring of barriers in shared memory.
+struct SharedPlace {
+  std::string name;  ///< of the constant that is its offset
+  Amount offset = 0;
+  Amount bytes = 0;  ///< of a copy
+  int copies = 1;
+  std::string comment;
+  int arrivals = 0;  ///< of a barrier, a phase
+};
+
+struct CudaPlan {
+  Plan plan;  ///< with names of C++ in the place of Python's
+  std::vector<Warpgroup> groups;
+  std::vector<SharedPlace> buffers, barriers;
+  Amount shared_bytes = 0;  ///< with what alignment may cost
+  bool splits_registers = false;
+  /// Per value of the meaning: a vector of which each lane holds its part of the sum
+  /// (registers.cuh, lane_sum).
+  std::vector<bool> by_lanes;
+
+  int threads() const { return static_cast<int>(groups.size()) * 128; }
+  int warpgroups(int slot) const { return plan.given->slots[at(slot)].width / 4; }
+  bool narrow(int slot) const { return plan.given->slots[at(slot)].width < 4; }
+  const SharedPlace& place(const std::string& name) const;
+};
+
+/// Rules as of make_plan(), and what this back end does not carry.
+std::variant<CudaPlan, program::Refusal> make_cuda_plan(const program::Program& program,
+                                                        const EmitOptions& options);
+
+/// "f16" -> "Element::f16"; "" = no operand of a product.
+std::string element_type(const std::string& type);
+/// A number as C++ reads it, of type float.
+std::string float_text(double x);
+
+}  // namespace twill::emit

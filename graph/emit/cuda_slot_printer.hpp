@@ -1,0 +1,141 @@
+// Writes one slot's function in CUDA C++. Private to graph/emit/: cuda_slot.cpp (the loop,
+// registers over iterations), cuda_waits.cpp (waits, arrivals, products in flight), cuda_ops.cpp
+// (ops), cuda_finish.cpp (what follows the loop).
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "graph/emit/cuda_plan.hpp"
+#include "graph/emit/cuda_slot.hpp"
+#include "graph/emit/cut_code.hpp"
+#include "graph/emit/gluon_values.hpp"
+#include "graph/index.hpp"
+
+namespace twill::emit {
+
+/// A product that has been issued and not been waited for; iterations are counted from the block's
+/// own base.
+struct CudaFlight {
+  int op = 0;  ///< of the given program
+  int iteration = 0;
+  std::string result;  ///< registers that it writes
+  std::string left;    ///< registers that it reads; "" = none
+  bool operator==(const CudaFlight&) const = default;
+};
+
+/// An expression of C++ and its shape; a sum by lanes is one per lane (registers.cuh).
+struct CudaExpression {
+  std::string text;
+  bool by_lanes = false;
+};
+
+class CudaSlotPrinter {
+ public:
+  using Function = meaning::Function;
+  using Operand = meaning::Operand;
+  using Value = meaning::Value;
+
+  CudaSlotPrinter(const CudaPlan& c, int slot)
+      : c_(c),
+        plan_(c.plan),
+        p_(*c.plan.given),
+        m_(*c.plan.meaning),
+        legal_(c.plan.legal),
+        slot_(slot),
+        values_(c.plan, slot, needs_) {}
+  std::string run();
+
+ private:
+  // Text.
+  void line(int depth, const std::string& text, const std::string& comment = "");
+  [[noreturn]] static void refuse(const std::string& rule, const std::string& text) {
+    throw program::Refusal{rule, text};
+  }
+  void declare(const std::string& name, const std::string& type) { declared_[name] = type; }
+  bool narrow() const { return c_.narrow(slot_); }
+  const std::string& variable(int op) const {
+    return plan_.variable[at(plan_.links.result[at(op)])];
+  }
+  static std::string shared(const std::string& constant) { return "shared + " + constant; }
+
+  // Types.
+  int blocks_of(const Value& value) const;
+  std::string type_of(int value) const;
+
+  // Registers over iterations.
+  int legal_op(int op) const;
+  int position(int op) const { return code_.position(legal_op(op)); }
+  int lag(int op) const { return code_.lag(legal_op(op)); }
+  int writer(int storage) const;
+  void history();
+  std::string aged(int op, int age) const;
+  /// The name of what `op` made `distance` iterations before `it`, where `reader` stands.
+  std::string held(int op, int reader, Iteration it, int distance) const;
+  void age_variables(int depth, int op);
+
+  // The function: cuda_slot.cpp.
+  void body();
+  void before();
+  bool uses_resident(int op) const;
+  void loop();
+  void steady(int in);
+  void print(int depth, const Step& step);
+  /// The cut of the loop after which no product is in flight.
+  int find_cut();
+
+  // Waits and arrivals: cuda_waits.cpp.
+  std::string reason(const program::Wait& wait) const;
+  std::string op_name(int legal_index) const;
+  void wait(int depth, const Step& step);
+  /// Until flight number `last` has ended, with all before it.
+  void end_flights(int depth, std::size_t last, const std::string& comment);
+  /// Until no product uses these registers.
+  void touch(int depth, const std::string& name, const char* need);
+  void drain(int depth);
+  void arrive(int depth, int legal_index, Iteration it, const char* how);
+  std::string barrier_at(int event, Iteration it) const;
+
+  // Ops: cuda_ops.cpp.
+  std::string copy_at(int storage, Iteration it) const;
+  void op(int depth, int op, Iteration it);
+  void load(int depth, int op, const Value& value, Iteration it);
+  void product(int depth, int op, const Value& value, Iteration it);
+  /// A matrix in shared memory as a product takes it; "" = it is not there.
+  std::string memory_operand(int op, const Operand& one, Iteration it, bool left);
+  void compute(int depth, int op, Iteration it);
+  CudaExpression operand(int depth, int op, const Operand& one, Iteration it);
+  CudaExpression number(const Operand& operand) const;
+  CudaExpression evaluate(int value, const std::vector<CudaExpression>& in,
+                          const std::string& iteration) const;
+  void keep(int depth, int op, Iteration it, const CudaExpression& result);
+
+  // After the loop: cuda_finish.cpp.
+  void after();
+  void wait_for_others(const std::vector<int>& stores);
+  CudaExpression final_operand(int v, const Operand& one, std::set<int>& written);
+  void final_value(int v, std::set<int>& written);
+
+  const CudaPlan& c_;
+  const Plan& plan_;
+  const program::Program& p_;
+  const meaning::Meaning& m_;
+  const LegalProgram& legal_;
+  int slot_;
+  ModuleNeeds needs_;
+  ValuePrinter values_;  ///< for resolve() alone
+  CutCode code_;
+  std::string text_;
+  std::map<std::string, std::string> declared_;  ///< type of every register variable
+  std::vector<int> history_;  ///< per op, the age of the oldest copy that is read
+  int trips_ = -1;            ///< of the short run that is written; -1 = it is none
+  std::vector<CudaFlight> flights_;
+  std::set<std::string> defined_;
+  std::map<int, std::string> chain_;  ///< values of the op that is written
+  std::vector<int> empty_after_;      ///< steps of the steady loop with none in flight
+  std::set<std::string> reduced_;     ///< sums by lanes that are the rows' by now
+};
+
+}  // namespace twill::emit

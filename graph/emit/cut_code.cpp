@@ -1,0 +1,104 @@
+#include "graph/emit/cut_code.hpp"
+
+#include <algorithm>
+
+#include "graph/index.hpp"
+
+namespace twill::emit {
+namespace {
+
+class Cutter {
+ public:
+  Cutter(const program::Program& program, CutCode& to) : p_(program), items_(to.items) {
+    depth_ = to.code.depth;
+  }
+
+  /// Of a run of n >= depth iterations.
+  void period(Iteration t, std::vector<Step>& steps) const {
+    for (const Item& item : items_) {
+      const Iteration i = t + -item.lag;
+      if (i.from == Iteration::begin && i.offset < 0) continue;
+      if (i.from == Iteration::end && i.offset >= 0) continue;
+      if (!item.is_wait) {
+        steps.push_back({false, item.index, i, false, false});
+        continue;
+      }
+      const Iteration j = i + -p_.waits[at(item.index)].offset;
+      Step step{true, item.index, j, false, false};
+      switch (j.from) {
+        case Iteration::begin:
+          if (j.offset < 0) continue;
+          step.if_exists = j.offset >= depth_;
+          break;
+        case Iteration::loop:  // of i = 0 .. n - depth - 1
+          step.if_begun = j.offset < 0;
+          step.if_exists = j.offset > depth_;
+          break;
+        case Iteration::end:
+          if (j.offset >= 0) continue;
+          step.if_begun = -j.offset > depth_;
+          break;
+      }
+      steps.push_back(step);
+    }
+  }
+
+  void fixed_period(int t, int n, std::vector<Step>& steps) const {
+    for (const Item& item : items_) {
+      const int i = t - item.lag;
+      if (i < 0 || i >= n) continue;
+      const int j = item.is_wait ? i - p_.waits[at(item.index)].offset : i;
+      if (item.is_wait && (j < 0 || j >= n)) continue;
+      steps.push_back({item.is_wait, item.index, {Iteration::begin, j}, false, false});
+    }
+  }
+
+ private:
+  const program::Program& p_;
+  const std::vector<Item>& items_;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+int CutCode::position(int op) const {
+  for (std::size_t k = 0; k < items.size(); ++k)
+    if (!items[k].is_wait && items[k].index == op) return static_cast<int>(k);
+  return -1;
+}
+
+int CutCode::lag(int op) const {
+  return items[at(position(op))].lag;
+}
+
+CutCode cut_code(const program::Program& program, int slot, int cut) {
+  CutCode cut_code;
+  std::vector<Item>& items = cut_code.items;
+  for (int v = 0; v < static_cast<int>(program.ops.size()); ++v) {
+    const program::Op& op = program.ops[at(v)];
+    if (op.slot != slot) continue;
+    for (int w = 0; w < static_cast<int>(program.waits.size()); ++w)
+      if (program.waits[at(w)].before == v) items.push_back({true, w, op.stage});
+    items.push_back({false, v, op.stage});
+  }
+  // What is before the cut is done a period earlier.
+  for (int k = 0; k < cut; ++k) --items[at(k)].lag;
+  std::rotate(items.begin(), items.begin() + cut, items.end());
+  const auto by_lag = [](const Item& a, const Item& b) { return a.lag < b.lag; };
+  const int first = std::min_element(items.begin(), items.end(), by_lag)->lag;
+  for (Item& item : items) item.lag -= first;
+  SlotCode& code = cut_code.code;
+  code.slot = slot;
+  code.depth = std::max_element(items.begin(), items.end(), by_lag)->lag;
+  const Cutter cutter(program, cut_code);
+  for (int t = 0; t < code.depth; ++t) cutter.period({Iteration::begin, t}, code.prologue);
+  cutter.period({Iteration::loop, code.depth}, code.steady);
+  for (int t = 0; t < code.depth; ++t) cutter.period({Iteration::end, t}, code.epilogue);
+  for (int n = 0; n < code.depth; ++n) {
+    code.short_runs.emplace_back();
+    for (int t = 0; t < n + code.depth; ++t) cutter.fixed_period(t, n, code.short_runs.back());
+  }
+  return cut_code;
+}
+
+}  // namespace twill::emit

@@ -1,0 +1,30 @@
+// A slot's code for every trip count, with the loop beginning where one likes. Knows no target
+// language.
+#pragma once
+
+#include <vector>
+
+#include "graph/emit/slot_code.hpp"
+
+namespace twill::emit {
+
+/// A wait or an op of the slot, for iteration t - lag in period t.
+struct Item {
+  bool is_wait = false;
+  int index = 0;  ///< of the wait or of the op
+  int lag = 0;
+};
+
+struct CutCode {
+  std::vector<Item> items;     ///< of a period, in their order
+  SlotCode code;               ///< first_stage says nothing here
+  int position(int op) const;  ///< among the items; -1 = not of this slot
+  int lag(int op) const;       ///< of an op of this slot
+};
+
+/// The code of a slot with at least one op, its waits and ops in the program's order, where a
+/// period begins with the item number `cut`: what is before it belongs to the period before. The
+/// order of all instances is that of slot_code().
+CutCode cut_code(const program::Program& program, int slot, int cut);
+
+}  // namespace twill::emit

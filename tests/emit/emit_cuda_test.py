@@ -1,0 +1,321 @@
+"""Emitted CUDA C++: the text itself on gpu/emulator, beside double precision; and through nvcc.
+
+usage: emit_cuda_test.py TWILL [--include DIR] [--nvcc NVCC] [--mutants] [--hostile] [KERNEL:MACHINE...]
+--include: CUDA's headers. --nvcc: the text is compiled for sm_90a; no spill (but where SPILLS allows it), no serialised
+wgmma. --mutants: every wait and fence is removed once; each must be noticed, but those of IMPLIED. --hostile: names of
+files are replaced by hostile ones. Exit code 77 where there is no g++ or no CUDA.
+"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+try:
+    import numpy as np
+except ImportError:
+    np = None
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, HERE)
+
+KERNELS = ["hopper-fwd-sub2:hopper", "hopper-fwd-sub2+bf16:hopper", "hopper-fwd-plain:hopper", "hopper-fwd-sub2-m128:hopper", "fmha-forward:hopper", "gemm:hopper", "hopper-gqa:hopper", "hopper-mlp:hopper"]
+COUNTS = (0, 1, 2, 3, 7)
+# Two tiles of 64 x 128 in f32, their product and its operand are 224 of 240 registers: ptxas spills there.
+SPILLS = {"hopper-gqa:hopper"}
+# Waits that others imply, by the order in which a slot does things. wg1 writes max_m[k + 1] before sub_m[k], so who has
+# waited for sub_m[k] needs no wait for max_m[k + 1]; wg0 reads sub_m[k] before mask_s[k + 1], so who has waited until
+# mask_s[k + 1] was read may write sub_m again. (The program has them: the judge wants each barrier's phases waited for.)
+# In hopper-fwd-sub2-m128 wg1 tells that it has made s0_add_l before it tells that s0_pv has ended, for which wg0 waits
+# earlier; and the emulator ends a product for the four warps of a warpgroup at once, so their meeting is not missed.
+IMPLIED = {"hopper-gqa:hopper": (r"kMaxMReady, (1|2|i \+ 3)\)", r"kExpAUsed, (i - 1|n - 3)\)"),
+           "hopper-fwd-sub2-m128:hopper": (r"kS0AddLUsed, i - 1\)", r"kWg1Done, 0\)", r"named_sync\([45], 128\);  // no warp")}
+# What is not carried is refused with its reason, and nothing is written.
+REFUSED = {"blackwell-fwd-sub2:blackwell": "products are Blackwell's", "hopper-bwd-q64:hopper": "op: red_dq .* slot load", "hopper-bwd:hopper": "op: red_dq",
+           "hopper-gla:hopper": "meaning: ", "hopper-mla:hopper": "tensors: "}
+TOLERANCE = 8e-3
+WAIT = re.compile(r"^( *(?:if \([^;]*?\) )?)(wait_for<|end_products<|named_sync\(|bulk_wait_read\(|fence_async_shared\()", re.M)
+
+
+class Failed(Exception):
+    pass
+
+
+def run(command, **more):
+    return subprocess.run(command, capture_output=True, text=True, **more)
+
+
+def source(twill, name, folder):
+    """(kernel, machine); KERNEL+bf16 is the built-in one with bf16 in the place of f16."""
+    kernel, machine = name.split(":")
+    if not kernel.endswith("+bf16"):
+        return kernel, machine
+    path = os.path.join(folder, "bf16.json")
+    with open(path, "w") as file:
+        file.write(run([twill, "kernels", "--show", kernel[:-5]], check=True).stdout.replace('"f16"', '"bf16"'))
+    return path, machine
+
+
+def emit(twill, name, path):
+    kernel, machine = source(twill, name, os.path.dirname(path))
+    done = run([twill, "emit", kernel, "--machine", machine, "--to", "cuda", "-o", path, "--quiet"])
+    if done.returncode != 0:
+        raise Failed(f"refused: {done.stderr.strip()}")
+
+
+def compile_emulated(text, include, folder, objects, name="kernel"):
+    source, program = os.path.join(folder, name + ".cu"), os.path.join(folder, name)
+    with open(source, "w") as file:
+        file.write(text)
+    done = run(["g++", "-std=c++20", "-O2", "-DTWILL_GPU_EMULATED", "-Wall", "-Wextra", "-Wno-unknown-pragmas", "-Wno-maybe-uninitialized", "-Werror",
+                "-I", ROOT, "-I", include, "-x", "c++", source, "-x", "none", *objects, "-o", program])
+    if done.returncode != 0:
+        raise Failed(f"g++: {done.stderr[:2000]}")
+    return program
+
+
+def emulator(include, folder):
+    objects = []
+    for part in ("machine", "registers"):
+        objects.append(os.path.join(folder, part + ".o"))
+        done = run(["g++", "-std=c++20", "-O2", "-DTWILL_GPU_EMULATED", "-I", ROOT, "-I", include, "-c", f"{ROOT}/gpu/emulator/{part}.cpp", "-o", objects[-1]])
+        if done.returncode != 0:
+            raise Failed(f"g++: {done.stderr[:2000]}")
+    return objects
+
+
+def check(program, arguments, environment=None):
+    """"" or what is wrong."""
+    done = run([program, *arguments], env={**os.environ, **(environment or {})}, timeout=300)
+    return "" if done.returncode == 0 else (done.stdout + done.stderr).strip().split("\n")[-1] or f"exit code {done.returncode}"
+
+
+# Asynchronous work late or at once, warps in several orders, one warpgroup kept back; and the loads of each buffer.
+def orders(program):
+    with open(program + ".cu") as file:
+        text = file.read()
+    groups = range(int(re.search(r"kThreads = (\d+);", text)[1]) // 128)
+    places = sorted(int(x) for x in re.findall(r"^constexpr std::uint32_t k\w+ = (\d+), k\w+ = \d+;", text, re.M))
+    return [["--seed", "1"], ["--at-once"], ["--seed", "2"]] + [["--held", str(g)] for g in groups] + \
+        [["--at-once", "--held", str(g)] for g in groups] + [["--held-loads", str(a), str(b)] for a, b in zip(places, places[1:] + [1 << 20])]
+
+
+def check_all(program):
+    for arguments in orders(program):
+        if wrong := check(program, arguments):
+            raise Failed(f"{' '.join(arguments)}: {wrong}")
+
+
+def check_oracle(twill, name, program, folder):
+    """The same beside tests/emit/oracle.py, which interprets the program's meaning and shares nothing with the text."""
+    import oracle
+    import stand_in
+    kernel, machine = source(twill, name, folder)
+    path = os.path.join(folder, "p.json")
+    if run([twill, "program", kernel, "--machine", machine, "-o", path, "--quiet"]).returncode != 0:
+        raise Failed("no program")
+    with open(path) as file:
+        meaning = json.load(file)["meaning"]
+    names = [t["name"] for t in meaning["tensors"]]
+    error = 0.0
+    for n in COUNTS:
+        # Of one block, tiles and parts follow each other along the rows (loop: along the loop's axis).
+        streamed = {t["name"]: t for t in meaning["tensors"]}
+        random = np.random.default_rng(n)
+        outputs, tiles = {}, []
+        tables = host_tensors(program)
+        data = {}
+        for host, (type_, output, rank, axes, parts) in tables.items():
+            shape = [tile * (n if kind == "loop" else 1) for kind, tile in axes[:rank]]
+            if not output:
+                number = stand_in.Type({"f16": "float16", "bf16": "bfloat16", "f32": "float32"}[type_])
+                data[host] = number.rounded(random.uniform(-2, 2, shape))
+                raw = data[host].astype(np.float32)
+                raw = raw.astype(np.float16) if type_ == "f16" else (raw.view(np.uint32) >> 16).astype(np.uint16) if type_ == "bf16" else raw
+                raw.tofile(os.path.join(folder, host + ".in"))
+            else:
+                outputs[host] = shape
+
+        def place(tensor, i):
+            host = tensor if tensor in tables else re.sub(r"^s\d+_", "", tensor)
+            part = 0 if tensor == host else int(re.match(r"s(\d+)_", tensor)[1])
+            shape, where = streamed[tensor]["shape"], []
+            for d, (kind, _) in enumerate(tables[host][3][:tables[host][2]]):
+                begin = i * shape[d] if kind == "loop" else part * shape[0] if d == 0 else 0
+                where.append(slice(begin, begin + shape[d]))
+            return host, tuple(where)
+
+        for (tensor, i), tile in oracle.Oracle(meaning).run(n, lambda t, i: data[place(t, i)[0]][place(t, i)[1]]).items():
+            tiles.append((*place(tensor, i), tile))
+        if wrong := check(program, ["--files", folder, "--n", str(n)]):
+            raise Failed(f"n = {n}: {wrong}")
+        for host, shape in outputs.items():
+            type_ = tables[host][0]
+            raw = np.fromfile(os.path.join(folder, host + ".out"), dtype={"f16": np.float16, "bf16": np.uint16, "f32": np.float32}[type_])
+            got = ((raw.astype(np.uint32) << 16).view(np.float32) if type_ == "bf16" else raw).astype(np.float64).reshape(shape)
+            want = np.full(shape, np.nan)
+            for of, where, tile in tiles:
+                if of == host:
+                    want[where] = tile
+            with np.errstate(all="ignore"):
+                difference = np.where((got == want) | (np.isnan(got) & np.isnan(want)), 0.0, np.abs(got - want))
+            finite = np.abs(want[np.isfinite(want)])
+            one = float(difference.max()) / max(1.0, float(finite.max()) if finite.size else 1.0)
+            if not one <= TOLERANCE:
+                raise Failed(f"n = {n}: {host} is off by {one:.2e} from the oracle")
+            error = max(error, one)
+    return error
+
+
+def host_tensors(program):
+    """Name -> (type, output, rank, [(kind, tile)], parts), from the text beside the program."""
+    with open(program + ".cu") as file:
+        text = file.read()
+    table = re.search(r"kTensors\[\] = \{(.*?)\n  \};", text, re.S)[1]
+    tensors = {}
+    for row in re.finditer(r'\{"(\w+)", Number::(\w+), (\w+), (\d), \{((?:\{[^}]*\}(?:, *)?\s*)+)\}, (\d+),', table, re.S):
+        axes = [(kind, int(tile)) for kind, tile in re.findall(r"AxisInfo::(\w+), (\d+)", row[5])]
+        tensors[row[1]] = (row[2], row[3] == "true", int(row[4]), axes, int(row[6]))
+    return tensors
+
+
+def mutants(text, include, folder, objects):
+    """(noticed, all, survivors): a program in which the wait number REMOVED is left out."""
+    lines, count = [], 0
+
+    def numbered(match):
+        nonlocal count
+        count += 1
+        return f"{match[1]}if (removed != {count - 1}) {match[2]}"
+
+    changed = WAIT.sub(numbered, text)
+    changed = changed.replace("namespace emitted {\n", "namespace emitted {\n\n"
+                              "inline const int removed = std::getenv(\"REMOVED\") == nullptr ? -1 : std::atoi(std::getenv(\"REMOVED\"));\n", 1)
+    for match in WAIT.finditer(text):
+        number = text.count("\n", 0, match.start(2)) + 1
+        lines.append(f"line {number}: {text.splitlines()[number - 1].strip()}")
+    program = compile_emulated(changed, include, folder, objects, "mutants")
+    check_all(program)
+    survived = []
+    for k in range(count):
+        for arguments in orders(program):
+            if check(program, arguments, {"REMOVED": str(k)}):
+                break
+        else:
+            survived.append(lines[k])
+    return count - len(survived), count, survived
+
+
+def check_nvcc(nvcc, name, path, folder):
+    done = run([nvcc, "-std=c++20", "-O3", "-gencode", "arch=compute_90a,code=sm_90a", "-Xptxas=-v", "-I", ROOT, "-c", path, "-o", os.path.join(folder, "kernel.o")])
+    said = done.stdout + done.stderr
+    if done.returncode != 0:
+        raise Failed(f"nvcc: {said[:2000]}")
+    if re.search(r"C75\d\d|[Ss]erialized", said):
+        raise Failed("wgmma is serialised")
+    spilled = max(int(x) for x in re.findall(r"(\d+) bytes spill stores", said))
+    if spilled > 0 and name not in SPILLS:
+        raise Failed(f"{spilled} bytes of spill stores")
+    return f"{spilled} bytes of spill stores, " + re.search(r"Used \d+ registers", said)[0]
+
+
+def hostile(twill, include, folder, objects):
+    """Names in files are data: the text still compiles and is right, or is refused."""
+    from emit_hostile_test import HOSTILE, renamed
+    names_of_cpp = ["int", "new", "template", "operator", "assert", "errno", "threadIdx", "NULL", "INFINITY", "uint32_t", "std", "place", "shared",
+                    "start_product", "kThreads", "K_map", "*/", "//", "??/", "\\\n", "slot_load", "main", "emitted", "TWILL_GPU_BOTH"]
+    all_names = names_of_cpp + HOSTILE
+    path, text = os.path.join(folder, "p.json"), os.path.join(folder, "h.cu")
+    run([twill, "program", "gemm", "--machine", "hopper", "-o", path, "--quiet"], check=True)
+    with open(path) as file:
+        program = json.load(file)
+    meaning = program["meaning"]
+    targets = [sorted({op["id"] for slot in program["slots"] for op in slot["ops"]}), [slot["name"] for slot in program["slots"]],
+               [v["id"] for v in meaning["after"]] + [program["problem"]], [t["name"] for t in meaning["tensors"]]]
+    accepted = 0
+    for shift in range(len(all_names) // 2):
+        target = targets[shift % len(targets)]
+        names = {}
+        for k, victim in enumerate(target):
+            wish = all_names[(len(target) * shift + k) % len(all_names)]
+            if wish not in names.values():
+                names[victim] = wish
+        changed = os.path.join(folder, "h.json")
+        with open(changed, "w") as file:
+            json.dump(renamed(program, names), file)
+        if os.path.exists(text):
+            os.remove(text)
+        done = run([twill, "emit", changed, "--to", "cuda", "-o", text])
+        if done.returncode == 2 and not os.path.exists(text):
+            continue  # the reader refuses some names, and says so
+        if done.returncode != 0:
+            raise Failed(f"exit code {done.returncode}: {done.stderr[:300]}")
+        with open(text) as file:
+            if wrong := check(compile_emulated(file.read(), include, folder, objects, "hostile"), []):
+                raise Failed(f"{names}: {wrong}")
+        accepted += 1
+    if accepted == 0:
+        raise Failed("no file with hostile names was accepted")
+    return accepted
+
+
+def main():
+    arguments, options = sys.argv[1:], {}
+    for flag in ("--include", "--nvcc"):
+        if flag in arguments:
+            at = arguments.index(flag)
+            options[flag] = arguments[at + 1]
+            del arguments[at:at + 2]
+    twill, names = arguments[0], [a for a in arguments[1:] if not a.startswith("--")] or KERNELS
+    include = options.get("--include", "/usr/local/cuda/include")
+    if shutil.which("g++") is None or not os.path.exists(os.path.join(include, "cuda.h")):
+        print("skipped: g++ or CUDA's headers are not there")
+        return 77
+    failed = False
+    with tempfile.TemporaryDirectory() as folder:
+        objects = emulator(include, folder)
+        for name in names:
+            path = os.path.join(folder, "emitted.cu")
+            try:
+                emit(twill, name, path)
+                with open(path) as file:
+                    text = file.read()
+                program = compile_emulated(text, include, folder, objects)
+                check_all(program)
+                said = f"right at n = {', '.join(map(str, COUNTS))}"
+                if np is not None:
+                    said += f"; from the oracle {check_oracle(twill, name, program, folder):.1e}"
+                if "--nvcc" in options:
+                    said += f"; {check_nvcc(options['--nvcc'], name, path, folder)}"
+                print(f"{name}: {said}")
+                if "--mutants" in arguments:
+                    noticed, count, survived = mutants(text, include, folder, objects)
+                    print(f"  {noticed} of {count} removed waits and fences are noticed")
+                    for one in survived:
+                        implied = any(re.search(wait, one) for wait in IMPLIED.get(name, ()))
+                        print(f"  {'implied' if implied else 'SURVIVES'}: {one}")
+                        failed |= not implied
+            except Failed as wrong:
+                print(f"{name}: {wrong}")
+                failed = True
+        for name, reason in REFUSED.items() if names == KERNELS else ():
+            path = os.path.join(folder, "refused.cu")
+            kernel, machine = name.split(":")
+            done = run([twill, "emit", kernel, "--machine", machine, "--to", "cuda", "-o", path, "--quiet"])
+            if done.returncode != 2 or not re.search(reason, done.stderr) or os.path.exists(path):
+                print(f"{name}: not refused as {reason}: {done.returncode} {done.stderr}")
+                failed = True
+        if "--hostile" in arguments:
+            try:
+                print(f"{hostile(twill, include, folder, objects)} files with hostile names are emitted and right")
+            except Failed as wrong:
+                print(f"hostile names: {wrong}")
+                failed = True
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
