@@ -498,12 +498,9 @@ void run_cluster(Machine& m, int first) {
     const std::uint64_t before = m.progress;
     const auto shift = static_cast<std::ptrdiff_t>(m.random() % order.size());
     std::rotate(order.begin(), order.begin() + shift, order.end());
-    bool any_stopped = false;  // behind an arrival
     const auto run_fibers = [&](bool kept_back) {
       for (Fiber* fiber : order) {
-        if ((fiber->thread / 128 == launch.held) != kept_back) continue;
-        any_stopped = any_stopped || fiber->stopped;
-        if (fiber->stopped) continue;
+        if (fiber->stopped || (fiber->thread / 128 == launch.held) != kept_back) continue;
         m.running = fiber;
         m.thread.x = static_cast<unsigned>(fiber->thread);
         m.block.x = static_cast<unsigned>(fiber->block->index);
@@ -516,6 +513,8 @@ void run_cluster(Machine& m, int first) {
     if (m.progress != before) continue;
     if (m.loads.empty() && launch.held >= 0) run_fibers(true);
     if (m.progress != before) continue;
+    const bool any_stopped =
+        std::any_of(order.begin(), order.end(), [](const Fiber* f) { return f->stopped; });
     if (any_stopped && (m.loads.empty() || m.random() % 2 == 0)) {
       std::vector<Fiber*> all;
       std::copy_if(order.begin(), order.end(), std::back_inserter(all),
