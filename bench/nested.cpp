@@ -11,7 +11,7 @@
 #include "bench/bench.hpp"
 #include "bench/table.hpp"
 #include "engine/cli/interrupt.hpp"
-#include "engine/nested.hpp"
+#include "engine/include/twill_nested.hpp"
 #include "graph/error.hpp"
 #include "graph/synthetic.hpp"
 

@@ -94,23 +94,12 @@ twill_result twill_solve(const twill_problem* problem, const twill_options* opti
 twill_result twill_solve_kernel(const char* kernel, const char* machine, int normalize,
                                 int choose_registers, const twill_options* options,
                                 twill_problem** problem, twill_solution** solution) {
-  if (solution != nullptr) *solution = nullptr;
-  std::optional<twill::LayoutsSolution> all;
-  const twill_result made = make(problem, [&](twill_problem& handle) {
-    const twill_options known = known_part(options);
-    const CancelWatch watch(known.cancel);
-    std::mutex mutex;
-    all = twill::solve_layouts(
-        lowered(kernel, machine, nullptr, normalize, choose_registers != 0, known.reading),
-        options_of(known), watch.token(), callback_of(known, mutex));
-    set(handle, all->layout().problem);
-  });
-  if (made != TWILL_OK) return made;
-  return make(solution, [&](twill_solution& handle) {
-    twill::Solution chosen = all->solution();
-    chosen.status = all->status;
-    set(handle, all->layout().problem, std::move(chosen));
-  });
+  return solve_best(
+      [&] {
+        return lowered(kernel, machine, nullptr, normalize, choose_registers != 0,
+                       known_part(options).reading);
+      },
+      options, problem, solution);
 }
 
 twill_result twill_solve_split(const char* kernel, const char* machine, const char* layout,

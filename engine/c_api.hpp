@@ -31,6 +31,11 @@ struct twill_solution {
   std::string error;
 };
 
+struct twill_report {
+  std::string text;
+  std::string error;
+};
+
 namespace twill::c_api {
 
 /// Runs `body`; what it throws becomes a result and a text. The text itself may not fit in memory.
@@ -135,6 +140,14 @@ struct Inputs {
   std::string kernel, machine;
 };
 
+inline twill::Reading reading_of(const char* reading) {
+  const std::string_view asked = reading == nullptr ? "" : reading;
+  if (asked == "machine") return twill::Reading::machine;
+  if (asked == "paper") return twill::Reading::paper;
+  if (!asked.empty()) refuse("reading", reading, "must be machine or paper");
+  return twill::Reading::of_file;
+}
+
 inline Inputs inputs_of(const char* kernel, const char* machine, const char* reading) {
   if (kernel == nullptr || machine == nullptr) refuse("kernel, machine", "NULL", "must be given");
   Inputs inputs;
@@ -144,13 +157,7 @@ inline Inputs inputs_of(const char* kernel, const char* machine, const char* rea
   inputs.source.kernel = is_text(kernel) ? std::string(kernel)
                                          : twill::builtin_kernel(twill::kernel_on_machine(
                                                kernel, inputs.source.machine, inputs.machine));
-  const std::string_view asked = reading == nullptr ? "" : reading;
-  if (asked == "machine")
-    inputs.source.options.reading = twill::Reading::machine;
-  else if (asked == "paper")
-    inputs.source.options.reading = twill::Reading::paper;
-  else if (!asked.empty())
-    refuse("reading", reading, "must be machine or paper");
+  inputs.source.options.reading = reading_of(reading);
   return inputs;
 }
 
@@ -228,6 +235,28 @@ inline twill::ProgressCallback callback_of(const twill_options& given, std::mute
         p.length_high,          p.variables,     p.clauses, p.conflicts, p.seconds};
     given.progress(&progress, given.user);
   };
+}
+
+/// The best over the layouts that `lower` makes, in two handles.
+template <typename Lower>
+twill_result solve_best(const Lower& lower, const twill_options* options, twill_problem** problem,
+                        twill_solution** solution) {
+  if (solution != nullptr) *solution = nullptr;
+  std::optional<twill::LayoutsSolution> all;
+  const twill_result made = make(problem, [&](twill_problem& handle) {
+    const twill_options known = known_part(options);
+    const CancelWatch watch(known.cancel);
+    std::mutex mutex;
+    all =
+        twill::solve_layouts(lower(), options_of(known), watch.token(), callback_of(known, mutex));
+    set(handle, all->layout().problem);
+  });
+  if (made != TWILL_OK) return made;
+  return make(solution, [&](twill_solution& handle) {
+    twill::Solution chosen = all->solution();
+    chosen.status = all->status;
+    set(handle, all->layout().problem, std::move(chosen));
+  });
 }
 
 inline const twill::Schedule* schedule_in(const twill_solution* solution) {

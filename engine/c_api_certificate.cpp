@@ -3,11 +3,6 @@
 
 using namespace twill::c_api;
 
-struct twill_report {
-  std::string text;
-  std::string error;
-};
-
 extern "C" {
 
 twill_result twill_certificate_write(const twill_problem* problem, twill_solution* solution,

@@ -11,7 +11,7 @@
 
 #include "encoders/formula.hpp"
 #include "engine/budget.hpp"
-#include "engine/verdict.hpp"
+#include "graph/verdict.hpp"
 
 namespace twill {
 

@@ -6,7 +6,7 @@
 #include <stop_token>
 
 #include "engine/include/twill.hpp"
-#include "engine/verdict.hpp"
+#include "graph/verdict.hpp"
 
 namespace twill {
 

@@ -1,4 +1,4 @@
-#include "engine/nested.hpp"
+#include "engine/include/twill_nested.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -6,17 +6,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "encoders/goals.hpp"
 #include "engine/cli/cli.hpp"
 #include "engine/cli/interrupt.hpp"
 #include "engine/cli/pins.hpp"
 #include "engine/cli/search_options.hpp"
-#include "engine/explain/sensitivity.hpp"
-#include "engine/output/steady_state.hpp"
+#include "engine/include/twill_explain.hpp"
 #include "engine/output/style.hpp"
-#include "graph/bounds/bounds.hpp"
-#include "graph/bounds/channel_bounds.hpp"
-#include "graph/bounds/tighten.hpp"
 
 namespace twill::cli {
 namespace {
@@ -54,87 +49,12 @@ Schedule accepted_schedule(const Problem& problem, const std::string& path) {
   return schedule;
 }
 
-/// Can units, slots and memories be looked at, whatever rules the schedule breaks?
-bool has_steady_state(const Problem& problem, const Schedule& schedule) {
-  if (schedule.initiation_interval < 1 || schedule.start.size() != problem.ops.size() ||
-      schedule.warp.size() != problem.ops.size())
-    return false;
-  const int slots = static_cast<int>(problem.warps.size());
-  for (std::size_t v = 0; v < problem.ops.size(); ++v)
-    if (schedule.start[v] < 0 || schedule.warp[v] < 0 || schedule.warp[v] >= slots) return false;
-  return true;
-}
-
 std::string shown(const Json& text) {
   return printable(text.get<std::string>());
 }
 
 double share(double part, double whole) {
   return whole > 0 ? part / whole : 0;
-}
-
-/// What every unit, slot and memory has left; of an accepted schedule also what holds its I up.
-Json binding(const Problem& problem, const Schedule& schedule, bool accepted) {
-  const SteadyState state = steady_state(problem, schedule);
-  Json units = Json::array(), slots = Json::array(), memories = Json::array();
-  for (std::size_t f = 0; f < problem.units.size(); ++f)
-    units.push_back({{"name", problem.units[f].name}, {"busy", state.busy[f]}});
-  for (std::size_t w = 0; w < problem.warps.size(); ++w) {
-    Cycle cycles = 0;
-    int ops = 0;
-    for (std::size_t v = 0; v < problem.ops.size(); ++v)
-      if (schedule.warp[v] == static_cast<int>(w)) {
-        cycles += problem.ops[v].cycles;
-        ++ops;
-      }
-    slots.push_back({{"name", problem.warps[w].name},
-                     {"ops", ops},
-                     {"cycles", cycles},
-                     {"registers_peak", state.registers[w].peak},
-                     {"registers_free", problem.warps[w].registers - state.registers[w].peak}});
-  }
-  for (std::size_t m = 0; m < problem.memories.size(); ++m) {
-    memories.push_back({{"name", problem.memories[m].name},
-                        {"peak", state.memories[m].peak},
-                        {"free", problem.memories[m].capacity - state.memories[m].peak}});
-    if (!problem.memories[m].rings) continue;
-    Json rings = Json::array();
-    for (const ChargedRing& ring : state.memories[m].rings)
-      rings.push_back({{"load", problem.ops[static_cast<std::size_t>(ring.load)].id},
-                       {"buffers", ring.buffers},
-                       {"each", ring.each}});
-    memories.back()["rings"] = std::move(rings);
-  }
-  Json channels = Json::array();
-  for (const ChannelUse& use : channel_uses(problem))
-    channels.push_back({{"name", problem.channels[static_cast<std::size_t>(use.channel)].name},
-                        {"busy", channel_load(problem, use.channel, schedule.initiation_interval)},
-                        {"least", use.least},
-                        {"text", use.sum}});
-  Json bounds = Json::array();
-  for (const Bound& bound : lower_bounds(problem))
-    bounds.push_back({{"name", bound.name}, {"value", bound.value}, {"text", bound.text}});
-  Json json = {{"initiation_interval", schedule.initiation_interval},
-               {"length", schedule.length},
-               {"units", units},
-               {"slots", slots},
-               {"memories", memories}};
-  if (!channels.empty()) json["channels"] = std::move(channels);
-  json["bounds"] = std::move(bounds);
-  if (!accepted) return json;
-  if (const auto critical = critical_recurrence(problem, schedule)) {
-    Json steps = Json::array();
-    for (const CriticalRecurrence::Step& step : critical->steps)
-      steps.push_back({{"from", problem.ops[static_cast<std::size_t>(step.from)].id},
-                       {"to", problem.ops[static_cast<std::size_t>(step.to)].id},
-                       {"cycles", step.cycles},
-                       {"reason", step.reason}});
-    json["critical_recurrence"] = {{"initiation_interval", critical->ii},
-                                   {"cycles", critical->cycles},
-                                   {"iterations", critical->iterations},
-                                   {"steps", steps}};
-  }
-  return json;
 }
 
 void print_critical(const Json& json) {
@@ -191,19 +111,6 @@ void print_sensitivity(const Json& ranges) {
   }
 }
 
-Json sensitivity_json(const Problem& problem, const std::vector<OpSensitivity>& ranges) {
-  Json json = Json::array();
-  const auto end = [](const std::optional<Cycle>& most) { return most ? Json(*most) : Json(); };
-  for (const OpSensitivity& range : ranges)
-    json.push_back({{"op", problem.ops[static_cast<std::size_t>(range.op)].id},
-                    {"cycles", problem.ops[static_cast<std::size_t>(range.op)].cycles},
-                    {"least", range.least},
-                    {"most", end(range.most)},
-                    {"most_with_slots", end(range.most_with_slots)},
-                    {"decided", range.decided}});
-  return json;
-}
-
 /// The search for the optimum beside a schedule, into `json`. The exit code of what it left open.
 int compare_with_optimum(const EvaluateFlags& flags, const Problem& problem,
                          const Schedule& schedule, bool accepted, Json& json,
@@ -227,7 +134,7 @@ int compare_with_optimum(const EvaluateFlags& flags, const Problem& problem,
       throw InputError("command line", "--sensitivity", flags.schedule,
                        "the schedule must have the smallest I, " + std::to_string(ii));
     const auto ranges = sensitivity(problem, schedule, flags.search.options(), interrupt.token());
-    json["sensitivity"] = sensitivity_json(problem, ranges);
+    json["sensitivity"] = Json::parse(sensitivity_json(problem, ranges));
     for (const OpSensitivity& range : ranges)
       if (!range.decided) code = kStopped;
   }
@@ -258,17 +165,9 @@ int evaluate(const EvaluateFlags& flags) {
   Problem problem = read_problem(flags.problem);
   if (flags.pins.any()) flags.pins.apply(problem, "");
   const Schedule schedule = schedule_of(problem, flags.schedule);
-  const std::vector<Violation> violations = verify_all(problem, schedule);
-  const bool accepted = violations.empty();
-  Json json = Json::object();
-  if (!accepted) {
-    json["accepted"] = false;
-    json["violations"] = Json::array();
-    for (const Violation& violation : violations)
-      json["violations"].push_back({{"rule", violation.rule}, {"text", violation.text}});
-  }
-  const bool numbers = accepted || has_steady_state(problem, schedule);
-  if (numbers) json.update(binding(problem, schedule, accepted));
+  const Evaluation found = twill::evaluate(problem, schedule);
+  const bool accepted = found.accepted();
+  Json json = Json::parse(evaluation_json(found));
   int code = kDone;
   std::string stopped;
   if (flags.optimum) code = compare_with_optimum(flags, problem, schedule, accepted, json, stopped);
@@ -277,10 +176,10 @@ int evaluate(const EvaluateFlags& flags) {
     std::cout << json.dump(2) << "\n";
     return code;
   }
-  for (const Violation& violation : violations)
+  for (const Violation& violation : found.violations)
     std::cout << "refused: " << printable(violation.rule) << ": " << printable(violation.text)
               << "\n";
-  if (numbers) {
+  if (found.placed) {
     print_binding(json);
     print_critical(json);
   }
@@ -293,38 +192,19 @@ int diff(const DiffFlags& flags) {
   const Problem problem = read_problem(flags.problem);
   const Schedule a = accepted_schedule(problem, flags.first);
   const Schedule b = accepted_schedule(problem, flags.second);
-  Json numbers = Json::array(), ops = Json::array();
-  const auto number = [&](const std::string& name, std::int64_t x, std::int64_t y) {
-    numbers.push_back({{"name", name}, {"a", x}, {"b", y}});
-  };
-  number("I", a.initiation_interval, b.initiation_interval);
-  number("L", a.length, b.length);
-  number("stages", stage_count(a), stage_count(b));
-  std::vector<std::string> goals = kDefaultGoals;
-  for (const Memory& memory : problem.memories) goals.push_back("memory:" + memory.name);
-  for (const std::string& goal : goals) {
-    const GoalMeasure measure = parse_goal(problem, goal);
-    number(goal, goal_value(problem, a, measure), goal_value(problem, b, measure));
-  }
-  for (std::size_t v = 0; v < problem.ops.size(); ++v) {
-    if (a.start[v] == b.start[v] && a.warp[v] == b.warp[v]) continue;
-    const auto place = [&](const Schedule& s) {
-      return Json{{"start", s.start[v]},
-                  {"warp", problem.warps[static_cast<std::size_t>(s.warp[v])].name}};
-    };
-    ops.push_back({{"id", problem.ops[v].id}, {"a", place(a)}, {"b", place(b)}});
-  }
+  const std::string text = difference_json(problem, a, b, schedule_difference(problem, a, b));
   if (flags.json) {
-    std::cout << Json{{"numbers", numbers}, {"ops", ops}}.dump(2) << "\n";
+    std::cout << text;
   } else {
-    for (const Json& n : numbers)
+    const Json json = Json::parse(text);
+    for (const Json& n : json["numbers"])
       std::cout << shown(n["name"]) << ": " << n["a"]
                 << (n["a"] == n["b"] ? "" : " -> " + n["b"].dump()) << "\n";
-    for (const Json& op : ops)
+    for (const Json& op : json["ops"])
       std::cout << "op " << shown(op["id"]) << ": " << op["a"]["start"] << " on "
                 << shown(op["a"]["warp"]) << " -> " << op["b"]["start"] << " on "
                 << shown(op["b"]["warp"]) << "\n";
-    if (ops.empty()) std::cout << "the schedules are the same\n";
+    if (json["ops"].empty()) std::cout << "the schedules are the same\n";
   }
   return a == b ? kDone : kNo;
 }

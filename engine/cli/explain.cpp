@@ -11,7 +11,8 @@
 #include "engine/cli/interrupt.hpp"
 #include "engine/cli/search_options.hpp"
 #include "engine/cli/workload.hpp"
-#include "engine/explain/explain_interval.hpp"
+#include "engine/decide.hpp"
+#include "engine/include/twill_explain.hpp"
 #include "engine/output/style.hpp"
 #include "graph/io/file.hpp"
 
@@ -28,20 +29,14 @@ struct ExplainFlags {
   bool json = false;
 };
 
-/// The interval asked for; without --ii the largest that is refuted, one below the best, or 0 where
-/// no interval has a schedule. nullopt = there is none to explain, and `solution` says why.
+/// The interval asked for; without --ii the one that `solution` leaves to explain.
 std::optional<Cycle> question_of(const ExplainFlags& flags, const Solution& solution) {
-  if (flags.ii) return *flags.ii;
-  if (solution.status == Status::infeasible) return 0;
-  if (!solution.schedule || solution.ii_lower_bound != solution.schedule->initiation_interval ||
-      solution.ii_lower_bound == 1)
-    return std::nullopt;
-  return solution.schedule->initiation_interval - 1;
+  return flags.ii ? flags.ii : interval_to_explain(solution);
 }
 
 /// The same of a problem, which is solved for it.
-std::optional<Cycle> interval_to_explain(const ExplainFlags& flags, const Problem& problem,
-                                         std::stop_token stop, Solution& solution) {
+std::optional<Cycle> question_of(const ExplainFlags& flags, const Problem& problem,
+                                 std::stop_token stop, Solution& solution) {
   Options options = flags.options;
   options.evidence = options.explain = false;
   if (!flags.ii) solution = solve(problem, options, std::move(stop));
@@ -149,20 +144,18 @@ std::string folder(std::size_t relaxation) {
   return "relaxation-" + std::string(number.size() < 2 ? 2 - number.size() : 0, '0') + number;
 }
 
+/// The library's JSON, and where each certificate lies.
 nlohmann::ordered_json json_of(const Problem& problem, const IntervalExplanation& e,
                                bool certified) {
-  nlohmann::ordered_json json = {{"problem", problem.name},           {"initiation_interval", e.ii},
-                                 {"verdict", to_string(e.verdict())}, {"clash", e.texts(false)},
-                                 {"forced_by", e.texts(true)},        {"minimal", e.minimal}};
-  if (e.ii == 0) json.erase("initiation_interval");
-  if (certified && e.verdict() != Verdict::unknown) json["certificate"] = "question";
-  json["relaxations"] = nlohmann::ordered_json::array();
-  for (std::size_t i = 0; i < e.relaxations.size(); ++i) {
-    const Relaxation& r = e.relaxations[i];
-    json["relaxations"].push_back({{"change", r.text}, {"verdict", to_string(r.tried.verdict)}});
-    if (certified && r.tried.verdict != Verdict::unknown)
-      json["relaxations"].back()["certificate"] = folder(i);
-  }
+  auto json = nlohmann::ordered_json::parse(explanation_json(problem, e));
+  if (!certified) return json;
+  auto relaxations = std::move(json["relaxations"]);
+  json.erase("relaxations");
+  if (e.verdict() != Verdict::unknown) json["certificate"] = "question";
+  for (std::size_t i = 0; i < e.relaxations.size(); ++i)
+    if (e.relaxations[i].tried.verdict != Verdict::unknown)
+      relaxations[i]["certificate"] = folder(i);
+  json["relaxations"] = std::move(relaxations);
   return json;
 }
 
@@ -195,8 +188,7 @@ int run(const ExplainFlags& flags) {
       question = with_split(flags, lowered, interrupt.token());
     } else {
       question.problem = lowered.problem;
-      question.ii =
-          interval_to_explain(flags, question.problem, interrupt.token(), question.solution);
+      question.ii = question_of(flags, question.problem, interrupt.token(), question.solution);
     }
     const Problem& problem = question.problem;
     const Solution& solution = question.solution;

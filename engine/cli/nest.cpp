@@ -14,7 +14,7 @@
 #include "engine/cli/search_options.hpp"
 #include "engine/cli/terminal.hpp"
 #include "engine/cli/workload.hpp"
-#include "engine/nested.hpp"
+#include "engine/include/twill_nested.hpp"
 #include "engine/output/style.hpp"
 #include "graph/io/file.hpp"
 #include "graph/problem_io.hpp"

@@ -1,9 +1,10 @@
-#include "engine/explain/explain_interval.hpp"
+#include "engine/include/twill_explain.hpp"
 
 #include <algorithm>
 #include <functional>
 #include <optional>
 
+#include "engine/decide.hpp"
 #include "engine/explain/clash_words.hpp"
 #include "engine/limits_left.hpp"
 #include "engine/options.hpp"
@@ -189,6 +190,14 @@ std::vector<std::string> IntervalExplanation::texts(bool forces) const {
   for (const Reason& reason : reasons)
     if (reason.forces() == forces) texts.push_back(reason.text);
   return texts;
+}
+
+std::optional<Cycle> interval_to_explain(const Solution& solution) {
+  if (solution.status == Status::infeasible) return 0;
+  if (!solution.schedule || solution.ii_lower_bound != solution.schedule->initiation_interval ||
+      solution.ii_lower_bound == 1)
+    return std::nullopt;
+  return solution.schedule->initiation_interval - 1;
 }
 
 IntervalExplanation explain_interval(const Problem& given, Cycle ii, const Options& given_options,

@@ -150,6 +150,89 @@ twill_result twill_solve_tiles(const char* kernel, const char* machine, const ch
                                int choose_registers, const twill_options* options,
                                twill_problem** problem, twill_solution** solution);
 
+/* ---- any input, any what-if -------------------------------------------------------------------
+ */
+
+/* What is to be solved, with all that `twill solve` takes beside the search. Set by
+ * twill_workload_init; `size` as in twill_options. */
+typedef struct twill_workload {
+  size_t size;
+  /* A built-in kernel's name, the text of a kernel file, or that of a TTGIR module. */
+  const char* input;
+  /* A built-in machine's name or the text of a machine file. NULL: that of a module's target. */
+  const char* machine;
+  const char* layout;       /* NULL = all that fit */
+  int32_t normalize;        /* 0 = raw cycles */
+  int32_t choose_registers; /* not 0 = the best register split of each layout */
+  const char* reading;      /* as twill_problem_lower_as */
+  const char* set;          /* what-ifs, a line each: "units.SFU=2\nunits.TC=4"; NULL = none */
+  const char* tiles; /* values of a kernel's parameters: "rows=128,T=bf16"; NULL = defaults */
+  /* Of a TTGIR module. */
+  int32_t module, loop;       /* from 0; -1 = the only one, the one that twill_ttgir_loops marks */
+  int32_t subtile;            /* 1, 2, 4 or 8: the tile program split along M */
+  int32_t chunk_columns;      /* at a time when an accumulator is rescaled; 0 = whole tiles */
+  int32_t trips;              /* iterations of an inner loop of unknown count */
+  int32_t resident_registers; /* a thread keeps for addresses and the like */
+  int32_t
+      for_triton; /* not 0: only schedules that Triton's passes take, for twill_ttgir_annotate */
+} twill_workload;
+
+void twill_workload_init(twill_workload* workload);
+
+/* The problem of the layout asked for, else of the first that fits. */
+twill_result twill_workload_lower(const twill_workload* workload, twill_problem** problem);
+/* As twill_solve_kernel, of any input: the best over all layouts. */
+twill_result twill_workload_solve(const twill_workload* workload, const twill_options* options,
+                                  twill_problem** problem, twill_solution** solution);
+/* How each cost came about: a line an op. */
+twill_result twill_workload_costs(const twill_workload* workload, twill_report** report);
+/* As `twill nest`: the input is a loop with a loop inside it, `trips` iterations a run. `inner` are
+ * the ops of the inner loop, "a,b,c"; of a TTGIR module NULL, since it says itself, and a constant
+ * count comes before `trips`. `inner_solution` is the best schedule of the inner loop, `problem`
+ * and `solution` the outer one around it. TWILL_REFUSED where the inner loop has no schedule, or
+ * the outer one no room for it: the error text of `problem` says which. */
+twill_result twill_workload_nest(const twill_workload* workload, const char* inner,
+                                 const twill_options* options, twill_problem** problem,
+                                 twill_solution** solution, twill_solution** inner_solution);
+
+/* The loops of a TTGIR module's text, a line each; the one that is taken is marked. */
+twill_result twill_ttgir_loops(const char* text, size_t length, twill_report** report);
+/* The module of `workload` with the schedule as attributes for Triton's passes (`problem` and
+ * `solution` are those of twill_workload_solve with the same workload and for_triton), or as a
+ * loop to be read: kind is "ttgir" or "pipelined". */
+twill_result twill_ttgir_emit(const twill_workload* workload, const twill_problem* problem,
+                              const twill_solution* solution, const char* kind,
+                              twill_report** report);
+
+/* The problem with one more decision about it: kind is "slot", "not_slot", "cycle", "stage",
+ * "same_slot", "other_slot" (then `value` is an op), or "least_ii", "most_ii" (then `op` is not
+ * read). */
+twill_result twill_problem_pin(const twill_problem* problem, const char* kind, const char* op,
+                               const char* value, twill_problem** pinned);
+
+/* ---- why, and what binds: JSON, as the commands of that name print it -------------------------
+ */
+
+/* Why no schedule has the interval `ii`, and what would help. 0 = the one below the best (for which
+ * the problem is solved first), or any where there is none. TWILL_REFUSED where there is nothing to
+ * explain: the interval can be reached, or a limit came first; the error text says which. */
+twill_result twill_explain(const twill_problem* problem, int64_t ii, const twill_options* options,
+                           twill_report** report);
+/* What every unit, slot, memory and channel has left in a schedule, and what holds its I up; where
+ * it breaks rules, which. */
+twill_result twill_evaluate(const twill_problem* problem, const twill_solution* solution,
+                            twill_report** report);
+/* Of every op, the range of its cycles in which the schedule's I, which must be the smallest, stays
+ * so. */
+twill_result twill_sensitivity(const twill_problem* problem, const twill_solution* solution,
+                               const twill_options* options, twill_report** report);
+/* What two accepted schedules of a problem do differently. */
+twill_result twill_diff(const twill_problem* problem, const twill_solution* a,
+                        const twill_solution* b, twill_report** report);
+
+/* ---- solutions --------------------------------------------------------------------------------
+ */
+
 /* A schedule file's text, for the problem given. */
 twill_result twill_solution_parse(const twill_problem* problem, const char* text, size_t length,
                                   twill_solution** solution);
@@ -195,7 +278,7 @@ twill_result twill_certificate_write(const twill_problem* problem, twill_solutio
 /* Checks one without a solver: TWILL_OK, or TWILL_REFUSED with the file, the place and the rule in
  * the report's error text. */
 twill_result twill_certificate_check(const char* directory, twill_report** report);
-/* What is proved, then what was checked, a line each. */
+/* What a call has to say; of a certificate what is proved, then what was checked, a line each. */
 const char* twill_report_text(const twill_report* report);
 const char* twill_report_error(const twill_report* report);
 void twill_report_free(twill_report* report);

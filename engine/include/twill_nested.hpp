@@ -1,12 +1,13 @@
-// A loop with a loop inside it: the inner loop alone, then the outer one around it (rule 12).
+// A loop with a loop inside it, for C++: the inner loop alone, then the outer one around it (rule
+// 12). Beside twill.hpp, which it includes.
 #pragma once
 
 #include <optional>
 #include <stop_token>
 #include <vector>
 
-#include "engine/include/twill.hpp"
 #include "graph/nested/nested_loop.hpp"
+#include "twill.hpp"
 
 namespace twill {
 

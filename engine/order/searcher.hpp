@@ -17,7 +17,7 @@
 #include "engine/budget.hpp"
 #include "engine/certificate/theory_lemmas.hpp"
 #include "engine/order/search_bound.hpp"
-#include "engine/verdict.hpp"
+#include "graph/verdict.hpp"
 
 namespace twill {
 

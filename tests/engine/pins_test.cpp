@@ -7,8 +7,9 @@
 
 #include "engine/certificate/certificate.hpp"
 #include "engine/certificate/claims.hpp"
-#include "engine/explain/explain_interval.hpp"
+#include "engine/decide.hpp"
 #include "engine/include/twill.hpp"
+#include "engine/include/twill_explain.hpp"
 #include "graph/bounds/serial.hpp"
 #include "graph/bounds/stage_bound.hpp"
 #include "graph/io/file.hpp"

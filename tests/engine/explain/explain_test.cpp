@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "engine/explain/explain_interval.hpp"
+#include "engine/include/twill_explain.hpp"
 #include "tests/support/brute_force.hpp"
 #include "tests/support/random_loop.hpp"
 

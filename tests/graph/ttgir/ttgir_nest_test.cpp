@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "engine/nested.hpp"
+#include "engine/include/twill_nested.hpp"
 #include "graph/index.hpp"
 #include "graph/verify.hpp"
 #include "tests/support/ttgir_files.hpp"

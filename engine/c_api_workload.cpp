@@ -1,0 +1,296 @@
+// The C interface to any input: kernels and TTGIR modules with what-ifs, pins, nests, and the way
+// back to Triton.
+#include <charconv>
+
+#include "engine/c_api.hpp"
+#include "engine/include/twill_nested.hpp"
+#include "engine/include/twill_triton.hpp"
+#include "engine/output/style.hpp"
+#include "graph/check.hpp"
+#include "graph/ttgir/parser.hpp"
+
+using namespace twill::c_api;
+
+namespace {
+
+/// As known_part(twill_options).
+twill_workload known_part(const twill_workload* given) {
+  twill_workload workload;
+  twill_workload_init(&workload);
+  if (given == nullptr) refuse("workload", "NULL", "must be given");
+  if (given->size < sizeof(given->size))
+    refuse("workload.size", "too small", "must be set by twill_workload_init");
+  std::memcpy(&workload, given, std::min(given->size, sizeof(workload)));
+  workload.size = sizeof(workload);
+  if (workload.input == nullptr) refuse("workload.input", "NULL", "must be given");
+  return workload;
+}
+
+bool is_module(const twill_workload& workload) {
+  return twill::ttgir::looks_like_mlir(workload.input);
+}
+
+/// "path=value", a line each.
+std::vector<std::pair<std::string, std::string>> what_ifs(const char* text) {
+  std::vector<std::pair<std::string, std::string>> set;
+  std::istringstream lines(text == nullptr ? "" : text);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t sign = line.find('=');
+    if (sign == line.npos || sign == 0)
+      refuse("workload.set", line.c_str(), "must be lines of the form path=value");
+    set.emplace_back(line.substr(0, sign), line.substr(sign + 1));
+  }
+  return set;
+}
+
+void set_options(const twill_workload& workload, twill::LowerOptions& options) {
+  if (workload.normalize < 0)
+    refuse("workload.normalize", "a negative number", "must be 0 or a budget");
+  if (workload.layout != nullptr) options.layout = workload.layout;
+  options.normalize = workload.normalize;
+  options.choose_registers = workload.choose_registers != 0;
+  options.set = what_ifs(workload.set);
+  options.values = values_of(workload.tiles);
+}
+
+twill::TritonLoop module_of(const twill_workload& workload, bool nest) {
+  twill::LowerOptions lower;
+  lower.reading = reading_of(workload.reading);
+  set_options(workload, lower);
+  if (!lower.values.empty())
+    refuse("workload.tiles", workload.tiles, "a TTGIR module has its tiles already");
+  twill::TritonOptions options;
+  if (workload.module >= 0) options.module = workload.module;
+  if (workload.loop >= 0) options.loop = workload.loop;
+  options.subtile = workload.subtile;
+  options.chunk_columns = workload.chunk_columns;
+  options.trips = workload.trips;
+  options.resident_registers = workload.resident_registers;
+  options.nest = nest;
+  return twill::read_triton(workload.input, "module",
+                            workload.machine == nullptr ? "" : workload.machine, options, lower);
+}
+
+Inputs kernel_of(const twill_workload& workload) {
+  Inputs inputs = inputs_of(workload.input, workload.machine, workload.reading);
+  set_options(workload, inputs.source.options);
+  return inputs;
+}
+
+std::vector<twill::Lowered> layouts_of(const twill_workload& workload) {
+  if (is_module(workload)) {
+    const twill::TritonLoop loop = module_of(workload, false);
+    return workload.for_triton != 0 ? loop.problems_for_triton() : loop.problems();
+  }
+  const Inputs in = kernel_of(workload);
+  return twill::lower(in.source.kernel, in.kernel, in.source.machine, in.machine,
+                      in.source.options);
+}
+
+int op_named(const twill::Problem& problem, std::string_view name, const char* place) {
+  for (std::size_t v = 0; v < problem.ops.size(); ++v)
+    if (problem.ops[v].id == name) return static_cast<int>(v);
+  refuse(place, std::string(name).c_str(), "must be an op of the problem");
+}
+
+int slot_named(const twill::Problem& problem, std::string_view name) {
+  for (std::size_t w = 0; w < problem.warps.size(); ++w)
+    if (problem.warps[w].name == name) return static_cast<int>(w);
+  refuse("value", std::string(name).c_str(), "must be a slot of the problem");
+}
+
+twill::Cycle number_of(std::string_view text) {
+  twill::Cycle value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0)
+    refuse("value", std::string(text).c_str(), "must be a number from 0");
+  return value;
+}
+
+/// Ranges of numbers are check()'s.
+void pin(twill::Problem& problem, std::string_view kind, const char* op, std::string_view value) {
+  using twill::Pin;
+  if (kind == "least_ii" || kind == "most_ii") {
+    (kind == "least_ii" ? problem.interval.least : problem.interval.most) = number_of(value);
+    return;
+  }
+  if (op == nullptr) refuse("op", "NULL", "must be given");
+  Pin one;
+  one.op = op_named(problem, op, "op");
+  if (kind == "slot" || kind == "not_slot") {
+    one.kind = kind == "slot" ? Pin::on_slot : Pin::not_on_slot;
+    one.slot = slot_named(problem, value);
+  } else if (kind == "cycle") {
+    one.kind = Pin::at_cycle;
+    one.cycle = number_of(value);
+  } else if (kind == "stage") {
+    one.kind = Pin::at_stage;
+    one.stage = number_of(value);
+  } else if (kind == "same_slot" || kind == "other_slot") {
+    one.kind = kind == "same_slot" ? Pin::same_slot : Pin::other_slot;
+    one.other = op_named(problem, value, "value");
+  } else {
+    refuse("kind", std::string(kind).c_str(),
+           "must be slot, not_slot, cycle, stage, same_slot, other_slot, least_ii or most_ii");
+  }
+  problem.pins.push_back(one);
+}
+
+/// The nest on each layout, and the layouts' names.
+std::vector<twill::NestedLoop> nests_of(const twill_workload& workload, const char* inner,
+                                        std::vector<std::string>& names) {
+  std::vector<twill::NestedLoop> nests;
+  std::optional<twill::TritonLoop> loop;
+  if (is_module(workload)) {
+    if (inner != nullptr)
+      refuse("inner", inner, "a TTGIR module says which ops are in its inner loop");
+    loop = module_of(workload, true);
+  } else if (inner == nullptr) {
+    refuse("inner", "NULL", "must name the ops of the inner loop");
+  }
+  const std::vector<twill::Lowered> layouts = loop ? loop->problems() : layouts_of(workload);
+  for (std::size_t k = 0; k < layouts.size(); ++k) {
+    twill::NestedLoop nest{layouts[k].problem, {}, workload.trips, "inner"};
+    if (loop) {
+      nest.inner = loop->inner_ops(k);
+      nest.trips = loop->inner_trips();
+    } else {
+      std::istringstream ops(inner);
+      for (std::string name; std::getline(ops, name, ',');)
+        nest.inner.push_back(op_named(nest.problem, name, "inner"));
+      std::sort(nest.inner.begin(), nest.inner.end());
+      nest.inner.erase(std::unique(nest.inner.begin(), nest.inner.end()), nest.inner.end());
+    }
+    twill::check(nest, "nested loop");
+    names.push_back(layouts[k].layout);
+    nests.push_back(std::move(nest));
+  }
+  return nests;
+}
+
+std::string why_no_outer(const twill::NestedSolution& all) {
+  for (const twill::NestedLayout& layout : all.layouts)
+    if (!layout.refused.empty()) return layout.refused;
+  return "inner loop: " + twill::no_schedule_text(all.layouts.front().inner);
+}
+
+}  // namespace
+
+extern "C" {
+
+void twill_workload_init(twill_workload* workload) {
+  if (workload == nullptr) return;
+  *workload = twill_workload{};
+  workload->size = sizeof(twill_workload);
+  const twill::TritonOptions defaults;
+  workload->module = workload->loop = -1;
+  workload->subtile = defaults.subtile;
+  workload->chunk_columns = static_cast<int32_t>(defaults.chunk_columns);
+  workload->trips = static_cast<int32_t>(defaults.trips);
+  workload->resident_registers = static_cast<int32_t>(defaults.resident_registers);
+}
+
+twill_result twill_workload_lower(const twill_workload* workload, twill_problem** problem) {
+  return make(problem, [&](twill_problem& handle) {
+    set(handle, layouts_of(known_part(workload)).front().problem);
+  });
+}
+
+twill_result twill_workload_solve(const twill_workload* workload, const twill_options* options,
+                                  twill_problem** problem, twill_solution** solution) {
+  return solve_best([&] { return layouts_of(known_part(workload)); }, options, problem, solution);
+}
+
+twill_result twill_workload_costs(const twill_workload* workload, twill_report** report) {
+  return make(report, [&](twill_report& handle) {
+    const twill_workload known = known_part(workload);
+    if (is_module(known)) {
+      handle.text = module_of(known, false).costs();
+      return;
+    }
+    const Inputs in = kernel_of(known);
+    handle.text = twill::explain_costs(in.source.kernel, in.kernel, in.source.machine, in.machine,
+                                       in.source.options);
+  });
+}
+
+twill_result twill_workload_nest(const twill_workload* workload, const char* inner,
+                                 const twill_options* options, twill_problem** problem,
+                                 twill_solution** solution, twill_solution** inner_solution) {
+  if (solution != nullptr) *solution = nullptr;
+  if (inner_solution != nullptr) *inner_solution = nullptr;
+  std::optional<twill::NestedSolution> all;
+  std::vector<twill::NestedLoop> nests;
+  const twill_result made = make(problem, [&](twill_problem& handle) {
+    std::vector<std::string> names;
+    nests = nests_of(known_part(workload), inner, names);
+    const twill_options known = known_part(options);
+    const CancelWatch watch(known.cancel);
+    std::mutex mutex;
+    all = twill::solve_nested(nests, names, options_of(known), watch.token(),
+                              callback_of(known, mutex));
+    if (all->outer)
+      set(handle, all->outer->layout().problem);
+    else
+      handle.error = why_no_outer(*all);
+  });
+  if (made != TWILL_OK) return made;
+  if (!all->outer) return TWILL_REFUSED;
+  const twill_result outer = make(solution, [&](twill_solution& handle) {
+    twill::Solution chosen = all->outer->solution();
+    chosen.status = all->outer->status;
+    set(handle, all->outer->layout().problem, std::move(chosen));
+  });
+  if (outer != TWILL_OK) return outer;
+  return make(inner_solution, [&](twill_solution& handle) {
+    const std::size_t layout = all->layout_of[all->outer->chosen];
+    set(handle, twill::inner_problem(nests[layout]), all->chosen().inner);
+  });
+}
+
+twill_result twill_ttgir_loops(const char* text, size_t length, twill_report** report) {
+  return make(report, [&](twill_report& handle) {
+    if (text == nullptr) refuse("text", "NULL", "must be given");
+    handle.text = twill::triton_loops(std::string_view(text, length), "module");
+  });
+}
+
+twill_result twill_ttgir_emit(const twill_workload* workload, const twill_problem* problem,
+                              const twill_solution* solution, const char* kind,
+                              twill_report** report) {
+  return make(report, [&](twill_report& handle) {
+    const twill_workload known = known_part(workload);
+    const twill::Problem& loop = problem_in(problem);
+    if (!is_module(known)) refuse("workload.input", "no module", "must be a TTGIR module's text");
+    const twill::Schedule* schedule = schedule_in(solution);
+    if (schedule == nullptr) refuse("solution", "no schedule", "must hold a schedule");
+    const twill::TritonLoop module = module_of(known, false);
+    const auto same = [&](const twill::Lowered& one) {
+      return one.problem.ops == loop.ops && one.problem.edges == loop.edges;
+    };
+    if (std::none_of(module.problems().begin(), module.problems().end(), same))
+      refuse("problem", "another loop's", "must be of this workload");
+    if (twill::verify(loop, *schedule))
+      refuse("solution", "a schedule that breaks a rule", "must be accepted by verify");
+    const std::string_view wanted = kind == nullptr ? "" : kind;
+    if (wanted == "ttgir")
+      handle.text = module.annotated(loop, *schedule);
+    else if (wanted == "pipelined")
+      handle.text = module.pipelined(loop, *solution->solution);
+    else
+      refuse("kind", kind == nullptr ? "NULL" : kind, "must be ttgir or pipelined");
+  });
+}
+
+twill_result twill_problem_pin(const twill_problem* problem, const char* kind, const char* op,
+                               const char* value, twill_problem** pinned) {
+  return make(pinned, [&](twill_problem& handle) {
+    twill::Problem changed = problem_in(problem);
+    if (kind == nullptr || value == nullptr) refuse("kind, value", "NULL", "must be given");
+    pin(changed, kind, op, value);
+    twill::check(changed, "problem");
+    set(handle, std::move(changed));
+  });
+}
+
+}  // extern "C"

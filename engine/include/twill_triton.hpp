@@ -1,0 +1,79 @@
+// Triton's loops for C++: a loop of a TTGIR module as a problem, and its schedule handed back.
+// Beside twill.hpp, which it includes.
+//
+//   const twill::TritonLoop loop = twill::read_triton(text, "kernel.ttgir");
+//   const auto all = twill::solve_layouts(loop.problems_for_triton());
+//   if (const auto& best = all.solution(); best.schedule)
+//     std::cout << loop.annotated(all.layout().problem, *best.schedule);
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "twill.hpp"
+
+namespace twill {
+
+namespace ttgir {
+struct LoweredModule;
+}
+
+/// Which loop of a module, and how it becomes a problem: the options of `twill solve FILE.ttgir`.
+struct TritonOptions {
+  std::optional<int> module;        ///< of a file with several, from 0
+  std::optional<int> loop;          ///< as triton_loops() numbers them; unset = the one it marks
+  int subtile = 1;                  ///< 1, 2, 4 or 8: the tile program split along M
+  Amount resident_registers = 24;   ///< a thread keeps for addresses and the like
+  std::int64_t chunk_columns = 32;  ///< at a time when an accumulator is rescaled; 0 = whole tiles
+  std::int64_t trips = 16;          ///< iterations of an inner loop of unknown count
+  bool nest = false;                ///< the loop's one inner loop with its ops: for nests()
+};
+
+/// A loop of a module on a machine. Copies share what was read.
+class TritonLoop {
+ public:
+  explicit TritonLoop(std::shared_ptr<const ttgir::LoweredModule> lowered);
+
+  /// One a slot layout that holds it.
+  const std::vector<Lowered>& problems() const;
+  /// The same with the pins without which Triton's passes do not take a schedule: for annotated().
+  std::vector<Lowered> problems_for_triton() const;
+  /// Another target, ops that are not known, trip counts that were assumed.
+  const std::vector<std::string>& warnings() const;
+  /// How each cost came about: a line a node with its rule, formula and cycles.
+  std::string costs() const;
+  /// With TritonOptions::nest: the ops of problems()[k] that are in the inner loop, and how often
+  /// it runs.
+  std::vector<int> inner_ops(std::size_t k) const;
+  std::int64_t inner_trips() const;
+
+  /// The module with `loop.stage`, `loop.cluster` and `ttg.partition` on the ops of the loop, for
+  /// Triton's passes. `remarks` gets where it is not as scheduled. Throws InputError for a
+  /// sub-tiled loop, one that was pipelined already, and one inside a loop with
+  /// tt.warp_specialize.
+  std::string annotated(const Problem& problem, const Schedule& schedule,
+                        std::vector<std::string>* remarks = nullptr) const;
+  /// The software-pipelined loop (Soi et al. 2025, Figure 2), to be read.
+  std::string pipelined(const Problem& problem, const Solution& solution) const;
+
+ private:
+  std::shared_ptr<const ttgir::LoweredModule> lowered_;
+};
+
+/// `machine` is a built-in name or the text of a machine file; "" = that of the module's target.
+/// Throws InputError, whose place is "line L, column C" of `source`, also where no layout holds the
+/// loop.
+TritonLoop read_triton(std::string_view text, const std::string& source,
+                       const std::string& machine = {}, const TritonOptions& options = {},
+                       const LowerOptions& lower = {});
+
+/// One line a loop of the module asked for, or of all in the text: number, function, line, what it
+/// holds; the default choice is marked.
+std::string triton_loops(std::string_view text, const std::string& source,
+                         std::optional<int> module = std::nullopt);
+
+}  // namespace twill

@@ -1,0 +1,252 @@
+// The C interface to any input: what-ifs, modules, nests, pins, and why. Each beside the command.
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+#include "engine/include/twill.h"
+#include "graph/lower.hpp"
+#include "tests/support/ttgir_files.hpp"
+
+using Json = nlohmann::json;
+
+namespace {
+
+struct Handles {
+  twill_problem* problem = nullptr;
+  twill_solution* solution = nullptr;
+  twill_solution* inner = nullptr;
+  twill_report* report = nullptr;
+  ~Handles() {
+    twill_solution_free(solution);
+    twill_solution_free(inner);
+    twill_problem_free(problem);
+    twill_report_free(report);
+  }
+};
+
+twill_workload workload(const char* input, const char* machine) {
+  twill_workload w;
+  twill_workload_init(&w);
+  w.input = input;
+  w.machine = machine;
+  return w;
+}
+
+bool has(const char* text, const char* part) {
+  return std::string(text).find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a what-if changes the answer, and a wrong one is refused with its place") {
+  twill_workload w = workload("fmha-forward", "blackwell");
+  Handles plain, twice, bad;
+  REQUIRE(twill_workload_solve(&w, nullptr, &plain.problem, &plain.solution) == TWILL_OK);
+  w.set = "units.SFU=2";
+  REQUIRE(twill_workload_solve(&w, nullptr, &twice.problem, &twice.solution) == TWILL_OK);
+  CHECK(twill_solution_ii(twice.solution) < twill_solution_ii(plain.solution));
+  w.set = "units.SFX=2";
+  CHECK(twill_workload_solve(&w, nullptr, &bad.problem, &bad.solution) == TWILL_BAD_INPUT);
+  CHECK(has(twill_problem_error(bad.problem), "units.SFX"));
+  CHECK(bad.solution == nullptr);
+}
+
+TEST_CASE("what a workload must be") {
+  const auto refused = [](const twill_workload& w, const char* part) {
+    Handles h;
+    CHECK(twill_workload_lower(&w, &h.problem) == TWILL_BAD_INPUT);
+    CHECK_MESSAGE(has(twill_problem_error(h.problem), part), twill_problem_error(h.problem));
+  };
+  refused(workload(nullptr, "hopper"), "input");
+  refused(workload("fmha-forward", nullptr), "machine");
+  refused(workload("no-such-kernel", "hopper"), "no-such-kernel");
+  twill_workload w = workload("fmha-forward", "hopper");
+  w.set = "SFU";
+  refused(w, "path=value");
+  w = workload("fmha-forward", "hopper");
+  w.normalize = -1;
+  refused(w, "normalize");
+  w = workload("fmha-forward", "hopper");
+  w.reading = "guess";
+  refused(w, "reading");
+  w = workload("fmha-forward", "hopper");
+  w.size = 1;
+  refused(w, "size");
+  Handles h;
+  CHECK(twill_workload_lower(nullptr, &h.problem) == TWILL_BAD_INPUT);
+  twill_workload_init(nullptr);
+}
+
+TEST_CASE("an older caller's shorter struct has the rest by default") {
+  twill_workload w = workload("fmha-forward", "hopper");
+  w.size = offsetof(twill_workload, layout);
+  w.normalize = -1;  // beyond its end: not read
+  Handles h;
+  CHECK(twill_workload_lower(&w, &h.problem) == TWILL_OK);
+}
+
+TEST_CASE("a Triton module is solved, handed back and read") {
+  const std::string text = twill::test::module_text("hopper-attention-forward");
+  twill_workload w = workload(text.c_str(), nullptr);
+  w.for_triton = 1;
+  Handles h;
+  REQUIRE(twill_workload_solve(&w, nullptr, &h.problem, &h.solution) == TWILL_OK);
+  REQUIRE(twill_solution_status(h.solution) == TWILL_OPTIMAL);
+  CHECK(twill_verify(h.problem, h.solution) == TWILL_OK);
+  REQUIRE(twill_ttgir_emit(&w, h.problem, h.solution, "ttgir", &h.report) == TWILL_OK);
+  CHECK(has(twill_report_text(h.report), "loop.stage"));
+  Handles again;
+  REQUIRE(twill_ttgir_emit(&w, h.problem, h.solution, "pipelined", &again.report) == TWILL_OK);
+  CHECK(has(twill_report_text(again.report), "prologue"));
+  Handles bad, other;
+  CHECK(twill_ttgir_emit(&w, h.problem, h.solution, "ptx", &bad.report) == TWILL_BAD_INPUT);
+  CHECK(has(twill_report_error(bad.report), "ttgir or pipelined"));
+  const twill_workload kernel = workload("gemm", "hopper");
+  REQUIRE(twill_workload_solve(&kernel, nullptr, &other.problem, &other.solution) == TWILL_OK);
+  CHECK(twill_ttgir_emit(&w, other.problem, other.solution, "ttgir", &other.report) ==
+        TWILL_BAD_INPUT);
+
+  Handles loops, costs;
+  REQUIRE(twill_ttgir_loops(text.data(), text.size(), &loops.report) == TWILL_OK);
+  CHECK(has(twill_report_text(loops.report), "line"));
+  REQUIRE(twill_workload_costs(&w, &costs.report) == TWILL_OK);
+  CHECK(has(twill_report_text(costs.report), "dot"));
+  w.subtile = 3;
+  Handles three;
+  CHECK(twill_workload_lower(&w, &three.problem) == TWILL_BAD_INPUT);
+  CHECK(has(twill_problem_error(three.problem), "subtile"));
+}
+
+TEST_CASE("a nest: an inner loop by its ops, and one that a module names") {
+  const std::string text = twill::test::module_text("hopper-gemm-persistent");
+  twill_workload w = workload(text.c_str(), nullptr);
+  Handles h;
+  REQUIRE(twill_workload_nest(&w, nullptr, nullptr, &h.problem, &h.solution, &h.inner) == TWILL_OK);
+  CHECK(twill_solution_ii(h.inner) > 0);
+  CHECK(twill_solution_ii(h.solution) > twill_solution_ii(h.inner));
+  CHECK(twill_verify(h.problem, h.solution) == TWILL_OK);
+  Handles named;
+  CHECK(twill_workload_nest(&w, "a", nullptr, &named.problem, &named.solution, &named.inner) ==
+        TWILL_BAD_INPUT);
+  w = workload("gemm", "hopper");
+  Handles none;
+  CHECK(twill_workload_nest(&w, nullptr, nullptr, &none.problem, &none.solution, &none.inner) ==
+        TWILL_BAD_INPUT);
+  CHECK(twill_workload_nest(&w, "no_op", nullptr, &none.problem, &none.solution, &none.inner) ==
+        TWILL_BAD_INPUT);
+}
+
+TEST_CASE("pins of every kind, and what none may be") {
+  Handles h;
+  REQUIRE(twill_problem_lower("hopper-fwd-sub2", "hopper", nullptr, 0, &h.problem) == TWILL_OK);
+  const std::string op = twill_problem_op_id(h.problem, 0);
+  const std::string other = twill_problem_op_id(h.problem, 1);
+  const std::string slot = twill_problem_slot_name(h.problem, 0);
+  const auto pinned = [&](const char* kind, const std::string& value) {
+    twill_problem* made = nullptr;
+    const twill_result result =
+        twill_problem_pin(h.problem, kind, op.c_str(), value.c_str(), &made);
+    if (result == TWILL_OK) {
+      CHECK(std::string(twill_problem_json(made)) != twill_problem_json(h.problem));
+    }
+    twill_problem_free(made);
+    return result;
+  };
+  CHECK(pinned("not_slot", slot) == TWILL_OK);
+  CHECK(pinned("cycle", "12") == TWILL_OK);
+  CHECK(pinned("stage", "1") == TWILL_OK);
+  CHECK(pinned("same_slot", other) == TWILL_OK);
+  CHECK(pinned("other_slot", other) == TWILL_OK);
+  CHECK(pinned("least_ii", "3000") == TWILL_OK);
+  CHECK(pinned("most_ii", "9000") == TWILL_OK);
+  CHECK(pinned("slot", "nowhere") == TWILL_BAD_INPUT);
+  CHECK(pinned("cycle", "-1") == TWILL_BAD_INPUT);
+  CHECK(pinned("cycle", "1e3") == TWILL_BAD_INPUT);
+  CHECK(pinned("same_slot", "nobody") == TWILL_BAD_INPUT);
+  CHECK(pinned("colour", "red") == TWILL_BAD_INPUT);
+  CHECK(pinned(nullptr, "1") == TWILL_BAD_INPUT);
+  Handles solved;
+  REQUIRE(twill_problem_pin(h.problem, "least_ii", nullptr, "3000", &solved.problem) == TWILL_OK);
+  REQUIRE(twill_solve(solved.problem, nullptr, &solved.solution) == TWILL_OK);
+  CHECK(twill_solution_ii(solved.solution) >= 3000);
+}
+
+TEST_CASE("why, what binds, how sensitive, what differs") {
+  Handles h;
+  REQUIRE(twill_problem_lower("hopper-fwd-plain", "hopper", nullptr, 300, &h.problem) == TWILL_OK);
+  REQUIRE(twill_solve(h.problem, nullptr, &h.solution) == TWILL_OK);
+  {
+    Handles r;
+    REQUIRE(twill_evaluate(h.problem, h.solution, &r.report) == TWILL_OK);
+    const Json json = Json::parse(twill_report_text(r.report));
+    CHECK(json["initiation_interval"] == twill_solution_ii(h.solution));
+    CHECK(json["slots"].size() == twill_problem_slot_count(h.problem));
+    CHECK_FALSE(json.contains("violations"));
+    CHECK(json["bounds"][0]["value"] <= twill_solution_ii(h.solution));
+  }
+  {
+    Handles r;
+    REQUIRE(twill_explain(h.problem, 0, nullptr, &r.report) == TWILL_OK);
+    const Json json = Json::parse(twill_report_text(r.report));
+    CHECK(json["initiation_interval"] == twill_solution_ii(h.solution) - 1);
+    CHECK(json["verdict"] == "unsat");
+    CHECK_FALSE((json["clash"].empty() && json["forced_by"].empty()));
+    Handles reached, bad;
+    CHECK(twill_explain(h.problem, twill_solution_ii(h.solution), nullptr, &reached.report) ==
+          TWILL_REFUSED);
+    CHECK(has(twill_report_error(reached.report), "can be reached"));
+    CHECK(twill_explain(h.problem, -1, nullptr, &bad.report) == TWILL_BAD_INPUT);
+  }
+  {
+    Handles r;
+    REQUIRE(twill_sensitivity(h.problem, h.solution, nullptr, &r.report) == TWILL_OK);
+    const Json json = Json::parse(twill_report_text(r.report));
+    REQUIRE(json.is_array());
+    for (const Json& range : json) CHECK(range["least"] <= range["cycles"]);
+  }
+  // A schedule that breaks a rule: the last op a cycle later, and L not.
+  Json later = Json::parse(twill_solution_json(h.solution));
+  Json* last = &later["ops"][0];
+  for (Json& op : later["ops"])
+    if (op["start"] > (*last)["start"]) last = &op;
+  (*last)["start"] = (*last)["start"].get<int>() + 1;
+  const std::string text = later.dump();
+  Handles moved, r, evaluated;
+  REQUIRE(twill_solution_parse(h.problem, text.data(), text.size(), &moved.solution) == TWILL_OK);
+  CHECK(twill_diff(h.problem, h.solution, moved.solution, &r.report) == TWILL_BAD_INPUT);
+  REQUIRE(twill_evaluate(h.problem, moved.solution, &evaluated.report) == TWILL_OK);
+  CHECK(Json::parse(twill_report_text(evaluated.report))["accepted"] == false);
+  CHECK(twill_sensitivity(h.problem, moved.solution, nullptr, nullptr) == TWILL_BAD_INPUT);
+}
+
+TEST_CASE("two schedules of a problem") {
+  Handles h, pinned, r;
+  REQUIRE(twill_solve_kernel("hopper-fwd-sub2", "hopper", 300, 0, nullptr, &h.problem,
+                             &h.solution) == TWILL_OK);
+  // An op on another slot, where there is such a schedule: it is one of this problem.
+  std::string moved;
+  const Json schedule = Json::parse(twill_solution_json(h.solution));
+  for (const Json& op : schedule["ops"]) {
+    Handles one;
+    REQUIRE(twill_problem_pin(h.problem, "not_slot", op["id"].get<std::string>().c_str(),
+                              op["warp"].get<std::string>().c_str(), &one.problem) == TWILL_OK);
+    REQUIRE(twill_solve(one.problem, nullptr, &one.solution) == TWILL_OK);
+    if (twill_solution_ii(one.solution) == 0) continue;
+    moved = op["id"];
+    std::swap(one.problem, pinned.problem);
+    std::swap(one.solution, pinned.solution);
+    break;
+  }
+  REQUIRE_FALSE(moved.empty());
+  REQUIRE(twill_diff(h.problem, h.solution, pinned.solution, &r.report) == TWILL_OK);
+  const Json json = Json::parse(twill_report_text(r.report));
+  CHECK(json["numbers"][0]["a"] == twill_solution_ii(h.solution));
+  CHECK(json["numbers"][0]["b"] == twill_solution_ii(pinned.solution));
+  bool differs = false;
+  for (const Json& op : json["ops"]) differs = differs || op["id"] == moved;
+  CHECK(differs);
+}
