@@ -102,6 +102,47 @@ class Solving(unittest.TestCase):
             twill.verify(problem, twill.Solution.parse(problem, json.dumps(wrong)))
         self.assertIn("dependence", str(caught.exception))
 
+    def test_what_if_and_why(self):
+        plain = twill.solve("fmha-forward", machine="blackwell", normalize=300)
+        twice = twill.solve("fmha-forward", machine="blackwell", normalize=300, set={"units.SFU": 2})
+        self.assertLess(twice.ii, plain.ii)
+        with self.assertRaises(twill.InputError) as caught:
+            twill.solve("fmha-forward", machine="blackwell", set={"units.SFX": 2})
+        self.assertIn("units.SFX", str(caught.exception))
+        why = twill.explain(plain.problem)
+        self.assertEqual(why["initiation_interval"], plain.ii - 1)
+        self.assertTrue(why["clash"] or why["forced_by"])
+        with self.assertRaises(twill.Refused):
+            twill.explain(plain.problem, plain.ii)
+        found = plain.evaluate()
+        self.assertEqual(found["initiation_interval"], plain.ii)
+        self.assertTrue(all(r["least"] <= r["cycles"] for r in plain.sensitivity(seed=0)))
+        pinned = plain.problem.pin("least_ii", value=plain.ii + 5)
+        other = twill.solve(pinned)
+        self.assertEqual(other.ii, plain.ii + 5)
+        difference = plain.diff(other)
+        self.assertEqual(difference["numbers"][0], {"name": "I", "a": plain.ii, "b": other.ii})
+        with self.assertRaises(twill.InputError):
+            plain.problem.pin("colour", "x", "red")
+
+    def test_triton_module(self):
+        folder = os.path.join(os.path.dirname(__file__), "../../../graph/kernels/triton")
+        with open(os.path.join(folder, "hopper-attention-forward.ttgir"), encoding="utf-8") as file:
+            module = file.read()
+        self.assertIn("line", twill.loops(module))
+        self.assertIn("dot", twill.costs(module))
+        solution = twill.solve(module, for_triton=True)
+        self.assertEqual(solution.status, "optimal")
+        self.assertIn("loop.stage", solution.annotated())
+        self.assertIn("prologue", solution.pipelined())
+        with self.assertRaises(TypeError):
+            twill.solve(solution.problem).annotated()
+        with self.assertRaises(twill.InputError):
+            twill.solve(module, subtile=3)
+        with open(os.path.join(folder, "hopper-gemm-persistent.ttgir"), encoding="utf-8") as file:
+            outer, inner = twill.nest(file.read())
+        self.assertGreater(outer.ii, inner.ii)
+
     def test_program(self):
         program = twill.program(KERNEL, machine="hopper")
         self.assertTrue(program.executable)

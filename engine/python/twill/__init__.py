@@ -3,14 +3,15 @@
     solution = twill.solve("hopper-fwd-sub2", machine="hopper")
     solution.status, solution.ii, solution.length, solution.ops
 
-Kernels and machines are built-in names, or texts of files (which start with "{"). What is wrong
+Kernels and machines are built-in names, or texts of files; so are Triton modules. What is wrong
 with an input is an InputError, with file, place, value and rule. See twill.h for every option.
 """
 from ._library import InputError, InternalError, Refused, version
 from ._problem import Problem
 from ._program import Program, program
-from ._solution import Solution, check, solve, verify
+from ._solution import Solution, check, explain, nest, solve, verify
+from ._workload import costs, loops
 
 __all__ = ["InputError", "InternalError", "Problem", "Program", "Refused", "Solution", "check",
-           "program", "solve", "verify", "version"]
+           "costs", "explain", "loops", "nest", "program", "solve", "verify", "version"]
 __version__ = version()

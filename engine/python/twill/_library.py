@@ -56,6 +56,24 @@ class Options(ctypes.Structure):
     ]
 
 
+class Workload(ctypes.Structure):
+    """twill_workload, in the order of twill.h."""
+
+    _fields_ = [
+        ("size", ctypes.c_size_t),
+        ("input", ctypes.c_char_p),
+        ("machine", ctypes.c_char_p),
+        ("layout", ctypes.c_char_p),
+        ("normalize", ctypes.c_int32),
+        ("choose_registers", ctypes.c_int32),
+        ("reading", ctypes.c_char_p),
+        ("set", ctypes.c_char_p),
+        ("tiles", ctypes.c_char_p),
+    ] + [(name, ctypes.c_int32)
+         for name in ("module", "loop", "subtile", "chunk_columns", "trips", "resident_registers",
+                      "for_triton")]
+
+
 def _load():
     place = os.environ.get("TWILL_LIBRARY") or os.path.join(_FOLDER, "libtwill.so")
     return ctypes.CDLL(place)
@@ -66,6 +84,7 @@ lib = _load()
 _HANDLE = ctypes.c_void_p
 _OUT = ctypes.POINTER(ctypes.c_void_p)
 _TEXT = ctypes.c_char_p
+_WORKLOAD = ctypes.POINTER(Workload)
 _RESULTS = {  # functions whose result is a twill_result, with what they take
     "twill_problem_parse": [_TEXT, ctypes.c_size_t, _OUT],
     "twill_problem_read": [_TEXT, _OUT],
@@ -74,6 +93,17 @@ _RESULTS = {  # functions whose result is a twill_result, with what they take
     "twill_solve_kernel": [_TEXT, _TEXT, ctypes.c_int, ctypes.c_int, ctypes.POINTER(Options), _OUT,
                            _OUT],
     "twill_solve_tiles": [_TEXT, _TEXT, _TEXT, ctypes.c_int, ctypes.POINTER(Options), _OUT, _OUT],
+    "twill_workload_lower": [_WORKLOAD, _OUT],
+    "twill_workload_solve": [_WORKLOAD, ctypes.POINTER(Options), _OUT, _OUT],
+    "twill_workload_costs": [_WORKLOAD, _OUT],
+    "twill_workload_nest": [_WORKLOAD, _TEXT, ctypes.POINTER(Options), _OUT, _OUT, _OUT],
+    "twill_ttgir_loops": [_TEXT, ctypes.c_size_t, _OUT],
+    "twill_ttgir_emit": [_WORKLOAD, _HANDLE, _HANDLE, _TEXT, _OUT],
+    "twill_problem_pin": [_HANDLE, _TEXT, _TEXT, _TEXT, _OUT],
+    "twill_explain": [_HANDLE, ctypes.c_int64, ctypes.POINTER(Options), _OUT],
+    "twill_evaluate": [_HANDLE, _HANDLE, _OUT],
+    "twill_sensitivity": [_HANDLE, _HANDLE, ctypes.POINTER(Options), _OUT],
+    "twill_diff": [_HANDLE, _HANDLE, _HANDLE, _OUT],
     "twill_solution_parse": [_HANDLE, _TEXT, ctypes.c_size_t, _OUT],
     "twill_solution_picture": [_HANDLE, _HANDLE, _TEXT, ctypes.POINTER(_TEXT)],
     "twill_verify": [_HANDLE, _HANDLE],
@@ -87,6 +117,7 @@ _RESULTS = {  # functions whose result is a twill_result, with what they take
 _VALUES = {  # the others
     "twill_version": (_TEXT, []),
     "twill_options_init": (None, [ctypes.POINTER(Options)]),
+    "twill_workload_init": (None, [_WORKLOAD]),
     "twill_problem_json": (_TEXT, [_HANDLE]),
     "twill_problem_error": (_TEXT, [_HANDLE]),
     "twill_problem_free": (None, [_HANDLE]),
@@ -158,3 +189,17 @@ class Handle:
         if result == 3:
             raise MemoryError(text)
         raise InternalError(text)
+
+
+class Report(Handle):
+    """What a call has to say."""
+
+    _free, _error = "twill_report_free", "twill_report_error"
+
+    @property
+    def text(self):
+        return lib.twill_report_text(self._handle).decode()
+
+    @property
+    def data(self):
+        return json.loads(self.text)

@@ -4,6 +4,7 @@ import json
 import os
 
 from ._library import Handle, encoded, lib
+from ._workload import workload
 
 
 class Problem(Handle):
@@ -36,6 +37,21 @@ class Problem(Handle):
             encoded(kernel), encoded(machine), encoded(layout), normalize, encoded(reading),
             ctypes.byref(problem._handle)))
         return problem
+
+    @classmethod
+    def of(cls, kernel, machine=None, **given):
+        """A kernel or a TTGIR module (its text) with what-ifs; see twill.solve for the options."""
+        problem, made = cls(), workload(kernel, machine, **given)
+        problem._checked(lib.twill_workload_lower(ctypes.byref(made),
+                                                  ctypes.byref(problem._handle)))
+        return problem
+
+    def pin(self, kind, op=None, value=None):
+        """This problem with one more decision: kind is "slot", "not_slot", "cycle", "stage",
+        "same_slot", "other_slot" (of an op), "least_ii" or "most_ii"."""
+        pinned = Problem()
+        return pinned._checked(lib.twill_problem_pin(
+            self._handle, encoded(kind), encoded(op), encoded(value), ctypes.byref(pinned._handle)))
 
     def __repr__(self):
         data = self.data

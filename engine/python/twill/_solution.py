@@ -3,8 +3,9 @@ import ctypes
 import os
 import threading
 
-from ._library import Callback, Handle, Options, encoded, lib
+from ._library import Callback, Handle, Options, Report, encoded, lib
 from ._problem import Problem
+from ._workload import workload
 
 _STATUS = ("optimal", "feasible", "infeasible", "unknown")
 
@@ -24,6 +25,7 @@ class Solution(Handle):
     def __init__(self, problem):
         super().__init__()
         self.problem = problem
+        self._workload = None  # what solve() was given
 
     @classmethod
     def parse(cls, problem, text):
@@ -66,6 +68,42 @@ class Solution(Handle):
         """Writes its certificate, for check(). It must come from solve(..., evidence=True)."""
         self._checked(lib.twill_certificate_write(self.problem._handle, self._handle,
                                                   os.fsencode(directory)))
+
+    def evaluate(self):
+        """What every unit, slot, memory and channel has left, what holds I up, rules broken."""
+        return self._reported("twill_evaluate")
+
+    def sensitivity(self, **options):
+        """Of every op, the range of its cycles in which I stays the smallest."""
+        asked = options_of(**options)
+        return stoppable(asked, lambda: self._reported("twill_sensitivity", ctypes.byref(asked)))
+
+    def diff(self, other):
+        """What another schedule of the same problem does differently."""
+        return self._reported("twill_diff", other._handle)
+
+    def annotated(self):
+        """Of a Triton module solved with for_triton=True: its text with this schedule."""
+        return self._emitted("ttgir")
+
+    def pipelined(self):
+        """Of a Triton module: the software-pipelined loop, to be read."""
+        return self._emitted("pipelined")
+
+    def _reported(self, function, *more):
+        report = Report()
+        report._checked(getattr(lib, function)(self.problem._handle, self._handle, *more,
+                                               ctypes.byref(report._handle)))
+        return report.data
+
+    def _emitted(self, kind):
+        if self._workload is None:
+            raise TypeError("only solve() of a Triton module has a module to write")
+        report = Report()
+        report._checked(lib.twill_ttgir_emit(
+            ctypes.byref(self._workload), self.problem._handle, self._handle, encoded(kind),
+            ctypes.byref(report._handle)))
+        return report.text
 
     def picture(self, format="text"):
         """What `twill solve --format` prints: text, html, dot or trace."""
@@ -122,7 +160,9 @@ def stoppable(options, call):
 
     def work():
         try:
-            results.append(call())
+            results.append((call(), None))
+        except BaseException as error:
+            results.append((None, error))
         finally:
             done.set()
 
@@ -133,17 +173,32 @@ def stoppable(options, call):
             done.wait(0.1)
         except KeyboardInterrupt:
             stop.value = 1
-    return results[0]
+    result, error = results[0]
+    if error is not None:
+        raise error
+    return result
+
+
+# Names that solve() takes and a workload too; what else it is given is of the search.
+_OF_WORKLOADS = ("layout", "set", "module", "loop", "subtile", "chunk_columns", "trips",
+                 "resident_registers", "for_triton")
 
 
 def solve(loop, machine=None, *, normalize=0, choose_registers=False, tiles=None, progress=None,
           goals=None, handover=True, **options):
-    """The provably best schedule of a Problem, or of a kernel on a machine over all its layouts.
+    """The provably best schedule of a Problem, or of a kernel or a Triton module on a machine over
+    all its layouts.
 
-    machine            a built-in name or a machine file's text, with a kernel
+    machine            a built-in name or a machine file's text, with a kernel; a module (its TTGIR
+                       text) names its own
     normalize          the budget of the paper's cost normalisation, 0 = raw cycles (kernels)
-    choose_registers   also the best register split (kernels)
+    choose_registers   also the best register split (kernels, modules)
+    set                what-ifs about the machine: {"units.SFU": 2}
+    layout             only this one
     tiles              "" or "rows=128": also the best values of the kernel's parameters
+    module, loop, subtile, chunk_columns, trips, resident_registers
+                       of a Triton module, as in twill.h
+    for_triton         True: only schedules that Triton's passes take, for Solution.annotated()
     goals              after I and L, as ["handovers", "registers"]
     handover           False: register results may not cross slots
     progress           called with a dict now and then
@@ -153,28 +208,74 @@ def solve(loop, machine=None, *, normalize=0, choose_registers=False, tiles=None
 
     Ctrl-C stops the search; the best so far is returned, as "feasible" or "unknown".
     """
+    given = {name: options.pop(name) for name in _OF_WORKLOADS if name in options}
     asked = options_of(progress, goals, handover, **options)
     if isinstance(loop, Problem):
-        if machine is not None:
+        if machine is not None or given:
             raise TypeError("a problem is on its machine already")
         solution = Solution(loop)
         return solution._checked(stoppable(asked, lambda: lib.twill_solve(
             loop._handle, ctypes.byref(asked), ctypes.byref(solution._handle))))
-    if machine is None:
-        raise TypeError("a kernel needs a machine")
     problem = Problem()
     solution = Solution(problem)
     if tiles is not None:
+        if given:
+            raise TypeError(f"not with tiles: {', '.join(given)}")
+        if machine is None:
+            raise TypeError("a kernel needs a machine")
+
         def call():
             return lib.twill_solve_tiles(
                 encoded(loop), encoded(machine), encoded(tiles), int(choose_registers),
                 ctypes.byref(asked), ctypes.byref(problem._handle), ctypes.byref(solution._handle))
     else:
+        if machine is None and "\n" not in loop:  # no module's text
+            raise TypeError("a kernel needs a machine")
+        made = workload(loop, machine, normalize=normalize, choose_registers=choose_registers,
+                        reading=options.get("reading"), **given)
+        solution._workload = made
+
         def call():
-            return lib.twill_solve_kernel(
-                encoded(loop), encoded(machine), normalize, int(choose_registers),
-                ctypes.byref(asked), ctypes.byref(problem._handle), ctypes.byref(solution._handle))
-    return solution._checked(stoppable(asked, call))
+            return lib.twill_workload_solve(
+                ctypes.byref(made), ctypes.byref(asked), ctypes.byref(problem._handle),
+                ctypes.byref(solution._handle))
+    return _both(problem, solution, stoppable(asked, call))
+
+
+def nest(loop, machine=None, *, inner=None, set=None, trips=None, layout=None, module=None,
+         **options):
+    """A loop with a loop inside it, as `twill nest`: the outer solution and the inner one.
+
+    inner   the ops of the inner loop, ["a", "b"]; a Triton module says itself which they are
+    trips   iterations of a run of it; a module's constant count comes first
+    """
+    asked = options_of(**options)
+    made = workload(loop, machine, set=set, trips=trips, layout=layout, module=module)
+    names = None if inner is None else encoded(",".join(inner))
+    problem = Problem()
+    outer, within = Solution(problem), Solution(None)
+
+    def call():
+        return lib.twill_workload_nest(
+            ctypes.byref(made), names, ctypes.byref(asked), ctypes.byref(problem._handle),
+            ctypes.byref(outer._handle), ctypes.byref(within._handle))
+    return _both(problem, outer, stoppable(asked, call)), within
+
+
+def _both(problem, solution, result):
+    """What went wrong is told by the first handle that knows."""
+    if result != 0 and not solution._handle.value:
+        problem._checked(result)
+    return solution._checked(result)
+
+
+def explain(problem, ii=0, **options):
+    """Why no schedule has the interval `ii` (0 = the one below the best), and what would help.
+    Refused where there is nothing to explain."""
+    asked, report = options_of(**options), Report()
+    report._checked(stoppable(asked, lambda: lib.twill_explain(
+        problem._handle, ii, ctypes.byref(asked), ctypes.byref(report._handle))))
+    return report.data
 
 
 def verify(problem, solution):
@@ -182,14 +283,10 @@ def verify(problem, solution):
     solution._checked(lib.twill_verify(problem._handle, solution._handle))
 
 
-class _Report(Handle):
-    _free, _error = "twill_report_free", "twill_report_error"
-
-
 def check(directory):
     """Checks a certificate without a solver. What is proved and what was checked, a line each;
     throws Refused with the file, the place and the rule."""
-    report = _Report()
+    report = Report()
     report._checked(lib.twill_certificate_check(os.fsencode(directory),
                                                 ctypes.byref(report._handle)))
-    return lib.twill_report_text(report._handle).decode().splitlines()
+    return report.text.splitlines()
