@@ -51,6 +51,7 @@ Command bench_command(CLI::App& program, std::string_view word) {
                                     {"nested", bench::nested_command},
                                     {"tiles", bench::tiles_command},
                                     {"scaling", bench::scaling_command},
+                                    {"hard", bench::hard_command},
                                     {"row", bench::row_command},
                                     {"ask", bench::ask_command},
                                     {"list", bench::list_command},

@@ -38,6 +38,7 @@ cli::Command attention_command(CLI::App& bench);
 cli::Command peers_command(CLI::App& bench);
 // Cost against the number of ops and against the scale of cycles, with fitted exponents.
 cli::Command scaling_command(CLI::App& bench);
+cli::Command hard_command(CLI::App& bench);
 // The spread over random costs, in this process.
 cli::Command robust_command(CLI::App& bench);
 // Both readings of a machine side by side, in this process.

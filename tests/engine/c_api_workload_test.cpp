@@ -133,11 +133,11 @@ TEST_CASE("a nest: an inner loop by its ops, and one that a module names") {
   CHECK(twill_workload_nest(&w, "a", nullptr, &named.problem, &named.solution, &named.inner) ==
         TWILL_BAD_INPUT);
   w = workload("gemm", "hopper");
-  Handles none;
+  Handles none, unknown;
   CHECK(twill_workload_nest(&w, nullptr, nullptr, &none.problem, &none.solution, &none.inner) ==
         TWILL_BAD_INPUT);
-  CHECK(twill_workload_nest(&w, "no_op", nullptr, &none.problem, &none.solution, &none.inner) ==
-        TWILL_BAD_INPUT);
+  CHECK(twill_workload_nest(&w, "no_op", nullptr, &unknown.problem, &unknown.solution,
+                            &unknown.inner) == TWILL_BAD_INPUT);
 }
 
 TEST_CASE("pins of every kind, and what none may be") {
