@@ -20,6 +20,7 @@
 
 struct twill_problem {
   std::optional<twill::Problem> problem;
+  std::optional<twill::MadeBy> made_by;  ///< where it was lowered here
   std::string json;
   std::string error;
 };
@@ -81,6 +82,11 @@ inline const twill::Problem& problem_in(const twill_problem* problem) {
 inline void set(twill_problem& handle, twill::Problem problem) {
   handle.json = twill::problem_text(problem);
   handle.problem = std::move(problem);
+}
+
+inline void set(twill_problem& handle, const twill::Lowered& lowered) {
+  set(handle, lowered.problem);
+  handle.made_by = lowered.made_by;
 }
 
 inline void set(twill_solution& handle, const twill::Problem& problem, twill::Solution solution) {
@@ -211,6 +217,7 @@ inline twill::Options options_of(const twill_options& given) {
   options.handover = given.no_handover == 0;
   options.iterations = given.iterations;
   options.evidence = given.evidence != 0;
+  if (given.length_slack != -1) options.length_slack = given.length_slack;
   options.threads = given.threads;
   options.seed = given.seed;
   options.time_limit = given.time_limit;

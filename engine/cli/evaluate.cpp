@@ -12,11 +12,13 @@
 #include "engine/cli/pins.hpp"
 #include "engine/cli/search_options.hpp"
 #include "engine/explain/sensitivity.hpp"
+#include "engine/output/html.hpp"
 #include "engine/output/steady_state.hpp"
 #include "engine/output/style.hpp"
 #include "graph/bounds/bounds.hpp"
 #include "graph/bounds/channel_bounds.hpp"
 #include "graph/bounds/tighten.hpp"
+#include "graph/io/file.hpp"
 
 namespace twill::cli {
 namespace {
@@ -33,25 +35,29 @@ struct EvaluateFlags {
 };
 
 struct DiffFlags {
-  std::string problem, first, second;
+  std::string problem, first, second, format, output;
   bool json = false;
 };
 
-/// The schedule of a file, which must hold one.
-Schedule schedule_of(const Problem& problem, const std::string& path) {
+/// What a file has, which must hold a schedule.
+Solution solution_of(const Problem& problem, const std::string& path) {
   Solution solution = read_schedule(problem, path);
   if (!solution.schedule)
     throw InputError(path, "/status", to_string(solution.status), "the file must hold a schedule");
-  return *std::move(solution.schedule);
+  return solution;
+}
+
+Schedule schedule_of(const Problem& problem, const std::string& path) {
+  return *solution_of(problem, path).schedule;
 }
 
 /// The same, of a schedule that the judge accepts: no other is compared.
-Schedule accepted_schedule(const Problem& problem, const std::string& path) {
-  Schedule schedule = schedule_of(problem, path);
-  if (const auto violation = verify(problem, schedule))
+Solution accepted_solution(const Problem& problem, const std::string& path) {
+  Solution solution = solution_of(problem, path);
+  if (const auto violation = verify(problem, *solution.schedule))
     throw InputError(path, "/ops", violation->text,
                      "the schedule breaks the rule " + violation->rule);
-  return schedule;
+  return solution;
 }
 
 /// Can units, slots and memories be looked at, whatever rules the schedule breaks?
@@ -291,8 +297,21 @@ int evaluate(const EvaluateFlags& flags) {
 
 int diff(const DiffFlags& flags) {
   const Problem problem = read_problem(flags.problem);
-  const Schedule a = accepted_schedule(problem, flags.first);
-  const Schedule b = accepted_schedule(problem, flags.second);
+  if (flags.first == "-" && flags.second == "-")
+    throw InputError("command line", "B", "\"-\"", "both schedules cannot be standard input");
+  const Solution first = accepted_solution(problem, flags.first),
+                 second = accepted_solution(problem, flags.second);
+  const Schedule &a = *first.schedule, &b = *second.schedule;
+  if (flags.format == "html") {
+    const std::string page = html_diff(problem, first, second, flags.first, flags.second);
+    if (flags.output.empty())
+      std::cout << page;
+    else
+      write_file(flags.output, page);
+    return a == b ? kDone : kNo;
+  }
+  if (!flags.output.empty())
+    throw InputError("command line", "-o", flags.output, "needs --format html");
   Json numbers = Json::array(), ops = Json::array();
   const auto number = [&](const std::string& name, std::int64_t x, std::int64_t y) {
     numbers.push_back({{"name", name}, {"a", x}, {"b", y}});
@@ -355,7 +374,11 @@ Command diff_command(CLI::App& program) {
   app->add_option("PROBLEM", flags->problem, "Problem file")->required();
   app->add_option("A", flags->first, "Schedule file")->required();
   app->add_option("B", flags->second, "Schedule file")->required();
-  app->add_flag("--json", flags->json, "Print as JSON");
+  auto* json = app->add_flag("--json", flags->json, "Print as JSON");
+  app->add_option("--format", flags->format, "text, or html: both timelines on one page")
+      ->check(CLI::IsMember({"text", "html"}))
+      ->excludes(json);
+  app->add_option("-o,--output", flags->output, "Write the page here, not to standard output");
   return {app, [flags] { return diff(*flags); }};
 }
 
