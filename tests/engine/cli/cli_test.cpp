@@ -698,6 +698,17 @@ TEST_CASE("version 2: what made it, across layouts, one more slot, side by side"
   CHECK(bytes(folder / "page.html") == beside.out);
 }
 
+TEST_CASE("the picture of the README is what the program draws now") {
+  // twill solve fmha-forward --machine hopper --quiet --format svg
+  //   > engine/examples/fmha-forward-hopper.svg
+  const Run now = run_twill("solve fmha-forward --machine hopper --quiet --format svg");
+  CHECK(now.code == 0);
+  CHECK(now.out ==
+        bytes(std::string(TWILL_TEST_DATA) + "/../../engine/examples/fmha-forward-hopper.svg"));
+  CHECK(contains(bytes(std::string(TWILL_TEST_DATA) + "/../../README.md"),
+                 "](engine/examples/fmha-forward-hopper.svg)"));
+}
+
 TEST_CASE("verify lists all that is wrong, in words and as JSON") {
   const Folder folder;
   const std::string problem = example("figure-1"), file = folder / "a.json";
