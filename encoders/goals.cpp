@@ -303,6 +303,13 @@ const GoalKind kGoals[] = {
      .value = spilled_cycles,
      .terms = crossing_spills,
      .counts = " cycles of hand-overs"},
+    // L, where goals may cost cycles of it.
+    {.name = kLengthGoal,
+     .note = " (with --length-slack)",
+     .value = [](const Problem&, const Schedule& s, int) -> std::int64_t { return s.length; },
+     .reason = "no schedule at this I is shorter",
+     .limit = [](LimitedProblem&, int, std::int64_t) {},
+     .is_length = true},
     // Several that count, traded for each other by weights.
     {.name = "W*GOAL+GOAL",
      .of = GoalKind::sum,
@@ -479,6 +486,12 @@ GoalMeasure parse_goal(const Problem& problem, const std::string& name) {
   throw InputError(
       "options", "--goals", name,
       "must be one of " + known_goals(problem) + ", canonical, or a sum as 2*handovers+slots");
+}
+
+Cycle deadline_within(const GoalLimits& limits, Cycle deadline) {
+  for (const auto& [name, most] : limits)
+    if (name == kLengthGoal) deadline = std::min(deadline, most);
+  return deadline;
 }
 
 std::int64_t least_goal_value(const Problem& problem, const GoalMeasure& goal) {

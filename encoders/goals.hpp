@@ -54,12 +54,15 @@ struct GoalKind {
   /// Asked before the smallest L, as the first goal or not at all, and by the problem itself: no
   /// limit (engine/sturdiest.hpp).
   bool before_length = false;
+  /// L itself: a limit of it is the deadline of the question, no part of the problem. Only where
+  /// goals may cost cycles of L.
+  bool is_length = false;
 };
 
 /// One goal of a problem.
 struct GoalMeasure {
   const GoalKind* kind;
-  int index = -1;  ///< of the unit, slot, memory or op
+  int index = -1;                                 ///< of the unit, slot, memory or op
   std::vector<PlacementLimits::Part> parts = {};  ///< of a sum
 };
 
@@ -75,6 +78,9 @@ inline constexpr std::size_t kMostParts = 64;
 inline const std::vector<std::string> kDefaultGoals = {"slots", "handovers", "crossings",
                                                        "registers"};
 
+/// L as a goal; it comes last by itself where goals may cost cycles of L.
+inline constexpr const char* kLengthGoal = "length";
+
 /// The names of all goals, for help texts: lines of some 80 characters.
 std::string goal_names();
 
@@ -88,6 +94,9 @@ std::vector<std::string> listed_goals(const Problem& problem,
 /// sum is the composite objective of Meta's joint solver (Triton's fork, Z3JointSolver.cpp) where
 /// all that is traded is counted. Throws InputError naming the goals that `problem` has.
 GoalMeasure parse_goal(const Problem& problem, const std::string& name);
+
+/// The longest that schedules within the limits are: `deadline`, or a limit of "length".
+Cycle deadline_within(const GoalLimits& limits, Cycle deadline);
 
 /// No schedule has less.
 std::int64_t least_goal_value(const Problem& problem, const GoalMeasure& goal);

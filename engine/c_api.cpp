@@ -5,6 +5,7 @@
 
 #include "engine/output/dot.hpp"
 #include "engine/output/html.hpp"
+#include "engine/output/svg.hpp"
 #include "engine/output/text.hpp"
 #include "engine/output/trace.hpp"
 
@@ -33,7 +34,7 @@ twill_result twill_problem_read(const char* path, twill_problem** problem) {
 twill_result twill_problem_lower_as(const char* kernel, const char* machine, const char* layout,
                                     int normalize, const char* reading, twill_problem** problem) {
   return make(problem, [&](twill_problem& handle) {
-    set(handle, lowered(kernel, machine, layout, normalize, false, reading).front().problem);
+    set(handle, lowered(kernel, machine, layout, normalize, false, reading).front());
   });
 }
 
@@ -77,6 +78,7 @@ void twill_options_init(twill_options* options) {
   options->size = sizeof(twill_options);
   options->stages = "complete";
   options->encoding = "";
+  options->length_slack = -1;
 }
 
 twill_result twill_solve(const twill_problem* problem, const twill_options* options,
@@ -86,8 +88,10 @@ twill_result twill_solve(const twill_problem* problem, const twill_options* opti
     const twill_options known = known_part(options);
     const CancelWatch watch(known.cancel);
     std::mutex mutex;
-    set(handle, loop,
-        twill::solve(loop, options_of(known), watch.token(), callback_of(known, mutex)));
+    twill::Solution answer =
+        twill::solve(loop, options_of(known), watch.token(), callback_of(known, mutex));
+    twill::record_made_by(answer, {"", {}, {}, {}, {}, {}, {}, problem->made_by});
+    set(handle, loop, std::move(answer));
   });
 }
 
@@ -115,6 +119,7 @@ twill_result twill_solve_split(const char* kernel, const char* machine, const ch
     std::mutex mutex;
     split = twill::solve_split(loop.problem, *loop.pool, options_of(known), watch.token(),
                                callback_of(known, mutex));
+    twill::record_made_by(split->solution, loop);
     set(handle, split->problem);
   });
   if (made != TWILL_OK) return made;
@@ -241,10 +246,13 @@ twill_result twill_solution_picture(const twill_problem* problem, twill_solution
       solution->picture = twill::html_page(loop, answer);
     else if (wanted == "dot")
       solution->picture = twill::dot_graph(loop, answer);
+    else if (wanted == "svg")
+      solution->picture = twill::svg_picture(loop, answer);
     else if (wanted == "trace")
       solution->picture = twill::trace_events(loop, answer);
     else
-      refuse("format", format != nullptr ? format : "NULL", "must be text, html, dot or trace");
+      refuse("format", format != nullptr ? format : "NULL",
+             "must be text, html, svg, dot or trace");
     *text = solution->picture.c_str();
     return TWILL_OK;
   });

@@ -20,6 +20,7 @@
 
 struct twill_problem {
   std::optional<twill::Problem> problem;
+  std::optional<twill::MadeBy> made_by;  ///< where it was lowered here
   std::string json;
   std::string error;
 };
@@ -86,6 +87,11 @@ inline const twill::Problem& problem_in(const twill_problem* problem) {
 inline void set(twill_problem& handle, twill::Problem problem) {
   handle.json = twill::problem_text(problem);
   handle.problem = std::move(problem);
+}
+
+inline void set(twill_problem& handle, const twill::Lowered& lowered) {
+  set(handle, lowered.problem);
+  handle.made_by = lowered.made_by;
 }
 
 inline void set(twill_solution& handle, const twill::Problem& problem, twill::Solution solution) {
@@ -218,6 +224,7 @@ inline twill::Options options_of(const twill_options& given) {
   options.handover = given.no_handover == 0;
   options.iterations = given.iterations;
   options.evidence = given.evidence != 0;
+  if (given.length_slack != -1) options.length_slack = given.length_slack;
   options.threads = given.threads;
   options.seed = given.seed;
   options.time_limit = given.time_limit;
@@ -249,7 +256,7 @@ twill_result solve_best(const Lower& lower, const twill_options* options, twill_
     std::mutex mutex;
     all =
         twill::solve_layouts(lower(), options_of(known), watch.token(), callback_of(known, mutex));
-    set(handle, all->layout().problem);
+    set(handle, all->layout());
   });
   if (made != TWILL_OK) return made;
   return make(solution, [&](twill_solution& handle) {

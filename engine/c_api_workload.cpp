@@ -136,9 +136,9 @@ void pin(twill::Problem& problem, std::string_view kind, const char* op, std::st
   problem.pins.push_back(one);
 }
 
-/// The nest on each layout, and the layouts' names.
+/// The nest on each layout, and what it was made of.
 std::vector<twill::NestedLoop> nests_of(const twill_workload& workload, const char* inner,
-                                        std::vector<std::string>& names) {
+                                        std::vector<twill::Lowered>& layouts) {
   std::vector<twill::NestedLoop> nests;
   std::optional<twill::TritonLoop> loop;
   if (is_module(workload)) {
@@ -148,7 +148,7 @@ std::vector<twill::NestedLoop> nests_of(const twill_workload& workload, const ch
   } else if (inner == nullptr) {
     refuse("inner", "NULL", "must name the ops of the inner loop");
   }
-  const std::vector<twill::Lowered> layouts = loop ? loop->problems() : layouts_of(workload);
+  layouts = loop ? loop->problems() : layouts_of(workload);
   for (std::size_t k = 0; k < layouts.size(); ++k) {
     twill::NestedLoop nest{layouts[k].problem, {}, workload.trips, "inner"};
     if (loop) {
@@ -162,7 +162,6 @@ std::vector<twill::NestedLoop> nests_of(const twill_workload& workload, const ch
       nest.inner.erase(std::unique(nest.inner.begin(), nest.inner.end()), nest.inner.end());
     }
     twill::check(nest, "nested loop");
-    names.push_back(layouts[k].layout);
     nests.push_back(std::move(nest));
   }
   return nests;
@@ -192,7 +191,7 @@ void twill_workload_init(twill_workload* workload) {
 
 twill_result twill_workload_lower(const twill_workload* workload, twill_problem** problem) {
   return make(problem, [&](twill_problem& handle) {
-    set(handle, layouts_of(known_part(workload)).front().problem);
+    set(handle, layouts_of(known_part(workload)).front());
   });
 }
 
@@ -221,24 +220,29 @@ twill_result twill_workload_nest(const twill_workload* workload, const char* inn
   if (inner_solution != nullptr) *inner_solution = nullptr;
   std::optional<twill::NestedSolution> all;
   std::vector<twill::NestedLoop> nests;
+  std::vector<twill::Lowered> layouts;
   const twill_result made = make(problem, [&](twill_problem& handle) {
+    nests = nests_of(known_part(workload), inner, layouts);
     std::vector<std::string> names;
-    nests = nests_of(known_part(workload), inner, names);
+    for (const twill::Lowered& layout : layouts) names.push_back(layout.layout);
     const twill_options known = known_part(options);
     const CancelWatch watch(known.cancel);
     std::mutex mutex;
     all = twill::solve_nested(nests, names, options_of(known), watch.token(),
                               callback_of(known, mutex));
-    if (all->outer)
-      set(handle, all->outer->layout().problem);
-    else
+    if (!all->outer) {
       handle.error = why_no_outer(*all);
+      return;
+    }
+    set(handle, all->outer->layout().problem);
+    handle.made_by = layouts[all->layout_of[all->outer->chosen]].made_by;
   });
   if (made != TWILL_OK) return made;
   if (!all->outer) return TWILL_REFUSED;
   const twill_result outer = make(solution, [&](twill_solution& handle) {
     twill::Solution chosen = all->outer->solution();
     chosen.status = all->outer->status;
+    twill::record_made_by(chosen, layouts[all->layout_of[all->outer->chosen]]);
     set(handle, all->outer->layout().problem, std::move(chosen));
   });
   if (outer != TWILL_OK) return outer;
@@ -290,6 +294,7 @@ twill_result twill_problem_pin(const twill_problem* problem, const char* kind, c
     pin(changed, kind, op, value);
     twill::check(changed, "problem");
     set(handle, std::move(changed));
+    handle.made_by = problem->made_by;
   });
 }
 

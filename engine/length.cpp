@@ -36,6 +36,16 @@ Schedule shortened(const Problem& problem, const Schedule& schedule, Cycle stage
   return better ? *std::move(tighter) : schedule;
 }
 
+// Earlier starts can hold results for longer, or need deeper rings.
+Schedule shortened(const Search& search, const Schedule& schedule) {
+  Schedule shorter = shortened(search.problem, schedule, search.stage_limit);
+  for (const auto& [name, most] : search.goals)
+    if (const GoalMeasure goal = parse_goal(search.problem, name);
+        !goal.kind->before_length && goal_value(search.problem, shorter, goal) > most)
+      return schedule;
+  return shorter;
+}
+
 bool smallest_length(const Search& search, Schedule& best, Cycle& low) {
   best = shortened(search.problem, best, search.stage_limit);
   search.report.state().ii_high = best.initiation_interval;

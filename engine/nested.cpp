@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/limits_left.hpp"
+#include "engine/options.hpp"
 #include "graph/error.hpp"
 
 namespace twill {
@@ -48,7 +49,7 @@ NestedSolution solve_nested(const std::vector<NestedLoop>& nests,
   for (std::size_t k = 0; k < nests.size(); ++k) {
     check(nests[k]);
     Options alone = left.of(options);
-    alone.goals.clear();
+    drop_goals(alone);
     alone.evidence = false;
     alone.explain = false;
     NestedLayout layout;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "encoders/goals.hpp"
 #include "engine/order/searcher.hpp"
 #include "engine/search.hpp"
 #include "graph/bounds/whole_time.hpp"
@@ -64,10 +65,54 @@ void check_options(const Options& o) {
         "options", "--certificate", "--stages paper",
         "the paper's window leaves schedules out: only complete searches and limits on "
         "the stages can be certified");
+  if (o.length_slack) {
+    const std::string given = std::to_string(*o.length_slack);
+    if (*o.length_slack < 0 || *o.length_slack > kMaxCycles)
+      throw InputError("options", "--length-slack", given,
+                       "must be from 0 to " + std::to_string(kMaxCycles));
+    if (o.goals.empty())
+      throw InputError("options", "--length-slack", given,
+                       "needs --goals: what the cycles of L are to buy");
+    if (o.iterations > 0)
+      throw InputError("options", "--length-slack", given,
+                       "does not go with --iterations, which is about I and L together");
+    if (o.better_than)
+      throw InputError("options", "--length-slack", given,
+                       "does not go with better_than, which is about I and L alone");
+  }
   not_negative("--threads", o.threads);
   not_negative("--time-limit", o.time_limit);
   not_negative("--conflict-limit", o.conflict_limit);
   not_negative("--memory", o.memory_limit);
+}
+
+void drop_goals(Options& options) {
+  options.goals.clear();
+  options.length_slack.reset();
+}
+
+std::vector<std::string> goals_of(const Problem& problem, const Options& options) {
+  std::vector<std::string> names = options.goals;
+  if (!options.length_slack) {
+    names = listed_goals(problem, names);
+    if (std::find(names.begin(), names.end(), kLengthGoal) != names.end())
+      throw InputError("options", "--goals", kLengthGoal,
+                       "L is the smallest before any goal: needs --length-slack");
+    return names;
+  }
+  if (names.empty()) return names;  // check_options() refuses that
+  if (parse_goal(problem, listed_goals(problem, names).front()).kind->before_length)
+    throw InputError("options", "--length-slack", std::to_string(*options.length_slack),
+                     "does not go with the goal " + names.front() + ", which comes before L");
+  if (std::find(names.begin(), names.end(), kLengthGoal) == names.end())
+    names.insert(names.back() == "canonical" ? names.end() - 1 : names.end(), kLengthGoal);
+  return listed_goals(problem, names);
+}
+
+void refuse_length_slack(const Options& options, const std::string& what) {
+  if (options.length_slack)
+    throw InputError("options", "--length-slack", std::to_string(*options.length_slack),
+                     what + " by I and L alone: must not be given");
 }
 
 void refuse_modulo_options(const Options& o) {

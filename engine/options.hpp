@@ -14,6 +14,15 @@ class Engine;
 
 /// Throws InputError on values that no search has.
 void check_options(const Options& options);
+/// For a question on the way, which is about I and L: no goals, and nothing that they may cost.
+void drop_goals(Options& options);
+/// The goals of `options`, written out (listed_goals()); "length" comes in the end, before
+/// "canonical", where they may cost cycles of L and do not name it. Throws InputError, also for
+/// "length" where they may not.
+std::vector<std::string> goals_of(const Problem& problem, const Options& options);
+/// What Options::length_slack does not go with. `what` is said of a choice that is made by I and L
+/// alone.
+void refuse_length_slack(const Options& options, const std::string& what);
 /// What only the modulo form has: the straight-line program would go on as if it were not asked
 /// for.
 void refuse_modulo_options(const Options& options);

@@ -34,7 +34,7 @@ class Weighing {
            const Options& options, std::stop_token stop)
       : worst_(worst), lower_at_(lower_at), options_(options), left_(options, std::move(stop)) {
     report_.ranges = std::move(ranges);
-    options_.goals.clear();
+    drop_goals(options_);
     options_.evidence = options_.explain = false;
   }
 

@@ -155,7 +155,7 @@ class SplitSearch {
 
   Solution ask(const RegisterCounts& counts, bool explain) {
     Options options = left_.of(options_);
-    options.goals.clear();
+    drop_goals(options);
     options.explain = explain && options_.explain;
     if (best_ && !options.ii)
       options.better_than = {best_->schedule->initiation_interval, best_->schedule->length};
@@ -413,7 +413,8 @@ SplitSolution solve_split(const Problem& problem, const RegisterPool& pool, cons
       parse_encoding(options.encoding).form != Form::modulo)
     throw InputError("options", "--registers", "auto",
                      "needs the complete search, or a number of stages, on the modulo form");
-  listed_goals(problem, options.goals);
+  refuse_length_slack(options, "the register split is chosen");
+  goals_of(problem, options);
   return SplitSearch(problem, pool, options, std::move(stop), progress).run();
 }
 

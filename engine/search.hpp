@@ -164,6 +164,8 @@ std::optional<Schedule> tighten_within(const Problem& problem, const Problem& or
                                        Cycle stage_limit);
 /// The shortest schedule with the orders of `schedule` at its I, or `schedule` itself.
 Schedule shortened(const Problem& problem, const Schedule& schedule, Cycle stage_limit);
+/// The same of a search: within its stages and its goals' limits.
+Schedule shortened(const Search& search, const Schedule& schedule);
 
 /// The smallest I from interval.low on where ops are pinned to cycles: one by one up to the latest
 /// of them, then by growing steps to a schedule and down from it (graph/problem.hpp,

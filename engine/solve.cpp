@@ -316,10 +316,11 @@ static void refuse_before_length(const Problem& problem, const Options& options,
 
 // Each goal by bisection between what is proved and what is reached; the last refutation, one below
 // the value, is the proof. Starts and slots are asked for one less first, since the least
-// starts of a schedule's orders, or the first slot, are mostly the best.
+// starts of a schedule's orders, or the first slot, are mostly the best. Every question is about
+// the schedules of at most the least L, or with Options::length_slack of a little more.
 void pursue_goals(const Problem& problem, const Options& options, Solution& solution,
                   std::stop_token stop) {
-  const std::vector<std::string> names = listed_goals(problem, options.goals);
+  const std::vector<std::string> names = goals_of(problem, options);
   std::vector<GoalMeasure> measures;
   for (const std::string& name : names) measures.push_back(parse_goal(problem, name));
   const EncodingChoice choice = parse_encoding(options.encoding);
@@ -338,12 +339,18 @@ void pursue_goals(const Problem& problem, const Options& options, Solution& solu
   const auto evidence =
       solution.evidence ? std::make_shared<Evidence>(*solution.evidence) : nullptr;
   GoalLimits limits;
+  if (options.length_slack && !solution.length_slack)  // else by whoever knows other layouts
+    solution.length_slack =
+        LengthSlack{*options.length_slack, solution.schedule->length + *options.length_slack};
+  Cycle longest =
+      solution.length_slack ? solution.length_slack->at_most : solution.schedule->length;
   std::size_t first = 0;
   Problem within_slack = problem;
   if (measures.front().kind->before_length) {
     const Sturdiest found = make_sturdiest(problem, options, solution, stop);
     solution.goals.push_back({names.front(), -found.slack, 1 - found.refuted});
     within_slack = with_slack(problem, found.slack);
+    longest = solution.schedule->length;
     first = 1;
     if (solution.status != Status::optimal || found.refuted - found.slack > 1)
       return describe(problem, solution);
@@ -357,10 +364,12 @@ void pursue_goals(const Problem& problem, const Options& options, Solution& solu
       solution.goals.push_back(solution.goals[before]);
       continue;
     }
-    const bool position = measures[g].kind->position;
+    const bool length = measures[g].kind->is_length;
+    const bool position = measures[g].kind->position || length;
     if (position) best = settled(within_slack, limits, best);
     Goal goal{names[g], goal_value(problem, best, measures[g]),
               least_goal_value(problem, measures[g])};
+    if (length) goal.lower_bound = std::max(goal.lower_bound, solution.length_lower_bound);
     bool one_less = true;
     while (goal.lower_bound < goal.value && goal.value <= measures[g].kind->most_asked) {
       const std::int64_t most = position && one_less
@@ -373,8 +382,9 @@ void pursue_goals(const Problem& problem, const Options& options, Solution& solu
       search.placement.limits = within.placement;
       search.evidence = evidence.get();
       search.goals = limits;
-      const LengthResult answer = search.engine.shortest_within(search, best.initiation_interval,
-                                                                best.length, best.length, {});
+      const Cycle deadline = deadline_within(limits, longest);
+      const LengthResult answer =
+          search.engine.shortest_within(search, best.initiation_interval, deadline, deadline, {});
       if (answer.best) {
         best = position ? settled(within_slack, limits, *answer.best) : *answer.best;
         goal.value = goal_value(problem, best, measures[g]);
@@ -459,7 +469,7 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
                        "the bound on the whole time knows no pins to stages, which put off an op "
                        "the more the larger I is");
   }
-  const std::vector<std::string> goals = listed_goals(problem, options.goals);
+  const std::vector<std::string> goals = goals_of(problem, options);
   if (!goals.empty() && parse_goal(problem, goals.front()).kind->before_length)
     refuse_before_length(problem, options, goals.front());
   LimitsLeft left(options, stop);

@@ -7,6 +7,7 @@
 
 #include "engine/decide.hpp"
 #include "engine/limits_left.hpp"
+#include "engine/options.hpp"
 #include "graph/bounds/bounds.hpp"
 #include "graph/slack.hpp"
 
@@ -39,7 +40,7 @@ Sturdiest make_sturdiest(const Problem& problem, const Options& options, Solutio
   Sturdiest found{std::max<Cycle>(least_slack(problem, *solution.schedule), 0),
                   least_refuted(problem, ii)};
   Options asked = options;
-  asked.goals.clear();
+  drop_goals(asked);
   asked.evidence = false;
   asked.ii = ii;
   asked.iterations = 0;

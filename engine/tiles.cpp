@@ -137,7 +137,7 @@ class TileSearch {
   void close(std::size_t k, std::int64_t limit) {
     TileOutcome& now = outcome(k);
     Options options = left_.of(options_);
-    options.goals.clear();
+    drop_goals(options);
     options.explain = false;
     if (limit > 0) {
       options.threads = 1;
@@ -270,6 +270,7 @@ class TileSearch {
       if (!options_.goals.empty())
         pursue_goals(result_.problem(), left_.of(options_), solution, left_.stop());
       record_values(solution, result_.choice().values);
+      record_made_by(solution, *result_.choice().lowered);
     }
     const auto& all = result_.outcomes;
     const bool open = std::any_of(
@@ -323,6 +324,7 @@ TilesSolution solve_tiles(std::vector<TileChoice> choices, const Options& option
   if (options.iterations > 0)
     throw InputError("options", "--iterations", std::to_string(options.iterations),
                      "tiles are compared by I / work: must not be given");
+  refuse_length_slack(options, "tiles are chosen");
   if (options.better_than)
     throw InputError("options", "better_than", std::to_string(options.better_than->first),
                      "must not be given");
@@ -338,7 +340,7 @@ TilesSolution solve_tiles(std::vector<TileChoice> choices, const Options& option
     return solve_tiles(std::move(choices), rest, std::move(stop), progress, asked);
   }
   for (const TileChoice& choice : choices)
-    if (choice.lowered) listed_goals(choice.lowered->problem, options.goals);
+    if (choice.lowered) goals_of(choice.lowered->problem, options);
   return TileSearch(std::move(choices), options, std::move(stop), progress, asked).run();
 }
 

@@ -14,6 +14,7 @@
 #include "graph/error.hpp"
 #include "graph/problem.hpp"
 #include "graph/register_pool.hpp"
+#include "graph/schedule.hpp"
 
 namespace twill {
 
@@ -118,6 +119,8 @@ struct Lowered {
   /// Channels that some op moves something through, of which the kernel does not say how much: how
   /// many blocks share a loaded tile. It is not charged.
   std::vector<std::string> unknown = {};
+  /// What it was made of, but for the version; none where the problem was only read.
+  std::optional<MadeBy> made_by = {};
 };
 
 /// Lowers `kernel_text` onto `machine_text`: one problem per layout that can hold it, in the

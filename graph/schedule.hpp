@@ -104,6 +104,26 @@ struct WholeTime {
   bool operator==(const WholeTime&) const = default;
 };
 
+/// Goals were allowed to cost cycles of L.
+struct LengthSlack {
+  Cycle cycles = 0;   ///< how many
+  Cycle at_most = 0;  ///< the longest that a schedule might be: the shortest of all, and `cycles`
+  bool operator==(const LengthSlack&) const = default;
+};
+
+/// Where a schedule's problem came from and what solved it: what a person, or a program, needs to
+/// make it again. Informative: nothing that is proved rests on it, and a problem file never has it.
+struct MadeBy {
+  std::string twill;                  ///< version of the program or library that solved
+  std::string machine;                ///< its name
+  std::string machine_sha256;         ///< of the machine file's bytes
+  std::string layout;                 ///< the slot layout's name
+  std::vector<std::string> settings;  ///< what-ifs, in order: "units.SFU=2" (LowerOptions::set)
+  /// How the kernel was put on the machine: ("reading", "machine"), ("normalize", "300") ...
+  std::vector<std::pair<std::string, std::string>> options;
+  bool operator==(const MadeBy&) const = default;
+};
+
 class Evidence;  // engine/certificate/evidence.hpp
 
 /// Everything a schedule file records. `schedule` is absent for infeasible and unknown.
@@ -124,6 +144,11 @@ struct Solution {
   /// none is smaller, nor as small at a smaller I. (ii_lower_bound is about any schedule all the
   /// same, length_lower_bound about those at the schedule's I.)
   std::optional<WholeTime> whole_time;
+  /// Where goals might cost cycles of L: `optimal` then means that of the schedules at this I and
+  /// of at most this length the goals are the smallest in their order, with the goal "length" among
+  /// them. length_lower_bound is of all schedules at this I all the same.
+  std::optional<LengthSlack> length_slack;
+  std::optional<MadeBy> made_by;  ///< none where only a problem was given: nobody knows
   std::string engine;
   std::vector<std::pair<std::string, std::string>> options;
   // Informative, not reproducible:

@@ -60,7 +60,7 @@ class SolutionClaims {
     const bool none = solution_.status == Status::infeasible;
     if (asked_.better_than && !none)
       return void(unproved("that the schedule is better than what was asked for"));
-    if (!none && !consistent()) return;
+    if (!none && (!within_slack() || !consistent())) return;
     if (split_ != nullptr ? !every_split() : none ? !no_schedule() : !one_problem()) return;
     if (solution_.schedule && !none) goals();
   }
@@ -82,10 +82,34 @@ class SolutionClaims {
     } else if (!asked_.ii && schedule.initiation_interval != solution_.ii_lower_bound)
       return unproved("I = " + decimal_text(schedule.initiation_interval) +
                       " is called optimal, its bound is " + decimal_text(solution_.ii_lower_bound));
+    if (solution_.length_slack) return has_length_goal();
     if (schedule.length != solution_.length_lower_bound)
       return unproved("L = " + decimal_text(schedule.length) + " is called optimal, its bound is " +
                       decimal_text(solution_.length_lower_bound));
     return true;
+  }
+
+  // Where goals may cost cycles of L, the schedule is as much longer as they are, and not more;
+  // that it is no longer than they ask for is a goal itself.
+  bool within_slack() {
+    if (!solution_.length_slack) return true;
+    const auto [cycles, at_most] = *solution_.length_slack;
+    const std::string given = decimal_text(cycles) + " cycles of L for goals";
+    if (split_ != nullptr || solution_.whole_time || asked_.better_than)
+      return unproved(given + " beside a register split, a whole time or something better");
+    if (at_most < solution_.length_lower_bound || at_most - solution_.length_lower_bound > cycles)
+      return unproved(given + ": at most " + decimal_text(at_most) +
+                      " is not within them of L >= " + decimal_text(solution_.length_lower_bound));
+    if (solution_.schedule && solution_.schedule->length > at_most)
+      return unproved(given + ": L = " + decimal_text(solution_.schedule->length) +
+                      " is more than the " + decimal_text(at_most) + " that are allowed");
+    return true;
+  }
+
+  bool has_length_goal() {
+    const bool has = std::any_of(solution_.goals.begin(), solution_.goals.end(),
+                                 [](const Goal& goal) { return goal.name == kLengthGoal; });
+    return has || unproved("that the schedule is no longer than its goals ask for");
   }
 
   bool timed() const { return solution_.whole_time && !asked_.ii; }
@@ -271,6 +295,13 @@ class SolutionClaims {
   // Each goal within the values of those before it, at the schedule's I and L.
   void goals() {
     const Schedule& schedule = *solution_.schedule;
+    if (const auto& slack = solution_.length_slack)
+      derivation_.say("the schedule has I = " + decimal_text(schedule.initiation_interval) +
+                          " and L = " + decimal_text(schedule.length) +
+                          " <= " + decimal_text(slack->at_most),
+                      "goals may cost " + decimal_text(slack->cycles) +
+                          " cycles of L beyond the shortest of all layouts, which is " +
+                          decimal_text(slack->at_most - slack->cycles));
     GoalLimits limits;
     for (const Goal& goal : solution_.goals) {
       const std::int64_t value = goal_value(problem_, schedule, parse_goal(problem_, goal.name));
@@ -296,22 +327,33 @@ class SolutionClaims {
 
   bool goal_bound(const Goal& goal, const GoalLimits& limits) {
     const Schedule& schedule = *solution_.schedule;
+    const GoalMeasure measure = parse_goal(problem_, goal.name);
+    const Cycle longest =
+        solution_.length_slack ? solution_.length_slack->at_most : schedule.length;
     std::string says = split_ == nullptr ? "" : "with the problem's own split: ";
     says += "at I = " + decimal_text(schedule.initiation_interval) +
-            " and L = " + decimal_text(schedule.length);
+            (solution_.length_slack ? " and L <= " : " and L = ") + decimal_text(longest);
     const std::size_t before = limits.size() - 1;
     for (std::size_t i = 0; i < std::min(before, kGoalsNamed); ++i)
       says += ", " + limits[i].first + " <= " + decimal_text(limits[i].second);
     if (before > kGoalsNamed)
       says += ", the next " + std::to_string(before - kGoalsNamed) + " goals as they are";
     says += ", " + goal.name + " is not below " + decimal_text(goal.lower_bound);
-    const GoalMeasure measure = parse_goal(problem_, goal.name);
+    if (measure.kind->is_length) {
+      if (!solution_.length_slack)
+        return unproved("a goal \"length\" that may cost no cycles of L");
+      if (goal.lower_bound <= solution_.length_lower_bound) {
+        derivation_.say(says, measure.kind->reason);
+        return true;
+      }
+    }
     if (goal.lower_bound <= least_goal_value(problem_, measure)) {
       derivation_.say(says, measure.kind->reason);
       goal_bounds_.push_back({measure, goal.lower_bound});
       return true;
     }
-    return derivation_.within(limits, schedule.initiation_interval, schedule.length, says);
+    return derivation_.within(limits, schedule.initiation_interval,
+                              deadline_within(limits, longest), says);
   }
 
   const Problem& problem_;

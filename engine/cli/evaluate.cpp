@@ -11,7 +11,9 @@
 #include "engine/cli/pins.hpp"
 #include "engine/cli/search_options.hpp"
 #include "engine/include/twill_explain.hpp"
+#include "engine/output/html.hpp"
 #include "engine/output/style.hpp"
+#include "graph/io/file.hpp"
 
 namespace twill::cli {
 namespace {
@@ -28,25 +30,29 @@ struct EvaluateFlags {
 };
 
 struct DiffFlags {
-  std::string problem, first, second;
+  std::string problem, first, second, format, output;
   bool json = false;
 };
 
-/// The schedule of a file, which must hold one.
-Schedule schedule_of(const Problem& problem, const std::string& path) {
+/// What a file has, which must hold a schedule.
+Solution solution_of(const Problem& problem, const std::string& path) {
   Solution solution = read_schedule(problem, path);
   if (!solution.schedule)
     throw InputError(path, "/status", to_string(solution.status), "the file must hold a schedule");
-  return *std::move(solution.schedule);
+  return solution;
+}
+
+Schedule schedule_of(const Problem& problem, const std::string& path) {
+  return *solution_of(problem, path).schedule;
 }
 
 /// The same, of a schedule that the judge accepts: no other is compared.
-Schedule accepted_schedule(const Problem& problem, const std::string& path) {
-  Schedule schedule = schedule_of(problem, path);
-  if (const auto violation = verify(problem, schedule))
+Solution accepted_solution(const Problem& problem, const std::string& path) {
+  Solution solution = solution_of(problem, path);
+  if (const auto violation = verify(problem, *solution.schedule))
     throw InputError(path, "/ops", violation->text,
                      "the schedule breaks the rule " + violation->rule);
-  return schedule;
+  return solution;
 }
 
 std::string shown(const Json& text) {
@@ -190,8 +196,21 @@ int evaluate(const EvaluateFlags& flags) {
 
 int diff(const DiffFlags& flags) {
   const Problem problem = read_problem(flags.problem);
-  const Schedule a = accepted_schedule(problem, flags.first);
-  const Schedule b = accepted_schedule(problem, flags.second);
+  if (flags.first == "-" && flags.second == "-")
+    throw InputError("command line", "B", "\"-\"", "both schedules cannot be standard input");
+  const Solution first = accepted_solution(problem, flags.first),
+                 second = accepted_solution(problem, flags.second);
+  const Schedule &a = *first.schedule, &b = *second.schedule;
+  if (flags.format == "html") {
+    const std::string page = html_diff(problem, first, second, flags.first, flags.second);
+    if (flags.output.empty())
+      std::cout << page;
+    else
+      write_file(flags.output, page);
+    return a == b ? kDone : kNo;
+  }
+  if (!flags.output.empty())
+    throw InputError("command line", "-o", flags.output, "needs --format html");
   const std::string text = difference_json(problem, a, b, schedule_difference(problem, a, b));
   if (flags.json) {
     std::cout << text;
@@ -235,7 +254,11 @@ Command diff_command(CLI::App& program) {
   app->add_option("PROBLEM", flags->problem, "Problem file")->required();
   app->add_option("A", flags->first, "Schedule file")->required();
   app->add_option("B", flags->second, "Schedule file")->required();
-  app->add_flag("--json", flags->json, "Print as JSON");
+  auto* json = app->add_flag("--json", flags->json, "Print as JSON");
+  app->add_option("--format", flags->format, "text, or html: both timelines on one page")
+      ->check(CLI::IsMember({"text", "html"}))
+      ->excludes(json);
+  app->add_option("-o,--output", flags->output, "Write the page here, not to standard output");
   return {app, [flags] { return diff(*flags); }};
 }
 

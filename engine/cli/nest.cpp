@@ -63,10 +63,12 @@ int exit_code(Status status) {
 }
 
 /// The loop that was solved, to files and to a person.
-int finish(const NestFlags& flags, const LayoutsSolution& all, const std::string& summary,
-           const Solution* inner) {
+int finish(const NestFlags& flags, const Workload& work, const LayoutsSolution& all,
+           const std::string& summary, const Solution* inner) {
   const Problem& problem = all.layout().problem;
-  const Solution& solution = all.solution();
+  Solution solution = all.solution();
+  for (const Lowered& lowered : work.problems)
+    if (lowered.layout == all.layout().layout) record_made_by(solution, lowered);
   if (!flags.output.empty()) {
     write_file(flags.output + ".problem.json", problem_text(problem));
     write_file(flags.output + ".schedule.json", schedule_text(problem, solution));
@@ -140,10 +142,10 @@ int run(NestFlags flags) {
   if (flags.flat) {
     std::vector<Lowered> flat;
     for (std::size_t k = 0; k < nests.size(); ++k)
-      flat.push_back({names[k], flat_problem(nests[k]), {}, {}, {}, {}, {}});
+      flat.push_back({names[k], flat_problem(nests[k]), {}, {}, {}, {}, {}, {}});
     const LayoutsSolution all = solve_layouts(std::move(flat), options, interrupt.token(), tell);
     line.clear();
-    return finish(flags, all,
+    return finish(flags, work, all,
                   "unrolled " + plural(flags.times, "time") + ": " + answer_text(all.solution()) +
                       (all.layout().layout.empty() ? "" : ", layout " + all.layout().layout) + "\n",
                   nullptr);
@@ -168,7 +170,7 @@ int run(NestFlags flags) {
   summary +=
       "outer loop, for this schedule of the inner one: " + answer_text(all.outer->solution());
   if (!names.front().empty()) summary += ", layout " + printable(all.outer->layout().layout);
-  return finish(flags, *all.outer, summary + "\n", &inner);
+  return finish(flags, work, *all.outer, summary + "\n", &inner);
 }
 
 }  // namespace

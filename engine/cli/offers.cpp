@@ -1,4 +1,5 @@
 #include "engine/cli/offers.hpp"
+#include "engine/options.hpp"
 
 #include <algorithm>
 
@@ -26,7 +27,7 @@ std::vector<std::string> offers(const WorkloadFlags& flags, const Workload& work
   for (const auto& [name, other] : tries) {
     Options quick = options;
     quick.time_limit = options.time_limit > 0 ? std::min(options.time_limit, kSeconds) : kSeconds;
-    quick.goals.clear();
+    drop_goals(quick);
     quick.evidence = quick.explain = false;
     try {
       const LayoutsSolution all = solve_layouts(load(other).problems, quick, stop);

@@ -38,6 +38,14 @@ std::vector<Row> rows(const std::string& limited) {
        [](CLI::App& app, const Row& row, SearchFlags& flags) {
          app.add_option(row.names, flags.search.goals, row.help)->delimiter(',');
        }},
+      {SearchOption::length_slack, "--length-slack",
+       "Goals may cost so many cycles of L, and are compared across layouts: of the schedules\n"
+       "with the smallest I that are at most so much longer than the shortest of all, the best\n"
+       "by --goals, then the shortest (0 = compared across layouts alone)",
+       [](CLI::App& app, const Row& row, SearchFlags& flags) {
+         app.add_option(row.names, flags.search.length_slack, row.help)
+             ->check(CLI::Range(Cycle{0}, kMaxCycles));
+       }},
       {SearchOption::ii, "--ii", "Only this initiation interval",
        [](CLI::App& app, const Row& row, SearchFlags& flags) {
          app.add_option(row.names, flags.search.ii, row.help);

@@ -13,6 +13,7 @@ enum class SearchOption {
   stages,
   handover,
   goals,
+  length_slack,
   ii,
   iterations,
   engine,

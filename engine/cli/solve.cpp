@@ -205,7 +205,9 @@ void report(const SolveFlags& flags, const Lowered& lowered, const Solution& sol
     std::cerr << "twill: stopped by the memory limit, "
               << decimal(static_cast<double>(flags.options.memory_limit) / (1 << 20), 0)
               << " MiB (--memory)\n";
-  if (all && solution.schedule) {
+  if (all && solution.schedule && solution.length_slack) {
+    std::cerr << "best by its goals: layout " << printable(lowered.layout) << "\n";
+  } else if (all && solution.schedule) {
     std::cerr << "best: layout " << printable(lowered.layout) << "\n";
   }
   if (!solution.schedule) return;
@@ -228,6 +230,21 @@ void report(const SolveFlags& flags, const Lowered& lowered, const Solution& sol
               << percent(bandwidth_share(lowered.problem, ii, sum)) << " of I for bandwidth ("
               << plural(sum.cycles, "clock") << " an iteration): the loop will run slower\n";
   }
+}
+
+/// Where goals were compared: what each layout has, a line each.
+std::string compared_goals(const LayoutsSolution& all) {
+  std::string text;
+  for (std::size_t k = 0; k < all.outcomes.size() && all.outcomes.size() > 1; ++k) {
+    const std::optional<Solution>& solution = all.outcomes[k].solution;
+    if (!solution || !solution->length_slack) continue;
+    text += "layout " + printable(all.layouts[k].layout) + ": ";
+    for (const Goal& goal : goal_lines(all.layouts[k].problem, *solution).single)
+      text += (goal.name == solution->goals.front().name ? "" : ", ") + printable(goal.name) +
+              " = " + std::to_string(goal.value);
+    text += "\n";
+  }
+  return text;
 }
 
 /// What the ranges of the machine mean for the answer. True where all was asked; where a limit or a
@@ -354,6 +371,7 @@ int run(SolveFlags flags) {
                              violation->text);
     }
   }
+  if (!flags.quiet) std::cerr << compared_goals(all);
   report(flags, lowered, solution, work.problems.size() > 1);
   // The schedule first: should the certificate fail, what was solved is not lost.
   write(flags, work, all.chosen, solution);
@@ -379,7 +397,7 @@ Command solve_command(CLI::App& program) {
   CLI::App* app = program.add_subcommand("solve", "Find the best schedule and prove it");
   flags->work.add_to(*app);
   using enum SearchOption;
-  flags->search.add_to(*app, {stages, handover, goals, ii, iterations});
+  flags->search.add_to(*app, {stages, handover, goals, length_slack, ii, iterations});
   app->add_option(
          "--registers", flags->registers,
          "machine = the counts of the machine file; auto = the best split (setmaxnreg) of the\n"

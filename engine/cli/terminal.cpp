@@ -7,6 +7,7 @@
 
 #include "engine/output/dot.hpp"
 #include "engine/output/html.hpp"
+#include "engine/output/svg.hpp"
 #include "engine/output/text.hpp"
 #include "engine/output/trace.hpp"
 
@@ -19,8 +20,8 @@ int terminal_width(int descriptor, int otherwise) {
 }
 
 void PictureFlags::add_to(CLI::App& app) {
-  app.add_option("--format", format, "text, dot, html or trace")
-      ->check(CLI::IsMember({"text", "dot", "html", "trace"}));
+  app.add_option("--format", format, "text, dot, html, svg or trace")
+      ->check(CLI::IsMember({"text", "dot", "html", "svg", "trace"}));
   app.add_option("--color", colour, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->capture_default_str();
@@ -34,6 +35,7 @@ std::string picture(const Problem& problem, const Solution& solution, const Pict
                     const std::vector<BandwidthSum>& bandwidth, bool to_terminal) {
   if (flags.format == "dot") return dot_graph(problem, solution);
   if (flags.format == "html") return html_page(problem, solution, bandwidth);
+  if (flags.format == "svg") return svg_picture(problem, solution);
   if (flags.format == "trace") return trace_events(problem, solution);
   TextOptions options;
   const bool terminal = to_terminal && ::isatty(STDOUT_FILENO) == 1;

@@ -14,7 +14,7 @@ int terminal_width(int descriptor, int otherwise);
 
 /// The options of `solve` and `show` on pictures.
 struct PictureFlags {
-  std::string format;           ///< text, dot, html or trace; "" = not asked for
+  std::string format;           ///< text, dot, html, svg or trace; "" = not asked for
   std::string colour = "auto";  ///< auto = on a terminal, unless NO_COLOR is set
   int width = 0;                ///< 0 = the terminal's, else 100
   bool ascii = false;

@@ -48,6 +48,9 @@ std::vector<Violation> judge(const Problem& problem, const std::string& problem_
     return {{"lower bound", "L = " + std::to_string(schedule.length) + " is below the bound " +
                                 std::to_string(solution.length_lower_bound) + " of the file"}};
   }
+  if (const auto& slack = solution.length_slack; slack && schedule.length > slack->at_most)
+    return {{"length slack", "L = " + std::to_string(schedule.length) + " is more than the " +
+                                 std::to_string(slack->at_most) + " of the file"}};
   if (const auto& time = solution.whole_time; time && time->lower_bound > time->cycles) {
     return {{"lower bound", std::to_string(time->cycles) + " cycles of " +
                                 std::to_string(time->iterations) +

@@ -192,6 +192,9 @@ Workload load_ttgir(const WorkloadFlags& flags, const std::string& text, const O
   for (const auto& module : load_module(flags.ttgir, text, flags.input, on.machine, flags.machine,
                                         options, work.remarks, flags.costs)) {
     for (Lowered lowered : module->problems) {
+      if (module->options.subtile > 1 || several)
+        lowered.made_by->options.emplace_back("subtile",
+                                              "M=" + std::to_string(module->options.subtile));
       if (several) {
         lowered.layout = "M=" + std::to_string(module->options.subtile) + " " + lowered.layout;
       }
@@ -247,7 +250,17 @@ void WorkloadFlags::add_to(CLI::App& app) {
                  "Sum U of the normalised costs (the paper's Section 5.2), or none")
       ->default_str("none");
   app.add_flag("--normalize-relative", relative, "Minimise the largest relative error of a ratio");
-  app.add_option("--set", set, "What if: replace a value of the machine, as units.SFU=2")
+  app.add_option(
+         "--set", set,
+         "What if: replace a value of the machine file. A count, as units.SFU=2, is two side\n"
+         "by side, each as fast as before: an op takes as long, two are served at once. A\n"
+         "rate, as rules.exp2.cycles.0.rate=32 or channels.L2.rate=128, is a faster one: an\n"
+         "op takes fewer clocks, or more passes in one")
+      ->allow_extra_args(false);
+  app.add_option(
+         "--more", more,
+         "What if: one more slot like this one, as wg0 (a warpgroup), with as many registers\n"
+         "and on top of the layout: whether the register file has them is not asked")
       ->allow_extra_args(false);
   app.add_option(
          "--tiles", tiles,
@@ -323,7 +336,62 @@ Workload load_unpinned(const WorkloadFlags& flags) {
   throw InputError(flags.input, "/format", quoted(format), "must be twill.kernel or twill.problem");
 }
 
-Workload pinned(const WorkloadFlags& flags, Workload work) {
+/// Adds a slot like the one of that name to the problem; false where it has none of that name.
+bool add_slot(const std::string& name, Problem& problem) {
+  const auto like = std::ranges::find(problem.warps, name, &WarpSlot::name);
+  if (like == problem.warps.end()) return false;
+  if (like->variable_latency)
+    refuse("--more", quoted(name), "there is one slot for ops of variable latency, not more");
+  WarpSlot more = *like;
+  for (int number = 1; std::ranges::count(problem.warps, more.name, &WarpSlot::name) > 0; ++number)
+    more.name = name + "-more" + (number > 1 ? std::to_string(number) : "");
+  problem.warps.push_back(more);
+  return true;
+}
+
+/// "more": "wg0, wg0".
+void note_more(const std::string& name, MadeBy& made) {
+  for (auto& [option, value] : made.options)
+    if (option == "more") {
+      value += ", " + name;
+      return;
+    }
+  made.options.emplace_back("more", name);
+}
+
+/// --more. Layouts that have not the slot are left out.
+Workload with_more_slots(const WorkloadFlags& flags, Workload work) {
+  for (const std::string& name : flags.more) {
+    if (flags.choose_registers)
+      refuse("--more", quoted(name),
+             "does not go with --registers auto, which splits what the layout's slots have");
+    std::vector<std::string> known;
+    for (std::size_t k = 0; k < work.problems.size();) {
+      Lowered& lowered = work.problems[k];
+      for (const WarpSlot& slot : lowered.problem.warps)
+        if (!contains(known, slot.name)) known.push_back(slot.name);
+      const auto place = static_cast<std::ptrdiff_t>(k);
+      if (!add_slot(name, lowered.problem)) {
+        work.problems.erase(work.problems.begin() + place);
+        work.hashes.erase(work.hashes.begin() + place);
+        if (!work.modules.empty()) work.modules.erase(work.modules.begin() + place);
+        continue;
+      }
+      check(lowered.problem);
+      work.hashes[k] = sha256(problem_text(lowered.problem));
+      if (lowered.made_by) note_more(name, *lowered.made_by);
+      if (!lowered.layout.empty()) lowered.layout += " and " + name;
+      ++k;
+    }
+    if (work.problems.empty())
+      refuse("--more", quoted(name), "must be a slot of the layout: " + joined(known));
+    work.as_read = false;
+  }
+  return work;
+}
+
+Workload pinned(const WorkloadFlags& flags, Workload unpinned) {
+  Workload work = with_more_slots(flags, std::move(unpinned));
   if (!flags.pins.any()) return work;
   for (std::size_t k = 0; k < work.problems.size(); ++k) {
     flags.pins.apply(work.problems[k].problem, work.problems[k].layout);
@@ -352,6 +420,8 @@ TileWorkload load_tiles(const WorkloadFlags& flags) {
         format == "twill.problem")
       refuse_tiles(flags, "only a kernel file has tiles to choose");
   }
+  if (!flags.more.empty())
+    refuse("--more", quoted(flags.more.front()), "does not go with --tiles auto");
   TileWorkload work;
   work.source = source_of(flags, text, on_machine(flags, "kernel"));
   work.parameters = kernel_parameters(work.source.kernel, flags.input);

@@ -25,6 +25,7 @@ struct WorkloadFlags {
   std::string rings;              ///< "charged" or "live", else the reading's
   bool choose_registers = false;  ///< LowerOptions::choose_registers; an option of solve alone
   std::vector<std::string> set;
+  std::vector<std::string> more;   ///< slots of which there is one more each
   std::vector<std::string> tiles;  ///< NAME=VALUE of the kernel's parameters, and "auto"
   std::string type;                ///< TYPE or NAME=TYPE
   PinFlags pins;

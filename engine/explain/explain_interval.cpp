@@ -121,7 +121,7 @@ class Explainer {
  public:
   Explainer(Cycle ii, const Options& options, const std::stop_token& stop)
       : ii_(ii), options_(options), left_(options, stop) {
-    options_.goals.clear();
+    drop_goals(options_);
     options_.explain = false;
   }
 

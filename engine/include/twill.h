@@ -117,6 +117,9 @@ typedef struct twill_options {
   const char* reading; /* of a kernel, as for twill_problem_lower_as; NULL = the machine file's */
   int64_t iterations;  /* the smallest time of so many, (N - 1) I + L; 0 = the smallest I */
   int32_t evidence;    /* not 0: keep what twill_certificate_write needs */
+  /* Cycles of L that the goals may cost; of a kernel they are then compared across layouts.
+   * -1 = none, and L comes before them. */
+  int64_t length_slack;
 } twill_options;
 
 void twill_options_init(twill_options* options);
@@ -254,8 +257,8 @@ int64_t twill_solution_slot(const twill_solution* solution, size_t op);
 /* The schedule file's text; "" when the handle holds no solution. */
 const char* twill_solution_json(const twill_solution* solution);
 /* What `twill solve --format` prints of the solution of this problem: "text" (100 columns, no
- * colours), "html" (a page of its own), "dot" or "trace". *text lives until the next call on the
- * solution; "" when it failed. */
+ * colours), "html" (a page of its own), "svg", "dot" or "trace". *text lives until the next call on
+ * the solution; "" when it failed. */
 twill_result twill_solution_picture(const twill_problem* problem, twill_solution* solution,
                                     const char* format, const char** text);
 /* What went wrong in the last call that made, verified or drew this handle, "" when nothing did. */

@@ -75,14 +75,21 @@ struct Options {
   std::vector<std::pair<std::string, std::string>> pins;
   /// Goals after I and L, in this order, each minimised exactly within the values of those before
   /// it: slots, handovers, crossings, registers, registers:SLOT, memory:NAME, rings, ring:LOAD,
-  /// issuers, issuers:UNIT, lifetime, start:OP, slot:OP, spills, or a sum of those that count, with
-  /// weights, as "10*handovers+3*slots" (encoders/goals.hpp). slack, as the first, is maximised
-  /// before L: its value is the negative of what the edge with the least has to spare
-  /// (graph/slack.hpp), and L and its bound are then of the schedules with that slack; no evidence.
-  /// "canonical", as the last, stands for start and slot of every op in the problem's order: it
-  /// leaves one schedule, the same whatever the seed and engine. Modulo form, complete search or a
-  /// number of stages.
+  /// issuers, issuers:UNIT, lifetime, start:OP, slot:OP, spills, length (with length_slack), or a
+  /// sum of those that count, with weights, as "10*handovers+3*slots" (encoders/goals.hpp). slack,
+  /// as the first, is maximised before L: its value is the negative of what the edge with the least
+  /// has to spare (graph/slack.hpp), and L and its bound are then of the schedules with that slack;
+  /// no evidence. "canonical", as the last, stands for start and slot of every op in the problem's
+  /// order: it leaves one schedule, the same whatever the seed and engine. Modulo form, complete
+  /// search or a number of stages.
   std::vector<std::string> goals;
+  /// Goals may cost so many cycles of L: of all schedules with the smallest I that are at most this
+  /// much longer than the shortest, those with the smallest goals, and of these the shortest (the
+  /// goal "length", which may also be named earlier). solve_layouts() then compares the goals of
+  /// all layouts, within this much of the shortest of all; without it goals are those of the layout
+  /// with the smallest I and L. Needs goals; not with `slack`, `iterations`, `better_than`,
+  /// register splits or tiles. At most 10^9.
+  std::optional<Cycle> length_slack;
   /// Deprecated, goes with 2.0: search_engine as a text, "order", "time_indexed" (once "cnf", which
   /// is still read), "order-cadical" or "auto".
   std::string engine = "auto";
@@ -239,6 +246,10 @@ int compare_ratios(Cycle a, Amount b, Cycle c, Amount d);
 
 /// What the options of a schedule file say of the values it is for: "tile keys" -> "176".
 void record_values(Solution& solution, const ParameterValues& values);
+
+/// Writes into a solution of its problem what `lowered` was made of, and this library's version
+/// (Solution::made_by); nothing where that is not known. solve_layouts() and solve_tiles() do it.
+void record_made_by(Solution& solution, const Lowered& lowered);
 
 /// What choices were lowered from, for whoever lowers them again.
 struct TileSource {

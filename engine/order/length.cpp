@@ -136,7 +136,7 @@ LengthResult shortest_within(const Search& search, Cycle ii, Cycle low, Cycle hi
       outcome.conflicts = lane.budget.conflicts() - before;
       if (answer.verdict == Verdict::unknown) return;
       if (answer.verdict == Verdict::unsat) break;
-      outcome.found.push_back(shortened(search.problem, *answer.schedule, search.stage_limit));
+      outcome.found.push_back(shortened(search, *answer.schedule));
       lane.report.state().length_high = outcome.found.back().length;
       deadline = outcome.found.back().length - 1;
       if (limit > 0) limit = std::max(limit, kNextModelConflicts);

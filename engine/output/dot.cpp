@@ -18,8 +18,8 @@ std::string dot_quoted(const std::string& text) {
 
 /// Two lines; the break is DOT's own escape and must not be escaped again.
 std::string two_lines(const std::string& first, const std::string& second) {
-  std::string result = dot_quoted(first);
-  result.insert(result.size() - 1, "\\n" + second);
+  std::string result = dot_quoted(first), below = dot_quoted(second);
+  result.insert(result.size() - 1, "\\n" + below.substr(1, below.size() - 2));
   return result;
 }
 
@@ -98,7 +98,8 @@ std::string dot_graph(const Problem& problem, const Solution& solution) {
                  printable(problem.channels[static_cast<std::size_t>(use.channel)].name);
   }
   std::string text = "digraph " + dot_quoted(printable(problem.name)) + " {\n";
-  text += "  graph [label=" + dot_quoted(title) +
+  const std::string made = printable(made_by_text(solution));
+  text += "  graph [label=" + (made.empty() ? dot_quoted(title) : two_lines(title, made)) +
           ", labelloc=t, fontname=\"Helvetica\", fontsize=16, nodesep=0.25, ranksep=0.35];\n"
           "  node [shape=box, style=\"filled,rounded\", fillcolor=\"#eef0f2\", color=\"#5b6570\", "
           "fontname=\"Helvetica\", fontsize=11, margin=\"0.1,0.04\"];\n"

@@ -11,9 +11,10 @@
 namespace twill {
 namespace {
 
-constexpr std::array<const char*, 6> kIterationColours = {"#9cc9f2", "#f8bd7c", "#a9d99a",
-                                                          "#d6b6f0", "#f3e17f", "#f4a9a0"};
-constexpr std::array<const char*, 4> kTileColours = {"#9cc9f2", "#f8bd7c", "#a9d99a", "#d6b6f0"};
+// Those of the slots (style.cpp): told apart by the colour-blind.
+constexpr std::array<const char*, 6> kIterationColours = {"#77ccee", "#ca8d6d", "#cfeddd",
+                                                          "#937ad5", "#eae052", "#e65b9b"};
+constexpr std::array<const char*, 4> kTileColours = {"#77ccee", "#ca8d6d", "#cfeddd", "#937ad5"};
 
 /// `--c` is the colour of whatever carries the class: slots always, bars by what the reader chose.
 std::string colour_rules(const Problem& problem, const Solution& solution) {
@@ -224,24 +225,24 @@ std::string html_escape(std::string_view text) {
 std::string html_page(const Problem& problem, const Solution& solution,
                       const std::vector<BandwidthSum>& bandwidth) {
   const std::string name = html_escape(problem.name);
-  std::string text =
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"><title>" +
-      name + " - Twill</title>\n<style>" + kHtmlStyle + colour_rules(problem, solution) +
-      "</style></head>\n<body data-by=\"" +
-      (several_slots(problem, solution) ? "slot" : "iteration") + "\"><h1>" + name +
-      "<span class=\"badge " + to_string(solution.status) + "\">" + to_string(solution.status) +
-      "</span></h1>";
+  std::string text = html_head(problem, solution, problem.name) + "<h1>" + name +
+                     "<span class=\"badge " + to_string(solution.status) + "\">" +
+                     to_string(solution.status) + "</span></h1>";
   text += "<p class=\"sub\">Modulo schedule with warp specialisation: " +
           plural(static_cast<std::int64_t>(problem.ops.size()), "op") + ", " +
           plural(static_cast<std::int64_t>(problem.edges.size()), "dependence") + ", " +
           plural(static_cast<std::int64_t>(problem.warps.size()), "warp slot") + "</p>";
+  if (const std::string made = made_by_text(solution); !made.empty())
+    text += "<p class=\"sub\">" + html_escape(made) + "; " + html_escape(options_text(solution)) +
+            "</p>";
   if (const std::string restriction = restriction_of(solution); !restriction.empty())
     text += "<p class=\"sub\">Only schedules " + html_escape(restriction) + " were searched.</p>";
   if (solution.schedule) {
     const SteadyState state = steady_state(problem, *solution.schedule);
     text += key_numbers(problem, solution, state, bandwidth);
-    text += "<h2>Steady state, two periods</h2>" + html_timeline(problem, solution, state);
+    text += "<h2>Steady state, two periods</h2>" + html_controls(problem, solution, state) +
+            html_timeline(problem, solution, state);
+    text += html_binds(problem, solution, state);
     text += channel_table(problem, state);
     text += html_pressure(problem, solution, state);
     text += split_table(solution);
@@ -256,11 +257,22 @@ std::string html_page(const Problem& problem, const Solution& solution,
       text += "</ul>";
     }
   }
-  text += "<footer>Made by Twill";
-  if (!solution.problem_sha256.empty()) {
-    text += " from problem " + html_escape(solution.problem_sha256);
-  }
-  return text + "</footer><script>" + kHtmlScript + "</script></body></html>\n";
+  return text + html_foot(solution.problem_sha256);
+}
+
+std::string html_head(const Problem& problem, const Solution& solution, const std::string& title) {
+  return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+         "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"><title>" +
+         html_escape(title) + " - Twill</title>\n<style>" + kHtmlStyle +
+         colour_rules(problem, solution) + "</style></head>\n<body data-by=\"" +
+         (several_slots(problem, solution) ? "slot" : "iteration") + "\">";
+}
+
+std::string html_foot(const std::string& made_from) {
+  std::string text = "<footer>Made by Twill";
+  if (!made_from.empty()) text += " from problem " + html_escape(made_from);
+  return text + "</footer><div id=\"tip\" role=\"tooltip\"></div><script>" + kHtmlScript +
+         "</script></body></html>\n";
 }
 
 }  // namespace twill

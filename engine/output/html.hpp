@@ -23,9 +23,26 @@ std::string html_page(const Problem& problem, const Solution& solution,
 /// Text for an element or a quoted attribute: & < > " ' escaped, control characters replaced.
 std::string html_escape(std::string_view text);
 
-/// The timeline section (html_timeline.cpp).
-std::string html_timeline(const Problem& problem, const Solution& solution,
+/// What the timelines of a page share: colours, zoom, hand-overs on or off, the legends.
+std::string html_controls(const Problem& problem, const Solution& solution,
                           const SteadyState& state);
+/// A timeline (html_timeline.cpp). `widest`: the I of the page's widest one, to whose scale it is
+/// drawn; 0 = its own. `moved`: ops to mark, by index.
+std::string html_timeline(const Problem& problem, const Solution& solution,
+                          const SteadyState& state, Cycle widest = 0,
+                          const std::vector<bool>& moved = {});
+
+/// What holds I up (bounds, the critical recurrence) and what is free (html_binds.cpp).
+std::string html_binds(const Problem& problem, const Solution& solution, const SteadyState& state);
+
+/// Two schedules of one problem beside each other (html_diff.cpp): numbers, both timelines to one
+/// scale with the ops that differ marked, and the table of these.
+std::string html_diff(const Problem& problem, const Solution& a, const Solution& b,
+                      const std::string& name_a, const std::string& name_b);
+
+/// The beginning and the end of a page: title, style, colours; script.
+std::string html_head(const Problem& problem, const Solution& solution, const std::string& title);
+std::string html_foot(const std::string& made_from);
 
 /// Steps of registers and memory over one period (html_pressure.cpp).
 std::string html_pressure(const Problem& problem, const Solution& solution,

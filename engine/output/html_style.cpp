@@ -37,13 +37,28 @@ color:var(--bar-ink);background:var(--c);white-space:nowrap}
 .timeline{display:flex;background:var(--card);border:1px solid var(--line);border-radius:8px;overflow:hidden}
 .names{flex:none;width:138px;border-right:1px solid var(--line)}
 .names .corner{height:26px;padding:2px 10px;color:var(--soft);font-size:11px}
-.names .head{padding:3px 10px;color:var(--soft);font-size:11px;font-weight:600;text-transform:uppercase;letter-spacing:.05em}
+.names .head{white-space:nowrap;overflow:hidden;padding:3px 10px;color:var(--soft);font-size:11px;font-weight:600;text-transform:uppercase;letter-spacing:.05em}
 .names .name{display:flex;justify-content:space-between;gap:6px;padding:2px 8px 0 10px;margin-bottom:6px;line-height:22px;overflow:hidden}
 .names .name b{overflow:hidden;text-overflow:ellipsis;white-space:nowrap;font-weight:600}
 .names .name .chip{line-height:18px;height:18px;margin-top:2px}
 .names i{font-style:normal;color:var(--soft);font-size:12px;font-variant-numeric:tabular-nums;white-space:nowrap}
 .scroll{flex:1;overflow-x:auto;overflow-y:hidden;min-width:0}
-#tl{display:block;min-width:100%}
+.tl{display:block}
+.shapes{display:flex;flex-wrap:wrap;gap:4px 20px;margin:0 0 10px;color:var(--soft);font-size:12px}
+.shapes svg{vertical-align:-2px;margin-right:5px;--c:#b9c2cb}.shapes .arrow{visibility:visible}
+.arrow{stroke:var(--ink);stroke-width:1.4;opacity:.62;marker-end:url(#head);visibility:hidden;pointer-events:none}
+.arrow.free{stroke-dasharray:3 3;opacity:.4}#head path{fill:var(--ink)}
+body[data-arrows=on] .arrow,.arrow.hot{visibility:visible}
+body[data-hot] .arrow:not(.hot){opacity:.12}.arrow.hot{opacity:1;stroke-width:1.8}
+.op:focus,.nil:focus{outline:none}.op:focus-visible rect,.nil:focus-visible path{stroke:var(--accent);stroke-width:3}
+.op.moved rect,.nil.moved path{stroke:var(--ink);stroke-width:2.6}
+#tip{position:fixed;display:none;z-index:9;max-width:min(340px,94vw);padding:6px 10px;border-radius:6px;
+background:var(--ink);color:var(--paper);font-size:12.5px;line-height:1.4;white-space:pre-line;pointer-events:none}
+.binds{display:grid;grid-template-columns:repeat(auto-fit,minmax(300px,1fr));gap:14px;align-items:start}
+.binds h3{margin:0 0 6px}.binds section{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:10px 14px;overflow-x:auto}
+.binds ul{margin:0;padding:0;list-style:none;font-size:13px}.binds li{padding:2px 0;overflow-wrap:anywhere}
+.binds li.now{font-weight:600}.binds li.now b{color:#d0492e}.binds b{font-variant-numeric:tabular-nums}
+@media (max-width:640px){body{padding:14px 12px 40px}.names{width:92px}.names .name i{display:none}}
 .band{fill:var(--band)}
 line.tick{stroke:var(--line);stroke-width:1}
 text.tick{fill:var(--soft);font-size:11px;font-variant-numeric:tabular-nums}
@@ -84,36 +99,103 @@ footer{margin-top:36px;color:var(--soft);font-size:12px;overflow-wrap:anywhere}
 
 const char* const kHtmlScript = R"js(
 (function(){
-var body=document.body,svg=document.getElementById('tl');
-if(!svg)return;
-var ops=[].slice.call(svg.querySelectorAll('svg.op'));
+var body=document.body,tip=document.getElementById('tip');
+var all=function(q,in_){return [].slice.call((in_||document).querySelectorAll(q))};
+var svgs=all('svg.tl');
+if(!svgs.length)return;
+var ops=all('svg.tl svg.op'),marks=all('svg.tl svg.op,svg.tl svg.nil,svg.tl g.level');
 ops.forEach(function(o){var t=o.querySelector('text');o.full=t.textContent;o.label=t});
+marks.forEach(function(o){var t=o.querySelector('title');if(!t)return;
+  o.tip=t.textContent;o.setAttribute('aria-label',o.tip.replace(/\n/g,', '));
+  o.setAttribute('role','img');o.setAttribute('tabindex','-1');t.remove()});
 function fit(){
-  var widths=ops.map(function(o){return o.firstElementChild.nextElementSibling.getBoundingClientRect().width});
+  var widths=ops.map(function(o){return o.querySelector('rect').getBoundingClientRect().width});
   ops.forEach(function(o,k){
     var w=widths[k]-8,texts=[o.full,o.full.replace(/\[.*$/,''),o.dataset.short],pick='';
     for(var j=0;j<texts.length;j++)if(texts[j].length*(j==2?7:6.3)<=w){pick=texts[j];break}
     o.label.textContent=pick;o.classList.toggle('fits',!!pick)});
 }
+// As many ticks as have room, at 1, 2 or 5 times a power of ten.
+function ticks(svg){
+  var span=+svg.dataset.span,width=svg.getBoundingClientRect().width,step=1;
+  for(var k=0;step*width/span<64;k++)step=k%3==1?step/2*5:step*2;
+  all('.tick',svg).forEach(function(t){t.remove()});
+  var first=svg.querySelector('line.period'),high=svg.getAttribute('height');
+  for(var c=0;c<span;c+=step){
+    var x=100*c/span+'%',l=document.createElementNS(svg.namespaceURI,'line'),t=document.createElementNS(svg.namespaceURI,'text');
+    l.setAttribute('class','tick');l.setAttribute('x1',x);l.setAttribute('x2',x);
+    l.setAttribute('y1',18);l.setAttribute('y2',high);svg.insertBefore(l,first);
+    if((span-c)*width/span<9*(''+c).length)continue;
+    t.setAttribute('class','tick');t.setAttribute('x',x);t.setAttribute('y',13);t.setAttribute('dx',3);
+    t.textContent=c;
+    svg.insertBefore(t,first)}
+}
+function draw(){svgs.forEach(ticks);fit()}
 function press(group,button){
-  [].forEach.call(group.querySelectorAll('button'),function(b){b.setAttribute('aria-pressed',b===button)})}
+  all('button',group).forEach(function(b){b.setAttribute('aria-pressed',b===button)})}
 document.getElementById('colour').onclick=function(e){
   var by=e.target.dataset.by;if(!by)return;body.dataset.by=by;press(this,e.target)};
 document.getElementById('zoom').onclick=function(e){
-  var z=e.target.dataset.zoom;if(!z)return;svg.setAttribute('width',100*z+'%');press(this,e.target);fit()};
+  var z=e.target.dataset.zoom;if(!z)return;
+  svgs.forEach(function(s){var box=s.parentNode,at=(box.scrollLeft+box.clientWidth/2)/box.scrollWidth;
+    s.setAttribute('width',100*z*s.dataset.scale+'%');
+    box.scrollLeft=at*box.scrollWidth-box.clientWidth/2});
+  press(this,e.target);draw()};
+var arrows=document.getElementById('arrows');
+if(arrows){
+  var button=arrows.querySelector('button');
+  var show=function(){body.dataset.arrows=button.getAttribute('aria-pressed')=='true'?'on':'off'};
+  button.onclick=function(){
+    button.setAttribute('aria-pressed',button.getAttribute('aria-pressed')!='true');show()};
+  show()}
+var links={};
+(svgs[0].closest('.timeline').dataset.edges||'').split(' ').forEach(function(e){
+  var p=e.split('-');if(p.length<2)return;
+  (links[p[0]]=links[p[0]]||[]).push(+p[1]);(links[p[1]]=links[p[1]]||[]).push(+p[0])});
 function hot(op){
   if(op===null)delete body.dataset.hot;else body.dataset.hot=op;
   var near=op===null?[]:(links[op]||[]);
-  [].forEach.call(document.querySelectorAll('[data-op]'),function(x){
-    x.classList.toggle('hot',x.dataset.op===op);x.classList.toggle('near',near.indexOf(+x.dataset.op)>=0)})}
-var links={};
-(svg.closest('.timeline').dataset.edges||'').split(' ').forEach(function(e){
-  var p=e.split('-');if(p.length<2)return;
-  (links[p[0]]=links[p[0]]||[]).push(+p[1]);(links[p[1]]=links[p[1]]||[]).push(+p[0])});
+  all('[data-op]').forEach(function(x){
+    x.classList.toggle('hot',x.dataset.op===op);x.classList.toggle('near',near.indexOf(+x.dataset.op)>=0)});
+  all('.arrow').forEach(function(x){
+    x.classList.toggle('hot',op!==null&&(x.dataset.from===op||x.dataset.to===op))})}
+function say(x){
+  if(!x||!x.tip){tip.style.display='none';return}
+  tip.textContent=x.tip;tip.style.display='block';
+  var b=(x.querySelector('rect,path')||x).getBoundingClientRect(),t=tip.getBoundingClientRect();
+  var left=Math.max(4,Math.min(b.left,innerWidth-t.width-4));
+  left=Math.max(left,Math.min(x.closest('.scroll').getBoundingClientRect().left,innerWidth-t.width-4));
+  tip.style.left=left+'px';
+  tip.style.top=(b.bottom+6+t.height<innerHeight?b.bottom+6:Math.max(4,b.top-t.height-6))+'px'}
+// Keys go from one op to the next, by time within a row; one of them takes the tab.
+var order=marks.filter(function(o){return o.tip});
+function place(x){var b=(x.querySelector('rect,path')||x).getBoundingClientRect();return[Math.round(b.top),b.left]}
+function now(x){
+  order.forEach(function(o){o.setAttribute('tabindex',o===x?'0':'-1')})}
+if(order.length)now(order[0]);
+function at(e){return e.target.closest&&e.target.closest('svg.op,svg.nil,g.level')}
+function look(x,named){hot(named?named.dataset.op||null:null);say(x)}
 document.addEventListener('mouseover',function(e){
-  var x=e.target.closest&&e.target.closest('[data-op]'),op=x?x.dataset.op:null;
-  if(op!==(body.dataset.hot===undefined?null:body.dataset.hot))hot(op)});
-addEventListener('resize',fit);fit();
+  var named=e.target.closest&&e.target.closest('[data-op]');look(at(e),named)});
+document.addEventListener('focusin',function(e){var x=at(e);if(x){now(x);look(x,x)}else look(null,null)});
+document.addEventListener('click',function(e){
+  var x=at(e),named=e.target.closest&&e.target.closest('[data-op]');look(x,named);
+  if(x&&x.tip)x.focus({preventScroll:true})});
+document.addEventListener('keydown',function(e){
+  var x=at(e);
+  if(e.key=='Escape'){look(null,null);return}
+  var by={ArrowRight:1,ArrowLeft:-1,ArrowDown:1,ArrowUp:-1}[e.key];
+  if(!x||!by)return;
+  e.preventDefault();
+  var here=place(x),best=null,least=null,along=e.key=='ArrowRight'||e.key=='ArrowLeft';
+  order.forEach(function(o){if(o===x)return;
+    var p=place(o),down=p[0]-here[0],right=p[1]-here[1];
+    if(along?(Math.abs(down)>8||right*by<=0):down*by<=8)return;
+    var far=along?Math.abs(right):Math.abs(down)*1e4+Math.abs(right);
+    if(least===null||far<least){least=far;best=o}});
+  if(!best)return;
+  best.focus({preventScroll:true});best.scrollIntoView({block:'nearest',inline:'nearest'});say(best)});
+addEventListener('resize',draw);draw();
 })();
 )js";
 

@@ -21,6 +21,8 @@ constexpr int kBar = 22;   // height of a bar in it
 constexpr int kGroup = 6;  // between two units or slots
 constexpr int kAxis = 26;
 constexpr int kHeading = 24;
+constexpr int kFarthest = 4;          // times what is drawn, that an arrow comes from
+constexpr std::int64_t kArrows = 24;  // a period; more are shown of the op at hand alone
 
 std::string share(Cycle cycle, Cycle span) {
   return decimal(100.0 * static_cast<double>(cycle) / static_cast<double>(span), 4) + "%";
@@ -35,6 +37,10 @@ struct Drawing {
   std::string names{};  ///< the fixed column at the left
   std::string marks{};  ///< bands and rules below the bars
   std::string bars{};
+  std::vector<bool> moved{};
+  std::vector<int> middle{};  ///< of each op's first box, or its mark, on its slot: pixels
+
+  const char* mark_of(int op) const { return !moved.empty() && moved[at(op)] ? " moved" : ""; }
 
   void heading(const char* text) {
     names += "<div class=\"head\" style=\"height:" + std::to_string(kHeading) + "px\">" + text +
@@ -54,7 +60,7 @@ struct Drawing {
     const Cycle hue = mod(iteration, 6);
     bars += "<svg class=\"op w" + std::to_string(slot) + " i" + std::to_string(hue) + " t" +
             std::to_string(tile < 0 ? 9 : tile % 4) + (piece.first ? "" : " cont") +
-            "\" data-op=\"" + std::to_string(piece.op) + "\" data-short=\"" +
+            mark_of(piece.op) + "\" data-op=\"" + std::to_string(piece.op) + "\" data-short=\"" +
             std::to_string(piece.op + 1) + "\" x=\"" + share(shift + piece.begin, span) +
             "\" y=\"" + std::to_string(y + piece.lane * kLane + 2) + "\" width=\"" +
             share(piece.end - piece.begin, span) + "\" height=\"" + std::to_string(kBar) +
@@ -72,9 +78,9 @@ struct Drawing {
   void mark(int v, int period) {  // an op of no cycles: a small diamond at its issue
     const Op& op = problem.ops[at(v)];
     const Cycle iteration = state.iteration(v) + period;
-    bars += "<svg class=\"nil w" + std::to_string(schedule.warp[at(v)]) + "\" data-op=\"" +
-            std::to_string(v) + "\" x=\"" + share(period * state.ii + state.row[at(v)], span) +
-            "\" y=\"" + std::to_string(y + 4) +
+    bars += "<svg class=\"nil w" + std::to_string(schedule.warp[at(v)]) + mark_of(v) +
+            "\" data-op=\"" + std::to_string(v) + "\" x=\"" +
+            share(period * state.ii + state.row[at(v)], span) + "\" y=\"" + std::to_string(y + 4) +
             "\" overflow=\"visible\" width=\"12\" height=\"18\"><title>" + html_escape(op.id) +
             "[" + iteration_text(Section::steady, iteration) +
             (op.in_flight ? "]\nin flight, start " : "]\nno cycles, start ") +
@@ -92,9 +98,13 @@ struct Drawing {
     for (int period = 0; period < kPeriods; ++period) {
       for (const BusyPiece& piece : lanes.pieces) bar(piece, period);
       if (slot < 0) continue;
+      for (const BusyPiece& piece : lanes.pieces)
+        if (piece.first) middle[at(piece.op)] = y + piece.lane * kLane + kLane / 2;
       for (std::size_t v = 0; v < problem.ops.size(); ++v) {
-        if (problem.ops[v].cycles == 0 && schedule.warp[v] == slot)
+        if (problem.ops[v].cycles == 0 && schedule.warp[v] == slot) {
+          middle[v] = y + kLane / 2;
           mark(static_cast<int>(v), period);
+        }
       }
     }
     y += height + kGroup;
@@ -119,6 +129,28 @@ struct Drawing {
     y += kLane + kGroup;
   }
 
+  /// An edge between slots: from the end of the producer to the start of its consumer.
+  void arrows() {
+    const Cycle ii = state.ii;
+    for (const Edge& e : problem.edges) {
+      const auto u = at(e.from), v = at(e.to);
+      if (schedule.warp[u] == schedule.warp[v]) continue;
+      const Cycle waits =
+          schedule.start[v] + e.distance * ii - schedule.start[u] - problem.ops[u].cycles;
+      if (waits > kPeriods * ii * kFarthest) continue;  // hardly an arrow
+      for (Cycle period = 0;; ++period) {
+        const Cycle end = period * ii + state.row[v], begin = end - waits;
+        if (begin >= span || (waits < 0 && end >= span)) break;
+        const int up = middle[u] < middle[v] ? 1 : -1;
+        bars += "<line class=\"arrow" + std::string(spill_of(problem, e) > 0 ? "" : " free") +
+                "\" data-from=\"" + std::to_string(e.from) + "\" data-to=\"" +
+                std::to_string(e.to) + "\" x1=\"" + share(begin, span) + "\" x2=\"" +
+                share(end, span) + "\" y1=\"" + std::to_string(middle[u] + up * kBar / 2) +
+                "\" y2=\"" + std::to_string(middle[v] - up * kBar / 2) + "\"/>";
+      }
+    }
+  }
+
   void axis() {
     Cycle step = 1;
     for (int k = 0; step * 14 < span; ++k) step = k % 3 == 1 ? step / 2 * 5 : step * 2;
@@ -134,7 +166,42 @@ struct Drawing {
   }
 };
 
-std::string choices(const Problem& problem, const SteadyState& state, bool by_slot) {
+std::int64_t crossing_edges(const Problem& problem, const Schedule& schedule) {
+  return std::count_if(problem.edges.begin(), problem.edges.end(), [&](const Edge& e) {
+    return schedule.warp[at(e.from)] != schedule.warp[at(e.to)];
+  });
+}
+
+/// What the shapes mean.
+std::string shapes(const Problem& problem, const SteadyState& state, std::int64_t arrows) {
+  std::string text = "<p class=\"shapes\">";
+  const auto shape = [&](const std::string& drawing, const char* meaning) {
+    text += "<span><svg width=\"26\" height=\"14\">" + drawing + "</svg>" + meaning + "</span>";
+  };
+  bool goes_on = false, no_cycles = false, flight = false;
+  for (const Lanes& lanes : state.slots)
+    for (const BusyPiece& piece : lanes.pieces) goes_on = goes_on || !piece.first;
+  for (const Op& op : problem.ops) {
+    no_cycles = no_cycles || op.cycles == 0;
+    flight = flight || op.in_flight;
+  }
+  shape("<line class=\"period\" x1=\"13\" x2=\"13\" y1=\"0\" y2=\"14\"/>",
+        "a period of I cycles begins");
+  if (goes_on)
+    shape("<g class=\"op cont\"><rect width=\"24\" height=\"12\" x=\"1\" y=\"1\" rx=\"3\"/></g>",
+          "pale: goes on from the period before");
+  if (no_cycles)
+    shape("<g class=\"nil\"><path d=\"M13 1 L18 7 L13 13 L8 7 Z\"/></g>",
+          flight ? "no cycles: a load is issued, a view" : "no cycles: a load, a view");
+  if (arrows > 0)
+    shape("<line class=\"arrow\" x1=\"2\" x2=\"22\" y1=\"2\" y2=\"12\"/>",
+          arrows > kArrows ? "a result for another slot, of the op at hand (dashed: at no cost)"
+                           : "a result for another slot (dashed: at no cost)");
+  return text + "</p>";
+}
+
+std::string choices(const Problem& problem, const SteadyState& state, bool by_slot,
+                    std::int64_t arrows) {
   const char* const pressed = " aria-pressed=\"true\"";
   bool tiles = false;
   for (const Op& op : problem.ops) tiles = tiles || sub_tile(op.id) >= 0;
@@ -150,7 +217,11 @@ std::string choices(const Problem& problem, const SteadyState& state, bool by_sl
       "</span><span class=\"choice\" id=\"zoom\">zoom <button data-zoom=\"1\" "
       "aria-pressed=\"true\">1"
       "</button><button data-zoom=\"2\">2</button><button data-zoom=\"4\">4</button>"
-      "<button data-zoom=\"8\">8</button></span><span class=\"legend by-slot\">";
+      "<button data-zoom=\"8\">8</button><button data-zoom=\"32\">32</button></span>";
+  if (arrows > 0)
+    text += "<span class=\"choice\" id=\"arrows\"><button aria-pressed=\"" +
+            std::string(arrows > kArrows ? "false" : "true") + "\">hand-overs</button></span>";
+  text += "<span class=\"legend by-slot\">";
   for (std::size_t w = 0; w < problem.warps.size(); ++w) {
     text += "<b class=\"chip w" + std::to_string(static_cast<Cycle>(w)) + "\">" +
             html_escape(problem.warps[w].name) + "</b>";
@@ -194,9 +265,21 @@ int sub_tile(const std::string& id) {
   return k > 1 && (k == id.size() || id[k] == '_') ? tile : -1;
 }
 
-std::string html_timeline(const Problem& problem, const Solution& solution,
+std::string html_controls(const Problem& problem, const Solution& solution,
                           const SteadyState& state) {
+  const std::int64_t arrows = crossing_edges(problem, *solution.schedule);
+  return "<svg width=\"0\" height=\"0\" style=\"position:absolute\"><defs><marker id=\"head\" "
+         "viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" "
+         "orient=\"auto\"><path d=\"M0 0 L8 4 L0 8 Z\"/></marker></defs></svg>" +
+         choices(problem, state, several_slots(problem, solution), arrows) +
+         shapes(problem, state, arrows);
+}
+
+std::string html_timeline(const Problem& problem, const Solution& solution,
+                          const SteadyState& state, Cycle widest, const std::vector<bool>& moved) {
   Drawing drawing{problem, *solution.schedule, state, kPeriods * state.ii};
+  drawing.moved = moved;
+  drawing.middle.assign(problem.ops.size(), 0);
   drawing.heading("units");
   for (std::size_t f = 0; f < problem.units.size(); ++f) {
     drawing.track(problem.units[f].name, percent(state.busy[f]), state.units[f], -1);
@@ -208,18 +291,23 @@ std::string html_timeline(const Problem& problem, const Solution& solution,
     drawing.track(problem.warps[w].name, "", state.slots[w], static_cast<int>(w));
   }
   drawing.axis();
+  drawing.arrows();
   std::string edges;
   for (const Edge& edge : problem.edges) {
     edges += (edges.empty() ? "" : " ") + std::to_string(edge.from) + "-" + std::to_string(edge.to);
   }
-  return choices(problem, state, several_slots(problem, solution)) +
-         "<div class=\"timeline\" data-edges=\"" + edges + "\"><div class=\"names\">" +
+  const std::string scale =
+      decimal(widest > 0 ? static_cast<double>(state.ii) / static_cast<double>(widest) : 1.0, 6);
+  return "<div class=\"timeline\" data-edges=\"" + edges + "\"><div class=\"names\">" +
          "<div class=\"corner\">cycle</div>" + drawing.names +
-         "</div><div class=\"scroll\"><svg id=\"tl\" "
-         "width=\"100%\" height=\"" +
-         std::to_string(drawing.y) +
-         "\" role=\"img\" aria-label=\"timeline of the "
-         "steady state\">" +
+         "</div><div class=\"scroll\"><svg class=\"tl\" data-scale=\"" + scale + "\" data-span=\"" +
+         std::to_string(drawing.span) + "\" width=\"" +
+         decimal(widest > 0 ? 100.0 * static_cast<double>(state.ii) / static_cast<double>(widest)
+                            : 100.0,
+                 4) +
+         "%\" height=\"" + std::to_string(drawing.y) +
+         "\" role=\"group\" aria-label=\"timeline of the steady state: arrow keys go from op to "
+         "op\">" +
          drawing.marks + drawing.bars + "</svg></div></div>";
 }
 

@@ -10,12 +10,15 @@
 namespace twill {
 namespace {
 
-constexpr Colour kVariableLatency = {"#9bd8a4", 114};
-constexpr std::array<Colour, 9> kColours = {{{"#f4b0c7", 218},
-                                             {"#9cc9f2", 117},
-                                             {"#f8bd7c", 215},
-                                             {"#f3e17f", 228},
-                                             {"#c8b6f0", 183},
+// The first six differ by 25 at least (CIE 1976, of Lab) for people who see all colours and for
+// those who see two (Machado et al. 2009: protan, deutan, tritan), with dark text on them. Found by
+// random search near the hues of Figure 9; output_test measures them again.
+constexpr Colour kVariableLatency = {"#cfeddd", 194};
+constexpr std::array<Colour, 9> kColours = {{{"#e65b9b", 169},
+                                             {"#77ccee", 117},
+                                             {"#ca8d6d", 173},
+                                             {"#eae052", 185},
+                                             {"#937ad5", 140},
                                              {"#8fdcd6", 116},
                                              {"#d9c3a5", 180},
                                              {"#c6dd8a", 150},
@@ -149,6 +152,28 @@ GoalLines goal_lines(const Problem& problem, const Solution& solution) {
   lines.single.resize(begin);
   lines.canonical = all;
   return lines;
+}
+
+std::string made_by_text(const Solution& solution) {
+  if (!solution.made_by) return {};
+  const MadeBy& made = *solution.made_by;
+  std::string text =
+      "Twill " + made.twill + ": machine " + made.machine + ", layout " + made.layout;
+  for (const std::string& setting : made.settings) text += ", " + setting;
+  for (std::size_t k = 0; k < made.options.size(); ++k)
+    text += (k == 0 ? "; " : ", ") + made.options[k].first + " " + made.options[k].second;
+  return text;
+}
+
+std::string options_text(const Solution& solution) {
+  std::string text = solution.engine.empty() ? "" : "engine " + solution.engine;
+  for (const auto& [name, value] : solution.options) {
+    if (name == "encoding" || name == kRestrictionOption || name.starts_with("setmaxnreg ") ||
+        name == "registers at launch")
+      continue;
+    text += (text.empty() ? "" : ", ") + name + " " + value;
+  }
+  return text;
 }
 
 SplitLines split_lines(const Solution& solution) {

@@ -66,6 +66,12 @@ struct SplitLines {
 };
 SplitLines split_lines(const Solution& solution);
 
+/// What the schedule was made of and by, for every picture: "Twill 1.0.0: machine hopper, layout
+/// 2x4, units.SFU=2; reading machine"; "" = nobody knows.
+std::string made_by_text(const Solution& solution);
+/// Of the solution's options those that a picture has no other place for: "seed 0, encoding ...".
+std::string options_text(const Solution& solution);
+
 /// "stopped by the time limit", "stopped by request" (a signal, a stop token); "" = it was not.
 std::string stop_text(const Solution& solution);
 

@@ -30,6 +30,8 @@ std::string header(const Problem& problem, const Solution& solution, const TextO
       bold(printable(problem.name) + ": " + to_string(solution.status), options) + "\n";
   const std::string restriction = restriction_of(solution);
   const bool restricted = !restriction.empty();
+  if (const std::string made = made_by_text(solution); !made.empty())
+    text += "  " + printable(made) + "\n";
   if (restricted) text += "  only schedules " + printable(restriction) + " were searched\n";
   if (solution.schedule) {
     const Schedule& schedule = *solution.schedule;
@@ -40,6 +42,9 @@ std::string header(const Problem& problem, const Solution& solution, const TextO
       const std::string name = "T of " + plural(time->iterations, "iteration") + ", (N - 1) I + L,";
       text += bounded(name.c_str(), time->cycles, time->lower_bound, restricted) + "\n";
     }
+    if (const auto& slack = solution.length_slack)
+      text += "  goals may cost " + plural(slack->cycles, "cycle") + " of L: at most " +
+              std::to_string(slack->at_most) + "\n";
     text += "  " + plural(stage_count(schedule), "stage") + ", " +
             plural(static_cast<std::int64_t>(problem.ops.size()), "op");
     if (problem.cycle_unit != 1.0) {

@@ -52,7 +52,7 @@ LengthResult shortest_within(const Search& search, Cycle ii, Cycle low, Cycle hi
           more_detail = true;
           break;
         }
-        result.best = shortened(search.problem, next, search.stage_limit);
+        result.best = shortened(search, next);
         high = result.best->length - 1;
         if (found) found(*result.best);
       }

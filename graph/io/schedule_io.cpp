@@ -17,7 +17,13 @@ constexpr const char* kStoppedBy = "stopped by";  // among the options
 using Index = std::unordered_map<std::string, int>;
 
 constexpr const char* kScheduleFormat = "twill.schedule";
-constexpr int kScheduleVersion = 2;  // 1 without a whole time
+constexpr int kScheduleVersion = 2;          // 1 without a whole time, a slack of L, what made it
+constexpr std::size_t kMostMadeBy = 10'000;  // settings, and options
+
+std::string said(const JsonValue& value) {
+  if (value.text().empty()) value.fail("must not be empty");
+  return value.text();
+}
 
 bool is_sha256(const std::string& text) {
   return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == text.npos;
@@ -70,6 +76,27 @@ void read_schedule_part(const Problem& problem, const JsonValue& root, Solution&
   root.at("lower_bound");
 }
 
+/// {"twill": "1.0.0", "machine": "hopper", "machine_sha256": "...", "layout": "2x4",
+/// "settings": ["units.SFU=2"], "options": {"reading": "machine"}}.
+MadeBy read_made_by(const JsonValue& json) {
+  json.check_keys({"twill", "machine", "machine_sha256", "layout", "settings", "options"});
+  MadeBy made;
+  made.twill = said(json.at("twill"));
+  made.machine = said(json.at("machine"));
+  const JsonValue hash = json.at("machine_sha256");
+  made.machine_sha256 = hash.text();
+  if (!is_sha256(made.machine_sha256)) hash.fail("must be 64 lower-case hexadecimal digits");
+  made.layout = said(json.at("layout"));
+  for (const JsonValue& setting : json.at("settings").elements_up_to(kMostMadeBy)) {
+    const std::size_t sign = setting.text().find('=');
+    if (sign == std::string::npos || sign == 0) setting.fail("must be PATH=VALUE");
+    made.settings.push_back(setting.text());
+  }
+  for (const auto& [name, value] : json.at("options").members_up_to(kMostMadeBy))
+    made.options.emplace_back(name, value.text());
+  return made;
+}
+
 /// {"iterations": 16, "cycles": 1234, "lower_bound": 1200}: cycles with a schedule only, and then
 /// what its I and L say.
 WholeTime read_whole_time(const JsonValue& json, const std::optional<Schedule>& schedule) {
@@ -112,6 +139,14 @@ void read_optional(const Problem& problem, const JsonValue& root, Solution& solu
     }
   if (const auto time = root.find("whole_time"))
     solution.whole_time = read_whole_time(*time, solution.schedule);
+  if (const auto slack = root.find("length_slack")) {
+    constexpr Cycle kMost = kMaxStart + kMaxCycles;
+    slack->check_keys({"cycles", "at_most"});
+    solution.length_slack = LengthSlack{slack->at("cycles").integer(0, kMaxCycles),
+                                        slack->at("at_most").integer(0, kMost)};
+    if (!solution.schedule) slack->fail("must be absent without a schedule");
+  }
+  if (const auto made = root.find("made_by")) solution.made_by = read_made_by(*made);
   solution.engine = root.text_or("engine", "");
   if (const auto options = root.find("options"))
     for (const auto& [name, value] : options->members()) {
@@ -120,6 +155,10 @@ void read_optional(const Problem& problem, const JsonValue& root, Solution& solu
       else
         solution.options.emplace_back(name, value.text());
     }
+}
+
+bool needs_version_2(const Solution& solution) {
+  return solution.whole_time || solution.length_slack || solution.made_by;
 }
 
 bool final_answer(const Solution& solution) {
@@ -137,8 +176,9 @@ Solution parse_schedule(const Problem& problem, std::string_view text, const std
   const int version = root.check_format(kScheduleFormat, 1, kScheduleVersion);
   root.check_keys({"format", "version", "problem", "problem_sha256", "status", "search", "solver"},
                   {"initiation_interval", "length", "lower_bound", "ops", "conflict", "ring_depths",
-                   "goals", "whole_time", "engine", "options"});
-  if (const auto time = root.find("whole_time"); time && version < 2) time->fail("needs version 2");
+                   "goals", "whole_time", "length_slack", "made_by", "engine", "options"});
+  for (const char* key : {"whole_time", "length_slack", "made_by"})
+    if (const auto value = root.find(key); value && version < 2) value->fail("needs version 2");
   Solution solution;
   solution.problem = root.at("problem").text();
   const JsonValue hash = root.at("problem_sha256");
@@ -172,7 +212,7 @@ std::string schedule_text(const Problem& problem, const Solution& solution) {
   JsonWriter file;
   file.begin_object();
   file.member("format", kScheduleFormat);
-  file.member("version", solution.whole_time ? 2 : 1);
+  file.member("version", needs_version_2(solution) ? 2 : 1);
   file.member("problem", solution.problem);
   file.member("problem_sha256", solution.problem_sha256);
   file.member("status", to_string(solution.status));
@@ -230,6 +270,27 @@ std::string schedule_text(const Problem& problem, const Solution& solution) {
     file.member("iterations", time->iterations);
     if (solution.schedule) file.member("cycles", time->cycles);
     file.member("lower_bound", time->lower_bound);
+    file.end_object();
+  }
+  if (const auto& slack = solution.length_slack) {
+    file.key("length_slack");
+    file.begin_object();
+    file.member("cycles", slack->cycles);
+    file.member("at_most", slack->at_most);
+    file.end_object();
+  }
+  if (const auto& made = solution.made_by) {
+    file.key("made_by");
+    file.begin_object();
+    file.member("twill", made->twill);
+    file.member("machine", made->machine);
+    file.member("machine_sha256", made->machine_sha256);
+    file.member("layout", made->layout);
+    file.member("settings", made->settings);
+    file.key("options");
+    file.begin_object();
+    for (const auto& [name, value] : made->options) file.member(name, value);
+    file.end_object();
     file.end_object();
   }
   if (!solution.engine.empty()) file.member("engine", solution.engine);

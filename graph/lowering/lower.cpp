@@ -408,6 +408,37 @@ Problem lower_without_slots(const Kernel& kernel, const Machine& machine,
   return without_slots(kernel, machine, cost_kernel(kernel, machine, parts.holds), parts);
 }
 
+namespace {
+
+const char* end_text(RangeEnd end) {
+  return end == RangeEnd::worst ? "worst" : end == RangeEnd::nominal ? "nominal" : "best";
+}
+
+/// What the problems are made of, but for the layout.
+MadeBy made_by(const Machine& machine, const LowerOptions& options) {
+  MadeBy made;
+  made.machine = machine.name;
+  made.machine_sha256 = machine.sha256;
+  for (const auto& [path, value] : options.set) made.settings.push_back(path + "=" + value);
+  Reading reading = options.reading;
+  if (reading == Reading::of_file) reading = machine.reading;
+  const auto say = [&](const char* name, const std::string& value) {
+    made.options.emplace_back(name, value);
+  };
+  if (reading != Reading::of_file)
+    say("reading", reading == Reading::machine ? "machine" : "paper");
+  if (options.holds) say("holds", *options.holds ? "on" : "off");
+  if (options.rings) say("rings", *options.rings ? "charged" : "live");
+  if (options.normalize > 0) say("normalize", std::to_string(options.normalize));
+  if (options.normalize > 0 && options.normalize_relative) say("normalize-relative", "yes");
+  if (!machine.ranges.empty()) say("ranges", end_text(options.ends.all));
+  if (!machine.ranges.empty() && options.ends.one)
+    say("range", machine.ranges[*options.ends.one].place + "=" + end_text(options.ends.of_one));
+  return made;
+}
+
+}  // namespace
+
 std::vector<OnLayout> lower_each(const Kernel& kernel, const Machine& machine,
                                  const LowerOptions& options) {
   if (options.normalize < 0)
@@ -433,10 +464,12 @@ std::vector<OnLayout> lower_each(const Kernel& kernel, const Machine& machine,
                      "ops and edges of the kernel, once a layout, must be at most " +
                          std::to_string(kMaxLowered) + "; name one layout");
 
+  const MadeBy made = made_by(machine, options);
   std::vector<OnLayout> result;
   bool checked = false;
   for (const Layout* layout : layouts) {
-    Lowered lowered{layout->name, base, bandwidth, {}, {}, guesses, unsaid};
+    Lowered lowered{layout->name, base, bandwidth, {}, {}, guesses, unsaid, made};
+    lowered.made_by->layout = layout->name;
     lowered.problem.warps = net_slots(*layout, kernel.resident_registers);
     if (options.choose_registers) {
       lowered.pool = register_pool(*machine.register_file, *layout, kernel.resident_registers);

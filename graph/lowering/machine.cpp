@@ -6,6 +6,7 @@
 #include "graph/io/fraction_io.hpp"
 #include "graph/io/json_reader.hpp"
 #include "graph/lowering/overrides.hpp"
+#include "graph/problem_io.hpp"
 #include "graph/wide.hpp"
 
 namespace twill {
@@ -318,10 +319,16 @@ class MachineReader {
 Machine parse_machine(std::string_view text, const std::string& source, const Overrides& set,
                       const RangeEnds& ends) {
   const JsonDocument file = JsonDocument::parse(text, source);
-  if (set.empty()) return MachineReader(file, ends).run();
-  nlohmann::ordered_json json = file.json();
-  apply_overrides(json, source, set);
-  return MachineReader(JsonDocument(std::move(json), source), ends).run();
+  Machine machine;
+  if (set.empty()) {
+    machine = MachineReader(file, ends).run();
+  } else {
+    nlohmann::ordered_json json = file.json();
+    apply_overrides(json, source, set);
+    machine = MachineReader(JsonDocument(std::move(json), source), ends).run();
+  }
+  machine.sha256 = sha256(text);
+  return machine;
 }
 
 std::vector<CostRange> machine_ranges(std::string_view machine_text,

@@ -65,6 +65,7 @@ struct Layout {
 struct Machine {
   std::string source;  ///< file name for messages
   std::string name;
+  std::string sha256;                          ///< of the text, before anything is set
   std::map<std::string, std::string> aliases;  ///< kernel names this machine resolves
   std::vector<Unit> units;
   /// What `bandwidth` of version 1 says of a unit is a channel of its name.

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <vector>
@@ -238,6 +239,48 @@ TEST_CASE("a kernel on a machine; a flag that is set stops the search at once") 
   Handles unknown;
   CHECK(twill_problem_lower("nonsense", "hopper", nullptr, 0, &unknown.problem) == TWILL_BAD_INPUT);
   CHECK(std::string(twill_problem_error(unknown.problem)).find("fmha-forward") !=
+        std::string::npos);
+}
+
+TEST_CASE("schedules of version 2: what made them, and goals that cost cycles of L") {
+  // Three cycles of L are a slot less, on another layout.
+  twill_options options;
+  twill_options_init(&options);
+  CHECK(options.length_slack == -1);
+  options.goals = "slots";
+  Handles shortest, fewest;
+  REQUIRE(twill_solve_kernel("blackwell-bwd", "blackwell", 0, 0, &options, &shortest.problem,
+                             &shortest.solution) == TWILL_OK);
+  options.length_slack = 3;
+  options.evidence = 1;
+  REQUIRE(twill_solve_kernel("blackwell-bwd", "blackwell", 0, 0, &options, &fewest.problem,
+                             &fewest.solution) == TWILL_OK);
+  CHECK(twill_solution_status(fewest.solution) == TWILL_OPTIMAL);
+  CHECK(twill_solution_ii(fewest.solution) == twill_solution_ii(shortest.solution));
+  CHECK(twill_solution_length(fewest.solution) == twill_solution_length(shortest.solution) + 3);
+  const auto json = nlohmann::json::parse(twill_solution_json(fewest.solution));
+  CHECK(json["version"] == 2);
+  CHECK(json["length_slack"]["at_most"] == json["length"]);
+  CHECK(json["made_by"]["machine"] == "blackwell");
+  CHECK(json["made_by"]["layout"] == "8+4-wide");
+  CHECK(json["made_by"]["twill"] == twill_version());
+  CHECK(json["goals"].back()["name"] == "length");
+  const char* svg = nullptr;
+  REQUIRE(twill_solution_picture(fewest.problem, fewest.solution, "svg", &svg) == TWILL_OK);
+  CHECK(std::string(svg).find("machine blackwell, layout 8+4-wide") != std::string::npos);
+  // A problem that was lowered here knows its machine, one that was read does not.
+  Handles lowered, read;
+  REQUIRE(twill_problem_lower("gemm", "hopper", "2x4", 20, &lowered.problem) == TWILL_OK);
+  REQUIRE(twill_solve(lowered.problem, nullptr, &lowered.solution) == TWILL_OK);
+  CHECK(nlohmann::json::parse(twill_solution_json(lowered.solution))["made_by"]["layout"] == "2x4");
+  const std::string text = twill_problem_json(lowered.problem);
+  REQUIRE(twill_problem_parse(text.data(), text.size(), &read.problem) == TWILL_OK);
+  REQUIRE(twill_solve(read.problem, nullptr, &read.solution) == TWILL_OK);
+  CHECK(nlohmann::json::parse(twill_solution_json(read.solution))["version"] == 1);
+  options.goals = nullptr;
+  Handles refused;
+  CHECK(twill_solve(read.problem, &options, &refused.solution) == TWILL_BAD_INPUT);
+  CHECK(std::string(twill_solution_error(refused.solution)).find("needs --goals") !=
         std::string::npos);
 }
 

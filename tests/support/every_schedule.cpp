@@ -343,6 +343,7 @@ std::int64_t measure_of(const Problem& problem, const LoopRules& rules, const Sc
     while (list.at(i).*member != name) ++i;
     return i;
   };
+  if (kind == "length") return s.length;
   if (kind == "slots") return std::ssize(std::set<int>(s.warp.begin(), s.warp.end()));
   if (kind == "handovers" || kind == "crossings")
     return std::ranges::count_if(problem.edges, [&](const Edge& e) {
@@ -469,11 +470,13 @@ class Enumeration {
 
   void find_goals(Truth& truth) {
     if (asked_.goals.empty()) return;
-    const std::vector<std::string> names = all_goals(p_, asked_.goals);
+    const std::vector<std::string> names = goals_asked(p_, asked_);
     std::vector<std::int64_t> least;
-    prepare(truth.ii, truth.length);
+    prepare(truth.ii, truth.length + asked_.length_slack.value_or(0));
     visit([&] {
-      const Schedule schedule{truth.ii, truth.length, now_.start, now_.slot};
+      Schedule schedule{truth.ii, 0, now_.start, now_.slot};
+      for (std::size_t v = 0; v < ops(); ++v)
+        schedule.length = std::max(schedule.length, now_.start[v] + p_.ops[v].cycles);
       std::vector<std::int64_t> values;
       for (std::size_t g = 0; g < names.size(); ++g) {
         values.push_back(measure_of(p_, rules_, schedule, names[g]));
@@ -699,6 +702,17 @@ std::vector<std::string> all_goals(const Problem& problem, const std::vector<std
     else
       all.push_back(name);
   return all;
+}
+
+std::vector<std::string> goals_asked(const Problem& problem, const Asked& asked) {
+  std::vector<std::string> names = asked.goals;
+  if (asked.length_slack && std::ranges::count(names, "length") == 0) {
+    const bool canonical = !names.empty() && names.back() == "canonical";
+    if (canonical) names.pop_back();
+    names.emplace_back("length");
+    if (canonical) names.emplace_back("canonical");
+  }
+  return all_goals(problem, names);
 }
 
 std::int64_t measured(const Problem& problem, const Schedule& s, const std::string& goal) {

@@ -22,12 +22,14 @@ struct Asked {
   bool handover = true;                      ///< may a result with a spill be used on another slot?
   std::vector<std::pair<int, int>> on = {};  ///< ops that must be on a slot
   std::vector<std::string> goals = {};       ///< by name, "canonical" as the last
+  /// How many cycles of L the goals may cost; L is then a goal itself, "length".
+  std::optional<Cycle> length_slack = {};
 };
 
 /// What is true of all schedules, as far as the enumeration came.
 struct Truth {
   bool finished = false;            ///< all that follows is exact
-  std::optional<Schedule> best;     ///< smallest I, then L, then the goals in their order
+  std::optional<Schedule> best;     ///< smallest I, then L (within the slack), then the goals
   Cycle ii = 1;                     ///< there is no schedule of a smaller I
   Cycle length = 0;                 ///< there is no shorter one at that I; 0 = nothing known
   std::vector<std::int64_t> goals;  ///< of `best`, where the goals were finished
@@ -47,6 +49,9 @@ std::string broken_rule(const Problem& problem, const Asked& asked, const Schedu
 
 /// "canonical" written out as start and slot of every op.
 std::vector<std::string> all_goals(const Problem& problem, const std::vector<std::string>& names);
+
+/// The goals of a question, written out, with "length" where L has a slack and nobody named it.
+std::vector<std::string> goals_asked(const Problem& problem, const Asked& asked);
 
 /// What a goal measures in a schedule.
 std::int64_t measured(const Problem& problem, const Schedule& schedule, const std::string& goal);

@@ -101,6 +101,10 @@ class Judge {
       if (!wrong.empty()) return wrong;
     }
     if (wild_.pool) return "";
+    if (wild_.options.length_slack) {
+      if (wild_.stopped) return stopped();
+      return wild_.threads ? threads() : "";
+    }
     std::string wrong = judges();
     if (wrong.empty() && wild_.straight) wrong = straight_line();
     if (wrong.empty() && wild_.paper) wrong = paper();
@@ -128,7 +132,9 @@ class Judge {
     }
     std::string wrong = wrong_answer(answer.problem, answer.solution, wild_.options.goals);
     if (wrong.empty() && options.evidence) wrong = certify(answer.problem, answer.solution);
-    if (wrong.empty() && !wild_.pool && !wild_.options.ii) wrong = ask_better(options);
+    if (wild_.options.length_slack) ++tally_["goals cost L"];
+    if (wrong.empty() && !wild_.pool && !wild_.options.ii && !wild_.options.length_slack)
+      wrong = ask_better(options);
     return wrong;
   }
 
@@ -224,11 +230,13 @@ class Judge {
         (s.initiation_interval == truth_.ii && s.length < truth_.length))
       return "too good: " + pair_text(s) + " where I >= " + std::to_string(truth_.ii) +
              ", L >= " + std::to_string(truth_.length);
-    if (truth_.best && better(*truth_.best, s))
+    const std::optional<Cycle> slack = wild_.options.length_slack;  // else L is a goal
+    if (!slack && truth_.best && better(*truth_.best, s))
       return "not best: " + pair_text(s) + " where there is " + pair_text(*truth_.best);
     if (got.ii_lower_bound > s.initiation_interval ||
         (!wild_.options.ii && got.ii_lower_bound != s.initiation_interval) ||
-        got.length_lower_bound != s.length)
+        (slack ? truth_.finished && got.length_lower_bound != truth_.length
+               : got.length_lower_bound != s.length))
       return "bounds: (" + std::to_string(got.ii_lower_bound) + ", " +
              std::to_string(got.length_lower_bound) + ") of an optimal " + pair_text(s);
     if (stage_count(s) > got.max_stages)
@@ -244,7 +252,17 @@ class Judge {
 
   std::string wrong_goals(const Problem& problem, const Solution& got,
                           const std::vector<std::string>& goals) {
-    const std::vector<std::string> names = all_goals(problem, goals);
+    Asked named = question_;
+    named.goals = goals;
+    const std::vector<std::string> names =
+        goals.empty() ? std::vector<std::string>() : goals_asked(problem, named);
+    if (const auto& slack = wild_.options.length_slack;
+        got.length_slack.has_value() != slack.has_value() ||
+        (slack && (got.length_slack->cycles != *slack ||
+                   got.length_slack->at_most != got.length_lower_bound + *slack ||
+                   got.schedule->length > got.length_slack->at_most)))
+      return "length slack: is not what was asked";
+    if (slack_bought(got)) ++tally_["L was worth it"];
     if (got.goals.size() != names.size())
       return "goals: " + std::to_string(got.goals.size()) + " of " + std::to_string(names.size());
     for (std::size_t g = 0; g < names.size(); ++g) {
@@ -263,6 +281,10 @@ class Judge {
         *truth_.best != *got.schedule)
       return "canonical: is another schedule";
     return "";
+  }
+
+  static bool slack_bought(const Solution& got) {
+    return got.length_slack && got.schedule->length > got.length_lower_bound;
   }
 
   std::string certify(const Problem& problem, const Solution& solution) {
@@ -478,7 +500,7 @@ class Judge {
         options.engine = engine;
         options.conflict_limit = by_conflicts ? 1 : 0;
         for (const bool than : {false, true}) {
-          if (than && options.ii) continue;
+          if (than && (options.ii || options.length_slack)) continue;
           options.better_than.reset();
           if (than) {
             options.better_than = {3, 4};
@@ -504,9 +526,14 @@ class Judge {
       const Schedule& s = *got.schedule;
       if (!broken_rule(wild_.problem, question_, s).empty()) return "schedule breaks a rule";
       if (!has(s)) return "schedule is not better";
-      if (got.status == Status::optimal && pair_text(s) != pair_text(*truth_.best))
+      if (options.length_slack) {
+        if (got.length_slack && s.length > got.length_slack->at_most) return "is too long";
+        if (got.status == Status::optimal && got.length_lower_bound != truth_.length)
+          return "optimal without the bound";
+      } else if (got.status == Status::optimal && pair_text(s) != pair_text(*truth_.best))
         return "optimal is " + pair_text(s) + ", not " + pair_text(*truth_.best);
-      if (got.status == Status::optimal && got.length_lower_bound != s.length)
+      if (!options.length_slack && got.status == Status::optimal &&
+          got.length_lower_bound != s.length)
         return "optimal without the bound";
       if (s.initiation_interval == truth_.ii && got.length_lower_bound > truth_.length)
         return "bound on L";
@@ -571,7 +598,10 @@ WildCase smaller(WildCase wild, const JudgeSettings& settings) {
     try_options([](WildCase& c) { c.stopped = false; });
     try_options([](WildCase& c) { c.threads = false; });
     try_options([](WildCase& c) { c.iterations = 0; });
-    try_options([](WildCase& c) { c.options.goals.clear(); });
+    try_options([](WildCase& c) {
+      c.options.goals.clear();
+      c.options.length_slack.reset();
+    });
     for (std::size_t g = wild.options.goals.size(); g-- > 0;)
       try_options([g](WildCase& c) {
         if (g < c.options.goals.size())
@@ -594,6 +624,7 @@ std::string options_text(const WildCase& wild) {
   if (!o.handover) text += " --no-handover";
   if (o.explain) text += " (explain)";
   for (const auto& [op, slot] : o.pins) text += " --pin " + op + "=" + slot;
+  if (o.length_slack) text += " --length-slack " + std::to_string(*o.length_slack);
   for (std::size_t g = 0; g < o.goals.size(); ++g)
     text += (g == 0 ? " --goals " : ",") + o.goals[g];
   if (!wild.order.empty()) text += " order: " + wild.order;

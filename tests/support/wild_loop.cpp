@@ -20,7 +20,8 @@ class Wild {
         more_(seed + 7'000'000'000),
         inner_(seed + 8'000'000'000),
         fifth_(seed + 10'000'000'000),
-        sixth_(seed + 20'000'000'000) {
+        sixth_(seed + 20'000'000'000),
+        seventh_(seed + 30'000'000'000) {
     // Each loop has its own taste, so that rules also meet in ones that use few of them much.
     for (int* taste : {&blocking_, &spills_, &zero_, &carried_, &registers_, &footprints_, &loads_})
       *taste = std::array{0, 15, 40, 75}[static_cast<std::size_t>(random_.range(0, 3))];
@@ -41,6 +42,7 @@ class Wild {
     question();
     if (fifth_.percent(40)) version_5();
     if (inner_.percent(20)) inner_loop();
+    length_slack();
     return std::move(case_);
   }
 
@@ -376,6 +378,19 @@ class Wild {
     if (canonical) goals.emplace_back("canonical");
   }
 
+  // Goals that may cost cycles of L. (What is about I and L alone is not asked then.)
+  void length_slack() {
+    std::vector<std::string>& goals = case_.options.goals;
+    if (goals.empty() || case_.pool || !seventh_.percent(40)) return;
+    case_.options.length_slack = seventh_.range(0, 4);
+    case_.iterations = 0;
+    case_.straight = case_.paper = false;
+    const bool canonical = goals.back() == "canonical";
+    if (seventh_.percent(30))
+      goals.insert(goals.begin() + seventh_.range(0, std::ssize(goals) - (canonical ? 1 : 0)),
+                   "length");
+  }
+
   // "2*spills+slots".
   std::string sum_of_goals() {
     std::vector<std::string> names = {"slots", "handovers", "crossings", "spills", "issuers"};
@@ -389,7 +404,7 @@ class Wild {
     return sum;
   }
 
-  Random random_, more_, inner_, fifth_, sixth_;  // one for each that was added later
+  Random random_, more_, inner_, fifth_, sixth_, seventh_;  // one for each that was added later
   WildCase case_;
   int blocking_ = 0, spills_ = 0, zero_ = 0, carried_ = 0, registers_ = 0, footprints_ = 0,
       loads_ = 0;  // in percent
@@ -415,6 +430,7 @@ Asked asked(const WildCase& wild) {
     a.on.emplace_back(index(wild.problem.ops, &Op::id, op),
                       index(wild.problem.warps, &WarpSlot::name, slot));
   a.goals = o.goals;
+  a.length_slack = o.length_slack;
   return a;
 }
 

@@ -50,6 +50,17 @@ class Solving(unittest.TestCase):
         self.assertTrue(told and "phase" in told[0])
         self.assertEqual(twill.Solution.parse(problem, solution.json).ops, solution.ops)
 
+    def test_made_by_and_length_slack(self):
+        shortest = twill.solve("blackwell-bwd", machine="blackwell", goals=["slots"])
+        fewest = twill.solve("blackwell-bwd", machine="blackwell", goals=["slots"], length_slack=3)
+        self.assertEqual((fewest.ii, fewest.length), (shortest.ii, shortest.length + 3))
+        self.assertEqual(fewest.data["length_slack"],
+                         {"cycles": 3, "at_most": shortest.length + 3})
+        self.assertEqual(fewest.made_by["machine"], "blackwell")
+        self.assertEqual(fewest.made_by["layout"], "8+4-wide")
+        self.assertIn("layout 8+4-wide", fewest.picture("svg"))
+        self.assertIsNone(twill.solve(twill.Problem.parse(fewest.problem.data)).made_by)
+
     def test_no_schedule(self):
         data = twill.Problem.lower("figure-1", "figure-1").data
         data["version"], data["initiation_interval"] = 5, {"most": 1}

@@ -53,6 +53,7 @@ class Options(ctypes.Structure):
         ("reading", ctypes.c_char_p),
         ("iterations", ctypes.c_int64),
         ("evidence", ctypes.c_int32),
+        ("length_slack", ctypes.c_int64),
     ]
 
 

@@ -105,8 +105,14 @@ class Solution(Handle):
             ctypes.byref(report._handle)))
         return report.text
 
+    @property
+    def made_by(self):
+        """Machine, layout, settings, options and version that it was made of; None where only a
+        problem was solved."""
+        return self.data.get("made_by")
+
     def picture(self, format="text"):
-        """What `twill solve --format` prints: text, html, dot or trace."""
+        """What `twill solve --format` prints: text, html, svg, dot or trace."""
         text = ctypes.c_char_p()
         self._checked(lib.twill_solution_picture(self.problem._handle, self._handle,
                                                  encoded(format), ctypes.byref(text)))
@@ -204,7 +210,8 @@ def solve(loop, machine=None, *, normalize=0, choose_registers=False, tiles=None
     progress           called with a dict now and then
     evidence           True: keep what Solution.certify() needs
     stages, ii, encoding, threads, seed, time_limit, conflict_limit, memory_limit, engine, reading,
-    iterations         as in twill.h
+    iterations, length_slack
+                       as in twill.h
 
     Ctrl-C stops the search; the best so far is returned, as "feasible" or "unknown".
     """

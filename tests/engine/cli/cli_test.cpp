@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -184,6 +185,13 @@ TEST_CASE("a kernel: lower and solve agree on the problem and its hash") {
   auto second = nlohmann::json::parse(again.out);
   first.erase("solver");
   second.erase("solver");
+  CHECK(first["made_by"]["machine"] == "hopper");  // which a problem does not say
+  CHECK(first["version"] == 2);
+  CHECK(second["version"] == 1);
+  for (const char* key : {"made_by", "version"}) {
+    first.erase(key);
+    second.erase(key);
+  }
   CHECK(first == second);
   const Run figure = run_twill("solve figure-1 --machine figure-1 --json --quiet");
   CHECK(nlohmann::json::parse(figure.out)["initiation_interval"] == 2);
@@ -611,6 +619,94 @@ TEST_CASE("evaluate and diff") {
   CHECK(run_twill("evaluate --sensitivity " + problem + " " + (folder / "broken.json")).code == 1);
   CHECK(run_twill("diff " + problem + " " + (folder / "a.json") + " " + (folder / "broken.json"))
             .code == 2);
+}
+
+TEST_CASE("version 2: what made it, across layouts, one more slot, side by side") {
+  const Folder folder;
+  const std::string kernel = "solve gemm --machine hopper --normalize 20 --quiet ";
+  REQUIRE(run_twill(kernel + "--set units.SFU=2 -o " + (folder / "a.schedule.json")).code == 0);
+  const auto file = nlohmann::json::parse(bytes(folder / "a.schedule.json"));
+  CHECK(file["version"] == 2);
+  CHECK(file["made_by"]["machine"] == "hopper");
+  CHECK(file["made_by"]["settings"] == nlohmann::json::array({"units.SFU=2"}));
+  CHECK(file["made_by"]["options"]["normalize"] == "20");
+  CHECK_FALSE(contains(bytes(folder / "a.problem.json"), "made_by"));
+  const std::string pair = (folder / "a.problem.json") + " " + (folder / "a.schedule.json");
+  for (const char* format : {"text", "html", "dot", "svg", "trace"})
+    CHECK(contains(run_twill("show " + pair + " --format " + format).out,
+                   "machine hopper, layout " + file["made_by"]["layout"].get<std::string>() +
+                       ", units.SFU=2"));
+  CHECK(run_twill("verify " + pair).code == 0);
+  // Of a problem file alone nobody knows: version 1, as ever.
+  CHECK(contains(run_twill("solve " + (folder / "a.problem.json") + " --quiet --json").out,
+                 "\"version\": 1,"));
+
+  const Run goals = run_twill(
+      "solve fmha-forward --machine hopper --normalize 20 --goals "
+      "slots,handovers --length-slack 4 -o " +
+      (folder / "g.json"));
+  CHECK(goals.code == 0);
+  CHECK(contains(goals.err, "best by its goals: layout "));
+  CHECK(contains(goals.err, ": slots = "));
+  std::string slack = bytes(folder / "g.json");
+  CHECK(contains(slack, "\"length_slack\": {\n    \"cycles\": 4,"));
+  const std::string both = (folder / "g.problem.json") + " " + (folder / "g.json");
+  CHECK(run_twill("verify " + both).code == 0);
+  const auto json = nlohmann::json::parse(slack);
+  const std::string claimed = "\"at_most\": " + json["length_slack"]["at_most"].dump();
+  slack.replace(slack.find(claimed), claimed.size(),
+                "\"at_most\": " + std::to_string(json["length"].get<int>() - 1));
+  put(folder / "g.json", slack);
+  const Run beyond = run_twill("verify " + both);
+  CHECK(beyond.code == 1);
+  CHECK(contains(beyond.out, "refused: length slack: "));
+
+  // One more warpgroup: the problem has a slot more, and its schedule file says why.
+  const Run more = run_twill("lower gemm --machine hopper --layout 2x4 --more wg0");
+  const Run less = run_twill("lower gemm --machine hopper --layout 2x4");
+  REQUIRE(more.code == 0);
+  auto with = nlohmann::json::parse(more.out), without = nlohmann::json::parse(less.out);
+  REQUIRE(with["warps"].size() == without["warps"].size() + 1);
+  auto slot = with["warps"].back();
+  CHECK(slot["name"] == "wg0-more");
+  with["warps"].erase(with["warps"].size() - 1);
+  CHECK(with == without);
+  slot["name"] = "wg0";
+  CHECK(std::count(without["warps"].begin(), without["warps"].end(), slot) == 1);
+  const Run told = run_twill(
+      "solve gemm --machine hopper --layout 2x4 --more wg0 --more wg0 --quiet "
+      "--json");
+  CHECK(nlohmann::json::parse(told.out)["made_by"]["options"]["more"] == "wg0, wg0");
+  const Run nobody = run_twill("solve gemm --machine hopper --layout 2x4 --more wg7 --quiet");
+  CHECK(nobody.code == 2);
+  CHECK(contains(nobody.err, "must be a slot of the layout: "));
+  CHECK(run_twill("solve gemm --machine hopper --more wg0 --registers auto --quiet").code == 2);
+
+  const Run page = run_twill("diff " + example("figure-1") + " - - --format html");
+  CHECK(page.code == 2);
+  REQUIRE(run_twill("solve " + example("figure-1") + " --quiet -o " + (folder / "x.json")).code ==
+          0);
+  REQUIRE(run_twill("solve " + example("figure-1") + " --quiet --ii 3 -o " + (folder / "y.json"))
+              .code == 0);
+  const std::string two =
+      example("figure-1") + " " + (folder / "x.json") + " " + (folder / "y.json");
+  const Run beside = run_twill("diff " + two + " --format html");
+  CHECK(beside.code == 1);
+  CHECK(contains(beside.out, "figure-1, two schedules"));
+  CHECK(run_twill("diff " + two + " -o " + (folder / "page.html")).code == 2);
+  CHECK(run_twill("diff " + two + " --format html -o " + (folder / "page.html")).code == 1);
+  CHECK(bytes(folder / "page.html") == beside.out);
+}
+
+TEST_CASE("the picture of the README is what the program draws now") {
+  // twill solve fmha-forward --machine hopper --quiet --format svg
+  //   > engine/examples/fmha-forward-hopper.svg
+  const Run now = run_twill("solve fmha-forward --machine hopper --quiet --format svg");
+  CHECK(now.code == 0);
+  CHECK(now.out ==
+        bytes(std::string(TWILL_TEST_DATA) + "/../../engine/examples/fmha-forward-hopper.svg"));
+  CHECK(contains(bytes(std::string(TWILL_TEST_DATA) + "/../../README.md"),
+                 "](engine/examples/fmha-forward-hopper.svg)"));
 }
 
 TEST_CASE("verify lists all that is wrong, in words and as JSON") {

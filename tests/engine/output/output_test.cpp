@@ -3,9 +3,13 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "engine/output/dot.hpp"
@@ -13,6 +17,7 @@
 #include "engine/output/pipeline.hpp"
 #include "engine/output/steady_state.hpp"
 #include "engine/output/style.hpp"
+#include "engine/output/svg.hpp"
 #include "engine/output/text.hpp"
 #include "engine/output/trace.hpp"
 #include "graph/problem_io.hpp"
@@ -339,7 +344,8 @@ TEST_CASE("HTML: well formed, self-contained, names escaped") {
   CHECK_FALSE(contains(page, "<b>\"&'"));
   CHECK_FALSE(contains(page, "<i>]"));
   CHECK(contains(page, "s0_&lt;b&gt;&quot;&amp;&#39;[i"));
-  for (const char* outside : {"http:", "https:", "url(", "@import", "src=", "href="}) {
+  CHECK(count(page, "url(") == count(page, "url(#head)"));  // the head of arrows
+  for (const char* outside : {"http:", "https:", "@import", "src=", "href="}) {
     CAPTURE(outside);
     CHECK_FALSE(contains(page, outside));
   }
@@ -405,7 +411,7 @@ TEST_CASE("trace: parses, and what an iteration reserves and executes adds up") 
   std::map<std::pair<int, int>, std::vector<std::pair<Cycle, Cycle>>> rows;
   for (const auto& event : trace["traceEvents"]) {
     const std::string phase = event["ph"];
-    if (phase == "M") continue;
+    if (phase == "M" || phase == "C" || phase == "s" || phase == "f") continue;
     const Cycle begin = event["ts"];
     const std::string name = event["name"];
     const int iteration = event["args"]["iteration"];
@@ -432,6 +438,199 @@ TEST_CASE("trace: parses, and what an iteration reserves and executes adds up") 
     std::sort(spans.begin(), spans.end());
     for (std::size_t k = 1; k < spans.size(); ++k) CHECK(spans[k - 1].second <= spans[k].first);
   }
+}
+
+TEST_CASE("trace: an arrow from each op to those that wait for it, through ops without cycles") {
+  const Problem problem = rich();
+  const Solution solution = rich_solution(problem);
+  const auto trace = nlohmann::json::parse(trace_events(problem, solution, 3));
+  using Where = std::tuple<int, int>;  // process, thread
+  std::map<Where, std::vector<nlohmann::json>> boxes;
+  std::map<int, nlohmann::json> begun;
+  std::multiset<std::string> arrows;
+  for (const auto& event : trace["traceEvents"])
+    if (event["ph"] == "X") boxes[{event["pid"], event["tid"]}].push_back(event);
+  const auto box_at = [&](const nlohmann::json& event) {
+    for (const auto& box : boxes[{event["pid"], event["tid"]}])
+      if (box["ts"] <= event["ts"] &&
+          event["ts"].get<Cycle>() < box["ts"].get<Cycle>() + box["dur"].get<Cycle>())
+        return box;
+    FAIL("an arrow in no box: " << event.dump());
+    return nlohmann::json();
+  };
+  for (const auto& event : trace["traceEvents"]) {
+    if (event["ph"] == "s") CHECK(begun.emplace(event["id"].get<int>(), event).second);
+    if (event["ph"] != "f") continue;
+    const auto from = box_at(begun.at(event["id"].get<int>())), to = box_at(event);
+    CHECK(from["ts"].get<Cycle>() + from["dur"].get<Cycle>() <= to["ts"].get<Cycle>());
+    CHECK(to["ts"] == event["ts"]);
+    arrows.insert(from["name"].get<std::string>() + from["args"]["iteration"].dump() + " " +
+                  to["name"].get<std::string>() + to["args"]["iteration"].dump());
+  }
+  std::multiset<std::string> expected;
+  for (int i = 0; i < 5; ++i) {
+    expected.insert("s0_mma" + std::to_string(i) + " s0_exp" + std::to_string(i));  // by the view
+    if (i > 0) expected.insert("s0_exp" + std::to_string(i - 1) + " s0_exp" + std::to_string(i));
+  }
+  CHECK(arrows == expected);
+}
+
+TEST_CASE("trace: the counters are what is held, cycle by cycle") {
+  const Problem problem = rich();
+  const Solution solution = rich_solution(problem);
+  const Schedule& s = *solution.schedule;
+  const auto trace = nlohmann::json::parse(trace_events(problem, solution, 3));
+  std::map<std::string, std::map<Cycle, Amount>> counters;
+  for (const auto& event : trace["traceEvents"])
+    if (event["ph"] == "C")
+      CHECK(counters[event["name"]].emplace(event["ts"], event["args"]["held"]).second);
+  CHECK(counters.size() == 2);  // nothing is held on wg1, nor loaded to a memory
+  const auto at = [](int v) { return static_cast<std::size_t>(v); };
+  for (Cycle cycle = 0; cycle < 150; ++cycle) {
+    Amount registers = 0, memory = 0;
+    for (int v = 0; v < 4; ++v)
+      for (Cycle i = 0; i < 5; ++i) {
+        Cycle last = -1;
+        for (const Edge& e : problem.edges)
+          if (e.from == v)
+            last = std::max(last, s.start[at(e.to)] + (i + e.distance) * 12 + e.hold);
+        if (s.start[at(v)] + i * 12 > cycle || cycle >= last) continue;
+        registers += problem.ops[at(v)].registers;
+        for (const Footprint& f : problem.ops[at(v)].footprints) memory += f.amount;
+      }
+    const auto held = [&](const char* name) {
+      const auto after = counters.at(name).upper_bound(cycle);
+      return after == counters.at(name).begin() ? 0 : std::prev(after)->second;
+    };
+    CAPTURE(cycle);
+    CHECK(held("registers of wg0") == registers);
+    CHECK(held("smem") == memory);
+  }
+}
+
+TEST_CASE("what made a schedule is in every picture") {
+  const Problem problem = rich();
+  Solution solution = rich_solution(problem);
+  const auto pictures = [&] {
+    return std::vector<std::string>{
+        text_picture(problem, solution),
+        html_page(problem, solution),
+        dot_graph(problem, solution),
+        svg_picture(problem, solution),
+        trace_events(problem, solution),
+        html_diff(problem, solution, rich_solution(problem), "a", "b"),
+    };
+  };
+  for (const std::string& picture : pictures()) CHECK_FALSE(contains(picture, "Twill 1.2.3"));
+  solution.made_by = MadeBy{"1.2.3", "a\"b<c",        std::string(64, '0'),
+                            "8+4",   {"units.SFU=2"}, {{"reading", "paper"}}};
+  solution.engine = "order";
+  solution.options = {{"seed", "7"}};
+  for (const std::string& picture : pictures()) {
+    CHECK(contains(picture, "Twill 1.2.3: machine a"));
+    CHECK(contains(picture, ", layout 8+4, units.SFU=2; reading paper"));
+  }
+  CHECK(contains(html_page(problem, solution), "engine order, seed 7"));
+  CHECK(contains(trace_events(problem, solution), "engine order, seed 7"));
+}
+
+TEST_CASE("SVG: well formed, nothing from elsewhere, names escaped, each op in its place") {
+  Problem problem = rich();
+  problem.name = "<script>alert('x')</script>";
+  problem.ops[3].id = "e<b>\"&'";
+  const Solution solution = rich_solution(problem);
+  const std::string svg = svg_picture(problem, solution);
+  CHECK(html_fault(svg) == "");
+  CHECK(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
+  CHECK_FALSE(contains(svg, "<script"));
+  CHECK_FALSE(contains(svg, "<b>"));
+  CHECK(count(svg, "http") == 1);
+  CHECK(contains(svg, "I = 12 (proved smallest)"));
+  // The three pieces of s0_mma on its slot, two lanes of two on its unit; s0_exp once on each.
+  CHECK(count(svg, "<title>s0_mma</title>") == 3 + 2 * 2);
+  CHECK(count(svg, "<title>e&lt;b&gt;&quot;&amp;&#39;</title>") == 4);
+  Solution none;
+  none.problem = problem.name;
+  none.status = Status::infeasible;
+  CHECK(html_fault(svg_picture(problem, none)) == "");
+  CHECK(contains(svg_picture(problem, none), "no schedule"));
+}
+
+TEST_CASE("the page: arrows between slots, what binds, shapes explained") {
+  const Problem problem = rich();
+  const Solution solution = rich_solution(problem);
+  const std::string page = html_page(problem, solution);
+  // ld -> s0_mma at 5 and view -> s0_exp at 30, which come from other slots: of one iteration each
+  // that begins in the two periods, and of those that begin before and end there.
+  CHECK(count(page, "data-from=\"0\" data-to=\"1\"") == 2);
+  CHECK(count(page, "data-from=\"2\" data-to=\"3\"") == 2);
+  CHECK(count(page, "data-from=\"1\"") == 0);  // on one slot
+  CHECK(contains(page, "What binds"));
+  CHECK(contains(page, "Bounds on I"));
+  CHECK(contains(page, "<b>136</b> of 200 registers a thread of wg0"));
+  CHECK(contains(page, "pale: goes on"));
+  CHECK(contains(page, "no cycles: a load"));
+  const std::string diff =
+      html_diff(problem, solution, solved(problem, 13, {0, 5, 30, 31}, {0, 2, 2, 1}), "a<b", "c");
+  CHECK(html_fault(diff) == "");
+  CHECK(contains(diff, "a&lt;b: I = 12"));
+  CHECK(contains(diff, "c: I = 13"));
+  CHECK(contains(diff, "1 op of 4 start"));
+  CHECK(contains(diff, "data-scale=\"0.923077\""));
+  CHECK(contains(diff, "data-scale=\"1.000000\""));
+  CHECK(count(diff, " moved\" data-op=\"3\"") > 0);
+  CHECK(count(diff, " moved\" data-op=\"1\"") == 0);
+}
+
+namespace {
+
+struct Lab {
+  double l, a, b;
+};
+
+/// CIE 1976 Lab (white D65) of an sRGB colour, as someone sees it whose cones make `seen` of linear
+/// light.
+Lab lab_of(const std::string& hex, const std::array<double, 9>& seen) {
+  std::array<double, 3> light{}, saw{};
+  for (std::size_t k = 0; k < 3; ++k) {
+    const double c = std::stoi(hex.substr(1 + 2 * k, 2), nullptr, 16) / 255.0;
+    light[k] = c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4);
+  }
+  for (std::size_t k = 0; k < 3; ++k)
+    saw[k] = std::clamp(
+        seen[3 * k] * light[0] + seen[3 * k + 1] * light[1] + seen[3 * k + 2] * light[2], 0.0, 1.0);
+  const auto f = [](double t) {
+    return t > 216.0 / 24389 ? std::cbrt(t) : (24389.0 / 27 * t + 16) / 116;
+  };
+  const double x = f((0.4124 * saw[0] + 0.3576 * saw[1] + 0.1805 * saw[2]) / 0.95047);
+  const double y = f(0.2126 * saw[0] + 0.7152 * saw[1] + 0.0722 * saw[2]);
+  const double z = f((0.0193 * saw[0] + 0.1192 * saw[1] + 0.9505 * saw[2]) / 1.08883);
+  return {116 * y - 16, 500 * (x - y), 200 * (y - z)};
+}
+
+}  // namespace
+
+TEST_CASE("the colours of six slots are told apart, by the colour-blind too") {
+  // Machado, Oliveira and Fernandes 2009, severity 1: protan, deutan, tritan; and everybody else.
+  const std::array<double, 9> eyes[] = {
+      {1, 0, 0, 0, 1, 0, 0, 0, 1},
+      {0.152286, 1.052583, -0.204868, 0.114503, 0.786281, 0.099216, -0.003882, -0.048116, 1.051998},
+      {0.367322, 0.860646, -0.227968, 0.280085, 0.672501, 0.047413, -0.011820, 0.042940, 0.968881},
+      {1.255528, -0.076749, -0.178779, -0.078411, 0.930809, 0.147602, 0.004733, 0.691367,
+       0.303900}};
+  Problem problem;
+  problem.warps = {{"load", 1, 8, true}};
+  for (int w = 0; w < 5; ++w) problem.warps.push_back({"w" + std::to_string(w), 4, 8, false});
+  const std::vector<Colour> colours = slot_colours(problem, Solution());
+  REQUIRE(colours.size() == 6);
+  for (const std::array<double, 9>& eye : eyes)
+    for (std::size_t i = 0; i < 6; ++i)
+      for (std::size_t j = 0; j < i; ++j) {
+        CAPTURE(colours[i].hex);
+        CAPTURE(colours[j].hex);
+        const Lab a = lab_of(colours[i].hex, eye), b = lab_of(colours[j].hex, eye);
+        CHECK(std::hypot(a.l - b.l, a.a - b.a, a.b - b.b) >= 25);
+      }
 }
 
 TEST_CASE("extremes: many stages, work far longer than I, hostile names") {

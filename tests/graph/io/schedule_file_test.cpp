@@ -43,8 +43,7 @@ const Case kCases[] = {
     {"/extra", "1", "/extra", "1",
      "unknown key; known here: format, version, problem, problem_sha256, status, search, solver, "
      "initiation_interval, length, lower_bound, ops, conflict, ring_depths, goals, whole_time, "
-     "engine, "
-     "options"},
+     "length_slack, made_by, engine, options"},
     {"/problem_sha256", "\"0123\"", "/problem_sha256", "\"0123\"",
      "must be 64 lower-case hexadecimal digits"},
     {"/problem_sha256", '"' + std::string(64, 'A') + '"', "/problem_sha256",
@@ -106,8 +105,7 @@ const Case kCases[] = {
 };
 
 /// The sample with one member set or removed, the value spliced in as written.
-std::string edited(const Case& c) {
-  Json file = Json::parse(kScheduleText);
+std::string edited(const Case& c, Json file = Json::parse(kScheduleText)) {
   if (c.pointer[0] == '-') {
     const Json::json_pointer place(c.pointer.substr(1));
     Json& parent = file[place.parent_pointer()];
@@ -255,6 +253,85 @@ TEST_CASE("schedule files: no schedule") {
       CHECK(error.rule() == std::string("must be absent with status ") + to_string(status));
     }
   }
+}
+
+namespace {
+
+/// The sample with what version 2 adds.
+Solution second_version() {
+  Solution solution = parse_schedule(problem(), kScheduleText);
+  solution.length_slack = LengthSlack{5, 10};
+  solution.made_by = MadeBy{"1.0.0",
+                            "hopper",
+                            std::string(64, 'b'),
+                            "2x4",
+                            {"units.SFU=2", "name=\"x\""},
+                            {{"reading", "machine"}, {"normalize", "300"}}};
+  return solution;
+}
+
+}  // namespace
+
+TEST_CASE("schedule files of version 2: what made it, and what goals might cost") {
+  const Solution solution = second_version();
+  const std::string text = schedule_text(problem(), solution);
+  CHECK(text.find("\"version\": 2") != text.npos);
+  const Solution again = parse_schedule(problem(), text);
+  CHECK(again.made_by == solution.made_by);
+  CHECK(again.length_slack == solution.length_slack);
+  CHECK(schedule_text(problem(), again) == text);
+  // Each of the two alone makes it version 2; without both it is the old file to the byte.
+  for (const bool slack : {false, true}) {
+    Solution one = solution;
+    if (slack)
+      one.made_by.reset();
+    else
+      one.length_slack.reset();
+    CHECK(Json::parse(schedule_text(problem(), one))["version"] == 2);
+    one.made_by.reset();
+    one.length_slack.reset();
+    CHECK(schedule_text(problem(), one) == kScheduleText);
+  }
+  Json old = Json::parse(text);
+  old["version"] = 1;
+  CHECK(refusal([&] { parse_schedule(problem(), old.dump()); }).rule() == "needs version 2");
+  old.erase("length_slack");
+  CHECK(refusal([&] { parse_schedule(problem(), old.dump()); }).place() == "/made_by");
+}
+
+TEST_CASE("schedule files of version 2: every refusal") {
+  const Case cases[] = {
+      {"-/made_by/twill", "", "/made_by", "", "required key \"twill\" is missing"},
+      {"/made_by/twill", "\"\"", "/made_by/twill", "\"\"", "must not be empty"},
+      {"/made_by/machine", "\"\"", "/made_by/machine", "\"\"", "must not be empty"},
+      {"/made_by/layout", "7", "/made_by/layout", "7", "must be a string"},
+      {"/made_by/machine_sha256", "\"0\"", "/made_by/machine_sha256", "\"0\"",
+       "must be 64 lower-case hexadecimal digits"},
+      {"/made_by/settings", "{}", "/made_by/settings", "an object", "must be an array"},
+      {"/made_by/settings/0", "\"units.SFU\"", "/made_by/settings/0", "\"units.SFU\"",
+       "must be PATH=VALUE"},
+      {"/made_by/settings/0", "\"=2\"", "/made_by/settings/0", "\"=2\"", "must be PATH=VALUE"},
+      {"/made_by/options/reading", "1", "/made_by/options/reading", "1", "must be a string"},
+      {"/made_by/when", "\"now\"", "/made_by/when", "\"now\"",
+       "unknown key; known here: twill, machine, machine_sha256, layout, settings, options"},
+      {"-/length_slack/at_most", "", "/length_slack", "", "required key \"at_most\" is missing"},
+      {"/length_slack/cycles", "-1", "/length_slack/cycles", "-1",
+       "must be an integer from 0 to 1000000000"},
+      {"/length_slack/at_most", "1.0", "/length_slack/at_most", "1.0", kPlain},
+  };
+  const Json file = Json::parse(schedule_text(problem(), second_version()));
+  for (const Case& c : cases) {
+    CAPTURE(c.pointer);
+    const InputError error = refusal([&] { parse_schedule(problem(), edited(c, file), "s.json"); });
+    CHECK(error.place() == c.place);
+    CHECK(error.value() == c.value);
+    CHECK(error.rule() == c.rule);
+  }
+  Json none = file;
+  for (const char* key : {"initiation_interval", "length", "ops"}) none.erase(key);
+  none["status"] = "unknown";
+  CHECK(refusal([&] { parse_schedule(problem(), none.dump()); }).rule() ==
+        "must be absent without a schedule");
 }
 
 TEST_CASE("JSON that is written while it is said is what the library writes of the value") {

@@ -170,6 +170,10 @@ TEST_CASE("schedule schema: keys") {
   sample["conflict"] = Json::array();
   sample["version"] = 2;
   sample["whole_time"] = {{"iterations", 1}, {"cycles", sample["length"]}, {"lower_bound", 1}};
+  sample["length_slack"] = {{"cycles", 1}, {"at_most", 9}};
+  sample["made_by"] = {
+      {"twill", "1.0.0"}, {"machine", "hopper"},         {"machine_sha256", std::string(64, 'c')},
+      {"layout", "2x4"},  {"settings", {"units.SFU=2"}}, {"options", {{"reading", "paper"}}}};
   const Reader read = [&](const std::string& text) { parse_schedule(problem, text); };
   // What only a found schedule requires is in the schema's conditional part.
   Json merged = file;
@@ -177,7 +181,9 @@ TEST_CASE("schedule schema: keys") {
   for (const Place& place :
        {Place{"", ""}, Place{"/lower_bound", "/properties/lower_bound"},
         Place{"/search", "/properties/search"}, Place{"/ops/0", "/properties/ops/items"},
-        Place{"/goals/0", "/properties/goals/items"}, Place{"/solver", "/properties/solver"}})
+        Place{"/goals/0", "/properties/goals/items"}, Place{"/solver", "/properties/solver"},
+        Place{"/length_slack", "/properties/length_slack"},
+        Place{"/made_by", "/properties/made_by"}})
     compare(sample, merged, place, read);
   // `cycles` is there where there is a schedule.
   Json timed = merged;
@@ -197,6 +203,8 @@ TEST_CASE("schedule schema: the writer writes no other key than the schema's") {
   Solution solution = parse_schedule(problem, test::kScheduleText);
   solution.conflict = {"a"};
   solution.whole_time = WholeTime{3, 0, 0};
+  solution.length_slack = LengthSlack{1, 9};
+  solution.made_by = MadeBy{"1", "m", std::string(64, 'c'), "l", {}, {}};
   CHECK(keys(Json::parse(schedule_text(problem, solution))) ==
         keys(schema("schedule").at("properties")));
 }
