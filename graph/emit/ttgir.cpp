@@ -27,7 +27,7 @@ class TtgirWriter {
     if (main == nullptr) throw Refusal{"ttgir", "there is no kernel"};
     for (const Stmt& one : tree_.definitions) b_.define(one);
     for (const KernelArgument& one : kernel_.arguments) argument(one);
-    if (kernel_.depth > 0) b_.variables_.set("TRIPS", Thing::make_whole(trips_));
+    b_.variables_.set("TRIPS", Thing::make_whole(trips_));
     for (const std::string& one : main->parameters)
       if (b_.variables_.find(one) == nullptr)
         throw Refusal{"ttgir", "nobody says of what type the argument " + one + " is"};
@@ -63,7 +63,8 @@ class TtgirWriter {
       line(trips_ >= 0
                ? "For n = " + std::to_string(trips_) + " iterations and no other number of them."
                : "For n >= " + std::to_string(kernel_.depth) +
-                     " iterations and not for fewer: `twill emit --for-trips N` writes the kernel for "
+                     " iterations and not for fewer: `twill emit --for-trips N` writes the kernel "
+                     "for "
                      "N of them.");
     std::string list;
     for (const KernelArgument& one : kernel_.arguments)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -110,6 +111,7 @@ class Builder {
   const KernelTree& tree_;
   Variables definitions_;
   std::string comment_;
+  std::map<const Expr*, Thing> ready_;  ///< arguments of the calls that are written
   int calls_ = 0;
 };
 

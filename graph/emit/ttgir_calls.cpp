@@ -133,7 +133,8 @@ const Expr* Builder::argument(const Expr& call, std::size_t position, const char
 Thing Builder::needed(const Expr& call, std::size_t position, const char* keyword) {
   const Expr* found = argument(call, position, keyword);
   if (found == nullptr) no_text("a call of " + path_of(call.parts[0]) + " with too few arguments");
-  return evaluate(*found);
+  const auto ready = ready_.find(found);
+  return ready != ready_.end() ? ready->second : evaluate(*found);
 }
 
 std::int64_t Builder::whole_argument(const Expr& call, std::size_t position, const char* keyword) {
@@ -229,6 +230,13 @@ Thing Builder::evaluate(const Expr& expression) {
 Thing Builder::call(const Expr& call) {
   const std::string path = path_of(call.parts[0]);
   Thing made;
+  // In the order in which Triton evaluates them: what is called, keywords, the other arguments.
+  const bool of_value =
+      call.parts[0].kind == Expr::member && path_of(call.parts[0].parts[0]).empty();
+  if (of_value) ready_[call.parts[0].parts.data()] = evaluate(call.parts[0].parts[0]);
+  for (const bool keywords : {true, false})
+    for (std::size_t k = 1; k < call.parts.size(); ++k)
+      if (call.keywords[k].empty() != keywords) ready_[&call.parts[k]] = evaluate(call.parts[k]);
   if (const TreeFunction* function = tree_.function(path)) return function_call(*function, call);
   if (layout_call(path, call, made) || barrier_call(path, call, made) ||
       copy_call(path, call, made) || product_call(path, call, made) || value_call(path, call, made))
@@ -466,7 +474,8 @@ Thing Builder::reinterpreted(const Thing& place, const Expr& call) {
 
 Thing Builder::method(const Expr& call) {
   const std::string& name = call.parts[0].text;
-  const Thing self = evaluate(call.parts[0].parts[0]);
+  const auto ready = ready_.find(call.parts[0].parts.data());
+  const Thing self = ready != ready_.end() ? ready->second : evaluate(call.parts[0].parts[0]);
   const Type of = type(self);
   const bool place = of.kind == Type::shared || of.kind == Type::tensor_memory;
   if (name == "index" && place) return index_of(self, needed(call, 0, ""));
@@ -549,7 +558,6 @@ bool Builder::barrier_call(const std::string& name, const Expr& call, Thing& mad
     act("ttng.barrier_expect $0, " + std::to_string(bytes.number) + ", $1" + type_text,
         {barrier.id, truth(true)});
   } else if (name == "mbarrier.wait") {
-    // (In the order in which Triton evaluates them: the barrier, its parity, whether to wait.)
     const int parity = materialize(needed(call, 1, ""));
     const int wait =
         argument(call, 2, "pred") != nullptr ? materialize(needed(call, 2, "pred")) : truth(true);
@@ -673,7 +681,7 @@ Thing Builder::wgmma(const Expr& call) {
   const Thing async = needed(call, 9, "is_async");
   if (async.kind != Thing::truth || async.number == 0)
     no_text("a product that is waited for at once");
-  const int use = adds != nullptr ? materialize(evaluate(*adds)) : truth(true);
+  const int use = adds != nullptr ? materialize(needed(call, 3, "use_acc")) : truth(true);
   const Type to = type(sum);
   Op& op = append(Op::plain);
   op.effect = Op::acts;

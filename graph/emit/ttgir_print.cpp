@@ -345,7 +345,7 @@ class Printer {
   std::vector<int> work_;
   std::vector<Definition> definitions_;
   std::vector<std::string> names_;
-  std::set<std::string> taken_;
+  std::set<std::string> taken_{"left", "right", "joined"};  ///< (those of reductions)
   std::map<std::string, int> next_;
   std::string text_;
 };

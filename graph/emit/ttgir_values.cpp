@@ -206,7 +206,8 @@ Thing Builder::binary(const std::string& sign, Thing a, Thing b) {
   const Type left = a.kind == Thing::value ? type(a) : type(b);
   const Type right = b.kind == Thing::value ? type(b) : left;
   if (left.pointer() && a.kind == Thing::value) {
-    if (sign != "+" || right.pointer()) no_text("arithmetic of places in memory");
+    if (sign != "+" || (b.kind == Thing::value && right.pointer()))
+      no_text("arithmetic of places in memory");
     // A place, then one for each element.
     Type to = left;
     if (b.kind == Thing::value && right.kind == Type::tensor && left.kind == Type::scalar) {
