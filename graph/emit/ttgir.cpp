@@ -19,19 +19,22 @@ using ws::Type;
 /// Statements, partitions and the file around them.
 class TtgirWriter {
  public:
-  TtgirWriter(const GluonKernel& kernel, int trips)
-      : kernel_(kernel), tree_(read_kernel(kernel.code)), b_(module_, tree_), trips_(trips) {}
+  /// `needed`: as the builder's.
+  TtgirWriter(const GluonKernel& kernel, const KernelTree& tree, int trips,
+              const std::vector<bool>* needed)
+      : kernel_(kernel), tree_(tree), b_(module_, tree_, needed), trips_(trips) {}
+
+  /// Of the ops without effect, in the order in which they are met, which ones somebody uses.
+  std::vector<bool> needed() {
+    write();
+    const std::vector<bool> values = module_.needed();
+    std::vector<bool> ops;
+    for (const int v : b_.met()) ops.push_back(values[at(v)]);
+    return ops;
+  }
 
   std::string run() {
-    const TreeFunction* main = tree_.function("kernel");
-    if (main == nullptr) throw Refusal{"ttgir", "there is no kernel"};
-    for (const Stmt& one : tree_.definitions) b_.define(one);
-    for (const KernelArgument& one : kernel_.arguments) argument(one);
-    b_.variables_.set("TRIPS", Thing::make_whole(trips_));
-    for (const std::string& one : main->parameters)
-      if (b_.variables_.find(one) == nullptr)
-        throw Refusal{"ttgir", "nobody says of what type the argument " + one + " is"};
-    statements(main->body);
+    write();
     const std::string attributes =
         "\"ttg.num-ctas\" = 1 : i32, \"ttg.num-warps\" = " +
         std::to_string(kernel_.launch.first.warps) +
@@ -41,6 +44,18 @@ class TtgirWriter {
   }
 
  private:
+  void write() {
+    const TreeFunction* main = tree_.function("kernel");
+    if (main == nullptr) throw Refusal{"ttgir", "there is no kernel"};
+    for (const Stmt& one : tree_.definitions) b_.define(one);
+    for (const KernelArgument& one : kernel_.arguments) argument(one);
+    b_.variables_.set("TRIPS", Thing::make_whole(trips_));
+    for (const std::string& one : main->parameters)
+      if (b_.variables_.find(one) == nullptr)
+        throw Refusal{"ttgir", "nobody says of what type the argument " + one + " is"};
+    statements(main->body);
+  }
+
   // ---- the file
 
   std::string head() const {
@@ -350,7 +365,7 @@ class TtgirWriter {
   }
 
   const GluonKernel& kernel_;
-  KernelTree tree_;
+  const KernelTree& tree_;
   ws::Module module_;
   ws::Builder b_;
   int trips_;
@@ -368,7 +383,9 @@ std::variant<GluonKernel, Refusal> emit_ttgir(const program::Program& program,
                                 " iterations is for fewer than " + std::to_string(kernel->depth) +
                                 " of them alone"};
   try {
-    kernel->text = TtgirWriter(*kernel, trips).run();
+    const KernelTree tree = read_kernel(kernel->code);
+    const std::vector<bool> needed = TtgirWriter(*kernel, tree, trips, nullptr).needed();
+    kernel->text = TtgirWriter(*kernel, tree, trips, &needed).run();
     return std::move(*kernel);
   } catch (const Refusal& no) {
     return no;

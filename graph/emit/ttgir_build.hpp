@@ -40,9 +40,17 @@ class Variables {
 /// Writes ops into a block. Ops without effect are written once for each block that sees them, and
 /// sums with whole numbers are joined, as Triton's canonicalizer and its common-subexpression pass
 /// would: none of them runs on what is written here. Throws program::Refusal of rule "ttgir".
+///
+/// `needed`: of the ops without effect, in the order in which they are met, which ones somebody
+/// uses; an op that nobody uses does not stand for a later one. Null: nothing is joined, and
+/// met() says what the ops are.
 class Builder {
  public:
-  Builder(Module& module, const KernelTree& tree) : m_(module), tree_(tree) { here_ = &m_.root(); }
+  Builder(Module& module, const KernelTree& tree, const std::vector<bool>* needed)
+      : m_(module), tree_(tree), useful_(needed) {
+    here_ = &m_.root();
+  }
+  const std::vector<int>& met() const { return met_; }
 
   Block* here_ = nullptr;  ///< where ops go
   Variables variables_;    ///< of the function that is written
@@ -109,6 +117,8 @@ class Builder {
 
   Module& m_;
   const KernelTree& tree_;
+  const std::vector<bool>* useful_;
+  std::vector<int> met_;  ///< results of ops without effect
   Variables definitions_;
   std::string comment_;
   std::map<const Expr*, Thing> ready_;  ///< arguments of the calls that are written

@@ -92,7 +92,10 @@ int Builder::pure(const std::string& text, const std::vector<int>& operands, con
                   Op::Effect effect) {
   std::string key = text;
   for (const int operand : operands) key += " " + std::to_string(operand);
-  if (effect == Op::none)
+  const std::size_t met = met_.size();
+  const bool shared = effect == Op::none && useful_ != nullptr && (*useful_)[met];
+  if (effect == Op::none) met_.push_back(-1);
+  if (shared)
     for (const Block* one = here_;; one = one->parent) {
       if (const auto found = one->known.find(key); found != one->known.end()) return found->second;
       if (one->isolated) break;
@@ -103,7 +106,8 @@ int Builder::pure(const std::string& text, const std::vector<int>& operands, con
   op.operands = operands;
   op.effect = effect;
   op.results = {made};
-  if (effect == Op::none) here_->known[key] = made;
+  if (effect == Op::none) met_[met] = made;
+  if (shared) here_->known[key] = made;
   return made;
 }
 

@@ -95,6 +95,8 @@ class Module {
   /// "#name" for an attribute; the same text gets the same name.
   std::string alias(const std::string& attribute, const std::string& wish);
 
+  /// Per value, whether something that acts uses it.
+  std::vector<bool> needed();
   /// The file from its first attribute on. `attributes`: of the module.
   std::string print(const std::string& name, const std::string& attributes);
 

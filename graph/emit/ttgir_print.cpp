@@ -62,13 +62,18 @@ class Printer {
     names_.resize(m_.values_.size());
   }
 
-  std::string run(const std::string& name, const std::string& attributes) {
+  std::vector<bool> mark() {
     index(m_.root_);
     while (!work_.empty()) {
       const int v = work_.back();
       work_.pop_back();
       follow(v);
     }
+    return needed_;
+  }
+
+  std::string run(const std::string& name, const std::string& attributes) {
+    mark();
     std::string list;
     for (const int a : m_.root_.arguments)
       list += (list.empty() ? "" : ", ") + named(a, m_[a].hint) + ": " + m_[a].type.text();
@@ -349,6 +354,10 @@ class Printer {
   std::map<std::string, int> next_;
   std::string text_;
 };
+
+std::vector<bool> Module::needed() {
+  return Printer(*this).mark();
+}
 
 std::string Module::print(const std::string& name, const std::string& attributes) {
   return Printer(*this).run(name, attributes);
