@@ -167,7 +167,12 @@ class GluonPrinter {
         if (name.empty()) continue;
         const meaning::Parameter& given = plan_.user->parameters[k];
         KernelArgument one{KernelArgument::number, name, given.type, {}};
-        if (given.kind == meaning::Parameter::pointer) one.kind = KernelArgument::pointer;
+        if (given.kind == meaning::Parameter::pointer) {
+          one.kind = KernelArgument::pointer;
+          one.type.clear();
+          for (std::size_t h = 0; h < plan_.host_name.size(); ++h)
+            if (name == plan_.host_name[h] + "_ptr") one.type = plan_.axes.tensors[h].type;
+        }
         if (given.kind == meaning::Parameter::descriptor) {
           one.kind = KernelArgument::descriptor;
           one.block = given.block;

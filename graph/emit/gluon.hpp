@@ -28,7 +28,8 @@ struct EmitOptions {
 /// What a kernel is called with.
 struct KernelArgument {
   enum Kind { number, pointer, descriptor } kind = number;
-  std::string name, type;           ///< the type of the number, or of what lies there
+  std::string name;
+  std::string type;  ///< of the number, or of what lies there; "" = the kernel does not touch it
   std::vector<std::int64_t> block;  ///< of a descriptor
 };
 

@@ -100,6 +100,8 @@ class TtgirWriter {
     const auto scalar = [](const std::string& element) {
       return Type{Type::scalar, element, {}, {}, {}};
     };
+    if (one.type.empty())
+      ws::no_text("an argument of which nobody says where it leads, " + one.name);
     if (one.kind != KernelArgument::descriptor) {
       const std::string element =
           one.kind == KernelArgument::pointer ? "!tt.ptr<" + one.type + ">" : one.type;
@@ -324,11 +326,15 @@ class TtgirWriter {
       passed.push_back(b_.evaluate(one.parts[1]).parts);
     }
     // All that the others need comes in once, and all of them see it.
-    for (std::size_t s = 1; s < slots.size(); ++s)
-      for (const Thing& thing : passed[s])
-        if (captured(thing) &&
-            std::find(op.operands.begin(), op.operands.end(), thing.id) == op.operands.end())
-          op.operands.push_back(thing.id);
+    for (std::size_t s = 1; s < slots.size(); ++s) {
+      op.passed.emplace_back();
+      for (const Thing& thing : passed[s]) {
+        if (!captured(thing)) continue;
+        auto place = std::find(op.operands.begin(), op.operands.end(), thing.id);
+        if (place == op.operands.end()) place = op.operands.insert(place, thing.id);
+        op.passed.back().push_back(static_cast<int>(place - op.operands.begin()));
+      }
+    }
     const ws::Variables before = b_.variables_;
     Block* const outside = b_.here_;
     for (std::size_t s = 0; s < slots.size(); ++s) {

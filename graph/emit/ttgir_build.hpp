@@ -78,6 +78,7 @@ class Builder {
   Thing chosen(const Expr& call);
   Thing reduced(const Expr& call, const std::string& combine);
   Thing converted(const Thing& from, const LayoutRef& to);
+  Thing transposed(const Expr& call);
   Thing cast(const Thing& from, const std::string& element);
   Thing full(const Expr& call);
   Thing range(const Expr& call);

@@ -286,7 +286,9 @@ bool Builder::value_call(const std::string& name, const Expr& call, Thing& made)
   else if (name == "gl.fma") {
     const Thing a = needed(call, 0, ""), b = needed(call, 1, ""), c = needed(call, 2, "");
     made = elementwise("math.fma", {a, b, c});
-  } else if (name == "gl.where")
+  } else if (name == "gl.permute")
+    made = transposed(call);
+  else if (name == "gl.where")
     made = chosen(call);
   else if (name == "gl.inline_asm_elementwise")
     made = asm_elementwise(call);
@@ -315,12 +317,14 @@ bool Builder::value_call(const std::string& name, const Expr& call, Thing& made)
 bool Builder::layout_call(const std::string& name, const Expr& call, Thing& made) {
   if (name == "gl.NVMMADistributedLayout") {
     const auto version = wholes(needed(call, 9, "version"));
-    made = thing_of(layout_of(
-        Layout::registers,
-        "#ttg.nvidia_mma<{versionMajor = " + std::to_string(version.at(0)) +
-            ", versionMinor = " + std::to_string(version.at(1)) +
-            ", warpsPerCTA = " + list_text(wholes(needed(call, 9, "warps_per_cta"))) +
-            ", instrShape = " + list_text(wholes(needed(call, 9, "instr_shape"))) + "}>"));
+    Layout mma;
+    mma.warps = wholes(needed(call, 9, "warps_per_cta"));
+    mma.instruction = wholes(needed(call, 9, "instr_shape"));
+    mma.text = "#ttg.nvidia_mma<{versionMajor = " + std::to_string(version.at(0)) +
+               ", versionMinor = " + std::to_string(version.at(1)) +
+               ", warpsPerCTA = " + list_text(mma.warps) +
+               ", instrShape = " + list_text(mma.instruction) + "}>";
+    made = thing_of(std::make_shared<const Layout>(std::move(mma)));
   } else if (name == "gl.BlockedLayout") {
     static constexpr const char* kParts[] = {"sizePerThread", "threadsPerWarp", "warpsPerCTA",
                                              "order"};

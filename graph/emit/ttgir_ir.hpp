@@ -15,8 +15,9 @@ namespace twill::emit::ws {
 struct Layout {
   enum Kind { registers, slice, dot, shared, plain_shared, tensor_memory } kind = registers;
   std::string text;  ///< as the file has it: an alias ("#tile"), or an attribute
-  std::shared_ptr<const Layout> parent;  ///< of a slice and of an operand
-  int dimension = 0;                     ///< of a slice: the one that it lacks
+  std::shared_ptr<const Layout> parent;          ///< of a slice and of an operand
+  int dimension = 0;                             ///< of a slice: the one that it lacks
+  std::vector<std::int64_t> warps, instruction;  ///< of the result of a wgmma
   // Of `shared`:
   int swizzle = 0, bits = 0;
   bool transposed = false;
@@ -61,7 +62,9 @@ struct Op {
   std::vector<int> operands;  ///< of a loop: begin, end, step, then what is carried into it
   std::vector<int> results;
   std::vector<std::unique_ptr<Block>> blocks;
-  std::vector<int> warps, registers;  ///< of partitions: of all but the first
+  // Of partitions, all but the first:
+  std::vector<int> warps, registers;
+  std::vector<std::vector<int>> passed;  ///< which operands each one is called with
   std::string comment;
 };
 

@@ -160,10 +160,26 @@ class Printer {
     return needed_[at(loop.results[k])] || needed_[at(loop.blocks[0]->arguments[k + 1])];
   }
 
-  bool captured(const Op& op, std::size_t k) const {
+  /// What the partitions see, in the order in which they first use it.
+  std::vector<std::size_t> captured(const Op& op) const {
+    std::vector<std::size_t> all;
     for (std::size_t b = 1; b < op.blocks.size(); ++b)
-      if (needed_[at(op.blocks[b]->arguments[k])]) return true;
-    return false;
+      for (const int place : op.passed[b - 1]) {
+        const auto k = at(place);
+        if (needed_[at(op.blocks[b]->arguments[k])] &&
+            std::find(all.begin(), all.end(), k) == all.end())
+          all.push_back(k);
+      }
+    return all;
+  }
+
+  /// Does a block do nothing?
+  bool empty(const Block& block) const {
+    return std::none_of(block.ops.begin(), block.ops.end(), [&](const auto& op) {
+      return op->kind != Op::remark && (op->kind != Op::plain || op->effect == Op::acts ||
+                                        std::any_of(op->results.begin(), op->results.end(),
+                                                    [&](int v) { return needed_[at(v)]; }));
+    });
   }
 
   // ---- text
@@ -310,13 +326,15 @@ class Printer {
   }
 
   void partitions(int depth, const Op& op) {
-    std::vector<std::size_t> kept;
+    // Where only the first has something to do, as without iterations, there are no others.
+    if (std::all_of(op.blocks.begin() + 1, op.blocks.end(),
+                    [&](const auto& one) { return empty(*one); })) {
+      block(depth, *op.blocks[0]);
+      return;
+    }
+    const std::vector<std::size_t> kept = captured(op);
     std::vector<int> values;
-    for (std::size_t k = 0; k < op.operands.size(); ++k)
-      if (captured(op, k)) {
-        kept.push_back(k);
-        values.push_back(op.operands[k]);
-      }
+    for (const std::size_t k : kept) values.push_back(op.operands[k]);
     line(depth, "ttg.warp_specialize(" + list(values, false) +
                     ") attributes {requestedRegisters = array<i32: " + numbers(op.registers) +
                     ">}");

@@ -407,6 +407,37 @@ Thing Builder::converted(const Thing& from, const LayoutRef& to) {
       pure("ttg.convert_layout $0 : " + of.text() + " -> " + type.text(), {from.id}, type));
 }
 
+Thing Builder::transposed(const Expr& call) {
+  const Thing from = needed(call, 0, "");
+  const Type of = type(from);
+  if (wholes(needed(call, 1, "")) != std::vector<std::int64_t>{1, 0})
+    no_text("another order than the transpose");
+  if (of.kind != Type::tensor || of.shape.size() != 2 || of.layout->instruction.size() != 3 ||
+      of.layout->warps.size() != 2 || of.layout->warps[1] != 1 ||
+      of.shape[0] != 16 * of.layout->warps[0] || of.shape[1] != of.layout->instruction[1] ||
+      (of.shape[1] & (of.shape[1] - 1)) != 0)
+    no_text("the transpose of what is not the result of one wgmma");
+  // Of a result of wgmma (PTX ISA, "Register Fragments for wgmma"): a thread has two neighbours of
+  // a row, the same eight rows below, and that again every eight columns; four threads share a row,
+  // eight rows a warp. Warps have 16 rows each. Here rows are columns.
+  std::string registers = "[1, 0], [0, 8]", warps;
+  for (std::int64_t column = 8; column < of.shape[1]; column *= 2)
+    registers += ", [" + std::to_string(column) + ", 0]";
+  for (std::int64_t row = 16; row < of.shape[0]; row *= 2)
+    warps += (warps.empty() ? "[0, " : ", [0, ") + std::to_string(row) + "]";
+  Type to = of;
+  std::swap(to.shape[0], to.shape[1]);
+  to.whole = to.shape;
+  auto layout = std::make_shared<Layout>();
+  layout->text = m_.alias("#ttg.linear<{register = [" + registers +
+                              "], lane = [[2, 0], [4, 0], [0, 1], [0, 2], [0, 4]], warp = [" +
+                              warps + "], block = []}>",
+                          "turned_" + shape_text(to.shape, "x"));
+  to.layout = layout;
+  return Thing::make_value(pure(
+      "tt.trans $0 {order = array<i32: 1, 0>} : " + of.text() + " -> " + to.text(), {from.id}, to));
+}
+
 Thing Builder::cast(const Thing& from, const std::string& element) {
   const Type of = type(from);
   if (of.element == element) return from;

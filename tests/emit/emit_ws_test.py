@@ -73,13 +73,18 @@ def compile_ttgir(path, capability):
             setattr(CUDABackend, name, function)
 
 
+def code_of(kernel):
+    """PTX without its comments, in which LLVM's names of blocks stand."""
+    return re.sub(r"[ \t]*//.*", "", kernel.asm["ptx"])
+
+
 def difference(ours, theirs):
     """What differs between two compiled kernels, or ""."""
     for what in ("num_warps", "shared", "tmem_size"):
         if getattr(ours.metadata, what, 0) != getattr(theirs.metadata, what, 0):
             return f"{what} {getattr(ours.metadata, what, 0)}, Gluon's {getattr(theirs.metadata, what, 0)}"
-    if ours.asm["ptx"] != theirs.asm["ptx"]:
-        lines = [(a, b) for a, b in zip(ours.asm["ptx"].split("\n"), theirs.asm["ptx"].split("\n")) if a != b]
+    if code_of(ours) != code_of(theirs):
+        lines = [(a, b) for a, b in zip(code_of(ours).split("\n"), code_of(theirs).split("\n")) if a != b]
         return f"PTX: {len(lines)} lines differ, the first: {lines[0] if lines else 'one is longer'}"
     return "" if ours.asm["cubin"] == theirs.asm["cubin"] else "the cubins differ"
 
