@@ -12,6 +12,7 @@
 #include "engine/output/style.hpp"
 #include "graph/emit/cuda.hpp"
 #include "graph/emit/gluon.hpp"
+#include "graph/emit/ttgir.hpp"
 #include "graph/error.hpp"
 #include "graph/io/file.hpp"
 #include "graph/io/json_text.hpp"
@@ -25,16 +26,36 @@ struct EmittedFlags {
   MakeFlags make;
   std::string to = "gluon";
   std::string output;
+  int trips = -1;      ///< of TTGIR: for this number of iterations alone
+  std::string triton;  ///< of TTGIR: the version that reads it
 };
 
 using Emitted = std::variant<emit::GluonKernel, program::Refusal>;
 
-Emitted emit_text(const std::string& to, const program::Program& program,
+Emitted emit_text(const EmittedFlags& flags, const program::Program& program,
                   const emit::EmitOptions& options) {
-  if (to == "gluon") return emit::emit_gluon(program, options);
+  if (flags.to == "gluon") return emit::emit_gluon(program, options);
+  if (flags.to == "ttgir-ws") return emit::emit_ttgir(program, options, flags.trips);
   auto text = emit::emit_cuda(program, options);
   if (auto* no = std::get_if<program::Refusal>(&text)) return *no;
-  return emit::GluonKernel{std::move(std::get<std::string>(text)), {}};
+  emit::GluonKernel kernel;
+  kernel.text = std::move(std::get<std::string>(text));
+  return kernel;
+}
+
+/// What is asked of a language that does not have it.
+void check_flags(const EmittedFlags& flags) {
+  const bool ttgir = flags.to == "ttgir-ws";
+  if (!ttgir && flags.trips >= 0)
+    throw InputError("command line", "--for-trips", std::to_string(flags.trips),
+                     "only --to ttgir-ws has a text for each number of iterations");
+  if (!ttgir && !flags.triton.empty())
+    throw InputError("command line", "--triton", quote(flags.triton),
+                     "only --to ttgir-ws is written for one version of Triton");
+  if (ttgir && !flags.triton.empty() && flags.triton != emit::kTritonOfTtgir)
+    throw InputError("command line", "--triton", quote(flags.triton),
+                     "TTGIR is written for Triton " + std::string(emit::kTritonOfTtgir) +
+                         " alone: its text changes from version to version");
 }
 
 bool refused_for_room(const Emitted& emitted) {
@@ -80,6 +101,7 @@ std::vector<MakeFlags> ways_for_module(const MakeFlags& asked) {
 }
 
 int emit_kernel(const EmittedFlags& flags) {
+  check_flags(flags);
   const WorkloadFlags& work = flags.make.work;
   program::Program program;
   // Standard input is read once: from there comes a program.
@@ -109,20 +131,20 @@ int emit_kernel(const EmittedFlags& flags) {
   options.machine = work.machine.empty() ? "the machine of its program" : work.machine;
   options.version = version();
   options.user = user ? &user->kernel : nullptr;
-  auto emitted = emit_text(flags.to, program, options);
+  auto emitted = emit_text(flags, program, options);
   const program::Program first = program;
   const auto try_way = [&](const MakeFlags& way) {
     auto again = made_again(way, first, length);
     if (!again || (user && !again->module_meaning)) return;
     emit::EmitOptions now = options;
     now.user = again->module_meaning ? &again->module_meaning->kernel : nullptr;
-    auto text = emit_text(flags.to, again->program, now);
+    auto text = emit_text(flags, again->program, now);
     const bool refused = std::holds_alternative<program::Refusal>(text);
     if (!refused) emitted = std::move(text);
   };
   const auto* written = std::get_if<emit::GluonKernel>(&emitted);
   // Where products lie in registers, others that are handed about are lacking there.
-  if (user && flags.to == "gluon" && solved_here &&
+  if (user && flags.to != "cuda" && solved_here &&
       (written == nullptr || written->launch.tmem_columns == 0)) {
     const Emitted as_asked = std::move(emitted);
     emitted = program::Refusal{"limits", "shared memory"};
@@ -157,10 +179,18 @@ Command emit_command(CLI::App& program) {
   CLI::App* app = program.add_subcommand(
       "emit", "The kernel of a program (or of a kernel file's best schedule) as source text");
   flags->make.add_to(*app);
-  app->add_option("--to", flags->to,
-                  "Language of the text: Gluon (Hopper, Blackwell) or CUDA C++ (Hopper)")
-      ->check(CLI::IsMember({"gluon", "cuda"}))
+  app->add_option(
+         "--to", flags->to,
+         "Language of the text: Gluon or TTGIR with partitions (Hopper, Blackwell), or CUDA "
+         "C++ (Hopper)")
+      ->check(CLI::IsMember({"gluon", "ttgir-ws", "cuda"}))
       ->capture_default_str();
+  app->add_option("--for-trips", flags->trips,
+                  "Of ttgir-ws: for this number of iterations alone, fewer than the stages "
+                  "(without it: for all others)")
+      ->check(CLI::Range(0, 1'000));
+  app->add_option("--triton", flags->triton,
+                  "Of ttgir-ws: the version of Triton that is to read it");
   app->add_option("-o,--output", flags->output, "Write the text here, not to standard output");
   return {app, [flags] { return emit_kernel(*flags); }};
 }

@@ -21,7 +21,7 @@ class GluonPrinter {
   GluonPrinter(const Plan& plan, const EmitOptions& options)
       : plan_(plan), p_(*plan.given), m_(*plan.meaning), options_(options) {}
 
-  std::string run() {
+  GluonKernel run() {
     std::vector<SlotText> slots;
     for (const int s : plan_.partitions) slots.push_back(slot_text(plan_, s, needs_));
     if (plan_.tiles())
@@ -34,8 +34,24 @@ class GluonPrinter {
     const std::string kernel_text = std::move(text_);
     text_.clear();
     head();
-    return text_ + functions + kernel_text +
-           (plan_.user != nullptr ? user_launcher(plan_) : host_text(plan_));
+    definitions();
+    const std::string defined = std::move(text_);
+    text_ = std::move(head_) + defined;
+    if (!plan_.branches_on_trips())
+      line(0,
+           "DEPTH = " + std::to_string(plan_.depth) +
+               "  # iterations in flight beside the newest: with fewer, TRIPS says how many there "
+               "are");
+    GluonKernel made;
+    made.text = text_ + functions + kernel_text +
+                (plan_.user != nullptr ? user_launcher(plan_) : host_text(plan_));
+    made.launch = plan_.launch;
+    made.target = plan_.legal.target;
+    made.about = about_;
+    made.code = defined + functions + kernel_text;
+    made.arguments = called_with();
+    made.depth = plan_.branches_on_trips() ? 0 : plan_.depth;
+    return made;
   }
 
  private:
@@ -74,6 +90,7 @@ class GluonPrinter {
                      : "") +
                 "; " + std::to_string(plan_.launch.barriers) + " barriers.");
     line(0, "");
+    about_ = text_.substr(3);  // (without its quotes)
     line(0,
          "This text is yours: Twill's license does not extend to what it writes, put it under any "
          "license you");
@@ -120,6 +137,12 @@ class GluonPrinter {
                 " or newer with Gluon is needed: {missing}\", file=sys.stderr)");
     line(1, "sys.exit(2)");
     line(0, "");
+    head_ = std::move(text_);
+    text_.clear();
+  }
+
+  /// Constants and layouts.
+  void definitions() {
     for (std::size_t k = 0; k < m_.constants.size() && plan_.user == nullptr; ++k)
       line(0, plan_.constant[k] + ": gl.constexpr = gl.constexpr(" +
                   number_text(m_.constants[k].second) + ")");
@@ -131,11 +154,45 @@ class GluonPrinter {
     for (const auto& [name, value] : shared_layouts_)
       line(0, name + ": gl.constexpr = gl.constexpr(" + value + ")");
     line(0, "VECTOR: gl.constexpr = gl.constexpr(gl.SwizzledSharedLayout(1, 1, 1, [0]))");
-    if (!plan_.branches_on_trips())
-      line(0,
-           "DEPTH = " + std::to_string(plan_.depth) +
-               "  # iterations in flight beside the newest: with fewer, TRIPS says how many there "
-               "are");
+  }
+
+  std::vector<KernelArgument> called_with() const {
+    std::vector<KernelArgument> all;
+    const auto block = [&](std::size_t h) {
+      return m_.tensors[at(plan_.axes.tensors[h].parts.front())].shape;
+    };
+    if (plan_.user != nullptr) {
+      for (std::size_t k = 0; k < plan_.parameter_name.size(); ++k) {
+        const std::string& name = plan_.parameter_name[k];
+        if (name.empty()) continue;
+        const meaning::Parameter& given = plan_.user->parameters[k];
+        KernelArgument one{KernelArgument::number, name, given.type, {}};
+        if (given.kind == meaning::Parameter::pointer) {
+          one.kind = KernelArgument::pointer;
+          one.type.clear();
+          for (std::size_t h = 0; h < plan_.host_name.size(); ++h)
+            if (name == plan_.host_name[h] + "_ptr") one.type = plan_.axes.tensors[h].type;
+        }
+        if (given.kind == meaning::Parameter::descriptor) {
+          one.kind = KernelArgument::descriptor;
+          one.block = given.block;
+          for (std::size_t h = 0; h < plan_.host_name.size(); ++h)
+            if (name == plan_.host_name[h] + "_desc") one.block = block(h);
+        }
+        all.push_back(std::move(one));
+      }
+      return all;
+    }
+    for (std::size_t h = 0; h < plan_.host_name.size(); ++h) {
+      const bool vector = plan_.axes.tensors[h].axes.size() == 1;
+      all.push_back({vector ? KernelArgument::pointer : KernelArgument::descriptor,
+                     plan_.host_name[h] + plan_.suffix(static_cast<int>(h)),
+                     plan_.axes.tensors[h].type, vector ? std::vector<std::int64_t>{} : block(h)});
+    }
+    for (const std::string& one : plan_.host_name)
+      all.push_back({KernelArgument::number, one + "_rows", "i32", {}});
+    all.push_back({KernelArgument::number, "n", "i32", {}});
+    return all;
   }
 
   /// The oldest Triton that has what the text uses (tests/emit/emit_compile_test.py compiles with
@@ -495,7 +552,7 @@ class GluonPrinter {
   ModuleNeeds needs_;
   std::map<std::string, std::string> shared_layouts_;
   std::vector<std::string> arguments_;
-  std::string text_;
+  std::string text_, head_, about_;
 };
 
 }  // namespace
@@ -506,7 +563,7 @@ std::variant<GluonKernel, Refusal> emit_gluon(const program::Program& program,
   if (auto* no = std::get_if<Refusal>(&plan)) return *no;
   try {
     const Plan& made = std::get<Plan>(plan);
-    return GluonKernel{GluonPrinter(made, options).run(), made.launch};
+    return GluonPrinter(made, options).run();
   } catch (const Refusal& no) {
     return no;
   }

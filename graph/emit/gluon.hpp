@@ -1,9 +1,12 @@
 // A program as one Python file for Gluon (triton.experimental.gluon), for Hopper and Blackwell.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <variant>
+#include <vector>
 
+#include "graph/emit/legal.hpp"
 #include "graph/emit/limits.hpp"
 #include "graph/meaning/user_kernel.hpp"
 #include "graph/program/program.hpp"
@@ -22,9 +25,24 @@ struct EmitOptions {
   bool as_triton = true;
 };
 
+/// What a kernel is called with.
+struct KernelArgument {
+  enum Kind { number, pointer, descriptor } kind = number;
+  std::string name;
+  std::string type;  ///< of the number, or of what lies there; "" = the kernel does not touch it
+  std::vector<std::int64_t> block;  ///< of a descriptor
+};
+
 struct GluonKernel {
   std::string text;
   Launch launch;
+  // For those who write the same kernel in another language:
+  Target target = Target::hopper;
+  std::string about;  ///< what the head of the file says of the program
+  std::string code;   ///< of the text, what the compiler sees: constants, layouts, functions
+  std::vector<KernelArgument> arguments;
+  /// Iterations below which the host says how many there are (TRIPS); 0 = it never does.
+  int depth = 0;
 };
 
 /// The file, or why there is none: rule "meaning" (nobody says what the ops compute), "target",

@@ -134,7 +134,8 @@ Expression SlotPrinter::final_operand(int v, const Operand& one, std::set<int>& 
   } else {
     const int s = plan_.kept_in_memory(op);
     if (s < 0) refuse("storage", m_.values[at(one.value)].id + " is not there after the loop");
-    from = copy_of(s, {Iteration::end, -1});
+    from = plan_.on_tmem(p_.storages[at(s)]) ? to_load(s, {Iteration::end, -1}, "", layout.columns)
+                                             : copy_of(s, {Iteration::end, -1});
   }
   return {from + ".load(" + values_.text_of(layout) + ")", layout, type};
 }
@@ -189,9 +190,11 @@ void SlotPrinter::final_chunks(const std::vector<int>& chain, const std::string&
           in.push_back({"part", layout, last.type});
         } else {
           const int from = value.operands[k].value;
-          in.push_back({copy_of(plan_.kept_in_memory(plan_.op_of(from)), {Iteration::end, -1}) +
-                            ".slice(" + std::to_string(c) + ", " + std::to_string(kOutChunk) +
-                            ").load(" + values_.text_of(layout) + ")",
+          const std::string cut =
+              ".slice(" + std::to_string(c) + ", " + std::to_string(kOutChunk) + ")";
+          in.push_back({to_load(plan_.kept_in_memory(plan_.op_of(from)), {Iteration::end, -1}, cut,
+                                kOutChunk) +
+                            ".load(" + values_.text_of(layout) + ")",
                         layout, m_.values[at(from)].type});
         }
       }

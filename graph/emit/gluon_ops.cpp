@@ -22,6 +22,19 @@ std::string SlotPrinter::copy_of(int storage, Iteration it) {
   return use(plan_.buffer[at(storage)]) + ring(it, p_.storages[at(storage)].depth);
 }
 
+std::string SlotPrinter::to_load(int storage, Iteration it, const std::string& cut,
+                                 std::int64_t columns) {
+  const Storage& place = legal_.program.storages[at(storage)];
+  const std::string text = copy_of(storage, it);
+  // (Storages may share their columns.)
+  const std::string index = text.substr(plan_.buffer[at(storage)].size());
+  const Value& value = plan_.value_of(storage);
+  const int before = state_.reads[std::to_string(place.base) + value.type + index + cut]++;
+  std::string whole;
+  for (int k = 0; k < before; ++k) whole += ".slice(0, " + std::to_string(columns) + ")";
+  return text + cut + whole;
+}
+
 std::string SlotPrinter::coordinates(int tensor, const std::string& tile) {
   if (plan_.user != nullptr) {
     std::string list;
@@ -209,14 +222,17 @@ Expression SlotPrinter::operand(int op, const Operand& one, Iteration it) {
       const int value = plan_.links.result[at(source.op)];
       const Value& what = m_.values[at(value)];
       if (source.transposed) refuse("operand", "a transposed tile is read to registers");
-      std::string text = copy_of(source.storage, it + -source.distance);
+      const bool on_tmem = plan_.on_tmem(p_.storages[at(source.storage)]);
       Layout layout = values_.layout_of(value);
+      std::string cut;
       if (source.columns > 0) {
-        text += ".slice(" + std::to_string(source.first_column) + ", " +
-                std::to_string(source.columns) +
-                (plan_.on_tmem(p_.storages[at(source.storage)]) ? ")" : ", dim=1)");
+        cut = ".slice(" + std::to_string(source.first_column) + ", " +
+              std::to_string(source.columns) + (on_tmem ? ")" : ", dim=1)");
         layout.columns = source.columns;
       }
+      const std::string text =
+          on_tmem ? to_load(source.storage, it + -source.distance, cut, layout.columns)
+                  : copy_of(source.storage, it + -source.distance) + cut;
       return {text + ".load(" + values_.text_of(layout) + ")", layout, what.type};
     }
     case Source::before: {
@@ -271,6 +287,7 @@ void SlotPrinter::keep(int depth, int op, Iteration it, const Expression& result
     const Storage& storage = p_.storages[at(s)];
     if (storage.kind != Storage::in_memory) continue;
     line(depth, copy_of(s, it) + ".store(" + text + ")");
+    if (plan_.on_tmem(storage)) state_.reads.clear();
     if (!plan_.on_tmem(storage) && (read_by_products(s) || p_.ops[at(op)].fence)) {
       needs_.fence = true;
       line(depth, "fence_async_shared()  # ordinary writes, read by the asynchronous proxy");
@@ -373,7 +390,7 @@ void SlotPrinter::chunks(int depth, const std::vector<int>& ops, int here, Itera
           if (source.kind != Source::memory || source.transposed || source.columns > 0 ||
               !plan_.on_tmem(p_.storages[at(source.storage)]))
             refuse("operand", "a tile of the chain " + p_.ops[at(op)].id);
-          in.push_back({copy_of(source.storage, it + -source.distance) + cut + ".load(" +
+          in.push_back({to_load(source.storage, it + -source.distance, cut, kChunk) + ".load(" +
                             values_.text_of(layout) + ")",
                         layout, "f32"});
         }
@@ -385,6 +402,7 @@ void SlotPrinter::chunks(int depth, const std::vector<int>& ops, int here, Itera
       }
     }
     line(depth, copy_of(to, it) + cut + ".store(" + last.text + ")");
+    state_.reads.clear();
   }
   arrive(depth, here, it);
 }

@@ -159,6 +159,11 @@ void SlotPrinter::vectors_before() {
 void SlotPrinter::loop() {
   const SlotState entry = state_;
   const int depth = code_->depth;
+  // (What follows the loop follows each of the branches.)
+  std::map<std::string, int> reads;
+  const auto most = [&] {
+    for (const auto& [place, count] : state_.reads) reads[place] = std::max(reads[place], count);
+  };
   for (int n = 0; n < depth; ++n) {
     state_ = entry;
     trips_ = n;
@@ -170,6 +175,7 @@ void SlotPrinter::loop() {
     for (const Step& step : code_->short_runs[at(n)]) print(2, step);
     drain(2);
     if (text_.size() == before_text) line(2, "pass");
+    most();
   }
   trips_ = -1;
   state_ = entry;
@@ -183,6 +189,8 @@ void SlotPrinter::loop() {
   if (depth > 0) line(in, "# epilogue");
   for (const Step& step : code_->epilogue) print(in, step);
   drain(in);
+  most();
+  state_.reads = std::move(reads);
 }
 
 SlotState SlotPrinter::moved(SlotState state, int by) {
@@ -195,12 +203,14 @@ void SlotPrinter::steady(int in) {
   const SlotState entry = state_;
   const std::string kept = text_;
   SlotState begin = entry;
+  begin.reads.clear();  // a block of its own
   for (int round = 0; round < 4; ++round) {
     state_ = begin;
     text_.clear();
     for (const Step& step : code_->steady) print(in + 1, step);
     SlotState again = moved(state_, 1);
     again.defined = entry.defined;
+    again.reads.clear();
     const bool same = again.flights == begin.flights && again.token == begin.token &&
                       again.stores == begin.stores;
     begin = again;
@@ -241,6 +251,7 @@ void SlotPrinter::steady(int in) {
   text_ += body;
   state_ = moved(end, code_->depth + 1);
   state_.defined = defined;
+  state_.reads = entry.reads;
   // (i is n - depth - 1 at the end of the loop, so i + k is n - 1 - (depth - k).)
 }
 

@@ -30,6 +30,8 @@ struct SlotState {
   std::vector<std::pair<int, int>> stores;  ///< bulk stores in flight: op and iteration
   std::map<int, bool> token;  ///< per op whose result is a product in registers: not waited for yet
   std::set<std::string> defined;
+  /// Of this block, loads of a place in tensor memory since the slot last wrote there.
+  std::map<std::string, int> reads;
   bool operator==(const SlotState&) const = default;
 };
 
@@ -142,6 +144,11 @@ class SlotPrinter {
 
   // Ops: gluon_ops.cpp.
   std::string copy_of(int storage, Iteration it);
+  /// A copy in tensor memory, or a part of it, to load from. Triton's waits for barriers say
+  /// nothing of tensor memory, so its common-subexpression pass takes a second load of a place for
+  /// the first one, though a product has written there between. A part that is the whole is another
+  /// place to it, and to nothing else.
+  std::string to_load(int storage, Iteration it, const std::string& cut, std::int64_t columns);
   std::string coordinates(int tensor, const std::string& tile);
   void op(int depth, int op, Iteration it);
   /// A matrix in memory as a product takes it.

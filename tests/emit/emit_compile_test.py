@@ -2,6 +2,7 @@
 
 usage: emit_compile_test.py TWILL [--report] KERNEL:MACHINE...
 Exit code 77 without Triton. Checked: the number of products and barrier waits in the PTX are those of the text; no
+load of a tile was taken for another one (Triton's passes may join loads between which a product has written); no
 wgmma is serialised; registers of partitions (setmaxnreg) are those that Twill foretold; spills are reported, and
 refused where SPILLS says 0.
 """
@@ -76,6 +77,7 @@ def facts(path, folder, trips=-1):
     return {
         "warps": kernel.metadata.num_warps, "shared": kernel.metadata.shared, "tmem": getattr(kernel.metadata, "tmem_size", 0),
         "registers": registers, "spill bytes": spills, "serialised": serialised,
+        "tile loads": len(re.findall(r"ttg\.local_load|ttng\.tmem_load", kernel.asm["ttgir"])),
         "wgmma": count(r"wgmma\.mma_async"), "wgmma waits": count(r"wgmma\.wait_group"), "tcgen05.mma": count(r"tcgen05\.mma\."),
         "tcgen05.ld": count(r"tcgen05\.ld"), "tcgen05.st": count(r"tcgen05\.st"), "fences of tcgen05": count(r"tcgen05\.fence"),
         "bulk copies": count(r"cp\.async\.bulk\.tensor"), "barrier waits": count(r"mbarrier\.try_wait"),
@@ -110,6 +112,8 @@ def text_counts(text):
     body = "\n".join(kept)
     return {"products": products, "instructions": instructions,
             "waits": len(re.findall(r"^\s*mbarrier\.wait\(", body, re.M)),
+            # (Only values loaded before the loop come from elsewhere than a tile's place.)
+            "tile loads": len(re.findall(r"[\w)]\.load\((?:TILE_|gl\.SliceLayout)", body)),
             "registers": [int(x) for x in re.findall(r"slot_\w+ (\d+)", re.search(r"Registers a thread: (.*)", body).group(1))],
             "shared": int(re.search(r"Shared memory: (\d+) bytes", body).group(1))}
 
@@ -146,6 +150,8 @@ def main():
                 wrong.append(f"{got['shared']} bytes of shared memory, foretold {want['shared']}")
             if got["barrier waits"] != want["waits"]:
                 wrong.append(f"{got['barrier waits']} barrier waits, {want['waits']} in the text")
+            if got["tile loads"] != want["tile loads"]:
+                wrong.append(f"{got['tile loads']} loads of tiles, {want['tile loads']} in the text")
             if got["serialised"]:
                 wrong.append(got["serialised"][0])
             if not set(got["setmaxnreg"]) >= set(want["registers"]):

@@ -273,14 +273,19 @@ def oracle_of(name):
 
 # ---- one module
 
+def command_of(case):
+    """A module on Twill's command line."""
+    name, _, subtile = case.partition(":")
+    source = os.path.join(NESTED if name.endswith("attention-persistent") else FOLDER, name + ".ttgir")
+    return [source, "--time-limit", "60"] + (["--subtile", subtile] if subtile else []) + (
+        ["--loop", "1"] if "persistent" in name else [])
+
+
 def emitted(twill, case, folder):
     """(text, None) or (None, why)."""
-    name, _, subtile = case.partition(":")
     path = os.path.join(folder, "kernel.py")
-    source = os.path.join(NESTED if name.endswith("attention-persistent") else FOLDER, name + ".ttgir")
-    command = [twill, "emit", source, "--to", "gluon", "-o", path, "--quiet", "--time-limit", "60"]
-    done = subprocess.run(command + (["--subtile", subtile] if subtile else []) + (
-        ["--loop", "1"] if "persistent" in name else []), capture_output=True, text=True)
+    command = [twill, "emit", *command_of(case), "--to", "gluon", "-o", path, "--quiet"]
+    done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         return None, done.stderr.strip().split("\n")[-1].removeprefix("twill: ").split(".ttgir: ")[-1]
     with open(path) as file:

@@ -1,0 +1,498 @@
+// Numbers and register tiles (ttgir_build.hpp): arithmetic as Triton 3.9 spells it.
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+#include "graph/emit/ttgir_build.hpp"
+#include "graph/index.hpp"
+#include "graph/program/loop_view.hpp"
+
+namespace twill::emit::ws {
+
+namespace {
+
+bool is_static(const Thing& one) {
+  return one.kind == Thing::whole || one.kind == Thing::real;
+}
+
+double size_of(const Thing& one) {
+  return one.kind == Thing::whole ? static_cast<double>(one.number) : one.size;
+}
+
+bool compares(const std::string& sign) {
+  return sign == "<=" || sign == ">=" || sign == "==" || sign == ">" || sign == "<";
+}
+
+/// Of arith.cmpi (signed) and arith.cmpf (ordered).
+std::string predicate(const std::string& sign, bool floating) {
+  const std::string name = sign == "<="   ? "le"
+                           : sign == ">=" ? "ge"
+                           : sign == "<"  ? "lt"
+                           : sign == ">"  ? "gt"
+                                          : "eq";
+  if (floating) return "o" + name;
+  return name == "eq" ? name : "s" + name;
+}
+
+}  // namespace
+
+Thing Thing::make_whole(std::int64_t x) {
+  Thing one;
+  one.kind = whole;
+  one.number = x;
+  return one;
+}
+
+Thing Thing::make_value(int id) {
+  Thing one;
+  one.kind = value;
+  one.id = id;
+  return one;
+}
+
+const Type& Builder::type(const Thing& thing) const {
+  if (thing.kind != Thing::value) no_text("a number where a value of the kernel is needed");
+  return m_[thing.id].type;
+}
+
+std::string Builder::number_of(double x, const std::string& element) {
+  if (element == "i1") return x != 0 ? "true" : "false";
+  if (element[0] == 'i') return std::to_string(static_cast<std::int64_t>(x));
+  if (std::isinf(x)) {
+    if (element == "f16") return x > 0 ? "0x7C00" : "0xFC00";
+    if (element == "bf16") return x > 0 ? "0x7F80" : "0xFF80";
+    return x > 0 ? "0x7F800000" : "0xFF800000";
+  }
+  if (std::isnan(x)) no_text("a number that is none");
+  // Rounded to f32 first, as Triton does; the shortest text that is read as the same number.
+  const double rounded = static_cast<double>(static_cast<float>(x));
+  char text[64];
+  for (int digits = 6; digits <= 17; ++digits) {
+    std::snprintf(text, sizeof text, "%.*e", digits, rounded);
+    if (std::strtod(text, nullptr) == rounded) break;
+  }
+  return text;
+}
+
+int Builder::materialize(const Thing& thing) {
+  switch (thing.kind) {
+    case Thing::whole:
+      return m_.constant(*here_, {Type::scalar, "i32", {}, {}, {}},
+                         number_of(static_cast<double>(thing.number), "i32"));
+    case Thing::real:
+      return m_.constant(*here_, {Type::scalar, "f32", {}, {}, {}}, number_of(thing.size, "f32"));
+    case Thing::truth: return truth(thing.number != 0);
+    case Thing::value: return thing.id;
+    default: no_text("what is no number is used as one");
+  }
+}
+
+int Builder::truth(bool yes) {
+  return m_.constant(*here_, {Type::scalar, "i1", {}, {}, {}}, yes ? "true" : "false");
+}
+
+int Builder::splat(int value, const Type& type) {
+  if (m_[value].constant) return m_.constant(*here_, type, *m_[value].constant);
+  return pure("tt.splat $0 : " + m_[value].type.text() + " -> " + type.text(), {value}, type);
+}
+
+int Builder::broadcast(int value, const std::vector<std::int64_t>& shape) {
+  const Type from = m_[value].type;
+  if (from.shape == shape) return value;
+  Type to = from;
+  to.shape = to.whole = shape;
+  if (from.shape.size() != shape.size()) no_text("tiles of different ranks meet");
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    if (from.shape[d] != shape[d] && from.shape[d] != 1) no_text("tiles of different shapes meet");
+  if (m_[value].constant) return m_.constant(*here_, to, *m_[value].constant);
+  return pure("tt.broadcast $0 : " + from.text() + " -> " + to.text(), {value}, to);
+}
+
+int Builder::in_type(const Thing& thing, const Type& type) {
+  if (is_static(thing)) {
+    if (thing.kind == Thing::real && !type.floating()) no_text("a real number among integers");
+    return m_.constant(*here_, type, number_of(size_of(thing), type.element));
+  }
+  const Type from = this->type(thing);
+  if (from.kind == Type::scalar && type.kind == Type::tensor) {
+    Type to = type;
+    to.element = from.element;
+    return splat(thing.id, to);
+  }
+  return type.kind == Type::tensor ? broadcast(thing.id, type.shape) : thing.id;
+}
+
+Thing Builder::folded(const std::string& sign, const Thing& a, const Thing& b) const {
+  if (a.kind == Thing::whole && b.kind == Thing::whole) {
+    const std::int64_t x = a.number, y = b.number;
+    if (sign == "+") return Thing::make_whole(x + y);
+    if (sign == "-") return Thing::make_whole(x - y);
+    if (sign == "*") return Thing::make_whole(x * y);
+    if (sign == "&") return Thing::make_whole(x & y);
+    if ((sign == "//" || sign == "%") && y > 0) {
+      const std::int64_t rest = ((x % y) + y) % y;
+      return Thing::make_whole(sign == "%" ? rest : (x - rest) / y);
+    }
+    if (compares(sign)) {
+      Thing one;
+      one.kind = Thing::truth;
+      one.number = sign == "<="   ? x <= y
+                   : sign == ">=" ? x >= y
+                   : sign == "<"  ? x < y
+                   : sign == ">"  ? x > y
+                                  : x == y;
+      return one;
+    }
+  }
+  Thing one;
+  one.kind = Thing::real;
+  const double x = size_of(a), y = size_of(b);
+  if (sign == "+")
+    one.size = x + y;
+  else if (sign == "-")
+    one.size = x - y;
+  else if (sign == "*")
+    one.size = x * y;
+  else if (sign == "/" && y != 0)
+    one.size = x / y;
+  else
+    no_text("numbers with " + sign + " between them");
+  return one;
+}
+
+Thing Builder::integer(const std::string& sign, const Thing& a, const Thing& b) {
+  // Sums with whole numbers: one addition or subtraction from the value that they begin with.
+  const bool sum = (sign == "+" || sign == "-") && b.kind == Thing::whole;
+  if (sum) {
+    int base = a.id;
+    std::int64_t offset = sign == "+" ? b.number : -b.number;
+    bool adds = sign == "+";
+    if (m_[a.id].base >= 0) {
+      base = m_[a.id].base;
+      offset += m_[a.id].offset;
+      adds = offset > 0;
+    }
+    if (offset == 0) return Thing::make_value(base);
+    const std::int64_t amount = adds ? offset : -offset;
+    const int c = materialize(Thing::make_whole(amount));
+    const int made = pure(std::string(adds ? "arith.addi" : "arith.subi") + " $0, $1 : i32",
+                          {base, c}, m_[base].type);
+    m_[made].base = base;
+    m_[made].offset = offset;
+    return Thing::make_value(made);
+  }
+  if (b.kind == Thing::whole && b.number == 1 && (sign == "*" || sign == "//")) return a;
+  if (b.kind == Thing::whole && b.number == 0 && sign == "*") return Thing::make_whole(0);
+  if (b.kind == Thing::whole && b.number == 1 && sign == "%") return Thing::make_whole(0);
+  const std::string operation = sign == "+"    ? "addi"
+                                : sign == "-"  ? "subi"
+                                : sign == "*"  ? "muli"
+                                : sign == "&"  ? "andi"
+                                : sign == "//" ? "divsi"
+                                : sign == "%"  ? "remsi"
+                                               : "";
+  if (operation.empty()) no_text("integers with " + sign + " between them");
+  const int x = materialize(a), y = materialize(b);
+  return Thing::make_value(
+      pure("arith." + operation + " $0, $1 : i32", {x, y}, {Type::scalar, "i32", {}, {}, {}}));
+}
+
+Thing Builder::binary(const std::string& sign, Thing a, Thing b) {
+  if (is_static(a) && is_static(b)) return folded(sign, a, b);
+  for (const Thing* one : {&a, &b})
+    if (one->kind != Thing::value && !is_static(*one)) no_text("what is no number, with " + sign);
+  // What commutes has its number second.
+  if (is_static(a) && (sign == "+" || sign == "*" || sign == "&")) std::swap(a, b);
+  const Type left = a.kind == Thing::value ? type(a) : type(b);
+  const Type right = b.kind == Thing::value ? type(b) : left;
+  if (left.pointer() && a.kind == Thing::value) {
+    if (sign != "+" || (b.kind == Thing::value && right.pointer()))
+      no_text("arithmetic of places in memory");
+    // A place, then one for each element.
+    Type to = left;
+    if (b.kind == Thing::value && right.kind == Type::tensor && left.kind == Type::scalar) {
+      to = right;
+      to.element = left.element;
+    }
+    if (b.kind == Thing::whole && b.number == 0) return a;
+    const int place = to.kind == Type::tensor && left.kind == Type::scalar ? splat(a.id, to) : a.id;
+    const int by = b.kind == Thing::value ? b.id : materialize(b);
+    if (m_[by].type.kind != to.kind) no_text("a place for each element and one step for all");
+    return Thing::make_value(
+        pure("tt.addptr $0, $1 : " + to.text() + ", " + m_[by].type.text(), {place, by}, to));
+  }
+  const bool floating =
+      (a.kind == Thing::value && left.floating()) || (b.kind == Thing::value && right.floating());
+  const bool scalars = left.kind == Type::scalar && right.kind == Type::scalar;
+  if (!floating && (left.element != "i32" || right.element != "i32"))
+    no_text("integers of other types than i32");
+  if (floating && a.kind == Thing::value && b.kind == Thing::value && left.element != right.element)
+    no_text("numbers of different types meet");
+  if (!floating && scalars && !compares(sign)) return integer(sign, a, b);
+  // In one shape.
+  Type common = left.kind == Type::tensor ? left : right;
+  if (floating)
+    common.element = a.kind == Thing::value && left.floating() ? left.element : right.element;
+  if (left.kind == Type::tensor && right.kind == Type::tensor && a.kind == Thing::value &&
+      b.kind == Thing::value) {
+    if (left.layout->text != right.layout->text) no_text("tiles of different layouts meet");
+    if (left.shape.size() != right.shape.size()) no_text("tiles of different ranks meet");
+    for (std::size_t d = 0; d < common.shape.size(); ++d)
+      common.shape[d] = std::max(left.shape[d], right.shape[d]);
+    common.whole = common.shape;
+  }
+  const int x = in_type(a, common), y = in_type(b, common);
+  if (compares(sign)) {
+    Type truths = common;
+    truths.element = "i1";
+    return Thing::make_value(pure(std::string(floating ? "arith.cmpf " : "arith.cmpi ") +
+                                      predicate(sign, floating) + ", $0, $1 : " + common.text(),
+                                  {x, y}, truths));
+  }
+  std::string operation;
+  if (floating)
+    operation = sign == "+"   ? "addf"
+                : sign == "-" ? "subf"
+                : sign == "*" ? "mulf"
+                : sign == "/" ? "divf"
+                              : "";
+  else
+    operation = sign == "+"    ? "addi"
+                : sign == "-"  ? "subi"
+                : sign == "*"  ? "muli"
+                : sign == "//" ? "divsi"
+                : sign == "%"  ? "remsi"
+                               : "";
+  if (operation.empty()) no_text("tiles with " + sign + " between them");
+  return Thing::make_value(
+      pure("arith." + operation + " $0, $1 : " + common.text(), {x, y}, common));
+}
+
+Thing Builder::negated(const Thing& one) {
+  Thing made = one;
+  if (one.kind == Thing::whole) {
+    made.number = -one.number;
+    return made;
+  }
+  if (one.kind == Thing::real) {
+    made.size = -one.size;
+    return made;
+  }
+  const Type of = type(one);
+  if (!of.floating()) no_text("a negated integer");
+  return Thing::make_value(pure("arith.negf $0 : " + of.text(), {one.id}, of));
+}
+
+Thing Builder::widened(const Expr& item) {
+  if (item.parts.size() != 3) no_text("an item with other indices than [:, None] and [None, :]");
+  const Thing from = evaluate(item.parts[0]);
+  const bool rows = item.parts[1].is_name(":") && item.parts[2].is_name("None");
+  const bool columns = item.parts[1].is_name("None") && item.parts[2].is_name(":");
+  if (!rows && !columns) no_text("an item with other indices than [:, None] and [None, :]");
+  const Type of = type(from);
+  const int axis = rows ? 1 : 0;
+  if (of.kind != Type::tensor || of.shape.size() != 1 || of.layout->kind != Layout::slice ||
+      of.layout->dimension != axis)
+    no_text("a vector is widened along another dimension than its layout lacks");
+  Type to = of;
+  to.layout = of.layout->parent;
+  to.shape.insert(to.shape.begin() + axis, 1);
+  to.whole = to.shape;
+  if (m_[from.id].constant)
+    return Thing::make_value(m_.constant(*here_, to, *m_[from.id].constant));
+  return Thing::make_value(pure("tt.expand_dims $0 {axis = " + std::to_string(axis) +
+                                    " : i32} : " + of.text() + " -> " + to.text(),
+                                {from.id}, to));
+}
+
+Thing Builder::elementwise(const std::string& operation, std::vector<Thing> all) {
+  Type common;
+  bool found = false;
+  for (const Thing& one : all) {
+    if (one.kind != Thing::value) continue;
+    const Type of = type(one);
+    if (!of.floating()) no_text(operation + " of integers");
+    if (found && of.kind == Type::tensor && common.kind == Type::tensor) {
+      if (of.layout->text != common.layout->text || of.shape.size() != common.shape.size())
+        no_text("tiles of different layouts meet");
+      for (std::size_t d = 0; d < of.shape.size(); ++d)
+        common.shape[d] = std::max(common.shape[d], of.shape[d]);
+      common.whole = common.shape;
+    } else if (!found || of.kind == Type::tensor) {
+      common = of;
+    }
+    found = true;
+  }
+  if (!found) no_text(operation + " of numbers that are known");
+  std::string list;
+  std::vector<int> operands;
+  for (const Thing& one : all) {
+    list += (list.empty() ? "$" : ", $") + std::to_string(operands.size());
+    operands.push_back(in_type(one, common));
+    if (m_[operands.back()].type.element != common.element)
+      no_text("numbers of different types meet");
+  }
+  return Thing::make_value(pure(operation + " " + list + " : " + common.text(), operands, common));
+}
+
+Thing Builder::largest(const Expr& call, bool most) {
+  Thing a = needed(call, 0, ""), b = needed(call, 1, "");
+  if (is_static(a) && !is_static(b)) std::swap(a, b);
+  if (a.kind != Thing::value) no_text("the larger of numbers that are known");
+  if (type(a).floating()) {
+    if (!most) no_text("the least of real numbers");
+    if (b.kind == Thing::value && m_[a.id].constant && !m_[b.id].constant) std::swap(a, b);
+    return elementwise("arith.maxnumf", {a, b});
+  }
+  const Type of = type(a);
+  if (of.kind != Type::scalar || of.element != "i32") no_text("the larger of tiles of integers");
+  const int other = materialize(b);
+  return Thing::make_value(
+      pure(std::string(most ? "arith.maxsi" : "arith.minsi") + " $0, $1 : i32", {a.id, other}, of));
+}
+
+Thing Builder::chosen(const Expr& call) {
+  const Thing which = needed(call, 0, ""), yes = needed(call, 1, ""), no = needed(call, 2, "");
+  const Type truths = type(which);
+  Type common = truths;
+  common.element = "f32";
+  for (const Thing* one : {&yes, &no})
+    if (one->kind == Thing::value) {
+      const Type of = type(*one);
+      common.element = of.element;
+      if (of.kind != Type::tensor || of.layout->text != truths.layout->text)
+        no_text("tiles of different layouts meet");
+      for (std::size_t d = 0; d < common.shape.size(); ++d)
+        common.shape[d] = std::max(common.shape[d], of.shape[d]);
+    }
+  common.whole = common.shape;
+  const int condition = broadcast(which.id, common.shape);
+  const int a = in_type(yes, common), b = in_type(no, common);
+  return Thing::make_value(
+      pure("arith.select $0, $1, $2 : " + m_[condition].type.text() + ", " + common.text(),
+           {condition, a, b}, common));
+}
+
+Thing Builder::reduced(const Expr& call, const std::string& combine) {
+  const Thing from = needed(call, 0, "");
+  const std::int64_t axis = whole_argument(call, 1, "axis");
+  const Type of = type(from);
+  if (of.kind != Type::tensor || of.shape.size() != 2 || axis != 1 || of.element != "f32")
+    no_text("a reduction of what is no f32 tile along its rows");
+  Type to = of;
+  to.shape = to.whole = {of.shape[0]};
+  auto layout = std::make_shared<Layout>();
+  layout->kind = Layout::slice;
+  layout->parent = of.layout;
+  layout->dimension = 1;
+  layout->text = "#ttg.slice<{dim = 1, parent = " + of.layout->text + "}>";
+  to.layout = layout;
+  return Thing::make_value(
+      pure("\"tt.reduce\"($0) <{axis = 1 : i32}> ({\n^bb0(%left: f32, %right: f32):\n  %joined = "
+           "arith." +
+               combine + " %left, %right : f32\n  tt.reduce.return %joined : f32\n}) : (" +
+               of.text() + ") -> " + to.text(),
+           {from.id}, to));
+}
+
+Thing Builder::converted(const Thing& from, const LayoutRef& to) {
+  const Type of = type(from);
+  if (of.kind != Type::tensor) no_text("a layout for what is no tile");
+  if (of.layout->text == to->text) return from;
+  Type type = of;
+  type.layout = to;
+  if (m_[from.id].constant)
+    return Thing::make_value(m_.constant(*here_, type, *m_[from.id].constant));
+  return Thing::make_value(
+      pure("ttg.convert_layout $0 : " + of.text() + " -> " + type.text(), {from.id}, type));
+}
+
+Thing Builder::transposed(const Expr& call) {
+  const Thing from = needed(call, 0, "");
+  const Type of = type(from);
+  if (wholes(needed(call, 1, "")) != std::vector<std::int64_t>{1, 0})
+    no_text("another order than the transpose");
+  if (of.kind != Type::tensor || of.shape.size() != 2 || of.layout->instruction.size() != 3 ||
+      of.layout->warps.size() != 2 || of.layout->warps[1] != 1 ||
+      of.shape[0] != 16 * of.layout->warps[0] || of.shape[1] != of.layout->instruction[1] ||
+      (of.shape[1] & (of.shape[1] - 1)) != 0)
+    no_text("the transpose of what is not the result of one wgmma");
+  // Of a result of wgmma (PTX ISA, "Register Fragments for wgmma"): a thread has two neighbours of
+  // a row, the same eight rows below, and that again every eight columns; four threads share a row,
+  // eight rows a warp. Warps have 16 rows each. Here rows are columns.
+  std::string registers = "[1, 0], [0, 8]", warps;
+  for (std::int64_t column = 8; column < of.shape[1]; column *= 2)
+    registers += ", [" + std::to_string(column) + ", 0]";
+  for (std::int64_t row = 16; row < of.shape[0]; row *= 2)
+    warps += (warps.empty() ? "[0, " : ", [0, ") + std::to_string(row) + "]";
+  Type to = of;
+  std::swap(to.shape[0], to.shape[1]);
+  to.whole = to.shape;
+  auto layout = std::make_shared<Layout>();
+  layout->text = m_.alias("#ttg.linear<{register = [" + registers +
+                              "], lane = [[2, 0], [4, 0], [0, 1], [0, 2], [0, 4]], warp = [" +
+                              warps + "], block = []}>",
+                          "turned_" + shape_text(to.shape, "x"));
+  to.layout = layout;
+  return Thing::make_value(pure(
+      "tt.trans $0 {order = array<i32: 1, 0>} : " + of.text() + " -> " + to.text(), {from.id}, to));
+}
+
+Thing Builder::cast(const Thing& from, const std::string& element) {
+  const Type of = type(from);
+  if (of.element == element) return from;
+  Type to = of;
+  to.element = element;
+  const bool narrower = of.element == "f32" && (element == "f16" || element == "bf16");
+  const bool wider = element == "f32" && (of.element == "f16" || of.element == "bf16");
+  if (!narrower && !wider) no_text("numbers of type " + of.element + " as " + element);
+  return Thing::make_value(pure(std::string(narrower ? "arith.truncf" : "arith.extf") +
+                                    " $0 : " + of.text() + " to " + to.text(),
+                                {from.id}, to));
+}
+
+Thing Builder::full(const Expr& call) {
+  const std::vector<std::int64_t> shape = wholes(needed(call, 0, ""));
+  const Thing number = needed(call, 1, ""), element = needed(call, 2, ""),
+              layout = needed(call, 3, "");
+  if (element.kind != Thing::element || layout.kind != Thing::layout)
+    no_text("a tile without a type or a layout");
+  const Type type{Type::tensor, element.text, shape, shape, layout.of};
+  return Thing::make_value(in_type(number, type));
+}
+
+Thing Builder::range(const Expr& call) {
+  const std::int64_t begin = whole_argument(call, 0, ""), end = whole_argument(call, 1, "");
+  const Thing layout = needed(call, 2, "layout");
+  if (layout.kind != Thing::layout || end <= begin) no_text("a range without a layout");
+  const std::vector<std::int64_t> shape{end - begin};
+  const Type type{Type::tensor, "i32", shape, shape, layout.of};
+  return Thing::make_value(pure("tt.make_range {end = " + std::to_string(end) + " : i32, start = " +
+                                    std::to_string(begin) + " : i32} : " + type.text(),
+                                {}, type));
+}
+
+Thing Builder::asm_elementwise(const Expr& call) {
+  const Thing code = needed(call, 0, ""), constraints = needed(call, 1, ""),
+              list = needed(call, 2, "");
+  const Thing pure_ = needed(call, 4, "is_pure");
+  if (code.kind != Thing::quoted || constraints.kind != Thing::quoted ||
+      list.kind != Thing::several || list.parts.size() != 1 || pure_.kind != Thing::truth ||
+      pure_.number != 0 || whole_argument(call, 5, "pack") != 1)
+    no_text("instructions of another form");
+  std::string instruction;
+  for (const char c : code.text) instruction += c == '$' ? std::string("$$") : std::string(1, c);
+  const Thing from = list.parts[0];
+  const Type of = type(from);
+  Op& op = append(Op::plain);
+  op.effect = Op::acts;
+  op.text = "tt.elementwise_inline_asm \"" + instruction + "\" {constraints = \"" +
+            constraints.text + "\", packed_element = 1 : i32, pure = false} $0 : " + of.text() +
+            " -> " + of.text();
+  op.operands = {from.id};
+  const int made = m_.value(of);
+  op.results = {made};
+  return Thing::make_value(made);
+}
+
+}  // namespace twill::emit::ws
