@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "gpu/emulator/core.hpp"
 #include "gpu/emulator/registers.hpp"
 
 namespace twill::gpu::emulator {
@@ -34,6 +35,7 @@ struct Mbarrier {
   int owner = 0;  ///< thread that initialised it
   /// Since then the owner has fenced the initialisation; after that the block, the cluster has met.
   bool fenced = false, met = false, cluster_met = false;
+  Known telling, told;  ///< by the arrivals of the phase that runs, of those that have ended
 };
 
 /// A store or addition of TMA: `read` takes its source out of shared memory and gives what is left
@@ -47,6 +49,7 @@ struct Bulk {
 struct Named {
   int arrived = 0, threads = 0;
   unsigned generation = 0;
+  Known telling, told;
   std::map<int, int> warps;  ///< threads of each that have come since it was last full
 };
 
@@ -55,6 +58,7 @@ struct Meeting {
   int arrived = 0;
   unsigned generation = 0;
   std::array<std::array<std::uint32_t, 32>, 2> words{};
+  Known telling, told;
 };
 
 /// One wgmma of a warpgroup, from all its threads; the contents of its registers.
@@ -89,6 +93,8 @@ struct Block {
   std::vector<Warpgroup> warpgroups;
   int registers_left = 0;
   Meeting all;
+  std::vector<Meeting> collective;  ///< of each warp
+  std::unique_ptr<Part> part;
 };
 
 struct Fiber {
@@ -103,6 +109,7 @@ struct Fiber {
   std::deque<Bulk> bulk;               ///< groups that this thread has not waited for in full
   bool bulk_written = false;           ///< waited for, and no fence.proxy.async since
   bool acquired = false;               ///< a counter, and no fence.proxy.async since
+  Known known;
 };
 
 /// A load of TMA in flight, to a shared address.
@@ -175,6 +182,8 @@ std::uint32_t swizzle(std::uint32_t address) {
 
 void settle(Mbarrier& b) {
   if (b.pending != 0 || b.transfers != 0) return;
+  learn(b.told, b.telling);
+  b.telling.clear();
   b.phase ^= 1;
   b.pending = b.arrivals;
 }
@@ -319,15 +328,20 @@ void execute_until(Warpgroup& w, std::int64_t count) {
   }
 }
 
-void meet(Meeting& meeting, int threads) {
+/// `orders`: as __syncwarp and bar.sync, what was before it is known after it.
+void meet(Meeting& meeting, int threads, bool orders = false) {
   const unsigned generation = meeting.generation;
+  if (orders) learn(meeting.telling, self().known);
   if (++meeting.arrived == threads) {
     meeting.arrived = 0;
     ++meeting.generation;
     ++machine->progress;
+    learn(meeting.told, meeting.telling);
+    meeting.telling.clear();
   } else {
     wait_until([&] { return meeting.generation != generation; });
   }
+  if (orders) learn(self().known, meeting.told);
 }
 
 /// Calls what(address in shared memory, element in global memory or null beyond the tensor).
@@ -445,6 +459,7 @@ void enter() {
     if (group.write) machine->unwritten.push_back(std::move(group.write));
   }
   if (fiber.thread % 128 == 0 && !warpgroup().ops.empty()) fail("ends with wgmma in flight");
+  if (fiber.block->part != nullptr) fiber.block->part->end_thread();
   fiber.done = true;
   ++machine->progress;
   for (;;) yield();
@@ -480,6 +495,7 @@ void run_cluster(Machine& m, int first) {
     block->arriving.assign(block->unfenced.size(), 0);
     block->unreleased.assign(block->unfenced.size(), 0);
     block->warps.resize(static_cast<std::size_t>(launch.threads / 32));
+    block->collective.resize(block->warps.size());
     block->warpgroups.resize(static_cast<std::size_t>((launch.threads + 127) / 128));
     const int registers = std::min(kRegisterFile / launch.threads / 8 * 8, kMostRegisters);
     for (Warpgroup& w : block->warpgroups) w.registers = registers;
@@ -533,6 +549,10 @@ void run_cluster(Machine& m, int first) {
     m.loads.erase(m.loads.begin() + static_cast<std::ptrdiff_t>(which));
     load();
   }
+  for (const auto& block : m.blocks)
+    if (const std::string wrong = block->part == nullptr ? "" : block->part->end_block();
+        !wrong.empty())
+      throw Error(wrong);
   if (!m.loads.empty()) throw Error("ends while TMA writes shared memory");
   for (const auto& block : m.blocks)
     for (const Named& named : block->named)
@@ -578,18 +598,22 @@ void barrier_init_fence() {
 }
 void barrier_arrive(std::uint32_t barrier, int rank) {
   Block& block = rank < 0 ? *self().block : *machine->blocks[static_cast<std::size_t>(rank)];
-  arrive(visible_mbarrier(block, barrier));
+  Mbarrier& b = visible_mbarrier(block, barrier);
+  if (&block == self().block) learn(b.telling, self().known);
+  arrive(b);
   step_back();
   switch_by_chance();
 }
 void barrier_expect(std::uint32_t barrier, std::uint32_t bytes) {
   Mbarrier& b = visible_mbarrier(*self().block, barrier);
   b.transfers += bytes;
+  learn(b.telling, self().known);
   arrive(b);
 }
 void barrier_wait(std::uint32_t barrier, std::uint32_t parity) {
   const Mbarrier& b = visible_mbarrier(*self().block, barrier);
   wait_until([&] { return b.phase != parity; });
+  learn(self().known, b.told);
 }
 
 void named(int id, int threads, bool wait) {
@@ -598,7 +622,10 @@ void named(int id, int threads, bool wait) {
   b.threads = threads;
   const unsigned generation = b.generation;
   ++b.warps[self().thread / 32];
+  learn(b.telling, self().known);
   if (++b.arrived == threads) {
+    learn(b.told, b.telling);
+    b.telling.clear();
     for (const auto& [warp, count] : b.warps)
       if (count % 32 != 0) fail("a named barrier by a part of a warp");
     b.warps.clear();
@@ -606,16 +633,18 @@ void named(int id, int threads, bool wait) {
     ++b.generation;
   }
   ++machine->progress;
-  if (wait)
-    wait_until([&] { return b.generation != generation; });
-  else
+  if (!wait) {
     switch_by_chance();
+    return;
+  }
+  wait_until([&] { return b.generation != generation; });
+  learn(self().known, b.told);
 }
 
 void sync_threads() {
   if (self().block->all.arrived + 1 == machine->launch->threads)
     for (auto& [address, b] : self().block->mbarriers) b.met = b.met || b.fenced;
-  meet(self().block->all, machine->launch->threads);
+  meet(self().block->all, machine->launch->threads, true);
 }
 void sync_cluster() {
   const int threads = machine->launch->threads * machine->launch->cluster;
@@ -624,10 +653,10 @@ void sync_cluster() {
       std::fill(block->unreleased.begin(), block->unreleased.end(), 0);
       for (auto& [address, b] : block->mbarriers) b.met = b.cluster_met = b.cluster_met || b.fenced;
     }
-  meet(machine->cluster, threads);
+  meet(machine->cluster, threads, true);
 }
 void sync_warp() {
-  meet(self().block->warps[static_cast<std::size_t>(self().thread / 32)], 32);
+  meet(self().block->warps[static_cast<std::size_t>(self().thread / 32)], 32, true);
   step_back();
 }
 std::uint32_t shuffle(std::uint32_t value, int lane) {
@@ -835,5 +864,85 @@ std::uint16_t from_float(float value, Element element) {
   return element == Element::f16 ? __half_as_ushort(__float2half_rn(value))
                                  : __bfloat16_as_ushort(__float2bfloat16_rn(value));
 }
+
+// --- For other parts -----------------------------------------------------------------------------
+
+namespace core {
+
+namespace {
+Block& block_of(int rank) {
+  return *machine->blocks[static_cast<std::size_t>(rank)];
+}
+}  // namespace
+
+void fail(const std::string& what) {
+  emulator::fail(what);
+}
+int thread() {
+  return self().thread;
+}
+int threads() {
+  return machine->launch->threads;
+}
+int rank() {
+  return self().block->rank;
+}
+bool late() {
+  return machine->launch->when == When::late;
+}
+unsigned chance() {
+  return static_cast<unsigned>(machine->random());
+}
+std::unique_ptr<Part>& part(int rank) {
+  return block_of(rank).part;
+}
+Known& known() {
+  return self().known;
+}
+void progress() {
+  ++machine->progress;
+}
+void wait_until(const std::function<bool()>& condition) {
+  emulator::wait_until(condition);
+}
+void meet_warp() {
+  meet(self().block->collective[static_cast<std::size_t>(self().thread / 32)], 32);
+}
+void check_async_read(int rank, std::uint32_t line) {
+  Block& block = block_of(rank);
+  shared(block, line * 16, 16);
+  if (block.arriving[line] != 0) fail("read by tcgen05.mma while TMA writes it");
+  if (block.unfenced[line] != 0)
+    fail("read by tcgen05.mma, written by thread " + std::to_string(block.unfenced[line] - 1) +
+         " without fence.proxy.async");
+}
+void count_reader(int rank, std::uint32_t line, int add) {
+  block_of(rank).reading[line] += add;
+}
+std::uint16_t read(int rank, std::uint32_t address) {
+  std::uint16_t bits;
+  std::memcpy(&bits, shared(block_of(rank), address, 2), 2);
+  return bits;
+}
+void write(int rank, std::uint32_t address, std::uint32_t word) {
+  std::memcpy(shared(block_of(rank), address, 4), &word, 4);
+}
+void check_barrier(std::uint32_t barrier) {
+  visible_mbarrier(*self().block, barrier, true);
+}
+void arrive(int rank, std::uint32_t barrier, const Known& what) {
+  Mbarrier& b = mbarrier(block_of(rank), barrier);
+  learn(b.telling, what);
+  emulator::arrive(b);
+}
+void in_flight(std::function<void()> effect) {
+  if (late())
+    machine->loads.push_back({~std::uint32_t{0}, std::move(effect)});
+  else
+    effect();
+  ++machine->progress;
+}
+
+}  // namespace core
 
 }  // namespace twill::gpu::emulator
