@@ -74,8 +74,15 @@ struct Product {
   std::vector<std::uint32_t> lines;
 };
 
+/// Arrives when the products up to number `count` have been executed.
+struct Commit {
+  std::uint32_t count, barrier;
+  Known told;
+};
+
 struct Issuer {
   std::deque<Product> products;  ///< not yet executed
+  std::deque<Commit> commits;    ///< not yet arrived, which they do in their order
   std::uint32_t issued = 0, executed = 0;
   Known seen;  ///< by its thread at the last of them
 };
@@ -174,8 +181,10 @@ class TensorMemory : public Part {
     if (!t.stores.empty()) core::fail("ends with tcgen05.st in flight");
   }
   std::string end_block() override {
-    for (const Issuer& one : issuers_)
+    for (const Issuer& one : issuers_) {
+      if (!one.commits.empty()) return "ends before a tcgen05.commit has arrived";
       if (!one.products.empty()) return "ends with tcgen05.mma in flight";
+    }
     if (!allocated_.empty()) return "ends without giving back tensor memory";
     return "";
   }
@@ -330,9 +339,12 @@ class TensorMemory : public Part {
     Known told = mine ? issuers_[w].seen : Known{};
     told.resize(std::size_t{2} * kWarps);
     told[kWarps + w] = std::max(told[kWarps + w], count);
-    core::in_flight([this, w, count, barrier, told] {
-      execute_until(issuers_[w], count);
-      core::arrive(rank_, barrier, told);
+    issuers_[w].commits.push_back({count, barrier, std::move(told)});
+    core::in_flight([this, w] {
+      const Commit one = std::move(issuers_[w].commits.front());
+      issuers_[w].commits.pop_front();
+      execute_until(issuers_[w], one.count);
+      core::arrive(rank_, one.barrier, one.told);
     });
   }
 

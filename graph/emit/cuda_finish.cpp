@@ -22,7 +22,12 @@ void CudaSlotPrinter::after() {
   }
   if (plan_.done_needed[at(slot_)]) {
     const std::string barrier = shared(plan_.done[at(slot_)]);
-    line(1, (narrow() ? "barrier_arrive(" : "arrive(") + barrier + ");",
+    fence_before(1);
+    line(1,
+         (plan_.commits_products(slot_) ? "tensor_commit("
+          : narrow()                    ? "barrier_arrive("
+                                        : "arrive(") +
+             barrier + ");",
          "all that this slot does has ended");
   }
   if (stores.empty()) return;
@@ -45,6 +50,11 @@ void CudaSlotPrinter::wait_for_others(const std::vector<int>& stores) {
         for (int s = 0; s < plan_.finish_slot(); ++s)
           if (plan_.done_needed[at(s)]) slots.insert(s);
   }
+  // Tensor memory is given back when its products have ended.
+  if (blackwell() && slot_ == *plan_.finishers().begin())
+    for (int s = 0; s < plan_.finish_slot(); ++s)
+      if (plan_.commits_products(s)) slots.insert(s);
+  for (const int s : slots) fences_.after |= s != slot_;
   for (const int s : slots)
     if (s != slot_)
       line(1, "wait_for<1>(" + shared(plan_.done[at(s)]) + ", 0);",
@@ -81,11 +91,18 @@ CudaExpression CudaSlotPrinter::final_operand(int v, const Operand& one, std::se
     const int depth = p_.storages[at(s)].depth;
     from = copy_at(s, {Iteration::end, depth - 1});
   }
-  if (c_.warpgroups(p_.ops[at(op)].slot) != c_.warpgroups(slot_))
+  const int kept = plan_.kept_in_memory(op);
+  const bool lanes = kept >= 0 && !plan_.final_hand_over.contains(one.value) &&
+                     plan_.on_tmem(p_.storages[at(kept)]);
+  if (!lanes && c_.warpgroups(p_.ops[at(op)].slot) != c_.warpgroups(slot_))
     refuse("storage", harmless(what.id) + " is handed to a slot of another number of warps");
   const std::string read = name + "_read";
   if (reduced_.insert(read).second) {
     declare(read, type_of(one.value));
+    if (lanes) {
+      load_lanes(1, read, from);
+      return {read};
+    }
     line(1, std::string(what.shape.size() == 1 ? "load_rows(" : "load_fragments(") + read + ", " +
                 from + ", group);");
   }
@@ -95,6 +112,12 @@ CudaExpression CudaSlotPrinter::final_operand(int v, const Operand& one, std::se
 void CudaSlotPrinter::final_value(int v, std::set<int>& written) {
   if (!written.insert(v).second) return;
   const Value& value = m_.values[at(v)];
+  if (value.function == Function::store && value.shape.size() == 2)
+    if (const std::vector<int> chain = tile_chain(v); !chain.empty()) {
+      final_parts(chain, plan_.staging.at(v).name, written);
+      bulk_store(value, plan_.staging.at(v).name);
+      return;
+    }
   std::vector<CudaExpression> in;
   for (const Operand& one : value.operands) in.push_back(final_operand(v, one, written));
   const CudaExpression result = evaluate(v, in, "");
@@ -113,6 +136,11 @@ void CudaSlotPrinter::final_value(int v, std::set<int>& written) {
   }
   if (value.shape.size() != 2) refuse("op", harmless(value.id) + " stores a number");
   const std::string& buffer = plan_.staging.at(v).name;
+  if (blackwell()) {
+    line(1, "store_operand<128>(" + shared(buffer) + ", group, " + result.text + ");");
+    bulk_store(value, buffer);
+    return;
+  }
   const int groups = c_.warpgroups(slot_), blocks = blocks_of(value);
   const Amount block = 64 * value.shape[1] * meaning::number_type(value.type)->bytes;
   const std::string threads = std::to_string(groups * 128);
