@@ -104,6 +104,7 @@ struct Fiber {
   int thread = 0;
   bool done = false;
   bool stopped = false;  ///< until no other thread can go on
+  std::string waits;     ///< for which barrier
   Registers registers;
   std::vector<std::uint32_t> written;  ///< 16-byte lines, not fenced
   std::deque<Bulk> bulk;               ///< groups that this thread has not waited for in full
@@ -479,6 +480,21 @@ std::unique_ptr<Fiber> make_fiber(Block* block, int thread) {
   return fiber;
 }
 
+/// Who waits for which barrier, the first thread of each.
+std::string waiting(const std::vector<Fiber*>& fibers) {
+  std::map<std::string, int> first;
+  for (const Fiber* fiber : fibers)
+    if (!fiber->waits.empty()) {
+      const auto [found, is_new] = first.emplace(fiber->waits, fiber->thread);
+      if (!is_new) found->second = std::min(found->second, fiber->thread);
+    }
+  std::string text;
+  for (const auto& [barrier, thread] : first)
+    text += (text.empty() ? ": thread " : ", thread ") + std::to_string(thread) + " waits for " +
+            barrier;
+  return text;
+}
+
 void run_cluster(Machine& m, int first) {
   const Launch& launch = *m.launch;
   m.blocks.clear();
@@ -525,6 +541,7 @@ void run_cluster(Machine& m, int first) {
         m.block.x = static_cast<unsigned>(fiber->block->index);
         swapcontext(&m.scheduler, &fiber->context);
         m.running = nullptr;
+        any_stopped = any_stopped || fiber->stopped;  // now, perhaps: that is no progress
         if (!m.error.empty()) throw Error(m.error);
       }
     };
@@ -539,7 +556,7 @@ void run_cluster(Machine& m, int first) {
       all[m.random() % all.size()]->stopped = false;
       continue;
     }
-    if (m.loads.empty()) throw Error("deadlock in block " + std::to_string(first));
+    if (m.loads.empty()) throw Error("deadlock in block " + std::to_string(first) + waiting(order));
     std::vector<std::size_t> ready;
     for (std::size_t k = 0; k < m.loads.size(); ++k)
       if (m.loads[k].to < launch.held_from || m.loads[k].to >= launch.held_to) ready.push_back(k);
@@ -612,7 +629,9 @@ void barrier_expect(std::uint32_t barrier, std::uint32_t bytes) {
 }
 void barrier_wait(std::uint32_t barrier, std::uint32_t parity) {
   const Mbarrier& b = visible_mbarrier(*self().block, barrier);
+  self().waits = std::to_string(barrier) + " with parity " + std::to_string(parity);
   wait_until([&] { return b.phase != parity; });
+  self().waits.clear();
   learn(self().known, b.told);
 }
 
