@@ -44,6 +44,8 @@ unsigned chance();
 std::unique_ptr<Part>& part(int rank);
 /// What the running thread knows by the barriers that it has waited at, and tells by its arrivals.
 Known& known();
+/// How often the running thread has waited at barriers and met the block.
+std::uint64_t waits();
 void progress();
 void wait_until(const std::function<bool()>& condition);
 /// All lanes of the running thread's warp; it orders nothing.

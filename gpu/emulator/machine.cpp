@@ -111,6 +111,7 @@ struct Fiber {
   bool bulk_written = false;           ///< waited for, and no fence.proxy.async since
   bool acquired = false;               ///< a counter, and no fence.proxy.async since
   Known known;
+  std::uint64_t waited = 0;  ///< at barriers and for the block
 };
 
 /// A load of TMA in flight, to a shared address.
@@ -632,6 +633,7 @@ void barrier_wait(std::uint32_t barrier, std::uint32_t parity) {
   self().waits = std::to_string(barrier) + " with parity " + std::to_string(parity);
   wait_until([&] { return b.phase != parity; });
   self().waits.clear();
+  ++self().waited;
   learn(self().known, b.told);
 }
 
@@ -657,6 +659,7 @@ void named(int id, int threads, bool wait) {
     return;
   }
   wait_until([&] { return b.generation != generation; });
+  ++self().waited;
   learn(self().known, b.told);
 }
 
@@ -664,6 +667,7 @@ void sync_threads() {
   if (self().block->all.arrived + 1 == machine->launch->threads)
     for (auto& [address, b] : self().block->mbarriers) b.met = b.met || b.fenced;
   meet(self().block->all, machine->launch->threads, true);
+  ++self().waited;
 }
 void sync_cluster() {
   const int threads = machine->launch->threads * machine->launch->cluster;
@@ -873,7 +877,7 @@ void multiply_wait(int pending) {
   if (!wrong.empty()) fail(wrong);
 }
 void use(std::uint32_t bits) {
-  if (is_lent(bits)) fail("registers of a wgmma are read while it is in flight");
+  if (is_lent(bits)) fail("registers of a wgmma or a tcgen05.ld are read while it is in flight");
 }
 
 float to_float(std::uint16_t bits, Element element) {
@@ -917,6 +921,9 @@ std::unique_ptr<Part>& part(int rank) {
 }
 Known& known() {
   return self().known;
+}
+std::uint64_t waits() {
+  return self().waited;
 }
 void progress() {
   ++machine->progress;

@@ -63,7 +63,8 @@ struct PendingStore {
 };
 
 struct ThreadState {
-  Known seen;  ///< what its accesses come after
+  Known seen;                ///< what its accesses come after
+  std::uint64_t fenced = 0;  ///< how often it had waited at its last fence::after
   std::vector<PendingLoad> loads;
   std::vector<PendingStore> stores;
 };
@@ -244,7 +245,10 @@ class TensorMemory : public Part {
     fenced[static_cast<std::size_t>(core::thread() % 32)] = ended(agent());
     known[agent()] = std::max(known[agent()], *std::min_element(fenced.begin(), fenced.end()));
   }
-  void fence_after() { learn(state().seen, core::known()); }
+  void fence_after() {
+    learn(state().seen, core::known());
+    state().fenced = core::waits();
+  }
 
   // Loads and stores.
 
@@ -324,6 +328,9 @@ class TensorMemory : public Part {
       if (product.accumulate) read_cell(q, c, access, "tcgen05.mma");
       write_cell(q, c, access, "tcgen05.mma");
     });
+    if (state().fenced != core::waits())
+      core::fail(
+          "tcgen05.mma reads shared memory after a wait without tcgen05.fence::after_thread_sync");
     for (const std::uint32_t line : one.lines) core::check_async_read(rank_, line);
     for (const std::uint32_t line : one.lines) core::count_reader(rank_, line, 1);
     issuer.seen = state().seen;

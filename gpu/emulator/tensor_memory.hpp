@@ -12,7 +12,8 @@
 // own loads and stores by its wait; those of another warp by its wait, fence::before_thread_sync,
 // an arrival or a meeting, a wait there, fence::after_thread_sync; products by commit in the place
 // of the first two. That is checked where an access is issued, so it does not depend on which of
-// two threads happened to be first.
+// two threads happened to be first. Operands in shared memory, too, are read after what the thread
+// has waited for only if fence::after_thread_sync stands between.
 //
 // Errors beside those: lanes of another quarter; columns that are not allocated; allocation,
 // freeing, loads, stores and waits by lanes that differ or are not all there; a second allocation

@@ -182,7 +182,7 @@ class FilePrinter {
   }
 
   void slot(int s) {
-    const int warps = plan_.warps(s);
+    const int warps = c_.warps(s);
     line(0, "");
     line(0, "/// " + std::to_string(warps) + (warps == 1 ? " warp" : " warps") +
                 (c_.narrow(s)               ? ", of which one thread works."
@@ -252,18 +252,20 @@ class FilePrinter {
     line(2, "}");
     if (c_.blackwell()) {
       meet();
-      line(2,
-           "if (warp == 0) tensor_free(tmem, " + std::to_string(plan_.launch.tmem_columns) + ");");
+      line(2, "if (warp == 0) {");
+      line(3, "tensor_fence_after();");
+      line(3, "tensor_free(tmem, " + std::to_string(plan_.launch.tmem_columns) + ");");
+      line(2, "}");
     }
     line(1, "}");
     line(0, "};");
   }
 
-  /// All threads of the block; tensor memory, too, is then as they left it.
+  /// All threads of the block; with fence::after_thread_sync where it is accessed, tensor memory,
+  /// too, is then as they left it.
   void meet() {
     if (c_.blackwell()) line(2, "tensor_fence_before();");
     line(2, "__syncthreads();");
-    if (c_.blackwell()) line(2, "tensor_fence_after();");
   }
 
   /// All warpgroups of a slot, or one of narrow slots, from number k on.
@@ -289,7 +291,7 @@ class FilePrinter {
         line(3, "if (warp == " + std::to_string(warp) + " && elect_one()) " + call + "0);");
       else
         line(3, call + (parts == 1 ? "0" : "warp / 4 - " + std::to_string(k)) + ");");
-      warp += plan_.warps(s);
+      warp += c_.warps(s);
     }
     if (narrow) line(3, "__syncwarp();");
   }
@@ -314,7 +316,10 @@ class FilePrinter {
       if (m_.values[at(value)].type != "f32")
         throw Refusal{"type", "what is carried in " + harmless(storage.name) + " must be f32"};
       if (!said) line(2, "// What is carried into iteration 0.");
-      if (!said && tensor) line(2, "if (warp < 4) {");
+      if (!said && tensor) {
+        line(2, "if (warp < 4) {");
+        line(3, "tensor_fence_after();");
+      }
       said = true;
       const SharedPlace& place = c_.place(plan_.buffer[at(s)]);
       for (int d = 1; d <= std::min(carried, storage.depth); ++d) {

@@ -301,7 +301,7 @@ class CudaPlanner {
     int room = 0;
     for (const int s : c_.plan.partitions) {
       if (!c_.narrow(s)) continue;
-      const int width = p().slots[at(s)].width;
+      const int width = c_.warps(s);
       if (room < width) {
         c_.groups.emplace_back();
         room = 4;

@@ -49,6 +49,8 @@ struct CudaPlan {
   int threads() const { return static_cast<int>(groups.size()) * 128; }
   int warpgroups(int slot) const { return plan.warps(slot) / 4; }
   bool narrow(int slot) const { return one_thread[at(slot)]; }
+  /// Of the kernel. On Blackwell one thread's slot gets one warp, how many its program has or not.
+  int warps(int slot) const { return narrow(slot) && blackwell() ? 1 : plan.warps(slot); }
   const SharedPlace& place(const std::string& name) const;
 };
 

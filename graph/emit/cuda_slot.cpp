@@ -35,6 +35,7 @@ std::string wrapped(const std::string& indent, std::string text) {
 std::string CudaSlotPrinter::run() {
   history_.assign(p_.ops.size(), 0);
   if (slot_ == plan_.finish_slot()) {
+    fences_ = {false, true};
     after();
   } else {
     code_ = cut_code(legal_.program, slot_, 0);
@@ -180,7 +181,7 @@ void CudaSlotPrinter::age_variables(int depth, int op) {
 void CudaSlotPrinter::body() {
   trips_ = -1;
   flights_.clear();
-  fences_ = {};
+  fences_ = {false, true};  // the block has met
   defined_.clear();
   reduced_.clear();
   before();
