@@ -550,7 +550,10 @@ void run_cluster(Machine& m, int first) {
     if (m.progress != before) continue;
     if (m.loads.empty() && launch.held >= 0) run_fibers(true);
     if (m.progress != before) continue;
-    if (any_stopped && (m.loads.empty() || m.random() % 2 == 0)) {
+    std::vector<std::size_t> ready;
+    for (std::size_t k = 0; k < m.loads.size(); ++k)
+      if (m.loads[k].to < launch.held_from || m.loads[k].to >= launch.held_to) ready.push_back(k);
+    if (any_stopped && (ready.empty() || m.random() % 2 == 0)) {
       std::vector<Fiber*> all;
       std::copy_if(order.begin(), order.end(), std::back_inserter(all),
                    [](const Fiber* f) { return f->stopped; });
@@ -558,9 +561,6 @@ void run_cluster(Machine& m, int first) {
       continue;
     }
     if (m.loads.empty()) throw Error("deadlock in block " + std::to_string(first) + waiting(order));
-    std::vector<std::size_t> ready;
-    for (std::size_t k = 0; k < m.loads.size(); ++k)
-      if (m.loads[k].to < launch.held_from || m.loads[k].to >= launch.held_to) ready.push_back(k);
     const std::size_t which =
         ready.empty() ? m.random() % m.loads.size() : ready[m.random() % ready.size()];
     const std::function<void()> load = m.loads[which].effect;

@@ -32,14 +32,15 @@ void CudaSlotPrinter::after() {
   }
   if (stores.empty()) return;
   line(1, "", "After the loop.");
-  wait_for_others(stores);
+  wait_for_others();
   std::set<int> written;
   for (const int v : stores) final_value(v, written);
 }
 
-void CudaSlotPrinter::wait_for_others(const std::vector<int>& stores) {
+std::set<int> CudaSlotPrinter::awaited(int slot) const {
   std::set<int> slots;
-  for (const int v : stores) {
+  for (int v = m_.after_begin; v < static_cast<int>(m_.values.size()); ++v) {
+    if (plan_.after_slot[at(v)] != slot) continue;
     std::set<int> needed;
     plan_.final_values(v, needed);
     for (const int one : needed) slots.insert(p_.ops[at(plan_.op_of(one))].slot);
@@ -50,11 +51,18 @@ void CudaSlotPrinter::wait_for_others(const std::vector<int>& stores) {
         for (int s = 0; s < plan_.finish_slot(); ++s)
           if (plan_.done_needed[at(s)]) slots.insert(s);
   }
-  // Tensor memory is given back when its products have ended.
-  if (blackwell() && slot_ == *plan_.finishers().begin())
-    for (int s = 0; s < plan_.finish_slot(); ++s)
-      if (plan_.commits_products(s)) slots.insert(s);
-  for (const int s : slots) fences_.after |= s != slot_;
+  return slots;
+}
+
+void CudaSlotPrinter::wait_for_others() {
+  std::set<int> slots = awaited(slot_);
+  // Tensor memory is given back when all products have ended: somebody has waited for that.
+  const std::set<int> finishers = plan_.finishers();
+  for (int s = 0; blackwell() && s < plan_.finish_slot(); ++s)
+    if (plan_.commits_products(s) && slot_ == *finishers.begin() &&
+        std::none_of(finishers.begin(), finishers.end(),
+                     [&](int one) { return awaited(one).contains(s); }))
+      slots.insert(s);
   for (const int s : slots)
     if (s != slot_)
       line(1, "wait_for<1>(" + shared(plan_.done[at(s)]) + ", 0);",

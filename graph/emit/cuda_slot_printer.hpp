@@ -147,7 +147,9 @@ class CudaSlotPrinter {
   // After the loop: cuda_finish.cpp.
   void after();
   void bulk_store(const Value& value, const std::string& buffer);
-  void wait_for_others(const std::vector<int>& stores);
+  /// Slots whose end a slot must know before what it does after the loop.
+  std::set<int> awaited(int slot) const;
+  void wait_for_others();
   CudaExpression final_operand(int v, const Operand& one, std::set<int>& written);
   void final_value(int v, std::set<int>& written);
 
