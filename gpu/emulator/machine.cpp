@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "gpu/emulator/core.hpp"
 #include "gpu/emulator/registers.hpp"
 
 namespace twill::gpu::emulator {
@@ -34,6 +35,7 @@ struct Mbarrier {
   int owner = 0;  ///< thread that initialised it
   /// Since then the owner has fenced the initialisation; after that the block, the cluster has met.
   bool fenced = false, met = false, cluster_met = false;
+  Known telling, told;  ///< by the arrivals of the phase that runs, of those that have ended
 };
 
 /// A store or addition of TMA: `read` takes its source out of shared memory and gives what is left
@@ -47,6 +49,7 @@ struct Bulk {
 struct Named {
   int arrived = 0, threads = 0;
   unsigned generation = 0;
+  Known telling, told;
   std::map<int, int> warps;  ///< threads of each that have come since it was last full
 };
 
@@ -55,6 +58,7 @@ struct Meeting {
   int arrived = 0;
   unsigned generation = 0;
   std::array<std::array<std::uint32_t, 32>, 2> words{};
+  Known telling, told;
 };
 
 /// One wgmma of a warpgroup, from all its threads; the contents of its registers.
@@ -89,6 +93,8 @@ struct Block {
   std::vector<Warpgroup> warpgroups;
   int registers_left = 0;
   Meeting all;
+  std::vector<Meeting> collective;  ///< of each warp
+  std::unique_ptr<Part> part;
 };
 
 struct Fiber {
@@ -98,11 +104,14 @@ struct Fiber {
   int thread = 0;
   bool done = false;
   bool stopped = false;  ///< until no other thread can go on
+  std::string waits;     ///< for which barrier
   Registers registers;
   std::vector<std::uint32_t> written;  ///< 16-byte lines, not fenced
   std::deque<Bulk> bulk;               ///< groups that this thread has not waited for in full
   bool bulk_written = false;           ///< waited for, and no fence.proxy.async since
   bool acquired = false;               ///< a counter, and no fence.proxy.async since
+  Known known;
+  std::uint64_t waited = 0;  ///< at barriers and for the block
 };
 
 /// A load of TMA in flight, to a shared address.
@@ -175,6 +184,8 @@ std::uint32_t swizzle(std::uint32_t address) {
 
 void settle(Mbarrier& b) {
   if (b.pending != 0 || b.transfers != 0) return;
+  learn(b.told, b.telling);
+  b.telling.clear();
   b.phase ^= 1;
   b.pending = b.arrivals;
 }
@@ -319,15 +330,20 @@ void execute_until(Warpgroup& w, std::int64_t count) {
   }
 }
 
-void meet(Meeting& meeting, int threads) {
+/// `orders`: as __syncwarp and bar.sync, what was before it is known after it.
+void meet(Meeting& meeting, int threads, bool orders = false) {
   const unsigned generation = meeting.generation;
+  if (orders) learn(meeting.telling, self().known);
   if (++meeting.arrived == threads) {
     meeting.arrived = 0;
     ++meeting.generation;
     ++machine->progress;
+    learn(meeting.told, meeting.telling);
+    meeting.telling.clear();
   } else {
     wait_until([&] { return meeting.generation != generation; });
   }
+  if (orders) learn(self().known, meeting.told);
 }
 
 /// Calls what(address in shared memory, element in global memory or null beyond the tensor).
@@ -445,6 +461,7 @@ void enter() {
     if (group.write) machine->unwritten.push_back(std::move(group.write));
   }
   if (fiber.thread % 128 == 0 && !warpgroup().ops.empty()) fail("ends with wgmma in flight");
+  if (fiber.block->part != nullptr) fiber.block->part->end_thread();
   fiber.done = true;
   ++machine->progress;
   for (;;) yield();
@@ -464,6 +481,21 @@ std::unique_ptr<Fiber> make_fiber(Block* block, int thread) {
   return fiber;
 }
 
+/// Who waits for which barrier, the first thread of each.
+std::string waiting(const std::vector<Fiber*>& fibers) {
+  std::map<std::string, int> first;
+  for (const Fiber* fiber : fibers)
+    if (!fiber->waits.empty()) {
+      const auto [found, is_new] = first.emplace(fiber->waits, fiber->thread);
+      if (!is_new) found->second = std::min(found->second, fiber->thread);
+    }
+  std::string text;
+  for (const auto& [barrier, thread] : first)
+    text += (text.empty() ? ": thread " : ", thread ") + std::to_string(thread) + " waits for " +
+            barrier;
+  return text;
+}
+
 void run_cluster(Machine& m, int first) {
   const Launch& launch = *m.launch;
   m.blocks.clear();
@@ -480,6 +512,7 @@ void run_cluster(Machine& m, int first) {
     block->arriving.assign(block->unfenced.size(), 0);
     block->unreleased.assign(block->unfenced.size(), 0);
     block->warps.resize(static_cast<std::size_t>(launch.threads / 32));
+    block->collective.resize(block->warps.size());
     block->warpgroups.resize(static_cast<std::size_t>((launch.threads + 127) / 128));
     const int registers = std::min(kRegisterFile / launch.threads / 8 * 8, kMostRegisters);
     for (Warpgroup& w : block->warpgroups) w.registers = registers;
@@ -515,23 +548,27 @@ void run_cluster(Machine& m, int first) {
     if (m.progress != before) continue;
     const bool any_stopped =
         std::any_of(order.begin(), order.end(), [](const Fiber* f) { return f->stopped; });
-    if (any_stopped && (m.loads.empty() || m.random() % 2 == 0)) {
+    std::vector<std::size_t> ready;
+    for (std::size_t k = 0; k < m.loads.size(); ++k)
+      if (m.loads[k].to < launch.held_from || m.loads[k].to >= launch.held_to) ready.push_back(k);
+    if (any_stopped && (ready.empty() || m.random() % 2 == 0)) {
       std::vector<Fiber*> all;
       std::copy_if(order.begin(), order.end(), std::back_inserter(all),
                    [](const Fiber* f) { return f->stopped; });
       all[m.random() % all.size()]->stopped = false;
       continue;
     }
-    if (m.loads.empty()) throw Error("deadlock in block " + std::to_string(first));
-    std::vector<std::size_t> ready;
-    for (std::size_t k = 0; k < m.loads.size(); ++k)
-      if (m.loads[k].to < launch.held_from || m.loads[k].to >= launch.held_to) ready.push_back(k);
+    if (m.loads.empty()) throw Error("deadlock in block " + std::to_string(first) + waiting(order));
     const std::size_t which =
         ready.empty() ? m.random() % m.loads.size() : ready[m.random() % ready.size()];
     const std::function<void()> load = m.loads[which].effect;
     m.loads.erase(m.loads.begin() + static_cast<std::ptrdiff_t>(which));
     load();
   }
+  for (const auto& block : m.blocks)
+    if (const std::string wrong = block->part == nullptr ? "" : block->part->end_block();
+        !wrong.empty())
+      throw Error(wrong);
   if (!m.loads.empty()) throw Error("ends while TMA writes shared memory");
   for (const auto& block : m.blocks)
     for (const Named& named : block->named)
@@ -577,18 +614,25 @@ void barrier_init_fence() {
 }
 void barrier_arrive(std::uint32_t barrier, int rank) {
   Block& block = rank < 0 ? *self().block : *machine->blocks[static_cast<std::size_t>(rank)];
-  arrive(visible_mbarrier(block, barrier));
+  Mbarrier& b = visible_mbarrier(block, barrier);
+  if (&block == self().block) learn(b.telling, self().known);
+  arrive(b);
   step_back();
   switch_by_chance();
 }
 void barrier_expect(std::uint32_t barrier, std::uint32_t bytes) {
   Mbarrier& b = visible_mbarrier(*self().block, barrier);
   b.transfers += bytes;
+  learn(b.telling, self().known);
   arrive(b);
 }
 void barrier_wait(std::uint32_t barrier, std::uint32_t parity) {
   const Mbarrier& b = visible_mbarrier(*self().block, barrier);
+  self().waits = std::to_string(barrier) + " with parity " + std::to_string(parity);
   wait_until([&] { return b.phase != parity; });
+  self().waits.clear();
+  ++self().waited;
+  learn(self().known, b.told);
 }
 
 void named(int id, int threads, bool wait) {
@@ -597,7 +641,10 @@ void named(int id, int threads, bool wait) {
   b.threads = threads;
   const unsigned generation = b.generation;
   ++b.warps[self().thread / 32];
+  learn(b.telling, self().known);
   if (++b.arrived == threads) {
+    learn(b.told, b.telling);
+    b.telling.clear();
     for (const auto& [warp, count] : b.warps)
       if (count % 32 != 0) fail("a named barrier by a part of a warp");
     b.warps.clear();
@@ -605,16 +652,20 @@ void named(int id, int threads, bool wait) {
     ++b.generation;
   }
   ++machine->progress;
-  if (wait)
-    wait_until([&] { return b.generation != generation; });
-  else
+  if (!wait) {
     switch_by_chance();
+    return;
+  }
+  wait_until([&] { return b.generation != generation; });
+  ++self().waited;
+  learn(self().known, b.told);
 }
 
 void sync_threads() {
   if (self().block->all.arrived + 1 == machine->launch->threads)
     for (auto& [address, b] : self().block->mbarriers) b.met = b.met || b.fenced;
-  meet(self().block->all, machine->launch->threads);
+  meet(self().block->all, machine->launch->threads, true);
+  ++self().waited;
 }
 void sync_cluster() {
   const int threads = machine->launch->threads * machine->launch->cluster;
@@ -623,10 +674,10 @@ void sync_cluster() {
       std::fill(block->unreleased.begin(), block->unreleased.end(), 0);
       for (auto& [address, b] : block->mbarriers) b.met = b.cluster_met = b.cluster_met || b.fenced;
     }
-  meet(machine->cluster, threads);
+  meet(machine->cluster, threads, true);
 }
 void sync_warp() {
-  meet(self().block->warps[static_cast<std::size_t>(self().thread / 32)], 32);
+  meet(self().block->warps[static_cast<std::size_t>(self().thread / 32)], 32, true);
   step_back();
 }
 std::uint32_t shuffle(std::uint32_t value, int lane) {
@@ -824,7 +875,7 @@ void multiply_wait(int pending) {
   if (!wrong.empty()) fail(wrong);
 }
 void use(std::uint32_t bits) {
-  if (is_lent(bits)) fail("registers of a wgmma are read while it is in flight");
+  if (is_lent(bits)) fail("registers of a wgmma or a tcgen05.ld are read while it is in flight");
 }
 
 float to_float(std::uint16_t bits, Element element) {
@@ -834,5 +885,88 @@ std::uint16_t from_float(float value, Element element) {
   return element == Element::f16 ? __half_as_ushort(__float2half_rn(value))
                                  : __bfloat16_as_ushort(__float2bfloat16_rn(value));
 }
+
+// --- For other parts -----------------------------------------------------------------------------
+
+namespace core {
+
+namespace {
+Block& block_of(int rank) {
+  return *machine->blocks[static_cast<std::size_t>(rank)];
+}
+}  // namespace
+
+void fail(const std::string& what) {
+  emulator::fail(what);
+}
+int thread() {
+  return self().thread;
+}
+int threads() {
+  return machine->launch->threads;
+}
+int rank() {
+  return self().block->rank;
+}
+bool late() {
+  return machine->launch->when == When::late;
+}
+unsigned chance() {
+  return static_cast<unsigned>(machine->random());
+}
+std::unique_ptr<Part>& part(int rank) {
+  return block_of(rank).part;
+}
+Known& known() {
+  return self().known;
+}
+std::uint64_t waits() {
+  return self().waited;
+}
+void progress() {
+  ++machine->progress;
+}
+void wait_until(const std::function<bool()>& condition) {
+  emulator::wait_until(condition);
+}
+void meet_warp() {
+  meet(self().block->collective[static_cast<std::size_t>(self().thread / 32)], 32);
+}
+void check_async_read(int rank, std::uint32_t line) {
+  Block& block = block_of(rank);
+  shared(block, line * 16, 16);
+  if (block.arriving[line] != 0) fail("read by tcgen05.mma while TMA writes it");
+  if (block.unfenced[line] != 0)
+    fail("read by tcgen05.mma, written by thread " + std::to_string(block.unfenced[line] - 1) +
+         " without fence.proxy.async");
+}
+void count_reader(int rank, std::uint32_t line, int add) {
+  block_of(rank).reading[line] += add;
+}
+std::uint16_t read(int rank, std::uint32_t address) {
+  std::uint16_t bits;
+  std::memcpy(&bits, shared(block_of(rank), address, 2), 2);
+  return bits;
+}
+void write(int rank, std::uint32_t address, std::uint32_t word) {
+  std::memcpy(shared(block_of(rank), address, 4), &word, 4);
+}
+void check_barrier(std::uint32_t barrier) {
+  visible_mbarrier(*self().block, barrier, true);
+}
+void arrive(int rank, std::uint32_t barrier, const Known& what) {
+  Mbarrier& b = mbarrier(block_of(rank), barrier);
+  learn(b.telling, what);
+  emulator::arrive(b);
+}
+void in_flight(std::function<void()> effect) {
+  if (late())
+    machine->loads.push_back({~std::uint32_t{0}, std::move(effect)});
+  else
+    effect();
+  ++machine->progress;
+}
+
+}  // namespace core
 
 }  // namespace twill::gpu::emulator

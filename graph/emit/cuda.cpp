@@ -55,32 +55,56 @@ class FilePrinter {
     line(0,
          "// the order that needs it (RAW, WAR, WAW, overlay, turn) and the op and iteration that "
          "it waits");
-    line(0, "// for. A product runs from start_product to the end_products that covers it.");
+    line(0, c_.blackwell()
+                ? "// for. A product runs until the tensor_commit after it arrives."
+                : "// for. A product runs from start_product to the end_products that covers it.");
     line(0, "//");
     line(0, "// " + std::to_string(c_.threads()) + " threads: " + registers() + ".");
-    line(0, "// Shared memory: " + std::to_string(c_.shared_bytes) + " bytes.");
+    line(0, "// Shared memory: " + std::to_string(c_.shared_bytes) + " bytes." + tensor_memory());
     line(0, "//");
     line(0,
          "// This text is yours: Twill's license does not extend to what it writes, put it under "
          "any license");
+    line(0, "// you like. It includes Twill's headers gpu/" +
+                std::string(c_.blackwell() ? "blackwell" : "hopper") +
+                "/slots. TWILL is the root of its "
+                "source:");
     line(0,
-         "// you like. It includes Twill's headers gpu/hopper/slots. TWILL is the root of its "
-         "source:");
-    line(0, "//   nvcc -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a -I TWILL FILE.cu");
+         c_.blackwell()
+             ? "//   nvcc -std=c++20 -O3 -gencode arch=compute_100a,code=sm_100a -I TWILL FILE.cu"
+             : "//   nvcc -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a -I TWILL FILE.cu");
     line(0, "//     TWILL/gpu/hopper/tensor_map.cpp TWILL/gpu/api/error.cpp");
     line(0, "// checks and times it. Without a GPU, on Twill's emulator:");
     line(0, "//   g++ -std=c++20 -O2 -DTWILL_GPU_EMULATED -I TWILL -I CUDA/include -x c++ FILE.cu");
     line(0, "//     TWILL/gpu/emulator/machine.cpp TWILL/gpu/emulator/registers.cpp");
-    line(0, "#include \"gpu/hopper/slots/check.hpp\"");
-    line(0, "#include \"gpu/hopper/slots/exchange.cuh\"");
-    line(0, "#include \"gpu/hopper/slots/host.hpp\"");
-    line(0, "#include \"gpu/hopper/slots/products.cuh\"");
-    line(0, "#include \"gpu/hopper/slots/registers.cuh\"");
-    line(0, "#include \"gpu/hopper/slots/rings.cuh\"");
+    const auto include = [&](const char* file) {
+      line(0, "#include \"gpu/" + std::string(file) + "\"");
+    };
+    if (c_.blackwell()) {
+      line(0, "//     TWILL/gpu/emulator/tensor_memory.cpp");
+      include("blackwell/slots/exchange.cuh");
+      include("blackwell/slots/registers.cuh");
+      include("blackwell/slots/tensor.cuh");
+      include("hopper/slots/check.hpp");
+      include("hopper/slots/host.hpp");
+      include("hopper/slots/rings.cuh");
+    } else {
+      include("hopper/slots/check.hpp");
+      include("hopper/slots/exchange.cuh");
+      include("hopper/slots/host.hpp");
+      include("hopper/slots/products.cuh");
+      include("hopper/slots/registers.cuh");
+      include("hopper/slots/rings.cuh");
+    }
     line(0, "");
     line(0, "namespace emitted {");
     line(0, "");
     line(0, "using namespace twill::gpu;");
+  }
+
+  std::string tensor_memory() const {
+    if (!c_.blackwell()) return "";
+    return " Tensor memory: " + std::to_string(plan_.launch.tmem_columns) + " columns.";
   }
 
   std::string registers() const {
@@ -112,6 +136,19 @@ class FilePrinter {
                   one.comment);
       line(0, "constexpr std::uint32_t " + one.name + " = " + std::to_string(one.offset) + bytes +
                   ";");
+    }
+    if (c_.blackwell()) {
+      line(0,
+           "// Tensor memory, 128 lanes: columns behind the address that lies in shared memory.");
+      for (const SharedPlace& one : c_.tensors) {
+        const bool used = code.find(one.name + "Columns") != std::string::npos;
+        line(0, "// " + (one.copies > 1 ? "R = " + std::to_string(one.copies) + ", " : "") +
+                    one.comment);
+        line(0, "constexpr std::uint32_t " + one.name + " = " + std::to_string(one.offset) +
+                    (used ? ", " + one.name + "Columns = " + std::to_string(one.bytes) : "") + ";");
+      }
+      line(0, "constexpr std::uint32_t " + c_.tensor_address.name + " = " +
+                  std::to_string(c_.tensor_address.offset) + ";  // its address, in shared memory");
     }
     line(0, "// Barriers: iteration k has barrier k mod R and waits for parity (k / R) mod 2.");
     for (const SharedPlace& one : c_.barriers)
@@ -145,15 +182,18 @@ class FilePrinter {
   }
 
   void slot(int s) {
-    const program::Slot& one = p_.slots[at(s)];
+    const int warps = c_.warps(s);
     line(0, "");
-    line(0, "/// " + std::to_string(one.width) + (one.width == 1 ? " warp" : " warps") +
-                (c_.narrow(s)
-                     ? ", of which one thread works."
-                     : ", " + std::to_string(one.registers) + " registers a thread for tiles."));
+    line(0, "/// " + std::to_string(warps) + (warps == 1 ? " warp" : " warps") +
+                (c_.narrow(s)               ? ", of which one thread works."
+                 : s == plan_.finish_slot() ? ", for what follows the loop."
+                                            : ", " + std::to_string(p_.slots[at(s)].registers) +
+                                                  " registers a thread for tiles."));
     line(0, "__device__ __forceinline__ void " + plan_.slot_name[at(s)] +
                 "(const Arguments& g, std::uint32_t shared,");
-    line(0, "    [[maybe_unused]] const Place& place, [[maybe_unused]] int group) {");
+    line(0, "    " + std::string(c_.blackwell() ? "[[maybe_unused]] TensorAddress tmem, " : "") +
+                "[[maybe_unused]] const Place& place," + (c_.blackwell() ? "\n    " : " ") +
+                "[[maybe_unused]] int group) {");
     line(1, "[[maybe_unused]] const int n = g.n;");
     text_ += cuda_slot_text(c_, s);
     line(0, "}");
@@ -166,6 +206,8 @@ class FilePrinter {
     line(1, "static constexpr int kThreads = " + std::to_string(c_.threads()) + ";");
     line(1, "static constexpr int kSharedBytes = " + std::to_string(c_.shared_bytes) +
                 ";  // with what alignment may cost");
+    if (c_.blackwell())
+      line(1, "static constexpr int kCapability = 10;  // of the GPU that it runs on");
     text_ += cuda_tables(c_);
     line(1, "static void run(void* const* data, const Sizes& sizes, cudaStream_t stream);");
     line(1,
@@ -189,16 +231,41 @@ class FilePrinter {
     }
     line(3, "barrier_init_fence();");
     line(2, "}");
-    initial();
-    line(2, "__syncthreads();");
+    if (c_.blackwell()) {
+      line(2, "if (warp == 0) {");
+      line(3, "tensor_allocate(shared + " + c_.tensor_address.name + ", " +
+                  std::to_string(plan_.launch.tmem_columns) + ");");
+      line(3, "tensor_relinquish();");
+      line(2, "}");
+    }
+    initial(false);
+    meet();
+    if (c_.blackwell()) {
+      line(2, "const TensorAddress tmem = load_shared(shared + " + c_.tensor_address.name + ");");
+      initial(true);
+    }
     line(2, "const int block = static_cast<int>(blockIdx.x);");
     line(2, "const Place place{block % g.blocks_0, block / g.blocks_0 % g.blocks_1,");
     line(2, "                  block / (g.blocks_0 * g.blocks_1)};");
     for (std::size_t k = 0; k < c_.groups.size(); ++k)
       if (c_.groups[k].part == 0) group(k);
     line(2, "}");
+    if (c_.blackwell()) {
+      meet();
+      line(2, "if (warp == 0) {");
+      line(3, "tensor_fence_after();");
+      line(3, "tensor_free(tmem, " + std::to_string(plan_.launch.tmem_columns) + ");");
+      line(2, "}");
+    }
     line(1, "}");
     line(0, "};");
+  }
+
+  /// All threads of the block; with fence::after_thread_sync where it is accessed, tensor memory,
+  /// too, is then as they left it.
+  void meet() {
+    if (c_.blackwell()) line(2, "tensor_fence_before();");
+    line(2, "__syncthreads();");
   }
 
   /// All warpgroups of a slot, or one of narrow slots, from number k on.
@@ -217,22 +284,25 @@ class FilePrinter {
                   std::to_string(one.registers) + ">();");
     int warp = static_cast<int>(4 * k);
     for (const int s : one.slots) {
-      const std::string call = plan_.slot_name[at(s)] + "(g, shared, place, ";
+      const std::string call =
+          plan_.slot_name[at(s)] +
+          (c_.blackwell() ? "(g, shared, tmem, place, " : "(g, shared, place, ");
       if (narrow)
         line(3, "if (warp == " + std::to_string(warp) + " && elect_one()) " + call + "0);");
       else
         line(3, call + (parts == 1 ? "0" : "warp / 4 - " + std::to_string(k)) + ");");
-      warp += p_.slots[at(s)].width;
+      warp += c_.warps(s);
     }
     if (narrow) line(3, "__syncwarp();");
   }
 
-  /// What carried results have from before the loop, where they lie in memory.
-  void initial() {
+  /// What carried results have from before the loop, where they lie in memory: tensor memory, or
+  /// shared.
+  void initial(bool tensor) {
     bool said = false;
     for (int s = 0; s < static_cast<int>(p_.storages.size()); ++s) {
       const Storage& storage = p_.storages[at(s)];
-      if (storage.kind != Storage::in_memory) continue;
+      if (storage.kind != Storage::in_memory || plan_.on_tmem(storage) != tensor) continue;
       const int carried = plan_.carried(s);
       if (carried == 0) continue;
       int value = -1;
@@ -246,16 +316,30 @@ class FilePrinter {
       if (m_.values[at(value)].type != "f32")
         throw Refusal{"type", "what is carried in " + harmless(storage.name) + " must be f32"};
       if (!said) line(2, "// What is carried into iteration 0.");
+      if (!said && tensor) {
+        line(2, "if (warp < 4) {");
+        line(3, "tensor_fence_after();");
+      }
       said = true;
       const SharedPlace& place = c_.place(plan_.buffer[at(s)]);
       for (int d = 1; d <= std::min(carried, storage.depth); ++d) {
         const int copy = ring_place(-d, storage.depth).copy;
+        if (tensor) {
+          line(3, "fill_tensor(tmem + " + place.name +
+                      (copy > 0 ? " + " + std::to_string(copy * place.bytes) : "") + ", " +
+                      std::to_string(place.bytes) + ", " + float_text(first->what.number) + ");");
+          continue;
+        }
         line(2, "fill_shared(shared + " + place.name +
                     (copy > 0 ? " + " + std::to_string(copy) + " * " + place.name + "Bytes" : "") +
                     ", " + std::to_string(place.bytes / 4) + ", bits_of(" +
                     float_text(first->what.number) + "), kThreads);");
       }
     }
+    if (!said || !tensor) return;
+    line(3, "end_tensor_stores();");
+    line(2, "}");
+    meet();
   }
 
   const CudaPlan& c_;

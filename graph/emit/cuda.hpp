@@ -1,4 +1,4 @@
-// A program as one CUDA C++ file over gpu/hopper's headers, for Hopper.
+// A program as one CUDA C++ file over the headers of gpu/hopper, and gpu/blackwell for Blackwell.
 #pragma once
 
 #include <string>

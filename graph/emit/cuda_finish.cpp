@@ -22,19 +22,25 @@ void CudaSlotPrinter::after() {
   }
   if (plan_.done_needed[at(slot_)]) {
     const std::string barrier = shared(plan_.done[at(slot_)]);
-    line(1, (narrow() ? "barrier_arrive(" : "arrive(") + barrier + ");",
+    fence_before(1);
+    line(1,
+         (plan_.commits_products(slot_) ? "tensor_commit("
+          : narrow()                    ? "barrier_arrive("
+                                        : "arrive(") +
+             barrier + ");",
          "all that this slot does has ended");
   }
   if (stores.empty()) return;
   line(1, "", "After the loop.");
-  wait_for_others(stores);
+  wait_for_others();
   std::set<int> written;
   for (const int v : stores) final_value(v, written);
 }
 
-void CudaSlotPrinter::wait_for_others(const std::vector<int>& stores) {
+std::set<int> CudaSlotPrinter::awaited(int slot) const {
   std::set<int> slots;
-  for (const int v : stores) {
+  for (int v = m_.after_begin; v < static_cast<int>(m_.values.size()); ++v) {
+    if (plan_.after_slot[at(v)] != slot) continue;
     std::set<int> needed;
     plan_.final_values(v, needed);
     for (const int one : needed) slots.insert(p_.ops[at(plan_.op_of(one))].slot);
@@ -45,6 +51,18 @@ void CudaSlotPrinter::wait_for_others(const std::vector<int>& stores) {
         for (int s = 0; s < plan_.finish_slot(); ++s)
           if (plan_.done_needed[at(s)]) slots.insert(s);
   }
+  return slots;
+}
+
+void CudaSlotPrinter::wait_for_others() {
+  std::set<int> slots = awaited(slot_);
+  // Tensor memory is given back when all products have ended: somebody has waited for that.
+  const std::set<int> finishers = plan_.finishers();
+  for (int s = 0; blackwell() && s < plan_.finish_slot(); ++s)
+    if (plan_.commits_products(s) && slot_ == *finishers.begin() &&
+        std::none_of(finishers.begin(), finishers.end(),
+                     [&](int one) { return awaited(one).contains(s); }))
+      slots.insert(s);
   for (const int s : slots)
     if (s != slot_)
       line(1, "wait_for<1>(" + shared(plan_.done[at(s)]) + ", 0);",
@@ -81,11 +99,18 @@ CudaExpression CudaSlotPrinter::final_operand(int v, const Operand& one, std::se
     const int depth = p_.storages[at(s)].depth;
     from = copy_at(s, {Iteration::end, depth - 1});
   }
-  if (c_.warpgroups(p_.ops[at(op)].slot) != c_.warpgroups(slot_))
+  const int kept = plan_.kept_in_memory(op);
+  const bool lanes = kept >= 0 && !plan_.final_hand_over.contains(one.value) &&
+                     plan_.on_tmem(p_.storages[at(kept)]);
+  if (!lanes && c_.warpgroups(p_.ops[at(op)].slot) != c_.warpgroups(slot_))
     refuse("storage", harmless(what.id) + " is handed to a slot of another number of warps");
   const std::string read = name + "_read";
   if (reduced_.insert(read).second) {
     declare(read, type_of(one.value));
+    if (lanes) {
+      load_lanes(1, read, from);
+      return {read};
+    }
     line(1, std::string(what.shape.size() == 1 ? "load_rows(" : "load_fragments(") + read + ", " +
                 from + ", group);");
   }
@@ -95,6 +120,12 @@ CudaExpression CudaSlotPrinter::final_operand(int v, const Operand& one, std::se
 void CudaSlotPrinter::final_value(int v, std::set<int>& written) {
   if (!written.insert(v).second) return;
   const Value& value = m_.values[at(v)];
+  if (value.function == Function::store && value.shape.size() == 2)
+    if (const std::vector<int> chain = tile_chain(v); !chain.empty()) {
+      final_parts(chain, plan_.staging.at(v).name, written);
+      bulk_store(value, plan_.staging.at(v).name);
+      return;
+    }
   std::vector<CudaExpression> in;
   for (const Operand& one : value.operands) in.push_back(final_operand(v, one, written));
   const CudaExpression result = evaluate(v, in, "");
@@ -113,6 +144,11 @@ void CudaSlotPrinter::final_value(int v, std::set<int>& written) {
   }
   if (value.shape.size() != 2) refuse("op", harmless(value.id) + " stores a number");
   const std::string& buffer = plan_.staging.at(v).name;
+  if (blackwell()) {
+    line(1, "store_operand<128>(" + shared(buffer) + ", group, " + result.text + ");");
+    bulk_store(value, buffer);
+    return;
+  }
   const int groups = c_.warpgroups(slot_), blocks = blocks_of(value);
   const Amount block = 64 * value.shape[1] * meaning::number_type(value.type)->bytes;
   const std::string threads = std::to_string(groups * 128);

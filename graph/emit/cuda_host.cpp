@@ -15,7 +15,8 @@ using program::Refusal;
 
 class CudaHostPrinter {
  public:
-  explicit CudaHostPrinter(const CudaPlan& c) : plan_(c.plan), m_(*c.plan.meaning) {}
+  explicit CudaHostPrinter(const CudaPlan& c)
+      : plan_(c.plan), m_(*c.plan.meaning), blackwell_(c.blackwell()) {}
 
   std::string tables() {
     line(1, "// Rows and columns: what one tile has (whole), a tile an iteration (loop), a tile a");
@@ -120,7 +121,7 @@ class CudaHostPrinter {
       if (element_type(host.type).empty())
         throw Refusal{"type",
                       "a matrix of a tensor is " + harmless(host.type) + ": must be f16 or bf16"};
-      const std::int64_t rows = host.output ? 64 : tensor.shape[0];
+      const std::int64_t rows = host.output && !blackwell_ ? 64 : tensor.shape[0];
       line(1, "g." + name + "_map = matrix_map(" + name + "_data, batch, " + extent(host.axes[0]) +
                   ", " + extent(host.axes[1]) + ", " + element_type(host.type) + ", " +
                   std::to_string(rows) + ", " + std::to_string(tensor.shape[1]) + ");");
@@ -245,6 +246,7 @@ class CudaHostPrinter {
 
   const Plan& plan_;
   const meaning::Meaning& m_;
+  bool blackwell_;
   std::string text_;
 };
 

@@ -19,11 +19,13 @@ constexpr std::int64_t kProductColumns[] = {32, 40, 64, 80, 128, 256};
 std::string CudaSlotPrinter::copy_at(int storage, Iteration it) const {
   const std::string& name = plan_.buffer[at(storage)];
   const int depth = p_.storages[at(storage)].depth;
-  if (depth == 1) return shared(name);
+  const bool tensor = plan_.on_tmem(p_.storages[at(storage)]);
+  const std::string place = tensor ? "tmem + " + name : shared(name);
+  if (depth == 1) return place;
   // (What is carried into iteration 0 is a copy of the ring, too.)
   while (it.from != Iteration::end && it.offset < 0) it.offset += depth;
-  return "copy_of<" + std::to_string(depth) + ">(" + shared(name) + ", " + name + "Bytes, " +
-         cuda_iteration(it) + ")";
+  return "copy_of<" + std::to_string(depth) + ">(" + place + ", " + name +
+         (tensor ? "Columns, " : "Bytes, ") + cuda_iteration(it) + ")";
 }
 
 void CudaSlotPrinter::op(int depth, int op, Iteration it) {
@@ -73,6 +75,13 @@ std::string CudaSlotPrinter::memory_operand(int op, const Operand& one, Iteratio
     return "";
   }
   const std::int64_t rows = shape[0];
+  if (on_tmem(source)) {
+    if (!left || source.transposed || source.columns > 0)
+      refuse("operand", "a product of " + harmless(p_.ops[at(op)].id) +
+                            " takes a part or the transpose of a tile in tensor memory, or one on "
+                            "its right");
+    return "InLanes{" + address + "}";
+  }
   std::int64_t offset = 0;
   if (source.columns > 0) {
     if (source.first_column % 64 != 0 || (source.columns % 64 != 0 && source.columns > 64))
@@ -83,14 +92,14 @@ std::string CudaSlotPrinter::memory_operand(int op, const Operand& one, Iteratio
   // A is M x K: its rows, or turned its columns, are M. B is K x N: turned, its rows are N.
   const bool k_major = left != source.transposed;
   if (offset > 0) address += " + " + std::to_string(offset);
-  if (left) {
+  if (left && !blackwell()) {
     const std::int64_t of_group = (k_major ? 64 : rows) * 128;
     const Value& value = m_.values[at(plan_.links.result[at(op)])];
     if (c_.warpgroups(slot_) > 1)
       address += " + group * " + std::to_string(blocks_of(value) * of_group);
   }
-  return std::string(k_major ? "KMajor<" : "MnMajor<") + std::to_string(rows) + ">{" + address +
-         "}";
+  return std::string(k_major ? "KMajor" : "MnMajor") + (blackwell() ? "Tile<" : "<") +
+         std::to_string(rows) + ">{" + address + "}";
 }
 
 void CudaSlotPrinter::product(int depth, int op, const Value& value, Iteration it) {
@@ -106,12 +115,12 @@ void CudaSlotPrinter::product(int depth, int op, const Value& value, Iteration i
   if (value.type != "f32") refuse("type", "the product " + harmless(value.id) + " must be f32");
   if (plan_.links.values[at(op)].size() != 1)
     refuse("op", "the product " + harmless(value.id) + " is part of a chain");
-  if (std::find(std::begin(kProductColumns), std::end(kProductColumns), value.shape[1]) ==
-      std::end(kProductColumns))
+  if (!blackwell() && std::find(std::begin(kProductColumns), std::end(kProductColumns),
+                                value.shape[1]) == std::end(kProductColumns))
     refuse("op", "the product " + harmless(value.id) + " has " + std::to_string(value.shape[1]) +
                      " columns: gpu/hopper/wgmma.cuh has 32, 40, 64, 80, 128 and 256");
   for (const int s : p_.ops[at(op)].writes)
-    if (p_.storages[at(s)].kind == Storage::in_memory)
+    if (!blackwell() && p_.storages[at(s)].kind == Storage::in_memory)
       refuse("storage", "the result of the product " + harmless(value.id) +
                             " is handed to another slot through memory: not emitted yet");
   const std::string b = memory_operand(op, value.operands[1], it, false);
@@ -125,6 +134,10 @@ void CudaSlotPrinter::product(int depth, int op, const Value& value, Iteration i
     refuse("op", "the product " + harmless(value.id) + " sums over " + std::to_string(k) +
                      ": must be a multiple of 16");
   std::string a = memory_operand(op, first, it, true), left;
+  if (blackwell()) {
+    tensor_product(depth, op, value, it, a, b, k);
+    return;
+  }
   if (a.empty()) {
     const Source source = values_.resolve(op, first);
     if (source.kind != Source::registers || source.transposed || source.columns > 0)
@@ -169,6 +182,15 @@ CudaExpression CudaSlotPrinter::number(const Operand& operand) const {
   return {float_text(operand.number)};
 }
 
+std::string CudaSlotPrinter::read_name(int op, const std::string& place) {
+  for (const char* const end : {"_read", "_read2"}) {
+    const std::string name = variable(op) + end;
+    const auto [found, first] = read_.emplace(name, place);
+    if (first || found->second == place) return name;
+  }
+  refuse("operand", "an op reads more than two copies of " + harmless(p_.ops[at(op)].id));
+}
+
 CudaExpression CudaSlotPrinter::operand(int depth, int op, const Operand& one, Iteration it) {
   if (one.along_columns)
     refuse("operand", "a vector along the columns is used by " + harmless(p_.ops[at(op)].id));
@@ -189,15 +211,26 @@ CudaExpression CudaSlotPrinter::operand(int depth, int op, const Operand& one, I
       const int value = plan_.links.result[at(source.op)];
       const Value& what = m_.values[at(value)];
       const int from = p_.ops[at(source.op)].slot;
+      if (on_tmem(source)) {
+        const std::string place = copy_at(source.storage, it + -source.distance);
+        const std::string name = read_name(source.op, place);
+        if (what.type != "f32")
+          refuse("operand", "the 16-bit tile " + harmless(what.id) +
+                                " is read to registers from tensor memory: not emitted yet");
+        declare(name, type_of(value));
+        load_lanes(depth, name, place);
+        return {name};
+      }
       if (what.function == Function::load || what.type != "f32")
         refuse("operand", "the 16-bit tile " + harmless(what.id) +
                               " is read to registers from shared memory: not emitted yet");
       if (c_.warpgroups(from) != c_.warpgroups(slot_))
         refuse("storage", harmless(what.id) + " is handed to a slot of another number of warps");
-      const std::string name = variable(source.op) + "_read";
+      const std::string place = copy_at(source.storage, it + -source.distance);
+      const std::string name = read_name(source.op, place);
       declare(name, type_of(value));
       line(depth, std::string(what.shape.size() == 1 ? "load_rows(" : "load_fragments(") + name +
-                      ", " + copy_at(source.storage, it + -source.distance) + ", group);");
+                      ", " + place + ", group);");
       return {name};
     }
     case Source::before: refuse("operand", "a tile from before the loop is read to registers");
@@ -206,6 +239,12 @@ CudaExpression CudaSlotPrinter::operand(int depth, int op, const Operand& one, I
 }
 
 void CudaSlotPrinter::compute(int depth, int op, Iteration it) {
+  read_.clear();
+  if (in_parts(op)) {
+    parts(depth, {legal_op(op)}, it);
+    return;
+  }
+  if (copies_lanes(depth, op, it)) return;
   const int result = plan_.links.result[at(op)];
   chain_.clear();
   CudaExpression last;
@@ -237,6 +276,10 @@ void CudaSlotPrinter::keep(int depth, int op, Iteration it, const CudaExpression
     if (p_.storages[at(s)].kind != Storage::in_memory) continue;
     const auto& shape = m_.values[at(value)].shape;
     const bool half = m_.values[at(value)].type != "f32";
+    if (plan_.on_tmem(p_.storages[at(s)])) {
+      store_lanes(depth, copy_at(s, it), name);
+      continue;
+    }
     const std::string what = result.by_lanes ? "over_lanes(" + name + ")" : name;
     const std::string how = shape.size() == 1 ? "store_rows("
                             : half            ? "store_operand<" + std::to_string(shape[0]) + ">("
@@ -284,7 +327,9 @@ CudaExpression CudaSlotPrinter::evaluate(int v, const std::vector<CudaExpression
     case Function::select: text = "where_positive(" + x(0) + ", " + x(1) + ", " + x(2) + ")"; break;
     case Function::row_max: text = "max_of_rows(" + x(0) + ")"; break;
     case Function::row_sum:
-      text = by_lanes ? "lane_sum(" + x(0) + ")" : "over_lanes(lane_sum(" + x(0) + "))";
+      text = blackwell() ? "sum_of_rows(" + x(0) + ")"
+             : by_lanes  ? "lane_sum(" + x(0) + ")"
+                         : "over_lanes(lane_sum(" + x(0) + "))";
       break;
     case Function::lower: text = "masked(" + x(0) + ", group, 0, 0, 1, 0.f)"; break;
     case Function::causal: {

@@ -21,6 +21,10 @@ using program::Storage;
 constexpr Amount kSwizzlePeriod = 1'024;
 constexpr int kNamedBarriers = 16;
 constexpr int kMostBoxRows = 256;
+// Of tensor memory.
+constexpr int kLanes = 128, kTensorColumns = 512;
+// What a thread that issues loads and products has: addresses, and descriptors of a few products.
+constexpr int kIssuersRegisters = 48;
 
 /// Words that a name taken from a file must not be: C++'s, macros of its library and CUDA's, and
 /// what the emitted file and the headers that it includes use.
@@ -58,6 +62,50 @@ std::set<std::string> reserved() {
           "kTensors", "kBlockAxes", "kPanel", "kBarrierBytes", "kAllowedError", "kWarpgroupRows"};
 }
 
+/// The same of a file for Blackwell alone.
+std::set<std::string> reserved_on_blackwell() {
+  return {"tmem",
+          "part",
+          "part1",
+          "part2",
+          "part3",
+          "part4",
+          "part5",
+          "part6",
+          "part7",
+          "part8",
+          "part9",
+          "c",
+          "tensor_allocate",
+          "tensor_relinquish",
+          "tensor_free",
+          "tensor_fence_before",
+          "tensor_fence_after",
+          "tensor_commit",
+          "tensor_multiply",
+          "tensor_multiply_lanes",
+          "tensor_wait_loads",
+          "tensor_wait_stores",
+          "start_tensor_load",
+          "end_tensor_loads",
+          "start_tensor_store",
+          "end_tensor_stores",
+          "fill_tensor",
+          "start_tensor_product",
+          "start_tensor_product_onto",
+          "multiply_tiles",
+          "own_lanes",
+          "columns_at_once",
+          "lane_row",
+          "store_part",
+          "sum_of_rows",
+          "store_shared_words",
+          "operand_descriptor",
+          "instruction_descriptor",
+          "load_shared",
+          "kCapability"};
+}
+
 std::string camel(const std::string& name) {
   std::string text = "k";
   bool upper = true;
@@ -75,27 +123,32 @@ std::string camel(const std::string& name) {
 
 class CudaPlanner {
  public:
-  CudaPlanner(Plan plan, const EmitOptions& options) : options_(options), names_(reserved()) {
+  CudaPlanner(Plan plan, const EmitOptions& options)
+      : options_(options), names_(words(plan.legal.target)) {
     c_.plan = std::move(plan);
   }
 
   std::variant<CudaPlan, Refusal> run() {
-    if (c_.plan.legal.target != Target::hopper)
-      return Refusal{"target", "its products are Blackwell's: CUDA C++ is written for Hopper"};
     name();
     try {
-      slots();
-      warpgroups();
+      c_.blackwell() ? slots_on_blackwell() : slots();
+      c_.blackwell() ? warpgroups_on_blackwell() : warpgroups();
       tiles();
       memory();
     } catch (const Refusal& no) {
       return no;
     }
-    lanes();
+    c_.by_lanes.assign(m().values.size(), false);
+    if (!c_.blackwell()) lanes();
     return std::move(c_);
   }
 
  private:
+  static std::set<std::string> words(Target target) {
+    std::set<std::string> all = reserved();
+    if (target == Target::blackwell) all.merge(reserved_on_blackwell());
+    return all;
+  }
   [[noreturn]] static void refuse(const std::string& rule, const std::string& text) {
     throw Refusal{rule, text};
   }
@@ -117,7 +170,10 @@ class CudaPlanner {
     if (name.empty()) return;
     const auto found = constants_.find(name);
     if (found == constants_.end())
-      name = constants_[name] = names_.make(camel(name), fallback, {"Bytes"});
+      name = constants_[name] =
+          names_.make(camel(name), fallback,
+                      c_.blackwell() ? std::vector<std::string>{"Bytes", "Columns"}
+                                     : std::vector<std::string>{"Bytes"});
     else
       name = found->second;
   }
@@ -127,7 +183,7 @@ class CudaPlanner {
     rename(plan.function, "run", {});
     for (std::string& one : plan.slot_name) rename(one, "slot", {});
     for (std::string& one : plan.variable)
-      rename(one, "value", {"_prev", "_prev2", "_prev3", "_past", "_read"});
+      rename(one, "value", {"_prev", "_prev2", "_prev3", "_past", "_read", "_read2"});
     for (std::string& one : plan.constant) rename_constant(one, "kConstant");
     for (std::string& one : plan.buffer) rename_constant(one, "kBuffer");
     for (std::string& one : plan.barrier) rename_constant(one, "kBarrier");
@@ -148,6 +204,8 @@ class CudaPlanner {
   }
 
   void slots() {
+    c_.one_thread.assign(p().slots.size() + 1, false);
+    for (std::size_t s = 0; s < p().slots.size(); ++s) c_.one_thread[s] = p().slots[s].width < 4;
     for (const int s : c_.plan.partitions) {
       if (s == c_.plan.finish_slot())
         refuse("op", "no slot has in registers what is computed after the loop");
@@ -167,11 +225,83 @@ class CudaPlanner {
     }
   }
 
-  void warpgroups() {
+  /// A slot that loads and issues products is one thread's; one that computes has a row a thread.
+  void slots_on_blackwell() {
+    c_.one_thread.assign(p().slots.size() + 1, false);
+    const std::set<int> finishers = c_.plan.finishers();
+    for (const int s : c_.plan.partitions) {
+      if (s == c_.plan.finish_slot()) continue;
+      const std::string name = harmless(p().slots[at(s)].name);
+      std::string issued, computed;
+      for (int v = 0; v < static_cast<int>(p().ops.size()); ++v) {
+        if (p().ops[at(v)].slot != s) continue;
+        const Function function = m().values[at(c_.plan.links.result[at(v)])].function;
+        (function == Function::load || function == Function::product ? issued : computed) =
+            harmless(p().ops[at(v)].id);
+      }
+      c_.one_thread[at(s)] = computed.empty();
+      if (c_.plan.commits_products(s)) c_.plan.done_needed[at(s)] = true;
+      if (computed.empty() && finishers.contains(s))
+        refuse("op", "slot " + name + ", of which one thread works, is to compute after the loop");
+      if (computed.empty()) continue;
+      if (!issued.empty())
+        refuse("op", issued + " is on slot " + name +
+                         ", which computes: one thread issues loads "
+                         "and products, on a slot of their own");
+      if (p().slots[at(s)].width != 4)
+        refuse("op", computed + " is on slot " + name + " of " +
+                         std::to_string(p().slots[at(s)].width) +
+                         " warps: tensor memory gives a row to each thread of four");
+    }
+  }
+
+  /// Registers: what Gluon's partitions would ask for (plan.cpp); those that ask for most share
+  /// what is left.
+  void warpgroups_on_blackwell() {
+    place_narrow_slots();
+    for (Warpgroup& one : c_.groups) one.registers = kIssuersRegisters;
+    const Launch& launch = c_.plan.launch;
+    int most = 0;
+    for (std::size_t k = 0; k < c_.plan.partitions.size(); ++k) {
+      const int s = c_.plan.partitions[k];
+      if (c_.narrow(s)) continue;
+      const int registers = k == 0 ? launch.first.registers : launch.workers[k - 1].registers;
+      c_.groups.push_back({{s}, 0, registers});
+      most = std::max(most, registers);
+    }
+    check_threads();
+    if (most == 0) refuse("op", "no slot of a warpgroup computes");
+    const int all = static_cast<int>(c_.groups.size());
+    const int given = kRegisterFile / c_.threads() / kRegisterStep * kRegisterStep;
+    if (given > kMostRegisters) {
+      for (Warpgroup& one : c_.groups) one.registers = 0;
+      return;
+    }
+    const auto sum = [&] {
+      int registers = 0;
+      for (const Warpgroup& one : c_.groups) registers += one.registers;
+      return registers;
+    };
+    if (sum() > given * all)
+      refuse("limits", "slots need " + std::to_string(sum()) + " registers, a thread of each, of " +
+                           std::to_string(given * all) + " that a block of " +
+                           std::to_string(c_.threads()) + " threads has");
+    c_.splits_registers = true;
+    for (; most < kMostRegisters; most += kRegisterStep) {
+      const std::vector<Warpgroup> kept = c_.groups;
+      for (Warpgroup& one : c_.groups)
+        if (one.registers == most) one.registers += kRegisterStep;
+      if (sum() <= given * all) continue;
+      c_.groups = kept;
+      return;
+    }
+  }
+
+  void place_narrow_slots() {
     int room = 0;
     for (const int s : c_.plan.partitions) {
       if (!c_.narrow(s)) continue;
-      const int width = p().slots[at(s)].width;
+      const int width = c_.warps(s);
       if (room < width) {
         c_.groups.emplace_back();
         room = 4;
@@ -179,6 +309,17 @@ class CudaPlanner {
       c_.groups.back().slots.push_back(s);
       room -= width;
     }
+  }
+  void check_threads() const {
+    if (c_.threads() > kMostThreads)
+      refuse("limits", std::to_string(c_.threads()) + " threads: a block has at most 1024");
+    const int after = c_.blackwell() ? 1 : 0;  // the slot that follows the loop has one, too
+    if (static_cast<int>(p().slots.size()) + 1 + after > kNamedBarriers)
+      refuse("limits", "more than 15 slots: a block has 16 named barriers");
+  }
+
+  void warpgroups() {
+    place_narrow_slots();
     const int loaders = static_cast<int>(c_.groups.size());
     Amount need = 0;
     for (const int s : c_.plan.partitions) {
@@ -186,10 +327,7 @@ class CudaPlanner {
       for (int k = 0; k < c_.warpgroups(s); ++k) c_.groups.push_back({{s}, k, 0});
       need = std::max(need, p().slots[at(s)].registers + options_.resident_registers);
     }
-    if (c_.threads() > kMostThreads)
-      refuse("limits", std::to_string(c_.threads()) + " threads: a block has at most 1024");
-    if (static_cast<int>(p().slots.size()) + 1 > kNamedBarriers)
-      refuse("limits", "more than 15 slots: a block has 16 named barriers");
+    check_threads();
     const int all = static_cast<int>(c_.groups.size()), wide = all - loaders;
     if (wide == 0) refuse("op", "no slot of a warpgroup computes");
     // What the launch gives a thread, and what is left to those that compute.
@@ -233,6 +371,10 @@ class CudaPlanner {
       const Value& value = m().values[at(plan.links.result[at(v)])];
       for (const int s : p().ops[at(v)].writes) {
         if (p().storages[at(s)].kind != Storage::in_memory) continue;
+        if (c_.plan.on_tmem(p().storages[at(s)])) {
+          check_lanes(value, c_.plan.legal.program.storages[at(s)]);
+          continue;
+        }
         if (loads(v) || !element_type(value.type).empty()) {
           check_swizzled(harmless(value.id), value.shape, value.type);
         } else if (value.type != "f32" || value.shape.empty()) {
@@ -247,8 +389,26 @@ class CudaPlanner {
     for (int v = m().after_begin; v < static_cast<int>(m().values.size()); ++v)
       if (plan.after_slot[at(v)] >= 0) check_rows(v, plan.after_slot[at(v)]);
   }
+  /// A tile in tensor memory: a row a lane, its columns without gaps.
+  static void check_lanes(const Value& value, const Storage& storage) {
+    const int bytes = meaning::number_type(value.type)->bytes;
+    if (value.shape.size() != 2 || value.shape[0] != kLanes || value.shape[1] % 16 != 0 ||
+        (value.type != "f32" && element_type(value.type).empty()) ||
+        value.shape[1] * bytes != storage.size * 4)
+      refuse("storage", harmless(value.id) +
+                            " does not fill its columns of tensor memory as a tile of 128 rows of "
+                            "f32, f16 or bf16, columns by 16");
+    if (storage.depth > 1 && storage.size % storage.alignment != 0)
+      refuse("storage", harmless(value.id) + " has gaps between its copies in tensor memory");
+  }
   void check_rows(int v, int slot) const {
     const Value& value = m().values[at(v)];
+    if (c_.blackwell()) {
+      if (!value.shape.empty() && value.shape[0] != kLanes)
+        refuse("op", harmless(value.id) + " has " + std::to_string(value.shape[0]) +
+                         " rows: tensor memory has 128 lanes, a row each");
+      return;
+    }
     if (!value.shape.empty() && value.shape[0] % (std::int64_t{64} * c_.warpgroups(slot)) != 0)
       refuse("op", harmless(value.id) + " has " + std::to_string(value.shape[0]) + " rows on " +
                        std::to_string(c_.warpgroups(slot)) +
@@ -287,7 +447,9 @@ class CudaPlanner {
     for (const bool large : {true, false})
       for (int s = 0; s < static_cast<int>(p().storages.size()); ++s) {
         const Storage& storage = p().storages[at(s)];
-        if (storage.kind != Storage::in_memory || plan.same_place[at(s)] != s) continue;
+        if (storage.kind != Storage::in_memory || plan.same_place[at(s)] != s ||
+            plan.on_tmem(storage))
+          continue;
         const Value& value = plan.value_of(s);
         if ((bytes(value.shape, value.type) >= kSwizzlePeriod) == large)
           add(plan.buffer[at(s)], value.shape, value.type, storage.depth, "");
@@ -302,7 +464,7 @@ class CudaPlanner {
     for (std::size_t e = 0; e < events.size(); ++e) {
       if (events[e].pending) continue;
       const int slot = plan.legal.program.ops[at(events[e].op)].slot;
-      const int warps = c_.narrow(slot) ? 1 : p().slots[at(slot)].width;
+      const int warps = c_.narrow(slot) ? 1 : plan.warps(slot);
       add_barrier(plan.barrier[e], events[e].phases, events[e].arrivals * warps,
                   warps == 1 ? "" : "a warp each");
     }
@@ -310,13 +472,15 @@ class CudaPlanner {
       add_barrier(plan.resident_barrier, 1, static_cast<int>(plan.resident.size()), "");
     for (std::size_t s = 0; s < plan.done_needed.size(); ++s)
       if (plan.done_needed[s])
-        add_barrier(plan.done[s], 1, c_.narrow(static_cast<int>(s)) ? 1 : p().slots[s].width,
+        add_barrier(plan.done[s], 1,
+                    c_.narrow(static_cast<int>(s)) ? 1 : plan.warps(static_cast<int>(s)),
                     "at the end");
     offset_ = (offset_ + 15) / 16 * 16;
     for (SharedPlace& one : c_.barriers) {
       one.offset = offset_;
       offset_ += one.bytes * one.copies;
     }
+    if (c_.blackwell()) tensor_memory();
     c_.shared_bytes = offset_ + kSwizzlePeriod;
     if (c_.shared_bytes > kMostShared)
       refuse("limits", std::to_string(c_.shared_bytes) +
@@ -324,12 +488,28 @@ class CudaPlanner {
                            "block has at most 232448");
   }
 
+  void tensor_memory() {
+    const Plan& plan = c_.plan;
+    for (int s = 0; s < static_cast<int>(p().storages.size()); ++s) {
+      const Storage& storage = plan.legal.program.storages[at(s)];  // (with accumulators joined)
+      if (storage.kind != Storage::in_memory || !plan.on_tmem(storage)) continue;
+      const Value& value = plan.value_of(s);
+      c_.tensors.push_back({plan.buffer[at(s)], storage.base, storage.size, storage.depth,
+                            shape_text(value.shape, value.type), 0});
+    }
+    const Amount columns = plan.launch.tmem_columns;
+    if (columns < 32 || columns > kTensorColumns || (columns & (columns - 1)) != 0)
+      refuse("limits", std::to_string(columns) +
+                           " columns of tensor memory: must be a power of two of 32 to 512");
+    c_.tensor_address = {names_.make("kTensorMemory", "kTensorMemory", {}), offset_, 16, 1, "", 0};
+    offset_ += c_.tensor_address.bytes;
+  }
+
   // ---- sums by lanes
 
   /// The largest set of vectors such that each is linear in its members: sums over a row may stay
   /// sums over a lane's elements until they are used otherwise.
   void lanes() {
-    c_.by_lanes.assign(m().values.size(), false);
     for (int v = m().loop_begin; v < m().after_begin; ++v) {
       const Value& value = m().values[at(v)];
       const meaning::Initial* first = m().initial_of(v);
@@ -385,7 +565,7 @@ std::string float_text(double x) {
 }
 
 const SharedPlace& CudaPlan::place(const std::string& name) const {
-  for (const auto* const all : {&buffers, &barriers})
+  for (const auto* const all : {&buffers, &barriers, &tensors})
     for (const SharedPlace& one : *all)
       if (one.name == name) return one;
   throw Refusal{"storage", "no place in shared memory is called " + name};

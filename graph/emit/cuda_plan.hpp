@@ -1,5 +1,5 @@
-// What is decided before a line of a CUDA kernel is written: names of C++, shared memory,
-// warpgroups and registers.
+// What is decided before a line of a CUDA kernel is written: names of C++, shared and tensor
+// memory, warpgroups and registers.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ struct Warpgroup {
   int registers = 0;  ///< setmaxnreg; 0 = it keeps what the launch gives it
 };
 
-/// A buffer or a ring of barriers in shared memory.
+/// A buffer or a ring of barriers in shared memory, or a tile in tensor memory.
 struct SharedPlace {
   std::string name;  ///< of the constant that is its offset
   Amount offset = 0;
-  Amount bytes = 0;  ///< of a copy
+  Amount bytes = 0;  ///< of a copy; in tensor memory columns
   int copies = 1;
   std::string comment;
   int arrivals = 0;  ///< of a barrier, a phase
@@ -33,15 +33,24 @@ struct CudaPlan {
   Plan plan;  ///< with names of C++ in the place of Python's
   std::vector<Warpgroup> groups;
   std::vector<SharedPlace> buffers, barriers;
+  std::vector<SharedPlace> tensors;  ///< tiles in tensor memory, offsets and sizes in columns
+  /// Where the address of tensor memory lies in shared memory; no name: there is none.
+  SharedPlace tensor_address;
   Amount shared_bytes = 0;  ///< with what alignment may cost
   bool splits_registers = false;
   /// Per value of the meaning: a vector of which each lane holds its part of the sum
   /// (registers.cuh, lane_sum).
   std::vector<bool> by_lanes;
 
+  /// Per slot, and of the one that follows the loop: one thread does all that it does.
+  std::vector<bool> one_thread;
+
+  bool blackwell() const { return plan.legal.target == Target::blackwell; }
   int threads() const { return static_cast<int>(groups.size()) * 128; }
-  int warpgroups(int slot) const { return plan.given->slots[at(slot)].width / 4; }
-  bool narrow(int slot) const { return plan.given->slots[at(slot)].width < 4; }
+  int warpgroups(int slot) const { return plan.warps(slot) / 4; }
+  bool narrow(int slot) const { return one_thread[at(slot)]; }
+  /// Of the kernel. On Blackwell one thread's slot gets one warp, how many its program has or not.
+  int warps(int slot) const { return narrow(slot) && blackwell() ? 1 : plan.warps(slot); }
   const SharedPlace& place(const std::string& name) const;
 };
 

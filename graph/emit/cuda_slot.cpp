@@ -34,12 +34,17 @@ std::string wrapped(const std::string& indent, std::string text) {
 
 std::string CudaSlotPrinter::run() {
   history_.assign(p_.ops.size(), 0);
-  code_ = cut_code(legal_.program, slot_, 0);
-  if (const int cut = find_cut(); cut > 0) code_ = cut_code(legal_.program, slot_, cut);
-  declared_.clear();
-  text_.clear();
-  history();
-  body();
+  if (slot_ == plan_.finish_slot()) {
+    fences_ = {false, true};
+    after();
+  } else {
+    code_ = cut_code(legal_.program, slot_, 0);
+    if (const int cut = find_cut(); cut > 0) code_ = cut_code(legal_.program, slot_, cut);
+    declared_.clear();
+    text_.clear();
+    history();
+    body();
+  }
   // Variables, those of one type together.
   std::map<std::string, std::vector<std::string>> by_type;
   for (const auto& [name, type] : declared_) by_type[type].push_back(name);
@@ -100,17 +105,19 @@ int CudaSlotPrinter::blocks_of(const Value& value) const {
 std::string CudaSlotPrinter::type_of(int v) const {
   const Value& value = m_.values[at(v)];
   if (value.shape.empty()) return "float";
-  const std::string blocks = std::to_string(blocks_of(value));
-  if (value.shape.size() == 1) {
-    if (value.type != "f32") refuse("type", "the vector " + harmless(value.id) + " must be f32");
-    return "Rows<" + blocks + ">";
-  }
+  if (value.shape.size() == 1 && value.type != "f32")
+    refuse("type", "the vector " + harmless(value.id) + " must be f32");
+  // (On Blackwell a thread has a row.)
+  const std::string blocks = blackwell() ? "" : std::to_string(blocks_of(value));
+  if (value.shape.size() == 1) return blackwell() ? "LaneRow" : "Rows<" + blocks + ">";
   const std::string columns = std::to_string(value.shape[1]);
   if (value.shape[1] % 16 != 0)
     refuse("op", harmless(value.id) + " has " + columns + " columns: must be a multiple of 16");
-  if (value.type == "f32") return "Tile<" + blocks + ", " + columns + ">";
+  if (value.type == "f32")
+    return blackwell() ? "LaneTile<" + columns + ">" : "Tile<" + blocks + ", " + columns + ">";
   const std::string element = element_type(value.type);
   if (element.empty()) refuse("type", harmless(value.id) + " is of type " + harmless(value.type));
+  if (blackwell()) return "LaneHalfTile<" + element + ", " + columns + ">";
   return "HalfTile<" + element + ", " + blocks + ", " + columns + ">";
 }
 
@@ -174,6 +181,7 @@ void CudaSlotPrinter::age_variables(int depth, int op) {
 void CudaSlotPrinter::body() {
   trips_ = -1;
   flights_.clear();
+  fences_ = {false, true};  // the block has met
   defined_.clear();
   reduced_.clear();
   before();
@@ -206,6 +214,7 @@ void CudaSlotPrinter::before() {
   if (reads_resident && !plan_.resident.empty())
     line(1, "wait_for<1>(" + shared(plan_.resident_barrier) + ", 0);",
          "RAW: the tiles from before the loop");
+  fences_.after |= reads_resident;
   bool said = false;
   for (int v = 0; v < static_cast<int>(p_.ops.size()); ++v) {
     const int value = plan_.links.result[at(v)];
@@ -218,7 +227,7 @@ void CudaSlotPrinter::before() {
       refuse("operand",
              harmless(m_.values[at(value)].id) + " begins with a value from before the loop");
     const std::string type = type_of(value);
-    if (type.starts_with("HalfTile"))
+    if (type.find("HalfTile") != std::string::npos)
       refuse("type", harmless(m_.values[at(value)].id) + " is 16-bit and carried in registers");
     for (int k = 0; k <= history_[at(v)]; ++k) {
       declare(aged(v, k), type);
@@ -230,8 +239,22 @@ void CudaSlotPrinter::before() {
   }
 }
 
+namespace {
+
+CudaFences either(const CudaFences& a, const CudaFences& b) {
+  return {a.before || b.before, a.after || b.after};
+}
+std::vector<CudaFlight> moved(std::vector<CudaFlight> flights, int by) {
+  for (CudaFlight& one : flights) one.iteration -= by;
+  return flights;
+}
+
+}  // namespace
+
 void CudaSlotPrinter::loop() {
   const std::vector<CudaFlight> flights = flights_;
+  const CudaFences fences = fences_;
+  CudaFences ends;  // whichever way the slot went
   const std::set<std::string> defined = defined_;
   const int depth = code_.code.depth;
   const int in = depth > 0 ? 2 : 1;
@@ -243,9 +266,11 @@ void CudaSlotPrinter::loop() {
   if (depth > 0) line(in, "", "epilogue");
   for (const Step& step : code_.code.epilogue) print(in, step);
   drain(in);
+  ends = fences_;
   // Comparisons from above: one by one, nvcc would make a jump table of them.
   for (int n = depth - 1; n >= 0; --n) {
     flights_ = flights;
+    fences_ = fences;
     defined_ = defined;
     trips_ = n;
     const std::string kept = text_;
@@ -254,27 +279,22 @@ void CudaSlotPrinter::loop() {
     const std::size_t begin = text_.size();
     for (const Step& step : code_.code.short_runs[at(n)]) print(2, step);
     drain(2);
+    ends = either(ends, fences_);
     if (text_.size() == begin) text_ = kept;
   }
   trips_ = -1;
+  fences_ = ends;
   if (depth > 0) line(1, "}");
 }
-
-namespace {
-
-std::vector<CudaFlight> moved(std::vector<CudaFlight> flights, int by) {
-  for (CudaFlight& one : flights) one.iteration -= by;
-  return flights;
-}
-
-}  // namespace
 
 void CudaSlotPrinter::steady(int in) {
   const std::string kept = text_;
   std::vector<CudaFlight> entry = flights_, begin = entry;
+  CudaFences due = fences_;
   bool same = false;
   for (int round = 0; round < 4 && !same; ++round) {
     flights_ = begin;
+    fences_ = due;
     text_.clear();
     empty_after_.clear();
     for (std::size_t k = 0; k < code_.code.steady.size(); ++k) {
@@ -282,8 +302,10 @@ void CudaSlotPrinter::steady(int in) {
       if (flights_.empty()) empty_after_.push_back(static_cast<int>(k));
     }
     const std::vector<CudaFlight> again = moved(flights_, 1);
-    same = again == begin;
+    const CudaFences more = either(due, fences_);
+    same = again == begin && more == due;
     begin = again;
+    due = more;
   }
   if (!same) refuse("op", "what is in flight where the loop begins again does not settle");
   const std::string body = text_;
@@ -302,15 +324,19 @@ void CudaSlotPrinter::steady(int in) {
   text_ += body;
   line(in, "}");
   flights_ = moved(begin, code_.code.depth);
+  fences_ = due;  // it may not have run
 }
 
 void CudaSlotPrinter::print(int depth, const Step& step) {
-  if (step.is_wait)
+  if (step.is_wait) {
     wait(depth, step);
-  else if (legal_.release_of[at(step.index)] >= 0)
+  } else if (legal_.release_of[at(step.index)] >= 0) {
     arrive(depth, step.index, step.iteration, "release");
-  else
+  } else if (const std::vector<int>* fused = fused_with(step.index)) {
+    if (step.index == fused->back()) parts(depth, *fused, step.iteration);
+  } else {
     op(depth, legal_.source[at(step.index)], step.iteration);
+  }
 }
 
 std::string cuda_slot_text(const CudaPlan& plan, int slot) {

@@ -1,6 +1,7 @@
 // Writes one slot's function in CUDA C++. Private to graph/emit/: cuda_slot.cpp (the loop,
 // registers over iterations), cuda_waits.cpp (waits, arrivals, products in flight), cuda_ops.cpp
-// (ops), cuda_finish.cpp (what follows the loop).
+// (ops), cuda_tensor.cpp (tensor memory and its products), cuda_finish.cpp (what follows the
+// loop).
 #pragma once
 
 #include <map>
@@ -30,6 +31,13 @@ struct CudaFlight {
 struct CudaExpression {
   std::string text;
   bool by_lanes = false;
+};
+
+/// Fences of tcgen05 that are due: none of them is written before something needs it.
+struct CudaFences {
+  bool before = false;  ///< it has accessed tensor memory since its last fence::before_thread_sync
+  bool after = false;   ///< it has waited since its last fence::after_thread_sync
+  bool operator==(const CudaFences&) const = default;
 };
 
 class CudaSlotPrinter {
@@ -107,14 +115,41 @@ class CudaSlotPrinter {
   std::string memory_operand(int op, const Operand& one, Iteration it, bool left);
   void compute(int depth, int op, Iteration it);
   CudaExpression operand(int depth, int op, const Operand& one, Iteration it);
+  /// The variable for a copy in memory; an op that reads two of one ring has two.
+  std::string read_name(int op, const std::string& place);
   CudaExpression number(const Operand& operand) const;
   CudaExpression evaluate(int value, const std::vector<CudaExpression>& in,
                           const std::string& iteration) const;
   void keep(int depth, int op, Iteration it, const CudaExpression& result);
 
+  // Tensor memory: cuda_tensor.cpp.
+  bool blackwell() const { return c_.blackwell(); }
+  bool on_tmem(const Source& source) const {
+    return source.kind == Source::memory && plan_.on_tmem(p_.storages[at(source.storage)]);
+  }
+  void fence_before(int depth);
+  void fence_after(int depth);
+  void load_lanes(int depth, const std::string& name, const std::string& at);
+  void store_lanes(int depth, const std::string& to, const std::string& name);
+  void tensor_product(int depth, int op, const Value& value, Iteration it, const std::string& a,
+                      const std::string& b, std::int64_t k);
+  /// An op that copies a tile of tensor memory to registers.
+  bool copies_lanes(int depth, int op, Iteration it);
+  int tile_written(int op) const;
+  bool in_parts(int op) const;
+  const std::vector<int>* fused_with(int legal_index) const;
+  /// Ops of the legal program on a tile in tensor memory, some columns at a time.
+  void parts(int depth, const std::vector<int>& ops, Iteration it);
+  std::vector<int> tile_chain(int v) const;
+  void final_parts(const std::vector<int>& chain, const std::string& buffer,
+                   std::set<int>& written);
+
   // After the loop: cuda_finish.cpp.
   void after();
-  void wait_for_others(const std::vector<int>& stores);
+  void bulk_store(const Value& value, const std::string& buffer);
+  /// Slots whose end a slot must know before what it does after the loop.
+  std::set<int> awaited(int slot) const;
+  void wait_for_others();
   CudaExpression final_operand(int v, const Operand& one, std::set<int>& written);
   void final_value(int v, std::set<int>& written);
 
@@ -132,10 +167,12 @@ class CudaSlotPrinter {
   std::vector<int> history_;  ///< per op, the age of the oldest copy that is read
   int trips_ = -1;            ///< of the short run that is written; -1 = it is none
   std::vector<CudaFlight> flights_;
+  CudaFences fences_;
   std::set<std::string> defined_;
-  std::map<int, std::string> chain_;  ///< values of the op that is written
-  std::vector<int> empty_after_;      ///< steps of the steady loop with none in flight
-  std::set<std::string> reduced_;     ///< sums by lanes that are the rows' by now
+  std::map<int, std::string> chain_;         ///< values of the op that is written
+  std::map<std::string, std::string> read_;  ///< what the op that is written has read, from where
+  std::vector<int> empty_after_;             ///< steps of the steady loop with none in flight
+  std::set<std::string> reduced_;            ///< sums by lanes that are the rows' by now
 };
 
 }  // namespace twill::emit

@@ -50,6 +50,7 @@ void CudaSlotPrinter::wait(int depth, const Step& step) {
        guard + "wait_for<" + std::to_string(event.phases) + ">(" +
            shared(plan_.barrier[at(wait.event)]) + ", " + cuda_iteration(step.iteration) + ");",
        comment);
+  fences_.after = true;
 }
 
 void CudaSlotPrinter::end_flights(int depth, std::size_t last, const std::string& comment) {
@@ -89,6 +90,7 @@ void CudaSlotPrinter::arrive(int depth, int legal_index, Iteration it, const cha
   for (std::size_t e = 0; e < legal_.program.events.size(); ++e) {
     const Event& event = legal_.program.events[e];
     if (event.pending || event.op != legal_index) continue;
+    fence_before(depth);
     line(depth, std::string(how) + "(" + barrier_at(static_cast<int>(e), it) + ");");
   }
 }

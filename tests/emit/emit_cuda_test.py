@@ -1,7 +1,7 @@
 """Emitted CUDA C++: the text itself on gpu/emulator, beside double precision; and through nvcc.
 
 usage: emit_cuda_test.py TWILL [--include DIR] [--nvcc NVCC] [--mutants] [--hostile] [KERNEL:MACHINE...]
---include: CUDA's headers. --nvcc: the text is compiled for sm_90a; no spill (but where SPILLS allows it), no serialised
+--include: CUDA's headers. --nvcc: the text is compiled for sm_90a or sm_100a; no spill (but where SPILLS allows it), no serialised
 wgmma. --mutants: every wait and fence is removed once; each must be noticed, but those of IMPLIED. --hostile: names of
 files are replaced by hostile ones. Exit code 77 where there is no g++ or no CUDA.
 """
@@ -22,7 +22,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
 
-KERNELS = ["hopper-fwd-sub2:hopper", "hopper-fwd-sub2+bf16:hopper", "hopper-fwd-plain:hopper", "hopper-fwd-sub2-m128:hopper", "fmha-forward:hopper", "gemm:hopper", "hopper-gqa:hopper", "hopper-mlp:hopper"]
+KERNELS = ["hopper-fwd-sub2:hopper", "hopper-fwd-sub2+bf16:hopper", "hopper-fwd-plain:hopper", "hopper-fwd-sub2-m128:hopper", "fmha-forward:hopper", "gemm:hopper", "hopper-gqa:hopper", "hopper-mlp:hopper",
+           "blackwell-fwd-sub2:blackwell", "blackwell-fwd-sub2+bf16:blackwell", "blackwell-fwd-plain:blackwell", "fmha-forward:blackwell", "gemm:blackwell"]
 COUNTS = (0, 1, 2, 3, 7)
 # Two tiles of 64 x 128 in f32, their product and its operand are 224 of 240 registers: ptxas spills there.
 SPILLS = {"hopper-gqa:hopper"}
@@ -34,10 +35,11 @@ SPILLS = {"hopper-gqa:hopper"}
 IMPLIED = {"hopper-gqa:hopper": (r"kMaxMReady, (1|2|i \+ 3)\)", r"kExpAUsed, (i - 1|n - 3)\)"),
            "hopper-fwd-sub2-m128:hopper": (r"kS0AddLUsed, i - 1\)", r"kWg1Done, 0\)", r"named_sync\([45], 128\);  // no warp")}
 # What is not carried is refused with its reason, and nothing is written.
-REFUSED = {"blackwell-fwd-sub2:blackwell": "products are Blackwell's", "hopper-bwd-q64:hopper": "op: red_dq .* slot load", "hopper-bwd:hopper": "op: red_dq",
+REFUSED = {"blackwell-bwd:blackwell": "op: dq is on slot compute, which computes: one thread issues loads and products",
+           "blackwell-bwd-sub2:blackwell": "op: .* is on slot softmax0, which computes: one thread issues", "hopper-bwd-q64:hopper": "op: red_dq .* slot load", "hopper-bwd:hopper": "op: red_dq",
            "hopper-gla:hopper": "meaning: ", "hopper-mla:hopper": "tensors: "}
 TOLERANCE = 8e-3
-WAIT = re.compile(r"^( *(?:if \([^;]*?\) )?)(wait_for<|end_products<|named_sync\(|bulk_wait_read\(|fence_async_shared\()", re.M)
+WAIT = re.compile(r"^( *(?:if \([^;]*?\) )?)(wait_for<|end_products<|named_sync\(|bulk_wait_read\(|fence_async_shared\(|tensor_fence_\w+\(|end_tensor_\w+\()", re.M)
 
 
 class Failed(Exception):
@@ -79,7 +81,7 @@ def compile_emulated(text, include, folder, objects, name="kernel"):
 
 def emulator(include, folder):
     objects = []
-    for part in ("machine", "registers"):
+    for part in ("machine", "registers", "tensor_memory"):
         objects.append(os.path.join(folder, part + ".o"))
         done = run(["g++", "-std=c++20", "-O2", "-DTWILL_GPU_EMULATED", "-I", ROOT, "-I", include, "-c", f"{ROOT}/gpu/emulator/{part}.cpp", "-o", objects[-1]])
         if done.returncode != 0:
@@ -210,7 +212,8 @@ def mutants(text, include, folder, objects):
 
 
 def check_nvcc(nvcc, name, path, folder):
-    done = run([nvcc, "-std=c++20", "-O3", "-gencode", "arch=compute_90a,code=sm_90a", "-Xptxas=-v", "-I", ROOT, "-c", path, "-o", os.path.join(folder, "kernel.o")])
+    arch = "100a" if name.endswith(":blackwell") else "90a"
+    done = run([nvcc, "-std=c++20", "-O3", "-gencode", f"arch=compute_{arch},code=sm_{arch}", "-Xptxas=-v", "-I", ROOT, "-c", path, "-o", os.path.join(folder, "kernel.o")])
     said = done.stdout + done.stderr
     if done.returncode != 0:
         raise Failed(f"nvcc: {said[:2000]}")

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "gpu/hopper/ptx.cuh"
 #include "gpu/hopper/wgmma.cuh"
 
 namespace twill::gpu {

@@ -1,0 +1,281 @@
+// Tensor memory and its products in a slot's function (cuda_slot_printer.hpp).
+//
+// Fences of tcgen05: fence::after_thread_sync stands between waits and the first access after them,
+// fence::before_thread_sync between accesses and the first arrival after them; nowhere else. Loads
+// and stores are waited for where they are (legal.hpp). Tiles that only pass through registers do
+// so some columns at a time.
+#include <algorithm>
+
+#include "graph/emit/cuda_slot_printer.hpp"
+
+namespace twill::emit {
+
+namespace {
+
+// Columns that are in registers at a time: in the loop, and on their way out.
+constexpr std::int64_t kPartColumns = 32;
+
+}  // namespace
+
+void CudaSlotPrinter::fence_before(int depth) {
+  if (fences_.before) line(depth, "tensor_fence_before();");
+  fences_.before = false;
+}
+
+void CudaSlotPrinter::fence_after(int depth) {
+  if (fences_.after) line(depth, "tensor_fence_after();");
+  fences_.after = false;
+}
+
+void CudaSlotPrinter::load_lanes(int depth, const std::string& name, const std::string& at) {
+  fence_after(depth);
+  line(depth, "start_tensor_load(" + name + ", " + at + ");");
+  line(depth, "end_tensor_loads(" + name + ");");
+  fences_.before = true;
+}
+
+void CudaSlotPrinter::store_lanes(int depth, const std::string& to, const std::string& name) {
+  fence_after(depth);
+  line(depth, "start_tensor_store(" + to + ", " + name + ");");
+  line(depth, "end_tensor_stores();");
+  fences_.before = true;
+}
+
+void CudaSlotPrinter::tensor_product(int depth, int op, const Value& value, Iteration it,
+                                     const std::string& a, const std::string& b, std::int64_t k) {
+  if (a.empty())
+    refuse("operand",
+           "the left operand of " + harmless(value.id) + " must lie in shared or tensor memory");
+  const std::int64_t columns = value.shape[1];
+  if (value.shape[0] != 128 || columns % 16 != 0 || columns > 256)
+    refuse("op", "the product " + harmless(value.id) + " is " + std::to_string(value.shape[0]) +
+                     " x " + std::to_string(columns) +
+                     ": must have 128 rows, columns by 16, at most 256");
+  int result = -1;
+  for (const int s : p_.ops[at(op)].writes)
+    if (plan_.on_tmem(p_.storages[at(s)])) result = s;
+  if (result < 0) refuse("storage", harmless(value.id) + " has no place in tensor memory");
+  const bool onto = value.operands.size() == 3;
+  if (onto) {
+    const Source source = values_.resolve(op, value.operands[2]);
+    const program::Storage& to = legal_.program.storages[at(result)];
+    if (source.kind != Source::memory)
+      refuse("operand", harmless(value.id) + " adds to no tensor memory");
+    const program::Storage& from = legal_.program.storages[at(source.storage)];
+    if (from.memory != to.memory || from.base != to.base || from.size != to.size ||
+        from.depth != to.depth || source.distance % to.depth != 0 || source.transposed ||
+        source.columns > 0)
+      refuse("storage", harmless(value.id) + " adds to " + harmless(from.name) +
+                            ", which lies elsewhere than its result");
+  }
+  fence_after(depth);
+  line(depth,
+       std::string(onto ? "start_tensor_product_onto<" : "start_tensor_product<") +
+           element_type(m_.values[at(value.operands[0].value)].type) + ", " +
+           std::to_string(columns) + ", " + std::to_string(k) + ">(" + copy_at(result, it) + ", " +
+           a + ", " + b + ");",
+       "128 x " + std::to_string(columns) + " x " + std::to_string(k));
+  for (std::size_t e = 0; e < legal_.program.events.size(); ++e)
+    if (!legal_.program.events[e].pending && legal_.program.events[e].op == legal_op(op))
+      line(depth, "tensor_commit(" + barrier_at(static_cast<int>(e), it) + ");");
+}
+
+bool CudaSlotPrinter::copies_lanes(int depth, int op, Iteration it) {
+  const std::vector<int>& chain = plan_.links.values[at(op)];
+  const Value& value = m_.values[at(plan_.links.result[at(op)])];
+  if (chain.size() != 1 || value.function != Function::copy || value.type != "f32" ||
+      value.operands[0].value < 0 || plan_.registers_of(op) < 0 ||
+      p_.ops[at(op)].writes.size() != 1)
+    return false;
+  const Source source = values_.resolve(op, value.operands[0]);
+  if (!on_tmem(source) || source.transposed || source.columns > 0) return false;
+  age_variables(depth, op);
+  load_lanes(depth, variable(op), copy_at(source.storage, it + -source.distance));
+  arrive(depth, legal_op(op), it, "arrive");
+  return true;
+}
+
+const std::vector<int>* CudaSlotPrinter::fused_with(int legal_index) const {
+  for (const std::vector<int>& ops : legal_.fused)
+    if (std::find(ops.begin(), ops.end(), legal_index) != ops.end()) return &ops;
+  return nullptr;
+}
+
+int CudaSlotPrinter::tile_written(int op) const {
+  int tile = -1;
+  for (const int s : p_.ops[at(op)].writes) {
+    const bool lanes = plan_.on_tmem(p_.storages[at(s)]);
+    if (lanes && tile >= 0) return -1;
+    if (lanes) tile = s;
+    for (const program::Op& reader : p_.ops)
+      for (const program::Read& read : reader.reads)
+        if (!lanes && read.storage == s) return -1;
+  }
+  return tile;
+}
+
+bool CudaSlotPrinter::in_parts(int op) const {
+  const std::vector<int>& chain = plan_.links.values[at(op)];
+  if (!blackwell() || chain.size() < 2 || tile_written(op) < 0) return false;
+  const Value& result = m_.values[at(chain.back())];
+  if (result.shape.size() != 2) return false;
+  for (const int v : chain) {
+    const Value& value = m_.values[at(v)];
+    if (!meaning::is_elementwise(value.function) || value.shape != result.shape ||
+        value.type != "f32")
+      return false;
+    for (const Operand& one : value.operands) {
+      if (one.value < 0 || m_.values[at(one.value)].shape.size() != 2) continue;
+      const Source source = values_.resolve(op, one);
+      if (source.kind != Source::chain &&
+          (!on_tmem(source) || source.transposed || source.columns > 0))
+        return false;
+    }
+  }
+  return true;
+}
+
+void CudaSlotPrinter::parts(int depth, const std::vector<int>& ops, Iteration it) {
+  std::vector<std::pair<int, int>> chain;  // op and value
+  for (const int one : ops) {
+    const int op = legal_.source[at(one)];
+    for (const int v : plan_.links.values[at(op)]) chain.emplace_back(op, v);
+  }
+  const auto in_chain = [&](int value) {
+    return std::any_of(chain.begin(), chain.end(),
+                       [&](const auto& one) { return one.second == value; });
+  };
+  // Vectors and numbers are read once.
+  std::map<std::pair<int, std::size_t>, CudaExpression> others;
+  for (const auto& [op, v] : chain)
+    for (std::size_t k = 0; k < m_.values[at(v)].operands.size(); ++k) {
+      const Operand& one = m_.values[at(v)].operands[k];
+      if (one.value < 0 || m_.values[at(one.value)].shape.size() != 2)
+        others[{v, k}] = operand(depth, op, one, it);
+    }
+  const std::int64_t columns = m_.values[at(chain.back().second)].shape[1];
+  const std::int64_t part = columns % kPartColumns == 0 ? kPartColumns : 16;
+  const std::string type = "LaneTile<" + std::to_string(part) + ">";
+  fence_after(depth);
+  text_ += "#pragma unroll\n";
+  line(depth,
+       "for (int c = 0; c < " + std::to_string(columns) + "; c += " + std::to_string(part) + ") {");
+  std::map<int, std::string> names;  // of tiles that are in registers
+  int tiles = 0;
+  for (const auto& [op, v] : chain) {
+    const Value& value = m_.values[at(v)];
+    std::vector<CudaExpression> in;
+    for (std::size_t k = 0; k < value.operands.size(); ++k) {
+      const Operand& one = value.operands[k];
+      if (const auto found = others.find({v, k}); found != others.end()) {
+        in.push_back(found->second);
+        continue;
+      }
+      if (in_chain(one.value) && one.distance == 0) {
+        in.push_back({names.at(one.value)});
+        continue;
+      }
+      const Source source = values_.resolve(op, one);
+      if (!on_tmem(source) || source.transposed || source.columns > 0)
+        refuse("operand", "a tile of the chain " + harmless(p_.ops[at(op)].id));
+      const std::string name = "part" + std::to_string(++tiles);
+      line(depth + 1, type + " " + name + ";");
+      line(depth + 1, "start_tensor_load(" + name + ", " +
+                          copy_at(source.storage, it + -source.distance) + " + c);");
+      line(depth + 1, "end_tensor_loads(" + name + ");");
+      in.push_back({name});
+    }
+    names[v] = evaluate(v, in, "").text;
+    if (value.function == Function::copy) continue;
+    const std::string name = "part" + std::to_string(++tiles);
+    line(depth + 1, "const " + type + " " + name + " = " + names[v] + ";");
+    names[v] = name;
+  }
+  const auto& [last, result] = chain.back();
+  line(depth + 1, "start_tensor_store(" + copy_at(tile_written(last), it) + " + c, " +
+                      names.at(result) + ");");
+  line(depth, "}");
+  line(depth, "end_tensor_stores();");
+  fences_.before = true;
+  arrive(depth, ops.back(), it, "arrive");
+}
+
+std::vector<int> CudaSlotPrinter::tile_chain(int v) const {
+  std::vector<int> chain;
+  for (int now = v; blackwell();) {
+    const Value& value = m_.values[at(now)];
+    if (!meaning::is_elementwise(value.function) && value.function != Function::store) return {};
+    chain.insert(chain.begin(), now);
+    int next = -1;
+    for (const Operand& one : value.operands) {
+      if (one.value < 0 || m_.values[at(one.value)].shape.size() != 2) continue;
+      if (next >= 0 || one.transposed || one.columns > 0 || one.value < m_.loop_begin) return {};
+      next = one.value;
+    }
+    if (next < 0) return {};
+    if (m_.in_loop(next)) {
+      const int op = plan_.op_of(next), s = plan_.kept_in_memory(op);
+      const bool here = p_.ops[at(op)].slot == slot_ && plan_.registers_of(op) >= 0;
+      const bool fits = s >= 0 && !here && plan_.on_tmem(p_.storages[at(s)]) &&
+                        m_.values[at(next)].type == "f32" &&
+                        m_.values[at(v)].shape[1] % kPartColumns == 0;
+      return fits ? chain : std::vector<int>{};
+    }
+    now = next;
+  }
+  return {};
+}
+
+void CudaSlotPrinter::final_parts(const std::vector<int>& chain, const std::string& buffer,
+                                  std::set<int>& written) {
+  const int store = chain.back();
+  std::map<std::pair<int, std::size_t>, CudaExpression> others;
+  int from = -1;
+  for (const int v : chain)
+    for (std::size_t k = 0; k < m_.values[at(v)].operands.size(); ++k) {
+      const Operand& one = m_.values[at(v)].operands[k];
+      if (one.value < 0 || m_.values[at(one.value)].shape.size() != 2)
+        others[{v, k}] = final_operand(v, one, written);
+      else if (v == chain.front())
+        from = plan_.kept_in_memory(plan_.op_of(one.value));
+    }
+  fence_after(1);
+  text_ += "#pragma unroll\n";
+  line(1, "for (int c = 0; c < " + std::to_string(m_.values[at(store)].shape[1]) +
+              "; c += " + std::to_string(kPartColumns) + ") {");
+  line(2, "LaneTile<" + std::to_string(kPartColumns) + "> part;");
+  const int copies = p_.storages[at(from)].depth;
+  line(2, "start_tensor_load(part, " + copy_at(from, {Iteration::end, copies - 1}) + " + c);");
+  line(2, "end_tensor_loads(part);");
+  CudaExpression last{"part"};
+  for (const int v : chain) {
+    const Value& value = m_.values[at(v)];
+    std::vector<CudaExpression> in;
+    for (std::size_t k = 0; k < value.operands.size(); ++k) {
+      const auto found = others.find({v, k});
+      in.push_back(found != others.end() ? found->second : last);
+    }
+    last = evaluate(v, in, "");
+    // (What is rounded is no tile of fp32 any more: it stands where it is used.)
+    if (v == store || value.type != "f32" || last.text == "part") continue;
+    line(2, "part = " + last.text + ";");
+    last = {"part"};
+  }
+  line(2, "store_part(" + shared(buffer) + ", c, " + last.text + ");");
+  line(1, "}");
+  fences_.before = true;
+}
+
+void CudaSlotPrinter::bulk_store(const Value& value, const std::string& buffer) {
+  const std::string& host = plan_.host_name[at(plan_.axes.tensor_of[at(value.tensor)])];
+  const CudaCoordinates where = cuda_coordinates(c_, value.tensor, "");
+  line(1, "fence_async_shared();", "ordinary writes, read by the bulk store");
+  line(1, "named_sync(" + std::to_string(slot_ + 1) + ", 128);");  // 0 is __syncthreads's
+  line(1, "if (threadIdx.x % 128 == 0) {");
+  line(2, "tma_store_start(&g." + host + "_map, " + shared(buffer) + ", " + where.row + ", (" +
+              where.column + ") / 64, 0, place.batch);");
+  line(2, "bulk_wait_read();");
+  line(1, "}");
+}
+
+}  // namespace twill::emit
