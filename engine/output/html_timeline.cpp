@@ -21,7 +21,7 @@ constexpr int kBar = 22;   // height of a bar in it
 constexpr int kGroup = 6;  // between two units or slots
 constexpr int kAxis = 26;
 constexpr int kHeading = 24;
-constexpr int kFarthest = 4;          // times what is drawn, that an arrow comes from
+constexpr int kFarthestArrow = 4;          // times what is drawn, that an arrow comes from
 constexpr std::int64_t kArrows = 24;  // a period; more are shown of the op at hand alone
 
 std::string share(Cycle cycle, Cycle span) {
@@ -137,7 +137,7 @@ struct Drawing {
       if (schedule.warp[u] == schedule.warp[v]) continue;
       const Cycle waits =
           schedule.start[v] + e.distance * ii - schedule.start[u] - problem.ops[u].cycles;
-      if (waits > kPeriods * ii * kFarthest) continue;  // hardly an arrow
+      if (waits > kPeriods * ii * kFarthestArrow) continue;  // hardly an arrow
       for (Cycle period = 0;; ++period) {
         const Cycle end = period * ii + state.row[v], begin = end - waits;
         if (begin >= span || (waits < 0 && end >= span)) break;

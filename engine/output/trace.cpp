@@ -25,7 +25,7 @@ constexpr int kSlots = 2;
 constexpr int kStorage = 3;
 constexpr Cycle kMostEvents = 60'000;
 constexpr std::size_t kMostFlows = 20'000;  // an iteration
-constexpr Cycle kFarthest = 64;             // iterations that an arrow spans
+constexpr Cycle kFarthestFlow = 64;             // iterations that an arrow spans
 
 using Bar = TraceBar;
 
@@ -135,7 +135,7 @@ std::set<Flow> flows_of(const Problem& problem) {
       open.pop_back();
       for (const Edge* e : out[static_cast<std::size_t>(v)]) {
         const Cycle sum = distance + e->distance;
-        if (sum > kFarthest) continue;
+        if (sum > kFarthestFlow) continue;
         if (cycles(e->to) > 0)
           flows.insert({u, e->to, sum});
         else if (seen.insert({e->to, sum}).second)

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "engine/certificate/certificate.hpp"
+#include "engine/options.hpp"
 #include "tests/support/random_pool.hpp"
 #include "tests/support/shrink.hpp"
 
@@ -149,7 +150,7 @@ class Judge {
       options.engine = engine;
       options.encoding = options.engine == "time_indexed" ? wild_.cnf : wild_.order;
       options.evidence = !settings_.folder.empty();
-      options.goals.clear();
+      drop_goals(options);
       options.iterations = n;
       std::string wrong = whole_time(options, *least);
       if (wrong.empty() && least->best && !wild_.pool) wrong = better_time(options, *least);
@@ -401,7 +402,7 @@ class Judge {
   std::string straight_line() {
     Options options = wild_.options;
     options.encoding = "form=straight-line";
-    options.goals.clear();
+    drop_goals(options);
     const bool refused = !options.handover || !options.pins.empty() ||
                          !wild_.problem.pins.empty() || wild_.problem.interval != IntervalRange{};
     if (!refused && truth_.finished && truth_.length + truth_.ii > 12) return "";
@@ -422,7 +423,7 @@ class Judge {
   std::string paper() {
     Options options = wild_.options;
     options.stages = "paper";
-    options.goals.clear();
+    drop_goals(options);
     if (anchored(wild_.problem) || wild_.problem.interval != IntervalRange{}) return "";
     Problem bare = wild_.problem;
     bare.pins.clear();
@@ -599,8 +600,7 @@ WildCase smaller(WildCase wild, const JudgeSettings& settings) {
     try_options([](WildCase& c) { c.threads = false; });
     try_options([](WildCase& c) { c.iterations = 0; });
     try_options([](WildCase& c) {
-      c.options.goals.clear();
-      c.options.length_slack.reset();
+      drop_goals(c.options);
     });
     for (std::size_t g = wild.options.goals.size(); g-- > 0;)
       try_options([g](WildCase& c) {
