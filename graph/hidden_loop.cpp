@@ -18,7 +18,7 @@
 namespace twill {
 namespace {
 
-constexpr Amount kPlenty = 1'000'000;
+constexpr Amount kUncut = 1'000'000;
 constexpr Amount kArithmetic = 4;  // instances, before they are cut to the peak
 enum UnitIndex { kTensor, kSpecial, kAlu, kTma };
 
@@ -140,9 +140,9 @@ class HiddenGenerator {
     p_.name = "hidden-" + std::to_string(k_.ops) + "-" + std::to_string(k_.filled) + "-" +
               std::to_string(k_.seed);
     p_.units = {{"TC", 1}, {"SFU", 1}, {"ALU", kArithmetic}, {"TMA", 1}};
-    p_.memories = {{"smem", kPlenty, false}};
+    p_.memories = {{"smem", kUncut, false}};
     for (int w = 0; w < k_.slots; ++w)
-      p_.warps.push_back({"w" + std::to_string(w), 4, kPlenty, false});
+      p_.warps.push_back({"w" + std::to_string(w), 4, kUncut, false});
     p_.warps.push_back({"load", 1, 0, true});
     width_ = std::max(2, k_.ops / 6);
     for (int v = 0; v < k_.ops; ++v) add_op(v);

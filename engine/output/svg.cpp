@@ -11,7 +11,8 @@
 namespace twill {
 namespace {
 
-constexpr int kWidth = 960, kNames = 96, kShare = 62;  // pixels: of all, of what is left and right
+constexpr int kWidth = 960, kNames = 96,
+              kShareWidth = 62;  // pixels: of all, of what is left and right
 constexpr int kRow = 26, kBox = 22, kTop = 58;
 constexpr double kLetter = 6.4;
 
@@ -34,19 +35,19 @@ struct SvgDrawing {
   std::vector<int> middle{};
 
   double x_of(Cycle cycle) const {
-    return kNames + static_cast<double>(kWidth - kNames - kShare) * static_cast<double>(cycle) /
-                        static_cast<double>(state.ii);
+    return kNames + static_cast<double>(kWidth - kNames - kShareWidth) *
+                        static_cast<double>(cycle) / static_cast<double>(state.ii);
   }
   static std::string number(double value) { return decimal(value, 2); }
 
   void band(const std::string& name, const std::string& share, int height) {
     under += "<rect class=\"band\" x=\"" + std::to_string(kNames) + "\" y=\"" + std::to_string(y) +
-             "\" width=\"" + std::to_string(kWidth - kNames - kShare) + "\" height=\"" +
+             "\" width=\"" + std::to_string(kWidth - kNames - kShareWidth) + "\" height=\"" +
              std::to_string(height) + "\"/><text class=\"b\" x=\"8\" y=\"" +
              std::to_string(y + 17) + "\">" + html_escape(fit(printable(name), 12, false)) +
              "</text>";
     if (!share.empty())
-      under += "<text class=\"s\" x=\"" + std::to_string(kWidth - kShare + 8) + "\" y=\"" +
+      under += "<text class=\"s\" x=\"" + std::to_string(kWidth - kShareWidth + 8) + "\" y=\"" +
                std::to_string(y + 17) + "\">" + share + "</text>";
   }
 
@@ -82,7 +83,7 @@ struct SvgDrawing {
   void level(const ChannelLoad& load) {
     band(problem.channels[at(load.channel)].name, percent(load.busy), kRow);
     over += "<rect x=\"" + std::to_string(kNames) + "\" y=\"" + std::to_string(y + 2) +
-            "\" width=\"" + std::to_string(kWidth - kNames - kShare) +
+            "\" width=\"" + std::to_string(kWidth - kNames - kShareWidth) +
             "\" height=\"22\" fill=\"#d0492e\" fill-opacity=\".7\"/><text class=\"in\" x=\"" +
             std::to_string(kNames + 6) + "\" y=\"" + std::to_string(y + 17) +
             "\">binds: " + html_escape(fit(load.sum, 100, false)) + "</text>";
