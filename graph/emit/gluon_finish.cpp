@@ -137,7 +137,12 @@ Expression SlotPrinter::final_operand(int v, const Operand& one, std::set<int>& 
     from = plan_.on_tmem(p_.storages[at(s)]) ? to_load(s, {Iteration::end, -1}, "", layout.columns)
                                              : copy_of(s, {Iteration::end, -1});
   }
-  return {from + ".load(" + values_.text_of(layout) + ")", layout, type};
+  const std::string load = from + ".load(" + values_.text_of(layout) + ")";
+  if (m_.values[at(one.value)].shape.size() != 1) return {load, layout, type};
+  // A vector is loaded once, whoever uses it. (A tile would take registers until its last use.)
+  const std::string& name = plan_.variable[at(one.value)];
+  if (written.insert(one.value).second) line(1, name + " = " + load);
+  return {name, layout, type};
 }
 
 std::vector<int> SlotPrinter::tile_chain(int v) const {
