@@ -21,7 +21,7 @@ constexpr int kBar = 22;   // height of a bar in it
 constexpr int kGroup = 6;  // between two units or slots
 constexpr int kAxis = 26;
 constexpr int kHeading = 24;
-constexpr int kFarthestArrow = 4;          // times what is drawn, that an arrow comes from
+constexpr int kFarthestArrow = 4;     // times what is drawn, that an arrow comes from
 constexpr std::int64_t kArrows = 24;  // a period; more are shown of the op at hand alone
 
 std::string share(Cycle cycle, Cycle span) {

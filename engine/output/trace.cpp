@@ -25,7 +25,7 @@ constexpr int kSlots = 2;
 constexpr int kStorage = 3;
 constexpr Cycle kMostEvents = 60'000;
 constexpr std::size_t kMostFlows = 20'000;  // an iteration
-constexpr Cycle kFarthestFlow = 64;             // iterations that an arrow spans
+constexpr Cycle kFarthestFlow = 64;         // iterations that an arrow spans
 
 using Bar = TraceBar;
 

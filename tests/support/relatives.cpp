@@ -599,9 +599,7 @@ WildCase smaller(WildCase wild, const JudgeSettings& settings) {
     try_options([](WildCase& c) { c.stopped = false; });
     try_options([](WildCase& c) { c.threads = false; });
     try_options([](WildCase& c) { c.iterations = 0; });
-    try_options([](WildCase& c) {
-      drop_goals(c.options);
-    });
+    try_options([](WildCase& c) { drop_goals(c.options); });
     for (std::size_t g = wild.options.goals.size(); g-- > 0;)
       try_options([g](WildCase& c) {
         if (g < c.options.goals.size())
