@@ -309,13 +309,18 @@ OnMachine on_machine(const WorkloadFlags& flags, const char* what) {
   return {machine_text(flags), {}};
 }
 
+/// Neither a file nor a built-in kernel. No kernel's name has what paths have.
+[[noreturn]] void refuse_kernel(const std::string& input) {
+  if (input.find_first_of("./") != std::string::npos)
+    refuse("KERNEL", quoted(input), "must be a file that exists, or a built-in kernel");
+  refuse("KERNEL", quoted(input),
+         "must be a file or a built-in kernel: " + joined(builtin_kernels()) +
+             meant(input, builtin_kernels()));
+}
+
 Workload load_unpinned(const WorkloadFlags& flags) {
   if (is_builtin_kernel(flags.input)) return load_text(flags, {}, on_machine(flags, "kernel"));
-  if (!is_file(flags.input)) {
-    refuse("KERNEL", quoted(flags.input),
-           "must be a file or a built-in kernel: " + joined(builtin_kernels()) +
-               meant(flags.input, builtin_kernels()));
-  }
+  if (!is_file(flags.input)) refuse_kernel(flags.input);
   const std::string text = read_file(flags.input);
   if (flags.input.ends_with(".ttgir") || ttgir::looks_like_mlir(text)) {
     if (!flags.machine.empty()) return load_text(flags, text, on_machine(flags, "module"));
@@ -410,10 +415,7 @@ bool WorkloadFlags::chooses_tiles() const {
 TileWorkload load_tiles(const WorkloadFlags& flags) {
   std::string text;
   if (!is_builtin_kernel(flags.input)) {
-    if (!is_file(flags.input))
-      refuse("KERNEL", quoted(flags.input),
-             "must be a file or a built-in kernel: " + joined(builtin_kernels()) +
-                 meant(flags.input, builtin_kernels()));
+    if (!is_file(flags.input)) refuse_kernel(flags.input);
     text = read_file(flags.input);
     const std::string format = json_format(text);
     if (flags.input.ends_with(".ttgir") || ttgir::looks_like_mlir(text) ||

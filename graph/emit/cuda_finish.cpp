@@ -39,18 +39,8 @@ void CudaSlotPrinter::after() {
 
 std::set<int> CudaSlotPrinter::awaited(int slot) const {
   std::set<int> slots;
-  for (int v = m_.after_begin; v < static_cast<int>(m_.values.size()); ++v) {
-    if (plan_.after_slot[at(v)] != slot) continue;
-    std::set<int> needed;
-    plan_.final_values(v, needed);
-    for (const int one : needed) slots.insert(p_.ops[at(plan_.op_of(one))].slot);
-    const auto staged = plan_.staging.find(v);
-    if (staged == plan_.staging.end()) continue;
-    for (const auto& [q, one] : plan_.resident)
-      if (one.name == staged->second.name)
-        for (int s = 0; s < plan_.finish_slot(); ++s)
-          if (plan_.done_needed[at(s)]) slots.insert(s);
-  }
+  for (int v = m_.after_begin; v < static_cast<int>(m_.values.size()); ++v)
+    if (plan_.after_slot[at(v)] == slot) plan_.awaited_by(v, slots);
   return slots;
 }
 

@@ -135,12 +135,11 @@ class CudaSlotPrinter {
                       const std::string& b, std::int64_t k);
   /// An op that copies a tile of tensor memory to registers.
   bool copies_lanes(int depth, int op, Iteration it);
-  int tile_written(int op) const;
   bool in_parts(int op) const;
   const std::vector<int>* fused_with(int legal_index) const;
   /// Ops of the legal program on a tile in tensor memory, some columns at a time.
   void parts(int depth, const std::vector<int>& ops, Iteration it);
-  std::vector<int> tile_chain(int v) const;
+  std::vector<int> tile_chain(int store) const;
   void final_parts(const std::vector<int>& chain, const std::string& buffer,
                    std::set<int>& written);
 

@@ -101,22 +101,9 @@ const std::vector<int>* CudaSlotPrinter::fused_with(int legal_index) const {
   return nullptr;
 }
 
-int CudaSlotPrinter::tile_written(int op) const {
-  int tile = -1;
-  for (const int s : p_.ops[at(op)].writes) {
-    const bool lanes = plan_.on_tmem(p_.storages[at(s)]);
-    if (lanes && tile >= 0) return -1;
-    if (lanes) tile = s;
-    for (const program::Op& reader : p_.ops)
-      for (const program::Read& read : reader.reads)
-        if (!lanes && read.storage == s) return -1;
-  }
-  return tile;
-}
-
 bool CudaSlotPrinter::in_parts(int op) const {
   const std::vector<int>& chain = plan_.links.values[at(op)];
-  if (!blackwell() || chain.size() < 2 || tile_written(op) < 0) return false;
+  if (!blackwell() || chain.size() < 2 || plan_.tile_written(op) < 0) return false;
   const Value& result = m_.values[at(chain.back())];
   if (result.shape.size() != 2) return false;
   for (const int v : chain) {
@@ -192,7 +179,7 @@ void CudaSlotPrinter::parts(int depth, const std::vector<int>& ops, Iteration it
     names[v] = name;
   }
   const auto& [last, result] = chain.back();
-  line(depth + 1, "start_tensor_store(" + copy_at(tile_written(last), it) + " + c, " +
+  line(depth + 1, "start_tensor_store(" + copy_at(plan_.tile_written(last), it) + " + c, " +
                       names.at(result) + ");");
   line(depth, "}");
   line(depth, "end_tensor_stores();");
@@ -200,30 +187,15 @@ void CudaSlotPrinter::parts(int depth, const std::vector<int>& ops, Iteration it
   arrive(depth, ops.back(), it, "arrive");
 }
 
-std::vector<int> CudaSlotPrinter::tile_chain(int v) const {
-  std::vector<int> chain;
-  for (int now = v; blackwell();) {
-    const Value& value = m_.values[at(now)];
-    if (!meaning::is_elementwise(value.function) && value.function != Function::store) return {};
-    chain.insert(chain.begin(), now);
-    int next = -1;
-    for (const Operand& one : value.operands) {
-      if (one.value < 0 || m_.values[at(one.value)].shape.size() != 2) continue;
-      if (next >= 0 || one.transposed || one.columns > 0 || one.value < m_.loop_begin) return {};
-      next = one.value;
-    }
-    if (next < 0) return {};
-    if (m_.in_loop(next)) {
-      const int op = plan_.op_of(next), s = plan_.kept_in_memory(op);
-      const bool here = p_.ops[at(op)].slot == slot_ && plan_.registers_of(op) >= 0;
-      const bool fits = s >= 0 && !here && plan_.on_tmem(p_.storages[at(s)]) &&
-                        m_.values[at(next)].type == "f32" &&
-                        m_.values[at(v)].shape[1] % kPartColumns == 0;
-      return fits ? chain : std::vector<int>{};
-    }
-    now = next;
-  }
-  return {};
+// Parts of lanes hold fp32 alone.
+std::vector<int> CudaSlotPrinter::tile_chain(int store) const {
+  std::vector<int> chain = plan_.final_chain(store, slot_, kPartColumns);
+  if (chain.empty()) return chain;
+  for (const Operand& one : m_.values[at(chain.front())].operands)
+    if (one.value >= 0 && m_.values[at(one.value)].shape.size() == 2 &&
+        m_.values[at(one.value)].type != "f32")
+      return {};
+  return chain;
 }
 
 void CudaSlotPrinter::final_parts(const std::vector<int>& chain, const std::string& buffer,

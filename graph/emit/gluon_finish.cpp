@@ -89,17 +89,7 @@ void SlotPrinter::end_of_tile() {
 
 void SlotPrinter::wait_for_others(const std::vector<int>& stores) {
   std::set<int> slots;
-  for (const int v : stores) {
-    std::set<int> needed;
-    plan_.final_values(v, needed);
-    for (const int one : needed) slots.insert(p_.ops[at(plan_.op_of(one))].slot);
-    const auto staged = plan_.staging.find(v);
-    if (staged == plan_.staging.end()) continue;
-    for (const auto& [q, one] : plan_.resident)
-      if (one.name == staged->second.name)
-        for (int s = 0; s < plan_.finish_slot(); ++s)
-          if (plan_.done_needed[at(s)]) slots.insert(s);
-  }
+  for (const int v : stores) plan_.awaited_by(v, slots);
   if (plan_.tiles() && slot_ == *plan_.finishers().begin())
     for (int s = 0; s < plan_.finish_slot(); ++s)
       if (plan_.done_needed[at(s)]) slots.insert(s);
@@ -143,32 +133,6 @@ Expression SlotPrinter::final_operand(int v, const Operand& one, std::set<int>& 
   const std::string& name = plan_.variable[at(one.value)];
   if (written.insert(one.value).second) line(1, name + " = " + load);
   return {name, layout, type};
-}
-
-std::vector<int> SlotPrinter::tile_chain(int v) const {
-  std::vector<int> chain;
-  for (int now = v;;) {
-    const Value& value = m_.values[at(now)];
-    if (!meaning::is_elementwise(value.function) && value.function != Function::store) return {};
-    chain.insert(chain.begin(), now);
-    int next = -1;
-    for (const Operand& one : value.operands) {
-      if (one.value < 0 || m_.values[at(one.value)].shape.size() != 2) continue;
-      if (next >= 0 || one.transposed || one.columns > 0 || one.value < m_.loop_begin) return {};
-      next = one.value;
-    }
-    if (next < 0) return {};
-    if (m_.in_loop(next)) {
-      const int s = plan_.kept_in_memory(plan_.op_of(next));
-      const bool here =
-          p_.ops[at(plan_.op_of(next))].slot == slot_ && plan_.registers_of(plan_.op_of(next)) >= 0;
-      return s >= 0 && !here && plan_.on_tmem(p_.storages[at(s)]) &&
-                     m_.values[at(v)].shape[1] % kOutChunk == 0
-                 ? chain
-                 : std::vector<int>{};
-    }
-    now = next;
-  }
 }
 
 void SlotPrinter::final_chunks(const std::vector<int>& chain, const std::string& buffer,
@@ -225,7 +189,7 @@ void SlotPrinter::final_value(int v, std::set<int>& written) {
   if (!written.insert(v).second) return;
   const Value& value = m_.values[at(v)];
   if (value.function == Function::store && value.shape.size() == 2)
-    if (const std::vector<int> chain = tile_chain(v); !chain.empty()) {
+    if (const std::vector<int> chain = plan_.final_chain(v, slot_, kOutChunk); !chain.empty()) {
       const std::string buffer = use(plan_.staging.at(v).name);
       final_chunks(chain, buffer, written);
       bulk_store(value, buffer);

@@ -304,22 +304,9 @@ bool SlotPrinter::read_by_products(int storage) const {
   return false;
 }
 
-int SlotPrinter::tile_written(int op) const {
-  int tile = -1;
-  for (const int s : p_.ops[at(op)].writes) {
-    const bool on_tmem = plan_.on_tmem(p_.storages[at(s)]);
-    if (on_tmem && tile >= 0) return -1;
-    if (on_tmem) tile = s;
-    for (const program::Op& reader : p_.ops)
-      for (const program::Read& read : reader.reads)
-        if (!on_tmem && read.storage == s) return -1;
-  }
-  return tile;
-}
-
 bool SlotPrinter::in_chunks(int op) const {
   const std::vector<int>& chain = plan_.links.values[at(op)];
-  if (chain.size() < 2 || tile_written(op) < 0) return false;
+  if (chain.size() < 2 || plan_.tile_written(op) < 0) return false;
   const Value& result = m_.values[at(chain.back())];
   if (result.shape.size() != 2 || result.shape[1] % kChunk != 0) return false;
   for (const int v : chain) {
@@ -353,7 +340,7 @@ void SlotPrinter::chunks(int depth, const std::vector<int>& ops, int here, Itera
                        [&](const auto& one) { return one.second == value; });
   };
   const std::int64_t columns = m_.values[at(chain.back().second)].shape[1];
-  const int to = tile_written(last_op);
+  const int to = plan_.tile_written(last_op);
   // Vectors are read once.
   std::map<std::pair<int, std::size_t>, Expression> vectors;
   for (const auto& [op, v] : chain)

@@ -168,8 +168,6 @@ class SlotPrinter {
   /// The result to where the program has it.
   void keep(int depth, int op, Iteration it, const Expression& result);
   bool read_by_products(int storage) const;
-  /// The one storage in tensor memory that an op writes, if nobody reads another result of it.
-  int tile_written(int op) const;
   /// A chain from tensor memory to tensor memory, element by element: in parts of its columns.
   bool in_chunks(int op) const;
   /// Ops (of the legal program) that follow each other, executed where the last of them stands.
@@ -181,9 +179,6 @@ class SlotPrinter {
   void tell(const std::string& barrier, const std::string& comment);
   void wait_for_others(const std::vector<int>& stores);
   Expression final_operand(int v, const Operand& one, std::set<int>& written);
-  /// Values after the loop from a tile in tensor memory to store `v`, in their order, where each
-  /// has one matrix among its operands; empty = there is no such chain.
-  std::vector<int> tile_chain(int v) const;
   /// Part by part, so that the tile is never in registers as a whole.
   void final_chunks(const std::vector<int>& chain, const std::string& buffer,
                     std::set<int>& written);

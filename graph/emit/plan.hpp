@@ -17,6 +17,9 @@
 
 namespace twill::emit {
 
+/// The warps of a warpgroup.
+inline constexpr int kWarpgroup = 4;
+
 /// A buffer in shared memory that no storage of the loop has: a tile that is loaded before it, one
 /// on its way out, or a vector that another slot needs after it.
 struct ExtraBuffer {
@@ -109,6 +112,14 @@ struct Plan {
   std::set<int> resident_readers() const;
   /// Values of the loop that a value after it uses, through others after it.
   void final_values(int value, std::set<int>& all) const;
+  /// Slots whose end a value after the loop needs.
+  void awaited_by(int v, std::set<int>& slots) const;
+  /// The storage in tensor memory that op `op` writes, and nothing else that anybody reads; -1 =
+  /// none.
+  int tile_written(int op) const;
+  /// The values by which a tile in tensor memory becomes what `store` writes, one after the other,
+  /// if slot `slot` can take it `columns` columns at a time; else empty.
+  std::vector<int> final_chain(int store, int slot, std::int64_t columns) const;
 };
 
 /// Rule as emit_gluon() says.

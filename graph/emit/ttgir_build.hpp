@@ -88,15 +88,17 @@ class Builder {
   int splat(int value, const Type& type);
   static std::string number_of(double x, const std::string& element);
 
-  // ttgir_calls.cpp: layouts, places, barriers, copies, products
+  // ttgir_calls.cpp: functions, values and layouts
   Thing call(const Expr& call);
   Thing function_call(const TreeFunction& function, const Expr& call);
-  Thing method(const Expr& call);
   bool layout_call(const std::string& name, const Expr& call, Thing& made);
+  bool value_call(const std::string& name, const Expr& call, Thing& made);
+
+  // ttgir_actions.cpp: places, barriers, copies, products
+  Thing method(const Expr& call);
   bool barrier_call(const std::string& name, const Expr& call, Thing& made);
   bool copy_call(const std::string& name, const Expr& call, Thing& made);
   bool product_call(const std::string& name, const Expr& call, Thing& made);
-  bool value_call(const std::string& name, const Expr& call, Thing& made);
   Thing allocated(const Expr& call, bool on_tensor_memory);
   Thing index_of(const Thing& place, const Thing& index);
   Thing slice_of(const Thing& place, const Expr& call);
@@ -129,5 +131,10 @@ class Builder {
 /// A name of functions: "mbarrier.wait"; "" for what is none.
 std::string path_of(const Expr& expression);
 [[noreturn]] void no_text(const std::string& what);
+LayoutRef layout_of(Layout::Kind kind, std::string text);
+/// The layout of 16- or 32-bit elements in shared memory whose rows are swizzled by `swizzle`
+/// bytes, and a name for it.
+std::string nvmma_text(int swizzle, bool transposed, int bits);
+std::string nvmma_name(int swizzle, bool transposed, int bits);
 
 }  // namespace twill::emit::ws

@@ -1,0 +1,148 @@
+// What printers ask of a plan.
+#include <algorithm>
+
+#include "graph/emit/plan.hpp"
+#include "graph/index.hpp"
+
+namespace twill::emit {
+
+using meaning::Function;
+using meaning::Operand;
+using program::Storage;
+
+int Plan::warps(int slot) const {
+  return slot == finish_slot() ? kWarpgroup : given->slots[at(slot)].width;
+}
+
+std::set<int> Plan::finishers() const {
+  std::set<int> all(after_slot.begin(), after_slot.end());
+  all.erase(-1);
+  return all;
+}
+
+std::set<int> Plan::resident_readers() const {
+  std::set<int> slots;
+  for (std::size_t op = 0; op < given->ops.size(); ++op)
+    for (const int v : links.values[op])
+      for (const Operand& operand : meaning->values[at(v)].operands) {
+        int value = operand.value;
+        for (int steps = 0; value >= meaning->loop_begin && steps < 100; ++steps) {
+          if (!meaning->in_loop(value) || op_of(value) >= 0) break;
+          value = meaning->values[at(value)].operands.empty()
+                      ? -1
+                      : meaning->values[at(value)].operands[0].value;
+        }
+        if (resident.contains(value)) slots.insert(given->ops[op].slot);
+      }
+  return slots;
+}
+
+bool Plan::unused(int value) const {
+  if (meaning->values[at(value)].tensor >= 0) return false;
+  for (int v = 0; v < static_cast<int>(meaning->values.size()); ++v)
+    for (const Operand& one : meaning->values[at(v)].operands)
+      if (one.value == value && v != value) return false;
+  return true;
+}
+
+bool Plan::on_tmem(const Storage& storage) const {
+  return storage.kind == Storage::in_memory && given->memories[at(storage.memory)].name == "tmem";
+}
+
+bool Plan::commits_products(int slot) const {
+  if (legal.target != Target::blackwell || slot == finish_slot()) return false;
+  for (std::size_t v = 0; v < given->ops.size(); ++v)
+    if (given->ops[v].slot == slot &&
+        meaning->values[at(links.result[v])].function == Function::product)
+      return true;
+  return false;
+}
+
+const meaning::Value& Plan::value_of(int storage) const {
+  for (std::size_t op = 0; op < given->ops.size(); ++op)
+    for (const int s : given->ops[op].writes)
+      if (s == storage) return meaning->values[at(links.result[op])];
+  return meaning->values.front();  // a storage without writer is refused by the judge
+}
+
+int Plan::carried(int storage) const {
+  int most = 0;
+  for (const program::Op& op : given->ops)
+    for (const program::Read& read : op.reads)
+      if (read.storage == storage) most = std::max(most, read.distance);
+  return most;
+}
+
+int Plan::registers_of(int op) const {
+  for (const int s : given->ops[at(op)].writes)
+    if (given->storages[at(s)].kind == Storage::in_registers) return s;
+  return -1;
+}
+
+int Plan::kept_in_memory(int op) const {
+  for (const int s : given->ops[at(op)].writes)
+    if (given->storages[at(s)].kind == Storage::in_memory && carried(s) > 0) return s;
+  return -1;
+}
+
+void Plan::final_values(int value, std::set<int>& all) const {
+  for (const Operand& one : meaning->values[at(value)].operands) {
+    if (one.value < 0 || one.value < meaning->loop_begin) continue;
+    if (meaning->in_loop(one.value))
+      all.insert(one.value);
+    else
+      final_values(one.value, all);
+  }
+}
+
+void Plan::awaited_by(int v, std::set<int>& slots) const {
+  std::set<int> needed;
+  final_values(v, needed);
+  for (const int one : needed) slots.insert(given->ops[at(op_of(one))].slot);
+  const auto staged = staging.find(v);
+  if (staged == staging.end()) return;
+  for (const auto& [tile, place] : resident)
+    if (place.name == staged->second.name)
+      for (int s = 0; s < finish_slot(); ++s)
+        if (done_needed[at(s)]) slots.insert(s);
+}
+
+int Plan::tile_written(int op) const {
+  int tile = -1;
+  for (const int s : given->ops[at(op)].writes) {
+    const bool tmem = on_tmem(given->storages[at(s)]);
+    if (tmem && tile >= 0) return -1;
+    if (tmem) tile = s;
+    for (const program::Op& reader : given->ops)
+      for (const program::Read& read : reader.reads)
+        if (!tmem && read.storage == s) return -1;
+  }
+  return tile;
+}
+
+std::vector<int> Plan::final_chain(int store, int slot, std::int64_t columns) const {
+  std::vector<int> chain;
+  for (int now = store;;) {
+    const meaning::Value& value = meaning->values[at(now)];
+    if (!meaning::is_elementwise(value.function) && value.function != Function::store) return {};
+    chain.insert(chain.begin(), now);
+    int next = -1;
+    for (const Operand& one : value.operands) {
+      if (one.value < 0 || meaning->values[at(one.value)].shape.size() != 2) continue;
+      if (next >= 0 || one.transposed || one.columns > 0 || one.value < meaning->loop_begin)
+        return {};
+      next = one.value;
+    }
+    if (next < 0) return {};
+    if (meaning->in_loop(next)) {
+      const int op = op_of(next), s = kept_in_memory(op);
+      const bool here = given->ops[at(op)].slot == slot && registers_of(op) >= 0;
+      const bool in_parts = s >= 0 && !here && on_tmem(given->storages[at(s)]) &&
+                            meaning->values[at(store)].shape[1] % columns == 0;
+      return in_parts ? chain : std::vector<int>{};
+    }
+    now = next;
+  }
+}
+
+}  // namespace twill::emit
