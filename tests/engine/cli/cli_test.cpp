@@ -750,7 +750,8 @@ TEST_CASE("mistyped names are told with the nearest right one; what cannot be wr
   CHECK(contains(said("solve --mashine hopper"), "did you mean --machine?"));
   CHECK(contains(said("solve gemm --machine hoper"), "did you mean hopper?"));
   CHECK(contains(said("solve gem --machine hopper"), "did you mean gemm?"));
-  for (const char* line : {"solve no/such.json", "tiles no/such.json --machine hopper"})
+  for (const char* line :
+       {"solve no/such.json", "solve no/such.json --tiles auto --machine hopper"})
     CHECK(contains(said(line), "\"no/such.json\": must be a file that exists, or a built-in"));
   const Run full = run_twill("solve --quiet " + example("figure-1") + " -o /dev/full");
   CHECK(full.code == 2);
