@@ -157,6 +157,11 @@ Interval ascend(const Search& search, Interval interval);
 /// it.
 bool improve(const Problem& problem, std::optional<Schedule>& best, std::optional<Schedule> next,
              Cycle stage_limit);
+/// Does nothing but the problem and the stages say what a schedule must be?
+bool list_can_answer(const Search& search);
+/// A schedule by the list scheduler at an I >= `low`, as small as it finds one: of any number of
+/// stages. Precondition: list_can_answer().
+std::optional<Schedule> by_list(const Search& search, Cycle low);
 /// tighten() (graph/bounds/tighten.hpp) within the stages: at a smaller I the same orders can need
 /// more of them, so where the smallest I does, larger ones are tried by bisection.
 std::optional<Schedule> tighten_within(const Problem& problem, const Problem& ordered,
@@ -201,6 +206,9 @@ struct WholeTimeResult {
 /// Where smaller intervals have none, that is final.
 WholeTimeResult least_whole_time(const Search& search, WholeTimeQuestion& question, Cycle first,
                                  Cycle& max_stages);
+
+/// Formulas of loops of more ops take longer to build than the list scheduler takes.
+inline constexpr std::size_t kManyOps = 150;
 
 /// The order engine keeps a dense matrix of ops by ops.
 inline constexpr std::size_t kMaxOrderOps = 1'000;

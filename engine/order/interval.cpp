@@ -72,11 +72,12 @@ OrderRequest few_stages_request(const Search& search, Cycle ii) {
 
 // What is tried in turn, as long as nothing decides:
 //   1. attempts at the bound,
-//   2. from above, each question just below the best,
-//   3. where that has become slow, attempts with new seeds: at the bound, just below the best, and
+//   2. the list scheduler (in loops of many ops before these),
+//   3. from above, each question just below the best,
+//   4. where that has become slow, attempts with new seeds: at the bound, just below the best, and
 //      by the other engine on coarse copies. After one below the best the formula at hand goes on,
 //      each time for twice as long.
-//   4. The formula at hand takes what it takes.
+//   5. The formula at hand takes what it takes.
 // After every schedule the formula at hand goes on below it, for as long as that is quick. Where it
 // is stuck it looks near the best first (neighbourhoods.hpp).
 class IntervalLadder {
@@ -86,6 +87,7 @@ class IntervalLadder {
       : search_(search), interval_(interval), last_(last) {
     const std::vector<Bound> bounds = length_bounds(search.problem, interval.low);
     bound_open_ = !bounds.empty();
+    list_open_ = list_can_answer(search);
     if (!bounds.empty()) shortest_ = asked_length_ = bounds.front().value;
     slack_ = shortest_ / kShort;
     if (shortest_ / interval.low > kManyStages)
@@ -100,6 +102,12 @@ class IntervalLadder {
     if (settled_) return std::nullopt;
     if (go_on_) return at_best(Attempt::go_on, number_, *std::exchange(go_on_, std::nullopt));
     if (std::exchange(near_, false)) return at_best(Attempt::near, number_, kNearConflicts);
+    const bool bound_first =
+        bound_open_ && first_ < kFirstAttempts && search_.problem.ops.size() <= kManyOps;
+    if (list_open_ && !bound_first && !interval_.best) {
+      list_open_ = false;
+      return attempt(Attempt::list, interval_.low, 0, 0);
+    }
     if (bound_open_ && first_ < kFirstAttempts) return at_bound(first_++, kAttemptConflicts);
     if (!interval_.best) {
       if (anew_++ > 0) return std::nullopt;
@@ -130,7 +138,9 @@ class IntervalLadder {
     const bool keep = outcome.formula && (!at_hand_ || outcome.verdict == Verdict::sat);
     if (keep) number_ = attempt.number;
     at_hand_ = at_hand_ || keep;
-    if (outcome.verdict == Verdict::sat)
+    if (attempt.kind == Attempt::list) {
+      if (outcome.verdict == Verdict::sat) accept_listed(outcome.found.back());
+    } else if (outcome.verdict == Verdict::sat)
       accept(attempt, outcome.found.back());
     else if (attempt.kind == Attempt::at_bound && !unknown)
       none_at_bound(attempt, outcome);
@@ -163,6 +173,13 @@ class IntervalLadder {
     near_ = true;
   }
 
+  // It may have more stages than asked for. Questions at the bound come before those below it.
+  void accept_listed(const Schedule& listed) {
+    if (!improve(search_.problem, interval_.best, listed, search_.stage_limit)) return;
+    told();
+    if (!bound_open_ || first_ >= kFirstAttempts) go_on_and_near(kProbeConflicts);
+  }
+
   // (A coarse copy's schedule may be no better.)
   void accept(const Attempt& attempt, const Schedule& model) {
     const Cycle ii = model.initiation_interval;
@@ -176,11 +193,15 @@ class IntervalLadder {
       interval_.best = model;
     TWILL_LOG("a schedule: I = ", ii, ", tightened to ", interval_.best->initiation_interval,
               ", L = ", interval_.best->length);
+    told();
+    last_asked_ = false;
+    go_on_and_near(kProbeConflicts);
+  }
+
+  void told() {
     search_.report.state().ii_high = interval_.best->initiation_interval;
     search_.report.tell();
     settled_ = interval_.best->initiation_interval == interval_.low;
-    last_asked_ = false;
-    go_on_and_near(kProbeConflicts);
   }
 
   // That proves nothing about other schedules: longer ones, or of more stages.
@@ -197,6 +218,7 @@ class IntervalLadder {
   Cycle last_;
   int first_ = 0, at_bound_ = 0, anew_ = 0, coarse_ = 0;  // attempts so far
   bool last_asked_ = false;                               // and the very last
+  bool list_open_ = true;                                 // the list scheduler has not been asked
   bool bound_open_ = true;             // a schedule of few stages at the bound is possible
   Cycle shortest_ = 0;                 // of the schedules at the bound none is shorter,
   Cycle asked_length_ = 0;             // nor than this, among those of few stages
@@ -216,7 +238,12 @@ Outcome start(const Attempt& attempt, Search& lane) {
   Outcome outcome;
   lane.seed += static_cast<std::uint64_t>(attempt.number);
   lane.budget.complete([&] {
-    if (attempt.kind == Attempt::coarse) {
+    if (attempt.kind == Attempt::list) {
+      Answer answer;
+      answer.schedule = by_list(lane, attempt.low);
+      if (answer.schedule) answer.verdict = Verdict::sat;
+      outcome.take(std::move(answer));
+    } else if (attempt.kind == Attempt::coarse) {
       Answer answer;
       answer.schedule = time_indexed::by_coarse_probe(lane, attempt.probe, attempt.low, attempt.ii);
       if (answer.schedule) answer.verdict = Verdict::sat;

@@ -157,6 +157,11 @@ Interval smallest_interval(const Search& search, Cycle low) {
     search.report.phase("interval");
     return ascend(search, std::move(interval));
   }
+  if (problem.ops.size() > kManyOps && list_can_answer(search)) {
+    search.report.phase("list");
+    improve(problem, interval.best, by_list(search, low), search.stage_limit);
+    tell(search, interval);
+  }
   search.report.phase("probe");
   for (const CoarseProbe& probe : kProbes) {
     CoarseLevel level(search, interval, probe.rows);

@@ -1,0 +1,21 @@
+// The list scheduler (graph/list_scheduling/) as a part of the searches for the smallest interval.
+#include "engine/search.hpp"
+#include "graph/list_scheduling/list_schedule.hpp"
+
+namespace twill {
+
+bool list_can_answer(const Search& search) {
+  const PlacementRequest& placement = search.placement;
+  const PlacementLimits& limits = placement.limits;
+  return placement.handover && !placement.parts && limits.counts.empty() && limits.lifetime < 0 &&
+         limits.precedences.empty() && limits.latest.empty() && search.goals.empty();
+}
+
+std::optional<Schedule> by_list(const Search& search, Cycle low) {
+  ListScheduleOptions options;
+  options.seed = search.seed;
+  options.stop = [&] { return search.budget.spent(); };
+  return list_schedule(search.problem, low, options);
+}
+
+}  // namespace twill

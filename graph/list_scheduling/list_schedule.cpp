@@ -1,0 +1,271 @@
+#include "graph/list_scheduling/list_schedule.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "graph/bounds/serial.hpp"
+#include "graph/bounds/tighten.hpp"
+#include "graph/index.hpp"
+#include "graph/list_scheduling/list_order.hpp"
+#include "graph/list_scheduling/partial_schedule.hpp"
+#include "graph/loop.hpp"
+#include "graph/random.hpp"
+#include "graph/verify.hpp"
+
+namespace twill {
+namespace {
+
+constexpr int kTries = 12;        // places on a slot that are tried for an op
+constexpr int kForcedTries = 4;   // and where others make way
+constexpr Cycle kFinest = 1'000;  // of the bound: smaller steps are not made
+constexpr std::int64_t kFirstPasses = 3, kPatience = 6;
+
+class ListScheduler {
+ public:
+  ListScheduler(const Problem& problem, Cycle low, const ListScheduleOptions& options)
+      : p_(problem), options_(options), random_(options.seed), low_(low) {
+    left_ = options.effort * static_cast<std::int64_t>(problem.ops.size());
+  }
+
+  std::optional<Schedule> run() {
+    const Cycle most = std::min(p_.interval.most, std::max(low_, serial_ii(p_)));
+    orders_ = {height_order(p_), swing_order(p_, low_)};
+    for (Cycle above = 0; !best_ && left_ > 0; above = std::max(2 * above, low_ / 64 + 1)) {
+      const Cycle ii = std::min(most, low_ + above);
+      at_interval(ii);
+      if (ii == most) break;
+    }
+    // Below the best: steps that become smaller where nothing is found, then with more patience.
+    for (passes_ = kPatience; best_ && left_ > 0; passes_ *= 2) {
+      Cycle step = (best_->initiation_interval - low_ + 1) / 2;
+      if (step <= low_ / kFinest) break;
+      while (left_ > 0 && step > low_ / kFinest) {
+        const Cycle ii = best_->initiation_interval - step;
+        if (ii < low_ || !at_interval(ii)) step /= 2;
+      }
+    }
+    return best_;
+  }
+
+ private:
+  bool at_interval(Cycle ii) {
+    for (const auto& order : orders_) {
+      if (left_ <= 0) return false;
+      if (auto found = Attempt(*this, ii, order).run(); found && accept(*found)) return true;
+    }
+    return false;
+  }
+
+  bool accept(const Schedule& found) {
+    if (verify(p_, found)) return false;
+    Schedule next = found;
+    if (auto tight = tighten(p_, p_, found, low_, found.initiation_interval);
+        tight && !verify(p_, *tight))
+      next = std::move(*tight);
+    if (!best_ || next.initiation_interval < best_->initiation_interval) best_ = std::move(next);
+    return true;
+  }
+
+  struct Place {
+    int slot = -1;
+    Cycle start = 0;
+    double cost = std::numeric_limits<double>::infinity();
+  };
+
+  // One interval.
+  class Attempt {
+   public:
+    Attempt(ListScheduler& all, Cycle ii, const std::vector<int>& order)
+        : all_(all),
+          p_(all.p_),
+          random_(all.random_),
+          state_(all.p_, ii),
+          pool_(order.rbegin(), order.rend()),
+          rank_(order.size()),
+          penalty_(order.size(), 1),
+          earliest_(earliest_starts(all.p_, ii).value_or(std::vector<Cycle>(order.size(), 0))) {
+      for (std::size_t i = 0; i < order.size(); ++i) rank_[at(order[i])] = i;
+    }
+
+    std::optional<Schedule> run() {
+      // As many ops as that are placed for one of the loop.
+      std::int64_t left = all_.passes_ * static_cast<std::int64_t>(p_.ops.size());
+      while (!pool_.empty()) {
+        --all_.left_;
+        if (--left < 0 || all_.left_ < 0) return std::nullopt;
+        if (left % 64 == 0 && all_.options_.stop && all_.options_.stop()) {
+          all_.left_ = 0;
+          return std::nullopt;
+        }
+        const int v = pool_.back();
+        pool_.pop_back();
+        if (insert(v)) continue;
+        ++penalty_[at(v)];
+        if (!force(v)) return std::nullopt;
+      }
+      return state_.schedule();
+    }
+
+   private:
+    // Where everything has room.
+    bool insert(int v) {
+      Place best;
+      for (const int w : state_.slots_of(v))
+        if (const auto place = on_slot(v, w); place && place->cost < best.cost) best = *place;
+      if (best.slot < 0) return false;
+      state_.place(v, best.slot, best.start);
+      return true;
+    }
+
+    struct Range {
+      Cycle first, last;
+      bool late;  // the later, the better: it has consumers alone
+    };
+    Range range(int v, int w) const {
+      const Cycle ii = state_.ii();
+      const auto window = state_.window(v, w);
+      if (!window.before && !window.after)
+        return {earliest_[at(v)], earliest_[at(v)] + ii - 1, false};
+      if (!window.before) return {window.last - ii + 1, window.last, true};
+      if (!window.after) return {window.first, window.first + ii - 1, false};
+      return {window.first, std::min(window.last, window.first + ii - 1), false};
+    }
+
+    std::optional<Place> on_slot(int v, int w) {
+      const Range r = range(v, w);
+      std::optional<Cycle> t = r.late ? state_.last_room(v, w, r.first, r.last)
+                                      : state_.first_room(v, w, r.first, r.last);
+      for (int tries = 0; t && tries < kTries; ++tries) {
+        state_.place(v, w, *t);
+        const auto clash = state_.clash();
+        if (!clash) {
+          const double cost = cost_of(v, w, r.late ? r.last - *t : *t - r.first);
+          state_.remove(v);
+          return Place{w, *t, cost};
+        }
+        state_.remove(v);
+        if (clash->kind == Clash::registers || clash->kind == Clash::memory) {
+          // A producer's result is held for longer the later v is, and its own the earlier.
+          if (clash->own == r.late) return std::nullopt;
+        }
+        t = r.late ? state_.last_room(v, w, r.first, *t - 1)
+                   : state_.first_room(v, w, std::max(*t + 1, behind(*clash, *t)), r.last);
+      }
+      return std::nullopt;
+    }
+
+    // The first cycle after what is in the way, where moving there can help.
+    Cycle behind(const Clash& clash, Cycle t) const {
+      return clash.own && clash.when >= t ? clash.when + 1 : t + 1;
+    }
+
+    double cost_of(int v, int w, Cycle away) {
+      const auto ii = static_cast<double>(state_.ii());
+      const double late = static_cast<double>(away) / ii;
+      const double load = static_cast<double>(state_.load(w)) / ii;
+      const double chance = static_cast<double>(random_.next() >> 11) * 0x1p-53;
+      (void)v;
+      return state_.growth() / ii + 0.5 * late + 0.1 * load + 0.02 * chance;
+    }
+
+    // Others make way: of a few places the one where those count for least.
+    bool force(int v) {
+      struct Forced {
+        int slot = -1;
+        Cycle start = 0;
+        std::vector<int> out;
+        double weight = std::numeric_limits<double>::infinity();
+      } best;
+      for (const int w : state_.slots_of(v)) {
+        Range r = range(v, w);
+        if (r.last < r.first) std::swap(r.first, r.last);
+        for (int k = 0; k < kForcedTries; ++k) {
+          Cycle t = k == 0 ? r.first : k == 1 ? r.last : random_.range(r.first, r.last);
+          if (k > 1)
+            if (const auto fits = state_.first_room(v, w, t, r.last)) t = *fits;
+          std::vector<std::pair<int, std::pair<int, Cycle>>> out;
+          double weight = 0;
+          state_.place(v, w, t);
+          while (weight < best.weight) {
+            const auto clash = state_.clash();
+            if (!clash) break;
+            const int victim = choose(state_.blamed(*clash, v));
+            if (victim < 0) {
+              weight = std::numeric_limits<double>::infinity();
+              break;
+            }
+            out.push_back({victim, {state_.slot(victim), state_.start(victim)}});
+            weight += penalty_[at(victim)];
+            state_.remove(v);
+            state_.remove(victim);
+            state_.place(v, w, t);
+          }
+          state_.remove(v);
+          for (auto back = out.rbegin(); back != out.rend(); ++back)
+            state_.place(back->first, back->second.first, back->second.second);
+          if (weight >= best.weight) continue;
+          best = {w, t, {}, weight};
+          for (const auto& one : out) best.out.push_back(one.first);
+        }
+      }
+      if (best.slot < 0) return false;
+      for (const int victim : best.out) state_.remove(victim);
+      state_.place(v, best.slot, best.start);
+      // In their order again.
+      std::sort(best.out.begin(), best.out.end(),
+                [&](int a, int b) { return rank_[at(a)] > rank_[at(b)]; });
+      pool_.insert(pool_.end(), best.out.begin(), best.out.end());
+      return true;
+    }
+
+    int choose(const std::vector<int>& ops) {
+      int chosen = -1, equal = 0;
+      for (const int v : ops) {
+        if (chosen >= 0 && penalty_[at(v)] > penalty_[at(chosen)]) continue;
+        if (chosen >= 0 && penalty_[at(v)] == penalty_[at(chosen)]) {
+          if (random_.below(static_cast<std::size_t>(++equal)) > 0) continue;
+        } else {
+          equal = 1;
+        }
+        chosen = v;
+      }
+      return chosen;
+    }
+
+    ListScheduler& all_;
+    const Problem& p_;
+    SplitMix64& random_;
+    PartialSchedule state_;
+    std::vector<int> pool_;
+    std::vector<std::size_t> rank_;
+    std::vector<double> penalty_;
+    std::vector<Cycle> earliest_;
+  };
+
+  const Problem& p_;
+  const ListScheduleOptions& options_;
+  SplitMix64 random_;
+  Cycle low_;
+  std::int64_t left_ = 0, passes_ = kFirstPasses;
+  std::vector<std::vector<int>> orders_;
+  std::optional<Schedule> best_;
+};
+
+bool tried(const Problem& problem) {
+  if (!problem.inner_loops.empty() || problem.ops.empty()) return false;
+  return std::none_of(problem.pins.begin(), problem.pins.end(), [](const Pin& pin) {
+    return pin.kind != Pin::on_slot && pin.kind != Pin::not_on_slot;
+  });
+}
+
+}  // namespace
+
+std::optional<Schedule> list_schedule(const Problem& problem, Cycle low,
+                                      const ListScheduleOptions& options) {
+  if (!tried(problem)) return std::nullopt;
+  return ListScheduler(problem, low, options).run();
+}
+
+}  // namespace twill

@@ -1,0 +1,160 @@
+// The list scheduler: what it finds the judge accepts, and it is no better than the best there is.
+#include "graph/list_scheduling/list_schedule.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "graph/bounds/bounds.hpp"
+#include "graph/hidden_loop.hpp"
+#include "graph/list_scheduling/list_order.hpp"
+#include "graph/loop.hpp"
+#include "graph/verify.hpp"
+#include "tests/support/brute_force.hpp"
+#include "tests/support/random_loop.hpp"
+#include "tests/support/wild_loop.hpp"
+
+using namespace twill;
+using namespace twill::test;
+
+namespace {
+
+bool some_interval(const Problem& problem) {
+  return positive_cycle(problem, kMaxInterval).empty();
+}
+
+}  // namespace
+
+TEST_CASE("small loops: never better than the best of all, often as good") {
+  int found = 0, best = 0, missed = 0;
+  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+    CAPTURE(seed);
+    LoopKnobs knobs;
+    knobs.max_ops = 4;
+    const Problem problem = seed % 3 == 0 ? ring_loop(seed, knobs) : random_loop(seed, knobs);
+    if (!some_interval(problem)) continue;
+    const Cycle low = lower_bounds(problem).front().value;
+    const auto listed = list_schedule(problem, low);
+    const auto optimum = brute_force(problem, 14, 3);
+    if (listed) {
+      const auto violation = verify(problem, *listed);
+      CHECK_MESSAGE(!violation, violation->text);
+      CHECK(listed->initiation_interval >= low);
+      ++found;
+      if (!optimum) continue;  // the enumeration ends at an interval and a number of stages
+      best += listed->initiation_interval <= optimum->initiation_interval;
+      if (stage_count(*listed) <= 3)
+        CHECK(listed->initiation_interval >= optimum->initiation_interval);
+    } else if (optimum) {
+      ++missed;
+    }
+  }
+  MESSAGE(found << " found, " << best << " of them the best, " << missed << " missed");
+  CHECK(found > 900);
+  CHECK(best > found * 8 / 10);
+  CHECK(missed < found / 20);
+}
+
+TEST_CASE("wild loops: accepted, or none") {
+  int found = 0;
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    CAPTURE(seed);
+    const WildCase wild = wild_case(seed);
+    const Problem& problem = wild.problem;
+    if (!some_interval(problem)) continue;
+    const Cycle low = lower_bounds(problem).front().value;
+    const auto listed = list_schedule(problem, low);
+    if (!listed) continue;
+    ++found;
+    const auto violation = verify(problem, *listed);
+    CHECK_MESSAGE(!violation, violation->text);
+    CHECK(listed->initiation_interval >= low);
+  }
+  CHECK(found > 500);
+}
+
+TEST_CASE("hidden loops: always a schedule, the same each time, within a tenth of the hidden one") {
+  for (const int ops : {20, 60, 120})
+    for (const int filled : {60, 95}) {
+      HiddenKnobs knobs;
+      knobs.ops = ops;
+      knobs.filled = filled;
+      const HiddenLoop loop = hidden_loop(knobs);
+      CAPTURE(loop.problem.name);
+      const Cycle low = lower_bounds(loop.problem).front().value;
+      const auto listed = list_schedule(loop.problem, low);
+      REQUIRE(listed);
+      CHECK(listed->initiation_interval * 10 <= loop.schedule.initiation_interval * 11);
+      const auto again = list_schedule(loop.problem, low);
+      CHECK(listed == again);
+      // Little effort is no reason for a wrong one.
+      ListScheduleOptions little;
+      little.effort = 1;
+      if (const auto quick = list_schedule(loop.problem, low, little))
+        CHECK(!verify(loop.problem, *quick));
+    }
+}
+
+TEST_CASE("asked to stop, it stops") {
+  HiddenKnobs knobs;
+  knobs.ops = 200;
+  const HiddenLoop loop = hidden_loop(knobs);
+  int asked = 0;
+  ListScheduleOptions options;
+  options.stop = [&] { return ++asked > 2; };
+  (void)list_schedule(loop.problem, lower_bounds(loop.problem).front().value, options);
+  CHECK(asked == 3);
+}
+
+TEST_CASE("orders: every op once; producers first; the tightest cycle first") {
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    CAPTURE(seed);
+    LoopKnobs knobs;
+    knobs.max_ops = 9;
+    const Problem problem = random_loop(seed, knobs);
+    if (!some_interval(problem)) continue;
+    const Cycle low = lower_bounds(problem).front().value;
+    std::vector<int> all(problem.ops.size());
+    std::iota(all.begin(), all.end(), 0);
+    const std::vector<int> height = height_order(problem), swing = swing_order(problem, low);
+    for (const auto* order : {&height, &swing}) {
+      std::vector<int> sorted = *order;
+      std::sort(sorted.begin(), sorted.end());
+      CHECK(sorted == all);
+    }
+    std::vector<std::size_t> place(all.size());
+    for (std::size_t i = 0; i < height.size(); ++i) place[static_cast<std::size_t>(height[i])] = i;
+    for (const Edge& e : problem.edges)
+      if (e.distance == 0)
+        CHECK(place[static_cast<std::size_t>(e.from)] < place[static_cast<std::size_t>(e.to)]);
+  }
+  // Two carried cycles: of 2 and of 9 cycles an iteration; then what hangs on them.
+  Problem two;
+  two.name = "two-cycles";
+  two.units = {{.name = "alu", .capacity = 8}};
+  two.warps = {{.name = "w"}};
+  for (const char* name : {"tail", "a", "b", "c", "d"}) {
+    Op op;
+    op.name = name;
+    op.cycles = 1;
+    two.ops.push_back(op);
+  }
+  const auto edge = [&](int from, int to, Cycle delay, int distance) {
+    Edge e;
+    e.from = from;
+    e.to = to;
+    e.delay = delay;
+    e.distance = distance;
+    two.edges.push_back(e);
+  };
+  edge(1, 2, 1, 0);
+  edge(2, 1, 1, 1);
+  edge(3, 4, 5, 0);
+  edge(4, 3, 4, 1);
+  edge(4, 0, 1, 0);
+  const std::vector<int> order = swing_order(two, 9);
+  CHECK(std::min(order[0], order[1]) == 3);
+  CHECK(std::max(order[0], order[1]) == 4);
+}

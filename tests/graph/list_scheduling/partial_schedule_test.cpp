@@ -1,0 +1,182 @@
+// Ops placed one by one: what clashes is what the judge refuses in the end, whatever the order and
+// whatever was placed and taken away before.
+#include "graph/list_scheduling/partial_schedule.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <vector>
+
+#include "graph/loop.hpp"
+#include "graph/verify.hpp"
+#include "tests/support/brute_force.hpp"
+#include "tests/support/random_loop.hpp"
+
+using namespace twill;
+using namespace twill::test;
+
+namespace {
+
+std::vector<int> shuffled(std::size_t count, Random& random) {
+  std::vector<int> order(count);
+  std::iota(order.begin(), order.end(), 0);
+  for (std::size_t i = count; i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+  return order;
+}
+
+// Some ops at random, and away again.
+void disturb(PartialSchedule& state, const Problem& problem, Random& random) {
+  std::vector<int> there;
+  for (int step = 0; step < 12; ++step) {
+    const int v = static_cast<int>(random.below(problem.ops.size()));
+    if (!state.placed(v) && !state.slots_of(v).empty()) {
+      const auto& slots = state.slots_of(v);
+      state.place(v, slots[random.below(slots.size())], random.range(-5, 3 * state.ii()));
+      there.push_back(v);
+    } else if (state.placed(v)) {
+      state.remove(v);
+      std::erase(there, v);
+    }
+  }
+  std::reverse(there.begin(), there.end());
+  for (const int v : there) state.remove(v);
+}
+
+LoopKnobs everything() {
+  LoopKnobs knobs;
+  knobs.max_channels = 2;
+  knobs.flight = true;
+  return knobs;
+}
+
+bool slots_allowed(const PartialSchedule& state, const Schedule& schedule) {
+  for (int v = 0; v < static_cast<int>(schedule.warp.size()); ++v) {
+    const auto& slots = state.slots_of(v);
+    if (std::find(slots.begin(), slots.end(), schedule.warp[static_cast<std::size_t>(v)]) ==
+        slots.end())
+      return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("no clash on the way, if and only if the judge accepts") {
+  int accepted = 0, refused = 0;
+  for (std::uint64_t seed = 0; seed < 6000; ++seed) {
+    const Problem problem =
+        seed % 3 == 0 ? ring_loop(seed, everything()) : random_loop(seed, everything());
+    Random random(seed);
+    std::optional<Schedule> schedule = random_schedule(problem, random, 8);
+    if (seed % 2 == 0) schedule = brute_force_at(problem, schedule->initiation_interval, 2);
+    if (!schedule) continue;
+    CAPTURE(seed);
+    PartialSchedule state(problem, schedule->initiation_interval);
+    disturb(state, problem, random);
+    // What the state says nothing about.
+    if (!slots_allowed(state, *schedule)) continue;
+    bool clashes = false;
+    for (const int v : shuffled(problem.ops.size(), random)) {
+      const auto i = static_cast<std::size_t>(v);
+      state.place(v, schedule->warp[i], schedule->start[i]);
+      clashes = clashes || state.clash();
+    }
+    // A self edge that its interval breaks is no clash: no place would help.
+    if (!positive_cycle(problem, schedule->initiation_interval).empty()) continue;
+    Schedule moved = *schedule;
+    const Cycle first = *std::min_element(moved.start.begin(), moved.start.end());
+    for (Cycle& t : moved.start) t -= first;
+    moved.length = schedule_length(problem, moved.start);
+    CHECK(state.schedule() == moved);
+    const auto violation = verify(problem, moved);
+    CHECK_MESSAGE(clashes == violation.has_value(), (violation ? violation->text : "accepted"));
+    (violation ? refused : accepted) += 1;
+  }
+  MESSAGE(accepted << " accepted, " << refused << " refused");
+  CHECK(accepted > 1000);
+  CHECK(refused > 1000);
+}
+
+TEST_CASE("where there is room for an op, its unit and its wait do not clash") {
+  int found = 0;
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = random_loop(seed, everything());
+    Random random(seed);
+    PartialSchedule state(problem, random.range(1, 9));
+    for (const int v : shuffled(problem.ops.size(), random)) {
+      if (state.slots_of(v).empty()) break;
+      const int w = state.slots_of(v)[random.below(state.slots_of(v).size())];
+      const Cycle from = random.range(-9, 9), to = from + random.range(-1, 12);
+      std::optional<Cycle> first, last;
+      for (Cycle t = from; t <= to; ++t) {
+        state.place(v, w, t);
+        const auto clash = state.clash();
+        state.remove(v);
+        if (!clash) {
+          if (!first) first = t;
+          last = t;
+        }
+      }
+      // It leaves out nothing that is without a clash.
+      const auto room = state.first_room(v, w, from, to), late = state.last_room(v, w, from, to);
+      if (first) {
+        REQUIRE(room);
+        REQUIRE(late);
+        CHECK(*room <= *first);
+        CHECK(*late >= *last);
+        ++found;
+      }
+      if (room) {
+        CHECK(from <= *room);
+        CHECK(*room <= to);
+        state.place(v, w, *room);
+        const auto clash = state.clash();
+        // Of several reservations each alone has room.
+        if (clash && problem.ops[static_cast<std::size_t>(v)].reservations.size() == 1)
+          CHECK(clash->kind != Clash::unit);
+        state.remove(v);
+      }
+      state.place(v, w, first.value_or(from));
+    }
+  }
+  CHECK(found > 3000);
+}
+
+TEST_CASE("without those who are blamed a clash is gone or less") {
+  int clashes = 0;
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = random_loop(seed, everything());
+    Random random(seed);
+    const Schedule schedule = random_schedule(problem, random, 8);
+    PartialSchedule state(problem, schedule.initiation_interval);
+    if (!slots_allowed(state, schedule)) continue;
+    for (const int v : shuffled(problem.ops.size(), random)) {
+      const auto i = static_cast<std::size_t>(v);
+      state.place(v, schedule.warp[i], schedule.start[i]);
+      const auto clash = state.clash();
+      if (!clash) continue;
+      ++clashes;
+      const auto blamed = state.blamed(*clash, v);
+      CHECK(std::is_sorted(blamed.begin(), blamed.end()));
+      CHECK(std::adjacent_find(blamed.begin(), blamed.end()) == blamed.end());
+      for (const int u : blamed) {
+        CHECK(u != v);
+        CHECK(state.placed(u));
+      }
+      // Alone it clashes with nothing but itself.
+      state.remove(v);
+      for (const int u : blamed) state.remove(u);
+      state.place(v, schedule.warp[i], schedule.start[i]);
+      const auto left = state.clash();
+      if (left && left->kind == clash->kind && left->index == clash->index &&
+          left->when == clash->when)
+        CHECK(state.blamed(*left, v).empty());
+      break;
+    }
+  }
+  CHECK(clashes > 500);
+}
