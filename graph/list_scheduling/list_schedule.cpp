@@ -20,6 +20,8 @@ namespace {
 constexpr int kTries = 12;        // places on a slot that are tried for an op
 constexpr int kForcedTries = 4;   // and where others make way
 constexpr Cycle kFinest = 1'000;  // of the bound: smaller steps are not made
+constexpr Cycle kCostUnit = 1'000'000;
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kFirstPasses = 3, kPatience = 6;
 
 class ListScheduler {
@@ -71,7 +73,7 @@ class ListScheduler {
   struct Place {
     int slot = -1;
     Cycle start = 0;
-    double cost = std::numeric_limits<double>::infinity();
+    Wide cost = 0;
   };
 
   // One interval.
@@ -113,7 +115,8 @@ class ListScheduler {
     bool insert(int v) {
       Place best;
       for (const int w : state_.slots_of(v))
-        if (const auto place = on_slot(v, w); place && place->cost < best.cost) best = *place;
+        if (const auto place = on_slot(v, w); place && (best.slot < 0 || place->cost < best.cost))
+          best = *place;
       if (best.slot < 0) return false;
       state_.place(v, best.slot, best.start);
       return true;
@@ -141,7 +144,7 @@ class ListScheduler {
         state_.place(v, w, *t);
         const auto clash = state_.clash();
         if (!clash) {
-          const double cost = cost_of(v, w, r.late ? r.last - *t : *t - r.first);
+          const Wide cost = cost_of(w, r.late ? r.last - *t : *t - r.first);
           state_.remove(v);
           return Place{w, *t, cost};
         }
@@ -161,13 +164,13 @@ class ListScheduler {
       return clash.own && clash.when >= t ? clash.when + 1 : t + 1;
     }
 
-    double cost_of(int v, int w, Cycle away) {
-      const auto ii = static_cast<double>(state_.ii());
-      const double late = static_cast<double>(away) / ii;
-      const double load = static_cast<double>(state_.load(w)) / ii;
-      const double chance = static_cast<double>(random_.next() >> 11) * 0x1p-53;
-      (void)v;
-      return state_.growth() / ii + 0.5 * late + 0.1 * load + 0.02 * chance;
+    // Of storage that it takes for longer, half as much of being late, a tenth of a slot's load,
+    // and a little of chance. Whole numbers: the same everywhere.
+    Wide cost_of(int w, Cycle away) {
+      const Cycle ii = state_.ii();
+      const Wide chance = random_.range(0, kCostUnit) * Wide{ii} / 50;
+      return state_.growth() * (kCostUnit / PartialSchedule::kGrowthUnit) +
+             Wide{away} * (kCostUnit / 2) + Wide{state_.load(w)} * (kCostUnit / 10) + chance;
     }
 
     // Others make way: of a few places the one where those count for least.
@@ -176,7 +179,7 @@ class ListScheduler {
         int slot = -1;
         Cycle start = 0;
         std::vector<int> out;
-        double weight = std::numeric_limits<double>::infinity();
+        std::int64_t weight = kNever;
       } best;
       for (const int w : state_.slots_of(v)) {
         Range r = range(v, w);
@@ -186,14 +189,14 @@ class ListScheduler {
           if (k > 1)
             if (const auto fits = state_.first_room(v, w, t, r.last)) t = *fits;
           std::vector<std::pair<int, std::pair<int, Cycle>>> out;
-          double weight = 0;
+          std::int64_t weight = 0;
           state_.place(v, w, t);
           while (weight < best.weight) {
             const auto clash = state_.clash();
             if (!clash) break;
             const int victim = choose(state_.blamed(*clash, v));
             if (victim < 0) {
-              weight = std::numeric_limits<double>::infinity();
+              weight = kNever;
               break;
             }
             out.push_back({victim, {state_.slot(victim), state_.start(victim)}});
@@ -240,7 +243,7 @@ class ListScheduler {
     PartialSchedule state_;
     std::vector<int> pool_;
     std::vector<std::size_t> rank_;
-    std::vector<double> penalty_;
+    std::vector<std::int64_t> penalty_;
     std::vector<Cycle> earliest_;
   };
 

@@ -187,8 +187,7 @@ void PartialSchedule::hold(int v, Cycle begin, Cycle end, int sign) {
     p.add(from, length, sign * amount);
     if (sign < 0) return;
     touched_.push_back({kind, index, from, length, v == last_});
-    growth_ += static_cast<double>(length) * static_cast<double>(amount) /
-               static_cast<double>(std::max<Amount>(1, p.capacity()));
+    growth_ += Wide{length} * amount * kGrowthUnit / std::max<Amount>(1, p.capacity());
   };
   one(Clash::registers, slot_[at(v)], op(v).registers);
   for (const auto& [memory, amount] : held_[at(v)]) one(Clash::memory, memory, amount);
@@ -382,7 +381,8 @@ std::vector<int> PartialSchedule::blamed(const Clash& clash, int v) const {
         if (c != v && c != clash.index && slot_[at(c)] == slot_[at(clash.index)] &&
             op(c).cycles > 0 && covers(start_[at(c)], op(c).cycles))
           ops.push_back(c);
-      if (clash.index != v) ops.push_back(clash.index);
+      if (clash.index != v)
+        ops.insert(std::lower_bound(ops.begin(), ops.end(), clash.index), clash.index);
       return ops;
   }
   return ops;

@@ -11,6 +11,7 @@
 #include "graph/problem.hpp"
 #include "graph/ring_depth.hpp"
 #include "graph/schedule.hpp"
+#include "graph/wide.hpp"
 
 namespace twill {
 
@@ -48,7 +49,7 @@ class PartialSchedule {
   Window window(int v, int w) const;
 
   /// The first, or the last, t of [from, to] with room for v on units, between waits, and for the
-  /// least of its result. What else it needs is what clashes() says.
+  /// least of its result. What else it needs is what clash() says.
   std::optional<Cycle> first_room(int v, int w, Cycle from, Cycle to) const;
   std::optional<Cycle> last_room(int v, int w, Cycle from, Cycle to) const;
 
@@ -59,8 +60,10 @@ class PartialSchedule {
   std::optional<Clash> clash() const;
   /// The ops whose removal makes a clash less, but for v, ascending.
   std::vector<int> blamed(const Clash& clash, int v) const;
-  /// By how much the lives grew at the last place(): the sum of amount x cycles / capacity.
-  double growth() const { return growth_; }
+  /// By how much the lives grew at the last place(): the sum of amount x cycles / capacity, times
+  /// kGrowthUnit.
+  Wide growth() const { return growth_; }
+  static constexpr Cycle kGrowthUnit = 1'000;
   /// What executes on a slot, in cycles.
   Cycle load(int w) const { return load_[static_cast<std::size_t>(w)]; }
 
@@ -111,7 +114,7 @@ class PartialSchedule {
   std::vector<Touched> touched_;
   std::vector<int> new_waits_;
   int last_ = -1;
-  double growth_ = 0;
+  Wide growth_ = 0;
 };
 
 }  // namespace twill
