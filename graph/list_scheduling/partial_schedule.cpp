@@ -137,7 +137,7 @@ std::optional<Cycle> PartialSchedule::room(int v, int w, Cycle from, Cycle to,
       narrow(units_[at(r.unit)], r.offset, r.length, r.amount);
     if (takes_turns(w)) {
       if (waits) narrow(executing_[at(w)], 0, 1, 1);
-      narrow(waiting_[at(w)], 0, one.cycles, 1);
+      narrow(waiting_[at(w)], 0, std::min(one.cycles, ii_), 1);  // its own copies do not clash
     }
     narrow(registers_[at(w)], 0, least, one.registers);
     for (const auto& [memory, amount] : held_[at(v)])

@@ -137,7 +137,7 @@ TEST_CASE("orders: every op once; producers first; the tightest cycle first") {
   two.warps = {{.name = "w"}};
   for (const char* name : {"tail", "a", "b", "c", "d"}) {
     Op op;
-    op.name = name;
+    op.id = name;
     op.cycles = 1;
     two.ops.push_back(op);
   }
