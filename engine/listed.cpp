@@ -4,11 +4,15 @@
 
 namespace twill {
 
+// Formulas of fewer ops find schedules faster.
+constexpr std::size_t kFewOps = 70;
+
 bool list_can_answer(const Search& search) {
   const PlacementRequest& placement = search.placement;
   const PlacementLimits& limits = placement.limits;
-  return placement.handover && !placement.parts && limits.counts.empty() && limits.lifetime < 0 &&
-         limits.precedences.empty() && limits.latest.empty() && search.goals.empty();
+  return search.problem.ops.size() > kFewOps && placement.handover && !placement.parts &&
+         limits.counts.empty() && limits.lifetime < 0 && limits.precedences.empty() &&
+         limits.latest.empty() && search.goals.empty();
 }
 
 std::optional<Schedule> by_list(const Search& search, Cycle low) {

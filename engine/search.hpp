@@ -157,7 +157,8 @@ Interval ascend(const Search& search, Interval interval);
 /// it.
 bool improve(const Problem& problem, std::optional<Schedule>& best, std::optional<Schedule> next,
              Cycle stage_limit);
-/// Does nothing but the problem and the stages say what a schedule must be?
+/// Is it worth asking the list scheduler, and does nothing but the problem and the stages say what
+/// a schedule must be?
 bool list_can_answer(const Search& search);
 /// A schedule by the list scheduler at an I >= `low`, as small as it finds one: of any number of
 /// stages. Precondition: list_can_answer().
