@@ -251,8 +251,8 @@ class HiddenGenerator {
     std::vector<std::pair<std::pair<Cycle, Cycle>, Amount>> memory, alu;
     for (std::size_t v = 0; v < p_.ops.size(); ++v) {
       const std::pair<Cycle, Cycle> live{s_.start[v], ends[v]};
-      files[at(s_.warp[v])].push_back({live, p_.ops[v].registers});
-      for (const Footprint& f : p_.ops[v].footprints) memory.push_back({live, f.amount});
+      files[at(s_.warp[v])].emplace_back(live, p_.ops[v].registers);
+      for (const Footprint& f : p_.ops[v].footprints) memory.emplace_back(live, f.amount);
       for (const Reservation& r : p_.ops[v].reservations)
         if (r.unit == kAlu) alu.push_back({{s_.start[v], s_.start[v] + r.length}, r.amount});
     }

@@ -20,7 +20,7 @@ std::string CudaSlotPrinter::copy_at(int storage, Iteration it) const {
   const std::string& name = plan_.buffer[at(storage)];
   const int depth = p_.storages[at(storage)].depth;
   const bool tensor = plan_.on_tmem(p_.storages[at(storage)]);
-  const std::string place = tensor ? "tmem + " + name : shared(name);
+  std::string place = tensor ? "tmem + " + name : shared(name);
   if (depth == 1) return place;
   // (What is carried into iteration 0 is a copy of the ring, too.)
   while (it.from != Iteration::end && it.offset < 0) it.offset += depth;
@@ -184,7 +184,7 @@ CudaExpression CudaSlotPrinter::number(const Operand& operand) const {
 
 std::string CudaSlotPrinter::read_name(int op, const std::string& place) {
   for (const char* const end : {"_read", "_read2"}) {
-    const std::string name = variable(op) + end;
+    std::string name = variable(op) + end;
     const auto [found, first] = read_.emplace(name, place);
     if (first || found->second == place) return name;
   }

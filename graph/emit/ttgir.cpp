@@ -49,9 +49,9 @@ class TtgirWriter {
     if (main == nullptr) throw Refusal{"ttgir", "there is no kernel"};
     for (const Stmt& one : tree_.definitions) b_.define(one);
     for (const KernelArgument& one : kernel_.arguments) argument(one);
-    b_.variables_.set("TRIPS", Thing::make_whole(trips_));
+    b_.variables.set("TRIPS", Thing::make_whole(trips_));
     for (const std::string& one : main->parameters)
-      if (b_.variables_.find(one) == nullptr)
+      if (b_.variables.find(one) == nullptr)
         throw Refusal{"ttgir", "nobody says of what type the argument " + one + " is"};
     statements(main->body);
   }
@@ -105,7 +105,7 @@ class TtgirWriter {
     if (one.kind != KernelArgument::descriptor) {
       const std::string element =
           one.kind == KernelArgument::pointer ? "!tt.ptr<" + one.type + ">" : one.type;
-      b_.variables_.set(one.name, Thing::make_value(add(scalar(element), one.name)));
+      b_.variables.set(one.name, Thing::make_value(add(scalar(element), one.name)));
       return;
     }
     const Thing layout = b_.evaluate(
@@ -118,9 +118,9 @@ class TtgirWriter {
               shape_list(one.block),
               Expr{Expr::member, type_name(one.type), {Expr{Expr::name, "gl", {}, {}}}, {}}},
              {"", "", ""}});
-    b_.variables_.set(
-        one.name, Thing::make_value(add(
-                      {Type::descriptor, one.type, one.block, one.block, layout.of}, one.name)));
+    b_.variables.set(one.name,
+                     Thing::make_value(add(
+                         {Type::descriptor, one.type, one.block, one.block, layout.of}, one.name)));
     for (std::size_t d = 0; d < one.block.size(); ++d)
       add(scalar("i32"), one.name + ".shape." + std::to_string(d));
     for (std::size_t d = 0; d < one.block.size(); ++d)
@@ -155,7 +155,7 @@ class TtgirWriter {
         break;
       case Stmt::assign: assign(one.targets, b_.evaluate(one.value)); break;
       case Stmt::add_to: {
-        const Thing* old = b_.variables_.find(one.targets[0]);
+        const Thing* old = b_.variables.find(one.targets[0]);
         if (old == nullptr) ws::no_text("an addition to a variable that is not there");
         const Thing before = *old;
         assign(one.targets, b_.add(before, b_.evaluate(one.value)));
@@ -177,20 +177,20 @@ class TtgirWriter {
   void assign(const std::vector<std::string>& targets, const Thing& what) {
     if (targets.size() == 1) {
       b_.hint(what, targets[0]);
-      b_.variables_.set(targets[0], what);
+      b_.variables.set(targets[0], what);
       return;
     }
     if (what.kind != Thing::several || what.parts.size() != targets.size())
       ws::no_text("several variables of another number of results");
     for (std::size_t k = 0; k < targets.size(); ++k) {
       b_.hint(what.parts[k], targets[k]);
-      b_.variables_.set(targets[k], what.parts[k]);
+      b_.variables.set(targets[k], what.parts[k]);
     }
   }
 
-  Block& inside(Op& op, bool isolated) {
+  Block& inside(Op& op, bool isolated) const {
     op.blocks.push_back(std::make_unique<Block>());
-    op.blocks.back()->parent = b_.here_;
+    op.blocks.back()->parent = b_.here;
     op.blocks.back()->isolated = isolated;
     return *op.blocks.back();
   }
@@ -204,38 +204,38 @@ class TtgirWriter {
     const int condition = b_.materialize(which);
     Op& op = b_.append(Op::branch);
     op.operands = {condition};
-    const ws::Variables before = b_.variables_;
+    const ws::Variables before = b_.variables;
     ws::Variables after[2];
-    Block* const outside = b_.here_;
+    Block* const outside = b_.here;
     for (int side = 0; side < 2; ++side) {
-      b_.here_ = outside;
-      b_.here_ = &inside(op, false);
-      b_.variables_ = before;
+      b_.here = outside;
+      b_.here = &inside(op, false);
+      b_.variables = before;
       statements(side == 0 ? one.body : one.orelse);
-      after[side] = b_.variables_;
+      after[side] = b_.variables;
     }
     // What both sides know of a variable is what is known behind them.
-    b_.variables_ = {};
+    b_.variables = {};
     for (const auto& [name, yes] : after[0].all()) {
       const Thing* no = after[1].find(name);
       if (no == nullptr) continue;
       if (same(yes, *no)) {
-        b_.variables_.set(name, yes);
+        b_.variables.set(name, yes);
         continue;
       }
       int made = -1;
       for (int side = 0; side < 2; ++side) {
-        b_.here_ = op.blocks[at(side)].get();
+        b_.here = op.blocks[at(side)].get();
         const int v = b_.materialize(side == 0 ? yes : *no);
         if (side == 0) made = module_.value(module_[v].type, name);
         if (module_[v].type.text() != module_[made].type.text())
           ws::no_text(name + " has different types on two sides");
-        b_.here_->yields.push_back(v);
+        b_.here->yields.push_back(v);
       }
       op.results.push_back(made);
-      b_.variables_.set(name, Thing::make_value(made));
+      b_.variables.set(name, Thing::make_value(made));
     }
-    b_.here_ = outside;
+    b_.here = outside;
   }
 
   static bool same(const Thing& a, const Thing& b) {
@@ -263,7 +263,7 @@ class TtgirWriter {
       bounds.push_back(b_.evaluate(one.value.parts[k]));
     if (of == "gl.static_range" && bounds.size() == 1 && bounds[0].kind == Thing::whole) {
       for (std::int64_t k = 0; k < bounds[0].number; ++k) {
-        b_.variables_.set(one.targets[0], Thing::make_whole(k));
+        b_.variables.set(one.targets[0], Thing::make_whole(k));
         statements(one.body);
       }
       return;
@@ -276,33 +276,33 @@ class TtgirWriter {
     std::vector<std::string> carried;
     std::vector<int> operands;
     for (const Thing& bound : bounds) operands.push_back(b_.materialize(bound));
-    for (const auto& [name, thing] : b_.variables_.all())
+    for (const auto& [name, thing] : b_.variables.all())
       if (names.contains(name)) carried.push_back(name);
     for (const std::string& name : carried)
-      operands.push_back(b_.materialize(*b_.variables_.find(name)));
+      operands.push_back(b_.materialize(*b_.variables.find(name)));
     Op& op = b_.append(Op::loop);
     op.operands = operands;
-    const ws::Variables before = b_.variables_;
-    Block* const outside = b_.here_;
+    const ws::Variables before = b_.variables;
+    Block* const outside = b_.here;
     Block& body = inside(op, false);
-    b_.here_ = &body;
+    b_.here = &body;
     body.arguments.push_back(module_.value({Type::scalar, "i32", {}, {}, {}}, one.targets[0]));
-    b_.variables_.set(one.targets[0], Thing::make_value(body.arguments[0]));
+    b_.variables.set(one.targets[0], Thing::make_value(body.arguments[0]));
     for (std::size_t k = 0; k < carried.size(); ++k) {
       body.arguments.push_back(module_.value(module_[operands[k + 3]].type, carried[k]));
-      b_.variables_.set(carried[k], Thing::make_value(body.arguments.back()));
+      b_.variables.set(carried[k], Thing::make_value(body.arguments.back()));
     }
     statements(one.body);
     for (std::size_t k = 0; k < carried.size(); ++k) {
-      body.yields.push_back(b_.materialize(*b_.variables_.find(carried[k])));
+      body.yields.push_back(b_.materialize(*b_.variables.find(carried[k])));
       if (module_[body.yields.back()].type.text() != module_[body.arguments[k + 1]].type.text())
         ws::no_text(carried[k] + " changes its type in a loop");
     }
-    b_.here_ = outside;
-    b_.variables_ = before;
+    b_.here = outside;
+    b_.variables = before;
     for (std::size_t k = 0; k < carried.size(); ++k) {
       op.results.push_back(module_.value(module_[operands[k + 3]].type, carried[k]));
-      b_.variables_.set(carried[k], Thing::make_value(op.results.back()));
+      b_.variables.set(carried[k], Thing::make_value(op.results.back()));
     }
   }
 
@@ -335,19 +335,19 @@ class TtgirWriter {
         op.passed.back().push_back(static_cast<int>(place - op.operands.begin()));
       }
     }
-    const ws::Variables before = b_.variables_;
-    Block* const outside = b_.here_;
+    const ws::Variables before = b_.variables;
+    Block* const outside = b_.here;
     for (std::size_t s = 0; s < slots.size(); ++s) {
       const TreeFunction* function = tree_.function(slots[s].parts[0].text);
       if (function == nullptr || function->parameters.size() != passed[s].size())
         ws::no_text("a slot with other arguments");
-      b_.here_ = outside;
+      b_.here = outside;
       Block& body = inside(op, s > 0);
-      b_.here_ = &body;
+      b_.here = &body;
       if (s > 0)
         for (const int v : op.operands)
           body.arguments.push_back(module_.value(module_[v].type, module_[v].hint));
-      b_.variables_ = {};
+      b_.variables = {};
       for (std::size_t k = 0; k < passed[s].size(); ++k) {
         Thing thing = passed[s][k];
         if (s > 0 && captured(thing)) {
@@ -357,13 +357,13 @@ class TtgirWriter {
         } else if (s > 0 && thing.kind == Thing::value) {
           thing.id = module_.constant(body, module_[thing.id].type, *module_[thing.id].constant);
         }
-        b_.variables_.set(function->parameters[k], thing);
+        b_.variables.set(function->parameters[k], thing);
       }
       b_.append(Op::remark).text = function->name;
       statements(function->body);
     }
-    b_.here_ = outside;
-    b_.variables_ = before;
+    b_.here = outside;
+    b_.variables = before;
   }
 
   bool captured(const Thing& thing) const {

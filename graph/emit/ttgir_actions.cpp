@@ -19,7 +19,7 @@ Thing Builder::allocated(const Expr& call, bool on_tensor_memory) {
   act(std::string(on_tensor_memory ? "ttng.tmem_alloc" : "ttg.local_alloc") + " : () -> " +
           type.text(),
       {});
-  here_->ops.back()->results = {made};
+  here->ops.back()->results = {made};
   return Thing::make_value(made);
 }
 
@@ -142,7 +142,7 @@ bool Builder::barrier_call(const std::string& name, const Expr& call, Thing& mad
                      "vector"))};
     const int id = m_.value(type);
     act("ttg.local_alloc : () -> " + type.text(), {});
-    here_->ops.back()->results = {id};
+    here->ops.back()->results = {id};
     made = Thing::make_value(id);
     return true;
   }
@@ -268,7 +268,7 @@ void Builder::vector_copy(const Expr& call) {
   const int token = m_.value({Type::scalar, "!ttg.async.token", {}, {}, {}}, "copied");
   act("ttg.async_copy_global_to_local $0, $1 : " + of.text() + " -> " + short_type,
       {from.id, to.id});
-  here_->ops.back()->results = {token};
+  here->ops.back()->results = {token};
 }
 
 // ---- products
@@ -324,7 +324,7 @@ Thing Builder::wgmma_wait(const Expr& call) {
   act("ttng.warp_group_dot_wait " + list + " {pendings = " + std::to_string(pending) +
           " : i32} : " + types,
       operands);
-  here_->ops.back()->results = results;
+  here->ops.back()->results = results;
   return results.size() == 1 ? made.parts[0] : made;
 }
 
@@ -343,7 +343,7 @@ void Builder::tcgen05(const Expr& call) {
   }
   const int token = m_.value({Type::scalar, "!ttg.async.token", {}, {}, {}}, "issued");
   act("ttng.tc_gen5_mma $0, $1, $2[], $3, $4" + list + " {is_async} : " + types, operands);
-  here_->ops.back()->results = {token};
+  here->ops.back()->results = {token};
 }
 
 }  // namespace twill::emit::ws

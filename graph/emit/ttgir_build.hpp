@@ -48,13 +48,13 @@ class Builder {
  public:
   Builder(Module& module, const KernelTree& tree, const std::vector<bool>* needed)
       : m_(module), tree_(tree), useful_(needed) {
-    here_ = &m_.root();
+    here = &m_.root();
   }
   const std::vector<int>& met() const { return met_; }
 
-  Block* here_ = nullptr;  ///< where ops go
-  Variables variables_;    ///< of the function that is written
-  int warps_ = 4;          ///< of its partition
+  Block* here = nullptr;    ///< where ops go
+  Variables variables;      ///< of the function that is written
+  int partition_warps = 4;  ///< of its partition
 
   void define(const Stmt& definition);
   Thing evaluate(const Expr& expression);

@@ -80,8 +80,8 @@ void Variables::set(const std::string& name, Thing thing) {
 // ---- ops
 
 Op& Builder::append(Op::Kind kind) {
-  here_->ops.push_back(std::make_unique<Op>());
-  Op& op = *here_->ops.back();
+  here->ops.push_back(std::make_unique<Op>());
+  Op& op = *here->ops.back();
   op.kind = kind;
   if (kind != Op::remark) op.comment = std::exchange(comment_, "");
   return op;
@@ -95,7 +95,7 @@ int Builder::pure(const std::string& text, const std::vector<int>& operands, con
   const bool shared = effect == Op::none && useful_ != nullptr && (*useful_)[met];
   if (effect == Op::none) met_.push_back(-1);
   if (shared)
-    for (const Block* one = here_;; one = one->parent) {
+    for (const Block* one = here;; one = one->parent) {
       if (const auto found = one->known.find(key); found != one->known.end()) return found->second;
       if (one->isolated) break;
     }
@@ -106,7 +106,7 @@ int Builder::pure(const std::string& text, const std::vector<int>& operands, con
   op.effect = effect;
   op.results = {made};
   if (effect == Op::none) met_[met] = made;
-  if (shared) here_->known[key] = made;
+  if (shared) here->known[key] = made;
   return made;
 }
 
@@ -180,7 +180,7 @@ Thing Builder::evaluate(const Expr& expression) {
   Thing made;
   switch (expression.kind) {
     case Expr::name: {
-      if (const Thing* one = variables_.find(expression.text)) return *one;
+      if (const Thing* one = variables.find(expression.text)) return *one;
       if (const Thing* one = definitions_.find(expression.text)) return *one;
       if (expression.text == "True" || expression.text == "False") {
         made.kind = Thing::truth;
@@ -253,14 +253,14 @@ Thing Builder::function_call(const TreeFunction& function, const Expr& call) {
   Variables inner;
   for (std::size_t k = 0; k < function.parameters.size(); ++k)
     inner.set(function.parameters[k], needed(call, k, function.parameters[k].c_str()));
-  std::swap(inner, variables_);
+  std::swap(inner, variables);
   Thing result;
   for (const Stmt& one : function.body) {
     if (one.kind == Stmt::nothing) continue;
     if (one.kind != Stmt::give_back) no_text("a function with statements, " + function.name);
     result = evaluate(one.value);
   }
-  std::swap(inner, variables_);
+  std::swap(inner, variables);
   --calls_;
   return result;
 }

@@ -77,10 +77,10 @@ std::string Builder::number_of(double x, const std::string& element) {
 int Builder::materialize(const Thing& thing) {
   switch (thing.kind) {
     case Thing::whole:
-      return m_.constant(*here_, {Type::scalar, "i32", {}, {}, {}},
+      return m_.constant(*here, {Type::scalar, "i32", {}, {}, {}},
                          number_of(static_cast<double>(thing.number), "i32"));
     case Thing::real:
-      return m_.constant(*here_, {Type::scalar, "f32", {}, {}, {}}, number_of(thing.size, "f32"));
+      return m_.constant(*here, {Type::scalar, "f32", {}, {}, {}}, number_of(thing.size, "f32"));
     case Thing::truth: return truth(thing.number != 0);
     case Thing::value: return thing.id;
     default: no_text("what is no number is used as one");
@@ -88,11 +88,11 @@ int Builder::materialize(const Thing& thing) {
 }
 
 int Builder::truth(bool yes) {
-  return m_.constant(*here_, {Type::scalar, "i1", {}, {}, {}}, yes ? "true" : "false");
+  return m_.constant(*here, {Type::scalar, "i1", {}, {}, {}}, yes ? "true" : "false");
 }
 
 int Builder::splat(int value, const Type& type) {
-  if (m_[value].constant) return m_.constant(*here_, type, *m_[value].constant);
+  if (m_[value].constant) return m_.constant(*here, type, *m_[value].constant);
   return pure("tt.splat $0 : " + m_[value].type.text() + " -> " + type.text(), {value}, type);
 }
 
@@ -104,14 +104,14 @@ int Builder::broadcast(int value, const std::vector<std::int64_t>& shape) {
   if (from.shape.size() != shape.size()) no_text("tiles of different ranks meet");
   for (std::size_t d = 0; d < shape.size(); ++d)
     if (from.shape[d] != shape[d] && from.shape[d] != 1) no_text("tiles of different shapes meet");
-  if (m_[value].constant) return m_.constant(*here_, to, *m_[value].constant);
+  if (m_[value].constant) return m_.constant(*here, to, *m_[value].constant);
   return pure("tt.broadcast $0 : " + from.text() + " -> " + to.text(), {value}, to);
 }
 
 int Builder::in_type(const Thing& thing, const Type& type) {
   if (is_static(thing)) {
     if (thing.kind == Thing::real && !type.floating()) no_text("a real number among integers");
-    return m_.constant(*here_, type, number_of(size_of(thing), type.element));
+    return m_.constant(*here, type, number_of(size_of(thing), type.element));
   }
   const Type from = this->type(thing);
   if (from.kind == Type::scalar && type.kind == Type::tensor) {
@@ -298,8 +298,7 @@ Thing Builder::widened(const Expr& item) {
   to.layout = of.layout->parent;
   to.shape.insert(to.shape.begin() + axis, 1);
   to.whole = to.shape;
-  if (m_[from.id].constant)
-    return Thing::make_value(m_.constant(*here_, to, *m_[from.id].constant));
+  if (m_[from.id].constant) return Thing::make_value(m_.constant(*here, to, *m_[from.id].constant));
   return Thing::make_value(pure("tt.expand_dims $0 {axis = " + std::to_string(axis) +
                                     " : i32} : " + of.text() + " -> " + to.text(),
                                 {from.id}, to));
@@ -402,7 +401,7 @@ Thing Builder::converted(const Thing& from, const LayoutRef& to) {
   Type type = of;
   type.layout = to;
   if (m_[from.id].constant)
-    return Thing::make_value(m_.constant(*here_, type, *m_[from.id].constant));
+    return Thing::make_value(m_.constant(*here, type, *m_[from.id].constant));
   return Thing::make_value(
       pure("ttg.convert_layout $0 : " + of.text() + " -> " + type.text(), {from.id}, type));
 }
@@ -475,10 +474,10 @@ Thing Builder::range(const Expr& call) {
 Thing Builder::asm_elementwise(const Expr& call) {
   const Thing code = needed(call, 0, ""), constraints = needed(call, 1, ""),
               list = needed(call, 2, "");
-  const Thing pure_ = needed(call, 4, "is_pure");
+  const Thing is_pure = needed(call, 4, "is_pure");
   if (code.kind != Thing::quoted || constraints.kind != Thing::quoted ||
-      list.kind != Thing::several || list.parts.size() != 1 || pure_.kind != Thing::truth ||
-      pure_.number != 0 || whole_argument(call, 5, "pack") != 1)
+      list.kind != Thing::several || list.parts.size() != 1 || is_pure.kind != Thing::truth ||
+      is_pure.number != 0 || whole_argument(call, 5, "pack") != 1)
     no_text("instructions of another form");
   std::string instruction;
   for (const char c : code.text) instruction += c == '$' ? std::string("$$") : std::string(1, c);
