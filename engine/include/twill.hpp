@@ -117,8 +117,8 @@ struct Options {
 
 /// A snapshot for a progress line. Zero = not known yet.
 struct Progress {
-  std::string phase;                      ///< "bounds", "coarse", "interval", "length", "verify"
-  std::string layout;                     ///< of solve_layouts(): the one that is being solved
+  std::string phase;   ///< for a person: "bounds", "list", "interval", "length" and others
+  std::string layout;  ///< of solve_layouts(): the one that is being solved
   Cycle ii_low = 0, ii_high = 0;          ///< proved bound and best found
   Cycle length_low = 0, length_high = 0;  ///< at ii_high
   std::int64_t variables = 0, clauses = 0, conflicts = 0;
