@@ -1,0 +1,65 @@
+// The list scheduler inside the searches: large loops have a schedule before any formula is solved,
+// within what was asked, the same with any number of threads.
+#include <doctest/doctest.h>
+
+#include <optional>
+#include <string>
+
+#include "graph/hidden_loop.hpp"
+#include "graph/verify.hpp"
+#include "twill.hpp"
+
+using namespace twill;
+
+namespace {
+
+HiddenLoop large_loop(int ops) {
+  HiddenKnobs knobs;
+  knobs.ops = ops;
+  knobs.filled = 95;
+  return hidden_loop(knobs);
+}
+
+// No formula comes far.
+Solution hardly_searched(const Problem& problem, const std::string& engine,
+                         const std::string& stages = "complete", int threads = 1) {
+  Options options;
+  options.engine = engine;
+  options.stages = stages;
+  options.conflict_limit = 1;
+  options.threads = threads;
+  return solve(problem, options);
+}
+
+}  // namespace
+
+TEST_CASE("stopped at once, a large loop has a schedule near the hidden one") {
+  const HiddenLoop loop = large_loop(160);
+  for (const char* engine : {"order", "time_indexed"}) {
+    CAPTURE(engine);
+    const Solution solution = hardly_searched(loop.problem, engine);
+    CHECK(solution.stop == Stop::conflict_limit);
+    REQUIRE(solution.schedule);
+    CHECK(!verify(loop.problem, *solution.schedule));
+    CHECK(solution.schedule->initiation_interval * 10 <= loop.schedule.initiation_interval * 11);
+    CHECK(solution.schedule->initiation_interval >= solution.ii_lower_bound);
+  }
+}
+
+TEST_CASE("a schedule of more stages than asked for is no answer") {
+  const HiddenLoop loop = large_loop(160);
+  const Solution any = hardly_searched(loop.problem, "order");
+  REQUIRE(any.schedule);
+  REQUIRE(stage_count(*any.schedule) > 1);
+  const Solution one = hardly_searched(loop.problem, "order", "1");
+  if (one.schedule) CHECK(stage_count(*one.schedule) == 1);
+}
+
+TEST_CASE("the same with any number of threads") {
+  const HiddenLoop loop = large_loop(80);
+  const Solution alone = hardly_searched(loop.problem, "order");
+  for (const int threads : {2, 4}) {
+    CAPTURE(threads);
+    CHECK(hardly_searched(loop.problem, "order", "complete", threads).schedule == alone.schedule);
+  }
+}
