@@ -192,7 +192,7 @@ class Solving(unittest.TestCase):
         folder = os.path.join(os.path.dirname(__file__), "../../../graph/kernels/triton")
         with open(os.path.join(folder, "hopper-attention-forward.ttgir"), encoding="utf-8") as file:
             kernel = twill.emit(file.read(), subtile=2)
-        self.assertIn("def attention_forward(", kernel.text)
+        self.assertIn("attention_forward = UserKernel()", kernel.text)
 
     def test_threads(self):
         problem = twill.Problem.lower(KERNEL, "hopper", layout="2x4")
