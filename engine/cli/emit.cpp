@@ -91,8 +91,8 @@ Command emit_command(CLI::App& program) {
   flags->make.add_to(*app);
   app->add_option(
          "--to", flags->kernel.to,
-         "Language of the text: Gluon or TTGIR with partitions (Hopper, Blackwell), or CUDA "
-         "C++ (Hopper)")
+         "Language of the text, for Hopper and Blackwell: gluon (Python, Triton 3.7 to 3.9), cuda\n"
+         "(C++ over Twill's headers, nvcc) or ttgir-ws (TTGIR with partitions, Triton 3.9.0)")
       ->check(CLI::IsMember({"gluon", "ttgir-ws", "cuda"}))
       ->capture_default_str();
   app->add_option("--for-trips", flags->kernel.for_trips,
