@@ -159,7 +159,7 @@ def files(twill, folder, faults):
         kernel, machine = dict(texts["gemm"]), dict(texts["hopper"])
         kernel["name"], machine["name"] = word or "-", word or "-"
         for file in (kernel, machine):
-            for key in ("note", "notes"):
+            for key in ("doc", "note"):
                 if isinstance(file.get(key), str):
                     file[key] = word
         place = os.path.join(folder, re.sub(r"[\0/]", "?", word)[:80] or "-")
