@@ -17,6 +17,7 @@
 
 #include "engine/include/twill.h"
 #include "engine/include/twill.hpp"
+#include "engine/include/twill_program.hpp"
 
 struct twill_problem {
   std::optional<twill::Problem> problem;
@@ -29,6 +30,12 @@ struct twill_solution {
   std::optional<twill::Solution> solution;
   std::string json;
   std::string picture;
+  std::string error;
+};
+
+struct twill_program {
+  std::optional<twill::program::Program> program;
+  std::string json, text;
   std::string error;
 };
 
@@ -97,6 +104,12 @@ inline void set(twill_problem& handle, const twill::Lowered& lowered) {
 inline void set(twill_solution& handle, const twill::Problem& problem, twill::Solution solution) {
   handle.json = twill::schedule_text(problem, solution);
   handle.solution = std::move(solution);
+}
+
+inline void set(twill_program& handle, twill::program::Program made) {
+  handle.json = twill::program::program_text(made);
+  handle.text = twill::program::program_listing(made);
+  handle.program = std::move(made);
 }
 
 /// A file's text is recognised by its first character that is no space.

@@ -5,12 +5,6 @@
 using namespace twill::c_api;
 namespace program = twill::program;
 
-struct twill_program {
-  std::optional<program::Program> program;
-  std::string json, text;
-  std::string error;
-};
-
 namespace {
 
 constexpr int kMostIterations = 1'000;
@@ -20,12 +14,6 @@ constexpr double kMostNumbers = 5e7;  // in the tiles of all tensors, 400 MB
 program::Program& program_in(twill_program* handle) {
   if (!handle->program) refuse("program", "none", "must hold a program");
   return *handle->program;
-}
-
-void set(twill_program& handle, program::Program made) {
-  handle.json = program::program_text(made);
-  handle.text = program::program_listing(made);
-  handle.program = std::move(made);
 }
 
 std::string fault_text(const program::Fault& fault) {

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "engine/c_api.hpp"
+#include "engine/include/twill_emit.hpp"
 #include "engine/include/twill_nested.hpp"
 #include "engine/include/twill_triton.hpp"
 #include "engine/output/style.hpp"
@@ -85,6 +86,27 @@ std::vector<twill::Lowered> layouts_of(const twill_workload& workload) {
   const Inputs in = kernel_of(workload);
   return twill::lower(in.source.kernel, in.kernel, in.source.machine, in.machine,
                       in.source.options);
+}
+
+twill::KernelOptions kernel_options(const char* to, int for_trips) {
+  if (to == nullptr) refuse("to", "NULL", "must be gluon, cuda or ttgir-ws");
+  if (for_trips < -1) refuse("for_trips", std::to_string(for_trips).c_str(), "must be -1 or more");
+  twill::KernelOptions kernel;
+  kernel.to = to;
+  kernel.for_trips = for_trips;
+  twill::check_options(kernel);
+  return kernel;
+}
+
+/// With what it computes.
+twill::ProgramSource program_source_of(const twill_workload& workload) {
+  if (workload.choose_registers != 0)
+    refuse("workload.choose_registers", "not 0", "a kernel has the machine file's counts");
+  if (workload.for_triton != 0)
+    refuse("workload.for_triton", "not 0", "a kernel is no module for Triton's passes");
+  if (is_module(workload)) return twill::program_source(module_of(workload, false));
+  return twill::program_source(workload.input, workload.machine,
+                               kernel_of(workload).source.options);
 }
 
 int op_named(const twill::Problem& problem, std::string_view name, const char* place) {
@@ -284,6 +306,52 @@ twill_result twill_ttgir_emit(const twill_workload* workload, const twill_proble
     else
       refuse("kind", kind == nullptr ? "NULL" : kind, "must be ttgir or pipelined");
   });
+}
+
+twill_result twill_program_emit(const twill_program* program, const char* to, int for_trips,
+                                twill_report** report) {
+  if (report == nullptr) return TWILL_BAD_INPUT;
+  twill_result result = TWILL_OK;
+  const twill_result made = make(report, [&](twill_report& handle) {
+    if (program == nullptr || !program->program) refuse("program", "none", "must hold a program");
+    const twill::KernelOptions kernel = kernel_options(to, for_trips);
+    const auto no = [&](const std::string& rule, const std::string& text) {
+      handle.error = rule + ": " + text;
+      result = TWILL_REFUSED;
+    };
+    if (const auto fault = twill::program::judge(*program->program))
+      return no(fault->rule, fault->text);
+    auto text = twill::emit_program(*program->program, kernel);
+    if (const auto* refusal = std::get_if<twill::program::Refusal>(&text))
+      return no(refusal->rule, refusal->text);
+    handle.text = std::move(std::get<std::string>(text));
+  });
+  return made != TWILL_OK ? made : result;
+}
+
+twill_result twill_workload_emit(const twill_workload* workload, const twill_options* options,
+                                 const char* to, int for_trips, twill_program** program,
+                                 twill_report** report) {
+  if (report == nullptr) return TWILL_BAD_INPUT;
+  *report = nullptr;
+  twill_result result = TWILL_OK;
+  std::string text;
+  const twill_result made = make(program, [&](twill_program& handle) {
+    const twill_workload known = known_part(workload);
+    twill::KernelOptions kernel = kernel_options(to, for_trips);
+    if (known.machine != nullptr && !is_text(known.machine)) kernel.machine = known.machine;
+    const twill_options search = known_part(options);
+    const CancelWatch watch(search.cancel);
+    auto emitted = twill::emit_kernel(program_source_of(known), kernel, {options_of(search), {}, 0},
+                                      watch.token());
+    if (emitted.result.made) set(handle, std::move(emitted.result.made->program));
+    text = std::move(emitted.text);
+    if (emitted.result.missing == twill::Missing::nothing) return;
+    handle.error = emitted.result.why;
+    result = emitted.result.missing == twill::Missing::defect ? TWILL_INTERNAL : TWILL_REFUSED;
+  });
+  if (made != TWILL_OK || result != TWILL_OK) return made != TWILL_OK ? made : result;
+  return make(report, [&](twill_report& handle) { handle.text = std::move(text); });
 }
 
 twill_result twill_problem_pin(const twill_problem* problem, const char* kind, const char* op,

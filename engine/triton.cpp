@@ -38,6 +38,10 @@ const std::vector<std::string>& TritonLoop::warnings() const {
   return lowered_->loop.warnings;
 }
 
+std::shared_ptr<const ttgir::LoweredModule> TritonLoop::lowered() const {
+  return lowered_;
+}
+
 std::string TritonLoop::costs() const {
   return ttgir::explain(*lowered_);
 }

@@ -1,16 +1,12 @@
 // A program made of what the command line names: solved or read, derived, judged.
 #pragma once
 
-#include <memory>
-#include <optional>
 #include <string>
 #include <variant>
 
 #include "engine/cli/search_options.hpp"
 #include "engine/cli/workload.hpp"
-#include "engine/program.hpp"
-#include "graph/program/program.hpp"
-#include "graph/ttgir/meaning.hpp"
+#include "engine/include/twill_emit.hpp"
 
 namespace twill::cli {
 
@@ -19,25 +15,22 @@ struct MakeFlags {
   SearchFlags search;
   std::string schedule;  ///< file; "" = it is solved
   bool quiet = false;
-  bool turns = false;    ///< program::DeriveOptions::turns
-  Amount kept_back = 0;  ///< bytes of "smem" that a schedule found here leaves free
+  bool turns = false;  ///< program::DeriveOptions::turns
 
   /// KERNEL, SCHEDULE, and the options of both.
   void add_to(CLI::App& app);
 };
 
-/// With what it was made of.
-struct MadeProgram {
-  program::Program program;
-  Problem problem;
-  Solution solution;
-  bool again = false;  ///< ProgramSolution::again
-  Amount reserved = 0;
-  std::string memory;
-  /// Of a TTGIR module whose loop's meaning was read: both, else neither.
-  std::shared_ptr<const ttgir::LoweredModule> module;
-  std::optional<ttgir::ModuleMeaning> module_meaning;
-};
+/// What the input is lowered to, with what it computes. Throws InputError.
+ProgramSource load_source(const WorkloadFlags& flags);
+
+ProgramOptions program_options(const MakeFlags& flags);
+
+/// Of the schedule file, or solved. Throws InputError.
+ProgramResult given_program(const MakeFlags& flags, const ProgramSource& source);
+
+/// Says on standard error what there is to say of a program, and what is missing; the exit code.
+int told(const ProgramResult& result, bool quiet);
 
 /// The program, accepted by the judge and compared with its schedule; or the exit code, where what
 /// is missing was said on standard error. Throws InputError.

@@ -312,6 +312,21 @@ twill_result twill_program_judge(twill_program* program);
 twill_result twill_program_run(twill_program* program, int iterations, uint64_t seed,
                                double* largest_share);
 
+/* The program as the source text of a kernel, in *report: `to` is "gluon", "cuda" (C++) or
+ * "ttgir-ws" (TTGIR with partitions). `for_trips` is -1, or of ttgir-ws a number of iterations for
+ * which alone the text is. TWILL_REFUSED where the judge refuses the program or there is no text of
+ * it; the report's error text says why. */
+twill_result twill_program_emit(const twill_program* program, const char* to, int for_trips,
+                                twill_report** report);
+/* As `twill emit`: the best schedule of a workload, and others where its program cannot be emitted
+ * (twill_emit.hpp), as the source text of a kernel in *report. `program` is the one of the text;
+ * its error text says what went wrong, and *report is then NULL. A workload with choose_registers
+ * or for_triton is bad input. TWILL_REFUSED where there is no schedule, no program or no text; in
+ * the last case `program` is the one that is refused. */
+twill_result twill_workload_emit(const twill_workload* workload, const twill_options* options,
+                                 const char* to, int for_trips, twill_program** program,
+                                 twill_report** report);
+
 /* I of its schedule; 0 without a program. */
 int64_t twill_program_ii(const twill_program* program);
 /* Can twill_program_run execute it? 1 or 0. */

@@ -44,6 +44,8 @@ class TritonLoop {
   std::vector<Lowered> problems_for_triton() const;
   /// Another target, ops that are not known, trip counts that were assumed.
   const std::vector<std::string>& warnings() const;
+  /// What was read, for program_source() (twill_emit.hpp).
+  std::shared_ptr<const ttgir::LoweredModule> lowered() const;
   /// How each cost came about: a line a node with its rule, formula and cycles.
   std::string costs() const;
   /// With TritonOptions::nest: the ops of problems()[k] that are in the inner loop, and how often

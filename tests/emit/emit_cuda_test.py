@@ -227,10 +227,7 @@ def check_nvcc(nvcc, name, path, folder):
 
 def hostile(twill, include, folder, objects):
     """Names in files are data: the text still compiles and is right, or is refused."""
-    from emit_hostile_test import HOSTILE, renamed
-    names_of_cpp = ["int", "new", "template", "operator", "assert", "errno", "threadIdx", "NULL", "INFINITY", "uint32_t", "std", "place", "shared",
-                    "start_product", "kThreads", "K_map", "*/", "//", "??/", "\\\n", "slot_load", "main", "emitted", "TWILL_GPU_BOTH"]
-    all_names = names_of_cpp + HOSTILE
+    from hostile_names import HOSTILE, renamed
     path, text = os.path.join(folder, "p.json"), os.path.join(folder, "h.cu")
     run([twill, "program", "gemm", "--machine", "hopper", "-o", path, "--quiet"], check=True)
     with open(path) as file:
@@ -239,11 +236,11 @@ def hostile(twill, include, folder, objects):
     targets = [sorted({op["id"] for slot in program["slots"] for op in slot["ops"]}), [slot["name"] for slot in program["slots"]],
                [v["id"] for v in meaning["after"]] + [program["problem"]], [t["name"] for t in meaning["tensors"]]]
     accepted = 0
-    for shift in range(len(all_names) // 2):
+    for shift in range(len(HOSTILE) // 2):
         target = targets[shift % len(targets)]
         names = {}
         for k, victim in enumerate(target):
-            wish = all_names[(len(target) * shift + k) % len(all_names)]
+            wish = HOSTILE[(len(target) * shift + k) % len(HOSTILE)]
             if wish not in names.values():
                 names[victim] = wish
         changed = os.path.join(folder, "h.json")

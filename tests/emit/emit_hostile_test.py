@@ -12,20 +12,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import emit_run_test  # noqa: E402  (skips without numpy)
-
-HOSTILE = ['"""\nimport os\n"""', "'); raise SystemExit(9) #", "def", "gl", "n", "i", "kernel", "mbarrier", "\\", "a\\nb", "a\nraise SystemExit(9)\n",
-           "\u202e\u0430dd", "\u00e9t\u00e9", "{x}", "%s", "a b", "", "9lives", "x" * 300, "__import__('os').system('false')", "TILE_128x128", "DEPTH",
-           "K_row", "K_desc", "lambda", "slot_load", "None", "pass", "TRIPS", "zero", "torch", "print", "x_prev", "x", "\x7f", "#", "\"", "'"]
-
-
-def renamed(thing, names):
-    """The file with every string, and every key, that is one of the names replaced."""
-    if isinstance(thing, dict):
-        return {names.get(k, k): renamed(v, names) for k, v in thing.items()}
-    if isinstance(thing, list):
-        return [renamed(x, names) for x in thing]
-    return names.get(thing, thing) if isinstance(thing, str) else thing
-
+from hostile_names import HOSTILE, renamed  # noqa: E402
 
 def main():
     twill, failed = sys.argv[1], 0

@@ -34,8 +34,8 @@ if triton.__version__ != "3.9.0":
     sys.exit(77)
 
 import emit_compile_test  # noqa: E402
-import emit_hostile_test  # noqa: E402
 import emit_ttgir_test  # noqa: E402
+from hostile_names import HOSTILE, renamed  # noqa: E402
 
 KERNELS = emit_compile_test.KERNELS
 MODULES = emit_ttgir_test.CASES
@@ -175,14 +175,12 @@ def hostile(twill, folder):
     victims = sorted({op["id"] for slot in program["slots"] for op in slot["ops"]}) + [slot["name"] for slot in program["slots"]] + [
         program["problem"]] + [v["id"] for v in program["meaning"]["after"]] + [t["name"] for t in program["meaning"]["tensors"]]
     victims = [one for one in victims if one not in ("load", "store")]  # (that is what ops compute, too)
-    words = emit_hostile_test.HOSTILE + ["left", "right", "joined", "true", "c0", "c1", "after", "smem", "vector", "all", "after_0",
-                                         "// x\nttg.warp_return", "}", "{", "%0", "^bb0", "loc(unknown)", "-->", "*/"]
     accepted, faults = 0, []
-    for shift in range(len(words)):
-        names = {victim: words[(k + shift) % len(words)] for k, victim in enumerate(victims)}
+    for shift in range(len(HOSTILE)):
+        names = {victim: HOSTILE[(k + shift) % len(HOSTILE)] for k, victim in enumerate(victims)}
         changed = os.path.join(folder, "h.json")
         with open(changed, "w") as file:
-            json.dump(emit_hostile_test.renamed(program, names), file)
+            json.dump(renamed(program, names), file)
         try:
             written = emit(twill, [changed], "ttgir-ws", text)
         except Refused:

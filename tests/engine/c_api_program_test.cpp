@@ -1,10 +1,13 @@
 // Programs through the C interface, called as a C program would.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "engine/include/twill.h"
+#include "tests/support/ttgir_files.hpp"
 
 namespace {
 
@@ -12,7 +15,9 @@ struct Handles {
   twill_problem* problem = nullptr;
   twill_solution* solution = nullptr;
   twill_program* program = nullptr;
+  twill_report* report = nullptr;
   ~Handles() {
+    twill_report_free(report);
     twill_program_free(program);
     twill_solution_free(solution);
     twill_problem_free(problem);
@@ -82,7 +87,110 @@ TEST_CASE(
   CHECK(std::string(twill_program_text(broken.program)).empty());
 }
 
+TEST_CASE("a program and a workload become kernels in each language") {
+  twill_workload gemm;
+  twill_workload_init(&gemm);
+  gemm.input = "gemm";
+  gemm.machine = "hopper";
+  for (const auto& [to, begin] : {std::pair{"gluon", "@gluon.jit"},
+                                  {"cuda", "kThreads = "},
+                                  {"ttgir-ws", "ttg.warp_specialize"}}) {
+    CAPTURE(to);
+    Handles h, again;
+    REQUIRE(twill_workload_emit(&gemm, nullptr, to, -1, &h.program, &h.report) == TWILL_OK);
+    const std::string text = twill_report_text(h.report);
+    CHECK(text.find(begin) != std::string::npos);
+    CHECK(twill_program_judge(h.program) == TWILL_OK);
+    REQUIRE(twill_program_emit(h.program, to, -1, &again.report) == TWILL_OK);
+    // They differ in the head alone, where a program's machine has no name.
+    const std::string alone = twill_report_text(again.report);
+    CHECK(alone.find("the machine of its program") != std::string::npos);
+    CHECK(text.find("the machine of its program") == std::string::npos);
+    CHECK(std::count(alone.begin(), alone.end(), '\n') >=
+          std::count(text.begin(), text.end(), '\n'));
+  }
+  Handles one;
+  CHECK(twill_workload_emit(&gemm, nullptr, "ttgir-ws", 0, &one.program, &one.report) == TWILL_OK);
+}
+
+TEST_CASE("a module's loop becomes a kernel with its function's name") {
+  const std::string text = twill::test::module_text("hopper-attention-forward");
+  twill_workload w;
+  twill_workload_init(&w);
+  w.input = text.c_str();
+  w.subtile = 2;
+  Handles h;
+  REQUIRE(twill_workload_emit(&w, nullptr, "gluon", -1, &h.program, &h.report) == TWILL_OK);
+  CHECK(std::string(twill_report_text(h.report)).find("attention_forward = UserKernel()") !=
+        std::string::npos);
+}
+
+TEST_CASE("what cannot be emitted says why") {
+  const auto error = [](const Handles& h) {
+    return std::string(h.report != nullptr ? twill_report_error(h.report)
+                                           : twill_program_error(h.program));
+  };
+  twill_workload gemm;
+  twill_workload_init(&gemm);
+  gemm.input = "gemm";
+  gemm.machine = "hopper";
+  const auto refused = [&](const char* to, int trips, const char* part) {
+    Handles h;
+    CHECK(twill_workload_emit(&gemm, nullptr, to, trips, &h.program, &h.report) == TWILL_BAD_INPUT);
+    CHECK_MESSAGE(error(h).find(part) != std::string::npos, error(h));
+    CHECK(h.report == nullptr);
+  };
+  refused("ptx", -1, "gluon, cuda or ttgir-ws");
+  refused(nullptr, -1, "gluon, cuda or ttgir-ws");
+  refused("cuda", 2, "for-trips");
+  refused("ttgir-ws", -2, "for_trips");
+  gemm.choose_registers = 1;
+  refused("cuda", -1, "choose_registers");
+  gemm.choose_registers = 0;
+  gemm.for_triton = 1;
+  refused("cuda", -1, "for_triton");
+  gemm.for_triton = 0;
+
+  // The kernel file does not say what its ops compute.
+  gemm.input = "figure-1";
+  gemm.machine = "figure-1";
+  Handles bare, again, none, wrong;
+  CHECK(twill_workload_emit(&gemm, nullptr, "cuda", -1, &bare.program, &bare.report) ==
+        TWILL_REFUSED);
+  CHECK(error(bare).find("meaning: ") == 0);
+  CHECK(twill_program_ii(bare.program) > 0);
+  CHECK(twill_program_emit(bare.program, "cuda", -1, &again.report) == TWILL_REFUSED);
+  CHECK(error(again).find("meaning: ") == 0);
+  twill_options options;
+  twill_options_init(&options);
+  options.ii = 1;
+  CHECK(twill_workload_emit(&gemm, &options, "cuda", -1, &none.program, &none.report) ==
+        TWILL_REFUSED);
+  CHECK(twill_program_ii(none.program) == 0);
+  CHECK(!error(none).empty());
+
+  // One that the judge refuses.
+  Handles right;
+  REQUIRE(twill_program_kernel("gemm", "hopper", nullptr, &right.program) == TWILL_OK);
+  auto json = nlohmann::ordered_json::parse(twill_program_json(right.program));
+  for (auto& slot : json["slots"])
+    for (auto& op : slot["ops"]) op.erase("waits");
+  const std::string less = json.dump();
+  REQUIRE(twill_program_parse(less.data(), less.size(), &wrong.program) == TWILL_OK);
+  CHECK(twill_program_judge(wrong.program) == TWILL_REFUSED);
+  CHECK(twill_program_emit(wrong.program, "cuda", -1, &wrong.report) == TWILL_REFUSED);
+  CHECK(error(wrong) == twill_program_error(wrong.program));
+}
+
 TEST_CASE("nothing given") {
+  twill_report* no_report = nullptr;
+  CHECK(twill_program_emit(nullptr, "cuda", -1, nullptr) == TWILL_BAD_INPUT);
+  CHECK(twill_program_emit(nullptr, "cuda", -1, &no_report) == TWILL_BAD_INPUT);
+  CHECK(!std::string(twill_report_error(no_report)).empty());
+  twill_report_free(no_report);
+  CHECK(twill_workload_emit(nullptr, nullptr, "cuda", -1, nullptr, nullptr) == TWILL_BAD_INPUT);
+  CHECK(twill_workload_emit(nullptr, nullptr, "cuda", -1, nullptr, &no_report) == TWILL_BAD_INPUT);
+  CHECK(no_report == nullptr);
   CHECK(twill_program_parse(nullptr, 0, nullptr) == TWILL_BAD_INPUT);
   CHECK(twill_program_kernel(nullptr, nullptr, nullptr, nullptr) == TWILL_BAD_INPUT);
   CHECK(twill_program_judge(nullptr) == TWILL_BAD_INPUT);

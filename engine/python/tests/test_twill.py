@@ -166,6 +166,34 @@ class Solving(unittest.TestCase):
         with self.assertRaises(twill.InputError):
             bare.run(3)
 
+    def test_kernels(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for to in ("gluon", "cuda", "ttgir-ws"):
+                out = os.path.join(folder, "kernel")
+                self.assertEqual(command("emit", "gemm", "--machine", "hopper", "--to", to, "-o",
+                                         out).returncode, 0)
+                with open(out, encoding="utf-8") as file:
+                    theirs = file.read()
+                kernel = twill.emit("gemm", "hopper", to)
+                self.assertEqual(kernel.text, theirs)
+                path = os.path.join(folder, "program.json")
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(kernel.program.json)
+                self.assertEqual(kernel.program.emit(to),
+                                 command("emit", path, "--to", to).stdout)
+        self.assertNotEqual(kernel.program.emit("ttgir-ws", for_trips=0), kernel.text)
+        with self.assertRaises(twill.InputError):
+            kernel.program.emit("ptx")
+        with self.assertRaises(twill.InputError):
+            twill.emit("gemm", "hopper", "cuda", for_trips=1)
+        with self.assertRaises(twill.Refused) as caught:
+            twill.program(twill.solve("figure-1", machine="figure-1")).emit("cuda")
+        self.assertIn("meaning", str(caught.exception))
+        folder = os.path.join(os.path.dirname(__file__), "../../../graph/kernels/triton")
+        with open(os.path.join(folder, "hopper-attention-forward.ttgir"), encoding="utf-8") as file:
+            kernel = twill.emit(file.read(), subtile=2)
+        self.assertIn("attention_forward = UserKernel()", kernel.text)
+
     def test_threads(self):
         problem = twill.Problem.lower(KERNEL, "hopper", layout="2x4")
         found = []

@@ -8,10 +8,10 @@ with an input is an InputError, with file, place, value and rule. See twill.h fo
 """
 from ._library import InputError, InternalError, Refused, version
 from ._problem import Problem
-from ._program import Program, program
+from ._program import Kernel, Program, emit, program
 from ._solution import Solution, check, explain, nest, solve, verify
 from ._workload import costs, loops
 
-__all__ = ["InputError", "InternalError", "Problem", "Program", "Refused", "Solution", "check",
-           "costs", "explain", "loops", "nest", "program", "solve", "verify", "version"]
+__all__ = ["InputError", "InternalError", "Kernel", "Problem", "Program", "Refused", "Solution",
+           "check", "costs", "emit", "explain", "loops", "nest", "program", "solve", "verify", "version"]
 __version__ = version()

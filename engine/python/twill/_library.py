@@ -113,6 +113,8 @@ _RESULTS = {  # functions whose result is a twill_result, with what they take
     "twill_program_derive": [_HANDLE, _HANDLE, _OUT],
     "twill_program_kernel": [_TEXT, _TEXT, ctypes.POINTER(Options), _OUT],
     "twill_program_judge": [_HANDLE],
+    "twill_program_emit": [_HANDLE, _TEXT, ctypes.c_int, _OUT],
+    "twill_workload_emit": [_WORKLOAD, ctypes.POINTER(Options), _TEXT, ctypes.c_int, _OUT, _OUT],
     "twill_program_run": [_HANDLE, ctypes.c_int, ctypes.c_uint64, ctypes.POINTER(ctypes.c_double)],
 }
 _VALUES = {  # the others

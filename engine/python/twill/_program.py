@@ -1,8 +1,11 @@
 """Programs: what the slots of a schedule execute."""
 import ctypes
 
-from ._library import Handle, encoded, lib
+from typing import NamedTuple
+
+from ._library import Handle, Report, encoded, lib
 from ._solution import Solution, options_of, stoppable
+from ._workload import workload
 
 
 class Program(Handle):
@@ -37,6 +40,15 @@ class Program(Handle):
         self._checked(lib.twill_program_run(self._handle, iterations, seed, ctypes.byref(share)))
         return share.value
 
+    def emit(self, to="gluon", for_trips=None):
+        """The text of the kernel that the program is: "gluon", "cuda" (C++) or "ttgir-ws" (TTGIR
+        with partitions; `for_trips`: for this number of iterations alone). Throws Refused where
+        there is none, with why."""
+        report = Report()
+        return report._checked(lib.twill_program_emit(
+            self._handle, encoded(to), -1 if for_trips is None else for_trips,
+            ctypes.byref(report._handle))).text
+
     def __repr__(self):
         return f"<twill.Program of I = {self.ii}>"
 
@@ -53,3 +65,26 @@ def program(of, machine=None, **options):
     asked = options_of(**options)
     return made._checked(stoppable(asked, lambda: lib.twill_program_kernel(
         encoded(of), encoded(machine), ctypes.byref(asked), ctypes.byref(made._handle))))
+
+
+class Kernel(NamedTuple):
+    """The text of a kernel, and the program that it is."""
+
+    text: str
+    program: Program
+
+
+def emit(loop, machine=None, to="gluon", *, for_trips=None, set=None, layout=None, tiles=None,
+         module=None, subtile=None, **options):
+    """The kernel of a loop's best schedule, as `twill emit`: others are tried where its program
+    cannot be emitted. `loop` is a kernel or a Triton module's text; `to` and `for_trips` are those
+    of Program.emit(), the rest is as in solve(). Throws Refused where there is none, with why."""
+    asked = options_of(**options)
+    made = workload(loop, machine, set=set, layout=layout, tiles=tiles, module=module,
+                    subtile=subtile, reading=options.get("reading"))
+    program, report = Program(), Report()
+    program._checked(stoppable(asked, lambda: lib.twill_workload_emit(
+        ctypes.byref(made), ctypes.byref(asked), encoded(to),
+        -1 if for_trips is None else for_trips, ctypes.byref(program._handle),
+        ctypes.byref(report._handle))))
+    return Kernel(report.text, program)

@@ -1,0 +1,184 @@
+// A kernel as source text: the best schedule whose program can be emitted.
+#include <utility>
+
+#include "engine/include/twill_emit.hpp"
+#include "engine/output/style.hpp"
+#include "graph/emit/cuda.hpp"
+#include "graph/emit/gluon.hpp"
+#include "graph/emit/ttgir.hpp"
+#include "graph/io/json_text.hpp"
+#include "graph/ttgir/meaning.hpp"
+
+namespace twill {
+namespace {
+
+using EmittedText = std::variant<emit::GluonKernel, program::Refusal>;
+
+/// The problem counts no barriers: room for them.
+constexpr Amount kBarrierRoom = 2'048;
+
+EmittedText text_of(const program::Program& program, const meaning::UserKernel* user,
+                    const KernelOptions& kernel) {
+  emit::EmitOptions options;
+  options.machine = kernel.machine.empty() ? "the machine of its program" : kernel.machine;
+  options.version = version();
+  options.user = user;
+  if (kernel.to == "gluon") return emit::emit_gluon(program, options);
+  if (kernel.to == "ttgir-ws") return emit::emit_ttgir(program, options, kernel.for_trips);
+  auto text = emit::emit_cuda(program, options);
+  if (auto* no = std::get_if<program::Refusal>(&text)) return *no;
+  emit::GluonKernel written;
+  written.text = std::move(std::get<std::string>(text));
+  return written;
+}
+
+EmittedText text_of(const MadeProgram& made, const KernelOptions& kernel) {
+  return text_of(made.program, made.module_meaning ? &made.module_meaning->kernel : nullptr,
+                 kernel);
+}
+
+std::variant<std::string, program::Refusal> text_alone(EmittedText emitted) {
+  if (auto* no = std::get_if<program::Refusal>(&emitted)) return std::move(*no);
+  return std::move(std::get<emit::GluonKernel>(emitted).text);
+}
+
+bool is_refused(const EmittedText& emitted) {
+  return std::holds_alternative<program::Refusal>(emitted);
+}
+
+bool refused_for_room(const EmittedText& emitted) {
+  const auto* no = std::get_if<program::Refusal>(&emitted);
+  return no != nullptr && no->rule == "limits" &&
+         no->text.find("shared memory") != std::string::npos;
+}
+
+/// A module's loop is a chain of many small ops, and a schedule of least I may have them on any
+/// slot: fewest hand-overs first, then fewest results that cross slots, then none of registers.
+std::vector<ProgramOptions> ways_for_module(const ProgramOptions& asked) {
+  std::vector<ProgramOptions> ways;
+  if (!asked.search.goals.empty()) return ways;
+  ProgramOptions handed = asked, crossing = asked, none = asked;
+  handed.search.goals = {"handovers"};
+  crossing.search.goals = {"crossings"};
+  none.search.handover = false;
+  for (ProgramOptions one : {handed, crossing, none}) {
+    ways.push_back(one);
+    one.kept_back = kBarrierRoom;
+    ways.push_back(one);
+  }
+  return ways;
+}
+
+/// Of one source the schedules that are tried, and the text of the one that was taken.
+class KernelSearch {
+ public:
+  KernelSearch(const ProgramSource& source, const KernelOptions& kernel,
+               const ProgramOptions& options, std::stop_token stop)
+      : source_(source), kernel_(kernel), options_(options), stop_(std::move(stop)) {}
+
+  EmittedKernel run() {
+    result_.result = best_program(source_, options_, stop_);
+    if (!result_.result.made) return std::move(result_);
+    first_ = *result_.result.made;
+    emitted_ = text_of(first_, kernel_);
+    if (first_.module_meaning && kernel_.to != "cuda" && !in_tensor_memory()) try_for_module();
+    if (refused_for_room(emitted_)) {
+      ProgramOptions way = options_;
+      way.kept_back = kBarrierRoom;
+      try_way(way);
+    }
+    if (const auto* no = std::get_if<program::Refusal>(&emitted_)) {
+      result_.result.missing = Missing::text;
+      result_.result.why = printable(no->rule) + ": " + printable(no->text);
+    } else {
+      result_.text = std::move(std::get<emit::GluonKernel>(emitted_).text);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  bool in_tensor_memory() const {
+    const auto* written = std::get_if<emit::GluonKernel>(&emitted_);
+    return written != nullptr && written->launch.tmem_columns > 0;
+  }
+
+  /// Where products lie in registers, others that are handed about are lacking there.
+  void try_for_module() {
+    const EmittedText as_asked = std::move(emitted_);
+    emitted_ = program::Refusal{"limits", "shared memory"};
+    for (const ProgramOptions& way : ways_for_module(options_)) {
+      if (!is_refused(emitted_)) break;
+      // (A larger I is the last thing to give.)
+      if (!way.search.handover && !is_refused(as_asked)) break;
+      try_way(way);
+    }
+    if (is_refused(emitted_)) emitted_ = as_asked;
+  }
+
+  /// Solved again with more asked of the schedule. What satisfies that satisfies the problem as it
+  /// is, too; so it is as good as the first one if I and L are, else feasible with its bound.
+  void try_way(const ProgramOptions& way) {
+    ProgramResult again = best_program(source_, way, stop_);
+    if (!again.made || (first_.module_meaning && !again.made->module_meaning)) return;
+    MadeProgram& now = *again.made;
+    if (now.program.initiation_interval != first_.program.initiation_interval ||
+        now.solution.schedule->length != first_.solution.schedule->length ||
+        first_.program.status != "optimal")
+      now.program.status = "feasible";
+    now.program.ii_lower_bound = first_.program.ii_lower_bound;
+    EmittedText text = text_of(now, kernel_);
+    if (is_refused(text)) return;
+    emitted_ = std::move(text);
+    result_.result.made = std::move(now);
+  }
+
+  const ProgramSource& source_;
+  const KernelOptions& kernel_;
+  const ProgramOptions& options_;
+  std::stop_token stop_;
+  MadeProgram first_;
+  EmittedText emitted_;
+  EmittedKernel result_;
+};
+
+}  // namespace
+
+void check_options(const KernelOptions& options, bool command_line) {
+  const auto refuse = [&](const char* place, const std::string& value, const std::string& rule) {
+    throw InputError(command_line ? "command line" : "kernel options",
+                     (command_line ? "--" : "") + std::string(place), value, rule);
+  };
+  const bool ttgir = options.to == "ttgir-ws";
+  const std::string only = command_line ? "only --to ttgir-ws" : "only ttgir-ws";
+  if (!ttgir && options.to != "gluon" && options.to != "cuda")
+    refuse("to", quote(options.to), "must be gluon, cuda or ttgir-ws");
+  if (!ttgir && options.for_trips >= 0)
+    refuse("for-trips", std::to_string(options.for_trips),
+           only + " has a text for each number of iterations");
+  if (!ttgir && !options.triton.empty())
+    refuse("triton", quote(options.triton), only + " is written for one version of Triton");
+  if (ttgir && !options.triton.empty() && options.triton != emit::kTritonOfTtgir)
+    refuse("triton", quote(options.triton),
+           "TTGIR is written for Triton " + std::string(emit::kTritonOfTtgir) +
+               " alone: its text changes from version to version");
+}
+
+std::variant<std::string, program::Refusal> emit_program(const program::Program& program,
+                                                         const KernelOptions& options) {
+  check_options(options);
+  return text_alone(text_of(program, nullptr, options));
+}
+
+std::variant<std::string, program::Refusal> emit_program(const MadeProgram& made,
+                                                         const KernelOptions& options) {
+  check_options(options);
+  return text_alone(text_of(made, options));
+}
+
+EmittedKernel emit_kernel(const ProgramSource& source, const KernelOptions& kernel,
+                          const ProgramOptions& options, std::stop_token stop) {
+  check_options(kernel);
+  return KernelSearch(source, kernel, options, std::move(stop)).run();
+}
+
+}  // namespace twill

@@ -1,0 +1,192 @@
+"""Names are data: the text of a program with hostile names is that of one with tame names, but for how things are called.
+
+usage: emit_names_test.py TWILL [--programs N]
+Needs no compiler. Of N (100) programs in each language the names are words of hostile_names.py and random characters. Comments
+are left out as the language itself has them; then the texts must be equal token by token. In each function, or what else stands at
+the left edge, one name is for one name: a name of a file that hides another is found.
+Kernels, notes, machines and files with hostile names must leave the text as it is.
+"""
+import ast
+import io
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import tokenize
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from hostile_names import HOSTILE, renamed, victims  # noqa: E402
+
+LANGUAGES = ("gluon", "cuda", "ttgir-ws")
+KERNELS = ("gemm", "hopper-fwd-sub2")
+CHARACTERS = "ab_0 \n\r\t\\\"'#/*%{}()<>?;:,.@^!$&|=+-~`\0\x7f\u00e9\u202e\u2028"
+BLOCK = ("", "block")  # a new function begins
+STRING = r'"(?:[^"\\\n]|\\.)*"'
+
+
+def random_name(source):
+    if source.random() < 0.6:
+        return source.choice(HOSTILE)
+    return "".join(source.choice(CHARACTERS) for _ in range(source.choice((1, 2, 3, 8, 200))))
+
+
+def python_tokens(text):
+    """(token, kind), without comments and texts that nobody reads. Kind "" = the token is no name."""
+    ast.parse(text)
+    begins, depth, last = True, 0, ""
+    kept = [t for t in tokenize.generate_tokens(io.StringIO(text).readline)
+            if t.type not in (tokenize.COMMENT, tokenize.NL, tokenize.ENCODING)]
+    for k, token in enumerate(kept):
+        if token.type == tokenize.STRING and begins:
+            continue
+        begins = token.type in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
+        if token.start[1] == 0 and last in ("", "\n"):
+            yield BLOCK
+        depth += (token.string in ("(", "[", "{")) - (token.string in (")", "]", "}"))
+        if token.type == tokenize.NAME:
+            keyword = depth > 0 and kept[k + 1].string == "="
+            yield token.string, "" if last == "." or keyword else "name"
+        elif token.type == tokenize.STRING:
+            yield from words_of(token.string)
+        else:
+            yield token.string if token.type != tokenize.INDENT else "indent", ""
+        if token.type not in (tokenize.INDENT, tokenize.DEDENT):
+            last = token.string
+
+
+def words_of(text):
+    for word in re.findall(r"[A-Za-z_]\w*|\d\w*|\s+|.", text, re.S):
+        yield word, "name" if re.match("[A-Za-z_]", word) else ""
+
+
+def plain_tokens(text, name):
+    """Of a language whose comments end with their line."""
+    for line in re.findall(r"//[^\n]*", text):
+        if line.endswith(("\\", "??/")):
+            raise AssertionError(f"a comment goes on: {line!r}")
+    last = ""
+    yield BLOCK
+    for match in re.finditer(rf"(?P<comment>//[^\n]*)|(?P<string>{STRING})|(?P<space>\s+)|(?P<name>{name})|(?P<number>\d\w*)|(?P<word>[A-Za-z_]\w*)|::|.", text, re.S):
+        if match["comment"] or match["space"]:
+            if "\n\n" in match[0] and text[match.end():match.end() + 1] not in ("", " ", "}"):
+                yield BLOCK
+            continue
+        if match["string"]:
+            yield from words_of(match[0])
+        else:
+            yield match[0], "" if not match["name"] or last == "::" else "member" if last in (".", ">") else "name"
+        last = match[0]
+
+
+def tokens(language, text):
+    if any(ord(c) > 126 or (ord(c) < 32 and c != "\n") for c in text):
+        raise AssertionError("the text is not printable ASCII")
+    if language == "gluon":
+        return list(python_tokens(text))
+    # (Declarations of CUDA stand in the order of their names.)
+    text = re.sub(r"^( +[A-Z]\w*<[^;()]*>) (\w+(?:,\s+\w+)*);", lambda m: f"{m[1]} {m[2].count(',') + 1};", text, flags=re.M)
+    return list(plain_tokens(text, r"[A-Za-z_]\w*" if language == "cuda" else r"[%@][\w.$]+"))
+
+
+def difference(tame, hostile):
+    """What differs beside names, or ""."""
+    for k, ((a, kind), (b, other)) in enumerate(zip(tame, hostile)):
+        if (a, kind) == BLOCK:
+            there, back = {}, {}
+        same = kind == other and (kind == "member" and a == b or there.setdefault((kind, a), b) == b and back.setdefault((kind, b), a) == a if kind else a == b)
+        if not same:
+            return f"token {k}: {b!r} for {a!r} after {' '.join(t for t, _ in hostile[max(0, k - 12):k])[-120:]!r}"
+    return "" if len(tame) == len(hostile) else f"{len(hostile)} tokens, not {len(tame)}"
+
+
+def write(path, thing):
+    with open(path, "w") as file:
+        json.dump(thing, file)
+
+
+def emit(twill, language, source):
+    """The text, or None where it is refused."""
+    done = subprocess.run([twill, "emit", *source, "--to", language, "--quiet"], capture_output=True, text=True)
+    if done.returncode not in (0, 2) or (done.returncode == 2 and done.stdout):
+        raise AssertionError(f"exit code {done.returncode}: {done.stderr[-300:]}")
+    return done.stdout if done.returncode == 0 else None
+
+
+def programs(twill, folder, count, faults):
+    """Texts of programs that were compared."""
+    compared = 0
+    for kernel in KERNELS:
+        path = os.path.join(folder, "p.json")
+        subprocess.run([twill, "program", kernel, "--machine", "hopper", "-o", path, "--quiet"], check=True)
+        with open(path) as file:
+            program = json.load(file)
+        kinds = victims(program)
+        names = [name for kind in kinds.values() for name in kind]
+        tame = {name: f"tame{k:03}" for k, name in enumerate(names)}
+        write(path, renamed(program, tame))
+        right = {language: tokens(language, emit(twill, language, [path])) for language in LANGUAGES}
+        for seed in range(count // len(KERNELS)):
+            source = random.Random(seed)
+            chosen, used = dict(tame), set()
+            for name in source.sample(names, source.choice((1, 3, len(names)))):
+                wish = random_name(source)
+                if wish not in used and wish not in names and wish not in ("load", "store"):
+                    chosen[name] = wish
+                    used.add(wish)
+            write(path, renamed(program, chosen))
+            for language in LANGUAGES:
+                try:
+                    text = emit(twill, language, [path])
+                    wrong = "" if text is None else difference(right[language], tokens(language, text))
+                except (AssertionError, SyntaxError, tokenize.TokenError) as error:
+                    text, wrong = "", str(error)
+                compared += text is not None
+                if wrong:
+                    faults.append(f"{kernel}, {language}, seed {seed}: {wrong}")
+    return compared
+
+
+def files(twill, folder, faults):
+    """Kernel files, notes, machines and the names of files."""
+    compared = 0
+    texts = {what: json.loads(subprocess.run([twill, command, "--show", what], capture_output=True, text=True, check=True).stdout)
+             for command, what in (("kernels", "gemm"), ("machines", "hopper"))}
+    right = {language: tokens(language, emit(twill, language, ["gemm", "--machine", "hopper"])) for language in LANGUAGES}
+    for word in HOSTILE:
+        kernel, machine = dict(texts["gemm"]), dict(texts["hopper"])
+        kernel["name"], machine["name"] = word or "-", word or "-"
+        for file in (kernel, machine):
+            for key in ("doc", "note"):
+                if isinstance(file.get(key), str):
+                    file[key] = word
+        place = os.path.join(folder, re.sub(r"[\0/]", "?", word)[:80] or "-")
+        write(place + ".k.json", kernel)
+        write(place + ".m.json", machine)
+        for language in LANGUAGES:
+            try:
+                text = emit(twill, language, [place + ".k.json", "--machine", place + ".m.json"])
+                wrong = "" if text is None else difference(right[language], tokens(language, text))
+            except (AssertionError, SyntaxError, tokenize.TokenError) as error:
+                text, wrong = "", str(error)
+            compared += text is not None
+            if wrong:
+                faults.append(f"files named {word[:40]!r}, {language}: {wrong}")
+    return compared
+
+
+def main():
+    twill, faults = sys.argv[1], []
+    count = int(sys.argv[sys.argv.index("--programs") + 1]) if "--programs" in sys.argv else 100
+    with tempfile.TemporaryDirectory() as folder:
+        of_programs, of_files = programs(twill, folder, count, faults), files(twill, folder, faults)
+    for fault in faults[:20]:
+        print(fault)
+    print(f"{of_programs} texts of programs and {of_files} of files with hostile names compared, {len(faults)} faults")
+    return 1 if faults or of_programs < count or of_files < len(HOSTILE) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

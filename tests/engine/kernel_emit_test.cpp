@@ -1,0 +1,92 @@
+// Kernels through the C++ interface: which schedule is taken, and what is not emitted.
+#include <doctest/doctest.h>
+
+#include <string>
+#include <variant>
+
+#include "engine/include/twill_emit.hpp"
+#include "engine/include/twill_triton.hpp"
+#include "tests/support/ttgir_files.hpp"
+
+using namespace twill;
+
+TEST_CASE("a kernel is emitted, and its program alone gives the same code") {
+  const ProgramSource source = program_source("gemm", "hopper");
+  const EmittedKernel kernel = emit_kernel(source, {.to = "cuda", .machine = "hopper"});
+  REQUIRE(!kernel.text.empty());
+  REQUIRE(kernel.result.made);
+  const MadeProgram& made = *kernel.result.made;
+  CHECK(kernel.result.missing == Missing::nothing);
+  CHECK(made.program.status == "optimal");
+  CHECK(!program::judge(made.program));
+  const auto alone = emit_program(made.program, {.to = "cuda", .machine = "hopper"});
+  REQUIRE(std::holds_alternative<std::string>(alone));
+  CHECK(std::get<std::string>(alone) == kernel.text);
+}
+
+TEST_CASE("of a schedule that is given, no other is tried") {
+  const ProgramSource source = program_source("gemm", "hopper");
+  const LayoutsSolution all = solve_layouts(source.layouts, {});
+  REQUIRE(all.solution().schedule);
+  const ProgramResult given = program_of(source, all.chosen, all.solution());
+  REQUIRE(given.made);
+  CHECK(given.made->program.problem_sha256 == sha256(problem_text(all.layout().problem)));
+  CHECK(std::holds_alternative<std::string>(emit_program(*given.made)));
+  CHECK_THROWS_AS(program_of(source, source.layouts.size(), all.solution()), InputError);
+  CHECK_THROWS_AS(program_of(source, 0, Solution{}), InputError);
+}
+
+TEST_CASE("what is kept back is no part of the problem that the program is of") {
+  const ProgramSource source = program_source("gemm", "hopper");
+  ProgramOptions less;
+  less.kept_back = 4'096;
+  const ProgramResult whole = best_program(source), kept = best_program(source, less);
+  REQUIRE(whole.made);
+  REQUIRE(kept.made);
+  CHECK(whole.made->program.problem_sha256 == kept.made->program.problem_sha256);
+}
+
+TEST_CASE("a module's loop is its function; where its best schedule is refused another is taken") {
+  const std::string text = test::module_text("hopper-attention-forward");
+  TritonOptions two;
+  two.subtile = 2;
+  const ProgramSource source = program_source(read_triton(text, "module", "", two));
+  const ProgramResult best = best_program(source);
+  REQUIRE(best.made);
+  REQUIRE(best.made->module_meaning);
+  const auto first = emit_program(*best.made);
+  const EmittedKernel kernel = emit_kernel(source);
+  REQUIRE_MESSAGE(!kernel.text.empty(), kernel.result.why);
+  CHECK(kernel.result.made->program.ii_lower_bound == best.made->program.ii_lower_bound);
+  CHECK(kernel.text.find("attention_forward = UserKernel()") != std::string::npos);
+  const auto* as_asked = std::get_if<std::string>(&first);
+  CHECK((as_asked == nullptr || *as_asked != kernel.text));
+}
+
+TEST_CASE("what is missing is named") {
+  const EmittedKernel bare = emit_kernel(program_source("figure-1", "figure-1"));
+  CHECK(bare.text.empty());
+  CHECK(bare.result.missing == Missing::text);
+  CHECK(bare.result.why.find("meaning: ") == 0);
+  CHECK(bare.result.made);
+  ProgramOptions fast;
+  fast.search.ii = 1;
+  const EmittedKernel none = emit_kernel(program_source("gemm", "hopper"), {}, fast);
+  CHECK(none.result.missing == Missing::schedule);
+  CHECK(none.result.status == Status::infeasible);
+  CHECK(!none.result.made);
+}
+
+TEST_CASE("options that a language does not have, sources that are none") {
+  const ProgramSource source = program_source("gemm", "hopper");
+  CHECK_THROWS_AS(emit_kernel(source, {.to = "ptx"}), InputError);
+  CHECK_THROWS_AS(emit_kernel(source, {.to = "cuda", .for_trips = 1}), InputError);
+  CHECK_THROWS_AS(emit_kernel(source, {.to = "gluon", .triton = "3.9.0"}), InputError);
+  CHECK_THROWS_AS(emit_kernel(source, {.to = "ttgir-ws", .triton = "3.8.0"}), InputError);
+  check_options({.to = "ttgir-ws", .triton = "3.9.0"});
+  CHECK_THROWS_AS(best_program({}), InputError);
+  ProgramSource wrong = source;
+  wrong.hashes = {"a", "b", "c", "d", "e", "f", "g"};
+  CHECK_THROWS_AS(best_program(wrong), InputError);
+  CHECK_THROWS_AS(program_source("no-such-kernel", "hopper"), InputError);
+}
