@@ -723,6 +723,25 @@ void tma_store(const Map& map, std::uint32_t from, const int (&at)[5]) {
     };
   });
 }
+void tma_add(const Map& map, std::uint32_t from, const int (&at)[5]) {
+  if (from % 1024 != 0) fail("a swizzled tile that is not 1024-byte aligned");
+  Block* const block = self().block;
+  start_bulk(from, box_bytes(map), [=, map = map, place = coordinates(at)] {
+    std::vector<std::pair<float*, float>> elements;
+    std::uint32_t word = 0;
+    bool high = false;  // halves come in the order of their columns
+    for_box(from, map, place, [&](std::uint32_t address, std::uint16_t* to) {
+      const std::uint32_t half = to == nullptr ? 0 : async_read(*block, address);
+      word = high ? word | half << 16 : half;
+      if (high && to != nullptr)
+        elements.emplace_back(reinterpret_cast<float*>(to - 1), std::bit_cast<float>(word));
+      high = !high;
+    });
+    return [=] {
+      for (const auto& [to, x] : elements) *to += x;
+    };
+  });
+}
 void bulk_add(float* to, std::uint32_t from, std::uint32_t bytes) {
   if (from % 16 != 0 || bytes % 16 != 0 || reinterpret_cast<std::uintptr_t>(to) % 16 != 0)
     fail("a bulk addition that is not 16-byte aligned");

@@ -86,6 +86,8 @@ void tma_load(std::uint32_t to, const Map& map, const int (&at)[5], std::uint32_
               unsigned blocks);  ///< blocks 0: this one
 void bulk_load(std::uint32_t to, const void* from, std::uint32_t bytes, std::uint32_t barrier);
 void tma_store(const Map& map, std::uint32_t from, const int (&at)[5]);
+/// Of fp32 values: a map has them as two halves each, 32 columns a panel.
+void tma_add(const Map& map, std::uint32_t from, const int (&at)[5]);
 void bulk_add(float* to, std::uint32_t from, std::uint32_t bytes);
 void bulk_wait_read(int pending);
 void bulk_wait_done();

@@ -6,6 +6,7 @@ wgmma. --mutants: every wait and fence is removed once; each must be noticed, bu
 files are replaced by hostile ones. Exit code 77 where there is no g++ or no CUDA.
 """
 import json
+import math
 import os
 import re
 import shutil
@@ -23,7 +24,8 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
 
 KERNELS = ["hopper-fwd-sub2:hopper", "hopper-fwd-sub2+bf16:hopper", "hopper-fwd-plain:hopper", "hopper-fwd-sub2-m128:hopper", "fmha-forward:hopper", "gemm:hopper", "hopper-gqa:hopper", "hopper-mlp:hopper",
-           "blackwell-fwd-sub2:blackwell", "blackwell-fwd-sub2+bf16:blackwell", "blackwell-fwd-plain:blackwell", "fmha-forward:blackwell", "gemm:blackwell"]
+           "blackwell-fwd-sub2:blackwell", "blackwell-fwd-sub2+bf16:blackwell", "blackwell-fwd-plain:blackwell", "blackwell-fwd-plain+causal:blackwell",
+           "blackwell-fwd-sub2+d64:blackwell", "blackwell-fwd-plain+bf16+causal+d64:blackwell", "fmha-forward:blackwell", "gemm:blackwell"]
 COUNTS = (0, 1, 2, 3, 7)
 # Two tiles of 64 x 128 in f32, their product and its operand are 224 of 240 registers: ptxas spills there.
 SPILLS = {"hopper-gqa:hopper"}
@@ -39,7 +41,8 @@ REFUSED = {"blackwell-bwd:blackwell": "op: dq is on slot compute, which computes
            "blackwell-bwd-sub2:blackwell": "op: .* is on slot softmax0, which computes: one thread issues", "hopper-bwd-q64:hopper": "op: red_dq .* slot load", "hopper-bwd:hopper": "op: red_dq",
            "hopper-gla:hopper": "meaning: ", "hopper-mla:hopper": "tensors: "}
 TOLERANCE = 8e-3
-WAIT = re.compile(r"^( *(?:if \([^;]*?\) )?)(wait_for<|end_products<|named_sync\(|bulk_wait_read\(|fence_async_shared\(|tensor_fence_\w+\(|end_tensor_\w+\()", re.M)
+WAIT = re.compile(r"^( *(?:if \([^;]*?\) )?)(wait_for<|end_products<|named_sync\(|bulk_wait_read[<(]|fence_async_shared\(|tensor_fence_\w+\(|end_tensor_\w+\(|"
+                  r"tensor_commit\(|arrive\(|release\(|barrier_arrive\(|barrier_init_fence\(|tensor_relinquish\(|__sync\w+\()", re.M)
 
 
 class Failed(Exception):
@@ -50,14 +53,60 @@ def run(command, **more):
     return subprocess.run(command, capture_output=True, text=True, **more)
 
 
+def with_head_dimension(kernel, columns):
+    """Attention forward with so many columns of Q, K, V and O in the place of 128."""
+    meaning = kernel["meaning"]
+    meaning["constants"]["scale"] = math.log2(math.e) / math.sqrt(columns)
+    for tensor in meaning["tensors"]:
+        if len(tensor["shape"]) == 2:
+            tensor["shape"][1] = columns
+    for value in meaning["before"] + meaning["after"] + kernel["ops"]:
+        name = re.sub(r"^s\d+_", "", value["id"])
+        if name in ("q", "o", "st_o", "ld_k", "alloc_k", "ld_v", "alloc_v", "tld_acc", "mul_acc", "tst_acc", "pv"):
+            value["shape"][1] = columns
+        elif name == "qk":
+            value["shape"][2] = columns
+        elif name == "trans_k":
+            value["shape"][0] = columns
+        if "traffic" in value:
+            value["traffic"]["SMEM"] = value["traffic"]["SMEM"] * columns // 128
+    kernel["resident"]["memory"]["smem"] = kernel["resident"]["memory"]["smem"] * columns // 128
+
+
+def with_causal_mask(kernel):
+    """Attention forward with a causal mask on its scores: an op between those that make them and all that use them."""
+    kernel["meaning"]["constants"]["first"] = 200
+    made = {op["computes"][1]: op for op in kernel["ops"] if op["computes"][0] in ("row_max",)}
+    for scores, reader in made.items():
+        mask = re.sub("[a-z]+_[a-z]+$", "mask_s", reader["id"]) if scores != "qk" else "mask_s"
+        at = next(k for k, op in enumerate(kernel["ops"]) if op["id"] == scores)
+        of = kernel["ops"][at]
+        for op in kernel["ops"]:
+            op["computes"] = [mask if operand == scores else operand for operand in op["computes"]]
+        for edge in kernel["edges"]:
+            if edge["from"] == scores:
+                edge["from"] = mask
+                edge.pop("blocking", None)
+                edge.pop("doc", None)
+        kernel["ops"].insert(at + 1, {"id": mask, "kind": "add", "shape": of["shape"][:2], "type": "f32", "computes": ["causal", scores, "first", 1]})
+        kernel["edges"].append({"from": scores, "to": mask, "blocking": True})
+
+
 def source(twill, name, folder):
-    """(kernel, machine); KERNEL+bf16 is the built-in one with bf16 in the place of f16."""
+    """(kernel, machine); KERNEL+bf16, +d64 and +causal is the built-in one with bf16 in the place of f16, head dimension 64, a mask."""
     kernel, machine = name.split(":")
-    if not kernel.endswith("+bf16"):
+    kernel, *changes = kernel.split("+")
+    if not changes:
         return kernel, machine
-    path = os.path.join(folder, "bf16.json")
+    text = run([twill, "kernels", "--show", kernel], check=True).stdout
+    changed = json.loads(text.replace('"f16"', '"bf16"') if "bf16" in changes else text)
+    if "d64" in changes:
+        with_head_dimension(changed, 64)
+    if "causal" in changes:
+        with_causal_mask(changed)
+    path = os.path.join(folder, "changed.json")
     with open(path, "w") as file:
-        file.write(run([twill, "kernels", "--show", kernel[:-5]], check=True).stdout.replace('"f16"', '"bf16"'))
+        json.dump(changed, file)
     return path, machine
 
 
@@ -130,11 +179,11 @@ def check_oracle(twill, name, program, folder):
         outputs, tiles = {}, []
         tables = host_tensors(program)
         data = {}
-        for host, (type_, output, rank, axes, parts) in tables.items():
+        for host, (type_, output, rank, axes, parts, low, high) in tables.items():
             shape = [tile * (n if kind == "loop" else 1) for kind, tile in axes[:rank]]
             if not output:
                 number = stand_in.Type({"f16": "float16", "bf16": "bfloat16", "f32": "float32"}[type_])
-                data[host] = number.rounded(random.uniform(-2, 2, shape))
+                data[host] = number.rounded(random.uniform(low, high, shape))
                 raw = data[host].astype(np.float32)
                 raw = raw.astype(np.float16) if type_ == "f16" else (raw.view(np.uint32) >> 16).astype(np.uint16) if type_ == "bf16" else raw
                 raw.tofile(os.path.join(folder, host + ".in"))
@@ -165,7 +214,7 @@ def check_oracle(twill, name, program, folder):
             with np.errstate(all="ignore"):
                 difference = np.where((got == want) | (np.isnan(got) & np.isnan(want)), 0.0, np.abs(got - want))
             finite = np.abs(want[np.isfinite(want)])
-            one = float(difference.max()) / max(1.0, float(finite.max()) if finite.size else 1.0)
+            one = float(difference.max(initial=0.0)) / max(1.0, float(finite.max()) if finite.size else 1.0)
             if not one <= TOLERANCE:
                 raise Failed(f"n = {n}: {host} is off by {one:.2e} from the oracle")
             error = max(error, one)
@@ -173,20 +222,29 @@ def check_oracle(twill, name, program, folder):
 
 
 def host_tensors(program):
-    """Name -> (type, output, rank, [(kind, tile)], parts), from the text beside the program."""
+    """Name -> (type, output, rank, [(kind, tile)], parts, least, largest), from the text beside the program."""
     with open(program + ".cu") as file:
         text = file.read()
     table = re.search(r"kTensors\[\] = \{(.*?)\n  \};", text, re.S)[1]
     tensors = {}
-    for row in re.finditer(r'\{"(\w+)", Number::(\w+), (\w+), (\d), \{((?:\{[^}]*\}(?:, *)?\s*)+)\}, (\d+),', table, re.S):
+    for row in re.finditer(r'\{"(\w+)", Number::(\w+), (\w+), (\d), \{((?:\{[^}]*\}(?:, *)?\s*)+)\}, (\d+), ([-.\de]+), ([-.\de]+)', table, re.S):
         axes = [(kind, int(tile)) for kind, tile in re.findall(r"AxisInfo::(\w+), (\d+)", row[5])]
-        tensors[row[1]] = (row[2], row[3] == "true", int(row[4]), axes, int(row[6]))
+        tensors[row[1]] = (row[2], row[3] == "true", int(row[4]), axes, int(row[6]), float(row[7]), float(row[8]))
     return tensors
+
+
+def place(text, at):
+    """Line, function, the part of it that the trip count chooses, the line and the next one."""
+    number, lines = text.count("\n", 0, at), text.splitlines()
+    function = re.findall(r"void (\w+)\(", text[:at])[-1]
+    parts = [("", "")] + re.findall(r"\n(  \}$|.*// (prologue|epilogue|n = \d+(?=, fewer)|After the loop)|.*for \(int (i) )", text[text.rindex("void ", 0, at):at], re.M)
+    part = parts[-1][1] or parts[-1][-1] or "-"
+    return f"line {number + 1}, {function}, {part}: {lines[number].strip()} / {lines[number + 1].strip()}"
 
 
 def mutants(text, include, folder, objects):
     """(noticed, all, survivors): a program in which the wait number REMOVED is left out."""
-    lines, count = [], 0
+    count = 0
 
     def numbered(match):
         nonlocal count
@@ -196,9 +254,7 @@ def mutants(text, include, folder, objects):
     changed = WAIT.sub(numbered, text)
     changed = changed.replace("namespace emitted {\n", "namespace emitted {\n\n"
                               "inline const int removed = std::getenv(\"REMOVED\") == nullptr ? -1 : std::atoi(std::getenv(\"REMOVED\"));\n", 1)
-    for match in WAIT.finditer(text):
-        number = text.count("\n", 0, match.start(2)) + 1
-        lines.append(f"line {number}: {text.splitlines()[number - 1].strip()}")
+    lines = [place(text, match.start(2)) for match in WAIT.finditer(text)]
     program = compile_emulated(changed, include, folder, objects, "mutants")
     check_all(program)
     survived = []

@@ -44,14 +44,14 @@ inline void set_number(std::vector<unsigned char>& bytes, Number type, std::size
   std::memcpy(bytes.data() + 2 * i, &bits, 2);
 }
 
-/// Bytes of each tensor, outputs all NaN.
+/// Bytes of each tensor, outputs all NaN, or zero where they are added to.
 template <class Kernel>
 std::vector<std::vector<unsigned char>> make_tensors(const Sizes& sizes, unsigned seed) {
   std::mt19937 random(seed);
   std::vector<std::vector<unsigned char>> all;
   for (const TensorInfo& tensor : Kernel::kTensors) {
     const std::size_t count = sizes.elements(tensor);
-    std::vector<unsigned char> bytes(count * bytes_of(tensor.type), 0xFF);
+    std::vector<unsigned char> bytes(count * bytes_of(tensor.type), tensor.added ? 0x00 : 0xFF);
     std::uniform_real_distribution<float> draw(static_cast<float>(tensor.low),
                                                static_cast<float>(tensor.high));
     for (std::size_t i = 0; i < count && !tensor.output; ++i)
@@ -87,7 +87,7 @@ double largest_error(const std::vector<std::vector<unsigned char>>& got, const S
   std::size_t t = 0;
   for (const TensorInfo& tensor : Kernel::kTensors) {
     for (std::size_t i = 0; i < sizes.elements(tensor); ++i)
-      want[t].push_back(tensor.output ? NAN : number_at(got[t], tensor.type, i));
+      want[t].push_back(tensor.added ? 0 : tensor.output ? NAN : number_at(got[t], tensor.type, i));
     ++t;
   }
   for (int batch = 0; batch < sizes.batch; ++batch)
@@ -112,7 +112,7 @@ double largest_error(const std::vector<std::vector<unsigned char>>& got, const S
                 static_cast<std::size_t>(column + c);
             double& x = want[static_cast<std::size_t>(which)].at(at);
             if (store)
-              x = tile.at(r, c);
+              x = tile.at(r, c) + (tensor.added ? x : 0);
             else
               tile.at(r, c) = x;
           }
