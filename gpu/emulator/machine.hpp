@@ -46,6 +46,8 @@ struct Launch {
   int held = -1;
   /// Loads to shared addresses from .. to - 1 take effect only where no others are in flight.
   std::uint32_t held_from = 0, held_to = 0;
+  /// Bulk stores read only when nothing else can go on, whatever `when` says.
+  bool late_stores = false;
   /// Behind some of its arrivals at barriers a thread stops until no other can go on: what it does
   /// only then comes after what they do. (Else it goes on until it waits.)
   bool switches = true;
