@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "graph/emit/cuda_words.hpp"
 #include "graph/emit/limits.hpp"
 #include "graph/index.hpp"
 #include "graph/meaning/number_type.hpp"
@@ -27,90 +28,6 @@ constexpr int kLanes = 128, kTensorColumns = 512;
 // What a thread that issues loads and products has: addresses, and descriptors of a few products.
 constexpr int kIssuersRegisters = 48;
 
-/// Words that a name taken from a file must not be: C++'s, macros of its library and CUDA's, and
-/// what the emitted file and the headers that it includes use.
-std::set<std::string> reserved() {
-  return {"alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break",
-          "case", "catch", "char", "char8_t", "char16_t", "char32_t", "class", "compl", "concept",
-          "const", "consteval", "constexpr", "constinit", "const_cast", "continue", "co_await",
-          "co_return", "co_yield", "decltype", "default", "delete", "do", "double", "dynamic_cast",
-          "else", "enum", "explicit", "export", "extern", "false", "float", "for", "friend", "goto",
-          "if", "inline", "int", "long", "mutable", "namespace", "new", "noexcept", "not", "not_eq",
-          "nullptr", "operator", "or", "or_eq", "private", "protected", "public", "register",
-          "reinterpret_cast", "requires", "return", "short", "signed", "sizeof", "static",
-          "static_assert", "static_cast", "struct", "switch", "template", "this", "thread_local",
-          "throw", "true", "try", "typedef", "typeid", "typename", "union", "unsigned", "using",
-          "virtual", "void", "volatile", "wchar_t", "while", "xor", "xor_eq",
-          // macros
-          "alloca", "assert", "errno", "linux", "unix", "i386", "major", "minor", "makedev",
-          "stdin", "stdout", "stderr", "offsetof", "isascii", "toascii", "issubnormal", "signbit",
-          "isnan", "isinf", "isfinite", "strdupa", "strndupa", "complex", "be16toh", "be32toh",
-          "be64toh", "htobe16", "htobe32", "htobe64", "htole16", "htole32", "htole64", "le16toh",
-          "le32toh", "le64toh", "sched_priority", "math_errhandling", "near", "far",
-          // the file and its headers
-          "std", "twill", "gpu", "emitted", "main", "g", "shared", "group", "place", "n", "i", "at",
-          "load", "store", "reference", "sizes", "stream", "data", "batch", "block", "warp", "run",
-          "launch", "release", "arrive", "wait_for", "copy_of", "barrier_of", "fill", "rounded",
-          "max_of_rows", "sum_of_rows", "lane_sum", "over_lanes", "masked", "larger", "power_of_2",
-          "binary_logarithm", "reciprocal", "where_positive", "multiply_add", "multiply_subtract",
-          "start_product", "start_product_onto", "end_products", "store_tile", "store_rows",
-          "load_rows", "store_operand", "store_fragments", "load_fragments", "write_rows",
-          "fill_shared", "load_tile", "load_vector", "leads", "float_map", "tma_add_start",
-          "bulk_wait_read", "tma_store_start", "fence_async_shared", "named_sync", "barrier_init",
-          "barrier_init_fence", "barrier_wait", "pin", "forget", "product", "transposed", "columns",
-          "elementwise", "element", "own", "place_of", "matrix_map", "check_and_time", "blocks_0",
-          "blocks_1", "blocks", "elect_one", "lower_registers", "raise_registers", "k", "argc",
-          "argv", "kThreads", "kSharedBytes", "kTensors", "kBlockAxes", "kPanel", "kBarrierBytes",
-          "kAllowedError", "kWarpgroupRows"};
-}
-
-/// The same of a file for Blackwell alone.
-std::set<std::string> reserved_on_blackwell() {
-  return {"tmem",
-          "part",
-          "part1",
-          "part2",
-          "part3",
-          "part4",
-          "part5",
-          "part6",
-          "part7",
-          "part8",
-          "part9",
-          "c",
-          "tensor_allocate",
-          "tensor_relinquish",
-          "tensor_free",
-          "tensor_fence_before",
-          "tensor_fence_after",
-          "tensor_commit",
-          "tensor_multiply",
-          "tensor_multiply_lanes",
-          "tensor_wait_loads",
-          "tensor_wait_stores",
-          "start_tensor_load",
-          "end_tensor_loads",
-          "start_tensor_store",
-          "end_tensor_stores",
-          "fill_tensor",
-          "start_tensor_product",
-          "start_tensor_product_onto",
-          "multiply_tiles",
-          "own_lanes",
-          "columns_at_once",
-          "lane_row",
-          "store_part",
-          "store_panels",
-          "along_columns",
-          "load_shared_4",
-          "sum_of_rows",
-          "store_shared_words",
-          "operand_descriptor",
-          "instruction_descriptor",
-          "load_shared",
-          "kCapability"};
-}
-
 std::string camel(const std::string& name) {
   std::string text = "k";
   bool upper = true;
@@ -129,7 +46,7 @@ std::string camel(const std::string& name) {
 class CudaPlanner {
  public:
   CudaPlanner(Plan plan, const EmitOptions& options)
-      : options_(options), names_(words(plan.legal.target)) {
+      : options_(options), names_(cuda_words(plan.legal.target == Target::blackwell)) {
     c_.plan = std::move(plan);
   }
 
@@ -150,11 +67,6 @@ class CudaPlanner {
   }
 
  private:
-  static std::set<std::string> words(Target target) {
-    std::set<std::string> all = reserved();
-    if (target == Target::blackwell) all.merge(reserved_on_blackwell());
-    return all;
-  }
   [[noreturn]] static void refuse(const std::string& rule, const std::string& text) {
     throw Refusal{rule, text};
   }

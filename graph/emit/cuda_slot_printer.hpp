@@ -1,7 +1,7 @@
 // Writes one slot's function in CUDA C++. Private to graph/emit/: cuda_slot.cpp (the loop,
 // registers over iterations), cuda_waits.cpp (waits, arrivals, products in flight), cuda_ops.cpp
-// (ops), cuda_tensor.cpp (tensor memory and its products), cuda_finish.cpp (what follows the
-// loop).
+// (ops), cuda_copies.cpp (bulk copies), cuda_tensor.cpp (tensor memory and its products),
+// cuda_finish.cpp (what follows the loop).
 #pragma once
 
 #include <map>
