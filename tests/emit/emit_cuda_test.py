@@ -24,7 +24,6 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
 
 KERNELS = ["hopper-fwd-sub2:hopper", "hopper-fwd-sub2+bf16:hopper", "hopper-fwd-plain:hopper", "hopper-fwd-sub2-m128:hopper", "fmha-forward:hopper", "gemm:hopper", "hopper-gqa:hopper", "hopper-mlp:hopper",
-           "hopper-fwd-sub2+causal:hopper", "hopper-fwd-sub2+d64:hopper",
            "blackwell-fwd-sub2:blackwell", "blackwell-fwd-sub2+bf16:blackwell", "blackwell-fwd-plain:blackwell", "blackwell-fwd-plain+causal:blackwell",
            "blackwell-fwd-sub2+d64:blackwell", "blackwell-fwd-plain+bf16+causal+d64:blackwell", "fmha-forward:blackwell", "gemm:blackwell", "blackwell-bwd:blackwell"]
 COUNTS = (0, 1, 2, 3, 7)
@@ -51,6 +50,9 @@ IMPLIED = {
     "blackwell-fwd-plain:blackwell": (r"slot_softmax0, n = 1: tensor_fence_after\(\); / #pragma",),
     # The same in softmax1, which tells sub_m[i] before row_max[i + 1], for which correction has waited.
     "blackwell-fwd-plain+causal:blackwell": (r"slot_softmax1, n = 1: tensor_fence_after\(\); / #pragma", r"slot_correction, i: wait_for<1>\(shared \+ kSubMReady, i\)"),
+    # softmax0 learns that a vector in shared memory has been read; correction has waited for that vector since its last fence.
+    "blackwell-fwd-sub2+d64:blackwell": (r"slot_correction, (prologue|i): tensor_fence_before\(\); / arrive\(shared \+ kS0MulAccUsed",
+                                         r"slot_correction, (prologue|i): tensor_fence_after\(\); / start_tensor_store\(tmem \+ kS0TstAcc"),
     # K and V are told of on one barrier, for which aux has waited before qkT, for which the others wait. Nobody who waits for st_dq
     # accesses tensor memory. The second of two bulk stores of a thread waits for the first one, too.
     "blackwell-bwd:blackwell": (r"slot_(compute|mma), -: wait_for<1>\(shared \+ kResidentFull", r"tensor_fence_before\(\); / arrive\(shared \+ kStDqReady",
