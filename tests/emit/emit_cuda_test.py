@@ -30,7 +30,7 @@ COUNTS = (0, 1, 2, 3, 7)
 # Bytes of spill stores that are known, by kernel; more are an error. hopper-gqa: two tiles of 64 x 128 in f32, their product and its
 # operand are 224 of 240 registers. Blackwell: a softmax slot holds a tile of 128 registers while ptxas moves ex2 of the next one up.
 SPILLS = {"hopper-gqa:hopper": 176, "blackwell-fwd-sub2:blackwell": 8, "blackwell-fwd-sub2+bf16:blackwell": 8, "blackwell-fwd-sub2+d64:blackwell": 56,
-          "fmha-forward:blackwell": 380}
+          "blackwell-fwd-plain+bf16+causal+d64:blackwell": 4, "fmha-forward:blackwell": 380}
 # What may be missing anywhere, of what place() says:
 # - what the last iterations tell, for which no iteration comes that waits; nor is the fence before it needed;
 # - the permit to allocate tensor memory, which other blocks of the multiprocessor want: the emulator runs one;
