@@ -1,9 +1,10 @@
-"""Main loops of emitted kernels in machine code: CUDA C++ by nvcc beside Gluon by Triton, on Blackwell. No GPU is needed.
+"""Main loops of emitted kernels in machine code: CUDA C++ by nvcc, and Gluon by Triton beside it. No GPU is needed.
 
-usage: emitted_loops.py TWILL [--nvcc NVCC] [KERNEL...]
-A main loop is an innermost loop with products (tcgen05.mma), exponentials, or accesses of tensor memory. Counts are instructions that a
-warp executes each time round, by class, with the way out of line of a wait that fails. Needs Triton and its cuobjdump; both
-texts are that of the schedule `twill emit` finds. Rows are for bench/RESULTS.md.
+usage: emitted_loops.py TWILL [--nvcc NVCC] [--gluon] [KERNEL:MACHINE...]
+A main loop is an innermost loop with products, exponentials, or accesses of tensor memory. Counts are instructions that a warp executes
+each time round, by class, with the way out of line of a wait that fails. Kernels are named as in tests/emit/emit_cuda_test.py; both
+texts are that of the schedule `twill emit` finds. Rows are for bench/RESULTS.md; `.ci/long` makes them anew. Exit code 1 where a
+kernel has no main loop, 77 where there is no cuobjdump.
 """
 import os
 import re
@@ -16,13 +17,15 @@ sys.path += [os.path.join(ROOT, "gpu", "check"), os.path.join(ROOT, "tests", "em
 
 import machine_code  # noqa: E402
 
-CLASSES = [("UTCHMMA", r"UTC\w*MMA"), ("tensor ld", r"LDTM"), ("tensor st", r"STTM"), ("EX2", r"MUFU\.EX2"), ("FP32", r"FFMA|FADD|FMUL|MUFU"),
+CLASSES = [("MMA", r"UTC\w*MMA|HGMMA"), ("tensor ld", r"LDTM"), ("tensor st", r"STTM"), ("EX2", r"MUFU\.EX2"), ("FP32", r"FFMA|FADD|FMUL|MUFU"),
            ("max", r"FMNMX|FSETP"), ("convert", r"F2FP|F2F|I2F|F2I"), ("shared memory", r"LDS|STS|STSM|LDSM"), ("shuffle", r"SHFL"),
-           ("barrier", r"SYNCS|BAR|WARPSYNC|ELECT|UTCBAR|UTCATOM"), ("memory fence", r"MEMBAR|FENCE|CCTL|ERRBAR"),
+           ("barrier", r"SYNCS|BAR|WARPSYNC|ELECT|UTCBAR|UTCATOM"), ("wait, fence", r"WARPGROUP|DEPBAR|MEMBAR|FENCE|CCTL|ERRBAR"),
            ("uniform", r"U[A-Z]|R2UR|S2UR"), ("branch", r"BRA|BSSY|BSYNC|NOP|EXIT|CALL|RET"),
            ("integer", r"I[A-Z]|LOP|SHF|LEA|VIADD|VIMNMX|PLOP|PRMT|P2R|R2P|VOTE|SEL|FSEL"), ("move", r"MOV|CS2R|S2R|LDC"),
            ("local memory", r"LDL|STL")]
-MAIN = re.compile(r"UTC\w*MMA|MUFU\.EX2|LDTM|STTM")
+KERNELS = ["blackwell-fwd-sub2:blackwell", "blackwell-fwd-plain:blackwell", "blackwell-fwd-plain+causal:blackwell", "blackwell-fwd-sub2+d64:blackwell",
+           "fmha-forward:blackwell", "blackwell-bwd:blackwell", "gemm:blackwell", "hopper-fwd-sub2+d64:hopper", "hopper-fwd-sub2+causal:hopper"]
+MAIN = re.compile(r"UTC\w*MMA|HGMMA|MUFU\.EX2|LDTM|STTM")
 
 
 class Function(machine_code.Function):
@@ -55,22 +58,30 @@ def rows(functions):
             yield len(body), machine_code.counts(function.texts(body))
 
 
+def kernel_of(twill, name, folder):
+    import emit_cuda_test
+    path, machine = emit_cuda_test.source(twill, name, folder)
+    return [path, "--machine", machine]
+
+
 def gluon(twill, kernel, folder):
     import emit_compile_test as compiler
     path = os.path.join(folder, "kernel.py")
-    subprocess.run([twill, "emit", kernel, "--machine", "blackwell", "--to", "gluon", "-o", path, "--quiet"], check=True)
+    subprocess.run([twill, "emit", *kernel_of(twill, kernel, folder), "--to", "gluon", "-o", path, "--quiet"], check=True)
     _, made = compiler.compiled(path, -1)
     registers, spills, _ = compiler.ptxas_says(made, folder)
-    return os.path.join(folder, "k.cubin"), f"{spills} bytes of spill stores and loads"
+    return os.path.join(folder, "k.cubin"), registers, spills
 
 
 def cuda(twill, nvcc, kernel, folder):
     path, out = os.path.join(folder, "kernel.cu"), os.path.join(folder, "kernel.cubin")
-    subprocess.run([twill, "emit", kernel, "--machine", "blackwell", "--to", "cuda", "-o", path, "--quiet"], check=True)
-    done = subprocess.run([nvcc, "-std=c++20", "-O3", "-cubin", "-gencode", "arch=compute_100a,code=sm_100a", "-Xptxas=-v", "-I", ROOT, path, "-o", out],
+    arch = "100a" if kernel.endswith(":blackwell") else "90a"
+    subprocess.run([twill, "emit", *kernel_of(twill, kernel, folder), "--to", "cuda", "-o", path, "--quiet"], check=True)
+    done = subprocess.run([nvcc, "-std=c++20", "-O3", "-cubin", "-gencode", f"arch=compute_{arch},code=sm_{arch}", "-Xptxas=-v", "-I", ROOT, path, "-o", out],
                           capture_output=True, text=True, check=True)
-    stores, loads = re.search(r"(\d+) bytes spill stores, (\d+) bytes spill loads", done.stdout + done.stderr).groups()
-    return out, f"{int(stores) + int(loads)} bytes of spill stores and loads"
+    said = done.stdout + done.stderr
+    stores, loads = re.search(r"(\d+) bytes spill stores, (\d+) bytes spill loads", said).groups()
+    return out, re.search(r"Used (\d+) registers", said)[1], int(stores) + int(loads)
 
 
 def main():
@@ -81,18 +92,24 @@ def main():
         k = arguments.index("--nvcc")
         nvcc = arguments[k + 1]
         del arguments[k:k + 2]
+    with_gluon = "--gluon" in arguments
+    kernels = [a for a in arguments if a != "--gluon"] or KERNELS
     tool = machine_code.cuobjdump(None)
     if not tool:
         print("no cuobjdump: skipped")
         return 77
     names = [name for name, _ in CLASSES] + ["other"]
-    print("| kernel | spills | all | " + " | ".join(names) + " |")
-    for kernel in arguments or ["blackwell-fwd-sub2", "blackwell-fwd-plain", "fmha-forward", "gemm"]:
+    print("| kernel | registers | spills | all | " + " | ".join(names) + " |")
+    failed = False
+    for kernel in kernels:
         with tempfile.TemporaryDirectory() as folder:
-            for how, (path, spills) in (("CUDA", cuda(twill, nvcc, kernel, folder)), ("Gluon", gluon(twill, kernel, folder))):
-                for total, count in rows(sass(path, tool)):
-                    print(f"| {kernel}, {how} | {spills.split()[0]} | {total} | " + " | ".join(str(count[name]) for name in names) + " |")
-    return 0
+            texts = [("CUDA", cuda(twill, nvcc, kernel, folder))] + ([("Gluon", gluon(twill, kernel, folder))] if with_gluon else [])
+            for how, (path, registers, spills) in texts:
+                found = list(rows(sass(path, tool)))
+                failed |= not found
+                for total, count in found:
+                    print(f"| {kernel.split(':')[0]}, {how} | {registers} | {spills} | {total} | " + " | ".join(str(count[name]) for name in names) + " |")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -126,6 +126,10 @@ inline void tma_store_start(const CUtensorMap* map, std::uint32_t from, int row,
                             int head, int batch) {
   emulator::tma_store(map_of(map), from, {0, row, panel, head, batch});
 }
+inline void tma_add_start(const CUtensorMap* map, std::uint32_t from, int row, int panel, int head,
+                          int batch) {
+  emulator::tma_add(map_of(map), from, {0, row, panel, head, batch});
+}
 template <int kPending = 0>
 void bulk_wait_read() {
   emulator::bulk_wait_read(kPending);
@@ -185,6 +189,11 @@ inline void store_shared(std::uint32_t address, std::uint32_t x) {
 }
 inline float2 load_shared_2(std::uint32_t address) {
   float2 x;
+  emulator::load_shared(&x, address, sizeof x);
+  return x;
+}
+inline float4 load_shared_4(std::uint32_t address) {
+  float4 x;
   emulator::load_shared(&x, address, sizeof x);
   return x;
 }

@@ -169,7 +169,8 @@ void step_back() {
 /// Behind an arrival. More often for lane 0, which in the kernels issues alone.
 void switch_by_chance() {
   const unsigned seldom = self().thread % 32 == 0 ? 4 : 64;
-  if (!machine->launch->switches || machine->random() % seldom != 0) return;
+  const Launch& launch = *machine->launch;
+  if (!launch.switches || launch.late_stores || machine->random() % seldom != 0) return;
   self().stopped = true;
   yield();
 }
@@ -436,7 +437,8 @@ void start_bulk(std::uint32_t from, std::uint32_t bytes,
   shared(*self().block, from, bytes);
   count_lines(self().block->reading, from, bytes, 1);
   self().bulk.push_back({from, bytes, std::move(read), {}});
-  if (machine->launch->when == When::at_once) write_result(self().bulk.back());
+  if (machine->launch->when == When::at_once && !machine->launch->late_stores)
+    write_result(self().bulk.back());
 }
 
 /// Another block's TMA is about to write here. It was told so by an mbarrier whose scope is the
@@ -551,7 +553,7 @@ void run_cluster(Machine& m, int first) {
     std::vector<std::size_t> ready;
     for (std::size_t k = 0; k < m.loads.size(); ++k)
       if (m.loads[k].to < launch.held_from || m.loads[k].to >= launch.held_to) ready.push_back(k);
-    if (any_stopped && (ready.empty() || m.random() % 2 == 0)) {
+    if (any_stopped && (ready.empty() || (!launch.late_stores && m.random() % 2 == 0))) {
       std::vector<Fiber*> all;
       std::copy_if(order.begin(), order.end(), std::back_inserter(all),
                    [](const Fiber* f) { return f->stopped; });
@@ -723,6 +725,25 @@ void tma_store(const Map& map, std::uint32_t from, const int (&at)[5]) {
     };
   });
 }
+void tma_add(const Map& map, std::uint32_t from, const int (&at)[5]) {
+  if (from % 1024 != 0) fail("a swizzled tile that is not 1024-byte aligned");
+  Block* const block = self().block;
+  start_bulk(from, box_bytes(map), [=, map = map, place = coordinates(at)] {
+    std::vector<std::pair<float*, float>> elements;
+    std::uint32_t word = 0;
+    bool high = false;  // halves come in the order of their columns
+    for_box(from, map, place, [&](std::uint32_t address, std::uint16_t* to) {
+      const std::uint32_t half = to == nullptr ? 0 : async_read(*block, address);
+      word = high ? word | half << 16 : half;
+      if (high && to != nullptr)
+        elements.emplace_back(reinterpret_cast<float*>(to - 1), std::bit_cast<float>(word));
+      high = !high;
+    });
+    return [=] {
+      for (const auto& [to, x] : elements) *to += x;
+    };
+  });
+}
 void bulk_add(float* to, std::uint32_t from, std::uint32_t bytes) {
   if (from % 16 != 0 || bytes % 16 != 0 || reinterpret_cast<std::uintptr_t>(to) % 16 != 0)
     fail("a bulk addition that is not 16-byte aligned");
@@ -738,6 +759,10 @@ void bulk_add(float* to, std::uint32_t from, std::uint32_t bytes) {
 }
 void bulk_wait_read(int pending) {
   auto& groups = self().bulk;
+  if (machine->launch->late_stores && groups.size() > static_cast<std::size_t>(pending)) {
+    self().stopped = true;
+    yield();
+  }
   for (std::size_t i = 0; i + static_cast<std::size_t>(pending) < groups.size(); ++i)
     end_reading(groups[i]);
   ++machine->progress;

@@ -46,6 +46,8 @@ struct Launch {
   int held = -1;
   /// Loads to shared addresses from .. to - 1 take effect only where no others are in flight.
   std::uint32_t held_from = 0, held_to = 0;
+  /// Bulk stores read only when nothing else can go on, whatever `when` says.
+  bool late_stores = false;
   /// Behind some of its arrivals at barriers a thread stops until no other can go on: what it does
   /// only then comes after what they do. (Else it goes on until it waits.)
   bool switches = true;
@@ -86,6 +88,8 @@ void tma_load(std::uint32_t to, const Map& map, const int (&at)[5], std::uint32_
               unsigned blocks);  ///< blocks 0: this one
 void bulk_load(std::uint32_t to, const void* from, std::uint32_t bytes, std::uint32_t barrier);
 void tma_store(const Map& map, std::uint32_t from, const int (&at)[5]);
+/// Of fp32 values: a map has them as two halves each, 32 columns a panel.
+void tma_add(const Map& map, std::uint32_t from, const int (&at)[5]);
 void bulk_add(float* to, std::uint32_t from, std::uint32_t bytes);
 void bulk_wait_read(int pending);
 void bulk_wait_done();

@@ -179,6 +179,14 @@ __device__ __forceinline__ void tma_store_start(const CUtensorMap* map, std::uin
   ptx::cp_async_bulk_tensor(ptx::space_global, ptx::space_shared, map, at, shared_pointer(from));
   ptx::cp_async_bulk_commit_group();
 }
+/// The same adds fp32 values to those that are there; a panel has 32 columns.
+__device__ __forceinline__ void tma_add_start(const CUtensorMap* map, std::uint32_t from, int row,
+                                              int panel, int head, int batch) {
+  const std::int32_t at[5] = {0, row, panel, head, batch};
+  ptx::cp_reduce_async_bulk_tensor(ptx::space_global, ptx::space_shared, ptx::op_add, map, at,
+                                   shared_pointer(from));
+  ptx::cp_async_bulk_commit_group();
+}
 /// Until the sources of all but this thread's newest kPending bulk groups may be written again.
 template <int kPending = 0>
 __device__ __forceinline__ void bulk_wait_read() {
@@ -263,6 +271,14 @@ __device__ __forceinline__ void store_shared(std::uint32_t address, std::uint32_
 __device__ __forceinline__ float2 load_shared_2(std::uint32_t address) {
   float2 x;
   asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(x.x), "=f"(x.y) : "r"(address) : "memory");
+  return x;
+}
+__device__ __forceinline__ float4 load_shared_4(std::uint32_t address) {
+  float4 x;
+  asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(x.x), "=f"(x.y), "=f"(x.z), "=f"(x.w)
+               : "r"(address)
+               : "memory");
   return x;
 }
 __device__ __forceinline__ void store_shared_4(std::uint32_t address, float a, float b, float c,

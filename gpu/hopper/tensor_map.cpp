@@ -23,6 +23,21 @@ PFN_cuTensorMapEncodeTiled_v12000 encoder() {
   return reinterpret_cast<PFN_cuTensorMapEncodeTiled_v12000>(function);
 }
 
+CUtensorMap encode(CUtensorMapDataType type, void* data, const cuuint64_t (&dims)[5],
+                   const cuuint64_t (&strides)[4], const cuuint32_t (&box)[5]) {
+  const cuuint32_t steps[5] = {1, 1, 1, 1, 1};
+  static const PFN_cuTensorMapEncodeTiled_v12000 encode_tiled = encoder();  // looked up once
+  CUtensorMap map;
+  const CUresult result =
+      encode_tiled(&map, type, 5, data, dims, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                   CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                   CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  if (result != CUDA_SUCCESS)
+    refuse(TWILL_GPU_CUDA_ERROR,
+           "cuTensorMapEncodeTiled failed with " + std::to_string(static_cast<int>(result)));
+  return map;
+}
+
 }  // namespace
 
 CUtensorMap tensor_map(const twill_gpu_tensor& tensor, const TensorShape& shape,
@@ -39,19 +54,21 @@ CUtensorMap tensor_map(const twill_gpu_tensor& tensor, const TensorShape& shape,
                                  stride(tensor.batch_stride, shape.batch)};
   const cuuint32_t box[5] = {64, static_cast<cuuint32_t>(box_rows),
                              static_cast<cuuint32_t>(box_panels), 1, 1};
-  const cuuint32_t steps[5] = {1, 1, 1, 1, 1};
-  static const PFN_cuTensorMapEncodeTiled_v12000 encode = encoder();  // looked up once
-  CUtensorMap map;
-  const CUresult result = encode(
-      &map,
-      type == TWILL_GPU_F16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 5,
-      tensor.data, dims, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-      CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  if (result != CUDA_SUCCESS)
-    refuse(TWILL_GPU_CUDA_ERROR,
-           "cuTensorMapEncodeTiled failed with " + std::to_string(static_cast<int>(result)));
-  return map;
+  return encode(
+      type == TWILL_GPU_F16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+      tensor.data, dims, strides, box);
+}
+
+CUtensorMap float_tensor_map(void* data, int batch, int rows, int columns, int box_rows,
+                             int box_columns) {
+  constexpr int kPanel = 32;
+  const auto size = [](std::int64_t n) { return static_cast<cuuint64_t>(n); };
+  const cuuint64_t dims[5] = {kPanel, size(rows), size(columns / kPanel), 1, size(batch)};
+  const cuuint64_t strides[4] = {size(columns) * 4, 128, 16,
+                                 size(std::int64_t{rows} * columns) * 4};
+  const cuuint32_t box[5] = {kPanel, static_cast<cuuint32_t>(box_rows),
+                             static_cast<cuuint32_t>(box_columns / kPanel), 1, 1};
+  return encode(CU_TENSOR_MAP_DATA_TYPE_FLOAT32, data, dims, strides, box);
 }
 
 }  // namespace twill::gpu

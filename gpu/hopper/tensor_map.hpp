@@ -18,4 +18,9 @@ struct TensorShape {
 CUtensorMap tensor_map(const twill_gpu_tensor& tensor, const TensorShape& shape,
                        twill_gpu_type type, int box_rows, int box_panels);
 
+/// Of contiguous fp32 matrices [batch][rows][columns], whose panels have 32 columns. Throws
+/// Refusal.
+CUtensorMap float_tensor_map(void* data, int batch, int rows, int columns, int box_rows,
+                             int box_columns);
+
 }  // namespace twill::gpu

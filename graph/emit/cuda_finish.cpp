@@ -23,12 +23,14 @@ void CudaSlotPrinter::after() {
   if (plan_.done_needed[at(slot_)]) {
     const std::string barrier = shared(plan_.done[at(slot_)]);
     fence_before(1);
+    const bool commits = plan_.commits_products(slot_);
     line(1,
-         (plan_.commits_products(slot_) ? "tensor_commit("
-          : narrow()                    ? "barrier_arrive("
-                                        : "arrive(") +
+         (!narrow() ? "arrive("
+          : commits ? "tensor_commit("
+                    : "barrier_arrive(") +
              barrier + ");",
          "all that this slot does has ended");
+    if (!narrow() && commits) line(1, "if (leads(group)) tensor_commit(" + barrier + ");");
   }
   if (stores.empty()) return;
   line(1, "", "After the loop.");
@@ -54,7 +56,8 @@ void CudaSlotPrinter::wait_for_others() {
                      [&](int one) { return awaited(one).contains(s); }))
       slots.insert(s);
   for (const int s : slots)
-    if (s != slot_)
+    if (s != slot_ ||
+        (blackwell() && !narrow() && slot_ != plan_.finish_slot() && plan_.commits_products(s)))
       line(1, "wait_for<1>(" + shared(plan_.done[at(s)]) + ", 0);",
            "what " + plan_.slot_name[at(s)] + " has made is there");
 }
@@ -98,7 +101,7 @@ CudaExpression CudaSlotPrinter::final_operand(int v, const Operand& one, std::se
   if (reduced_.insert(read).second) {
     declare(read, type_of(one.value));
     if (lanes) {
-      load_lanes(1, read, from);
+      load_lanes(1, read, from + own_part(what.shape[1]));
       return {read};
     }
     line(1, std::string(what.shape.size() == 1 ? "load_rows(" : "load_fragments(") + read + ", " +

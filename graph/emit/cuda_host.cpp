@@ -32,7 +32,8 @@ class CudaHostPrinter {
       line(2, "{\"" + plan_.host_name[t] + "\", Number::" + host.type + ", " +
                   (host.output ? "true" : "false") + ", " + std::to_string(host.axes.size()) +
                   ", {" + axes + "}, " + std::to_string(host.parts.size()) + ", " +
-                  number_text(tensor.low) + ", " + number_text(tensor.high) + "},");
+                  number_text(tensor.low) + ", " + number_text(tensor.high) +
+                  (host.added ? ", true" : "") + "},");
     }
     line(1, "};");
     line(1, "static constexpr int kBlockAxes = " + std::to_string(plan_.axes.blocks.size()) + ";");
@@ -46,8 +47,8 @@ class CudaHostPrinter {
          "inline void Kernel::run(void* const* data, const Sizes& sizes, cudaStream_t stream) {");
     std::string list;
     for (std::size_t t = 0; t < plan_.host_name.size(); ++t)
-      list += (vector(t) ? "static_cast<float*>(data[" : "data[") + std::to_string(t) +
-              (vector(t) ? "]), " : "], ");
+      list += (floats(t) ? "static_cast<float*>(data[" : "data[") + std::to_string(t) +
+              (floats(t) ? "]), " : "], ");
     line(1,
          plan_.function + "(" + list + "sizes.batch, sizes.n, sizes.blocks[0], sizes.blocks[1],");
     line(1, std::string(plan_.function.size() + 1, ' ') + "stream);");
@@ -68,6 +69,10 @@ class CudaHostPrinter {
     text_ += text.empty() ? "\n" : std::string(2 * at(depth), ' ') + text + "\n";
   }
   bool vector(std::size_t tensor) const { return plan_.axes.tensors[tensor].axes.size() == 1; }
+
+  bool floats(std::size_t tensor) const {
+    return vector(tensor) || plan_.axes.tensors[tensor].added;
+  }
 
   std::string axis(int a) const {
     const Axis& one = plan_.axes.axes[at(a)];
@@ -102,7 +107,7 @@ class CudaHostPrinter {
     std::string list;
     for (std::size_t t = 0; t < plan_.host_name.size(); ++t) {
       const bool output = plan_.axes.tensors[t].output;
-      list += vector(t) ? "float* " : output ? "void* " : "const void* ";
+      list += floats(t) ? "float* " : output ? "void* " : "const void* ";
       list += plan_.host_name[t] + "_data, ";
     }
     line(0, "inline void " + plan_.function + "(" + list);
@@ -118,6 +123,12 @@ class CudaHostPrinter {
         continue;
       }
       const meaning::Tensor& tensor = m_.tensors[at(host.parts.front())];
+      if (host.added && tensor.shape[1] % 32 == 0) {
+        line(1, "g." + name + "_map = float_map(" + name + "_data, batch, " + extent(host.axes[0]) +
+                    ", " + extent(host.axes[1]) + ", " + std::to_string(tensor.shape[0]) + ", " +
+                    std::to_string(tensor.shape[1]) + ");");
+        continue;
+      }
       if (element_type(host.type).empty())
         throw Refusal{"type",
                       "a matrix of a tensor is " + harmless(host.type) + ": must be f16 or bf16"};
@@ -143,10 +154,10 @@ class CudaHostPrinter {
       text += "_past.end()[-" + std::to_string(one.distance) + "]";
     if (after && m_.in_loop(one.value) && m_.initial_of(one.value) != nullptr)
       text += "_past.back()";
-    if (one.along_columns) throw Refusal{"operand", "a vector along the columns is used"};
     if (one.columns > 0)
       text = "columns(" + text + ", " + std::to_string(one.first_column) + ", " +
              std::to_string(one.columns) + ")";
+    if (one.along_columns) text = "across(" + text + ", " + std::to_string(value.shape[0]) + ")";
     return one.transposed ? "transposed(" + text + ")" : text;
   }
   static std::string double_text(double x) {

@@ -6,7 +6,6 @@
 
 namespace twill::emit {
 
-using program::Ending;
 using program::Storage;
 
 namespace {
@@ -33,29 +32,11 @@ void CudaSlotPrinter::op(int depth, int op, Iteration it) {
   if (value.function == Function::load)
     load(depth, op, value, it);
   else if (value.function == Function::store)
-    refuse("op", harmless(value.id) + " stores a tile in every iteration: not emitted yet");
+    store(depth, op, value, it);
   else if (value.function == Function::product)
     product(depth, op, value, it);
-  else
+  else if (!c_.read_again[at(op)])
     compute(depth, op, it);
-}
-
-void CudaSlotPrinter::load(int depth, int op, const Value& value, Iteration it) {
-  int storage = -1, event = -1, events = 0;
-  for (const int s : p_.ops[at(op)].writes)
-    if (p_.storages[at(s)].kind == Storage::in_memory) storage = s;
-  if (p_.ops[at(op)].ending != Ending::transaction || storage < 0 || value.shape.size() != 2)
-    refuse("op", harmless(value.id) + " is no bulk load of a matrix to shared memory");
-  const auto& all = legal_.program.events;
-  for (int e = 0; e < static_cast<int>(all.size()); ++e)
-    if (!all[at(e)].pending && all[at(e)].op == legal_op(op)) event = e, ++events;
-  if (events != 1) refuse("op", "not one barrier is waited on for the load " + harmless(value.id));
-  const std::string& buffer = plan_.buffer[at(storage)];
-  const CudaCoordinates where = cuda_coordinates(c_, value.tensor, cuda_iteration(it));
-  line(depth, "load_tile(" + barrier_at(event, it) + ", " + buffer + "Bytes, " +
-                  copy_at(storage, it) + ", &g." +
-                  plan_.host_name[at(plan_.axes.tensor_of[at(value.tensor)])] + "_map, " +
-                  where.row + ", " + where.column + ", place.batch);");
 }
 
 std::string CudaSlotPrinter::memory_operand(int op, const Operand& one, Iteration it, bool left) {
@@ -192,9 +173,17 @@ std::string CudaSlotPrinter::read_name(int op, const std::string& place) {
 }
 
 CudaExpression CudaSlotPrinter::operand(int depth, int op, const Operand& one, Iteration it) {
-  if (one.along_columns)
-    refuse("operand", "a vector along the columns is used by " + harmless(p_.ops[at(op)].id));
-  const Source source = values_.resolve(op, one);
+  Source source = values_.resolve(op, one);
+  if (one.along_columns) {
+    if (!blackwell() || source.kind != Source::registers || !c_.read_again[at(source.op)])
+      refuse("operand", "a vector along the columns is used by " + harmless(p_.ops[at(op)].id));
+    const std::int64_t columns = m_.values[at(plan_.links.result[at(op)])].shape[1];
+    const int storage = p_.ops[at(source.op)].reads.front().storage;
+    const int distance = source.distance + p_.ops[at(source.op)].reads.front().distance;
+    fences_.apart = true;
+    return {"along_columns<" + std::to_string(columns / c_.shares(slot_)) + ">(" +
+            copy_at(storage, it + -distance) + ", group)"};
+  }
   if (source.kind != Source::number && source.kind != Source::chain &&
       (source.transposed || source.columns > 0))
     refuse("operand",
@@ -218,7 +207,7 @@ CudaExpression CudaSlotPrinter::operand(int depth, int op, const Operand& one, I
           refuse("operand", "the 16-bit tile " + harmless(what.id) +
                                 " is read to registers from tensor memory: not emitted yet");
         declare(name, type_of(value));
-        load_lanes(depth, name, place);
+        load_lanes(depth, name, place + own_part(what.shape[1]));
         return {name};
       }
       if (what.function == Function::load || what.type != "f32")
@@ -229,6 +218,7 @@ CudaExpression CudaSlotPrinter::operand(int depth, int op, const Operand& one, I
       const std::string place = copy_at(source.storage, it + -source.distance);
       const std::string name = read_name(source.op, place);
       declare(name, type_of(value));
+      fences_.apart = true;
       line(depth, std::string(what.shape.size() == 1 ? "load_rows(" : "load_fragments(") + name +
                       ", " + place + ", group);");
       return {name};
@@ -277,13 +267,15 @@ void CudaSlotPrinter::keep(int depth, int op, Iteration it, const CudaExpression
     const auto& shape = m_.values[at(value)].shape;
     const bool half = m_.values[at(value)].type != "f32";
     if (plan_.on_tmem(p_.storages[at(s)])) {
-      store_lanes(depth, copy_at(s, it), name);
+      store_lanes(depth, copy_at(s, it) + own_part(half ? shape[1] / 2 : shape[1]), name);
       continue;
     }
+    fences_.apart = true;
     const std::string what = result.by_lanes ? "over_lanes(" + name + ")" : name;
-    const std::string how = shape.size() == 1 ? "store_rows("
-                            : half            ? "store_operand<" + std::to_string(shape[0]) + ">("
-                                              : "store_fragments(";
+    const std::string how = shape.size() == 1   ? "store_rows("
+                            : half              ? "store_operand<" + std::to_string(shape[0]) + ">("
+                            : stored_in_bulk(s) ? "store_panels("
+                                                : "store_fragments(";
     line(depth, how + copy_at(s, it) + ", group, " + what + ");");
     if (p_.ops[at(op)].fence || half)
       line(depth, "fence_async_shared();", "ordinary writes, read by the asynchronous proxy");

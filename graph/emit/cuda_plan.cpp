@@ -4,9 +4,11 @@
 #include <cctype>
 #include <cmath>
 
+#include "graph/emit/cuda_words.hpp"
 #include "graph/emit/limits.hpp"
 #include "graph/index.hpp"
 #include "graph/meaning/number_type.hpp"
+#include "graph/program/judge.hpp"
 
 namespace twill::emit {
 namespace {
@@ -26,86 +28,6 @@ constexpr int kLanes = 128, kTensorColumns = 512;
 // What a thread that issues loads and products has: addresses, and descriptors of a few products.
 constexpr int kIssuersRegisters = 48;
 
-/// Words that a name taken from a file must not be: C++'s, macros of its library and CUDA's, and
-/// what the emitted file and the headers that it includes use.
-std::set<std::string> reserved() {
-  return {"alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break",
-          "case", "catch", "char", "char8_t", "char16_t", "char32_t", "class", "compl", "concept",
-          "const", "consteval", "constexpr", "constinit", "const_cast", "continue", "co_await",
-          "co_return", "co_yield", "decltype", "default", "delete", "do", "double", "dynamic_cast",
-          "else", "enum", "explicit", "export", "extern", "false", "float", "for", "friend", "goto",
-          "if", "inline", "int", "long", "mutable", "namespace", "new", "noexcept", "not", "not_eq",
-          "nullptr", "operator", "or", "or_eq", "private", "protected", "public", "register",
-          "reinterpret_cast", "requires", "return", "short", "signed", "sizeof", "static",
-          "static_assert", "static_cast", "struct", "switch", "template", "this", "thread_local",
-          "throw", "true", "try", "typedef", "typeid", "typename", "union", "unsigned", "using",
-          "virtual", "void", "volatile", "wchar_t", "while", "xor", "xor_eq",
-          // macros
-          "alloca", "assert", "errno", "linux", "unix", "i386", "major", "minor", "makedev",
-          "stdin", "stdout", "stderr", "offsetof", "isascii", "toascii", "issubnormal", "signbit",
-          "isnan", "isinf", "isfinite", "strdupa", "strndupa", "complex", "be16toh", "be32toh",
-          "be64toh", "htobe16", "htobe32", "htobe64", "htole16", "htole32", "htole64", "le16toh",
-          "le32toh", "le64toh", "sched_priority", "math_errhandling", "near", "far",
-          // the file and its headers
-          "std", "twill", "gpu", "emitted", "main", "g", "shared", "group", "place", "n", "i", "at",
-          "load", "store", "reference", "sizes", "stream", "data", "batch", "block", "warp", "run",
-          "launch", "release", "arrive", "wait_for", "copy_of", "barrier_of", "fill", "rounded",
-          "max_of_rows", "sum_of_rows", "lane_sum", "over_lanes", "masked", "larger", "power_of_2",
-          "binary_logarithm", "reciprocal", "where_positive", "multiply_add", "multiply_subtract",
-          "start_product", "start_product_onto", "end_products", "store_tile", "store_rows",
-          "load_rows", "store_operand", "store_fragments", "load_fragments", "write_rows",
-          "fill_shared", "load_tile", "bulk_wait_read", "tma_store_start", "fence_async_shared",
-          "named_sync", "barrier_init", "barrier_init_fence", "barrier_wait", "pin", "forget",
-          "product", "transposed", "columns", "elementwise", "element", "own", "place_of",
-          "matrix_map", "check_and_time", "blocks_0", "blocks_1", "blocks", "elect_one",
-          "lower_registers", "raise_registers", "k", "argc", "argv", "kThreads", "kSharedBytes",
-          "kTensors", "kBlockAxes", "kPanel", "kBarrierBytes", "kAllowedError", "kWarpgroupRows"};
-}
-
-/// The same of a file for Blackwell alone.
-std::set<std::string> reserved_on_blackwell() {
-  return {"tmem",
-          "part",
-          "part1",
-          "part2",
-          "part3",
-          "part4",
-          "part5",
-          "part6",
-          "part7",
-          "part8",
-          "part9",
-          "c",
-          "tensor_allocate",
-          "tensor_relinquish",
-          "tensor_free",
-          "tensor_fence_before",
-          "tensor_fence_after",
-          "tensor_commit",
-          "tensor_multiply",
-          "tensor_multiply_lanes",
-          "tensor_wait_loads",
-          "tensor_wait_stores",
-          "start_tensor_load",
-          "end_tensor_loads",
-          "start_tensor_store",
-          "end_tensor_stores",
-          "fill_tensor",
-          "start_tensor_product",
-          "start_tensor_product_onto",
-          "multiply_tiles",
-          "own_lanes",
-          "columns_at_once",
-          "lane_row",
-          "store_part",
-          "sum_of_rows",
-          "store_shared_words",
-          "operand_descriptor",
-          "instruction_descriptor",
-          "load_shared",
-          "kCapability"};
-}
-
 std::string camel(const std::string& name) {
   std::string text = "k";
   bool upper = true;
@@ -124,7 +46,7 @@ std::string camel(const std::string& name) {
 class CudaPlanner {
  public:
   CudaPlanner(Plan plan, const EmitOptions& options)
-      : options_(options), names_(words(plan.legal.target)) {
+      : options_(options), names_(cuda_words(plan.legal.target == Target::blackwell)) {
     c_.plan = std::move(plan);
   }
 
@@ -133,6 +55,7 @@ class CudaPlanner {
     try {
       c_.blackwell() ? slots_on_blackwell() : slots();
       c_.blackwell() ? warpgroups_on_blackwell() : warpgroups();
+      vectors_along_columns();
       tiles();
       memory();
     } catch (const Refusal& no) {
@@ -144,11 +67,6 @@ class CudaPlanner {
   }
 
  private:
-  static std::set<std::string> words(Target target) {
-    std::set<std::string> all = reserved();
-    if (target == Target::blackwell) all.merge(reserved_on_blackwell());
-    return all;
-  }
   [[noreturn]] static void refuse(const std::string& rule, const std::string& text) {
     throw Refusal{rule, text};
   }
@@ -202,6 +120,9 @@ class CudaPlanner {
   bool loads(int op) const {
     return m().values[at(c_.plan.links.result[at(op)])].function == Function::load;
   }
+  bool copies_in_bulk(int op) const {
+    return loads(op) || p().ops[at(op)].ending == program::Ending::transaction;
+  }
 
   void slots() {
     c_.one_thread.assign(p().slots.size() + 1, false);
@@ -215,40 +136,42 @@ class CudaPlanner {
         refuse("limits", "slot " + name + " has " + std::to_string(slot.width) +
                              " warps: a slot that computes has whole warpgroups");
       for (int v = 0; v < static_cast<int>(p().ops.size()); ++v) {
-        if (p().ops[at(v)].slot != s || loads(v) != (slot.width >= 4)) continue;
+        if (p().ops[at(v)].slot != s || copies_in_bulk(v) != (slot.width >= 4)) continue;
         if (slot.width >= 4)
-          refuse("op", harmless(p().ops[at(v)].id) + " loads on slot " + name +
-                           ", which computes: one thread issues loads, on a slot of their own");
-        refuse("op", harmless(p().ops[at(v)].id) + " is no load, and slot " + name + " has " +
+          refuse("op", harmless(p().ops[at(v)].id) + (loads(v) ? " loads" : " stores") +
+                           " on slot " + name +
+                           ", which computes: one thread issues copies, on a slot of their own");
+        refuse("op", harmless(p().ops[at(v)].id) + " is no bulk copy, and slot " + name + " has " +
                          std::to_string(slot.width) + " warps: a warpgroup has four");
       }
     }
   }
 
-  /// A slot that loads and issues products is one thread's; one that computes has a row a thread.
+  /// A slot that copies in bulk and issues products is one thread's; one that computes has a row a
+  /// thread, and one thread of it issues its products.
   void slots_on_blackwell() {
     c_.one_thread.assign(p().slots.size() + 1, false);
     const std::set<int> finishers = c_.plan.finishers();
     for (const int s : c_.plan.partitions) {
       if (s == c_.plan.finish_slot()) continue;
       const std::string name = harmless(p().slots[at(s)].name);
-      std::string issued, computed;
+      std::string copied, computed;
       for (int v = 0; v < static_cast<int>(p().ops.size()); ++v) {
         if (p().ops[at(v)].slot != s) continue;
-        const Function function = m().values[at(c_.plan.links.result[at(v)])].function;
-        (function == Function::load || function == Function::product ? issued : computed) =
-            harmless(p().ops[at(v)].id);
+        if (copies_in_bulk(v))
+          copied = harmless(p().ops[at(v)].id);
+        else if (!c_.issued(v))
+          computed = harmless(p().ops[at(v)].id);
       }
       c_.one_thread[at(s)] = computed.empty();
       if (c_.plan.commits_products(s)) c_.plan.done_needed[at(s)] = true;
       if (computed.empty() && finishers.contains(s))
         refuse("op", "slot " + name + ", of which one thread works, is to compute after the loop");
       if (computed.empty()) continue;
-      if (!issued.empty())
-        refuse("op", issued + " is on slot " + name +
-                         ", which computes: one thread issues loads "
-                         "and products, on a slot of their own");
-      if (p().slots[at(s)].width != 4)
+      if (!copied.empty())
+        refuse("op", copied + " is on slot " + name +
+                         ", which computes: one thread issues copies, on a slot of their own");
+      if (p().slots[at(s)].width % 4 != 0)
         refuse("op", computed + " is on slot " + name + " of " +
                          std::to_string(p().slots[at(s)].width) +
                          " warps: tensor memory gives a row to each thread of four");
@@ -266,7 +189,8 @@ class CudaPlanner {
       const int s = c_.plan.partitions[k];
       if (c_.narrow(s)) continue;
       const int registers = k == 0 ? launch.first.registers : launch.workers[k - 1].registers;
-      c_.groups.push_back({{s}, 0, registers});
+      for (int part = 0; part < c_.warpgroups(s); ++part)
+        c_.groups.push_back({{s}, part, registers});
       most = std::max(most, registers);
     }
     check_threads();
@@ -282,6 +206,9 @@ class CudaPlanner {
       for (const Warpgroup& one : c_.groups) registers += one.registers;
       return registers;
     };
+    // Where that is too much, issuers get what their programs ask for.
+    for (Warpgroup& one : c_.groups)
+      if (sum() > given * all && c_.narrow(one.slots.front())) one.registers = asked(one);
     if (sum() > given * all)
       refuse("limits", "slots need " + std::to_string(sum()) + " registers, a thread of each, of " +
                            std::to_string(given * all) + " that a block of " +
@@ -295,6 +222,14 @@ class CudaPlanner {
       c_.groups = kept;
       return;
     }
+  }
+
+  int asked(const Warpgroup& group) const {
+    Amount most = kLeastRegisters;
+    for (const int s : group.slots)
+      most = std::max(most, p().slots[at(s)].registers + options_.resident_registers);
+    return static_cast<int>(std::min<Amount>(
+        (most + kRegisterStep - 1) / kRegisterStep * kRegisterStep, kIssuersRegisters));
   }
 
   void place_narrow_slots() {
@@ -348,6 +283,51 @@ class CudaPlanner {
         one.registers = c_.narrow(one.slots.front()) ? kLeastRegisters : each;
   }
 
+  // ---- vectors along columns
+
+  /// What such a vector lies in is read by its users then, which the judge must bear.
+  void vectors_along_columns() {
+    c_.read_again.assign(p().ops.size(), false);
+    Program read = c_.plan.legal.program;
+    bool some = false;
+    for (int v = 0; v < static_cast<int>(p().ops.size()); ++v) {
+      const Value& value = m().values[at(c_.plan.links.result[at(v)])];
+      if (value.function != Function::copy || value.shape.size() != 1 || value.type != "f32" ||
+          c_.plan.links.values[at(v)].size() != 1 || p().ops[at(v)].reads.size() != 1)
+        continue;
+      const program::Read from = p().ops[at(v)].reads.front();
+      if (p().storages[at(from.storage)].kind != Storage::in_memory) continue;
+      const std::set<int> users = users_along_columns(v);
+      for (const int user : users) add_read(read, user, from);
+      c_.read_again[at(v)] = !users.empty();
+      some |= !users.empty();
+    }
+    if (const auto fault = some ? program::judge(read) : std::nullopt)
+      refuse("storage", "a vector along columns is read by its users: " + fault->text);
+  }
+  /// Ops that use the vector of op `of`, in its own iteration; none if one uses it otherwise.
+  std::set<int> users_along_columns(int of) const {
+    std::set<int> users;
+    for (int v = 0; v < static_cast<int>(p().ops.size()); ++v)
+      for (const int value : c_.plan.links.values[at(v)])
+        for (const Operand& one : m().values[at(value)].operands) {
+          if (one.value != c_.plan.links.result[at(of)]) continue;
+          if (!one.along_columns || one.distance != 0 ||
+              p().ops[at(v)].slot != p().ops[at(of)].slot)
+            return {};
+          users.insert(v);
+        }
+    return users;
+  }
+  void add_read(Program& program, int user, const program::Read& read) const {
+    for (std::size_t v = 0; v < program.ops.size(); ++v) {
+      auto& reads = program.ops[v].reads;
+      if (c_.plan.legal.source[v] == user &&
+          std::find(reads.begin(), reads.end(), read) == reads.end())
+        reads.push_back(read);
+    }
+  }
+
   // ---- tiles
 
   /// A 16-bit tile as TMA and wgmma want it.
@@ -375,7 +355,10 @@ class CudaPlanner {
           check_lanes(value, c_.plan.legal.program.storages[at(s)]);
           continue;
         }
-        if (loads(v) || !element_type(value.type).empty()) {
+        if (loads(v) && value.shape.size() == 1) {
+          if (value.type != "f32" || value.shape[0] % 4 != 0)
+            refuse("storage", harmless(value.id) + " must be a vector of f32 by four elements");
+        } else if (loads(v) || !element_type(value.type).empty()) {
           check_swizzled(harmless(value.id), value.shape, value.type);
         } else if (value.type != "f32" || value.shape.empty()) {
           refuse("storage",
@@ -383,7 +366,7 @@ class CudaPlanner {
                      " is a number or of another type than f32, f16 and bf16 in shared memory");
         }
       }
-      if (!c_.narrow(p().ops[at(v)].slot))
+      if (!c_.narrow(p().ops[at(v)].slot) && !c_.read_again[at(v)])
         for (const int one : plan.links.values[at(v)]) check_rows(one, p().ops[at(v)].slot);
     }
     for (int v = m().after_begin; v < static_cast<int>(m().values.size()); ++v)
@@ -407,6 +390,14 @@ class CudaPlanner {
       if (!value.shape.empty() && value.shape[0] != kLanes)
         refuse("op", harmless(value.id) + " has " + std::to_string(value.shape[0]) +
                          " rows: tensor memory has 128 lanes, a row each");
+      const int shares = slot == c_.plan.finish_slot() ? 1 : c_.shares(slot);
+      if (shares > 1 && value.shape.size() == 1)
+        refuse("op", "the vector " + harmless(value.id) + " is on a slot of " +
+                         std::to_string(shares) + " warpgroups, which share out columns");
+      if (value.shape.size() == 2 && value.shape[1] % (std::int64_t{16} * shares) != 0)
+        refuse("op", harmless(value.id) + " has " + std::to_string(value.shape[1]) +
+                         " columns: each of " + std::to_string(shares) +
+                         " warpgroups has as many, by 16");
       return;
     }
     if (!value.shape.empty() && value.shape[0] % (std::int64_t{64} * c_.warpgroups(slot)) != 0)
@@ -464,7 +455,9 @@ class CudaPlanner {
     for (std::size_t e = 0; e < events.size(); ++e) {
       if (events[e].pending) continue;
       const int slot = plan.legal.program.ops[at(events[e].op)].slot;
-      const int warps = c_.narrow(slot) ? 1 : plan.warps(slot);
+      const int source = plan.legal.source[at(events[e].op)];
+      const bool one = c_.narrow(slot) || (source >= 0 && c_.issued(source));
+      const int warps = one ? 1 : plan.warps(slot);
       add_barrier(plan.barrier[e], events[e].phases, events[e].arrivals * warps,
                   warps == 1 ? "" : "a warp each");
     }
@@ -472,9 +465,7 @@ class CudaPlanner {
       add_barrier(plan.resident_barrier, 1, static_cast<int>(plan.resident.size()), "");
     for (std::size_t s = 0; s < plan.done_needed.size(); ++s)
       if (plan.done_needed[s])
-        add_barrier(plan.done[s], 1,
-                    c_.narrow(static_cast<int>(s)) ? 1 : plan.warps(static_cast<int>(s)),
-                    "at the end");
+        add_barrier(plan.done[s], 1, arrivals_at_end(static_cast<int>(s)), "at the end");
     offset_ = (offset_ + 15) / 16 * 16;
     for (SharedPlace& one : c_.barriers) {
       one.offset = offset_;
@@ -486,6 +477,13 @@ class CudaPlanner {
       refuse("limits", std::to_string(c_.shared_bytes) +
                            " bytes of shared memory with barriers and what alignment may cost: a "
                            "block has at most 232448");
+  }
+
+  /// A slot that computes and issues products tells both.
+  int arrivals_at_end(int slot) const {
+    if (c_.narrow(slot)) return 1;
+    const bool commits = slot != c_.plan.finish_slot() && c_.plan.commits_products(slot);
+    return c_.plan.warps(slot) + (c_.blackwell() && commits ? 1 : 0);
   }
 
   void tensor_memory() {
@@ -562,6 +560,13 @@ std::string float_text(double x) {
   if (std::isnan(x)) return "NAN";
   if (std::isinf(x)) return x > 0 ? "INFINITY" : "-INFINITY";
   return number_text(x) + "f";
+}
+
+bool CudaPlan::issued(int op) const {
+  const Function function = plan.meaning->values[at(plan.links.result[at(op)])].function;
+  return function == Function::load ||
+         plan.given->ops[at(op)].ending == program::Ending::transaction ||
+         (blackwell() && function == Function::product);
 }
 
 const SharedPlace& CudaPlan::place(const std::string& name) const {

@@ -42,6 +42,10 @@ struct CudaPlan {
   /// (registers.cuh, lane_sum).
   std::vector<bool> by_lanes;
 
+  /// Per op of the program: it copies a vector to registers that is used along columns alone. Every
+  /// user reads it in shared memory anew, as a thread would hold it for all its columns.
+  std::vector<bool> read_again;
+
   /// Per slot, and of the one that follows the loop: one thread does all that it does.
   std::vector<bool> one_thread;
 
@@ -49,6 +53,10 @@ struct CudaPlan {
   int threads() const { return static_cast<int>(groups.size()) * 128; }
   int warpgroups(int slot) const { return plan.warps(slot) / 4; }
   bool narrow(int slot) const { return one_thread[at(slot)]; }
+  /// Does one thread execute the op: a bulk copy, or a product of Blackwell?
+  bool issued(int op) const;
+  /// Warpgroups among which a slot shares out a tile's columns; on Hopper they share out its rows.
+  int shares(int slot) const { return blackwell() && !narrow(slot) ? warpgroups(slot) : 1; }
   /// Of the kernel. On Blackwell one thread's slot gets one warp, how many its program has or not.
   int warps(int slot) const { return narrow(slot) && blackwell() ? 1 : plan.warps(slot); }
   const SharedPlace& place(const std::string& name) const;

@@ -35,7 +35,7 @@ std::string wrapped(const std::string& indent, std::string text) {
 std::string CudaSlotPrinter::run() {
   history_.assign(p_.ops.size(), 0);
   if (slot_ == plan_.finish_slot()) {
-    fences_ = {false, true};
+    fences_ = {false, true, false};
     after();
   } else {
     code_ = cut_code(legal_.program, slot_, 0);
@@ -85,6 +85,7 @@ void CudaSlotPrinter::line(int depth, const std::string& text, const std::string
 }
 
 int CudaSlotPrinter::find_cut() {
+  if (narrow()) return 0;
   history();
   body();
   const int count = static_cast<int>(code_.items.size());
@@ -110,7 +111,8 @@ std::string CudaSlotPrinter::type_of(int v) const {
   // (On Blackwell a thread has a row.)
   const std::string blocks = blackwell() ? "" : std::to_string(blocks_of(value));
   if (value.shape.size() == 1) return blackwell() ? "LaneRow" : "Rows<" + blocks + ">";
-  const std::string columns = std::to_string(value.shape[1]);
+  const std::int64_t share = value.shape[1] / (slot_ == plan_.finish_slot() ? 1 : c_.shares(slot_));
+  const std::string columns = std::to_string(share);
   if (value.shape[1] % 16 != 0)
     refuse("op", harmless(value.id) + " has " + columns + " columns: must be a multiple of 16");
   if (value.type == "f32")
@@ -181,7 +183,7 @@ void CudaSlotPrinter::age_variables(int depth, int op) {
 void CudaSlotPrinter::body() {
   trips_ = -1;
   flights_.clear();
-  fences_ = {false, true};  // the block has met
+  fences_ = {false, true, false};  // the block has met
   defined_.clear();
   reduced_.clear();
   before();
@@ -242,7 +244,7 @@ void CudaSlotPrinter::before() {
 namespace {
 
 CudaFences either(const CudaFences& a, const CudaFences& b) {
-  return {a.before || b.before, a.after || b.after};
+  return {a.before || b.before, a.after || b.after, a.apart || b.apart};
 }
 std::vector<CudaFlight> moved(std::vector<CudaFlight> flights, int by) {
   for (CudaFlight& one : flights) one.iteration -= by;

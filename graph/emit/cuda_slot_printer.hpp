@@ -1,7 +1,7 @@
 // Writes one slot's function in CUDA C++. Private to graph/emit/: cuda_slot.cpp (the loop,
 // registers over iterations), cuda_waits.cpp (waits, arrivals, products in flight), cuda_ops.cpp
-// (ops), cuda_tensor.cpp (tensor memory and its products), cuda_finish.cpp (what follows the
-// loop).
+// (ops), cuda_copies.cpp (bulk copies), cuda_tensor.cpp (tensor memory and its products),
+// cuda_finish.cpp (what follows the loop).
 #pragma once
 
 #include <map>
@@ -37,6 +37,7 @@ struct CudaExpression {
 struct CudaFences {
   bool before = false;  ///< it has accessed tensor memory since its last fence::before_thread_sync
   bool after = false;   ///< it has waited since its last fence::after_thread_sync
+  bool apart = false;   ///< its warps have accessed memory since they last met
   bool operator==(const CudaFences&) const = default;
 };
 
@@ -110,11 +111,15 @@ class CudaSlotPrinter {
   std::string copy_at(int storage, Iteration it) const;
   void op(int depth, int op, Iteration it);
   void load(int depth, int op, const Value& value, Iteration it);
+  /// A bulk store.
+  void store(int depth, int op, const Value& value, Iteration it);
   void product(int depth, int op, const Value& value, Iteration it);
   /// A matrix in shared memory as a product takes it; "" = it is not there.
   std::string memory_operand(int op, const Operand& one, Iteration it, bool left);
   void compute(int depth, int op, Iteration it);
   CudaExpression operand(int depth, int op, const Operand& one, Iteration it);
+  /// Is it what a bulk store reads?
+  bool stored_in_bulk(int storage) const;
   /// The variable for a copy in memory; an op that reads two of one ring has two.
   std::string read_name(int op, const std::string& place);
   CudaExpression number(const Operand& operand) const;
@@ -137,6 +142,10 @@ class CudaSlotPrinter {
   bool copies_lanes(int depth, int op, Iteration it);
   bool in_parts(int op) const;
   const std::vector<int>* fused_with(int legal_index) const;
+  /// What one thread of the slot does after all that its warps have done.
+  void issue(int depth, const std::vector<std::pair<std::string, std::string>>& lines);
+  /// Of a tile in tensor memory, the columns of this warpgroup; `columns` of 32 bits in all.
+  std::string own_part(std::int64_t columns) const;
   /// Ops of the legal program on a tile in tensor memory, some columns at a time.
   void parts(int depth, const std::vector<int>& ops, Iteration it);
   std::vector<int> tile_chain(int store) const;

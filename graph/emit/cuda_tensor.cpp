@@ -29,6 +29,7 @@ void CudaSlotPrinter::fence_after(int depth) {
 
 void CudaSlotPrinter::load_lanes(int depth, const std::string& name, const std::string& at) {
   fence_after(depth);
+  fences_.apart = true;
   line(depth, "start_tensor_load(" + name + ", " + at + ");");
   line(depth, "end_tensor_loads(" + name + ");");
   fences_.before = true;
@@ -36,6 +37,7 @@ void CudaSlotPrinter::load_lanes(int depth, const std::string& name, const std::
 
 void CudaSlotPrinter::store_lanes(int depth, const std::string& to, const std::string& name) {
   fence_after(depth);
+  fences_.apart = true;
   line(depth, "start_tensor_store(" + to + ", " + name + ");");
   line(depth, "end_tensor_stores();");
   fences_.before = true;
@@ -68,16 +70,40 @@ void CudaSlotPrinter::tensor_product(int depth, int op, const Value& value, Iter
       refuse("storage", harmless(value.id) + " adds to " + harmless(from.name) +
                             ", which lies elsewhere than its result");
   }
-  fence_after(depth);
-  line(depth,
-       std::string(onto ? "start_tensor_product_onto<" : "start_tensor_product<") +
+  std::vector<std::pair<std::string, std::string>> lines = {
+      {std::string(onto ? "start_tensor_product_onto<" : "start_tensor_product<") +
            element_type(m_.values[at(value.operands[0].value)].type) + ", " +
            std::to_string(columns) + ", " + std::to_string(k) + ">(" + copy_at(result, it) + ", " +
            a + ", " + b + ");",
-       "128 x " + std::to_string(columns) + " x " + std::to_string(k));
+       "128 x " + std::to_string(columns) + " x " + std::to_string(k)}};
   for (std::size_t e = 0; e < legal_.program.events.size(); ++e)
     if (!legal_.program.events[e].pending && legal_.program.events[e].op == legal_op(op))
-      line(depth, "tensor_commit(" + barrier_at(static_cast<int>(e), it) + ");");
+      lines.emplace_back("tensor_commit(" + barrier_at(static_cast<int>(e), it) + ");", "");
+  issue(depth, lines);
+}
+
+void CudaSlotPrinter::issue(int depth,
+                            const std::vector<std::pair<std::string, std::string>>& lines) {
+  if (!narrow() && fences_.apart) {
+    fence_before(depth);
+    line(depth,
+         "named_sync(" + std::to_string(slot_ + 1) + ", " +
+             std::to_string(128 * c_.warpgroups(slot_)) + ");",
+         "all that the slot's warps have read and written");
+    fences_.apart = false;
+    fences_.after = true;
+  }
+  fence_after(depth);
+  if (!narrow()) line(depth, "if (leads(group)) {");
+  for (const auto& [text, comment] : lines) line(depth + (narrow() ? 0 : 1), text, comment);
+  if (narrow()) return;
+  line(depth, "}");
+  line(depth, "__syncwarp();");
+}
+
+std::string CudaSlotPrinter::own_part(std::int64_t columns) const {
+  const int shares = slot_ == plan_.finish_slot() ? 1 : c_.shares(slot_);
+  return shares == 1 ? "" : " + group * " + std::to_string(columns / shares);
 }
 
 bool CudaSlotPrinter::copies_lanes(int depth, int op, Iteration it) {
@@ -90,7 +116,8 @@ bool CudaSlotPrinter::copies_lanes(int depth, int op, Iteration it) {
   const Source source = values_.resolve(op, value.operands[0]);
   if (!on_tmem(source) || source.transposed || source.columns > 0) return false;
   age_variables(depth, op);
-  load_lanes(depth, variable(op), copy_at(source.storage, it + -source.distance));
+  load_lanes(depth, variable(op),
+             copy_at(source.storage, it + -source.distance) + own_part(value.shape[1]));
   arrive(depth, legal_op(op), it, "arrive");
   return true;
 }
@@ -140,7 +167,8 @@ void CudaSlotPrinter::parts(int depth, const std::vector<int>& ops, Iteration it
       if (one.value < 0 || m_.values[at(one.value)].shape.size() != 2)
         others[{v, k}] = operand(depth, op, one, it);
     }
-  const std::int64_t columns = m_.values[at(chain.back().second)].shape[1];
+  const std::int64_t all = m_.values[at(chain.back().second)].shape[1];
+  const std::int64_t columns = all / c_.shares(slot_);
   const std::int64_t part = columns % kPartColumns == 0 ? kPartColumns : 16;
   const std::string type = "LaneTile<" + std::to_string(part) + ">";
   fence_after(depth);
@@ -168,7 +196,8 @@ void CudaSlotPrinter::parts(int depth, const std::vector<int>& ops, Iteration it
       const std::string name = "part" + std::to_string(++tiles);
       line(depth + 1, type + " " + name + ";");
       line(depth + 1, "start_tensor_load(" + name + ", " +
-                          copy_at(source.storage, it + -source.distance) + " + c);");
+                          copy_at(source.storage, it + -source.distance) + own_part(all) +
+                          " + c);");
       line(depth + 1, "end_tensor_loads(" + name + ");");
       in.push_back({name});
     }
@@ -179,11 +208,11 @@ void CudaSlotPrinter::parts(int depth, const std::vector<int>& ops, Iteration it
     names[v] = name;
   }
   const auto& [last, result] = chain.back();
-  line(depth + 1, "start_tensor_store(" + copy_at(plan_.tile_written(last), it) + " + c, " +
-                      names.at(result) + ");");
+  line(depth + 1, "start_tensor_store(" + copy_at(plan_.tile_written(last), it) + own_part(all) +
+                      " + c, " + names.at(result) + ");");
   line(depth, "}");
   line(depth, "end_tensor_stores();");
-  fences_.before = true;
+  fences_.before = fences_.apart = true;
   arrive(depth, ops.back(), it, "arrive");
 }
 
@@ -213,11 +242,14 @@ void CudaSlotPrinter::final_parts(const std::vector<int>& chain, const std::stri
     }
   fence_after(1);
   text_ += "#pragma unroll\n";
-  line(1, "for (int c = 0; c < " + std::to_string(m_.values[at(store)].shape[1]) +
+  const std::int64_t all = m_.values[at(store)].shape[1];
+  const std::int64_t columns = all / (slot_ == plan_.finish_slot() ? 1 : c_.shares(slot_));
+  line(1, "for (int c = 0; c < " + std::to_string(columns) +
               "; c += " + std::to_string(kPartColumns) + ") {");
   line(2, "LaneTile<" + std::to_string(kPartColumns) + "> part;");
   const int copies = p_.storages[at(from)].depth;
-  line(2, "start_tensor_load(part, " + copy_at(from, {Iteration::end, copies - 1}) + " + c);");
+  line(2, "start_tensor_load(part, " + copy_at(from, {Iteration::end, copies - 1}) + own_part(all) +
+              " + c);");
   line(2, "end_tensor_loads(part);");
   CudaExpression last{"part"};
   for (const int v : chain) {
@@ -233,7 +265,7 @@ void CudaSlotPrinter::final_parts(const std::vector<int>& chain, const std::stri
     line(2, "part = " + last.text + ";");
     last = {"part"};
   }
-  line(2, "store_part(" + shared(buffer) + ", c, " + last.text + ");");
+  line(2, "store_part(" + shared(buffer) + ", c" + own_part(all) + ", " + last.text + ");");
   line(1, "}");
   fences_.before = true;
 }
@@ -242,8 +274,10 @@ void CudaSlotPrinter::bulk_store(const Value& value, const std::string& buffer) 
   const std::string& host = plan_.host_name[at(plan_.axes.tensor_of[at(value.tensor)])];
   const CudaCoordinates where = cuda_coordinates(c_, value.tensor, "");
   line(1, "fence_async_shared();", "ordinary writes, read by the bulk store");
-  line(1, "named_sync(" + std::to_string(slot_ + 1) + ", 128);");  // 0 is __syncthreads's
-  line(1, "if (threadIdx.x % 128 == 0) {");
+  const int shares = slot_ == plan_.finish_slot() ? 1 : c_.shares(slot_);
+  line(1, "named_sync(" + std::to_string(slot_ + 1) + ", " + std::to_string(128 * shares) +
+              ");");  // 0 is __syncthreads's
+  line(1, shares == 1 ? "if (threadIdx.x % 128 == 0) {" : "if (leads(group)) {");
   line(2, "tma_store_start(&g." + host + "_map, " + shared(buffer) + ", " + where.row + ", (" +
               where.column + ") / 64, 0, place.batch);");
   line(2, "bulk_wait_read();");

@@ -69,7 +69,10 @@ void CudaSlotPrinter::end_flights(int depth, std::size_t last, const std::string
   }
   std::string list;
   for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-  line(depth, "end_products<" + std::to_string(flights_.size() - 1 - last) + ">(" + list + ");",
+  const std::string pending = std::to_string(flights_.size() - 1 - last);
+  line(depth,
+       narrow() ? "bulk_wait_read<" + pending + ">();"
+                : "end_products<" + pending + ">(" + list + ");",
        comment);
   flights_.erase(flights_.begin(), flights_.begin() + static_cast<std::ptrdiff_t>(last) + 1);
 }
@@ -83,7 +86,8 @@ void CudaSlotPrinter::touch(int depth, const std::string& name, const char* need
 }
 
 void CudaSlotPrinter::drain(int depth) {
-  if (!flights_.empty()) end_flights(depth, flights_.size() - 1, "the last products");
+  if (!flights_.empty())
+    end_flights(depth, flights_.size() - 1, narrow() ? "the last stores" : "the last products");
 }
 
 void CudaSlotPrinter::arrive(int depth, int legal_index, Iteration it, const char* how) {
@@ -91,7 +95,8 @@ void CudaSlotPrinter::arrive(int depth, int legal_index, Iteration it, const cha
     const Event& event = legal_.program.events[e];
     if (event.pending || event.op != legal_index) continue;
     fence_before(depth);
-    line(depth, std::string(how) + "(" + barrier_at(static_cast<int>(e), it) + ");");
+    line(depth, std::string(narrow() ? "barrier_arrive" : how) + "(" +
+                    barrier_at(static_cast<int>(e), it) + ");");
   }
 }
 

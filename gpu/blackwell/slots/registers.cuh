@@ -1,5 +1,6 @@
 // Tiles in the registers of a warpgroup whose threads have a row each, as tensor memory gives them
-// (tcgen05.ld.32x32b): thread t of the warpgroup holds row t of a tile of 128 rows. Arithmetic is
+// (tcgen05.ld.32x32b): thread t of the warpgroup holds row t of a tile of 128 rows. Warpgroups of
+// one slot share out the columns: number `group` has kColumns from group kColumns on. Arithmetic is
 // that of gpu/hopper/slots/registers.cuh.
 #pragma once
 
@@ -99,10 +100,9 @@ __device__ __forceinline__ int lane_row() {
 }
 /// Elements of columns up to first + row / share, `column` columns on, remain; others are `other`.
 template <int kColumns>
-__device__ __forceinline__ LaneTile<kColumns> masked(LaneTile<kColumns> s, int /*group*/,
-                                                     int column, int first, int share,
-                                                     float other) {
-  const int last = first + lane_row() / share - column;
+__device__ __forceinline__ LaneTile<kColumns> masked(LaneTile<kColumns> s, int group, int column,
+                                                     int first, int share, float other) {
+  const int last = first + lane_row() / share - column - group * kColumns;
 #pragma unroll
   for (int i = 0; i < kColumns; ++i)
     if (i > last) s.x[i] = other;

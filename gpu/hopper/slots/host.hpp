@@ -98,6 +98,25 @@ inline CUtensorMap matrix_map(const void* data, int batch, int rows, int columns
 #endif
 }
 
+/// The same of fp32 elements that are added to: a box is [panel of 32 columns][box_rows][32
+/// columns].
+inline CUtensorMap float_map(float* data, int batch, int rows, int columns, int box_rows,
+                             int box_columns) {
+  rows = rows < 1 ? 1 : rows;
+#ifdef TWILL_GPU_EMULATED
+  const std::int64_t row = std::int64_t{2} * columns;  // halves
+  const emulator::Map m{reinterpret_cast<std::uint16_t*>(data),
+                        {1, row, 64, rows * row, rows * row},
+                        {64, rows, columns / 32, 1, batch},
+                        {64, box_rows, box_columns / 32, 1, 1}};
+  CUtensorMap map{};
+  std::memcpy(&map, &m, sizeof m);
+  return map;
+#else
+  return float_tensor_map(data, batch, rows, columns, box_rows, box_columns);
+#endif
+}
+
 #ifdef TWILL_GPU_EMULATED
 
 /// How the emulator runs what is launched.

@@ -40,6 +40,13 @@ inline Array elementwise(const std::function<double(double, double, double)>& f,
     for (int j = 0; j < d.columns; ++j) d.at(i, j) = f(a.wide(i, j), b.wide(i, j), c.wide(i, j));
   return d;
 }
+/// A vector along the columns of a tile of `rows` rows.
+inline Array across(const Array& a, int rows) {
+  Array d(2, rows, a.rows, 0);
+  for (int r = 0; r < rows; ++r)
+    for (int c = 0; c < a.rows; ++c) d.at(r, c) = a.at(c, 0);
+  return d;
+}
 inline Array operator+(const Array& a, const Array& b) {
   return elementwise([](double x, double y, double) { return x + y; }, a, b);
 }

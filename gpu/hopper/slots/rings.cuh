@@ -40,6 +40,20 @@ __device__ __forceinline__ void load_tile(BarrierAddress full, std::uint32_t byt
   tma_load(to, map, row, column / 64, 0, batch, full);
 }
 
+/// The same of a vector of `bytes` contiguous bytes, which are a multiple of 16.
+__device__ __forceinline__ void load_vector(BarrierAddress full, std::uint32_t bytes,
+                                            std::uint32_t to, const float* from) {
+  barrier_expect(full, bytes);
+  bulk_load(to, from, bytes, full);
+}
+
+/// Is it the one thread that issues what a slot of warpgroups issues? Always the same; for whole
+/// warps.
+__device__ __forceinline__ bool leads(int group) {
+  const int warp = __shfl_sync(~0u, static_cast<int>(threadIdx.x % 128 / 32), 0);
+  return group == 0 && warp == 0 && elect_one();
+}
+
 /// One arrival a warp, after products that the warp has waited for: the wait has its lanes
 /// together.
 __device__ __forceinline__ void release(BarrierAddress barrier) {

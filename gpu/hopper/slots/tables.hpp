@@ -21,8 +21,9 @@ struct TensorInfo {
   bool output;
   int rank;
   AxisInfo axis[2];
-  int parts;         ///< equal parts of a tile's rows, each with a slot of its own
-  double low, high;  ///< inputs lie between them where the kernel is checked
+  int parts;           ///< equal parts of a tile's rows, each with a slot of its own
+  double low, high;    ///< inputs lie between them where the kernel is checked
+  bool added = false;  ///< an output to whose tiles several blocks add; zero before the kernel
 };
 
 struct Sizes {
