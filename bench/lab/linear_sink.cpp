@@ -1,6 +1,8 @@
 #include "bench/lab/linear_sink.hpp"
 
+#include <algorithm>
 #include <cstdlib>
+#include <map>
 
 namespace twill::bench {
 namespace {
@@ -50,20 +52,23 @@ std::string LinearSink::ilp(const std::vector<std::string>& comments) const {
     const Constraint& c = constraints_[i];
     out += " c" + std::to_string(i + 1) + ":";
     std::int64_t right = c.right;
-    for (std::size_t t = 0; t < c.terms.size(); ++t) {
-      auto [weight, literal] = c.terms[t];
-      if (literal < 0) {
-        right -= weight;
-        weight = -weight;
-      }
-      if (t > 0 && t % kTermsALine == 0) out += "\n ";
+    std::map<int, std::int64_t> weights;  // readers refuse a variable that a row has twice
+    for (const auto& [weight, literal] : c.terms) {
+      if (literal < 0) right -= weight;
+      weights[std::abs(literal)] += literal < 0 ? -weight : weight;
+    }
+    std::size_t written = 0;
+    for (const auto& [variable, weight] : weights) {
+      if (written > 0 && written % kTermsALine == 0) out += "\n ";
+      ++written;
       out += (weight < 0 ? " - " : " + ") + std::to_string(std::abs(weight)) + " x" +
-             std::to_string(std::abs(literal));
+             std::to_string(variable);
     }
     out += " >= " + std::to_string(right) + "\n";
   }
   out += "Binary\n";
-  for (int v = 1; v <= variables_; ++v) out += " x" + std::to_string(v) + "\n";
+  // x1 stands in the objective, and in a clause without literals.
+  for (int v = 1; v <= std::max(1, variables_); ++v) out += " x" + std::to_string(v) + "\n";
   return out + "End\n";
 }
 
