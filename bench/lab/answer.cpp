@@ -121,7 +121,8 @@ Answer linear_answer(const NamedText& question, const NamedText& output, const P
       else if (says("topped") || says("imit") || says("unknown"))
         answer.verdict = "UNKNOWN";
     }
-    std::istringstream words(line);
+    // Of a program without a solution CBC writes fractions.
+    std::istringstream words(answer.verdict == "SAT" ? line : "");
     for (std::string word; words >> word;) {
       int variable = 0;
       if (word.size() < 2 || word[0] != 'x') continue;

@@ -180,7 +180,9 @@ TEST_CASE("solvers of every format take part, and the judge has the last word") 
   CHECK(asked.row["status"] == "WRONG");
   asked = ask(folder, "echo unsat; echo '(error \"no model\")'; exit 1", false, "{smt2}");
   CHECK(asked.row["status"] == "UNSAT");
-  asked = ask(folder, "grep -q '^Binary' \"$1\" && echo 'Infeasible - objective value 0' >\"$2\"",
+  asked = ask(folder,
+              "grep -q '^Binary' \"$1\" && echo 'Infeasible - objective value 0' >\"$2\"; "
+              "echo '** 0 x1 0.5 0' >>\"$2\"",
               false, "{ilp} {model}");
   CHECK_MESSAGE(asked.row["status"] == "UNSAT", asked.row.dump());
   asked = ask(folder, "echo 'Optimal - objective value 0' >\"$2\"; echo ' 0 x1 0.5 0' >>\"$2\"",
