@@ -30,6 +30,7 @@ std::vector<std::string> command_line(const std::vector<std::string>& arguments,
 std::string failure_text(const ProcessResult& process) {
   switch (process.end) {
     case ProcessResult::End::limit: return "did not keep its limit";
+    case ProcessResult::End::output: return "printed too much";
     case ProcessResult::End::stopped: return "stopped";
     case ProcessResult::End::signalled: return "signal " + std::to_string(process.code);
     case ProcessResult::End::exited: break;

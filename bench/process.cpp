@@ -16,6 +16,9 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
 #include <system_error>
 
 namespace twill::bench {
@@ -23,7 +26,7 @@ namespace {
 
 constexpr std::size_t kKept = 1 << 20;
 constexpr int kPollMilliseconds = 20;
-constexpr double kGraceSeconds = 2;
+constexpr double kGraceSeconds = 2, kGroupSeconds = 0.1;
 constexpr int kCannotStart = 127;
 
 [[noreturn]] void fail(const char* what) {
@@ -75,6 +78,8 @@ void limit(int resource, rlim_t soft, rlim_t hard) {
     limit(RLIMIT_AS, static_cast<rlim_t>(limits.memory), static_cast<rlim_t>(limits.memory));
   }
 #endif
+  if (limits.file > 0)
+    limit(RLIMIT_FSIZE, static_cast<rlim_t>(limits.file), static_cast<rlim_t>(limits.file));
   limit(RLIMIT_CORE, 0, 0);
   ::dup2(in, STDIN_FILENO);
   ::dup2(out, STDOUT_FILENO);
@@ -95,15 +100,54 @@ double cpu_seconds_of(pid_t child) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-/// Appends what is there, keeping the last kKept bytes; closes the end at the
+/// CPU seconds of all in a process group and of what they waited for, in ticks of the kernel.
+double cpu_seconds_of_group(pid_t group) {
+  double ticks = 0;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    std::ifstream file(entry.path() / "stat");
+    std::string text;
+    std::getline(file, text, '\0');
+    const std::size_t behind = text.rfind(')');  // the name before it may hold anything
+    if (behind == std::string::npos) continue;
+    std::istringstream words(text.substr(behind + 1));
+    std::string state, skipped;
+    long parent = 0, its_group = 0;
+    words >> state >> parent >> its_group;
+    if (its_group != group) continue;
+    for (int i = 0; i < 8; ++i) words >> skipped;  // session to cmajflt
+    for (int i = 0; i < 4; ++i) {
+      double part = 0;  // utime, stime, cutime, cstime
+      words >> part;
+      ticks += part;
+    }
+  }
+  return ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+/// Appends what is there, keeping the last `kept` bytes; closes the end at the
 /// end of the file.
-void drain(Pipe& pipe, std::string& text) {
+void drain(Pipe& pipe, std::string& text, std::size_t kept = kKept) {
   std::array<char, 1 << 16> buffer;
   const ssize_t got = ::read(pipe.end[0], buffer.data(), buffer.size());
   if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
   if (got <= 0) return pipe.close(0);
   text.append(buffer.data(), static_cast<std::size_t>(got));
-  if (text.size() > 2 * kKept) text.erase(0, text.size() - kKept);
+  if (text.size() > 2 * kept) text.erase(0, text.size() - kept);
+}
+
+/// What is in the pipe now: a process that has left the group may hold the other end, and write,
+/// for ever.
+void drain_rest(Pipe& pipe, std::string& text, std::size_t kept = kKept) {
+  constexpr int kReads = 64;  // more than a pipe holds
+  for (int i = 0; i < kReads && pipe.end[0] >= 0; ++i) {
+    pollfd end = {pipe.end[0], POLLIN, 0};
+    if (::poll(&end, 1, 0) <= 0) break;
+    drain(pipe, text, kept);
+  }
+  pipe.close(0);
 }
 
 }  // namespace
@@ -131,6 +175,8 @@ ProcessResult run_process(const std::vector<std::string>& arguments, const Proce
   rusage usage = {};
   int status = 0;
   double killed = -1;  // when it was asked to end
+  double group_cpu = 0, group_asked = 0;
+  const auto kept = limits.output > 0 ? static_cast<std::size_t>(limits.output) : kKept;
   const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
   const auto kill_for = [&](ProcessResult::End why) {
     result.end = why;
@@ -143,29 +189,40 @@ ProcessResult run_process(const std::vector<std::string>& arguments, const Proce
     if (ended < 0 && errno != EINTR) fail("wait4");
     if (killed < 0 && stop.stop_requested()) kill_for(ProcessResult::End::stopped);
     const bool late = limits.wall_seconds > 0 && elapsed() > limits.wall_seconds;
-    const bool spent = limits.cpu_seconds > 0 && cpu_seconds_of(child) >= limits.cpu_seconds;
+    bool spent = limits.cpu_seconds > 0 && cpu_seconds_of(child) >= limits.cpu_seconds;
+    // Reading all of /proc costs milliseconds.
+    if (limits.group && limits.cpu_seconds > 0 && elapsed() > group_asked + kGroupSeconds) {
+      group_cpu = std::max(group_cpu, cpu_seconds_of_group(child));
+      group_asked = elapsed();
+      spent = spent || group_cpu >= limits.cpu_seconds;
+    }
     if (killed < 0 && (late || spent)) kill_for(ProcessResult::End::limit);
+    if (limits.output > 0 && result.out.size() > kept && killed < 0)
+      kill_for(ProcessResult::End::output);
     if (killed >= 0 && elapsed() > killed + kGraceSeconds) ::kill(-child, SIGKILL);
     // A closed end is -1, which poll() ignores; it returns at once when the
     // child's ends close.
     std::array<pollfd, 2> ends = {{{out.end[0], POLLIN, 0}, {err.end[0], POLLIN, 0}}};
     const bool closed = out.end[0] < 0 && err.end[0] < 0;
     ::poll(ends.data(), ends.size(), closed ? 1 : kPollMilliseconds);
-    if (ends[0].revents != 0) drain(out, result.out);
+    if (ends[0].revents != 0) drain(out, result.out, kept);
     if (ends[1].revents != 0) drain(err, result.err);
   }
   result.seconds = elapsed();
   ::kill(-child, SIGKILL);  // what it left behind
-  while (out.end[0] >= 0) drain(out, result.out);
-  while (err.end[0] >= 0) drain(err, result.err);
+  drain_rest(out, result.out, kept);
+  drain_rest(err, result.err);
+  if (limits.output > 0 && result.out.size() > kept && killed < 0) {
+    killed = result.seconds;
+    result.end = ProcessResult::End::output;
+  }
   int reason = 0;
   if (::read(failure.end[0], &reason, sizeof reason) == sizeof reason) {
     throw std::system_error(reason, std::generic_category(), arguments.front());
   }
-  for (std::string* text : {&result.out, &result.err}) {
-    if (text->size() > kKept) text->erase(0, text->size() - kKept);
-  }
-  result.cpu_seconds = seconds(usage.ru_utime) + seconds(usage.ru_stime);
+  if (result.out.size() > kept) result.out.erase(0, result.out.size() - kept);
+  if (result.err.size() > kKept) result.err.erase(0, result.err.size() - kKept);
+  result.cpu_seconds = std::max(group_cpu, seconds(usage.ru_utime) + seconds(usage.ru_stime));
   result.peak_bytes = static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
   const bool signalled = WIFSIGNALED(status);
   result.code = signalled ? WTERMSIG(status) : WEXITSTATUS(status);

@@ -17,6 +17,7 @@
 #include "bench/lab/scramble.hpp"
 #include "bench/lab/trial.hpp"
 #include "bench/process.hpp"
+#include "encoders/choose.hpp"
 #include "engine/certificate/drat.hpp"
 #include "engine/cli/interrupt.hpp"
 #include "engine/cli/search_options.hpp"
@@ -97,7 +98,9 @@ RowVerdict check_refutation(const Row& row, const Problem& problem, const Instan
   trial.problem = problem;
   trial.ii = instance.ii;
   trial.length = instance.length;
-  trial.encoding = text_of(row, "encoding");
+  // What another solver read in a form without encodings is refuted in the default one.
+  const bool encoded = !row.contains("format") || row["format"] != "smtlib";
+  trial.encoding = encoded ? text_of(row, "encoding") : encoding_text({});
   trial.scramble = scramble_parts(text_of(row, "scramble_parts"));
   trial.scramble.seed = static_cast<std::uint64_t>(number_of(row, "scramble"));
   trial.seed = static_cast<std::uint64_t>(number_of(row, "seed"));
@@ -195,12 +198,13 @@ int run(const CheckFlags& flags) {
       open += verdict.open;
       if (!verdict.failure.empty() && !verdict.open) {
         ++failures;
-        std::cerr << "FAILED " << name << ", " << text_of(row, "encoding") << ", " << status << ": "
+        std::cerr << "FAILED " << name << ", " << contestant(row) << ", " << status << ": "
                   << verdict.failure << "\n";
       } else if (!verdict.open && !inexact) {
         ++(status == "SAT" ? models : refutations);
       }
       const Row result = {{"instance", name},
+                          {"solver", text_of(row, "solver")},
                           {"encoding", text_of(row, "encoding")},
                           {"scramble", number_of(row, "scramble")},
                           {"status", status},

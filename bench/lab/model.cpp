@@ -18,13 +18,17 @@ Model parse_model(const std::string& text, const std::string& file) {
     if (!(words >> word) || word == "c" || word == "o") continue;
     if (word == "s") {
       words >> word;
+      const std::string before = model.answer;
       model.answer = word == "SATISFIABLE" || word == "OPTIMUM" ? "SAT"
                      : word == "UNSATISFIABLE"                  ? "UNSAT"
                                                                 : "UNKNOWN";
+      if (!before.empty() && before != model.answer)
+        throw InputError(file, "line " + std::to_string(number), quote(line),
+                         "must not contradict the answer before it");
       continue;
     }
-    if (word == "SAT" || word == "UNSAT") {
-      model.answer = word;
+    if (word == "SAT" || word == "UNSAT" || word == "INDET") {  // as MiniSat's file says it
+      model.answer = word == "INDET" ? "UNKNOWN" : word;
       continue;
     }
     if (word == "v" && !(words >> word)) continue;

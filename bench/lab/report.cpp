@@ -21,7 +21,10 @@ namespace twill::bench {
 namespace {
 
 /// Only the keys that are not as by default: "start=order,pb=gte", or "default".
-std::string short_name(const std::string& encoding) {
+std::string short_name(const std::string& contestant) {
+  const std::size_t colon = contestant.find(": ");
+  const std::string solver = colon == std::string::npos ? "" : contestant.substr(0, colon + 2);
+  const std::string encoding = contestant.substr(solver.size());
   std::set<std::string> usual;
   std::stringstream defaults(encoding_text({}));
   for (std::string item; std::getline(defaults, item, ',');) usual.insert(item);
@@ -29,7 +32,7 @@ std::string short_name(const std::string& encoding) {
   std::stringstream items(encoding);
   for (std::string item; std::getline(items, item, ',');)
     if (!usual.contains(item)) name += (name.empty() ? "" : ",") + item;
-  return name.empty() ? "default" : name;
+  return solver + (name.empty() ? "default" : name);
 }
 
 std::string count_text(double value) {
@@ -167,7 +170,9 @@ std::vector<Plot> plots_of(const Scores& scores, const std::vector<std::string>&
     const std::size_t split = pair.find(':');
     if (split == std::string::npos)
       throw InputError("command line", "--scatter", quote(pair), "must be ENCODING:ENCODING");
-    const auto full = [](const std::string& text) { return encoding_text(parse_encoding(text)); };
+    const auto full = [&](const std::string& text) {
+      return find(scores, text) != nullptr ? text : encoding_text(parse_encoding(text));
+    };
     against.emplace_back(full(pair.substr(0, split)), full(pair.substr(split + 1)));
     for (const std::string& name : {against.back().first, against.back().second})
       if (find(scores, name) == nullptr)

@@ -1,6 +1,7 @@
 #include "bench/lab/rows.hpp"
 
 #include <map>
+#include <set>
 
 #include "graph/error.hpp"
 #include "graph/io/file.hpp"
@@ -21,9 +22,10 @@ double number_of(const Row& row, const char* key) {
 
 std::string row_key(const Row& row) {
   std::string key = text_of(row, "instance") + "\n" + text_of(row, "instance_sha256") + "\n" +
-                    text_of(row, "encoding") + "\n" + text_of(row, "scramble_parts");
-  for (const char* number :
-       {"I", "L", "scramble", "seed", "limit_cpu_s", "limit_conflicts", "limit_mem"})
+                    text_of(row, "encoding") + "\n" + text_of(row, "scramble_parts") + "\n" +
+                    text_of(row, "solver") + "\n" + text_of(row, "solver_command");
+  for (const char* number : {"I", "L", "scramble", "seed", "limit_cpu_s", "limit_wall_s",
+                             "limit_conflicts", "limit_mem"})
     key += "\n" + std::to_string(number_of(row, number));
   return key;
 }
@@ -62,6 +64,25 @@ RowFile parse_rows(std::string_view text, const std::string& path) {
   return file;
 }
 
+void distrust(std::vector<Row>& rows) {
+  std::set<std::string> satisfiable;
+  const auto question = [](const Row& row) {
+    return text_of(row, "instance") + "\n" + text_of(row, "instance_sha256");
+  };
+  for (const Row& row : rows)
+    if (text_of(row, "status") == "SAT" && text_of(row, "verified") == "model")
+      satisfiable.insert(question(row));
+  for (Row& row : rows) {
+    const bool other = !text_of(row, "solver_command").empty();
+    const bool literal = text_of(row, "encoding").starts_with("form=straight-line-literal");
+    if (!other || literal || text_of(row, "status") != "UNSAT" ||
+        !satisfiable.contains(question(row)))
+      continue;
+    row["status"] = "WRONG";
+    row["error"] = "says UNSAT of a question of which another row has a schedule";
+  }
+}
+
 std::vector<Row> merged_rows(const std::vector<std::string>& paths) {
   std::vector<Row> rows;
   std::map<std::string, std::size_t> known;
@@ -73,7 +94,13 @@ std::vector<Row> merged_rows(const std::vector<std::string>& paths) {
       else if (text_of(rows[place->second], "status") == "NOTRUN")
         rows[place->second] = std::move(row);
     }
+  distrust(rows);
   return rows;
+}
+
+std::string contestant(const Row& row) {
+  const std::string solver = text_of(row, "solver"), encoding = text_of(row, "encoding");
+  return solver.empty() || solver == "cadical" ? encoding : solver + ": " + encoding;
 }
 
 std::vector<std::string> disagreements(const std::vector<Row>& rows) {
@@ -86,15 +113,14 @@ std::vector<std::string> disagreements(const std::vector<Row>& rows) {
     const bool literal = encoding.find("form=straight-line-literal") != std::string::npos;
     const std::string expected = text_of(row, "expected");
     if (!literal && !expected.empty() && expected != status)
-      found.push_back(text_of(row, "instance") + ": " + status + " by " + encoding + ", expected " +
-                      expected);
+      found.push_back(text_of(row, "instance") + ": " + status + " by " + contestant(row) +
+                      ", expected " + expected);
     const std::string question = text_of(row, "instance") + "\n" + text_of(row, "instance_sha256") +
                                  (literal ? "\nliteral" : "");
     const auto [place, fresh] = answers.emplace(question, &row);
     if (!fresh && text_of(*place->second, "status") != status)
-      found.push_back(text_of(row, "instance") + ": " + status + " by " + encoding + ", " +
-                      text_of(*place->second, "status") + " by " +
-                      text_of(*place->second, "encoding"));
+      found.push_back(text_of(row, "instance") + ": " + status + " by " + contestant(row) + ", " +
+                      text_of(*place->second, "status") + " by " + contestant(*place->second));
   }
   return found;
 }

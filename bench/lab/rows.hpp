@@ -14,7 +14,8 @@ using Row = nlohmann::ordered_json;
 /// repeated. Throws InputError naming the line.
 Row json_line(std::string_view line, const std::string& path, std::size_t number);
 
-/// What makes a row the same measurement as another: instance, encoding, scramble, seed, limits.
+/// What makes a row the same measurement as another: instance, encoding, scramble, solver, seed,
+/// limits.
 std::string row_key(const Row& row);
 
 struct RowFile {
@@ -27,7 +28,14 @@ struct RowFile {
 RowFile read_rows(const std::string& path);
 RowFile parse_rows(std::string_view text, const std::string& path);
 
-/// Rows of several files (shards), one a key: of the same measurement the one that was run.
+/// Takes back what other solvers say against a verified model of the same question: status WRONG.
+void distrust(std::vector<Row>& rows);
+
+/// "ENCODING" of the linked solver, "SOLVER: ENCODING" of others.
+std::string contestant(const Row& row);
+
+/// Rows of several files (shards), one a key: of the same measurement the one that was run;
+/// distrusted.
 std::vector<Row> merged_rows(const std::vector<std::string>& paths);
 
 /// A text that is there, a number, or the default.

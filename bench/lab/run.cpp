@@ -27,6 +27,7 @@
 #include "bench/lab/question.hpp"
 #include "bench/lab/rows.hpp"
 #include "bench/lab/scramble.hpp"
+#include "bench/lab/solver_command.hpp"
 #include "bench/process.hpp"
 #include "engine/cadical.hpp"
 #include "engine/cli/interrupt.hpp"
@@ -47,7 +48,9 @@ struct RunFlags {
   std::int64_t conflicts = 0;
   std::uint64_t seed = 0, shuffle = 0;
   int jobs = 0;
-  bool resume = false, quiet = false, quick = false;
+  std::vector<std::string> solvers;
+  double wall = 0;
+  bool resume = false, quiet = false, quick = false, others = false;
 };
 
 std::int64_t number(const std::string& option, const std::string& text, std::int64_t high) {
@@ -175,10 +178,14 @@ class Bar {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
+/// The encoding of rows whose format has none.
+constexpr const char* kNoEncoding = "smtlib";
+
 struct Work {
   const Instance* instance;
   std::string encoding;
   std::uint64_t scramble;
+  const SolverCommand* solver = nullptr;  ///< null = the linked one
 };
 
 class Runner {
@@ -202,6 +209,7 @@ class Runner {
         const auto rec = rec_mii(problem, true);
         facts["mii_rec"] = rec ? rec->value : 0;
         problems_.emplace(i.file, std::move(facts));
+        loops_.emplace(i.file, problem);
       }
   }
 
@@ -213,8 +221,8 @@ class Runner {
     row.update(problems_.at(i.file));
     row["I"] = i.ii;
     row["L"] = i.length;
-    Row encoder;
-    std::stringstream items(work.encoding);
+    Row encoder = Row::object();
+    std::stringstream items(work.encoding == kNoEncoding ? "" : work.encoding);
     for (std::string item; std::getline(items, item, ',');)
       encoder[item.substr(0, item.find('='))] = item.substr(item.find('=') + 1);
     row["encoder"] = encoder;
@@ -222,10 +230,16 @@ class Runner {
     row["scramble"] = work.scramble;
     row["scramble_parts"] = to_string(scramble_);
     row["seed"] = flags_.seed;
-    row["solver"] = "cadical";
-    row["solver_version"] = cadical_version();
+    row["solver"] = work.solver == nullptr ? "cadical" : work.solver->name;
+    row["solver_version"] = work.solver == nullptr ? cadical_version() : work.solver->version;
+    if (work.solver != nullptr) {
+      row["solver_command"] = work.solver->text;
+      row["solver_sha256"] = work.solver->sha256;
+      row["format"] = to_string(work.solver->format);
+    }
     row["expected"] = i.expected;
     row["limit_cpu_s"] = flags_.cpu;
+    if (flags_.wall > 0) row["limit_wall_s"] = flags_.wall;
     row["limit_conflicts"] = flags_.conflicts;
     row["limit_mem"] = memory_;
     return row;
@@ -239,25 +253,33 @@ class Runner {
     };
     add("--ii", std::to_string(work.instance->ii));
     add("--length", std::to_string(work.instance->length));
-    add("--encoding", work.encoding);
+    if (work.encoding != kNoEncoding) add("--encoding", work.encoding);
     add("--scramble", std::to_string(work.scramble));
     add("--scramble-parts", to_string(scramble_));
     add("--seed", std::to_string(flags_.seed));
     add("--cpu-limit", decimal(flags_.cpu, 3));
     add("--conflict-limit", std::to_string(flags_.conflicts));
     add("--memory", std::to_string(memory_));
-    line.emplace_back("--statistics");
-    ProcessLimits limits;
-    // The row keeps its limits itself; these end one that does not notice.
-    limits.cpu_seconds = flags_.cpu > 0 ? flags_.cpu + 10 : 0;
-    limits.wall_seconds = flags_.cpu > 0 ? 20 * flags_.cpu + 60 : 0;
-    limits.memory = memory_ + (std::int64_t{1} << 30);
+    const double wall = flags_.wall > 0 ? flags_.wall : flags_.cpu > 0 ? 20 * flags_.cpu + 60 : 0;
     const std::string start = now_utc();
-    const ProcessResult process = run_process(line, limits, stop);
-    read_output(process, row);
-    row["cpu_s"] = process.cpu_seconds;
-    row["wall_s"] = process.seconds;
-    row["mem_kib"] = process.peak_bytes / 1024;
+    if (work.solver != nullptr) {
+      const Instance& i = *work.instance;
+      const bool exact = !work.encoding.starts_with("form=straight-line-literal");
+      row.update(ask_solver(*work.solver, line, loops_.at(i.file), i, exact, flags_.seed,
+                            {flags_.cpu, wall, memory_}, stop));
+    } else {
+      line.emplace_back("--statistics");
+      ProcessLimits limits;
+      // The row keeps its limits itself; these end one that does not notice.
+      limits.cpu_seconds = flags_.cpu > 0 ? flags_.cpu + 10 : 0;
+      limits.wall_seconds = wall;
+      limits.memory = memory_ + (std::int64_t{1} << 30);
+      const ProcessResult process = run_process(line, limits, stop);
+      read_output(process, row);
+      row["cpu_s"] = process.cpu_seconds;
+      row["wall_s"] = process.seconds;
+      row["mem_kib"] = process.peak_bytes / 1024;
+    }
     row["start_utc"] = start;
     row.update(machine_);
     Row arguments = Row::array();
@@ -301,7 +323,8 @@ class Runner {
   Row machine_;
   Scramble scramble_;
   std::int64_t memory_ = 0;
-  std::map<std::string, Row> problems_;
+  std::map<std::string, Row> problems_;  // what rows say of them
+  std::map<std::string, Problem> loops_;
 };
 
 /// Fisher and Yates's shuffle, the same on every machine.
@@ -353,22 +376,47 @@ int run(RunFlags flags) {
   }
 
   const Runner runner(flags, instances);
+  cli::Interrupt interrupt;
+  std::vector<SolverCommand> others;
+  for (const std::string& text : flags.solvers) {
+    others.push_back(solver_command(text, interrupt.token()));
+    for (std::size_t k = 0; k + 1 < others.size(); ++k)
+      if (others[k].name == others.back().name)
+        throw InputError("command line", "--solver", quote(others.back().name),
+                         "must be the name of one solver only");
+  }
+  std::vector<const SolverCommand*> solvers;
+  if (!flags.others) solvers.push_back(nullptr);
+  for (const SolverCommand& solver : others) solvers.push_back(&solver);
+  if (solvers.empty())
+    throw InputError("command line", "--others-only", "no --solver", "must have solvers");
   std::vector<Work> pending;
   std::size_t all = 0;
   for (const Instance& instance : instances)
     for (const std::string& encoding : encodings)
-      for (const std::uint64_t seed : seeds) {
-        Work work{&instance, encoding, seed};
-        if (all++ % shard.count != shard.index) continue;
-        if (!done.contains(row_key(runner.head(work)))) pending.push_back(std::move(work));
-      }
+      for (const std::uint64_t seed : seeds)
+        for (const SolverCommand* solver : solvers) {
+          Work work{&instance, encoding, seed, solver};
+          const auto format = solver == nullptr ? QuestionFormat::cnf : solver->format;
+          // Only CNF is scrambled, sums need the modulo form, and SMT-LIB has no encodings.
+          if (format != QuestionFormat::cnf && seed != seeds.front()) continue;
+          if (format == QuestionFormat::smtlib) {
+            if (encoding != encodings.front()) continue;
+            work.encoding = kNoEncoding;
+          } else if (format != QuestionFormat::cnf &&
+                     parse_encoding(encoding).form != Form::modulo) {
+            continue;
+          }
+          if (all++ % shard.count != shard.index) continue;
+          if (!done.contains(row_key(runner.head(work)))) pending.push_back(std::move(work));
+        }
   const int jobs = flags.jobs > 0
                        ? flags.jobs
                        : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   if (!flags.quiet) {
     std::cerr << instances.size() << " instances x " << encodings.size() << " encodings x "
-              << seeds.size() << " scrambles; " << pending.size() << " rows to run on " << jobs
-              << (jobs == 1 ? " process" : " processes");
+              << seeds.size() << " scrambles x " << solvers.size() << " solvers; " << pending.size()
+              << " rows to run on " << jobs << (jobs == 1 ? " process" : " processes");
     if (flags.cpu > 0) {
       double most = flags.cpu * static_cast<double>(pending.size()) / jobs;
       if (flags.budget > 0) most = std::min(most, flags.budget + flags.cpu);
@@ -376,7 +424,6 @@ int run(RunFlags flags) {
     }
     std::cerr << "\n";
   }
-  cli::Interrupt interrupt;
   Bar bar(std::max<std::size_t>(1, pending.size()), flags.quiet);
   std::mutex mutex;
   std::size_t not_run = 0, errors = 0;
@@ -396,15 +443,16 @@ int run(RunFlags flags) {
             if (status == "STOPPED") return;
             writer.write(row);
             not_run += spent;
-            if (status == "ERROR") {
+            if (status == "ERROR" || status == "WRONG") {
               ++errors;
               std::cerr << "\n"
-                        << pending[i].instance->name << ", " << pending[i].encoding << ": "
+                        << pending[i].instance->name << ", " << contestant(row) << ": "
                         << text_of(row, "error") << "\n";
             }
             bar.step(pending[i].instance->name);
             answers.push_back({{"instance", text_of(row, "instance")},
                                {"instance_sha256", text_of(row, "instance_sha256")},
+                               {"solver", text_of(row, "solver")},
                                {"encoding", text_of(row, "encoding")},
                                {"expected", text_of(row, "expected")},
                                {"status", status}});
@@ -418,26 +466,6 @@ int run(RunFlags flags) {
   if (not_run > 0 && !flags.quiet)
     std::cerr << not_run << " rows not run: the budget is spent; --resume goes on\n";
   return interrupt.token().stop_requested() || not_run > 0 ? cli::kStopped : cli::kDone;
-}
-
-/// --from and --optimum together.
-std::vector<LiteratureFile> files_of(const std::vector<std::string>& paths,
-                                     const std::vector<std::string>& optima) {
-  std::vector<LiteratureFile> files;
-  for (const std::string& path : paths) files.push_back({path, 0});
-  for (const std::string& text : optima) {
-    const std::size_t equals = text.find('=');
-    const auto named = std::find_if(files.begin(), files.end(), [&](const LiteratureFile& f) {
-      return std::filesystem::path(f.path).stem().string() == text.substr(0, equals);
-    });
-    if (equals == std::string::npos || named == files.end())
-      throw InputError("command line", "--optimum", quote(text),
-                       "must be NAME=L with the name of a file of --from");
-    named->optimum = number("--optimum", text.substr(equals + 1), kMaxCycles);
-    if (named->optimum == 0)
-      throw InputError("command line", "--optimum", quote(text), "must be positive");
-  }
-  return files;
 }
 
 }  // namespace
@@ -469,6 +497,13 @@ cli::Command run_command(CLI::App& bench) {
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 60))
       ->capture_default_str();
   app->add_option(cli::kMemoryLimit, flags->memory, "Memory a row")->capture_default_str();
+  app->add_option("--wall-limit", flags->wall,
+                  "Wall clock seconds a row (default: 20 times the CPU limit and a minute)")
+      ->check(CLI::Range(0.0, 1e7));
+  app->add_option("--solver", flags->solvers,
+                  "NAME=COMMAND: another solver in the same rows; may be repeated")
+      ->allow_extra_args(false);
+  app->add_flag("--others-only", flags->others, "Without the linked CaDiCaL")->needs("--solver");
   app->add_option("--budget", flags->budget,
                   "Seconds for all rows; those beyond are recorded as NOTRUN (0 = none)")
       ->check(CLI::Range(0.0, 1e9));
@@ -483,43 +518,15 @@ cli::Command run_command(CLI::App& bench) {
   app->add_flag("--quiet", flags->quiet, "Nothing on standard error but errors");
   app->footer(
       "Times are CPU seconds of the row's process, so rows may share the machine. Exit codes: 0\n"
-      "done, 1 rows disagree or failed, 3 stopped or rows beyond the budget.");
+      "done, 1 rows disagree or failed, 3 stopped or rows beyond the budget.\n\n"
+      "COMMAND is no shell's: words, '...' and \"...\". Placeholders: {cnf} (default, at the "
+      "end),\n"
+      "{opb}, {ilp} or {smt2}, the question's file; {model}, where the answer is written if not "
+      "to\n"
+      "standard output; {proof}, a DRAT proof, which is checked; {seed}; {cpu}, the limit in\n"
+      "seconds. The judge decides of every model; an answer that it refuses is a row WRONG, no\n"
+      "answer that can be read a row ERROR.");
   return {app, [flags] { return run(*flags); }};
-}
-
-cli::Command instances_command(CLI::App& bench) {
-  struct Flags {
-    std::string grid = "default", out;
-    std::vector<std::string> from, optima;
-  };
-  auto flags = std::make_shared<Flags>();
-  CLI::App* app = bench.add_subcommand(
-      "instances", "Write the questions of a built-in grid, or of files of the literature");
-  auto* grid = app->add_option("--grid", flags->grid, "default or quick")->capture_default_str();
-  auto* from = app->add_option("--from", flags->from,
-                               "PSPLIB project (.sm), Patterson project (.rcp) or job shop (any "
-                               "other ending); may be repeated");
-  from->excludes(grid);
-  app->add_option("--optimum", flags->optima,
-                  "NAME=L, the published makespan of NAME.sm and so on; may be repeated (default: "
-                  "found here)")
-      ->needs(from);
-  app->add_option("-o,--out", flags->out, "Folder for problems and instances.jsonl")->required();
-  app->footer(
-      "Files of the literature become loops of one stage: at I = L nothing wraps around, so the\n"
-      "questions are whether there is a schedule of the optimal makespan (SAT) and of one less\n"
-      "(UNSAT). What the order engine does not settle within a minute is left out and named.");
-  return {app, [flags] {
-            const auto left_out =
-                flags->from.empty()
-                    ? write_instances(flags->grid, flags->out, {})
-                    : write_literature(files_of(flags->from, flags->optima), flags->out);
-            for (const std::string& name : left_out)
-              std::cerr << "left out, not settled within a minute: " << name << "\n";
-            std::cout << read_instances(flags->out).size() << " instances in " << flags->out
-                      << "\n";
-            return static_cast<int>(cli::kDone);
-          }};
 }
 
 }  // namespace twill::bench

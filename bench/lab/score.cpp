@@ -73,7 +73,7 @@ Scores scores_of(const std::vector<Row>& rows) {
   std::map<std::string, Score> by_encoding;
   std::set<std::string> questions;
   for (const Row& row : rows) {
-    const std::string encoding = text_of(row, "encoding"), question = question_of(row);
+    const std::string encoding = contestant(row), question = question_of(row);
     all.limit = std::max(all.limit, number_of(row, "limit_cpu_s"));
     questions.insert(question);
     Score& score = by_encoding[encoding];

@@ -19,7 +19,7 @@ struct Outcome {
 };
 
 struct Score {
-  std::string encoding;
+  std::string encoding;  ///< contestant(): with the solver where it is not the linked one
   std::map<std::string, Outcome> outcomes;  ///< by question: instance and scramble
   std::size_t sat = 0, unsat = 0, unique = 0, not_run = 0;
   double par2 = 0;  ///< mean CPU seconds, unsolved as twice the limit; rows not run do not count

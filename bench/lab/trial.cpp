@@ -15,6 +15,7 @@
 #include "engine/cli/interrupt.hpp"
 #include "engine/cli/search_options.hpp"
 #include "engine/include/twill.hpp"
+#include "graph/io/file.hpp"
 
 namespace twill::bench {
 namespace {
@@ -57,9 +58,47 @@ nlohmann::ordered_json schedule_json(const Schedule& schedule) {
   return {{"start", schedule.start}, {"slot", schedule.warp}, {"length", schedule.length}};
 }
 
+void add_sizes(std::int64_t variables, std::int64_t clauses, std::int64_t literals,
+               const std::vector<FamilySize>& sizes, nlohmann::ordered_json& row) {
+  row["vars"] = variables;
+  row["clauses"] = clauses;
+  row["literals"] = literals;
+  row["aux_by_family"] = row["clauses_by_family"] = nlohmann::ordered_json::object();
+  for (const FamilySize& size : sizes) {
+    row["aux_by_family"][size.family] = size.variables;
+    row["clauses_by_family"][size.family] = size.clauses;
+  }
+}
+
+nlohmann::ordered_json write_question(const Trial& trial, const std::stop_token& stop) {
+  CpuWatch watch(trial.limits.cpu_seconds, stop);
+  Budget budget(watch.token(), 0, 0, trial.limits.memory);
+  nlohmann::ordered_json row;
+  Instance instance;
+  instance.name = trial.problem.name;
+  instance.file = trial.file;
+  instance.sha256 = sha256(read_file(trial.file));
+  instance.ii = trial.ii;
+  instance.length = trial.length;
+  try {
+    const QuestionText question = question_text(trial.format, instance, trial.problem,
+                                                trial.encoding, trial.scramble, budget);
+    write_file(trial.formula, question.text);
+    add_sizes(question.variables, question.constraints, question.literals, question.sizes, row);
+    row["encode_cpu_s"] = question.cpu_seconds;
+    row["status"] = "WRITTEN";
+  } catch (const Budget::Spent&) {
+    row["status"] = stopped_status(budget, watch);
+  } catch (const std::bad_alloc&) {
+    row["status"] = "MEMOUT";
+  }
+  return row;
+}
+
 }  // namespace
 
 nlohmann::ordered_json try_question(const Trial& trial, const std::stop_token& stop) {
+  if (!trial.formula.empty()) return write_question(trial, stop);
   const auto wall = std::chrono::steady_clock::now();
   const EncodingChoice choice = parse_encoding(trial.encoding);
   CpuWatch watch(trial.limits.cpu_seconds, stop);
@@ -71,14 +110,8 @@ nlohmann::ordered_json try_question(const Trial& trial, const std::stop_token& s
   try {
     const EncodedQuestion question =
         encode_question(trial.problem, trial.ii, trial.length, choice, budget);
-    row["vars"] = question.cnf.variables();
-    row["clauses"] = question.cnf.clauses();
-    row["literals"] = question.literals;
-    row["aux_by_family"] = row["clauses_by_family"] = nlohmann::ordered_json::object();
-    for (const FamilySize& size : question.sizes) {
-      row["aux_by_family"][size.family] = size.variables;
-      row["clauses_by_family"][size.family] = size.clauses;
-    }
+    add_sizes(question.cnf.variables(), static_cast<std::int64_t>(question.cnf.clauses()),
+              question.literals, question.sizes, row);
     row["encode_cpu_s"] = question.cpu_seconds;
     const ScrambledCnf formula = scrambled(question.cnf, trial.scramble);
     const double begin = cpu_seconds();
@@ -120,7 +153,7 @@ nlohmann::ordered_json try_question(const Trial& trial, const std::stop_token& s
 cli::Command trial_command(CLI::App& bench) {
   struct Flags {
     Trial trial;
-    std::string problem, memory, parts;
+    std::string problem, memory, parts, format = "cnf";
   };
   auto flags = std::make_shared<Flags>();
   CLI::App* app = bench.add_subcommand(
@@ -143,17 +176,24 @@ cli::Command trial_command(CLI::App& bench) {
   app->add_option(cli::kConflictLimit, t.limits.conflicts, "Conflicts (0 = none)");
   app->add_option(cli::kMemoryLimit, flags->memory, "Memory, as 500M or 2G");
   app->add_option("--proof", t.proof, "Write a binary DRAT proof here");
+  app->add_option("--formula", t.formula, "Write the question here and do not solve it");
+  app->add_option("--format", flags->format, "Of --formula: cnf, opb, ilp or smtlib")
+      ->check(CLI::IsMember({"cnf", "opb", "ilp", "smtlib"}))
+      ->capture_default_str();
   app->add_flag("--statistics", t.statistics, "Print the solver's statistics first");
   return {app, [flags] {
             Trial trial = flags->trial;
             trial.problem = read_problem(flags->problem);
+            trial.file = flags->problem;
+            trial.format = question_format(flags->format);
             if (!flags->memory.empty()) trial.limits.memory = cli::parse_bytes(flags->memory);
             if (!flags->parts.empty())
               trial.scramble = scramble_parts(flags->parts, trial.scramble);
             cli::Interrupt interrupt;
             const nlohmann::ordered_json row = try_question(trial, interrupt.token());
             std::cout << row.dump() << "\n";
-            if (row["status"] == "SAT") return static_cast<int>(cli::kDone);
+            if (row["status"] == "SAT" || row["status"] == "WRITTEN")
+              return static_cast<int>(cli::kDone);
             return static_cast<int>(row["status"] == "UNSAT" ? cli::kNo : cli::kStopped);
           }};
 }

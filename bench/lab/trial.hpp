@@ -6,6 +6,7 @@
 #include <string>
 
 #include "bench/lab/question.hpp"
+#include "bench/lab/question_text.hpp"
 #include "bench/lab/scramble.hpp"
 
 namespace twill::bench {
@@ -25,6 +26,10 @@ struct Trial {
   TrialLimits limits;
   std::string proof;        ///< DRAT, binary, to this file; "" = none
   bool statistics = false;  ///< the solver's own, on standard output
+  /// Where not "", the question is written there in this format and not solved: status WRITTEN.
+  std::string formula;
+  QuestionFormat format = QuestionFormat::cnf;
+  std::string file;  ///< of the problem, for provenance
 };
 
 /// What came of it: status SAT, UNSAT, TIMEOUT, CONFLICTS, MEMOUT or STOPPED, sizes, times, the

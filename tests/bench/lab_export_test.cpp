@@ -133,6 +133,59 @@ TEST_CASE("export and import: a solver's model becomes a verified schedule") {
   CHECK(bench(import).code == 2);
 }
 
+TEST_CASE("export: SMT-LIB says what is known, and its values come back") {
+  const TemporaryDirectory folder;
+  export_questions(folder, "smtlib --values");
+  const std::string sat = bytes(folder / "out/figure-4.smt2");
+  CHECK(contains(sat, "(set-logic QF_LIA)\n(set-info :status sat)\n"));
+  CHECK(contains(bytes(folder / "out/figure-3.smt2"), "(set-info :status unsat)\n"));
+  CHECK(contains(sat, "(set-option :produce-models true)\n(set-logic"));
+  CHECK(contains(sat, "(check-sat)\n(get-value ( op_0_0_0 "));
+  export_questions(folder, "smtlib --literal");  // which may have another answer
+  CHECK_FALSE(contains(bytes(folder / "out/figure-4.smt2"), ":status"));
+  export_questions(folder, "smtlib");
+  CHECK_FALSE(contains(bytes(folder / "out/figure-4.smt2"), "get-value"));
+  const std::string import = "import '" + (folder / "model") + "' --problem '" +
+                             (folder / "figure.problem.json") + "' --formula '" +
+                             (folder / "out/figure-4.smt2") + "'";
+  std::ofstream(folder / "model")
+      << "sat\n((op_0_0_0 true) (op_1_0_2 true) (op_1_0_1 false) (op_2_0_3 true) (opw_0_0 true) "
+         "(opw_1_0 true) (opw_2_0 true))\n";
+  CHECK(contains(bench(import).out, "verified: I = 2, L = 4"));
+  std::ofstream(folder / "model")
+      << "sat\n(\n  (define-fun op_0_0_0 () Bool\n    true)\n"
+         "  (define-fun op_2_0_3 () Bool true) (define-fun opw_0_0 () Bool true))\n";
+  const Run missing = bench(import);  // op 1 has no start: it counts as 0, before what it needs
+  CHECK(missing.code == 1);
+  CHECK(contains(missing.out, "no value of 3 "));
+  CHECK(contains(missing.out, "op_1_0_*"));
+  std::ofstream(folder / "model") << "unsat\n";
+  CHECK(bench(import).code == 1);
+  std::ofstream(folder / "model") << "(error \"no such logic\")\n";
+  CHECK(bench(import).code == 3);
+}
+
+TEST_CASE("import: solution files of linear programs, and refutations with their proof") {
+  const TemporaryDirectory folder;
+  export_questions(folder, "lp");
+  const std::string problem = " --problem '" + (folder / "figure.problem.json") + "'";
+  std::ofstream(folder / "model") << "Optimal - objective value 4\n 0 L 4 0\n";
+  const Run relaxed = bench("import '" + (folder / "model") + "'" + problem + " --formula '" +
+                            (folder / "out/figure-4.lp") + "'");
+  CHECK(relaxed.code == 2);
+  CHECK(contains(relaxed.err, "its model has no slots"));
+  export_questions(folder, "cnf");
+  const std::string question = folder / "out/figure-3.cnf", proof = folder / "proof";
+  std::ofstream(folder / "model") << "s UNSATISFIABLE\n";
+  CHECK(bench("trial '" + (folder / "figure.problem.json") + "' --ii 2 --length 3 --proof '" +
+              proof + "'")
+            .code == 1);
+  const std::string import =
+      "import '" + (folder / "model") + "'" + problem + " --proof '" + proof + "' --formula '";
+  CHECK(contains(bench(import + question + "'").out, "the proof is accepted"));
+  CHECK(contains(bench(import + (folder / "out/figure-4.cnf") + "'").out, "refused, proof"));
+}
+
 TEST_CASE("export: incremental CNF asks for every length") {
   const TemporaryDirectory folder;
   export_questions(folder, "icnf");
