@@ -232,4 +232,56 @@ std::string growth_svg(const Growth& growth) {
   return svg + "</svg>\n";
 }
 
+std::string ranks_svg(const Ranks& ranks) {
+  constexpr double kRow = 16, kLabels = 330, kBar = 7, kAxis = 52;
+  // Of bars only those that no other holds.
+  std::vector<std::pair<std::size_t, std::size_t>> bars;
+  for (std::size_t first = 0; first < ranks.names.size(); ++first) {
+    std::size_t last = first;
+    while (last + 1 < ranks.names.size() &&
+           ranks.names[last + 1].first - ranks.names[first].first < ranks.critical_difference)
+      ++last;
+    if (last > first && (bars.empty() || last > bars.back().second)) bars.emplace_back(first, last);
+  }
+  double low = 1, high = 2;
+  for (const auto& [rank, name] : ranks.names) {
+    low = std::min(low, std::floor(rank));
+    high = std::max(high, std::ceil(rank));
+  }
+  const Axis x{low, high, kLeft, kWidth - kRight, false};
+  const double top = kAxis + 10 + kBar * static_cast<double>(bars.size());
+  const double height = top + kRow * static_cast<double>(ranks.names.size()) + 10;
+  std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " +
+                    number(kWidth + kLabels) + " " + number(height) +
+                    "\" font-family=\"sans-serif\" font-size=\"11\">\n"
+                    "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n";
+  svg += text(kLeft, 18, ranks.title, "font-size=\"13\" font-weight=\"bold\"");
+  svg += line(x.from, kAxis, x.to, kAxis, "stroke=\"#000\"");
+  for (const double t : x.ticks()) {
+    svg += line(x.at(t), kAxis - 4, x.at(t), kAxis, "stroke=\"#000\"");
+    svg += text(x.at(t), kAxis - 7, tick(t), "text-anchor=\"middle\"");
+  }
+  if (ranks.critical_difference > 0) {
+    const double to = std::min(x.to, x.at(low + ranks.critical_difference));
+    svg += line(x.from, 28, to, 28, "stroke=\"#d55e00\" stroke-width=\"2\"");
+    svg += text(to + 6, 32,
+                "critical difference " + tick(std::round(100 * ranks.critical_difference) / 100),
+                "fill=\"#d55e00\"");
+  }
+  for (std::size_t i = 0; i < bars.size(); ++i) {
+    const double y = kAxis + 8 + kBar * static_cast<double>(i);
+    svg +=
+        line(x.at(ranks.names[bars[i].first].first) - 3, y,
+             x.at(ranks.names[bars[i].second].first) + 3, y, "stroke=\"#000\" stroke-width=\"3\"");
+  }
+  for (std::size_t i = 0; i < ranks.names.size(); ++i) {
+    const auto& [rank, name] = ranks.names[i];
+    const double y = top + kRow * (static_cast<double>(i) + 0.5);
+    svg += line(x.at(rank), kAxis, x.at(rank), y, "stroke=\"#888\"");
+    svg += line(x.at(rank), y, x.to, y, "stroke=\"#888\"");
+    svg += text(x.to + 6, y + 4, number(rank) + "  " + name);
+  }
+  return svg + "</svg>\n";
+}
+
 }  // namespace twill::bench

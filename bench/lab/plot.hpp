@@ -49,6 +49,16 @@ struct Lines {
 };
 std::string lines_svg(const Lines& lines);
 
+/// A critical-difference picture (Demsar, "Statistical comparisons of classifiers over multiple
+/// data sets", JMLR 2006, figure 1): names on an axis of mean ranks, best first. A bar joins those
+/// whose ranks differ by less than the critical difference.
+struct Ranks {
+  std::string title;
+  std::vector<std::pair<double, std::string>> names;  ///< mean rank and name, ascending
+  double critical_difference = 0;
+};
+std::string ranks_svg(const Ranks& ranks);
+
 /// Text between tags.
 std::string xml_text(const std::string& text);
 

@@ -7,8 +7,10 @@
 #include <set>
 #include <sstream>
 
+#include "bench/lab/comparison.hpp"
 #include "bench/lab/lab.hpp"
 #include "bench/lab/plot.hpp"
+#include "bench/lab/report_csv.hpp"
 #include "bench/lab/score.hpp"
 #include "bench/table.hpp"
 #include "encoders/choose.hpp"
@@ -39,100 +41,58 @@ std::string count_text(double value) {
   return value == 0 ? "-" : decimal(value, 0);
 }
 
-std::vector<Column> columns() {
-  return {{"encoding", 44, false}, {"solved", 6}, {"SAT", 4},       {"UNSAT", 5},   {"unique", 6},
-          {"PAR2 s", 7},           {"spread", 6}, {"variables", 9}, {"clauses", 9}, {"not run", 7}};
+std::string p_text(double p) {
+  return p < 0.0001 ? "<0.0001" : decimal(p, 4);
 }
 
-std::vector<std::string> cells(const Score& s) {
+std::vector<Column> columns() {
+  return {{"encoding", 44, false}, {"solved", 6},      {"SAT", 4},    {"UNSAT", 5},   {"unique", 6},
+          {"PAR2 s", 7},           {"95 % of it", 13}, {"p", 7},      {"alone s", 7}, {"spread", 6},
+          {"variables", 9},        {"clauses", 9},     {"not run", 7}};
+}
+
+/// What a comparison says of one contestant: its interval, whether it is told apart from the first,
+/// and what the virtual best solver would lose without it.
+struct Standing {
+  std::string interval = "-", p = "-", alone = "-";
+};
+
+std::vector<Standing> standings_of(const Comparison& comparison) {
+  std::vector<Standing> all;
+  for (std::size_t c = 0; c < comparison.par2.size(); ++c) {
+    Standing one;
+    one.interval =
+        short_seconds(comparison.par2[c].low) + " to " + short_seconds(comparison.par2[c].high);
+    one.alone = short_seconds(comparison.contribution[c]);
+    all.push_back(one);
+  }
+  for (const Pair& pair : comparison.pairs)
+    if (pair.first == 0) all[pair.second].p = p_text(pair.adjusted);
+  return all;
+}
+
+std::vector<std::string> cells(const Score& s, const Standing& standing = {}) {
   return {s.encoding == "virtual best" ? s.encoding : short_name(s.encoding),
           std::to_string(s.solved()),
           std::to_string(s.sat),
           std::to_string(s.unsat),
           std::to_string(s.unique),
           short_seconds(s.par2),
+          standing.interval,
+          standing.p,
+          standing.alone,
           s.spread ? percent(*s.spread) : "-",
           count_text(s.vars),
           count_text(s.clauses),
           std::to_string(s.not_run)};
 }
 
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + "\"";
-}
-
-std::string scores_csv(const Scores& scores) {
-  std::string csv =
-      "encoding,solved,sat,unsat,unique,par2_s,spread,vars_geomean,clauses_geomean,not_run\n";
-  const auto add = [&](const Score& s) {
-    csv += csv_field(s.encoding) + "," + std::to_string(s.solved()) + "," + std::to_string(s.sat) +
-           "," + std::to_string(s.unsat) + "," + std::to_string(s.unique) + "," +
-           decimal(s.par2, 4) + "," + (s.spread ? decimal(*s.spread, 4) : "") + "," +
-           decimal(s.vars, 1) + "," + decimal(s.clauses, 1) + "," + std::to_string(s.not_run) +
-           "\n";
-  };
-  add(scores.virtual_best);
-  for (const Score& s : scores.encodings) add(s);
-  return csv;
-}
-
-/// Every row, nested keys joined by dots, columns in the order in which they first occur.
-std::string rows_csv(const std::vector<Row>& rows) {
-  std::vector<std::string> header;
-  std::set<std::string> known;
-  std::vector<std::map<std::string, std::string>> lines;
-  const auto visit = [&](auto& self, const std::string& prefix, const Row& object,
-                         std::map<std::string, std::string>& line) -> void {
-    for (const auto& [key, value] : object.items()) {
-      const std::string name = prefix.empty() ? key : prefix + "." + key;
-      if (value.is_object()) {
-        self(self, name, value, line);
-        continue;
-      }
-      if (known.insert(name).second) header.push_back(name);
-      line[name] = value.is_string() ? text_of(object, key.c_str()) : value.dump();
-    }
-  };
-  for (const Row& row : rows) {
-    lines.emplace_back();
-    visit(visit, "", row, lines.back());
-  }
-  std::string csv;
-  for (std::size_t i = 0; i < header.size(); ++i) csv += (i ? "," : "") + csv_field(header[i]);
-  csv += "\n";
-  for (const auto& line : lines) {
-    for (std::size_t i = 0; i < header.size(); ++i) {
-      const auto found = line.find(header[i]);
-      csv += (i ? "," : "") + (found == line.end() ? std::string() : csv_field(found->second));
-    }
-    csv += "\n";
-  }
-  return csv;
-}
-
 Curve curve_of(const Score& score) {
-  std::vector<double> seconds;
-  for (const auto& [question, outcome] : score.outcomes)
-    if (outcome.solved()) seconds.push_back(outcome.cpu_seconds);
-  std::sort(seconds.begin(), seconds.end());
+  const std::vector<double> seconds = solved_seconds(score);
   Curve curve{score.encoding == "virtual best" ? score.encoding : short_name(score.encoding), {}};
   for (std::size_t i = 0; i < seconds.size(); ++i)
     curve.points.emplace_back(seconds[i], static_cast<double>(i + 1));
   return curve;
-}
-
-std::string cactus_csv(const Scores& scores) {
-  std::string csv = "encoding,cpu_s,solved\n";
-  const auto add = [&](const Score& s) {
-    for (const auto& [seconds, solved] : curve_of(s).points)
-      csv += csv_field(s.encoding) + "," + decimal(seconds, 4) + "," + decimal(solved, 0) + "\n";
-  };
-  add(scores.virtual_best);
-  for (const Score& s : scores.encodings) add(s);
-  return csv;
 }
 
 /// The questions that both were asked.
@@ -155,9 +115,33 @@ const Score* find(const Scores& scores, const std::string& encoding) {
   return nullptr;
 }
 
+std::vector<Column> choice_columns() {
+  return {{"choice", 24, false}, {"mean rank", 9}, {"of values", 9}, {"comparisons", 11}};
+}
+
+std::vector<std::string> choice_cells(const ChoiceValue& choice) {
+  return {choice.key + "=" + choice.value, decimal(choice.mean_rank, 2),
+          decimal(choice.mean_values, 1), std::to_string(choice.comparisons)};
+}
+
 struct Plot {
   std::string file, svg;
 };
+
+// More names on one picture are not read.
+constexpr std::size_t kMostRanks = 20;
+
+Plot ranks_plot(const Scores& scores, const Comparison& comparison) {
+  Ranks ranks;
+  ranks.title =
+      "Mean ranks over " + std::to_string(comparison.ranked_instances) + " instances, 1 = fastest";
+  ranks.critical_difference = comparison.critical_difference;
+  for (std::size_t c = 0; c < comparison.mean_ranks.size(); ++c)
+    ranks.names.emplace_back(comparison.mean_ranks[c], short_name(scores.encodings[c].encoding));
+  std::sort(ranks.names.begin(), ranks.names.end());
+  if (ranks.names.size() > kMostRanks) ranks.names.resize(kMostRanks);
+  return {"ranks.svg", ranks_svg(ranks)};
+}
 
 /// The best encoding against the default, or the second where it is the default itself.
 std::vector<Plot> plots_of(const Scores& scores, const std::vector<std::string>& pairs) {
@@ -193,18 +177,34 @@ std::vector<Plot> plots_of(const Scores& scores, const std::vector<std::string>&
   return plots;
 }
 
-std::string html_table(const Scores& scores) {
-  std::string html = "<table><thead><tr>";
-  for (const Column& c : columns()) html += "<th>" + xml_text(c.title) + "</th>";
+std::string html_table(const std::vector<Column>& columns,
+                       const std::vector<std::vector<std::string>>& rows) {
+  std::string html =
+      "<input placeholder=\"filter\" aria-label=\"filter the table below\">\n"
+      "<div class=\"scroll\"><table><thead><tr>";
+  for (const Column& c : columns) html += "<th>" + xml_text(c.title) + "</th>";
   html += "</tr></thead><tbody>\n";
-  const auto add = [&](const Score& s) {
+  for (const auto& row : rows) {
     html += "<tr>";
-    for (const std::string& cell : cells(s)) html += "<td>" + xml_text(cell) + "</td>";
+    for (const std::string& cell : row) html += "<td>" + xml_text(cell) + "</td>";
     html += "</tr>\n";
-  };
-  add(scores.virtual_best);
-  for (const Score& s : scores.encodings) add(s);
-  return html + "</tbody></table>\n";
+  }
+  return html + "</tbody></table></div>\n";
+}
+
+std::vector<std::vector<std::string>> score_rows(const Scores& scores,
+                                                 const Comparison& comparison) {
+  std::vector<std::vector<std::string>> rows = {cells(scores.virtual_best)};
+  const std::vector<Standing> standings = standings_of(comparison);
+  for (std::size_t c = 0; c < scores.encodings.size(); ++c)
+    rows.push_back(cells(scores.encodings[c], standings[c]));
+  return rows;
+}
+
+std::vector<std::vector<std::string>> choice_rows(const Comparison& comparison) {
+  std::vector<std::vector<std::string>> rows;
+  for (const ChoiceValue& choice : comparison.choices) rows.push_back(choice_cells(choice));
+  return rows;
 }
 
 std::string facts_of(const std::vector<Row>& rows) {
@@ -227,42 +227,91 @@ std::string facts_of(const std::vector<Row>& rows) {
   return text;
 }
 
-std::string page(const Scores& scores, const std::vector<Plot>& plots, const std::string& facts,
-                 const std::vector<std::string>& wrong) {
+constexpr const char* kExplained =
+    "95 %: bootstrap interval of PAR2 over instances. p: signed-rank test over instances against "
+    "the "
+    "first row, corrected by Holm for all pairs. Alone: by how much the virtual best's PAR2 grows "
+    "without this one.";
+constexpr const char* kChoicesExplained =
+    "Mean rank of a value among those of its key, with all other keys, the solver and the instance "
+    "the same; 1 = fastest.";
+
+// A click on a head sorts by that column, again the other way round; the field above a table leaves
+// the rows that have its text.
+constexpr const char* kTableScript = R"(
+for (const input of document.querySelectorAll('input')) {
+  const table = input.nextElementSibling.querySelector('table'), body = table.tBodies[0];
+  input.oninput = () => {
+    for (const row of body.rows) row.hidden = !row.textContent.includes(input.value);
+  };
+  [...table.tHead.rows[0].cells].forEach((head, column) => {
+    let up = false;
+    head.onclick = () => {
+      up = !up;
+      const text = row => row.cells[column].textContent, number = row => parseFloat(text(row));
+      const order = (a, b) => isNaN(number(a)) || isNaN(number(b))
+          ? isNaN(number(a)) - isNaN(number(b)) || text(a).localeCompare(text(b))
+          : number(a) - number(b);
+      body.append(...[...body.rows].sort((a, b) => up ? order(a, b) : order(b, a)));
+    };
+  });
+}
+)";
+
+std::string page(const Scores& scores, const Comparison& comparison, const std::vector<Plot>& plots,
+                 const std::string& facts, const std::vector<std::string>& wrong) {
   std::string html =
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
       "<title>Twill: encodings compared</title>\n<style>body{font:14px sans-serif;margin:2em;"
       "max-width:1100px}table{border-collapse:collapse}td,th{padding:2px 8px;text-align:right;"
       "border-bottom:1px solid #ddd}td:first-child,th:first-child{text-align:left;font-family:"
-      "monospace}tbody tr:first-child{font-style:italic}svg{max-width:100%;height:auto}"
+      "monospace}svg{max-width:100%;height:auto}"
+      "th{cursor:pointer}.scroll{overflow-x:auto}input{margin:6px 0;padding:3px}"
       ".wrong{color:#b00}</style></head><body>\n<h1>Encodings compared</h1>\n";
   html += "<p>" + std::to_string(scores.questions) + " questions, " +
           std::to_string(scores.encodings.size()) + " encodings, " + decimal(scores.limit, 0) +
           " CPU seconds a question. PAR2: mean CPU seconds, unsolved as twice the limit. Sizes: "
           "geometric means over the questions that all encodings built. Spread: of times over "
-          "scrambles of one formula, median over instances.</p>\n";
+          "scrambles of one formula, median over instances. ";
+  html += kExplained;
+  html += "</p>\n";
   for (const std::string& text : wrong)
     html += "<p class=\"wrong\">DISAGREEMENT " + xml_text(text) + "</p>\n";
   for (const Plot& plot : plots) html += plot.svg;
-  html += html_table(scores);
-  html += "<pre>" + xml_text(facts) + "</pre>\n</body></html>\n";
+  html += html_table(columns(), score_rows(scores, comparison));
+  if (!comparison.choices.empty())
+    html += "<h2>What each choice is worth</h2>\n<p>" + xml_text(kChoicesExplained) + "</p>\n" +
+            html_table(choice_columns(), choice_rows(comparison));
+  html +=
+      "<pre>" + xml_text(facts) + "</pre>\n<script>" + kTableScript + "</script></body></html>\n";
   return html;
 }
 
 struct ReportFlags {
   std::vector<std::string> files, scatter;
   std::string out;
+  std::uint64_t seed = 0;
 };
 
 int run(const ReportFlags& flags) {
   const std::vector<Row> rows = merged_rows(flags.files);
   const std::vector<std::string> wrong = disagreements(rows);
   const Scores scores = scores_of(rows);
-  const std::vector<Plot> plots = plots_of(scores, flags.scatter);
+  const Comparison comparison = compare(scores, flags.seed);
+  std::vector<Plot> plots = plots_of(scores, flags.scatter);
+  if (comparison.ranked_instances > 0 && scores.encodings.size() > 1)
+    plots.insert(plots.begin() + 1, ranks_plot(scores, comparison));
   Table table(std::cout, columns());
   table.head();
-  table.row(cells(scores.virtual_best));
-  for (const Score& s : scores.encodings) table.row(cells(s));
+  for (const auto& row : score_rows(scores, comparison)) table.row(row);
+  std::cout << "\n" << kExplained << "\n";
+  if (!comparison.choices.empty()) {
+    std::cout << "\n";
+    Table choices(std::cout, choice_columns());
+    choices.head();
+    for (const auto& row : choice_rows(comparison)) choices.row(row);
+    std::cout << "\n" << kChoicesExplained << "\n";
+  }
   std::cout << "\n"
             << scores.questions << " questions, " << decimal(scores.limit, 0)
             << " CPU seconds each\n"
@@ -272,11 +321,14 @@ int run(const ReportFlags& flags) {
     const auto write = [&](const std::string& name, const std::string& text) {
       write_file((std::filesystem::path(flags.out) / name).string(), text);
     };
-    write("scores.csv", scores_csv(scores));
+    write("scores.csv", scores_csv(scores, comparison));
     write("cactus.csv", cactus_csv(scores));
+    write("pairs.csv", pairs_csv(scores, comparison));
+    write("ranks.csv", ranks_csv(scores, comparison));
+    write("choices.csv", choices_csv(comparison));
     write("rows.csv", rows_csv(rows));
     for (const Plot& plot : plots) write(plot.file, plot.svg);
-    write("index.html", page(scores, plots, facts_of(rows), wrong));
+    write("index.html", page(scores, comparison, plots, facts_of(rows), wrong));
   }
   for (const std::string& text : wrong) std::cerr << "DISAGREEMENT " << text << "\n";
   return wrong.empty() ? cli::kDone : cli::kNo;
@@ -294,6 +346,7 @@ cli::Command report_command(CLI::App& bench) {
   app->add_option("--scatter", flags->scatter,
                   "ENCODING:ENCODING, a scatter plot each (default: the best against the default)")
       ->allow_extra_args(false);
+  app->add_option("--seed", flags->seed, "Of the bootstrap's draws")->capture_default_str();
   app->footer("Rows that disagree on SAT and UNSAT are named, and make it fail with 1.");
   return {app, [flags] { return run(*flags); }};
 }

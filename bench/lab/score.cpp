@@ -68,6 +68,14 @@ void sizes(std::vector<Score>& scores) {
 
 }  // namespace
 
+std::vector<double> solved_seconds(const Score& score) {
+  std::vector<double> seconds;
+  for (const auto& [question, outcome] : score.outcomes)
+    if (outcome.solved()) seconds.push_back(outcome.cpu_seconds);
+  std::sort(seconds.begin(), seconds.end());
+  return seconds;
+}
+
 Scores scores_of(const std::vector<Row>& rows) {
   Scores all;
   std::map<std::string, Score> by_encoding;

@@ -31,6 +31,9 @@ struct Score {
   std::size_t solved() const { return sat + unsat; }
 };
 
+/// CPU seconds of what it solved, ascending.
+std::vector<double> solved_seconds(const Score& score);
+
 struct Scores {
   double limit = 0;  ///< the largest CPU limit of the rows
   std::size_t questions = 0;
