@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <mutex>
+#include <optional>
+#include <string_view>
 
 #include "bench/lab/literature.hpp"
 #include "bench/lab/question.hpp"
@@ -25,6 +27,8 @@ namespace twill::bench {
 namespace {
 
 constexpr double kMost = 60;  // seconds for a loop's optimum
+constexpr std::string_view kProblemEnding = ".problem.json";
+constexpr std::size_t kLongestName = 190;  // an instance's has up to 200
 
 struct Loop {
   std::string name, family;
@@ -104,6 +108,19 @@ std::vector<Loop> loops_of(const std::string& grid) {
   return loops;
 }
 
+Instance question(const Loop& loop, const char* suffix, Cycle ii, Cycle length,
+                  const char* expected) {
+  Instance q;
+  q.name = loop.name + suffix;
+  q.family = loop.family;
+  q.file = loop.name + ".problem.json";
+  q.ii = ii;
+  q.length = length;
+  q.expected = expected;
+  return q;
+}
+
+// At the optimum, one cycle shorter, and at one I less; what a bound answers is left out.
 std::vector<Instance> questions_of(const Loop& loop, bool& settled) {
   Options options;
   options.threads = 1;
@@ -114,14 +131,7 @@ std::vector<Instance> questions_of(const Loop& loop, bool& settled) {
   if (best.status != Status::optimal) return questions;
   const Cycle ii = best.schedule->initiation_interval, length = best.schedule->length;
   const auto add = [&](const char* suffix, Cycle at, Cycle most, const char* expected) {
-    Instance i;
-    i.name = loop.name + suffix;
-    i.family = loop.family;
-    i.file = loop.name + ".problem.json";
-    i.ii = at;
-    i.length = most;
-    i.expected = expected;
-    questions.push_back(std::move(i));
+    questions.push_back(question(loop, suffix, at, most, expected));
   };
   add("-sat", ii, std::max<Cycle>(1, length), "SAT");
   const auto earliest = earliest_starts(loop.problem, ii, forced_delays(loop.problem));
@@ -130,6 +140,44 @@ std::vector<Instance> questions_of(const Loop& loop, bool& settled) {
   if (ii > lower_bounds(loop.problem).front().value)
     add("-fast", ii - 1, std::max<Cycle>(1, length), "UNSAT");
   return questions;
+}
+
+Loop problem_loop(const std::string& path) {
+  Problem problem = read_problem(path);
+  if (!problem.channels.empty())
+    throw InputError(path, "/channels", std::to_string(problem.channels.size()),
+                     "must be none: formulas do not say what channels carry");
+  std::string name = std::filesystem::path(path).filename().string();
+  name.resize(name.size() - kProblemEnding.size());
+  if (name.size() > kLongestName)
+    throw InputError(path, "name", quote(name),
+                     "must have at most " + std::to_string(kLongestName) + " bytes");
+  return {std::move(name), "problem", std::move(problem)};
+}
+
+Loop literature_loop(const std::string& path) {
+  Problem problem = parse_literature(read_file(path), path);
+  const std::string ending = std::filesystem::path(path).extension().string();
+  std::string name = problem.name;
+  return {std::move(name), ending == ".sm" || ending == ".rcp" ? "rcpsp" : "job-shop",
+          std::move(problem)};
+}
+
+std::vector<Instance> makespan_questions(const Loop& loop, Cycle published, bool& settled) {
+  const std::optional<Cycle> optimum =
+      published > 0 ? published : smallest_makespan(loop.problem, kMost, {});
+  settled = optimum.has_value();
+  if (!settled) return {};
+  std::vector<Instance> questions = {question(loop, "-sat", *optimum, *optimum, "SAT")};
+  if (*optimum > one_stage_bound(loop.problem))
+    questions.push_back(question(loop, "-short", *optimum - 1, *optimum - 1, "UNSAT"));
+  return questions;
+}
+
+std::string yaml_text(const std::string& raw) {
+  std::string text = "'";
+  for (const char c : raw) text += c == '\'' ? std::string("''") : std::string(1, c);
+  return text + "'";
 }
 
 /// The problems, instances.jsonl and the tasks of BenchExec.
@@ -155,7 +203,7 @@ void write_questions(const std::vector<Loop>& loops,
       list += line.dump() + "\n";
       // The same as a task of BenchExec (bench/benchexec_twill).
       write_file((fs::path(folder) / (q.name + ".yml")).string(),
-                 "format_version: '2.0'\ninput_files: '" + file + "'\noptions:\n  ii: " +
+                 "format_version: '2.0'\ninput_files: " + yaml_text(file) + "\noptions:\n  ii: " +
                      std::to_string(q.ii) + "\n  length: " + std::to_string(q.length) + "\n");
     }
   }
@@ -184,42 +232,34 @@ std::vector<std::string> write_instances(
   return left_out;
 }
 
-std::vector<std::string> write_literature(const std::vector<LiteratureFile>& files,
-                                          const std::string& folder) {
+bool is_problem_file(const std::string& path) {
+  return path.ends_with(kProblemEnding);
+}
+
+std::vector<std::string> write_file_questions(const std::vector<QuestionFile>& files,
+                                              const std::string& folder) {
   std::vector<Loop> loops;
-  for (const LiteratureFile& f : files) {
-    Problem problem = parse_literature(read_file(f.path), f.path);
+  for (const QuestionFile& f : files) {
+    Loop loop = is_problem_file(f.path) ? problem_loop(f.path) : literature_loop(f.path);
     for (const Loop& other : loops)
-      if (other.name == problem.name)
-        throw InputError(f.path, "name", quote(problem.name), "must be the name of one file only");
-    const std::string ending = std::filesystem::path(f.path).extension().string();
-    const bool project = ending == ".sm" || ending == ".rcp";
-    std::string name = problem.name;
-    loops.push_back({std::move(name), project ? "rcpsp" : "job-shop", std::move(problem)});
+      if (other.name == loop.name)
+        throw InputError(f.path, "name", quote(loop.name), "must be the name of one file only");
+    loops.push_back(std::move(loop));
   }
   std::vector<std::vector<Instance>> questions(loops.size());
   std::vector<std::string> left_out;
   std::mutex mutex;
   tbb::parallel_for(std::size_t{0}, loops.size(), [&](std::size_t i) {
-    const Loop& loop = loops[i];
-    std::optional<Cycle> optimum = files[i].optimum;
-    if (*optimum == 0) optimum = smallest_makespan(loop.problem, kMost, {});
-    if (!optimum) {
-      const std::scoped_lock lock(mutex);
-      left_out.push_back(loop.name);
-      return;
-    }
-    const auto add_question = [&](const char* suffix, Cycle length, const char* expected) {
-      Instance q;
-      q.name = loop.name + suffix;
-      q.family = loop.family;
-      q.file = loop.name + ".problem.json";
-      q.ii = q.length = length;
-      q.expected = expected;
-      questions[i].push_back(std::move(q));
-    };
-    add_question("-sat", *optimum, "SAT");
-    if (*optimum > one_stage_bound(loop.problem)) add_question("-short", *optimum - 1, "UNSAT");
+    bool settled = true;
+    if (!is_problem_file(files[i].path))
+      questions[i] = makespan_questions(loops[i], files[i].optimum, settled);
+    else if (files[i].ii > 0)
+      questions[i] = {question(loops[i], "", files[i].ii, files[i].length, "")};
+    else
+      questions[i] = questions_of(loops[i], settled);
+    if (settled) return;
+    const std::scoped_lock lock(mutex);
+    left_out.push_back(loops[i].name);
   });
   std::sort(left_out.begin(), left_out.end());
   write_questions(loops, questions, folder);

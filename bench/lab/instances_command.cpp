@@ -13,14 +13,44 @@
 namespace twill::bench {
 namespace {
 
-/// --from and --optimum together.
-std::vector<LiteratureFile> files_of(const std::vector<std::string>& paths,
-                                     const std::vector<std::string>& optima) {
-  std::vector<LiteratureFile> files;
-  for (const std::string& path : paths) files.push_back({path, 0});
+/// A file, or those of a folder whose endings say what they are, by name.
+void add_files(const std::string& path, std::vector<QuestionFile>& files) {
+  namespace fs = std::filesystem;
+  std::error_code none;
+  if (!fs::is_directory(path, none)) {
+    files.push_back({path, 0, 0, 0});
+    return;
+  }
+  std::vector<std::string> found;
+  for (const auto& entry : fs::directory_iterator(path)) {
+    const std::string name = entry.path().string(), ending = entry.path().extension().string();
+    if (entry.is_regular_file() &&
+        (is_problem_file(name) || ending == ".sm" || ending == ".rcp" || ending == ".jss"))
+      found.push_back(name);
+  }
+  if (found.empty())
+    throw InputError("command line", "--from", quote(path),
+                     "must have a file that ends in .problem.json, .sm, .rcp or .jss");
+  std::sort(found.begin(), found.end());
+  for (const std::string& name : found) files.push_back({name, 0, 0, 0});
+}
+
+/// --from, --optimum, --ii and --length together.
+std::vector<QuestionFile> files_of(const std::vector<std::string>& paths,
+                                   const std::vector<std::string>& optima, Cycle ii, Cycle length) {
+  std::vector<QuestionFile> files;
+  for (const std::string& path : paths) add_files(path, files);
+  for (QuestionFile& file : files) {
+    if (ii == 0) break;
+    if (!is_problem_file(file.path))
+      throw InputError("command line", "--ii", std::to_string(ii),
+                       "must be for problem files alone, not " + file.path);
+    file.ii = ii;
+    file.length = length;
+  }
   for (const std::string& text : optima) {
     const std::size_t equals = text.find('=');
-    const auto named = std::find_if(files.begin(), files.end(), [&](const LiteratureFile& f) {
+    const auto named = std::find_if(files.begin(), files.end(), [&](const QuestionFile& f) {
       return std::filesystem::path(f.path).stem().string() == text.substr(0, equals);
     });
     if (equals == std::string::npos || named == files.end())
@@ -41,35 +71,51 @@ cli::Command instances_command(CLI::App& bench) {
   struct Flags {
     std::string grid = "default", out;
     std::vector<std::string> from, optima;
+    Cycle ii = 0, length = 0;
   };
   auto flags = std::make_shared<Flags>();
-  CLI::App* app = bench.add_subcommand(
-      "instances", "Write the questions of a built-in grid, or of files of the literature");
+  CLI::App* app =
+      bench.add_subcommand("instances", "Write the questions of a built-in grid, or of files");
   auto* grid = app->add_option("--grid", flags->grid, "default or quick")->capture_default_str();
-  auto* from = app->add_option("--from", flags->from,
-                               "PSPLIB project (.sm), Patterson project (.rcp) or job shop (any "
-                               "other ending); may be repeated");
+  auto* from =
+      app->add_option("--from", flags->from,
+                      "Problem (.problem.json), PSPLIB project (.sm), Patterson project "
+                      "(.rcp), job shop (any other ending), or a folder of them (job shops "
+                      "there end in .jss); may be repeated");
   from->excludes(grid);
   app->add_option("--optimum", flags->optima,
                   "NAME=L, the published makespan of NAME.sm and so on; may be repeated (default: "
                   "found here)")
       ->needs(from);
+  auto* ii = app->add_option("--ii", flags->ii, "The I that problem files are asked for")
+                 ->check(CLI::Range(Cycle{1}, kMaxCycles))
+                 ->needs(from);
+  app->add_option("--length", flags->length, "The largest L that they are asked for")
+      ->check(CLI::Range(Cycle{1}, kMaxCycles))
+      ->needs(ii);
   app->add_option("-o,--out", flags->out, "Folder for problems and instances.jsonl")->required();
   app->footer(
+      "Of a problem: at --ii and --length, answer unknown, or as of the grid's loops at the "
+      "optimum\n"
+      "(SAT), one cycle shorter and at one I less (UNSAT), where no bound answers that.\n"
       "Files of the literature become loops of one stage: at I = L nothing wraps around, so the\n"
       "questions are whether there is a schedule of the optimal makespan (SAT) and of one less\n"
       "(UNSAT). What the order engine does not settle within a minute is left out and named.");
-  return {app, [flags] {
-            const auto left_out =
-                flags->from.empty()
-                    ? write_instances(flags->grid, flags->out, {})
-                    : write_literature(files_of(flags->from, flags->optima), flags->out);
-            for (const std::string& name : left_out)
-              std::cerr << "left out, not settled within a minute: " << name << "\n";
-            std::cout << read_instances(flags->out).size() << " instances in " << flags->out
-                      << "\n";
-            return static_cast<int>(cli::kDone);
-          }};
+  return {
+      app, [flags] {
+        if (flags->ii > 0 && flags->length == 0)
+          throw InputError("command line", "--ii", std::to_string(flags->ii),
+                           "must have --length beside it");
+        const auto left_out =
+            flags->from.empty()
+                ? write_instances(flags->grid, flags->out, {})
+                : write_file_questions(
+                      files_of(flags->from, flags->optima, flags->ii, flags->length), flags->out);
+        for (const std::string& name : left_out)
+          std::cerr << "left out, not settled within a minute: " << name << "\n";
+        std::cout << read_instances(flags->out).size() << " instances in " << flags->out << "\n";
+        return static_cast<int>(cli::kDone);
+      }};
 }
 
 }  // namespace twill::bench

@@ -67,15 +67,19 @@ std::vector<std::string> write_instances(
     const std::string& grid, const std::string& folder,
     const std::function<void(std::size_t, std::size_t)>& progress);
 
-/// A file of the literature (bench/lab/literature.hpp) and, where it is known, its optimum.
-struct LiteratureFile {
+/// A file that questions are made of: of the literature (bench/lab/literature.hpp), or a problem,
+/// by the ending .problem.json.
+struct QuestionFile {
   std::string path;
-  Cycle optimum = 0;  ///< 0 = to be found
+  Cycle optimum = 0;         ///< of the literature: the makespan; 0 = to be found
+  Cycle ii = 0, length = 0;  ///< of a problem: what is asked; 0 = as of a built-in loop
 };
-/// The same for files of the literature, two questions each: at I = L = the optimum (SAT), and at
-/// one less (UNSAT) where no bound answers it. A makespan that is not given is found by the order
-/// engine; what is not settled within a minute is left out and named in the result.
-std::vector<std::string> write_literature(const std::vector<LiteratureFile>& files,
-                                          const std::string& folder);
+bool is_problem_file(const std::string& path);
+/// The same for files. Of the literature two questions each: at I = L = the optimum (SAT), and at
+/// one less (UNSAT) where no bound answers it. Of a problem the one that is asked, without an
+/// expected answer, or those of a built-in loop. What is not given is found by the order engine;
+/// what is not settled within a minute is left out and named in the result.
+std::vector<std::string> write_file_questions(const std::vector<QuestionFile>& files,
+                                              const std::string& folder);
 
 }  // namespace twill::bench
