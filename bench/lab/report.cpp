@@ -7,11 +7,11 @@
 #include <set>
 #include <sstream>
 
-#include "bench/lab/comparison.hpp"
 #include "bench/lab/lab.hpp"
 #include "bench/lab/plot.hpp"
 #include "bench/lab/report_csv.hpp"
 #include "bench/lab/score.hpp"
+#include "bench/lab/significance.hpp"
 #include "bench/table.hpp"
 #include "encoders/choose.hpp"
 #include "engine/output/style.hpp"
@@ -57,7 +57,7 @@ struct Standing {
   std::string interval = "-", p = "-", alone = "-";
 };
 
-std::vector<Standing> standings_of(const Comparison& comparison) {
+std::vector<Standing> standings_of(const Significance& comparison) {
   std::vector<Standing> all;
   for (std::size_t c = 0; c < comparison.par2.size(); ++c) {
     Standing one;
@@ -66,7 +66,7 @@ std::vector<Standing> standings_of(const Comparison& comparison) {
     one.alone = short_seconds(comparison.contribution[c]);
     all.push_back(one);
   }
-  for (const Pair& pair : comparison.pairs)
+  for (const PairedTest& pair : comparison.pairs)
     if (pair.first == 0) all[pair.second].p = p_text(pair.adjusted);
   return all;
 }
@@ -131,7 +131,7 @@ struct Plot {
 // More names on one picture are not read.
 constexpr std::size_t kMostRanks = 20;
 
-Plot ranks_plot(const Scores& scores, const Comparison& comparison) {
+Plot ranks_plot(const Scores& scores, const Significance& comparison) {
   Ranks ranks;
   ranks.title =
       "Mean ranks over " + std::to_string(comparison.ranked_instances) + " instances, 1 = fastest";
@@ -193,7 +193,7 @@ std::string html_table(const std::vector<Column>& columns,
 }
 
 std::vector<std::vector<std::string>> score_rows(const Scores& scores,
-                                                 const Comparison& comparison) {
+                                                 const Significance& comparison) {
   std::vector<std::vector<std::string>> rows = {cells(scores.virtual_best)};
   const std::vector<Standing> standings = standings_of(comparison);
   for (std::size_t c = 0; c < scores.encodings.size(); ++c)
@@ -201,7 +201,7 @@ std::vector<std::vector<std::string>> score_rows(const Scores& scores,
   return rows;
 }
 
-std::vector<std::vector<std::string>> choice_rows(const Comparison& comparison) {
+std::vector<std::vector<std::string>> choice_rows(const Significance& comparison) {
   std::vector<std::vector<std::string>> rows;
   for (const ChoiceValue& choice : comparison.choices) rows.push_back(choice_cells(choice));
   return rows;
@@ -258,8 +258,9 @@ for (const input of document.querySelectorAll('input')) {
 }
 )";
 
-std::string page(const Scores& scores, const Comparison& comparison, const std::vector<Plot>& plots,
-                 const std::string& facts, const std::vector<std::string>& wrong) {
+std::string page(const Scores& scores, const Significance& comparison,
+                 const std::vector<Plot>& plots, const std::string& facts,
+                 const std::vector<std::string>& wrong) {
   std::string html =
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
       "<title>Twill: encodings compared</title>\n<style>body{font:14px sans-serif;margin:2em;"
@@ -297,7 +298,7 @@ int run(const ReportFlags& flags) {
   const std::vector<Row> rows = merged_rows(flags.files);
   const std::vector<std::string> wrong = disagreements(rows);
   const Scores scores = scores_of(rows);
-  const Comparison comparison = compare(scores, flags.seed);
+  const Significance comparison = significance_of(scores, flags.seed);
   std::vector<Plot> plots = plots_of(scores, flags.scatter);
   if (comparison.ranked_instances > 0 && scores.encodings.size() > 1)
     plots.insert(plots.begin() + 1, ranks_plot(scores, comparison));

@@ -17,7 +17,7 @@ std::string csv_field(const std::string& text) {
 
 }  // namespace
 
-std::string scores_csv(const Scores& scores, const Comparison& comparison) {
+std::string scores_csv(const Scores& scores, const Significance& comparison) {
   std::string csv =
       "encoding,solved,sat,unsat,unique,par2_s,spread,vars_geomean,clauses_geomean,not_run,"
       "par2_low_s,par2_high_s,alone_s\n";
@@ -49,9 +49,9 @@ std::string cactus_csv(const Scores& scores) {
   return csv;
 }
 
-std::string pairs_csv(const Scores& scores, const Comparison& comparison) {
+std::string pairs_csv(const Scores& scores, const Significance& comparison) {
   std::string csv = "first,second,instances,mean_difference_s,p,p_holm\n";
-  for (const Pair& pair : comparison.pairs)
+  for (const PairedTest& pair : comparison.pairs)
     csv += csv_field(scores.encodings[pair.first].encoding) + "," +
            csv_field(scores.encodings[pair.second].encoding) + "," +
            std::to_string(pair.instances) + "," + decimal(pair.difference, 4) + "," +
@@ -59,7 +59,7 @@ std::string pairs_csv(const Scores& scores, const Comparison& comparison) {
   return csv;
 }
 
-std::string ranks_csv(const Scores& scores, const Comparison& comparison) {
+std::string ranks_csv(const Scores& scores, const Significance& comparison) {
   std::string csv = "encoding,instances,mean_rank,critical_difference\n";
   for (std::size_t c = 0; c < comparison.mean_ranks.size(); ++c)
     csv += csv_field(scores.encodings[c].encoding) + "," +
@@ -69,7 +69,7 @@ std::string ranks_csv(const Scores& scores, const Comparison& comparison) {
   return csv;
 }
 
-std::string choices_csv(const Comparison& comparison) {
+std::string choices_csv(const Significance& comparison) {
   std::string csv = "key,value,mean_rank,mean_values,comparisons\n";
   for (const ChoiceValue& choice : comparison.choices)
     csv += csv_field(choice.key) + "," + csv_field(choice.value) + "," +

@@ -4,18 +4,18 @@
 #include <string>
 #include <vector>
 
-#include "bench/lab/comparison.hpp"
 #include "bench/lab/rows.hpp"
 #include "bench/lab/score.hpp"
+#include "bench/lab/significance.hpp"
 
 namespace twill::bench {
 
-std::string scores_csv(const Scores& scores, const Comparison& comparison);
+std::string scores_csv(const Scores& scores, const Significance& comparison);
 /// Every contestant's times on what it solved, ascending.
 std::string cactus_csv(const Scores& scores);
-std::string pairs_csv(const Scores& scores, const Comparison& comparison);
-std::string ranks_csv(const Scores& scores, const Comparison& comparison);
-std::string choices_csv(const Comparison& comparison);
+std::string pairs_csv(const Scores& scores, const Significance& comparison);
+std::string ranks_csv(const Scores& scores, const Significance& comparison);
+std::string choices_csv(const Significance& comparison);
 /// Every row, nested keys joined by dots, columns in the order in which they first occur.
 std::string rows_csv(const std::vector<Row>& rows);
 

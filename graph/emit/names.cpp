@@ -13,13 +13,15 @@ constexpr std::size_t kLongestText = 120;
 
 // Keywords of Python 3.12 and what a reader would take for something else.
 constexpr std::string_view kWords[] = {
-    "False",    "None",  "True",     "and",   "as",     "assert", "async", "await",  "break",
-    "case",     "class", "continue", "def",   "del",    "elif",   "else",  "except", "finally",
-    "for",      "from",  "global",   "if",    "import", "in",     "is",    "lambda", "match",
-    "nonlocal", "not",   "or",       "pass",  "print",  "raise",  "range", "return", "try",
-    "type",     "while", "with",     "yield", "len",    "max",    "min",   "sum",    "float",
-    "int",      "str",   "list",     "tuple", "dict",   "set",    "abs",   "all",    "any",
-    "exec",     "eval",  "open",     "zip",   "map"};
+    "False",  "None",    "True",       "and",        "as",         "assert",  "async",  "await",
+    "break",  "case",    "class",      "continue",   "def",        "del",     "elif",   "else",
+    "except", "finally", "for",        "from",       "global",     "if",      "import", "in",
+    "is",     "lambda",  "match",      "nonlocal",   "not",        "or",      "pass",   "print",
+    "raise",  "range",   "return",     "try",        "type",       "while",   "with",   "yield",
+    "len",    "max",     "min",        "sum",        "float",      "int",     "str",    "list",
+    "tuple",  "dict",    "set",        "abs",        "all",        "any",     "exec",   "eval",
+    "open",   "zip",     "map",        "enumerate",  "getattr",    "hasattr", "iter",   "next",
+    "slice",  "sorted",  "isinstance", "ValueError", "ImportError"};
 
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/lab/comparison.hpp"
+#include "bench/lab/significance.hpp"
 #include "bench/lab/statistics.hpp"
 #include "graph/random.hpp"
 
@@ -169,7 +169,7 @@ TEST_CASE("what each contestant adds to the virtual best: beside leaving it out"
       encodings.push_back(score_of("e" + std::to_string(c), seconds));
     }
     const Scores all = scores_of_all(encodings, 10);
-    const Comparison comparison = compare(all);
+    const Significance comparison = significance_of(all);
     for (std::size_t c = 0; c < encodings.size(); ++c) {
       std::vector<Score> others = encodings;
       for (auto& [question, outcome] : others[c].outcomes) outcome.status = "TIMEOUT";
@@ -185,7 +185,7 @@ TEST_CASE("instances are compared, not their scrambles; unsolved counts as twice
        score_of("amo=pairwise,pb=bdd", {{"a #0", 2}, {"a #1", 6}, {"b #0", 1}, {"c #0", 5}}),
        score_of("kissat: amo=ladder,pb=bdd", {{"a #0", 1}, {"a #1", 1}, {"b #0", 2}})},
       10);
-  const Comparison comparison = compare(scores);
+  const Significance comparison = significance_of(scores);
   REQUIRE(comparison.pairs.size() == 3);
   CHECK(comparison.pairs[0].instances == 3);
   CHECK(comparison.pairs[0].difference == doctest::Approx((2 - 4 + 4 - 1 + 20 - 5) / 3.0));

@@ -3,10 +3,13 @@
 usage: emit_names_test.py TWILL [--programs N]
 Needs no compiler. Of N (100) programs in each language the names are words of hostile_names.py and random characters. Comments
 are left out as the language itself has them; then the texts must be equal token by token. In each function, or what else stands at
-the left edge, one name is for one name: a name of a file that hides another is found.
+the left edge, one name is for one name: a name of a file that hides another is found. In Python no name of the module is bound twice,
+and none of it or of the builtins that the text uses in a function.
 Kernels, notes, machines and files with hostile names must leave the text as it is.
 """
 import ast
+import builtins
+import collections
 import io
 import json
 import os
@@ -57,6 +60,38 @@ def python_tokens(text):
             last = token.string
 
 
+def bound(tree):
+    """The names that a module binds at its left edge, each as often as it does."""
+    for one in ast.walk(tree):
+        if one in tree.body and isinstance(one, ast.FunctionDef):
+            yield one.name
+    names = [tree]
+    while names:
+        node = names.pop()
+        for one in ast.iter_child_nodes(node):
+            if isinstance(one, (ast.Import, ast.ImportFrom)):
+                yield from ((a.asname or a.name).split(".")[0] for a in one.names)
+            elif isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store):
+                yield one.id
+            elif not isinstance(one, (ast.FunctionDef, ast.ClassDef, ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.SetComp)):
+                names.append(one)
+
+
+def hidden(text):
+    """A name that is bound twice at the left edge, or in a function as one of the module or a builtin that the text uses; or ""."""
+    tree = ast.parse(text)
+    again = [name for name, times in collections.Counter(bound(tree)).items() if times > 1]
+    if again:
+        return f"bound twice: {again}"
+    module = set(bound(tree)) | {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} & set(dir(builtins))
+    for function in (one for one in tree.body if isinstance(one, ast.FunctionDef)):
+        local = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)} | {
+            a.arg for n in ast.walk(function) if isinstance(n, ast.arguments) for a in n.args + n.kwonlyargs}
+        if local & module:
+            return f"hidden in {function.name}: {sorted(local & module)}"
+    return ""
+
+
 def words_of(text):
     for word in re.findall(r"[A-Za-z_]\w*|\d\w*|\s+|.", text, re.S):
         yield word, "name" if re.match("[A-Za-z_]", word) else ""
@@ -102,6 +137,10 @@ def difference(tame, hostile):
     return "" if len(tame) == len(hostile) else f"{len(hostile)} tokens, not {len(tame)}"
 
 
+def fault(language, tame, text):
+    return difference(tame, tokens(language, text)) or (hidden(text) if language == "gluon" else "")
+
+
 def write(path, thing):
     with open(path, "w") as file:
         json.dump(thing, file)
@@ -140,7 +179,7 @@ def programs(twill, folder, count, faults):
             for language in LANGUAGES:
                 try:
                     text = emit(twill, language, [path])
-                    wrong = "" if text is None else difference(right[language], tokens(language, text))
+                    wrong = "" if text is None else fault(language, right[language], text)
                 except (AssertionError, SyntaxError, tokenize.TokenError) as error:
                     text, wrong = "", str(error)
                 compared += text is not None
@@ -168,7 +207,7 @@ def files(twill, folder, faults):
         for language in LANGUAGES:
             try:
                 text = emit(twill, language, [place + ".k.json", "--machine", place + ".m.json"])
-                wrong = "" if text is None else difference(right[language], tokens(language, text))
+                wrong = "" if text is None else fault(language, right[language], text)
             except (AssertionError, SyntaxError, tokenize.TokenError) as error:
                 text, wrong = "", str(error)
             compared += text is not None

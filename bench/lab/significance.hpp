@@ -15,7 +15,7 @@
 namespace twill::bench {
 
 /// Contestants by their index in Scores::encodings.
-struct Pair {
+struct PairedTest {
   std::size_t first = 0, second = 0;
   std::size_t instances = 0;   ///< that both were asked
   double difference = 0;       ///< mean over them of first - second, in seconds
@@ -30,13 +30,13 @@ struct ChoiceValue {
   std::size_t comparisons = 0;  ///< with two values at least
 };
 
-struct Comparison {
+struct Significance {
   std::vector<ConfidenceInterval> par2;  ///< by contestant
   /// By how much the virtual best solver's PAR2 would be larger without each (Xu, Hutter, Hoos and
   /// Leyton-Brown, "Evaluating component solver contributions to portfolio-based algorithm
   /// selectors", SAT 2012).
   std::vector<double> contribution;
-  std::vector<Pair> pairs;
+  std::vector<PairedTest> pairs;
   /// Over the instances that every contestant was asked: mean ranks, 1 = fastest.
   std::vector<double> mean_ranks;
   std::size_t ranked_instances = 0;
@@ -44,6 +44,6 @@ struct Comparison {
   std::vector<ChoiceValue> choices;  ///< by key, then by rank
 };
 
-Comparison compare(const Scores& scores, std::uint64_t seed = 0);
+Significance significance_of(const Scores& scores, std::uint64_t seed = 0);
 
 }  // namespace twill::bench

@@ -1,4 +1,4 @@
-#include "bench/lab/comparison.hpp"
+#include "bench/lab/significance.hpp"
 
 #include <algorithm>
 #include <set>
@@ -15,10 +15,10 @@ std::string instance_of(const std::string& question) {
   return question.substr(0, question.rfind(" #"));
 }
 
-using Values = std::map<std::string, std::vector<double>>;  // by instance
+using InstanceValues = std::map<std::string, std::vector<double>>;  // by instance
 
-Values values_of(const Score& score, double limit) {
-  Values values;
+InstanceValues values_of(const Score& score, double limit) {
+  InstanceValues values;
   for (const auto& [question, outcome] : score.outcomes)
     if (outcome.status != "NOTRUN")
       values[instance_of(question)].push_back(penalised(outcome, limit));
@@ -31,15 +31,15 @@ double mean(const std::vector<double>& values) {
   return sum / static_cast<double>(values.size());
 }
 
-std::map<std::string, double> means_of(const Values& values) {
+std::map<std::string, double> means_of(const InstanceValues& values) {
   std::map<std::string, double> means;
   for (const auto& [instance, all] : values) means[instance] = mean(all);
   return means;
 }
 
-using Means = std::vector<std::map<std::string, double>>;  // by contestant
+using InstanceMeans = std::vector<std::map<std::string, double>>;  // by contestant
 
-void compare_pairs(const Means& means, Comparison& all) {
+void compare_pairs(const InstanceMeans& means, Significance& all) {
   std::vector<double> p;
   for (std::size_t a = 0; a < means.size(); ++a)
     for (std::size_t b = a + 1; b < means.size(); ++b) {
@@ -48,7 +48,7 @@ void compare_pairs(const Means& means, Comparison& all) {
         if (const auto other = means[b].find(instance); other != means[b].end())
           differences.push_back(seconds - other->second);
       if (differences.empty()) continue;
-      Pair pair{a, b, differences.size(), mean(differences), signed_rank_p(differences), 1};
+      PairedTest pair{a, b, differences.size(), mean(differences), signed_rank_p(differences), 1};
       p.push_back(pair.p);
       all.pairs.push_back(pair);
     }
@@ -56,7 +56,7 @@ void compare_pairs(const Means& means, Comparison& all) {
   for (std::size_t i = 0; i < adjusted.size(); ++i) all.pairs[i].adjusted = adjusted[i];
 }
 
-void rank_all(const Means& means, Comparison& all) {
+void rank_all(const InstanceMeans& means, Significance& all) {
   all.mean_ranks.assign(means.size(), 0);
   if (means.empty()) return;
   for (const auto& [instance, seconds] : means[0]) {
@@ -74,7 +74,7 @@ void rank_all(const Means& means, Comparison& all) {
     all.critical_difference = critical_difference(means.size(), all.ranked_instances);
 }
 
-void contributions(const Scores& scores, Comparison& all) {
+void contributions(const Scores& scores, Significance& all) {
   all.contribution.assign(scores.encodings.size(), 0);
   if (scores.virtual_best.outcomes.empty()) return;
   for (const auto& [question, outcome] : scores.virtual_best.outcomes) {
@@ -110,7 +110,7 @@ std::map<std::string, std::string> keys_of(const std::string& contestant) {
   return keys;
 }
 
-void choices(const Scores& scores, const Means& means, Comparison& all) {
+void choices(const Scores& scores, const InstanceMeans& means, Significance& all) {
   std::vector<std::map<std::string, std::string>> keys;
   std::set<std::string> names;
   for (const Score& s : scores.encodings) {
@@ -164,11 +164,11 @@ void choices(const Scores& scores, const Means& means, Comparison& all) {
 
 }  // namespace
 
-Comparison compare(const Scores& scores, std::uint64_t seed) {
-  Comparison all;
-  Means means;
+Significance significance_of(const Scores& scores, std::uint64_t seed) {
+  Significance all;
+  InstanceMeans means;
   for (const Score& score : scores.encodings) {
-    const Values values = values_of(score, scores.limit);
+    const InstanceValues values = values_of(score, scores.limit);
     std::vector<std::vector<double>> groups;
     for (const auto& [instance, group] : values) groups.push_back(group);
     all.par2.push_back(bootstrap_mean(groups, seed));
