@@ -37,6 +37,7 @@ bool is_plain_name(std::string_view text) {
   if (!std::all_of(text.begin(), text.end(),
                    [](char c) { return is_letter(c) || is_digit(c) || c == '_'; }))
     return false;
+  if (text.starts_with("TILE_") || text.starts_with("SMEM_")) return false;  // layouts
   return std::find(std::begin(kWords), std::end(kWords), text) == std::end(kWords);
 }
 

@@ -122,6 +122,17 @@ class Planner {
             "UserKernel"};
   }
 
+  /// The whole file sees it: it is no local name of the host's code.
+  std::string function_name(const std::string& wish) {
+    static const std::set<std::string> host = {
+        "allowed", "arguments", "axes",  "axis",   "b",    "begin",   "blocks", "counts",
+        "cut",     "d",         "error", "finite", "flat", "got",     "inputs", "is_output",
+        "k",       "kind",      "lead",  "make",   "name", "outputs", "parts",  "q",
+        "same",    "size",      "sizes", "tensor", "time", "v",       "value",  "w",
+        "want",    "where",     "wrong", "ws",     "x",    "block"};
+    return names_.make(host.contains(wish) ? "" : wish, "run");
+  }
+
   void code() {
     for (int s = 0; s < static_cast<int>(p_.slots.size()); ++s) {
       const auto& ops = plan_.legal.program.ops;
@@ -206,13 +217,13 @@ class Planner {
     std::string wish = p_.problem.substr(0, p_.problem.find(' '));
     std::replace(wish.begin(), wish.end(), '-', '_');
     if (plan_.user != nullptr) return;
-    plan_.function = names_.make(attention ? "attention" : wish, "run");
+    plan_.function = function_name(attention ? "attention" : wish);
   }
 
   /// A user's function and its parameters are called as they were, where that is an identifier.
   void name_parameters() {
     if (plan_.user == nullptr) return;
-    plan_.function = names_.make(plan_.user->name, "run");
+    plan_.function = function_name(plan_.user->name);
     const auto& parameters = plan_.user->parameters;
     for (std::size_t k = 0; k < parameters.size(); ++k) {
       const std::string& name = parameters[k].name;

@@ -5,7 +5,7 @@ import re
 HOSTILE = ['"""\nimport os\n"""', "'); raise SystemExit(9) #", "def", "gl", "n", "i", "kernel", "mbarrier", "\\", "a\\nb", "a\nraise SystemExit(9)\n",
            "\u202e\u0430dd", "\u00e9t\u00e9", "{x}", "%s", "a b", "", "9lives", "x" * 300, "__import__('os').system('false')", "TILE_128x128", "DEPTH",
            "K_row", "K_desc", "lambda", "slot_load", "None", "pass", "TRIPS", "zero", "torch", "print", "x_prev", "x", "\x7f", "#", "\"", "'",
-           "VECTOR", "OUTPUTS", "CAPABILITY", "random_inputs", "itertools", "isinstance", "hasattr", "getattr", "slice", "argument",
+           "VECTOR", "OUTPUTS", "CAPABILITY", "random_inputs", "itertools", "isinstance", "hasattr", "getattr", "slice", "argument", "sizes", "name", "want", "SMEM_128x64_F16",
            # C++ and its host code
            "int", "new", "template", "operator", "assert", "errno", "threadIdx", "NULL", "INFINITY", "uint32_t", "std", "place", "shared",
            "start_product", "kThreads", "K_map", "*/", "//", "/*", "??/", "\\\n", "main", "emitted", "TWILL_GPU_BOTH", "__global__", "a\\", "#define x",
