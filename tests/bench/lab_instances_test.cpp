@@ -76,8 +76,7 @@ TEST_CASE("a folder: all that its endings name, whatever else is in it") {
   REQUIRE(list.size() >= 3);
   CHECK(list[0]["family"] == "rcpsp");
   CHECK(list.back()["name"] == "it's #1-short");
-  CHECK(contains(bytes(out + "/it's #1-short.yml"),
-                              "input_files: 'it''s #1.problem.json'"));
+  CHECK(contains(bytes(out + "/it's #1-short.yml"), "input_files: 'it''s #1.problem.json'"));
 }
 
 TEST_CASE("what cannot be asked is refused by name") {
