@@ -9,7 +9,7 @@ namespace twill::bench {
 namespace {
 
 constexpr double kWidth = 640, kHeight = 420, kLeft = 60, kBottom = 44, kTop = 30, kRight = 12;
-constexpr double kShortest = 0.01;  // seconds; what is faster is drawn there
+constexpr double kShortest = 1e-4;  // seconds; what is faster is drawn there
 // Okabe and Ito's colours, which colour-blind readers tell apart, and three darker ones.
 constexpr std::array<const char*, 10> kColours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                   "#e69f00", "#56b4e9", "#000000", "#7f3b08",
@@ -50,6 +50,12 @@ struct Axis {
   }
 };
 
+// The power of ten at which an axis of seconds begins.
+double first_second(double least, double limit) {
+  const double from = std::clamp(least, kShortest, std::max(limit, 0.1) / 10);
+  return std::pow(10, std::floor(std::log10(from * 1.0001)));
+}
+
 std::string line(double x1, double y1, double x2, double y2, const std::string& style) {
   return "<line x1=\"" + number(x1) + "\" y1=\"" + number(y1) + "\" x2=\"" + number(x2) +
          "\" y2=\"" + number(y2) + "\" " + style + "/>\n";
@@ -62,8 +68,8 @@ std::string text(double x, double y, const std::string& content, const std::stri
 
 std::string frame(const Axis& x, const Axis& y, const std::string& title,
                   const std::string& x_title, const std::string& y_title, double width) {
-  std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + number(width) +
-                    " " + number(kHeight) +
+  std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + number(width) +
+                    "\" viewBox=\"0 0 " + number(width) + " " + number(kHeight) +
                     "\" font-family=\"sans-serif\" font-size=\"11\">\n"
                     "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n";
   svg += text(kLeft, 18, title, "font-size=\"13\" font-weight=\"bold\"");
@@ -105,8 +111,11 @@ std::string cdf_svg(const std::string& title, const std::vector<Curve>& curves, 
   double most = 1;
   for (const Curve& c : curves)
     if (!c.points.empty()) most = std::max(most, c.points.back().second);
+  double least = limit;
+  for (const Curve& c : curves)
+    for (const auto& [seconds, solved] : c.points) least = std::min(least, seconds);
   constexpr double kLegend = 330;
-  const Axis x{kShortest, std::max(limit, 0.1), kLeft, kWidth - kRight, true};
+  const Axis x{first_second(least, limit), std::max(limit, 0.1), kLeft, kWidth - kRight, true};
   const Axis y{0, most, kHeight - kBottom, kTop, false};
   std::string svg =
       frame(x, y, title, "CPU seconds a question", "questions solved", kWidth + kLegend);
@@ -169,8 +178,11 @@ std::string scatter_svg(const std::string& x_name, const std::string& y_name,
                         const std::vector<ScatterPoint>& points, double limit) {
   const double high = std::max(limit, 0.1);
   const double side = kHeight - kBottom - kTop;
-  const Axis x{kShortest, high, kLeft, kLeft + side, true};
-  const Axis y{kShortest, high, kHeight - kBottom, kTop, true};
+  double least = limit;
+  for (const ScatterPoint& p : points) least = std::min({least, p.x, p.y});
+  const double low = first_second(least, limit);
+  const Axis x{low, high, kLeft, kLeft + side, true};
+  const Axis y{low, high, kHeight - kBottom, kTop, true};
   std::string svg = frame(x, y, "CPU seconds", x_name, y_name, kLeft + side + 110);
   svg += line(x.from, y.from, x.to, y.to, "stroke=\"#888\"");
   svg += line(x.to, y.from, x.to, y.to, "stroke=\"#d55e00\" stroke-dasharray=\"4 3\"");
@@ -251,8 +263,9 @@ std::string ranks_svg(const Ranks& ranks) {
   const Axis x{low, high, kLeft, kWidth - kRight, false};
   const double top = kAxis + 10 + kBar * static_cast<double>(bars.size());
   const double height = top + kRow * static_cast<double>(ranks.names.size()) + 10;
-  std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " +
-                    number(kWidth + kLabels) + " " + number(height) +
+  std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" +
+                    number(kWidth + kLabels) + "\" viewBox=\"0 0 " + number(kWidth + kLabels) +
+                    " " + number(height) +
                     "\" font-family=\"sans-serif\" font-size=\"11\">\n"
                     "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n";
   svg += text(kLeft, 18, ranks.title, "font-size=\"13\" font-weight=\"bold\"");

@@ -47,7 +47,7 @@ std::string p_text(double p) {
 
 std::vector<Column> columns() {
   return {{"encoding", 44, false}, {"solved", 6},      {"SAT", 4},    {"UNSAT", 5},   {"unique", 6},
-          {"PAR2 s", 7},           {"95 % of it", 13}, {"p", 7},      {"alone s", 7}, {"spread", 6},
+          {"PAR2 s", 7},           {"95 % of it", 14}, {"p", 7},      {"alone s", 7}, {"spread", 6},
           {"variables", 9},        {"clauses", 9},     {"not run", 7}};
 }
 
@@ -266,7 +266,8 @@ std::string page(const Scores& scores, const Significance& comparison,
       "<title>Twill: encodings compared</title>\n<style>body{font:14px sans-serif;margin:2em;"
       "max-width:1100px}table{border-collapse:collapse}td,th{padding:2px 8px;text-align:right;"
       "border-bottom:1px solid #ddd}td:first-child,th:first-child{text-align:left;font-family:"
-      "monospace}svg{max-width:100%;height:auto}"
+      "monospace}svg{max-width:100%;min-width:600px;height:auto}td{white-space:nowrap}pre{overflow-"
+      "x:auto}"
       "th{cursor:pointer}.scroll{overflow-x:auto}input{margin:6px 0;padding:3px}"
       ".wrong{color:#b00}</style></head><body>\n<h1>Encodings compared</h1>\n";
   html += "<p>" + std::to_string(scores.questions) + " questions, " +
@@ -278,7 +279,7 @@ std::string page(const Scores& scores, const Significance& comparison,
   html += "</p>\n";
   for (const std::string& text : wrong)
     html += "<p class=\"wrong\">DISAGREEMENT " + xml_text(text) + "</p>\n";
-  for (const Plot& plot : plots) html += plot.svg;
+  for (const Plot& plot : plots) html += "<div class=\"scroll\">" + plot.svg + "</div>\n";
   html += html_table(columns(), score_rows(scores, comparison));
   if (!comparison.choices.empty())
     html += "<h2>What each choice is worth</h2>\n<p>" + xml_text(kChoicesExplained) + "</p>\n" +

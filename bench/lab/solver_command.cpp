@@ -101,19 +101,19 @@ void ended(const ProcessResult& process, const SolverLimits& limits, Row& row) {
     row["status"] = "ERROR";
     row["error"] = text;
   };
-  const bool memory = process.err.find("bad_alloc") != std::string::npos ||
-                      process.err.find("emory") != std::string::npos;
+  const bool signalled = process.end == End::signalled;
+  const bool memory = (limits.memory > 0 && process.peak_bytes > limits.memory) ||
+                      (signalled && (process.err.find("bad_alloc") != std::string::npos ||
+                                     process.err.find("emory") != std::string::npos));
   if (process.end == End::limit)
     row["status"] = "TIMEOUT";
   else if (process.end == End::stopped)
     row["status"] = "STOPPED";
   else if (process.end == End::output)
     error("printed more than the limit");
-  else if (limits.memory > 0 && process.peak_bytes > limits.memory)
+  else if (memory)
     row["status"] = "MEMOUT";
-  else if (process.end == End::signalled && memory)
-    row["status"] = "MEMOUT";
-  else if (process.end == End::signalled)
+  else if (signalled)
     error("ended by signal " + std::to_string(process.code));
 }
 
