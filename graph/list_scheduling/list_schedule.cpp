@@ -40,7 +40,8 @@ class ListScheduler {
       if (ii == most) break;
     }
     // Below the best: steps that become smaller where nothing is found, then with more patience.
-    for (passes_ = kPatience; best_ && left_ > 0; passes_ *= 2) {
+    for (passes_ = kPatience; best_ && left_ > 0;
+         passes_ = std::min(2 * passes_, options_.effort)) {
       Cycle step = (best_->initiation_interval - low_ + 1) / 2;
       if (step <= low_ / kFinest) break;
       while (left_ > 0 && step > low_ / kFinest) {
