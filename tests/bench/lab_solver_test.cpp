@@ -23,7 +23,7 @@ namespace {
 /// A script that is a solver: $1 is the question's file.
 std::string script(const TemporaryDirectory& folder, const std::string& name,
                    const std::string& body) {
-  const std::string path = folder / name;
+  std::string path = folder / name;
   std::ofstream(path) << "#!/bin/sh\n" << body << "\n";
   std::filesystem::permissions(path, std::filesystem::perms::owner_all);
   return path;
