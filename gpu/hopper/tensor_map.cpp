@@ -61,13 +61,13 @@ CUtensorMap tensor_map(const twill_gpu_tensor& tensor, const TensorShape& shape,
 
 CUtensorMap float_tensor_map(void* data, int batch, int rows, int columns, int box_rows,
                              int box_columns) {
-  constexpr int kPanel = 32;
+  constexpr int kFloatPanel = 32;
   const auto size = [](std::int64_t n) { return static_cast<cuuint64_t>(n); };
-  const cuuint64_t dims[5] = {kPanel, size(rows), size(columns / kPanel), 1, size(batch)};
+  const cuuint64_t dims[5] = {kFloatPanel, size(rows), size(columns / kFloatPanel), 1, size(batch)};
   const cuuint64_t strides[4] = {size(columns) * 4, 128, 16,
                                  size(std::int64_t{rows} * columns) * 4};
-  const cuuint32_t box[5] = {kPanel, static_cast<cuuint32_t>(box_rows),
-                             static_cast<cuuint32_t>(box_columns / kPanel), 1, 1};
+  const cuuint32_t box[5] = {kFloatPanel, static_cast<cuuint32_t>(box_rows),
+                             static_cast<cuuint32_t>(box_columns / kFloatPanel), 1, 1};
   return encode(CU_TENSOR_MAP_DATA_TYPE_FLOAT32, data, dims, strides, box);
 }
 
