@@ -30,9 +30,11 @@ BLOCK = ("", "block")  # a new function begins
 STRING = r'"(?:[^"\\\n]|\\.)*"'
 
 
-def random_name(source):
-    if source.random() < 0.6:
-        return source.choice(HOSTILE)
+def random_name(source, own):
+    """`own`: words of the text itself, which names of a file must not take."""
+    kind = source.random()
+    if kind < 0.7:
+        return source.choice(HOSTILE if kind < 0.4 else own)
     return "".join(source.choice(CHARACTERS) for _ in range(source.choice((1, 2, 3, 8, 200))))
 
 
@@ -77,13 +79,13 @@ def bound(tree):
                 names.append(one)
 
 
-def hidden(text):
-    """A name that is bound twice at the left edge, or in a function as one of the module or a builtin that the text uses; or ""."""
+def hidden(text, used):
+    """A name that is bound twice at the left edge, or in a function as one of the module or as one that is used; or ""."""
     tree = ast.parse(text)
     again = [name for name, times in collections.Counter(bound(tree)).items() if times > 1]
     if again:
         return f"bound twice: {again}"
-    module = set(bound(tree)) | {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} & set(dir(builtins))
+    module = set(bound(tree)) | used
     for function in (one for one in tree.body if isinstance(one, ast.FunctionDef)):
         local = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)} | {
             a.arg for n in ast.walk(function) if isinstance(n, ast.arguments) for a in n.args + n.kwonlyargs}
@@ -104,12 +106,14 @@ def plain_tokens(text, name):
             raise AssertionError(f"a comment goes on: {line!r}")
     last = ""
     yield BLOCK
-    for match in re.finditer(rf"(?P<comment>//[^\n]*)|(?P<string>{STRING})|(?P<space>\s+)|(?P<name>{name})|(?P<number>\d\w*)|(?P<word>[A-Za-z_]\w*)|::|.", text, re.S):
+    for match in re.finditer(rf"(?P<comment>//[^\n]*)|(?P<directive>^#(?:pragma|include|if|else|endif|ifdef|ifndef|define|undef)\b[^\n]*)|(?P<string>{STRING})|(?P<space>\s+)|(?P<name>{name})|(?P<number>\d\w*)|(?P<word>[A-Za-z_]\w*)|::|.", text, re.S | re.M):
         if match["comment"] or match["space"]:
             if "\n\n" in match[0] and text[match.end():match.end() + 1] not in ("", " ", "}"):
                 yield BLOCK
             continue
-        if match["string"]:
+        if match["directive"]:
+            yield match[0], ""
+        elif match["string"]:
             yield from words_of(match[0])
         else:
             yield match[0], "" if not match["name"] or last == "::" else "member" if last in (".", ">") else "name"
@@ -137,8 +141,13 @@ def difference(tame, hostile):
     return "" if len(tame) == len(hostile) else f"{len(hostile)} tokens, not {len(tame)}"
 
 
+def words_in(text):
+    return sorted({word for word in re.findall(r"[A-Za-z_]\w*", text) if not word.startswith("tame")})
+
+
 def fault(language, tame, text):
-    return difference(tame, tokens(language, text)) or (hidden(text) if language == "gluon" else "")
+    return difference(tame, tokens(language, text)) or (
+        hidden(text, {name for name, kind in tame if kind == "name"} & set(dir(builtins))) if language == "gluon" else "")
 
 
 def write(path, thing):
@@ -166,12 +175,13 @@ def programs(twill, folder, count, faults):
         names = [name for kind in kinds.values() for name in kind]
         tame = {name: f"tame{k:03}" for k, name in enumerate(names)}
         write(path, renamed(program, tame))
-        right = {language: tokens(language, emit(twill, language, [path])) for language in LANGUAGES}
+        texts = {language: emit(twill, language, [path]) for language in LANGUAGES}
+        right, own = {language: tokens(language, text) for language, text in texts.items()}, words_in("".join(texts.values()))
         for seed in range(count // len(KERNELS)):
             source = random.Random(seed)
             chosen, used = dict(tame), set()
             for name in source.sample(names, source.choice((1, 3, len(names)))):
-                wish = random_name(source)
+                wish = random_name(source, own)
                 if wish not in used and wish not in names and wish not in ("load", "store"):
                     chosen[name] = wish
                     used.add(wish)
@@ -193,8 +203,10 @@ def files(twill, folder, faults):
     compared = 0
     texts = {what: json.loads(subprocess.run([twill, command, "--show", what], capture_output=True, text=True, check=True).stdout)
              for command, what in (("kernels", "gemm"), ("machines", "hopper"))}
-    right = {language: tokens(language, emit(twill, language, ["gemm", "--machine", "hopper"])) for language in LANGUAGES}
-    for word in HOSTILE:
+    tame = {language: emit(twill, language, ["gemm", "--machine", "hopper"]) for language in LANGUAGES}
+    right = {language: tokens(language, text) for language, text in tame.items()}
+    # (All words of the text itself, too: the function that a kernel's name becomes is seen everywhere.)
+    for word in dict.fromkeys(HOSTILE + words_in(tame["gluon"])):
         kernel, machine = dict(texts["gemm"]), dict(texts["hopper"])
         kernel["name"], machine["name"] = word or "-", word or "-"
         for file in (kernel, machine):
