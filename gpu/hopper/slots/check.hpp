@@ -238,9 +238,8 @@ void time_it() {
 
 /// main() of an emitted file. Without arguments: checks, then times. [--files FOLDER] [--n N]
 /// [--batch B] [--blocks X Y] [--seed S] [--peaks]: one run of these sizes; on the emulator
-/// [--at-once]
-/// [--held WARPGROUP] [--held-loads FROM TO] [--late-stores], too. Ends with 1 where a result is
-/// wrong, 77 where there is no such GPU.
+/// [--at-once] [--held WARPGROUP] [--held-loads FROM TO] [--late-stores], too. Ends with 1 where a
+/// result is wrong, 77 where there is no such GPU.
 template <class Kernel>
 int check_and_time(int argc, char** argv) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
