@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""Kernels of many kinds (modules/*.py), compiled here to the modules that Twill reads, through everything:
+
+    VENV/bin/python bench/generated.py build/release/engine/twill [-o rows.jsonl] [--keep FOLDER] [NAME ...]
+
+Every kernel is compiled by the installed Triton for each of its targets (cuda:80, 90, 100) up to where Triton
+would set stages and partitions. Every loop of the module is solved, its schedule put before `twill verify`, the
+module with the schedule read again (bench/corpus.py), and taken through the rest of Triton to PTX, as the
+module without a schedule is. A loop is "lost" where only the latter gets there. What Triton's own passes make of the
+module is read, too (--after): undone, or refused and why. Exit code 1 where something is wrong or lost, 77
+without Triton. No GPU is needed. Nothing is kept but with --keep.
+"""
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import re
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "modules"), os.path.join(HERE, "..", "graph", "kernels", "triton")]
+sys.dont_write_bytecode = True
+
+import corpus  # noqa: E402
+import twill_triton  # noqa: E402
+
+
+def facts(text):
+    """What Triton made of a module: partitions beside the default group, asynchronous copies, waits."""
+    return {"partitions": len(re.findall(r"^\s*partition\d+\(", text, re.M)),
+            "copies": len(re.findall(r"async_tma_copy_global_to_local|async_copy_global_to_local|async_tma_gather", text)),
+            "waits": len(re.findall(r"wait_barrier|async_wait", text))}
+
+
+def finished(path, stages):
+    with open(path, encoding="utf-8") as file:
+        done = twill_triton.finish_apart(file.read(), num_stages=stages)
+    return {"reached": done.reached, "reason": done.reason, **(facts(done.ttgir) if done.ttgir else {})}, done.ttgir
+
+
+def module_rows(program, name, path, stages, after):
+    """The module as it came, a row; and a row a loop of it."""
+    folder = os.path.dirname(path)
+    plain, lowered = finished(path, stages)
+    row = {"module": name, "as it came": plain}
+    if after and lowered:
+        undone = os.path.join(folder, name + ".after.ttgir")
+        with open(undone, "w", encoding="utf-8") as file:
+            file.write(lowered)
+        row["after"] = [{key: loop.get(key) for key in ("loop", "line", "status", "initiation_interval", "length",
+                                                         "why", "wrong")}
+                        for loop in corpus.loops(program, undone)]
+    yield row
+    for loop in corpus.loops(program, path, folder):
+        loop["module"] = name
+        emitted = os.path.join(folder, f"{name}.loop{loop.get('loop')}.ttgir")
+        if os.path.exists(emitted):
+            loop["emitted"], _ = finished(emitted, None)
+            loop["lost"] = plain["reached"] == "ptx" != loop["emitted"]["reached"]
+        yield loop
+
+
+def emitted_modules(names, folder):
+    """Writes the module of every case and target; a row for each that this Triton does not compile."""
+    import cases
+    paths, rows = [], []
+    for case in cases.every_case():
+        if names and not any(case.name == name or case.family == name for name in names):
+            continue
+        for target in case.targets:
+            name = f"{case.name}.{target}"
+            try:
+                text = twill_triton.emit(case.kernel, case.signature, case.constants, target, case.warps, case.stages)
+            except Exception as error:  # whatever Triton raises of a kernel that it does not compile
+                lines = str(error).strip().splitlines() or [type(error).__name__]
+                rows.append({"module": name, "family": case.family, "status": "not compiled", "why": lines[-1][:200]})
+                continue
+            path = os.path.join(folder, name + ".ttgir")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            paths.append((name, path, case.stages))
+    return paths, rows
+
+
+def summary(rows):
+    modules = [row for row in rows if "as it came" in row]
+    loops = [row for row in rows if "loop" in row]
+    print(f"{len(modules)} modules, {len(loops)} loops")
+    print("modules as they came:", dict(collections.Counter(row["as it came"]["reached"] for row in modules)))
+    for status, number in collections.Counter(row["status"] for row in loops).most_common():
+        print(f"{number:6} {status}")
+    for status in ("refused", "infeasible", "unread", "not compiled"):
+        whys = collections.Counter(corpus.kind(row["why"]) for row in rows if row.get("status") == status)
+        for why, number in whys.most_common():
+            print(f"{status}: {number:4} {why}")
+    for why, number in collections.Counter(corpus.kind(row["not emitted"]) for row in loops
+                                           if "not emitted" in row).most_common():
+        print(f"not emitted: {number:4} {why}")
+    emitted = [row for row in loops if "emitted" in row]
+    print("emitted modules:", dict(collections.Counter(row["emitted"]["reached"] for row in emitted)))
+    after = [loop for row in modules for loop in row.get("after", ())]
+    if after:
+        print("after Triton:", dict(collections.Counter(loop["status"] for loop in after)))
+        for why, number in collections.Counter(corpus.kind(loop["why"]) for loop in after
+                                               if loop["status"] == "refused").most_common():
+            print(f"after Triton, refused: {number:4} {why}")
+    bad = 0
+    for row in rows:
+        if row.get("wrong") or any(loop["wrong"] for loop in row.get("after", ())):
+            bad += 1
+            print(f"WRONG: {row['module']} loop {row.get('loop', 'after Triton')}: {row.get('wrong')}")
+        if row.get("lost"):
+            bad += 1
+            print(f"LOST: {row['module']} loop {row['loop']}: {row['emitted']['reached']}, {row['emitted']['reason']}")
+    return bad
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("program")
+    parser.add_argument("names", nargs="*", help="of kernels or families (default: all)")
+    parser.add_argument("-o", "--output", help="a JSON object a module and a loop, a line each")
+    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--after", action="store_true", help="read what Triton's own passes make of each module, too")
+    parser.add_argument("--keep", help="leave the modules in this folder")
+    flags = parser.parse_args()
+    try:
+        import triton
+    except ImportError:
+        print("skipped: the triton package is not installed")
+        return 77
+    print(f"Triton {triton.__version__}")
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = flags.keep or scratch
+        os.makedirs(folder, exist_ok=True)
+        paths, rows = emitted_modules(flags.names, folder)
+        with concurrent.futures.ThreadPoolExecutor(flags.jobs) as pool:
+            for done in pool.map(lambda at: list(module_rows(flags.program, *at, flags.after)), paths):
+                rows += done
+    if flags.output:
+        with open(flags.output, "w", encoding="utf-8") as file:
+            for row in rows:
+                file.write(json.dumps(row) + "\n")
+    return 1 if summary(rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
