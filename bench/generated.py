@@ -8,7 +8,8 @@ would set stages and partitions. Every loop of the module is solved, its schedul
 module with the schedule read again (bench/corpus.py), and taken through the rest of Triton to PTX, as the
 module without a schedule is. A loop is "lost" where only the latter gets there. What Triton's own passes make of the
 module is read, too (--after): undone, or refused and why. Exit code 1 where something is wrong or lost, 77
-without Triton. No GPU is needed. Nothing is kept but with --keep.
+without Triton. No GPU is needed. Nothing is kept but with --keep FOLDER, where a later run also finds what
+this Triton made of the modules without a schedule.
 """
 import argparse
 import collections
@@ -40,23 +41,32 @@ def finished(path, stages):
     return {"reached": done.reached, "reason": done.reason, **(facts(done.ttgir) if done.ttgir else {})}, done.ttgir
 
 
+def as_it_came(name, path, stages):
+    """How far Triton gets with a module of its own, and what its passes make of it. Kept beside the module."""
+    stem = path.removesuffix(".ttgir")
+    if not os.path.exists(stem + ".plain.json"):
+        plain, lowered = finished(path, stages)
+        for end, text in ((".after.mlir", lowered), (".plain.json", json.dumps(plain))):
+            with open(stem + end, "w", encoding="utf-8") as file:
+                file.write(text)
+    with open(stem + ".plain.json", encoding="utf-8") as file:
+        return json.load(file), stem + ".after.mlir"
+
+
 def module_rows(program, name, path, stages, after):
     """The module as it came, a row; and a row a loop of it."""
     folder = os.path.dirname(path)
-    plain, lowered = finished(path, stages)
+    plain, lowered = as_it_came(name, path, stages)
     row = {"module": name, "as it came": plain}
-    if after and lowered:
-        undone = os.path.join(folder, name + ".after.ttgir")
-        with open(undone, "w", encoding="utf-8") as file:
-            file.write(lowered)
+    if after and os.path.getsize(lowered) > 0:
         row["after"] = [{key: loop.get(key) for key in ("loop", "line", "status", "initiation_interval", "length",
                                                          "why", "wrong")}
-                        for loop in corpus.loops(program, undone)]
+                        for loop in corpus.loops(program, lowered)]
     yield row
     for loop in corpus.loops(program, path, folder):
         loop["module"] = name
         emitted = os.path.join(folder, f"{name}.loop{loop.get('loop')}.ttgir")
-        if os.path.exists(emitted):
+        if "wrong" in loop and os.path.exists(emitted):
             loop["emitted"], _ = finished(emitted, None)
             loop["lost"] = plain["reached"] == "ptx" != loop["emitted"]["reached"]
         yield loop
@@ -136,13 +146,13 @@ def main():
         folder = flags.keep or scratch
         os.makedirs(folder, exist_ok=True)
         paths, rows = emitted_modules(flags.names, folder)
-        with concurrent.futures.ThreadPoolExecutor(flags.jobs) as pool:
-            for done in pool.map(lambda at: list(module_rows(flags.program, *at, flags.after)), paths):
-                rows += done
-    if flags.output:
-        with open(flags.output, "w", encoding="utf-8") as file:
-            for row in rows:
-                file.write(json.dumps(row) + "\n")
+        with concurrent.futures.ThreadPoolExecutor(flags.jobs) as pool, \
+                open(flags.output or os.devnull, "w", encoding="utf-8") as file:
+            file.writelines(json.dumps(row) + "\n" for row in rows)
+            for found in pool.map(lambda at: list(module_rows(flags.program, *at, flags.after)), paths):
+                file.writelines(json.dumps(row) + "\n" for row in found)
+                file.flush()
+                rows += found
     return 1 if summary(rows) else 0
 
 

@@ -4,33 +4,25 @@
 #include <tuple>
 
 #include "graph/index.hpp"
+#include "graph/memory_charges.hpp"
+#include "graph/ring_depth.hpp"
 #include "graph/ttgir/op_class.hpp"
+#include "graph/verify.hpp"
 
 namespace twill::ttgir {
 namespace {
-
-// Of the search for where an inner loop's values are used; what a longer chain of loop variables
-// hands on stays with the loop.
-constexpr int kMaxPasses = 64;
 
 bool is_inner_loop(const Operation& op) {
   return op.name == "scf.for";  // with a body, or the parser would have refused it
 }
 
-/// All ops in the regions of an op, in the text's order; of other ops than loops only the op.
-void ops_within(const Module& m, int loop, std::vector<int>& ops) {
-  for (const int region : m.op(loop).regions)
+/// An op, and all ops in its regions, in the text's order.
+template <typename Visit>
+void each_within(const Module& m, int op, const Visit& visit) {
+  visit(op);
+  for (const int region : m.op(op).regions)
     for (const int block : m.regions[at(region)].blocks)
-      for (const int inner : m.block(block).ops) {
-        ops.push_back(inner);
-        if (is_inner_loop(m.op(inner))) ops_within(m, inner, ops);
-      }
-}
-
-bool is_pointer_load(const Module& m, int op) {
-  if (op == kNone || m.op(op).name != "tt.load" || m.op(op).results.empty()) return false;
-  const Type* type = m.type_of(m.op(op).results[0]);
-  return type != nullptr && type->kind == TypeKind::tensor;
+      for (const int inner : m.block(block).ops) each_within(m, inner, visit);
 }
 
 std::string id_list(const std::set<int>& ids) {
@@ -39,19 +31,41 @@ std::string id_list(const std::set<int>& ids) {
   return text;
 }
 
-/// Buffers of tensor memory from before the loop that ops after it load from.
-std::set<int> accumulators(const Module& m, int loop) {
-  std::set<int> found;
-  const std::vector<int>& ops = m.block(m.op(loop).block).ops;
-  for (auto it = ops.rbegin(); it != ops.rend() && *it != loop; ++it)
-    if (class_of(m.op(*it)) == OpClass::tmem_load)
-      for (const int value : m.op(*it).operands)
-        if (const Type* t = m.type_of(value); t != nullptr && t->kind == TypeKind::memdesc)
-          found.insert(value);
-  return found;
+bool is_memory_access(OpClass c) {
+  return c == OpClass::tmem_load || c == OpClass::tmem_store;
+}
+
+/// The buffer of tensor memory that a load or store of it works on, behind views; else kNone.
+int tensor_memory_of(const Module& m, const Operation& op) {
+  constexpr int kSteps = 64;
+  for (int value : op.operands) {
+    const Type* type = m.type_of(value);
+    if (type == nullptr || type->kind != TypeKind::memdesc || !type->tensor_memory) continue;
+    for (int step = 0; step < kSteps; ++step) {
+      const int made = m.value(value).op;
+      if (made == kNone || class_of(m.op(made)) != OpClass::view || m.op(made).operands.empty())
+        break;
+      value = m.op(made).operands[0];
+    }
+    return value;
+  }
+  return kNone;
+}
+
+bool all_scalar(const Module& m, const Operation& op) {
+  return std::all_of(op.results.begin(), op.results.end(), [&](int value) {
+    const Type* type = m.type_of(value);
+    return type != nullptr && type->kind == TypeKind::scalar;
+  });
 }
 
 }  // namespace
+
+bool is_pointer_load(const Module& m, int op) {
+  if (op == kNone || m.op(op).name != "tt.load" || m.op(op).results.empty()) return false;
+  const Type* type = m.type_of(m.op(op).results[0]);
+  return type != nullptr && type->kind == TypeKind::tensor;
+}
 
 std::vector<int> problem_ops(const LoweredModule& lowered, const Problem& problem) {
   std::unordered_map<std::string, int> index;
@@ -70,43 +84,6 @@ std::vector<int> problem_ops(const LoweredModule& lowered, const Problem& proble
   return result;
 }
 
-std::vector<Pin> partition_pins(const LoweredModule& lowered, const Problem& problem) {
-  const Module& m = lowered.module;
-  const std::vector<int> index = problem_ops(lowered, problem);
-  const std::set<int> held = accumulators(m, lowered.loop.loop);
-  const int products = product_slot(problem);
-  std::vector<Pin> pins;
-  std::vector<int> read_after;
-  std::map<int, std::vector<int>> sharing;  // loads and stores of other buffers of tensor memory
-  for (std::size_t k = 0; k < index.size(); ++k) {
-    if (index[k] < 0) continue;
-    const Operation& op = m.op(lowered.loop.nodes[k].op);
-    if (is_tensor_memory_mma(op)) {
-      const bool known =
-          std::any_of(pins.begin(), pins.end(), [&](const Pin& pin) { return pin.op == index[k]; });
-      if (products >= 0 && !known && slot_fits(problem, index[k], products))
-        pins.push_back({Pin::on_slot, index[k], products, -1, -1});
-      continue;
-    }
-    const auto join = [&](std::vector<int>& group) {
-      if (!problem.ops[at(index[k])].variable_latency &&
-          std::find(group.begin(), group.end(), index[k]) == group.end())
-        group.push_back(index[k]);
-    };
-    if (lowered.loop.handed_out.count(k) != 0) join(read_after);
-    const OpClass c = class_of(op);
-    if (c != OpClass::tmem_load && c != OpClass::tmem_store) continue;
-    for (const int value : op.operands)
-      if (const Type* t = m.type_of(value); t != nullptr && t->kind == TypeKind::memdesc)
-        join(held.count(value) != 0 ? read_after : sharing[value]);
-  }
-  sharing[kNone] = read_after;
-  for (const auto& [buffer, group] : sharing)
-    for (std::size_t i = 1; i < group.size(); ++i)
-      pins.push_back({Pin::same_slot, group[0], -1, -1, group[i]});
-  return pins;
-}
-
 int product_slot(const Problem& problem) {
   for (std::size_t w = 0; w < problem.warps.size(); ++w)
     if (!problem.warps[w].variable_latency && problem.warps[w].width < 4)
@@ -114,46 +91,101 @@ int product_slot(const Problem& problem) {
   return -1;
 }
 
+int specialised_root(const Module& m, int loop) {
+  int root = loop;
+  for (int around = m.parent(loop); around != kNone; around = m.parent(around)) {
+    bool asked = false;
+    m.attribute(m.op(around), "tt.warp_specialize", &asked);
+    if (asked && is_inner_loop(m.op(around))) root = around;
+  }
+  return root;
+}
+
+std::vector<Pin> partition_pins(const LoweredModule& lowered, const Problem& problem) {
+  const Module& m = lowered.module;
+  const std::vector<int> index = problem_ops(lowered, problem);
+  const int products = product_slot(problem);
+  std::vector<Pin> pins;
+  std::map<int, std::vector<int>> sharing;  // a buffer of tensor memory -> who reads or writes it
+  for (std::size_t k = 0; k < index.size(); ++k) {
+    if (index[k] < 0) continue;
+    const int node = lowered.loop.nodes[k].op;
+    if (is_tensor_memory_mma(m.op(node))) {
+      const bool known =
+          std::any_of(pins.begin(), pins.end(), [&](const Pin& pin) { return pin.op == index[k]; });
+      if (products >= 0 && !known && slot_fits(problem, index[k], products))
+        pins.push_back({Pin::on_slot, index[k], products, -1, -1});
+      continue;
+    }
+    if (problem.ops[at(index[k])].variable_latency) continue;
+    each_within(m, node, [&](int op) {
+      if (!is_memory_access(class_of(m.op(op)))) return;
+      std::vector<int>& group = sharing[tensor_memory_of(m, m.op(op))];
+      if (std::find(group.begin(), group.end(), index[k]) == group.end())
+        group.push_back(index[k]);
+    });
+  }
+  for (const auto& [buffer, group] : sharing)
+    for (std::size_t i = 1; buffer != kNone && i < group.size(); ++i)
+      pins.push_back({Pin::same_slot, group[0], -1, -1, group[i]});
+  return pins;
+}
+
 Placer::Placer(const LoweredModule& lowered, const Problem& problem, const Schedule& schedule)
-    : l_(lowered), m_(lowered.module), problem_(problem), schedule_(schedule) {
-  body_ = m_.block(m_.regions[at(m_.op(l_.loop.loop).regions[0])].blocks[0]).ops;
-  index_ = problem_ops(lowered, problem);
+    : l_(lowered),
+      m_(lowered.module),
+      problem_(problem),
+      schedule_(schedule),
+      root_(specialised_root(lowered.module, lowered.loop.loop)),
+      index_(problem_ops(lowered, problem)) {
+  const Operation& loop = m_.op(l_.loop.loop);
+  const Block& block = m_.block(m_.regions[at(loop.regions[0])].blocks[0]);
+  body_ = block.ops;
+  std::unordered_map<int, int> top;  // any op of the loop -> the op of its body that it is in
+  for (const int op : body_) each_within(m_, op, [&, op](int inner) { top[inner] = op; });
+  std::unordered_map<int, int> yielded;  // loop variable -> op of the body
+  if (!body_.empty() && class_of(m_.op(body_.back())) == OpClass::terminator) {
+    const std::vector<int>& values = m_.op(body_.back()).operands;
+    for (std::size_t k = 0; k < values.size() && k + 1 < block.arguments.size(); ++k)
+      if (const auto made = top.find(m_.value(values[k]).op); made != top.end())
+        yielded[block.arguments[k + 1]] = made->second;
+  }
+  for (const auto& [inner, user] : top) {
+    if (class_of(m_.op(inner)) == OpClass::terminator && inner == user) continue;
+    for (const int value : m_.op(inner).operands) {
+      if (const auto made = top.find(m_.value(value).op);
+          made != top.end() && made->second != user)
+        users_[made->second].push_back(user);
+      if (const auto made = yielded.find(value); made != yielded.end())
+        next_users_[made->second].push_back(user);
+    }
+  }
   number_partitions();
-  number_clusters();
   place_nodes();
-  note_users();
-  for (const int op : body_)
-    if (is_spread(op)) spread(op);
   place_rest();
-}
-
-const std::set<int>* Placer::partitions_within(int op) const {
-  const auto found = within_.find(op);
-  return found == within_.end() ? nullptr : &found->second;
-}
-
-const std::vector<std::set<int>>* Placer::outputs_within(int op) const {
-  const auto found = outputs_.find(op);
-  return found == outputs_.end() ? nullptr : &found->second;
+  assign_partitions();
 }
 
 /// An inner loop with tensor memory products, on a machine with a slot for them.
 bool Placer::is_spread(int op) const {
   if (!is_inner_loop(m_.op(op)) || product_slot(problem_) < 0) return false;
-  std::vector<int> ops;
-  ops_within(m_, op, ops);
-  return std::any_of(ops.begin(), ops.end(),
-                     [&](int inner) { return is_tensor_memory_mma(m_.op(inner)); });
+  bool products = false;
+  each_within(m_, op, [&](int inner) {
+    products = products || is_tensor_memory_mma(m_.op(inner));
+  });
+  return products;
 }
 
-/// Slots that have ops of the schedule, or of an inner loop that is spread.
+/// Slots that have ops of the schedule, or of what is spread.
 std::vector<int> Placer::used_slots() const {
   std::set<int> used(schedule_.warp.begin(), schedule_.warp.end());
-  for (const int op : body_) {
-    if (!is_spread(op)) continue;
-    used.insert(product_slot(problem_));
-    if (const int loads = variable_latency_slot(problem_); loads >= 0) used.insert(loads);
-  }
+  const int products = product_slot(problem_), loads = variable_latency_slot(problem_);
+  each_within(m_, root_, [&](int op) {
+    if (op != root_ && is_spread(op)) {
+      used.insert(products);
+      if (loads >= 0) used.insert(loads);
+    }
+  });
   return {used.begin(), used.end()};
 }
 
@@ -177,197 +209,279 @@ void Placer::number_partitions() {
   int next = 0;
   if (!slots.empty() && problem_.warps[at(slots[0])].width < 4) next = 1;
   for (const int w : slots) partition_[w] = next++;
-  deepest_.assign(at(next), 0);
+  partition_count_ = at(next);
 }
 
-void Placer::number_clusters() {
-  std::set<Cycle> rows;
-  for (const Cycle start : schedule_.start) rows.insert(start % schedule_.initiation_interval);
-  int next = 0;
-  for (const Cycle row : rows) cluster_[row] = next++;
-}
-
+/// Stage, order and slot of the ops that the schedule has.
 void Placer::place_nodes() {
+  places_.clear();
+  views_.clear();
+  std::map<Cycle, int> clusters;  // start modulo I -> cluster
+  for (const Cycle start : schedule_.start) clusters[start % schedule_.initiation_interval] = 0;
+  int next = 0;
+  for (auto& [row, cluster] : clusters) cluster = next++;
   for (std::size_t k = 0; k < index_.size(); ++k) {
     const NodeInfo& info = l_.loop.nodes[k];
     if (index_[k] < 0) continue;
     const Cycle start = schedule_.start[at(index_[k])];
-    const int partition = partition_.at(schedule_.warp[at(index_[k])]);
     Place& place = places_[info.op];
     // Of an op's two halves the one at global memory counts.
     if (place.known && !info.part.empty()) continue;
-    place = Place();
     place.known = true;
-    place.partitions = {partition};
     place.stage = start / schedule_.initiation_interval;
-    place.cluster = cluster_.at(start % schedule_.initiation_interval);
+    place.cluster = clusters.at(start % schedule_.initiation_interval);
+    own_[info.op] = partition_.at(schedule_.warp[at(index_[k])]);
+    problem_op_[info.op] = index_[k];
     if (l_.loop.kernel.ops[k].alias_of) views_.insert(info.op);
   }
 }
 
-void Placer::note_users() {
-  for (const int top : body_) {
-    const auto visit = [&](const auto& self, int op) -> void {
-      for (const int value : m_.op(op).operands)
-        if (const int made = m_.value(value).op; made != kNone) users_[made].emplace_back(op, top);
-      for (const int region : m_.op(op).regions)
-        for (const int block : m_.regions[at(region)].blocks)
-          for (const int inner : m_.block(block).ops) self(self, inner);
-    };
-    visit(visit, top);
+/// Ops that the schedule does not have, and views, are where they are first used: a buffer stays
+/// one copy's until then. Through loop variables that is in the next iteration.
+void Placer::place_rest() {
+  const auto moves = [&](int op) {
+    return class_of(m_.op(op)) != OpClass::terminator &&
+           (views_.count(op) != 0 || !places_[op].known);
+  };
+  std::unordered_set<int> settled;
+  for (const int op : body_)
+    if (!moves(op)) settled.insert(op);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (auto it = body_.rbegin(); it != body_.rend(); ++it) {
+      if (settled.count(*it) != 0 && !moves(*it)) continue;
+      Place first;
+      for (const auto* users : {&users_, &next_users_}) {
+        const auto found = users->find(*it);
+        if (found == users->end()) continue;
+        for (const int user : found->second) {
+          if (settled.count(user) == 0 || user == *it) continue;
+          const Place& there = places_.at(user);
+          if (!first.known || std::pair(there.stage, there.cluster) <
+                                  std::pair(first.stage, first.cluster))
+            first = there;
+          first.known = true;
+        }
+      }
+      if (!first.known) continue;
+      Place& mine = places_[*it];
+      if (settled.insert(*it).second ||
+          std::pair(first.stage, first.cluster) < std::pair(mine.stage, mine.cluster)) {
+        mine = first;
+        changed = true;
+      }
+    }
   }
 }
 
-/// What an op of a spread loop is placed by: its class; empty = by those that use it.
-std::set<int> Placer::seed(int op, const std::set<int>& own) const {
+int Placer::own_partition(int op) const {
+  const auto found = own_.find(op);
+  return found == own_.end() ? -1 : found->second;
+}
+
+std::unordered_set<int> Placer::opened_loops() const {
+  std::unordered_set<int> opened = {root_};
+  for (int op = l_.loop.loop; op != kNone && op != root_; op = m_.parent(op))
+    if (is_inner_loop(m_.op(op))) opened.insert(op);
+  const auto open = [&](const auto& self, int loop) -> void {
+    for (const int op : m_.block(m_.regions[at(m_.op(loop).regions[0])].blocks[0]).ops) {
+      if (!is_inner_loop(m_.op(op)) || (opened.count(op) == 0 && !is_spread(op))) continue;
+      opened.insert(op);
+      self(self, op);
+    }
+  };
+  open(open, root_);
+  return opened;
+}
+
+/// The partition of an op that the schedule has not placed one by one; none: it goes where it is
+/// used.
+std::optional<std::set<int>> Placer::seed(int op, const std::set<int>& own) const {
   const Operation& o = m_.op(op);
   const OpClass c = class_of(o);
-  const int loads = variable_latency_slot(problem_);
-  if (is_tensor_memory_mma(o)) return {partition_.at(product_slot(problem_))};
-  if (c == OpClass::load && !is_pointer_load(m_, op) && loads >= 0) return {partition_.at(loads)};
+  const int slot = variable_latency_slot(problem_);
+  const auto loads = slot < 0 ? partition_.end() : partition_.find(slot);
+  const std::set<int> for_loads =
+      loads == partition_.end() ? own : std::set<int>{loads->second};
+  if (is_tensor_memory_mma(o)) {
+    const int products = product_slot(problem_);
+    if (products >= 0) return std::set<int>{partition_.at(products)};
+  }
+  if (c == OpClass::terminator || is_pointer_load(m_, op)) return std::nullopt;
+  if (c == OpClass::load && o.name != "tt.load") return for_loads;
   if (c == OpClass::local_alloc && !o.operands.empty()) {
     const int source = m_.value(o.operands[0]).op;
-    if (source != kNone && class_of(m_.op(source)) == OpClass::load &&
-        !is_pointer_load(m_, source) && loads >= 0)
-      return {partition_.at(loads)};
+    if (is_pointer_load(m_, source)) return std::nullopt;
+    if (source != kNone && class_of(m_.op(source)) == OpClass::load) return for_loads;
   }
-  const bool by_users = c == OpClass::view || c == OpClass::replicated ||
-                        c == OpClass::terminator || is_inner_loop(o) || is_pointer_load(m_, op);
-  if (by_users) return {};
-  const bool scalar = std::all_of(o.results.begin(), o.results.end(), [&](int value) {
-    const Type* type = m_.type_of(value);
-    return type != nullptr && type->kind == TypeKind::scalar;
-  });
-  return scalar && o.regions.empty() && !o.results.empty() ? std::set<int>{} : own;
+  if (is_memory_access(c))
+    if (const auto found = buffer_partition_.find(tensor_memory_of(m_, o));
+        found != buffer_partition_.end())
+      return std::set<int>{found->second};
+  if (c == OpClass::view || c == OpClass::replicated ||
+      (c == OpClass::tmem_alloc && o.operands.empty()))
+    return std::nullopt;
+  if (!o.results.empty() && o.regions.empty() &&
+      (all_scalar(m_, o) || !can_be_handed_on(m_, o.results[0])))
+    return std::nullopt;
+  return own;
 }
 
-/// Partitions of the ops of an inner loop: those of its seeds, from there back to what they use (a
-/// value that is yielded is used where the loop variable is), to a fixed point.
-void Placer::spread(int loop) {
-  const std::set<int> own = places_[loop].partitions;
-  std::vector<int> ops;
-  ops_within(m_, loop, ops);
-  for (const int op : ops) within_[op] = seed(op, own);
-  std::unordered_map<int, std::set<int>> needed;  // value -> partitions that use it
-  bool changed = true;
-  for (int pass = 0; changed && pass < kMaxPasses; ++pass) {
-    changed = false;
-    const auto need = [&](int value, const std::set<int>& ids) {
-      std::set<int>& known = needed[value];
-      const std::size_t before = known.size();
-      known.insert(ids.begin(), ids.end());
-      changed = changed || known.size() != before;
-    };
-    for (auto it = ops.rbegin(); it != ops.rend(); ++it) {
-      const Operation& op = m_.op(*it);
-      std::set<int>& mine = within_[*it];
-      if (class_of(op) == OpClass::terminator) continue;
-      const std::size_t before = mine.size();
-      if (is_inner_loop(op)) {
-        for (const int inner : m_.block(m_.regions[at(op.regions[0])].blocks[0]).ops)
-          mine.insert(within_[inner].begin(), within_[inner].end());
-      } else if (seed(*it, own).empty()) {
-        for (const int value : op.results) mine.insert(needed[value].begin(), needed[value].end());
+void Placer::assign_partitions() {
+  const std::unordered_set<int> opened = opened_loops();
+  for (const auto& [op, partition] : own_)
+    if (opened.count(op) == 0)
+      each_within(m_, op, [&, id = partition](int inner) {
+        if (is_memory_access(class_of(m_.op(inner))))
+          buffer_partition_.emplace(tensor_memory_of(m_, m_.op(inner)), id);
+      });
+  std::unordered_map<int, std::set<int>> own;
+  std::map<int, std::set<int>> otherwise = {{root_, {0}}};
+  const auto visit = [&](const auto& self, int loop, const std::set<int>& default_ids) -> void {
+    for (const int op : m_.block(m_.regions[at(m_.op(loop).regions[0])].blocks[0]).ops) {
+      const int slot = own_partition(op);
+      if (opened.count(op) != 0) {
+        const std::set<int> ids = slot >= 0 ? std::set<int>{slot} : default_ids;
+        if (slot >= 0) otherwise[op] = ids;
+        self(self, op, ids);
+        continue;
       }
-      changed = changed || mine.size() != before;
-      const std::size_t used = is_inner_loop(op) ? 3 : op.operands.size();  // its bounds
-      for (std::size_t k = 0; k < std::min(used, op.operands.size()); ++k)
-        need(op.operands[k], mine);
-    }
-    // Loop variables: what is yielded, and what they begin with, is used where they are.
-    const auto pass_on = [&](int inner) {
-      const Operation& op = m_.op(inner);
-      const Block& block = m_.block(m_.regions[at(op.regions[0])].blocks[0]);
-      const Operation* yield = block.ops.empty() ? nullptr : &m_.op(block.ops.back());
-      for (std::size_t k = 1; k < block.arguments.size(); ++k) {
-        const std::set<int> used = needed[block.arguments[k]];
-        if (yield != nullptr && k - 1 < yield->operands.size()) need(yield->operands[k - 1], used);
-        if (k - 1 < op.results.size()) need(op.results[k - 1], used);
-        if (k + 2 < op.operands.size()) need(op.operands[k + 2], used);
+      if (loop != l_.loop.loop) {
+        if (const auto ids = seed(op, default_ids)) own[op] = *ids;
+        continue;
       }
-    };
-    pass_on(loop);
-    for (const int op : ops)
-      if (is_inner_loop(m_.op(op))) pass_on(op);
-  }
-  // What nobody uses stays with the loop; loops and terminators are wherever one of their ops is.
-  const auto close = [&](const auto& self, int inner) -> std::set<int> {
-    std::set<int> all;
-    const Block& block = m_.block(m_.regions[at(m_.op(inner).regions[0])].blocks[0]);
-    for (const int op : block.ops) {
-      std::set<int>& mine = within_[op];
-      if (is_inner_loop(m_.op(op))) mine = self(self, op);
-      if (mine.empty() && class_of(m_.op(op)) != OpClass::terminator) mine = own;
-      all.insert(mine.begin(), mine.end());
+      if (slot < 0) continue;
+      otherwise[op] = {slot};
+      const Operation& o = m_.op(op);
+      const bool handed_on =
+          o.results.empty() || !o.regions.empty() || can_be_handed_on(m_, o.results[0]);
+      const bool fills = o.name == "ttg.local_alloc" && !o.operands.empty() &&
+                         !is_pointer_load(m_, m_.value(o.operands[0]).op);
+      if (handed_on && !is_pointer_load(m_, op) && (views_.count(op) == 0 || fills)) own[op] = {slot};
+      // The buffer of a load stays with the load that fills it.
+      if (fills && views_.count(op) != 0)
+        if (const int load = own_partition(m_.value(o.operands[0]).op); load >= 0) own[op] = {load};
     }
-    if (all.empty()) all = own;
-    if (!block.ops.empty() && class_of(m_.op(block.ops.back())) == OpClass::terminator)
-      within_[block.ops.back()] = all;
-    for (const int value : m_.op(inner).results)
-      outputs_[inner].push_back(needed[value].empty() ? own : needed[value]);
-    return all;
   };
-  places_[loop].partitions = close(close, loop);
-  for (const int op : ops)
-    if (within_[op].empty()) within_[op] = own;
-  remarks_.push_back(Module::place(m_.op(loop)) + ": the inner loop's ops are in partitions " +
-                     id_list(places_[loop].partitions) +
-                     ": loads and products apart, as Triton takes them");
+  visit(visit, root_, {0});
+  demand_.emplace(m_, root_, opened, own, otherwise);
 }
 
-void Placer::place_at_users(int op, Place& place) {
-  std::set<int> partitions;
-  for (const auto& [user, top] : users_[op])
-    if (class_of(m_.op(top)) != OpClass::terminator)
-      partitions.insert(places_[top].partitions.begin(), places_[top].partitions.end());
-  if (partitions.empty() || partitions == place.partitions) return;
-  remarks_.push_back(Module::place(m_.op(op)) + ": the load is in partition " +
-                     id_list(partitions) + ", where its result is used, and not in " +
-                     id_list(place.partitions) + ": Triton hands on no loads through pointers");
-  place.partitions = partitions;
-}
-
-/// Ops that are no nodes, and views, go where they are used: latest ops first, so that users are
-/// known. What nobody uses goes to the default group.
-void Placer::place_rest() {
-  for (auto it = body_.rbegin(); it != body_.rend(); ++it) {
-    const Operation& op = m_.op(*it);
-    if (class_of(op) == OpClass::terminator) continue;
-    Place& place = places_[*it];
-    const bool view = views_.count(*it) != 0;
-    if (is_pointer_load(m_, *it)) place_at_users(*it, place);
-    if (place.known && !view) continue;
-    std::set<int> partitions;
-    bool first = !place.known;
-    for (const auto& [user, top] : users_[*it]) {
-      if (top == *it || class_of(m_.op(top)) == OpClass::terminator) continue;
-      const Place& there = places_[top];
-      const std::set<int>* inner = partitions_within(user);
-      const std::set<int>& ids = inner != nullptr ? *inner : there.partitions;
-      partitions.insert(ids.begin(), ids.end());
-      if (view) continue;
-      if (first || std::pair(there.stage, there.cluster) < std::pair(place.stage, place.cluster)) {
-        place.stage = there.stage;
-        place.cluster = there.cluster;
-        first = false;
-      }
-    }
-    // The buffer of a load stays with the load that fills it.
-    if (view && op.name == "ttg.local_alloc") {
-      const int load = m_.value(op.operands[0]).op;
-      if (!is_pointer_load(m_, load)) partitions = places_[load].partitions;
-    }
-    if (partitions.empty()) partitions = place.partitions;
-    if (partitions.empty()) partitions = {0};
-    place.partitions = partitions;
-    place.known = true;
-  }
+std::vector<Cycle> Placer::deepest() const {
+  std::vector<Cycle> stages(partition_count_, 0);
   for (const int op : body_) {
-    if (class_of(m_.op(op)) == OpClass::terminator) continue;
-    const Place& place = places_[op];
-    for (const int partition : place.partitions)
-      deepest_[at(partition)] = std::max(deepest_[at(partition)], place.stage);
+    const auto found = places_.find(op);
+    if (found == places_.end() || class_of(m_.op(op)) == OpClass::terminator) continue;
+    for (const int id : demand_->partitions(op))
+      if (at(id) < stages.size()) stages[at(id)] = std::max(stages[at(id)], found->second.stage);
   }
+  return stages;
+}
+
+/// Loads of tiles that are used in the stage in which they are issued.
+std::vector<int> Placer::late_loads(bool partitioned) const {
+  std::vector<int> loads;
+  for (const int op : body_) {
+    const bool pointers = is_pointer_load(m_, op);
+    if (class_of(m_.op(op)) != OpClass::load || problem_op_.count(op) == 0) continue;
+    if (!pointers && (partitioned || m_.op(op).name == "tt.load")) continue;
+    const auto users = users_.find(op);
+    if (users == users_.end()) continue;
+    if (std::any_of(users->second.begin(), users->second.end(), [&](int user) {
+          return places_.at(user).stage <= places_.at(op).stage;
+        }))
+      loads.push_back(op);
+  }
+  return loads;
+}
+
+/// The schedule with all else an iteration later than these loads and what they wait for. False,
+/// and nothing is changed, where the judge refuses it.
+bool Placer::issue_earlier(const std::vector<int>& loads) {
+  std::set<int> early;
+  std::vector<int> work;
+  for (const int op : loads) work.push_back(problem_op_.at(op));
+  while (!work.empty()) {
+    const int v = work.back();
+    work.pop_back();
+    if (!early.insert(v).second) continue;
+    for (const Edge& edge : problem_.edges)
+      if (edge.to == v && edge.distance == 0) work.push_back(edge.from);
+  }
+  Schedule moved = schedule_;
+  for (std::size_t v = 0; v < moved.start.size(); ++v)
+    if (early.count(static_cast<int>(v)) == 0) moved.start[v] += moved.initiation_interval;
+  moved.length = schedule_length(problem_, moved.start);
+  if (verify(problem_, moved)) return false;
+  schedule_ = std::move(moved);
+  place_nodes();
+  place_rest();
+  return true;
+}
+
+void Placer::issue_ahead(bool partitioned) {
+  const std::vector<int> late = late_loads(partitioned);
+  if (late.empty()) return;
+  std::vector<int> stay;
+  if (!issue_earlier(late)) {
+    for (const int op : late)
+      if (!issue_earlier({op})) stay.push_back(op);
+  }
+  for (const int op : late) {
+    const bool stays = std::find(stay.begin(), stay.end(), op) != stay.end();
+    said_.push_back(Module::place(m_.op(op)) +
+                    (stays ? ": the load waits where it is issued: what uses it is of the same "
+                             "stage, and an iteration earlier the schedule has no room for it"
+                           : ": the load is issued an iteration earlier than the schedule has it: "
+                             "what uses it is of the same stage, and Triton copies on its own only "
+                             "from stage to stage"));
+  }
+}
+
+std::int64_t Placer::ring_depth() const {
+  std::int64_t depth = 2;
+  for (const auto& [load, buffers] : ring_depths(problem_, schedule_))
+    depth = std::max(depth, buffers);
+  Problem charged = problem_;
+  charge_rings(charged);
+  const auto fits = [&] {
+    for (std::size_t f = 0; f < charged.memories.size(); ++f) {
+      const MemoryCharges charges = memory_charges(charged, static_cast<int>(f));
+      Amount sum = 0;
+      for (const Amount one : charges.live) sum += one;
+      for (const Amount one : charges.ring) sum += one * depth;
+      if (sum > charged.memories[f].capacity &&
+          std::any_of(charges.ring.begin(), charges.ring.end(), [](Amount a) { return a > 0; }))
+        return false;
+    }
+    return true;
+  };
+  while (depth > 2 && !fits()) --depth;
+  return depth;
+}
+
+std::vector<std::string> Placer::remarks(bool partitioned) const {
+  std::vector<std::string> all = said_;
+  if (!partitioned) return all;
+  for (const int op : body_) {
+    const int slot = own_partition(op);
+    if (demand_->is_opened(op)) {
+      all.push_back(Module::place(m_.op(op)) + ": the inner loop's ops are in partitions " +
+                    id_list(demand_->partitions(op)) +
+                    ": loads and products apart, as Triton takes them");
+    } else if (slot >= 0 && views_.count(op) == 0 && demand_->partitions(op) != std::set<int>{slot}) {
+      const bool load = is_pointer_load(m_, op);
+      all.push_back(Module::place(m_.op(op)) + ": the " + (load ? "load" : "mask") +
+                    " is in partition " + id_list(demand_->partitions(op)) +
+                    ", where it is used, and not in " + std::to_string(slot) +
+                    ": Triton hands on no " + (load ? "loads through pointers" : "masks or pointers"));
+    }
+  }
+  if (root_ != l_.loop.loop)
+    all.push_back(Module::place(m_.op(root_)) +
+                  ": the outer loop is partitioned with the loop: its loads are in the partition of "
+                  "the loads, its products in that of the products, the rest in the default group");
+  return all;
 }
 
 }  // namespace twill::ttgir
