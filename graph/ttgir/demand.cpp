@@ -67,14 +67,19 @@ Demand::Demand(const Module& module, int root, std::unordered_set<int> opened,
       if (const auto found = otherwise.find(around); found != otherwise.end()) return found->second;
     return std::set<int>{0};
   };
+  for (const int op : ops_) {
+    if (is_opened(op)) {
+      for (const int value : m_.op(op).operands) first_user_.emplace(value, op);
+    } else {
+      each_read(m_, op, [&](int value) { first_user_.emplace(value, op); });
+    }
+  }
   for (const bool sinks : {true, false}) {
-    std::unordered_set<int> used;
-    for (const int op : ops_)
-      each_read(m_, op, [&](int value) { used.insert(value); });
     for (auto it = ops_.rbegin(); it != ops_.rend(); ++it) {
       if (!partitions_[*it].empty() || class_of(m_.op(*it)) == OpClass::terminator) continue;
       const auto& made = m_.op(*it).results;
-      if (sinks && std::any_of(made.begin(), made.end(), [&](int v) { return used.count(v) != 0; }))
+      if (sinks &&
+          std::any_of(made.begin(), made.end(), [&](int v) { return first_user_.count(v) != 0; }))
         continue;
       grow(*it, default_of(*it));
     }
@@ -176,13 +181,38 @@ std::set<int> Demand::made_in(int value, std::unordered_set<int>& seen) const {
   return from == kNone ? std::set<int>{} : made_in(from, seen);
 }
 
+std::set<int> Demand::takers(int token) const {
+  std::unordered_set<int> seen;
+  while (seen.insert(token).second) {
+    const auto user = first_user_.find(token);
+    if (user == first_user_.end()) break;
+    const int op = user->second;
+    const bool ends = class_of(m_.op(op)) == OpClass::terminator;
+    if (!ends && !is_opened(op)) return partitions(op);
+    // Handed to a loop, or on to its next iteration: who takes the variable.
+    const std::vector<int>& operands = m_.op(op).operands;
+    const auto k = static_cast<std::size_t>(std::find(operands.begin(), operands.end(), token) -
+                                            operands.begin());
+    const int loop = ends ? m_.parent(op) : op;
+    const std::size_t first = ends ? 0 : kBounds;
+    const auto& arguments = m_.block(m_.regions[at(m_.op(loop).regions[0])].blocks[0]).arguments;
+    if (k < first || k - first + 1 >= arguments.size()) break;
+    token = arguments[k - first + 1];
+  }
+  return {};
+}
+
 std::vector<std::set<int>> Demand::outputs(int loop) const {
   std::vector<std::set<int>> sets;
   const auto& block = m_.block(m_.regions[at(m_.op(loop).regions[0])].blocks[0]);
   for (std::size_t k = 0; k < m_.op(loop).results.size(); ++k) {
     std::unordered_set<int> seen;
     const int value = yielded(loop, static_cast<int>(k));
-    std::set<int> made = value == kNone ? std::set<int>{} : made_in(value, seen);
+    const Type* type = m_.type_of(m_.op(loop).results[k]);
+    std::set<int> made;
+    if (type != nullptr && type->kind == TypeKind::token && k + 1 < block.arguments.size())
+      made = takers(block.arguments[k + 1]);
+    if (made.empty() && value != kNone) made = made_in(value, seen);
     if (made.empty()) {  // from outside: where it is used
       std::vector<int> names = {m_.op(loop).results[k]};
       if (k + 1 < block.arguments.size()) names.push_back(block.arguments[k + 1]);

@@ -31,8 +31,12 @@ class Demand {
   bool is_opened(int op) const { return opened_.count(op) != 0; }
   /// Of one of ops(), or of root: of an opened loop those of all that is in it.
   const std::set<int>& partitions(int op) const { return partitions_.at(op); }
-  /// Of an opened loop: the partitions that make each of its results.
+  /// Of an opened loop: the partitions that make each of its results; of a token the one that has
+  /// its buffer when an iteration begins.
   std::vector<std::set<int>> outputs(int loop) const;
+  /// The partitions that have a token's buffer next: those of the first op that takes it, in the
+  /// next iteration if need be. None: nobody in the region.
+  std::set<int> takers(int token) const;
 
  private:
   void collect(int loop);
@@ -51,6 +55,7 @@ class Demand {
   std::vector<int> ops_;
   std::unordered_map<int, std::set<int>> partitions_;
   std::unordered_map<int, std::set<int>> needed_;  // per value
+  std::unordered_map<int, int> first_user_;        // value -> the first of ops() that reads it
   std::vector<int> grown_;                         // ops whose operands are to be asked for
 };
 

@@ -55,48 +55,59 @@ bool is_used_outside(const Module& m, int value, int loop) {
   });
 }
 
-/// Why Triton would not take the schedule's partitions; "" when it does.
-///
+/// Why Triton would not take the schedule's partitions.
+struct NoPartitions {
+  std::string why;         ///< "" = it does
+  bool by_triton = false;  ///< where the module asks for it, Triton can make its own
+};
+
 /// Tried with Triton 3.7 to 3.9, and read in its passes: with one partition there is nothing to be
-/// specialised; before cuda:90 there is no such pass; that for Hopper divides tiles among tasks of its
-/// own and takes no partitions (nor modules of other than four warps); of ops with regions only
-/// loops, branches and reductions are written into partitions; a number (no tile) that is read
+/// specialised; before cuda:90 there is no such pass; that for Hopper divides tiles among tasks of
+/// its own and takes no partitions (nor modules of other than four warps). Of ops with regions only
+/// loops, branches and reductions of one tile are written into partitions, and no branch can say
+/// where the buffer of tensor memory is wanted that it hands on. A number (no tile) that is read
 /// after the loop, and a tile that is a variable of the loop, come from the default group.
-std::string why_stages_alone(const LoweredModule& lowered, const Placer& placer) {
+NoPartitions why_no_partitions(const LoweredModule& lowered, const Placer& placer) {
   const Module& m = lowered.module;
   const int root = placer.root();
   const auto line = [&](int op) { return "line " + std::to_string(m.op(op).line); };
   std::set<int> used;
   for (const int op : placer.body())
     if (const int own = placer.own_partition(op); own >= 0) used.insert(own);
-  if (used.size() < 2) return "the schedule uses one partition";
-  if (lowered.loop.target != 0 && lowered.loop.target < 100)
-    return lowered.loop.target < 90
-               ? "Triton has no warp specialisation for cuda:" +
-                     std::to_string(lowered.loop.target)
-               : "Triton's warp specialisation for Hopper makes tasks of its own";
+  if (used.size() < 2) return {"the schedule uses one partition"};
+  if (lowered.loop.target != 0 && lowered.loop.target < 90)
+    return {"Triton has no warp specialisation for cuda:" + std::to_string(lowered.loop.target)};
+  if (lowered.loop.target >= 90 && lowered.loop.target < 100)
+    return {"Triton's warp specialisation for Hopper makes tasks of its own"};
   const std::vector<int>& body =
       m.block(m.regions[static_cast<std::size_t>(m.op(root).regions[0])].blocks[0]).ops;
-  const int whole = first_named(m, body, [](const Operation& op) {
-    return !op.regions.empty() && !op.name.starts_with("scf.") && op.name != "tt.reduce";
+  const int whole = first_named(m, body, [&](const Operation& op) {
+    const bool token = std::any_of(op.results.begin(), op.results.end(), [&](int value) {
+      const Type* type = m.type_of(value);
+      return type != nullptr && type->kind == TypeKind::token;
+    });
+    if (op.regions.empty() || op.name == "scf.for") return false;
+    return op.name == "scf.if" ? token : op.name != "tt.reduce" || op.results.size() > 1;
   });
   if (whole != kNone)
-    return "Triton writes no " + std::string(m.op(whole).name) + " into partitions (" +
-           line(whole) + ")";
+    return {"Triton puts no " + std::string(m.op(whole).name) + " as that of " + line(whole) +
+                " into partitions that are given",
+            true};
   const std::vector<std::set<int>> outputs = placer.demand().outputs(root);
   const std::vector<int>& results = m.op(root).results;
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     const Type* type = m.type_of(results[k]);
-    if (outputs[k].count(0) != 0 || (type != nullptr && type->kind == TypeKind::token) ||
-        !is_used_outside(m, results[k], root))
+    if ((type != nullptr && type->kind == TypeKind::token) || !is_used_outside(m, results[k], root))
       continue;
     const std::vector<int>& values = m.op(body.back()).operands;
-    const bool tile = type != nullptr && type->kind == TypeKind::tensor;
+    const bool tile = type != nullptr && type->kind == TypeKind::tensor && !type->is_pointer();
     if (tile && k < values.size() && m.value(values[k]).op != kNone) continue;
-    return "%" + std::string(m.value(results[k]).name) + "#" + std::to_string(k) +
-           ", which is used after the loop, comes from another partition than the default one";
+    if (outputs[k].count(0) != 0 && placer.keeps_default()) continue;
+    return {"%" + std::string(m.value(results[k]).name) + "#" + std::to_string(k) +
+                ", which is used after the loop, comes from another partition than the default one",
+            true};
   }
-  return "";
+  return {};
 }
 
 /// Partitions on every op of the region, and what its loops need for them.
@@ -131,9 +142,8 @@ class Annotator {
   void annotate(int op, const std::set<int>& partitions) {
     editor_.set(op, "ttg.partition", id_array(partitions));
     if (m_.op(op).regions.empty()) return;
-    if (!m_.op(op).results.empty())
-      editor_.set(op, "ttg.partition.outputs",
-                  id_arrays(std::vector(m_.op(op).results.size(), partitions)));
+    if (const std::size_t results = m_.op(op).results.size(); results > 0)
+      editor_.set(op, "ttg.partition.outputs", id_arrays(std::vector(results, partitions)));
     for (const int region : m_.op(op).regions)
       for (const int block : m_.regions[static_cast<std::size_t>(region)].blocks)
         for (const int inner : m_.block(block).ops) annotate(inner, partitions);
@@ -163,6 +173,10 @@ void hand_over_partitions(Editor& editor, const Module& m, const Placer& placer)
   Annotator(editor, m, placer).annotate_loop(root);
   for (const int op : placer.demand().ops()) editor.remove(op, "tt.warp_specialize");
   editor.set(root, "tt.warp_specialize", "");
+  // (By these names Triton knows ops of stores, which it repeats nowhere, and ops whose partition
+  // is theirs and not their users'.)
+  for (const int op : placer.not_repeated()) editor.set(op, "store", "");
+  for (const int op : placer.not_followed()) editor.set(op, "data", "");
   std::string stages;
   for (const Cycle deepest : placer.deepest())
     stages += (stages.empty() ? "" : ", ") + std::to_string(deepest) + " : i32";
@@ -225,35 +239,42 @@ std::string emit_ttgir(const LoweredModule& lowered, const Problem& problem,
                      "a sub-tiled loop has ops that the module has not: emit it as pipelined");
   Placer placer(lowered, problem, schedule);
   const int root = placer.root();
-  const std::string alone = why_stages_alone(lowered, placer);
-  const bool partitioned = alone.empty();
+  const NoPartitions no = why_no_partitions(lowered, placer);
+  const bool partitioned = no.why.empty();
   const bool asked = has(m, root, "tt.warp_specialize");
-  placer.issue_ahead(partitioned);
+  const bool by_triton = asked && no.by_triton;
+  placer.issue_ahead(partitioned || by_triton);
   std::vector<std::string> said = placer.remarks(partitioned);
   if (partitioned && !asked)
     said.push_back(Module::place(m.op(root)) +
                    ": the loop gets tt.warp_specialize: its schedule uses several partitions");
   if (!partitioned)
     said.push_back(Module::place(m.op(loop)) + ": stages and order alone are handed over, " +
-                   (asked ? "and tt.warp_specialize is taken off" : "no partitions") + ": " +
-                   alone + " (--emit pipelined has the slots)");
+                   (by_triton ? "partitions are Triton's own"
+                    : asked   ? "and tt.warp_specialize is taken off"
+                              : "no partitions") +
+                   ": " + no.why + " (--emit pipelined has the slots)");
   if (remarks != nullptr) *remarks = said;
   Editor editor(m);
   remove_schedule(editor, m, loop);
+  // (In partitions, what Triton adds to a loop with loops in it gets no stage.)
+  const bool staged = !partitioned || !placer.opens_loops();
   for (const int op : placer.body()) {
-    if (class_of(m.op(op)) == OpClass::terminator) continue;
+    if (class_of(m.op(op)) == OpClass::terminator || !staged) continue;
     const Place& place = placer.place(op);
     editor.set(op, "loop.stage", std::to_string(place.stage) + " : i32");
     editor.set(op, "loop.cluster", std::to_string(place.cluster) + " : i32");
   }
-  let_products_run(editor, lowered, placer, partitioned);
+  let_products_run(editor, lowered, placer, partitioned || by_triton);
   if (partitioned)
     hand_over_partitions(editor, m, placer);
-  else
+  else if (!by_triton)
     editor.remove(root, "tt.warp_specialize");
-  const Cycle buffers = partitioned ? placer.ring_depth() : std::max<Cycle>(2, placer.stages());
+  const Cycle buffers =
+      partitioned || by_triton ? placer.ring_depth() : std::max<Cycle>(2, placer.stages());
   editor.set(loop, "tt.num_stages", std::to_string(buffers) + " : i32");
-  editor.set(loop, "tt.scheduled_max_stage", std::to_string(placer.stages() - 1) + " : i32");
+  if (staged)
+    editor.set(loop, "tt.scheduled_max_stage", std::to_string(placer.stages() - 1) + " : i32");
   return editor.text();
 }
 

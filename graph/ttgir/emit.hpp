@@ -10,8 +10,8 @@
 
 namespace twill::ttgir {
 
-/// The module with `loop.stage` and `loop.cluster` on the ops of the loop's body, `ttg.partition` on
-/// those of the region that is partitioned (the loop, or one around it that has
+/// The module with `loop.stage` and `loop.cluster` on the ops of the loop's body, `ttg.partition`
+/// on those of the region that is partitioned (the loop, or one around it that has
 /// tt.warp_specialize), and what Triton's passes expect on its scf.for; everything else byte for
 /// byte as it came, but for the scf.yield of a body that is printed without one (edit.hpp). Slots
 /// become partitions (placer.hpp); `remarks` gets where an op's partition or stage is not that of

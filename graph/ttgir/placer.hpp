@@ -64,17 +64,27 @@ std::vector<Pin> partition_pins(const LoweredModule& lowered, const Problem& pro
 
 class Placer {
  public:
-  /// `partitioned`: with partitions, else stages and order alone are handed over.
   Placer(const LoweredModule& lowered, const Problem& problem, const Schedule& schedule);
 
   const std::vector<int>& body() const { return body_; }
   int root() const { return root_; }
   const Place& place(int op) const { return places_.at(op); }
+  /// Are there loops in the loop whose ops are placed one by one?
+  bool opens_loops() const;
   /// Partitions of all ops in the region.
   const Demand& demand() const { return *demand_; }
   /// Of an op of the loop that the schedule placed: the partition of its slot.
   int own_partition(int op) const;
   int partitions() const { return static_cast<int>(partition_count_); }
+  /// Is partition 0 also the first one in Triton's order of partitions?
+  bool keeps_default() const;
+  /// Ops that Triton must be told not to repeat in other partitions: by itself it repeats what it
+  /// holds for cheap, exponentials and reductions too, where a value comes back to the partition
+  /// that it went out from.
+  std::set<int> not_repeated() const;
+  /// Ops that Triton must be told to leave in their partition: by itself it puts into that of their
+  /// users whatever is made of loads through pointers alone.
+  std::vector<int> not_followed() const;
   /// The latest stage with an op, by partition.
   std::vector<Cycle> deepest() const;
   Cycle stages() const { return stage_count(schedule_); }
@@ -109,12 +119,12 @@ class Placer {
   std::map<int, int> partition_;  // slot -> partition
   std::size_t partition_count_ = 0;
   std::unordered_map<int, Place> places_;
-  std::unordered_map<int, int> own_;       // op -> partition of its slot
+  std::unordered_map<int, int> own_;         // op -> partition of its slot
   std::unordered_map<int, int> problem_op_;  // op -> op of the problem
   std::unordered_set<int> views_;
-  std::unordered_map<int, std::vector<int>> users_;  // op of the body -> ops of it that use it
+  std::unordered_map<int, std::vector<int>> users_;       // op of the body -> ops of it that use it
   std::unordered_map<int, std::vector<int>> next_users_;  // the same in the next iteration
-  std::unordered_map<int, int> buffer_partition_;  // of tensor memory: value -> partition
+  std::unordered_map<int, int> buffer_partition_;         // of tensor memory: value -> partition
   std::optional<Demand> demand_;
   std::vector<std::string> said_;
 };
