@@ -29,16 +29,37 @@ import twill_triton  # noqa: E402
 
 
 def facts(text):
-    """What Triton made of a module: partitions beside the default group, asynchronous copies, waits."""
+    """What Triton made of a module: partitions beside the default group, asynchronous copies, waits; and in loops
+    what is waited for where it is issued: loads into registers, and copies and products with a barrier of
+    their own for the moment."""
+    at_once, depth, loops = 0, 0, []
+    for line in text.splitlines():
+        if line.startswith(("#", "{-#")):
+            continue
+        if loops and re.search(r"ttng\.init_barrier|= tt\.load .*tensor<", line):
+            at_once += 1
+        if re.search(r"\bscf\.(for|while)\b", line):
+            loops.append(depth)
+        depth += line.count("{") - line.count("}")
+        while loops and depth <= loops[-1] and not re.search(r"\bscf\.(for|while)\b", line):
+            loops.pop()
     return {"partitions": len(re.findall(r"^\s*partition\d+\(", text, re.M)),
             "copies": len(re.findall(r"async_tma_copy_global_to_local|async_copy_global_to_local|async_tma_gather", text)),
-            "waits": len(re.findall(r"wait_barrier|async_wait", text))}
+            "waits": len(re.findall(r"wait_barrier|async_wait", text)), "at once": at_once}
+
+
+# Shared memory of a block, bytes (CUDA C++ Programming Guide, compute capabilities).
+SHARED = {"80": 166912, "90": 232448, "100": 232448}
 
 
 def finished(path, stages):
     with open(path, encoding="utf-8") as file:
-        done = twill_triton.finish_apart(file.read(), num_stages=stages)
-    return {"reached": done.reached, "reason": done.reason, **(facts(done.ttgir) if done.ttgir else {})}, done.ttgir
+        text = file.read()
+    done = twill_triton.finish_apart(text, num_stages=stages)
+    shared = done.metadata.get("shared", 0)
+    limit = SHARED.get(re.search(r"cuda:(\d+)", text)[1], 0)
+    return {"reached": done.reached, "reason": done.reason, "shared": shared, "fits": shared <= limit,
+            **(facts(done.ttgir) if done.ttgir else {})}, done.ttgir
 
 
 def as_it_came(name, path, stages):
@@ -67,9 +88,23 @@ def module_rows(program, name, path, stages, after):
         loop["module"] = name
         emitted = os.path.join(folder, f"{name}.loop{loop.get('loop')}.ttgir")
         if "wrong" in loop and os.path.exists(emitted):
-            loop["emitted"], _ = finished(emitted, None)
-            loop["lost"] = plain["reached"] == "ptx" != loop["emitted"]["reached"]
+            loop["emitted"], lowered = finished(emitted, None)
+            loop["lost"] = plain["reached"] == "ptx" and (
+                loop["emitted"]["reached"] != "ptx" or plain["fits"] and not loop["emitted"]["fits"])
+            if after and lowered:  # does what Triton made of the schedule still compute the same loop?
+                loop["again"] = read_again(program, emitted + ".after.mlir", lowered, loop)
         yield loop
+
+
+def read_again(program, path, lowered, loop):
+    """The module with a schedule, behind all of Triton's passes: its loops as Twill reads them, and whether one has
+    the interval that it should have."""
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(lowered)
+    found = list(corpus.loops(program, path))
+    return {"same": any(one.get("initiation_interval") == loop["initiation_interval"] for one in found),
+            "loops": [{key: one.get(key) for key in ("line", "status", "initiation_interval", "why", "wrong")}
+                      for one in found]}
 
 
 def emitted_modules(names, folder):
@@ -110,6 +145,16 @@ def summary(rows):
         print(f"not emitted: {number:4} {why}")
     emitted = [row for row in loops if "emitted" in row]
     print("emitted modules:", dict(collections.Counter(row["emitted"]["reached"] for row in emitted)))
+    plain = {row["module"]: row["as it came"] for row in modules}
+    slower = [row for row in emitted if row["emitted"].get("at once", 0) > plain[row["module"]].get("at once", 0)]
+    print(f"{len(slower)} emitted modules wait at once for more than the module as it came")
+    for row in slower:
+        print(f"  {row['module']} loop {row['loop']}: {row['emitted']['at once']}, "
+              f"as it came {plain[row['module']]['at once']}")
+    again = [row["again"] for row in emitted if "again" in row]
+    if again:
+        print(f"emitted modules behind all passes: {sum(one['same'] for one in again)} of {len(again)} are undone to a "
+              "loop of the same interval")
     after = [loop for row in modules for loop in row.get("after", ())]
     if after:
         print("after Triton:", dict(collections.Counter(loop["status"] for loop in after)))
@@ -118,7 +163,8 @@ def summary(rows):
             print(f"after Triton, refused: {number:4} {why}")
     bad = 0
     for row in rows:
-        if row.get("wrong") or any(loop["wrong"] for loop in row.get("after", ())):
+        after = list(row.get("after", ())) + row.get("again", {}).get("loops", [])
+        if row.get("wrong") or any(loop["wrong"] for loop in after):
             bad += 1
             print(f"WRONG: {row['module']} loop {row.get('loop', 'after Triton')}: {row.get('wrong')}")
         if row.get("lost"):

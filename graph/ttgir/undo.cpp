@@ -138,6 +138,19 @@ class FoldedText {
              "    " + made_[{execution, result}] + " = \"twill.before\"() : () -> " +
                  std::string(l_.type(result)->text),
              x.op);
+    } else if (op.name.starts_with("nvws.aref.")) {
+      // A buffer of its ring, by number.
+      const Type* type = l_.type(value);
+      for (const BufferUse& use : x.buffers)
+        if (type != nullptr && type->kind == TypeKind::memdesc) {
+          const int ring = m_.op(l_.at(use.buffer).op).results.at(0);
+          line(before_,
+               "    " + made_.at({execution, value}) + " = ttg.memdesc_index " +
+                   before(use.buffer, ring) + "[" + constant(use.slot, 32) +
+                   "] : " + std::string(l_.type(ring)->text) + " -> " + std::string(type->text),
+               x.op);
+          break;
+        }
     } else {
       line(before_, "    " + results + " = " + op_text(m_, x.op, names), x.op);
     }
@@ -175,7 +188,7 @@ class FoldedText {
   /// An op whose buffer stands for its result: a copy, a store into a ring.
   bool is_filler(const Operation& op) const {
     return op.name == "ttng.async_tma_copy_global_to_local" ||
-           op.name == "ttg.async_copy_global_to_local" ||
+           op.name == "ttg.async_copy_global_to_local" || op.name == "nvws.descriptor_load" ||
            (class_of(op) == OpClass::local_store && op.results.empty());
   }
   int filled(const Operation& op) const {

@@ -36,16 +36,50 @@ def module_facts(text):
         int(ctas.group(1)) if ctas else 1
 
 
+# The attributes of a loop that has a schedule: no dictionary nests in them.
+_SCHEDULED = re.compile(r"\{[^{}]*tt\.scheduled_max_stage[^{}]*\}")
+
+
+def _set_aside(text):
+    """Scheduled loops as ones that Triton leaves alone: one stage, no warp specialisation."""
+    def one(found):
+        attributes = re.sub(r"tt\.num_stages = (\d+)", r"tt.num_stages = 1 : i32, tt.kept_stages = \1", found[0])
+        return attributes.replace("tt.warp_specialize", "tt.kept_warp_specialize")
+    return _SCHEDULED.sub(one, text)
+
+
+def _take_back(text):
+    """The other way."""
+    def one(found):
+        attributes = found[0].replace("tt.kept_warp_specialize", "tt.warp_specialize")
+        kept = re.search(r"tt\.kept_stages = (\d+)", attributes)
+        if kept:
+            attributes = re.sub(r"tt\.kept_stages = \d+ : i32, ", "", attributes)
+            attributes = re.sub(r"tt\.num_stages = \d+", f"tt.num_stages = {kept[1]}", attributes)
+        return attributes
+    return _SCHEDULED.sub(one, text)
+
+
 def _plain(metadata):
     return {key: value for key, value in metadata.items()
             if isinstance(value, (str, int, float, bool, list, tuple, type(None)))}
 
 
-def finish(module, keep_stages=None, num_stages=None):
-    """Takes the text of a module through the rest of Triton. keep_stages: leave out the passes that would
-    set stages anew (default: where the module has stages). A pass may abort the process or hang:
-    finish_apart() is safe from that. Nothing is raised of what Triton refuses: see Finished."""
+def _parsed(text, context):
     from triton._C.libtriton import ir
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "module.ttgir")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        module = ir.parse_mlir_module(path, context)
+    module.context = context
+    return module
+
+
+def finish(module, keep_stages=None, num_stages=None):
+    """Takes the text of a module through the rest of Triton. keep_stages: loops that have stages keep them, and
+    Triton sets those of the others (default: where the module has stages). A pass may abort the process or hang:
+    finish_apart() is safe from that. Nothing is raised of what Triton refuses: see Finished."""
     capability, warps, stages, ctas = module_facts(module)
     if keep_stages is None:
         keep_stages = "loop.stage" in module
@@ -54,15 +88,16 @@ def finish(module, keep_stages=None, num_stages=None):
     context = pipeline.new_context(backend)
     done = Finished()
     try:
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "module.ttgir")
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(module)
-            parsed = ir.parse_mlir_module(path, context)
-        parsed.context = context
+        parsed = _parsed(module, context)
         done.reached = "parse"
-        parsed, metadata = pipeline.run_half(backend, parsed, options, capability, False,
-                                             pipeline.SETS_STAGES if keep_stages else ())
+        parts = (pipeline.FIRST, pipeline.STAGES, pipeline.REST)
+        if keep_stages:
+            parsed, _ = pipeline.run_part(backend, parsed, options, capability, parts[:1])
+            parsed = _parsed(_set_aside(str(parsed)), context)
+            parsed, _ = pipeline.run_part(backend, parsed, options, capability, parts[1:2])
+            parsed = _parsed(_take_back(str(parsed)), context)
+            parts = parts[2:]
+        parsed, metadata = pipeline.run_part(backend, parsed, options, capability, parts)
         done.reached = "ttgir"
         done.ttgir = str(parsed)
         if "tensordesc_meta" not in metadata and hasattr(parsed, "get_tensordesc_metadata"):
