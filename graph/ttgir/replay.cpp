@@ -45,6 +45,13 @@ Replay Replayer::run() {
       moved = go(static_cast<std::size_t>(pace_.thread), false);
   }
   out_.threads = static_cast<int>(threads_.size());
+  for (const ReplayedLoop& loop : out_.loops) {
+    if (!loop.bounds[0].number || !loop.bounds[1].number) continue;
+    const Linear span = sum(*loop.bounds[1].number, *loop.bounds[0].number, -1);
+    if (span.terms.empty() && is_constant(loop.bounds[2].number) &&
+        span.constant < kLastSeen * loop.bounds[2].number->constant)
+      fail(loop.op, "it runs a fixed number of times, too few for what repeats to be seen");
+  }
   for (const Thread& thread : threads_)
     if (thread.replays && !thread.done && thread.frames.back().iteration < kLastSeen)
       fail(thread.frames.back().op == kNone ? loop_ : thread.frames.back().op,
@@ -91,7 +98,9 @@ std::vector<int> Replayer::loops_in(int block) const {
 /// Is this the loop of a thread that is replayed, or one around it?
 bool Replayer::is_wanted(int index, int t) const {
   if (region_ == kNone) return is_under(loop_, index);
-  if (static_cast<std::size_t>(t) >= in_partition_.size()) return false;
+  if (static_cast<std::size_t>(t) >= in_partition_.size() ||
+      !in_partition_[static_cast<std::size_t>(t)])
+    return false;
   std::size_t depth = 0;
   for (const Frame& frame : threads_[static_cast<std::size_t>(t)].frames)
     depth += frame.op != kNone && is_loop(m_.op(frame.op)) && is_under(frame.op, region_) ? 1 : 0;
@@ -155,11 +164,81 @@ void Replayer::pass(int index, int t, const std::vector<Datum>& in) {
   }
 }
 
+bool Replayer::is_executed(int index) const {
+  bool executed = false;
+  each_under(index, [&](int inner) {
+    for (const int value : m_.op(inner).operands) {
+      const int made = m_.value(value).op;
+      const bool outside =
+          is_kind(value, TypeKind::memdesc) &&
+          (made == kNone
+               ? !is_under(
+                     m_.regions[static_cast<std::size_t>(m_.block(m_.value(value).block).region)]
+                         .op,
+                     index)
+               : !is_under(made, index));
+      executed = executed || (outside && use_within(index, value) != Use::reads);
+    }
+  });
+  return executed;
+}
+
+void Replayer::enter_passed(int index, int t, const std::vector<Datum>& in) {
+  const int body = block_of(index, 0);
+  const auto& arguments = m_.block(body).arguments;
+  passed_.push_back({index, {in[0], in[1], in[2]}});
+  Datum variable = in[0];
+  variable.made = variable.buffer = kNone;
+  variable.value = arguments[0];
+  define(arguments[0], variable);
+  for (std::size_t k = 1; k < arguments.size(); ++k) define(arguments[k], in[k + 2]);
+  threads_[static_cast<std::size_t>(t)].frames.push_back({body, 0, index, kBefore, 0});
+}
+
+void Replayer::go_on(int t, const std::vector<Datum>& out) {
+  Thread& thread = threads_[static_cast<std::size_t>(t)];
+  Frame& frame = thread.frames.back();
+  const int index = frame.op;
+  const auto& arguments = m_.block(frame.block).arguments;
+  if (out.size() + 1 != arguments.size()) fail(index, "its yield is not understood");
+  if (++frame.passed < kPassed) {
+    frame.at = 0;
+    Datum variable = read(arguments[0], index);
+    const Datum step = read(m_.op(index).operands[2], index);
+    if (!step.number || !variable.number) fail(index, "its step is not known");
+    variable.number = sum(*variable.number, *step.number, 1);
+    define(arguments[0], variable);
+    for (std::size_t k = 0; k < out.size(); ++k) define(arguments[k + 1], out[k]);
+    return;
+  }
+  thread.frames.pop_back();
+  define_passed(index, t, out);
+}
+
+/// The results of what was executed on the way: numbers as they came out, tiles that nobody knows.
+void Replayer::define_passed(int index, int t, const std::vector<Datum>& out) {
+  const int execution = record(index, t, {});
+  out_.executions.back().names.clear();
+  if (out.size() != m_.op(index).results.size()) fail(index, "its results are not understood");
+  for (std::size_t k = 0; k < out.size(); ++k) {
+    const int value = m_.op(index).results[k];
+    Datum datum = out[k];
+    if (is_kind(value, TypeKind::tensor) || is_kind(value, TypeKind::scalar)) {
+      datum.made = execution;
+      datum.value = value;
+    }
+    define(value, datum);
+  }
+}
+
 void Replayer::enter_loop(int index, int t, const std::vector<Datum>& in) {
   Thread& thread = threads_[static_cast<std::size_t>(t)];
   const bool inner = count_under(index, "scf.for") + count_under(index, "scf.while") > 0;
   if (!is_wanted(index, t)) {
-    pass(index, t, in);
+    if (is_executed(index) && in.size() == m_.block(block_of(index, 0)).arguments.size() + 2)
+      enter_passed(index, t, in);
+    else
+      pass(index, t, in);
     return;
   }
   const int body = block_of(index, 0);
@@ -214,6 +293,11 @@ void Replayer::leave(int t, int terminator) {
   std::vector<Datum> out;
   if (terminator != kNone)
     for (const int value : m_.op(terminator).operands) out.push_back(read(value, terminator));
+  if (has_partitions(m_.op(frame.op))) {
+    thread.frames.pop_back();
+    define_passed(frame.op, t, out);
+    return;
+  }
   if (m_.op(frame.op).name == "scf.if") {
     thread.frames.pop_back();
     const auto& results = m_.op(frame.op).results;
@@ -228,6 +312,10 @@ void Replayer::leave(int t, int terminator) {
     if (out.size() != arguments.size() + 1) fail(frame.op, "its variables are not understood");
     for (std::size_t k = 0; k < arguments.size(); ++k) define(arguments[k], out[k + 1]);
     thread.frames.back() = {body, 0, frame.op, kBefore};
+    return;
+  }
+  if (frame.passed >= 0) {
+    go_on(t, out);
     return;
   }
   if (frame.iteration == kBefore) fail(frame.op, "the loops in it end");
@@ -247,9 +335,12 @@ void Replayer::leave(int t, int terminator) {
 
 void Replayer::specialise(int index, int t, const std::vector<Datum>& in) {
   const Operation& op = m_.op(index);
-  // (Threads from before it are none of its partitions.)
-  in_partition_.assign(threads_.size(), true);
-  nested_ = has_nested(block_of(index, 0));
+  const bool replayed = index == region_;
+  if (replayed) {
+    in_partition_.assign(threads_.size(), false);
+    in_partition_[static_cast<std::size_t>(t)] = true;
+    nested_ = has_nested(block_of(index, 0));
+  }
   for (std::size_t r = 1; r < op.regions.size(); ++r) {
     const auto& region = m_.regions[static_cast<std::size_t>(op.regions[r])];
     for (const int block : region.blocks)
@@ -258,14 +349,16 @@ void Replayer::specialise(int index, int t, const std::vector<Datum>& in) {
           fail(inner, "its generic form is not undone");
     const int body = block_of(index, r);
     const auto& arguments = m_.block(body).arguments;
-    nested_ = nested_ || has_nested(body);
+    nested_ = nested_ || (replayed && has_nested(body));
     if (!arguments.empty() && arguments.size() != in.size())
       fail(index, "the arguments of its partitions are not understood");
     for (std::size_t k = 0; k < arguments.size(); ++k) define(arguments[k], in[k]);
+    if (!replayed) passed_threads_[index].push_back(threads_.size());
     threads_.push_back({{{body, 0, kNone, kBefore}}});
-    in_partition_.push_back(true);
+    if (replayed) in_partition_.push_back(true);
   }
-  threads_[static_cast<std::size_t>(t)].frames.push_back({block_of(index, 0), 0, kNone, kBefore});
+  threads_[static_cast<std::size_t>(t)].frames.push_back(
+      {block_of(index, 0), 0, replayed ? kNone : index, kBefore});
 }
 
 bool Replayer::has_nested(int block) const {
@@ -278,6 +371,7 @@ bool Replayer::has_nested(int block) const {
 /// One op of a thread. False where it waits.
 bool Replayer::step(int t) {
   if (++steps_ > kMaxReplayed) fail(loop_, "it takes too many steps to replay");
+  now_ = static_cast<std::size_t>(t);
   const Frame frame = threads_[static_cast<std::size_t>(t)].frames.back();
   const auto& ops = m_.block(frame.block).ops;
   if (frame.at >= ops.size()) {
@@ -288,6 +382,10 @@ bool Replayer::step(int t) {
   const Operation& op = m_.op(index);
   const OpClass c = class_of(op);
   if (c == OpClass::terminator) {
+    // The end of partitions that are executed on the way is the end of them all.
+    if (const auto passed = passed_threads_.find(frame.op); passed != passed_threads_.end())
+      for (const std::size_t other : passed->second)
+        if (!threads_[other].done) return false;
     if (op.name.starts_with("cf."))
       jump(t, index);
     else
@@ -310,12 +408,8 @@ bool Replayer::step(int t) {
     enter_while(index, t, in);
     return true;
   }
-  if (index == region_) {
-    specialise(index, t, in);
-    return true;
-  }
   if (has_partitions(op)) {
-    pass(index, t, in);
+    specialise(index, t, in);
     return true;
   }
   if (op.name == "scf.if" && !in.empty() && is_constant(in[0].number)) {

@@ -46,6 +46,7 @@ bool Replayer::too_large(const Linear& n) {
 /// end.
 std::optional<int> Replayer::sign(const Linear& n, int op) {
   if (n.terms.empty()) return n.constant == 0 ? 0 : n.constant > 0 ? 1 : -1;
+  if (const auto known = sign_in_passed(n)) return known;
   const bool up = n.terms.begin()->second > 0;
   for (const auto& [term, factor] : n.terms)
     if (n.terms.size() == 1 && (factor > 0) == up) {
@@ -62,9 +63,7 @@ std::optional<int> Replayer::sign_by_length(const Linear& n, int op) {
   for (const int loop : candidates_) {
     std::vector<Datum> bounds;
     for (std::size_t k = 0; k < 2 && k < m_.op(loop).operands.size(); ++k)
-      if (const auto found = environment_.find(m_.op(loop).operands[k]);
-          found != environment_.end())
-        bounds.push_back(found->second);
+      if (auto bound = foresee(m_.op(loop).operands[k])) bounds.push_back(*bound);
     if (bounds.size() != 2) continue;
     if (const auto k = multiple(n, bounds)) {
       assumptions_.emplace_back(op, n);
@@ -72,6 +71,42 @@ std::optional<int> Replayer::sign_by_length(const Linear& n, int op) {
     }
   }
   return std::nullopt;
+}
+
+std::optional<int> Replayer::sign_in_passed(const Linear& n) const {
+  for (const Frame& frame : threads_[now_].frames) {
+    if (frame.passed < 0) continue;
+    for (const ReplayedLoop& loop : passed_) {
+      if (loop.op != frame.op || !is_constant(loop.bounds[2].number)) continue;
+      const auto k = multiple(n, loop.bounds);
+      if (!k) continue;
+      const Linear span = sum(*loop.bounds[1].number, *loop.bounds[0].number, -1);
+      const std::int64_t value =
+          n.constant + *k * (kPassed * loop.bounds[2].number->constant - span.constant);
+      return value == 0 ? 0 : value > 0 ? 1 : -1;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Datum> Replayer::foresee(int value, int depth) {
+  constexpr int kDeepest = 16;
+  if (const auto found = environment_.find(value); found != environment_.end())
+    return found->second;
+  const int made = m_.value(value).op;
+  if (made == kNone || depth > kDeepest || !m_.op(made).name.starts_with("arith."))
+    return std::nullopt;
+  std::vector<Datum> in;
+  for (const int operand : m_.op(made).operands) {
+    const auto one = foresee(operand, depth + 1);
+    if (!one) return std::nullopt;
+    in.push_back(*one);
+  }
+  const int before = unknowns_;
+  Datum datum;
+  datum.value = value;
+  datum.number = evaluate(made, in);
+  return unknowns_ == before && datum.number ? std::optional(datum) : std::nullopt;
 }
 
 /// k where the terms are those of k x (upper - lower bound) of a loop.

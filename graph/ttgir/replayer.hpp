@@ -26,6 +26,7 @@ class Replayer {
 
  private:
   static constexpr std::int64_t kMaxFactor = 1 << 30;  ///< of numbers: products of two fit
+  static constexpr std::int64_t kPassed = 12;  ///< iterations of a loop before the one replayed
 
   struct Barrier {
     std::int64_t count = 0, pending = 0, bytes = 0;
@@ -38,6 +39,7 @@ class Replayer {
     /// The scf.for or scf.if that the block is of; kNone = the function, a partition.
     int op = kNone;
     std::int64_t iteration = kBefore;  ///< of a replayed loop
+    std::int64_t passed = -1;          ///< iterations of one that is executed on the way to it
   };
 
   struct Thread {
@@ -97,6 +99,12 @@ class Replayer {
   int record(int index, int t, const std::vector<Datum>& in);
   void define(int value, Datum datum);
   void pass(int index, int t, const std::vector<Datum>& in);
+  /// Does a loop that is not replayed do more than compute: must its barriers go on from it?
+  bool is_executed(int index) const;
+  void enter_passed(int index, int t, const std::vector<Datum>& in);
+  /// The next iteration of such a loop, or what comes after it.
+  void go_on(int t, const std::vector<Datum>& out);
+  void define_passed(int index, int t, const std::vector<Datum>& out);
   void jump(int t, int terminator);
   void enter_loop(int index, int t, const std::vector<Datum>& in);
   /// A while loop around the one replayed: its condition holds.
@@ -118,6 +126,10 @@ class Replayer {
   std::optional<int> sign(const Linear& n, int op);
   /// The same by the length of a loop that may come to be replayed.
   std::optional<int> sign_by_length(const Linear& n, int op);
+  /// In a loop that is executed on the way its length is known.
+  std::optional<int> sign_in_passed(const Linear& n) const;
+  /// A value that is computed later on, from what is known already.
+  std::optional<Datum> foresee(int value, int depth = 0);
   /// k where the terms are those of k x (upper - lower bound) of a loop.
   static std::optional<std::int64_t> multiple(const Linear& n, const std::vector<Datum>& bounds);
   void check_assumptions() const;
@@ -177,8 +189,10 @@ class Replayer {
   std::unordered_map<int, Aref> arefs_;          ///< by the value of its creation
   std::vector<int> candidates_;                  ///< loops that may come to be replayed or passed
   std::vector<ReplayedLoop> passed_;             ///< loops that are not replayed
+  std::map<int, std::vector<std::size_t>> passed_threads_;  ///< of partitions before those replayed
   std::vector<std::pair<int, Linear>> assumptions_;
   int unknowns_ = 0;
+  std::size_t now_ = 0;  ///< the thread that does something
   std::size_t steps_ = 0;
   Replay out_;
 };
