@@ -88,7 +88,7 @@ def module_rows(program, name, path, stages, after):
         loop["module"] = name
         emitted = os.path.join(folder, f"{name}.loop{loop.get('loop')}.ttgir")
         if "wrong" in loop and os.path.exists(emitted):
-            loop["emitted"], lowered = finished(emitted, None)
+            loop["emitted"], lowered = finished(emitted, stages)
             loop["lost"] = plain["reached"] == "ptx" and (
                 loop["emitted"]["reached"] != "ptx" or plain["fits"] and not loop["emitted"]["fits"])
             if after and lowered:  # does what Triton made of the schedule still compute the same loop?

@@ -4,7 +4,7 @@
 #include "engine/include/twill_triton.hpp"
 #include "graph/ttgir/emit.hpp"
 #include "graph/ttgir/lower_ttgir.hpp"
-#include "graph/ttgir/placer.hpp"
+#include "graph/ttgir/partition_pins.hpp"
 
 namespace twill {
 namespace {

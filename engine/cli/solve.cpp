@@ -22,7 +22,7 @@
 #include "graph/bounds/channel_bounds.hpp"
 #include "graph/io/file.hpp"
 #include "graph/problem_io.hpp"
-#include "graph/ttgir/placer.hpp"
+#include "graph/ttgir/partition_pins.hpp"
 
 namespace twill::cli {
 namespace {

@@ -1,13 +1,15 @@
 #include "graph/ttgir/emit.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <set>
 #include <unordered_map>
 
 #include "graph/error.hpp"
 #include "graph/ttgir/edit.hpp"
 #include "graph/ttgir/op_class.hpp"
+#include "graph/ttgir/partition_limits.hpp"
+#include "graph/ttgir/partition_pins.hpp"
+#include "graph/ttgir/partition_tags.hpp"
 #include "graph/ttgir/placer.hpp"
 #include "graph/ttgir/scheduled.hpp"
 
@@ -30,84 +32,10 @@ std::string id_arrays(const std::vector<std::set<int>>& sets) {
   return "[" + text + "]";
 }
 
-/// The first of these ops, or of those in their regions, that is of a kind; kNone where none is.
-int first_named(const Module& m, const std::vector<int>& ops,
-                const std::function<bool(const Operation&)>& is) {
-  for (const int index : ops) {
-    if (is(m.op(index))) return index;
-    for (const int region : m.op(index).regions)
-      for (const int block : m.regions[static_cast<std::size_t>(region)].blocks)
-        if (const int found = first_named(m, m.block(block).ops, is); found != kNone) return found;
-  }
-  return kNone;
-}
-
 bool has(const Module& m, int op, std::string_view name) {
   bool found = false;
   m.attribute(m.op(op), name, &found);
   return found;
-}
-
-bool is_used_outside(const Module& m, int value, int loop) {
-  return std::any_of(m.ops.begin(), m.ops.end(), [&](const Operation& op) {
-    return op.block != kNone && op.block != loop &&
-           std::find(op.operands.begin(), op.operands.end(), value) != op.operands.end();
-  });
-}
-
-/// Why Triton would not take the schedule's partitions.
-struct NoPartitions {
-  std::string why;         ///< "" = it does
-  bool by_triton = false;  ///< where the module asks for it, Triton can make its own
-};
-
-/// Tried with Triton 3.7 to 3.9, and read in its passes: with one partition there is nothing to be
-/// specialised; before cuda:90 there is no such pass; that for Hopper divides tiles among tasks of
-/// its own and takes no partitions (nor modules of other than four warps). Of ops with regions only
-/// loops, branches and reductions of one tile are written into partitions, and no branch can say
-/// where the buffer of tensor memory is wanted that it hands on. A number (no tile) that is read
-/// after the loop, and a tile that is a variable of the loop, come from the default group.
-NoPartitions why_no_partitions(const LoweredModule& lowered, const Placer& placer) {
-  const Module& m = lowered.module;
-  const int root = placer.root();
-  const auto line = [&](int op) { return "line " + std::to_string(m.op(op).line); };
-  std::set<int> used;
-  for (const int op : placer.body())
-    if (const int own = placer.own_partition(op); own >= 0) used.insert(own);
-  if (used.size() < 2) return {"the schedule uses one partition"};
-  if (lowered.loop.target != 0 && lowered.loop.target < 90)
-    return {"Triton has no warp specialisation for cuda:" + std::to_string(lowered.loop.target)};
-  if (lowered.loop.target >= 90 && lowered.loop.target < 100)
-    return {"Triton's warp specialisation for Hopper makes tasks of its own"};
-  const std::vector<int>& body =
-      m.block(m.regions[static_cast<std::size_t>(m.op(root).regions[0])].blocks[0]).ops;
-  const int whole = first_named(m, body, [&](const Operation& op) {
-    const bool token = std::any_of(op.results.begin(), op.results.end(), [&](int value) {
-      const Type* type = m.type_of(value);
-      return type != nullptr && type->kind == TypeKind::token;
-    });
-    if (op.regions.empty() || op.name == "scf.for") return false;
-    return op.name == "scf.if" ? token : op.name != "tt.reduce" || op.results.size() > 1;
-  });
-  if (whole != kNone)
-    return {"Triton puts no " + std::string(m.op(whole).name) + " as that of " + line(whole) +
-                " into partitions that are given",
-            true};
-  const std::vector<std::set<int>> outputs = placer.demand().outputs(root);
-  const std::vector<int>& results = m.op(root).results;
-  for (std::size_t k = 0; k < outputs.size(); ++k) {
-    const Type* type = m.type_of(results[k]);
-    if ((type != nullptr && type->kind == TypeKind::token) || !is_used_outside(m, results[k], root))
-      continue;
-    const std::vector<int>& values = m.op(body.back()).operands;
-    const bool tile = type != nullptr && type->kind == TypeKind::tensor && !type->is_pointer();
-    if (tile && k < values.size() && m.value(values[k]).op != kNone) continue;
-    if (outputs[k].count(0) != 0 && placer.keeps_default()) continue;
-    return {"%" + std::string(m.value(results[k]).name) + "#" + std::to_string(k) +
-                ", which is used after the loop, comes from another partition than the default one",
-            true};
-  }
-  return {};
 }
 
 /// Partitions on every op of the region, and what its loops need for them.
@@ -175,8 +103,8 @@ void hand_over_partitions(Editor& editor, const Module& m, const Placer& placer)
   editor.set(root, "tt.warp_specialize", "");
   // (By these names Triton knows ops of stores, which it repeats nowhere, and ops whose partition
   // is theirs and not their users'.)
-  for (const int op : placer.not_repeated()) editor.set(op, "store", "");
-  for (const int op : placer.not_followed()) editor.set(op, "data", "");
+  for (const int op : not_repeated(m, placer.demand())) editor.set(op, "store", "");
+  for (const int op : not_followed(m, placer.demand(), placer.own())) editor.set(op, "data", "");
   std::string stages;
   for (const Cycle deepest : placer.deepest())
     stages += (stages.empty() ? "" : ", ") + std::to_string(deepest) + " : i32";
@@ -243,13 +171,23 @@ std::string emit_ttgir(const LoweredModule& lowered, const Problem& problem,
   const bool partitioned = no.why.empty();
   const bool asked = has(m, root, "tt.warp_specialize");
   const bool by_triton = asked && no.by_triton;
-  placer.issue_ahead(partitioned || by_triton);
+  // What Triton adds to this loop for one in it gets no stage, so then none is handed over.
+  const int pipelined = partitioned ? kNone : pipelined_by_triton(m, placer.body());
+  const bool staged = partitioned ? !placer.opens_loops() : pipelined == kNone;
+  if (staged || partitioned) placer.issue_ahead(partitioned || by_triton);
   std::vector<std::string> said = placer.remarks(partitioned);
   if (partitioned && !asked)
     said.push_back(Module::place(m.op(root)) +
                    ": the loop gets tt.warp_specialize: its schedule uses several partitions");
+  if (pipelined != kNone)
+    said.push_back(Module::place(m.op(loop)) +
+                   ": no stages are handed over: Triton pipelines the loop of line " +
+                   std::to_string(m.op(pipelined).line) +
+                   " in it, and does so to one of the two (--emit pipelined has the schedule, "
+                   "--loop the one within)");
   if (!partitioned)
-    said.push_back(Module::place(m.op(loop)) + ": stages and order alone are handed over, " +
+    said.push_back(Module::place(m.op(loop)) +
+                   (staged ? ": stages and order alone are handed over, " : ": ") +
                    (by_triton ? "partitions are Triton's own"
                     : asked   ? "and tt.warp_specialize is taken off"
                               : "no partitions") +
@@ -257,8 +195,6 @@ std::string emit_ttgir(const LoweredModule& lowered, const Problem& problem,
   if (remarks != nullptr) *remarks = said;
   Editor editor(m);
   remove_schedule(editor, m, loop);
-  // (In partitions, what Triton adds to a loop with loops in it gets no stage.)
-  const bool staged = !partitioned || !placer.opens_loops();
   for (const int op : placer.body()) {
     if (class_of(m.op(op)) == OpClass::terminator || !staged) continue;
     const Place& place = placer.place(op);
@@ -272,7 +208,7 @@ std::string emit_ttgir(const LoweredModule& lowered, const Problem& problem,
     editor.remove(root, "tt.warp_specialize");
   const Cycle buffers =
       partitioned || by_triton ? placer.ring_depth() : std::max<Cycle>(2, placer.stages());
-  editor.set(loop, "tt.num_stages", std::to_string(buffers) + " : i32");
+  if (staged || partitioned) editor.set(loop, "tt.num_stages", std::to_string(buffers) + " : i32");
   if (staged)
     editor.set(loop, "tt.scheduled_max_stage", std::to_string(placer.stages() - 1) + " : i32");
   return editor.text();

@@ -1,91 +1,19 @@
 #include "graph/ttgir/placer.hpp"
 
 #include <algorithm>
-#include <array>
 #include <tuple>
 
 #include "graph/index.hpp"
-#include "graph/memory_charges.hpp"
-#include "graph/ring_depth.hpp"
 #include "graph/ttgir/op_class.hpp"
-#include "graph/verify.hpp"
+#include "graph/ttgir/partition_pins.hpp"
+#include "graph/ttgir/partition_tags.hpp"
+#include "graph/ttgir/within.hpp"
 
 namespace twill::ttgir {
 namespace {
 
-constexpr std::size_t kBounds = 3;  // operands of an scf.for before its first values
-
 bool is_inner_loop(const Operation& op) {
   return op.name == "scf.for";  // with a body, or the parser would have refused it
-}
-
-/// An op, and all ops in its regions, in the text's order.
-template <typename Visit>
-void each_within(const Module& m, int op, const Visit& visit) {
-  visit(op);
-  for (const int region : m.op(op).regions)
-    for (const int block : m.regions[at(region)].blocks)
-      for (const int inner : m.block(block).ops) each_within(m, inner, visit);
-}
-
-std::string id_list(const std::set<int>& ids) {
-  std::string text;
-  for (const int id : ids) text += (text.empty() ? "" : ", ") + std::to_string(id);
-  return text;
-}
-
-bool is_memory_access(OpClass c) {
-  return c == OpClass::tmem_load || c == OpClass::tmem_store;
-}
-
-/// The buffer of tensor memory that a load or store of it works on, behind views; else kNone.
-int tensor_memory_of(const Module& m, const Operation& op) {
-  constexpr int kSteps = 64;
-  for (int value : op.operands) {
-    const Type* type = m.type_of(value);
-    if (type == nullptr || type->kind != TypeKind::memdesc || !type->tensor_memory) continue;
-    for (int step = 0; step < kSteps; ++step) {
-      const int made = m.value(value).op;
-      if (made == kNone || class_of(m.op(made)) != OpClass::view || m.op(made).operands.empty())
-        break;
-      value = m.op(made).operands[0];
-    }
-    return value;
-  }
-  return kNone;
-}
-
-/// The op that makes what an allocation begins with, behind views of it; else kNone.
-int filled_from(const Module& m, int alloc) {
-  constexpr int kSteps = 64;
-  if (m.op(alloc).operands.empty()) return kNone;
-  int made = m.value(m.op(alloc).operands[0]).op;
-  for (int step = 0; step < kSteps && made != kNone; ++step) {
-    if (class_of(m.op(made)) != OpClass::view || m.op(made).operands.empty()) return made;
-    made = m.value(m.op(made).operands[0]).op;
-  }
-  return made;
-}
-
-/// Does Triton hold an op for cheap, so that it is repeated where that saves a hand-over?
-bool is_cheap(const Module& m, int index) {
-  const Operation& op = m.op(index);
-  if (is_tensor_memory_mma(op) || is_memory_access(class_of(op)) ||
-      op.name.starts_with("tt.descriptor_") || op.name.starts_with("ttg.memdesc_"))
-    return false;
-  return op.name != "tt.broadcast" && op.name != "tt.expand_dims" &&
-         op.name != "ttg.convert_layout";
-}
-
-/// Triton numbers partitions anew: first those without any of these ops, then those with stores by
-/// descriptor, with products, with loads by descriptor. The largest of a partition's ops counts.
-enum PartitionRank { other, loads, products, stores };
-constexpr std::array<int, 4> kRanks = {0, 3, 2, 1};  // the order of these
-
-int partition_rank(const Operation& op) {
-  if (is_tensor_memory_mma(op)) return products;
-  if (!op.name.starts_with("tt.descriptor_")) return other;
-  return class_of(op) == OpClass::load ? loads : stores;
 }
 
 bool all_scalar(const Module& m, const Operation& op) {
@@ -95,138 +23,14 @@ bool all_scalar(const Module& m, const Operation& op) {
   });
 }
 
-}  // namespace
-
-bool is_pointer_load(const Module& m, int op) {
-  if (op == kNone || m.op(op).name != "tt.load" || m.op(op).results.empty()) return false;
-  const Type* type = m.type_of(m.op(op).results[0]);
-  return type != nullptr && type->kind == TypeKind::tensor;
-}
-
-std::vector<int> problem_ops(const LoweredModule& lowered, const Problem& problem) {
-  std::unordered_map<std::string, int> index;
-  for (std::size_t v = 0; v < problem.ops.size(); ++v)
-    index.emplace(problem.ops[v].id, static_cast<int>(v));
-  const Kernel& kernel = lowered.loop.kernel;
-  std::vector<const std::string*> names;
-  for (const KernelOp& op : kernel.ops) names.push_back(&op.id);
-  for (const Chunk& chunk : kernel.chunks)
-    for (const std::size_t k : chunk.ops) names[k] = &chunk.id;
-  std::vector<int> result;
-  for (const std::string* name : names) {
-    const auto found = index.find(*name);
-    result.push_back(found == index.end() ? -1 : found->second);
-  }
-  return result;
-}
-
-int product_slot(const Problem& problem) {
-  for (std::size_t w = 0; w < problem.warps.size(); ++w)
-    if (!problem.warps[w].variable_latency && problem.warps[w].width < 4)
-      return static_cast<int>(w);
-  return -1;
-}
-
-int specialised_root(const Module& m, int loop) {
-  int root = loop;
-  for (int around = m.parent(loop); around != kNone; around = m.parent(around)) {
-    bool asked = false;
-    m.attribute(m.op(around), "tt.warp_specialize", &asked);
-    if (asked && is_inner_loop(m.op(around))) root = around;
-  }
-  return root;
-}
-
-namespace {
-
-/// In an inner loop a value that is carried is used by the partition that makes it: Triton gives
-/// the hand-over no stage.
-void pin_carried(const LoweredModule& lowered, const Problem& problem,
-                 const std::vector<int>& index, std::vector<Pin>& pins) {
-  const Module& m = lowered.module;
-  std::unordered_map<int, int> node;  // op of the module -> op of the problem; views are none
-  for (std::size_t k = 0; k < index.size(); ++k)
-    if (index[k] >= 0 && !lowered.loop.kernel.ops[k].alias_of)
-      node.emplace(lowered.loop.nodes[k].op, index[k]);
-  const Block& block = m.block(m.regions[at(m.op(lowered.loop.loop).regions[0])].blocks[0]);
-  if (block.ops.empty() || class_of(m.op(block.ops.back())) != OpClass::terminator) return;
-  std::unordered_map<int, std::vector<int>> users;  // value -> ops of the body
-  for (const int op : block.ops)
-    if (op != block.ops.back())
-      each_within(m, op, [&](int inner) {
-        for (const int value : m.op(inner).operands) users[value].push_back(op);
-      });
-  const std::vector<int>& yielded = m.op(block.ops.back()).operands;
-  for (std::size_t k = 0; k < yielded.size() && k + 1 < block.arguments.size(); ++k) {
-    const auto made = node.find(m.value(yielded[k]).op);
-    if (made == node.end() || !can_be_handed_on(m, yielded[k]) ||
-        m.type_of(yielded[k])->kind == TypeKind::token ||
-        problem.ops[at(made->second)].variable_latency)
-      continue;
-    std::vector<int> values = {block.arguments[k + 1]};
-    for (std::size_t i = 0; i < values.size(); ++i)
-      for (const int user : users[values[i]]) {
-        const auto found = node.find(user);
-        if (found == node.end()) {
-          for (const int value : m.op(user).results)
-            if (std::find(values.begin(), values.end(), value) == values.end())
-              values.push_back(value);
-        } else if (found->second != made->second &&
-                   !problem.ops[at(found->second)].variable_latency) {
-          pins.push_back({Pin::same_slot, made->second, -1, -1, found->second});
-        }
-      }
-  }
+/// Numbers, with commas.
+std::string id_list(const std::set<int>& ids) {
+  std::string text;
+  for (const int id : ids) text += (text.empty() ? "" : ", ") + std::to_string(id);
+  return text;
 }
 
 }  // namespace
-
-std::vector<Pin> partition_pins(const LoweredModule& lowered, const Problem& problem) {
-  const Module& m = lowered.module;
-  const std::vector<int> index = problem_ops(lowered, problem);
-  const int products = product_slot(problem);
-  std::vector<Pin> pins;
-  std::map<int, std::vector<int>> sharing;  // a buffer of tensor memory -> who reads or writes it
-  for (std::size_t k = 0; k < index.size(); ++k) {
-    if (index[k] < 0) continue;
-    const int node = lowered.loop.nodes[k].op;
-    if (is_tensor_memory_mma(m.op(node))) {
-      const bool known =
-          std::any_of(pins.begin(), pins.end(), [&](const Pin& pin) { return pin.op == index[k]; });
-      if (products >= 0 && !known && slot_fits(problem, index[k], products))
-        pins.push_back({Pin::on_slot, index[k], products, -1, -1});
-      continue;
-    }
-    if (problem.ops[at(index[k])].variable_latency) continue;
-    each_within(m, node, [&](int op) {
-      if (!is_memory_access(class_of(m.op(op)))) return;
-      std::vector<int>& group = sharing[tensor_memory_of(m, m.op(op))];
-      if (std::find(group.begin(), group.end(), index[k]) == group.end()) group.push_back(index[k]);
-    });
-  }
-  for (const auto& [buffer, group] : sharing)
-    for (std::size_t i = 1; buffer != kNone && i < group.size(); ++i)
-      pins.push_back({Pin::same_slot, group[0], -1, -1, group[i]});
-  if (specialised_root(m, lowered.loop.loop) != lowered.loop.loop)
-    pin_carried(lowered, problem, index, pins);
-  // A buffer is filled by the partition that makes what is in it.
-  std::unordered_map<int, int> made;
-  for (std::size_t k = 0; k < index.size(); ++k)
-    if (index[k] >= 0 && !lowered.loop.kernel.ops[k].alias_of)
-      made.emplace(lowered.loop.nodes[k].op, index[k]);
-  for (std::size_t k = 0; k < index.size(); ++k) {
-    const int node = lowered.loop.nodes[k].op;
-    const OpClass c = class_of(m.op(node));
-    if (made.count(node) == 0 || (c != OpClass::local_alloc && c != OpClass::tmem_alloc)) continue;
-    const auto source = made.find(filled_from(m, node));
-    if (source == made.end() || source->second == made[node] ||
-        problem.ops[at(source->second)].variable_latency ||
-        problem.ops[at(made[node])].variable_latency)
-      continue;
-    pins.push_back({Pin::same_slot, source->second, -1, -1, made[node]});
-  }
-  return pins;
-}
 
 Placer::Placer(const LoweredModule& lowered, const Problem& problem, const Schedule& schedule)
     : l_(lowered),
@@ -288,18 +92,18 @@ void Placer::number_partitions() {
   std::vector<int> slots = used_slots();
   std::map<int, int> yields;  // of values that ops after the loop read, by slot
   std::map<int, int> stores;  // of accumulators, by slot
-  std::map<int, int> ranks;
+  std::map<int, PartitionKind> kinds;
   for (std::size_t k = 0; k < l_.loop.nodes.size(); ++k) {
     const Operation& op = m_.op(l_.loop.nodes[k].op);
     if (index_[k] < 0) continue;
     const int slot = schedule_.warp[at(index_[k])];
     if (class_of(op) == OpClass::tmem_store) ++stores[slot];
     if (l_.loop.handed_out.count(k) != 0) ++yields[slot];
-    ranks[slot] = std::max(ranks[slot], partition_rank(op));
+    kinds[slot] = joined(kinds[slot], partition_kind(op));
   }
   const auto key = [&](int w) {
     const bool wide = problem_.warps[at(w)].width >= 4;
-    return std::tuple(!wide, kRanks[at(ranks[w])], wide ? -yields[w] : 0, wide ? -stores[w] : 0);
+    return std::tuple(!wide, kinds[w], wide ? -yields[w] : 0, wide ? -stores[w] : 0);
   };
   std::stable_sort(slots.begin(), slots.end(), [&](int a, int b) { return key(a) < key(b); });
   // A default group of fewer than four warps does not exist: then it is empty.
@@ -307,110 +111,6 @@ void Placer::number_partitions() {
   if (!slots.empty() && problem_.warps[at(slots[0])].width < 4) next = 1;
   for (const int w : slots) partition_[w] = next++;
   partition_count_ = at(next);
-}
-
-/// Ops that begin a way through cheap ops of one partition and back to the one that it came from.
-std::set<int> Placer::not_repeated() const {
-  std::unordered_map<int, std::vector<int>> next;  // op of the region -> those that use it
-  std::unordered_map<int, std::vector<int>> before;
-  const auto link = [&](int made, int user) {
-    next[made].push_back(user);
-    before[user].push_back(made);
-  };
-  const auto single = [&](int op) {
-    const std::set<int>& ids = demand_->partitions(op);
-    return ids.size() == 1 ? *ids.begin() : -1;
-  };
-  std::unordered_map<int, std::vector<int>> users;  // value -> ops of the region
-  for (const int op : demand_->ops())
-    if (!demand_->is_opened(op) && class_of(m_.op(op)) != OpClass::terminator)
-      each_within(m_, op, [&](int inner) {
-        for (const int value : m_.op(inner).operands) users[value].push_back(op);
-      });
-  for (const int op : demand_->ops())
-    for (const int value : m_.op(op).results) {
-      std::set<int> names = {value};  // and the loop variables that it becomes
-      for (const int yield : demand_->ops()) {
-        if (class_of(m_.op(yield)) != OpClass::terminator) continue;
-        const std::vector<int>& values = m_.op(yield).operands;
-        const auto& arguments = m_.block(m_.op(yield).block).arguments;
-        for (std::size_t k = 0; k < values.size() && k + 1 < arguments.size(); ++k)
-          if (values[k] == value) names.insert(arguments[k + 1]);
-      }
-      for (const int name : names)
-        for (const int user : users[name])
-          if (user != op) link(op, user);
-    }
-  std::set<int> begin;
-  for (const int op : demand_->ops()) {
-    const int mine = single(op);
-    if (mine < 0 || demand_->is_opened(op) || !is_cheap(m_, op)) continue;
-    std::set<int> from;
-    for (const int made : before[op])
-      if (const int id = single(made); id >= 0 && id != mine) from.insert(id);
-    std::vector<int> work = {op};
-    std::unordered_set<int> seen = {op};
-    while (!work.empty() && !from.empty() && begin.count(op) == 0) {
-      const int now = work.back();
-      work.pop_back();
-      for (const int user : next[now]) {
-        const int id = single(user);
-        if (id < 0 || !is_cheap(m_, user)) continue;
-        if (from.count(id) != 0) begin.insert(op);
-        if (id == mine && seen.insert(user).second) work.push_back(user);
-      }
-    }
-  }
-  return begin;
-}
-
-/// Ops with a partition of their own whose results depend on no load by descriptor, tensor memory
-/// or product.
-std::vector<int> Placer::not_followed() const {
-  std::unordered_set<int> known;  // values that do, or that are told to be as if they did
-  std::set<int> told;
-  for (bool changed = true; changed;) {
-    changed = false;
-    const auto know = [&](int value) { changed = known.insert(value).second || changed; };
-    for (const int op : demand_->ops()) {
-      const Operation& o = m_.op(op);
-      if (class_of(o) == OpClass::terminator || demand_->is_opened(op)) {
-        // Loop variables, and what a loop ends with.
-        const int loop = demand_->is_opened(op) ? op : m_.parent(op);
-        const auto& arguments =
-            m_.block(m_.regions[at(m_.op(loop).regions[0])].blocks[0]).arguments;
-        const std::size_t first = loop == op ? kBounds : 0;
-        for (std::size_t k = first; k < o.operands.size(); ++k) {
-          if (known.count(o.operands[k]) == 0) continue;
-          if (k - first + 1 < arguments.size()) know(arguments[k - first + 1]);
-          if (k - first < m_.op(loop).results.size()) know(m_.op(loop).results[k - first]);
-        }
-        continue;
-      }
-      bool follows = is_tensor_memory_mma(o) || class_of(o) == OpClass::tmem_load ||
-                     (class_of(o) == OpClass::load && o.name != "tt.load") || told.count(op) != 0;
-      each_within(m_, op, [&](int inner) {
-        for (const int value : m_.op(inner).operands) follows = follows || known.count(value) != 0;
-      });
-      if (!follows && !o.results.empty() && own_.count(op) != 0 &&
-          demand_->partitions(op) == std::set<int>{own_.at(op)})
-        follows = told.insert(op).second;
-      if (follows)
-        for (const int value : o.results) know(value);
-    }
-  }
-  return {told.begin(), told.end()};
-}
-
-bool Placer::keeps_default() const {
-  std::map<int, int> ranks;
-  for (const int op : demand_->ops())
-    if (const std::set<int>& ids = demand_->partitions(op); ids.size() == 1)
-      ranks[*ids.begin()] = std::max(ranks[*ids.begin()], partition_rank(m_.op(op)));
-  for (const int op : not_repeated()) ranks[*demand_->partitions(op).begin()] = stores;
-  return ranks.count(0) == 0 || std::all_of(ranks.begin(), ranks.end(), [&](const auto& one) {
-           return kRanks[at(ranks.at(0))] <= kRanks[at(one.second)];
-         });
 }
 
 /// Stage, order and slot of the ops that the schedule has.
@@ -518,7 +218,7 @@ std::optional<std::set<int>> Placer::seed(int op, const std::set<int>& own) cons
     if (is_pointer_load(m_, source)) return std::nullopt;
     if (source != kNone && class_of(m_.op(source)) == OpClass::load) return for_loads;
   }
-  if (is_memory_access(c))
+  if (is_memory_access(o))
     if (const auto found = buffer_partition_.find(tensor_memory_of(m_, o));
         found != buffer_partition_.end())
       return std::set<int>{found->second};
@@ -536,7 +236,7 @@ void Placer::assign_partitions() {
   for (const auto& [op, partition] : own_)
     if (opened.count(op) == 0)
       each_within(m_, op, [&, id = partition](int inner) {
-        if (is_memory_access(class_of(m_.op(inner))))
+        if (is_memory_access(m_.op(inner)))
           buffer_partition_.emplace(tensor_memory_of(m_, m_.op(inner)), id);
       });
   std::unordered_map<int, std::set<int>> own;
@@ -581,87 +281,6 @@ std::vector<Cycle> Placer::deepest() const {
       if (at(id) < stages.size()) stages[at(id)] = std::max(stages[at(id)], found->second.stage);
   }
   return stages;
-}
-
-/// Loads of tiles that are used in the stage in which they are issued.
-std::vector<int> Placer::late_loads(bool partitioned) const {
-  std::vector<int> loads;
-  for (const int op : body_) {
-    const bool pointers = is_pointer_load(m_, op);
-    if (class_of(m_.op(op)) != OpClass::load || problem_op_.count(op) == 0) continue;
-    if (!pointers && (partitioned || m_.op(op).name == "tt.load")) continue;
-    const auto users = users_.find(op);
-    if (users == users_.end()) continue;
-    if (std::any_of(users->second.begin(), users->second.end(),
-                    [&](int user) { return places_.at(user).stage <= places_.at(op).stage; }))
-      loads.push_back(op);
-  }
-  return loads;
-}
-
-/// The schedule with all else an iteration later than these loads and what they wait for. False,
-/// and nothing is changed, where the judge refuses it.
-bool Placer::issue_earlier(const std::vector<int>& loads) {
-  std::set<int> early;
-  std::vector<int> work;
-  for (const int op : loads) work.push_back(problem_op_.at(op));
-  while (!work.empty()) {
-    const int v = work.back();
-    work.pop_back();
-    if (!early.insert(v).second) continue;
-    for (const Edge& edge : problem_.edges)
-      if (edge.to == v && edge.distance == 0) work.push_back(edge.from);
-  }
-  Schedule moved = schedule_;
-  for (std::size_t v = 0; v < moved.start.size(); ++v)
-    if (early.count(static_cast<int>(v)) == 0) moved.start[v] += moved.initiation_interval;
-  moved.length = schedule_length(problem_, moved.start);
-  if (verify(problem_, moved)) return false;
-  schedule_ = std::move(moved);
-  place_nodes();
-  place_rest();
-  return true;
-}
-
-void Placer::issue_ahead(bool partitioned) {
-  const std::vector<int> late = late_loads(partitioned);
-  if (late.empty()) return;
-  std::vector<int> stay;
-  if (!issue_earlier(late)) {
-    for (const int op : late)
-      if (!issue_earlier({op})) stay.push_back(op);
-  }
-  for (const int op : late) {
-    const bool stays = std::find(stay.begin(), stay.end(), op) != stay.end();
-    said_.push_back(Module::place(m_.op(op)) +
-                    (stays ? ": the load waits where it is issued: what uses it is of the same "
-                             "stage, and an iteration earlier the schedule has no room for it"
-                           : ": the load is issued an iteration earlier than the schedule has it: "
-                             "what uses it is of the same stage, and Triton copies on its own only "
-                             "from stage to stage"));
-  }
-}
-
-std::int64_t Placer::ring_depth() const {
-  std::int64_t depth = 2;
-  for (const auto& [load, buffers] : ring_depths(problem_, schedule_))
-    depth = std::max(depth, buffers);
-  Problem charged = problem_;
-  charge_rings(charged);
-  const auto fits = [&] {
-    for (std::size_t f = 0; f < charged.memories.size(); ++f) {
-      const MemoryCharges charges = memory_charges(charged, static_cast<int>(f));
-      Amount sum = 0;
-      for (const Amount one : charges.live) sum += one;
-      for (const Amount one : charges.ring) sum += one * depth;
-      if (sum > charged.memories[f].capacity &&
-          std::any_of(charges.ring.begin(), charges.ring.end(), [](Amount a) { return a > 0; }))
-        return false;
-    }
-    return true;
-  };
-  while (depth > 2 && !fits()) --depth;
-  return depth;
 }
 
 std::vector<std::string> Placer::remarks(bool partitioned) const {

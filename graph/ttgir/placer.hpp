@@ -43,25 +43,6 @@ struct Place {
   bool known = false;
 };
 
-/// Per node of the loop, the op of the problem that it became: its own or the chain that it is in;
-/// -1 where it is none.
-std::vector<int> problem_ops(const LoweredModule& lowered, const Problem& problem);
-
-/// The narrow slot of fixed latency that issues tensor memory products, or -1.
-int product_slot(const Problem& problem);
-
-/// The loop that Triton partitions whole with a loop in it: the outermost one around it, or itself,
-/// that has tt.warp_specialize; else the loop itself.
-int specialised_root(const Module& module, int loop);
-
-/// Is it a load of a tile through pointers?
-bool is_pointer_load(const Module& module, int op);
-
-/// What a schedule must keep to for Triton's passes to take it: tensor memory products are issued
-/// by one partition (the product slot), the loads and stores of a buffer of tensor memory by one
-/// other, and so are numbers (no tiles) that are read after the loop.
-std::vector<Pin> partition_pins(const LoweredModule& lowered, const Problem& problem);
-
 class Placer {
  public:
   Placer(const LoweredModule& lowered, const Problem& problem, const Schedule& schedule);
@@ -76,15 +57,8 @@ class Placer {
   /// Of an op of the loop that the schedule placed: the partition of its slot.
   int own_partition(int op) const;
   int partitions() const { return static_cast<int>(partition_count_); }
-  /// Is partition 0 also the first one in Triton's order of partitions?
-  bool keeps_default() const;
-  /// Ops that Triton must be told not to repeat in other partitions: by itself it repeats what it
-  /// holds for cheap, exponentials and reductions too, where a value comes back to the partition
-  /// that it went out from.
-  std::set<int> not_repeated() const;
-  /// Ops that Triton must be told to leave in their partition: by itself it puts into that of their
-  /// users whatever is made of loads through pointers alone.
-  std::vector<int> not_followed() const;
+  /// Ops with a partition by their slot.
+  const std::unordered_map<int, int>& own() const { return own_; }
   /// The latest stage with an op, by partition.
   std::vector<Cycle> deepest() const;
   Cycle stages() const { return stage_count(schedule_); }

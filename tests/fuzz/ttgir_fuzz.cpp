@@ -19,7 +19,7 @@
 #include "graph/ttgir/lower_ttgir.hpp"
 #include "graph/ttgir/modules.hpp"
 #include "graph/ttgir/parser.hpp"
-#include "graph/ttgir/placer.hpp"
+#include "graph/ttgir/partition_pins.hpp"
 #include "tests/support/serial_schedule.hpp"
 
 namespace {

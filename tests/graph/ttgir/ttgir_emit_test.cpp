@@ -13,6 +13,7 @@
 #include "graph/ttgir/emit.hpp"
 #include "graph/ttgir/op_class.hpp"
 #include "graph/ttgir/parser.hpp"
+#include "graph/ttgir/partition_pins.hpp"
 #include "graph/ttgir/placer.hpp"
 #include "tests/support/serial_schedule.hpp"
 #include "tests/support/ttgir_files.hpp"

@@ -24,16 +24,13 @@ class Finished:
 
 
 def module_facts(text):
-    """Capability, warps and stages of a module's text: its target, its warps, its loops' tt.num_stages (3
-    where no loop says)."""
+    """Capability, warps and CTAs of a module's text."""
     target = re.search(r'"?ttg\.target"? = "cuda:(\d+)"', text)
     warps = re.search(r'"?ttg\.num-warps"? = (\d+)', text)
     if not target or not warps:
         raise ValueError("the module has no ttg.target of cuda or no ttg.num-warps: it is no TTGIR for NVIDIA")
     ctas = re.search(r'"?ttg\.num-ctas"? = (\d+)', text)
-    stages = re.search(r"tt\.num_stages = (\d+)", text)
-    return int(target.group(1)), int(warps.group(1)), int(stages.group(1)) if stages else 3, \
-        int(ctas.group(1)) if ctas else 1
+    return int(target.group(1)), int(warps.group(1)), int(ctas.group(1)) if ctas else 1
 
 
 # The attributes of a loop that has a schedule: no dictionary nests in them.
@@ -76,15 +73,15 @@ def _parsed(text, context):
     return module
 
 
-def finish(module, keep_stages=None, num_stages=None):
+def finish(module, keep_stages=None, num_stages=3):
     """Takes the text of a module through the rest of Triton. keep_stages: loops that have stages keep them, and
-    Triton sets those of the others (default: where the module has stages). A pass may abort the process or hang:
-    finish_apart() is safe from that. Nothing is raised of what Triton refuses: see Finished."""
-    capability, warps, stages, ctas = module_facts(module)
+    Triton sets those of the others (default: where the module has stages). num_stages: of loops without
+    tt.num_stages, as in the launch of a kernel. A pass may abort the process or hang: finish_apart() is safe from
+    that. Nothing is raised of what Triton refuses: see Finished."""
+    capability, warps, ctas = module_facts(module)
     if keep_stages is None:
         keep_stages = "loop.stage" in module
-    _, backend, options = pipeline.backend_for(capability, num_warps=warps, num_stages=num_stages or stages,
-                                               num_ctas=ctas)
+    _, backend, options = pipeline.backend_for(capability, num_warps=warps, num_stages=num_stages, num_ctas=ctas)
     context = pipeline.new_context(backend)
     done = Finished()
     try:
@@ -115,7 +112,7 @@ def finish(module, keep_stages=None, num_stages=None):
     return done
 
 
-def finish_apart(module, keep_stages=None, num_stages=None, seconds=300):
+def finish_apart(module, keep_stages=None, num_stages=3, seconds=300):
     """As finish(), in a process of its own, which may abort or hang: `reason` then says so."""
     module_facts(module)
     with tempfile.TemporaryDirectory() as folder:
