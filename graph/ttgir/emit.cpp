@@ -11,6 +11,7 @@
 #include "graph/ttgir/partition_pins.hpp"
 #include "graph/ttgir/partition_tags.hpp"
 #include "graph/ttgir/placer.hpp"
+#include "graph/ttgir/region_memory.hpp"
 #include "graph/ttgir/scheduled.hpp"
 
 namespace twill::ttgir {
@@ -206,9 +207,12 @@ std::string emit_ttgir(const LoweredModule& lowered, const Problem& problem,
     hand_over_partitions(editor, m, placer);
   else if (!by_triton)
     editor.remove(root, "tt.warp_specialize");
-  const Cycle buffers =
-      partitioned || by_triton ? placer.ring_depth() : std::max<Cycle>(2, placer.stages());
+  // (The rings of a region all have as many buffers as the launch has stages: see finishing.py.)
+  const bool rings = partitioned || by_triton;
+  const Cycle buffers = rings ? std::max<Cycle>(2, fitting_depth(lowered, placer))
+                              : std::max<Cycle>(2, placer.stages());
   if (staged || partitioned) editor.set(loop, "tt.num_stages", std::to_string(buffers) + " : i32");
+  if (rings) editor.set(root, "tt.num_stages", std::to_string(buffers) + " : i32");
   if (staged)
     editor.set(loop, "tt.scheduled_max_stage", std::to_string(placer.stages() - 1) + " : i32");
   return editor.text();

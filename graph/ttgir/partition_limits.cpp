@@ -7,6 +7,7 @@
 #include "graph/ttgir/op_class.hpp"
 #include "graph/ttgir/partition_pins.hpp"
 #include "graph/ttgir/partition_tags.hpp"
+#include "graph/ttgir/region_memory.hpp"
 #include "graph/ttgir/within.hpp"
 
 namespace twill::ttgir {
@@ -100,6 +101,17 @@ NoPartitions why_no_partitions(const LoweredModule& lowered, const Placer& place
         "loaded, as in " +
             line(load) + ", to be that of a loop without partitions",
         true};
+  if (placer.torn() != kNone)
+    return {"the op of " + line(placer.torn()) +
+                " reads results of the loop from several partitions, which Triton does not hand on",
+            true};
+  if (fitting_depth(lowered, placer) == 0) {
+    const RegionMemory memory = region_memory(lowered, placer);
+    return {"with two buffers a load the partitions would take " +
+                std::to_string(memory.once + 2 * memory.ring) +
+                " bytes of shared memory, more than there are",
+            true};
+  }
   const std::vector<std::set<int>> outputs = placer.demand().outputs(root);
   const std::vector<int>& results = m.op(root).results;
   for (std::size_t k = 0; k < outputs.size(); ++k) {

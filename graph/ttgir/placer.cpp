@@ -7,6 +7,7 @@
 #include "graph/ttgir/op_class.hpp"
 #include "graph/ttgir/partition_pins.hpp"
 #include "graph/ttgir/partition_tags.hpp"
+#include "graph/ttgir/type.hpp"
 #include "graph/ttgir/within.hpp"
 
 namespace twill::ttgir {
@@ -231,6 +232,47 @@ std::optional<std::set<int>> Placer::seed(int op, const std::set<int>& own) cons
   return own;
 }
 
+/// Of a load of tensor memory, and of what is made of its tile and of none that is larger, the
+/// partition that has the buffer; -1 of other ops. Handing on an accumulator takes as much shared
+/// memory.
+int Placer::loaded_in(int op, const std::unordered_map<int, int>& loaded) const {
+  const Operation& o = m_.op(op);
+  if (!o.regions.empty()) return -1;
+  if (class_of(o) == OpClass::tmem_load) {
+    const auto found = buffer_partition_.find(tensor_memory_of(m_, o));
+    return found == buffer_partition_.end() ? -1 : found->second;
+  }
+  int place = -1;
+  std::int64_t most = 0;
+  for (const int value : o.operands) {
+    const Type* type = m_.type_of(value);
+    if (type == nullptr || type->kind != TypeKind::tensor || buffer_bytes(*type) <= most) continue;
+    most = buffer_bytes(*type);
+    const auto found = loaded.find(m_.value(value).op);
+    place = found == loaded.end() ? -1 : found->second;
+  }
+  return place;
+}
+
+/// The partitions that make the loop's results that an op outside it reads.
+std::set<int> Placer::made_by_loop(int op) const {
+  std::set<int> made;
+  if (class_of(m_.op(op)) == OpClass::terminator || body_.empty()) return made;
+  const std::vector<int>& results = m_.op(l_.loop.loop).results;
+  const std::vector<int>& yielded = m_.op(body_.back()).operands;
+  each_within(m_, op, [&](int inner) {
+    for (const int value : m_.op(inner).operands) {
+      const auto found = std::find(results.begin(), results.end(), value);
+      const std::size_t k = static_cast<std::size_t>(found - results.begin());
+      if (found == results.end() || k >= yielded.size()) continue;
+      const Type* type = m_.type_of(value);
+      if (type == nullptr || type->kind == TypeKind::token) continue;
+      if (const int id = own_partition(m_.value(yielded[k]).op); id >= 0) made.insert(id);
+    }
+  });
+  return made;
+}
+
 void Placer::assign_partitions() {
   const std::unordered_set<int> opened = opened_loops();
   for (const auto& [op, partition] : own_)
@@ -241,6 +283,7 @@ void Placer::assign_partitions() {
       });
   std::unordered_map<int, std::set<int>> own;
   std::map<int, std::set<int>> otherwise = {{root_, {0}}};
+  std::unordered_map<int, int> loaded;  // op around the loop -> where its largest tile was loaded
   const auto visit = [&](const auto& self, int loop, const std::set<int>& default_ids) -> void {
     for (const int op : m_.block(m_.regions[at(m_.op(loop).regions[0])].blocks[0]).ops) {
       const int slot = own_partition(op);
@@ -251,7 +294,16 @@ void Placer::assign_partitions() {
         continue;
       }
       if (loop != l_.loop.loop) {
-        if (const auto ids = seed(op, default_ids)) own[op] = *ids;
+        std::optional<std::set<int>> ids = seed(op, default_ids);
+        if (const int place = loaded_in(op, loaded); place >= 0) {
+          loaded[op] = place;
+          if (ids == default_ids) ids = {place};
+        }
+        if (const std::set<int> made = made_by_loop(op); !made.empty()) {
+          if (made.size() > 1 && torn_ == kNone) torn_ = op;
+          ids = {*made.begin()};
+        }
+        if (ids) own[op] = *ids;
         continue;
       }
       if (slot < 0) continue;

@@ -50,6 +50,7 @@ class Placer {
   const std::vector<int>& body() const { return body_; }
   int root() const { return root_; }
   const Place& place(int op) const { return places_.at(op); }
+  bool has_place(int op) const { return places_.count(op) != 0; }
   /// Are there loops in the loop whose ops are placed one by one?
   bool opens_loops() const;
   /// Partitions of all ops in the region.
@@ -59,14 +60,16 @@ class Placer {
   int partitions() const { return static_cast<int>(partition_count_); }
   /// Ops with a partition by their slot.
   const std::unordered_map<int, int>& own() const { return own_; }
+  /// An op outside the loop that reads results of the loop from several partitions: Triton hands
+  /// on no results of a loop with stages. kNone: none does.
+  int torn() const { return torn_; }
   /// The latest stage with an op, by partition.
   std::vector<Cycle> deepest() const;
   Cycle stages() const { return stage_count(schedule_); }
   /// Has several loads of one stage with their uses issued an iteration earlier, where it can: the
   /// loads that Triton could copy on its own. With `partitioned`, only those through pointers.
   void issue_ahead(bool partitioned);
-  /// Buffers that each load's ring should have, where partitions hand on what is loaded: as many as
-  /// the deepest ring of the schedule has, if there is room for that in shared memory.
+  /// Buffers that the deepest of the schedule's rings has, at least two.
   std::int64_t ring_depth() const;
   /// Where an op's partition is not that of its slot, and why.
   std::vector<std::string> remarks(bool partitioned) const;
@@ -80,6 +83,8 @@ class Placer {
   void assign_partitions();
   std::optional<std::set<int>> seed(int op, const std::set<int>& own) const;
   std::unordered_set<int> opened_loops() const;
+  std::set<int> made_by_loop(int op) const;
+  int loaded_in(int op, const std::unordered_map<int, int>& loaded) const;
   std::vector<int> late_loads(bool partitioned) const;
   bool issue_earlier(const std::vector<int>& loads);
 
@@ -100,6 +105,7 @@ class Placer {
   std::unordered_map<int, std::vector<int>> next_users_;  // the same in the next iteration
   std::unordered_map<int, int> buffer_partition_;         // of tensor memory: value -> partition
   std::optional<Demand> demand_;
+  int torn_ = kNone;
   std::vector<std::string> said_;
 };
 

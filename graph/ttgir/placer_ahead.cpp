@@ -1,8 +1,7 @@
-// Loads an iteration earlier than the schedule has them, and the buffers that this takes.
+// Loads an iteration earlier than the schedule has them.
 #include <algorithm>
 
 #include "graph/index.hpp"
-#include "graph/memory_charges.hpp"
 #include "graph/ring_depth.hpp"
 #include "graph/ttgir/op_class.hpp"
 #include "graph/ttgir/partition_pins.hpp"
@@ -74,21 +73,6 @@ std::int64_t Placer::ring_depth() const {
   std::int64_t depth = 2;
   for (const auto& [load, buffers] : ring_depths(problem_, schedule_))
     depth = std::max(depth, buffers);
-  Problem charged = problem_;
-  charge_rings(charged);
-  const auto fits = [&] {
-    for (std::size_t f = 0; f < charged.memories.size(); ++f) {
-      const MemoryCharges charges = memory_charges(charged, static_cast<int>(f));
-      Amount sum = 0;
-      for (const Amount one : charges.live) sum += one;
-      for (const Amount one : charges.ring) sum += one * depth;
-      if (sum > charged.memories[f].capacity &&
-          std::any_of(charges.ring.begin(), charges.ring.end(), [](Amount a) { return a > 0; }))
-        return false;
-    }
-    return true;
-  };
-  while (depth > 2 && !fits()) --depth;
   return depth;
 }
 

@@ -37,6 +37,18 @@ def module_facts(text):
 _SCHEDULED = re.compile(r"\{[^{}]*tt\.scheduled_max_stage[^{}]*\}")
 
 
+# And of the region that is partitioned.
+_PARTITIONED = re.compile(r"\{[^{}]*tt\.warp_specialize[^{}]*\}")
+
+
+def _ring_depth(text, otherwise):
+    """Buffers of each ring in a partitioned region: Triton takes as many as the launch has stages, so these are
+    what a module with partitions says of that loop."""
+    stages = [int(number) for found in _PARTITIONED.findall(text)
+              for number in re.findall(r"tt\.num_stages = (\d+)", found)]
+    return max(stages, default=otherwise)
+
+
 def _set_aside(text):
     """Scheduled loops as ones that Triton leaves alone: one stage, no warp specialisation."""
     def one(found):
@@ -76,11 +88,12 @@ def _parsed(text, context):
 def finish(module, keep_stages=None, num_stages=3):
     """Takes the text of a module through the rest of Triton. keep_stages: loops that have stages keep them, and
     Triton sets those of the others (default: where the module has stages). num_stages: of loops without
-    tt.num_stages, as in the launch of a kernel. A pass may abort the process or hang: finish_apart() is safe from
+    tt.num_stages, as in the launch of a kernel; and buffers of a partitioned region's rings, unless a module with
+    stages or partitions says how many. A pass may abort the process or hang: finish_apart() is safe from
     that. Nothing is raised of what Triton refuses: see Finished."""
     capability, warps, ctas = module_facts(module)
     if keep_stages is None:
-        keep_stages = "loop.stage" in module
+        keep_stages = "loop.stage" in module or "ttg.partition.stages" in module
     _, backend, options = pipeline.backend_for(capability, num_warps=warps, num_stages=num_stages, num_ctas=ctas)
     context = pipeline.new_context(backend)
     done = Finished()
@@ -94,6 +107,8 @@ def finish(module, keep_stages=None, num_stages=3):
             parsed, _ = pipeline.run_part(backend, parsed, options, capability, parts[1:2])
             parsed = _parsed(_take_back(str(parsed)), context)
             parts = parts[2:]
+            _, backend, options = pipeline.backend_for(capability, num_warps=warps, num_ctas=ctas,
+                                                       num_stages=_ring_depth(module, num_stages))
         parsed, metadata = pipeline.run_part(backend, parsed, options, capability, parts)
         done.reached = "ttgir"
         done.ttgir = str(parsed)
