@@ -13,6 +13,7 @@
 #include "graph/ttgir/placer.hpp"
 #include "graph/ttgir/region_memory.hpp"
 #include "graph/ttgir/scheduled.hpp"
+#include "graph/ttgir/turns.hpp"
 
 namespace twill::ttgir {
 namespace {
@@ -168,15 +169,24 @@ std::string emit_ttgir(const LoweredModule& lowered, const Problem& problem,
                      "a sub-tiled loop has ops that the module has not: emit it as pipelined");
   Placer placer(lowered, problem, schedule);
   const int root = placer.root();
-  const NoPartitions no = why_no_partitions(lowered, placer);
+  NoPartitions no = why_no_partitions(lowered, placer);
+  const auto depth = [&] { return std::max<Cycle>(2, fitting_depth(lowered, placer)); };
+  std::string turns;
+  if (no.why.empty() && !placer.opens_loops()) {
+    placer.issue_ahead(true);
+    const Settled settled = settle_turns(lowered, problem, placer, depth());
+    turns = settled.said;
+    if (!settled.ends) no = {turns, true};
+  }
   const bool partitioned = no.why.empty();
   const bool asked = has(m, root, "tt.warp_specialize");
   const bool by_triton = asked && no.by_triton;
   // What Triton adds to this loop for one in it gets no stage, so then none is handed over.
   const int pipelined = partitioned ? kNone : pipelined_by_triton(m, placer.body());
   const bool staged = partitioned ? !placer.opens_loops() : pipelined == kNone;
-  if (staged || partitioned) placer.issue_ahead(partitioned || by_triton);
+  if (partitioned != staged) placer.issue_ahead(partitioned || by_triton);
   std::vector<std::string> said = placer.remarks(partitioned);
+  if (partitioned && !turns.empty()) said.push_back(Module::place(m.op(loop)) + ": " + turns);
   if (partitioned && !asked)
     said.push_back(Module::place(m.op(root)) +
                    ": the loop gets tt.warp_specialize: its schedule uses several partitions");
@@ -209,8 +219,7 @@ std::string emit_ttgir(const LoweredModule& lowered, const Problem& problem,
     editor.remove(root, "tt.warp_specialize");
   // (The rings of a region all have as many buffers as the launch has stages: see finishing.py.)
   const bool rings = partitioned || by_triton;
-  const Cycle buffers = rings ? std::max<Cycle>(2, fitting_depth(lowered, placer))
-                              : std::max<Cycle>(2, placer.stages());
+  const Cycle buffers = rings ? depth() : std::max<Cycle>(2, placer.stages());
   if (staged || partitioned) editor.set(loop, "tt.num_stages", std::to_string(buffers) + " : i32");
   if (rings) editor.set(root, "tt.num_stages", std::to_string(buffers) + " : i32");
   if (staged)

@@ -4,6 +4,7 @@
 #include <functional>
 #include <set>
 
+#include "graph/index.hpp"
 #include "graph/ttgir/op_class.hpp"
 #include "graph/ttgir/partition_pins.hpp"
 #include "graph/ttgir/partition_tags.hpp"
@@ -67,6 +68,31 @@ int passed_on_accumulator(const Module& m, int root) {
   return kNone;
 }
 
+/// A variable of the scheduled loop that a partition reads and another one makes, its place in the
+/// loop's results; -1: none.
+int handed_variable(const Module& m, const Placer& placer) {
+  const int loop = m.parent(placer.body().front());
+  const std::vector<std::set<int>> made = placer.demand().outputs(loop);
+  const auto& arguments = m.block(m.op(placer.body().front()).block).arguments;
+  std::set<int> found;
+  for (const int op : placer.body()) {
+    if (class_of(m.op(op)) == OpClass::terminator) continue;
+    const std::set<int>& in = placer.demand().partitions(op);
+    each_within(m, op, [&](int inner) {
+      for (const int value : m.op(inner).operands) {
+        const auto argument = std::find(arguments.begin(), arguments.end(), value);
+        if (argument == arguments.begin() || argument == arguments.end()) continue;
+        const int k = static_cast<int>(argument - arguments.begin()) - 1;
+        const Type* type = m.type_of(value);
+        if (type == nullptr || type->kind == TypeKind::token || at(k) >= made.size()) continue;
+        if (!std::includes(made[at(k)].begin(), made[at(k)].end(), in.begin(), in.end()))
+          found.insert(k);
+      }
+    });
+  }
+  return found.empty() ? -1 : *found.begin();
+}
+
 }  // namespace
 
 NoPartitions why_no_partitions(const LoweredModule& lowered, const Placer& placer) {
@@ -110,6 +136,13 @@ NoPartitions why_no_partitions(const LoweredModule& lowered, const Placer& place
     return {"with two buffers a load the partitions would take " +
                 std::to_string(memory.once + 2 * memory.ring) +
                 " bytes of shared memory, more than there are",
+            true};
+  }
+  if (const int k = handed_variable(m, placer); k >= 0 && !placer.opens_loops()) {
+    const int variable = m.block(m.op(placer.body().front()).block).arguments[at(k) + 1];
+    return {"%" + std::string(m.value(variable).name) +
+                ", a variable of the loop, is read in another partition than makes it: Triton's "
+                "wait for it gets no stage",
             true};
   }
   const std::vector<std::set<int>> outputs = placer.demand().outputs(root);

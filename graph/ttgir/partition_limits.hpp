@@ -21,7 +21,8 @@ struct NoPartitions {
 /// its own and takes no partitions (nor modules of other than four warps). Of ops with regions only
 /// loops, branches and reductions of one tile are written into partitions, and no branch can say
 /// where the buffer of tensor memory is wanted that it hands on. A number (no tile) that is read
-/// after the loop, and a tile that is a variable of the loop, come from the default group.
+/// after the loop, and a tile that is a variable of the loop, come from the default group. A wait for
+/// a variable that another partition makes gets no stage, so it may come behind what reads it.
 NoPartitions why_no_partitions(const LoweredModule& lowered, const Placer& placer);
 
 /// A loop among these ops and in their regions in which Triton's pipeliner has something to do (as

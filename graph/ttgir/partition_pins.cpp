@@ -86,8 +86,8 @@ int filled_from(const Module& m, int alloc) {
   return made;
 }
 
-/// In an inner loop a value that is carried is used by the partition that makes it: Triton gives
-/// the hand-over no stage.
+/// A value that is carried is used by the partition that makes it: Triton gives the hand-over no
+/// stage, so its wait may come behind what reads it.
 void pin_carried(const LoweredModule& lowered, const Problem& problem,
                  const std::vector<int>& index, std::vector<Pin>& pins) {
   const Module& m = lowered.module;
@@ -130,6 +130,7 @@ void pin_carried(const LoweredModule& lowered, const Problem& problem,
 
 std::vector<Pin> partition_pins(const LoweredModule& lowered, const Problem& problem) {
   const Module& m = lowered.module;
+  if (lowered.loop.target != 0 && lowered.loop.target < 100) return {};  // it takes no partitions
   const std::vector<int> index = problem_ops(lowered, problem);
   const int products = product_slot(problem);
   std::vector<Pin> pins;
@@ -154,8 +155,7 @@ std::vector<Pin> partition_pins(const LoweredModule& lowered, const Problem& pro
   for (const auto& [buffer, group] : sharing)
     for (std::size_t i = 1; buffer != kNone && i < group.size(); ++i)
       pins.push_back({Pin::same_slot, group[0], -1, -1, group[i]});
-  if (specialised_root(m, lowered.loop.loop) != lowered.loop.loop)
-    pin_carried(lowered, problem, index, pins);
+  pin_carried(lowered, problem, index, pins);
   // A buffer is filled by the partition that makes what is in it.
   std::unordered_map<int, int> made;
   for (std::size_t k = 0; k < index.size(); ++k)

@@ -30,7 +30,8 @@ int tensor_memory_of(const Module& module, const Operation& op);
 
 /// What a schedule must keep to for Triton's passes to take it: tensor memory products are issued
 /// by one partition (the product slot), the loads and stores of a buffer of tensor memory by one
-/// other, and so are numbers (no tiles) that are read after the loop.
+/// other, what is carried from iteration to iteration by the one that makes it. None for targets
+/// before cuda:100, which take no partitions.
 std::vector<Pin> partition_pins(const LoweredModule& lowered, const Problem& problem);
 
 }  // namespace twill::ttgir

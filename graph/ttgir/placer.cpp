@@ -136,6 +136,48 @@ void Placer::place_nodes() {
     problem_op_[info.op] = index_[k];
     if (l_.loop.kernel.ops[k].alias_of) views_.insert(info.op);
   }
+  order_by_text();
+}
+
+void Placer::order_by_text() {
+  if (in_text_order_.empty()) return;
+  const auto partition = [&](int op) {  // the one in which it is executed
+    const std::set<int>& ids = demand_->partitions(op);
+    return ids.size() == 1 ? *ids.begin() : -1;
+  };
+  std::map<int, Cycle> stages;  // one behind the last load through pointers
+  for (const int op : body_)
+    if (is_pointer_load(m_, op) && places_.count(op) != 0)
+      for (const int id : demand_->partitions(op))
+        stages[id] = std::max(stages[id], places_.at(op).stage + 1);
+  for (const int op : body_) {
+    const auto place = places_.find(op);
+    if (place == places_.end() || is_pointer_load(m_, op) ||
+        class_of(m_.op(op)) == OpClass::terminator)
+      continue;
+    const int id = partition(op);
+    if (in_text_order_.count(id) == 0) continue;
+    place->second.stage = stages[id];
+    place->second.cluster = 0;
+  }
+}
+
+void Placer::keep_text_order(std::set<int> partitions) {
+  in_text_order_ = std::move(partitions);
+  place_nodes();
+  place_rest();
+}
+
+Cycle Placer::stages() const {
+  Cycle most = 1;
+  for (const auto& [op, place] : places_)
+    if (place.known || users_.count(op) != 0) most = std::max(most, place.stage + 1);
+  return most;
+}
+
+int Placer::problem_op(int op) const {
+  const auto found = problem_op_.find(op);
+  return found == problem_op_.end() ? -1 : found->second;
 }
 
 /// Ops that the schedule does not have, and views, are where they are first used: a buffer stays

@@ -58,6 +58,12 @@ class Placer {
   /// Of an op of the loop that the schedule placed: the partition of its slot.
   int own_partition(int op) const;
   int partitions() const { return static_cast<int>(partition_count_); }
+  /// The op of the problem that an op of the loop became; -1: none.
+  int problem_op(int op) const;
+  bool is_view(int op) const { return views_.count(op) != 0; }
+  /// Has these partitions execute each iteration as the text has it, but for loads through pointers
+  /// ahead of it; the others as the schedule says.
+  void keep_text_order(std::set<int> partitions);
   /// Ops with a partition by their slot.
   const std::unordered_map<int, int>& own() const { return own_; }
   /// An op outside the loop that reads results of the loop from several partitions: Triton hands
@@ -65,7 +71,8 @@ class Placer {
   int torn() const { return torn_; }
   /// The latest stage with an op, by partition.
   std::vector<Cycle> deepest() const;
-  Cycle stages() const { return stage_count(schedule_); }
+  Cycle interval() const { return schedule_.initiation_interval; }
+  Cycle stages() const;
   /// Has several loads of one stage with their uses issued an iteration earlier, where it can: the
   /// loads that Triton could copy on its own. With `partitioned`, only those through pointers.
   void issue_ahead(bool partitioned);
@@ -79,6 +86,7 @@ class Placer {
   std::vector<int> used_slots() const;
   void number_partitions();
   void place_nodes();
+  void order_by_text();
   void place_rest();
   void assign_partitions();
   std::optional<std::set<int>> seed(int op, const std::set<int>& own) const;
@@ -104,6 +112,7 @@ class Placer {
   std::unordered_map<int, std::vector<int>> users_;       // op of the body -> ops of it that use it
   std::unordered_map<int, std::vector<int>> next_users_;  // the same in the next iteration
   std::unordered_map<int, int> buffer_partition_;         // of tensor memory: value -> partition
+  std::set<int> in_text_order_;                           // partitions
   std::optional<Demand> demand_;
   int torn_ = kNone;
   std::vector<std::string> said_;

@@ -56,10 +56,23 @@ Replay Replayer::run() {
     if (thread.replays && !thread.done && thread.frames.back().iteration < kLastSeen)
       fail(thread.frames.back().op == kNone ? loop_ : thread.frames.back().op,
            "its barriers wait for ever after " + std::to_string(thread.frames.back().iteration) +
-               " iterations");
+               " iterations, in " + waiting());
   if (out_.loops.empty()) fail(loop_, "no partition comes to a loop");
   check_assumptions();
   return std::move(out_);
+}
+
+/// Where the threads are that have not come to their end.
+std::string Replayer::waiting() const {
+  std::string lines;
+  for (const Thread& thread : threads_) {
+    if (thread.done || thread.frames.empty()) continue;
+    const Frame& frame = thread.frames.back();
+    const std::vector<int>& ops = m_.block(frame.block).ops;
+    if (frame.at >= ops.size() || has_partitions(m_.op(ops[frame.at]))) continue;
+    lines += (lines.empty() ? "line " : ", line ") + std::to_string(m_.op(ops[frame.at]).line);
+  }
+  return lines;
 }
 
 /// The partitions that are replayed, and which of their loops: of several regions with partitions

@@ -63,6 +63,7 @@ class Replayer {
   /// One op of a thread, or all that it can do. Did it do one?
   bool go(std::size_t t, bool all);
   void choose_region(int function);
+  std::string waiting() const;
   std::vector<int> loops_in(int block) const;
   bool is_wanted(int index, int t) const;
   int block_of(int op, std::size_t region) const;
