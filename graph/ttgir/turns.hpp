@@ -21,8 +21,8 @@ namespace twill::ttgir {
 
 struct Turns {
   bool ends = true;  ///< does no partition wait for ever?
-  /// Cycles from iteration to iteration once the loop runs, as far as waits make them; at least
-  /// the schedule's. Of several iterations, rounded up.
+  /// Cycles from iteration to iteration once the loop runs, with the schedule's costs and each
+  /// partition as early as it can; of several iterations, rounded up.
   Cycle interval = 0;
 };
 
