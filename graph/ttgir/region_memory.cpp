@@ -4,6 +4,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "graph/index.hpp"
 #include "graph/ttgir/op_class.hpp"
 #include "graph/ttgir/partition_pins.hpp"
 #include "graph/ttgir/type.hpp"
@@ -13,6 +14,7 @@ namespace twill::ttgir {
 namespace {
 
 constexpr std::int64_t kBarriers = 32;  // of a buffer, and room to align it
+constexpr std::int64_t kRegion = 1024;  // what partitions are started with, and hand back
 
 std::int64_t tile_bytes(const Module& m, int value) {
   const Type* type = m.type_of(value);
@@ -45,6 +47,7 @@ class Sum {
         each_within(m_, around, [&](int op) {
           if (!is_in_region(op)) add_store(op);
         });
+    sum_.once += kRegion;
     return sum_;
   }
 
@@ -84,7 +87,10 @@ class Sum {
       return;
     }
     for (const int value : o.results)
-      if (is_handed_on(op, value)) take_once(tile_bytes(m_, value));
+      if (is_handed_on(op, value)) {
+        take_once(tile_bytes(m_, value));
+        sum_.handed.push_back({op, tile_bytes(m_, value), users_.at(value)});
+      }
   }
 
   bool is_handed_on(int op, int value) const {
@@ -106,7 +112,7 @@ class Sum {
     for (const int user : users->second)
       if (placer_.has_place(user))
         held = std::max(held, placer_.place(user).stage - placer_.place(op).stage);
-    return held == 0 ? 0 : held + 1;
+    return held == 0 ? 0 : held + 2;  // (Products that run on read for one stage more.)
   }
 
   const Module& m_;
@@ -131,6 +137,30 @@ std::int64_t fitting_depth(const LoweredModule& lowered, const Placer& placer) {
   const RegionMemory memory = region_memory(lowered, placer);
   while (depth > 0 && memory.once + memory.ring * depth > capacity) --depth;
   return depth < 2 ? 0 : depth;
+}
+
+std::vector<Pin> pins_for_memory(const LoweredModule& lowered, const Problem& problem,
+                                 const Schedule& schedule) {
+  const Placer placer(lowered, problem, schedule);
+  if (lowered.loop.target != 0 && lowered.loop.target < 100) return {};  // it takes no partitions
+  if (fitting_depth(lowered, placer) != 0) return {};
+  std::vector<RegionMemory::Handed> handed = region_memory(lowered, placer).handed;
+  std::stable_sort(handed.begin(), handed.end(),
+                   [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+  for (const RegionMemory::Handed& tile : handed) {
+    const int made = placer.problem_op(tile.op);
+    if (made < 0 || problem.ops[at(made)].variable_latency) continue;
+    std::vector<Pin> pins;
+    for (const int user : tile.users) {
+      const int v = placer.problem_op(user);
+      if (v < 0 || v == made || placer.is_view(user) || problem.ops[at(v)].variable_latency ||
+          schedule.warp[at(v)] == schedule.warp[at(made)])
+        continue;
+      pins.push_back({Pin::same_slot, made, -1, -1, v});
+    }
+    if (!pins.empty()) return pins;
+  }
+  return {};
 }
 
 }  // namespace twill::ttgir
