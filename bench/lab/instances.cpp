@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "bench/lab/literature.hpp"
+#include "bench/lab/makespan.hpp"
 #include "bench/lab/question.hpp"
 #include "bench/measured.hpp"
 #include "engine/cli/workload.hpp"
@@ -155,23 +156,49 @@ Loop problem_loop(const std::string& path) {
   return {std::move(name), "problem", std::move(problem)};
 }
 
-Loop literature_loop(const std::string& path) {
-  Problem problem = parse_literature(read_file(path), path);
+std::string literature_family(const std::string& path) {
   const std::string ending = std::filesystem::path(path).extension().string();
-  std::string name = problem.name;
-  return {std::move(name), ending == ".sm" || ending == ".rcp" ? "rcpsp" : "job-shop",
-          std::move(problem)};
+  if (ending == ".sm" || ending == ".rcp") return "rcpsp";
+  return ending == ".sch" || ending == ".SCH" ? "rcpsp-max" : "job-shop";
 }
 
-std::vector<Instance> makespan_questions(const Loop& loop, Cycle published, bool& settled) {
-  const std::optional<Cycle> optimum =
-      published > 0 ? published : smallest_makespan(loop.problem, kMost, {});
-  settled = optimum.has_value();
-  if (!settled) return {};
-  std::vector<Instance> questions = {question(loop, "-sat", *optimum, *optimum, "SAT")};
-  if (*optimum > one_stage_bound(loop.problem))
-    questions.push_back(question(loop, "-short", *optimum - 1, *optimum - 1, "UNSAT"));
-  return questions;
+/// A loop and what is asked about it.
+using Asked = std::pair<Loop, std::vector<Instance>>;
+
+/// Is there a schedule of the makespan, and of one less? Where there is none at all, of the longest
+/// that one could need. Lags make a problem of each makespan.
+std::vector<Asked> makespan_questions(const QuestionFile& file, bool& settled) {
+  const Project project = parse_literature(read_file(file.path), file.path);
+  const auto bound = makespan_bound(project);
+  Cycle optimum = file.published.high;
+  bool none = file.published.none || !bound;
+  if (!file.published.exact() && !none) {
+    Options options;
+    options.threads = 1;
+    options.time_limit = kMost;
+    const Makespan found = smallest_makespan(project, options, {});
+    settled = found.proved();
+    if (!settled) return {};
+    optimum = found.high;
+    none = found.none;
+  }
+  std::vector<Asked> asked;
+  const auto ask = [&](const char* suffix, Cycle makespan, const char* expected) {
+    Loop loop{project.problem.name, literature_family(file.path), at_makespan(project, makespan)};
+    if (!project.lags.empty()) loop.name += "-at" + std::to_string(makespan);
+    Instance q = question(loop, suffix, makespan, makespan, expected);
+    if (project.lags.empty() && !asked.empty())
+      asked.front().second.push_back(std::move(q));
+    else
+      asked.emplace_back(std::move(loop), std::vector{std::move(q)});
+  };
+  if (none) {
+    if (bound) ask("-none", std::max(*bound, longest_makespan(project)), "UNSAT");
+    return asked;
+  }
+  ask("-sat", optimum, "SAT");
+  if (bound && optimum > *bound) ask("-short", optimum - 1, "UNSAT");
+  return asked;
 }
 
 std::string yaml_text(const std::string& raw) {
@@ -238,29 +265,38 @@ bool is_problem_file(const std::string& path) {
 
 std::vector<std::string> write_file_questions(const std::vector<QuestionFile>& files,
                                               const std::string& folder) {
-  std::vector<Loop> loops;
+  std::vector<std::vector<Asked>> asked(files.size());
+  std::vector<std::string> names, left_out;
   for (const QuestionFile& f : files) {
-    Loop loop = is_problem_file(f.path) ? problem_loop(f.path) : literature_loop(f.path);
-    for (const Loop& other : loops)
-      if (other.name == loop.name)
-        throw InputError(f.path, "name", quote(loop.name), "must be the name of one file only");
-    loops.push_back(std::move(loop));
+    std::string name = is_problem_file(f.path)
+                           ? problem_loop(f.path).name
+                           : parse_literature(read_file(f.path), f.path).problem.name;
+    if (std::find(names.begin(), names.end(), name) != names.end())
+      throw InputError(f.path, "name", quote(name), "must be the name of one file only");
+    names.push_back(std::move(name));
   }
-  std::vector<std::vector<Instance>> questions(loops.size());
-  std::vector<std::string> left_out;
   std::mutex mutex;
-  tbb::parallel_for(std::size_t{0}, loops.size(), [&](std::size_t i) {
+  tbb::parallel_for(std::size_t{0}, files.size(), [&](std::size_t i) {
     bool settled = true;
-    if (!is_problem_file(files[i].path))
-      questions[i] = makespan_questions(loops[i], files[i].optimum, settled);
-    else if (files[i].ii > 0)
-      questions[i] = {question(loops[i], "", files[i].ii, files[i].length, "")};
-    else
-      questions[i] = questions_of(loops[i], settled);
+    if (is_problem_file(files[i].path)) {
+      const Loop loop = problem_loop(files[i].path);
+      asked[i] = {{loop, files[i].ii > 0
+                             ? std::vector{question(loop, "", files[i].ii, files[i].length, "")}
+                             : questions_of(loop, settled)}};
+    } else {
+      asked[i] = makespan_questions(files[i], settled);
+    }
     if (settled) return;
     const std::scoped_lock lock(mutex);
-    left_out.push_back(loops[i].name);
+    left_out.push_back(names[i]);
   });
+  std::vector<Loop> loops;
+  std::vector<std::vector<Instance>> questions;
+  for (std::vector<Asked>& file : asked)
+    for (auto& [loop, of_loop] : file) {
+      loops.push_back(std::move(loop));
+      questions.push_back(std::move(of_loop));
+    }
   std::sort(left_out.begin(), left_out.end());
   write_questions(loops, questions, folder);
   return left_out;
