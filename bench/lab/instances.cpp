@@ -29,6 +29,7 @@ namespace {
 
 constexpr double kMost = 60;  // seconds for a loop's optimum
 constexpr std::string_view kProblemEnding = ".problem.json";
+constexpr const char* kBenchexecProperty = "schedule.prp";
 constexpr std::size_t kLongestName = 190;  // an instance's has up to 200
 
 struct Loop {
@@ -207,6 +208,17 @@ std::string yaml_text(const std::string& raw) {
   return text + "'";
 }
 
+/// The question as a task of BenchExec (bench/benchexec_twill): the property is that there is a
+/// schedule, and its verdict is given where it is known.
+std::string benchexec_task(const Instance& q, const std::string& file) {
+  std::string text = "format_version: '2.0'\ninput_files: " + yaml_text(file) +
+                     "\nproperties:\n  - property_file: " + kBenchexecProperty + "\n";
+  if (!q.expected.empty())
+    text += std::string("    expected_verdict: ") + (q.expected == "SAT" ? "true" : "false") + "\n";
+  return text + "options:\n  ii: " + std::to_string(q.ii) +
+         "\n  length: " + std::to_string(q.length) + "\n";
+}
+
 /// The problems, instances.jsonl and the tasks of BenchExec.
 void write_questions(const std::vector<Loop>& loops,
                      const std::vector<std::vector<Instance>>& questions,
@@ -228,13 +240,12 @@ void write_questions(const std::vector<Loop>& loops,
                                            {"length", q.length},
                                            {"expected", q.expected}};
       list += line.dump() + "\n";
-      // The same as a task of BenchExec (bench/benchexec_twill).
-      write_file((fs::path(folder) / (q.name + ".yml")).string(),
-                 "format_version: '2.0'\ninput_files: " + yaml_text(file) + "\noptions:\n  ii: " +
-                     std::to_string(q.ii) + "\n  length: " + std::to_string(q.length) + "\n");
+      write_file((fs::path(folder) / (q.name + ".yml")).string(), benchexec_task(q, file));
     }
   }
   write_file((fs::path(folder) / "instances.jsonl").string(), list);
+  write_file((fs::path(folder) / kBenchexecProperty).string(),
+             "There is a schedule at the task's I (options, ii) no longer than its length.\n");
 }
 
 }  // namespace

@@ -92,6 +92,60 @@ TEST_CASE("limits: rows beyond the budget, and rows that keep their own limits")
   CHECK(contains(report.out, "2 questions"));
 }
 
+TEST_CASE("schemas of rows and instances: every property is required or seen, every rule bites") {
+  const TemporaryDirectory folder;
+  write_questions(folder / "");
+  const std::string rows = folder / "rows.jsonl";
+  REQUIRE(bench("run --quiet -o '" + rows +
+                "' --encodings start=order --wall-limit 60 --instances '" + (folder / "") + "'")
+              .code == 0);
+  const std::vector<json> all = lines(bytes(rows)),
+                          asked = lines(bytes(folder / "instances.jsonl"));
+  for (const auto& [name, sample] : {std::pair{"row", all[0]}, std::pair{"instance", asked[0]}}) {
+    const json schema = bench_schema(name);
+    REQUIRE(breaks(sample, schema) == "");
+    json changed = sample;
+    changed["more"] = 1;
+    CHECK(breaks(changed, schema) == ": has more");
+    for (const auto& key : schema["required"]) {
+      changed = sample;
+      changed.erase(key);
+      CHECK(breaks(changed, schema) == ": without " + key.get<std::string>());
+    }
+    for (const auto& [key, rule] : schema["properties"].items()) {
+      CAPTURE(key);
+      changed = sample;
+      changed[key] = rule.contains("enum") ? json("none of these") : json(nullptr);
+      CHECK(breaks(changed, schema) != "");
+      if (!sample.contains(key)) CHECK(std::string(name) == "row");
+    }
+  }
+  // What a row of the linked solver lacks is of other solvers, of errors, or 0.
+  std::set<std::string> missing;
+  const json row = bench_schema("row"), instance = bench_schema("instance");
+  for (const auto& [key, rule] : row["properties"].items())
+    if (!all[0].contains(key) && key != "decisions" && key != "restarts" && key != "learned")
+      missing.insert(key);
+  CHECK(missing == std::set<std::string>{"solver_command", "solver_sha256", "format", "error",
+                                         "proof_bytes", "proof_check_cpu_s"});
+  // Instances are read as strictly as the schema says.
+  for (const auto& [key, rule] : instance["properties"].items()) {
+    CAPTURE(key);
+    json changed = asked[0];
+    changed.erase(key);
+    write_lines(folder / "instances.jsonl", {changed});
+    CHECK(bench("run --quiet -o '" + (folder / "x.jsonl") + "' --encodings auto --instances '" +
+                (folder / "") + "'")
+              .code == 2);
+  }
+  json more = asked[0];
+  more["more"] = 1;
+  write_lines(folder / "instances.jsonl", {more});
+  CHECK(bench("run --quiet -o '" + (folder / "x.jsonl") + "' --encodings auto --instances '" +
+              (folder / "") + "'")
+            .code == 2);
+}
+
 TEST_CASE("scrambled formulas: another order, the same answer") {
   const TemporaryDirectory folder;
   const std::string problem = TWILL_TEST_DATA "/examples/figure-1.problem.json";
