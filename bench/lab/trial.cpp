@@ -177,8 +177,8 @@ cli::Command trial_command(CLI::App& bench) {
   app->add_option(cli::kMemoryLimit, flags->memory, "Memory, as 500M or 2G");
   app->add_option("--proof", t.proof, "Write a binary DRAT proof here");
   app->add_option("--formula", t.formula, "Write the question here and do not solve it");
-  app->add_option("--format", flags->format, "Of --formula: cnf, opb, ilp or smtlib")
-      ->check(CLI::IsMember({"cnf", "opb", "ilp", "smtlib"}))
+  app->add_option("--format", flags->format, "Of --formula: cnf, opb, ilp, smtlib or problem")
+      ->check(CLI::IsMember({"cnf", "opb", "ilp", "smtlib", "problem"}))
       ->capture_default_str();
   app->add_flag("--statistics", t.statistics, "Print the solver's statistics first");
   return {app, [flags] {
