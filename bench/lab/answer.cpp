@@ -183,9 +183,9 @@ Answer own_answer(const NamedText& output, const Problem& problem) {
     schedule.start.push_back(integer(op, "start", place));
     if (!op.contains("id") || op["id"] != problem.ops[v].id)
       refuse(place, "must be of the op " + quote(problem.ops[v].id));
-    const auto slot = std::find_if(problem.warps.begin(), problem.warps.end(), [&](const WarpSlot& w) {
-      return op.contains("warp") && op["warp"] == w.name;
-    });
+    const auto slot = std::find_if(
+        problem.warps.begin(), problem.warps.end(),
+        [&](const WarpSlot& w) { return op.contains("warp") && op["warp"] == w.name; });
     if (slot == problem.warps.end()) refuse(place, "must have a warp of the problem");
     schedule.warp.push_back(static_cast<int>(slot - problem.warps.begin()));
   }

@@ -1,7 +1,6 @@
-// The built-in instances: attention, linear attention, matrix products and normalisation at several
-// resolutions, and synthetic loops.
-// Every loop gives up to three questions: at the optimum found by the order engine (SAT), one
-// shorter at the same I (UNSAT), and at one I less with the same length (UNSAT); questions that a
+// Questions of the built-in loops (bench/lab/loops.hpp) and of files. Every loop gives up to three
+// questions: at the best that the order engine finds (SAT), one shorter at the same I, and at one I
+// less with the same length (UNSAT where that best is proved, else not known); questions that a
 // bound answers are left out.
 #include <tbb/parallel_for.h>
 
@@ -12,6 +11,7 @@
 #include <string_view>
 
 #include "bench/lab/literature.hpp"
+#include "bench/lab/loops.hpp"
 #include "bench/lab/makespan.hpp"
 #include "bench/lab/question.hpp"
 #include "bench/measured.hpp"
@@ -27,88 +27,11 @@
 namespace twill::bench {
 namespace {
 
-constexpr double kMost = 60;  // seconds for a loop's optimum
+constexpr double kMost = 60;                      // seconds for a makespan
+constexpr std::int64_t kMostConflicts = 100'000;  // for a loop's optimum
 constexpr std::string_view kProblemEnding = ".problem.json";
 constexpr const char* kBenchexecProperty = "schedule.prp";
 constexpr std::size_t kLongestName = 190;  // an instance's has up to 200
-
-struct Loop {
-  std::string name, family;
-  Problem problem;
-};
-
-/// What a built-in kernel computes, as the rows name it.
-std::string family_of(const std::string& kernel) {
-  const std::pair<const char*, const char*> parts[] = {
-      {"fwd", "attention"},   {"bwd", "attention"}, {"gqa", "attention"},
-      {"mla", "attention"},   {"retnet", "linear"}, {"gla", "linear"},
-      {"deltanet", "linear"}, {"mlstm", "linear"},  {"layer-norm", "normalisation"},
-      {"gemm", "matrix"},     {"mlp", "matrix"}};
-  for (const auto& [part, family] : parts)
-    if (kernel.find(part) != std::string::npos) return family;
-  return "example";
-}
-
-// The kernel on each layout of its machine, costs normalised to a sum of `budget`.
-void add_kernel(std::vector<Loop>& loops, const std::string& kernel, const std::string& machine,
-                int budget) {
-  cli::WorkloadFlags flags;
-  flags.input = kernel;
-  flags.machine = machine;
-  flags.normalize = budget == 0 ? "none" : std::to_string(budget);
-  flags.reading = "paper";  // the published questions
-  for (const Lowered& lowered : cli::load(flags).problems) {
-    std::string name = kernel + "-" + lowered.layout + "-u" + std::to_string(budget);
-    std::replace(name.begin(), name.end(), '+', '_');
-    loops.push_back({name, family_of(kernel), lowered.problem});
-  }
-}
-
-void add_synthetic(std::vector<Loop>& loops, int ops, std::uint64_t seed, Cycle longest,
-                   int pressure) {
-  SyntheticLoop knobs;
-  knobs.ops = ops;
-  knobs.seed = seed;
-  knobs.width = std::max(2, ops / 5);
-  knobs.recurrences = std::max(1, ops / 12);
-  knobs.longest = longest;
-  knobs.pressure = pressure;
-  loops.push_back({"synthetic-" + std::to_string(ops) + "-" + std::to_string(longest) + "-p" +
-                       std::to_string(pressure) + "-s" + std::to_string(seed),
-                   "synthetic", synthetic_loop(knobs)});
-}
-
-std::vector<Loop> loops_of(const std::string& grid) {
-  std::vector<Loop> loops;
-  if (grid == "quick") {
-    add_kernel(loops, "figure-1", "figure-1", 0);
-    add_kernel(loops, "hopper-fwd-plain", "hopper", 16);
-    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
-      add_synthetic(loops, 8, seed, 3, 80);
-      add_synthetic(loops, 12, seed, 4, 90);
-    }
-    return loops;
-  }
-  if (grid != "default")
-    throw InputError("command line", "--grid", grid, "must be quick or default");
-  add_kernel(loops, "figure-1", "figure-1", 0);
-  add_kernel(loops, "gemm", "hopper", 24);
-  for (const int budget : {16, 32, 64}) {
-    add_kernel(loops, "hopper-fwd-plain", "hopper", budget);
-    add_kernel(loops, "hopper-fwd-sub2", "hopper", budget);
-  }
-  add_kernel(loops, "hopper-bwd", "hopper", 24);
-  add_kernel(loops, "blackwell-fwd-sub2", "blackwell-paper", 24);
-  add_kernel(loops, "blackwell-bwd", "blackwell-paper", 24);
-  for (const char* kernel :
-       {"hopper-gqa", "hopper-mla", "hopper-retnet", "hopper-gla", "hopper-deltanet",
-        "hopper-mlstm", "hopper-mlp", "hopper-layer-norm", "hopper-grouped-gemm"})
-    add_kernel(loops, kernel, "hopper", 24);
-  for (const int ops : {8, 12, 16, 24, 32})
-    for (std::uint64_t seed = 1; seed <= 3; ++seed)
-      add_synthetic(loops, ops, seed, ops <= 16 ? 6 : 4, seed == 2 ? 95 : 80);
-  return loops;
-}
 
 Instance question(const Loop& loop, const char* suffix, Cycle ii, Cycle length,
                   const char* expected) {
@@ -122,25 +45,27 @@ Instance question(const Loop& loop, const char* suffix, Cycle ii, Cycle length,
   return q;
 }
 
-// At the optimum, one cycle shorter, and at one I less; what a bound answers is left out.
 std::vector<Instance> questions_of(const Loop& loop, bool& settled) {
   Options options;
   options.threads = 1;
-  options.time_limit = kMost;
+  options.conflict_limit = kMostConflicts;  // not seconds: the same questions on every machine
   const Solution best = solve(loop.problem, options);
-  settled = best.status == Status::optimal || best.status == Status::infeasible;
   std::vector<Instance> questions;
-  if (best.status != Status::optimal) return questions;
+  settled = best.schedule.has_value() || best.status == Status::infeasible;
+  if (!best.schedule) return questions;
+  const bool proved = best.status == Status::optimal;
   const Cycle ii = best.schedule->initiation_interval, length = best.schedule->length;
   const auto add = [&](const char* suffix, Cycle at, Cycle most, const char* expected) {
     questions.push_back(question(loop, suffix, at, most, expected));
   };
   add("-sat", ii, std::max<Cycle>(1, length), "SAT");
+  const char* below = proved ? "UNSAT" : "";
   const auto earliest = earliest_starts(loop.problem, ii, forced_delays(loop.problem));
   if (length > 1 && earliest && schedule_length(loop.problem, *earliest) < length)
-    add("-short", ii, length - 1, "UNSAT");
+    add("-short", ii, length - 1, below);
   if (ii > lower_bounds(loop.problem).front().value)
-    add("-fast", ii - 1, std::max<Cycle>(1, length), "UNSAT");
+    add("-fast", ii - 1, std::max<Cycle>(1, length),
+        ii - 1 < best.ii_lower_bound ? "UNSAT" : below);
   return questions;
 }
 
@@ -253,7 +178,7 @@ void write_questions(const std::vector<Loop>& loops,
 std::vector<std::string> write_instances(
     const std::string& grid, const std::string& folder,
     const std::function<void(std::size_t, std::size_t)>& progress) {
-  const std::vector<Loop> loops = loops_of(grid);
+  const std::vector<Loop> loops = grid_loops(grid);
   std::vector<std::vector<Instance>> questions(loops.size());
   std::vector<std::string> left_out;
   std::mutex mutex;

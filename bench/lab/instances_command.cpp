@@ -75,7 +75,8 @@ cli::Command instances_command(CLI::App& bench) {
   auto flags = std::make_shared<InstanceFlags>();
   CLI::App* app =
       bench.add_subcommand("instances", "Write the questions of a built-in grid, or of files");
-  auto* grid = app->add_option("--grid", flags->grid, "default or quick")->capture_default_str();
+  auto* grid =
+      app->add_option("--grid", flags->grid, "default, quick or domain")->capture_default_str();
   auto* from =
       app->add_option("--from", flags->from,
                       "Problem (.problem.json), PSPLIB project (.sm), Patterson project "
@@ -99,11 +100,12 @@ cli::Command instances_command(CLI::App& bench) {
   app->footer(
       "Of a problem: at --ii and --length, answer unknown, or as of the grid's loops at the "
       "optimum\n"
-      "(SAT), one cycle shorter and at one I less (UNSAT), where no bound answers that.\n"
+      "(SAT), one cycle shorter and at one I less (UNSAT), where no bound answers that. What is\n"
+      "below a best that is not proved within 100,000 conflicts has no expected answer.\n"
       "Files of the literature become loops of one stage: at I = L nothing wraps around, so the\n"
       "questions are whether there is a schedule of the optimal makespan (SAT) and of one less\n"
-      "(UNSAT), or one at all where there is none. What the order engine does not settle within a "
-      "minute is left out and named.");
+      "(UNSAT), or one at all where there is none. A makespan not settled within a minute is left\n"
+      "out and named.");
   return {app, [flags] {
             if (flags->ii > 0 && flags->length == 0)
               throw InputError("command line", "--ii", std::to_string(flags->ii),
@@ -112,7 +114,7 @@ cli::Command instances_command(CLI::App& bench) {
                                       ? write_instances(flags->grid, flags->out, {})
                                       : write_file_questions(files_of(*flags), flags->out);
             for (const std::string& name : left_out)
-              std::cerr << "left out, not settled within a minute: " << name << "\n";
+              std::cerr << "left out, no answer within the limit: " << name << "\n";
             std::cout << read_instances(flags->out).size() << " instances in " << flags->out
                       << "\n";
             return static_cast<int>(cli::kDone);

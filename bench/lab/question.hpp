@@ -61,9 +61,10 @@ std::vector<Instance> read_instances(const std::string& path);
 /// The list's own text; `file` is where it lies.
 std::vector<Instance> parse_instances(const std::string& all, const std::string& file);
 
-/// The built-in instances of a grid ("quick" or "default") as files in `folder`, with
-/// instances.jsonl: the same on every machine, except that a loop that the order engine does not
-/// settle within a minute is left out (and named in the result).
+/// The built-in instances of a grid (bench/lab/loops.hpp) as files in `folder`, with
+/// instances.jsonl: the same on every machine. Where the order engine does not prove its best
+/// within its limit of conflicts, what is below has no expected answer; where it has no schedule,
+/// the loop is left out and named in the result.
 std::vector<std::string> write_instances(
     const std::string& grid, const std::string& folder,
     const std::function<void(std::size_t, std::size_t)>& progress);
@@ -79,8 +80,8 @@ bool is_problem_file(const std::string& path);
 /// The same for files. Of the literature two questions each: at I = L = the optimum (SAT), and at
 /// one less (UNSAT) where no bound answers it. Of a problem the one that is asked, without an
 /// expected answer, or those of a built-in loop. (Where a project has no schedule: at the longest
-/// makespan that one could need, UNSAT.) What is not given is found by the order engine;
-/// what is not settled within a minute is left out and named in the result.
+/// makespan that one could need, UNSAT.) What is not given is found by the order engine; a makespan
+/// that is not settled within a minute is left out and named in the result.
 std::vector<std::string> write_file_questions(const std::vector<QuestionFile>& files,
                                               const std::string& folder);
 
