@@ -27,8 +27,8 @@
 namespace twill::bench {
 namespace {
 
-constexpr double kMost = 60;                      // seconds for a makespan
-constexpr std::int64_t kMostConflicts = 100'000;  // for a loop's optimum
+constexpr double kMost = 60;                     // seconds for a makespan
+constexpr std::int64_t kMostConflicts = 30'000;  // for a loop's optimum
 constexpr std::string_view kProblemEnding = ".problem.json";
 constexpr const char* kBenchexecProperty = "schedule.prp";
 constexpr std::size_t kLongestName = 190;  // an instance's has up to 200

@@ -101,7 +101,7 @@ cli::Command instances_command(CLI::App& bench) {
       "Of a problem: at --ii and --length, answer unknown, or as of the grid's loops at the "
       "optimum\n"
       "(SAT), one cycle shorter and at one I less (UNSAT), where no bound answers that. What is\n"
-      "below a best that is not proved within 100,000 conflicts has no expected answer.\n"
+      "below a best that is not proved within 30,000 conflicts has no expected answer.\n"
       "Files of the literature become loops of one stage: at I = L nothing wraps around, so the\n"
       "questions are whether there is a schedule of the optimal makespan (SAT) and of one less\n"
       "(UNSAT), or one at all where there is none. A makespan not settled within a minute is left\n"
