@@ -59,6 +59,7 @@ Command bench_command(CLI::App& program, std::string_view word) {
                                     {"instances", bench::instances_command},
                                     {"run", bench::run_command},
                                     {"trial", bench::trial_command},
+                                    {"chain", bench::chain_command},
                                     {"check", bench::check_command},
                                     {"report", bench::report_command},
                                     {"export", bench::export_command},

@@ -181,6 +181,35 @@ TEST_CASE("bad input is refused with its place") {
   CHECK(bench("report '" + (folder / "bad.jsonl") + "'").code == 2);
 }
 
+TEST_CASE("chain: one formula and one a question find the same smallest length") {
+  const TemporaryDirectory folder;
+  REQUIRE(bench("instances --grid quick -o '" + (folder / "q") + "'").code == 0);
+  int several = 0;
+  for (const json& question : lines(bytes(folder / "q/instances.jsonl"))) {
+    if (question["expected"] != "SAT") continue;
+    const int length = question["length"];
+    CAPTURE(question["name"]);
+    for (const char* how : {"", "--afresh"}) {
+      const Run run =
+          bench("chain '" + (folder / "q") + "/" + question["problem"].get<std::string>() +
+                "' --ii " + std::to_string(question["ii"].get<int>()) + " --length " +
+                std::to_string(2 * length) + " --encoding start=order " + how);
+      CHECK(run.code == 0);
+      const json row = json::parse(run.out);
+      CHECK(row["status"] == "optimal");
+      CHECK(row["length"] == length);
+      CHECK(row["incremental"] == (*how == 0));
+      several += row["questions"] > 2;
+    }
+    const Run none =
+        bench("chain '" + (folder / "q") + "/" + question["problem"].get<std::string>() +
+              "' --ii " + std::to_string(question["ii"].get<int>()) + " --length " +
+              std::to_string(std::max(1, length - 1)) + " --encoding start=order");
+    CHECK((none.code == 1 || length == 1));
+  }
+  CHECK(several > 4);
+}
+
 TEST_CASE("instances: the quick grid") {
   const TemporaryDirectory folder;
   CHECK(bench("instances --grid quick -o '" + (folder / "quick") + "'").code == 0);
