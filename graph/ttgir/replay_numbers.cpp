@@ -62,9 +62,9 @@ std::optional<int> Replayer::sign_by_length(const Linear& n, int op) {
   // Before a loop is come to: if it turns out to be another one, that is looked at at the end.
   for (const int loop : candidates_) {
     std::vector<Datum> bounds;
-    for (std::size_t k = 0; k < 2 && k < m_.op(loop).operands.size(); ++k)
+    for (std::size_t k = 0; k < 3 && k < m_.op(loop).operands.size(); ++k)
       if (auto bound = foresee(m_.op(loop).operands[k])) bounds.push_back(*bound);
-    if (bounds.size() != 2) continue;
+    if (bounds.size() != 3) continue;
     if (const auto k = multiple(n, bounds)) {
       assumptions_.emplace_back(op, n);
       return *k > 0 ? 1 : -1;
@@ -109,20 +109,33 @@ std::optional<Datum> Replayer::foresee(int value, int depth) {
   return unknowns_ == before && datum.number ? std::optional(datum) : std::nullopt;
 }
 
-/// k where the terms are those of k x (upper - lower bound) of a loop.
+/// k where the terms are those of k x (upper - lower bound) of a loop, but for a few of its steps:
+/// a loop that runs for long has more of them.
 std::optional<std::int64_t> Replayer::multiple(const Linear& n, const std::vector<Datum>& bounds) {
+  constexpr std::int64_t kSteps = 64;
   if (!bounds[0].number || !bounds[1].number) return std::nullopt;
   const Linear span = sum(*bounds[1].number, *bounds[0].number, -1);
-  if (span.terms.empty() || span.terms.size() != n.terms.size()) return std::nullopt;
-  std::optional<std::int64_t> k;
+  const Linear step = bounds.size() > 2 && bounds[2].number ? *bounds[2].number : Linear();
+  std::optional<std::int64_t> k, steps;
+  const auto same = [](std::optional<std::int64_t>& known, std::int64_t a, std::int64_t b) {
+    if (a % b != 0 || (known && *known != a / b)) return false;
+    known = a / b;
+    return true;
+  };
   for (const auto& [term, factor] : span.terms) {
+    if (step.terms.count(term) != 0) continue;
     const auto found = n.terms.find(term);
-    if (found == n.terms.end() || found->second % factor != 0) return std::nullopt;
-    const std::int64_t q = found->second / factor;
-    if (k && *k != q) return std::nullopt;
-    k = q;
+    if (found == n.terms.end() || !same(k, found->second, factor)) return std::nullopt;
   }
-  return k;
+  if (!k) return std::nullopt;
+  const Linear rest = sum(n, span, -*k);
+  if (rest.terms.empty()) return k;
+  if (rest.terms.size() != step.terms.size()) return std::nullopt;
+  for (const auto& [term, factor] : step.terms) {
+    const auto found = rest.terms.find(term);
+    if (found == rest.terms.end() || !same(steps, found->second, factor)) return std::nullopt;
+  }
+  return *steps <= kSteps && *steps >= -kSteps ? k : std::nullopt;
 }
 
 void Replayer::check_assumptions() const {
