@@ -185,6 +185,7 @@ std::string emit_ttgir(const LoweredModule& lowered, const Problem& problem,
   const int pipelined = partitioned ? kNone : pipelined_by_triton(m, placer.body());
   const bool staged = partitioned ? !placer.opens_loops() : pipelined == kNone;
   if (partitioned != staged) placer.issue_ahead(partitioned || by_triton);
+  if (staged && !partitioned) placer.gather_products();
   std::vector<std::string> said = placer.remarks(partitioned);
   if (partitioned && !turns.empty()) said.push_back(Module::place(m.op(loop)) + ": " + turns);
   if (partitioned && !asked)

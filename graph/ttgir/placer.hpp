@@ -73,6 +73,9 @@ class Placer {
   std::vector<Cycle> deepest() const;
   Cycle interval() const { return schedule_.initiation_interval; }
   Cycle stages() const;
+  /// Where a product of a warp group (Hopper) is not of the last stage: all but the loads, and what
+  /// they wait for, in one stage, loads as many stages ahead of it as they are of their first use.
+  void gather_products();
   /// Has several loads of one stage with their uses issued an iteration earlier, where it can: the
   /// loads that Triton could copy on its own. With `partitioned`, only those through pointers.
   void issue_ahead(bool partitioned);
@@ -87,6 +90,7 @@ class Placer {
   void number_partitions();
   void place_nodes();
   void order_by_text();
+  std::set<int> loads_and_addresses() const;
   void place_rest();
   void assign_partitions();
   std::optional<std::set<int>> seed(int op, const std::set<int>& own) const;

@@ -404,6 +404,47 @@ TEST_CASE("an inner loop under tt.warp_specialize: the outer one is partitioned 
   }
 }
 
+TEST_CASE(
+    "products of Hopper are in the last stage, loads ahead of them, in an order that can be") {
+  int gathered = 0;
+  for (const std::string& name : test::shipped_modules()) {
+    if (name.find("hopper") == std::string::npos) continue;
+    CAPTURE(name);
+    const LoweredModule l = test::lowered(name);
+    const Problem& problem = l.problems.front().problem;
+    std::vector<std::string> remarks;
+    const std::string text = emit_ttgir(l, problem, test::serial_schedule(problem), &remarks);
+    const Module m = parse_module(text, name);
+    const Operation& loop = m.op(l.loop.loop);
+    const auto number = [&](const Operation& op, const char* key) {
+      bool has = false;
+      const std::string value(m.attribute(op, key, &has));
+      REQUIRE(has);
+      return std::stoll(value);
+    };
+    const auto last = number(loop, "tt.scheduled_max_stage");
+    std::map<int, std::pair<long long, long long>> made;  // value -> where
+    bool products = false;
+    for (const int index :
+         m.block(m.regions[static_cast<std::size_t>(loop.regions[0])].blocks[0]).ops) {
+      const Operation& op = m.op(index);
+      if (class_of(op) == OpClass::terminator) continue;
+      const std::pair place(number(op, "loop.stage"), number(op, "loop.cluster"));
+      products = products || op.name == "ttng.warp_group_dot";
+      if (op.name == "ttng.warp_group_dot") CHECK(place.first == last);
+      for (const int value : op.operands)
+        if (const auto found = made.find(value); found != made.end()) CHECK(found->second <= place);
+      for (const int value : op.results) made[value] = place;
+    }
+    const bool said = std::any_of(remarks.begin(), remarks.end(), [](const std::string& remark) {
+      return holds(remark, "all but the loads is handed over in one stage");
+    });
+    CHECK((products || !said));
+    gathered += said ? 1 : 0;
+  }
+  CHECK(gathered >= 3);
+}
+
 TEST_CASE("what Triton takes: inner loops are spread, pointer loads stay with their users") {
   const LoweredModule gemm = test::lowered("blackwell-gemm-persistent");
   const Problem& problem = gemm.problems.front().problem;
