@@ -176,7 +176,8 @@ std::string emit_ttgir(const LoweredModule& lowered, const Problem& problem,
     placer.issue_ahead(true);
     const Settled settled = settle_turns(lowered, problem, placer, depth());
     turns = settled.said;
-    if (!settled.ends) no = {turns, true};
+    // (What is issued ahead takes buffers.)
+    no = {settled.ends ? why_too_large(lowered, placer) : turns, true};
   }
   const bool partitioned = no.why.empty();
   const bool asked = has(m, root, "tt.warp_specialize");

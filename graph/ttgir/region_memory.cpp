@@ -75,8 +75,9 @@ class Sum {
     if (o.results.empty()) return;
     const std::int64_t bytes = tile_bytes(m_, o.results[0]);
     if (c == OpClass::load) {
-      if (is_pointer_load(m_, op))
-        take_once(bytes * stages_held(op));
+      if (is_pointer_load(m_, op))  // in each partition that uses it
+        take_once(bytes * stages_held(op) *
+                  static_cast<std::int64_t>(placer_.demand().partitions(op).size()));
       else
         sum_.ring += bytes + kBarriers;
       return;
@@ -141,8 +142,9 @@ std::int64_t fitting_depth(const LoweredModule& lowered, const Placer& placer) {
 
 std::vector<Pin> pins_for_memory(const LoweredModule& lowered, const Problem& problem,
                                  const Schedule& schedule) {
-  const Placer placer(lowered, problem, schedule);
   if (lowered.loop.target != 0 && lowered.loop.target < 100) return {};  // it takes no partitions
+  Placer placer(lowered, problem, schedule);
+  if (!placer.opens_loops()) placer.issue_ahead(true);
   if (fitting_depth(lowered, placer) != 0) return {};
   std::vector<RegionMemory::Handed> handed = region_memory(lowered, placer).handed;
   std::stable_sort(handed.begin(), handed.end(),

@@ -16,6 +16,7 @@
 #include "graph/ttgir/partition_limits.hpp"
 #include "graph/ttgir/partition_pins.hpp"
 #include "graph/ttgir/placer.hpp"
+#include "graph/ttgir/region_memory.hpp"
 #include "graph/ttgir/turns.hpp"
 #include "tests/support/serial_schedule.hpp"
 #include "tests/support/ttgir_files.hpp"
@@ -268,6 +269,32 @@ TEST_CASE("partitions are handed over only where Triton takes them") {
   CHECK(holds(out, "tt.warp_specialize"));
   CHECK(!holds(out, ", }"));
   CHECK(holds(out, "      tt.store %lse_ptr, %scale : !tt.ptr<f32>\n    }\n"));
+}
+
+TEST_CASE("a branch with tensor memory of its own: stages and order alone") {
+  const std::string text = read_file(TWILL_TEST_DATA "/ttgir/product-in-branch.ttgir");
+  const auto [said, out] = emitted(text, "blackwell");
+  CHECK_MESSAGE(holds(said, "Triton puts no scf.if as that of line 61 into partitions"), said);
+  CHECK(!holds(out, "warp_specialize"));
+}
+
+TEST_CASE(
+    "memory of partitions: what is issued ahead has buffers, in each partition that reads it") {
+  const std::string text = read_file(TWILL_TEST_DATA "/ttgir/product-in-branch.ttgir");
+  const LoweredModule l = lower_module(text, "m", builtin_machine("blackwell"), "blackwell", {}, {});
+  const Problem& problem = l.problems.front().problem;
+  Options options;
+  options.time_limit = 20;
+  const Solution solution = solve(problem, options);
+  REQUIRE(solution.schedule.has_value());
+  Schedule schedule = *solution.schedule;
+  schedule.initiation_interval = 2 * schedule.length;  // one stage
+  Placer placer(l, problem, schedule);
+  const RegionMemory before = region_memory(l, placer);
+  placer.issue_ahead(true);
+  const RegionMemory after = region_memory(l, placer);
+  constexpr std::int64_t kTiles = 64 * 64 * (2 + 4 + 2);  // bytes of an iteration's loads
+  CHECK(after.once - before.once >= 2 * kTiles);
 }
 
 TEST_CASE("a variable of the loop is read where it is made, or there are no partitions") {
