@@ -271,6 +271,48 @@ TEST_CASE("partitions are handed over only where Triton takes them") {
   CHECK(holds(out, "      tt.store %lse_ptr, %scale : !tt.ptr<f32>\n    }\n"));
 }
 
+TEST_CASE("a number that is summed up is placed behind what is added") {
+  const std::string text =
+      R"(#b = #ttg.blocked<{sizePerThread = [4], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>
+!t = tensor<1024xf32, #b>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:80", "ttg.threads-per-warp" = 32 : i32} {
+  tt.func public @f(%n: i32, %to: !tt.ptr<f32>, %at: tensor<1024x!tt.ptr<f32>, #b>) {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %zero = arith.constant 0.000000e+00 : f32
+    %sum = scf.for %i = %c0 to %n step %c1 iter_args(%before = %zero) -> (f32) : i32 {
+      %step = tt.splat %i : i32 -> tensor<1024xi32, #b>
+      %here = tt.addptr %at, %step : tensor<1024x!tt.ptr<f32>, #b>, tensor<1024xi32, #b>
+      %x = tt.load %here : tensor<1024x!tt.ptr<f32>, #b>
+      %e = math.exp %x : !t
+      %part = "tt.reduce"(%e) <{axis = 0 : i32}> ({
+      ^bb0(%p: f32, %q: f32):
+        %r = arith.addf %p, %q : f32
+        tt.reduce.return %r : f32
+      }) : (!t) -> f32
+      %after = arith.addf %before, %part : f32
+      scf.yield %after : f32
+    }
+    tt.store %to, %sum : !tt.ptr<f32>
+    tt.return
+  }
+}
+)";
+  const LoweredModule l = lower_module(text, "m", builtin_machine("ampere"), "ampere", {}, {});
+  const Problem& problem = l.problems.front().problem;
+  const Module m = parse_module(emit_ttgir(l, problem, test::serial_schedule(problem)), "m");
+  std::map<std::string, std::pair<int, int>> places;
+  for (const Operation& op : m.ops) {
+    bool has = false;
+    const std::string stage(m.attribute(op, "loop.stage", &has));
+    if (has && !op.results.empty())
+      places[std::string(m.value(op.results[0]).name)] = {
+          std::stoi(stage), std::stoi(std::string(m.attribute(op, "loop.cluster")))};
+  }
+  CHECK(places.at("part").first > 0);
+  CHECK(places.at("after") == places.at("part"));
+}
+
 TEST_CASE("a branch with tensor memory of its own: stages and order alone") {
   const std::string text = read_file(TWILL_TEST_DATA "/ttgir/product-in-branch.ttgir");
   const auto [said, out] = emitted(text, "blackwell");
@@ -281,7 +323,8 @@ TEST_CASE("a branch with tensor memory of its own: stages and order alone") {
 TEST_CASE(
     "memory of partitions: what is issued ahead has buffers, in each partition that reads it") {
   const std::string text = read_file(TWILL_TEST_DATA "/ttgir/product-in-branch.ttgir");
-  const LoweredModule l = lower_module(text, "m", builtin_machine("blackwell"), "blackwell", {}, {});
+  const LoweredModule l =
+      lower_module(text, "m", builtin_machine("blackwell"), "blackwell", {}, {});
   const Problem& problem = l.problems.front().problem;
   Options options;
   options.time_limit = 20;
