@@ -90,8 +90,8 @@ class Filler {
       else if (key == "tensors" || key == "before" || key == "after")
         filled[key] = list(&Filler::around);
       else if (key == "initial")
-        filled[key] = part.is_array() ? merged(list(&Filler::initial), "/meaning/initial")
-                                      : part.json();
+        filled[key] =
+            part.is_array() ? merged(list(&Filler::initial), "/meaning/initial") : part.json();
       else
         filled[key] = part.json();
     }

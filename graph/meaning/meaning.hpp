@@ -57,8 +57,8 @@ struct Operand {
   std::int64_t first_column = 0, columns = 0;  ///< likewise; 0 = all columns
   /// One row or one column of a matrix, as a vector; with both a number. -1 = all.
   std::int64_t row = -1, column = -1;
-  double number = 0;                           ///< where value is -1; may be infinite
-  std::string constant;                        ///< its name, "" = none
+  double number = 0;     ///< where value is -1; may be infinite
+  std::string constant;  ///< its name, "" = none
   bool operator==(const Operand&) const = default;
 
   /// Is it seen as it is, whole?

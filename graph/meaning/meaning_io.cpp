@@ -235,8 +235,8 @@ class MeaningReader {
     if (const auto row = place.find("row")) one.row = row->integer(0, kMostExtent - 1);
     if (const auto column = place.find("column")) one.column = column->integer(0, kMostExtent - 1);
     if ((one.row >= 0 || one.column >= 0) &&
-        (one.rows > 0 || one.columns > 0 || one.transposed || (one.row >= 0 && one.column >= 0 &&
-                                                               one.along_columns)))
+        (one.rows > 0 || one.columns > 0 || one.transposed ||
+         (one.row >= 0 && one.column >= 0 && one.along_columns)))
       place.fail("one row or column is no matrix: it has no parts, and a number no direction");
     if (one.value < 0 && place.members().size() > 1)
       place.at("of").fail("a number has no distance, direction or columns");
@@ -354,7 +354,8 @@ class MeaningReader {
     const auto refuse = [&](const std::string& what) {
       place.at("computes").fail(m_.values[at(operand.value)].id + what);
     };
-    if (shape.size() != 2) refuse(" is no matrix: it is not transposed, and has no rows or columns");
+    if (shape.size() != 2)
+      refuse(" is no matrix: it is not transposed, and has no rows or columns");
     if (std::max(operand.first_row + operand.rows, operand.row + 1) > shape[0])
       refuse(" has " + std::to_string(shape[0]) + " rows");
     if (std::max(operand.first_column + operand.columns, operand.column + 1) > shape[1])
@@ -395,7 +396,8 @@ class MeaningReader {
       for (const auto& each : in)
         if (each.size() == 1) one.shape = {each[0], 2};
       for (const auto& each : in)
-        if (one.shape.size() != 2 || each.size() > 1 || (each.size() == 1 && each[0] != one.shape[0]))
+        if (one.shape.size() != 2 || each.size() > 1 ||
+            (each.size() == 1 && each[0] != one.shape[0]))
           disagree("must be vectors of one length, or a vector and a number");
       expected = one.shape;
     } else if (one.function == Function::product) {
@@ -410,8 +412,7 @@ class MeaningReader {
               m_.values[at(one.operands[k].value)].type != type->text())
             type->fail("must be the type of the operands that are multiplied");
     } else {
-      const bool reduces =
-          one.function == Function::row_max || one.function == Function::row_sum;
+      const bool reduces = one.function == Function::row_max || one.function == Function::row_sum;
       if (in[0].size() != 2 && !(reduces && in[0].size() == 1))
         disagree(reduces ? "must be a matrix or a vector" : "must be a matrix");
       one.shape = expected = in[0];

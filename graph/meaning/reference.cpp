@@ -136,8 +136,7 @@ class Interpreter {
   bool is_exact(const Value& value) const {
     constexpr Function kMoves[] = {Function::copy,   Function::store, Function::transpose,
                                    Function::select, Function::max,   Function::row_max,
-                                   Function::causal, Function::lower,
-                                   Function::beside};
+                                   Function::causal, Function::lower, Function::beside};
     if (std::find(std::begin(kMoves), std::end(kMoves), value.function) == std::end(kMoves))
       return false;
     const NumberType& type = *number_type(value.type);
