@@ -10,13 +10,31 @@
 #include "graph/verify.hpp"
 
 namespace twill::program {
+namespace {
+
+constexpr int kBarrierRounds = 4;
+
+}  // namespace
 
 std::optional<Refusal> derive_draft(const Problem& problem, const Schedule& schedule,
                                     Draft& draft) {
-  if (auto refusal = draft_program(problem, schedule, draft)) return refusal;
-  if (auto refusal = place(draft)) return refusal;
-  if (auto refusal = add_waits(draft)) return refusal;
-  return place_barriers(draft);
+  // Storages that lie over each other leave room for barriers, where there is none else. (That adds
+  // waits, perhaps with barriers.)
+  std::optional<Refusal> first;
+  Amount kept = 0;
+  for (int round = 0; round < kBarrierRounds; ++round) {
+    if (auto refusal = draft_program(problem, schedule, draft)) return refusal;
+    if (auto refusal = place(draft, kept)) return first ? first : refusal;
+    if (auto refusal = add_waits(draft)) return refusal;
+    auto refusal = place_barriers(draft);
+    if (!refusal) return std::nullopt;
+    if (!first) first = refusal;
+    Amount bytes = 0;
+    for (const Event& event : draft.program.events) bytes += kBarrierBytes * event.phases;
+    if (bytes <= kept) break;
+    kept = bytes;
+  }
+  return first;
 }
 
 std::variant<Program, Refusal> derive(const Problem& problem, const Schedule& schedule,

@@ -1,7 +1,9 @@
 #include "graph/program/fit.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
+#include <unordered_map>
 
 #include "graph/divide.hpp"
 
@@ -22,6 +24,7 @@ class Search {
     gather(blocks, meet);
     const std::size_t n = groups_.size();
     meet_.assign(n * n, Meet::any);
+    never_.assign(n, 0);
     for (std::size_t a = 0; a < n; ++a)
       for (std::size_t b = 0; b < n; ++b) {
         Meet& most = meet_[a * n + b];
@@ -30,7 +33,9 @@ class Search {
             if (x != y) most = std::min(most, meet[x * blocks.size() + y]);
         // Of one base they must be, and may not.
         if (a == b && most == Meet::never) apart_ = true;
-        if (most == Meet::same && !(groups_[a].block == groups_[b].block)) most = Meet::never;
+        if (most == Meet::same && groups_[a].block.alignment != groups_[b].block.alignment)
+          most = Meet::never;
+        if (a != b && most == Meet::never && b < kBits) never_[a] |= std::uint64_t{1} << b;
       }
   }
 
@@ -39,10 +44,7 @@ class Search {
     bases_.assign(n, -1);
     Fit fit = Fit::found;
     if (apart_) return Fit::none;
-    if (capacity_ >= 0 && clique() > capacity_)
-      fit = Fit::none;
-    else if (!place(0, 0))
-      fit = steps_ > 0 ? Fit::none : Fit::unknown;
+    if (!place(0, 0)) fit = steps_ > 0 ? Fit::none : Fit::unknown;
     if (fit != Fit::found) return fit;
     for (std::size_t g = 0; g < n; ++g)
       for (const std::size_t block : groups_[g].blocks) bases[block] = bases_[g];
@@ -76,27 +78,17 @@ class Search {
   Meet meet(std::size_t a, std::size_t b) const { return meet_[a * groups_.size() + b]; }
   Amount end(std::size_t g) const { return bases_[g] + groups_[g].block.extent; }
 
-  /// The most that groups take of which no two may meet.
-  Amount clique() {
-    most_ = 0;
-    std::vector<std::size_t> all(groups_.size());
-    std::iota(all.begin(), all.end(), std::size_t{0});
-    std::int64_t left = 100'000;
-    grow(0, all, left);
-    return most_;
-  }
-  void grow(Amount taken, const std::vector<std::size_t>& others, std::int64_t& left) {
-    most_ = std::max(most_, taken);
-    Amount rest = 0;
-    for (const std::size_t g : others) rest += groups_[g].block.extent;
-    for (std::size_t k = 0; k < others.size() && --left > 0; ++k) {
-      if (taken + rest <= most_ || most_ > capacity_) return;
-      std::vector<std::size_t> next;
-      for (std::size_t l = k + 1; l < others.size(); ++l)
-        if (meet(others[k], others[l]) == Meet::never) next.push_back(others[l]);
-      grow(taken + groups_[others[k]].block.extent, next, left);
-      rest -= groups_[others[k]].block.extent;
-    }
+  /// The most that groups take of which no two may meet, of those in `left` (a bit each).
+  Amount clique(std::uint64_t left) {
+    if (left == 0) return 0;
+    const auto known = cliques_.find(left);
+    if (known != cliques_.end()) return known->second;
+    const auto first = static_cast<std::size_t>(std::countr_zero(left));
+    const std::uint64_t others = left & (left - 1);
+    const Amount with = groups_[first].block.extent + clique(others & never_[first]);
+    const Amount most = cliques_.size() < kMostCliques ? std::max(with, clique(others)) : with;
+    if (cliques_.size() < kMostCliques) cliques_.emplace(left, most);
+    return most;
   }
 
   bool allowed(std::size_t g, Amount base) const {
@@ -114,9 +106,15 @@ class Search {
   bool place(std::size_t placed, Amount least) {
     const std::size_t n = groups_.size();
     if (placed == n) return true;
-    if (capacity_ >= 0)
-      for (std::size_t g = 0; g < n; ++g)
-        if (bases_[g] < 0 && least + groups_[g].block.extent > capacity_) return false;
+    if (capacity_ >= 0) {
+      std::uint64_t left = 0;
+      for (std::size_t g = 0; g < n; ++g) {
+        if (bases_[g] >= 0) continue;
+        if (least + groups_[g].block.extent > capacity_) return false;
+        if (g < kBits) left |= std::uint64_t{1} << g;
+      }
+      if (least + clique(left) > capacity_) return false;
+    }
     for (std::size_t g = 0; g < n; ++g) {
       if (bases_[g] >= 0 || twin_before(g)) continue;
       std::vector<Amount> places = {0};
@@ -156,7 +154,9 @@ class Search {
 
   Amount capacity_;
   std::int64_t steps_;
-  Amount most_ = 0;
+  static constexpr std::size_t kBits = 64, kMostCliques = 100'000;
+  std::vector<std::uint64_t> never_;  ///< per group, those of the first 64 that it may not meet
+  std::unordered_map<std::uint64_t, Amount> cliques_;
   bool apart_ = false;
   std::vector<Group> groups_;
   std::vector<Meet> meet_;

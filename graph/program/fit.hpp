@@ -19,7 +19,7 @@ struct Block {
 /// May two blocks have addresses in common?
 enum class Meet : std::uint8_t {
   never,
-  same,  ///< only with the same base
+  same,  ///< only with the same base (and alignment)
   any,
   must,  ///< they have the same base (and are of one extent and alignment)
 };
@@ -37,7 +37,7 @@ enum class Fit {
 /// The search is complete: a placement can be pushed down until every block (with those that share
 /// its base) lies at 0 or as low as a block allows that it may not lie over; so blocks are placed
 /// in the order of their bases, each at 0, at the end of one that is placed, or at the base of one.
-/// What is proved sooner: blocks of which no two may meet, together larger than the capacity.
+/// What is left is given up where blocks of which no two may meet take more than there is.
 Fit fit(const std::vector<Block>& blocks, const std::vector<Meet>& meet, Amount capacity,
         std::int64_t steps, std::vector<Amount>& bases);
 

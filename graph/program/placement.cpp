@@ -13,7 +13,7 @@ namespace twill::program {
 namespace {
 
 constexpr std::int64_t kMaxSteps = 20'000'000;   // of a search: storages looked at
-constexpr std::int64_t kExactSteps = 1'000'000;  // of the exact one: places tried
+constexpr std::int64_t kExactSteps = 200'000;  // of the exact one: places tried
 
 Amount stride(const Storage& s) {
   return ceil_divide(s.size, s.alignment) * s.alignment;
@@ -63,9 +63,10 @@ std::vector<int> storages_in(const Draft& draft, int memory) {
 
 class Placer {
  public:
-  Placer(Draft& draft, int memory) : draft_(draft), memory_(memory) {
+  Placer(Draft& draft, int memory, Amount kept) : draft_(draft), memory_(memory) {
     items_ = storages_in(draft, memory);
     capacity_ = draft.program.memories[at(memory)].capacity;
+    if (capacity_ >= 0) capacity_ = std::max<Amount>(capacity_ - kept, 0);
     // What two storages cost beside each other, at one place and overlapping otherwise.
     const std::size_t n = items_.size();
     same_.assign(n * n, kNever);
@@ -270,10 +271,12 @@ int sharing_cost(const Draft& draft, const Sharing& sharing) {
   return in_one_slot(draft, s, t) ? 1 : 2;
 }
 
-std::optional<Refusal> place(Draft& draft) {
+std::optional<Refusal> place(Draft& draft, Amount barriers) {
   Program& program = draft.program;
-  for (int m = 0; m < static_cast<int>(program.memories.size()); ++m)
-    if (auto refusal = Placer(draft, m).run()) return refusal;
+  for (int m = 0; m < static_cast<int>(program.memories.size()); ++m) {
+    const bool here = program.memories[at(m)].name == kBarrierMemory;
+    if (auto refusal = Placer(draft, m, here ? barriers : 0).run()) return refusal;
+  }
   const int count = static_cast<int>(program.storages.size());
   for (int s = 0; s < count; ++s)
     for (int t = 0; t < count; ++t) {

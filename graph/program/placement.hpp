@@ -48,6 +48,7 @@ MemoryBlocks memory_blocks(const Draft& draft, int memory);
 /// Sets base and shares of every storage in memory. Sharing is tried in the order of its cost,
 /// larger rings first, then exactly (fit()), both with a limit of their steps. A Refusal of rule
 /// "placement" where nothing is found; it says whether this schedule has none of the class.
-std::optional<Refusal> place(Draft& draft);
+/// `barriers`: bytes that are left free in the memory of barriers, in one piece.
+std::optional<Refusal> place(Draft& draft, Amount barriers = 0);
 
 }  // namespace twill::program
