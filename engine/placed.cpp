@@ -152,6 +152,20 @@ void add_order(Problem& problem, int first, int then, Cycle delay, int offset) {
   problem.edges.push_back({op, then, delay, offset, false, 0, Cycle{0}});
 }
 
+/// Is there a way from one op to another within an iteration?
+bool leads_to(const Problem& problem, int from, int to) {
+  std::set<int> seen = {from};
+  std::vector<int> next = {from};
+  while (!next.empty()) {
+    const int v = next.back();
+    next.pop_back();
+    if (v == to) return true;
+    for (const Edge& e : problem.edges)
+      if (e.from == v && e.distance == 0 && seen.insert(e.to).second) next.push_back(e.to);
+  }
+  return false;
+}
+
 int add_memory(Problem& problem, Amount copies) {
   const int memory = static_cast<int>(problem.memories.size());
   Memory one;
@@ -475,12 +489,18 @@ class PlacedSearcher {
       charge(next.problem, c.keys[k], place);
       return ask_child(std::move(next), way);
     }
+    // Of a load without predecessors no order can be asked.
+    if (problem_.ops[at(op)].fills_ring()) return ask_child(std::move(next), way);
     // Some reader is on another slot, and has read a copy before the one `most` later is made.
     for (const auto& [reader, distance] : readers_of(draft_, op)) {
       if (distance > most) continue;
+      // It reads what it is to be read before.
+      const Cycle end = draft_.loop.ends[at(reader)];
+      const bool circle = distance == most && leads_to(way.problem, op, reader);
+      if (circle && end > 0) continue;
       Way one = next;
       put_apart(one, op, reader);
-      add_order(one.problem, reader, op, draft_.loop.ends[at(reader)], most - distance);
+      if (!circle) add_order(one.problem, reader, op, end, most - distance);
       if (!ask_child(std::move(one), way)) return false;
     }
     return true;
@@ -527,9 +547,33 @@ class PlacedSearcher {
       way.problem.pins.push_back({Pin::other_slot, reader, -1, -1, op, -1});
   }
 
+  /// Does a zero-cycle op show it that no code comes after?
+  bool unread_views(int op) const {
+    const auto& code = draft_.loop.is_code;
+    const auto read = [&](int view) {
+      std::set<int> seen = {view};
+      std::vector<int> next = {view};
+      while (!next.empty()) {
+        const int v = next.back();
+        next.pop_back();
+        for (const Edge& e : problem_.edges) {
+          if (e.from != v) continue;
+          if (code[at(e.to)]) return true;
+          if (seen.insert(e.to).second) next.push_back(e.to);
+        }
+      }
+      return false;
+    };
+    return std::any_of(problem_.edges.begin(), problem_.edges.end(), [&](const Edge& e) {
+      return e.from == op && !code[at(e.to)] && !read(e.to);
+    });
+  }
+
   /// Copies of what the op makes, until all that read it in this memory have it no more.
   void charge(Problem& problem, const Key& key, int memory) const {
     const int op = key.first;
+    // (A view that nobody reads would hold it, and is nothing in a program.)
+    if (unread_views(op)) return;
     problem.ops[at(op)].footprints.push_back({memory, 1});
     // Who reads it through views reads it: such uses become edges of its own, unless these would
     // hold registers.
