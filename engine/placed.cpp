@@ -191,12 +191,14 @@ class Needs {
       for (const program::Reader& r : draft_.readers[at(s)]) {
         const int reader = draft_.source[at(r.op)];
         if (r.accumulates || !ends_alone(r.op, storage.memory)) continue;
-        const Cycle end = draft_.loop.ends[at(reader)];
+        const int writer = draft_.source[at(draft_.writer[at(s)])];
+        Cycle end = draft_.loop.ends[at(reader)];
         holds_[{key_of(draft_, s), reader}] = end;
+        // (Of a charged ring's copies one is counted that is given back in the cycle of a load.)
+        if (problem_.ops[at(writer)].fills_ring()) --end;
         // (What holds registers, too, gives them away as its slot's code has it.)
         for (Edge& e : problem.edges)
-          if (e.to == reader && problem_.ops[at(e.from)].registers == 0 &&
-              shows(e.from, draft_.source[at(draft_.writer[at(s)])]))
+          if (e.to == reader && problem_.ops[at(e.from)].registers == 0 && shows(e.from, writer))
             e.hold = std::max(e.hold, end);
       }
     }
@@ -500,7 +502,9 @@ class PlacedSearcher {
       if (circle && end > 0) continue;
       Way one = next;
       put_apart(one, op, reader);
-      if (!circle) add_order(one.problem, reader, op, end, most - distance);
+      // (What comes after a view would hold the buffer that this shows.)
+      if (!circle && problem_.ops[at(reader)].cycles > 0)
+        add_order(one.problem, reader, op, end, most - distance);
       if (!ask_child(std::move(one), way)) return false;
     }
     return true;
@@ -572,6 +576,7 @@ class PlacedSearcher {
   /// Copies of what the op makes, until all that read it in this memory have it no more.
   void charge(Problem& problem, const Key& key, int memory) const {
     const int op = key.first;
+    const Cycle early = problem.ops[at(op)].fills_ring() ? 1 : 0;
     // (A view that nobody reads would hold it, and is nothing in a program.)
     if (unread_views(op)) return;
     problem.ops[at(op)].footprints.push_back({memory, 1});
@@ -585,8 +590,8 @@ class PlacedSearcher {
                         return e.from == op && e.to == reader && e.distance == distance;
                       });
       if (!direct)
-        problem.edges.push_back(
-            {op, reader, 0, distance, false, needs_.hold(key, reader), Cycle{0}});
+        problem.edges.push_back({op, reader, 0, distance, false,
+                                 std::max<Cycle>(0, needs_.hold(key, reader) - early), Cycle{0}});
     }
   }
 

@@ -10,6 +10,7 @@
 #include "engine/placed.hpp"
 #include "graph/program/judge.hpp"
 #include "graph/verify.hpp"
+#include "tests/support/number_from.hpp"
 #include "tests/support/random_loop.hpp"
 #include "tests/support/sanitized.hpp"
 
@@ -83,7 +84,13 @@ double tries(const Problem& p, Cycle horizon) {
 TEST_CASE("no schedule with a placement is better than the one that is found") {
   std::map<std::string, int> counts;
   int refuted = 0, longer = 0;
-  for (std::uint64_t seed = 0; seed < 60'000 / test::kShare; ++seed) {
+  // Found wrong once: a ring's copy that is given back in the cycle of a load (13023, 15366), what
+  // comes after a view (13770).
+  std::vector<std::uint64_t> seeds = {13'023, 13'770, 15'366};
+  const auto more = test::number_from("TWILL_PLACED_SEEDS", 12'000 / test::kShare);
+  const auto from = test::number_from("TWILL_PLACED_FROM", 0);
+  for (std::uint64_t seed = from; seed < from + more; ++seed) seeds.push_back(seed);
+  for (const std::uint64_t seed : seeds) {
     CAPTURE(seed);
     const Problem p = scarce_loop(seed);
     const Solution found = solve(p);
@@ -129,7 +136,7 @@ TEST_CASE("no schedule with a placement is better than the one that is found") {
   }
   for (const auto& [what, count] : counts) MESSAGE(what << " " << count);
   MESSAGE(refuted << " schedules below bounds, none with a placement; I grew in " << longer);
-  CHECK(counts["proved"] > 100 / test::kShare);
-  CHECK(longer > 20 / test::kShare);
+  CHECK(counts["proved"] > 20 / test::kShare);
+  CHECK(longer > 10 / test::kShare);
   CHECK(refuted > 1'000 / test::kShare);
 }
