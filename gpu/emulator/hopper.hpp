@@ -13,6 +13,7 @@
 #include <limits>
 
 #include "gpu/emulator/machine.hpp"
+#include "gpu/hopper/both.hpp"
 #include "gpu/hopper/element.hpp"
 
 #undef __device__
@@ -97,7 +98,7 @@ inline void cluster_sync() {
 }
 
 inline bool elect_one() {
-  return threadIdx.x % 32 == 0;
+  return emulator::elect();
 }
 template <int kRegisters>
 void raise_registers() {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "gpu/emulator/core.hpp"
+#include "gpu/emulator/order.hpp"
 #include "gpu/emulator/registers.hpp"
 
 namespace twill::gpu::emulator {
@@ -36,6 +37,7 @@ struct Mbarrier {
   /// Since then the owner has fenced the initialisation; after that the block, the cluster has met.
   bool fenced = false, met = false, cluster_met = false;
   Known telling, told;  ///< by the arrivals of the phase that runs, of those that have ended
+  Event ended;          ///< of its own: phases that have ended
 };
 
 /// A store or addition of TMA: `read` takes its source out of shared memory and gives what is left
@@ -61,6 +63,13 @@ struct Meeting {
   Known telling, told;
 };
 
+/// An aligned instruction of a warp, and how many of its lanes have executed it.
+struct Aligned {
+  const char* what;
+  int operand, lanes;
+  std::string text() const { return what + (operand < 0 ? "" : " " + std::to_string(operand)); }
+};
+
 /// One wgmma of a warpgroup, from all its threads; the contents of its registers.
 struct Wgmma {
   Multiply of;
@@ -83,7 +92,7 @@ struct Warpgroup {
 struct Block {
   int index = 0, rank = 0;
   std::vector<std::uint8_t> shared;
-  std::vector<int> unfenced;    ///< per 16 bytes: thread + 1 that wrote them and has not fenced
+  Order order;                  ///< of the accesses of each 16 bytes
   std::vector<int> reading;     ///< per 16 bytes: wgmmas and bulk groups in flight that read them
   std::vector<int> arriving;    ///< per 16 bytes: TMA loads in flight that write them
   std::vector<int> unreleased;  ///< per 16 bytes: thread + 1 that wrote them since the cluster met
@@ -94,7 +103,11 @@ struct Block {
   int registers_left = 0;
   Meeting all;
   std::vector<Meeting> collective;  ///< of each warp
+  std::vector<std::deque<Aligned>>
+      aligned;  ///< of each warp, those that not all lanes have executed
   std::unique_ptr<Part> part;
+
+  explicit Block(std::size_t bytes) : shared(bytes, 0xFF), order(bytes / 16 + 1) {}  // NaN
 };
 
 struct Fiber {
@@ -106,7 +119,8 @@ struct Fiber {
   bool stopped = false;  ///< until no other thread can go on
   std::string waits;     ///< for which barrier
   Registers registers;
-  std::vector<std::uint32_t> written;  ///< 16-byte lines, not fenced
+  std::size_t aligned = 0;             ///< instructions of the warp's list that it has executed
+  std::vector<std::uint32_t> touched;  ///< 16-byte lines, not fenced
   std::deque<Bulk> bulk;               ///< groups that this thread has not waited for in full
   bool bulk_written = false;           ///< waited for, and no fence.proxy.async since
   bool acquired = false;               ///< a counter, and no fence.proxy.async since
@@ -129,6 +143,7 @@ struct Machine {
   std::vector<std::function<void()>> unwritten;  ///< bulk writes that no thread has waited for
   Meeting cluster;
   LentPlaces lent;
+  std::uint32_t agents = 0;  ///< of Known, so far
   ucontext_t scheduler;
   Fiber* running = nullptr;
   std::string error;
@@ -178,6 +193,41 @@ void switch_by_chance() {
 std::size_t size(int n) {
   return static_cast<std::size_t>(n);
 }
+Fiber& fiber_of(const Block& block, int thread) {
+  return *machine->fibers[size(block.rank * machine->launch->threads + thread)];
+}
+
+/// Where a thread is: it goes on to its next event whenever it has told others something.
+Event now(const Fiber& fiber) {
+  const int before = fiber.block->rank * machine->launch->threads;
+  const auto agent = kTensorAgents + static_cast<std::uint32_t>(before + fiber.thread);
+  return {agent, fiber.known[agent]};
+}
+Event now() {
+  return now(self());
+}
+void tell(Known& telling) {
+  learn(telling, self().known);
+  ++self().known[now().agent];
+}
+void check(const std::string& wrong) {
+  if (!wrong.empty()) fail(wrong);
+}
+
+/// All lanes of a warp execute the same aligned instructions in the same order. (That they come
+/// together again behind a branch is ptxas's work, and not looked at.)
+void aligned(const char* what, int operand = -1) {
+  const int warp = self().thread / 32;
+  auto& list = self().block->aligned[size(warp)];
+  if (self().aligned == list.size()) list.push_back({what, operand, 0});
+  Aligned& next = list[self().aligned++];
+  if (std::strcmp(next.what, what) != 0 || next.operand != operand)
+    fail("lanes of a warp have diverged: one is at " + Aligned{what, operand, 0}.text() +
+         ", another at " + next.text());
+  if (++next.lanes < 32) return;
+  list.pop_front();
+  for (int lane = 0; lane < 32; ++lane) --fiber_of(*self().block, warp * 32 + lane).aligned;
+}
 
 std::uint32_t swizzle(std::uint32_t address) {
   return address ^ (((address >> 7) & 7) << 4);
@@ -185,6 +235,9 @@ std::uint32_t swizzle(std::uint32_t address) {
 
 void settle(Mbarrier& b) {
   if (b.pending != 0 || b.transfers != 0) return;
+  ++b.ended.count;
+  if (b.telling.size() <= b.ended.agent) b.telling.resize(b.ended.agent + 1);
+  b.telling[b.ended.agent] = b.ended.count;
   learn(b.told, b.telling);
   b.telling.clear();
   b.phase ^= 1;
@@ -224,21 +277,21 @@ std::uint8_t* shared(Block& block, std::uint32_t address, std::uint32_t bytes) {
 std::uint16_t async_read(Block& block, std::uint32_t address) {
   shared(block, address, 2);
   if (block.arriving[address / 16] != 0) fail("read by TMA or wgmma while TMA writes it");
-  if (block.unfenced[address / 16] != 0)
-    fail("read by TMA or wgmma, written by thread " +
-         std::to_string(block.unfenced[address / 16] - 1) + " without fence.proxy.async");
   std::uint16_t bits;
   std::memcpy(&bits, shared(block, address, 2), 2);
   return bits;
 }
 
+void ordinary(std::uint32_t line, bool writes) {
+  Fiber& me = self();
+  check(me.block->order.ordinary(line, me.thread, now(), me.known, writes, me.touched));
+}
 void written(std::uint32_t address, std::uint32_t bytes) {
   for (std::uint32_t line = address / 16; line <= (address + bytes - 1) / 16; ++line) {
     if (self().block->reading[line] != 0) fail("written while TMA or wgmma may still read it");
     if (self().block->arriving[line] != 0) fail("written while TMA writes it");
-    self().block->unfenced[line] = self().thread + 1;
+    ordinary(line, true);
     self().block->unreleased[line] = self().thread + 1;
-    self().written.push_back(line);
   }
 }
 
@@ -261,6 +314,8 @@ std::uint32_t operand_at(std::uint64_t tile, bool transposed, int i, int k) {
   const auto leading = static_cast<std::uint32_t>(tile >> 16 & 0x3FFF) << 4;
   const auto stride = static_cast<std::uint32_t>(tile >> 32 & 0x3FFF) << 4;
   if (tile >> 62 != 1) fail("a descriptor that is not 128-byte swizzled");
+  if ((tile >> 49 & 7) != (start >> 7 & 7))
+    fail("a descriptor without the base offset of its address, which is not a multiple of 1024");
   const auto r = static_cast<std::uint32_t>(i), c = static_cast<std::uint32_t>(k);
   const std::uint32_t at =
       transposed ? start + r / 64 * leading + r % 64 * 2 + c % 8 * 128 + c / 8 * stride
@@ -278,7 +333,7 @@ void add_lines(std::vector<std::uint32_t>& lines, std::uint64_t tile, bool trans
       lines.push_back(operand_at(tile, transposed, i, k) / 16);
 }
 /// A wgmma is in flight from here, and reads these lines.
-void start_reading(Block& block, Wgmma& op) {
+void find_lines(Block& block, Wgmma& op) {
   const Multiply& m = op.of;
   if (m.a == nullptr) add_lines(op.lines, m.a_tile, m.a_transposed, 64);
   add_lines(op.lines, m.b_tile, m.b_transposed, m.n);
@@ -324,7 +379,13 @@ Warpgroup& warpgroup() {
 void execute_until(Warpgroup& w, std::int64_t count) {
   while (w.executed < count) {
     execute(*self().block, w.ops.front());
-    for (const std::uint32_t line : w.ops.front().lines) --self().block->reading[line];
+    for (const std::uint32_t line : w.ops.front().lines) {
+      --self().block->reading[line];
+      // A warp's lanes meet when they have waited: the first stands for all.
+      for (int warp = 0; warp < 4; ++warp)
+        self().block->order.end_reading(
+            line, now(fiber_of(*self().block, self().thread / 128 * 128 + warp * 32)));
+    }
     w.ops.pop_front();
     ++w.executed;
     ++machine->progress;
@@ -334,7 +395,7 @@ void execute_until(Warpgroup& w, std::int64_t count) {
 /// `orders`: as __syncwarp and bar.sync, what was before it is known after it.
 void meet(Meeting& meeting, int threads, bool orders = false) {
   const unsigned generation = meeting.generation;
-  if (orders) learn(meeting.telling, self().known);
+  if (orders) tell(meeting.telling);
   if (++meeting.arrived == threads) {
     meeting.arrived = 0;
     ++meeting.generation;
@@ -371,18 +432,19 @@ std::uint32_t box_bytes(const Map& map) {
   return static_cast<std::uint32_t>(map.box[1] * map.box[2] * 128);
 }
 
-/// Adds to the count of each line of [address, address + bytes).
+/// Each line of [address, address + bytes).
+template <class What>
+void for_lines(std::uint32_t address, std::uint32_t bytes, const What& what) {
+  for (std::uint32_t line = address / 16; line * 16 < address + bytes; ++line) what(line);
+}
 void count_lines(std::vector<int>& lines, std::uint32_t address, std::uint32_t bytes, int add) {
-  for (std::uint32_t line = address / 16; line * 16 < address + bytes; ++line) lines[line] += add;
+  for_lines(address, bytes, [&](std::uint32_t line) { lines[line] += add; });
 }
 
 void check_free(const Block& block, std::uint32_t address, std::uint32_t bytes) {
   for (std::uint32_t line = address / 16; line <= (address + bytes - 1) / 16; ++line) {
     if (block.reading[line] != 0) fail("TMA overwrites what TMA or wgmma may still read");
     if (block.arriving[line] != 0) fail("TMA overwrites what another load of TMA writes");
-    if (block.unfenced[line] != 0)
-      fail("TMA overwrites what thread " + std::to_string(block.unfenced[line] - 1) +
-           " wrote without fence.proxy.async");
   }
 }
 
@@ -397,7 +459,11 @@ void start_load(Block& block, std::uint32_t to, std::uint32_t bytes, std::uint32
   check_acquired();
   shared(block, to, bytes);
   check_free(block, to, bytes);
-  visible_mbarrier(block, barrier, true);
+  const Event ended = visible_mbarrier(block, barrier, true).ended;
+  const Known* const known = &block == self().block ? &self().known : nullptr;
+  for_lines(to, bytes, [&](std::uint32_t line) {
+    check(block.order.start_writing(line, known, {ended.agent, ended.count + 1}));
+  });
   count_lines(block.arriving, to, bytes, 1);
   Block* const at = &block;
   const auto load = [=, copy = std::move(copy)] {
@@ -428,6 +494,8 @@ void write_result(Bulk& group) {
 void end_reading(Bulk& group) {
   read_source(group);
   count_lines(self().block->reading, group.from, group.bytes, -1);
+  for_lines(group.from, group.bytes,
+            [](std::uint32_t line) { self().block->order.end_reading(line, now()); });
   group.bytes = 0;
 }
 
@@ -435,6 +503,9 @@ void start_bulk(std::uint32_t from, std::uint32_t bytes,
                 std::function<std::function<void()>()> read) {
   check_acquired();
   shared(*self().block, from, bytes);
+  for_lines(from, bytes, [](std::uint32_t line) {
+    check(self().block->order.start_reading(line, self().known));
+  });
   count_lines(self().block->reading, from, bytes, 1);
   self().bulk.push_back({from, bytes, std::move(read), {}});
   if (machine->launch->when == When::at_once && !machine->launch->late_stores)
@@ -475,6 +546,9 @@ std::unique_ptr<Fiber> make_fiber(Block* block, int thread) {
   fiber->thread = thread;
   fiber->stack = std::make_unique<char[]>(kStack);
   fiber->registers.start(fiber->stack.get(), kStack, &machine->lent);
+  fiber->known.resize(machine->agents);
+  fiber->known[kTensorAgents +
+               static_cast<std::uint32_t>(block->rank * machine->launch->threads + thread)] = 1;
   getcontext(&fiber->context);
   fiber->context.uc_stack.ss_sp = fiber->stack.get();
   fiber->context.uc_stack.ss_size = kStack;
@@ -504,17 +578,18 @@ void run_cluster(Machine& m, int first) {
   m.fibers.clear();
   m.loads.clear();
   m.cluster = Meeting();
+  m.agents = kTensorAgents + static_cast<std::uint32_t>(launch.cluster * launch.threads);
   for (int rank = 0; rank < launch.cluster; ++rank) {
-    auto block = std::make_unique<Block>();
+    auto block = std::make_unique<Block>(static_cast<std::size_t>(launch.shared_bytes));
     block->index = first + rank;
     block->rank = rank;
-    block->shared.assign(static_cast<std::size_t>(launch.shared_bytes), 0xFF);  // NaN
-    block->unfenced.assign(block->shared.size() / 16 + 1, 0);
-    block->reading.assign(block->unfenced.size(), 0);
-    block->arriving.assign(block->unfenced.size(), 0);
-    block->unreleased.assign(block->unfenced.size(), 0);
+    const std::size_t lines = block->shared.size() / 16 + 1;
+    block->reading.assign(lines, 0);
+    block->arriving.assign(lines, 0);
+    block->unreleased.assign(lines, 0);
     block->warps.resize(static_cast<std::size_t>(launch.threads / 32));
     block->collective.resize(block->warps.size());
+    block->aligned.resize(block->warps.size());
     block->warpgroups.resize(static_cast<std::size_t>((launch.threads + 127) / 128));
     const int registers = std::min(kRegisterFile / launch.threads / 8 * 8, kMostRegisters);
     for (Warpgroup& w : block->warpgroups) w.registers = registers;
@@ -573,6 +648,9 @@ void run_cluster(Machine& m, int first) {
       throw Error(wrong);
   if (!m.loads.empty()) throw Error("ends while TMA writes shared memory");
   for (const auto& block : m.blocks)
+    for (const auto& list : block->aligned)
+      if (!list.empty()) throw Error("only a part of a warp has executed " + list.front().text());
+  for (const auto& block : m.blocks)
     for (const Named& named : block->named)
       if (named.arrived != 0) throw Error("a named barrier is left half full");
 }
@@ -604,10 +682,13 @@ const Dim& grid_size() {
 }
 
 void barrier_init(std::uint32_t barrier, std::uint32_t arrivals) {
+  if (barrier % 8 != 0) fail("an mbarrier that is not 8-byte aligned");
+  shared(*self().block, barrier, 8);
   const auto count = static_cast<int>(arrivals);
   Mbarrier b;
   b.arrivals = b.pending = count;
   b.owner = self().thread;
+  b.ended.agent = machine->agents++;
   self().block->mbarriers[barrier] = b;
 }
 void barrier_init_fence() {
@@ -617,7 +698,7 @@ void barrier_init_fence() {
 void barrier_arrive(std::uint32_t barrier, int rank) {
   Block& block = rank < 0 ? *self().block : *machine->blocks[static_cast<std::size_t>(rank)];
   Mbarrier& b = visible_mbarrier(block, barrier);
-  if (&block == self().block) learn(b.telling, self().known);
+  if (&block == self().block) tell(b.telling);
   arrive(b);
   step_back();
   switch_by_chance();
@@ -625,7 +706,7 @@ void barrier_arrive(std::uint32_t barrier, int rank) {
 void barrier_expect(std::uint32_t barrier, std::uint32_t bytes) {
   Mbarrier& b = visible_mbarrier(*self().block, barrier);
   b.transfers += bytes;
-  learn(b.telling, self().known);
+  tell(b.telling);
   arrive(b);
 }
 void barrier_wait(std::uint32_t barrier, std::uint32_t parity) {
@@ -638,12 +719,13 @@ void barrier_wait(std::uint32_t barrier, std::uint32_t parity) {
 }
 
 void named(int id, int threads, bool wait) {
+  aligned(wait ? "bar.sync" : "bar.arrive", id);
   Named& b = self().block->named[static_cast<std::size_t>(id)];
   if (b.arrived > 0 && b.threads != threads) fail("a named barrier of two sizes");
   b.threads = threads;
   const unsigned generation = b.generation;
   ++b.warps[self().thread / 32];
-  learn(b.telling, self().known);
+  tell(b.telling);
   if (++b.arrived == threads) {
     learn(b.told, b.telling);
     b.telling.clear();
@@ -664,6 +746,7 @@ void named(int id, int threads, bool wait) {
 }
 
 void sync_threads() {
+  aligned("__syncthreads");
   if (self().block->all.arrived + 1 == machine->launch->threads)
     for (auto& [address, b] : self().block->mbarriers) b.met = b.met || b.fenced;
   meet(self().block->all, machine->launch->threads, true);
@@ -678,11 +761,17 @@ void sync_cluster() {
     }
   meet(machine->cluster, threads, true);
 }
+bool elect() {
+  aligned("elect.sync");
+  return self().thread % 32 == 0;
+}
 void sync_warp() {
+  aligned("__syncwarp");
   meet(self().block->warps[static_cast<std::size_t>(self().thread / 32)], 32, true);
   step_back();
 }
 std::uint32_t shuffle(std::uint32_t value, int lane) {
+  aligned("a shuffle");
   Meeting& warp = self().block->warps[static_cast<std::size_t>(self().thread / 32)];
   auto& words = warp.words[warp.generation % 2];
   words[static_cast<std::size_t>(self().thread % 32)] = value;
@@ -790,9 +879,7 @@ void released() {
 }
 
 void fence_async() {
-  for (const std::uint32_t line : self().written)
-    if (self().block->unfenced[line] == self().thread + 1) self().block->unfenced[line] = 0;
-  self().written.clear();
+  self().block->order.fence(self().thread, now(), self().touched);
 }
 void store_shared(std::uint32_t address, const void* from, std::uint32_t bytes) {
   if (address % bytes != 0) fail("a misaligned store");
@@ -804,12 +891,15 @@ void load_shared(void* to, std::uint32_t address, std::uint32_t bytes) {
   if (address % bytes != 0) fail("a misaligned load");
   shared(*self().block, address, bytes);
   if (self().block->arriving[address / 16] != 0) fail("read while TMA writes it");
+  ordinary(address / 16, false);
   std::memcpy(to, shared(*self().block, address, bytes), bytes);
 }
 
 void store_matrices(std::uint32_t address, const std::uint32_t (&tiles)[4], bool transposed) {
   // Lane l gives the address of row l % 8 of tile l / 8, and of each tile's row l / 4 (transposed:
   // column) the elements 2 (l % 4) and the next.
+  aligned("stmatrix");
+  if (address % 16 != 0) fail("a row of stmatrix that is not 16-byte aligned");
   const auto lane = static_cast<std::uint32_t>(self().thread % 32);
   Meeting& warp = self().block->warps[static_cast<std::size_t>(self().thread / 32)];
   auto& words = warp.words[warp.generation % 2];
@@ -829,6 +919,7 @@ void pause() {
 }
 
 void multiply(const Multiply& m) {
+  aligned("wgmma.mma_async");
   Warpgroup& w = warpgroup();
   const auto t = static_cast<std::size_t>(self().thread % 128);
   const std::int64_t number = w.issued[t]++;
@@ -836,9 +927,12 @@ void multiply(const Multiply& m) {
   const auto at = static_cast<std::size_t>(number - w.executed);
   if (w.ops.size() <= at) {
     w.ops.emplace_back().of = m;
-    start_reading(*self().block, w.ops.back());
+    find_lines(*self().block, w.ops.back());
   }
   Wgmma& op = w.ops[at];
+  if (t % 32 == 0)
+    for (const std::uint32_t line : op.lines)
+      check(self().block->order.start_reading(line, self().known));
   if (op.of.a_tile != m.a_tile || op.of.b_tile != m.b_tile || op.of.n != m.n ||
       op.of.accumulate != m.accumulate || (op.of.a == nullptr) != (m.a == nullptr))
     fail("a wgmma that differs between the threads of a warpgroup");
@@ -854,6 +948,7 @@ void multiply(const Multiply& m) {
   if (++op.threads == 128 && machine->launch->when == When::at_once) execute_until(w, number + 1);
 }
 void set_registers(int count, bool raise) {
+  aligned("setmaxnreg");
   Block& block = *self().block;
   if (machine->launch->threads % 128 != 0) fail("setmaxnreg in a block of no whole warpgroups");
   if (count % 8 != 0 || count < 24 || count > 256)
@@ -876,14 +971,17 @@ void set_registers(int count, bool raise) {
 }
 
 void multiply_fence() {
+  aligned("wgmma.fence");
   self().registers.fence();
 }
 void multiply_commit() {
+  aligned("wgmma.commit_group");
   Warpgroup& w = warpgroup();
   const auto t = static_cast<std::size_t>(self().thread % 128);
   w.groups[t].push_back(w.issued[t]);
 }
 void multiply_wait(int pending) {
+  aligned("wgmma.wait_group", pending);
   Warpgroup& w = warpgroup();
   const auto t = static_cast<std::size_t>(self().thread % 128);
   auto& groups = w.groups[t];
@@ -896,8 +994,9 @@ void multiply_wait(int pending) {
   const std::int64_t want = w.wanted[t];
   execute_until(w, *std::min_element(w.wanted.begin(), w.wanted.end()));
   wait_until([&] { return w.executed >= want; });
-  const std::string wrong = self().registers.give_back(want);
-  if (!wrong.empty()) fail(wrong);
+  check(self().registers.give_back(want));
+  // What a warp's lanes have done before, all of them have when the warp goes on.
+  meet(self().block->collective[size(self().thread / 32)], 32, true);
 }
 void use(std::uint32_t bits) {
   if (is_lent(bits)) fail("registers of a wgmma or a tcgen05.ld are read while it is in flight");
@@ -961,12 +1060,17 @@ void check_async_read(int rank, std::uint32_t line) {
   Block& block = block_of(rank);
   shared(block, line * 16, 16);
   if (block.arriving[line] != 0) fail("read by tcgen05.mma while TMA writes it");
-  if (block.unfenced[line] != 0)
-    fail("read by tcgen05.mma, written by thread " + std::to_string(block.unfenced[line] - 1) +
-         " without fence.proxy.async");
+  check(block.order.start_reading(line, self().known));
 }
-void count_reader(int rank, std::uint32_t line, int add) {
-  block_of(rank).reading[line] += add;
+void check_written(int rank, std::uint32_t line) {
+  if (block_of(rank).arriving[line] != 0) fail("read by tcgen05.mma while TMA writes it");
+}
+void start_reading(int rank, std::uint32_t line) {
+  ++block_of(rank).reading[line];
+}
+void end_reading(int rank, std::uint32_t line, std::uint32_t agent, std::uint32_t count) {
+  --block_of(rank).reading[line];
+  block_of(rank).order.end_reading(line, {agent, count});
 }
 std::uint16_t read(int rank, std::uint32_t address) {
   std::uint16_t bits;

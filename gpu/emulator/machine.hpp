@@ -83,6 +83,7 @@ void named(int id, int threads, bool wait);
 void sync_threads();
 void sync_cluster();
 void sync_warp();
+bool elect();
 std::uint32_t shuffle(std::uint32_t value, int lane);
 void tma_load(std::uint32_t to, const Map& map, const int (&at)[5], std::uint32_t barrier,
               unsigned blocks);  ///< blocks 0: this one
