@@ -26,12 +26,19 @@ class Part {
 /// What a thread or a barrier knows to be done: per agent a count, empty where there is nothing.
 /// It goes with arrivals, waits and meetings, as the memory of the block does.
 /// Agents below kTensorAgents are tensor memory's; then the threads of a cluster and its mbarriers.
-using Known = std::vector<std::uint32_t>;
+/// `launch`: of the threads of the launch, the writes of TMA that have taken effect.
+struct Known : std::vector<std::uint32_t> {
+  std::vector<std::uint32_t> launch;
+};
 inline constexpr std::uint32_t kTensorAgents = 64;
-inline void learn(Known& to, const Known& from) {
+inline void learn(std::vector<std::uint32_t>& to, const std::vector<std::uint32_t>& from) {
   if (to.size() < from.size()) to.resize(from.size());
   for (std::size_t k = 0; k < from.size(); ++k)
     if (to[k] < from[k]) to[k] = from[k];
+}
+inline void learn(Known& to, const Known& from) {
+  learn(static_cast<std::vector<std::uint32_t>&>(to), from);
+  learn(to.launch, from.launch);
 }
 
 namespace core {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "gpu/emulator/core.hpp"
+#include "gpu/emulator/grid.hpp"
 #include "gpu/emulator/order.hpp"
 #include "gpu/emulator/registers.hpp"
 
@@ -89,8 +90,12 @@ struct Warpgroup {
   Meeting change;
 };
 
+struct Cluster;
+
 struct Block {
+  Cluster* cluster = nullptr;
   int index = 0, rank = 0;
+  bool sleeps = false;  ///< lets other blocks run first
   std::vector<std::uint8_t> shared;
   Order order;                  ///< of the accesses of each 16 bytes
   std::vector<int> reading;     ///< per 16 bytes: wgmmas and bulk groups in flight that read them
@@ -126,10 +131,21 @@ struct Fiber {
   bool acquired = false;               ///< a counter, and no fence.proxy.async since
   Known known;
   std::uint64_t waited = 0;  ///< at barriers and for the block
+  std::uint32_t writer = 0;  ///< agent of the launch, 0: none yet
+  std::uint32_t writes = 0;  ///< of TMA to global memory, so far
+};
+
+/// Blocks that run together and reach each other's shared memory.
+struct Cluster {
+  std::vector<std::unique_ptr<Block>> blocks;
+  std::vector<std::unique_ptr<Fiber>> fibers;
+  Meeting all;
+  std::uint32_t agents = 0;  ///< of Known, so far
 };
 
 /// A load of TMA in flight, to a shared address.
 struct Load {
+  Cluster* cluster = nullptr;
   std::uint32_t to = 0;
   std::function<void()> effect;
 };
@@ -137,13 +153,14 @@ struct Load {
 struct Machine {
   const Launch* launch = nullptr;
   const std::function<void()>* body = nullptr;
-  std::vector<std::unique_ptr<Block>> blocks;
-  std::vector<std::unique_ptr<Fiber>> fibers;
+  std::vector<std::unique_ptr<Cluster>> clusters;  ///< that run
+  Cluster* current = nullptr;                      ///< of the thread or the load that runs
+  GridOrder written;
+  std::uint32_t writers = 1;
+  std::map<const void*, Counter> counters;
   std::vector<Load> loads;                       ///< in flight
   std::vector<std::function<void()>> unwritten;  ///< bulk writes that no thread has waited for
-  Meeting cluster;
   LentPlaces lent;
-  std::uint32_t agents = 0;  ///< of Known, so far
   ucontext_t scheduler;
   Fiber* running = nullptr;
   std::string error;
@@ -194,7 +211,7 @@ std::size_t size(int n) {
   return static_cast<std::size_t>(n);
 }
 Fiber& fiber_of(const Block& block, int thread) {
-  return *machine->fibers[size(block.rank * machine->launch->threads + thread)];
+  return *block.cluster->fibers[size(block.rank * machine->launch->threads + thread)];
 }
 
 /// Where a thread is: it goes on to its next event whenever it has told others something.
@@ -476,7 +493,7 @@ void start_load(Block& block, std::uint32_t to, std::uint32_t bytes, std::uint32
   if (machine->launch->when == When::at_once)
     load();
   else
-    machine->loads.push_back({to, load});
+    machine->loads.push_back({machine->current, to, load});
   ++machine->progress;
 }
 
@@ -499,6 +516,19 @@ void end_reading(Bulk& group) {
   group.bytes = 0;
 }
 
+Place place() {
+  const int block = self().block->index;
+  return {block, block / machine->launch->cluster};
+}
+
+/// Of TMA, to global memory: a part of the write that the thread starts next.
+void start_write(const void* to, std::uint32_t bytes, bool adds) {
+  Fiber& me = self();
+  if (me.writer == 0) me.writer = machine->writers++;
+  check(machine->written.start(to, bytes, me.writer, me.writes + 1, adds,
+                               machine->launch->ordered_sums, me.known));
+}
+
 void start_bulk(std::uint32_t from, std::uint32_t bytes,
                 std::function<std::function<void()>()> read) {
   check_acquired();
@@ -507,9 +537,22 @@ void start_bulk(std::uint32_t from, std::uint32_t bytes,
     check(self().block->order.start_reading(line, self().known));
   });
   count_lines(self().block->reading, from, bytes, 1);
+  ++self().writes;
   self().bulk.push_back({from, bytes, std::move(read), {}});
   if (machine->launch->when == When::at_once && !machine->launch->late_stores)
     write_result(self().bulk.back());
+}
+
+std::array<int, 5> coordinates(const int (&at)[5]) {
+  return {at[0], at[1], at[2], at[3], at[4]};
+}
+
+/// The same of a box: 16 bytes are 8 elements.
+void start_box(const Map& map, const int (&at)[5], bool adds) {
+  int number = 0;
+  for_box(0, map, coordinates(at), [&](std::uint32_t, const std::uint16_t* to) {
+    if (number++ % 8 == 0 && to != nullptr) start_write(to, 16, adds);
+  });
 }
 
 /// Another block's TMA is about to write here. It was told so by an mbarrier whose scope is the
@@ -520,10 +563,6 @@ void check_handed_over(const Block& block, std::uint32_t address, std::int64_t b
       fail("another block's TMA overwrites what thread " +
            std::to_string(block.unreleased[line] - 1) +
            " wrote, and no meeting of the cluster lies between");
-}
-
-std::array<int, 5> coordinates(const int (&at)[5]) {
-  return {at[0], at[1], at[2], at[3], at[4]};
 }
 
 void enter() {
@@ -546,7 +585,7 @@ std::unique_ptr<Fiber> make_fiber(Block* block, int thread) {
   fiber->thread = thread;
   fiber->stack = std::make_unique<char[]>(kStack);
   fiber->registers.start(fiber->stack.get(), kStack, &machine->lent);
-  fiber->known.resize(machine->agents);
+  fiber->known.resize(block->cluster->agents);
   fiber->known[kTensorAgents +
                static_cast<std::uint32_t>(block->rank * machine->launch->threads + thread)] = 1;
   getcontext(&fiber->context);
@@ -572,15 +611,13 @@ std::string waiting(const std::vector<Fiber*>& fibers) {
   return text;
 }
 
-void run_cluster(Machine& m, int first) {
+void start_cluster(Machine& m, int first) {
   const Launch& launch = *m.launch;
-  m.blocks.clear();
-  m.fibers.clear();
-  m.loads.clear();
-  m.cluster = Meeting();
-  m.agents = kTensorAgents + static_cast<std::uint32_t>(launch.cluster * launch.threads);
+  Cluster& cluster = *m.clusters.emplace_back(std::make_unique<Cluster>());
+  cluster.agents = kTensorAgents + static_cast<std::uint32_t>(launch.cluster * launch.threads);
   for (int rank = 0; rank < launch.cluster; ++rank) {
     auto block = std::make_unique<Block>(static_cast<std::size_t>(launch.shared_bytes));
+    block->cluster = &cluster;
     block->index = first + rank;
     block->rank = rank;
     const std::size_t lines = block->shared.size() / 16 + 1;
@@ -594,65 +631,109 @@ void run_cluster(Machine& m, int first) {
     const int registers = std::min(kRegisterFile / launch.threads / 8 * 8, kMostRegisters);
     for (Warpgroup& w : block->warpgroups) w.registers = registers;
     block->registers_left = kRegisterFile - launch.threads * registers;
-    for (int t = 0; t < launch.threads; ++t) {
-      m.fibers.push_back(make_fiber(block.get(), t));
-    }
-    m.blocks.push_back(std::move(block));
+    for (int t = 0; t < launch.threads; ++t) cluster.fibers.push_back(make_fiber(block.get(), t));
+    cluster.blocks.push_back(std::move(block));
   }
+}
+
+/// All threads of the cluster have ended.
+void end_cluster(const Machine& m, const Cluster& cluster) {
+  for (const auto& block : cluster.blocks)
+    if (const std::string wrong = block->part == nullptr ? "" : block->part->end_block();
+        !wrong.empty())
+      throw Error(wrong);
+  for (const Load& load : m.loads)
+    if (load.cluster == &cluster) throw Error("ends while TMA writes shared memory");
+  for (const auto& block : cluster.blocks)
+    for (const auto& list : block->aligned)
+      if (!list.empty()) throw Error("only a part of a warp has executed " + list.front().text());
+  for (const auto& block : cluster.blocks)
+    for (const Named& named : block->named)
+      if (named.arrived != 0) throw Error("a named barrier is left half full");
+}
+
+/// One turn of every thread that may go on.
+void run_fibers(Machine& m, const std::vector<Fiber*>& order, bool kept_back) {
+  for (Fiber* fiber : order) {
+    if (fiber->stopped || fiber->block->sleeps) continue;
+    if ((fiber->thread / 128 == m.launch->held) != kept_back) continue;
+    m.running = fiber;
+    m.current = fiber->block->cluster;
+    m.thread.x = static_cast<unsigned>(fiber->thread);
+    m.block.x = static_cast<unsigned>(fiber->block->index);
+    swapcontext(&m.scheduler, &fiber->context);
+    m.running = nullptr;
+    if (!m.error.empty()) throw Error(m.error);
+  }
+}
+
+/// Blocks that run at once go on unevenly: some sleep a while.
+void put_to_sleep(Machine& m) {
+  if (m.clusters.size() < 2 || m.random() % 64 != 0) return;
+  for (const auto& cluster : m.clusters) {
+    const bool sleeps = m.random() % 2 == 0;
+    for (const auto& block : cluster->blocks) block->sleeps = sleeps;
+  }
+}
+bool wake(Machine& m) {
+  bool slept = false;
+  for (const auto& cluster : m.clusters)
+    for (const auto& block : cluster->blocks) slept = std::exchange(block->sleeps, false) || slept;
+  return slept;
+}
+
+/// Where no thread can go on: a thread that has stopped does, or a load takes effect.
+void let_go_on(Machine& m, const std::vector<Fiber*>& order) {
+  const Launch& launch = *m.launch;
+  std::vector<Fiber*> stopped;
+  std::copy_if(order.begin(), order.end(), std::back_inserter(stopped),
+               [](const Fiber* f) { return f->stopped; });
+  std::vector<std::size_t> ready;
+  for (std::size_t k = 0; k < m.loads.size(); ++k)
+    if (m.loads[k].to < launch.held_from || m.loads[k].to >= launch.held_to) ready.push_back(k);
+  if (!stopped.empty() && (ready.empty() || (!launch.late_stores && m.random() % 2 == 0))) {
+    stopped[m.random() % stopped.size()]->stopped = false;
+    return;
+  }
+  if (m.loads.empty())
+    throw Error("deadlock in block " + std::to_string(order.front()->block->index) +
+                waiting(order));
+  const std::size_t which =
+      ready.empty() ? m.random() % m.loads.size() : ready[m.random() % ready.size()];
+  const Load load = m.loads[which];
+  m.loads.erase(m.loads.begin() + static_cast<std::ptrdiff_t>(which));
+  m.current = load.cluster;
+  load.effect();
+}
+
+/// As many clusters at once as the launch says; the next one starts where one ends.
+void run_grid(Machine& m) {
+  const Launch& launch = *m.launch;
   std::vector<Fiber*> order;
-  for (const auto& fiber : m.fibers) order.push_back(fiber.get());
-  for (;;) {
+  for (int next = 0;;) {
     std::erase_if(order, [](const Fiber* f) { return f->done; });
-    if (order.empty()) break;
+    std::erase_if(m.clusters, [&](const auto& cluster) {
+      const auto of_it = [&](const Fiber* f) { return f->block->cluster == cluster.get(); };
+      if (std::any_of(order.begin(), order.end(), of_it)) return false;
+      end_cluster(m, *cluster);
+      return true;
+    });
+    while (next < launch.blocks && m.clusters.size() < size(launch.at_once)) {
+      start_cluster(m, next);
+      next += launch.cluster;
+      for (const auto& fiber : m.clusters.back()->fibers) order.push_back(fiber.get());
+    }
+    if (order.empty()) return;
     // Another warp first every time; threads of a warp stay together, which is quicker.
     const std::uint64_t before = m.progress;
     const auto shift = static_cast<std::ptrdiff_t>(m.random() % order.size());
     std::rotate(order.begin(), order.begin() + shift, order.end());
-    const auto run_fibers = [&](bool kept_back) {
-      for (Fiber* fiber : order) {
-        if (fiber->stopped || (fiber->thread / 128 == launch.held) != kept_back) continue;
-        m.running = fiber;
-        m.thread.x = static_cast<unsigned>(fiber->thread);
-        m.block.x = static_cast<unsigned>(fiber->block->index);
-        swapcontext(&m.scheduler, &fiber->context);
-        m.running = nullptr;
-        if (!m.error.empty()) throw Error(m.error);
-      }
-    };
-    run_fibers(false);
-    if (m.progress != before) continue;
-    if (m.loads.empty() && launch.held >= 0) run_fibers(true);
-    if (m.progress != before) continue;
-    const bool any_stopped =
-        std::any_of(order.begin(), order.end(), [](const Fiber* f) { return f->stopped; });
-    std::vector<std::size_t> ready;
-    for (std::size_t k = 0; k < m.loads.size(); ++k)
-      if (m.loads[k].to < launch.held_from || m.loads[k].to >= launch.held_to) ready.push_back(k);
-    if (any_stopped && (ready.empty() || (!launch.late_stores && m.random() % 2 == 0))) {
-      std::vector<Fiber*> all;
-      std::copy_if(order.begin(), order.end(), std::back_inserter(all),
-                   [](const Fiber* f) { return f->stopped; });
-      all[m.random() % all.size()]->stopped = false;
-      continue;
-    }
-    if (m.loads.empty()) throw Error("deadlock in block " + std::to_string(first) + waiting(order));
-    const std::size_t which =
-        ready.empty() ? m.random() % m.loads.size() : ready[m.random() % ready.size()];
-    const std::function<void()> load = m.loads[which].effect;
-    m.loads.erase(m.loads.begin() + static_cast<std::ptrdiff_t>(which));
-    load();
+    put_to_sleep(m);
+    run_fibers(m, order, false);
+    if (m.progress != before || wake(m)) continue;
+    if (m.loads.empty() && launch.held >= 0) run_fibers(m, order, true);
+    if (m.progress == before) let_go_on(m, order);
   }
-  for (const auto& block : m.blocks)
-    if (const std::string wrong = block->part == nullptr ? "" : block->part->end_block();
-        !wrong.empty())
-      throw Error(wrong);
-  if (!m.loads.empty()) throw Error("ends while TMA writes shared memory");
-  for (const auto& block : m.blocks)
-    for (const auto& list : block->aligned)
-      if (!list.empty()) throw Error("only a part of a warp has executed " + list.front().text());
-  for (const auto& block : m.blocks)
-    for (const Named& named : block->named)
-      if (named.arrived != 0) throw Error("a named barrier is left half full");
 }
 
 }  // namespace
@@ -667,7 +748,7 @@ void run(const Launch& launch, const std::function<void()>& thread) {
   struct Reset {
     ~Reset() { machine = nullptr; }
   } reset;
-  for (int first = 0; first < launch.blocks; first += launch.cluster) run_cluster(m, first);
+  run_grid(m);
   for (const auto& write : m.unwritten) write();
 }
 
@@ -688,7 +769,7 @@ void barrier_init(std::uint32_t barrier, std::uint32_t arrivals) {
   Mbarrier b;
   b.arrivals = b.pending = count;
   b.owner = self().thread;
-  b.ended.agent = machine->agents++;
+  b.ended.agent = machine->current->agents++;
   self().block->mbarriers[barrier] = b;
 }
 void barrier_init_fence() {
@@ -696,7 +777,8 @@ void barrier_init_fence() {
     if (b.owner == self().thread) b.fenced = true;
 }
 void barrier_arrive(std::uint32_t barrier, int rank) {
-  Block& block = rank < 0 ? *self().block : *machine->blocks[static_cast<std::size_t>(rank)];
+  Block& block =
+      rank < 0 ? *self().block : *machine->current->blocks[static_cast<std::size_t>(rank)];
   Mbarrier& b = visible_mbarrier(block, barrier);
   if (&block == self().block) tell(b.telling);
   arrive(b);
@@ -754,12 +836,12 @@ void sync_threads() {
 }
 void sync_cluster() {
   const int threads = machine->launch->threads * machine->launch->cluster;
-  if (machine->cluster.arrived + 1 == threads)
-    for (const auto& block : machine->blocks) {
+  if (machine->current->all.arrived + 1 == threads)
+    for (const auto& block : machine->current->blocks) {
       std::fill(block->unreleased.begin(), block->unreleased.end(), 0);
       for (auto& [address, b] : block->mbarriers) b.met = b.cluster_met = b.cluster_met || b.fenced;
     }
-  meet(machine->cluster, threads, true);
+  meet(machine->current->all, threads, true);
 }
 bool elect() {
   aligned("elect.sync");
@@ -782,7 +864,7 @@ std::uint32_t shuffle(std::uint32_t value, int lane) {
 void tma_load(std::uint32_t to, const Map& map, const int (&at)[5], std::uint32_t barrier,
               unsigned blocks) {
   if (to % 1024 != 0) fail("a swizzled tile that is not 1024-byte aligned");
-  for (const auto& other : machine->blocks) {
+  for (const auto& other : machine->current->blocks) {
     Block* const block = other.get();
     if (blocks == 0 ? block != self().block : (blocks >> block->rank & 1) == 0) continue;
     if (block != self().block) check_handed_over(*block, to, box_bytes(map));
@@ -804,6 +886,7 @@ void bulk_load(std::uint32_t to, const void* from, std::uint32_t bytes, std::uin
 void tma_store(const Map& map, std::uint32_t from, const int (&at)[5]) {
   if (from % 1024 != 0) fail("a swizzled tile that is not 1024-byte aligned");
   Block* const block = self().block;
+  start_box(map, at, false);
   start_bulk(from, box_bytes(map), [=, map = map, place = coordinates(at)] {
     std::vector<std::pair<std::uint16_t*, std::uint16_t>> elements;
     for_box(from, map, place, [&](std::uint32_t address, std::uint16_t* to) {
@@ -817,6 +900,7 @@ void tma_store(const Map& map, std::uint32_t from, const int (&at)[5]) {
 void tma_add(const Map& map, std::uint32_t from, const int (&at)[5]) {
   if (from % 1024 != 0) fail("a swizzled tile that is not 1024-byte aligned");
   Block* const block = self().block;
+  start_box(map, at, true);
   start_bulk(from, box_bytes(map), [=, map = map, place = coordinates(at)] {
     std::vector<std::pair<float*, float>> elements;
     std::uint32_t word = 0;
@@ -837,6 +921,7 @@ void bulk_add(float* to, std::uint32_t from, std::uint32_t bytes) {
   if (from % 16 != 0 || bytes % 16 != 0 || reinterpret_cast<std::uintptr_t>(to) % 16 != 0)
     fail("a bulk addition that is not 16-byte aligned");
   Block* const block = self().block;
+  start_write(to, bytes, true);
   start_bulk(from, bytes, [=] {
     for (std::uint32_t i = 0; i < bytes; i += 16) async_read(*block, from + i);
     std::vector<float> x(bytes / 4);
@@ -861,6 +946,11 @@ void bulk_wait_done() {
     end_reading(group);
     write_result(group);
   }
+  if (self().writer != 0) {
+    std::vector<std::uint32_t>& known = self().known.launch;
+    if (known.size() <= self().writer) known.resize(self().writer + 1);
+    known[self().writer] = self().writes;
+  }
   if (!self().bulk.empty()) self().bulk_written = true;
   self().bulk.clear();
   ++machine->progress;
@@ -868,14 +958,25 @@ void bulk_wait_done() {
 void fence_async_global() {
   self().bulk_written = self().acquired = false;
 }
-void acquired() {
+unsigned load_acquire(const unsigned* counter, Scope scope) {
   self().acquired = true;
+  check(machine->counters[counter].acquire(place(), scope, self().known));
+  return *counter;
 }
-void released() {
+void add_release(unsigned* counter, unsigned value, Scope scope) {
   if (!self().bulk.empty())
     fail("a counter is released before the thread's bulk writes have taken effect");
   if (self().bulk_written)
     fail("a counter is released after bulk writes without fence.proxy.async");
+  machine->counters[counter].release(place(), scope, self().known);
+  *counter += value;
+  ++machine->progress;
+}
+unsigned fetch_add(unsigned* counter, unsigned value) {
+  const unsigned before = *counter;
+  *counter += value;
+  ++machine->progress;
+  return before;
 }
 
 void fence_async() {
@@ -1016,7 +1117,7 @@ namespace core {
 
 namespace {
 Block& block_of(int rank) {
-  return *machine->blocks[static_cast<std::size_t>(rank)];
+  return *machine->current->blocks[static_cast<std::size_t>(rank)];
 }
 }  // namespace
 
@@ -1090,7 +1191,7 @@ void arrive(int rank, std::uint32_t barrier, const Known& what) {
 }
 void in_flight(std::function<void()> effect) {
   if (late())
-    machine->loads.push_back({~std::uint32_t{0}, std::move(effect)});
+    machine->loads.push_back({machine->current, ~std::uint32_t{0}, std::move(effect)});
   else
     effect();
   ++machine->progress;

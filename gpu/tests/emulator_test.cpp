@@ -215,6 +215,8 @@ std::string backward(const Case& c, const std::function<void(BackwardArguments&)
   main.threads = kBackwardThreads;
   main.when = c.when;
   main.seed = c.seed;
+  main.at_once = 3;
+  main.ordered_sums = c.deterministic;
   if (c.head_dim == 64)
     c.bf16 ? backward_launch<Element::bf16, 64>(c.schedule, g, main)
            : backward_launch<Element::f16, 64>(c.schedule, g, main);
@@ -300,6 +302,7 @@ std::string forward(const Case& c, int most_blocks) {
   launch.cluster = g.blocks;
   launch.when = c.when;
   launch.seed = c.seed;
+  launch.at_once = 2;
   if (c.head_dim == 64) forward_launch<Element::f16, 64>(c.schedule, g, launch);
   if (c.head_dim == 128) forward_launch<Element::f16, 128>(c.schedule, g, launch);
   if (c.head_dim == 256) forward_launch<Element::f16, 256>(c.schedule, g, launch);
@@ -364,6 +367,10 @@ void planted_errors() {
   noticed("the scale of dK", [](BackwardArguments& g) { g.scale *= 1.02F; });
   noticed("delta", [](BackwardArguments& g) { g.delta[3] += 0.5F; });
   noticed("the log-sum-exp", [](BackwardArguments& g) { g.lse[100] += 0.2F; });
+  Case in_turn;
+  in_turn.deterministic = true;
+  noticed(
+      "additions to dQ in any order", [](BackwardArguments& g) { g.added = nullptr; }, in_turn);
   noticed("dQ is not zeroed", [](BackwardArguments& g) { g.dq[17] += 0.2F; });
 }
 
