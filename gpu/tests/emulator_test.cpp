@@ -269,6 +269,7 @@ void forward_launch(int schedule, const ForwardArguments& g, emulator::Launch la
     using F = Forward<kSchedule, kElement, kHeadDim>;
     const std::uint32_t raw = next_raw();
     launch.shared_bytes = static_cast<int>(raw) + F::kSharedBytes;
+    launch.threads = F::kThreads;
     emulator::run(launch, [&] { forward_block<F>(g, aligned_1024(raw)); });
   }
 }
@@ -288,6 +289,7 @@ std::string forward(const Case& c, int most_blocks) {
   a.key_length = c.key_length;
   a.head_dim = c.head_dim;
   a.mask = c.mask;
+  a.schedule = c.schedule;
   ForwardArguments g{};
   static_cast<ForwardWork&>(g) = forward_work(a);
   const ForwardTile tile = forward_tile(c.head_dim);
@@ -298,7 +300,6 @@ std::string forward(const Case& c, int most_blocks) {
   g.scale_log2 = static_cast<float>(softmax_scale(0, c.head_dim) * kLog2E);
   emulator::Launch launch;
   launch.blocks = std::min(g.units, most_blocks) * g.blocks;
-  launch.threads = kForwardThreads;
   launch.cluster = g.blocks;
   launch.when = c.when;
   launch.seed = c.seed;
