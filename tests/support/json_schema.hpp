@@ -23,7 +23,8 @@ inline std::string breaks(const nlohmann::json& value, const nlohmann::json& sch
   if (schema.contains("type") && !is(schema["type"]))
     return place + ": " + value.dump() + " is no " + schema["type"].get<std::string>();
   for (const auto& [key, rule] : schema.items()) {
-    if (key == "type" || key == "$schema" || key == "$id" || key == "title" || key == "description") continue;
+    if (key == "type" || key == "$schema" || key == "$id" || key == "title" || key == "description")
+      continue;
     bool holds = true;
     if (key == "const") {
       holds = value == rule;
