@@ -175,7 +175,9 @@ class Operand {
 class TensorMemory : public Part {
  public:
   explicit TensorMemory(int rank)
-      : rank_(rank), words_(std::size_t{kLanes} * kColumns, 0xFFFFFFFF), cells_(4 * kColumns) {}
+      : rank_(rank),
+        words_(std::size_t{kLanes} * kColumns, 0xFFFFFFFF),
+        cells_(std::size_t{4} * kColumns) {}
 
   void end_thread() override {
     const ThreadState& t = state();

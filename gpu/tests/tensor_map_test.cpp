@@ -79,7 +79,8 @@ std::string wrong_copy(const Shape& shape, const Tensor& tensor, const CUtensorM
                   if (first + r < t.length)
                     right = tensor.elements[static_cast<std::size_t>(
                         b * tensor.at.batch_stride + h * tensor.at.head_stride +
-                        (first + r) * tensor.at.sequence_stride + (panel + p) * 64 + c)];
+                        (first + r) * tensor.at.sequence_stride + std::int64_t{panel + p} * 64 +
+                        c)];
                   if (wrong.empty() && bits_at(at) != right)
                     wrong = "batch " + std::to_string(b) + " head " + std::to_string(h) + " row " +
                             std::to_string(first + r) + " panel " + std::to_string(panel + p) +
@@ -134,12 +135,12 @@ std::string added(int batch, int rows, int columns, int box_rows, int box_column
     bulk_wait_done();
   });
   const int boxes = columns / box_columns;
+  std::size_t at = 0;
   for (int b = 0; b < batch; ++b)
     for (int r = 0; r < rows; ++r)
       for (int c = 0; c < columns; ++c) {
-        const float right =
-            1.5F + static_cast<float>((b * row_boxes + r / box_rows) * boxes + c / box_columns);
-        if (sum[static_cast<std::size_t>((b * rows + r) * columns + c)] != right)
+        const int number = 1 + (b * row_boxes + r / box_rows) * boxes + c / box_columns;
+        if (sum[at++] != 0.5F + static_cast<float>(number))
           return "batch " + std::to_string(b) + " row " + std::to_string(r) + " column " +
                  std::to_string(c);
       }

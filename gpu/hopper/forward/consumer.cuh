@@ -307,7 +307,8 @@ struct Consumer {
   __device__ __forceinline__ void work() {
     std::uint32_t q_parity = 0;
     const int first = blockIdx.x / g.blocks, step = gridDim.x / g.blocks;
-    if (kTurns && kSlot != F::kFirstTurn) named_arrive(turn_barrier(1 - kSlot), 128 * F::kConsumers);
+    if (kTurns && kSlot != F::kFirstTurn)
+      named_arrive(turn_barrier(1 - kSlot), 128 * F::kConsumers);
     for (int unit = first_unit(g, first); unit < g.units; unit = next_unit(g, unit, step)) {
       const QueryTile tile = query_tile(g, unit, rank, kKeys);
       blocks = tile.blocks;
