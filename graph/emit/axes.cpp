@@ -76,6 +76,11 @@ class Unifier {
       case Function::product:
         if (seen(in[0], 0) >= 0) unite(node(v, 0), seen(in[0], 0));
         if (seen(in[1], 1) >= 0) unite(node(v, 1), seen(in[1], 1));
+        // (Of a part of a tile's columns are all there, in one block of the grid.)
+        if (in[1].columns > 0 && !in[1].transposed) {
+          uncut_.push_back(node(v, 1));
+          uncut_.push_back(node(in[1].value, 1));
+        }
         if (seen(in[0], 1) >= 0 && seen(in[1], 0) >= 0) unite(seen(in[0], 1), seen(in[1], 0));
         // (What is stored as it is may be summed over blocks by adding.)
         if (in.size() == 3 || !only_stored(v, 0))
@@ -204,6 +209,7 @@ class Unifier {
         host.axes.push_back(found->second);
       }
     }
+    summed_.insert(summed_.end(), uncut_.begin(), uncut_.end());
     for (const int one : summed_)
       if (const auto found = axis_of.find({root(one), 0}); found != axis_of.end())
         axes_.axes[at(found->second)].kind = Axis::whole;
@@ -244,8 +250,9 @@ class Unifier {
   const Meaning& m_;
   Axes axes_;
   std::vector<int> parent_, summed_;
-  std::set<int> loop_;   ///< roots of axes along which tiles follow each other
-  std::set<int> loops_;  ///< those axes
+  std::vector<int> uncut_;  ///< nodes of axes of which parts are taken
+  std::set<int> loop_;      ///< roots of axes along which tiles follow each other
+  std::set<int> loops_;     ///< those axes
 };
 
 }  // namespace

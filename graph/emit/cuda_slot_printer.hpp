@@ -154,6 +154,8 @@ class CudaSlotPrinter {
 
   // After the loop: cuda_finish.cpp.
   void after();
+  /// Address of the buffer of a store, where its tile is on its way out.
+  std::string staged(int store) const;
   void bulk_store(const Value& value, const std::string& buffer);
   /// Slots whose end a slot must know before what it does after the loop.
   std::set<int> awaited(int slot) const;

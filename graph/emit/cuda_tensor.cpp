@@ -265,7 +265,7 @@ void CudaSlotPrinter::final_parts(const std::vector<int>& chain, const std::stri
     line(2, "part = " + last.text + ";");
     last = {"part"};
   }
-  line(2, "store_part(" + shared(buffer) + ", c" + own_part(all) + ", " + last.text + ");");
+  line(2, "store_part(" + buffer + ", c" + own_part(all) + ", " + last.text + ");");
   line(1, "}");
   fences_.before = true;
 }
@@ -278,7 +278,7 @@ void CudaSlotPrinter::bulk_store(const Value& value, const std::string& buffer) 
   line(1, "named_sync(" + std::to_string(slot_ + 1) + ", " + std::to_string(128 * shares) +
               ");");  // 0 is __syncthreads's
   line(1, shares == 1 ? "if (threadIdx.x % 128 == 0) {" : "if (leads(group)) {");
-  line(2, "tma_store_start(&g." + host + "_map, " + shared(buffer) + ", " + where.row + ", (" +
+  line(2, "tma_store_start(&g." + host + "_map, " + buffer + ", " + where.row + ", (" +
               where.column + ") / 64, 0, place.batch);");
   line(2, "bulk_wait_read();");
   line(1, "}");

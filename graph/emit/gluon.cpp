@@ -402,7 +402,7 @@ class GluonPrinter {
                storage.depth > 1 ? "  # R = " + std::to_string(storage.depth) : "");
     }
     for (const auto& [v, one] : plan_.resident) allocate(one.name, one.shape, one.type, 1, "");
-    std::set<std::string> named;
+    std::set<std::string> named(plan_.buffer.begin(), plan_.buffer.end());
     for (const auto& [v, one] : plan_.resident) named.insert(one.name);
     for (const auto& [v, one] : plan_.staging)
       if (named.insert(one.name).second)

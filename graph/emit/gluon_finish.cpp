@@ -175,6 +175,14 @@ void SlotPrinter::final_chunks(const std::vector<int>& chain, const std::string&
   }
 }
 
+std::string SlotPrinter::staged(int store) {
+  const ExtraBuffer& one = plan_.staging.at(store);
+  return use(one.name) + (one.of_ring ? ".index(0)" : "") +
+         (one.part() ? ".slice(" + std::to_string(one.first_column) + ", " +
+                           std::to_string(one.shape[1]) + ", dim=1)"
+                     : "");
+}
+
 void SlotPrinter::bulk_store(const Value& value, const std::string& buffer) {
   needs_.fence = true;
   line(1, "fence_async_shared()  # ordinary writes, read by the bulk store");
@@ -190,7 +198,7 @@ void SlotPrinter::final_value(int v, std::set<int>& written) {
   const Value& value = m_.values[at(v)];
   if (value.function == Function::store && value.shape.size() == 2)
     if (const std::vector<int> chain = plan_.final_chain(v, slot_, kOutChunk); !chain.empty()) {
-      const std::string buffer = use(plan_.staging.at(v).name);
+      const std::string buffer = staged(v);
       final_chunks(chain, buffer, written);
       bulk_store(value, buffer);
       return;
@@ -217,7 +225,7 @@ void SlotPrinter::final_value(int v, std::set<int>& written) {
                 ", layout=" + values_.text_of(values_.layout_of(v)) + "), " + result.text + ")");
     return;
   }
-  const std::string buffer = use(plan_.staging.at(v).name);
+  const std::string buffer = staged(v);
   line(1, buffer + ".store(" + result.text + ")");
   bulk_store(value, buffer);
 }

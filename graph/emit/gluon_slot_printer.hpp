@@ -182,6 +182,8 @@ class SlotPrinter {
   /// Part by part, so that the tile is never in registers as a whole.
   void final_chunks(const std::vector<int>& chain, const std::string& buffer,
                     std::set<int>& written);
+  /// The buffer of a store, where its tile is on its way out.
+  std::string staged(int store);
   void bulk_store(const Value& value, const std::string& buffer);
   void final_value(int v, std::set<int>& written);
 

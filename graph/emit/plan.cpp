@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "graph/emit/limits.hpp"
+#include "graph/emit/register_pressure.hpp"
 #include "graph/emit/user_function.hpp"
 #include "graph/index.hpp"
 #include "graph/meaning/number_type.hpp"
@@ -360,14 +361,7 @@ class Planner {
     if (!plan_.tiles()) return std::nullopt;
     plan_.resident_free = names_.make("resident_free", "barrier");
     plan_.tile_free = names_.make("tile_free", "barrier");
-    std::set<int> kept;
-    for (int v = plan_.meaning->after_begin; v < static_cast<int>(plan_.meaning->values.size());
-         ++v) {
-      std::set<int> needed;
-      plan_.final_values(v, needed);
-      for (const int one : needed)
-        if (const int s = plan_.kept_in_memory(plan_.op_of(one)); s >= 0) kept.insert(s);
-    }
+    std::set<int> kept = plan_.final_storages();
     for (int s = 0; s < static_cast<int>(p_.storages.size()); ++s)
       if (p_.storages[at(s)].kind == Storage::in_memory && plan_.carried(s) > 0) {
         plan_.restored.push_back(s);
@@ -403,7 +397,7 @@ class Planner {
     const auto rank = [&](int s) {
       return s == plan_.finish_slot()
                  ? std::pair<int, Amount>{kWarpgroup, 0}
-                 : std::pair<int, Amount>{p_.slots[at(s)].width, p_.slots[at(s)].registers};
+                 : std::pair<int, Amount>{p_.slots[at(s)].width, tile_registers(s)};
     };
     const auto first = std::max_element(plan_.partitions.begin(), plan_.partitions.end(),
                                         [&](int a, int b) { return rank(a) < rank(b); });
@@ -427,9 +421,13 @@ class Planner {
   /// results for. On Blackwell a tile that goes through in parts of its columns takes those alone.
   Amount tile_registers(int slot) const {
     constexpr Amount kParts = 32;
+    constexpr Amount kBeside = 64;  // wgmma's operands are copied where ptxas wants them elsewhere
     if (slot == plan_.finish_slot()) return 64;
     const Amount own = p_.slots[at(slot)].registers;
-    if (plan_.legal.target == Target::hopper) return !finish_alone_ && !holds_tiles(slot) ? 0 : own;
+    if (plan_.legal.target == Target::hopper) {
+      if (!holds_tiles(slot)) return finish_alone_ ? own : 0;
+      return std::min(own, register_pressure(plan_, slot) + kBeside);
+    }
     if (!holds_tiles(slot)) return 0;
     std::set<int> in_parts;
     for (const auto& ops : plan_.legal.fused)
@@ -513,7 +511,7 @@ class Planner {
   }
 
   /// Tiles on their way out get a buffer; where there is no room, that of a tile from before the
-  /// loop, once all slots that read it have ended.
+  /// loop or of the loop, once all slots that use it have ended.
   std::optional<Refusal> stage_stores(Amount& shared, Amount barrier_room) {
     const meaning::Meaning& m = *plan_.meaning;
     Amount all = 0;
@@ -532,7 +530,8 @@ class Planner {
         all += meaning::elements(m.values[at(v)].shape) *
                meaning::number_type(m.values[at(v)].type)->bytes;
     const bool room = shared + all + barrier_room <= kMostShared;
-    std::set<int> taken;
+    std::vector<Reused> reused;
+    if (!room) reused = reusable();
     for (int v = m.after_begin; v < static_cast<int>(m.values.size()); ++v) {
       const meaning::Value& value = m.values[at(v)];
       if (value.function != Function::store || value.shape.size() != 2) continue;
@@ -541,23 +540,64 @@ class Planner {
                             value.type, true};
         continue;
       }
-      bool found = false;
-      for (const auto& [q, one] : plan_.resident) {
-        if (found || plan_.tiles() || taken.contains(q) || one.shape != value.shape ||
-            one.type != value.type)
-          continue;
-        plan_.staging[v] = one;
-        taken.insert(q);
-        found = true;
-        for (const int s : readers_before(q))
-          if (s != plan_.after_slot[at(v)]) plan_.done_needed[at(s)] = true;
-      }
-      if (!found)
+      const auto found = std::find_if(reused.begin(), reused.end(), [&](const Reused& one) {
+        return one.buffer.type == value.type && one.buffer.shape[0] == value.shape[0] &&
+               one.taken + value.shape[1] <= one.buffer.shape[1];
+      });
+      if (found == reused.end())
         return Refusal{"limits",
                        "no room in shared memory for the tile of " + value.id + " on its way out"};
+      ExtraBuffer& made = plan_.staging[v] = found->buffer;
+      if (found->buffer.shape[1] != value.shape[1]) {
+        made.first_column = found->taken;
+        made.whole_columns = found->buffer.shape[1];
+        made.shape = value.shape;
+      }
+      found->taken += value.shape[1];
+      for (const int s : found->users)
+        if (s != plan_.after_slot[at(v)] || plan_.commits_products(s))
+          plan_.done_needed[at(s)] = true;
+      plan_.staging_users[v] = found->users;
     }
     if (room) shared += all;
     return std::nullopt;
+  }
+
+  /// A buffer that is free where the loop has ended, and the columns of it that are in use again.
+  struct Reused {
+    ExtraBuffer buffer;
+    std::set<int> users;  ///< slots
+    std::int64_t taken = 0;
+  };
+
+  /// Tiles from before the loop first, then those of the loop. (With tiles, other slots go on to
+  /// the next one.)
+  std::vector<Reused> reusable() const {
+    std::vector<Reused> all;
+    if (plan_.tiles()) return all;
+    for (const auto& [q, one] : plan_.resident) all.push_back({one, readers_before(q)});
+    for (int s = 0; s < static_cast<int>(p_.storages.size()); ++s) {
+      const Storage& storage = p_.storages[at(s)];
+      if (storage.kind != Storage::in_memory || plan_.on_tmem(storage) ||
+          plan_.same_place[at(s)] != s || plan_.value_of(s).shape.size() != 2)
+        continue;
+      const meaning::Value& value = plan_.value_of(s);
+      Reused one{{plan_.buffer[at(s)], value.shape, value.type, true, storage.depth > 1}, {}};
+      for (const program::Op& op : p_.ops) {
+        const auto here = [&](int t) { return plan_.same_place[at(t)] == s; };
+        // (Who reads a tile that was loaded has waited for the load.)
+        if ((op.ending != Ending::transaction &&
+             std::any_of(op.writes.begin(), op.writes.end(), here)) ||
+            std::any_of(op.reads.begin(), op.reads.end(),
+                        [&](const program::Read& read) { return here(read.storage); }))
+          one.users.insert(op.slot);
+      }
+      const std::set<int> kept = plan_.final_storages();
+      if (std::none_of(kept.begin(), kept.end(),
+                       [&](int t) { return plan_.same_place[at(t)] == s; }))
+        all.push_back(std::move(one));
+    }
+    return all;
   }
 
   /// Slots whose ops read a value from before the loop, through views.

@@ -27,6 +27,12 @@ struct ExtraBuffer {
   std::vector<std::int64_t> shape;
   std::string type;
   bool swizzled = false;  ///< for bulk copies and products; else plain rows
+  /// It lies in a buffer that another tile had: of a ring the first copy, of a wider tile these
+  /// columns.
+  bool of_ring = false;
+  std::int64_t first_column = 0, whole_columns = 0;  ///< of the wider tile; 0 = it is not wider
+
+  bool part() const { return whole_columns > 0; }
 };
 
 struct Plan {
@@ -56,9 +62,11 @@ struct Plan {
   std::vector<int> partitions;
   /// Per store after the loop, the slot that executes it with all that it needs; else -1.
   std::vector<int> after_slot;
-  std::vector<bool> done_needed;               ///< per slot: others wait for its end
-  std::map<int, ExtraBuffer> resident;         ///< per value before the loop that loads a matrix
-  std::map<int, ExtraBuffer> staging;          ///< per store of a matrix from registers
+  std::vector<bool> done_needed;        ///< per slot: others wait for its end
+  std::map<int, ExtraBuffer> resident;  ///< per value before the loop that loads a matrix
+  std::map<int, ExtraBuffer> staging;   ///< per store of a matrix from registers
+  /// Per store whose buffer another tile had: slots that used that one.
+  std::map<int, std::set<int>> staging_users;
   std::map<int, ExtraBuffer> final_hand_over;  ///< per value of the loop
   std::vector<std::string> done;               ///< per slot, its barrier's name
   std::string resident_barrier;
@@ -112,6 +120,8 @@ struct Plan {
   std::set<int> resident_readers() const;
   /// Values of the loop that a value after it uses, through others after it.
   void final_values(int value, std::set<int>& all) const;
+  /// Storages of the loop that a value after it reads.
+  std::set<int> final_storages() const;
   /// Slots whose end a value after the loop needs.
   void awaited_by(int v, std::set<int>& slots) const;
   /// The storage in tensor memory that op `op` writes, and nothing else that anybody reads; -1 =
