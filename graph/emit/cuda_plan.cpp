@@ -342,6 +342,10 @@ class CudaPlanner {
 
   void tiles() {
     const Plan& plan = c_.plan;
+    for (const HostTensor& host : plan.axes.tensors)
+      if (host.steps >= 0)
+        refuse("tensors",
+               harmless(host.name) + " has a vector an iteration along an axis of its own");
     for (const auto& [v, one] : plan.resident) check_swizzled(one.name, one.shape, one.type);
     for (const auto& [v, one] : plan.staging) {
       check_swizzled(one.name, one.shape, one.type);

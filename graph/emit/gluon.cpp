@@ -150,7 +150,7 @@ class GluonPrinter {
     if (!needs_.tiles.empty()) line(0, "# Register layouts of tiles.");
     for (const auto& [m, n, warps] : needs_.tiles)
       line(0, tile_name(m, n, warps) + ": gl.constexpr = gl.constexpr(" +
-                  tile_layout(plan_.legal.target, m, n, warps) + ")");
+                  tile_layout(plan_.legal.target, m, n, warps, needs_.product_depth) + ")");
     for (const auto& [name, value] : shared_layouts_)
       line(0, name + ": gl.constexpr = gl.constexpr(" + value + ")");
     line(0, "VECTOR: gl.constexpr = gl.constexpr(gl.SwizzledSharedLayout(1, 1, 1, [0]))");
@@ -281,6 +281,8 @@ class GluonPrinter {
     }
     for (std::size_t t = 0; t < plan_.tensor_name.size(); ++t) add(plan_.tensor_name[t] + "_row");
     for (const std::string& one : plan_.host_name) add(one + "_column");
+    for (std::size_t t = 0; t < plan_.host_name.size(); ++t)
+      if (plan_.axes.tensors[t].steps >= 0) add(plan_.host_name[t] + "_rows");
     if (plan_.user != nullptr) {
       for (const std::string& one : plan_.tensor_name) add(one + "_column");
       for (const std::string& one : plan_.constant) add(one);
@@ -372,6 +374,7 @@ class GluonPrinter {
       for (int d = 0; d < static_cast<int>(host.axes.size()); ++d) {
         const Axis& axis = plan_.axes.axes[at(host.axes[at(d)])];
         std::string text = d == 0 ? "batch * " + plan_.host_name[at(h)] + "_rows" : "";
+        if (host.steps >= 0) text += " * n";
         if (axis.kind == Axis::block) {
           const auto k =
               std::find(plan_.axes.blocks.begin(), plan_.axes.blocks.end(), host.axes[at(d)]) -

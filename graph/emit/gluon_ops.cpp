@@ -55,6 +55,7 @@ std::string SlotPrinter::coordinates(int tensor, const std::string& tile) {
     if (row) x = use(plan_.tensor_name[at(tensor)] + "_row");
     const Axis& axis = axes.axes[at(whole.axes[at(d)])];
     if (axis.kind == Axis::block && !row) x = use(host(tensor) + "_column");
+    if (whole.steps >= 0 && !tile.empty()) x += " + " + tile + " * " + use(host(tensor) + "_rows");
     if (axis.kind == Axis::loop)
       x += (x.empty() ? "" : " + ") + tile + " * " + std::to_string(axis.tile);
     list += (list.empty() ? "" : ", ") + (x.empty() ? std::string("0") : x);
@@ -94,12 +95,21 @@ std::string SlotPrinter::memory_operand(int op, const Operand& one, Iteration it
 }
 
 void SlotPrinter::product(int depth, int op, const Value& value, Iteration it) {
-  const auto supported = [](const std::string& type) { return type == "f16" || type == "bf16"; };
   for (std::size_t k = 0; k < 2; ++k) {
     const Operand& one = value.operands[k];
-    if (one.value < 0 || !supported(m_.values[at(one.value)].type))
-      refuse("type", "operands of the product " + value.id + " must be f16 or bf16");
+    const std::string type = one.value < 0 ? "" : m_.values[at(one.value)].type;
+    if (type != "f16" && type != "bf16" && type != "f8")
+      refuse("type", "operands of the product " + value.id + " must be f16, bf16 or f8");
+    // PTX ISA, wgmma.mma_async and tcgen05.mma: of 8 bits both operands lie along K.
+    if (type == "f8" && (values_.resolve(op, one).kind == Source::registers ||
+                         values_.resolve(op, one).transposed != (k == 1)))
+      refuse("type", "operands of 8 bits of the product " + value.id +
+                         " must lie in shared memory, along what is summed");
   }
+  const int depth_of_one = m_.values[at(value.operands[0].value)].type == "f8" ? 32 : 16;
+  if (needs_.product_depth != 0 && needs_.product_depth != depth_of_one)
+    refuse("type", "products of operands of 8 and of 16 bits are in one kernel");
+  needs_.product_depth = depth_of_one;
   if (value.type != "f32") refuse("type", "the product " + value.id + " must be f32");
   if (plan_.links.values[at(op)].size() != 1)
     refuse("op", "the product " + value.id + " is part of a chain");
@@ -191,7 +201,7 @@ std::string SlotPrinter::size_of(const Value& value) const {
   std::int64_t k = shape[left.transposed ? 0 : 1];
   if (left.columns > 0 && !left.transposed) k = left.columns;
   return "  # " + std::to_string(value.shape[0]) + " x " + std::to_string(value.shape[1]) + " x " +
-         std::to_string(k);
+         std::to_string(k) + (m_.values[at(left.value)].type == "f8" ? " (8 bits)" : "");
 }
 
 void SlotPrinter::ended_for(int depth, int op, const Operand& one, Iteration it) {
@@ -264,6 +274,12 @@ void SlotPrinter::compute(int depth, int op, Iteration it) {
     ensure_ended(depth, op, value, it);
     std::vector<Expression> in;
     for (const Operand& one : value.operands) in.push_back(operand(op, one, it));
+    // (A tile that is used twice is read once.)
+    if (in.size() == 2 && value.operands[0] == value.operands[1] &&
+        in[0].text.find(".load(") != std::string::npos) {
+      line(depth, "part = " + in[0].text);
+      in[0].text = in[1].text = "part";
+    }
     last = values_.evaluate(v, in, values_.layout_of(v), iteration_text(it));
     if (value.function == Function::causal && it.from != Iteration::begin) use("n");
     if (v != result) {

@@ -101,8 +101,10 @@ class Legalizer {
       return Refusal{"target",
                      "it has products in registers (Hopper) and in tensor memory "
                      "(Blackwell)"};
+    // Without a product the machine's memories say it.
     if (!in_registers && !in_tmem)
-      return Refusal{"target", "it has no product: only loops around the tensor cores are emitted"};
+      in_tmem = std::any_of(p.memories.begin(), p.memories.end(),
+                            [](const program::Memory& one) { return one.name == "tmem"; });
     legal_.target = in_tmem ? Target::blackwell : Target::hopper;
     return std::nullopt;
   }

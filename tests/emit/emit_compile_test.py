@@ -28,7 +28,7 @@ KERNELS = ["hopper-fwd-plain:hopper", "hopper-fwd-sub2:hopper", "hopper-fwd-sub2
            "blackwell-fwd-sub2:blackwell", "blackwell-fwd-sub2-chunked:blackwell", "gemm:hopper", "gemm:blackwell",
            "hopper-gqa:hopper", "hopper-mlp:hopper", "hopper-bwd:hopper", "hopper-bwd-q64:hopper", "blackwell-bwd:blackwell",
            "hopper-retnet:hopper", "hopper-deltanet:hopper", "fmha-forward:hopper", "fmha-forward:blackwell"]
-PTX_NAMES = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32"}
+PTX_NAMES = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float8_e4m3fn": "fp8e4nv"}
 
 
 def compiled(path, trips):
@@ -40,7 +40,7 @@ def compiled(path, trips):
         host, _, what = name.rpartition("_")
         if what == "desc":
             kind, block = module.TENSORS[host][1], module.BLOCKS[host]
-            layout = gl.NVMMASharedLayout.get_default_for(block, getattr(gl, kind))
+            layout = gl.NVMMASharedLayout.get_default_for(block, getattr(gl, {"float8_e4m3fn": "float8e4nv"}.get(kind, kind)))
             signature[name] = f"tensordesc<{PTX_NAMES[kind]}{block},{layout!r}>"
         elif what == "ptr":
             signature[name] = "*" + PTX_NAMES[module.TENSORS[host][1]]
@@ -99,16 +99,16 @@ def text_counts(text):
             skip = indent
         if skip is None:
             kept.append(line)
-    # A wgmma is of 64 rows and 16 deep a warpgroup, a tcgen05.mma of 128 rows and 16 deep (16-bit operands).
+    # A wgmma is of 64 rows and 16 deep a warpgroup, a tcgen05.mma of 128 rows and 16 deep (operands of 8 bits: 32).
     products = instructions = 0
     warps = 4
     for line in kept:
         if match := re.match(r"    # (\d+) warps?, ", line):
             warps = int(match.group(1))
-        if match := re.search(r"(warpgroup_mma|tcgen05_mma)\(.*  # (\d+) x (\d+) x (\d+)$", line):
+        if match := re.search(r"(warpgroup_mma|tcgen05_mma)\(.*  # (\d+) x (\d+) x (\d+)( \(8 bits\))?$", line):
             rows = 16 * warps if match.group(1) == "warpgroup_mma" else 128
             products += 1
-            instructions += max(1, int(match.group(2)) // rows) * (int(match.group(4)) // 16) * -(-int(match.group(3)) // 256)
+            instructions += max(1, int(match.group(2)) // rows) * (int(match.group(4)) // (32 if match.group(5) else 16)) * -(-int(match.group(3)) // 256)
     body = "\n".join(kept)
     return {"products": products, "instructions": instructions,
             "waits": len(re.findall(r"^\s*mbarrier\.wait\(", body, re.M)),
@@ -144,7 +144,7 @@ def main():
                 continue
             wrong = []
             products = got["wgmma"] + got["tcgen05.mma"]
-            if products == 0 or products != want["instructions"]:
+            if (products == 0) != (want["products"] == 0) or products != want["instructions"]:
                 wrong.append(f"{products} product instructions, {want['instructions']} by the text's {want['products']} products")
             if got["shared"] > want["shared"] + 2048 or got["shared"] > 232448:
                 wrong.append(f"{got['shared']} bytes of shared memory, foretold {want['shared']}")

@@ -147,17 +147,24 @@ def held_back(module):
 
 
 WORLD = None
-SHORT = {"float16": np.float16, "float32": np.float32, "bfloat16": np.float32}
+SHORT = {"float16": np.float16, "float32": np.float32, "bfloat16": np.float32, "float8e4nv": np.float32}
+TORCH = {"float8_e4m3fn": "float8e4nv"}  # what PyTorch calls otherwise
 
 
 class Type:
-    """A number type; bfloat16 is float32 with rounded values."""
+    """A number type; bfloat16 and float8e4nv are float32 with rounded values."""
 
     def __init__(self, name):
-        self.name, self.numpy = name, SHORT[name]
+        self.name = TORCH.get(name, name)
+        self.numpy = SHORT[self.name]
 
     def rounded(self, x):
         x = np.asarray(x)
+        if self.name == "float8e4nv":  # 4 bits of exponent, 3 of mantissa, the least is 2 to the -9, the largest 448
+            x = np.asarray(x, np.float32)
+            step = np.exp2(np.maximum(np.floor(np.log2(np.maximum(np.abs(x), 2.0 ** -6))), -6) - 3)
+            kept = np.round(x / step) * step
+            return np.where(np.abs(kept) <= 448, kept, np.nan).astype(np.float32)
         if self.name != "bfloat16":
             return x.astype(self.numpy)
         bits = np.ascontiguousarray(x, np.float32).view(np.uint32)
@@ -169,7 +176,7 @@ class Type:
 
     @property
     def bytes(self):
-        return 4 if self.name == "float32" else 2
+        return {"float32": 4, "float8e4nv": 1}.get(self.name, 2)
 
 
 class Tile(np.ndarray):
@@ -617,8 +624,8 @@ def run(module, inputs, n, seed, late, blocks=(1, 1), batch=1):
             shape = [batch * sizes[axes[0]]] + [sizes[axis] for axis in axes[1:]]
             outputs[name] = np.full(shape, 0.0 if name in module.ADDED else np.nan, number.numpy)
         array = outputs.get(name, inputs.get(name))
-        arguments.append(Pointer(number, array) if len(axes) == 1 else Descriptor(number, array, module.BLOCKS[name], name))
-    arguments += [sizes[axes[0]] for axes, _, _ in module.TENSORS.values()]
+        arguments.append(Pointer(number, array.reshape(-1)) if name not in module.BLOCKS else Descriptor(number, array, module.BLOCKS[name], name))
+    arguments += [sizes[axes[0 if name in module.BLOCKS else -1]] for name, (axes, _, _) in module.TENSORS.items()]
     for b in range(batch):
         for y in range(blocks[1]):
             for x in range(blocks[0]):
