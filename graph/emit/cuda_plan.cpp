@@ -581,11 +581,21 @@ const SharedPlace& CudaPlan::place(const std::string& name) const {
 }
 
 std::variant<CudaPlan, Refusal> make_cuda_plan(const Program& program, const EmitOptions& options) {
-  EmitOptions own = options;
-  own.as_triton = false;
-  auto plan = make_plan(program, own);
-  if (auto* no = std::get_if<Refusal>(&plan)) return *no;
-  return CudaPlanner(std::move(std::get<Plan>(plan)), options).run();
+  const auto planned = [&](int resident) -> std::variant<CudaPlan, Refusal> {
+    EmitOptions own = options;
+    own.as_triton = false;
+    own.resident_registers = resident;
+    auto plan = make_plan(program, own);
+    if (auto* no = std::get_if<Refusal>(&plan)) return *no;
+    return CudaPlanner(std::move(std::get<Plan>(plan)), own).run();
+  };
+  auto plan = planned(options.resident_registers);
+  const auto* no = std::get_if<Refusal>(&plan);
+  if (no == nullptr || no->rule != "limits" || options.resident_registers <= kLeastResident)
+    return plan;
+  auto again = planned(kLeastResident);
+  no = std::get_if<Refusal>(&again);
+  return no == nullptr || no->rule != "limits" ? std::move(again) : std::move(plan);
 }
 
 }  // namespace twill::emit

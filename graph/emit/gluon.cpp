@@ -214,6 +214,11 @@ class GluonPrinter {
       line(1, "if not hasattr(tensor_memory_descriptor, \"reinterpret\"):");
       line(2, "tensor_memory_descriptor.reinterpret = tensor_memory_descriptor._reinterpret");
     }
+    if (needs_.shared_views) {
+      line(1, "if not hasattr(gl.shared_memory_descriptor, \"reinterpret\"):");
+      line(2,
+           "gl.shared_memory_descriptor.reinterpret = gl.shared_memory_descriptor._reinterpret");
+    }
     if (needs_.tmem_parts) {
       line(1, "if triton.__version__.startswith(\"3.8\"):");
       line(
@@ -394,16 +399,21 @@ class GluonPrinter {
 
   void buffers() {
     line(1, "# Rings: iteration k has copy k mod R.");
-    for (int s = 0; s < static_cast<int>(p_.storages.size()); ++s) {
-      const Storage& storage = p_.storages[at(s)];
-      if (storage.kind != Storage::in_memory || plan_.on_tmem(storage) ||
-          plan_.same_place[at(s)] != s)
-        continue;
-      const meaning::Value& value = plan_.value_of(s);
-      if (value.shape.empty()) throw Refusal{"storage", "a number lies in shared memory"};
-      allocate(plan_.buffer[at(s)], value.shape, value.type, storage.depth,
-               storage.depth > 1 ? "  # R = " + std::to_string(storage.depth) : "");
-    }
+    for (const bool views : {false, true})
+      for (int s = 0; s < static_cast<int>(p_.storages.size()); ++s) {
+        const Storage& storage = p_.storages[at(s)];
+        if (storage.kind != Storage::in_memory || plan_.on_tmem(storage) ||
+            plan_.same_place[at(s)] != s || (plan_.view_of[at(s)] >= 0) != views)
+          continue;
+        const meaning::Value& value = plan_.value_of(s);
+        if (value.shape.empty()) throw Refusal{"storage", "a number lies in shared memory"};
+        const std::string ring = storage.depth > 1 ? "R = " + std::to_string(storage.depth) : "";
+        if (views)
+          view(s, value, ring);
+        else
+          allocate(plan_.buffer[at(s)], value.shape, value.type, storage.depth,
+                   ring.empty() ? "" : "  # " + ring);
+      }
     for (const auto& [v, one] : plan_.resident) allocate(one.name, one.shape, one.type, 1, "");
     std::set<std::string> named(plan_.buffer.begin(), plan_.buffer.end());
     for (const auto& [v, one] : plan_.resident) named.insert(one.name);
@@ -413,6 +423,17 @@ class GluonPrinter {
     for (const auto& [v, one] : plan_.final_hand_over)
       allocate(one.name, one.shape, one.type, 1, "  # for another slot, after the loop");
     tensor_memory();
+  }
+
+  /// At the beginning of another buffer, whose use ends before this one's begins.
+  void view(int s, const meaning::Value& value, const std::string& ring) {
+    needs_.shared_views = true;
+    const int depth = p_.storages[at(s)].depth;
+    line(1, plan_.buffer[at(s)] + " = " + plan_.buffer[at(plan_.view_of[at(s)])] +
+                ".reinterpret(" + gluon_type(value.type) + ", [" +
+                (depth > 1 ? std::to_string(depth) + ", " : "") + std::to_string(value.shape[0]) +
+                ", " + std::to_string(value.shape[1]) + "], " +
+                shared_layout(value.shape, value.type) + ")" + (ring.empty() ? "" : "  # " + ring));
   }
 
   void tensor_memory() {

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "graph/emit/limits.hpp"
+#include "graph/emit/plan_memory.hpp"
 #include "graph/emit/register_pressure.hpp"
 #include "graph/emit/user_function.hpp"
 #include "graph/index.hpp"
@@ -20,7 +21,6 @@ using program::Program;
 using program::Refusal;
 using program::Storage;
 
-constexpr Amount kBarrierBytes = 8;
 
 class Planner {
  public:
@@ -48,7 +48,7 @@ class Planner {
     if (auto no = after_loop()) return *no;
     if (auto no = between_tiles()) return *no;
     partitions();
-    if (auto no = memory()) return *no;
+    if (auto no = plan_memory(plan_, names_)) return *no;
     if (options_.as_triton) {
       if (auto no = check_limits(plan_.launch)) return *no;
       share_registers();
@@ -468,156 +468,6 @@ class Planner {
     });
   }
 
-  static Amount bytes(const ExtraBuffer& one) {
-    return meaning::elements(one.shape) * meaning::number_type(one.type)->bytes;
-  }
-
-  std::optional<Refusal> memory() {
-    Amount shared = 0, columns = 0;
-    const auto add = [&](Amount size) { shared = (shared + size + 1023) / 1024 * 1024; };
-    for (const Storage& s : p_.storages) {
-      const int index = static_cast<int>(&s - p_.storages.data());
-      if (s.kind != Storage::in_memory || plan_.same_place[at(index)] != index) continue;
-      if (plan_.on_tmem(s)) {
-        const Amount stride = (s.size + s.alignment - 1) / s.alignment * s.alignment;
-        columns = std::max(columns, s.base + stride * (s.depth - 1) + s.size);
-      } else if (p_.memories[at(s.memory)].name == "smem") {
-        if (s.size >= 1024)
-          add(s.size * s.depth);
-        else
-          shared += (s.size * s.depth + 127) / 128 * 128;
-      } else {
-        return Refusal{"storage", s.name + " lies in memory " + p_.memories[at(s.memory)].name +
-                                      ", which the target does not have"};
-      }
-    }
-    for (const auto& [v, one] : plan_.resident) add(bytes(one));
-    for (const auto& [v, one] : plan_.final_hand_over) shared += (bytes(one) + 127) / 128 * 128;
-    int barriers = plan_.resident.empty() ? 0 : 1;
-    if (plan_.tiles()) barriers += 2;
-    for (const Event& event : plan_.legal.program.events)
-      barriers += event.pending ? 0 : event.phases;
-    for (const bool needed : plan_.done_needed) barriers += needed ? 1 : 0;
-    const Amount barrier_room =
-        (static_cast<Amount>(barriers) + static_cast<Amount>(p_.slots.size()) + 1) * kBarrierBytes *
-        16;
-    if (auto no = stage_stores(shared, barrier_room)) return *no;
-    for (Amount power = 32; columns > 0 && power <= 512; power *= 2)
-      if (power >= columns && plan_.launch.tmem_columns == 0) plan_.launch.tmem_columns = power;
-    if (columns > 512) plan_.launch.tmem_columns = columns;
-    plan_.launch.barriers = barriers;
-    plan_.launch.shared_bytes = shared + static_cast<Amount>(barriers) * kBarrierBytes;
-    return std::nullopt;
-  }
-
-  /// Tiles on their way out get a buffer; where there is no room, that of a tile from before the
-  /// loop or of the loop, once all slots that use it have ended.
-  std::optional<Refusal> stage_stores(Amount& shared, Amount barrier_room) {
-    const meaning::Meaning& m = *plan_.meaning;
-    Amount all = 0;
-    for (std::size_t op = 0; op < p_.ops.size(); ++op) {
-      const int v = plan_.links.result[op];
-      const meaning::Value& value = m.values[at(v)];
-      if (value.function != Function::store || value.shape.size() != 2 ||
-          p_.ops[op].ending == Ending::transaction)
-        continue;
-      plan_.staging[v] = {names_.make(plan_.variable[at(v)] + "_smem", "buffer"), value.shape,
-                          value.type, true};
-      shared = (shared + bytes(plan_.staging[v]) + 1023) / 1024 * 1024;
-    }
-    for (int v = m.after_begin; v < static_cast<int>(m.values.size()); ++v)
-      if (m.values[at(v)].function == Function::store && m.values[at(v)].shape.size() == 2)
-        all += meaning::elements(m.values[at(v)].shape) *
-               meaning::number_type(m.values[at(v)].type)->bytes;
-    const bool room = shared + all + barrier_room <= kMostShared;
-    std::vector<Reused> reused;
-    if (!room) reused = reusable();
-    for (int v = m.after_begin; v < static_cast<int>(m.values.size()); ++v) {
-      const meaning::Value& value = m.values[at(v)];
-      if (value.function != Function::store || value.shape.size() != 2) continue;
-      if (room) {
-        plan_.staging[v] = {names_.make(plan_.variable[at(v)] + "_smem", "buffer"), value.shape,
-                            value.type, true};
-        continue;
-      }
-      const auto found = std::find_if(reused.begin(), reused.end(), [&](const Reused& one) {
-        return one.buffer.type == value.type && one.buffer.shape[0] == value.shape[0] &&
-               one.taken + value.shape[1] <= one.buffer.shape[1];
-      });
-      if (found == reused.end())
-        return Refusal{"limits",
-                       "no room in shared memory for the tile of " + value.id + " on its way out"};
-      ExtraBuffer& made = plan_.staging[v] = found->buffer;
-      if (found->buffer.shape[1] != value.shape[1]) {
-        made.first_column = found->taken;
-        made.whole_columns = found->buffer.shape[1];
-        made.shape = value.shape;
-      }
-      found->taken += value.shape[1];
-      for (const int s : found->users)
-        if (s != plan_.after_slot[at(v)] || plan_.commits_products(s))
-          plan_.done_needed[at(s)] = true;
-      plan_.staging_users[v] = found->users;
-    }
-    if (room) shared += all;
-    return std::nullopt;
-  }
-
-  /// A buffer that is free where the loop has ended, and the columns of it that are in use again.
-  struct Reused {
-    ExtraBuffer buffer;
-    std::set<int> users;  ///< slots
-    std::int64_t taken = 0;
-  };
-
-  /// Tiles from before the loop first, then those of the loop. (With tiles, other slots go on to
-  /// the next one.)
-  std::vector<Reused> reusable() const {
-    std::vector<Reused> all;
-    if (plan_.tiles()) return all;
-    for (const auto& [q, one] : plan_.resident) all.push_back({one, readers_before(q)});
-    for (int s = 0; s < static_cast<int>(p_.storages.size()); ++s) {
-      const Storage& storage = p_.storages[at(s)];
-      if (storage.kind != Storage::in_memory || plan_.on_tmem(storage) ||
-          plan_.same_place[at(s)] != s || plan_.value_of(s).shape.size() != 2)
-        continue;
-      const meaning::Value& value = plan_.value_of(s);
-      Reused one{{plan_.buffer[at(s)], value.shape, value.type, true, storage.depth > 1}, {}};
-      for (const program::Op& op : p_.ops) {
-        const auto here = [&](int t) { return plan_.same_place[at(t)] == s; };
-        // (Who reads a tile that was loaded has waited for the load.)
-        if ((op.ending != Ending::transaction &&
-             std::any_of(op.writes.begin(), op.writes.end(), here)) ||
-            std::any_of(op.reads.begin(), op.reads.end(),
-                        [&](const program::Read& read) { return here(read.storage); }))
-          one.users.insert(op.slot);
-      }
-      const std::set<int> kept = plan_.final_storages();
-      if (std::none_of(kept.begin(), kept.end(),
-                       [&](int t) { return plan_.same_place[at(t)] == s; }))
-        all.push_back(std::move(one));
-    }
-    return all;
-  }
-
-  /// Slots whose ops read a value from before the loop, through views.
-  std::set<int> readers_before(int q) const {
-    std::set<int> slots;
-    for (std::size_t op = 0; op < p_.ops.size(); ++op)
-      for (const int v : plan_.links.values[op])
-        if (reads_before(v, q, 0)) slots.insert(p_.ops[op].slot);
-    return slots;
-  }
-  bool reads_before(int v, int q, int steps) const {
-    for (const Operand& one : plan_.meaning->values[at(v)].operands) {
-      if (one.value == q) return true;
-      if (one.value >= 0 && steps < 100 && plan_.meaning->in_loop(one.value) &&
-          plan_.op_of(one.value) < 0 && reads_before(one.value, q, steps + 1))
-        return true;
-    }
-    return false;
-  }
-
   const Program& p_;
   const EmitOptions& options_;
   Names names_;
@@ -625,9 +475,7 @@ class Planner {
   Plan plan_;
 };
 
-}  // namespace
-
-std::variant<Plan, Refusal> make_plan(const Program& program, const EmitOptions& options) {
+std::variant<Plan, Refusal> planned(const Program& program, const EmitOptions& options) {
   // On Blackwell results lie in tensor memory, where any wide slot can take them from: a partition
   // more would take registers from all.
   auto narrow = Planner(program, options, false).run();
@@ -636,6 +484,21 @@ std::variant<Plan, Refusal> make_plan(const Program& program, const EmitOptions&
   auto plan = Planner(program, options, true).run();
   const auto* no = std::get_if<Refusal>(&plan);
   return no == nullptr || no->rule != "limits" ? std::move(plan) : std::move(narrow);
+}
+
+}  // namespace
+
+std::variant<Plan, Refusal> make_plan(const Program& program, const EmitOptions& options) {
+  auto plan = planned(program, options);
+  const auto* no = std::get_if<Refusal>(&plan);
+  if (no == nullptr || no->rule != "limits" || options.resident_registers <= kLeastResident)
+    return plan;
+  // Kernels count their own registers beside tiles; a program does not say how many.
+  EmitOptions less = options;
+  less.resident_registers = kLeastResident;
+  auto again = planned(program, less);
+  no = std::get_if<Refusal>(&again);
+  return no == nullptr || no->rule != "limits" ? std::move(again) : std::move(plan);
 }
 
 }  // namespace twill::emit

@@ -19,6 +19,8 @@ namespace twill::emit {
 
 /// The warps of a warpgroup.
 inline constexpr int kWarpgroup = 4;
+/// Registers a thread beside its tiles that the least of the built-in kernels counts on.
+inline constexpr int kLeastResident = 12;
 
 /// A buffer in shared memory that no storage of the loop has: a tile that is loaded before it, one
 /// on its way out, or a vector that another slot needs after it.
@@ -49,6 +51,7 @@ struct Plan {
   std::vector<std::string> constant;     ///< per constant of the meaning
   std::vector<std::string> buffer;       ///< per storage in memory
   std::vector<int> same_place;           ///< per storage, one whose buffer it has; itself
+  std::vector<int> view_of;  ///< per storage, one whose buffer it is another view of; -1 = none
   std::vector<std::string> barrier;      ///< per event of the legal program
   std::vector<std::string> slot_name;    ///< per slot; the function
   std::vector<std::string> host_name;    ///< per host tensor

@@ -59,9 +59,9 @@ IMPLIED = {
                                 r"slot_compute, -: bulk_wait_read\("),
 }
 # What is not carried is refused with its reason, and nothing is written.
-REFUSED = {"blackwell-bwd-sub2:blackwell": "limits: slots need 576 registers", "hopper-bwd-q64:hopper": "storage: a vector along columns", "hopper-bwd:hopper": "storage: a vector along columns",
+REFUSED = {"blackwell-bwd-sub2:blackwell": "storage: s0_dq does not fill its columns of tensor memory as a tile of 128 rows", "hopper-bwd-q64:hopper": "storage: a vector along columns", "hopper-bwd:hopper": "storage: a vector along columns",
            "hopper-bwd-q80:hopper": "op: st_dq has 80 rows on 2 warpgroups",
-           "hopper-gla:hopper": "meaning: ", "hopper-mla:hopper": "tensors: "}
+           "hopper-gla:hopper": "meaning: ", "hopper-grouped-gemm:hopper": "type: |tensors: "}
 TOLERANCE = 8e-3
 WAIT = re.compile(r"^( *(?:if \([^;]*?\) )?)(wait_for<|end_products<|named_sync\(|bulk_wait_read[<(]|fence_async_shared\(|tensor_fence_\w+\(|end_tensor_\w+\(|"
                   r"tensor_commit\(|arrive\(|release\(|barrier_arrive\(|barrier_init_fence\(|tensor_relinquish\(|__sync\w+\()", re.M)

@@ -148,6 +148,7 @@ def held_back(module):
 
 WORLD = None
 SHORT = {"float16": np.float16, "float32": np.float32, "bfloat16": np.float32, "float8e4nv": np.float32}
+STORED = {"float16": np.float16, "float32": np.float32, "bfloat16": np.uint16, "float8e4nv": np.uint8}  # in memory
 TORCH = {"float8_e4m3fn": "float8e4nv"}  # what PyTorch calls otherwise
 
 
@@ -171,12 +172,34 @@ class Type:
         kept = ((bits + 0x7fff + ((bits >> 16) & 1)) & 0xffff0000).astype(np.uint32).view(np.float32)
         return np.where(np.isfinite(x), kept, x).astype(np.float32)
 
+    def stored(self, x):
+        """As memory has it."""
+        x = self.rounded(x)
+        if self.name == "bfloat16":
+            return (np.ascontiguousarray(x).view(np.uint32) >> 16).astype(np.uint16)
+        if self.name == "float8e4nv":
+            code = np.where(np.isnan(x), 127, np.searchsorted(FLOAT8, np.abs(np.where(np.isnan(x), 0, x))))
+            return (code + 128 * np.signbit(x)).astype(np.uint8)
+        return x
+
+    def values(self, stored):
+        if self.name == "bfloat16":
+            return (stored.astype(np.uint32) << 16).view(np.float32)
+        if self.name == "float8e4nv":
+            code = stored.astype(np.int64)
+            return np.where(code & 127 == 127, np.nan, np.append(FLOAT8, 0)[code & 127] * np.where(code > 127, -1, 1)).astype(np.float32)
+        return stored.copy()
+
     def __str__(self):
         return self.name
 
     @property
     def bytes(self):
         return {"float32": 4, "float8e4nv": 1}.get(self.name, 2)
+
+
+# What the first 127 codes of float8e4nv mean: 4 bits of exponent, 3 of mantissa.
+FLOAT8 = np.array([(k & 7) * 2.0 ** -9 if k < 8 else (8 + (k & 7)) * 2.0 ** ((k >> 3) - 10) for k in range(127)], np.float32)
 
 
 class Tile(np.ndarray):
@@ -237,7 +260,7 @@ class Barriers:
 
 
 class Shared:
-    """Shared memory: a view of an array."""
+    """Shared memory: a view of an array as memory has it. `root` is the allocation."""
 
     def __init__(self, kind, array, root=None):
         self.kind, self.array, self.root = kind, array, array if root is None else root
@@ -254,22 +277,35 @@ class Shared:
         cut[dim] = slice(start, start + length)
         return Shared(self.kind, self.array[tuple(cut)], self.root)
 
+    def reinterpret(self, kind, shape, layout):
+        flat = self.array.reshape(-1).view(np.uint8)
+        size = int(np.prod(shape)) * kind.bytes
+        assert np.shares_memory(flat, self.array) and size <= flat.size, "sizes differ"
+        return Shared(kind, flat[:size].view(STORED[kind.name]).reshape(shape), self.root)
+
+    def put(self, x):
+        assert x.shape == self.array.shape, "shapes differ"
+        self.array[...] = self.kind.stored(x)
+
+    def forget(self):
+        """What will be written is on its way: nobody may read what is here (all bits set are no number)."""
+        self.array[...] = np.full(1, 0xff, np.uint8).repeat(self.array.itemsize).view(self.array.dtype)[0]
+
     def load(self, layout):
         WORLD.point()
-        return tile(self.array.copy())
+        return tile(self.kind.values(self.array))
 
     def store(self, x):
         known(x, "a store")
         WORLD.point()
-        assert x.shape == self.array.shape, "shapes differ"
-        self.array[...] = self.kind.rounded(x)
+        self.put(x)
         WORLD.unfenced.setdefault(threading.current_thread().name, set()).add(id(self.root))
 
     def seen_by_async(self):
         """What the asynchronous proxy reads: not what was written without a fence."""
         if any(id(self.root) in arrays for arrays in WORLD.unfenced.values()):
             raise Fault("the asynchronous proxy reads ordinary writes without a fence")
-        return np.asarray(self.array, np.float32)
+        return np.asarray(self.kind.values(self.array), np.float32)
 
 
 class Tensor:
@@ -297,15 +333,10 @@ class Tensor:
 
     def get(self):
         flat = np.ascontiguousarray(self.raw()).reshape(self.shape[-2], -1)
-        if self.kind.name == "bfloat16":
-            half = flat.view(np.uint16).astype(np.uint32) << 16
-            return half.view(np.float32)
-        return flat.view(self.kind.numpy)
+        return self.kind.values(flat.view(STORED[self.kind.name]))
 
     def put(self, x):
-        x = self.kind.rounded(x)
-        if self.kind.name == "bfloat16":
-            x = (np.ascontiguousarray(x).view(np.uint32) >> 16).astype(np.uint16)
+        x = self.kind.stored(x)
         self.raw()[...] = np.ascontiguousarray(x).view(np.uint8).reshape(self.shape[-2], self.columns, 4)
 
     def load(self, layout=None):
@@ -396,7 +427,14 @@ def gluon_modules():
     gl.NVMMASharedLayout = types.SimpleNamespace(get_default_for=lambda *a, **k: None)
     gl.program_id = lambda axis: WORLD.program_ids[axis]
     gl.static_range = range
-    gl.allocate_shared_memory = lambda kind, shape, layout: Shared(kind, np.full(shape, np.nan, kind.numpy))
+    gl.shared_memory_descriptor = Shared
+
+    def allocate_shared_memory(kind, shape, layout):
+        made = Shared(kind, np.empty(shape, STORED[kind.name]))
+        made.forget()
+        return made
+
+    gl.allocate_shared_memory = allocate_shared_memory
     gl.warp_specialize = lambda functions, warps, registers: WORLD.specialise(functions)
 
     def store(pointer, x):
@@ -440,10 +478,10 @@ def gluon_modules():
 
     def async_load(descriptor, at, barrier, to):
         WORLD.point()
-        to.array[...] = np.nan
+        to.forget()
 
         def work():
-            to.array[...] = descriptor.array[descriptor.place(at)]
+            to.put(descriptor.array[descriptor.place(at)])
             barrier.bytes -= descriptor.nbytes_per_cta
             barrier.check()
 
@@ -479,10 +517,10 @@ def gluon_modules():
         WORLD.point()
         places = np.asarray(pointer.at)
         assert places.min() >= 0 and places.max() < len(pointer.array), "outside the tensor"
-        to.array[...] = np.nan
+        to.forget()
 
         def work():
-            to.array[...] = pointer.array[places]
+            to.put(pointer.array[places])
 
         WORLD.vectors.setdefault(threading.current_thread().name, []).append(work)
 
