@@ -101,7 +101,7 @@ CudaExpression CudaSlotPrinter::final_operand(int v, const Operand& one, std::se
   if (reduced_.insert(read).second) {
     declare(read, type_of(one.value));
     if (lanes) {
-      load_lanes(1, read, from + own_part(what.shape[1]));
+      load_lanes(1, read, kept, from + own_part(what.shape[1]));
       return {read};
     }
     line(1, std::string(what.shape.size() == 1 ? "load_rows(" : "load_fragments(") + read + ", " +

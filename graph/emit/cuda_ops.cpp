@@ -207,7 +207,7 @@ CudaExpression CudaSlotPrinter::operand(int depth, int op, const Operand& one, I
           refuse("operand", "the 16-bit tile " + harmless(what.id) +
                                 " is read to registers from tensor memory: not emitted yet");
         declare(name, type_of(value));
-        load_lanes(depth, name, place + own_part(what.shape[1]));
+        load_lanes(depth, name, source.storage, place + own_part(what.shape[1]));
         return {name};
       }
       if (what.function == Function::load || what.type != "f32")
@@ -267,7 +267,7 @@ void CudaSlotPrinter::keep(int depth, int op, Iteration it, const CudaExpression
     const auto& shape = m_.values[at(value)].shape;
     const bool half = m_.values[at(value)].type != "f32";
     if (plan_.on_tmem(p_.storages[at(s)])) {
-      store_lanes(depth, copy_at(s, it) + own_part(half ? shape[1] / 2 : shape[1]), name);
+      store_lanes(depth, s, copy_at(s, it) + own_part(half ? shape[1] / 2 : shape[1]), name);
       continue;
     }
     fences_.apart = true;

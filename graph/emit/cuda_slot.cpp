@@ -35,7 +35,7 @@ std::string wrapped(const std::string& indent, std::string text) {
 std::string CudaSlotPrinter::run() {
   history_.assign(p_.ops.size(), 0);
   if (slot_ == plan_.finish_slot()) {
-    fences_ = {false, true, false};
+    fences_ = {false, true, false, {}};
     after();
   } else {
     code_ = cut_code(legal_.program, slot_, 0);
@@ -183,12 +183,13 @@ void CudaSlotPrinter::age_variables(int depth, int op) {
 void CudaSlotPrinter::body() {
   trips_ = -1;
   flights_.clear();
-  fences_ = {false, true, false};  // the block has met
+  fences_ = {false, true, false, {}};  // the block has met
   defined_.clear();
   reduced_.clear();
   before();
   loop();
   after();
+  end_stores(1, -1);
 }
 
 bool CudaSlotPrinter::uses_resident(int op) const {
@@ -244,7 +245,9 @@ void CudaSlotPrinter::before() {
 namespace {
 
 CudaFences either(const CudaFences& a, const CudaFences& b) {
-  return {a.before || b.before, a.after || b.after, a.apart || b.apart};
+  CudaFences both{a.before || b.before, a.after || b.after, a.apart || b.apart, a.stores};
+  both.stores.insert(b.stores.begin(), b.stores.end());
+  return both;
 }
 std::vector<CudaFlight> moved(std::vector<CudaFlight> flights, int by) {
   for (CudaFlight& one : flights) one.iteration -= by;

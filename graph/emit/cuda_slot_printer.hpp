@@ -35,9 +35,10 @@ struct CudaExpression {
 
 /// Fences of tcgen05 that are due: none of them is written before something needs it.
 struct CudaFences {
-  bool before = false;  ///< it has accessed tensor memory since its last fence::before_thread_sync
-  bool after = false;   ///< it has waited since its last fence::after_thread_sync
-  bool apart = false;   ///< its warps have accessed memory since they last met
+  bool before = false;   ///< it has accessed tensor memory since its last fence::before_thread_sync
+  bool after = false;    ///< it has waited since its last fence::after_thread_sync
+  bool apart = false;    ///< its warps have accessed memory since they last met
+  std::set<int> stores;  ///< storages in tensor memory whose stores were not waited for
   bool operator==(const CudaFences&) const = default;
 };
 
@@ -134,8 +135,12 @@ class CudaSlotPrinter {
   }
   void fence_before(int depth);
   void fence_after(int depth);
-  void load_lanes(int depth, const std::string& name, const std::string& at);
-  void store_lanes(int depth, const std::string& to, const std::string& name);
+  /// Until the slot's stores to tensor memory have ended, before it accesses this storage; -1 =
+  /// any.
+  void end_stores(int depth, int storage);
+  /// `at` is in this storage.
+  void load_lanes(int depth, const std::string& name, int storage, const std::string& at);
+  void store_lanes(int depth, int storage, const std::string& to, const std::string& name);
   void tensor_product(int depth, int op, const Value& value, Iteration it, const std::string& a,
                       const std::string& b, std::int64_t k);
   /// An op that copies a tile of tensor memory to registers.

@@ -216,8 +216,7 @@ class GluonPrinter {
     }
     if (needs_.shared_views) {
       line(1, "if not hasattr(gl.shared_memory_descriptor, \"reinterpret\"):");
-      line(2,
-           "gl.shared_memory_descriptor.reinterpret = gl.shared_memory_descriptor._reinterpret");
+      line(2, "gl.shared_memory_descriptor.reinterpret = gl.shared_memory_descriptor._reinterpret");
     }
     if (needs_.tmem_parts) {
       line(1, "if triton.__version__.startswith(\"3.8\"):");
@@ -429,10 +428,9 @@ class GluonPrinter {
   void view(int s, const meaning::Value& value, const std::string& ring) {
     needs_.shared_views = true;
     const int depth = p_.storages[at(s)].depth;
-    line(1, plan_.buffer[at(s)] + " = " + plan_.buffer[at(plan_.view_of[at(s)])] +
-                ".reinterpret(" + gluon_type(value.type) + ", [" +
-                (depth > 1 ? std::to_string(depth) + ", " : "") + std::to_string(value.shape[0]) +
-                ", " + std::to_string(value.shape[1]) + "], " +
+    line(1, plan_.buffer[at(s)] + " = " + plan_.buffer[at(plan_.view_of[at(s)])] + ".reinterpret(" +
+                gluon_type(value.type) + ", [" + (depth > 1 ? std::to_string(depth) + ", " : "") +
+                std::to_string(value.shape[0]) + ", " + std::to_string(value.shape[1]) + "], " +
                 shared_layout(value.shape, value.type) + ")" + (ring.empty() ? "" : "  # " + ring));
   }
 

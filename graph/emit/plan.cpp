@@ -21,7 +21,6 @@ using program::Program;
 using program::Refusal;
 using program::Storage;
 
-
 class Planner {
  public:
   /// finish_alone: what is made of memory alone after the loop gets a partition of its own; else

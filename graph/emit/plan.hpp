@@ -47,10 +47,10 @@ struct Plan {
   std::vector<SlotCode> code;  ///< per slot; empty where it has no ops
   int depth = 0;               ///< the largest of them
 
-  std::vector<std::string> variable;     ///< per value
-  std::vector<std::string> constant;     ///< per constant of the meaning
-  std::vector<std::string> buffer;       ///< per storage in memory
-  std::vector<int> same_place;           ///< per storage, one whose buffer it has; itself
+  std::vector<std::string> variable;  ///< per value
+  std::vector<std::string> constant;  ///< per constant of the meaning
+  std::vector<std::string> buffer;    ///< per storage in memory
+  std::vector<int> same_place;        ///< per storage, one whose buffer it has; itself
   std::vector<int> view_of;  ///< per storage, one whose buffer it is another view of; -1 = none
   std::vector<std::string> barrier;      ///< per event of the legal program
   std::vector<std::string> slot_name;    ///< per slot; the function

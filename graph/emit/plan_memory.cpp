@@ -56,9 +56,7 @@ class MemoryPlanner {
   }
 
  private:
-  bool shared(const Storage& s) const {
-    return s.kind == Storage::in_memory && !plan_.on_tmem(s);
-  }
+  bool shared(const Storage& s) const { return s.kind == Storage::in_memory && !plan_.on_tmem(s); }
   std::optional<Refusal> known_memories() const {
     for (const Storage& s : p_.storages)
       if (shared(s) && p_.memories[at(s.memory)].name != "smem")
@@ -216,9 +214,9 @@ class MemoryPlanner {
       if (!own_buffer(s) || value.shape.size() != 2 ||
           std::any_of(kept.begin(), kept.end(), [&](int t) { return buffer_of(t) == s; }))
         continue;
-      all.push_back({{plan_.buffer[at(s)], value.shape, value.type, true,
-                      p_.storages[at(s)].depth > 1},
-                     users(s)});
+      all.push_back(
+          {{plan_.buffer[at(s)], value.shape, value.type, true, p_.storages[at(s)].depth > 1},
+           users(s)});
     }
     return all;
   }
