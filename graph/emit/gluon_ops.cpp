@@ -66,6 +66,7 @@ std::string SlotPrinter::coordinates(int tensor, const std::string& tile) {
 void SlotPrinter::op(int depth, int op, Iteration it) {
   const Value& value = m_.values[at(plan_.links.result[at(op)])];
   if (plan_.unused(plan_.links.result[at(op)]) && barriers_of(legal_op(op), it).empty()) return;
+  if (legal_.read_again[at(op)]) return;
   if (value.function == Function::load)
     load(depth, op, value, it);
   else if (value.function == Function::store)
@@ -214,7 +215,15 @@ void SlotPrinter::ended_for(int depth, int op, const Operand& one, Iteration it)
 }
 
 Expression SlotPrinter::operand(int op, const Operand& one, Iteration it) {
-  const Source source = values_.resolve(op, one);
+  Source source = values_.resolve(op, one);
+  if (source.kind == Source::registers && legal_.read_again[at(source.op)]) {
+    const program::Read from = p_.ops[at(source.op)].reads.front();
+    const int value = plan_.links.result[at(source.op)];
+    const Layout layout = values_.layout_of(value);
+    return {copy_of(from.storage, it + -(source.distance + from.distance)) + ".load(" +
+                values_.text_of(layout) + ")",
+            layout, m_.values[at(value)].type};
+  }
   switch (source.kind) {
     case Source::number: return values_.number(one);
     case Source::registers: {

@@ -24,6 +24,7 @@ class Pressure {
       if (p_.storages[at(s)].kind != Storage::in_registers) continue;
       const int w = writer(s);
       if (w < 0 || p_.ops[at(w)].slot != slot_) continue;
+      if (plan_.legal.read_again[at(w)]) continue;
       const int first = place(w), end = last_use(s);
       for (int t = first; t < end; ++t) held[at(t % period)] += p_.storages[at(s)].size;
     }
@@ -63,20 +64,28 @@ class Pressure {
     const auto from = program::storages_read(p_, op, plan_.op_of(sum.value), sum.distance);
     return std::find(from.begin(), from.end(), storage) != from.end();
   }
-  /// A product of Hopper reads its registers until it has ended.
+  /// A product of Hopper reads its registers until it has ended: until its slot waits for it or for
+  /// one that it issued later.
   int held_until(int op) const {
     const int here = place(op);
-    if (plan_.legal.target != Target::hopper || p_.ops[at(op)].ending != program::Ending::pending)
-      return here;
+    if (!wgmma(op)) return here;
     const int period = static_cast<int>(ops_.size());
     int first = here + period;
     for (const program::Wait& wait : p_.waits) {
-      const program::Event& event = p_.events[at(wait.event)];
-      if (event.op != op || p_.ops[at(wait.before)].slot != slot_) continue;
-      const int then = place(wait.before) + wait.offset * period;
+      const int other = p_.events[at(wait.event)].op;
+      if (!p_.events[at(wait.event)].pending || !wgmma(other) || p_.ops[at(other)].slot != slot_)
+        continue;
+      // Waits of periods that are for a product not before this one.
+      int then = place(wait.before), issued = place(other) - wait.offset * period;
+      while (issued < here) then += period, issued += period;
       if (then > here) first = std::min(first, then);
     }
     return first;
+  }
+  bool wgmma(int op) const {
+    return plan_.legal.target == Target::hopper &&
+           plan_.meaning->values[at(plan_.links.result[at(op)])].function ==
+               meaning::Function::product;
   }
 
   const Plan& plan_;

@@ -13,6 +13,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from variants import source  # noqa: E402
+
 os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")  # the default, said aloud, so that 3.9 does not warn
 
 try:
@@ -124,7 +127,7 @@ def main():
     failed = False
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
-            kernel, machine = name.split(":")
+            kernel, machine = source(twill, name, folder)
             path = os.path.join(folder, "kernel.py")
             done = subprocess.run([twill, "emit", kernel, "--machine", machine, "-o", path, "--quiet"], capture_output=True, text=True)
             if done.returncode != 0:

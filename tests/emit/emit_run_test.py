@@ -19,6 +19,7 @@ except ImportError:
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import oracle  # noqa: E402
 import stand_in  # noqa: E402
+from variants import source  # noqa: E402
 
 KERNELS = ["hopper-fwd-plain:hopper", "hopper-fwd-sub2:hopper", "hopper-fwd-sub2-m128:hopper", "blackwell-fwd-plain:blackwell",
            "blackwell-fwd-sub2:blackwell", "blackwell-fwd-sub2-chunked:blackwell", "gemm:hopper", "gemm:blackwell",
@@ -28,7 +29,7 @@ KERNELS = ["hopper-fwd-plain:hopper", "hopper-fwd-sub2:hopper", "hopper-fwd-sub2
 
 def emit(twill, name, folder):
     """(text of the kernel, its program) or None with the reason printed."""
-    kernel, machine = name.split(":")
+    kernel, machine = source(twill, name, folder)
     program, text = os.path.join(folder, "p.json"), os.path.join(folder, "k.py")
     done = subprocess.run([twill, "program", kernel, "--machine", machine, "-o", program, "--quiet"], capture_output=True, text=True)
     if done.returncode != 0:

@@ -48,6 +48,40 @@ __device__ __forceinline__ void store_operand(std::uint32_t to, int group,
     }
 }
 
+/// A tile of fp32 that TMA adds: [panel of 32 columns][kRows][32 columns], 128-byte swizzled; rows
+/// from 64 `block` on, columns from `first` on.
+template <int kRows, int kBlocks, int kColumns>
+__device__ __forceinline__ void store_panels(std::uint32_t to, int block, int first,
+                                             const Tile<kBlocks, kColumns>& d) {
+  const int lane = static_cast<int>(threadIdx.x % 32),
+            warp = static_cast<int>(threadIdx.x % 128 / 32);
+#pragma unroll
+  for (int b = 0; b < kBlocks; ++b)
+#pragma unroll
+    for (int j = 0; j < kColumns / 8; ++j)
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        const int row = (block + b) * 64 + warp * 16 + lane / 4 + 8 * h;
+        const int column = first + 8 * j + 2 * (lane % 4);
+        store_shared_2(to + column / 32 * kRows * 128 + swizzled(row, column % 32 / 4) +
+                           column % 4 * 4,
+                       d.x[b][4 * j + 2 * h], d.x[b][4 * j + 2 * h + 1]);
+      }
+}
+/// A vector in shared memory along the columns, from `first` on.
+template <int kColumns>
+__device__ __forceinline__ Columns<kColumns> columns_of(std::uint32_t from, int first) {
+  Columns<kColumns> d;
+#pragma unroll
+  for (int j = 0; j < kColumns / 8; ++j) {
+    const float2 x = load_shared_2(
+        from + static_cast<std::uint32_t>(first + 8 * j + 2 * static_cast<int>(threadIdx.x % 4)) *
+                   4);
+    d.x[2 * j] = x.x, d.x[2 * j + 1] = x.y;
+  }
+  return d;
+}
+
 /// A tile of fp32 for slots of as many warpgroups: each thread's values lie together in fours, so
 /// that it reads what the same thread of the other slot wrote.
 template <int kBlocks, int kColumns>
