@@ -77,8 +77,8 @@ std::string CudaSlotPrinter::memory_operand(int op, const Operand& one, Iteratio
   const int across = blackwell() ? 1 : c_.shares(slot_, value);
   // Its columns of the result are rows of B, or panels of 64 columns.
   if (!left && across > 1)
-    address += " + group * " +
-               std::to_string(value.shape[1] / across * (k_major ? 128 : rows * 128 / 64));
+    address +=
+        " + group * " + std::to_string(value.shape[1] / across * (k_major ? 128 : rows * 128 / 64));
   if (left && !blackwell() && across == 1) {
     const std::int64_t of_group = (k_major ? 64 : rows) * 128;
     if (c_.warpgroups(slot_) > 1)
@@ -181,8 +181,7 @@ void CudaSlotPrinter::product(int depth, int op, const Value& value, Iteration i
   declare(name, type_of(result));
   defined_.insert(name);
   const std::set<int> reads = multiplied_by(op);
-  if (std::any_of(reads.begin(), reads.end(),
-                  [&](int s) { return overlap(s, fences_.written); }))
+  if (std::any_of(reads.begin(), reads.end(), [&](int s) { return overlap(s, fences_.written); }))
     meet(depth, "all warpgroups of the slot have written what the product reads");
   fences_.multiplied.insert(reads.begin(), reads.end());
   line(depth,
@@ -219,10 +218,8 @@ CudaExpression CudaSlotPrinter::operand(int depth, int op, const Operand& one, I
     const int distance = source.distance + p_.ops[at(source.op)].reads.front().distance;
     fences_.apart = true;
     const std::string from = copy_at(storage, it + -distance);
-    const std::int64_t own =
-        columns / c_.shares(slot_, m_.values[at(plan_.links.result[at(op)])]);
-    if (blackwell())
-      return {"along_columns<" + std::to_string(own) + ">(" + from + ", group)"};
+    const std::int64_t own = columns / c_.shares(slot_, m_.values[at(plan_.links.result[at(op)])]);
+    if (blackwell()) return {"along_columns<" + std::to_string(own) + ">(" + from + ", group)"};
     return {"columns_of<" + std::to_string(own) + ">(" + from + ", " +
             (own == columns ? "0" : "group * " + std::to_string(own)) + ")"};
   }
@@ -314,8 +311,7 @@ void CudaSlotPrinter::keep(int depth, int op, Iteration it, const CudaExpression
     }
     fences_.apart = true;
     if (!blackwell() && c_.warpgroups(slot_) > 1) {
-      if (overlap(s, fences_.multiplied))
-        meet(depth, "no warpgroup's product reads it any more");
+      if (overlap(s, fences_.multiplied)) meet(depth, "no warpgroup's product reads it any more");
       fences_.written.insert(s);
     }
     const std::string what = result.by_lanes ? "over_lanes(" + name + ")" : name;
@@ -336,7 +332,8 @@ void CudaSlotPrinter::panels(int depth, const Value& value, const std::string& t
                              const std::string& what) {
   const int across = c_.shares(slot_, value), blocks = blocks_of(value);
   const std::string block = across > 1 || c_.warpgroups(slot_) == 1 ? "0"
-                            : blocks == 1 ? "group" : "group * " + std::to_string(blocks);
+                            : blocks == 1                           ? "group"
+                                          : "group * " + std::to_string(blocks);
   const std::string first =
       across == 1 ? "0" : "group * " + std::to_string(value.shape[1] / across);
   line(depth, "store_panels<" + std::to_string(value.shape[0]) + ">(" + to + ", " + block + ", " +

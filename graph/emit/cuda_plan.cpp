@@ -414,7 +414,8 @@ class CudaPlanner {
     for (int s = 0; s < static_cast<int>(p().storages.size()); ++s)
       if (plan.view_of[at(s)] >= 0 && plan.same_place[at(s)] == s) {
         const Value& value = plan.value_of(s);
-        c_.buffers.push_back({plan.buffer[at(s)], c_.place(plan.buffer[at(plan.view_of[at(s)])]).offset,
+        c_.buffers.push_back({plan.buffer[at(s)],
+                              c_.place(plan.buffer[at(plan.view_of[at(s)])]).offset,
                               bytes(value.shape, value.type), p().storages[at(s)].depth,
                               shape_text(value.shape, value.type) + ", where another begins", 0});
       }

@@ -25,11 +25,12 @@ from variants import source  # noqa: E402
 
 KERNELS = ["hopper-fwd-sub2:hopper", "hopper-fwd-sub2+bf16:hopper", "hopper-fwd-plain:hopper", "hopper-fwd-sub2-m128:hopper", "fmha-forward:hopper", "gemm:hopper", "hopper-gqa:hopper", "hopper-mlp:hopper",
            "blackwell-fwd-sub2:blackwell", "blackwell-fwd-sub2+bf16:blackwell", "blackwell-fwd-plain:blackwell", "blackwell-fwd-plain+causal:blackwell",
-           "blackwell-fwd-sub2+d64:blackwell", "blackwell-fwd-plain+bf16+causal+d64:blackwell", "fmha-forward:blackwell", "gemm:blackwell", "blackwell-bwd:blackwell"]
+           "blackwell-fwd-sub2+d64:blackwell", "blackwell-fwd-plain+bf16+causal+d64:blackwell", "fmha-forward:blackwell", "gemm:blackwell", "blackwell-bwd:blackwell", "hopper-bwd:hopper", "hopper-bwd-q64:hopper"]
 COUNTS = (0, 1, 2, 3, 7)
 # Bytes of spill stores that are known, by kernel; more are an error. hopper-gqa: two tiles of 64 x 128 in f32, their product and its
 # operand are 224 of 240 registers. Blackwell: a softmax slot holds a tile of 128 registers while ptxas moves ex2 of the next one up.
-SPILLS = {"hopper-gqa:hopper": 176, "blackwell-fwd-sub2:blackwell": 8, "blackwell-fwd-sub2+bf16:blackwell": 8, "blackwell-fwd-sub2+d64:blackwell": 56,
+# Backward attention on Hopper: tiles are 224 of 240 registers, addresses that do not change in the loop are read back.
+SPILLS = {"hopper-gqa:hopper": 176, "hopper-mla:hopper": 284, "hopper-bwd:hopper": 100, "hopper-bwd-q64:hopper": 44, "blackwell-fwd-sub2:blackwell": 8, "blackwell-fwd-sub2+bf16:blackwell": 8, "blackwell-fwd-sub2+d64:blackwell": 56,
           "blackwell-fwd-plain+bf16+causal+d64:blackwell": 4, "fmha-forward:blackwell": 380}
 # What may be missing anywhere, of what place() says:
 # - what the last iterations tell, for which no iteration comes that waits; nor is the fence before it needed;
@@ -39,7 +40,18 @@ IMPLIED_ANYWHERE = (r"(epilogue|n = \d+): (arrive|release|barrier_arrive|tensor_
                     r": tensor_relinquish\(", r": __syncwarp\(")
 # Waits that others imply, by the order in which a slot does things. (The program has them: the judge wants each barrier's phases
 # waited for.)
+FWD_SUB2 = (
+    # aux waits for s0_tld_s, which waits for s0_qk, for which mma had Q and K. The done barriers of the softmax slots are for the maxima,
+    # which correction has waited for in the loop. The second bulk store of a thread waits for the first one, too.
+    r"slot_aux, -: wait_for<1>\(shared \+ kResidentFull", r"After the loop: wait_for<1>\(shared \+ kSoftmax[01]Done", r"slot_correction, -: bulk_wait_read\(",
+    # The softmax slots have passed the fence since they waited for the product; after that they waited for a vector in shared memory.
+    r"slot_softmax[01], (i|epilogue): tensor_fence_after\(\); / #pragma")
 IMPLIED = {
+    "blackwell-fwd-sub2:blackwell": FWD_SUB2, "blackwell-fwd-sub2+bf16:blackwell": FWD_SUB2,
+    # What reads K and V has ended before the warpgroups meet for dq, but for dq, of which each reads the panel of K that it writes. dk's
+    # release, for which the loader waits, comes after sub_s and sub_dp of the next iteration. The second bulk store waits for the first.
+    "hopper-bwd:hopper": (r"slot_wg01, (-|After the loop): named_sync\(3, 256\);  // no warp", r"slot_wg01, After the loop: bulk_wait_read\(",
+                          r"slot_load, i: wait_for<1>\(shared \+ kSub(S|Dp)Used, i \+ 1\)"),
     # wg1 writes max_m[k + 1] before sub_m[k], so who has waited for sub_m[k] needs no wait for max_m[k + 1]; wg0 reads sub_m[k]
     # before mask_s[k + 1], so who has waited until mask_s[k + 1] was read may write sub_m again.
     "hopper-gqa:hopper": (r"kMaxMReady, (1|2|i \+ 3)\)", r"kExpAUsed, (i - 1|n - 3)\)"),
@@ -59,8 +71,7 @@ IMPLIED = {
                                 r"slot_compute, -: bulk_wait_read\("),
 }
 # What is not carried is refused with its reason, and nothing is written.
-REFUSED = {"blackwell-bwd-sub2:blackwell": "storage: s0_dq does not fill its columns of tensor memory as a tile of 128 rows", "hopper-bwd-q64:hopper": "storage: a vector along columns", "hopper-bwd:hopper": "storage: a vector along columns",
-           "hopper-bwd-q80:hopper": "op: st_dq has 80 rows on 2 warpgroups",
+REFUSED = {"blackwell-bwd-sub2:blackwell": "storage: s0_dq does not fill its columns of tensor memory as a tile of 128 rows", "hopper-bwd-q80:hopper": "op: st_dq has 80 rows on 2 warpgroups",
            "hopper-gla:hopper": "meaning: ", "hopper-grouped-gemm:hopper": "type: |tensors: "}
 TOLERANCE = 8e-3
 WAIT = re.compile(r"^( *(?:if \([^;]*?\) )?)(wait_for<|end_products<|named_sync\(|bulk_wait_read[<(]|fence_async_shared\(|tensor_fence_\w+\(|end_tensor_\w+\(|"

@@ -3,8 +3,8 @@
 // A thread holds of its warpgroup's kBlocks blocks of 64 rows what wgmma's accumulator layout gives
 // it (wgmma.cuh): of block b the value x[b][4 j + 2 h + e] is row 16 (t / 32) + (t % 32) / 4 + 8 h,
 // column 8 j + 2 (t % 4) + e. A vector has one value a row, the same in the four lanes of a row.
-// Block b of warpgroup g of a slot is rows 64 (g kBlocks + b) and on of the slot's tile. Where a tile has
-// fewer rows than the slot's warpgroups, they share out its columns.
+// Block b of warpgroup g of a slot is rows 64 (g kBlocks + b) and on of the slot's tile. Where a
+// tile has fewer rows than the slot's warpgroups, they share out its columns.
 #pragma once
 
 #include <cmath>
