@@ -1,8 +1,9 @@
 """Compiles emitted kernels with Triton to PTX and cubin, without a GPU, and reads them.
 
 usage: emit_compile_test.py TWILL [--report] KERNEL:MACHINE...
-Exit code 77 without Triton. Checked: the number of products and barrier waits in the PTX are those of the text; no
-load of a tile was taken for another one (Triton's passes may join loads between which a product has written); no
+Exit code 77 without Triton. Checked: products and barrier waits in the PTX are not more than in the text (code of two
+ways may be one; emit_order_test.py compares what is executed); no load of a tile was taken for another one (Triton's
+passes may join loads between which a product has written); no
 wgmma is serialised; registers of partitions (setmaxnreg) are those that Twill foretold; spills are reported, and
 refused where SPILLS says 0.
 """
@@ -113,10 +114,18 @@ def text_counts(text):
             products += 1
             instructions += max(1, int(match.group(2)) // rows) * (int(match.group(4)) // (32 if match.group(5) else 16)) * -(-int(match.group(3)) // 256)
     body = "\n".join(kept)
+    loads, seen = 0, set()
+    for line in kept:
+        # (Only values loaded before the loop come from elsewhere than a tile's place. What is loaded twice and not written between may
+        # be loaded once.)
+        if re.search(r"mbarrier\.(wait|arrive)|\.store\(|_mma|^ *(for|if|elif|else|def)\b", line):
+            seen.clear()
+        for place in re.findall(r"([\w.()%+ ]+)\.load\((?:TILE_|gl\.SliceLayout)", line):
+            loads += place not in seen
+            seen.add(place)
     return {"products": products, "instructions": instructions,
             "waits": len(re.findall(r"^\s*mbarrier\.wait\(", body, re.M)),
-            # (Only values loaded before the loop come from elsewhere than a tile's place.)
-            "tile loads": len(re.findall(r"[\w)]\.load\((?:TILE_|gl\.SliceLayout)", body)),
+            "tile loads": loads,
             "registers": [int(x) for x in re.findall(r"slot_\w+ (\d+)", re.search(r"Registers a thread: (.*)", body).group(1))],
             "shared": int(re.search(r"Shared memory: (\d+) bytes", body).group(1))}
 
@@ -147,11 +156,11 @@ def main():
                 continue
             wrong = []
             products = got["wgmma"] + got["tcgen05.mma"]
-            if (products == 0) != (want["products"] == 0) or products != want["instructions"]:
+            if (products == 0) != (want["products"] == 0) or products > want["instructions"]:
                 wrong.append(f"{products} product instructions, {want['instructions']} by the text's {want['products']} products")
             if got["shared"] > want["shared"] + 2048 or got["shared"] > 232448:
                 wrong.append(f"{got['shared']} bytes of shared memory, foretold {want['shared']}")
-            if got["barrier waits"] != want["waits"]:
+            if got["barrier waits"] > want["waits"]:
                 wrong.append(f"{got['barrier waits']} barrier waits, {want['waits']} in the text")
             if got["tile loads"] != want["tile loads"]:
                 wrong.append(f"{got['tile loads']} loads of tiles, {want['tile loads']} in the text")

@@ -39,6 +39,11 @@ class World:
         self.tmem = np.full((128, 512, 4), 0xff, np.uint8)
         self.program_ids, self.programs = (0, 0, 0), (1, 1, 1)
         self.weights = {}
+        self.trace, self.warps, self.first_warps, self.barriers = {}, {}, 4, 0
+
+    def note(self, *event):
+        """What the running slot does that is seen from outside (ptx_trace.py), in its order; before the slots begin the first one's."""
+        self.trace.setdefault(threading.current_thread().name if self.warps else "", []).append(event)
 
     def choices(self):
         ready = [("slot", t) for t in self.alive if t not in self.waiting or self.waiting[t]()]
@@ -104,7 +109,8 @@ class World:
     def queue(self):
         return self.queues.setdefault(threading.current_thread().name, [])
 
-    def specialise(self, functions):
+    def specialise(self, functions, warps):
+        self.warps = {function[0].__name__: count for function, count in zip(functions, [self.first_warps] + warps)}
         def body(function, arguments):
             thread = threading.current_thread()
             try:
@@ -340,11 +346,13 @@ class Tensor:
         self.raw()[...] = np.ascontiguousarray(x).view(np.uint8).reshape(self.shape[-2], self.columns, 4)
 
     def load(self, layout=None):
+        WORLD.note("tensor load")
         WORLD.point()
         return tile(self.get().copy())
 
     def store(self, x):
         known(x, "a store")
+        WORLD.note("tensor store")
         WORLD.point()
         assert list(x.shape) == list(self.shape), "shapes differ"
         self.put(x)
@@ -435,7 +443,7 @@ def gluon_modules():
         return made
 
     gl.allocate_shared_memory = allocate_shared_memory
-    gl.warp_specialize = lambda functions, warps, registers: WORLD.specialise(functions)
+    gl.warp_specialize = lambda functions, warps, registers: WORLD.specialise(functions, warps)
 
     def store(pointer, x):
         known(x, "a store")
@@ -458,16 +466,21 @@ def gluon_modules():
 
     def init(barrier, count):
         barrier.count = barrier.pending = count
+        barrier.number = WORLD.barriers
+        WORLD.barriers += 1
 
     def wait(barrier, phase, pred=True):
         if pred:
+            WORLD.note("wait", barrier.number, int(phase) & 1)
             WORLD.point(lambda: (barrier.done & 1) != (int(phase) & 1))
 
     def arrive(barrier, count=1):
+        WORLD.note("arrive", barrier.number)
         WORLD.point()
         barrier.arrive(count)
 
     def expect(barrier, count):
+        WORLD.note("expect", barrier.number)
         WORLD.point()
         barrier.bytes += count
         barrier.arrive()
@@ -477,6 +490,8 @@ def gluon_modules():
     tma = types.ModuleType("tma")
 
     def async_load(descriptor, at, barrier, to):
+        # (A copy has 128 bytes of each row.)
+        WORLD.note("load", barrier.number, max(1, descriptor.block[1] * descriptor.kind.bytes // 128))
         WORLD.point()
         to.forget()
 
@@ -488,6 +503,7 @@ def gluon_modules():
         WORLD.copies.append((descriptor.name, work))
 
     def async_store(descriptor, at, source):
+        WORLD.note("store")
         WORLD.point()
 
         def work():
@@ -497,9 +513,11 @@ def gluon_modules():
 
     def store_wait(count):
         stores = WORLD.queues.setdefault(threading.current_thread().name + " stores", [])
+        WORLD.note("store wait", count)
         WORLD.point(lambda: len(stores) <= count)
 
     def async_atomic_add(descriptor, at, source):
+        WORLD.note("add")
         WORLD.point()
 
         def work():
@@ -526,6 +544,7 @@ def gluon_modules():
 
     def vector_arrive(barrier, increment_count=True):
         """All threads of the slot, here at once: a multiple of 32 of them."""
+        WORLD.note("vectors", barrier.number)
         WORLD.point()
         assert not increment_count, "not modelled"
         mine = WORLD.vectors.pop(threading.current_thread().name, [])
@@ -543,7 +562,13 @@ def gluon_modules():
     def fence_async_shared():
         WORLD.unfenced.pop(threading.current_thread().name, None)
 
+    def depth(a):
+        return a.array.shape[1] if isinstance(a, Shared) else a.shape[1]
+
     def tcgen05_mma(a, b, accumulator, use_acc=True, mbarriers=()):
+        WORLD.note("product", depth(a) * a.kind.bytes // 32)
+        for barrier in mbarriers:
+            WORLD.note("commit", barrier.number)
         WORLD.point()
 
         def work():
@@ -557,10 +582,14 @@ def gluon_modules():
         WORLD.queue().append(work)
 
     def tcgen05_commit(barrier):
+        WORLD.note("commit", barrier.number)
         WORLD.point()
         WORLD.queue().append(barrier.arrive)
 
     def warpgroup_mma(a, b, accumulator, use_acc=True, is_async=False):
+        rows = (a.array if isinstance(a, Shared) else a).shape[0]
+        WORLD.note("product", max(1, rows // (16 * WORLD.warps[threading.current_thread().name])) * depth(a) * b.kind.bytes // 32 *
+                   -(-b.array.shape[1] // 256))
         WORLD.point()
         out = Pending()
         left = a if isinstance(a, Shared) else tile(np.array(known(a, "a product")))
@@ -577,6 +606,7 @@ def gluon_modules():
 
     def warpgroup_mma_wait(count, deps):
         queue = WORLD.queue()
+        WORLD.note("product wait", count)
         WORLD.point(lambda: len(queue) <= count)
         # What is still in flight stays so, whatever its registers are called.
         results = [d.value if isinstance(d, Pending) and d.value is not None else d for d in deps]
@@ -641,6 +671,7 @@ def run_grid(kernel, arguments, grid, seed, late, only=None):
                 if only is not None and (a, b, c) not in only:
                     continue
                 WORLD = World(seed, late)
+                WORLD.first_warps = kernel.__globals__.get("WARPS", 4)
                 WORLD.program_ids, WORLD.programs = (a, b, c), (x, y, z)
                 kernel(*arguments)
 
@@ -668,6 +699,7 @@ def run(module, inputs, n, seed, late, blocks=(1, 1), batch=1):
         for y in range(blocks[1]):
             for x in range(blocks[0]):
                 WORLD = World(seed, late)
+                WORLD.first_warps = module.WARPS
                 WORLD.program_ids = (x, y, b)
                 module.kernel(*arguments, n, n if n < module.DEPTH else -1)
     return outputs
