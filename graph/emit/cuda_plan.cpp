@@ -212,13 +212,23 @@ class CudaPlanner {
                            std::to_string(given * all) + " that a block of " +
                            std::to_string(c_.threads()) + " threads has");
     c_.splits_registers = true;
-    for (; most < kMostRegisters; most += kRegisterStep) {
-      const std::vector<Warpgroup> kept = c_.groups;
-      for (Warpgroup& one : c_.groups)
-        if (one.registers == most) one.registers += kRegisterStep;
-      if (sum() <= given * all) continue;
-      c_.groups = kept;
-      return;
+    // What is left goes to slots that hold tiles, as many registers for each.
+    for (bool more = true; more;) {
+      more = false;
+      for (const int s : c_.plan.partitions) {
+        const std::vector<Warpgroup> kept = c_.groups;
+        bool raised = false;
+        for (Warpgroup& one : c_.groups)
+          if (one.slots.front() == s && !c_.narrow(s) && one.registers >= kHoldsTiles &&
+              one.registers + kRegisterStep <= kMostRegisters) {
+            one.registers += kRegisterStep;
+            raised = true;
+          }
+        if (sum() > given * all)
+          c_.groups = kept;
+        else
+          more |= raised;
+      }
     }
   }
 

@@ -14,7 +14,7 @@ namespace twill::emit {
 namespace {
 
 // Columns that are in registers at a time: in the loop, and on their way out.
-constexpr std::int64_t kPartColumns = 32;
+constexpr std::int64_t kPartColumns = 16;
 
 }  // namespace
 

@@ -419,7 +419,7 @@ class Planner {
   /// Registers a thread for tiles: what the machine gives the slot, but not more than it has
   /// results for. On Blackwell a tile that goes through in parts of its columns takes those alone.
   Amount tile_registers(int slot) const {
-    constexpr Amount kParts = 32;
+    constexpr Amount kParts = 16, kPartsOfTiles = 32;
     constexpr Amount kBeside = 64;  // wgmma's operands are copied where ptxas wants them elsewhere
     if (slot == plan_.finish_slot()) return 64;
     const Amount own = p_.slots[at(slot)].registers;
@@ -428,29 +428,28 @@ class Planner {
       return std::min(own, register_pressure(plan_, slot) + kBeside);
     }
     if (!holds_tiles(slot)) return 0;
-    std::set<int> in_parts;
-    for (const auto& ops : plan_.legal.fused)
-      for (const int one : ops) in_parts.insert(plan_.legal.source[at(one)]);
-    Amount all = kParts;
-    for (int op = 0; op < static_cast<int>(p_.ops.size()); ++op)
-      if (p_.ops[at(op)].slot == slot && !in_parts.contains(op))
-        if (const int s = plan_.registers_of(op); s >= 0)
-          all += p_.storages[at(s)].size * p_.storages[at(s)].depth;
-    return std::min(own, all);
+    const Amount held = register_pressure(plan_, slot);
+    return std::min(own, held + (held < kPartsOfTiles ? kParts : kPartsOfTiles));
   }
 
-  /// What is left is shared by those that ask for most.
+  /// What is left is shared by those that hold tiles, as many registers for each. (The default
+  /// partition has what the others leave.)
   void share_registers() {
     if (plan_.legal.target == Target::hopper || plan_.launch.workers.empty()) return;
-    int most = plan_.launch.first.registers;
-    for (const Partition& one : plan_.launch.workers) most = std::max(most, one.registers);
-    for (int more = most + kRegisterStep; more <= kMostRegisters; more += kRegisterStep) {
-      Launch tried = plan_.launch;
-      if (tried.first.registers == more - kRegisterStep) tried.first.registers = more;
-      for (Partition& one : tried.workers)
-        if (one.registers == more - kRegisterStep) one.registers = more;
-      if (check_limits(tried)) return;
-      plan_.launch = tried;
+    std::vector<Partition*> holders;
+    for (Partition& one : plan_.launch.workers)
+      if (one.registers >= kHoldsTiles) holders.push_back(&one);
+    if (plan_.launch.first.registers >= kHoldsTiles) holders.push_back(&plan_.launch.first);
+    for (bool more = !holders.empty(); more;) {
+      more = false;
+      for (Partition* const one : holders) {
+        if (one->registers + kRegisterStep > kMostRegisters) continue;
+        one->registers += kRegisterStep;
+        if (check_limits(plan_.launch))
+          one->registers -= kRegisterStep;
+        else
+          more = true;
+      }
     }
   }
 

@@ -21,6 +21,8 @@ namespace twill::emit {
 inline constexpr int kWarpgroup = 4;
 /// Registers a thread beside its tiles that the least of the built-in kernels counts on.
 inline constexpr int kLeastResident = 12;
+/// On Blackwell a slot that asks for so many registers holds tiles, which ptxas wants more for.
+inline constexpr int kHoldsTiles = 96;
 
 /// A buffer in shared memory that no storage of the loop has: a tile that is loaded before it, one
 /// on its way out, or a vector that another slot needs after it.

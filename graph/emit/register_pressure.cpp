@@ -17,21 +17,28 @@ class Pressure {
       if (p_.ops[at(v)].slot == slot) ops_.push_back(v);
   }
 
-  Amount most() const {
+  std::vector<Amount> held() const {
     const auto period = static_cast<int>(ops_.size());
     std::vector<Amount> held(ops_.size(), 0);  // behind each op
     for (int s = 0; s < static_cast<int>(p_.storages.size()); ++s) {
       if (p_.storages[at(s)].kind != Storage::in_registers) continue;
       const int w = writer(s);
       if (w < 0 || p_.ops[at(w)].slot != slot_) continue;
-      if (plan_.legal.read_again[at(w)]) continue;
+      if (plan_.legal.read_again[at(w)] || in_parts(w)) continue;
       const int first = place(w), end = last_use(s);
       for (int t = first; t < end; ++t) held[at(t % period)] += p_.storages[at(s)].size;
     }
-    return held.empty() ? 0 : *std::max_element(held.begin(), held.end());
+    return held;
   }
 
  private:
+  /// Is it one of those that have a part of their tile in registers at a time?
+  bool in_parts(int op) const {
+    for (const std::vector<int>& ops : plan_.legal.fused)
+      for (const int one : ops)
+        if (plan_.legal.source[at(one)] == op) return true;
+    return false;
+  }
   /// Of an op among those of iteration 0.
   int place(int op) const {
     const auto index = std::find(ops_.begin(), ops_.end(), op) - ops_.begin();
@@ -97,7 +104,12 @@ class Pressure {
 }  // namespace
 
 Amount register_pressure(const Plan& plan, int slot) {
-  return Pressure(plan, slot).most();
+  const std::vector<Amount> held = registers_held(plan, slot);
+  return held.empty() ? 0 : *std::max_element(held.begin(), held.end());
+}
+
+std::vector<Amount> registers_held(const Plan& plan, int slot) {
+  return Pressure(plan, slot).held();
 }
 
 }  // namespace twill::emit

@@ -10,4 +10,7 @@ namespace twill::emit {
 /// the last to read; what a product of Hopper reads is held until its slot has waited for it.
 Amount register_pressure(const Plan& plan, int slot);
 
+/// The same behind each op of the slot, in their order; empty where it has none.
+std::vector<Amount> registers_held(const Plan& plan, int slot);
+
 }  // namespace twill::emit

@@ -120,7 +120,7 @@ def text_counts(text):
         # be loaded once.)
         if re.search(r"mbarrier\.(wait|arrive)|\.store\(|_mma|^ *(for|if|elif|else|def)\b", line):
             seen.clear()
-        for place in re.findall(r"([\w.()%+ ]+)\.load\((?:TILE_|gl\.SliceLayout)", line):
+        for place in re.findall(r"(\w+(?:\.\w+\((?:[^()]|\([^()]*\))*\))*)\.load\((?:TILE_|gl\.SliceLayout)", line):
             loads += place not in seen
             seen.add(place)
     return {"products": products, "instructions": instructions,

@@ -46,12 +46,13 @@ FWD_SUB2 = (
     r"slot_aux, -: wait_for<1>\(shared \+ kResidentFull", r"After the loop: wait_for<1>\(shared \+ kSoftmax[01]Done", r"slot_correction, -: bulk_wait_read\(",
     # The softmax slots have passed the fence since they waited for the product; after that they waited for a vector in shared memory.
     r"slot_softmax[01], (i|epilogue): tensor_fence_after\(\); / #pragma")
-IMPLIED = {
-    "blackwell-fwd-sub2:blackwell": FWD_SUB2, "blackwell-fwd-sub2+bf16:blackwell": FWD_SUB2,
+HOPPER_BWD = (
     # What reads K and V has ended before the warpgroups meet for dq, but for dq, of which each reads the panel of K that it writes. dk's
     # release, for which the loader waits, comes after sub_s and sub_dp of the next iteration. The second bulk store waits for the first.
-    "hopper-bwd:hopper": (r"slot_wg01, (-|After the loop): named_sync\(3, 256\);  // no warp", r"slot_wg01, After the loop: bulk_wait_read\(",
-                          r"slot_load, i: wait_for<1>\(shared \+ kSub(S|Dp)Used, i \+ 1\)"),
+    r"slot_wg01, (-|After the loop): named_sync\(3, 256\);  // no warp", r"slot_wg01, After the loop: bulk_wait_read\(",
+                          r"slot_load, i: wait_for<1>\(shared \+ kSub(S|Dp)Used, i \+ 1\)")
+IMPLIED = {
+    "blackwell-fwd-sub2:blackwell": FWD_SUB2, "blackwell-fwd-sub2+bf16:blackwell": FWD_SUB2, "hopper-bwd:hopper": HOPPER_BWD, "hopper-bwd-q64:hopper": HOPPER_BWD,
     # wg1 writes max_m[k + 1] before sub_m[k], so who has waited for sub_m[k] needs no wait for max_m[k + 1]; wg0 reads sub_m[k]
     # before mask_s[k + 1], so who has waited until mask_s[k + 1] was read may write sub_m again.
     "hopper-gqa:hopper": (r"kMaxMReady, (1|2|i \+ 3)\)", r"kExpAUsed, (i - 1|n - 3)\)"),
