@@ -88,7 +88,7 @@ void CudaSlotPrinter::line(int depth, const std::string& text, const std::string
 
 int CudaSlotPrinter::find_cut() {
   if (narrow()) return 0;
-  if (blackwell()) return cut_with_fewest_registers();
+  if (blackwell()) return cut_of_slot(plan_, slot_);
   history();
   body();
   const int count = static_cast<int>(code_.items.size());
@@ -100,20 +100,6 @@ int CudaSlotPrinter::find_cut() {
          legal_.release_of[at(code_.items[at(cut)].index)] >= 0)
     ++cut;
   return cut == count ? 0 : cut;
-}
-
-int CudaSlotPrinter::cut_with_fewest_registers() const {
-  constexpr Amount kWorthIt = 32;
-  const std::vector<Amount> held = registers_held(plan_, slot_);
-  const auto least = std::min_element(held.begin(), held.end());
-  if (held.empty() || held.back() < *least + kWorthIt) return 0;
-  int op = 0, item = 0;
-  for (const Item& one : code_.items) {
-    ++item;
-    if (one.is_wait || legal_.release_of[at(one.index)] >= 0) continue;
-    if (op++ == static_cast<int>(least - held.begin())) break;
-  }
-  return item == static_cast<int>(code_.items.size()) ? 0 : item;
 }
 
 int CudaSlotPrinter::blocks_of(const Value& value) const {

@@ -98,8 +98,6 @@ class CudaSlotPrinter {
   void print(int depth, const Step& step);
   /// The cut of the loop after which no product is in flight.
   int find_cut();
-  /// Where a loop begins again, ptxas gives each tile a place of its own, and moves it there.
-  int cut_with_fewest_registers() const;
 
   // Waits and arrivals: cuda_waits.cpp.
   std::string reason(const program::Wait& wait) const;

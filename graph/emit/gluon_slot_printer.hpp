@@ -66,8 +66,10 @@ class SlotPrinter {
     return plan_.host_name[at(plan_.axes.tensor_of[at(tensor)])];
   }
   bool hopper() const { return legal_.target == Target::hopper; }
-  int period_lag(int legal_op) const {
-    return legal_.program.ops[at(legal_op)].stage - code_->first_stage;
+  int lag(int op) const { return cut_->lag(legal_op(op)); }
+  /// Does op `a` stand behind op `b` in a period, or is it the same?
+  bool behind(int a, int b) const {
+    return cut_->position(legal_op(a)) >= cut_->position(legal_op(b));
   }
   int legal_op(int op) const;
   bool is_product(int op) const {
@@ -194,6 +196,7 @@ class SlotPrinter {
   int slot_, warps_;
   ModuleNeeds& needs_;
   ValuePrinter values_;
+  const CutCode* cut_ = nullptr;
   const SlotCode* code_ = nullptr;
   std::string text_;
   std::set<std::string> used_;

@@ -138,8 +138,9 @@ class Planner {
       const auto& ops = plan_.legal.program.ops;
       const bool some =
           std::any_of(ops.begin(), ops.end(), [&](const program::Op& op) { return op.slot == s; });
-      plan_.code.push_back(some ? slot_code(plan_.legal.program, s, plan_.tiles()) : SlotCode{});
-      plan_.depth = std::max(plan_.depth, plan_.code.back().depth);
+      plan_.code.push_back(some ? cut_code(plan_.legal.program, s, cut_of_slot(plan_, s), plan_.tiles())
+                                : CutCode{});
+      plan_.depth = std::max(plan_.depth, plan_.code.back().code.depth);
     }
   }
 
@@ -324,7 +325,7 @@ class Planner {
     if (finish_alone_) return plan_.finish_slot();
     int widest = -1;
     for (int s = 0; s < static_cast<int>(p_.slots.size()); ++s)
-      if (!plan_.code[at(s)].steady.empty() && p_.slots[at(s)].width >= kWarpgroup &&
+      if (!plan_.code[at(s)].items.empty() && p_.slots[at(s)].width >= kWarpgroup &&
           (widest < 0 || p_.slots[at(s)].width > p_.slots[at(widest)].width))
         widest = s;
     return widest < 0 ? plan_.finish_slot() : widest;
@@ -390,7 +391,7 @@ class Planner {
 
   void partitions() {
     for (int s = 0; s < static_cast<int>(p_.slots.size()); ++s)
-      if (!plan_.code[at(s)].steady.empty()) plan_.partitions.push_back(s);
+      if (!plan_.code[at(s)].items.empty()) plan_.partitions.push_back(s);
     if (std::count(plan_.after_slot.begin(), plan_.after_slot.end(), plan_.finish_slot()) > 0)
       plan_.partitions.push_back(plan_.finish_slot());
     const auto rank = [&](int s) {

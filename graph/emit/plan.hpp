@@ -13,7 +13,7 @@
 #include "graph/emit/gluon.hpp"
 #include "graph/emit/legal.hpp"
 #include "graph/emit/names.hpp"
-#include "graph/emit/slot_code.hpp"
+#include "graph/emit/cut_code.hpp"
 
 namespace twill::emit {
 
@@ -46,7 +46,7 @@ struct Plan {
   program::Links links;
   LegalProgram legal;
   Axes axes;
-  std::vector<SlotCode> code;  ///< per slot; empty where it has no ops
+  std::vector<CutCode> code;  ///< per slot; empty where it has no ops
   int depth = 0;               ///< the largest of them
 
   std::vector<std::string> variable;  ///< per value

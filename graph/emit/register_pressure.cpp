@@ -104,12 +104,25 @@ class Pressure {
 }  // namespace
 
 Amount register_pressure(const Plan& plan, int slot) {
-  const std::vector<Amount> held = registers_held(plan, slot);
+  const std::vector<Amount> held = Pressure(plan, slot).held();
   return held.empty() ? 0 : *std::max_element(held.begin(), held.end());
 }
 
-std::vector<Amount> registers_held(const Plan& plan, int slot) {
-  return Pressure(plan, slot).held();
+
+int cut_of_slot(const Plan& plan, int slot) {
+  constexpr Amount kWorthIt = 32;
+  if (plan.legal.target != Target::blackwell) return 0;
+  const std::vector<Amount> held = Pressure(plan, slot).held();
+  const auto least = std::min_element(held.begin(), held.end());
+  if (held.empty() || held.back() < *least + kWorthIt) return 0;
+  const std::vector<Item> items = cut_code(plan.legal.program, slot, 0).items;
+  int op = 0, item = 0;
+  for (const Item& one : items) {
+    ++item;
+    if (one.is_wait || plan.legal.release_of[at(one.index)] >= 0) continue;
+    if (op++ == static_cast<int>(least - held.begin())) break;
+  }
+  return item == static_cast<int>(items.size()) ? 0 : item;
 }
 
 }  // namespace twill::emit

@@ -10,7 +10,9 @@ namespace twill::emit {
 /// the last to read; what a product of Hopper reads is held until its slot has waited for it.
 Amount register_pressure(const Plan& plan, int slot);
 
-/// The same behind each op of the slot, in their order; empty where it has none.
-std::vector<Amount> registers_held(const Plan& plan, int slot);
+/// Where a slot's loop is to begin (cut_code.hpp): on Blackwell where the fewest registers are held,
+/// if that makes a difference. Where a loop begins again, ptxas gives each tile a place of its own,
+/// and moves it there: with a tile of 128 registers it spilled 1,000 bytes.
+int cut_of_slot(const Plan& plan, int slot);
 
 }  // namespace twill::emit
