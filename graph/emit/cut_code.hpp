@@ -16,7 +16,7 @@ struct Item {
 };
 
 struct CutCode {
-  std::vector<Item> items;     ///< of a period, in their order
+  std::vector<Item> items;  ///< of a period, in their order
   SlotCode code;
   int position(int op) const;  ///< among the items; -1 = not of this slot
   int lag(int op) const;       ///< of an op of this slot

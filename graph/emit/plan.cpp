@@ -138,8 +138,9 @@ class Planner {
       const auto& ops = plan_.legal.program.ops;
       const bool some =
           std::any_of(ops.begin(), ops.end(), [&](const program::Op& op) { return op.slot == s; });
-      plan_.code.push_back(some ? cut_code(plan_.legal.program, s, cut_of_slot(plan_, s), plan_.tiles())
-                                : CutCode{});
+      plan_.code.push_back(
+          some ? cut_code(plan_.legal.program, s, cut_of_slot(plan_, s), plan_.tiles())
+               : CutCode{});
       plan_.depth = std::max(plan_.depth, plan_.code.back().code.depth);
     }
   }

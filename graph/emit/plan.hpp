@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "graph/emit/axes.hpp"
+#include "graph/emit/cut_code.hpp"
 #include "graph/emit/gluon.hpp"
 #include "graph/emit/legal.hpp"
 #include "graph/emit/names.hpp"
-#include "graph/emit/cut_code.hpp"
 
 namespace twill::emit {
 
@@ -47,7 +47,7 @@ struct Plan {
   LegalProgram legal;
   Axes axes;
   std::vector<CutCode> code;  ///< per slot; empty where it has no ops
-  int depth = 0;               ///< the largest of them
+  int depth = 0;              ///< the largest of them
 
   std::vector<std::string> variable;  ///< per value
   std::vector<std::string> constant;  ///< per constant of the meaning

@@ -108,10 +108,8 @@ Amount register_pressure(const Plan& plan, int slot) {
   return held.empty() ? 0 : *std::max_element(held.begin(), held.end());
 }
 
-
 int cut_of_slot(const Plan& plan, int slot) {
   constexpr Amount kWorthIt = 32;
-  if (plan.legal.target != Target::blackwell) return 0;
   const std::vector<Amount> held = Pressure(plan, slot).held();
   const auto least = std::min_element(held.begin(), held.end());
   if (held.empty() || held.back() < *least + kWorthIt) return 0;

@@ -10,9 +10,9 @@ namespace twill::emit {
 /// the last to read; what a product of Hopper reads is held until its slot has waited for it.
 Amount register_pressure(const Plan& plan, int slot);
 
-/// Where a slot's loop is to begin (cut_code.hpp): on Blackwell where the fewest registers are held,
-/// if that makes a difference. Where a loop begins again, ptxas gives each tile a place of its own,
-/// and moves it there: with a tile of 128 registers it spilled 1,000 bytes.
+/// Where a slot's loop is to begin (cut_code.hpp): where the fewest registers are held, if that
+/// makes a difference. A tile that is held where the loop begins again gets registers of its own
+/// there and is moved into them: ptxas spills.
 int cut_of_slot(const Plan& plan, int slot);
 
 }  // namespace twill::emit
