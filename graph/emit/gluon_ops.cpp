@@ -352,6 +352,13 @@ bool SlotPrinter::in_chunks(int op) const {
   return true;
 }
 
+std::string SlotPrinter::for_parts(int depth, std::int64_t columns, std::int64_t each) {
+  const std::string width = std::to_string(each);
+  if (columns <= each) return ".slice(0, " + width + ")";
+  line(depth, "for column in gl.static_range(0, " + std::to_string(columns) + ", " + width + "):");
+  return ".slice(column, " + width + ")";
+}
+
 void SlotPrinter::chunks(int depth, const std::vector<int>& ops, int here, Iteration it) {
   if (here != ops.back()) return;
   std::vector<std::pair<int, int>> chain;  // op and value
@@ -380,42 +387,41 @@ void SlotPrinter::chunks(int depth, const std::vector<int>& ops, int here, Itera
       }
       vectors[{v, k}] = vector;
     }
-  for (std::int64_t c = 0; c < columns; c += kChunk) {
-    const std::string cut = ".slice(" + std::to_string(c) + ", " + std::to_string(kChunk) + ")";
-    Expression last;
-    std::map<int, Expression> made;
-    for (const auto& [op, v] : chain) {
-      const Value& value = m_.values[at(v)];
-      Layout layout = values_.layout_of(v);
-      layout.columns = kChunk;
-      std::vector<Expression> in;
-      for (std::size_t k = 0; k < value.operands.size(); ++k) {
-        const Operand& one = value.operands[k];
-        if (const auto found = vectors.find({v, k}); found != vectors.end()) {
-          in.push_back(found->second);
-        } else if (one.value < 0) {
-          in.push_back(values_.number(one));
-        } else if (in_chain(one.value) && one.distance == 0) {
-          in.push_back(made.at(one.value));
-        } else {
-          const Source source = values_.resolve(op, one);
-          if (source.kind != Source::memory || source.transposed || source.columns > 0 ||
-              !plan_.on_tmem(p_.storages[at(source.storage)]))
-            refuse("operand", "a tile of the chain " + p_.ops[at(op)].id);
-          in.push_back({to_load(source.storage, it + -source.distance, cut, kChunk) + ".load(" +
-                            values_.text_of(layout) + ")",
-                        layout, "f32"});
-        }
-      }
-      last = values_.evaluate(v, in, layout, "");
-      if (v != chain.back().second) {
-        if (last.text != "part") line(depth, "part = " + last.text);
-        made[v] = {"part", layout, last.type};
+  const std::string cut = for_parts(depth, columns, kChunk);
+  const int inner = depth + (columns > kChunk ? 1 : 0);
+  Expression last;
+  std::map<int, Expression> made;
+  for (const auto& [op, v] : chain) {
+    const Value& value = m_.values[at(v)];
+    Layout layout = values_.layout_of(v);
+    layout.columns = kChunk;
+    std::vector<Expression> in;
+    for (std::size_t k = 0; k < value.operands.size(); ++k) {
+      const Operand& one = value.operands[k];
+      if (const auto found = vectors.find({v, k}); found != vectors.end()) {
+        in.push_back(found->second);
+      } else if (one.value < 0) {
+        in.push_back(values_.number(one));
+      } else if (in_chain(one.value) && one.distance == 0) {
+        in.push_back(made.at(one.value));
+      } else {
+        const Source source = values_.resolve(op, one);
+        if (source.kind != Source::memory || source.transposed || source.columns > 0 ||
+            !plan_.on_tmem(p_.storages[at(source.storage)]))
+          refuse("operand", "a tile of the chain " + p_.ops[at(op)].id);
+        in.push_back({to_load(source.storage, it + -source.distance, cut, kChunk) + ".load(" +
+                          values_.text_of(layout) + ")",
+                      layout, "f32"});
       }
     }
-    line(depth, copy_of(to, it) + cut + ".store(" + last.text + ")");
-    state_.reads.clear();
+    last = values_.evaluate(v, in, layout, "");
+    if (v != chain.back().second) {
+      if (last.text != "part") line(inner, "part = " + last.text);
+      made[v] = {"part", layout, last.type};
+    }
   }
+  line(inner, copy_of(to, it) + cut + ".store(" + last.text + ")");
+  state_.reads.clear();
   arrive(depth, here, it);
 }
 

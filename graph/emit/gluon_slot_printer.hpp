@@ -172,6 +172,9 @@ class SlotPrinter {
   bool read_by_products(int storage) const;
   /// A chain from tensor memory to tensor memory, element by element: in parts of its columns.
   bool in_chunks(int op) const;
+  /// Begins a loop over parts of `each` columns, if there are several: what takes a part, for the
+  /// lines that follow, which are a step deeper then.
+  std::string for_parts(int depth, std::int64_t columns, std::int64_t each);
   /// Ops (of the legal program) that follow each other, executed where the last of them stands.
   void chunks(int depth, const std::vector<int>& ops, int here, Iteration it);
 

@@ -91,6 +91,7 @@ class Planner {
             "part",
             "rows",
             "columns",
+            "column",
             "grid",
             "block_0",
             "block_1",

@@ -115,13 +115,19 @@ def text_counts(text):
             instructions += max(1, int(match.group(2)) // rows) * (int(match.group(4)) // (32 if match.group(5) else 16)) * -(-int(match.group(3)) // 256)
     body = "\n".join(kept)
     loads, seen = 0, set()
+    parts, deeper = 1, 0  # of a loop that is written out, and how deep its lines are
     for line in kept:
+        indent = len(line) - len(line.lstrip())
+        if line.strip() and indent < deeper:
+            parts, deeper = 1, 0
+        if match := re.search(r"for column in gl\.static_range\(0, (\d+), (\d+)\):", line):
+            parts, deeper = int(match.group(1)) // int(match.group(2)), indent + 4
         # (Only values loaded before the loop come from elsewhere than a tile's place. What is loaded twice and not written between may
         # be loaded once.)
         if re.search(r"mbarrier\.(wait|arrive)|\.store\(|_mma|^ *(for|if|elif|else|def)\b", line):
             seen.clear()
         for place in re.findall(r"(\w+(?:\.\w+\((?:[^()]|\([^()]*\))*\))*)\.load\((?:TILE_|gl\.SliceLayout)", line):
-            loads += place not in seen
+            loads += parts * (place not in seen)
             seen.add(place)
     return {"products": products, "instructions": instructions,
             "waits": len(re.findall(r"^\s*mbarrier\.wait\(", body, re.M)),
