@@ -148,7 +148,8 @@ std::string torch_type(const std::string& type) {
 
 class HostPrinter {
  public:
-  explicit HostPrinter(const Plan& plan) : plan_(plan), m_(*plan.meaning) {}
+  HostPrinter(const Plan& plan, const char* launch)
+      : plan_(plan), m_(*plan.meaning), launch_(launch) {}
 
   std::string run() {
     tables();
@@ -167,6 +168,7 @@ class HostPrinter {
 
   /// Gluon has other names than PyTorch for numbers of 8 bits.
   std::string launch() const {
+    if (launch_ != nullptr) return launch_;
     std::string text = kLaunch;
     const std::string same = "getattr(gl, kind)";
     if (std::any_of(m_.tensors.begin(), m_.tensors.end(),
@@ -359,13 +361,14 @@ class HostPrinter {
 
   const Plan& plan_;
   const meaning::Meaning& m_;
+  const char* launch_;
   std::string text_;
 };
 
 }  // namespace
 
-std::string host_text(const Plan& plan) {
-  return HostPrinter(plan).run();
+std::string host_text(const Plan& plan, const char* launch) {
+  return HostPrinter(plan, launch).run();
 }
 
 }  // namespace twill::emit

@@ -120,7 +120,17 @@ class Planner {
             "grid",
             "BLOCKS",
             "WARPS",
-            "UserKernel"};
+            "UserKernel",
+            "T",
+            "tilelang",
+            "functools",
+            "build",
+            "compiled",
+            "do_bench",
+            "loop",
+            "batches",
+            "blocks_0",
+            "blocks_1"};
   }
 
   /// The whole file sees it: it is no local name of the host's code.
@@ -130,7 +140,7 @@ class Planner {
         "cut",     "d",         "error", "finite", "flat", "got",     "inputs", "is_output",
         "k",       "kind",      "lead",  "make",   "name", "outputs", "parts",  "q",
         "same",    "size",      "sizes", "tensor", "time", "v",       "value",  "w",
-        "want",    "where",     "wrong", "ws",     "x",    "block"};
+        "want",    "where",     "wrong", "ws",     "x",    "block",   "output"};
     return names_.make(host.contains(wish) ? "" : wish, "run");
   }
 
