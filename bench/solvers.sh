@@ -97,6 +97,10 @@ fi
 if deb z3 z3; then option "z3-$version" "$folder/bin/z3 {smt2}"; fi
 if deb yices2 yices-smt2; then option "yices-$version" "$folder/bin/yices-smt2 {smt2}"; fi
 if deb cvc5 cvc5; then option "cvc5-$version" "$folder/bin/cvc5 {smt2}"; fi
+if wheel ortools; then
+  "$folder/venv/bin/pip" install --quiet --disable-pip-version-check ortools >"$folder/pip.log" 2>&1
+  option "cp-sat-$version" "$folder/venv/bin/python3 $(cd "$(dirname "$0")" && pwd)/cp_sat.py {problem} {ii} {length}"
+fi
 if deb clasp clasp; then option "clasp-$version" "$folder/bin/clasp --quiet=0 --verbose=0 {opb}"; fi
 if deb coinor-cbc cbc; then
   option "cbc-$version" "$folder/bin/cbc {ilp} -solve -solu {model} -quit"

@@ -67,6 +67,7 @@ Decided decide(const Problem& problem, Cycle ii, Cycle length, const Options& op
     // Nothing shorter is asked for: one question, at this length.
     const LengthResult answer = search.engine.shortest_within(search, ii, length, length, {});
     decided.verdict = answer.best ? Verdict::sat : answer.verdict;
+    decided.schedule = answer.best;
   }
   decided.variables = report.largest_variables();
   decided.clauses = report.largest_clauses();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <stop_token>
 
 #include "engine/include/twill.hpp"
@@ -12,7 +13,8 @@ namespace twill {
 
 struct Decided {
   Verdict verdict = Verdict::unknown;
-  bool by_bounds = false;  ///< refuted by an arithmetic bound, no formula built
+  bool by_bounds = false;            ///< refuted by an arithmetic bound, no formula built
+  std::optional<Schedule> schedule;  ///< of the modulo form, where the answer is sat
   std::int64_t variables = 0, clauses = 0, conflicts = 0;
   double seconds = 0;
 };

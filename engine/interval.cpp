@@ -29,19 +29,19 @@ bool improve(const Problem& problem, std::optional<Schedule>& best, std::optiona
   return true;
 }
 
-std::optional<Schedule> tighten_within(const Problem& problem, const Problem& ordered,
-                                       const Schedule& schedule, Cycle low, Cycle high,
-                                       Cycle stage_limit) {
+std::optional<Schedule> tighten_within(const Search& search, const Problem& ordered,
+                                       const Schedule& schedule, Cycle low, Cycle high) {
   const auto within = [&](const Schedule& s) {
-    return stage_limit == 0 || stage_count(s) <= stage_limit;
+    return search.stage_limit == 0 || stage_count(s) <= search.stage_limit;
   };
-  auto best = tighten(problem, ordered, schedule, low, high);
+  const auto stop = [&] { return search.budget.spent(); };
+  auto best = tighten(search.problem, ordered, schedule, low, high, stop);
   if (!best || within(*best)) return best;
   low = best->initiation_interval + 1;
   best.reset();
-  while (low <= high) {
+  while (low <= high && !stop()) {
     const Cycle middle = low + (high - low) / 2;
-    auto next = tighten(problem, ordered, schedule, middle, high);
+    auto next = tighten(search.problem, ordered, schedule, middle, high, stop);
     if (next && within(*next)) {
       high = middle - 1;
       best = std::move(next);
@@ -129,10 +129,9 @@ Interval interval_with_pinned_cycles(const Search& search, Interval interval) {
   }
   for (;;) {
     const Cycle found = interval.best->initiation_interval;
-    improve(
-        problem, interval.best,
-        tighten_within(problem, problem, *interval.best, interval.low, found, search.stage_limit),
-        search.stage_limit);
+    improve(problem, interval.best,
+            tighten_within(search, problem, *interval.best, interval.low, found),
+            search.stage_limit);
     const Cycle ii = interval.best->initiation_interval - 1;
     search.report.state().ii_high = ii + 1;
     if (ii < interval.low) return interval;

@@ -27,9 +27,10 @@ Cycle longest_needed(const Problem& problem, Cycle ii, Cycle stage_limit) {
   return stages * ii - 1 + longest;
 }
 
-Schedule shortened(const Problem& problem, const Schedule& schedule, Cycle stage_limit) {
-  const Cycle ii = schedule.initiation_interval;
-  auto tighter = tighten(problem, problem, schedule, ii, ii);
+Schedule earliest(const Search& search, const Schedule& schedule) {
+  const Problem& problem = search.problem;
+  const Cycle ii = schedule.initiation_interval, stage_limit = search.stage_limit;
+  auto tighter = tighten(problem, problem, schedule, ii, ii, [&] { return search.budget.spent(); });
   const bool better = tighter && tighter->length < schedule.length &&
                       (stage_limit == 0 || stage_count(*tighter) <= stage_limit) &&
                       !verify(problem, *tighter);
@@ -38,7 +39,7 @@ Schedule shortened(const Problem& problem, const Schedule& schedule, Cycle stage
 
 // Earlier starts can hold results for longer, or need deeper rings.
 Schedule shortened(const Search& search, const Schedule& schedule) {
-  Schedule shorter = shortened(search.problem, schedule, search.stage_limit);
+  Schedule shorter = earliest(search, schedule);
   for (const auto& [name, most] : search.goals)
     if (const GoalMeasure goal = parse_goal(search.problem, name);
         !goal.kind->before_length && goal_value(search.problem, shorter, goal) > most)
@@ -47,7 +48,7 @@ Schedule shortened(const Search& search, const Schedule& schedule) {
 }
 
 bool smallest_length(const Search& search, Schedule& best, Cycle& low) {
-  best = shortened(search.problem, best, search.stage_limit);
+  best = earliest(search, best);
   search.report.state().ii_high = best.initiation_interval;
   search.report.state().length_low = low;
   search.report.state().length_high = best.length;

@@ -66,6 +66,15 @@ class Reporter {
 
 class Engine;
 
+/// Proved elsewhere, of a problem that asks for less: no smaller I, and at this I no smaller L.
+struct KnownBounds {
+  Cycle interval = 0, length = 0;  ///< 0 = nothing
+};
+
+/// solve() where bounds are known. They are no evidence: not with Options::evidence.
+Solution solve_above(const KnownBounds& known, const Problem& problem, const Options& options,
+                     std::stop_token stop, const ProgressCallback& progress = {});
+
 struct Search {
   const Problem& problem;
   const EncodingChoice& choice;
@@ -80,6 +89,7 @@ struct Search {
   GoalLimits goals = {};         ///< what `problem` and `limits` express
   int threads = 1;               ///< that may search at once; 0 = all cores
   Cycle stage_limit = 0;         ///< StageChoice::most; 0 = any number
+  KnownBounds known = {};
 
   /// The same search on a related problem (coarser, serial), whose refutations are not evidence.
   Search on(const Problem& other) const { return with(other, budget, report); }
@@ -163,14 +173,15 @@ bool list_can_answer(const Search& search);
 /// A schedule by the list scheduler at an I >= `low`, as small as it finds one: of any number of
 /// stages. Precondition: list_can_answer().
 std::optional<Schedule> by_list(const Search& search, Cycle low);
-/// tighten() (graph/bounds/tighten.hpp) within the stages: at a smaller I the same orders can need
-/// more of them, so where the smallest I does, larger ones are tried by bisection.
-std::optional<Schedule> tighten_within(const Problem& problem, const Problem& ordered,
-                                       const Schedule& schedule, Cycle low, Cycle high,
-                                       Cycle stage_limit);
-/// The shortest schedule with the orders of `schedule` at its I, or `schedule` itself.
-Schedule shortened(const Problem& problem, const Schedule& schedule, Cycle stage_limit);
-/// The same of a search: within its stages and its goals' limits.
+/// tighten() (graph/bounds/tighten.hpp) of the search's problem within its stages and limits: at a
+/// smaller I the same orders can need more stages, so where the smallest I does, larger ones are
+/// tried by bisection.
+std::optional<Schedule> tighten_within(const Search& search, const Problem& ordered,
+                                       const Schedule& schedule, Cycle low, Cycle high);
+/// The shortest schedule within the stages with the orders of `schedule` at its I, or `schedule`
+/// itself.
+Schedule earliest(const Search& search, const Schedule& schedule);
+/// The same within the limits of the search's goals.
 Schedule shortened(const Search& search, const Schedule& schedule);
 
 /// The smallest I from interval.low on where ops are pinned to cycles: one by one up to the latest

@@ -71,8 +71,8 @@ class WholeTimeSearch {
     if (shortest.best && allowed(*shortest.best)) {
       Cycle ignored = kNone;
       keep(*shortest.best, ignored);
-      if (const auto closer = tighten_within(search_.problem, search_.problem, *shortest.best,
-                                             open_.back().first, far, search_.stage_limit);
+      if (const auto closer =
+              tighten_within(search_, search_.problem, *shortest.best, open_.back().first, far);
           closer && !verify(search_.problem, *closer))
         keep(*closer, ignored);
     }
@@ -118,8 +118,7 @@ class WholeTimeSearch {
     if (least_at(ii) > deadline) return Verdict::unsat;
     if (deadline >= longest_needed(search_.problem, ii, search_.stage_limit)) {  // any length
       const Answer answer = search_.engine.ask(search_, ii, max_stages_);
-      if (answer.schedule)
-        keep(shortened(search_.problem, *answer.schedule, search_.stage_limit), found);
+      if (answer.schedule) keep(earliest(search_, *answer.schedule), found);
       return answer.verdict;
     }
     const LengthResult answer = search_.engine.shortest_within(search_, ii, deadline, deadline, {});

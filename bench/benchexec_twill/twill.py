@@ -2,7 +2,8 @@
 
 BenchExec (Beyer, Loewe and Wendler, "Reliable benchmarking: requirements and solutions", STTT 2019)
 measures and limits; the encoding is given as options of the run definition, the question by the
-task's options ii and length. With the folder above on PYTHONPATH the tool is "benchexec_twill.twill", see twill.xml.
+task's options ii and length. The property is that there is a schedule: true is SAT (and the judge
+has accepted the schedule), false is UNSAT. With the folder above on PYTHONPATH the tool is "benchexec_twill.twill", see twill.xml.
 """
 
 import json
@@ -25,9 +26,10 @@ class Tool(benchexec.tools.template.BaseTool2):
         return self._version_from_tool(executable, line_prefix="Twill ")
 
     def cmdline(self, executable, options, task, rlimits):
-        question = task.options or {}
         line = [executable, "bench", "trial", task.single_input_file]
-        line += ["--ii", str(question["ii"]), "--length", str(question["length"])]
+        for name, value in (task.options or {}).items():  # without both twill says what is missing
+            if name in ("ii", "length"):
+                line += ["--" + name, str(value)]
         if rlimits.cputime:
             line += ["--cpu-limit", str(rlimits.cputime)]
         return line + options
@@ -40,8 +42,13 @@ class Tool(benchexec.tools.template.BaseTool2):
         return {}
 
     def determine_result(self, run):
-        status = self._row(run.output).get("status")
-        if status in ("SAT", "UNSAT", "TIMEOUT"):
+        row = self._row(run.output)
+        status = row.get("status")
+        if status == "SAT" and row.get("verified") == "model":
+            return result.RESULT_TRUE_PROP
+        if status == "UNSAT":
+            return result.RESULT_FALSE_PROP
+        if status == "TIMEOUT":
             return status
         if status == "MEMOUT":
             return "OUT OF MEMORY"

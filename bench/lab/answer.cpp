@@ -1,5 +1,6 @@
 #include "bench/lab/answer.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <map>
@@ -7,7 +8,9 @@
 
 #include "bench/lab/model.hpp"
 #include "bench/lab/question.hpp"
+#include "graph/check.hpp"
 #include "graph/error.hpp"
+#include "graph/io/json_reader.hpp"
 #include "graph/io/json_text.hpp"
 #include "graph/verify.hpp"
 
@@ -146,11 +149,57 @@ Answer linear_answer(const NamedText& question, const NamedText& output, const P
   return answer;
 }
 
+/// "sat" and a schedule, of a solver that read the problem itself.
+Answer own_answer(const NamedText& output, const Problem& problem) {
+  Answer answer;
+  const std::string file(output.file);
+  const std::size_t end = std::min(output.text.find('\n'), output.text.size());
+  std::string_view word = output.text.substr(0, end);
+  while (!word.empty() && (word.back() == ' ' || word.back() == '\r')) word.remove_suffix(1);
+  if (word == "sat") answer.verdict = "SAT";
+  if (word == "unsat") answer.verdict = "UNSAT";
+  if (word == "unknown") answer.verdict = "UNKNOWN";
+  if (answer.verdict != "SAT") return answer;
+  const JsonDocument document =
+      JsonDocument::parse(output.text.substr(std::min(end + 1, output.text.size())), file);
+  const auto refuse = [&](const std::string& place, const std::string& rule) {
+    throw InputError(file, place, "the answer", rule);
+  };
+  const auto integer = [&](const nlohmann::ordered_json& object, const char* key,
+                           const std::string& place) {
+    if (!object.is_object() || !object.contains(key) || !object[key].is_number_integer() ||
+        object[key] < 0 || object[key] > kMaxCycles)
+      refuse(place, std::string("must have ") + key + ", " + range_rule(0, kMaxCycles));
+    return object[key].get<Cycle>();
+  };
+  const auto& json = document.json();
+  Schedule schedule;
+  schedule.initiation_interval = integer(json, "initiation_interval", "");
+  if (!json.contains("ops") || !json["ops"].is_array() || json["ops"].size() != problem.ops.size())
+    refuse("/ops", "must have all ops of the problem, in its order");
+  for (std::size_t v = 0; v < problem.ops.size(); ++v) {
+    const std::string place = "/ops/" + std::to_string(v);
+    const auto& op = json["ops"][v];
+    schedule.start.push_back(integer(op, "start", place));
+    if (!op.contains("id") || op["id"] != problem.ops[v].id)
+      refuse(place, "must be of the op " + quote(problem.ops[v].id));
+    const auto slot = std::find_if(
+        problem.warps.begin(), problem.warps.end(),
+        [&](const WarpSlot& w) { return op.contains("warp") && op["warp"] == w.name; });
+    if (slot == problem.warps.end()) refuse(place, "must have a warp of the problem");
+    schedule.warp.push_back(static_cast<int>(slot - problem.warps.begin()));
+  }
+  schedule.length = schedule_length(problem, schedule.start);
+  answer.schedule = std::move(schedule);
+  return answer;
+}
+
 }  // namespace
 
 Answer read_answer(const NamedText& question, const NamedText& output, const Problem& problem) {
   if (question.text.find("\n(set-logic ") != std::string_view::npos)
     return smtlib_answer(question, output, problem);
+  if (question.text.starts_with("{")) return own_answer(output, problem);
   if (question.text.starts_with("\\")) return linear_answer(question, output, problem);
   const Model model = parse_model(std::string(output.text), std::string(output.file));
   Answer answer;

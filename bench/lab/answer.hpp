@@ -25,7 +25,9 @@ struct NamedText {
 
 /// Reads `output` as the answer to the exported `question`: competition output or MiniSat's file
 /// for CNF and OPB, a solution file of CBC, HiGHS or SCIP for LP, `sat` and values or a model for
-/// SMT-LIB. Throws InputError where it is none, or where the question's format has no schedule.
+/// SMT-LIB; of a problem file `sat`, `unsat` or `unknown`, and after sat a line of JSON that has
+/// initiation_interval and ops with id, start and warp, as a schedule file. Throws InputError where
+/// it is none, or where the question's format has no schedule.
 Answer read_answer(const NamedText& question, const NamedText& output, const Problem& problem);
 
 /// The lines of a solver's standard output that are its answer: `s` and `v` lines, where it has

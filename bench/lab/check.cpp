@@ -99,7 +99,8 @@ RowVerdict check_refutation(const Row& row, const Problem& problem, const Instan
   trial.ii = instance.ii;
   trial.length = instance.length;
   // What another solver read in a form without encodings is refuted in the default one.
-  const bool encoded = !row.contains("format") || row["format"] != "smtlib";
+  const bool encoded =
+      !row.contains("format") || takes_encoding(question_format(text_of(row, "format")));
   trial.encoding = encoded ? text_of(row, "encoding") : encoding_text({});
   trial.scramble = scramble_parts(text_of(row, "scramble_parts"));
   trial.scramble.seed = static_cast<std::uint64_t>(number_of(row, "scramble"));

@@ -1,7 +1,6 @@
-// The built-in instances: attention, linear attention, matrix products and normalisation at several
-// resolutions, and synthetic loops.
-// Every loop gives up to three questions: at the optimum found by the order engine (SAT), one
-// shorter at the same I (UNSAT), and at one I less with the same length (UNSAT); questions that a
+// Questions of the built-in loops (bench/lab/loops.hpp) and of files. Every loop gives up to three
+// questions: at the best that the order engine finds (SAT), one shorter at the same I, and at one I
+// less with the same length (UNSAT where that best is proved, else not known); questions that a
 // bound answers are left out.
 #include <tbb/parallel_for.h>
 
@@ -12,6 +11,8 @@
 #include <string_view>
 
 #include "bench/lab/literature.hpp"
+#include "bench/lab/loops.hpp"
+#include "bench/lab/makespan.hpp"
 #include "bench/lab/question.hpp"
 #include "bench/measured.hpp"
 #include "engine/cli/workload.hpp"
@@ -26,87 +27,11 @@
 namespace twill::bench {
 namespace {
 
-constexpr double kMost = 60;  // seconds for a loop's optimum
+constexpr double kMost = 60;                     // seconds for a makespan
+constexpr std::int64_t kMostConflicts = 30'000;  // for a loop's optimum
 constexpr std::string_view kProblemEnding = ".problem.json";
+constexpr const char* kBenchexecProperty = "schedule.prp";
 constexpr std::size_t kLongestName = 190;  // an instance's has up to 200
-
-struct Loop {
-  std::string name, family;
-  Problem problem;
-};
-
-/// What a built-in kernel computes, as the rows name it.
-std::string family_of(const std::string& kernel) {
-  const std::pair<const char*, const char*> parts[] = {
-      {"fwd", "attention"},   {"bwd", "attention"}, {"gqa", "attention"},
-      {"mla", "attention"},   {"retnet", "linear"}, {"gla", "linear"},
-      {"deltanet", "linear"}, {"mlstm", "linear"},  {"layer-norm", "normalisation"},
-      {"gemm", "matrix"},     {"mlp", "matrix"}};
-  for (const auto& [part, family] : parts)
-    if (kernel.find(part) != std::string::npos) return family;
-  return "example";
-}
-
-// The kernel on each layout of its machine, costs normalised to a sum of `budget`.
-void add_kernel(std::vector<Loop>& loops, const std::string& kernel, const std::string& machine,
-                int budget) {
-  cli::WorkloadFlags flags;
-  flags.input = kernel;
-  flags.machine = machine;
-  flags.normalize = budget == 0 ? "none" : std::to_string(budget);
-  flags.reading = "paper";  // the published questions
-  for (const Lowered& lowered : cli::load(flags).problems) {
-    std::string name = kernel + "-" + lowered.layout + "-u" + std::to_string(budget);
-    std::replace(name.begin(), name.end(), '+', '_');
-    loops.push_back({name, family_of(kernel), lowered.problem});
-  }
-}
-
-void add_synthetic(std::vector<Loop>& loops, int ops, std::uint64_t seed, Cycle longest,
-                   int pressure) {
-  SyntheticLoop knobs;
-  knobs.ops = ops;
-  knobs.seed = seed;
-  knobs.width = std::max(2, ops / 5);
-  knobs.recurrences = std::max(1, ops / 12);
-  knobs.longest = longest;
-  knobs.pressure = pressure;
-  loops.push_back({"synthetic-" + std::to_string(ops) + "-" + std::to_string(longest) + "-p" +
-                       std::to_string(pressure) + "-s" + std::to_string(seed),
-                   "synthetic", synthetic_loop(knobs)});
-}
-
-std::vector<Loop> loops_of(const std::string& grid) {
-  std::vector<Loop> loops;
-  if (grid == "quick") {
-    add_kernel(loops, "figure-1", "figure-1", 0);
-    add_kernel(loops, "hopper-fwd-plain", "hopper", 16);
-    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
-      add_synthetic(loops, 8, seed, 3, 80);
-      add_synthetic(loops, 12, seed, 4, 90);
-    }
-    return loops;
-  }
-  if (grid != "default")
-    throw InputError("command line", "--grid", grid, "must be quick or default");
-  add_kernel(loops, "figure-1", "figure-1", 0);
-  add_kernel(loops, "gemm", "hopper", 24);
-  for (const int budget : {16, 32, 64}) {
-    add_kernel(loops, "hopper-fwd-plain", "hopper", budget);
-    add_kernel(loops, "hopper-fwd-sub2", "hopper", budget);
-  }
-  add_kernel(loops, "hopper-bwd", "hopper", 24);
-  add_kernel(loops, "blackwell-fwd-sub2", "blackwell-paper", 24);
-  add_kernel(loops, "blackwell-bwd", "blackwell-paper", 24);
-  for (const char* kernel :
-       {"hopper-gqa", "hopper-mla", "hopper-retnet", "hopper-gla", "hopper-deltanet",
-        "hopper-mlstm", "hopper-mlp", "hopper-layer-norm", "hopper-grouped-gemm"})
-    add_kernel(loops, kernel, "hopper", 24);
-  for (const int ops : {8, 12, 16, 24, 32})
-    for (std::uint64_t seed = 1; seed <= 3; ++seed)
-      add_synthetic(loops, ops, seed, ops <= 16 ? 6 : 4, seed == 2 ? 95 : 80);
-  return loops;
-}
 
 Instance question(const Loop& loop, const char* suffix, Cycle ii, Cycle length,
                   const char* expected) {
@@ -120,25 +45,27 @@ Instance question(const Loop& loop, const char* suffix, Cycle ii, Cycle length,
   return q;
 }
 
-// At the optimum, one cycle shorter, and at one I less; what a bound answers is left out.
 std::vector<Instance> questions_of(const Loop& loop, bool& settled) {
   Options options;
   options.threads = 1;
-  options.time_limit = kMost;
+  options.conflict_limit = kMostConflicts;  // not seconds: the same questions on every machine
   const Solution best = solve(loop.problem, options);
-  settled = best.status == Status::optimal || best.status == Status::infeasible;
   std::vector<Instance> questions;
-  if (best.status != Status::optimal) return questions;
+  settled = best.schedule.has_value() || best.status == Status::infeasible;
+  if (!best.schedule) return questions;
+  const bool proved = best.status == Status::optimal;
   const Cycle ii = best.schedule->initiation_interval, length = best.schedule->length;
   const auto add = [&](const char* suffix, Cycle at, Cycle most, const char* expected) {
     questions.push_back(question(loop, suffix, at, most, expected));
   };
   add("-sat", ii, std::max<Cycle>(1, length), "SAT");
+  const char* below = proved ? "UNSAT" : "";
   const auto earliest = earliest_starts(loop.problem, ii, forced_delays(loop.problem));
   if (length > 1 && earliest && schedule_length(loop.problem, *earliest) < length)
-    add("-short", ii, length - 1, "UNSAT");
+    add("-short", ii, length - 1, below);
   if (ii > lower_bounds(loop.problem).front().value)
-    add("-fast", ii - 1, std::max<Cycle>(1, length), "UNSAT");
+    add("-fast", ii - 1, std::max<Cycle>(1, length),
+        ii - 1 < best.ii_lower_bound ? "UNSAT" : below);
   return questions;
 }
 
@@ -155,29 +82,66 @@ Loop problem_loop(const std::string& path) {
   return {std::move(name), "problem", std::move(problem)};
 }
 
-Loop literature_loop(const std::string& path) {
-  Problem problem = parse_literature(read_file(path), path);
+std::string literature_family(const std::string& path) {
   const std::string ending = std::filesystem::path(path).extension().string();
-  std::string name = problem.name;
-  return {std::move(name), ending == ".sm" || ending == ".rcp" ? "rcpsp" : "job-shop",
-          std::move(problem)};
+  if (ending == ".sm" || ending == ".rcp") return "rcpsp";
+  return ending == ".sch" || ending == ".SCH" ? "rcpsp-max" : "job-shop";
 }
 
-std::vector<Instance> makespan_questions(const Loop& loop, Cycle published, bool& settled) {
-  const std::optional<Cycle> optimum =
-      published > 0 ? published : smallest_makespan(loop.problem, kMost, {});
-  settled = optimum.has_value();
-  if (!settled) return {};
-  std::vector<Instance> questions = {question(loop, "-sat", *optimum, *optimum, "SAT")};
-  if (*optimum > one_stage_bound(loop.problem))
-    questions.push_back(question(loop, "-short", *optimum - 1, *optimum - 1, "UNSAT"));
-  return questions;
+/// A loop and what is asked about it.
+using Asked = std::pair<Loop, std::vector<Instance>>;
+
+/// Is there a schedule of the makespan, and of one less? Where there is none at all, of the longest
+/// that one could need. Lags make a problem of each makespan.
+std::vector<Asked> makespan_questions(const QuestionFile& file, bool& settled) {
+  const Project project = parse_literature(read_file(file.path), file.path);
+  const auto bound = makespan_bound(project);
+  Cycle optimum = file.published.high;
+  bool none = file.published.none || !bound;
+  if (!file.published.exact() && !none) {
+    Options options;
+    options.threads = 1;
+    options.time_limit = kMost;
+    const Makespan found = smallest_makespan(project, options, {});
+    settled = found.proved();
+    if (!settled) return {};
+    optimum = found.high;
+    none = found.none;
+  }
+  std::vector<Asked> asked;
+  const auto ask = [&](const char* suffix, Cycle makespan, const char* expected) {
+    Loop loop{project.problem.name, literature_family(file.path), at_makespan(project, makespan)};
+    if (!project.lags.empty()) loop.name += "-at" + std::to_string(makespan);
+    Instance q = question(loop, suffix, makespan, makespan, expected);
+    if (project.lags.empty() && !asked.empty())
+      asked.front().second.push_back(std::move(q));
+    else
+      asked.emplace_back(std::move(loop), std::vector{std::move(q)});
+  };
+  if (none) {
+    if (bound) ask("-none", std::max(*bound, longest_makespan(project)), "UNSAT");
+    return asked;
+  }
+  ask("-sat", optimum, "SAT");
+  if (bound && optimum > *bound) ask("-short", optimum - 1, "UNSAT");
+  return asked;
 }
 
 std::string yaml_text(const std::string& raw) {
   std::string text = "'";
   for (const char c : raw) text += c == '\'' ? std::string("''") : std::string(1, c);
   return text + "'";
+}
+
+/// The question as a task of BenchExec (bench/benchexec_twill): the property is that there is a
+/// schedule, and its verdict is given where it is known.
+std::string benchexec_task(const Instance& q, const std::string& file) {
+  std::string text = "format_version: '2.0'\ninput_files: " + yaml_text(file) +
+                     "\nproperties:\n  - property_file: " + kBenchexecProperty + "\n";
+  if (!q.expected.empty())
+    text += std::string("    expected_verdict: ") + (q.expected == "SAT" ? "true" : "false") + "\n";
+  return text + "options:\n  ii: " + std::to_string(q.ii) +
+         "\n  length: " + std::to_string(q.length) + "\n";
 }
 
 /// The problems, instances.jsonl and the tasks of BenchExec.
@@ -201,13 +165,12 @@ void write_questions(const std::vector<Loop>& loops,
                                            {"length", q.length},
                                            {"expected", q.expected}};
       list += line.dump() + "\n";
-      // The same as a task of BenchExec (bench/benchexec_twill).
-      write_file((fs::path(folder) / (q.name + ".yml")).string(),
-                 "format_version: '2.0'\ninput_files: " + yaml_text(file) + "\noptions:\n  ii: " +
-                     std::to_string(q.ii) + "\n  length: " + std::to_string(q.length) + "\n");
+      write_file((fs::path(folder) / (q.name + ".yml")).string(), benchexec_task(q, file));
     }
   }
   write_file((fs::path(folder) / "instances.jsonl").string(), list);
+  write_file((fs::path(folder) / kBenchexecProperty).string(),
+             "There is a schedule at the task's I (options, ii) no longer than its length.\n");
 }
 
 }  // namespace
@@ -215,7 +178,7 @@ void write_questions(const std::vector<Loop>& loops,
 std::vector<std::string> write_instances(
     const std::string& grid, const std::string& folder,
     const std::function<void(std::size_t, std::size_t)>& progress) {
-  const std::vector<Loop> loops = loops_of(grid);
+  const std::vector<Loop> loops = grid_loops(grid);
   std::vector<std::vector<Instance>> questions(loops.size());
   std::vector<std::string> left_out;
   std::mutex mutex;
@@ -238,29 +201,38 @@ bool is_problem_file(const std::string& path) {
 
 std::vector<std::string> write_file_questions(const std::vector<QuestionFile>& files,
                                               const std::string& folder) {
-  std::vector<Loop> loops;
+  std::vector<std::vector<Asked>> asked(files.size());
+  std::vector<std::string> names, left_out;
   for (const QuestionFile& f : files) {
-    Loop loop = is_problem_file(f.path) ? problem_loop(f.path) : literature_loop(f.path);
-    for (const Loop& other : loops)
-      if (other.name == loop.name)
-        throw InputError(f.path, "name", quote(loop.name), "must be the name of one file only");
-    loops.push_back(std::move(loop));
+    std::string name = is_problem_file(f.path)
+                           ? problem_loop(f.path).name
+                           : parse_literature(read_file(f.path), f.path).problem.name;
+    if (std::find(names.begin(), names.end(), name) != names.end())
+      throw InputError(f.path, "name", quote(name), "must be the name of one file only");
+    names.push_back(std::move(name));
   }
-  std::vector<std::vector<Instance>> questions(loops.size());
-  std::vector<std::string> left_out;
   std::mutex mutex;
-  tbb::parallel_for(std::size_t{0}, loops.size(), [&](std::size_t i) {
+  tbb::parallel_for(std::size_t{0}, files.size(), [&](std::size_t i) {
     bool settled = true;
-    if (!is_problem_file(files[i].path))
-      questions[i] = makespan_questions(loops[i], files[i].optimum, settled);
-    else if (files[i].ii > 0)
-      questions[i] = {question(loops[i], "", files[i].ii, files[i].length, "")};
-    else
-      questions[i] = questions_of(loops[i], settled);
+    if (is_problem_file(files[i].path)) {
+      const Loop loop = problem_loop(files[i].path);
+      asked[i] = {{loop, files[i].ii > 0
+                             ? std::vector{question(loop, "", files[i].ii, files[i].length, "")}
+                             : questions_of(loop, settled)}};
+    } else {
+      asked[i] = makespan_questions(files[i], settled);
+    }
     if (settled) return;
     const std::scoped_lock lock(mutex);
-    left_out.push_back(loops[i].name);
+    left_out.push_back(names[i]);
   });
+  std::vector<Loop> loops;
+  std::vector<std::vector<Instance>> questions;
+  for (std::vector<Asked>& file : asked)
+    for (auto& [loop, of_loop] : file) {
+      loops.push_back(std::move(loop));
+      questions.push_back(std::move(of_loop));
+    }
   std::sort(left_out.begin(), left_out.end());
   write_questions(loops, questions, folder);
   return left_out;

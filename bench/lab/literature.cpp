@@ -2,18 +2,15 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <filesystem>
 #include <utility>
 #include <vector>
 
-#include "engine/decide.hpp"
 #include "graph/check.hpp"
 #include "graph/error.hpp"
 #include "graph/index.hpp"
 #include "graph/io/json_text.hpp"
 #include "graph/loop.hpp"
-#include "graph/wide.hpp"
 
 namespace twill::bench {
 namespace {
@@ -52,12 +49,20 @@ class Words {
     return words_[next_++].text;
   }
   std::int64_t number(const char* what, std::int64_t low, std::int64_t high) {
+    return number_in(word(what), what, low, high);
+  }
+  /// A number in brackets, as [-3].
+  std::int64_t bracketed(const char* what, std::int64_t low, std::int64_t high) {
     const std::string_view text = word(what);
-    std::int64_t n = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-    if (error != std::errc() || end != text.data() + text.size() || n < low || n > high)
-      refuse(std::string(what) + " " + range_rule(low, high));
-    return n;
+    if (text.size() < 3 || text.front() != '[' || text.back() != ']')
+      refuse(std::string(what) + " must stand in brackets");
+    return number_in(text.substr(1, text.size() - 2), what, low, high);
+  }
+  /// Refuses whatever is left.
+  void end(const std::string& last) {
+    if (done()) return;
+    word("nothing");
+    refuse("must end after " + last);
   }
   /// Refuses the word that was read last.
   [[noreturn]] void refuse(const std::string& rule) const {
@@ -98,6 +103,14 @@ class Words {
     std::string_view text;
     std::size_t line;
   };
+  std::int64_t number_in(std::string_view text, const char* what, std::int64_t low,
+                         std::int64_t high) const {
+    std::int64_t n = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+    if (error != std::errc() || end != text.data() + text.size() || n < low || n > high)
+      refuse(std::string(what) + " " + range_rule(low, high));
+    return n;
+  }
   static std::ptrdiff_t offset(std::size_t n) { return static_cast<std::ptrdiff_t>(n); }
   std::string source_;
   std::vector<Word> words_;
@@ -105,7 +118,6 @@ class Words {
 };
 
 constexpr std::int64_t kMostUnits = kMaxUnits;
-constexpr std::size_t kMostPlaced = 300, kMostUses = 2'000;  // that serial_length() places
 
 Problem empty_project(const std::string& source) {
   Problem p;
@@ -203,11 +215,23 @@ Problem parse_patterson(Words words, const std::string& source) {
                                words.number("a successor", 1, static_cast<std::int64_t>(jobs)) - 1);
   }
   for (const auto& [from, to] : precedences) add_precedence(p, from, to);
-  if (!words.done()) {
-    words.word("nothing");
-    words.refuse("must end after the last activity");
-  }
+  words.end("the last activity");
   return p;
+}
+
+/// Lags that need no word of the makespan become edges: those of 0 or more that close no circle.
+void split_lags(Project& project) {
+  Problem graph = project.problem;  // distance 1: here a circle is no fault
+  for (const Lag& lag : project.lags)
+    if (lag.cycles >= 0) graph.edges.push_back({lag.from, lag.to, lag.cycles, 1, false, 0});
+  const Components components = strongly_connected_components(graph);
+  std::vector<Lag> kept;
+  for (const Lag& lag : project.lags)
+    if (lag.cycles >= 0 && components.of[at(lag.from)] != components.of[at(lag.to)])
+      project.problem.edges.push_back({lag.from, lag.to, lag.cycles, 0, false, 0});
+    else
+      kept.push_back(lag);
+  project.lags = std::move(kept);
 }
 
 Problem parse_job_shop(Words words, const std::string& source) {
@@ -226,136 +250,98 @@ Problem parse_job_shop(Words words, const std::string& source) {
                    words.number("the duration", 0, kMaxCycles), demands);
       if (k > 0) add_precedence(p, p.ops.size() - 2, p.ops.size() - 1);
     }
-  if (!words.done()) {
-    words.word("nothing");
-    words.refuse("must end after the last job");
-  }
+  words.end("the last job");
   return p;
 }
 
-/// Longest path from each op's issue to the end. Distances are 0, so the edges have no cycle.
-std::vector<Cycle> tails_of(const Problem& p) {
-  std::vector<Cycle> tail(p.ops.size());
-  for (std::size_t v = 0; v < p.ops.size(); ++v) tail[v] = p.ops[v].cycles;
-  std::vector<std::vector<const Edge*>> into(p.ops.size());
-  for (const Edge& e : p.edges) into[at(e.to)].push_back(&e);
-  std::vector<int> order = topological_order(p);
-  for (auto v = order.rbegin(); v != order.rend(); ++v)
-    for (const Edge* e : into[at(*v)])
-      tail[at(e->from)] = std::max(tail[at(e->from)], e->delay + tail[at(*v)]);
-  return tail;
+/// ProGen/max (Schwindt): activities 0 to n + 1, of which the first and the last are dummies; each
+/// has successors with the least time from its start to theirs in brackets. A negative one is the
+/// most from the successor's start to its own.
+Project parse_progen_max(Words words, const std::string& source) {
+  Project project{empty_project(source), {}};
+  Problem& p = project.problem;
+  const std::int64_t jobs = words.number("the number of activities", 0, kMaxOps - 2) + 2;
+  const auto units =
+      static_cast<std::size_t>(words.number("the number of resources", 0, kMostUnits));
+  words.number("the number of nonrenewable resources: only renewable ones are read, it", 0, 0);
+  words.number("the number of doubly constrained resources: only renewable ones are read, it", 0,
+               0);
+  const auto numbered = [&](std::int64_t job) { words.number("the activity's number", job, job); };
+  for (std::int64_t job = 0; job < jobs; ++job) {
+    numbered(job);
+    words.number("the number of modes: only one mode an activity is read, it", 1, 1);
+    const std::int64_t count = words.number("the number of successors", 0, jobs);
+    const std::size_t first = project.lags.size();
+    for (std::int64_t s = 0; s < count; ++s)
+      project.lags.push_back(
+          {static_cast<int>(job), static_cast<int>(words.number("a successor", 0, jobs - 1)), 0});
+    for (std::size_t lag = first; lag < project.lags.size(); ++lag)
+      project.lags[lag].cycles = words.bracketed("the time lag", -kMaxCycles, kMaxCycles);
+  }
+  std::vector<Cycle> durations;
+  std::vector<std::vector<Amount>> demands(static_cast<std::size_t>(jobs));
+  for (std::int64_t job = 0; job < jobs; ++job) {
+    numbered(job);
+    words.number("the mode", 1, 1);
+    durations.push_back(words.number("the duration", 0, kMaxCycles));
+    for (std::size_t r = 0; r < units; ++r)
+      demands[static_cast<std::size_t>(job)].push_back(words.number("the demand", 0, kMaxAmount));
+  }
+  for (std::size_t r = 0; r < units; ++r)
+    p.units.push_back(
+        {"R" + std::to_string(r + 1), words.number("the availability", 1, kMaxAmount)});
+  for (std::int64_t job = 0; job < jobs; ++job)
+    add_activity(p, std::to_string(job), durations[static_cast<std::size_t>(job)],
+                 demands[static_cast<std::size_t>(job)]);
+  words.end("the availabilities");
+  // Some of these projects have no schedule because an activity needs more than there is. No file
+  // of a problem says that, so it says as much as there is, and the activity is to start after
+  // itself.
+  for (std::size_t job = 0; job < p.ops.size(); ++job)
+    for (Reservation& r : p.ops[job].reservations) {
+      const Amount capacity = p.units[at(r.unit)].capacity;
+      if (r.amount <= capacity) continue;
+      r.amount = capacity;
+      project.lags.push_back({static_cast<int>(job), static_cast<int>(job), 1});
+    }
+  return project;
 }
 
 }  // namespace
 
-Problem parse_literature(std::string_view text, const std::string& source) {
+bool is_literature_ending(std::string_view ending) {
+  return ending == ".sm" || ending == ".rcp" || ending == ".sch" || ending == ".SCH" ||
+         ending == ".jss";
+}
+
+Project parse_literature(std::string_view text, const std::string& source) {
   const std::string ending = std::filesystem::path(source).extension().string();
   Words words(text, source);
-  Problem p = ending == ".sm"    ? parse_psplib(std::move(words), source)
-              : ending == ".rcp" ? parse_patterson(std::move(words), source)
-                                 : parse_job_shop(std::move(words), source);
-  check(p, source);
-  return p;
+  Project project;
+  if (ending == ".sch" || ending == ".SCH") {
+    project = parse_progen_max(std::move(words), source);
+    split_lags(project);
+  } else {
+    project.problem = ending == ".sm"    ? parse_psplib(std::move(words), source)
+                      : ending == ".rcp" ? parse_patterson(std::move(words), source)
+                                         : parse_job_shop(std::move(words), source);
+  }
+  check(project.problem, source);
+  Cycle sum = 0;
+  for (const Lag& lag : project.lags) sum += std::abs(lag.cycles);
+  for (const Op& op : project.problem.ops) sum += op.cycles;
+  if (!project.lags.empty() && sum > kMaxCycles / 2)
+    throw InputError(source, "durations and time lags", std::to_string(sum),
+                     "must be at most " + std::to_string(kMaxCycles / 2) + " together");
+  return project;
 }
 
-Cycle one_stage_bound(const Problem& p) {
-  Cycle bound = 1;
-  for (const Cycle tail : tails_of(p)) bound = std::max(bound, tail);
-  std::vector<Wide> work(p.units.size(), 0);
-  for (const Op& op : p.ops)
-    for (const Reservation& r : op.reservations) work[at(r.unit)] += Wide{r.amount} * r.length;
-  for (std::size_t unit = 0; unit < p.units.size(); ++unit) {
-    const Amount capacity = p.units[unit].capacity;
-    bound = std::max(bound, static_cast<Cycle>((work[unit] + capacity - 1) / capacity));
-  }
-  return bound;
-}
-
-Cycle serial_length(const Problem& p) {
-  const std::size_t ops = p.ops.size();
-  std::size_t uses = 0;
-  for (const Op& op : p.ops) uses += op.reservations.size();
-  if (ops > kMostPlaced || uses > kMostUses) {  // one after the other: too many to try all places
-    Cycle sum = 1;
-    for (const Op& op : p.ops) sum += op.cycles;
-    return sum;
-  }
-  const std::vector<Cycle> tail = tails_of(p);
-  std::vector<int> waiting(ops, 0);
-  for (const Edge& e : p.edges) ++waiting[static_cast<std::size_t>(e.to)];
-  std::vector<Cycle> earliest(ops, 0);
-  struct Placed {
-    Cycle start, end;
-    Amount amount;
-  };
-  std::vector<std::vector<Placed>> busy(p.units.size());
-  std::vector<Cycle> ends;  // of all that is placed
-  std::vector<bool> taken(ops, false);
-  Cycle length = 1;
-  while (ends.size() < ops) {
-    std::size_t next = ops;
-    for (std::size_t v = 0; v < ops; ++v)
-      if (!taken[v] && waiting[v] == 0 && (next == ops || tail[v] > tail[next])) next = v;
-    taken[next] = true;
-    const Op& op = p.ops[next];
-    // Does it fit from `start` on? What is busy grows only where something begins.
-    const auto fits = [&](Cycle start) {
-      return std::all_of(op.reservations.begin(), op.reservations.end(), [&](const Reservation& r) {
-        std::vector<std::pair<Cycle, Amount>> changes;
-        for (const Placed& other : busy[at(r.unit)])
-          if (other.start < start + r.length && other.end > start) {
-            changes.emplace_back(std::max(other.start, start), other.amount);
-            changes.emplace_back(other.end, -other.amount);
-          }
-        std::sort(changes.begin(), changes.end());  // at one cycle what ends comes first
-        Amount sum = r.amount;
-        return std::all_of(changes.begin(), changes.end(), [&](const auto& change) {
-          sum += change.second;
-          return sum <= p.units[at(r.unit)].capacity;
-        });
-      });
-    };
-    // It fits first at its earliest start or where something ends.
-    Cycle start = -1;
-    std::vector<Cycle> times = {earliest[next]};
-    for (const Cycle end : ends) times.push_back(std::max(earliest[next], end));
-    std::sort(times.begin(), times.end());
-    times.erase(std::unique(times.begin(), times.end()), times.end());
-    for (const Cycle t : times)
-      if (start < 0 && fits(t)) start = t;
-    ends.push_back(start + op.cycles);
-    for (const Reservation& r : op.reservations)
-      busy[at(r.unit)].push_back({start, start + r.length, r.amount});
-    length = std::max(length, start + op.cycles);
-    for (const Edge& e : p.edges) {
-      if (e.from != static_cast<int>(next)) continue;
-      const auto to = static_cast<std::size_t>(e.to);
-      --waiting[to];
-      earliest[to] = std::max(earliest[to], start + e.delay);
-    }
-  }
-  return length;
-}
-
-std::optional<Cycle> smallest_makespan(const Problem& problem, double seconds,
-                                       const std::stop_token& stop) {
-  const auto begin = std::chrono::steady_clock::now();
-  Cycle low = one_stage_bound(problem), high = serial_length(problem);
-  Options options;
-  options.threads = 1;
-  while (low < high) {
-    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-    if (spent.count() >= seconds) return std::nullopt;
-    options.time_limit = seconds - spent.count();
-    const Cycle middle = low + (high - low) / 2;
-    const twill::Verdict verdict = decide(problem, middle, middle, options, stop).verdict;
-    if (verdict == twill::Verdict::unknown) return std::nullopt;
-    if (verdict == twill::Verdict::sat)
-      high = middle;
-    else
-      low = middle + 1;
-  }
-  return high;
+Problem at_makespan(const Project& project, Cycle makespan) {
+  Problem problem = project.problem;
+  for (const Lag& lag : project.lags)
+    if (makespan + lag.cycles >= 0)
+      problem.edges.push_back({lag.from, lag.to, makespan + lag.cycles, 1, false, 0});
+  return problem;
 }
 
 }  // namespace twill::bench

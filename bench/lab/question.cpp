@@ -33,6 +33,9 @@ class BudgetedCnf : public ClauseSink {
   Budget& budget_;
 };
 
+constexpr std::string_view kInstanceKeys[] = {"name", "family", "problem", "problem_sha256",
+                                              "ii",   "length", "expected"};
+
 const char* const kTables[] = {"rows", "stages", "issue", "slots"};
 
 }  // namespace
@@ -185,6 +188,11 @@ std::vector<Instance> parse_instances(const std::string& all, const std::string&
     };
     Instance i;
     i.name = text("name");
+    for (const auto& [key, value] : json.items())
+      if (std::find(std::begin(kInstanceKeys), std::end(kInstanceKeys), key) ==
+          std::end(kInstanceKeys))
+        throw InputError(file, place, quote(key),
+                         "must be a key of bench/schema/instance.schema.json");
     if (i.name.empty() || i.name.size() > 200 || i.name.find('/') != std::string::npos ||
         i.name.find('\0') != std::string::npos)
       throw InputError(file, place, quote(i.name),

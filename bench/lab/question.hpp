@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/lab/published.hpp"
 #include "encoders/choose.hpp"
 #include "encoders/family_sizes.hpp"
 #include "encoders/sinks.hpp"
@@ -60,9 +61,10 @@ std::vector<Instance> read_instances(const std::string& path);
 /// The list's own text; `file` is where it lies.
 std::vector<Instance> parse_instances(const std::string& all, const std::string& file);
 
-/// The built-in instances of a grid ("quick" or "default") as files in `folder`, with
-/// instances.jsonl: the same on every machine, except that a loop that the order engine does not
-/// settle within a minute is left out (and named in the result).
+/// The built-in instances of a grid (bench/lab/loops.hpp) as files in `folder`, with
+/// instances.jsonl: the same on every machine. Where the order engine does not prove its best
+/// within its limit of conflicts, what is below has no expected answer; where it has no schedule,
+/// the loop is left out and named in the result.
 std::vector<std::string> write_instances(
     const std::string& grid, const std::string& folder,
     const std::function<void(std::size_t, std::size_t)>& progress);
@@ -71,14 +73,15 @@ std::vector<std::string> write_instances(
 /// by the ending .problem.json.
 struct QuestionFile {
   std::string path;
-  Cycle optimum = 0;         ///< of the literature: the makespan; 0 = to be found
+  Published published;       ///< of the literature; where it is not exact, it is found here
   Cycle ii = 0, length = 0;  ///< of a problem: what is asked; 0 = as of a built-in loop
 };
 bool is_problem_file(const std::string& path);
 /// The same for files. Of the literature two questions each: at I = L = the optimum (SAT), and at
 /// one less (UNSAT) where no bound answers it. Of a problem the one that is asked, without an
-/// expected answer, or those of a built-in loop. What is not given is found by the order engine;
-/// what is not settled within a minute is left out and named in the result.
+/// expected answer, or those of a built-in loop. (Where a project has no schedule: at the longest
+/// makespan that one could need, UNSAT.) What is not given is found by the order engine; a makespan
+/// that is not settled within a minute is left out and named in the result.
 std::vector<std::string> write_file_questions(const std::vector<QuestionFile>& files,
                                               const std::string& folder);
 

@@ -11,6 +11,7 @@
 #include "graph/error.hpp"
 #include "graph/io/json_text.hpp"
 #include "graph/loop.hpp"
+#include "graph/problem_io.hpp"
 
 namespace twill::bench {
 namespace {
@@ -100,6 +101,7 @@ std::string to_string(QuestionFormat format) {
     case QuestionFormat::cnf: return "cnf";
     case QuestionFormat::opb: return "opb";
     case QuestionFormat::ilp: return "ilp";
+    case QuestionFormat::problem: return "problem";
     case QuestionFormat::smtlib: break;
   }
   return "smtlib";
@@ -108,10 +110,15 @@ std::string to_string(QuestionFormat format) {
 QuestionFormat question_format(std::string_view text) {
   for (const auto format : {QuestionFormat::cnf, QuestionFormat::opb, QuestionFormat::ilp})
     if (text == to_string(format)) return format;
-  return QuestionFormat::smtlib;
+  return text == "problem" ? QuestionFormat::problem : QuestionFormat::smtlib;
+}
+
+bool takes_encoding(QuestionFormat format) {
+  return format != QuestionFormat::smtlib && format != QuestionFormat::problem;
 }
 
 std::string ending_of(QuestionFormat format) {
+  if (format == QuestionFormat::problem) return "problem.json";
   if (format == QuestionFormat::smtlib) return "smt2";
   return format == QuestionFormat::ilp ? "lp" : to_string(format);
 }
@@ -119,12 +126,14 @@ std::string ending_of(QuestionFormat format) {
 QuestionText question_text(QuestionFormat format, const Instance& instance, const Problem& problem,
                            const std::string& encoding, const Scramble& scramble, Budget& budget) {
   if (format == QuestionFormat::cnf) return cnf_text(instance, problem, encoding, scramble, budget);
-  if (format != QuestionFormat::smtlib)
-    return linear_text(format, instance, problem, encoding, budget);
+  if (takes_encoding(format)) return linear_text(format, instance, problem, encoding, budget);
   const double begin = cpu_seconds();
   QuestionText question;
-  question.text = annotated_smtlib(smtlib(problem, instance.ii, instance.length, false),
-                                   instance.expected, true);
+  if (format == QuestionFormat::problem)
+    question.text = problem_text(problem);
+  else
+    question.text = annotated_smtlib(smtlib(problem, instance.ii, instance.length, false),
+                                     instance.expected, true);
   question.cpu_seconds = cpu_seconds() - begin;
   return question;
 }

@@ -13,21 +13,23 @@
 namespace twill::bench {
 
 enum class QuestionFormat {
-  cnf,    ///< DIMACS
-  opb,    ///< clauses, and sums as they are: Roussel and Manquinho's format (linear_sink.hpp)
-  ilp,    ///< the same as a program of 0-1 variables in CPLEX's LP format, without an objective
-  smtlib  ///< the paper's program, corrected (bench/smtlib.hpp); takes no encoding
+  cnf,     ///< DIMACS
+  opb,     ///< clauses, and sums as they are: Roussel and Manquinho's format (linear_sink.hpp)
+  ilp,     ///< the same as a program of 0-1 variables in CPLEX's LP format, without an objective
+  smtlib,  ///< the paper's program, corrected (bench/smtlib.hpp); takes no encoding
+  problem  ///< the problem file itself, for a solver with a model of its own; takes no encoding
 };
-/// "cnf", "opb", "ilp", "smtlib".
+/// "cnf", "opb", "ilp", "smtlib", "problem".
 std::string to_string(QuestionFormat format);
 /// The inverse; precondition: one of these.
 QuestionFormat question_format(std::string_view text);
-/// Of a file: "cnf", "opb", "lp", "smt2".
+bool takes_encoding(QuestionFormat format);
+/// Of a file: "cnf", "opb", "lp", "smt2", "problem.json".
 std::string ending_of(QuestionFormat format);
 
 struct QuestionText {
   std::string text;
-  /// Of what the solver is given; 0 for smtlib.
+  /// Of what the solver is given; 0 for smtlib and problem.
   std::int64_t variables = 0, constraints = 0, literals = 0;
   std::vector<FamilySize> sizes;
   double cpu_seconds = 0;  ///< of this process, to build it without writing it

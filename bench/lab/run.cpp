@@ -1,7 +1,6 @@
 // twill bench run: instances x encodings x scrambles, a process a row, a line of JSON a row.
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/utsname.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 #include <unistd.h>
@@ -10,14 +9,10 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
-#include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <mutex>
-#include <regex>
 #include <set>
 #include <sstream>
 #include <thread>
@@ -26,16 +21,10 @@
 #include "bench/lab/lab.hpp"
 #include "bench/lab/question.hpp"
 #include "bench/lab/rows.hpp"
-#include "bench/lab/scramble.hpp"
-#include "bench/lab/solver_command.hpp"
-#include "bench/process.hpp"
-#include "engine/cadical.hpp"
+#include "bench/lab/runner.hpp"
 #include "engine/cli/interrupt.hpp"
 #include "engine/cli/search_options.hpp"
-#include "engine/include/twill.hpp"
 #include "engine/output/style.hpp"
-#include "graph/bounds/bounds.hpp"
-#include "graph/io/file.hpp"
 #include "graph/io/json_text.hpp"
 #include "graph/random.hpp"
 
@@ -93,36 +82,6 @@ Shard shard_of(const std::string& text) {
   return {index, count};
 }
 
-std::string processor() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);)
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-  return "unknown";
-}
-
-std::string now_utc() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  ::gmtime_r(&now, &utc);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return text;
-}
-
-/// What is the same in every row of this run.
-Row machine_part() {
-  utsname system{};
-  ::uname(&system);
-  Row row;
-  row["host"] = system.nodename;
-  row["cpu_model"] = processor();
-  row["os"] = std::string(system.sysname) + " " + system.release;
-  row["compiler"] = __VERSION__;
-  row["twill"] = version();
-  row["program_sha256"] = sha256(read_file(this_program()));
-  return row;
-}
-
 /// One line written by one system call, so that a killed run loses at most the row in flight. The
 /// file is locked while one exists: two runs would both find the same rows missing.
 class RowWriter {
@@ -178,155 +137,6 @@ class Bar {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-/// The encoding of rows whose format has none.
-constexpr const char* kNoEncoding = "smtlib";
-
-struct Work {
-  const Instance* instance;
-  std::string encoding;
-  std::uint64_t scramble;
-  const SolverCommand* solver = nullptr;  ///< null = the linked one
-};
-
-class Runner {
- public:
-  Runner(const RunFlags& flags, const std::vector<Instance>& instances)
-      : flags_(flags), machine_(machine_part()) {
-    scramble_.seed = 0;
-    if (!flags.parts.empty()) scramble_ = scramble_parts(flags.parts);
-    memory_ = cli::parse_bytes(flags.memory);
-    for (const Instance& i : instances)
-      if (!problems_.contains(i.file)) {
-        const std::string text = read_file(i.file);
-        if (sha256(text) != i.sha256)
-          throw InputError(i.file, "file", sha256(text), "must have the SHA-256 " + i.sha256);
-        const Problem problem = parse_problem(text, i.file);
-        Row facts = {{"ops", problem.ops.size()}, {"edges", problem.edges.size()}};
-        const auto units = res_mii(problem);
-        Cycle res = 1;
-        for (const Bound& b : units) res = std::max(res, b.value);
-        facts["mii_res"] = res;
-        const auto rec = rec_mii(problem, true);
-        facts["mii_rec"] = rec ? rec->value : 0;
-        problems_.emplace(i.file, std::move(facts));
-        loops_.emplace(i.file, problem);
-      }
-  }
-
-  /// The part of a row that is known before it is run.
-  Row head(const Work& work) const {
-    const Instance& i = *work.instance;
-    Row row = {
-        {"schema", 1}, {"instance", i.name}, {"instance_sha256", i.sha256}, {"family", i.family}};
-    row.update(problems_.at(i.file));
-    row["I"] = i.ii;
-    row["L"] = i.length;
-    Row encoder = Row::object();
-    std::stringstream items(work.encoding == kNoEncoding ? "" : work.encoding);
-    for (std::string item; std::getline(items, item, ',');)
-      encoder[item.substr(0, item.find('='))] = item.substr(item.find('=') + 1);
-    row["encoder"] = encoder;
-    row["encoding"] = work.encoding;
-    row["scramble"] = work.scramble;
-    row["scramble_parts"] = to_string(scramble_);
-    row["seed"] = flags_.seed;
-    row["solver"] = work.solver == nullptr ? "cadical" : work.solver->name;
-    row["solver_version"] = work.solver == nullptr ? cadical_version() : work.solver->version;
-    if (work.solver != nullptr) {
-      row["solver_command"] = work.solver->text;
-      row["solver_sha256"] = work.solver->sha256;
-      row["format"] = to_string(work.solver->format);
-    }
-    row["expected"] = i.expected;
-    row["limit_cpu_s"] = flags_.cpu;
-    if (flags_.wall > 0) row["limit_wall_s"] = flags_.wall;
-    row["limit_conflicts"] = flags_.conflicts;
-    row["limit_mem"] = memory_;
-    return row;
-  }
-
-  Row run(const Work& work, const std::stop_token& stop) const {
-    Row row = head(work);
-    std::vector<std::string> line = {this_program(), "bench", "trial", work.instance->file};
-    const auto add = [&](const char* name, const std::string& value) {
-      line.insert(line.end(), {name, value});
-    };
-    add("--ii", std::to_string(work.instance->ii));
-    add("--length", std::to_string(work.instance->length));
-    if (work.encoding != kNoEncoding) add("--encoding", work.encoding);
-    add("--scramble", std::to_string(work.scramble));
-    add("--scramble-parts", to_string(scramble_));
-    add("--seed", std::to_string(flags_.seed));
-    add("--cpu-limit", decimal(flags_.cpu, 3));
-    add("--conflict-limit", std::to_string(flags_.conflicts));
-    add("--memory", std::to_string(memory_));
-    const double wall = flags_.wall > 0 ? flags_.wall : flags_.cpu > 0 ? 20 * flags_.cpu + 60 : 0;
-    const std::string start = now_utc();
-    if (work.solver != nullptr) {
-      const Instance& i = *work.instance;
-      const bool exact = !work.encoding.starts_with("form=straight-line-literal");
-      row.update(ask_solver(*work.solver, line, loops_.at(i.file), i, exact, flags_.seed,
-                            {flags_.cpu, wall, memory_}, stop));
-    } else {
-      line.emplace_back("--statistics");
-      ProcessLimits limits;
-      // The row keeps its limits itself; these end one that does not notice.
-      limits.cpu_seconds = flags_.cpu > 0 ? flags_.cpu + 10 : 0;
-      limits.wall_seconds = wall;
-      limits.memory = memory_ + (std::int64_t{1} << 30);
-      const ProcessResult process = run_process(line, limits, stop);
-      read_output(process, row);
-      row["cpu_s"] = process.cpu_seconds;
-      row["wall_s"] = process.seconds;
-      row["mem_kib"] = process.peak_bytes / 1024;
-    }
-    row["start_utc"] = start;
-    row.update(machine_);
-    Row arguments = Row::array();
-    for (std::size_t a = 1; a < line.size(); ++a) arguments.push_back(line[a]);
-    row["argv"] = arguments;
-    return row;
-  }
-
- private:
-  // The last line is the row's own part; before it CaDiCaL's statistics, "c decisions: 42 ...".
-  static void read_output(const ProcessResult& process, Row& row) {
-    std::stringstream lines(process.out);
-    static const std::regex statistic(
-        R"(^c (decisions|propagations|restarts|learned|conflicts): +([0-9]+).*)");
-    std::string last;
-    std::map<std::string, std::int64_t> counts;
-    for (std::string line; std::getline(lines, line);) {
-      std::smatch match;
-      if (std::regex_match(line, match, statistic))
-        counts[match[1]] = std::stoll(match[2]);
-      else
-        last = line;
-    }
-    const Row own = Row::parse(last, nullptr, false);
-    if (own.is_object() && own.contains("status")) {
-      for (const auto& [key, value] : own.items()) row[key] = value;
-      for (const auto& [name, count] : counts) row[name] = count;
-      return;
-    }
-    switch (process.end) {
-      case ProcessResult::End::limit: row["status"] = "TIMEOUT"; break;
-      case ProcessResult::End::stopped: row["status"] = "STOPPED"; break;
-      default:
-        row["status"] = "ERROR";
-        row["error"] = one_line(process.err.substr(0, process.err.find('\n')));
-    }
-    row["verified"] = "none";
-  }
-
-  const RunFlags& flags_;
-  Row machine_;
-  Scramble scramble_;
-  std::int64_t memory_ = 0;
-  std::map<std::string, Row> problems_;  // what rows say of them
-  std::map<std::string, Problem> loops_;
-};
-
 /// Fisher and Yates's shuffle, the same on every machine.
 void shuffle_instances(std::vector<Instance>& instances, std::uint64_t seed) {
   SplitMix64 random(seed);
@@ -341,7 +151,7 @@ int run(RunFlags flags) {
     if (flags.cpu == 60) flags.cpu = 2;
   }
   if (flags.grid.empty()) flags.grid = "default";
-  if (flags.encodings.empty()) flags.encodings = flags.grid;
+  if (flags.encodings.empty()) flags.encodings = flags.grid == "quick" ? "quick" : "default";
   const Shard shard = shard_of(flags.shard);
   const std::vector<std::uint64_t> seeds = scramble_seeds(flags.scrambles);
   const std::vector<std::string> encodings = expand_encodings(flags.encodings);
@@ -357,7 +167,7 @@ int run(RunFlags flags) {
       if (!flags.quiet)
         std::cerr << "instances of the " << flags.grid << " grid: " << flags.instances << "\n";
       for (const std::string& name : write_instances(flags.grid, flags.instances, {}))
-        std::cerr << "left out, not settled within a minute: " << name << "\n";
+        std::cerr << "left out, no answer within the limit: " << name << "\n";
     }
   }
   std::vector<Instance> instances = read_instances(flags.instances);
@@ -375,7 +185,11 @@ int run(RunFlags flags) {
     std::filesystem::resize_file(flags.out, file.whole);
   }
 
-  const Runner runner(flags, instances);
+  Scramble scramble;
+  scramble.seed = 0;
+  if (!flags.parts.empty()) scramble = scramble_parts(flags.parts);
+  const RowLimits limits{flags.cpu, flags.wall, flags.conflicts, cli::parse_bytes(flags.memory)};
+  const Runner runner(instances, limits, scramble, flags.seed);
   cli::Interrupt interrupt;
   std::vector<SolverCommand> others;
   for (const std::string& text : flags.solvers) {
@@ -398,11 +212,11 @@ int run(RunFlags flags) {
         for (const SolverCommand* solver : solvers) {
           Work work{&instance, encoding, seed, solver};
           const auto format = solver == nullptr ? QuestionFormat::cnf : solver->format;
-          // Only CNF is scrambled, sums need the modulo form, and SMT-LIB has no encodings.
+          // Only CNF is scrambled, sums need the modulo form, and some formats have no encodings.
           if (format != QuestionFormat::cnf && seed != seeds.front()) continue;
-          if (format == QuestionFormat::smtlib) {
+          if (!takes_encoding(format)) {
             if (encoding != encodings.front()) continue;
-            work.encoding = kNoEncoding;
+            work.encoding = to_string(format);
           } else if (format != QuestionFormat::cnf &&
                      parse_encoding(encoding).form != Form::modulo) {
             continue;
@@ -475,8 +289,10 @@ cli::Command run_command(CLI::App& bench) {
   CLI::App* app =
       bench.add_subcommand("run", "Instances x encodings x scrambles, a process and a line a row");
   app->add_option("-o,--out", flags->out, "JSON Lines, one row a line, appended to")->required();
-  app->add_option("--grid", flags->grid, "Built-in instances and encodings: default or quick")
-      ->check(CLI::IsMember({"default", "quick"}));
+  app->add_option(
+         "--grid", flags->grid,
+         "Built-in instances and encodings: default, quick, or domain (with the default encodings)")
+      ->check(CLI::IsMember({"default", "quick", "domain"}));
   app->add_flag("--quick", flags->quick, "The quick grid, 2 CPU seconds a row");
   app->add_option("--instances", flags->instances,
                   "Folder with instances.jsonl (default: the grid's, written beside the rows)");
@@ -521,7 +337,8 @@ cli::Command run_command(CLI::App& bench) {
       "done, 1 rows disagree or failed, 3 stopped or rows beyond the budget.\n\n"
       "COMMAND is no shell's: words, '...' and \"...\". Placeholders: {cnf} (default, at the "
       "end),\n"
-      "{opb}, {ilp} or {smt2}, the question's file; {model}, where the answer is written if not "
+      "{opb}, {ilp}, {smt2} or {problem}, the question's file; {model}, where the answer is "
+      "written if not "
       "to\n"
       "standard output; {proof}, a DRAT proof, which is checked; {seed}; {cpu}, the limit in\n"
       "seconds. The judge decides of every model; an answer that it refuses is a row WRONG, no\n"

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <filesystem>
@@ -21,6 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kFileBytes = std::int64_t{2} << 30;     // of a proof or a model
 constexpr std::int64_t kOutputBytes = std::int64_t{64} << 20;  // beside 16 a variable
+constexpr const char* kFiles[] = {"cnf", "opb", "ilp", "smt2", "problem"};
 constexpr double kProofShare = 10;  // checking may take so many times the solver's limit
 
 [[noreturn]] void refuse(const std::string& text, const std::string& rule) {
@@ -200,22 +202,29 @@ SolverCommand solver_command(const std::string& option, const std::stop_token& s
   if (solver.name == "cadical") refuse(solver.name, "is the linked solver: take another name");
   solver.words = split(solver.text);
   if (solver.words.empty()) refuse(option, "must have a command");
-  std::set<std::string> formats;
+  std::set<std::string> formats, asked;
   for (const std::string& word : solver.words)
     for (const std::string& name : placeholders(word)) {
       solver.model = solver.model || name == "model";
       solver.proof = solver.proof || name == "proof";
-      if (name == "cnf" || name == "opb" || name == "ilp" || name == "smt2")
+      if (std::find(std::begin(kFiles), std::end(kFiles), name) != std::end(kFiles))
         formats.insert(name);
+      else if (name == "ii" || name == "length")
+        asked.insert(name);
       else if (name != "model" && name != "proof" && name != "seed" && name != "cpu")
         refuse("{" + name + "}",
-               "must be {cnf}, {opb}, {ilp}, {smt2}, {model}, {proof}, {seed} or {cpu}");
+               "must be {cnf}, {opb}, {ilp}, {smt2}, {problem} with {ii} and {length}, {model}, "
+               "{proof}, {seed} or {cpu}");
     }
-  if (formats.size() > 1) refuse(solver.text, "must have one of {cnf}, {opb}, {ilp} and {smt2}");
+  if (formats.size() > 1)
+    refuse(solver.text, "must have one of {cnf}, {opb}, {ilp}, {smt2} and {problem}");
+  if (asked.size() != (formats.contains("problem") ? 2U : 0U))
+    refuse(solver.text, "must have {ii} and {length} with {problem}, and only there");
   if (formats.empty()) solver.words.emplace_back("{cnf}");
   if (formats.contains("opb")) solver.format = QuestionFormat::opb;
   if (formats.contains("ilp")) solver.format = QuestionFormat::ilp;
   if (formats.contains("smt2")) solver.format = QuestionFormat::smtlib;
+  if (formats.contains("problem")) solver.format = QuestionFormat::problem;
   if (solver.proof && solver.format != QuestionFormat::cnf)
     refuse(solver.text, "must read {cnf} to write a {proof}");
   std::string& program = solver.words.front();
@@ -269,7 +278,9 @@ Row ask_solver(const SolverCommand& solver, const std::vector<std::string>& writ
   line.clear();
   for (const std::string& word : solver.words) {
     std::string ready = word;
-    for (const char* name : {"cnf", "opb", "ilp", "smt2"}) ready = replaced(ready, name, formula);
+    for (const char* name : kFiles) ready = replaced(ready, name, formula);
+    ready = replaced(ready, "ii", std::to_string(instance.ii));
+    ready = replaced(ready, "length", std::to_string(instance.length));
     ready = replaced(ready, "model", folder / "model");
     ready = replaced(ready, "proof", folder / "proof");
     ready = replaced(ready, "seed", std::to_string(seed));

@@ -21,8 +21,9 @@ struct SolverCommand {
   std::string sha256;                 ///< of the program's file
 };
 
-/// Words are split at blanks; '...' and "..." keep them. Placeholders: {cnf}, {opb}, {ilp} or
-/// {smt2}, the question's file (default: {cnf} at the end); {model}, where the solver writes its
+/// Words are split at blanks; '...' and "..." keep them. Placeholders: {cnf}, {opb}, {ilp}
+/// or {smt2}, the question's file (default: {cnf} at the end), or {problem} with {ii} and {length},
+/// what is asked of the problem file; {model}, where the solver writes its
 /// answer, if not to standard output; {proof}, where it writes a DRAT proof; {seed}; {cpu}, the
 /// limit in whole seconds. Throws InputError.
 SolverCommand solver_command(const std::string& option, const std::stop_token& stop);

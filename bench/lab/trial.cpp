@@ -2,14 +2,12 @@
 #include "bench/lab/trial.hpp"
 
 #include <chrono>
-#include <condition_variable>
 #include <iostream>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stdexcept>
-#include <thread>
 
+#include "bench/lab/cpu_watch.hpp"
 #include "bench/lab/lab.hpp"
 #include "engine/cadical.hpp"
 #include "engine/cli/interrupt.hpp"
@@ -19,33 +17,6 @@
 
 namespace twill::bench {
 namespace {
-
-// Asks for a stop when this process has used its CPU time or the outer token asks; limits by CPU
-// time stay honest however many rows share the machine.
-class CpuWatch {
- public:
-  CpuWatch(double seconds, const std::stop_token& outer)
-      : thread_([this, seconds, outer](const std::stop_token& end) {
-          std::mutex mutex;
-          std::condition_variable_any sleep;
-          std::unique_lock lock(mutex);
-          while (!end.stop_requested()) {
-            if (seconds > 0 && cpu_seconds() >= seconds) {
-              out_of_time_ = true;
-              source_.request_stop();
-            }
-            if (outer.stop_requested()) source_.request_stop();
-            sleep.wait_for(lock, end, std::chrono::milliseconds(20), [] { return false; });
-          }
-        }) {}
-  std::stop_token token() const { return source_.get_token(); }
-  bool out_of_time() const { return out_of_time_; }
-
- private:
-  std::stop_source source_;
-  std::atomic<bool> out_of_time_ = false;
-  std::jthread thread_;
-};
 
 std::string stopped_status(const Budget& budget, const CpuWatch& watch) {
   if (watch.out_of_time()) return "TIMEOUT";
@@ -177,8 +148,8 @@ cli::Command trial_command(CLI::App& bench) {
   app->add_option(cli::kMemoryLimit, flags->memory, "Memory, as 500M or 2G");
   app->add_option("--proof", t.proof, "Write a binary DRAT proof here");
   app->add_option("--formula", t.formula, "Write the question here and do not solve it");
-  app->add_option("--format", flags->format, "Of --formula: cnf, opb, ilp or smtlib")
-      ->check(CLI::IsMember({"cnf", "opb", "ilp", "smtlib"}))
+  app->add_option("--format", flags->format, "Of --formula: cnf, opb, ilp, smtlib or problem")
+      ->check(CLI::IsMember({"cnf", "opb", "ilp", "smtlib", "problem"}))
       ->capture_default_str();
   app->add_flag("--statistics", t.statistics, "Print the solver's statistics first");
   return {app, [flags] {

@@ -187,8 +187,7 @@ class IntervalLadder {
         ii >= interval_.best->initiation_interval)
       return;
     if (!improve(search_.problem, interval_.best,
-                 tighten_within(search_.problem, search_.problem, model, interval_.low, ii,
-                                search_.stage_limit),
+                 tighten_within(search_, search_.problem, model, interval_.low, ii),
                  search_.stage_limit))
       interval_.best = model;
     TWILL_LOG("a schedule: I = ", ii, ", tightened to ", interval_.best->initiation_interval,

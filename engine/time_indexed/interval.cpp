@@ -11,6 +11,7 @@
 //   4. At full resolution: ask at best - 1, tighten every answer, until the bound is met or the
 //      question is refuted.
 // Elsewhere it goes up from the bound and refutes every I on the way.
+#include <functional>
 #include <stdexcept>
 
 #include "engine/time_indexed/coarse.hpp"
@@ -72,7 +73,7 @@ class CoarseLevel {
   // From the coarse schedule with the orders of `best` downward, while questions are answered.
   void descend() {
     here_ = tighten(coarse_, search_.problem, *interval_.best, low_,
-                    std::max(low_, serial_ii(coarse_)));
+                    std::max(low_, serial_ii(coarse_)), stop_);
     while (here_ && here_->initiation_interval > low_ && !done()) {
       const Cycle stages = std::max<Cycle>(stage_count(*here_), 3);
       if (!ask_at(here_->initiation_interval - 1, stages, kCoarseConflicts)) return;
@@ -92,13 +93,12 @@ class CoarseLevel {
     const Answer answer =
         ask(inner, ii, stages, search_.stage_limit > 0 ? -1 : rotation_pivot(coarse_), conflicts);
     if (answer.verdict != Verdict::sat) return false;
-    auto tighter = tighten(coarse_, coarse_, *answer.schedule, low_, ii);
+    auto tighter = tighten(coarse_, coarse_, *answer.schedule, low_, ii, stop_);
     here_ = tighter ? *tighter : *answer.schedule;
-    improve(
-        search_.problem, interval_.best,
-        tighten_within(search_.problem, coarse_, *here_, interval_.low,
-                       std::max(interval_.low, serial_ii(search_.problem)), search_.stage_limit),
-        search_.stage_limit);
+    improve(search_.problem, interval_.best,
+            tighten_within(search_, coarse_, *here_, interval_.low,
+                           std::max(interval_.low, serial_ii(search_.problem))),
+            search_.stage_limit);
     return true;
   }
 
@@ -108,6 +108,7 @@ class CoarseLevel {
   Problem coarse_;
   Cycle low_;
   std::optional<Schedule> here_;
+  const std::function<bool()> stop_ = [this] { return search_.budget.spent(); };
 };
 
 Interval descend(const Search& search, Interval interval) {
@@ -119,8 +120,7 @@ Interval descend(const Search& search, Interval interval) {
       interval.low = ii + 1;
       break;
     }
-    auto tighter = tighten_within(search.problem, search.problem, *answer.schedule, interval.low,
-                                  ii, search.stage_limit);
+    auto tighter = tighten_within(search, search.problem, *answer.schedule, interval.low, ii);
     if (!improve(search.problem, interval.best, std::move(tighter), search.stage_limit))
       interval.best = answer.schedule;
     search.report.state().ii_high = interval.best->initiation_interval;
@@ -174,9 +174,9 @@ Interval smallest_interval(const Search& search, Cycle low) {
     if (!order) return interval;
     const Cycle last = std::max(low, serial_ii(problem));
     // At the last I the stages are the serial ones, which are within the limit.
-    improve(problem, interval.best,
-            tighten_within(problem, serial.problem, *order, low, last, search.stage_limit),
+    improve(problem, interval.best, tighten_within(search, serial.problem, *order, low, last),
             search.stage_limit);
+    if (!interval.best && search.budget.spent()) return interval;
     if (!interval.best)
       throw std::logic_error("the orders of a serial schedule do not lift to the problem");
   }

@@ -70,18 +70,19 @@ LengthResult shortest_within(const Search& search, Cycle ii, Cycle low, Cycle hi
 void shorten_by_coarse(const Search& search, Schedule& best, Cycle low) {
   const Problem& real = search.problem;
   const Cycle ii = best.initiation_interval;
+  const auto stop = [&] { return search.budget.spent(); };
   for (const Cycle rows : {32, 64}) {
     const Cycle grain = ii / rows;
     if (grain < 2 || best.length == low || !monotone_in_ii(real)) return;
     const Problem coarse = coarsened(real, grain);
-    const auto here = tighten(coarse, real, best, 1, serial_ii(coarse));
+    const auto here = tighten(coarse, real, best, 1, serial_ii(coarse), stop);
     if (!here) continue;
     const auto starts = earliest_starts(coarse, here->initiation_interval, forced_delays(coarse));
     if (!starts) continue;
     const Search inner = search.on(coarse);
     shortest_within(inner, here->initiation_interval, schedule_length(coarse, *starts),
                     here->length - 1, kCoarseConflicts, [&](const Schedule& model) {
-                      const auto lifted = tighten(real, coarse, model, ii, ii);
+                      const auto lifted = tighten(real, coarse, model, ii, ii, stop);
                       if (!lifted || lifted->length >= best.length || verify(real, *lifted) ||
                           (search.stage_limit > 0 && stage_count(*lifted) > search.stage_limit))
                         return;

@@ -23,6 +23,7 @@
 #include <algorithm>
 #include <cassert>
 #include <deque>
+#include <functional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -63,8 +64,9 @@ struct Presence {
 
 class Decisions {
  public:
-  Decisions(const Problem& problem, const Problem& ordered, const Schedule& schedule)
-      : p_(problem), o_(ordered), s_(schedule) {
+  Decisions(const Problem& problem, const Problem& ordered, const Schedule& schedule,
+            std::function<bool()> stop = {})
+      : p_(problem), o_(ordered), s_(schedule), stop_(std::move(stop)) {
     dependences();
     inner_loops();
     units();
@@ -72,13 +74,16 @@ class Decisions {
     rings();
     registers();
     waits();
-    sort_constraints();
+    if (!stopped()) sort_constraints();
   }
+
+  bool stopped() const { return stop_ && stop_(); }
 
   struct Relaxed {
     std::optional<std::vector<Cycle>> start;  ///< the earliest, where there is a solution
     std::vector<const Constraint*> cycle;     ///< else weights that sum to more than 0, or empty
-                                              ///< when an op is pinned to too early a start
+                                              ///< when an op is pinned to too early a start, or
+                                              ///< the work was stopped
   };
 
   Relaxed relax(Cycle ii, bool pinned = true) const {
@@ -98,7 +103,7 @@ class Decisions {
     };
     if (late()) return {};  // pinned to a cycle and to another stage
     while (paths.pass()) {
-      if (late()) return {};
+      if (late() || stopped()) return {};
       const std::vector<int> cycle = paths.cycle();
       if (cycle.empty()) continue;
       Relaxed none;
@@ -155,7 +160,7 @@ class Decisions {
     for (std::size_t i = 0; i < all.size(); ++i)
       if (!many(all[i])) others.push_back(i);
     std::vector<int> fixed;  // ops with so many that they are not compared one by one
-    for (std::size_t i = 0; i < all.size(); ++i) {
+    for (std::size_t i = 0; i < all.size() && !stopped(); ++i) {
       if (many(all[i]) && (fixed.empty() || fixed.back() != all[i].begin.op))
         fixed.push_back(all[i].begin.op);
       if (!many(all[i])) {
@@ -269,6 +274,7 @@ class Decisions {
     for (int v = 0; v < static_cast<int>(p_.ops.size()); ++v) {
       because("wait of " + p_.ops[at(v)].id);
       if (exempt_from_concurrency(p_, v)) continue;
+      if (stopped()) return;
       for (int o = 0; o < static_cast<int>(p_.ops.size()); ++o) {
         const Cycle cycles = p_.ops[at(o)].cycles;
         if (o == v || cycles == 0 || s_.warp[at(o)] != s_.warp[at(v)]) continue;
@@ -287,6 +293,7 @@ class Decisions {
   const Problem& p_;
   const Problem& o_;
   const Schedule& s_;
+  const std::function<bool()> stop_;
   std::vector<Constraint> constraints_;
   std::deque<std::string> reasons_;  // addresses stay
   const std::string* reason_ = nullptr;
@@ -305,17 +312,19 @@ Cycle least_interval(const std::vector<const Constraint*>& cycle) {
 }  // namespace
 
 std::optional<Schedule> tighten(const Problem& problem, const Problem& ordered,
-                                const Schedule& schedule, Cycle low, Cycle high) {
+                                const Schedule& schedule, Cycle low, Cycle high,
+                                const std::function<bool()>& stop) {
   assert(!verify(ordered, schedule));
   assert(low >= 1);
   assert(monotone_in_ii(problem) || low == high ||
          (high == schedule.initiation_interval && ordered == problem));
-  const Decisions decisions(problem, ordered, schedule);
+  const Decisions decisions(problem, ordered, schedule, stop);
+  if (decisions.stopped()) return std::nullopt;  // not all constraints are there
   low = std::max(low, least_by_channels(problem));
   if (low > high) return std::nullopt;
   auto start = decisions.relax(high).start;
   if (!start) return std::nullopt;
-  while (low < high) {
+  while (low < high && !decisions.stopped()) {
     auto [earlier, cycle] = decisions.relax(low);
     if (earlier) {
       high = low;

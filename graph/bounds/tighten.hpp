@@ -1,6 +1,7 @@
 // From the orders of a schedule to the best schedule with those orders.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,12 +17,14 @@ namespace twill {
 /// range. The two problems have the same ops, edges, units and slots and may differ in their
 /// cycles: with coarse cycles in `ordered` this lifts a coarse schedule to the real cycles; with
 /// the same problem twice it tightens. Every result obeys the rules of `problem`; verify() confirms
-/// it.
+/// it. `stop` is asked now and then: once it says true, the best that was found until then is
+/// returned, or nullopt, which then says nothing.
 ///
 /// Precondition: a valid schedule of `ordered`; monotone_in_ii(problem), or low == high or
 /// high == schedule's own I with ordered == problem (the allowed I are then an interval up to it).
 std::optional<Schedule> tighten(const Problem& problem, const Problem& ordered,
-                                const Schedule& schedule, Cycle low, Cycle high);
+                                const Schedule& schedule, Cycle low, Cycle high,
+                                const std::function<bool()>& stop = {});
 
 /// A cycle of constraints around which the loop cannot go faster.
 struct CriticalRecurrence {

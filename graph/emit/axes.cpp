@@ -24,6 +24,7 @@ class Unifier {
   }
 
   std::variant<Axes, Refusal> run() {
+    if (auto no = not_written()) return *no;
     for (int v = 0; v < static_cast<int>(m_.values.size()); ++v) value(v);
     for (const meaning::Initial& one : m_.initial)
       if (one.what.value >= 0) same(one.value, one.what, false);
@@ -42,6 +43,28 @@ class Unifier {
     return k;
   }
   void unite(int a, int b) { parent_[at(root(a))] = root(b); }
+
+  /// What no text has code for yet.
+  std::optional<Refusal> not_written() const {
+    std::set<std::string> names;
+    for (const meaning::Value& value : m_.values) names.insert(value.id);
+    for (const meaning::Value& value : m_.values) {
+      const auto no = [&](const std::string& what) { return Refusal{"op", value.id + " " + what}; };
+      if (names.contains(value.part_of)) return no("is a step of " + value.part_of);
+      if (value.function == Function::beside) return no("makes a matrix of vectors");
+      if (value.function == Function::lower && value.operands.size() == 2)
+        return no("has something else than 0 above the diagonal");
+      if ((value.function == Function::row_max || value.function == Function::row_sum) &&
+          value.shape.empty())
+        return no("reduces a vector");
+      for (const Operand& one : value.operands) {
+        if (one.rows > 0) return no("takes a part of the rows of " + m_.values[at(one.value)].id);
+        if (one.row >= 0 || one.column >= 0)
+          return no("takes one row or column of " + m_.values[at(one.value)].id);
+      }
+    }
+    return std::nullopt;
+  }
 
   /// Dimension d of an operand; -1 = a part of one, which is no whole axis.
   int seen(const Operand& one, int d) const {

@@ -47,6 +47,11 @@ class Legalizer {
   }
 
   std::variant<LegalProgram, Refusal> run() {
+    for (const Event& event : legal_.program.events)
+      if (!event.with.empty())
+        return Refusal{"barrier", "several ops arrive on the barrier of " +
+                                      legal_.program.ops[at(event.op)].id +
+                                      " (--merge): text has one for each"};
     if (auto no = target()) return *no;
     Program& p = legal_.program;
     p.meaning.reset();

@@ -64,7 +64,7 @@ class ListScheduler {
   bool accept(const Schedule& found) {
     if (verify(p_, found)) return false;
     Schedule next = found;
-    if (auto tight = tighten(p_, p_, found, low_, found.initiation_interval);
+    if (auto tight = tighten(p_, p_, found, low_, found.initiation_interval, options_.stop);
         tight && !verify(p_, *tight))
       next = std::move(*tight);
     if (!best_ || next.initiation_interval < best_->initiation_interval) best_ = std::move(next);

@@ -208,14 +208,62 @@ TEST_CASE("solvers of every format take part, and the judge has the last word") 
   CHECK(asked.row["status"] == "UNSAT");
 }
 
+TEST_CASE("a solver that reads the problem itself: I and L are told, its schedule is judged") {
+  const TemporaryDirectory folder;
+  const auto schedule = [](int s, int p, int o, const std::string& more = "") {
+    const auto op = [](const char* id, int start) {
+      return R"({"id":")" + std::string(id) + R"(","start":)" + std::to_string(start) +
+             R"(,"warp":"w0"})";
+    };
+    return "echo sat; echo '{\"initiation_interval\":'\"$2\"',\"ops\":[" + op("S", s) + "," +
+           op("P", p) + "," + op("O", o) + "]" + more + "}'";
+  };
+  const std::string words = "{problem} {ii} {length}";
+  Asked asked = ask(folder, "grep -q twill.problem \"$1\" && [ $3 = 4 ] && " + schedule(0, 2, 3),
+                    true, words);
+  CHECK_MESSAGE(asked.row["status"] == "SAT", asked.row.dump());
+  CHECK(asked.row["verified"] == "model");
+  CHECK(asked.row["encoding"] == "problem");
+  CHECK(asked.row["format"] == "problem");
+  CHECK(asked.row["schedule"]["start"] == json({0, 2, 3}));
+  CHECK(asked.row["encoder"] == json::object());
+  asked = ask(folder, schedule(0, 1, 2), true, words);  // two products at once
+  CHECK(asked.row["status"] == "WRONG");
+  CHECK(asked.row["verified"] == "refused");
+  asked = ask(folder, schedule(0, 2, 5), true, words);  // too long
+  CHECK(asked.row["status"] == "WRONG");
+  asked = ask(folder, "echo unsat", false, words);
+  CHECK(asked.row["status"] == "UNSAT");
+  CHECK(asked.row["verified"] == "none");
+  asked = ask(folder, "echo unknown", false, words);
+  CHECK(asked.row["status"] == "UNKNOWN");
+  const std::string good = schedule(0, 2, 3);
+  const auto replaced = [&](const std::string& from, const std::string& to) {
+    std::string other = good;
+    const std::size_t at = other.find(from);
+    REQUIRE(at != std::string::npos);
+    return other.replace(at, from.size(), to);
+  };
+  for (const std::string& bad :
+       {std::string("echo sat"), std::string("echo sat; echo '{}'"), replaced("w0", "w7"),
+        replaced(R"("P")", R"("Q")"), replaced(R"("start":2)", R"("start":-2)"),
+        replaced(R"(,"start":2)", ""), replaced(R"("ops")", R"("op")"), std::string("exit 3")}) {
+    CAPTURE(bad);
+    asked = ask(folder, bad, true, words);
+    CHECK(asked.row["status"] == "ERROR");
+  }
+}
+
 TEST_CASE("--solver that cannot be meant is refused") {
   const TemporaryDirectory folder;
   write_questions(folder / "");
   const std::string common =
       "run --quiet -o '" + (folder / "rows") + "' --instances '" + (folder / "") + "' --solver ";
-  for (const char* bad : {"sh", "=sh", "'a b=sh'", "cadical=sh", "'x= '", "'x=sh {frog}'",
-                          "'x=sh {cnf} {opb}'", "'x=sh {opb} {proof}'", "x=/nonexistent/solver",
-                          "x=no-such-solver-anywhere", "\"x=sh 'a\"", "a=sh --solver a=sh"}) {
+  for (const char* bad :
+       {"sh", "=sh", "'a b=sh'", "cadical=sh", "'x= '", "'x=sh {frog}'", "'x=sh {cnf} {opb}'",
+        "'x=sh {opb} {proof}'", "'x=sh {problem}'", "'x=sh {cnf} {ii} {length}'",
+        "'x=sh {problem} {ii}'", "x=/nonexistent/solver", "x=no-such-solver-anywhere",
+        "\"x=sh 'a\"", "a=sh --solver a=sh"}) {
     CAPTURE(bad);
     const Run run = bench(common + bad);
     CHECK(run.code == 2);

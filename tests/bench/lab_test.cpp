@@ -92,6 +92,62 @@ TEST_CASE("limits: rows beyond the budget, and rows that keep their own limits")
   CHECK(contains(report.out, "2 questions"));
 }
 
+TEST_CASE("schemas of rows and instances: every property is required or seen, every rule bites") {
+  const TemporaryDirectory folder;
+  write_questions(folder / "");
+  const std::string rows = folder / "rows.jsonl";
+  REQUIRE(bench("run --quiet -o '" + rows +
+                "' --encodings start=order --wall-limit 60 --instances '" + (folder / "") + "'")
+              .code == 0);
+  std::vector<json> all = lines(bytes(rows));
+  if (all[0]["status"] == "UNSAT") std::swap(all[0], all[1]);
+  const std::vector<json> asked = lines(bytes(folder / "instances.jsonl"));
+  for (const auto& [name, sample] : {std::pair{"row", all[0]}, std::pair{"instance", asked[0]}}) {
+    const json schema = bench_schema(name);
+    REQUIRE(breaks(sample, schema) == "");
+    json changed = sample;
+    changed["more"] = 1;
+    CHECK(breaks(changed, schema) == ": has more");
+    for (const auto& key : schema["required"]) {
+      changed = sample;
+      changed.erase(key);
+      CHECK(breaks(changed, schema) == ": without " + key.get<std::string>());
+    }
+    for (const auto& [key, rule] : schema["properties"].items()) {
+      CAPTURE(key);
+      changed = sample;
+      changed[key] = rule.contains("enum") ? json("none of these") : json(nullptr);
+      CHECK(breaks(changed, schema) != "");
+      if (!sample.contains(key)) CHECK(std::string(name) == "row");
+    }
+  }
+  // What a row of the linked solver lacks is of other solvers, of errors, or 0.
+  std::set<std::string> missing;
+  const json row = bench_schema("row"), instance = bench_schema("instance");
+  for (const auto& [key, rule] : row["properties"].items())
+    if (!all[0].contains(key) && key != "decisions" && key != "restarts" && key != "learned")
+      missing.insert(key);
+  std::string missed;
+  for (const std::string& key : missing) missed += key + " ";
+  CHECK(missed == "error format proof_bytes proof_check_cpu_s solver_command solver_sha256 ");
+  // Instances are read as strictly as the schema says.
+  for (const auto& [key, rule] : instance["properties"].items()) {
+    CAPTURE(key);
+    json changed = asked[0];
+    changed.erase(key);
+    write_lines(folder / "instances.jsonl", {changed});
+    CHECK(bench("run --quiet -o '" + (folder / "x.jsonl") + "' --encodings auto --instances '" +
+                (folder / "") + "'")
+              .code == 2);
+  }
+  json more = asked[0];
+  more["more"] = 1;
+  write_lines(folder / "instances.jsonl", {more});
+  CHECK(bench("run --quiet -o '" + (folder / "x.jsonl") + "' --encodings auto --instances '" +
+              (folder / "") + "'")
+            .code == 2);
+}
+
 TEST_CASE("scrambled formulas: another order, the same answer") {
   const TemporaryDirectory folder;
   const std::string problem = TWILL_TEST_DATA "/examples/figure-1.problem.json";
@@ -123,6 +179,35 @@ TEST_CASE("bad input is refused with its place") {
   CHECK(contains(changed.err, "SHA-256"));
   std::ofstream(folder / "bad.jsonl") << "{}\n";
   CHECK(bench("report '" + (folder / "bad.jsonl") + "'").code == 2);
+}
+
+TEST_CASE("chain: one formula and one a question find the same smallest length") {
+  const TemporaryDirectory folder;
+  REQUIRE(bench("instances --grid quick -o '" + (folder / "q") + "'").code == 0);
+  int several = 0;
+  for (const json& question : lines(bytes(folder / "q/instances.jsonl"))) {
+    if (question["expected"] != "SAT") continue;
+    const int length = question["length"];
+    CAPTURE(question["name"]);
+    for (const char* how : {"", "--afresh"}) {
+      const Run run =
+          bench("chain '" + (folder / "q") + "/" + question["problem"].get<std::string>() +
+                "' --ii " + std::to_string(question["ii"].get<int>()) + " --length " +
+                std::to_string(2 * length) + " --encoding start=order " + how);
+      CHECK(run.code == 0);
+      const json row = json::parse(run.out);
+      CHECK(row["status"] == "optimal");
+      CHECK(row["length"] == length);
+      CHECK(row["incremental"] == (*how == 0));
+      several += row["questions"] > 2;
+    }
+    const Run none =
+        bench("chain '" + (folder / "q") + "/" + question["problem"].get<std::string>() +
+              "' --ii " + std::to_string(question["ii"].get<int>()) + " --length " +
+              std::to_string(std::max(1, length - 1)) + " --encoding start=order");
+    CHECK((none.code == 1 || length == 1));
+  }
+  CHECK(several > 4);
 }
 
 TEST_CASE("instances: the quick grid") {

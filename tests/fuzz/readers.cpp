@@ -12,7 +12,9 @@
 #include <stdexcept>
 
 #include "bench/lab/literature.hpp"
+#include "bench/lab/makespan.hpp"
 #include "bench/lab/model.hpp"
+#include "bench/lab/published.hpp"
 #include "bench/lab/question.hpp"
 #include "bench/lab/rows.hpp"
 #include "bench/lab/score.hpp"
@@ -277,11 +279,17 @@ bool profile(std::string_view bytes) {
 
 bool literature(std::string_view bytes, const char* name) {
   return accepted([&] {
-    const Problem read = bench::parse_literature(bytes, name);
+    const bench::Project project = bench::parse_literature(bytes, name);
+    const Problem& read = project.problem;
     promise(parse_problem(problem_text(read), "written") == read, "a project survives its file");
     if (turn(bytes, 4) != 0) return;
-    const Cycle least = bench::one_stage_bound(read), most = bench::serial_length(read);
-    promise(1 <= least && least <= most, "the bounds of a makespan");
+    const auto least = bench::makespan_bound(project);
+    const Cycle most =
+        project.lags.empty() ? bench::serial_length(read) : bench::longest_makespan(project);
+    promise(least || !project.lags.empty(), "only lags can forbid all schedules");
+    if (!least) return;
+    promise(1 <= *least && (!project.lags.empty() || *least <= most), "the bounds of a makespan");
+    check(bench::at_makespan(project, std::max(*least, most)), name);
   });
 }
 bool psplib(std::string_view bytes) {
@@ -289,6 +297,12 @@ bool psplib(std::string_view bytes) {
 }
 bool patterson(std::string_view bytes) {
   return literature(bytes, "x.rcp");
+}
+bool progen_max(std::string_view bytes) {
+  return literature(bytes, "x.sch");
+}
+bool published(std::string_view bytes) {
+  return accepted([&] { bench::parse_published_list(bytes, "x.csv"); });
 }
 bool job_shop(std::string_view bytes) {
   return literature(bytes, "x.jss");
@@ -427,6 +441,8 @@ const std::vector<Reader>& readers() {
       {"profile", true, profile, {}},
       {"psplib", false, psplib, {"tests/data/literature/small.sm"}},
       {"patterson", false, patterson, {"tests/data/literature/small.rcp"}},
+      {"progen-max", false, progen_max, {"tests/data/literature/small.sch"}},
+      {"published", false, published, {"tests/data/literature/published.csv"}},
       {"job-shop", false, job_shop, {"tests/data/literature/ft06.jss"}},
       {"schedule-graph", true, schedule_graph, {"tests/data/schedule-graph/"}},
       {"rows", true, rows, {}},

@@ -1,6 +1,8 @@
 // What the tests of `twill bench` share: the program, JSON Lines, and two questions.
 #pragma once
 
+#include <doctest/doctest.h>
+
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -8,6 +10,7 @@
 #include <vector>
 
 #include "graph/problem_io.hpp"
+#include "tests/support/json_schema.hpp"
 #include "tests/support/run_program.hpp"
 #include "tests/support/temporary_directory.hpp"
 
@@ -19,10 +22,23 @@ inline Run bench(const std::string& arguments, const std::string& environment = 
   return run_command(environment + " '" TWILL_PROGRAM "' bench " + arguments);
 }
 
+/// bench/schema/NAME.schema.json.
+inline nlohmann::json bench_schema(const std::string& name) {
+  return nlohmann::json::parse(
+      bytes(TWILL_TEST_DATA "/../../bench/schema/" + name + ".schema.json"));
+}
+
+/// Rows and instances among them are as their schemas say. (The lists beside exported formulas have
+/// an expected answer too, and name a file.)
 inline std::vector<nlohmann::json> lines(const std::string& text) {
   std::vector<nlohmann::json> result;
   std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) result.push_back(nlohmann::json::parse(line));
+  for (std::string line; std::getline(in, line);) {
+    result.push_back(nlohmann::json::parse(line));
+    const bool row = result.back().contains("encoder"),
+               asked = result.back().contains("expected") && !result.back().contains("file");
+    if (row || asked) CHECK(breaks(result.back(), bench_schema(row ? "row" : "instance")) == "");
+  }
   return result;
 }
 

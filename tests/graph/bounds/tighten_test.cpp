@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "engine/include/twill.hpp"
 #include "graph/memory_charges.hpp"
 #include "graph/ring_depth.hpp"
 #include "graph/verify.hpp"
@@ -304,4 +305,41 @@ TEST_CASE("the critical recurrence is what keeps the orders from a smaller I") {
   CHECK(free_ones > 5);
   CHECK(units > 10);
   CHECK(waiting > 3);
+}
+
+TEST_CASE(
+    "stopped at any moment, what is returned is a schedule as good as the given one, or nothing") {
+  int stopped = 0, better = 0, nothing = 0;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = random_loop(seed);
+    if (!monotone_in_ii(problem)) continue;
+    const Solution solution = solve(problem);
+    if (!solution.schedule) continue;
+    // The optimum at twice its I is a schedule with much to tighten, where it is one.
+    Schedule loose = *solution.schedule;
+    loose.initiation_interval *= 2;
+    if (verify(problem, loose)) continue;
+    const auto full = tighten(problem, problem, loose, 1, loose.initiation_interval);
+    REQUIRE(full);
+    for (int most = 0;; ++most) {
+      CAPTURE(most);
+      int asked = 0;
+      const auto part = tighten(problem, problem, loose, 1, loose.initiation_interval,
+                                [&] { return asked++ >= most; });
+      if (part) CHECK_FALSE(verify(problem, *part));
+      if (part) CHECK(part->initiation_interval <= loose.initiation_interval);
+      if (part) CHECK(part->initiation_interval >= full->initiation_interval);
+      if (asked <= most) {  // never stopped
+        REQUIRE(part);
+        CHECK(*part == *full);
+        break;
+      }
+      ++stopped;
+      ++(part ? better : nothing);
+    }
+  }
+  CHECK(stopped > 300);
+  CHECK(better > 30);
+  CHECK(nothing > 100);
 }

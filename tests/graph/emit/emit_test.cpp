@@ -41,7 +41,7 @@ program::Program random_program(Random& random) {
       op.stage = pick(random, 0, 4);
       p.ops.push_back(op);
     }
-  p.events.push_back({0, false, false, 1, 1, 0});
+  p.events.push_back({0, {}, false, false, 1, 1, 0});
   for (int v = 0; v < static_cast<int>(p.ops.size()); ++v)
     for (int k = pick(random, 0, 2); k > 0; --k)
       p.waits.push_back({v, 0, pick(random, -2, 3), program::Need::raw, -1});
