@@ -1,7 +1,11 @@
 #include "engine/program.hpp"
 
+#include "engine/placed.hpp"
+#include "engine/search.hpp"
+
 #include <algorithm>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "graph/index.hpp"
@@ -11,8 +15,10 @@
 namespace twill {
 namespace {
 
+constexpr int kSoonSteps = 2;
 constexpr int kKeptSteps = 4;  // of memory kept back, for each way
 constexpr int kSlower = 16;    // larger I that are tried, each a sixteenth of I later
+constexpr int kFewWays = 16, kMostWays = 200;  // to the best schedule with a placement
 constexpr Amount kShare = 16;  // of a memory, kept back where only the places do not fit
 
 /// What a search for a schedule with room leaves out, beside memory.
@@ -30,17 +36,35 @@ void hold_operands(Problem& problem) {
   }
 }
 
+/// Is it known that no schedule is better, and is that all that was asked?
+bool provable(const Solution& found, const Options& options) {
+  return found.status == Status::optimal && !options.ii && options.iterations == 0 &&
+         !options.better_than && options.goals.empty();
+}
+
 class Room {
  public:
   Room(const Problem& problem, const Solution& found, const Options& options, std::stop_token stop,
        const program::DeriveOptions& how)
-      : problem_(problem), found_(found), options_(options), stop_(std::move(stop)), how_(how) {}
+      : problem_(problem), found_(found), options_(options), stop_(std::move(stop)), how_(how) {
+    // (With a goal before L, or of few iterations, bounds on L are of some schedules alone.)
+    if (provable(found, options)) known_ = {found.ii_lower_bound, found.length_lower_bound};
+  }
+
+  /// One as good as the best, by a few guesses.
+  std::optional<ProgramSolution> soon(const program::Refusal& refusal) const {
+    for (const auto& [way, steps] : {std::pair(Way{false, false}, 1), std::pair(Way{}, kSoonSteps),
+                                     std::pair(Way{true, true}, kSoonSteps)})
+      if (auto one = try_way(way, refusal, steps))
+        if (one->solution.status == Status::optimal) return one;
+    return std::nullopt;
+  }
 
   /// The best of all ways, or nothing; one with the I of `found_` at once.
-  std::optional<ProgramSolution> run(const program::Refusal& refusal) {
+  std::optional<ProgramSolution> run(const program::Refusal& refusal) const {
     std::optional<ProgramSolution> best;
     for (const Way way : {Way{}, Way{true, true}, Way{false, false}, Way{true, false}}) {
-      auto one = try_way(way, refusal);
+      auto one = try_way(way, refusal, kKeptSteps);
       if (!one) continue;
       if (!best || interval(*one) < interval(*best)) best = std::move(one);
       if (interval(*best) == found_.schedule->initiation_interval) return best;
@@ -76,11 +100,11 @@ class Room {
     return best;
   }
 
-  std::optional<ProgramSolution> try_way(const Way& way, program::Refusal last) const {
+  std::optional<ProgramSolution> try_way(const Way& way, program::Refusal last, int steps) const {
     std::vector<Amount> kept(problem_.memories.size(), 0);
     // Other ways first need no less memory.
     bool keep_less = !way.held && way.handovers;
-    for (int step = 0; step < kKeptSteps && last.rule == "placement" && last.memory >= 0; ++step) {
+    for (int step = 0; step < steps && last.rule == "placement" && last.memory >= 0; ++step) {
       const Amount capacity = problem_.memories[at(last.memory)].capacity;
       Amount& keep = kept[at(last.memory)];
       if (keep_less) {
@@ -95,7 +119,7 @@ class Room {
       if (way.held) hold_operands(smaller);
       Options options = options_;
       options.handover = options.handover && way.handovers;
-      const Solution again = solve(smaller, options, stop_);
+      const Solution again = solve_above(known_, smaller, options, stop_);
       if (!again.schedule) break;
       auto made = program::derive(problem_, *again.schedule, how_);
       if (const auto* no = std::get_if<program::Refusal>(&made)) {
@@ -127,7 +151,23 @@ class Room {
   const Options& options_;
   std::stop_token stop_;
   const program::DeriveOptions& how_;
+  KnownBounds known_;
 };
+
+/// A schedule that satisfies more satisfies the problem, too.
+ProgramSolution of_placed(const Solution& found, PlacedSearch placed) {
+  ProgramSolution result{found, std::move(*placed.program), true, 0, "", placed.placement};
+  const Solution& now = *placed.solution;
+  Solution& solution = result.solution;
+  solution.ii_lower_bound = placed.placement.ii_lower_bound;
+  solution.length_lower_bound = placed.placement.length_lower_bound;
+  if (!placed.placement.proved) solution.status = Status::feasible;
+  solution.schedule = now.schedule;
+  solution.ring_depths = now.ring_depths;
+  solution.goals = now.goals;
+  solution.whole_time.reset();
+  return result;
+}
 
 }  // namespace
 
@@ -148,8 +188,38 @@ ProgramSolution solve_program(const Problem& problem, const Solution& found, con
   const auto* refusal = std::get_if<program::Refusal>(&first.program);
   if (refusal == nullptr || refusal->rule != "placement") return first;
   const program::Refusal why = *refusal;
-  auto other = Room(problem, found, options, std::move(stop), how).run(why);
-  return other ? std::move(*other) : first;
+  // Guesses that often have what is wanted, then proofs.
+  const bool can_prove = provable(found, options);
+  const Room room(problem, found, options, stop, how);
+  for (const int ways : {1, kFewWays}) {
+    if (can_prove) {
+      PlacedSearch few = search_placed(problem, found, options, stop, how, {ways, {}});
+      if (few.placement.proved) return of_placed(found, std::move(few));
+    }
+    if (ways > 1) break;
+    if (auto soon = room.soon(why)) return std::move(*soon);
+  }
+  std::optional<ProgramSolution> other = room.run(why);
+  ProgramSolution result = other ? std::move(*other) : first;
+  if (!can_prove || (other && result.solution.status == Status::optimal)) return result;
+  PlacedLimits limits{kMostWays, {}};
+  if (other) {
+    const Schedule& best = *result.solution.schedule;
+    limits.incumbent = {best.initiation_interval, best.length};
+  }
+  PlacedSearch placed = search_placed(problem, found, options, std::move(stop), how, limits);
+  if (placed.solution) return of_placed(found, std::move(placed));
+  Solution& solution = result.solution;
+  result.placement = placed.placement;
+  const std::pair bound(placed.placement.ii_lower_bound, placed.placement.length_lower_bound);
+  solution.ii_lower_bound = std::max(solution.ii_lower_bound, bound.first);
+  if (limits.incumbent && bound >= *limits.incumbent) {
+    result.placement.proved = true;
+    solution.status = Status::optimal;
+    std::tie(result.placement.ii_lower_bound, result.placement.length_lower_bound) =
+        std::tie(solution.ii_lower_bound, solution.length_lower_bound) = *limits.incumbent;
+  }
+  return result;
 }
 
 }  // namespace twill

@@ -66,6 +66,15 @@ class Reporter {
 
 class Engine;
 
+/// Proved elsewhere, of a problem that asks for less: no smaller I, and at this I no smaller L.
+struct KnownBounds {
+  Cycle interval = 0, length = 0;  ///< 0 = nothing
+};
+
+/// solve() where bounds are known. They are no evidence: not with Options::evidence.
+Solution solve_above(const KnownBounds& known, const Problem& problem, const Options& options,
+                     std::stop_token stop, const ProgressCallback& progress = {});
+
 struct Search {
   const Problem& problem;
   const EncodingChoice& choice;
@@ -80,6 +89,7 @@ struct Search {
   GoalLimits goals = {};         ///< what `problem` and `limits` express
   int threads = 1;               ///< that may search at once; 0 = all cores
   Cycle stage_limit = 0;         ///< StageChoice::most; 0 = any number
+  KnownBounds known = {};
 
   /// The same search on a related problem (coarser, serial), whose refutations are not evidence.
   Search on(const Problem& other) const { return with(other, budget, report); }

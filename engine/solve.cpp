@@ -158,6 +158,8 @@ Solution search_modulo(const Search& search, const Options& options, const Bound
   if (!interval.best) return solution;
   Schedule& best = *interval.best;
   solution.length_lower_bound = length_bound(search.problem, best.initiation_interval);
+  if (best.initiation_interval == search.known.interval)
+    solution.length_lower_bound = std::max(solution.length_lower_bound, search.known.length);
   const bool shortest = smallest_length(search, best, solution.length_lower_bound);
   const bool smallest = options.ii || best.initiation_interval == interval.low;
   solution.status = smallest && shortest ? Status::optimal : Status::feasible;
@@ -437,10 +439,15 @@ static Stop why_ended(const Problem& problem, const Options& options, const Solu
 
 Solution solve(const Problem& problem, const Options& options, std::stop_token stop,
                const ProgressCallback& progress) {
+  return solve_above({}, problem, options, std::move(stop), progress);
+}
+
+Solution solve_above(const KnownBounds& known, const Problem& problem, const Options& options,
+                     std::stop_token stop, const ProgressCallback& progress) {
   check(problem);
   if (!options.pins.empty()) {
     const PinnedProblem pinned = pinned_problem(problem, options);
-    return solve(pinned.problem, pinned.options, std::move(stop), progress);
+    return solve_above(known, pinned.problem, pinned.options, std::move(stop), progress);
   }
   check_options(options);
   const EncodingChoice choice = parse_encoding(options.encoding);
@@ -481,7 +488,10 @@ Solution solve(const Problem& problem, const Options& options, std::stop_token s
   search.evidence = evidence.get();
 
   report.phase("bounds");
-  const Bound bound = lower_bounds(problem).front();
+  Bound bound = lower_bounds(problem).front();
+  if (known.interval > bound.value)
+    bound = {known.interval, "given", "proved of a problem that asks for less"};
+  search.known = known;
   const Cycle low = bound.value;
   Solution solution;
   solution.ii_lower_bound = low;

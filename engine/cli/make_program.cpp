@@ -28,7 +28,7 @@ ProgramResult read_given(const MakeFlags& flags, const ProgramSource& source) {
       if (!solution.schedule)
         throw InputError(flags.schedule, "/status", to_string(solution.status),
                          "a program needs a schedule");
-      return program_of(source, k, solution, {flags.turns});
+      return program_of(source, k, solution, flags.derive());
     } catch (const InputError&) {
       if (last) throw;
     }
@@ -45,7 +45,7 @@ ProgramSource load_source(const WorkloadFlags& flags) {
 }
 
 ProgramOptions program_options(const MakeFlags& flags) {
-  return {flags.search.options(), {flags.turns}, 0};
+  return {flags.search.options(), flags.derive(), 0};
 }
 
 int told(const ProgramResult& result, bool quiet) {
@@ -79,7 +79,11 @@ void MakeFlags::add_to(CLI::App& app) {
   search.add_to(app, {stages, handover, goals, ii, engine, encoding, threads, seed, time_limit,
                       conflict_limit, memory});
   app.add_flag("--turns", turns,
-               "Keep the schedule's order on units that slots share, by waits where it needs them");
+               "Keep the schedule's order on units that slots share, by the fewest waits without "
+               "which the loop is slower");
+  app.add_flag("--all-turns", all_turns, "Keep all of that order, whether it is faster or not");
+  app.add_flag("--merge", merge,
+               "Let ops that are waited for together arrive on one barrier: fewer waits");
   app.add_flag("--quiet", quiet, "Nothing on standard error but errors");
 }
 

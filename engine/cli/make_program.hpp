@@ -15,7 +15,12 @@ struct MakeFlags {
   SearchFlags search;
   std::string schedule;  ///< file; "" = it is solved
   bool quiet = false;
-  bool turns = false;  ///< program::DeriveOptions::turns
+  bool turns = false, all_turns = false, merge = false;
+
+  program::DeriveOptions derive() const {
+    const auto kept = turns ? program::Turns::needed : program::Turns::none;
+    return {all_turns ? program::Turns::all : kept, merge};
+  }
 
   /// KERNEL, SCHEDULE, and the options of both.
   void add_to(CLI::App& app);

@@ -286,7 +286,7 @@ int run_time(const MakeFlags& make, TimeFlags flags, bool json) {
   if (json)
     print_json(made, flags, all);
   else
-    print_text(made, flags, all, make.turns);
+    print_text(made, flags, all, make.turns || make.all_turns);
   return kDone;
 }
 

@@ -93,8 +93,10 @@ class Listing {
     // i runs from 0 to n - stages.
     if (part == Part::steady && on < 0) when = " if i >= " + std::to_string(-on);
     if (part == Part::steady && on > stages_ - 1) when = " if i < n-" + std::to_string(on);
-    std::string text = "    wait " + id(event.op) + "[" + iteration(part, on) + "]" + when + "  (" +
-                       to_string(wait.need);
+    std::string text = "    wait ";
+    for (const int op : ops_of(event))
+      text += (op == event.op ? "" : " and ") + id(op) + "[" + iteration(part, on) + "]";
+    text += when + "  (" + to_string(wait.need);
     if (wait.storage >= 0) text += " of " + storage(wait.storage);
     if (event.pending) return text + ", pending count)\n";
     if (part == Part::prologue)
@@ -118,11 +120,16 @@ class Listing {
         text_ += ", " + std::to_string(s.size) + " of " +
                  printable(p_.memories[at(s.memory)].name) + " a copy";
       text_ += c.put < 0 ? "; put: implied by other waits" : "; put: " + barrier(c.put);
-      for (const int e : c.consumed)
-        text_ += "; consumed by " + id(p_.events[at(e)].op) + ": " + barrier(e);
+      for (const int e : c.consumed) text_ += "; consumed by " + ending(e) + ": " + barrier(e);
       if (c.consumed.empty()) text_ += "; consumed: implied by other waits";
       text_ += "\n";
     }
+  }
+
+  std::string ending(int e) const {
+    std::string text;
+    for (const int op : ops_of(p_.events[at(e)])) text += (text.empty() ? "" : " and ") + id(op);
+    return text;
   }
 
   std::string barrier(int e) const {
@@ -201,7 +208,7 @@ class Listing {
     std::string lines;
     for (const Wait& wait : p_.waits)
       if (wait.need == Need::overlay)
-        lines += "  " + id(wait.before) + "[i] after " + id(p_.events[at(wait.event)].op) + "[" +
+        lines += "  " + id(wait.before) + "[i] after " + ending(wait.event) + "[" +
                  iteration(Part::steady, -wait.offset) + "], which uses " + storage(wait.storage) +
                  " there\n";
     if (!lines.empty())

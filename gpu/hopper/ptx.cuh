@@ -11,6 +11,8 @@
 
 #include <cstdint>
 
+#include "gpu/hopper/both.hpp"
+
 namespace twill::gpu {
 
 namespace ptx = cuda::ptx;
@@ -20,9 +22,9 @@ __device__ __forceinline__ std::uint32_t shared_address(const void* p) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
 }
 
-/// Dynamic shared memory rounded up to 1024 bytes, the period of the 128-byte swizzle.
+/// Where the tiles in dynamic shared memory begin.
 __device__ __forceinline__ std::uint32_t aligned_shared_1024(const void* raw) {
-  return (shared_address(raw) + 1023u) & ~1023u;
+  return aligned_1024(shared_address(raw));
 }
 
 // --- mbarriers. The kernels name them, and all of shared memory, by 32-bit shared addresses. The
@@ -280,6 +282,9 @@ __device__ __forceinline__ float4 load_shared_4(std::uint32_t address) {
                : "r"(address)
                : "memory");
   return x;
+}
+__device__ __forceinline__ void store_shared_2(std::uint32_t address, float a, float b) {
+  asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(a), "f"(b) : "memory");
 }
 __device__ __forceinline__ void store_shared_4(std::uint32_t address, float a, float b, float c,
                                                float d) {

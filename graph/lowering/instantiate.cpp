@@ -56,19 +56,46 @@ class Filler {
     if (Json* const cost = member(value, "cost"))
       numbers(*cost, pointer + "/cost", {"cycles", "occupancy", "latency"});
     for (const char* const key : {"type", "operand_type"}) element_type(value, key);
-    if (Json* const computes = member(value, "computes"))
-      all_texts(*computes, pointer + "/computes");
+    if (Json* const found = member(value, "computes")) computes(*found, pointer + "/computes");
   }
-  /// What stands around the loop: shapes and types; it has no groups.
-  void meaning(Json& value) const {
-    for (const char* const key : {"tensors", "before", "after"}) {
-      Json* const list = member(value, key);
-      if (list == nullptr || !list->is_array()) continue;
-      for (std::size_t i = 0; i < list->size(); ++i) {
-        all_numbers((*list)[i], std::string("/meaning/") + key + pointer_token(i), "shape");
-        element_type((*list)[i], "type");
-      }
+  /// What stands around the loop: a tensor, a value, what is carried.
+  void around(Json& value, const std::string& pointer) const {
+    texts(value, pointer, {"name", "id"});
+    all_numbers(value, pointer, "shape");
+    element_type(value, "type");
+    if (Json* const found = member(value, "computes")) computes(*found, pointer + "/computes");
+  }
+  void initial(Json& value, const std::string& pointer) const {
+    if (!value.is_object()) return;  // merged() refuses it
+    Json filled = Json::object();
+    for (const auto& [name, what] : value.items()) {
+      Json key = name, of = what;
+      text(key, pointer);
+      text(of, pointer + pointer_token(name));
+      put(filled, key.get<std::string>(), std::move(of), pointer + pointer_token(name));
     }
+    value = std::move(filled);
+  }
+  /// The meaning of a file, its lists with their groups; where they come from in `origins`.
+  Json meaning(const JsonValue& value,
+               std::vector<std::pair<std::string, std::vector<std::string>>>& origins) const {
+    Json filled = Json::object();
+    for (const auto& [key, part] : value.members()) {
+      const auto list = [&, &name = key, &array = part](auto method) {
+        origins.emplace_back("meaning/" + name, std::vector<std::string>{});
+        return elements(array, name.c_str(), "/meaning/" + name, method, origins.back().second);
+      };
+      if (key == "constants")
+        filled[key] = constants(part);
+      else if (key == "tensors" || key == "before" || key == "after")
+        filled[key] = list(&Filler::around);
+      else if (key == "initial")
+        filled[key] =
+            part.is_array() ? merged(list(&Filler::initial), "/meaning/initial") : part.json();
+      else
+        filled[key] = part.json();
+    }
+    return filled;
   }
   void edge(Json& value, const std::string& pointer) const {
     texts(value, pointer, {"from", "to"});
@@ -88,10 +115,9 @@ class Filler {
 
   /// The elements of an array with its groups repeated, each filled by `fill`.
   template <class Fill>
-  Json elements(const JsonValue& array, const char* key, const Fill& fill,
+  Json elements(const JsonValue& array, const char* key, const std::string& base, const Fill& fill,
                 std::vector<std::string>& origins) const {
     Json all = Json::array();
-    const std::string base = std::string("/") + key;
     const auto add = [&](const Filler& filler, const Json& element, const std::string& pointer) {
       if (all.size() >= kMaxElements)
         throw InputError(source_, pointer, "",
@@ -116,7 +142,7 @@ class Filler {
         Filler inner = *this;
         inner.scope_.numbers.emplace_back(index, copy);
         for (std::size_t i = 0; i < members.size(); ++i)
-          add(inner, members[i], pointer + base + pointer_token(i));
+          add(inner, members[i], pointer + "/" + key + pointer_token(i));
       }
     }
     return all;
@@ -132,11 +158,56 @@ class Filler {
         break;
       }
   }
-  /// Names within a function and its operands.
-  void all_texts(Json& value, const std::string& pointer) const {
+  /// Names within a function and its operands; numbers where an operand has them.
+  void computes(Json& value, const std::string& pointer) const {
     text(value, pointer);
-    if (!value.is_array() && !value.is_object()) return;
-    for (Json& part : value) all_texts(part, pointer);
+    if (value.is_array()) {
+      std::size_t i = 0;
+      for (Json& part : value) computes(part, pointer + pointer_token(i++));
+      return;
+    }
+    if (!value.is_object()) return;
+    numbers(value, pointer, {"distance", "row", "column"});
+    for (const char* const key : {"rows", "columns"}) all_numbers(value, pointer, key);
+    if (Json* const of = member(value, "of")) computes(*of, pointer + "/of");
+  }
+
+  /// A constant is a number, or one for each value of a parameter.
+  Json constants(const JsonValue& value) const {
+    Json filled = Json::object();
+    for (const auto& [name, one] : value.members()) {
+      if (!one.is_object()) {
+        filled[name] = one.json();
+        continue;
+      }
+      const auto by = one.members();
+      std::string now;
+      for (const auto& [parameter, known] : scope_.numbers)
+        if (by.size() == 1 && parameter == by.front().first) now = std::to_string(known);
+      for (const auto& [parameter, known] : scope_.types)
+        if (by.size() == 1 && parameter == by.front().first) now = known;
+      if (now.empty()) one.fail("must be a number, or a parameter with a number for each value");
+      const auto found = by.front().second.find(now);
+      if (!found) by.front().second.fail("has no number for " + now + at_values(values_));
+      filled[name] = found->json();
+    }
+    return filled;
+  }
+
+  void put(Json& object, const std::string& key, Json value, const std::string& pointer) const {
+    if (object.contains(key))
+      throw InputError(source_, pointer, quote(key), "is there twice" + at_values(values_));
+    object[key] = std::move(value);
+  }
+
+  Json merged(const Json& objects, const std::string& pointer) const {
+    Json all = Json::object();
+    for (const Json& one : objects) {
+      if (!one.is_object())
+        throw InputError(source_, pointer, one.dump(), "must be an object: result and number");
+      for (const auto& [key, value] : one.items()) put(all, key, value, pointer);
+    }
+    return all;
   }
 
   static Json* member(Json& value, const char* key) {
@@ -368,7 +439,8 @@ KernelInstance KernelTemplate::instantiate(const ParameterIndices& indices) cons
     if (key == "parameters" || key == "where" || key == "work" || key == "work_unit") continue;
     const auto fill = [&, &array = value](const char* name, auto method) {
       instance.origins.emplace_back(name, std::vector<std::string>{});
-      return filler.elements(array, name, method, instance.origins.back().second);
+      return filler.elements(array, name, std::string("/") + name, method,
+                             instance.origins.back().second);
     };
     if (key == "ops")
       append(plain, key, fill("ops", &Filler::op));
@@ -378,10 +450,11 @@ KernelInstance KernelTemplate::instantiate(const ParameterIndices& indices) cons
       append(plain, key, fill("chunks", &Filler::chunk));
     else if (key == "pins")
       append(plain, key, fill("pins", &Filler::pin));
+    else if (key == "meaning" && value.is_object())
+      append(plain, key, filler.meaning(value, instance.origins));
     else
       append(plain, key, value.json());
     if (key == "resident") filler.resident(plain["resident"], "/resident");
-    if (key == "meaning") filler.meaning(plain["meaning"]);
   }
   try {
     instance.kernel = read_kernel(JsonDocument(std::move(plain), source()));

@@ -33,8 +33,9 @@ constexpr std::array<FunctionRow, kFunctions> kFunctionTable = {{
     {"select", 3, 3, Form::elementwise},
     {"row_max", 1, 1, Form::other},
     {"row_sum", 1, 1, Form::other},
-    {"lower", 1, 1, Form::other},
+    {"lower", 1, 2, Form::other},
     {"causal", 3, 3, Form::other},
+    {"beside", 2, 2, Form::other},
 }};
 
 const FunctionRow& row_of(Function function) {

@@ -33,12 +33,13 @@ enum class Function {
   log2,       ///< binary logarithm
   reciprocal,  ///< 1 / a
   select,      ///< b where a > 0, else c
-  row_max,     ///< of a matrix, a vector
-  row_sum,     ///< of a matrix, a vector
-  lower,       ///< a where c <= r, else 0
+  row_max,     ///< of a matrix, a vector; of a vector, a number
+  row_sum,     ///< of a matrix, a vector; of a vector, a number
+  lower,       ///< a where c <= r, else 0, or what the second operand says
   causal,      ///< a where i columns + c <= first + r / group (rounded down), else -inf
+  beside,      ///< two vectors as the columns of a matrix; a number is repeated
 };
-inline constexpr int kFunctions = 20;
+inline constexpr int kFunctions = 21;
 
 std::string_view name_of(Function function);
 /// Least and largest number of operands, without the tensor.
@@ -52,23 +53,29 @@ struct Operand {
   int distance = 0;                            ///< of a result of the loop, in the loop
   bool along_columns = false;                  ///< a vector with one value a column, not a row
   bool transposed = false;                     ///< of a matrix
-  std::int64_t first_column = 0, columns = 0;  ///< a part of a matrix, taken first; 0 = all columns
-  double number = 0;                           ///< where value is -1; may be infinite
-  std::string constant;                        ///< its name, "" = none
+  std::int64_t first_row = 0, rows = 0;        ///< a part of a matrix, taken first; 0 = all rows
+  std::int64_t first_column = 0, columns = 0;  ///< likewise; 0 = all columns
+  /// One row or one column of a matrix, as a vector; with both a number. -1 = all.
+  std::int64_t row = -1, column = -1;
+  double number = 0;     ///< where value is -1; may be infinite
+  std::string constant;  ///< its name, "" = none
   bool operator==(const Operand&) const = default;
+
+  /// Is it seen as it is, whole?
+  bool is_part() const { return rows > 0 || columns > 0 || row >= 0 || column >= 0; }
 };
 
 struct Value {
   std::string id;
   /// As the op's cost counts it: [M, N, K] of a product, of a reduction the shape before reducing,
-  /// of a copy it may be a part.
+  /// of a copy it may be a part, of two columns one.
   std::vector<std::int64_t> tile;
   std::vector<std::int64_t> shape;  ///< of the result: [] a number, [M] a vector, [M, N] a matrix
   std::string type;                 ///< of the result's elements
   Function function = Function::copy;
   int tensor = -1;
   std::vector<Operand> operands;
-  std::string part_of;  ///< the chunk that runs it, "" = none
+  std::string part_of;  ///< the op or chunk that runs it, with others; "" = that of its name
   bool operator==(const Value&) const = default;
 };
 

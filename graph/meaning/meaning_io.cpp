@@ -77,6 +77,7 @@ class MeaningReader {
       add(list->elements());
     }
     for (int v = 0; v < static_cast<int>(places.size()); ++v) value(places[at(v)], v);
+    insert_steps(places);
     tensors_used(places);
     initial();
     shapes(places);
@@ -85,7 +86,7 @@ class MeaningReader {
 
  private:
   struct Named {
-    enum Kind { constant, tensor, value } kind = value;
+    enum Kind { constant, tensor, value, step } kind = value;
     int index = 0;
   };
 
@@ -136,7 +137,12 @@ class MeaningReader {
     one.id = place.at("id").text();
     one.tile = read_shape(place.at("shape"), 3);
     one.type = read_type(place.at("type"));
-    const JsonValue computes = place.at("computes");
+    steps_of_ = 0;
+    computation(place.at("computes"), v, one);
+    m_.values.push_back(std::move(one));
+  }
+
+  void computation(const JsonValue& computes, int v, Value& one) {
     const auto parts = computes.elements_up_to(5);
     if (parts.empty()) computes.fail("must begin with the name of a function");
     one.function = function_of(parts[0]);
@@ -153,22 +159,85 @@ class MeaningReader {
         parts[1].fail("must be a tensor");
       one.tensor = found->second.index;
     }
-    for (std::size_t k = first; k < parts.size(); ++k) one.operands.push_back(operand(parts[k], v));
-    m_.values.push_back(std::move(one));
+    for (std::size_t k = first; k < parts.size(); ++k)
+      one.operands.push_back(operand(parts[k], v, one));
   }
 
-  Operand operand(const JsonValue& place, int user) const {
+  /// A function in the place of an operand: a step of the same op, a value by itself, in f32.
+  Operand step(const JsonValue& place, int user, const Value& of) {
+    if (!m_.in_loop(user)) place.fail("only an op of the loop computes in steps");
+    Value one;
+    const std::string& owner = of.part_of.empty() ? of.id : of.part_of;
+    one.part_of = owner;
+    one.type = of.type == "f64" || of.type == "i32" ? of.type : "f32";
+    computation(place, user, one);
+    if (one.tensor >= 0) place.fail("a step moves no tile");
+    one.id = owner + "." + std::to_string(++steps_of_);
+    declare(one.id, place, {Named::step, 0});
+    steps_.emplace_back(std::move(one), user);
+    Operand operand;
+    operand.value = kFirstStep + static_cast<int>(steps_.size()) - 1;
+    return operand;
+  }
+
+  /// Steps stand after the ops of the loop.
+  void insert_steps(std::vector<JsonValue>& places) {
+    const int first = m_.after_begin, count = static_cast<int>(steps_.size());
+    if (count > kMaxOps) root_.fail("more than " + std::to_string(kMaxOps) + " steps");
+    std::vector<Value> values;
+    std::vector<JsonValue> all;
+    const auto add = [&](int begin, int end) {
+      for (int v = begin; v < end; ++v) {
+        values.push_back(std::move(m_.values[at(v)]));
+        all.push_back(places[at(v)]);
+      }
+    };
+    add(0, first);
+    for (auto& [one, user] : steps_) {
+      values.push_back(std::move(one));
+      all.push_back(places[at(user)]);
+    }
+    add(first, static_cast<int>(places.size()));
+    for (Value& one : values)
+      for (Operand& operand : one.operands) {
+        if (operand.value >= kFirstStep)
+          operand.value += first - kFirstStep;
+        else if (operand.value >= first)
+          operand.value += count;
+      }
+    m_.values = std::move(values);
+    places = std::move(all);
+    first_step_ = first;
+    m_.after_begin = first + count;
+  }
+
+  Operand operand(const JsonValue& place, int user, const Value& of) {
+    if (place.is_array()) return step(place, user, of);
     if (!place.is_object()) return plain_operand(place, user, 0);
-    place.check_keys({"of"}, {"distance", "along", "transposed", "columns"});
+    place.check_keys({"of"},
+                     {"distance", "along", "transposed", "rows", "columns", "row", "column"});
     const int distance = place.small_or("distance", 0, 0, kMaxDistance);
-    Operand one = plain_operand(place.at("of"), user, distance);
+    Operand one = place.at("of").is_array() ? step(place.at("of"), user, of)
+                                            : plain_operand(place.at("of"), user, distance);
+    if (place.at("of").is_array() && distance > 0)
+      place.at("distance").fail("a step is of this iteration");
     if (place.has("along")) one.along_columns = place.at("along").choice({"rows", "columns"}) == 1;
     one.transposed = place.boolean_or("transposed", false);
-    if (const auto columns = place.find("columns")) {
-      const auto ends = columns->elements(2);
-      one.first_column = ends[0].integer(0, kMostExtent - 1);
-      one.columns = ends[1].integer(one.first_column + 1, kMostExtent) - one.first_column;
-    }
+    const auto part = [&](const char* key, std::int64_t& begin, std::int64_t& count) {
+      const auto found = place.find(key);
+      if (!found) return;
+      const auto ends = found->elements(2);
+      begin = ends[0].integer(0, kMostExtent - 1);
+      count = ends[1].integer(begin + 1, kMostExtent) - begin;
+    };
+    part("rows", one.first_row, one.rows);
+    part("columns", one.first_column, one.columns);
+    if (const auto row = place.find("row")) one.row = row->integer(0, kMostExtent - 1);
+    if (const auto column = place.find("column")) one.column = column->integer(0, kMostExtent - 1);
+    if ((one.row >= 0 || one.column >= 0) &&
+        (one.rows > 0 || one.columns > 0 || one.transposed ||
+         (one.row >= 0 && one.column >= 0 && one.along_columns)))
+      place.fail("one row or column is no matrix: it has no parts, and a number no direction");
     if (one.value < 0 && place.members().size() > 1)
       place.at("of").fail("a number has no distance, direction or columns");
     return one;
@@ -187,6 +256,7 @@ class MeaningReader {
     if (found == names_.end()) place.fail("must be a number or the name of a constant or value");
     const Named what = found->second;
     if (what.kind == Named::tensor) place.fail("a tensor must be loaded first");
+    if (what.kind == Named::step) place.fail("is a step of an op");
     if (what.kind == Named::constant) {
       one.constant = place.text();
       one.number = m_.constants[at(what.index)].second;
@@ -254,7 +324,8 @@ class MeaningReader {
     if (m_.after_begin > m_.loop_begin && order.empty())
       root_.fail("the ops of the loop need each other in a circle within an iteration");
     // A carried operand may be known only later: its tile says its shape until then.
-    for (const int v : order) m_.values[at(v)].shape = stated_shape(m_.values[at(v)]);
+    for (const int v : order)
+      if (!is_step(v)) m_.values[at(v)].shape = stated_shape(m_.values[at(v)]);
     for (const int v : order) infer(v, places[at(v)]);
     for (int v = m_.after_begin; v < static_cast<int>(m_.values.size()); ++v)
       infer(v, places[at(v)]);
@@ -279,18 +350,21 @@ class MeaningReader {
   std::vector<std::int64_t> shape_of(const Operand& operand, const JsonValue& place) const {
     if (operand.value < 0) return {};
     std::vector<std::int64_t> shape = m_.values[at(operand.value)].shape;
-    if ((operand.transposed || operand.columns > 0) && shape.size() != 2)
-      place.at("computes")
-          .fail("only a matrix is transposed or has columns, not " +
-                m_.values[at(operand.value)].id);
-    if (operand.columns > 0) {
-      if (operand.first_column + operand.columns > shape[1])
-        place.at("computes")
-            .fail(m_.values[at(operand.value)].id + " has " + std::to_string(shape[1]) +
-                  " columns");
-      shape[1] = operand.columns;
-    }
+    if (!operand.transposed && !operand.is_part()) return shape;
+    const auto refuse = [&](const std::string& what) {
+      place.at("computes").fail(m_.values[at(operand.value)].id + what);
+    };
+    if (shape.size() != 2)
+      refuse(" is no matrix: it is not transposed, and has no rows or columns");
+    if (std::max(operand.first_row + operand.rows, operand.row + 1) > shape[0])
+      refuse(" has " + std::to_string(shape[0]) + " rows");
+    if (std::max(operand.first_column + operand.columns, operand.column + 1) > shape[1])
+      refuse(" has " + std::to_string(shape[1]) + " columns");
+    if (operand.rows > 0) shape[0] = operand.rows;
+    if (operand.columns > 0) shape[1] = operand.columns;
     if (operand.transposed) std::swap(shape[0], shape[1]);
+    if (operand.column >= 0) shape.pop_back();
+    if (operand.row >= 0) shape.erase(shape.begin());
     return shape;
   }
 
@@ -314,6 +388,18 @@ class MeaningReader {
     } else if (is_elementwise(one.function)) {
       one.shape = expected = broadcast(one, in, disagree);
       if (one.function == Function::copy && is_part(one.tile, expected)) expected = one.tile;
+      // Two columns (beside) may be counted as one.
+      if (expected.size() == 2 && expected[1] == 2 && one.tile.size() == 1 &&
+          one.tile[0] == expected[0])
+        expected = one.tile;
+    } else if (one.function == Function::beside) {
+      for (const auto& each : in)
+        if (each.size() == 1) one.shape = {each[0], 2};
+      for (const auto& each : in)
+        if (one.shape.size() != 2 || each.size() > 1 ||
+            (each.size() == 1 && each[0] != one.shape[0]))
+          disagree("must be vectors of one length, or a vector and a number");
+      expected = one.shape;
     } else if (one.function == Function::product) {
       if (in[0].size() != 2 || in[1].size() != 2 || in[0][1] != in[1][0])
         disagree("must be M x K and K x N");
@@ -326,7 +412,9 @@ class MeaningReader {
               m_.values[at(one.operands[k].value)].type != type->text())
             type->fail("must be the type of the operands that are multiplied");
     } else {
-      if (in[0].size() != 2) disagree("must be a matrix");
+      const bool reduces = one.function == Function::row_max || one.function == Function::row_sum;
+      if (in[0].size() != 2 && !(reduces && in[0].size() == 1))
+        disagree(reduces ? "must be a matrix or a vector" : "must be a matrix");
       one.shape = expected = in[0];
       if (one.function == Function::transpose) {
         std::swap(one.shape[0], one.shape[1]);
@@ -338,10 +426,13 @@ class MeaningReader {
         if (!(group >= 1 && group <= kMostExtent) || group != std::floor(group) ||
             !(std::abs(first) <= 1e9) || first != std::floor(first))
           disagree("first must be an integer and group one from 1");
-      } else if (one.function != Function::lower) {
+      } else if (one.function == Function::lower) {
+        if (in.size() == 2 && one.operands[1].value >= 0) disagree("what else is must be a number");
+      } else {
         one.shape.pop_back();
       }
     }
+    if (is_step(v)) one.tile = expected;
     if (one.tile != expected)
       tile.fail("must be " + shape_text(expected) + " by the shapes of the operands of " +
                 std::string(name_of(one.function)));
@@ -354,6 +445,12 @@ class MeaningReader {
     std::vector<std::int64_t> shape;
     for (const auto& operand : in)
       if (operand.size() > shape.size()) shape = operand;
+    // A vector of rows and one of columns make a matrix.
+    for (std::size_t k = 0; k < in.size() && shape.size() == 1; ++k)
+      for (std::size_t l = 0; l < in.size(); ++l)
+        if (in[k].size() == 1 && in[l].size() == 1 && !one.operands[k].along_columns &&
+            one.operands[l].along_columns)
+          shape = {in[k][0], in[l][0]};
     for (std::size_t k = 0; k < in.size(); ++k) {
       const bool columns = one.operands[k].along_columns;
       if (columns && (in[k].size() != 1 || shape.size() != 2))
@@ -375,7 +472,13 @@ class MeaningReader {
 
   const JsonValue& root_;
   const std::vector<JsonValue>& ops_;
+  bool is_step(int v) const { return v >= first_step_ && v < m_.after_begin; }
+
+  static constexpr int kFirstStep = 1 << 24;  // above all others until they are inserted
   Meaning m_;
+  std::vector<std::pair<Value, int>> steps_;  ///< with the op
+  int steps_of_ = 0;                          ///< of the op that is read
+  int first_step_ = 0;
   std::unordered_map<std::string, Named> names_;
 };
 
@@ -460,7 +563,7 @@ class MeaningWriter {
       if (value.tensor >= 0) file_.value(m_.tensors[at(value.tensor)].name);
       for (const Operand& operand : value.operands) {
         if (operand.distance == 0 && !operand.along_columns && !operand.transposed &&
-            operand.columns == 0) {
+            !operand.is_part()) {
           plain(operand);
           continue;
         }
@@ -470,10 +573,13 @@ class MeaningWriter {
         if (operand.distance > 0) file_.member("distance", operand.distance);
         if (operand.along_columns) file_.member("along", "columns");
         if (operand.transposed) file_.member("transposed", true);
-        if (operand.columns > 0)
-          file_.member("columns",
-                       std::vector<std::int64_t>{operand.first_column,
-                                                 operand.first_column + operand.columns});
+        const auto part = [&](const char* name, std::int64_t first, std::int64_t count) {
+          if (count > 0) file_.member(name, std::vector<std::int64_t>{first, first + count});
+        };
+        part("rows", operand.first_row, operand.rows);
+        part("columns", operand.first_column, operand.columns);
+        if (operand.row >= 0) file_.member("row", operand.row);
+        if (operand.column >= 0) file_.member("column", operand.column);
         file_.end_object();
       }
       file_.end_array();

@@ -72,19 +72,37 @@ class Interpreter {
   }
 
   static Bounded view(const Operand& one, const Bounded& all) {
-    if (one.columns == 0 && !one.transposed) return all;
-    const std::int64_t rows = all.value.shape[0], width = all.value.shape[1];
-    const std::int64_t columns = one.columns > 0 ? one.columns : width;
+    if (!one.is_part() && !one.transposed) return all;
+    const std::int64_t width = all.value.shape[1];
     Bounded part;
+    if (one.row >= 0 || one.column >= 0) return line(one, all, width);
+    const std::int64_t rows = one.rows > 0 ? one.rows : all.value.shape[0];
+    const std::int64_t columns = one.columns > 0 ? one.columns : width;
     part.value.shape = one.transposed ? std::vector{columns, rows} : std::vector{rows, columns};
     part.error.shape = part.value.shape;
     for (std::int64_t a = 0; a < part.value.shape[0]; ++a)
       for (std::int64_t b = 0; b < part.value.shape[1]; ++b) {
         const std::int64_t r = one.transposed ? b : a, c = one.transposed ? a : b;
-        const auto from = static_cast<std::size_t>(r * width + one.first_column + c);
+        const auto from =
+            static_cast<std::size_t>((one.first_row + r) * width + one.first_column + c);
         part.value.data.push_back(all.value.data[from]);
         part.error.data.push_back(all.error.data[from]);
       }
+    return part;
+  }
+
+  /// A row, a column or an element of a matrix.
+  static Bounded line(const Operand& one, const Bounded& all, std::int64_t width) {
+    Bounded part;
+    for (std::int64_t r = 0; r < all.value.shape[0]; ++r)
+      for (std::int64_t c = 0; c < width; ++c) {
+        if ((one.row >= 0 && one.row != r) || (one.column >= 0 && one.column != c)) continue;
+        part.value.data.push_back(all.value.data[static_cast<std::size_t>(r * width + c)]);
+        part.error.data.push_back(all.error.data[static_cast<std::size_t>(r * width + c)]);
+      }
+    if (one.row < 0 || one.column < 0)
+      part.value.shape.push_back(static_cast<std::int64_t>(part.value.data.size()));
+    part.error.shape = part.value.shape;
     return part;
   }
 
@@ -118,7 +136,7 @@ class Interpreter {
   bool is_exact(const Value& value) const {
     constexpr Function kMoves[] = {Function::copy,   Function::store, Function::transpose,
                                    Function::select, Function::max,   Function::row_max,
-                                   Function::causal, Function::lower};
+                                   Function::causal, Function::lower, Function::beside};
     if (std::find(std::begin(kMoves), std::end(kMoves), value.function) == std::end(kMoves))
       return false;
     const NumberType& type = *number_type(value.type);
@@ -223,10 +241,7 @@ class Interpreter {
       case Function::div: return quotient(x(0), x(1));
       case Function::mul_add: return sum(times(x(0), x(1)), x(2));
       case Function::mul_sub: return sum(times(x(0), x(1)), negative(x(2)));
-      case Function::max: {
-        const Near a = x(0), b = x(1);
-        return {std::isnan(a.x) ? a.x : std::max(b.x, a.x), std::max(a.e, b.e)};
-      }
+      case Function::max: return larger(x(0), x(1));
       case Function::exp2: return power(in.size() == 2 ? times(x(0), x(1)) : x(0));
       case Function::log2: return logarithm(x(0));
       case Function::reciprocal: return inverse(x(0));
@@ -237,7 +252,13 @@ class Interpreter {
       }
       case Function::row_max:
       case Function::row_sum: return reduced(value.function, in[0], k);
-      case Function::lower: return column > row ? Near{} : x(0);
+      case Function::lower:
+        if (column <= row) return x(0);
+        return {in.size() == 2 ? in[1].value.data[0] : 0, 0};
+      case Function::beside: {
+        const Bounded& of = in[column];
+        return pick(of, of.value.shape.empty() ? 0 : row);
+      }
       case Function::causal: {
         const double key =
             static_cast<double>(i) * static_cast<double>(columns) + static_cast<double>(column);
@@ -251,6 +272,14 @@ class Interpreter {
 
   static Near negative(const Near& a) { return {-a.x, a.e}; }
   static Near sum(const Near& a, const Near& b) { return {a.x + b.x, a.e + b.e}; }
+  /// The larger of the two may be no less than either at its least.
+  static Near larger(const Near& a, const Near& b) {
+    if (std::isnan(a.x) || std::isnan(b.x)) return {std::isnan(a.x) ? a.x : b.x, kEndless};
+    const double x = std::max(a.x, b.x);
+    if (std::isinf(x)) return {x, a.x == b.x ? std::max(a.e, b.e) : a.x > b.x ? a.e : b.e};
+    const double least = std::max(a.x - a.e, b.x - b.e), most = std::max(a.x + a.e, b.x + b.e);
+    return {x, std::max(x - least, most - x)};
+  }
   static Near times(const Near& a, const Near& b) {
     // 0 times infinite errors are none: an exact 0 stays 0.
     const auto part = [](double size, double e) { return size == 0 || e == 0 ? 0 : size * e; };
@@ -282,7 +311,7 @@ class Interpreter {
   }
 
   static Near reduced(Function function, const Bounded& in, std::size_t row) {
-    const auto n = static_cast<std::size_t>(in.value.shape[1]);
+    const auto n = static_cast<std::size_t>(in.value.shape.back());
     Near all = pick(in, row * n);
     double size = all.size();
     for (std::size_t c = 1; c < n; ++c) {
@@ -291,10 +320,7 @@ class Interpreter {
         all = sum(all, next);
         size += next.size();
       } else {
-        all = {std::isnan(all.x)    ? all.x
-               : std::isnan(next.x) ? next.x
-                                    : std::max(all.x, next.x),
-               std::max(all.e, next.e)};
+        all = larger(all, next);
       }
     }
     const double u = number_type("f32")->unit(), terms = static_cast<double>(n);

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <limits>
 #include <string>
+#include <tuple>
+#include <utility>
 
 #include "graph/index.hpp"
 #include "graph/meaning/number_type.hpp"
@@ -34,7 +36,7 @@ Numbers rounded_product(const Value& value, std::span<const Numbers> in) {
 }
 
 Numbers reduced_rows(const Value& value, const Numbers& in) {
-  const std::size_t m = extent(in, 0), n = extent(in, 1);
+  const std::size_t n = extent(in, in.shape.size() - 1), m = in.data.size() / n;
   Numbers result{value.shape, std::vector<double>(m)};
   for (std::size_t r = 0; r < m; ++r) {
     auto sum = static_cast<float>(in.data[r * n]);
@@ -57,7 +59,7 @@ Numbers masked(const Value& value, const Numbers& in, std::int64_t i) {
     for (std::size_t c = 0; c < n; ++c) {
       double& x = result.data[r * n + c];
       if (value.function == Function::lower) {
-        if (c > r) x = 0;
+        if (c > r) x = value.operands.size() == 2 ? value.operands[1].number : 0;
         continue;
       }
       const double first = value.operands[1].number, group = value.operands[2].number;
@@ -109,6 +111,14 @@ Numbers by_elements(const Value& value, std::span<const Numbers> in) {
   return result;
 }
 
+Numbers two_columns(const Value& value, std::span<const Numbers> in) {
+  const auto rows = static_cast<std::size_t>(value.shape[0]);
+  Numbers result{value.shape, {}};
+  for (std::size_t r = 0; r < rows; ++r)
+    for (const Numbers& one : in) result.data.push_back(one.data[one.shape.empty() ? 0 : r]);
+  return result;
+}
+
 Numbers turned(const Numbers& in) {
   const std::size_t m = extent(in, 0), n = extent(in, 1);
   Numbers result{{in.shape[1], in.shape[0]}, std::vector<double>(in.data.size())};
@@ -125,15 +135,20 @@ void round_all(const std::string& type, Numbers& numbers) {
 }
 
 Numbers seen(const Operand& operand, const Numbers& value) {
-  Numbers part = value;
-  if (operand.columns > 0) {
-    const std::size_t m = extent(value, 0), n = extent(value, 1);
-    const auto first = static_cast<std::size_t>(operand.first_column);
-    const auto count = static_cast<std::size_t>(operand.columns);
-    part = {{value.shape[0], operand.columns}, {}};
-    for (std::size_t r = 0; r < m; ++r)
-      for (std::size_t c = 0; c < count; ++c) part.data.push_back(value.data[r * n + first + c]);
-  }
+  if (!operand.is_part()) return operand.transposed ? turned(value) : value;
+  // The rows and columns that are taken; a dimension of which one is named is gone.
+  std::int64_t first_row = operand.first_row, first_column = operand.first_column;
+  std::int64_t rows = operand.rows > 0 ? operand.rows : value.shape[0];
+  std::int64_t columns = operand.columns > 0 ? operand.columns : value.shape[1];
+  if (operand.row >= 0) std::tie(first_row, rows) = std::pair(operand.row, std::int64_t{1});
+  if (operand.column >= 0)
+    std::tie(first_column, columns) = std::pair(operand.column, std::int64_t{1});
+  Numbers part;
+  for (std::int64_t r = first_row; r < first_row + rows; ++r)
+    for (std::int64_t c = first_column; c < first_column + columns; ++c)
+      part.data.push_back(value.data[static_cast<std::size_t>(r * value.shape[1] + c)]);
+  if (operand.row < 0) part.shape.push_back(rows);
+  if (operand.column < 0) part.shape.push_back(columns);
   return operand.transposed ? turned(part) : part;
 }
 
@@ -146,6 +161,7 @@ Numbers evaluate(const Value& value, std::span<const Numbers> operands, std::int
     case Function::lower:
     case Function::causal: result = masked(value, operands[0], i); break;
     case Function::transpose: result = turned(operands[0]); break;
+    case Function::beside: result = two_columns(value, operands); break;
     default: result = by_elements(value, operands);
   }
   if (value.type != "f64" && value.type != "i32") round_all("f32", result);

@@ -10,8 +10,17 @@
 
 namespace twill::program {
 
+enum class Turns {
+  none,
+  needed,  ///< so few that without any of them the loop is slower
+  all,
+};
+
 struct DeriveOptions {
-  bool turns = false;
+  Turns turns = Turns::none;
+  /// May several ops arrive on one barrier, where all are waited for together? Fewer waits; text
+  /// is emitted of programs without.
+  bool merge = false;
 };
 
 /// A program that does what the schedule says: its slots and the order of their ops, storages with
@@ -26,10 +35,12 @@ struct DeriveOptions {
 /// accumulator, and so may a chain that goes over tensor memory in chunks. A register result that
 /// crosses slots goes through the memory "smem".
 ///
-/// With `turns` the program also keeps the schedule's order on units with one instance that several
-/// slots use: a wait (need "turn") for the end of the op before, wherever the schedule has that end
-/// before the next one's issue and nothing else implies it. Without, a unit serves whoever comes
-/// first: no number changes, but the loop may be slower than I (time.hpp).
+/// With all turns the program also keeps the schedule's order on units with one instance that
+/// several slots use: a wait (need "turn") for the end of the op before, wherever the schedule has
+/// that end before the next one's issue and nothing else implies it. Without, a unit serves whoever
+/// comes first: no number changes, but the loop may be slower than I (time.hpp). With the needed
+/// ones it is not slower, if with all of them it is not, and leaving out any one more makes it so:
+/// by the replay in time of 64 iterations with the costs of the problem (turns.cpp).
 ///
 /// Fields about the files (problem_sha256, status, ii_lower_bound) are left to the caller. Whether
 /// the program is right is for judge() to say. `problem` must pass check().

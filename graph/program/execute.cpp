@@ -494,7 +494,7 @@ class Executor {
   void arrive(const Flight& flight) {
     for (int e = 0; e < static_cast<int>(p_.events.size()); ++e) {
       const Event& event = p_.events[at(e)];
-      if (event.op != flight.op || event.pending) continue;
+      if (!ends(event, flight.op) || event.pending) continue;
       Barrier& barrier =
           barriers_[at(e)][static_cast<std::size_t>(flight.iteration % event.phases)];
       ++barrier.arrivals;

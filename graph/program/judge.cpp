@@ -69,6 +69,13 @@ Amount step_of(const Storage& s) {
   return (s.size + s.alignment - 1) / s.alignment * s.alignment;
 }
 
+/// The ops whose ends are arrivals of an event.
+std::vector<int> ends_of(const Event& event) {
+  std::vector<int> all = event.with;
+  all.insert(all.begin(), event.op);
+  return all;
+}
+
 /// First address of a copy and the one after its last.
 struct Range {
   Amount begin = 0, end = 0;
@@ -280,8 +287,18 @@ class Shape {
     for (const Event& event : p_.events) {
       const Op& op = p_.ops[index(event.op)];
       const std::string name = "the end of " + op.id;
-      if (++of[{event.op, event.pending}] > 1)
-        return Fault{"shape", name + " has two barriers or two counts", {op.id}};
+      int last_op = event.op;
+      for (const int one : ends_of(event))
+        if (++of[{one, event.pending}] > 1)
+          return Fault{"shape",
+                       "the end of " + p_.ops[index(one)].id + " has two barriers or two counts",
+                       {p_.ops[index(one)].id}};
+      for (const int one : event.with) {
+        if (one <= last_op || event.pending)
+          return Fault{
+              "shape", name + " is said to come with others that it cannot come with", {op.id}};
+        last_op = one;
+      }
       if (event.pending) {
         if (op.ending != Ending::pending)
           return Fault{"shape", name + " cannot be waited for by a pending count", {op.id}};
@@ -290,16 +307,22 @@ class Shape {
         continue;
       }
       if (event.phases < 1) return Fault{"shape", name + " has no phases", {op.id}};
-      // What arrives is the op itself, once in an iteration.
-      if (event.arrivals != 1)
+      // What arrives are the ops themselves, each once in an iteration.
+      const int arrivals = 1 + static_cast<int>(event.with.size());
+      if (event.arrivals != arrivals)
         return Fault{
             "arrivals",
-            name + " is one arrival, its barrier expects " + std::to_string(event.arrivals),
+            name +
+                (arrivals == 1 ? " is one arrival"
+                               : ", with others, is " + std::to_string(arrivals) + " arrivals") +
+                ", its barrier expects " + std::to_string(event.arrivals),
             {op.id}};
       Amount bytes = 0;
-      if (op.ending == Ending::transaction)
-        for (const int s : op.writes)
-          if (p_.storages[index(s)].kind == Storage::in_memory) bytes += p_.storages[index(s)].size;
+      for (const int one : ends_of(event))
+        if (p_.ops[index(one)].ending == Ending::transaction)
+          for (const int s : p_.ops[index(one)].writes)
+            if (p_.storages[index(s)].kind == Storage::in_memory)
+              bytes += p_.storages[index(s)].size;
       if (bytes != event.bytes)
         return Fault{"bytes",
                      name + " brings " + std::to_string(bytes) + ", its barrier expects " +
@@ -342,6 +365,7 @@ class Run {
     if (auto found = deadlock()) return found;
     close();
     if (auto found = phases()) return found;
+    if (auto found = arrivals()) return found;
     return accesses();
   }
 
@@ -401,7 +425,10 @@ class Run {
       for (const int w : waits_[index(one.op)]) {
         const Wait& wait = p_.waits[index(w)];
         const std::int64_t i = one.iteration - wait.offset;
-        if (in_range(i)) arc(node(instance(p_.events[index(wait.event)].op, i), end), k++);
+        if (!in_range(i)) continue;
+        for (const int other : ends_of(p_.events[index(wait.event)]))
+          arc(node(instance(other, i), end), k);
+        ++k;
       }
     }
     if (cut_)
@@ -535,22 +562,49 @@ class Run {
         // All that is on this barrier before and after, not the next ones alone: nobody may have
         // waited for those.
         for (std::int64_t j = i % event.phases; j < n_; j += event.phases) {
-          const Index other = instance(event.op, j);
-          if (j < i && (begins == kNone || !ended_before(other, begins)))
+          // A phase is complete when all that arrive have: one that cannot yet is enough.
+          bool held = false;
+          for (const int op : ends_of(event)) {
+            const Index other = instance(op, j);
+            if (j < i && (begins == kNone || !ended_before(other, begins)))
+              return Fault{"phase",
+                           at_n() + "when " + name(x) + " waits for " +
+                               name(instance(event.op, i)) + ", " + name(other) +
+                               " on the same of " + std::to_string(event.phases) +
+                               " barriers may not have ended: the wait passes too early",
+                           {name(x), name(other)}};
+            held = held || issued_before(x, node(other, end));
+          }
+          if (j > i && !held)
             return Fault{"phase",
-                         at_n() + "when " + name(x) + " waits for " + name(instance(event.op, i)) +
-                             ", " + name(other) + " on the same of " +
-                             std::to_string(event.phases) +
-                             " barriers may not have ended: the wait passes too early",
-                         {name(x), name(other)}};
-          if (j > i && !issued_before(x, node(other, end)))
-            return Fault{"phase",
-                         at_n() + name(other) + " may end while " + name(x) + " still waits for " +
-                             name(instance(event.op, i)) + " on the same of " +
-                             std::to_string(event.phases) + " barriers: the phase is overrun",
-                         {name(x), name(other)}};
+                         at_n() + name(instance(event.op, j)) + " may end while " + name(x) +
+                             " still waits for " + name(instance(event.op, i)) +
+                             " on the same of " + std::to_string(event.phases) +
+                             " barriers: the phase is overrun",
+                         {name(x), name(instance(event.op, j))}};
         }
       }
+    }
+    return std::nullopt;
+  }
+
+  /// Of several that arrive at a barrier none is a phase ahead: its arrival would be counted for
+  /// another that has not come yet.
+  Finding arrivals() const {
+    for (const Event& event : p_.events) {
+      if (event.with.empty()) continue;
+      const std::vector<int> all = ends_of(event);
+      for (std::int64_t i = 0; i + event.phases < n_; ++i)
+        for (const int first : all)
+          for (const int then : all) {
+            const Index x = instance(first, i), y = instance(then, i + event.phases);
+            if (!ended_before(x, node(y, end)))
+              return Fault{"phase",
+                           at_n() + name(y) + " may arrive at its barrier, one of " +
+                               std::to_string(event.phases) + ", before " + name(x) +
+                               " has, which arrives there, too",
+                           {name(y), name(x)}};
+          }
     }
     return std::nullopt;
   }
@@ -702,11 +756,15 @@ std::optional<int> enough_iterations(const Program& program) {
   }
   for (const Wait& wait : program.waits) {
     const Event& event = program.events[index(wait.event)];
-    const std::int64_t ahead = std::int64_t{program.ops[index(event.op)].stage} - wait.offset -
-                               program.ops[index(wait.before)].stage;
-    if (ahead > 0) return std::nullopt;
+    for (const int op : ends_of(event))
+      if (std::int64_t{program.ops[index(op)].stage} - wait.offset -
+              program.ops[index(wait.before)].stage >
+          0)
+        return std::nullopt;
     reach = std::max(reach, std::abs(std::int64_t{wait.offset}) + event.phases);
   }
+  for (const Event& event : program.events)
+    if (!event.with.empty()) reach = std::max<std::int64_t>(reach, event.phases);
   const std::int64_t enough = reach + stages + 2 * stages + period;
   if (enough > kMostPeriods) return std::nullopt;
   return static_cast<int>(enough);

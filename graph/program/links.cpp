@@ -28,6 +28,7 @@ class Linker {
       for (const int value : links_.values[at(v)])
         for (const Operand& operand : m_.values[at(value)].operands)
           if (auto no = reach(v, operand, 0)) return no;
+      if (auto no = in_place(v)) return no;
     }
     return sizes();
   }
@@ -81,6 +82,41 @@ class Linker {
     return std::nullopt;
   }
 
+  /// An MMA may write over what it adds to and over nothing else; in tensor memory it does.
+  std::optional<std::string> in_place(int v) const {
+    const Op& op = p_.ops[at(v)];
+    const meaning::Value& value = m_.values[at(links_.result[at(v)])];
+    if (value.function != meaning::Function::product || links_.values[at(v)].size() != 1)
+      return std::nullopt;
+    std::vector<int> added;
+    int distance = 0;
+    if (value.operands.size() == 3 && value.operands[2].value >= 0) {
+      const Operand& c = value.operands[2];
+      const int from = m_.in_loop(c.value) ? links_.runner[at(c.value)] : -1;
+      if (from < 0) return std::nullopt;  // a view, or from before the loop
+      distance = c.distance;
+      added = storages_read(p_, v, from, distance);
+    }
+    for (const int s : op.in_place)
+      if (std::find(added.begin(), added.end(), s) == added.end())
+        return op.id + " is said to write over " + p_.storages[at(s)].name +
+               ", which it does not add to";
+    for (const int s : added)
+      for (const int t : op.writes) {
+        const Storage &from = p_.storages[at(s)], &to = p_.storages[at(t)];
+        const auto tensor = [&](const Storage& storage) {
+          return storage.kind == Storage::in_memory &&
+                 p_.memories[at(storage.memory)].name == kTensorMemory;
+        };
+        if (tensor(from) && tensor(to) &&
+            (from.memory != to.memory || from.base != to.base || from.size != to.size ||
+             from.depth != to.depth || distance % to.depth != 0))
+          return op.id + " adds to " + from.name + ", which is not where its result " + to.name +
+                 " lies";
+      }
+    return std::nullopt;
+  }
+
   std::optional<std::string> sizes() const {
     if (static_cast<double>(stage_count(p_)) * static_cast<double>(p_.ops.size()) >
         kMostLinkedSteps)
@@ -124,7 +160,7 @@ std::vector<int> storages_read(const Program& program, int op, int from, int dis
 
 Amount bytes_of(const Program& program, const Storage& storage) {
   return storage.size *
-         (program.memories[at(storage.memory)].name == "tmem" ? kColumnBytes : Amount{1});
+         (program.memories[at(storage.memory)].name == kTensorMemory ? kColumnBytes : Amount{1});
 }
 
 std::optional<std::string> link(const Program& program, Links& links) {

@@ -20,6 +20,7 @@ struct Refusal {
   int memory = -1;       ///< of the problem, in which there was no room
   Amount hand_over = 0;  ///< taken there by hand-overs of registers, which the model does not count
   Amount lacking = 0;    ///< what all would take beside each other, less the capacity
+  bool proved = false;   ///< the schedule has no placement of the class (placement.hpp)
 };
 
 /// A use of the result of `from`, directly or through zero-cycle ops (allocations, views).

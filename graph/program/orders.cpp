@@ -78,7 +78,7 @@ class Collector {
       for (std::size_t k = 0; k < segments.size(); ++k) {
         const auto& [row, first, begin] = segments[k];
         const auto& [next_row, then, next] = segments[(k + 1) % segments.size()];
-        if (first == then) continue;
+        if (first == then || draft_.needless_turns.contains({first, then})) continue;
         const std::int64_t offset = ceil_divide(begin - next, ii);
         if (draft_.order_offset(first, then) <= offset) add(first, then, offset, Need::turn, -1);
       }

@@ -12,13 +12,11 @@
 namespace twill::program {
 namespace {
 
-constexpr std::int64_t kMaxSteps = 20'000'000;  // of a search: storages looked at
+constexpr std::int64_t kMaxSteps = 20'000'000;   // of a search: storages looked at
+constexpr std::int64_t kExactSteps = 200'000;  // of the exact one: places tried
 
 Amount stride(const Storage& s) {
   return ceil_divide(s.size, s.alignment) * s.alignment;
-}
-Amount extent(const Storage& s) {
-  return stride(s) * (s.depth - 1) + s.size;
 }
 int carried(const Draft& draft, int s) {
   int distance = 0;
@@ -49,18 +47,26 @@ bool in_one_slot(const Draft& draft, int s, int t) {
   return ordered(s, t) && ordered(t, s);
 }
 
+/// The larger rings first.
+std::vector<int> storages_in(const Draft& draft, int memory) {
+  const auto& storages = draft.program.storages;
+  std::vector<int> here;
+  for (int s = 0; s < static_cast<int>(storages.size()); ++s)
+    if (storages[at(s)].kind == Storage::in_memory && storages[at(s)].memory == memory)
+      here.push_back(s);
+  std::stable_sort(here.begin(), here.end(), [&](int a, int b) {
+    return std::tuple(-ring_extent(storages[at(a)]), storages[at(a)].name) <
+           std::tuple(-ring_extent(storages[at(b)]), storages[at(b)].name);
+  });
+  return here;
+}
+
 class Placer {
  public:
-  Placer(Draft& draft, int memory) : draft_(draft), memory_(memory) {
-    const auto& storages = draft.program.storages;
-    for (int s = 0; s < static_cast<int>(storages.size()); ++s)
-      if (storages[at(s)].kind == Storage::in_memory && storages[at(s)].memory == memory)
-        items_.push_back(s);
-    std::stable_sort(items_.begin(), items_.end(), [&](int a, int b) {
-      return std::tuple(-extent(storages[at(a)]), storages[at(a)].name) <
-             std::tuple(-extent(storages[at(b)]), storages[at(b)].name);
-    });
+  Placer(Draft& draft, int memory, Amount kept) : draft_(draft), memory_(memory) {
+    items_ = storages_in(draft, memory);
     capacity_ = draft.program.memories[at(memory)].capacity;
+    if (capacity_ >= 0) capacity_ = std::max<Amount>(capacity_ - kept, 0);
     // What two storages cost beside each other, at one place and overlapping otherwise.
     const std::size_t n = items_.size();
     same_.assign(n * n, kNever);
@@ -69,12 +75,19 @@ class Placer {
       for (std::size_t b = 0; b < a; ++b) {
         if (const auto same = can_share(draft, items_[a], items_[b], true))
           same_[a * n + b] = sharing_cost(draft, *same);
+        if (must_share(draft, items_[a], items_[b]) || must_share(draft, items_[b], items_[a])) {
+          // Nowhere else, and there at no cost.
+          same_[a * n + b] = same_[a * n + b] == kNever ? kNever : -1;
+          apart_.emplace_back(a, b);
+          continue;
+        }
         if (const auto other = can_share(draft, items_[a], items_[b], false))
           other_[a * n + b] = std::max(sharing_cost(draft, *other), 1);
       }
   }
 
   std::optional<Refusal> run() {
+    if (auto no = accumulators()) return no;
     for (const int level : {-1, 0, 1, 2, 3}) {
       level_ = level;
       steps_ = 0;
@@ -85,18 +98,40 @@ class Placer {
         return std::nullopt;
       }
     }
-    return refusal();
+    const MemoryBlocks all = memory_blocks(draft_, memory_);
+    const Fit exact = fit(all.blocks, all.meet, capacity_, kExactSteps, bases_);
+    if (exact != Fit::found) return refusal(exact == Fit::none);
+    for (std::size_t k = 0; k < items_.size(); ++k)
+      draft_.program.storages[at(all.storages[k])].base = bases_[k];
+    return std::nullopt;
   }
 
  private:
   static constexpr int kNever = 9;
   const Storage& item(std::size_t k) const { return draft_.program.storages[at(items_[k])]; }
 
+  /// What an MMA adds to in tensor memory is where its result will be.
+  std::optional<Refusal> accumulators() const {
+    for (const auto& [a, b] : apart_)
+      if (same_[a * items_.size() + b] == kNever) {
+        const Storage &one = item(a), &other = item(b);
+        return Refusal{"accumulator",
+                       "an MMA adds to " + (one.name < other.name ? one.name : other.name) +
+                           " in the place of its result, which cannot share it with " +
+                           (one.name < other.name ? other.name : one.name) + " in this schedule",
+                       at(memory_) < draft_.loop.problem->memories.size() ? memory_ : -1};
+      }
+    return std::nullopt;
+  }
+
   /// The dearest sharing that item k has at `base`; -1 = none.
   int cost(std::size_t k, Amount base) const {
     int most = -1;
+    for (const auto& [a, b] : apart_)
+      if (a == k && base != bases_[b]) return kNever;  // (b < a)
     for (std::size_t p = 0; p < k; ++p) {
-      if (base >= bases_[p] + extent(item(p)) || bases_[p] >= base + extent(item(k))) continue;
+      if (base >= bases_[p] + ring_extent(item(p)) || bases_[p] >= base + ring_extent(item(k)))
+        continue;
       const bool same =
           base == bases_[p] && item(k).size == item(p).size && item(k).depth == item(p).depth;
       most = std::max(most, (same ? same_ : other_)[k * items_.size() + p]);
@@ -112,7 +147,7 @@ class Placer {
     std::vector<std::pair<int, Amount>> choices;
     const auto offer = [&](Amount base) {
       base = ceil_divide(base, align) * align;
-      if (capacity_ >= 0 && base + extent(item(k)) > capacity_) return;
+      if (capacity_ >= 0 && base + ring_extent(item(k)) > capacity_) return;
       steps_ += static_cast<std::int64_t>(k) + 1;
       const int price = cost(k, base);
       if (price <= level_) choices.emplace_back(price, base);
@@ -120,7 +155,7 @@ class Placer {
     offer(0);
     for (std::size_t p = 0; p < k; ++p) {
       offer(bases_[p]);
-      offer(bases_[p] + extent(item(p)));
+      offer(bases_[p] + ring_extent(item(p)));
     }
     std::sort(choices.begin(), choices.end());
     choices.erase(std::unique(choices.begin(), choices.end()), choices.end());
@@ -132,10 +167,11 @@ class Placer {
     return false;
   }
 
-  Refusal refusal() const {
+  Refusal refusal(bool proved) const {
     const Memory& memory = draft_.program.memories[at(memory_)];
-    std::string text = "no placement of this class was found in " + memory.name + " of " +
-                       std::to_string(capacity_) + ":";
+    std::string text = (proved ? "this schedule has no placement of this class in "
+                               : "no placement of this class was found in ") +
+                       memory.name + " of " + std::to_string(capacity_) + ":";
     for (std::size_t k = 0; k < items_.size(); ++k) {
       text += (k > 0 ? ", " : " ") + item(k).name + " " + std::to_string(item(k).depth) + " x " +
               std::to_string(stride(item(k)));
@@ -147,10 +183,10 @@ class Placer {
       }
       if (!beside.empty()) text += " (could share with " + beside + ")";
     }
-    Refusal refusal{"placement", text, -1, 0, -capacity_};
+    Refusal refusal{"placement", text, -1, 0, -capacity_, proved};
     if (at(memory_) < draft_.loop.problem->memories.size()) refusal.memory = memory_;
     for (const int s : items_) {
-      const Amount all = extent(draft_.program.storages[at(s)]);
+      const Amount all = ring_extent(draft_.program.storages[at(s)]);
       refusal.lacking += all;
       const std::vector<Amount>& counted =
           draft_.loop.takes[at(draft_.source[at(draft_.writer[at(s)])])];
@@ -165,10 +201,44 @@ class Placer {
   Amount capacity_ = 0;
   std::vector<int> items_;
   std::vector<int> same_, other_;
+  std::vector<std::pair<std::size_t, std::size_t>> apart_;  ///< never but at one place
   std::vector<Amount> bases_;
 };
 
 }  // namespace
+
+bool must_share(const Draft& draft, int s, int t) {
+  const Storage &from = draft.program.storages[at(s)], &to = draft.program.storages[at(t)];
+  if (s == t || from.kind != Storage::in_memory || to.kind != Storage::in_memory ||
+      from.memory != to.memory || from.size != to.size ||
+      draft.program.memories[at(from.memory)].name != kTensorMemory)
+    return false;
+  return draft.accumulator_of(t) == s;
+}
+
+Amount ring_extent(const Storage& storage) {
+  return stride(storage) * (storage.depth - 1) + storage.size;
+}
+
+MemoryBlocks memory_blocks(const Draft& draft, int memory) {
+  MemoryBlocks all;
+  all.storages = storages_in(draft, memory);
+  const std::size_t n = all.storages.size();
+  all.meet.assign(n * n, Meet::any);
+  for (std::size_t a = 0; a < n; ++a) {
+    const Storage& one = draft.program.storages[at(all.storages[a])];
+    all.blocks.push_back({ring_extent(one), one.alignment});
+    for (std::size_t b = 0; b < a; ++b) {
+      const int s = all.storages[a], t = all.storages[b];
+      Meet how = can_share(draft, s, t, false)  ? Meet::any
+                 : can_share(draft, s, t, true) ? Meet::same
+                                                : Meet::never;
+      if (must_share(draft, s, t) || must_share(draft, t, s)) how = Meet::must;
+      all.meet[a * n + b] = all.meet[b * n + a] = how;
+    }
+  }
+  return all;
+}
 
 std::optional<Sharing> can_share(const Draft& draft, int s, int t, bool same_place) {
   const auto& storages = draft.program.storages;
@@ -201,16 +271,19 @@ int sharing_cost(const Draft& draft, const Sharing& sharing) {
   return in_one_slot(draft, s, t) ? 1 : 2;
 }
 
-std::optional<Refusal> place(Draft& draft) {
+std::optional<Refusal> place(Draft& draft, Amount barriers) {
   Program& program = draft.program;
-  for (int m = 0; m < static_cast<int>(program.memories.size()); ++m)
-    if (auto refusal = Placer(draft, m).run()) return refusal;
+  for (int m = 0; m < static_cast<int>(program.memories.size()); ++m) {
+    const bool here = program.memories[at(m)].name == kBarrierMemory;
+    if (auto refusal = Placer(draft, m, here ? barriers : 0).run()) return refusal;
+  }
   const int count = static_cast<int>(program.storages.size());
   for (int s = 0; s < count; ++s)
     for (int t = 0; t < count; ++t) {
       Storage &a = program.storages[at(s)], &b = program.storages[at(t)];
       if (s == t || a.kind != Storage::in_memory || b.kind != Storage::in_memory ||
-          a.memory != b.memory || a.base >= b.base + extent(b) || b.base >= a.base + extent(a))
+          a.memory != b.memory || a.base >= b.base + ring_extent(b) ||
+          b.base >= a.base + ring_extent(a))
         continue;
       a.shares.push_back(t);
       const bool same = a.base == b.base && a.size == b.size && a.depth == b.depth;
@@ -222,6 +295,16 @@ std::optional<Refusal> place(Draft& draft) {
             in_place.push_back(s);
         }
     }
+  for (int t = 0; t < count; ++t) {
+    const int s = draft.accumulator_of(t);
+    if (s < 0) continue;
+    const Storage &from = program.storages[at(s)], &to = program.storages[at(t)];
+    for (const Reader& r : draft.readers[at(s)])
+      if (r.op == draft.writer[at(t)] &&
+          (from.base != to.base || from.depth != to.depth || r.distance % to.depth != 0))
+        return Refusal{"accumulator", "an MMA, " + program.ops[at(r.op)].id + ", would add to " +
+                                          from.name + " elsewhere than its result lies"};
+  }
   for (Op& op : program.ops) std::sort(op.in_place.begin(), op.in_place.end());
   return std::nullopt;
 }

@@ -1,8 +1,14 @@
 // Addresses: where the rings of a program lie, and which storages share a place.
+//
+// The class of placements: every ring has one base, and its copies lie one after the other, each a
+// multiple of its alignment; storages share addresses only as can_share() says: with one copy each,
+// however they lie over each other, or with equal depth and size, copy on copy.
 #pragma once
 
 #include <optional>
+#include <vector>
 
+#include "graph/program/fit.hpp"
 #include "graph/program/storages.hpp"
 
 namespace twill::program {
@@ -24,11 +30,25 @@ std::optional<Sharing> can_share(const Draft& draft, int s, int t, bool same_pla
 /// between slots, 3 = and between iterations that only meet in a loop of few of them.
 int sharing_cost(const Draft& draft, const Sharing& sharing);
 
-/// Sets base and shares of every storage in memory. The class of placements that is searched: every
-/// ring has one base and its copies lie one after the other; storages share addresses only as
-/// can_share() says. Sharing is tried in the order of its cost, larger rings first, by
-/// depth-first search with a limit of its steps. A Refusal of rule "placement" where
-/// nothing is found: that is no proof that there is none.
-std::optional<Refusal> place(Draft& draft);
+/// Must the two have the same addresses, copy by copy? An MMA adds to tensor memory in its place:
+/// `t` is the result of an MMA that adds to `s`.
+bool must_share(const Draft& draft, int s, int t);
+
+/// Bytes, or the memory's units, from the first of a ring to its last.
+Amount ring_extent(const Storage& storage);
+
+/// The storages of a memory, larger rings first, and how they may meet.
+struct MemoryBlocks {
+  std::vector<int> storages;
+  std::vector<Block> blocks;
+  std::vector<Meet> meet;  ///< storages.size() squared
+};
+MemoryBlocks memory_blocks(const Draft& draft, int memory);
+
+/// Sets base and shares of every storage in memory. Sharing is tried in the order of its cost,
+/// larger rings first, then exactly (fit()), both with a limit of their steps. A Refusal of rule
+/// "placement" where nothing is found; it says whether this schedule has none of the class.
+/// `barriers`: bytes that are left free in the memory of barriers, in one piece.
+std::optional<Refusal> place(Draft& draft, Amount barriers = 0);
 
 }  // namespace twill::program

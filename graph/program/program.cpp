@@ -19,6 +19,16 @@ std::vector<int> writers(const Program& program) {
   return writer;
 }
 
+std::vector<int> ops_of(const Event& event) {
+  std::vector<int> all = {event.op};
+  all.insert(all.end(), event.with.begin(), event.with.end());
+  return all;
+}
+
+bool ends(const Event& event, int op) {
+  return event.op == op || std::find(event.with.begin(), event.with.end(), op) != event.with.end();
+}
+
 const char* to_string(Need need) {
   constexpr const char* kNames[] = {"RAW", "WAR", "WAW", "overlay", "turn"};
   return kNames[static_cast<std::size_t>(need)];
@@ -29,7 +39,7 @@ std::vector<Channel> channels(const Program& program) {
   for (const Wait& wait : program.waits) waited[at(wait.event)] = true;
   const auto barrier_of = [&](int op) {
     for (std::size_t e = 0; e < program.events.size(); ++e)
-      if (program.events[e].op == op && !program.events[e].pending && waited[e])
+      if (ends(program.events[e], op) && !program.events[e].pending && waited[e])
         return static_cast<int>(e);
     return -1;
   };

@@ -95,6 +95,9 @@ struct Storage {
 /// parity (i / phases) mod 2.
 struct Event {
   int op = 0;
+  /// Others that end on the same barrier, ascending: it completes iteration i when all of them
+  /// have, in their iteration i. Empty where pending.
+  std::vector<int> with = {};
   bool pending = false;   ///< no barrier: the op's own slot waits by a pending count
   bool consumed = false;  ///< of use to those alone who write over what the op has read
   int phases = 0;         ///< R >= 1; 0 where pending
@@ -146,6 +149,8 @@ struct Program {
 /// Where mbarriers lie, which is also what fences are about, and what one takes (PTX ISA,
 /// "mbarrier": 64 bits, aligned to 8 bytes).
 inline constexpr const char* kBarrierMemory = "smem";
+/// In which an MMA adds to its result in place (PTX ISA, tcgen05.mma: D is an address).
+inline constexpr const char* kTensorMemory = "tmem";
 inline constexpr Amount kBarrierBytes = 8;
 
 /// What a reader accepts, beside the bounds of a problem (graph/problem.hpp).
@@ -157,6 +162,11 @@ int stage_count(const Program& program);
 
 /// Op of every storage that writes it; -1 = none does (the judge refuses that).
 std::vector<int> writers(const Program& program);
+
+/// The op of an event and those that end with it.
+std::vector<int> ops_of(const Event& event);
+/// Is it one of them?
+bool ends(const Event& event, int op);
 
 /// "RAW", "WAR", "WAW", "overlay", "turn".
 const char* to_string(Need need);

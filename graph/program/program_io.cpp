@@ -174,9 +174,16 @@ class FileReader {
   }
 
   void event(const JsonValue& value) {
-    value.check_keys({"op", "kind"}, {"barrier"});
+    value.check_keys({"op", "kind"}, {"with", "barrier"});
     Event event;
     event.op = op_names_.find(value.at("op"));
+    if (const auto others = value.find("with"))
+      for (const JsonValue& other : others->elements_up_to(kMaxOps)) {
+        event.with.push_back(op_names_.find(other));
+        if (event.with.back() <= (event.with.size() > 1 ? event.with.end()[-2] : event.op))
+          other.fail(
+              "ops must be listed once, in the order of the file's ops, the first as \"op\"");
+      }
     event.consumed = value.at("kind").choice({"completion", "consumed"}) == 1;
     event.pending = !value.has("barrier");
     if (!event.pending) {
@@ -188,9 +195,13 @@ class FileReader {
       if (const auto address = barrier.find("address"))
         event.address = address->integer(0, kMaxAmount);
     }
-    const auto key = 2 * static_cast<std::int64_t>(event.op) + (event.pending ? 1 : 0);
-    if (!events_.emplace(key, static_cast<int>(program_.events.size())).second)
-      value.at("op").fail("an op has at most one event on a barrier and one without");
+    if (event.pending && !event.with.empty())
+      value.at("with").fail("several ops end together on a barrier alone");
+    for (const int op : ops_of(event)) {
+      const auto key = 2 * static_cast<std::int64_t>(op) + (event.pending ? 1 : 0);
+      if (!events_.emplace(key, static_cast<int>(program_.events.size())).second)
+        value.at("op").fail("an op has at most one event on a barrier and one without");
+    }
     program_.events.push_back(event);
   }
 
@@ -355,6 +366,11 @@ class FileWriter {
     for (const Event& event : p_.events) {
       file_.begin_object();
       file_.member("op", p_.ops[at(event.op)].id);
+      if (!event.with.empty()) {
+        std::vector<std::string> others;
+        for (const int op : event.with) others.push_back(p_.ops[at(op)].id);
+        file_.member("with", others);
+      }
       file_.member("kind", event.consumed ? "consumed" : "completion");
       if (!event.pending) {
         file_.key("barrier");

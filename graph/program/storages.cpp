@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "graph/divide.hpp"
 #include "graph/index.hpp"
@@ -242,6 +243,26 @@ bool Draft::ordered_by_slot(int a, int b) const {
          (first.ending == Ending::at_once || (!first.queue.empty() && first.queue == second.queue));
 }
 
+int Draft::accumulator_of(int t) const {
+  const auto in_tensor_memory = [&](const Storage& s) {
+    return s.kind == Storage::in_memory && program.memories[at(s.memory)].name == kTensorMemory;
+  };
+  const Storage& result = program.storages[at(t)];
+  const int w = writer[at(t)];
+  if (!in_tensor_memory(result) || !is_product(loop.problem->ops[at(source[at(w)])])) return -1;
+  int found = -1;
+  for (int s = 0; s < static_cast<int>(program.storages.size()); ++s) {
+    const Storage& one = program.storages[at(s)];
+    if (!in_tensor_memory(one) || one.memory != result.memory || one.size != result.size) continue;
+    if (std::none_of(readers[at(s)].begin(), readers[at(s)].end(),
+                     [&](const Reader& r) { return r.op == w && r.accumulates; }))
+      continue;
+    if (found >= 0) return -1;
+    found = s;
+  }
+  return found;
+}
+
 Cycle Draft::order_offset(int a, int b) const {
   const int u = source[at(a)], v = source[at(b)];
   return ordered_by_slot(a, b) ? loop.issue_offset(u, v) : loop.end_offset(u, v);
@@ -249,9 +270,11 @@ Cycle Draft::order_offset(int a, int b) const {
 
 std::optional<Refusal> draft_program(const Problem& problem, const Schedule& schedule,
                                      Draft& draft) {
-  const bool turns = draft.turns;
-  draft = {};
-  draft.turns = turns;
+  Draft fresh;
+  fresh.turns = draft.turns;
+  fresh.merge = draft.merge;
+  fresh.needless_turns = std::move(draft.needless_turns);
+  draft = std::move(fresh);
   return Drafter(problem, schedule, draft).run();
 }
 

@@ -64,18 +64,26 @@ void Clock::add_tasks(const Program& program) {
     const Wait& wait = program.waits[w];
     const Event& event = program.events[at(wait.event)];
     const Op& op = program.ops[at(wait.before)];
-    // For an operand the edge says when it is there, with what its hand-over costs.
-    const bool result = std::any_of(op.reads.begin(), op.reads.end(), [&](const Read& r) {
-      return writer[at(r.storage)] == event.op && r.distance == wait.offset;
-    });
-    Awaited awaited{
-        static_cast<int>(w), task_of[at(event.op)], wait.offset, !event.pending, result, {}};
-    const Task& task = tasks_[at(task_of[at(wait.before)])];
-    for (const Given& edge : task.edges)
-      if (edge.from == awaited.first && edge.distance == wait.offset &&
-          edge.delay + edge.spill >= awaited.edge.delay + awaited.edge.spill && result)
-        awaited.edge = edge;
-    tasks_[at(task_of[at(wait.before)])].waits.push_back(awaited);
+    const std::vector<int> ending = ops_of(event);
+    for (std::size_t k = 0; k < ending.size(); ++k) {
+      // For an operand the edge says when it is there, with what its hand-over costs.
+      const bool result = std::any_of(op.reads.begin(), op.reads.end(), [&](const Read& r) {
+        return writer[at(r.storage)] == ending[k] && r.distance == wait.offset;
+      });
+      Awaited awaited{static_cast<int>(w),
+                      task_of[at(ending[k])],
+                      wait.offset,
+                      !event.pending,
+                      result,
+                      k + 1 == ending.size(),
+                      {}};
+      const Task& task = tasks_[at(task_of[at(wait.before)])];
+      for (const Given& edge : task.edges)
+        if (edge.from == awaited.first && edge.distance == wait.offset &&
+            edge.delay + edge.spill >= awaited.edge.delay + awaited.edge.spill && result)
+          awaited.edge = edge;
+      tasks_[at(task_of[at(wait.before)])].waits.push_back(awaited);
+    }
   }
 }
 
@@ -291,7 +299,7 @@ class TimedExecution {
         result_.stood[at(wait.wait)] += seen - time;
         time = seen;
       }
-      if (wait.barrier) time += costs_.wait;
+      if (wait.barrier && wait.last) time += costs_.wait;
     }
     for (const Clock::Given& edge : t.edges)
       if (i >= edge.distance) time = std::max(time, given(edge, i));

@@ -83,6 +83,7 @@ class Clock {
     int wait = 0, first = 0, offset = 0;
     bool barrier = false;
     bool result = false;  ///< it is for an operand: edges say when
+    bool last = true;     ///< of the ops that end on its barrier
     Given edge;           ///< from `first`; from = -1: it comes through zero-cycle ops
   };
   struct Task {  ///< an op of the problem

@@ -20,7 +20,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "graph/index.hpp"
 #include "graph/program/window.hpp"
@@ -53,8 +56,7 @@ class Waiter {
     for (std::size_t k = 0; k < orders.size(); ++k)
       if (needed[k]) waits_.push_back(orders[k]);
     sort_waits();
-    make();
-    return phases(last);
+    return barriers(last);
   }
 
  private:
@@ -70,45 +72,92 @@ class Waiter {
   }
 
   /// What the schedule has ended first is waited for first.
+  Cycle when(const Order& o) const {
+    const int u = draft_.source[at(o.first)];
+    return draft_.loop.start(u) + draft_.loop.ends[at(u)] - o.offset * program_.initiation_interval;
+  }
   void sort_waits() {
-    const auto when = [&](const Order& o) {
-      const int u = draft_.source[at(o.first)];
-      return draft_.loop.start(u) + draft_.loop.ends[at(u)] -
-             o.offset * program_.initiation_interval;
-    };
     std::stable_sort(waits_.begin(), waits_.end(), [&](const Order& a, const Order& b) {
       return a.then != b.then ? a.then < b.then : when(a) < when(b);
     });
   }
 
+  bool is_pending(const Order& o) const {
+    const Op& op = program_.ops[at(o.first)];
+    return op.slot == program_.ops[at(o.then)].slot && op.ending == Ending::pending;
+  }
+
+  /// Ops that are waited for together wherever one of them is: they arrive on one barrier. Per op
+  /// the first of its barrier.
+  std::map<int, int> barriers_of() const {
+    std::map<int, std::set<std::pair<int, std::int64_t>>> waited;
+    for (const Order& o : waits_)
+      if (!is_pending(o)) waited[o.first].emplace(o.then, o.offset);
+    std::map<int, int> first;
+    std::map<std::set<std::pair<int, std::int64_t>>, int> known;
+    for (const auto& [op, by] : waited) {
+      const bool alone = !draft_.merge || alone_.contains(op);
+      first[op] = alone ? op : known.try_emplace(by, op).first->second;
+    }
+    return first;
+  }
+
   void make() {
+    program_.events.clear();
+    program_.waits.clear();
+    made_.clear();
+    const std::map<int, int> first = barriers_of();
     std::map<std::pair<int, bool>, int> known;
     for (const Order& o : waits_) {
-      const Op& op = program_.ops[at(o.first)];
-      const bool pending = op.slot == program_.ops[at(o.then)].slot && op.ending == Ending::pending;
-      known.try_emplace({o.first, pending}, 0);
+      const bool pending = is_pending(o);
+      known.try_emplace({pending ? o.first : first.at(o.first), pending}, 0);
     }
     for (auto& [key, index] : known) {
       index = static_cast<int>(program_.events.size());
       Event event;
       event.op = key.first;
       event.pending = key.second;
-      if (!event.pending) event.phases = event.arrivals = 1;
-      const Op& op = program_.ops[at(event.op)];
-      if (op.ending == Ending::transaction)
+      if (!event.pending)
+        for (const auto& [op, barrier] : first)
+          if (barrier == event.op && op != event.op) event.with.push_back(op);
+      if (!event.pending) event.phases = 1;
+      if (!event.pending) event.arrivals = 1 + static_cast<int>(event.with.size());
+      for (const int v : ops_of(event)) {
+        const Op& op = program_.ops[at(v)];
+        if (op.ending != Ending::transaction) continue;
         for (const int s : op.writes)
           if (program_.storages[at(s)].kind == Storage::in_memory)
             event.bytes += program_.storages[at(s)].size;
+      }
       event.consumed = true;
       program_.events.push_back(event);
     }
-    for (const Order& o : waits_) {
-      const Op& op = program_.ops[at(o.first)];
-      const bool pending = op.slot == program_.ops[at(o.then)].slot && op.ending == Ending::pending;
-      const int event = known.at({o.first, pending});
+    // Of waits for one barrier the last stays, with the need of the first.
+    for (std::size_t k = 0; k < waits_.size(); ++k) {
+      const Order& o = waits_[k];
+      const bool pending = is_pending(o);
+      const int event = known.at({pending ? o.first : first.at(o.first), pending});
       if (o.need == Need::raw || o.need == Need::waw || o.need == Need::turn)
         program_.events[at(event)].consumed = false;
-      program_.waits.push_back({o.then, event, static_cast<int>(o.offset), o.need, o.storage});
+      const Wait wait{o.then, event, static_cast<int>(o.offset), o.need, o.storage};
+      const auto same =
+          std::find_if(program_.waits.begin(), program_.waits.end(), [&](const Wait& w) {
+            return w.before == wait.before && w.event == event && w.offset == wait.offset;
+          });
+      if (same == program_.waits.end()) {
+        program_.waits.push_back(wait);
+        made_.push_back({k});
+        continue;
+      }
+      Wait kept = *same;
+      if (wait.need == Need::raw && kept.need != Need::raw) kept = wait;
+      std::vector<std::size_t> orders =
+          made_[static_cast<std::size_t>(same - program_.waits.begin())];
+      orders.push_back(k);
+      made_.erase(made_.begin() + (same - program_.waits.begin()));
+      program_.waits.erase(same);
+      program_.waits.push_back(kept);
+      made_.push_back(std::move(orders));
     }
   }
 
@@ -116,54 +165,87 @@ class Waiter {
   /// before it begins, so that the parity cannot be that of the phase before the last; and
   /// iterations i + R, ... cannot end before it has passed, so that it cannot be that of the next.
   bool safe(const Window& window, std::size_t wait, std::int64_t phases) const {
-    const Order& o = waits_[wait];
+    const Wait& w = program_.waits[wait];
+    const std::vector<int> all = ops_of(program_.events[at(w.event)]);
     for (std::int64_t j = 0; j < window.iterations(); ++j) {
-      const std::int64_t i = j - o.offset;
+      const std::int64_t i = j - w.offset;
       if (!window.exists(i)) continue;
-      for (std::int64_t k = i % phases; k < window.iterations(); k += phases)
-        if ((k < i && !ended_before(window, wait, k, j)) ||
-            (k > i && !window.issued(o.then, j, o.first, k)))
+      for (std::int64_t k = i % phases; k < window.iterations(); k += phases) {
+        const auto ended = [&](int op) { return ended_before(window, wait, op, k, j); };
+        const auto later = [&](int op) { return window.issued(w.before, j, op, k); };
+        if ((k < i && !std::all_of(all.begin(), all.end(), ended)) ||
+            (k > i && std::none_of(all.begin(), all.end(), later)))
           return false;
+      }
     }
     return true;
   }
 
-  /// Has the op that `wait` is for ended, in iteration i, before this wait of iteration j begins?
-  bool ended_before(const Window& window, std::size_t wait, std::int64_t i, std::int64_t j) const {
-    const Order& o = waits_[wait];
-    if (window.ended_before_waits(o.first, i, o.then, j)) return true;
-    for (std::size_t k = wait; k > 0 && waits_[k - 1].then == o.then; --k) {
-      const Order& earlier = waits_[k - 1];
-      const std::int64_t e = j - earlier.offset;
-      if (!window.exists(e)) continue;
-      if ((earlier.first == o.first && e == i) || window.ended_with(earlier.first, e, o.first, i))
-        return true;
-    }
+  /// Does no op of a barrier arrive a phase before another?
+  bool in_step(const Window& window, const Event& event) const {
+    if (event.with.empty()) return true;
+    const std::vector<int> all = ops_of(event);
+    for (std::int64_t i = 0; i + event.phases < window.iterations(); ++i)
+      for (const int first : all)
+        for (const int then : all)
+          if (!window.ended_with(then, i + event.phases, first, i)) return false;
+    return true;
+  }
+
+  /// Has `op` ended, in iteration i, before this wait of iteration j begins?
+  bool ended_before(const Window& window, std::size_t wait, int op, std::int64_t i,
+                    std::int64_t j) const {
+    const int then = program_.waits[wait].before;
+    if (window.ended_before_waits(op, i, then, j)) return true;
+    for (std::size_t k = wait; k > 0 && program_.waits[k - 1].before == then; --k)
+      for (const std::size_t o : made_[k - 1]) {
+        const Order& earlier = waits_[o];
+        const std::int64_t e = j - earlier.offset;
+        if (!window.exists(e)) continue;
+        if ((earlier.first == op && e == i) || window.ended_with(earlier.first, e, op, i))
+          return true;
+      }
     return false;
   }
 
-  /// The least phases with which all waits are safe, of every trip count up to `last`.
-  std::optional<Refusal> phases(int last) {
+  /// The least phases with which all waits are safe, of every trip count up to `last`. An event
+  /// that no number of them makes safe is returned.
+  std::optional<int> phases(int last) {
     for (bool changed = true; changed;) {
       changed = false;
       for (int n = 1; n <= last; ++n) {
         const Window window(draft_, waits_, n);
-        for (std::size_t w = 0; w < waits_.size(); ++w) {
+        for (std::size_t w = 0; w < program_.waits.size(); ++w) {
           Event& event = program_.events[at(program_.waits[w].event)];
-          for (; !event.pending && !safe(window, w, event.phases); changed = true)
-            if (++event.phases > most_phases_)
-              return Refusal{"phases", "no barrier of up to " + std::to_string(most_phases_) +
-                                           " phases is safe for the end of " +
-                                           program_.ops[at(event.op)].id};
+          for (; !event.pending && !(safe(window, w, event.phases) && in_step(window, event));
+               changed = true)
+            if (++event.phases > most_phases_) return program_.waits[w].event;
         }
       }
     }
     return std::nullopt;
   }
 
+  /// Waits with their barriers; barriers of several ops that cannot be safe are taken apart.
+  std::optional<Refusal> barriers(int last) {
+    for (;;) {
+      make();
+      const auto unsafe = phases(last);
+      if (!unsafe) return std::nullopt;
+      const Event& event = program_.events[at(*unsafe)];
+      if (event.with.empty())
+        return Refusal{"phases", "no barrier of up to " + std::to_string(most_phases_) +
+                                     " phases is safe for the end of " +
+                                     program_.ops[at(event.op)].id};
+      for (const int op : ops_of(event)) alone_.insert(op);
+    }
+  }
+
   Draft& draft_;
   Program& program_;
   std::vector<Order> waits_;
+  std::vector<std::vector<std::size_t>> made_;  ///< per wait of the program, its orders
+  std::set<int> alone_;                         ///< ops with a barrier of their own
   std::int64_t most_phases_ = 1;
 };
 

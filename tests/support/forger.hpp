@@ -25,13 +25,9 @@
 #include "graph/io/sha256.hpp"
 #include "graph/ring_depth.hpp"
 #include "tests/support/forgery.hpp"
+#include "tests/support/number_from.hpp"
 
 namespace twill::test {
-
-inline std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
-  const char* const text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 /// What a solution of solve() has beside its schedule.
 inline Solution said_of(const Problem& problem, Status status, std::optional<Schedule> schedule) {

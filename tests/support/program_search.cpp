@@ -197,11 +197,27 @@ struct Searcher {
     return std::nullopt;
   }
 
+  // Phases that are complete by the arrivals so far.
   int ended_on(const State& state, const program::Event& event, int barrier) const {
     int count = 0;
     for (int i = barrier; i < n; i += event.phases)
-      if (state.status[who(event.op, i)] == 3) ++count;
-    return count;
+      for (const int op : program::ops_of(event))
+        if (state.status[who(op, i)] == 3) ++count;
+    return count / (1 + static_cast<int>(event.with.size()));
+  }
+  bool all_ended(const State& state, const program::Event& event, int i) const {
+    for (const int op : program::ops_of(event))
+      if (state.status[who(op, i)] != 3) return false;
+    return true;
+  }
+  // An arrival of iteration i is counted for the phase before if that has not come whole.
+  std::optional<std::string> arrival(const State& state, int op, int i) const {
+    for (const auto& event : p.events)
+      if (!event.pending && program::ends(event, op) && i >= event.phases)
+        for (const int other : program::ops_of(event))
+          if (!event.with.empty() && state.status[who(other, i - event.phases)] != 3)
+            return name(op, i) + " arrives a phase before " + name(other, i - event.phases);
+    return std::nullopt;
   }
 
   // The waits of a step that are for iterations that exist.
@@ -253,9 +269,9 @@ struct Searcher {
               fault = name(step.op, step.iteration) + " waits a phase too early";
             else if (ended > phase + 1)
               fault = name(step.op, step.iteration) + " is overrun";
-            else if (ended == phase + 1 && now.status[who(event.op, i)] != 3)
+            else if (ended == phase + 1 && !all_ended(now, event, i))
               fault = name(step.op, step.iteration) + " passes by another iteration's arrival";
-            else if (ended == phase && now.status[who(event.op, i)] == 3)
+            else if (ended == phase && all_ended(now, event, i))
               fault =
                   name(step.op, step.iteration) + " waits for an arrival that was counted before";
             pass = ended == phase + 1;
@@ -284,6 +300,8 @@ struct Searcher {
             fault = begin(after, v, i);
             if (!fault) go(std::move(after));
           } else if (now.status[x] == 2) {
+            fault = arrival(now, v, i);
+            if (fault) break;
             State after = now;
             after.status[x] = 3;
             for (const int s : p.ops[static_cast<std::size_t>(v)].writes)

@@ -144,7 +144,7 @@ TEST_CASE("run: a kernel, its program file, and a program that was made wrong") 
   CHECK(run_twill("run " + (folder / "other.json")).code == 2);
   CHECK(run_twill("run " + program + " --machine hopper").code == 2);
   CHECK(run_twill("run " + program + " --iterations -1").code == 2);
-  CHECK(run_twill("run hopper-gla --machine hopper --quiet").code == 2);
+  CHECK(run_twill("run figure-1 --machine figure-1 --quiet").code == 2);
 }
 
 namespace {

@@ -35,7 +35,7 @@ program::Program random_program(Random& random) {
     op.stage = pick(random, 0, 3);
     p.ops.push_back(op);
   }
-  p.events.push_back({0, false, false, 1, 1, 0});
+  p.events.push_back({0, {}, false, false, 1, 1, 0});
   for (int v = 0; v < static_cast<int>(p.ops.size()); ++v)
     for (int k = pick(random, 0, 2); k > 0; --k)
       p.waits.push_back({v, 0, pick(random, -2, 3), program::Need::raw, -1});
@@ -106,7 +106,7 @@ TEST_CASE("lags and places of a cut loop") {
   p.slots.resize(1);
   p.ops.resize(3);
   p.ops[1].stage = 1;
-  p.events.push_back({0, true, false, 0, 0, 0});
+  p.events.push_back({0, {}, true, false, 0, 0, 0});
   p.waits.push_back({2, 0, 0, program::Need::raw, 0});
   // Items 0, 1, wait, 2; cut between the wait and its op.
   const CutCode code = emit::cut_code(p, 0, 3);

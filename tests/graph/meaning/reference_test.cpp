@@ -6,12 +6,13 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "graph/lower.hpp"
-#include "graph/lowering/kernel.hpp"
+#include "graph/lowering/kernel_meaning.hpp"
 #include "graph/meaning/reference.hpp"
 
 using namespace twill;
@@ -56,9 +57,18 @@ struct Run {
   }
 };
 
-Run run(const std::string& kernel, int n, const std::function<void(Run&)>& change = {}) {
+/// A kernel's name, behind it values of its parameters: "k a=1 b=2".
+Run run(const std::string& what, int n, const std::function<void(Run&)>& change = {}) {
   Run r;
-  r.meaning = *parse_kernel(builtin_kernel(kernel), kernel).meaning;
+  std::istringstream words(what);
+  std::string kernel, word;
+  words >> kernel;
+  ParameterValues values;
+  while (words >> word) {
+    const std::size_t middle = word.find('=');
+    values.emplace_back(word.substr(0, middle), word.substr(middle + 1));
+  }
+  r.meaning = *meaning_of_kernel(builtin_kernel(kernel), kernel, values);
   r.n = n;
   r.inputs = meaning::seeded_inputs(r.meaning, n, 11);
   if (change) change(r);
@@ -322,8 +332,121 @@ TEST_CASE("retention and the delta rule by chunks") {
   same(t.output("S"), state);
 }
 
+TEST_CASE("gated linear attention by chunks is its recurrence, position by position") {
+  const Run r = run("hopper-gla", 3);
+  const Matrix q = r.input("Q"), k = r.input("K"), v = r.input("V"), b = r.input("B");
+  Matrix state(128, std::vector<double>(64, 0.0)), o;
+  for (std::size_t t = 0; t < q.size(); ++t) {
+    o.emplace_back(64, 0.0);
+    for (std::size_t h = 0; h < 128; ++h) {
+      // B sums the gates from the chunk's beginning on: one position's is a difference.
+      const double gate = std::exp2(b[t][h] - (t % 64 == 0 ? 0 : b[t - 1][h]));
+      for (std::size_t c = 0; c < 64; ++c) {
+        state[h][c] = gate * state[h][c] + k[t][h] * v[t][c];
+        o.back()[c] += q[t][h] * state[h][c];
+      }
+    }
+  }
+  same(r.output("O"), o);
+  same(r.output("S"), state);
+}
+
+TEST_CASE("mLSTM by chunks is its recurrence, without any stabiliser") {
+  for (const int n : {0, 1, 4}) {
+    const Run r = run("hopper-mlstm", n);
+    const Matrix q = r.input("Q"), k = r.input("K"), v = r.input("V"), g = r.input("G");
+    Matrix state(128, std::vector<double>(64, 0.0)), h;
+    std::vector<double> sum(128, 0.0);
+    for (std::size_t t = 0; t < q.size(); ++t) {
+      const double forget = std::exp2(g[t][0] - (t % 64 == 0 ? 0 : g[t - 1][0]));
+      const double input = std::exp2(g[t][1]);
+      std::vector<double> row(64, 0.0);
+      for (std::size_t d = 0; d < 128; ++d) {
+        sum[d] = forget * sum[d] + input * k[t][d];
+        for (std::size_t c = 0; c < 64; ++c) {
+          state[d][c] = forget * state[d][c] + input * k[t][d] * v[t][c];
+          row[c] += q[t][d] * state[d][c];
+        }
+      }
+      const double norm = std::max(std::abs(dot(sum, q[t])), 1.0);
+      for (double& x : row) x /= norm;
+      h.push_back(row);
+    }
+    same(r.output("H"), h);
+    // What is carried is less by 2 to the maximum.
+    const Matrix top = r.output("M"), carried = r.output("S"), sums = r.output("N");
+    for (std::size_t d = 0; n > 0 && d < 128; ++d) {
+      const double scale = std::exp2(top[0][0]);
+      CHECK(sums[d][0] * scale == doctest::Approx(sum[d]));
+      for (std::size_t c = 0; c < 64; ++c)
+        if (std::abs(carried[d][c] * scale - state[d][c]) > 1e-9) FAIL("state " << d << " " << c);
+    }
+  }
+}
+
+TEST_CASE("kernels with parameters compute the same at any values") {
+  for (const char* const values :
+       {"hopper-forward-tiles", "hopper-forward-tiles rows=192 subtiles=3 keys=80 hdim=64",
+        "hopper-forward-tiles rows=64 subtiles=1 keys=176 T=bf16",
+        "blackwell-forward-tiles rows=128 subtiles=1 keys=96 chunk=64 hdim=64",
+        "blackwell-forward-tiles rows=256 subtiles=2"}) {
+    CAPTURE(values);
+    const Run r = run(values, 2);
+    const Matrix k = r.input("K");
+    const auto hdim = k.front().size();
+    int parts = 0;
+    for (const auto& tensor : r.meaning.tensors) parts += tensor.name.ends_with("_Q") ? 1 : 0;
+    for (int s = 0; s < parts; ++s) {
+      const std::string part = "s" + std::to_string(s) + "_";
+      const auto [o, lse] = attention(r.input(part + "Q"), k, r.input("V"),
+                                      1 / std::sqrt(static_cast<double>(hdim)), hdim, kAll);
+      same(r.output(part + "O"), o);
+      same(r.output(part + "LSE"), lse);
+    }
+  }
+  // C's parts below each other are A B^T, whatever the sub-tiles.
+  for (const char* const values : {"hopper-gemm-tiles m=192 subtiles=3 n=96 k=32",
+                                   "blackwell-gemm-tiles m=256 subtiles=2 n=64 k=64"}) {
+    const Run r = run(values, 3);
+    const auto &a = r.inputs[r.tensor("A")], &b = r.inputs[r.tensor("B")];
+    const auto rows = static_cast<std::size_t>(a[0].shape[0]),
+               columns = static_cast<std::size_t>(b[0].shape[0]),
+               depth = static_cast<std::size_t>(a[0].shape[1]);
+    Matrix c(rows, std::vector<double>(columns, 0.0)), made;
+    for (std::size_t i = 0; i < 3; ++i)
+      for (std::size_t x = 0; x < rows; ++x)
+        for (std::size_t y = 0; y < columns; ++y)
+          for (std::size_t z = 0; z < depth; ++z)
+            c[x][y] += a[i].data[x * depth + z] * b[i].data[y * depth + z];
+    for (int s = 0; made.size() < rows; ++s)
+      for (const auto& row : r.output("s" + std::to_string(s) + "_C")) made.push_back(row);
+    same(made, c);
+  }
+  // At the plain kernel's values the plain kernel's numbers, tensor by tensor.
+  struct Same {
+    const char *tiles, *plain;
+  };
+  for (const Same& one :
+       {Same{"hopper-backward-tiles", "hopper-bwd"},
+        Same{"blackwell-backward-tiles", "blackwell-bwd-sub2"},
+        Same{"hopper-mlp-tiles", "hopper-mlp"}, Same{"hopper-retnet-tiles", "hopper-retnet"},
+        Same{"hopper-grouped-gemm-tiles", "hopper-grouped-gemm"}}) {
+    CAPTURE(one.tiles);
+    const Run plain = run(one.plain, 2);
+    const Run tiles = run(one.tiles, 2, [&](Run& made) {
+      for (std::size_t t = 0; t < made.meaning.tensors.size(); ++t)
+        if (!made.inputs[t].empty())
+          made.inputs[t] = plain.inputs[plain.tensor(made.meaning.tensors[t].name)];
+    });
+    for (std::size_t t = 0; t < tiles.meaning.tensors.size(); ++t)
+      if (tiles.meaning.is_output(static_cast<int>(t)))
+        same(tiles.output(tiles.meaning.tensors[t].name),
+             plain.output(tiles.meaning.tensors[t].name));
+  }
+}
+
 TEST_CASE("seeded inputs are the same for a seed, other for another, and of their type") {
-  const Meaning m = *parse_kernel(builtin_kernel("gemm"), "gemm").meaning;
+  const Meaning m = *meaning_of_kernel(builtin_kernel("gemm"), "gemm", {});
   CHECK(meaning::seeded_inputs(m, 2, 5) == meaning::seeded_inputs(m, 2, 5));
   CHECK(meaning::seeded_inputs(m, 2, 5) != meaning::seeded_inputs(m, 2, 6));
   // More iterations bring more tiles, not others.

@@ -35,11 +35,13 @@ std::size_t any_of(Random& random, std::size_t count) {
 void settle(Program& p) {
   for (auto& e : p.events) {
     e.bytes = 0;
-    const auto& op = p.ops[static_cast<std::size_t>(e.op)];
-    if (op.ending == Ending::transaction)
+    for (const int one : program::ops_of(e)) {
+      const auto& op = p.ops[static_cast<std::size_t>(one)];
+      if (op.ending != Ending::transaction) continue;
       for (const int s : op.writes)
         if (p.storages[static_cast<std::size_t>(s)].kind == Storage::in_memory)
           e.bytes += p.storages[static_cast<std::size_t>(s)].size;
+    }
   }
   for (std::size_t a = 0; a < p.storages.size(); ++a) {
     p.storages[a].shares.clear();
@@ -74,6 +76,25 @@ int event_for(Program& p, int op, int waiter, Random& random) {
 void add_wait(Program& p, Random& random, int before, int on, int offset) {
   if (before == on && offset == 0) return;
   p.waits.push_back({before, event_for(p, on, before, random), offset, program::Need::raw, -1});
+}
+
+/// Two barriers become one, at which both of their ops arrive.
+void join(Program& p) {
+  std::vector<std::size_t> barriers;
+  for (std::size_t e = 0; e < p.events.size(); ++e)
+    if (!p.events[e].pending) barriers.push_back(e);
+  if (barriers.size() < 2) return;
+  std::size_t first = barriers[0], second = barriers[1];
+  if (p.events[first].op > p.events[second].op) std::swap(first, second);
+  p.events[first].with = {p.events[second].op};
+  p.events[first].arrivals = 2;
+  p.events.erase(p.events.begin() + static_cast<std::ptrdiff_t>(second));
+  const int gone = static_cast<int>(second);
+  int kept = static_cast<int>(first);
+  if (gone < kept) --kept;
+  for (auto& wait : p.waits)
+    wait.event = wait.event == gone ? kept : wait.event > gone ? wait.event - 1 : wait.event;
+  // (Waits that are the same now stay: two of one barrier.)
 }
 
 Program random_program(Random& random) {
@@ -123,6 +144,7 @@ Program random_program(Random& random) {
       }
   for (int extra = pick(random, 0, 1); extra > 0; --extra)
     add_wait(p, random, pick(random, 0, ops - 1), pick(random, 0, ops - 1), pick(random, -1, 1));
+  if (random.percent(40)) join(p);
   settle(p);
   return p;
 }
@@ -214,15 +236,19 @@ TEST_CASE("derived programs, changed: judge and exhaustive search agree") {
   Counts counts;
   test::LoopKnobs knobs;
   knobs.max_ops = 4;
-  int made = 0;
+  int made = 0, joined = 0;
   for (std::uint64_t seed = 0; seed < 600 / test::kShare; ++seed) {
     CAPTURE(seed);
     const Problem problem = test::random_loop(seed, knobs);
     const Solution solution = solve(problem);
     if (!solution.schedule) continue;
-    auto derived = program::derive(problem, *solution.schedule);
+    program::DeriveOptions how;
+    how.merge = seed % 2 == 0;
+    auto derived = program::derive(problem, *solution.schedule, how);
     if (std::holds_alternative<program::Refusal>(derived)) continue;
     ++made;
+    for (const auto& event : std::get<Program>(derived).events)
+      joined += event.with.empty() ? 0 : 1;
     Random random(seed);
     for (int change = 0; change < 4; ++change) {
       Program p = std::get<Program>(derived);
@@ -230,6 +256,8 @@ TEST_CASE("derived programs, changed: judge and exhaustive search agree") {
       compare(p, 3, counts);
     }
   }
+  MESSAGE(joined << " barriers of several ops");
+  CHECK(joined > 2 / test::kShare);
   MESSAGE(made << " programs: " << counts.accepted << " accepted, " << counts.refused
                << " refused, " << counts.unknown << " too large");
   for (const auto& [rule, count] : counts.rules) MESSAGE(rule << " " << count);

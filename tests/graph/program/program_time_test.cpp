@@ -305,19 +305,22 @@ TEST_CASE("costs of barriers make a loop slower, never faster; varied costs are 
 
 TEST_CASE("turns: the same program, judged, and by arrival no slower than I") {
   std::map<std::string, int> counts;
-  int waits = 0, turns = 0;
+  int waits = 0, turns = 0, needed = 0, in_need = 0;
+  const auto turns_of = [](const Program& p) {
+    return static_cast<int>(std::count_if(p.waits.begin(), p.waits.end(), [](const auto& w) {
+      return w.need == program::Need::turn;
+    }));
+  };
   for (const Made& m : kernels()) {
     CAPTURE(m.name);
-    const auto made = program::derive(m.problem, m.schedule, {true});
+    const auto made = program::derive(m.problem, m.schedule, {program::Turns::all});
     REQUIRE(std::holds_alternative<Program>(made));
     const Program& p = std::get<Program>(made);
     const auto fault = program::judge(p);
     if (fault) FAIL_CHECK(fault->text);
     CHECK(!program::compare(p, m.problem, m.schedule));
     waits += static_cast<int>(m.program.waits.size());
-    turns += static_cast<int>(std::count_if(p.waits.begin(), p.waits.end(), [](const auto& w) {
-      return w.need == program::Need::turn;
-    }));
+    turns += turns_of(p);
     const int n = 120;
     const TimedRun kept = Clock(p, m.problem, m.schedule, n, UnitOrder::schedules).run({});
     CHECK(later(p, m.problem, m.schedule, kept) == "");
@@ -328,10 +331,28 @@ TEST_CASE("turns: the same program, judged, and by arrival no slower than I") {
     if (!steady) continue;
     const Cycle ii = steady->every * m.schedule.initiation_interval;
     ++counts[steady->clocks == ii ? "exactly I" : steady->clocks < ii ? "faster" : "slower"];
+    // The fewest: as fast as it, and none where none is needed.
+    const auto few =
+        std::get<Program>(program::derive(m.problem, m.schedule, {program::Turns::needed}));
+    CHECK(!program::judge(few));
+    CHECK(turns_of(few) <= turns_of(p));
+    needed += turns_of(few);
+    in_need += turns_of(few) > 0 ? 1 : 0;
+    const TimedRun fewest = Clock(few, m.problem, m.schedule, n, UnitOrder::arrival).run({});
+    const auto fewest_steady = program::steady_state(fewest, program::stage_count(few));
+    const Cycle interval = m.schedule.initiation_interval;
+    if (steady->clocks <= ii && fewest_steady)
+      CHECK(fewest_steady->clocks <= fewest_steady->every * interval);
+    else if (steady->clocks <= ii)
+      CHECK(fewest.end[110] - fewest.end[10] <= 100 * interval + interval / 10);
+    if (turns_of(few) > 0) MESSAGE(m.name << ": " << turns_of(few) << " of " << turns_of(p));
     if (steady->clocks > ii) MESSAGE(m.name << " " << steady->clocks << " / " << steady->every);
   }
   for (const auto& [what, count] : counts) MESSAGE(what << " " << count);
-  MESSAGE(waits << " waits, and " << turns << " turns");
+  MESSAGE(waits << " waits, and " << turns << " turns; needed are " << needed << ", by "
+                << in_need);
+  CHECK(needed > 0);
+  CHECK(needed * 4 < turns);
   CHECK(turns > 200);
   // Chunked ops take a unit in turns of their segments, which no wait before an op can say.
   CHECK(counts["slower"] <= 1);
@@ -341,7 +362,7 @@ TEST_CASE("turns: the same program, judged, and by arrival no slower than I") {
     const Problem problem = test::random_loop(seed);
     const Solution solution = solve(problem);
     if (!solution.schedule) continue;
-    const auto derived = program::derive(problem, *solution.schedule, {true});
+    const auto derived = program::derive(problem, *solution.schedule, {program::Turns::all});
     if (!std::holds_alternative<Program>(derived)) continue;
     const Program& p = std::get<Program>(derived);
     ++made;

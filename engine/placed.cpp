@@ -1,0 +1,625 @@
+#include "engine/placed.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <queue>
+#include <set>
+#include <tuple>
+
+#include "engine/search.hpp"
+#include "graph/index.hpp"
+#include "graph/program/fit.hpp"
+#include "graph/program/placement.hpp"
+#include "graph/program/storages.hpp"
+#include "graph/program/waits.hpp"
+
+namespace twill {
+namespace {
+
+using program::Block;
+using program::Draft;
+using program::Ending;
+using program::Fit;
+using program::Meet;
+using program::Storage;
+
+constexpr std::int64_t kFitSteps = 20'000;
+
+/// A storage, whatever the schedule: an op of the problem and a memory.
+using Key = std::pair<int, int>;
+
+/// What a way takes for granted of all of its schedules, at its best.
+struct Granted {
+  std::map<Key, int> depth;                  ///< no deeper
+  std::map<Key, int> least;                  ///< no less deep
+  std::map<std::pair<Key, Key>, Meet> meet;  ///< they may meet so, at least
+  std::set<int> kept;                        ///< results that are not handed over
+  std::set<std::pair<int, int>> apart;       ///< a result, and who reads it on another slot
+
+  auto operator<=>(const Granted&) const = default;
+};
+
+struct Way {
+  Granted granted;
+  Problem problem;
+  Solution solution;
+
+  /// No schedule of this way is better.
+  std::pair<Cycle, Cycle> bound() const {
+    const bool same =
+        solution.schedule && solution.schedule->initiation_interval == solution.ii_lower_bound;
+    return {solution.ii_lower_bound, same ? solution.length_lower_bound : 0};
+  }
+};
+
+/// Blocks of one memory in one schedule, as favourable as the way's schedules can have them.
+struct Conflict {
+  int memory = 0;
+  std::vector<Key> keys;
+  std::vector<bool> handed;  ///< it is there because registers are handed over
+  std::vector<bool> vague;   ///< no footprint counts its copies
+  std::vector<bool> there;
+  std::vector<int> depth, least;
+  std::vector<Amount> stride, size;
+  std::vector<Amount> alignment;
+  std::vector<Meet> meet;
+  int barriers = 0, least_barriers = 0;
+  Amount capacity = -1;
+
+  Meet& how(std::size_t a, std::size_t b) { return meet[a * keys.size() + b]; }
+  Meet how(std::size_t a, std::size_t b) const { return meet[a * keys.size() + b]; }
+
+  /// Is it proved that they do not fit?
+  bool holds() const {
+    std::vector<Block> blocks;
+    std::vector<std::size_t> from;
+    for (std::size_t k = 0; k < keys.size(); ++k) {
+      if (!there[k]) continue;
+      blocks.push_back({stride[k] * (depth[k] - 1) + size[k], alignment[k]});
+      from.push_back(k);
+    }
+    const std::size_t real = blocks.size();
+    for (int b = 0; b < barriers; ++b)
+      blocks.push_back({program::kBarrierBytes, program::kBarrierBytes});
+    std::vector<Meet> all(blocks.size() * blocks.size(), Meet::never);
+    for (std::size_t a = 0; a < real; ++a)
+      for (std::size_t b = 0; b < real; ++b)
+        if (a != b) all[a * blocks.size() + b] = how(from[a], from[b]);
+    std::vector<Amount> bases;
+    return fit(blocks, all, capacity, kFitSteps, bases) == Fit::none;
+  }
+
+  /// Leaves as little as it can of what schedules can differ in; what is hard to ask of them goes
+  /// first.
+  void shrink() {
+    for (std::size_t k = 0; k < keys.size(); ++k)
+      if (handed[k] && there[k]) {
+        there[k] = false;
+        if (!holds()) there[k] = true;
+      }
+    for (const bool first : {true, false})
+      for (std::size_t a = 0; a < keys.size(); ++a)
+        for (std::size_t b = 0; b < a; ++b) {
+          if (!open(a, b) || (vague[a] || vague[b]) != first) continue;
+          const Meet now = how(a, b);
+          how(a, b) = how(b, a) = Meet::any;
+          if (!holds()) how(a, b) = how(b, a) = now;
+        }
+    for (std::size_t k = 0; k < keys.size(); ++k) {
+      const int now = depth[k];
+      for (depth[k] = std::min(now, least[k]); depth[k] < now && !holds();) ++depth[k];
+    }
+    const int now = barriers;
+    for (barriers = std::min(now, least_barriers); barriers < now && !holds();) ++barriers;
+  }
+
+  /// Are both there, and might they meet more than they do?
+  bool open(std::size_t a, std::size_t b) const {
+    return there[a] && there[b] && (how(a, b) == Meet::never || how(a, b) == Meet::same);
+  }
+};
+
+/// Registers of whoever makes a storage's copies, and no memory of the problem's.
+bool handed_over(const Draft& draft, int s) {
+  const auto& takes = draft.loop.takes[at(draft.source[at(draft.writer[at(s)])])];
+  const int memory = draft.program.storages[at(s)].memory;
+  return at(memory) >= takes.size() || takes[at(memory)] == 0;
+}
+
+Key key_of(const Draft& draft, int s) {
+  return {draft.source[at(draft.writer[at(s)])], draft.program.storages[at(s)].memory};
+}
+
+/// Other ops that read what `op` makes, and how many iterations later.
+std::vector<std::pair<int, int>> readers_of(const Draft& draft, int op) {
+  std::vector<std::pair<int, int>> readers;
+  for (int v = 0; v < static_cast<int>(draft.loop.uses.size()); ++v)
+    for (const program::Use& use : draft.loop.uses[at(v)])
+      if (use.from == op && v != op) readers.emplace_back(v, use.distance);
+  return readers;
+}
+
+/// M(then) + offset I >= M(first) + delay. What is between them is no use of the first's result: an
+/// op that takes no time and holds nothing, at the same cycle if it likes.
+void add_order(Problem& problem, int first, int then, Cycle delay, int offset) {
+  const int op = static_cast<int>(problem.ops.size());
+  Op between;
+  between.id = "order " + std::to_string(op);
+  problem.ops.push_back(std::move(between));
+  problem.edges.push_back({first, op, 0, 0, false, 0, Cycle{0}});
+  problem.edges.push_back({op, then, delay, offset, false, 0, Cycle{0}});
+}
+
+/// Is there a way from one op to another within an iteration?
+bool leads_to(const Problem& problem, int from, int to) {
+  std::set<int> seen = {from};
+  std::vector<int> next = {from};
+  while (!next.empty()) {
+    const int v = next.back();
+    next.pop_back();
+    if (v == to) return true;
+    for (const Edge& e : problem.edges)
+      if (e.from == v && e.distance == 0 && seen.insert(e.to).second) next.push_back(e.to);
+  }
+  return false;
+}
+
+int add_memory(Problem& problem, Amount copies) {
+  const int memory = static_cast<int>(problem.memories.size());
+  Memory one;
+  one.name = "place " + std::to_string(memory);
+  one.capacity = copies;
+  problem.memories.push_back(std::move(one));
+  return memory;
+}
+
+/// What every program needs of its schedule, and whose end it is that writers wait for.
+class Needs {
+ public:
+  Needs(const Problem& problem, const Draft& draft) : problem_(problem), draft_(draft) {}
+
+  /// The problem, with operands in memory held until readers have ended whose slot never keeps the
+  /// order by itself.
+  Problem strengthened() {
+    Problem problem = problem_;
+    const program::Program& p = draft_.program;
+    for (int s = 0; s < static_cast<int>(p.storages.size()); ++s) {
+      const Storage& storage = p.storages[at(s)];
+      if (storage.kind != Storage::in_memory || handed_over(draft_, s)) continue;
+      for (const program::Reader& r : draft_.readers[at(s)]) {
+        const int reader = draft_.source[at(r.op)];
+        if (r.accumulates || !ends_alone(r.op, storage.memory)) continue;
+        const int writer = draft_.source[at(draft_.writer[at(s)])];
+        Cycle end = draft_.loop.ends[at(reader)];
+        holds_[{key_of(draft_, s), reader}] = end;
+        // (Of a charged ring's copies one is counted that is given back in the cycle of a load.)
+        if (problem_.ops[at(writer)].fills_ring()) --end;
+        // (What holds registers, too, gives them away as its slot's code has it.)
+        for (Edge& e : problem.edges)
+          if (e.to == reader && problem_.ops[at(e.from)].registers == 0 && shows(e.from, writer))
+            e.hold = std::max(e.hold, end);
+      }
+    }
+    return problem;
+  }
+
+  Cycle hold(const Key& key, int reader) const {
+    const auto held = holds_.find({key, reader});
+    return held == holds_.end() ? 0 : held->second;
+  }
+
+ private:
+  /// Is the end of this reader, and nothing less, what writers in the memory come after?
+  bool ends_alone(int op, int memory) const {
+    const program::Op& reader = draft_.program.ops[at(op)];
+    const int vl = variable_latency_slot(problem_);
+    for (int v = 0; v < static_cast<int>(draft_.program.ops.size()); ++v) {
+      if (!writes_there(v, memory)) continue;
+      const program::Op& writer = draft_.program.ops[at(v)];
+      const bool in_order = reader.ending == Ending::at_once ||
+                            (!reader.queue.empty() && reader.queue == writer.queue);
+      // One of them on the slot of loads, the other one never.
+      const bool apart = vl >= 0 && problem_.ops[at(draft_.source[at(op)])].variable_latency !=
+                                        problem_.ops[at(draft_.source[at(v)])].variable_latency;
+      if (in_order && !apart) return false;
+    }
+    return true;
+  }
+
+  bool writes_there(int v, int memory) const {
+    const program::Program& p = draft_.program;
+    // Registers that are handed over are written to shared memory by whoever makes them.
+    if (p.memories[at(memory)].name == program::kBarrierMemory &&
+        draft_.loop.registers[at(draft_.source[at(v)])] > 0)
+      return true;
+    const std::vector<int>& writes = p.ops[at(v)].writes;
+    return std::any_of(writes.begin(), writes.end(), [&](int s) {
+      const Storage& storage = p.storages[at(s)];
+      return storage.kind == Storage::in_memory && storage.memory == memory;
+    });
+  }
+
+  /// Is `op` the writer itself, or a view of what it made?
+  bool shows(int op, int writer) const {
+    if (op == writer) return true;
+    if (draft_.loop.is_code[at(op)]) return false;
+    std::set<int> seen;
+    std::vector<int> next = {op};
+    while (!next.empty()) {
+      const int v = next.back();
+      next.pop_back();
+      for (const Edge& e : problem_.edges) {
+        if (e.to != v) continue;
+        if (e.from == writer) return true;
+        if (!draft_.loop.is_code[at(e.from)] && seen.insert(e.from).second) next.push_back(e.from);
+      }
+    }
+    return false;
+  }
+
+  const Problem& problem_;
+  const Draft& draft_;
+  std::map<std::pair<Key, int>, Cycle> holds_;  ///< of a storage and a reader
+};
+
+class PlacedSearcher {
+ public:
+  PlacedSearcher(const Problem& problem, const Solution& found, const Draft& draft,
+                 const Options& options, std::stop_token stop, const program::DeriveOptions& how,
+                 const PlacedLimits& limits)
+      : problem_(problem),
+        draft_(draft),
+        needs_(problem, draft),
+        options_(options),
+        stop_(std::move(stop)),
+        how_(how),
+        most_ways_(limits.ways),
+        incumbent_(limits.incumbent) {
+    options_.explain = false;
+    options_.evidence = false;
+    known_ = {found.ii_lower_bound, found.length_lower_bound};
+  }
+
+  PlacedSearch run() {
+    if (ask({{}, needs_.strengthened(), {}}, known_)) go_on();
+    Placement& placement = result_.placement;
+    if (result_.solution) {
+      const Schedule& best = *result_.solution->schedule;
+      leave({best.initiation_interval, best.length});
+      placement.proved = bound_ == std::pair(best.initiation_interval, best.length);
+    }
+    if (bound_.first != kEndless)
+      std::tie(placement.ii_lower_bound, placement.length_lower_bound) = bound_;
+    return std::move(result_);
+  }
+
+ private:
+  static constexpr Cycle kEndless = std::numeric_limits<Cycle>::max();
+
+  struct Place {
+    std::pair<Cycle, Cycle> bound;
+    std::size_t way = 0;
+    /// The best first, of equals the newest: it has the most asked of it.
+    bool operator<(const Place& other) const {
+      return bound != other.bound ? bound > other.bound : way < other.way;
+    }
+  };
+
+  /// The best way first, until one has a placement or there is no time for more.
+  void go_on() {
+    while (!open_.empty()) {
+      const Place place = open_.top();
+      if (incumbent_ && place.bound >= *incumbent_) return leave(place.bound);
+      open_.pop();
+      const Way way = std::move(ways_[place.way]);
+      if (!way.solution.schedule) {  // not settled
+        leave(place.bound);
+        continue;
+      }
+      auto made = program::derive(problem_, schedule_of(way), how_);
+      if (auto* program = std::get_if<program::Program>(&made)) {
+        result_.program = std::move(*program);
+        result_.solution = way.solution;
+        result_.solution->schedule = schedule_of(way);
+        return;
+      }
+      if (!branch(way, place.bound)) {
+        leave(place.bound);
+        return;
+      }
+    }
+  }
+
+  /// Without the ops that orders were added by.
+  Schedule schedule_of(const Way& way) const {
+    Schedule schedule = *way.solution.schedule;
+    schedule.start.resize(problem_.ops.size());
+    schedule.warp.resize(problem_.ops.size());
+    schedule.length = 0;
+    for (std::size_t v = 0; v < problem_.ops.size(); ++v)
+      schedule.length = std::max(schedule.length, schedule.start[v] + problem_.ops[v].cycles);
+    return schedule;
+  }
+
+  /// Of some schedules no more is known than this.
+  void leave(std::pair<Cycle, Cycle> bound) { bound_ = std::min(bound_, bound); }
+
+  /// Solves it, `known` being proved; false = there is no time for it. A way without schedules is
+  /// closed.
+  bool ask(Way way, const KnownBounds& known) {
+    if (!seen_.insert(way.granted).second) return true;
+    if (stop_.stop_requested()) return false;
+    if (!way.solution.schedule) {  // else nothing was asked of it that was not before
+      if (result_.placement.ways >= most_ways_) return false;
+      ++result_.placement.ways;
+      way.solution = solve_above(known, way.problem, options_, stop_);
+      if (way.solution.status == Status::infeasible) return true;
+    }
+    open_.push({way.bound(), ways_.size()});
+    ways_.push_back(std::move(way));
+    return true;
+  }
+
+  bool ask_child(Way next, const Way& way) {
+    const bool same = next.problem.ops.size() == way.problem.ops.size() &&
+                      next.problem.memories.size() == way.problem.memories.size() &&
+                      next.problem.pins.size() == way.problem.pins.size();
+    if (same) next.solution = way.solution;
+    const auto [interval, length] = way.bound();
+    return ask(std::move(next), {interval, length});
+  }
+
+  // ---- why a schedule has no placement
+
+  std::optional<Conflict> conflict_of(const Draft& draft, const Granted& granted) const {
+    for (int m = 0; m < static_cast<int>(draft.program.memories.size()); ++m) {
+      Conflict c = blocks_of(draft, granted, m);
+      if (c.capacity < 0 || c.keys.empty()) continue;
+      if (c.holds()) return c;
+      if (draft.program.memories[at(m)].name != program::kBarrierMemory) continue;
+      c.barriers = std::max(c.barriers, barriers_of(draft));
+      if (c.holds()) return c;
+    }
+    return std::nullopt;
+  }
+
+  Conflict blocks_of(const Draft& draft, const Granted& granted, int memory) const {
+    const program::Program& p = draft.program;
+    const program::MemoryBlocks blocks = memory_blocks(draft, memory);
+    Conflict c;
+    c.memory = memory;
+    c.capacity = p.memories[at(memory)].capacity;
+    for (const int s : blocks.storages) {
+      const Storage& storage = p.storages[at(s)];
+      const Key key = key_of(draft, s);
+      c.keys.push_back(key);
+      c.handed.push_back(handed_over(draft, s));
+      c.vague.push_back(c.handed.back() && readers_of(draft, key.first).size() > 1);
+      c.there.push_back(!(c.handed.back() && granted.kept.contains(key.first)));
+      const auto most = granted.depth.find(key), least = granted.least.find(key);
+      const int depth =
+          most == granted.depth.end() ? storage.depth : std::min(storage.depth, most->second);
+      c.least.push_back(least == granted.least.end() ? 1 : least->second);
+      c.depth.push_back(std::max(depth, c.least.back()));
+      c.size.push_back(storage.size);
+      c.stride.push_back((storage.size + storage.alignment - 1) / storage.alignment *
+                         storage.alignment);
+      c.alignment.push_back(storage.alignment);
+    }
+    c.meet = blocks.meet;
+    for (std::size_t a = 0; a < c.keys.size(); ++a)
+      for (std::size_t b = 0; b < c.keys.size(); ++b) {
+        if (a == b) continue;
+        const auto known = granted.meet.find(std::minmax(c.keys[a], c.keys[b]));
+        if (known != granted.meet.end()) c.how(a, b) = std::max(c.how(a, b), known->second);
+        if (c.how(a, b) == Meet::must) c.how(a, b) = Meet::same;  // in all other schedules, too
+      }
+    if (p.memories[at(memory)].name == program::kBarrierMemory)
+      c.barriers = c.least_barriers = least_barriers(draft);
+    return c;
+  }
+
+  /// Somebody waits on the barrier of every bulk copy that is read.
+  int least_barriers(const Draft& draft) const {
+    int count = 0;
+    for (const program::Op& op : draft.program.ops)
+      if (op.ending == Ending::transaction &&
+          std::any_of(op.writes.begin(), op.writes.end(),
+                      [&](int s) { return !draft.readers[at(s)].empty(); }))
+        ++count;
+    return how_.merge ? std::min(count, 1) : count;
+  }
+
+  /// Those of the program, if it has a placement without them.
+  static int barriers_of(const Draft& draft) {
+    Draft placed = draft;
+    if (place(placed) || add_waits(placed)) return 0;
+    int count = 0;
+    for (const program::Event& event : placed.program.events) count += event.phases;
+    return count;
+  }
+
+  // ---- the ways out
+
+  /// All of them; the way's schedules are `bound` at best. False = there is no time.
+  bool branch(const Way& way, std::pair<Cycle, Cycle> bound) {
+    Draft draft;
+    draft.merge = how_.merge;
+    auto conflict = draft_program(problem_, schedule_of(way), draft)
+                        ? std::nullopt
+                        : conflict_of(draft, way.granted);
+    if (!conflict) {
+      leave(bound);
+      return true;
+    }
+    conflict->shrink();
+    const Conflict& c = *conflict;
+    // Of programs with fewer barriers nothing says which schedules have them.
+    if (c.barriers > c.least_barriers) leave(bound);
+    // What is likely goes last: of equals the newest is taken first.
+    bool all = true;
+    for (const Meet how : {Meet::same, Meet::any})
+      for (std::size_t a = 0; a < c.keys.size() && all; ++a)
+        for (std::size_t b = 0; b < a && all; ++b)
+          if (c.open(a, b)) all = how == Meet::same ? rings(way, c, a, b) : sharing(way, c, a, b);
+    for (std::size_t k = 0; k < c.keys.size() && all; ++k)
+      if (c.there[k] && c.depth[k] > c.least[k]) all = less_deep(way, c, k);
+    for (std::size_t k = 0; k < c.keys.size() && all; ++k)
+      if (c.there[k] && c.handed[k]) all = without_handover(way, c.keys[k].first);
+    return all;
+  }
+
+  bool without_handover(const Way& way, int op) {
+    Way next{way.granted, way.problem, {}};
+    next.granted.kept.insert(op);
+    for (const auto& [reader, distance] : readers_of(draft_, op)) {
+      if (way.granted.apart.contains({op, reader})) return true;
+      next.problem.pins.push_back({Pin::same_slot, reader, -1, -1, op, -1});
+    }
+    return ask_child(std::move(next), way);
+  }
+
+  bool less_deep(const Way& way, const Conflict& c, std::size_t k) {
+    const int op = c.keys[k].first, most = c.depth[k] - 1;
+    Way next{way.granted, way.problem, {}};
+    next.granted.depth[c.keys[k]] = most;
+    if (!c.handed[k]) {
+      const int place = add_memory(next.problem, most);
+      next.problem.memories[at(place)].rings = problem_.ops[at(op)].fills_ring();
+      charge(next.problem, c.keys[k], place);
+      return ask_child(std::move(next), way);
+    }
+    // Of a load without predecessors no order can be asked.
+    if (problem_.ops[at(op)].fills_ring()) return ask_child(std::move(next), way);
+    // Some reader is on another slot, and has read a copy before the one `most` later is made.
+    for (const auto& [reader, distance] : readers_of(draft_, op)) {
+      if (distance > most) continue;
+      // It reads what it is to be read before.
+      const Cycle end = draft_.loop.ends[at(reader)];
+      const bool circle = distance == most && leads_to(way.problem, op, reader);
+      if (circle && end > 0) continue;
+      Way one = next;
+      put_apart(one, op, reader);
+      // (What comes after a view would hold the buffer that this shows.)
+      if (!circle && problem_.ops[at(reader)].cycles > 0)
+        add_order(one.problem, reader, op, end, most - distance);
+      if (!ask_child(std::move(one), way)) return false;
+    }
+    return true;
+  }
+
+  /// Two with one copy each, at different times.
+  bool sharing(const Way& way, const Conflict& c, std::size_t a, std::size_t b) {
+    if (c.least[a] > 1 || c.least[b] > 1) return true;
+    Way next{way.granted, way.problem, {}};
+    next.granted.meet[std::minmax(c.keys[a], c.keys[b])] = Meet::any;
+    if (!c.vague[a] && !c.vague[b]) {
+      const int place = add_memory(next.problem, 1);
+      for (const std::size_t k : {a, b}) {
+        if (c.handed[k])
+          put_apart(next, c.keys[k].first, readers_of(draft_, c.keys[k].first).front().first);
+        charge(next.problem, c.keys[k], place);
+      }
+    }
+    return ask_child(std::move(next), way);
+  }
+
+  /// Two rings of one size and more than one copy, copy upon copy.
+  bool rings(const Way& way, const Conflict& c, std::size_t a, std::size_t b) {
+    const Amount most = c.capacity / c.stride[a];
+    if (c.size[a] != c.size[b] || most < 2 || c.how(a, b) == Meet::same) return true;
+    Way next{way.granted, way.problem, {}};
+    next.granted.meet[std::minmax(c.keys[a], c.keys[b])] = Meet::same;
+    for (const std::size_t k : {a, b}) {
+      int& least = next.granted.least[c.keys[k]];
+      least = std::max(least, 2);
+      const auto deepest = next.granted.depth.find(c.keys[k]);
+      if (deepest != next.granted.depth.end() && deepest->second < least) return true;
+    }
+    if (!c.handed[a] && !c.handed[b]) {
+      const int place = add_memory(next.problem, most);
+      charge(next.problem, c.keys[a], place);
+      charge(next.problem, c.keys[b], place);
+    }
+    return ask_child(std::move(next), way);
+  }
+
+  static void put_apart(Way& way, int op, int reader) {
+    if (way.granted.apart.emplace(op, reader).second)
+      way.problem.pins.push_back({Pin::other_slot, reader, -1, -1, op, -1});
+  }
+
+  /// Does a zero-cycle op show it that no code comes after?
+  bool unread_views(int op) const {
+    const auto& code = draft_.loop.is_code;
+    const auto read = [&](int view) {
+      std::set<int> seen = {view};
+      std::vector<int> next = {view};
+      while (!next.empty()) {
+        const int v = next.back();
+        next.pop_back();
+        for (const Edge& e : problem_.edges) {
+          if (e.from != v) continue;
+          if (code[at(e.to)]) return true;
+          if (seen.insert(e.to).second) next.push_back(e.to);
+        }
+      }
+      return false;
+    };
+    return std::any_of(problem_.edges.begin(), problem_.edges.end(), [&](const Edge& e) {
+      return e.from == op && !code[at(e.to)] && !read(e.to);
+    });
+  }
+
+  /// Copies of what the op makes, until all that read it in this memory have it no more.
+  void charge(Problem& problem, const Key& key, int memory) const {
+    const int op = key.first;
+    const Cycle early = problem.ops[at(op)].fills_ring() ? 1 : 0;
+    // (A view that nobody reads would hold it, and is nothing in a program.)
+    if (unread_views(op)) return;
+    problem.ops[at(op)].footprints.push_back({memory, 1});
+    // Who reads it through views reads it: such uses become edges of its own, unless these would
+    // hold registers.
+    if (problem_.ops[at(op)].registers > 0) return;
+    for (const auto& [reader, distance] : readers_of(draft_, op)) {
+      const bool direct =
+          std::any_of(problem.edges.begin(), problem.edges.end(),
+                      [&, &reader = reader, &distance = distance](const Edge& e) {
+                        return e.from == op && e.to == reader && e.distance == distance;
+                      });
+      if (!direct)
+        problem.edges.push_back({op, reader, 0, distance, false,
+                                 std::max<Cycle>(0, needs_.hold(key, reader) - early), Cycle{0}});
+    }
+  }
+
+  const Problem& problem_;
+  const Draft& draft_;
+  Needs needs_;
+  Options options_;
+  std::stop_token stop_;
+  const program::DeriveOptions& how_;
+  int most_ways_;
+  std::optional<std::pair<Cycle, Cycle>> incumbent_;
+  KnownBounds known_;
+  PlacedSearch result_;
+  std::vector<Way> ways_;
+  std::priority_queue<Place> open_;
+  std::set<Granted> seen_;
+  /// Of all schedules that were left or found: none is better.
+  std::pair<Cycle, Cycle> bound_ = {kEndless, 0};
+};
+
+}  // namespace
+
+PlacedSearch search_placed(const Problem& problem, const Solution& found, const Options& options,
+                           std::stop_token stop, const program::DeriveOptions& how,
+                           const PlacedLimits& limits) {
+  Draft draft;
+  if (draft_program(problem, *found.schedule, draft)) return {};
+  return PlacedSearcher(problem, found, draft, options, std::move(stop), how, limits).run();
+}
+
+}  // namespace twill

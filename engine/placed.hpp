@@ -1,0 +1,45 @@
+// The best schedule whose program has a placement: a branch and bound over what placements ask of
+// schedules.
+//
+// A schedule has no placement because of a conflict: some rings are so deep, some pairs of storages
+// are used at the same time, some registers are handed over through memory, and blocks like these
+// do not fit (graph/program/fit.hpp proves it). Every other schedule that has one escapes the
+// conflict somewhere: one of these rings is less deep, one of these pairs shares a place, one of
+// these results is not handed over. Each way is a problem with more in it: a memory of its own for
+// a ring or for a pair, as large as the copies that it may have, or pins to one slot. In which
+// order the two of a pair come (the direction of the overlay) is left to the search. What is added
+// is less than a placement needs, never more, so a bound of such a problem is one of all schedules
+// of that way. The problem with the smallest (I, L) is taken first: if its schedule has a
+// placement, none is better.
+#pragma once
+
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "engine/include/twill_program.hpp"
+
+namespace twill {
+
+struct PlacedSearch {
+  /// The best schedule with a placement, and its program; none where it was not come to.
+  std::optional<Solution> solution;
+  std::optional<program::Program> program;
+  Placement placement;
+};
+
+struct PlacedLimits {
+  int ways = 200;  ///< that are solved, at most
+  /// I and L of a schedule with a placement that is known: only better ones are sought.
+  std::optional<std::pair<Cycle, Cycle>> incumbent = {};
+};
+
+/// `found` is optimal for `problem`, and its program has no placement.
+PlacedSearch search_placed(const Problem& problem, const Solution& found, const Options& options,
+                           std::stop_token stop, const program::DeriveOptions& how,
+                           const PlacedLimits& limits);
+
+}  // namespace twill
