@@ -89,7 +89,7 @@ std::vector<twill::Lowered> layouts_of(const twill_workload& workload) {
 }
 
 twill::KernelOptions kernel_options(const char* to, int for_trips) {
-  if (to == nullptr) refuse("to", "NULL", "must be gluon, cuda or ttgir-ws");
+  if (to == nullptr) refuse("to", "NULL", "must be gluon, cuda, ttgir-ws or tilelang");
   if (for_trips < -1) refuse("for_trips", std::to_string(for_trips).c_str(), "must be -1 or more");
   twill::KernelOptions kernel;
   kernel.to = to;

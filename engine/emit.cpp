@@ -5,6 +5,7 @@
 #include "engine/output/style.hpp"
 #include "graph/emit/cuda.hpp"
 #include "graph/emit/gluon.hpp"
+#include "graph/emit/tilelang.hpp"
 #include "graph/emit/ttgir.hpp"
 #include "graph/io/json_text.hpp"
 #include "graph/ttgir/meaning.hpp"
@@ -25,7 +26,8 @@ EmittedText text_of(const program::Program& program, const meaning::UserKernel* 
   options.user = user;
   if (kernel.to == "gluon") return emit::emit_gluon(program, options);
   if (kernel.to == "ttgir-ws") return emit::emit_ttgir(program, options, kernel.for_trips);
-  auto text = emit::emit_cuda(program, options);
+  auto text = kernel.to == "tilelang" ? emit::emit_tilelang(program, options)
+                                      : emit::emit_cuda(program, options);
   if (auto* no = std::get_if<program::Refusal>(&text)) return *no;
   emit::GluonKernel written;
   written.text = std::move(std::get<std::string>(text));
@@ -81,7 +83,9 @@ class KernelSearch {
     if (!result_.result.made) return std::move(result_);
     first_ = *result_.result.made;
     emitted_ = text_of(first_, kernel_);
-    if (first_.module_meaning && kernel_.to != "cuda" && !in_tensor_memory()) try_for_module();
+    if (first_.module_meaning && kernel_.to != "cuda" && kernel_.to != "tilelang" &&
+        !in_tensor_memory())
+      try_for_module();
     if (refused_for_room(emitted_)) {
       ProgramOptions way = options_;
       way.kept_back = kBarrierRoom;
@@ -150,8 +154,8 @@ void check_options(const KernelOptions& options, bool command_line) {
   };
   const bool ttgir = options.to == "ttgir-ws";
   const std::string only = command_line ? "only --to ttgir-ws" : "only ttgir-ws";
-  if (!ttgir && options.to != "gluon" && options.to != "cuda")
-    refuse("to", quote(options.to), "must be gluon, cuda or ttgir-ws");
+  if (!ttgir && options.to != "gluon" && options.to != "cuda" && options.to != "tilelang")
+    refuse("to", quote(options.to), "must be gluon, cuda, ttgir-ws or tilelang");
   if (!ttgir && options.for_trips >= 0)
     refuse("for-trips", std::to_string(options.for_trips),
            only + " has a text for each number of iterations");

@@ -92,8 +92,9 @@ Command emit_command(CLI::App& program) {
   app->add_option(
          "--to", flags->kernel.to,
          "Language of the text, for Hopper and Blackwell: gluon (Python, Triton 3.7 to 3.9), cuda\n"
-         "(C++ over Twill's headers, nvcc) or ttgir-ws (TTGIR with partitions, Triton 3.9.0)")
-      ->check(CLI::IsMember({"gluon", "ttgir-ws", "cuda"}))
+         "(C++ over Twill's headers, nvcc), ttgir-ws (TTGIR with partitions, Triton 3.9.0) or\n"
+         "tilelang (Python, TileLang's annotate_ws_schedule)")
+      ->check(CLI::IsMember({"gluon", "ttgir-ws", "cuda", "tilelang"}))
       ->capture_default_str();
   app->add_option("--for-trips", flags->kernel.for_trips,
                   "Of ttgir-ws: for this number of iterations alone, fewer than the stages "

@@ -312,8 +312,8 @@ twill_result twill_program_judge(twill_program* program);
 twill_result twill_program_run(twill_program* program, int iterations, uint64_t seed,
                                double* largest_share);
 
-/* The program as the source text of a kernel, in *report: `to` is "gluon", "cuda" (C++) or
- * "ttgir-ws" (TTGIR with partitions). `for_trips` is -1, or of ttgir-ws a number of iterations for
+/* The program as the source text of a kernel, in *report: `to` is "gluon", "cuda" (C++),
+ * "tilelang" or "ttgir-ws" (TTGIR with partitions). `for_trips` is -1, or of ttgir-ws a number of iterations for
  * which alone the text is. TWILL_REFUSED where the judge refuses the program or there is no text of
  * it; the report's error text says why. */
 twill_result twill_program_emit(const twill_program* program, const char* to, int for_trips,

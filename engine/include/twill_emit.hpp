@@ -90,7 +90,8 @@ ProgramResult program_of(const ProgramSource& source, std::size_t layout, const 
 
 /// What a kernel is emitted as.
 struct KernelOptions {
-  std::string to = "gluon";  ///< "gluon", "cuda" (C++) or "ttgir-ws" (TTGIR with partitions)
+  /// "gluon", "cuda" (C++), "ttgir-ws" (TTGIR with partitions) or "tilelang".
+  std::string to = "gluon";
   std::string machine = {};  ///< its name, for the head of the text; "" = it is not named there
   /// Of ttgir-ws: for this number of iterations alone, fewer than the stages; -1 = for all others.
   int for_trips = -1;

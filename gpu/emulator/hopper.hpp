@@ -194,6 +194,10 @@ inline float4 load_shared_4(std::uint32_t address) {
   emulator::load_shared(&x, address, sizeof x);
   return x;
 }
+inline void store_shared_2(std::uint32_t address, float a, float b) {
+  const float2 x{used(a), used(b)};
+  emulator::store_shared(address, &x, sizeof x);
+}
 inline void store_shared_4(std::uint32_t address, float a, float b, float c, float d) {
   const float4 x{used(a), used(b), used(c), used(d)};
   emulator::store_shared(address, &x, sizeof x);

@@ -283,6 +283,9 @@ __device__ __forceinline__ float4 load_shared_4(std::uint32_t address) {
                : "memory");
   return x;
 }
+__device__ __forceinline__ void store_shared_2(std::uint32_t address, float a, float b) {
+  asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(a), "f"(b) : "memory");
+}
 __device__ __forceinline__ void store_shared_4(std::uint32_t address, float a, float b, float c,
                                                float d) {
   asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(address), "f"(a), "f"(b), "f"(c),

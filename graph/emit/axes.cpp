@@ -99,6 +99,11 @@ class Unifier {
       case Function::product:
         if (seen(in[0], 0) >= 0) unite(node(v, 0), seen(in[0], 0));
         if (seen(in[1], 1) >= 0) unite(node(v, 1), seen(in[1], 1));
+        // (Of a part of a tile's columns are all there, in one block of the grid.)
+        if (in[1].columns > 0 && !in[1].transposed) {
+          uncut_.push_back(node(v, 1));
+          uncut_.push_back(node(in[1].value, 1));
+        }
         if (seen(in[0], 1) >= 0 && seen(in[1], 0) >= 0) unite(seen(in[0], 1), seen(in[1], 0));
         // (What is stored as it is may be summed over blocks by adding.)
         if (in.size() == 3 || !only_stored(v, 0))
@@ -174,6 +179,15 @@ class Unifier {
       }
   }
 
+  bool is_vector(const HostTensor& host) const {
+    return m_.tensors[at(host.parts.front())].shape.size() == 1;
+  }
+  bool some_matrix() const {
+    return std::any_of(axes_.tensors.begin(), axes_.tensors.end(), [&](const HostTensor& host) {
+      return m_.streams(host.parts.front()) && !is_vector(host);
+    });
+  }
+
   /// Roots of the axes along which tiles follow each other.
   void find_loop() {
     std::optional<std::set<int>> common;
@@ -185,7 +199,7 @@ class Unifier {
       return all;
     };
     for (const HostTensor& host : axes_.tensors) {
-      if (!m_.streams(host.parts.front())) continue;
+      if (!m_.streams(host.parts.front()) || (some_matrix() && is_vector(host))) continue;
       std::set<int> now;
       for (const int one : roots(host))
         if (!common || common->contains(one)) now.insert(one);
@@ -197,6 +211,10 @@ class Unifier {
         for (const int one : roots(host)) common->erase(one);
     if (common->size() == 1) {
       loop_ = *common;
+      for (const HostTensor& host : axes_.tensors)
+        if (m_.streams(host.parts.front()) && is_vector(host) &&
+            !loop_.contains(root(tensor_node(host.parts.front(), 0))))
+          stepped_.insert(host.parts.front());
       return;
     }
     for (const HostTensor& host : axes_.tensors)
@@ -227,6 +245,17 @@ class Unifier {
         host.axes.push_back(found->second);
       }
     }
+    for (HostTensor& host : axes_.tensors) {
+      if (!stepped_.contains(host.parts.front())) continue;
+      if (host.parts.size() > 1)
+        return Refusal{"tensors", "vectors of " + host.name + " have parts in every iteration"};
+      if (steps_ < 0) {
+        steps_ = static_cast<int>(axes_.axes.size());
+        axes_.axes.push_back({Axis::loop, 1});
+      }
+      host.steps = steps_;
+    }
+    summed_.insert(summed_.end(), uncut_.begin(), uncut_.end());
     for (const int one : summed_)
       if (const auto found = axis_of.find({root(one), 0}); found != axis_of.end())
         axes_.axes[at(found->second)].kind = Axis::whole;
@@ -236,7 +265,7 @@ class Unifier {
   std::optional<Refusal> kinds() {
     if (loops_.empty()) return Refusal{"tensors", "no tensor has a tile an iteration"};
     for (const HostTensor& host : axes_.tensors)
-      if (m_.streams(host.parts.front()) &&
+      if (m_.streams(host.parts.front()) && host.steps < 0 &&
           std::count_if(host.axes.begin(), host.axes.end(),
                         [&](int axis) { return loops_.contains(axis); }) != 1)
         return Refusal{"tensors",
@@ -267,8 +296,11 @@ class Unifier {
   const Meaning& m_;
   Axes axes_;
   std::vector<int> parent_, summed_;
-  std::set<int> loop_;   ///< roots of axes along which tiles follow each other
-  std::set<int> loops_;  ///< those axes
+  std::vector<int> uncut_;  ///< nodes of axes of which parts are taken
+  std::set<int> loop_;      ///< roots of axes along which tiles follow each other
+  std::set<int> loops_;     ///< those axes
+  std::set<int> stepped_;   ///< tensors of which an iteration takes a vector
+  int steps_ = -1;          ///< their axis
 };
 
 }  // namespace

@@ -25,12 +25,15 @@ struct Axis {
 struct HostTensor {
   std::string name;        ///< as the file has it; not yet an identifier
   std::vector<int> parts;  ///< tensors of the meaning
-  std::vector<int> axes;   ///< per dimension
+  std::vector<int> axes;   ///< per dimension of a tile
   std::string type;
   bool output = false;
   /// Several programs of the grid store each of its tiles: they add to what is there, which begins
   /// as 0.
   bool added = false;
+  /// Of vectors of which iteration i takes the i-th: the axis of iterations, which comes before
+  /// `axes`; -1 = there is none.
+  int steps = -1;
 };
 
 struct Axes {
@@ -42,7 +45,8 @@ struct Axes {
 };
 
 /// Dimensions are one axis where an operation needs them equal. The loop's axis is the one that all
-/// tensors with a tile an iteration have and no other tensor. Where there is none such (chunks that
+/// matrices with a tile an iteration have and no other tensor; a vector without it has one of its
+/// own, a vector an iteration. Where there is none such (chunks that
 /// attend to themselves), tiles follow each other along rows, and a tensor without a tile an
 /// iteration has just one. Rule "tensors" where that does not say how the tiles lie.
 std::variant<Axes, program::Refusal> tensor_axes(const meaning::Meaning& meaning);

@@ -252,7 +252,8 @@ class FilePrinter {
     line(2, "}");
     if (c_.blackwell()) {
       meet();
-      line(2, "if (warp == 0) {");
+      // (Anew: else it would be kept through all that the slots do.)
+      line(2, "if (__shfl_sync(~0u, static_cast<int>(threadIdx.x / 32), 0) == 0) {");
       line(3, "tensor_fence_after();");
       line(3, "tensor_free(tmem, " + std::to_string(plan_.launch.tmem_columns) + ");");
       line(2, "}");

@@ -101,7 +101,7 @@ CudaExpression CudaSlotPrinter::final_operand(int v, const Operand& one, std::se
   if (reduced_.insert(read).second) {
     declare(read, type_of(one.value));
     if (lanes) {
-      load_lanes(1, read, from + own_part(what.shape[1]));
+      load_lanes(1, read, kept, from + own_part(what.shape[1]));
       return {read};
     }
     line(1, std::string(what.shape.size() == 1 ? "load_rows(" : "load_fragments(") + read + ", " +
@@ -110,13 +110,19 @@ CudaExpression CudaSlotPrinter::final_operand(int v, const Operand& one, std::se
   return {read};
 }
 
+std::string CudaSlotPrinter::staged(int store) const {
+  const ExtraBuffer& one = plan_.staging.at(store);
+  const Amount first = one.first_column * one.shape[0] * meaning::number_type(one.type)->bytes;
+  return shared(one.name) + (first > 0 ? " + " + std::to_string(first) : "");
+}
+
 void CudaSlotPrinter::final_value(int v, std::set<int>& written) {
   if (!written.insert(v).second) return;
   const Value& value = m_.values[at(v)];
   if (value.function == Function::store && value.shape.size() == 2)
     if (const std::vector<int> chain = tile_chain(v); !chain.empty()) {
-      final_parts(chain, plan_.staging.at(v).name, written);
-      bulk_store(value, plan_.staging.at(v).name);
+      final_parts(chain, staged(v), written);
+      bulk_store(value, staged(v));
       return;
     }
   std::vector<CudaExpression> in;
@@ -136,9 +142,9 @@ void CudaSlotPrinter::final_value(int v, std::set<int>& written) {
     return;
   }
   if (value.shape.size() != 2) refuse("op", harmless(value.id) + " stores a number");
-  const std::string& buffer = plan_.staging.at(v).name;
+  const std::string buffer = staged(v);
   if (blackwell()) {
-    line(1, "store_operand<128>(" + shared(buffer) + ", group, " + result.text + ");");
+    line(1, "store_operand<128>(" + buffer + ", group, " + result.text + ");");
     bulk_store(value, buffer);
     return;
   }
@@ -146,13 +152,10 @@ void CudaSlotPrinter::final_value(int v, std::set<int>& written) {
   const Amount block = 64 * value.shape[1] * meaning::number_type(value.type)->bytes;
   const std::string threads = std::to_string(groups * 128);
   const std::string barrier = std::to_string(slot_ + 1);  // 0 is __syncthreads's
-  const bool over_resident =
-      std::any_of(plan_.resident.begin(), plan_.resident.end(),
-                  [&](const auto& one) { return one.second.name == buffer; });
-  if (over_resident)
+  if (plan_.staging_users.contains(v))
     line(1, "named_sync(" + barrier + ", " + threads + ");",
          "no warp of the slot reads it any more");
-  line(1, "store_tile(" + shared(buffer) + ", group, " + result.text + ");");
+  line(1, "store_tile(" + buffer + ", group, " + result.text + ");");
   line(1, "fence_async_shared();", "ordinary writes, read by the bulk store");
   line(1, "named_sync(" + barrier + ", " + threads + ");");
   line(1, "if (threadIdx.x % 128 == 0) {");
@@ -164,8 +167,8 @@ void CudaSlotPrinter::final_value(int v, std::set<int>& written) {
              : first.find(" + ") == std::string::npos ? " + " + first + " * " + std::to_string(x)
                                                       : " + (" + first + ") * " + std::to_string(x);
     };
-    line(2, "tma_store_start(&g." + host + "_map, " + shared(buffer) + times(block) + ", " +
-                where.row + times(64) + ", (" + where.column + ") / 64, 0, place.batch);");
+    line(2, "tma_store_start(&g." + host + "_map, " + buffer + times(block) + ", " + where.row +
+                times(64) + ", (" + where.column + ") / 64, 0, place.batch);");
   }
   line(2, "bulk_wait_read();");
   line(1, "}");

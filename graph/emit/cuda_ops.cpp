@@ -35,7 +35,7 @@ void CudaSlotPrinter::op(int depth, int op, Iteration it) {
     store(depth, op, value, it);
   else if (value.function == Function::product)
     product(depth, op, value, it);
-  else if (!c_.read_again[at(op)])
+  else if (!legal_.read_again[at(op)])
     compute(depth, op, it);
 }
 
@@ -73,14 +73,46 @@ std::string CudaSlotPrinter::memory_operand(int op, const Operand& one, Iteratio
   // A is M x K: its rows, or turned its columns, are M. B is K x N: turned, its rows are N.
   const bool k_major = left != source.transposed;
   if (offset > 0) address += " + " + std::to_string(offset);
-  if (left && !blackwell()) {
+  const Value& value = m_.values[at(plan_.links.result[at(op)])];
+  const int across = blackwell() ? 1 : c_.shares(slot_, value);
+  // Its columns of the result are rows of B, or panels of 64 columns.
+  if (!left && across > 1)
+    address +=
+        " + group * " + std::to_string(value.shape[1] / across * (k_major ? 128 : rows * 128 / 64));
+  if (left && !blackwell() && across == 1) {
     const std::int64_t of_group = (k_major ? 64 : rows) * 128;
-    const Value& value = m_.values[at(plan_.links.result[at(op)])];
     if (c_.warpgroups(slot_) > 1)
       address += " + group * " + std::to_string(blocks_of(value) * of_group);
   }
   return std::string(k_major ? "KMajor" : "MnMajor") + (blackwell() ? "Tile<" : "<") +
          std::to_string(rows) + ">{" + address + "}";
+}
+
+std::set<int> CudaSlotPrinter::multiplied_by(int op) const {
+  std::set<int> all;
+  const Value& value = m_.values[at(plan_.links.result[at(op)])];
+  for (std::size_t k = 0; k < 2 && k < value.operands.size(); ++k) {
+    const Source source = values_.resolve(op, value.operands[k]);
+    if (source.kind == Source::memory) all.insert(source.storage);
+  }
+  return all;
+}
+
+void CudaSlotPrinter::meet(int depth, const std::string& comment) {
+  line(depth,
+       "named_sync(" + std::to_string(slot_ + 1) + ", " +
+           std::to_string(128 * c_.warpgroups(slot_)) + ");",
+       comment);  // 0 is __syncthreads's
+  fences_.written.clear();
+  fences_.multiplied.clear();
+  for (const CudaFlight& flight : flights_) fences_.multiplied.merge(multiplied_by(flight.op));
+}
+
+bool CudaSlotPrinter::overlap(int storage, const std::set<int>& others) const {
+  const auto& shares = p_.storages[at(storage)].shares;
+  return std::any_of(others.begin(), others.end(), [&](int s) {
+    return s == storage || std::find(shares.begin(), shares.end(), s) != shares.end();
+  });
 }
 
 void CudaSlotPrinter::product(int depth, int op, const Value& value, Iteration it) {
@@ -148,6 +180,10 @@ void CudaSlotPrinter::product(int depth, int op, const Value& value, Iteration i
   }
   declare(name, type_of(result));
   defined_.insert(name);
+  const std::set<int> reads = multiplied_by(op);
+  if (std::any_of(reads.begin(), reads.end(), [&](int s) { return overlap(s, fences_.written); }))
+    meet(depth, "all warpgroups of the slot have written what the product reads");
+  fences_.multiplied.insert(reads.begin(), reads.end());
   line(depth,
        std::string(onto ? "start_product_onto<" : "start_product<") + element_type(type) + ", " +
            std::to_string(k) + ">(" + name + ", " + a + ", " + b + ");",
@@ -175,14 +211,17 @@ std::string CudaSlotPrinter::read_name(int op, const std::string& place) {
 CudaExpression CudaSlotPrinter::operand(int depth, int op, const Operand& one, Iteration it) {
   Source source = values_.resolve(op, one);
   if (one.along_columns) {
-    if (!blackwell() || source.kind != Source::registers || !c_.read_again[at(source.op)])
+    if (source.kind != Source::registers || !legal_.read_again[at(source.op)])
       refuse("operand", "a vector along the columns is used by " + harmless(p_.ops[at(op)].id));
     const std::int64_t columns = m_.values[at(plan_.links.result[at(op)])].shape[1];
     const int storage = p_.ops[at(source.op)].reads.front().storage;
     const int distance = source.distance + p_.ops[at(source.op)].reads.front().distance;
     fences_.apart = true;
-    return {"along_columns<" + std::to_string(columns / c_.shares(slot_)) + ">(" +
-            copy_at(storage, it + -distance) + ", group)"};
+    const std::string from = copy_at(storage, it + -distance);
+    const std::int64_t own = columns / c_.shares(slot_, m_.values[at(plan_.links.result[at(op)])]);
+    if (blackwell()) return {"along_columns<" + std::to_string(own) + ">(" + from + ", group)"};
+    return {"columns_of<" + std::to_string(own) + ">(" + from + ", " +
+            (own == columns ? "0" : "group * " + std::to_string(own)) + ")"};
   }
   if (source.kind != Source::number && source.kind != Source::chain &&
       (source.transposed || source.columns > 0))
@@ -207,7 +246,7 @@ CudaExpression CudaSlotPrinter::operand(int depth, int op, const Operand& one, I
           refuse("operand", "the 16-bit tile " + harmless(what.id) +
                                 " is read to registers from tensor memory: not emitted yet");
         declare(name, type_of(value));
-        load_lanes(depth, name, place + own_part(what.shape[1]));
+        load_lanes(depth, name, source.storage, place + own_part(what.shape[1]));
         return {name};
       }
       if (what.function == Function::load || what.type != "f32")
@@ -267,19 +306,38 @@ void CudaSlotPrinter::keep(int depth, int op, Iteration it, const CudaExpression
     const auto& shape = m_.values[at(value)].shape;
     const bool half = m_.values[at(value)].type != "f32";
     if (plan_.on_tmem(p_.storages[at(s)])) {
-      store_lanes(depth, copy_at(s, it) + own_part(half ? shape[1] / 2 : shape[1]), name);
+      store_lanes(depth, s, copy_at(s, it) + own_part(half ? shape[1] / 2 : shape[1]), name);
       continue;
     }
     fences_.apart = true;
+    if (!blackwell() && c_.warpgroups(slot_) > 1) {
+      if (overlap(s, fences_.multiplied)) meet(depth, "no warpgroup's product reads it any more");
+      fences_.written.insert(s);
+    }
     const std::string what = result.by_lanes ? "over_lanes(" + name + ")" : name;
     const std::string how = shape.size() == 1   ? "store_rows("
                             : half              ? "store_operand<" + std::to_string(shape[0]) + ">("
                             : stored_in_bulk(s) ? "store_panels("
                                                 : "store_fragments(";
-    line(depth, how + copy_at(s, it) + ", group, " + what + ");");
+    if (!blackwell() && how == "store_panels(")
+      panels(depth, m_.values[at(value)], copy_at(s, it), what);
+    else
+      line(depth, how + copy_at(s, it) + ", group, " + what + ");");
     if (p_.ops[at(op)].fence || half)
       line(depth, "fence_async_shared();", "ordinary writes, read by the asynchronous proxy");
   }
+}
+
+void CudaSlotPrinter::panels(int depth, const Value& value, const std::string& to,
+                             const std::string& what) {
+  const int across = c_.shares(slot_, value), blocks = blocks_of(value);
+  const std::string block = across > 1 || c_.warpgroups(slot_) == 1 ? "0"
+                            : blocks == 1                           ? "group"
+                                          : "group * " + std::to_string(blocks);
+  const std::string first =
+      across == 1 ? "0" : "group * " + std::to_string(value.shape[1] / across);
+  line(depth, "store_panels<" + std::to_string(value.shape[0]) + ">(" + to + ", " + block + ", " +
+                  first + ", " + what + ");");
 }
 
 CudaExpression CudaSlotPrinter::evaluate(int v, const std::vector<CudaExpression>& in,

@@ -8,7 +8,6 @@
 #include "graph/emit/limits.hpp"
 #include "graph/index.hpp"
 #include "graph/meaning/number_type.hpp"
-#include "graph/program/judge.hpp"
 
 namespace twill::emit {
 namespace {
@@ -55,7 +54,6 @@ class CudaPlanner {
     try {
       c_.blackwell() ? slots_on_blackwell() : slots();
       c_.blackwell() ? warpgroups_on_blackwell() : warpgroups();
-      vectors_along_columns();
       tiles();
       memory();
     } catch (const Refusal& no) {
@@ -214,13 +212,23 @@ class CudaPlanner {
                            std::to_string(given * all) + " that a block of " +
                            std::to_string(c_.threads()) + " threads has");
     c_.splits_registers = true;
-    for (; most < kMostRegisters; most += kRegisterStep) {
-      const std::vector<Warpgroup> kept = c_.groups;
-      for (Warpgroup& one : c_.groups)
-        if (one.registers == most) one.registers += kRegisterStep;
-      if (sum() <= given * all) continue;
-      c_.groups = kept;
-      return;
+    // What is left goes to slots that hold tiles, as many registers for each.
+    for (bool more = true; more;) {
+      more = false;
+      for (const int s : c_.plan.partitions) {
+        const std::vector<Warpgroup> kept = c_.groups;
+        bool raised = false;
+        for (Warpgroup& one : c_.groups)
+          if (one.slots.front() == s && !c_.narrow(s) && one.registers >= kHoldsTiles &&
+              one.registers + kRegisterStep <= kMostRegisters) {
+            one.registers += kRegisterStep;
+            raised = true;
+          }
+        if (sum() > given * all)
+          c_.groups = kept;
+        else
+          more |= raised;
+      }
     }
   }
 
@@ -283,51 +291,6 @@ class CudaPlanner {
         one.registers = c_.narrow(one.slots.front()) ? kLeastRegisters : each;
   }
 
-  // ---- vectors along columns
-
-  /// What such a vector lies in is read by its users then, which the judge must bear.
-  void vectors_along_columns() {
-    c_.read_again.assign(p().ops.size(), false);
-    Program read = c_.plan.legal.program;
-    bool some = false;
-    for (int v = 0; v < static_cast<int>(p().ops.size()); ++v) {
-      const Value& value = m().values[at(c_.plan.links.result[at(v)])];
-      if (value.function != Function::copy || value.shape.size() != 1 || value.type != "f32" ||
-          c_.plan.links.values[at(v)].size() != 1 || p().ops[at(v)].reads.size() != 1)
-        continue;
-      const program::Read from = p().ops[at(v)].reads.front();
-      if (p().storages[at(from.storage)].kind != Storage::in_memory) continue;
-      const std::set<int> users = users_along_columns(v);
-      for (const int user : users) add_read(read, user, from);
-      c_.read_again[at(v)] = !users.empty();
-      some |= !users.empty();
-    }
-    if (const auto fault = some ? program::judge(read) : std::nullopt)
-      refuse("storage", "a vector along columns is read by its users: " + fault->text);
-  }
-  /// Ops that use the vector of op `of`, in its own iteration; none if one uses it otherwise.
-  std::set<int> users_along_columns(int of) const {
-    std::set<int> users;
-    for (int v = 0; v < static_cast<int>(p().ops.size()); ++v)
-      for (const int value : c_.plan.links.values[at(v)])
-        for (const Operand& one : m().values[at(value)].operands) {
-          if (one.value != c_.plan.links.result[at(of)]) continue;
-          if (!one.along_columns || one.distance != 0 ||
-              p().ops[at(v)].slot != p().ops[at(of)].slot)
-            return {};
-          users.insert(v);
-        }
-    return users;
-  }
-  void add_read(Program& program, int user, const program::Read& read) const {
-    for (std::size_t v = 0; v < program.ops.size(); ++v) {
-      auto& reads = program.ops[v].reads;
-      if (c_.plan.legal.source[v] == user &&
-          std::find(reads.begin(), reads.end(), read) == reads.end())
-        reads.push_back(read);
-    }
-  }
-
   // ---- tiles
 
   /// A 16-bit tile as TMA and wgmma want it.
@@ -342,6 +305,10 @@ class CudaPlanner {
 
   void tiles() {
     const Plan& plan = c_.plan;
+    for (const HostTensor& host : plan.axes.tensors)
+      if (host.steps >= 0)
+        refuse("tensors",
+               harmless(host.name) + " has a vector an iteration along an axis of its own");
     for (const auto& [v, one] : plan.resident) check_swizzled(one.name, one.shape, one.type);
     for (const auto& [v, one] : plan.staging) {
       check_swizzled(one.name, one.shape, one.type);
@@ -366,7 +333,7 @@ class CudaPlanner {
                      " is a number or of another type than f32, f16 and bf16 in shared memory");
         }
       }
-      if (!c_.narrow(p().ops[at(v)].slot) && !c_.read_again[at(v)])
+      if (!c_.narrow(p().ops[at(v)].slot) && !c_.plan.legal.read_again[at(v)])
         for (const int one : plan.links.values[at(v)]) check_rows(one, p().ops[at(v)].slot);
     }
     for (int v = m().after_begin; v < static_cast<int>(m().values.size()); ++v)
@@ -398,6 +365,15 @@ class CudaPlanner {
         refuse("op", harmless(value.id) + " has " + std::to_string(value.shape[1]) +
                          " columns: each of " + std::to_string(shares) +
                          " warpgroups has as many, by 16");
+      return;
+    }
+    const int across = c_.shares(slot, value);
+    if (across > 1 && value.shape[0] % 64 == 0) {
+      if (across != c_.warpgroups(slot) || value.shape[1] % (std::int64_t{64} * across) != 0)
+        refuse("op", harmless(value.id) + " is " + std::to_string(value.shape[0]) + " x " +
+                         std::to_string(value.shape[1]) + " on " +
+                         std::to_string(c_.warpgroups(slot)) +
+                         " warpgroups: those that share out columns get a multiple of 64 each");
       return;
     }
     if (!value.shape.empty() && value.shape[0] % (std::int64_t{64} * c_.warpgroups(slot)) != 0)
@@ -439,11 +415,19 @@ class CudaPlanner {
       for (int s = 0; s < static_cast<int>(p().storages.size()); ++s) {
         const Storage& storage = p().storages[at(s)];
         if (storage.kind != Storage::in_memory || plan.same_place[at(s)] != s ||
-            plan.on_tmem(storage))
+            plan.on_tmem(storage) || plan.view_of[at(s)] >= 0)
           continue;
         const Value& value = plan.value_of(s);
         if ((bytes(value.shape, value.type) >= kSwizzlePeriod) == large)
           add(plan.buffer[at(s)], value.shape, value.type, storage.depth, "");
+      }
+    for (int s = 0; s < static_cast<int>(p().storages.size()); ++s)
+      if (plan.view_of[at(s)] >= 0 && plan.same_place[at(s)] == s) {
+        const Value& value = plan.value_of(s);
+        c_.buffers.push_back({plan.buffer[at(s)],
+                              c_.place(plan.buffer[at(plan.view_of[at(s)])]).offset,
+                              bytes(value.shape, value.type), p().storages[at(s)].depth,
+                              shape_text(value.shape, value.type) + ", where another begins", 0});
       }
     for (const auto& [v, one] : plan.resident)
       add(one.name, one.shape, one.type, 1, ", stays for the whole loop");
@@ -577,11 +561,21 @@ const SharedPlace& CudaPlan::place(const std::string& name) const {
 }
 
 std::variant<CudaPlan, Refusal> make_cuda_plan(const Program& program, const EmitOptions& options) {
-  EmitOptions own = options;
-  own.as_triton = false;
-  auto plan = make_plan(program, own);
-  if (auto* no = std::get_if<Refusal>(&plan)) return *no;
-  return CudaPlanner(std::move(std::get<Plan>(plan)), options).run();
+  const auto planned = [&](int resident) -> std::variant<CudaPlan, Refusal> {
+    EmitOptions own = options;
+    own.as_triton = false;
+    own.resident_registers = resident;
+    auto plan = make_plan(program, own);
+    if (auto* no = std::get_if<Refusal>(&plan)) return *no;
+    return CudaPlanner(std::move(std::get<Plan>(plan)), own).run();
+  };
+  auto plan = planned(options.resident_registers);
+  const auto* no = std::get_if<Refusal>(&plan);
+  if (no == nullptr || no->rule != "limits" || options.resident_registers <= kLeastResident)
+    return plan;
+  auto again = planned(kLeastResident);
+  no = std::get_if<Refusal>(&again);
+  return no == nullptr || no->rule != "limits" ? std::move(again) : std::move(plan);
 }
 
 }  // namespace twill::emit

@@ -42,10 +42,6 @@ struct CudaPlan {
   /// (registers.cuh, lane_sum).
   std::vector<bool> by_lanes;
 
-  /// Per op of the program: it copies a vector to registers that is used along columns alone. Every
-  /// user reads it in shared memory anew, as a thread would hold it for all its columns.
-  std::vector<bool> read_again;
-
   /// Per slot, and of the one that follows the loop: one thread does all that it does.
   std::vector<bool> one_thread;
 
@@ -57,6 +53,14 @@ struct CudaPlan {
   bool issued(int op) const;
   /// Warpgroups among which a slot shares out a tile's columns; on Hopper they share out its rows.
   int shares(int slot) const { return blackwell() && !narrow(slot) ? warpgroups(slot) : 1; }
+  /// The same for one tile: those of Hopper do where it has not 64 rows for each of them.
+  int shares(int slot, const meaning::Value& tile) const {
+    if (blackwell() || narrow(slot) || tile.shape.size() != 2) return shares(slot);
+    const auto rows = static_cast<std::int64_t>(warpgroups(slot)) * 64;
+    return tile.shape[0] < rows && rows % tile.shape[0] == 0
+               ? static_cast<int>(rows / tile.shape[0])
+               : 1;
+  }
   /// Of the kernel. On Blackwell one thread's slot gets one warp, how many its program has or not.
   int warps(int slot) const { return narrow(slot) && blackwell() ? 1 : plan.warps(slot); }
   const SharedPlace& place(const std::string& name) const;

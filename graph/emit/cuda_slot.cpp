@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "graph/emit/cuda_slot_printer.hpp"
+#include "graph/emit/register_pressure.hpp"
 
 namespace twill::emit {
 
@@ -35,7 +36,8 @@ std::string wrapped(const std::string& indent, std::string text) {
 std::string CudaSlotPrinter::run() {
   history_.assign(p_.ops.size(), 0);
   if (slot_ == plan_.finish_slot()) {
-    fences_ = {false, true, false};
+    fences_ = {};
+    fences_.after = true;
     after();
   } else {
     code_ = cut_code(legal_.program, slot_, 0);
@@ -86,6 +88,7 @@ void CudaSlotPrinter::line(int depth, const std::string& text, const std::string
 
 int CudaSlotPrinter::find_cut() {
   if (narrow()) return 0;
+  if (blackwell()) return cut_of_slot(plan_, slot_);
   history();
   body();
   const int count = static_cast<int>(code_.items.size());
@@ -100,7 +103,8 @@ int CudaSlotPrinter::find_cut() {
 }
 
 int CudaSlotPrinter::blocks_of(const Value& value) const {
-  return static_cast<int>(value.shape[0] / (std::int64_t{64} * c_.warpgroups(slot_)));
+  return static_cast<int>(value.shape[0] * c_.shares(slot_, value) /
+                          (std::int64_t{64} * c_.warpgroups(slot_)));
 }
 
 std::string CudaSlotPrinter::type_of(int v) const {
@@ -111,7 +115,8 @@ std::string CudaSlotPrinter::type_of(int v) const {
   // (On Blackwell a thread has a row.)
   const std::string blocks = blackwell() ? "" : std::to_string(blocks_of(value));
   if (value.shape.size() == 1) return blackwell() ? "LaneRow" : "Rows<" + blocks + ">";
-  const std::int64_t share = value.shape[1] / (slot_ == plan_.finish_slot() ? 1 : c_.shares(slot_));
+  const std::int64_t share =
+      value.shape[1] / (slot_ == plan_.finish_slot() ? 1 : c_.shares(slot_, value));
   const std::string columns = std::to_string(share);
   if (value.shape[1] % 16 != 0)
     refuse("op", harmless(value.id) + " has " + columns + " columns: must be a multiple of 16");
@@ -183,12 +188,14 @@ void CudaSlotPrinter::age_variables(int depth, int op) {
 void CudaSlotPrinter::body() {
   trips_ = -1;
   flights_.clear();
-  fences_ = {false, true, false};  // the block has met
+  fences_ = {};
+  fences_.after = true;  // the block has met
   defined_.clear();
   reduced_.clear();
   before();
   loop();
   after();
+  end_stores(1, -1);
 }
 
 bool CudaSlotPrinter::uses_resident(int op) const {
@@ -244,7 +251,14 @@ void CudaSlotPrinter::before() {
 namespace {
 
 CudaFences either(const CudaFences& a, const CudaFences& b) {
-  return {a.before || b.before, a.after || b.after, a.apart || b.apart};
+  CudaFences both = a;
+  both.before |= b.before;
+  both.after |= b.after;
+  both.apart |= b.apart;
+  both.stores.insert(b.stores.begin(), b.stores.end());
+  both.written.insert(b.written.begin(), b.written.end());
+  both.multiplied.insert(b.multiplied.begin(), b.multiplied.end());
+  return both;
 }
 std::vector<CudaFlight> moved(std::vector<CudaFlight> flights, int by) {
   for (CudaFlight& one : flights) one.iteration -= by;

@@ -33,11 +33,15 @@ struct CudaExpression {
   bool by_lanes = false;
 };
 
-/// Fences of tcgen05 that are due: none of them is written before something needs it.
+/// Fences of tcgen05 and meetings that are due: none of them is written before something needs it.
 struct CudaFences {
-  bool before = false;  ///< it has accessed tensor memory since its last fence::before_thread_sync
-  bool after = false;   ///< it has waited since its last fence::after_thread_sync
-  bool apart = false;   ///< its warps have accessed memory since they last met
+  bool before = false;   ///< it has accessed tensor memory since its last fence::before_thread_sync
+  bool after = false;    ///< it has waited since its last fence::after_thread_sync
+  bool apart = false;    ///< its warps have accessed memory since they last met
+  std::set<int> stores;  ///< storages in tensor memory whose stores were not waited for
+  /// Storages in shared memory that the slot's warpgroups have written, and of which their products
+  /// (of Hopper) have read, since they last met.
+  std::set<int> written, multiplied;
   bool operator==(const CudaFences&) const = default;
 };
 
@@ -114,6 +118,11 @@ class CudaSlotPrinter {
   /// A bulk store.
   void store(int depth, int op, const Value& value, Iteration it);
   void product(int depth, int op, const Value& value, Iteration it);
+  /// Storages in shared memory of which a product reads.
+  std::set<int> multiplied_by(int op) const;
+  /// The slot's warpgroups meet; products in flight read on.
+  void meet(int depth, const std::string& comment);
+  bool overlap(int storage, const std::set<int>& others) const;
   /// A matrix in shared memory as a product takes it; "" = it is not there.
   std::string memory_operand(int op, const Operand& one, Iteration it, bool left);
   void compute(int depth, int op, Iteration it);
@@ -126,6 +135,8 @@ class CudaSlotPrinter {
   CudaExpression evaluate(int value, const std::vector<CudaExpression>& in,
                           const std::string& iteration) const;
   void keep(int depth, int op, Iteration it, const CudaExpression& result);
+  /// A tile of fp32 that TMA adds, on Hopper.
+  void panels(int depth, const Value& value, const std::string& to, const std::string& what);
 
   // Tensor memory: cuda_tensor.cpp.
   bool blackwell() const { return c_.blackwell(); }
@@ -134,8 +145,12 @@ class CudaSlotPrinter {
   }
   void fence_before(int depth);
   void fence_after(int depth);
-  void load_lanes(int depth, const std::string& name, const std::string& at);
-  void store_lanes(int depth, const std::string& to, const std::string& name);
+  /// Until the slot's stores to tensor memory have ended, before it accesses this storage; -1 =
+  /// any.
+  void end_stores(int depth, int storage);
+  /// `at` is in this storage.
+  void load_lanes(int depth, const std::string& name, int storage, const std::string& at);
+  void store_lanes(int depth, int storage, const std::string& to, const std::string& name);
   void tensor_product(int depth, int op, const Value& value, Iteration it, const std::string& a,
                       const std::string& b, std::int64_t k);
   /// An op that copies a tile of tensor memory to registers.
@@ -154,6 +169,8 @@ class CudaSlotPrinter {
 
   // After the loop: cuda_finish.cpp.
   void after();
+  /// Address of the buffer of a store, where its tile is on its way out.
+  std::string staged(int store) const;
   void bulk_store(const Value& value, const std::string& buffer);
   /// Slots whose end a slot must know before what it does after the loop.
   std::set<int> awaited(int slot) const;

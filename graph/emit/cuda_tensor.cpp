@@ -2,7 +2,8 @@
 //
 // Fences of tcgen05: fence::after_thread_sync stands between waits and the first access after them,
 // fence::before_thread_sync between accesses and the first arrival after them; nowhere else. Loads
-// and stores are waited for where they are (legal.hpp). Tiles that only pass through registers do
+// are waited for where they are (legal.hpp), stores before that fence, or before the slot accesses
+// the same columns. Tiles that only pass through registers do
 // so some columns at a time.
 #include <algorithm>
 
@@ -13,11 +14,26 @@ namespace twill::emit {
 namespace {
 
 // Columns that are in registers at a time: in the loop, and on their way out.
-constexpr std::int64_t kPartColumns = 32;
+constexpr std::int64_t kPartColumns = 16;
 
 }  // namespace
 
+void CudaSlotPrinter::end_stores(int depth, int storage) {
+  const auto columns = [&](int s) {
+    const program::Storage& one = legal_.program.storages[at(s)];
+    return std::pair(one.base, one.base + one.size * one.depth);
+  };
+  const bool due = std::any_of(fences_.stores.begin(), fences_.stores.end(), [&](int s) {
+    return storage < 0 || (columns(s).first < columns(storage).second &&
+                           columns(storage).first < columns(s).second);
+  });
+  if (!due) return;
+  line(depth, "end_tensor_stores();");
+  fences_.stores.clear();
+}
+
 void CudaSlotPrinter::fence_before(int depth) {
+  end_stores(depth, -1);
   if (fences_.before) line(depth, "tensor_fence_before();");
   fences_.before = false;
 }
@@ -27,7 +43,9 @@ void CudaSlotPrinter::fence_after(int depth) {
   fences_.after = false;
 }
 
-void CudaSlotPrinter::load_lanes(int depth, const std::string& name, const std::string& at) {
+void CudaSlotPrinter::load_lanes(int depth, const std::string& name, int storage,
+                                 const std::string& at) {
+  end_stores(depth, storage);
   fence_after(depth);
   fences_.apart = true;
   line(depth, "start_tensor_load(" + name + ", " + at + ");");
@@ -35,11 +53,13 @@ void CudaSlotPrinter::load_lanes(int depth, const std::string& name, const std::
   fences_.before = true;
 }
 
-void CudaSlotPrinter::store_lanes(int depth, const std::string& to, const std::string& name) {
+void CudaSlotPrinter::store_lanes(int depth, int storage, const std::string& to,
+                                  const std::string& name) {
+  end_stores(depth, storage);
   fence_after(depth);
   fences_.apart = true;
   line(depth, "start_tensor_store(" + to + ", " + name + ");");
-  line(depth, "end_tensor_stores();");
+  fences_.stores.insert(storage);
   fences_.before = true;
 }
 
@@ -116,7 +136,7 @@ bool CudaSlotPrinter::copies_lanes(int depth, int op, Iteration it) {
   const Source source = values_.resolve(op, value.operands[0]);
   if (!on_tmem(source) || source.transposed || source.columns > 0) return false;
   age_variables(depth, op);
-  load_lanes(depth, variable(op),
+  load_lanes(depth, variable(op), source.storage,
              copy_at(source.storage, it + -source.distance) + own_part(value.shape[1]));
   arrive(depth, legal_op(op), it, "arrive");
   return true;
@@ -171,6 +191,12 @@ void CudaSlotPrinter::parts(int depth, const std::vector<int>& ops, Iteration it
   const std::int64_t columns = all / c_.shares(slot_);
   const std::int64_t part = columns % kPartColumns == 0 ? kPartColumns : 16;
   const std::string type = "LaneTile<" + std::to_string(part) + ">";
+  end_stores(depth, plan_.tile_written(chain.back().first));
+  for (const auto& [op, v] : chain)
+    for (const Operand& one : m_.values[at(v)].operands)
+      if (one.value >= 0 && !in_chain(one.value))
+        if (const Source source = values_.resolve(op, one); on_tmem(source))
+          end_stores(depth, source.storage);
   fence_after(depth);
   text_ += "#pragma unroll\n";
   line(depth,
@@ -211,7 +237,7 @@ void CudaSlotPrinter::parts(int depth, const std::vector<int>& ops, Iteration it
   line(depth + 1, "start_tensor_store(" + copy_at(plan_.tile_written(last), it) + own_part(all) +
                       " + c, " + names.at(result) + ");");
   line(depth, "}");
-  line(depth, "end_tensor_stores();");
+  fences_.stores.insert(plan_.tile_written(last));
   fences_.before = fences_.apart = true;
   arrive(depth, ops.back(), it, "arrive");
 }
@@ -240,6 +266,7 @@ void CudaSlotPrinter::final_parts(const std::vector<int>& chain, const std::stri
       else if (v == chain.front())
         from = plan_.kept_in_memory(plan_.op_of(one.value));
     }
+  end_stores(1, from);
   fence_after(1);
   text_ += "#pragma unroll\n";
   const std::int64_t all = m_.values[at(store)].shape[1];
@@ -265,7 +292,7 @@ void CudaSlotPrinter::final_parts(const std::vector<int>& chain, const std::stri
     line(2, "part = " + last.text + ";");
     last = {"part"};
   }
-  line(2, "store_part(" + shared(buffer) + ", c" + own_part(all) + ", " + last.text + ");");
+  line(2, "store_part(" + buffer + ", c" + own_part(all) + ", " + last.text + ");");
   line(1, "}");
   fences_.before = true;
 }
@@ -278,7 +305,7 @@ void CudaSlotPrinter::bulk_store(const Value& value, const std::string& buffer) 
   line(1, "named_sync(" + std::to_string(slot_ + 1) + ", " + std::to_string(128 * shares) +
               ");");  // 0 is __syncthreads's
   line(1, shares == 1 ? "if (threadIdx.x % 128 == 0) {" : "if (leads(group)) {");
-  line(2, "tma_store_start(&g." + host + "_map, " + shared(buffer) + ", " + where.row + ", (" +
+  line(2, "tma_store_start(&g." + host + "_map, " + buffer + ", " + where.row + ", (" +
               where.column + ") / 64, 0, place.batch);");
   line(2, "bulk_wait_read();");
   line(1, "}");

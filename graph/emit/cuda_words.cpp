@@ -29,13 +29,13 @@ std::set<std::string> words_of_both() {
           "binary_logarithm", "reciprocal", "where_positive", "multiply_add", "multiply_subtract",
           "start_product", "start_product_onto", "end_products", "store_tile", "store_rows",
           "load_rows", "store_operand", "store_fragments", "load_fragments", "write_rows",
-          "fill_shared", "load_tile", "load_vector", "leads", "float_map", "tma_add_start",
-          "bulk_wait_read", "tma_store_start", "fence_async_shared", "named_sync", "barrier_init",
-          "barrier_init_fence", "barrier_wait", "pin", "forget", "product", "transposed", "columns",
-          "elementwise", "element", "own", "place_of", "matrix_map", "check_and_time", "blocks_0",
-          "blocks_1", "blocks", "elect_one", "lower_registers", "raise_registers", "k", "argc",
-          "argv", "kThreads", "kSharedBytes", "kTensors", "kBlockAxes", "kPanel", "kBarrierBytes",
-          "kAllowedError", "kWarpgroupRows"};
+          "store_panels", "columns_of", "fill_shared", "load_tile", "load_vector", "leads",
+          "float_map", "tma_add_start", "bulk_wait_read", "tma_store_start", "fence_async_shared",
+          "named_sync", "barrier_init", "barrier_init_fence", "barrier_wait", "pin", "forget",
+          "product", "transposed", "columns", "elementwise", "element", "own", "place_of",
+          "matrix_map", "check_and_time", "blocks_0", "blocks_1", "blocks", "elect_one",
+          "lower_registers", "raise_registers", "k", "argc", "argv", "kThreads", "kSharedBytes",
+          "kTensors", "kBlockAxes", "kPanel", "kBarrierBytes", "kAllowedError", "kWarpgroupRows"};
 }
 
 std::set<std::string> words_on_blackwell() {
@@ -73,7 +73,6 @@ std::set<std::string> words_on_blackwell() {
           "columns_at_once",
           "lane_row",
           "store_part",
-          "store_panels",
           "along_columns",
           "load_shared_4",
           "sum_of_rows",

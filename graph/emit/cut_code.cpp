@@ -9,9 +9,8 @@ namespace {
 
 class Cutter {
  public:
-  Cutter(const program::Program& program, CutCode& to) : p_(program), items_(to.items) {
-    depth_ = to.code.depth;
-  }
+  Cutter(const program::Program& program, CutCode& to, bool tiles)
+      : p_(program), items_(to.items), depth_(to.code.depth), tiles_(tiles) {}
 
   /// Of a run of n >= depth iterations.
   void period(Iteration t, std::vector<Step>& steps) const {
@@ -27,7 +26,8 @@ class Cutter {
       Step step{true, item.index, j, false, false};
       switch (j.from) {
         case Iteration::begin:
-          if (j.offset < 0) continue;
+          if (j.offset < 0 && !tiles_) continue;
+          step.if_begun = j.offset < 0;
           step.if_exists = j.offset >= depth_;
           break;
         case Iteration::loop:  // of i = 0 .. n - depth - 1
@@ -48,15 +48,16 @@ class Cutter {
       const int i = t - item.lag;
       if (i < 0 || i >= n) continue;
       const int j = item.is_wait ? i - p_.waits[at(item.index)].offset : i;
-      if (item.is_wait && (j < 0 || j >= n)) continue;
-      steps.push_back({item.is_wait, item.index, {Iteration::begin, j}, false, false});
+      if (item.is_wait && ((j < 0 && !tiles_) || j >= n)) continue;
+      steps.push_back({item.is_wait, item.index, {Iteration::begin, j}, j < 0, false});
     }
   }
 
  private:
   const program::Program& p_;
   const std::vector<Item>& items_;
-  int depth_ = 0;
+  int depth_;
+  bool tiles_;
 };
 
 }  // namespace
@@ -71,7 +72,7 @@ int CutCode::lag(int op) const {
   return items[at(position(op))].lag;
 }
 
-CutCode cut_code(const program::Program& program, int slot, int cut) {
+CutCode cut_code(const program::Program& program, int slot, int cut, bool tiles) {
   CutCode cut_code;
   std::vector<Item>& items = cut_code.items;
   for (int v = 0; v < static_cast<int>(program.ops.size()); ++v) {
@@ -90,7 +91,7 @@ CutCode cut_code(const program::Program& program, int slot, int cut) {
   SlotCode& code = cut_code.code;
   code.slot = slot;
   code.depth = std::max_element(items.begin(), items.end(), by_lag)->lag;
-  const Cutter cutter(program, cut_code);
+  const Cutter cutter(program, cut_code, tiles);
   for (int t = 0; t < code.depth; ++t) cutter.period({Iteration::begin, t}, code.prologue);
   cutter.period({Iteration::loop, code.depth}, code.steady);
   for (int t = 0; t < code.depth; ++t) cutter.period({Iteration::end, t}, code.epilogue);

@@ -16,15 +16,16 @@ struct Item {
 };
 
 struct CutCode {
-  std::vector<Item> items;     ///< of a period, in their order
-  SlotCode code;               ///< first_stage says nothing here
+  std::vector<Item> items;  ///< of a period, in their order
+  SlotCode code;
   int position(int op) const;  ///< among the items; -1 = not of this slot
   int lag(int op) const;       ///< of an op of this slot
 };
 
 /// The code of a slot with at least one op, its waits and ops in the program's order, where a
 /// period begins with the item number `cut`: what is before it belongs to the period before. The
-/// order of all instances is that of slot_code().
-CutCode cut_code(const program::Program& program, int slot, int cut);
+/// order of all instances is the program's whatever the cut. `tiles`: the code is run once a tile,
+/// and waits for iterations of tiles before are among it.
+CutCode cut_code(const program::Program& program, int slot, int cut, bool tiles = false);
 
 }  // namespace twill::emit

@@ -150,7 +150,7 @@ class GluonPrinter {
     if (!needs_.tiles.empty()) line(0, "# Register layouts of tiles.");
     for (const auto& [m, n, warps] : needs_.tiles)
       line(0, tile_name(m, n, warps) + ": gl.constexpr = gl.constexpr(" +
-                  tile_layout(plan_.legal.target, m, n, warps) + ")");
+                  tile_layout(plan_.legal.target, m, n, warps, needs_.product_depth) + ")");
     for (const auto& [name, value] : shared_layouts_)
       line(0, name + ": gl.constexpr = gl.constexpr(" + value + ")");
     line(0, "VECTOR: gl.constexpr = gl.constexpr(gl.SwizzledSharedLayout(1, 1, 1, [0]))");
@@ -213,6 +213,10 @@ class GluonPrinter {
     if (!hopper()) {
       line(1, "if not hasattr(tensor_memory_descriptor, \"reinterpret\"):");
       line(2, "tensor_memory_descriptor.reinterpret = tensor_memory_descriptor._reinterpret");
+    }
+    if (needs_.shared_views) {
+      line(1, "if not hasattr(gl.shared_memory_descriptor, \"reinterpret\"):");
+      line(2, "gl.shared_memory_descriptor.reinterpret = gl.shared_memory_descriptor._reinterpret");
     }
     if (needs_.tmem_parts) {
       line(1, "if triton.__version__.startswith(\"3.8\"):");
@@ -281,6 +285,8 @@ class GluonPrinter {
     }
     for (std::size_t t = 0; t < plan_.tensor_name.size(); ++t) add(plan_.tensor_name[t] + "_row");
     for (const std::string& one : plan_.host_name) add(one + "_column");
+    for (std::size_t t = 0; t < plan_.host_name.size(); ++t)
+      if (plan_.axes.tensors[t].steps >= 0) add(plan_.host_name[t] + "_rows");
     if (plan_.user != nullptr) {
       for (const std::string& one : plan_.tensor_name) add(one + "_column");
       for (const std::string& one : plan_.constant) add(one);
@@ -372,6 +378,7 @@ class GluonPrinter {
       for (int d = 0; d < static_cast<int>(host.axes.size()); ++d) {
         const Axis& axis = plan_.axes.axes[at(host.axes[at(d)])];
         std::string text = d == 0 ? "batch * " + plan_.host_name[at(h)] + "_rows" : "";
+        if (host.steps >= 0) text += " * n";
         if (axis.kind == Axis::block) {
           const auto k =
               std::find(plan_.axes.blocks.begin(), plan_.axes.blocks.end(), host.axes[at(d)]) -
@@ -391,18 +398,23 @@ class GluonPrinter {
 
   void buffers() {
     line(1, "# Rings: iteration k has copy k mod R.");
-    for (int s = 0; s < static_cast<int>(p_.storages.size()); ++s) {
-      const Storage& storage = p_.storages[at(s)];
-      if (storage.kind != Storage::in_memory || plan_.on_tmem(storage) ||
-          plan_.same_place[at(s)] != s)
-        continue;
-      const meaning::Value& value = plan_.value_of(s);
-      if (value.shape.empty()) throw Refusal{"storage", "a number lies in shared memory"};
-      allocate(plan_.buffer[at(s)], value.shape, value.type, storage.depth,
-               storage.depth > 1 ? "  # R = " + std::to_string(storage.depth) : "");
-    }
+    for (const bool views : {false, true})
+      for (int s = 0; s < static_cast<int>(p_.storages.size()); ++s) {
+        const Storage& storage = p_.storages[at(s)];
+        if (storage.kind != Storage::in_memory || plan_.on_tmem(storage) ||
+            plan_.same_place[at(s)] != s || (plan_.view_of[at(s)] >= 0) != views)
+          continue;
+        const meaning::Value& value = plan_.value_of(s);
+        if (value.shape.empty()) throw Refusal{"storage", "a number lies in shared memory"};
+        const std::string ring = storage.depth > 1 ? "R = " + std::to_string(storage.depth) : "";
+        if (views)
+          view(s, value, ring);
+        else
+          allocate(plan_.buffer[at(s)], value.shape, value.type, storage.depth,
+                   ring.empty() ? "" : "  # " + ring);
+      }
     for (const auto& [v, one] : plan_.resident) allocate(one.name, one.shape, one.type, 1, "");
-    std::set<std::string> named;
+    std::set<std::string> named(plan_.buffer.begin(), plan_.buffer.end());
     for (const auto& [v, one] : plan_.resident) named.insert(one.name);
     for (const auto& [v, one] : plan_.staging)
       if (named.insert(one.name).second)
@@ -410,6 +422,16 @@ class GluonPrinter {
     for (const auto& [v, one] : plan_.final_hand_over)
       allocate(one.name, one.shape, one.type, 1, "  # for another slot, after the loop");
     tensor_memory();
+  }
+
+  /// At the beginning of another buffer, whose use ends before this one's begins.
+  void view(int s, const meaning::Value& value, const std::string& ring) {
+    needs_.shared_views = true;
+    const int depth = p_.storages[at(s)].depth;
+    line(1, plan_.buffer[at(s)] + " = " + plan_.buffer[at(plan_.view_of[at(s)])] + ".reinterpret(" +
+                gluon_type(value.type) + ", [" + (depth > 1 ? std::to_string(depth) + ", " : "") +
+                std::to_string(value.shape[0]) + ", " + std::to_string(value.shape[1]) + "], " +
+                shared_layout(value.shape, value.type) + ")" + (ring.empty() ? "" : "  # " + ring));
   }
 
   void tensor_memory() {

@@ -145,34 +145,40 @@ void SlotPrinter::final_chunks(const std::vector<int>& chain, const std::string&
       if (one.value < 0 || m_.values[at(one.value)].shape.size() != 2)
         others[{v, k}] = final_operand(v, one, written);
     }
-  for (std::int64_t c = 0; c < m_.values[at(store)].shape[1]; c += kOutChunk) {
-    Expression last;
-    for (const int v : chain) {
-      const Value& value = m_.values[at(v)];
-      Layout layout = values_.layout_of(v);
-      layout.columns = kOutChunk;
-      std::vector<Expression> in;
-      for (std::size_t k = 0; k < value.operands.size(); ++k) {
-        if (const auto found = others.find({v, k}); found != others.end()) {
-          in.push_back(found->second);
-        } else if (v != chain.front()) {
-          in.push_back({"part", layout, last.type});
-        } else {
-          const int from = value.operands[k].value;
-          const std::string cut =
-              ".slice(" + std::to_string(c) + ", " + std::to_string(kOutChunk) + ")";
-          in.push_back({to_load(plan_.kept_in_memory(plan_.op_of(from)), {Iteration::end, -1}, cut,
-                                kOutChunk) +
-                            ".load(" + values_.text_of(layout) + ")",
-                        layout, m_.values[at(from)].type});
-        }
+  const std::int64_t columns = m_.values[at(store)].shape[1];
+  const std::string cut = for_parts(1, columns, kOutChunk);
+  const int depth = columns > kOutChunk ? 2 : 1;
+  Expression last;
+  for (const int v : chain) {
+    const Value& value = m_.values[at(v)];
+    Layout layout = values_.layout_of(v);
+    layout.columns = kOutChunk;
+    std::vector<Expression> in;
+    for (std::size_t k = 0; k < value.operands.size(); ++k) {
+      if (const auto found = others.find({v, k}); found != others.end()) {
+        in.push_back(found->second);
+      } else if (v != chain.front()) {
+        in.push_back({"part", layout, last.type});
+      } else {
+        const int from = value.operands[k].value;
+        in.push_back({to_load(plan_.kept_in_memory(plan_.op_of(from)), {Iteration::end, -1}, cut,
+                              kOutChunk) +
+                          ".load(" + values_.text_of(layout) + ")",
+                      layout, m_.values[at(from)].type});
       }
-      last = values_.evaluate(v, in, layout, "");
-      if (v != store) line(1, "part = " + last.text);
     }
-    line(1, buffer + ".slice(" + std::to_string(c) + ", " + std::to_string(kOutChunk) +
-                ", dim=1).store(" + last.text + ")");
+    last = values_.evaluate(v, in, layout, "");
+    if (v != store) line(depth, "part = " + last.text);
   }
+  line(depth, buffer + cut.substr(0, cut.size() - 1) + ", dim=1).store(" + last.text + ")");
+}
+
+std::string SlotPrinter::staged(int store) {
+  const ExtraBuffer& one = plan_.staging.at(store);
+  return use(one.name) + (one.of_ring ? ".index(0)" : "") +
+         (one.part() ? ".slice(" + std::to_string(one.first_column) + ", " +
+                           std::to_string(one.shape[1]) + ", dim=1)"
+                     : "");
 }
 
 void SlotPrinter::bulk_store(const Value& value, const std::string& buffer) {
@@ -190,7 +196,7 @@ void SlotPrinter::final_value(int v, std::set<int>& written) {
   const Value& value = m_.values[at(v)];
   if (value.function == Function::store && value.shape.size() == 2)
     if (const std::vector<int> chain = plan_.final_chain(v, slot_, kOutChunk); !chain.empty()) {
-      const std::string buffer = use(plan_.staging.at(v).name);
+      const std::string buffer = staged(v);
       final_chunks(chain, buffer, written);
       bulk_store(value, buffer);
       return;
@@ -217,7 +223,7 @@ void SlotPrinter::final_value(int v, std::set<int>& written) {
                 ", layout=" + values_.text_of(values_.layout_of(v)) + "), " + result.text + ")");
     return;
   }
-  const std::string buffer = use(plan_.staging.at(v).name);
+  const std::string buffer = staged(v);
   line(1, buffer + ".store(" + result.text + ")");
   bulk_store(value, buffer);
 }

@@ -45,7 +45,7 @@ def launch(inputs):
     arguments = []
     for name, (axes, kind, _) in TENSORS.items():
         tensor = outputs[name] if name in outputs else inputs[name]
-        if len(axes) == 1:
+        if name not in BLOCKS:
             arguments.append(tensor)
             continue
         rows, columns = tensor.numel() // tensor.shape[-1], tensor.shape[-1]
@@ -53,7 +53,7 @@ def launch(inputs):
         if rows == 0:  # no tile of it is loaded; a descriptor wants one
             flat = torch.empty(BLOCKS[name][0], columns, dtype=tensor.dtype, device=first.device)
         arguments.append(TensorDescriptor.from_tensor(flat, BLOCKS[name], gl.NVMMASharedLayout.get_default_for(BLOCKS[name], getattr(gl, kind))))
-    arguments += [sizes[axes[0]] for axes, _, _ in TENSORS.values()]
+    arguments += [sizes[axes[0 if name in BLOCKS else -1]] for name, (axes, _, _) in TENSORS.items()]
     blocks = [sizes[axis] // tile for axis, (kind, tile) in AXES.items() if kind == "block"] + [1, 1]
     if batch * blocks[0] * blocks[1] > 0:
         kernel[(blocks[0], blocks[1], batch)](*arguments, n, n if n < DEPTH else -1, num_warps=WARPS)
@@ -88,7 +88,8 @@ def reference(inputs):
                 return (b, *where)
 
             def load(tensor, part, parts, i):
-                return flat[tensor][place(tensor, part, parts, i)]
+                x = flat[tensor][place(tensor, part, parts, i)]
+                return x if tensor in BLOCKS else x.reshape(-1)
 
             def store(tensor, part, parts, i, value):
                 where = place(tensor, part, parts, i)
@@ -141,16 +142,18 @@ std::string torch_type(const std::string& type) {
   if (type == "f32") return "float32";
   if (type == "f16") return "float16";
   if (type == "bf16") return "bfloat16";
+  if (type == "f8") return "float8_e4m3fn";
   throw Refusal{"type", "a tensor is of type " + type};
 }
 
 class HostPrinter {
  public:
-  explicit HostPrinter(const Plan& plan) : plan_(plan), m_(*plan.meaning) {}
+  HostPrinter(const Plan& plan, const char* launch)
+      : plan_(plan), m_(*plan.meaning), launch_(launch) {}
 
   std::string run() {
     tables();
-    text_ += kLaunch;
+    text_ += launch();
     function();
     reference();
     text_ += kCheck;
@@ -162,6 +165,18 @@ class HostPrinter {
     text_ += text.empty() ? "\n" : std::string(4 * at(depth), ' ') + text + "\n";
   }
   static std::string axis(int k) { return "\"axis_" + std::to_string(k) + "\""; }
+
+  /// Gluon has other names than PyTorch for numbers of 8 bits.
+  std::string launch() const {
+    if (launch_ != nullptr) return launch_;
+    std::string text = kLaunch;
+    const std::string same = "getattr(gl, kind)";
+    if (std::any_of(m_.tensors.begin(), m_.tensors.end(),
+                    [](const meaning::Tensor& one) { return one.type == "f8"; }))
+      text.replace(text.find(same), same.size(),
+                   R"(getattr(gl, {"float8_e4m3fn": "float8e4nv"}.get(kind, kind)))");
+    return text;
+  }
 
   void tables() {
     line(0, "");
@@ -185,6 +200,7 @@ class HostPrinter {
       const HostTensor& host = plan_.axes.tensors[t];
       const std::string name = "\"" + plan_.host_name[t] + "\"";
       std::string list;
+      if (host.steps >= 0) list += axis(host.steps) + ", ";
       for (const int a : host.axes) list += axis(a) + ", ";
       line(1, name + ": ((" + list.substr(0, list.size() - 1) + "), \"" + torch_type(host.type) +
                   "\", " + (host.output ? "True" : "False") + "),");
@@ -346,13 +362,14 @@ class HostPrinter {
 
   const Plan& plan_;
   const meaning::Meaning& m_;
+  const char* launch_;
   std::string text_;
 };
 
 }  // namespace
 
-std::string host_text(const Plan& plan) {
-  return HostPrinter(plan).run();
+std::string host_text(const Plan& plan, const char* launch) {
+  return HostPrinter(plan, launch).run();
 }
 
 }  // namespace twill::emit

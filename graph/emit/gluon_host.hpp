@@ -7,7 +7,8 @@
 
 namespace twill::emit {
 
-/// Everything after the kernel function. Throws Refusal.
-std::string host_text(const Plan& plan);
+/// Everything after the kernel function; with another `launch` than Gluon's, if one is given.
+/// Throws Refusal.
+std::string host_text(const Plan& plan, const char* launch = nullptr);
 
 }  // namespace twill::emit

@@ -55,6 +55,7 @@ std::string SlotPrinter::coordinates(int tensor, const std::string& tile) {
     if (row) x = use(plan_.tensor_name[at(tensor)] + "_row");
     const Axis& axis = axes.axes[at(whole.axes[at(d)])];
     if (axis.kind == Axis::block && !row) x = use(host(tensor) + "_column");
+    if (whole.steps >= 0 && !tile.empty()) x += " + " + tile + " * " + use(host(tensor) + "_rows");
     if (axis.kind == Axis::loop)
       x += (x.empty() ? "" : " + ") + tile + " * " + std::to_string(axis.tile);
     list += (list.empty() ? "" : ", ") + (x.empty() ? std::string("0") : x);
@@ -65,6 +66,7 @@ std::string SlotPrinter::coordinates(int tensor, const std::string& tile) {
 void SlotPrinter::op(int depth, int op, Iteration it) {
   const Value& value = m_.values[at(plan_.links.result[at(op)])];
   if (plan_.unused(plan_.links.result[at(op)]) && barriers_of(legal_op(op), it).empty()) return;
+  if (legal_.read_again[at(op)]) return;
   if (value.function == Function::load)
     load(depth, op, value, it);
   else if (value.function == Function::store)
@@ -94,12 +96,21 @@ std::string SlotPrinter::memory_operand(int op, const Operand& one, Iteration it
 }
 
 void SlotPrinter::product(int depth, int op, const Value& value, Iteration it) {
-  const auto supported = [](const std::string& type) { return type == "f16" || type == "bf16"; };
   for (std::size_t k = 0; k < 2; ++k) {
     const Operand& one = value.operands[k];
-    if (one.value < 0 || !supported(m_.values[at(one.value)].type))
-      refuse("type", "operands of the product " + value.id + " must be f16 or bf16");
+    const std::string type = one.value < 0 ? "" : m_.values[at(one.value)].type;
+    if (type != "f16" && type != "bf16" && type != "f8")
+      refuse("type", "operands of the product " + value.id + " must be f16, bf16 or f8");
+    // PTX ISA, wgmma.mma_async and tcgen05.mma: of 8 bits both operands lie along K.
+    if (type == "f8" && (values_.resolve(op, one).kind == Source::registers ||
+                         values_.resolve(op, one).transposed != (k == 1)))
+      refuse("type", "operands of 8 bits of the product " + value.id +
+                         " must lie in shared memory, along what is summed");
   }
+  const int depth_of_one = m_.values[at(value.operands[0].value)].type == "f8" ? 32 : 16;
+  if (needs_.product_depth != 0 && needs_.product_depth != depth_of_one)
+    refuse("type", "products of operands of 8 and of 16 bits are in one kernel");
+  needs_.product_depth = depth_of_one;
   if (value.type != "f32") refuse("type", "the product " + value.id + " must be f32");
   if (plan_.links.values[at(op)].size() != 1)
     refuse("op", "the product " + value.id + " is part of a chain");
@@ -191,7 +202,7 @@ std::string SlotPrinter::size_of(const Value& value) const {
   std::int64_t k = shape[left.transposed ? 0 : 1];
   if (left.columns > 0 && !left.transposed) k = left.columns;
   return "  # " + std::to_string(value.shape[0]) + " x " + std::to_string(value.shape[1]) + " x " +
-         std::to_string(k);
+         std::to_string(k) + (m_.values[at(left.value)].type == "f8" ? " (8 bits)" : "");
 }
 
 void SlotPrinter::ended_for(int depth, int op, const Operand& one, Iteration it) {
@@ -204,7 +215,15 @@ void SlotPrinter::ended_for(int depth, int op, const Operand& one, Iteration it)
 }
 
 Expression SlotPrinter::operand(int op, const Operand& one, Iteration it) {
-  const Source source = values_.resolve(op, one);
+  Source source = values_.resolve(op, one);
+  if (source.kind == Source::registers && legal_.read_again[at(source.op)]) {
+    const program::Read from = p_.ops[at(source.op)].reads.front();
+    const int value = plan_.links.result[at(source.op)];
+    const Layout layout = values_.layout_of(value);
+    return {copy_of(from.storage, it + -(source.distance + from.distance)) + ".load(" +
+                values_.text_of(layout) + ")",
+            layout, m_.values[at(value)].type};
+  }
   switch (source.kind) {
     case Source::number: return values_.number(one);
     case Source::registers: {
@@ -264,6 +283,12 @@ void SlotPrinter::compute(int depth, int op, Iteration it) {
     ensure_ended(depth, op, value, it);
     std::vector<Expression> in;
     for (const Operand& one : value.operands) in.push_back(operand(op, one, it));
+    // (A tile that is used twice is read once.)
+    if (in.size() == 2 && value.operands[0] == value.operands[1] &&
+        in[0].text.find(".load(") != std::string::npos) {
+      line(depth, "part = " + in[0].text);
+      in[0].text = in[1].text = "part";
+    }
     last = values_.evaluate(v, in, values_.layout_of(v), iteration_text(it));
     if (value.function == Function::causal && it.from != Iteration::begin) use("n");
     if (v != result) {
@@ -327,6 +352,13 @@ bool SlotPrinter::in_chunks(int op) const {
   return true;
 }
 
+std::string SlotPrinter::for_parts(int depth, std::int64_t columns, std::int64_t each) {
+  const std::string width = std::to_string(each);
+  if (columns <= each) return ".slice(0, " + width + ")";
+  line(depth, "for column in gl.static_range(0, " + std::to_string(columns) + ", " + width + "):");
+  return ".slice(column, " + width + ")";
+}
+
 void SlotPrinter::chunks(int depth, const std::vector<int>& ops, int here, Iteration it) {
   if (here != ops.back()) return;
   std::vector<std::pair<int, int>> chain;  // op and value
@@ -355,42 +387,41 @@ void SlotPrinter::chunks(int depth, const std::vector<int>& ops, int here, Itera
       }
       vectors[{v, k}] = vector;
     }
-  for (std::int64_t c = 0; c < columns; c += kChunk) {
-    const std::string cut = ".slice(" + std::to_string(c) + ", " + std::to_string(kChunk) + ")";
-    Expression last;
-    std::map<int, Expression> made;
-    for (const auto& [op, v] : chain) {
-      const Value& value = m_.values[at(v)];
-      Layout layout = values_.layout_of(v);
-      layout.columns = kChunk;
-      std::vector<Expression> in;
-      for (std::size_t k = 0; k < value.operands.size(); ++k) {
-        const Operand& one = value.operands[k];
-        if (const auto found = vectors.find({v, k}); found != vectors.end()) {
-          in.push_back(found->second);
-        } else if (one.value < 0) {
-          in.push_back(values_.number(one));
-        } else if (in_chain(one.value) && one.distance == 0) {
-          in.push_back(made.at(one.value));
-        } else {
-          const Source source = values_.resolve(op, one);
-          if (source.kind != Source::memory || source.transposed || source.columns > 0 ||
-              !plan_.on_tmem(p_.storages[at(source.storage)]))
-            refuse("operand", "a tile of the chain " + p_.ops[at(op)].id);
-          in.push_back({to_load(source.storage, it + -source.distance, cut, kChunk) + ".load(" +
-                            values_.text_of(layout) + ")",
-                        layout, "f32"});
-        }
-      }
-      last = values_.evaluate(v, in, layout, "");
-      if (v != chain.back().second) {
-        if (last.text != "part") line(depth, "part = " + last.text);
-        made[v] = {"part", layout, last.type};
+  const std::string cut = for_parts(depth, columns, kChunk);
+  const int inner = depth + (columns > kChunk ? 1 : 0);
+  Expression last;
+  std::map<int, Expression> made;
+  for (const auto& [op, v] : chain) {
+    const Value& value = m_.values[at(v)];
+    Layout layout = values_.layout_of(v);
+    layout.columns = kChunk;
+    std::vector<Expression> in;
+    for (std::size_t k = 0; k < value.operands.size(); ++k) {
+      const Operand& one = value.operands[k];
+      if (const auto found = vectors.find({v, k}); found != vectors.end()) {
+        in.push_back(found->second);
+      } else if (one.value < 0) {
+        in.push_back(values_.number(one));
+      } else if (in_chain(one.value) && one.distance == 0) {
+        in.push_back(made.at(one.value));
+      } else {
+        const Source source = values_.resolve(op, one);
+        if (source.kind != Source::memory || source.transposed || source.columns > 0 ||
+            !plan_.on_tmem(p_.storages[at(source.storage)]))
+          refuse("operand", "a tile of the chain " + p_.ops[at(op)].id);
+        in.push_back({to_load(source.storage, it + -source.distance, cut, kChunk) + ".load(" +
+                          values_.text_of(layout) + ")",
+                      layout, "f32"});
       }
     }
-    line(depth, copy_of(to, it) + cut + ".store(" + last.text + ")");
-    state_.reads.clear();
+    last = values_.evaluate(v, in, layout, "");
+    if (v != chain.back().second) {
+      if (last.text != "part") line(inner, "part = " + last.text);
+      made[v] = {"part", layout, last.type};
+    }
   }
+  line(inner, copy_of(to, it) + cut + ".store(" + last.text + ")");
+  state_.reads.clear();
   arrive(depth, here, it);
 }
 

@@ -15,7 +15,8 @@ using program::Storage;
 
 SlotText SlotPrinter::run() {
   if (slot_ < plan_.finish_slot()) {
-    code_ = &plan_.code[at(slot_)];
+    cut_ = &plan_.code[at(slot_)];
+    code_ = &cut_->code;
     history();
     before();
     loop();
@@ -36,9 +37,7 @@ int SlotPrinter::legal_op(int op) const {
 }
 
 int SlotPrinter::steady_age(int writer, int reader, int distance) const {
-  const int w = legal_op(writer), r = legal_op(reader);
-  return legal_.program.ops[at(r)].stage - legal_.program.ops[at(w)].stage + distance -
-         (w >= r ? 1 : 0);
+  return lag(reader) - lag(writer) + distance - (behind(writer, reader) ? 1 : 0);
 }
 
 void SlotPrinter::history() {
@@ -68,8 +67,7 @@ std::string SlotPrinter::aged(int op, int age) const {
 }
 
 int SlotPrinter::latest(int op, int reader, Iteration it) const {
-  const int w = legal_op(op), r = legal_op(reader);
-  int iteration = it.offset + period_lag(r) - period_lag(w) - (w >= r ? 1 : 0);
+  int iteration = it.offset + lag(reader) - lag(op) - (behind(op, reader) ? 1 : 0);
   if (it.from == Iteration::end) iteration = std::min(iteration, -1);
   if (it.from == Iteration::begin && trips_ >= 0) iteration = std::min(iteration, trips_ - 1);
   if (it.from == Iteration::begin) iteration = std::max(iteration, -1);

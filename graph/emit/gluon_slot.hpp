@@ -13,13 +13,16 @@ namespace twill::emit {
 struct ModuleNeeds {
   std::set<std::tuple<std::int64_t, std::int64_t, int>> tiles;  ///< M, N, warps: register layouts
   bool fence = false, tcgen05_commit = false, wgmma_init = false, async_copy = false;
-  bool anew = false, bulk_add = false, tmem_parts = false;
+  bool anew = false, bulk_add = false, tmem_parts = false, shared_views = false;
+  int product_depth = 0;  ///< of the products; 0 = there is none yet
 };
 
 /// Name of the constant that is the register layout of an M x N tile on so many warps.
 std::string tile_name(std::int64_t m, std::int64_t n, int warps);
-/// Its value; "" = the target has none.
-std::string tile_layout(Target target, std::int64_t m, std::int64_t n, int warps);
+/// Its value; "" = the target has none. `product_depth`: elements that an instruction of a product
+/// sums over.
+std::string tile_layout(Target target, std::int64_t m, std::int64_t n, int warps,
+                        int product_depth = 16);
 /// "gl.float16" of "f16"; "" = none.
 std::string gluon_type(const std::string& type);
 /// The text of an iteration: "3", "i + 1", "n - 1".

@@ -66,8 +66,10 @@ class SlotPrinter {
     return plan_.host_name[at(plan_.axes.tensor_of[at(tensor)])];
   }
   bool hopper() const { return legal_.target == Target::hopper; }
-  int period_lag(int legal_op) const {
-    return legal_.program.ops[at(legal_op)].stage - code_->first_stage;
+  int lag(int op) const { return cut_->lag(legal_op(op)); }
+  /// Does op `a` stand behind op `b` in a period, or is it the same?
+  bool behind(int a, int b) const {
+    return cut_->position(legal_op(a)) >= cut_->position(legal_op(b));
   }
   int legal_op(int op) const;
   bool is_product(int op) const {
@@ -170,6 +172,9 @@ class SlotPrinter {
   bool read_by_products(int storage) const;
   /// A chain from tensor memory to tensor memory, element by element: in parts of its columns.
   bool in_chunks(int op) const;
+  /// Begins a loop over parts of `each` columns, if there are several: what takes a part, for the
+  /// lines that follow, which are a step deeper then.
+  std::string for_parts(int depth, std::int64_t columns, std::int64_t each);
   /// Ops (of the legal program) that follow each other, executed where the last of them stands.
   void chunks(int depth, const std::vector<int>& ops, int here, Iteration it);
 
@@ -182,6 +187,8 @@ class SlotPrinter {
   /// Part by part, so that the tile is never in registers as a whole.
   void final_chunks(const std::vector<int>& chain, const std::string& buffer,
                     std::set<int>& written);
+  /// The buffer of a store, where its tile is on its way out.
+  std::string staged(int store);
   void bulk_store(const Value& value, const std::string& buffer);
   void final_value(int v, std::set<int>& written);
 
@@ -192,6 +199,7 @@ class SlotPrinter {
   int slot_, warps_;
   ModuleNeeds& needs_;
   ValuePrinter values_;
+  const CutCode* cut_ = nullptr;
   const SlotCode* code_ = nullptr;
   std::string text_;
   std::set<std::string> used_;

@@ -22,7 +22,8 @@ std::string tile_name(std::int64_t m, std::int64_t n, int warps) {
          (warps == 4 ? "" : "_" + std::to_string(warps) + "W");
 }
 
-std::string tile_layout(Target target, std::int64_t m, std::int64_t n, int warps) {
+std::string tile_layout(Target target, std::int64_t m, std::int64_t n, int warps,
+                        int product_depth) {
   const auto text = [](std::int64_t x) { return std::to_string(x); };
   if (warps % 4 != 0) return "";
   if (target == Target::hopper) {
@@ -35,7 +36,8 @@ std::string tile_layout(Target target, std::int64_t m, std::int64_t n, int warps
     std::int64_t columns = std::min<std::int64_t>(n / across, 256);
     while (n / across % columns != 0) columns -= 8;
     return "gl.NVMMADistributedLayout(version=[3, 0], warps_per_cta=[" + text(warps / across) +
-           ", " + text(across) + "], instr_shape=[16, " + text(columns) + ", 16])";
+           ", " + text(across) + "], instr_shape=[16, " + text(columns) + ", " +
+           text(product_depth == 0 ? 16 : product_depth) + "])";
   }
   const std::int64_t across = warps / 4;  // warpgroups share out the columns
   if (warps > 8 || n % across != 0) return "";
@@ -60,6 +62,7 @@ std::string gluon_type(const std::string& type) {
   if (type == "f32") return "gl.float32";
   if (type == "f16") return "gl.float16";
   if (type == "bf16") return "gl.bfloat16";
+  if (type == "f8") return "gl.float8e4nv";
   return "";
 }
 

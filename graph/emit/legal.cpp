@@ -57,6 +57,7 @@ class Legalizer {
     p.meaning.reset();
     end_tensor_memory_accesses();
     count_stores();
+    read_where_used();
     if (legal_.target == Target::blackwell) {
       join_accumulators();
       for (int e = 0; e < static_cast<int>(p.events.size()); ++e)
@@ -106,8 +107,10 @@ class Legalizer {
       return Refusal{"target",
                      "it has products in registers (Hopper) and in tensor memory "
                      "(Blackwell)"};
+    // Without a product the machine's memories say it.
     if (!in_registers && !in_tmem)
-      return Refusal{"target", "it has no product: only loops around the tensor cores are emitted"};
+      in_tmem = std::any_of(p.memories.begin(), p.memories.end(),
+                            [](const program::Memory& one) { return one.name == "tmem"; });
     legal_.target = in_tmem ? Target::blackwell : Target::hopper;
     return std::nullopt;
   }
@@ -179,6 +182,104 @@ class Legalizer {
       }
     }
     drop_unused_events();
+  }
+
+  // ---- vectors along columns
+
+  void read_where_used() {
+    legal_.read_again.assign(legal_.source.size(), false);
+    for (int v = 0; v < static_cast<int>(legal_.program.ops.size()); ++v) {
+      const program::Op& op = legal_.program.ops[at(v)];
+      if (links_.values[at(v)].size() != 1 || value(v).function != Function::copy ||
+          value(v).shape.size() != 1 || value(v).type != "f32" || op.reads.size() != 1 ||
+          op.writes.size() != 1 || !in_memory(op.reads.front().storage) ||
+          in_memory(op.writes.front()))
+        continue;
+      const std::vector<int> users = users_along_columns(v);
+      if (users.empty()) continue;
+      const Program before = legal_.program;
+      const auto refused = [&] {
+        const auto fault = judged(legal_.program);
+        return fault && fault->rule != "phase";
+      };
+      const int last = read_by(v, users);
+      // (Another wait may have been for the earlier read, too.)
+      if (refused()) wait_for_reader(last, op_reads(before, v).storage);
+      legal_.read_again[at(v)] = !refused();
+      if (!legal_.read_again[at(v)]) legal_.program = before;
+    }
+  }
+  bool in_memory(int storage) const {
+    return legal_.program.storages[at(storage)].kind == Storage::in_memory;
+  }
+  /// Ops that use the vector of op `of` in its own iteration; none if one uses it otherwise.
+  std::vector<int> users_along_columns(int of) const {
+    std::vector<int> users;
+    const Program& p = legal_.program;
+    for (int v = 0; v < static_cast<int>(p.ops.size()); ++v)
+      for (const int one : links_.values[at(v)])
+        for (const Operand& operand : meaning_->values[at(one)].operands) {
+          if (operand.value != links_.result[at(of)]) continue;
+          if (!operand.along_columns || operand.distance != 0 ||
+              p.ops[at(v)].slot != p.ops[at(of)].slot)
+            return {};
+          if (users.empty() || users.back() != v) users.push_back(v);
+        }
+    return users;
+  }
+  static const program::Read& op_reads(const Program& p, int op) {
+    return p.ops[at(op)].reads.front();
+  }
+  int barrier_of(int op) const {
+    const auto& events = legal_.program.events;
+    for (int e = 0; e < static_cast<int>(events.size()); ++e)
+      if (events[at(e)].op == op && !events[at(e)].pending) return e;
+    return -1;
+  }
+  /// Who writes the storage waits for its copy's reader.
+  void wait_for_reader(int reader, int storage) {
+    Program& p = legal_.program;
+    int event = barrier_of(reader);
+    if (event < 0) {
+      event = static_cast<int>(p.events.size());
+      Event made;
+      made.op = reader;
+      made.consumed = true;
+      made.phases = made.arrivals = 1;
+      p.events.push_back(made);
+    }
+    for (int w = 0; w < static_cast<int>(p.ops.size()); ++w)
+      if (std::find(p.ops[at(w)].writes.begin(), p.ops[at(w)].writes.end(), storage) !=
+          p.ops[at(w)].writes.end())
+        p.waits.push_back({w, event, p.storages[at(storage)].depth, Need::war, storage});
+    std::stable_sort(p.waits.begin(), p.waits.end(),
+                     [](const Wait& a, const Wait& b) { return a.before < b.before; });
+  }
+  /// Returns the user that comes last.
+  int read_by(int op, const std::vector<int>& users) {
+    Program& p = legal_.program;
+    const program::Read from = p.ops[at(op)].reads.front();
+    int last = users.front();
+    for (const int user : users) {
+      auto& reads = p.ops[at(user)].reads;
+      if (std::find(reads.begin(), reads.end(), from) == reads.end()) reads.push_back(from);
+      if (std::pair(p.ops[at(user)].stage, user) > std::pair(p.ops[at(last)].stage, last))
+        last = user;
+    }
+    // Who writes the vector again waits for the last of them.
+    for (int e = 0; e < static_cast<int>(p.events.size()); ++e) {
+      if (p.events[at(e)].op != op || p.events[at(e)].pending) continue;
+      const int there = barrier_of(last);
+      if (there < 0) {
+        p.events[at(e)].op = last;
+        continue;
+      }
+      p.events[at(there)].consumed = p.events[at(there)].consumed && p.events[at(e)].consumed;
+      for (Wait& wait : p.waits)
+        if (wait.event == e) wait.event = there;
+    }
+    drop_unused_events();
+    return last;
   }
 
   // ---- Blackwell

@@ -24,6 +24,9 @@ struct LegalProgram {
   /// Ops (load of tensor memory, arithmetic, store) that are executed as one where the last stands,
   /// part by part, so that the tile is never in registers as a whole.
   std::vector<std::vector<int>> fused;
+  /// Per op of the given program: it copies a vector to registers that is used along columns alone.
+  /// Its users read it in memory, as a thread would hold it for all of its columns.
+  std::vector<bool> read_again;
 };
 
 /// Rewrites what the target cannot say and has the judge accept the outcome for every trip count:
@@ -36,6 +39,8 @@ struct LegalProgram {
 /// - Blackwell: a pending count of a product becomes a barrier. Loads and stores of tensor memory
 ///   end at once, since Triton waits for each where it is (tcgen05.wait::ld, ::st). What a product
 ///   adds to is put where its result lies. A load, an op and a store of one tile become one.
+///
+/// Vectors along columns are read where they are used, and told to be free there.
 ///
 /// Barriers get more phases where the later arrival asks for it. Rule "target" or "release".
 ///

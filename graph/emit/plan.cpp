@@ -4,6 +4,8 @@
 #include <cctype>
 
 #include "graph/emit/limits.hpp"
+#include "graph/emit/plan_memory.hpp"
+#include "graph/emit/register_pressure.hpp"
 #include "graph/emit/user_function.hpp"
 #include "graph/index.hpp"
 #include "graph/meaning/number_type.hpp"
@@ -18,8 +20,6 @@ using program::Event;
 using program::Program;
 using program::Refusal;
 using program::Storage;
-
-constexpr Amount kBarrierBytes = 8;
 
 class Planner {
  public:
@@ -47,7 +47,7 @@ class Planner {
     if (auto no = after_loop()) return *no;
     if (auto no = between_tiles()) return *no;
     partitions();
-    if (auto no = memory()) return *no;
+    if (auto no = plan_memory(plan_, names_)) return *no;
     if (options_.as_triton) {
       if (auto no = check_limits(plan_.launch)) return *no;
       share_registers();
@@ -91,6 +91,7 @@ class Planner {
             "part",
             "rows",
             "columns",
+            "column",
             "grid",
             "block_0",
             "block_1",
@@ -119,7 +120,17 @@ class Planner {
             "grid",
             "BLOCKS",
             "WARPS",
-            "UserKernel"};
+            "UserKernel",
+            "T",
+            "tilelang",
+            "functools",
+            "build",
+            "compiled",
+            "do_bench",
+            "loop",
+            "batches",
+            "blocks_0",
+            "blocks_1"};
   }
 
   /// The whole file sees it: it is no local name of the host's code.
@@ -129,7 +140,7 @@ class Planner {
         "cut",     "d",         "error", "finite", "flat", "got",     "inputs", "is_output",
         "k",       "kind",      "lead",  "make",   "name", "outputs", "parts",  "q",
         "same",    "size",      "sizes", "tensor", "time", "v",       "value",  "w",
-        "want",    "where",     "wrong", "ws",     "x",    "block"};
+        "want",    "where",     "wrong", "ws",     "x",    "block",   "output"};
     return names_.make(host.contains(wish) ? "" : wish, "run");
   }
 
@@ -138,8 +149,10 @@ class Planner {
       const auto& ops = plan_.legal.program.ops;
       const bool some =
           std::any_of(ops.begin(), ops.end(), [&](const program::Op& op) { return op.slot == s; });
-      plan_.code.push_back(some ? slot_code(plan_.legal.program, s, plan_.tiles()) : SlotCode{});
-      plan_.depth = std::max(plan_.depth, plan_.code.back().depth);
+      plan_.code.push_back(
+          some ? cut_code(plan_.legal.program, s, cut_of_slot(plan_, s), plan_.tiles())
+               : CutCode{});
+      plan_.depth = std::max(plan_.depth, plan_.code.back().code.depth);
     }
   }
 
@@ -324,7 +337,7 @@ class Planner {
     if (finish_alone_) return plan_.finish_slot();
     int widest = -1;
     for (int s = 0; s < static_cast<int>(p_.slots.size()); ++s)
-      if (!plan_.code[at(s)].steady.empty() && p_.slots[at(s)].width >= kWarpgroup &&
+      if (!plan_.code[at(s)].items.empty() && p_.slots[at(s)].width >= kWarpgroup &&
           (widest < 0 || p_.slots[at(s)].width > p_.slots[at(widest)].width))
         widest = s;
     return widest < 0 ? plan_.finish_slot() : widest;
@@ -360,14 +373,7 @@ class Planner {
     if (!plan_.tiles()) return std::nullopt;
     plan_.resident_free = names_.make("resident_free", "barrier");
     plan_.tile_free = names_.make("tile_free", "barrier");
-    std::set<int> kept;
-    for (int v = plan_.meaning->after_begin; v < static_cast<int>(plan_.meaning->values.size());
-         ++v) {
-      std::set<int> needed;
-      plan_.final_values(v, needed);
-      for (const int one : needed)
-        if (const int s = plan_.kept_in_memory(plan_.op_of(one)); s >= 0) kept.insert(s);
-    }
+    std::set<int> kept = plan_.final_storages();
     for (int s = 0; s < static_cast<int>(p_.storages.size()); ++s)
       if (p_.storages[at(s)].kind == Storage::in_memory && plan_.carried(s) > 0) {
         plan_.restored.push_back(s);
@@ -397,13 +403,13 @@ class Planner {
 
   void partitions() {
     for (int s = 0; s < static_cast<int>(p_.slots.size()); ++s)
-      if (!plan_.code[at(s)].steady.empty()) plan_.partitions.push_back(s);
+      if (!plan_.code[at(s)].items.empty()) plan_.partitions.push_back(s);
     if (std::count(plan_.after_slot.begin(), plan_.after_slot.end(), plan_.finish_slot()) > 0)
       plan_.partitions.push_back(plan_.finish_slot());
     const auto rank = [&](int s) {
       return s == plan_.finish_slot()
                  ? std::pair<int, Amount>{kWarpgroup, 0}
-                 : std::pair<int, Amount>{p_.slots[at(s)].width, p_.slots[at(s)].registers};
+                 : std::pair<int, Amount>{p_.slots[at(s)].width, tile_registers(s)};
     };
     const auto first = std::max_element(plan_.partitions.begin(), plan_.partitions.end(),
                                         [&](int a, int b) { return rank(a) < rank(b); });
@@ -426,34 +432,37 @@ class Planner {
   /// Registers a thread for tiles: what the machine gives the slot, but not more than it has
   /// results for. On Blackwell a tile that goes through in parts of its columns takes those alone.
   Amount tile_registers(int slot) const {
-    constexpr Amount kParts = 32;
+    constexpr Amount kParts = 16, kPartsOfTiles = 32;
+    constexpr Amount kBeside = 64;  // wgmma's operands are copied where ptxas wants them elsewhere
     if (slot == plan_.finish_slot()) return 64;
     const Amount own = p_.slots[at(slot)].registers;
-    if (plan_.legal.target == Target::hopper) return !finish_alone_ && !holds_tiles(slot) ? 0 : own;
+    if (plan_.legal.target == Target::hopper) {
+      if (!holds_tiles(slot)) return finish_alone_ ? own : 0;
+      return std::min(own, register_pressure(plan_, slot) + kBeside);
+    }
     if (!holds_tiles(slot)) return 0;
-    std::set<int> in_parts;
-    for (const auto& ops : plan_.legal.fused)
-      for (const int one : ops) in_parts.insert(plan_.legal.source[at(one)]);
-    Amount all = kParts;
-    for (int op = 0; op < static_cast<int>(p_.ops.size()); ++op)
-      if (p_.ops[at(op)].slot == slot && !in_parts.contains(op))
-        if (const int s = plan_.registers_of(op); s >= 0)
-          all += p_.storages[at(s)].size * p_.storages[at(s)].depth;
-    return std::min(own, all);
+    const Amount held = register_pressure(plan_, slot);
+    return std::min(own, held + (held < kPartsOfTiles ? kParts : kPartsOfTiles));
   }
 
-  /// What is left is shared by those that ask for most.
+  /// What is left is shared by those that hold tiles, as many registers for each. (The default
+  /// partition has what the others leave.)
   void share_registers() {
     if (plan_.legal.target == Target::hopper || plan_.launch.workers.empty()) return;
-    int most = plan_.launch.first.registers;
-    for (const Partition& one : plan_.launch.workers) most = std::max(most, one.registers);
-    for (int more = most + kRegisterStep; more <= kMostRegisters; more += kRegisterStep) {
-      Launch tried = plan_.launch;
-      if (tried.first.registers == more - kRegisterStep) tried.first.registers = more;
-      for (Partition& one : tried.workers)
-        if (one.registers == more - kRegisterStep) one.registers = more;
-      if (check_limits(tried)) return;
-      plan_.launch = tried;
+    std::vector<Partition*> holders;
+    for (Partition& one : plan_.launch.workers)
+      if (one.registers >= kHoldsTiles) holders.push_back(&one);
+    if (plan_.launch.first.registers >= kHoldsTiles) holders.push_back(&plan_.launch.first);
+    for (bool more = !holders.empty(); more;) {
+      more = false;
+      for (Partition* const one : holders) {
+        if (one->registers + kRegisterStep > kMostRegisters) continue;
+        one->registers += kRegisterStep;
+        if (check_limits(plan_.launch))
+          one->registers -= kRegisterStep;
+        else
+          more = true;
+      }
     }
   }
 
@@ -470,114 +479,6 @@ class Planner {
     });
   }
 
-  static Amount bytes(const ExtraBuffer& one) {
-    return meaning::elements(one.shape) * meaning::number_type(one.type)->bytes;
-  }
-
-  std::optional<Refusal> memory() {
-    Amount shared = 0, columns = 0;
-    const auto add = [&](Amount size) { shared = (shared + size + 1023) / 1024 * 1024; };
-    for (const Storage& s : p_.storages) {
-      const int index = static_cast<int>(&s - p_.storages.data());
-      if (s.kind != Storage::in_memory || plan_.same_place[at(index)] != index) continue;
-      if (plan_.on_tmem(s)) {
-        const Amount stride = (s.size + s.alignment - 1) / s.alignment * s.alignment;
-        columns = std::max(columns, s.base + stride * (s.depth - 1) + s.size);
-      } else if (p_.memories[at(s.memory)].name == "smem") {
-        if (s.size >= 1024)
-          add(s.size * s.depth);
-        else
-          shared += (s.size * s.depth + 127) / 128 * 128;
-      } else {
-        return Refusal{"storage", s.name + " lies in memory " + p_.memories[at(s.memory)].name +
-                                      ", which the target does not have"};
-      }
-    }
-    for (const auto& [v, one] : plan_.resident) add(bytes(one));
-    for (const auto& [v, one] : plan_.final_hand_over) shared += (bytes(one) + 127) / 128 * 128;
-    int barriers = plan_.resident.empty() ? 0 : 1;
-    if (plan_.tiles()) barriers += 2;
-    for (const Event& event : plan_.legal.program.events)
-      barriers += event.pending ? 0 : event.phases;
-    for (const bool needed : plan_.done_needed) barriers += needed ? 1 : 0;
-    const Amount barrier_room =
-        (static_cast<Amount>(barriers) + static_cast<Amount>(p_.slots.size()) + 1) * kBarrierBytes *
-        16;
-    if (auto no = stage_stores(shared, barrier_room)) return *no;
-    for (Amount power = 32; columns > 0 && power <= 512; power *= 2)
-      if (power >= columns && plan_.launch.tmem_columns == 0) plan_.launch.tmem_columns = power;
-    if (columns > 512) plan_.launch.tmem_columns = columns;
-    plan_.launch.barriers = barriers;
-    plan_.launch.shared_bytes = shared + static_cast<Amount>(barriers) * kBarrierBytes;
-    return std::nullopt;
-  }
-
-  /// Tiles on their way out get a buffer; where there is no room, that of a tile from before the
-  /// loop, once all slots that read it have ended.
-  std::optional<Refusal> stage_stores(Amount& shared, Amount barrier_room) {
-    const meaning::Meaning& m = *plan_.meaning;
-    Amount all = 0;
-    for (std::size_t op = 0; op < p_.ops.size(); ++op) {
-      const int v = plan_.links.result[op];
-      const meaning::Value& value = m.values[at(v)];
-      if (value.function != Function::store || value.shape.size() != 2 ||
-          p_.ops[op].ending == Ending::transaction)
-        continue;
-      plan_.staging[v] = {names_.make(plan_.variable[at(v)] + "_smem", "buffer"), value.shape,
-                          value.type, true};
-      shared = (shared + bytes(plan_.staging[v]) + 1023) / 1024 * 1024;
-    }
-    for (int v = m.after_begin; v < static_cast<int>(m.values.size()); ++v)
-      if (m.values[at(v)].function == Function::store && m.values[at(v)].shape.size() == 2)
-        all += meaning::elements(m.values[at(v)].shape) *
-               meaning::number_type(m.values[at(v)].type)->bytes;
-    const bool room = shared + all + barrier_room <= kMostShared;
-    std::set<int> taken;
-    for (int v = m.after_begin; v < static_cast<int>(m.values.size()); ++v) {
-      const meaning::Value& value = m.values[at(v)];
-      if (value.function != Function::store || value.shape.size() != 2) continue;
-      if (room) {
-        plan_.staging[v] = {names_.make(plan_.variable[at(v)] + "_smem", "buffer"), value.shape,
-                            value.type, true};
-        continue;
-      }
-      bool found = false;
-      for (const auto& [q, one] : plan_.resident) {
-        if (found || plan_.tiles() || taken.contains(q) || one.shape != value.shape ||
-            one.type != value.type)
-          continue;
-        plan_.staging[v] = one;
-        taken.insert(q);
-        found = true;
-        for (const int s : readers_before(q))
-          if (s != plan_.after_slot[at(v)]) plan_.done_needed[at(s)] = true;
-      }
-      if (!found)
-        return Refusal{"limits",
-                       "no room in shared memory for the tile of " + value.id + " on its way out"};
-    }
-    if (room) shared += all;
-    return std::nullopt;
-  }
-
-  /// Slots whose ops read a value from before the loop, through views.
-  std::set<int> readers_before(int q) const {
-    std::set<int> slots;
-    for (std::size_t op = 0; op < p_.ops.size(); ++op)
-      for (const int v : plan_.links.values[op])
-        if (reads_before(v, q, 0)) slots.insert(p_.ops[op].slot);
-    return slots;
-  }
-  bool reads_before(int v, int q, int steps) const {
-    for (const Operand& one : plan_.meaning->values[at(v)].operands) {
-      if (one.value == q) return true;
-      if (one.value >= 0 && steps < 100 && plan_.meaning->in_loop(one.value) &&
-          plan_.op_of(one.value) < 0 && reads_before(one.value, q, steps + 1))
-        return true;
-    }
-    return false;
-  }
-
   const Program& p_;
   const EmitOptions& options_;
   Names names_;
@@ -585,9 +486,7 @@ class Planner {
   Plan plan_;
 };
 
-}  // namespace
-
-std::variant<Plan, Refusal> make_plan(const Program& program, const EmitOptions& options) {
+std::variant<Plan, Refusal> planned(const Program& program, const EmitOptions& options) {
   // On Blackwell results lie in tensor memory, where any wide slot can take them from: a partition
   // more would take registers from all.
   auto narrow = Planner(program, options, false).run();
@@ -596,6 +495,21 @@ std::variant<Plan, Refusal> make_plan(const Program& program, const EmitOptions&
   auto plan = Planner(program, options, true).run();
   const auto* no = std::get_if<Refusal>(&plan);
   return no == nullptr || no->rule != "limits" ? std::move(plan) : std::move(narrow);
+}
+
+}  // namespace
+
+std::variant<Plan, Refusal> make_plan(const Program& program, const EmitOptions& options) {
+  auto plan = planned(program, options);
+  const auto* no = std::get_if<Refusal>(&plan);
+  if (no == nullptr || no->rule != "limits" || options.resident_registers <= kLeastResident)
+    return plan;
+  // Kernels count their own registers beside tiles; a program does not say how many.
+  EmitOptions less = options;
+  less.resident_registers = kLeastResident;
+  auto again = planned(program, less);
+  no = std::get_if<Refusal>(&again);
+  return no == nullptr || no->rule != "limits" ? std::move(again) : std::move(plan);
 }
 
 }  // namespace twill::emit

@@ -10,15 +10,19 @@
 #include <vector>
 
 #include "graph/emit/axes.hpp"
+#include "graph/emit/cut_code.hpp"
 #include "graph/emit/gluon.hpp"
 #include "graph/emit/legal.hpp"
 #include "graph/emit/names.hpp"
-#include "graph/emit/slot_code.hpp"
 
 namespace twill::emit {
 
 /// The warps of a warpgroup.
 inline constexpr int kWarpgroup = 4;
+/// Registers a thread beside its tiles that the least of the built-in kernels counts on.
+inline constexpr int kLeastResident = 12;
+/// On Blackwell a slot that asks for so many registers holds tiles, which ptxas wants more for.
+inline constexpr int kHoldsTiles = 96;
 
 /// A buffer in shared memory that no storage of the loop has: a tile that is loaded before it, one
 /// on its way out, or a vector that another slot needs after it.
@@ -27,6 +31,12 @@ struct ExtraBuffer {
   std::vector<std::int64_t> shape;
   std::string type;
   bool swizzled = false;  ///< for bulk copies and products; else plain rows
+  /// It lies in a buffer that another tile had: of a ring the first copy, of a wider tile these
+  /// columns.
+  bool of_ring = false;
+  std::int64_t first_column = 0, whole_columns = 0;  ///< of the wider tile; 0 = it is not wider
+
+  bool part() const { return whole_columns > 0; }
 };
 
 struct Plan {
@@ -36,13 +46,14 @@ struct Plan {
   program::Links links;
   LegalProgram legal;
   Axes axes;
-  std::vector<SlotCode> code;  ///< per slot; empty where it has no ops
-  int depth = 0;               ///< the largest of them
+  std::vector<CutCode> code;  ///< per slot; empty where it has no ops
+  int depth = 0;              ///< the largest of them
 
-  std::vector<std::string> variable;     ///< per value
-  std::vector<std::string> constant;     ///< per constant of the meaning
-  std::vector<std::string> buffer;       ///< per storage in memory
-  std::vector<int> same_place;           ///< per storage, one whose buffer it has; itself
+  std::vector<std::string> variable;  ///< per value
+  std::vector<std::string> constant;  ///< per constant of the meaning
+  std::vector<std::string> buffer;    ///< per storage in memory
+  std::vector<int> same_place;        ///< per storage, one whose buffer it has; itself
+  std::vector<int> view_of;  ///< per storage, one whose buffer it is another view of; -1 = none
   std::vector<std::string> barrier;      ///< per event of the legal program
   std::vector<std::string> slot_name;    ///< per slot; the function
   std::vector<std::string> host_name;    ///< per host tensor
@@ -56,9 +67,11 @@ struct Plan {
   std::vector<int> partitions;
   /// Per store after the loop, the slot that executes it with all that it needs; else -1.
   std::vector<int> after_slot;
-  std::vector<bool> done_needed;               ///< per slot: others wait for its end
-  std::map<int, ExtraBuffer> resident;         ///< per value before the loop that loads a matrix
-  std::map<int, ExtraBuffer> staging;          ///< per store of a matrix from registers
+  std::vector<bool> done_needed;        ///< per slot: others wait for its end
+  std::map<int, ExtraBuffer> resident;  ///< per value before the loop that loads a matrix
+  std::map<int, ExtraBuffer> staging;   ///< per store of a matrix from registers
+  /// Per store whose buffer another tile had: slots that used that one.
+  std::map<int, std::set<int>> staging_users;
   std::map<int, ExtraBuffer> final_hand_over;  ///< per value of the loop
   std::vector<std::string> done;               ///< per slot, its barrier's name
   std::string resident_barrier;
@@ -112,6 +125,8 @@ struct Plan {
   std::set<int> resident_readers() const;
   /// Values of the loop that a value after it uses, through others after it.
   void final_values(int value, std::set<int>& all) const;
+  /// Storages of the loop that a value after it reads.
+  std::set<int> final_storages() const;
   /// Slots whose end a value after the loop needs.
   void awaited_by(int v, std::set<int>& slots) const;
   /// The storage in tensor memory that op `op` writes, and nothing else that anybody reads; -1 =

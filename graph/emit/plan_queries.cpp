@@ -99,12 +99,19 @@ void Plan::awaited_by(int v, std::set<int>& slots) const {
   std::set<int> needed;
   final_values(v, needed);
   for (const int one : needed) slots.insert(given->ops[at(op_of(one))].slot);
-  const auto staged = staging.find(v);
-  if (staged == staging.end()) return;
-  for (const auto& [tile, place] : resident)
-    if (place.name == staged->second.name)
-      for (int s = 0; s < finish_slot(); ++s)
-        if (done_needed[at(s)]) slots.insert(s);
+  if (const auto users = staging_users.find(v); users != staging_users.end())
+    slots.insert(users->second.begin(), users->second.end());
+}
+
+std::set<int> Plan::final_storages() const {
+  std::set<int> kept;
+  for (int v = meaning->after_begin; v < static_cast<int>(meaning->values.size()); ++v) {
+    std::set<int> needed;
+    final_values(v, needed);
+    for (const int one : needed)
+      if (const int s = kept_in_memory(op_of(one)); s >= 0) kept.insert(s);
+  }
+  return kept;
 }
 
 int Plan::tile_written(int op) const {

@@ -27,20 +27,15 @@ struct Step {
 };
 
 /// With n >= depth the slot runs the prologue, `steady` for i = 0 .. n - depth - 1 (every op of the
-/// slot once) and the epilogue; with n < depth, short_runs[n]. The ops of stage first_stage are
-/// those of iterations i + depth in the loop.
+/// slot once) and the epilogue; with n < depth, short_runs[n]. The earliest ops are those of
+/// iterations i + depth in the loop. That it goes through its ops period by period from its own
+/// first one on changes nothing: only the order within the slot counts.
 struct SlotCode {
   int slot = 0;
-  int first_stage = 0;
-  int depth = 0;  ///< the last stage of its ops less the first
+  int depth = 0;  ///< periods that one iteration's ops are spread over, less one
   std::vector<Step> prologue, steady, epilogue;
   std::vector<std::vector<Step>> short_runs;
 };
-
-/// The code of a slot with at least one op. That the slot goes through its ops period by period
-/// from its own first stage on changes nothing: only the order within the slot counts.
-/// `tiles`: the code is run once a tile, and waits for iterations of tiles before are among it.
-SlotCode slot_code(const program::Program& program, int slot, bool tiles = false);
 
 /// Copy and parity of iteration k in a ring: k mod R and (k / R) mod 2.
 struct RingPlace {

@@ -261,8 +261,11 @@ class TtgirWriter {
     std::vector<Thing> bounds;
     for (std::size_t k = 1; k < one.value.parts.size(); ++k)
       bounds.push_back(b_.evaluate(one.value.parts[k]));
-    if (of == "gl.static_range" && bounds.size() == 1 && bounds[0].kind == Thing::whole) {
-      for (std::int64_t k = 0; k < bounds[0].number; ++k) {
+    const auto is_whole = [](const Thing& bound) { return bound.kind == Thing::whole; };
+    if (of == "gl.static_range" && std::all_of(bounds.begin(), bounds.end(), is_whole)) {
+      if (bounds.size() == 1) bounds = {Thing::make_whole(0), bounds[0], Thing::make_whole(1)};
+      if (bounds.size() != 3 || bounds[2].number < 1) ws::no_text("a loop over " + of);
+      for (std::int64_t k = bounds[0].number; k < bounds[1].number; k += bounds[2].number) {
         b_.variables.set(one.targets[0], Thing::make_whole(k));
         statements(one.body);
       }

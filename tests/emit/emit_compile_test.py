@@ -1,8 +1,9 @@
 """Compiles emitted kernels with Triton to PTX and cubin, without a GPU, and reads them.
 
 usage: emit_compile_test.py TWILL [--report] KERNEL:MACHINE...
-Exit code 77 without Triton. Checked: the number of products and barrier waits in the PTX are those of the text; no
-load of a tile was taken for another one (Triton's passes may join loads between which a product has written); no
+Exit code 77 without Triton. Checked: products and barrier waits in the PTX are not more than in the text (code of two
+ways may be one; emit_order_test.py compares what is executed); no load of a tile was taken for another one (Triton's
+passes may join loads between which a product has written); no
 wgmma is serialised; registers of partitions (setmaxnreg) are those that Twill foretold; spills are reported, and
 refused where SPILLS says 0.
 """
@@ -12,6 +13,9 @@ import re
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from variants import source  # noqa: E402
 
 os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")  # the default, said aloud, so that 3.9 does not warn
 
@@ -28,7 +32,7 @@ KERNELS = ["hopper-fwd-plain:hopper", "hopper-fwd-sub2:hopper", "hopper-fwd-sub2
            "blackwell-fwd-sub2:blackwell", "blackwell-fwd-sub2-chunked:blackwell", "gemm:hopper", "gemm:blackwell",
            "hopper-gqa:hopper", "hopper-mlp:hopper", "hopper-bwd:hopper", "hopper-bwd-q64:hopper", "blackwell-bwd:blackwell",
            "hopper-retnet:hopper", "hopper-deltanet:hopper", "fmha-forward:hopper", "fmha-forward:blackwell"]
-PTX_NAMES = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32"}
+PTX_NAMES = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float8_e4m3fn": "fp8e4nv"}
 
 
 def compiled(path, trips):
@@ -40,7 +44,7 @@ def compiled(path, trips):
         host, _, what = name.rpartition("_")
         if what == "desc":
             kind, block = module.TENSORS[host][1], module.BLOCKS[host]
-            layout = gl.NVMMASharedLayout.get_default_for(block, getattr(gl, kind))
+            layout = gl.NVMMASharedLayout.get_default_for(block, getattr(gl, {"float8_e4m3fn": "float8e4nv"}.get(kind, kind)))
             signature[name] = f"tensordesc<{PTX_NAMES[kind]}{block},{layout!r}>"
         elif what == "ptr":
             signature[name] = "*" + PTX_NAMES[module.TENSORS[host][1]]
@@ -99,21 +103,35 @@ def text_counts(text):
             skip = indent
         if skip is None:
             kept.append(line)
-    # A wgmma is of 64 rows and 16 deep a warpgroup, a tcgen05.mma of 128 rows and 16 deep (16-bit operands).
+    # A wgmma is of 64 rows and 16 deep a warpgroup, a tcgen05.mma of 128 rows and 16 deep (operands of 8 bits: 32).
     products = instructions = 0
     warps = 4
     for line in kept:
         if match := re.match(r"    # (\d+) warps?, ", line):
             warps = int(match.group(1))
-        if match := re.search(r"(warpgroup_mma|tcgen05_mma)\(.*  # (\d+) x (\d+) x (\d+)$", line):
+        if match := re.search(r"(warpgroup_mma|tcgen05_mma)\(.*  # (\d+) x (\d+) x (\d+)( \(8 bits\))?$", line):
             rows = 16 * warps if match.group(1) == "warpgroup_mma" else 128
             products += 1
-            instructions += max(1, int(match.group(2)) // rows) * (int(match.group(4)) // 16) * -(-int(match.group(3)) // 256)
+            instructions += max(1, int(match.group(2)) // rows) * (int(match.group(4)) // (32 if match.group(5) else 16)) * -(-int(match.group(3)) // 256)
     body = "\n".join(kept)
+    loads, seen = 0, set()
+    parts, deeper = 1, 0  # of a loop that is written out, and how deep its lines are
+    for line in kept:
+        indent = len(line) - len(line.lstrip())
+        if line.strip() and indent < deeper:
+            parts, deeper = 1, 0
+        if match := re.search(r"for column in gl\.static_range\(0, (\d+), (\d+)\):", line):
+            parts, deeper = int(match.group(1)) // int(match.group(2)), indent + 4
+        # (Only values loaded before the loop come from elsewhere than a tile's place. What is loaded twice and not written between may
+        # be loaded once.)
+        if re.search(r"mbarrier\.(wait|arrive)|\.store\(|_mma|^ *(for|if|elif|else|def)\b", line):
+            seen.clear()
+        for place in re.findall(r"(\w+(?:\.\w+\((?:[^()]|\([^()]*\))*\))*)\.load\((?:TILE_|gl\.SliceLayout)", line):
+            loads += parts * (place not in seen)
+            seen.add(place)
     return {"products": products, "instructions": instructions,
             "waits": len(re.findall(r"^\s*mbarrier\.wait\(", body, re.M)),
-            # (Only values loaded before the loop come from elsewhere than a tile's place.)
-            "tile loads": len(re.findall(r"[\w)]\.load\((?:TILE_|gl\.SliceLayout)", body)),
+            "tile loads": loads,
             "registers": [int(x) for x in re.findall(r"slot_\w+ (\d+)", re.search(r"Registers a thread: (.*)", body).group(1))],
             "shared": int(re.search(r"Shared memory: (\d+) bytes", body).group(1))}
 
@@ -124,7 +142,7 @@ def main():
     failed = False
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
-            kernel, machine = name.split(":")
+            kernel, machine = source(twill, name, folder)
             path = os.path.join(folder, "kernel.py")
             done = subprocess.run([twill, "emit", kernel, "--machine", machine, "-o", path, "--quiet"], capture_output=True, text=True)
             if done.returncode != 0:
@@ -144,11 +162,11 @@ def main():
                 continue
             wrong = []
             products = got["wgmma"] + got["tcgen05.mma"]
-            if products == 0 or products != want["instructions"]:
+            if (products == 0) != (want["products"] == 0) or products > want["instructions"]:
                 wrong.append(f"{products} product instructions, {want['instructions']} by the text's {want['products']} products")
             if got["shared"] > want["shared"] + 2048 or got["shared"] > 232448:
                 wrong.append(f"{got['shared']} bytes of shared memory, foretold {want['shared']}")
-            if got["barrier waits"] != want["waits"]:
+            if got["barrier waits"] > want["waits"]:
                 wrong.append(f"{got['barrier waits']} barrier waits, {want['waits']} in the text")
             if got["tile loads"] != want["tile loads"]:
                 wrong.append(f"{got['tile loads']} loads of tiles, {want['tile loads']} in the text")

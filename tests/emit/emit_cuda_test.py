@@ -6,7 +6,6 @@ wgmma. --mutants: every wait and fence is removed once; each must be noticed, bu
 files are replaced by hostile ones. Exit code 77 where there is no g++ or no CUDA.
 """
 import json
-import math
 import os
 import re
 import shutil
@@ -22,14 +21,16 @@ except ImportError:
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
+from variants import source  # noqa: E402
 
 KERNELS = ["hopper-fwd-sub2:hopper", "hopper-fwd-sub2+bf16:hopper", "hopper-fwd-plain:hopper", "hopper-fwd-sub2-m128:hopper", "fmha-forward:hopper", "gemm:hopper", "hopper-gqa:hopper", "hopper-mlp:hopper",
            "blackwell-fwd-sub2:blackwell", "blackwell-fwd-sub2+bf16:blackwell", "blackwell-fwd-plain:blackwell", "blackwell-fwd-plain+causal:blackwell",
-           "blackwell-fwd-sub2+d64:blackwell", "blackwell-fwd-plain+bf16+causal+d64:blackwell", "fmha-forward:blackwell", "gemm:blackwell", "blackwell-bwd:blackwell"]
+           "blackwell-fwd-sub2+d64:blackwell", "blackwell-fwd-plain+bf16+causal+d64:blackwell", "fmha-forward:blackwell", "gemm:blackwell", "blackwell-bwd:blackwell", "hopper-bwd:hopper", "hopper-bwd-q64:hopper"]
 COUNTS = (0, 1, 2, 3, 7)
 # Bytes of spill stores that are known, by kernel; more are an error. hopper-gqa: two tiles of 64 x 128 in f32, their product and its
 # operand are 224 of 240 registers. Blackwell: a softmax slot holds a tile of 128 registers while ptxas moves ex2 of the next one up.
-SPILLS = {"hopper-gqa:hopper": 176, "blackwell-fwd-sub2:blackwell": 8, "blackwell-fwd-sub2+bf16:blackwell": 8, "blackwell-fwd-sub2+d64:blackwell": 56,
+# Backward attention on Hopper: tiles are 224 of 240 registers, addresses that do not change in the loop are read back.
+SPILLS = {"hopper-gqa:hopper": 176, "hopper-mla:hopper": 284, "hopper-bwd:hopper": 100, "hopper-bwd-q64:hopper": 44, "blackwell-fwd-sub2:blackwell": 8, "blackwell-fwd-sub2+bf16:blackwell": 8, "blackwell-fwd-sub2+d64:blackwell": 56,
           "blackwell-fwd-plain+bf16+causal+d64:blackwell": 4, "fmha-forward:blackwell": 380}
 # What may be missing anywhere, of what place() says:
 # - what the last iterations tell, for which no iteration comes that waits; nor is the fence before it needed;
@@ -39,7 +40,19 @@ IMPLIED_ANYWHERE = (r"(epilogue|n = \d+): (arrive|release|barrier_arrive|tensor_
                     r": tensor_relinquish\(", r": __syncwarp\(")
 # Waits that others imply, by the order in which a slot does things. (The program has them: the judge wants each barrier's phases
 # waited for.)
+FWD_SUB2 = (
+    # aux waits for s0_tld_s, which waits for s0_qk, for which mma had Q and K. The done barriers of the softmax slots are for the maxima,
+    # which correction has waited for in the loop. The second bulk store of a thread waits for the first one, too.
+    r"slot_aux, -: wait_for<1>\(shared \+ kResidentFull", r"After the loop: wait_for<1>\(shared \+ kSoftmax[01]Done", r"slot_correction, -: bulk_wait_read\(",
+    # The softmax slots have passed the fence since they waited for the product; after that they waited for a vector in shared memory.
+    r"slot_softmax[01], (i|epilogue): tensor_fence_after\(\); / #pragma")
+HOPPER_BWD = (
+    # What reads K and V has ended before the warpgroups meet for dq, but for dq, of which each reads the panel of K that it writes. dk's
+    # release, for which the loader waits, comes after sub_s and sub_dp of the next iteration. The second bulk store waits for the first.
+    r"slot_wg01, (-|After the loop): named_sync\(3, 256\);  // no warp", r"slot_wg01, After the loop: bulk_wait_read\(",
+                          r"slot_load, i: wait_for<1>\(shared \+ kSub(S|Dp)Used, i \+ 1\)")
 IMPLIED = {
+    "blackwell-fwd-sub2:blackwell": FWD_SUB2, "blackwell-fwd-sub2+bf16:blackwell": FWD_SUB2, "hopper-bwd:hopper": HOPPER_BWD, "hopper-bwd-q64:hopper": HOPPER_BWD,
     # wg1 writes max_m[k + 1] before sub_m[k], so who has waited for sub_m[k] needs no wait for max_m[k + 1]; wg0 reads sub_m[k]
     # before mask_s[k + 1], so who has waited until mask_s[k + 1] was read may write sub_m again.
     "hopper-gqa:hopper": (r"kMaxMReady, (1|2|i \+ 3)\)", r"kExpAUsed, (i - 1|n - 3)\)"),
@@ -59,9 +72,8 @@ IMPLIED = {
                                 r"slot_compute, -: bulk_wait_read\("),
 }
 # What is not carried is refused with its reason, and nothing is written.
-REFUSED = {"blackwell-bwd-sub2:blackwell": "limits: slots need 576 registers", "hopper-bwd-q64:hopper": "storage: a vector along columns", "hopper-bwd:hopper": "storage: a vector along columns",
-           "hopper-bwd-q80:hopper": "op: st_dq has 80 rows on 2 warpgroups",
-           "hopper-gla:hopper": "meaning: ", "hopper-mla:hopper": "tensors: "}
+REFUSED = {"blackwell-bwd-sub2:blackwell": "storage: s0_dq does not fill its columns of tensor memory as a tile of 128 rows", "hopper-bwd-q80:hopper": "op: st_dq has 80 rows on 2 warpgroups",
+           "hopper-gla:hopper": "meaning: ", "hopper-grouped-gemm:hopper": "type: |tensors: "}
 TOLERANCE = 8e-3
 WAIT = re.compile(r"^( *(?:if \([^;]*?\) )?)(wait_for<|end_products<|named_sync\(|bulk_wait_read[<(]|fence_async_shared\(|tensor_fence_\w+\(|end_tensor_\w+\(|"
                   r"tensor_commit\(|arrive\(|release\(|barrier_arrive\(|barrier_init_fence\(|tensor_relinquish\(|__sync\w+\()", re.M)
@@ -73,63 +85,6 @@ class Failed(Exception):
 
 def run(command, **more):
     return subprocess.run(command, capture_output=True, text=True, **more)
-
-
-def with_head_dimension(kernel, columns):
-    """Attention forward with so many columns of Q, K, V and O in the place of 128."""
-    meaning = kernel["meaning"]
-    meaning["constants"]["scale"] = math.log2(math.e) / math.sqrt(columns)
-    for tensor in meaning["tensors"]:
-        if len(tensor["shape"]) == 2:
-            tensor["shape"][1] = columns
-    for value in meaning["before"] + meaning["after"] + kernel["ops"]:
-        name = re.sub(r"^s\d+_", "", value["id"])
-        if name in ("q", "o", "st_o", "ld_k", "alloc_k", "ld_v", "alloc_v", "tld_acc", "mul_acc", "tst_acc", "pv"):
-            value["shape"][1] = columns
-        elif name == "qk":
-            value["shape"][2] = columns
-        elif name == "trans_k":
-            value["shape"][0] = columns
-        if "traffic" in value:
-            value["traffic"]["SMEM"] = value["traffic"]["SMEM"] * columns // 128
-    kernel["resident"]["memory"]["smem"] = kernel["resident"]["memory"]["smem"] * columns // 128
-
-
-def with_causal_mask(kernel):
-    """Attention forward with a causal mask on its scores: an op between those that make them and all that use them."""
-    kernel["meaning"]["constants"]["first"] = 200
-    made = {op["computes"][1]: op for op in kernel["ops"] if op["computes"][0] in ("row_max",)}
-    for scores, reader in made.items():
-        mask = re.sub("[a-z]+_[a-z]+$", "mask_s", reader["id"]) if scores != "qk" else "mask_s"
-        at = next(k for k, op in enumerate(kernel["ops"]) if op["id"] == scores)
-        of = kernel["ops"][at]
-        for op in kernel["ops"]:
-            op["computes"] = [mask if operand == scores else operand for operand in op["computes"]]
-        for edge in kernel["edges"]:
-            if edge["from"] == scores:
-                edge["from"] = mask
-                edge.pop("blocking", None)
-                edge.pop("doc", None)
-        kernel["ops"].insert(at + 1, {"id": mask, "kind": "add", "shape": of["shape"][:2], "type": "f32", "computes": ["causal", scores, "first", 1]})
-        kernel["edges"].append({"from": scores, "to": mask, "blocking": True})
-
-
-def source(twill, name, folder):
-    """(kernel, machine); KERNEL+bf16, +d64 and +causal is the built-in one with bf16 in the place of f16, head dimension 64, a mask."""
-    kernel, machine = name.split(":")
-    kernel, *changes = kernel.split("+")
-    if not changes:
-        return kernel, machine
-    text = run([twill, "kernels", "--show", kernel], check=True).stdout
-    changed = json.loads(text.replace('"f16"', '"bf16"') if "bf16" in changes else text)
-    if "d64" in changes:
-        with_head_dimension(changed, 64)
-    if "causal" in changes:
-        with_causal_mask(changed)
-    path = os.path.join(folder, "changed.json")
-    with open(path, "w") as file:
-        json.dump(changed, file)
-    return path, machine
 
 
 def emit(twill, name, path):
@@ -220,8 +175,8 @@ def check_oracle(twill, name, program, folder):
             host = tensor if tensor in tables else re.sub(r"^s\d+_", "", tensor)
             part = 0 if tensor == host else int(re.match(r"s(\d+)_", tensor)[1])
             shape, where = streamed[tensor]["shape"], []
-            for d, (kind, _) in enumerate(tables[host][3][:tables[host][2]]):
-                begin = i * shape[d] if kind == "loop" else part * shape[0] if d == 0 else 0
+            for d, (kind, covered) in enumerate(tables[host][3][:tables[host][2]]):
+                begin = (i * covered if kind == "loop" else 0) + (part * shape[0] if d == 0 else 0)
                 where.append(slice(begin, begin + shape[d]))
             return host, tuple(where)
 

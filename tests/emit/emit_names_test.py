@@ -23,8 +23,9 @@ import tokenize
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from hostile_names import HOSTILE, renamed, victims  # noqa: E402
 
-LANGUAGES = ("gluon", "cuda", "ttgir-ws")
-KERNELS = ("gemm", "hopper-fwd-sub2")
+LANGUAGES = {"hopper": ("gluon", "cuda", "ttgir-ws"), "blackwell": ("tilelang",)}
+PYTHON = ("gluon", "tilelang")
+KERNELS = (("gemm", "hopper"), ("hopper-fwd-sub2", "hopper"), ("gemm", "blackwell"))
 CHARACTERS = "ab_0 \n\r\t\\\"'#/*%{}()<>?;:,.@^!$&|=+-~`\0\x7f\u00e9\u202e\u2028"
 BLOCK = ("", "block")  # a new function begins
 STRING = r'"(?:[^"\\\n]|\\.)*"'
@@ -123,7 +124,7 @@ def plain_tokens(text, name):
 def tokens(language, text):
     if any(ord(c) > 126 or (ord(c) < 32 and c != "\n") for c in text):
         raise AssertionError("the text is not printable ASCII")
-    if language == "gluon":
+    if language in PYTHON:
         return list(python_tokens(text))
     # (Declarations of CUDA stand in the order of their names.)
     text = re.sub(r"^( +[A-Z]\w*<[^;()]*>) (\w+(?:,\s+\w+)*);", lambda m: f"{m[1]} {m[2].count(',') + 1};", text, flags=re.M)
@@ -147,7 +148,7 @@ def words_in(text):
 
 def fault(language, tame, text):
     return difference(tame, tokens(language, text)) or (
-        hidden(text, {name for name, kind in tame if kind == "name"} & set(dir(builtins))) if language == "gluon" else "")
+        hidden(text, {name for name, kind in tame if kind == "name"} & set(dir(builtins))) if language in PYTHON else "")
 
 
 def write(path, thing):
@@ -166,16 +167,16 @@ def emit(twill, language, source):
 def programs(twill, folder, count, faults):
     """Texts of programs that were compared."""
     compared = 0
-    for kernel in KERNELS:
+    for kernel, machine in KERNELS:
         path = os.path.join(folder, "p.json")
-        subprocess.run([twill, "program", kernel, "--machine", "hopper", "-o", path, "--quiet"], check=True)
+        subprocess.run([twill, "program", kernel, "--machine", machine, "-o", path, "--quiet"], check=True)
         with open(path) as file:
             program = json.load(file)
         kinds = victims(program)
         names = [name for kind in kinds.values() for name in kind]
         tame = {name: f"tame{k:03}" for k, name in enumerate(names)}
         write(path, renamed(program, tame))
-        texts = {language: emit(twill, language, [path]) for language in LANGUAGES}
+        texts = {language: emit(twill, language, [path]) for language in LANGUAGES[machine]}
         right, own = {language: tokens(language, text) for language, text in texts.items()}, words_in("".join(texts.values()))
         for seed in range(count // len(KERNELS)):
             source = random.Random(seed)
@@ -186,7 +187,7 @@ def programs(twill, folder, count, faults):
                     chosen[name] = wish
                     used.add(wish)
             write(path, renamed(program, chosen))
-            for language in LANGUAGES:
+            for language in LANGUAGES[machine]:
                 try:
                     text = emit(twill, language, [path])
                     wrong = "" if text is None else fault(language, right[language], text)
@@ -202,21 +203,22 @@ def files(twill, folder, faults):
     """Kernel files, notes, machines and the names of files."""
     compared = 0
     texts = {what: json.loads(subprocess.run([twill, command, "--show", what], capture_output=True, text=True, check=True).stdout)
-             for command, what in (("kernels", "gemm"), ("machines", "hopper"))}
-    tame = {language: emit(twill, language, ["gemm", "--machine", "hopper"]) for language in LANGUAGES}
+             for command, what in (("kernels", "gemm"), *(("machines", machine) for machine in LANGUAGES))}
+    of_machine = {language: machine for machine, all_ in LANGUAGES.items() for language in all_}
+    tame = {language: emit(twill, language, ["gemm", "--machine", machine]) for language, machine in of_machine.items()}
     right = {language: tokens(language, text) for language, text in tame.items()}
     # (All words of the text itself, too: the function that a kernel's name becomes is seen everywhere.)
-    for word in dict.fromkeys(HOSTILE + words_in(tame["gluon"])):
-        kernel, machine = dict(texts["gemm"]), dict(texts["hopper"])
-        kernel["name"], machine["name"] = word or "-", word or "-"
-        for file in (kernel, machine):
+    for word in dict.fromkeys(HOSTILE + words_in(tame["gluon"] + tame["tilelang"])):
+        kernel, machines = dict(texts["gemm"]), {machine: dict(texts[machine]) for machine in LANGUAGES}
+        for file in (kernel, *machines.values()):
+            file["name"] = word or "-"
             for key in ("doc", "note"):
                 if isinstance(file.get(key), str):
                     file[key] = word
         place = os.path.join(folder, re.sub(r"[\0/]", "?", word)[:80] or "-")
         write(place + ".k.json", kernel)
-        write(place + ".m.json", machine)
-        for language in LANGUAGES:
+        for language, machine in of_machine.items():
+            write(place + ".m.json", machines[machine])
             try:
                 text = emit(twill, language, [place + ".k.json", "--machine", place + ".m.json"])
                 wrong = "" if text is None else fault(language, right[language], text)

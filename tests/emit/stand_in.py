@@ -39,6 +39,11 @@ class World:
         self.tmem = np.full((128, 512, 4), 0xff, np.uint8)
         self.program_ids, self.programs = (0, 0, 0), (1, 1, 1)
         self.weights = {}
+        self.trace, self.warps, self.first_warps, self.barriers = {}, {}, 4, 0
+
+    def note(self, *event):
+        """What the running slot does that is seen from outside (ptx_trace.py), in its order; before the slots begin the first one's."""
+        self.trace.setdefault(threading.current_thread().name if self.warps else "", []).append(event)
 
     def choices(self):
         ready = [("slot", t) for t in self.alive if t not in self.waiting or self.waiting[t]()]
@@ -104,7 +109,8 @@ class World:
     def queue(self):
         return self.queues.setdefault(threading.current_thread().name, [])
 
-    def specialise(self, functions):
+    def specialise(self, functions, warps):
+        self.warps = {function[0].__name__: count for function, count in zip(functions, [self.first_warps] + warps)}
         def body(function, arguments):
             thread = threading.current_thread()
             try:
@@ -147,29 +153,59 @@ def held_back(module):
 
 
 WORLD = None
-SHORT = {"float16": np.float16, "float32": np.float32, "bfloat16": np.float32}
+SHORT = {"float16": np.float16, "float32": np.float32, "bfloat16": np.float32, "float8e4nv": np.float32}
+STORED = {"float16": np.float16, "float32": np.float32, "bfloat16": np.uint16, "float8e4nv": np.uint8}  # in memory
+TORCH = {"float8_e4m3fn": "float8e4nv"}  # what PyTorch calls otherwise
 
 
 class Type:
-    """A number type; bfloat16 is float32 with rounded values."""
+    """A number type; bfloat16 and float8e4nv are float32 with rounded values."""
 
     def __init__(self, name):
-        self.name, self.numpy = name, SHORT[name]
+        self.name = TORCH.get(name, name)
+        self.numpy = SHORT[self.name]
 
     def rounded(self, x):
         x = np.asarray(x)
+        if self.name == "float8e4nv":  # 4 bits of exponent, 3 of mantissa, the least is 2 to the -9, the largest 448
+            x = np.asarray(x, np.float32)
+            step = np.exp2(np.maximum(np.floor(np.log2(np.maximum(np.abs(x), 2.0 ** -6))), -6) - 3)
+            kept = np.round(x / step) * step
+            return np.where(np.abs(kept) <= 448, kept, np.nan).astype(np.float32)
         if self.name != "bfloat16":
             return x.astype(self.numpy)
         bits = np.ascontiguousarray(x, np.float32).view(np.uint32)
         kept = ((bits + 0x7fff + ((bits >> 16) & 1)) & 0xffff0000).astype(np.uint32).view(np.float32)
         return np.where(np.isfinite(x), kept, x).astype(np.float32)
 
+    def stored(self, x):
+        """As memory has it."""
+        x = self.rounded(x)
+        if self.name == "bfloat16":
+            return (np.ascontiguousarray(x).view(np.uint32) >> 16).astype(np.uint16)
+        if self.name == "float8e4nv":
+            code = np.where(np.isnan(x), 127, np.searchsorted(FLOAT8, np.abs(np.where(np.isnan(x), 0, x))))
+            return (code + 128 * np.signbit(x)).astype(np.uint8)
+        return x
+
+    def values(self, stored):
+        if self.name == "bfloat16":
+            return (stored.astype(np.uint32) << 16).view(np.float32)
+        if self.name == "float8e4nv":
+            code = stored.astype(np.int64)
+            return np.where(code & 127 == 127, np.nan, np.append(FLOAT8, 0)[code & 127] * np.where(code > 127, -1, 1)).astype(np.float32)
+        return stored.copy()
+
     def __str__(self):
         return self.name
 
     @property
     def bytes(self):
-        return 4 if self.name == "float32" else 2
+        return {"float32": 4, "float8e4nv": 1}.get(self.name, 2)
+
+
+# What the first 127 codes of float8e4nv mean: 4 bits of exponent, 3 of mantissa.
+FLOAT8 = np.array([(k & 7) * 2.0 ** -9 if k < 8 else (8 + (k & 7)) * 2.0 ** ((k >> 3) - 10) for k in range(127)], np.float32)
 
 
 class Tile(np.ndarray):
@@ -230,7 +266,7 @@ class Barriers:
 
 
 class Shared:
-    """Shared memory: a view of an array."""
+    """Shared memory: a view of an array as memory has it. `root` is the allocation."""
 
     def __init__(self, kind, array, root=None):
         self.kind, self.array, self.root = kind, array, array if root is None else root
@@ -247,22 +283,35 @@ class Shared:
         cut[dim] = slice(start, start + length)
         return Shared(self.kind, self.array[tuple(cut)], self.root)
 
+    def reinterpret(self, kind, shape, layout):
+        flat = self.array.reshape(-1).view(np.uint8)
+        size = int(np.prod(shape)) * kind.bytes
+        assert np.shares_memory(flat, self.array) and size <= flat.size, "sizes differ"
+        return Shared(kind, flat[:size].view(STORED[kind.name]).reshape(shape), self.root)
+
+    def put(self, x):
+        assert x.shape == self.array.shape, "shapes differ"
+        self.array[...] = self.kind.stored(x)
+
+    def forget(self):
+        """What will be written is on its way: nobody may read what is here (all bits set are no number)."""
+        self.array[...] = np.full(1, 0xff, np.uint8).repeat(self.array.itemsize).view(self.array.dtype)[0]
+
     def load(self, layout):
         WORLD.point()
-        return tile(self.array.copy())
+        return tile(self.kind.values(self.array))
 
     def store(self, x):
         known(x, "a store")
         WORLD.point()
-        assert x.shape == self.array.shape, "shapes differ"
-        self.array[...] = self.kind.rounded(x)
+        self.put(x)
         WORLD.unfenced.setdefault(threading.current_thread().name, set()).add(id(self.root))
 
     def seen_by_async(self):
         """What the asynchronous proxy reads: not what was written without a fence."""
         if any(id(self.root) in arrays for arrays in WORLD.unfenced.values()):
             raise Fault("the asynchronous proxy reads ordinary writes without a fence")
-        return np.asarray(self.array, np.float32)
+        return np.asarray(self.kind.values(self.array), np.float32)
 
 
 class Tensor:
@@ -290,23 +339,20 @@ class Tensor:
 
     def get(self):
         flat = np.ascontiguousarray(self.raw()).reshape(self.shape[-2], -1)
-        if self.kind.name == "bfloat16":
-            half = flat.view(np.uint16).astype(np.uint32) << 16
-            return half.view(np.float32)
-        return flat.view(self.kind.numpy)
+        return self.kind.values(flat.view(STORED[self.kind.name]))
 
     def put(self, x):
-        x = self.kind.rounded(x)
-        if self.kind.name == "bfloat16":
-            x = (np.ascontiguousarray(x).view(np.uint32) >> 16).astype(np.uint16)
+        x = self.kind.stored(x)
         self.raw()[...] = np.ascontiguousarray(x).view(np.uint8).reshape(self.shape[-2], self.columns, 4)
 
     def load(self, layout=None):
+        WORLD.note("tensor load")
         WORLD.point()
         return tile(self.get().copy())
 
     def store(self, x):
         known(x, "a store")
+        WORLD.note("tensor store")
         WORLD.point()
         assert list(x.shape) == list(self.shape), "shapes differ"
         self.put(x)
@@ -389,8 +435,15 @@ def gluon_modules():
     gl.NVMMASharedLayout = types.SimpleNamespace(get_default_for=lambda *a, **k: None)
     gl.program_id = lambda axis: WORLD.program_ids[axis]
     gl.static_range = range
-    gl.allocate_shared_memory = lambda kind, shape, layout: Shared(kind, np.full(shape, np.nan, kind.numpy))
-    gl.warp_specialize = lambda functions, warps, registers: WORLD.specialise(functions)
+    gl.shared_memory_descriptor = Shared
+
+    def allocate_shared_memory(kind, shape, layout):
+        made = Shared(kind, np.empty(shape, STORED[kind.name]))
+        made.forget()
+        return made
+
+    gl.allocate_shared_memory = allocate_shared_memory
+    gl.warp_specialize = lambda functions, warps, registers: WORLD.specialise(functions, warps)
 
     def store(pointer, x):
         known(x, "a store")
@@ -413,16 +466,21 @@ def gluon_modules():
 
     def init(barrier, count):
         barrier.count = barrier.pending = count
+        barrier.number = WORLD.barriers
+        WORLD.barriers += 1
 
     def wait(barrier, phase, pred=True):
         if pred:
+            WORLD.note("wait", barrier.number, int(phase) & 1)
             WORLD.point(lambda: (barrier.done & 1) != (int(phase) & 1))
 
     def arrive(barrier, count=1):
+        WORLD.note("arrive", barrier.number)
         WORLD.point()
         barrier.arrive(count)
 
     def expect(barrier, count):
+        WORLD.note("expect", barrier.number)
         WORLD.point()
         barrier.bytes += count
         barrier.arrive()
@@ -432,17 +490,20 @@ def gluon_modules():
     tma = types.ModuleType("tma")
 
     def async_load(descriptor, at, barrier, to):
+        # (A copy has 128 bytes of each row.)
+        WORLD.note("load", barrier.number, max(1, descriptor.block[1] * descriptor.kind.bytes // 128))
         WORLD.point()
-        to.array[...] = np.nan
+        to.forget()
 
         def work():
-            to.array[...] = descriptor.array[descriptor.place(at)]
+            to.put(descriptor.array[descriptor.place(at)])
             barrier.bytes -= descriptor.nbytes_per_cta
             barrier.check()
 
         WORLD.copies.append((descriptor.name, work))
 
     def async_store(descriptor, at, source):
+        WORLD.note("store")
         WORLD.point()
 
         def work():
@@ -452,9 +513,11 @@ def gluon_modules():
 
     def store_wait(count):
         stores = WORLD.queues.setdefault(threading.current_thread().name + " stores", [])
+        WORLD.note("store wait", count)
         WORLD.point(lambda: len(stores) <= count)
 
     def async_atomic_add(descriptor, at, source):
+        WORLD.note("add")
         WORLD.point()
 
         def work():
@@ -472,15 +535,16 @@ def gluon_modules():
         WORLD.point()
         places = np.asarray(pointer.at)
         assert places.min() >= 0 and places.max() < len(pointer.array), "outside the tensor"
-        to.array[...] = np.nan
+        to.forget()
 
         def work():
-            to.array[...] = pointer.array[places]
+            to.put(pointer.array[places])
 
         WORLD.vectors.setdefault(threading.current_thread().name, []).append(work)
 
     def vector_arrive(barrier, increment_count=True):
         """All threads of the slot, here at once: a multiple of 32 of them."""
+        WORLD.note("vectors", barrier.number)
         WORLD.point()
         assert not increment_count, "not modelled"
         mine = WORLD.vectors.pop(threading.current_thread().name, [])
@@ -498,7 +562,13 @@ def gluon_modules():
     def fence_async_shared():
         WORLD.unfenced.pop(threading.current_thread().name, None)
 
+    def depth(a):
+        return a.array.shape[1] if isinstance(a, Shared) else a.shape[1]
+
     def tcgen05_mma(a, b, accumulator, use_acc=True, mbarriers=()):
+        WORLD.note("product", depth(a) * a.kind.bytes // 32)
+        for barrier in mbarriers:
+            WORLD.note("commit", barrier.number)
         WORLD.point()
 
         def work():
@@ -512,10 +582,14 @@ def gluon_modules():
         WORLD.queue().append(work)
 
     def tcgen05_commit(barrier):
+        WORLD.note("commit", barrier.number)
         WORLD.point()
         WORLD.queue().append(barrier.arrive)
 
     def warpgroup_mma(a, b, accumulator, use_acc=True, is_async=False):
+        rows = (a.array if isinstance(a, Shared) else a).shape[0]
+        WORLD.note("product", max(1, rows // (16 * WORLD.warps[threading.current_thread().name])) * depth(a) * b.kind.bytes // 32 *
+                   -(-b.array.shape[1] // 256))
         WORLD.point()
         out = Pending()
         left = a if isinstance(a, Shared) else tile(np.array(known(a, "a product")))
@@ -532,6 +606,7 @@ def gluon_modules():
 
     def warpgroup_mma_wait(count, deps):
         queue = WORLD.queue()
+        WORLD.note("product wait", count)
         WORLD.point(lambda: len(queue) <= count)
         # What is still in flight stays so, whatever its registers are called.
         results = [d.value if isinstance(d, Pending) and d.value is not None else d for d in deps]
@@ -596,6 +671,7 @@ def run_grid(kernel, arguments, grid, seed, late, only=None):
                 if only is not None and (a, b, c) not in only:
                     continue
                 WORLD = World(seed, late)
+                WORLD.first_warps = kernel.__globals__.get("WARPS", 4)
                 WORLD.program_ids, WORLD.programs = (a, b, c), (x, y, z)
                 kernel(*arguments)
 
@@ -617,12 +693,13 @@ def run(module, inputs, n, seed, late, blocks=(1, 1), batch=1):
             shape = [batch * sizes[axes[0]]] + [sizes[axis] for axis in axes[1:]]
             outputs[name] = np.full(shape, 0.0 if name in module.ADDED else np.nan, number.numpy)
         array = outputs.get(name, inputs.get(name))
-        arguments.append(Pointer(number, array) if len(axes) == 1 else Descriptor(number, array, module.BLOCKS[name], name))
-    arguments += [sizes[axes[0]] for axes, _, _ in module.TENSORS.values()]
+        arguments.append(Pointer(number, array.reshape(-1)) if name not in module.BLOCKS else Descriptor(number, array, module.BLOCKS[name], name))
+    arguments += [sizes[axes[0 if name in module.BLOCKS else -1]] for name, (axes, _, _) in module.TENSORS.items()]
     for b in range(batch):
         for y in range(blocks[1]):
             for x in range(blocks[0]):
                 WORLD = World(seed, late)
+                WORLD.first_warps = module.WARPS
                 WORLD.program_ids = (x, y, b)
                 module.kernel(*arguments, n, n if n < module.DEPTH else -1)
     return outputs

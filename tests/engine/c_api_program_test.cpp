@@ -140,8 +140,8 @@ TEST_CASE("what cannot be emitted says why") {
     CHECK_MESSAGE(error(h).find(part) != std::string::npos, error(h));
     CHECK(h.report == nullptr);
   };
-  refused("ptx", -1, "gluon, cuda or ttgir-ws");
-  refused(nullptr, -1, "gluon, cuda or ttgir-ws");
+  refused("ptx", -1, "gluon, cuda, ttgir-ws or tilelang");
+  refused(nullptr, -1, "gluon, cuda, ttgir-ws or tilelang");
   refused("cuda", 2, "for-trips");
   refused("ttgir-ws", -2, "for_trips");
   gemm.choose_registers = 1;

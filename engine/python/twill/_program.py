@@ -41,8 +41,8 @@ class Program(Handle):
         return share.value
 
     def emit(self, to="gluon", for_trips=None):
-        """The text of the kernel that the program is: "gluon", "cuda" (C++) or "ttgir-ws" (TTGIR
-        with partitions; `for_trips`: for this number of iterations alone). Throws Refused where
+        """The text of the kernel that the program is: "gluon", "cuda" (C++), "tilelang" or
+        "ttgir-ws" (TTGIR with partitions; `for_trips`: for this number of iterations alone). Throws Refused where
         there is none, with why."""
         report = Report()
         return report._checked(lib.twill_program_emit(

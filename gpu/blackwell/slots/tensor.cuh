@@ -14,9 +14,8 @@ __device__ __forceinline__ TensorAddress own_lanes(TensorAddress at) {
   return at + (threadIdx.x / 32 % 4 << 21);
 }
 
-/// Columns of one instruction of loads and stores, of `columns` of 32 bits.
-__host__ __device__ constexpr int columns_at_once(int columns) {
-  int most = 32;
+/// Columns of one instruction of loads and stores, of `columns` of 32 bits, at most `most`.
+__host__ __device__ constexpr int columns_at_once(int columns, int most = 32) {
   while (columns % most != 0) most /= 2;
   return most;
 }
@@ -44,7 +43,8 @@ __device__ __forceinline__ void start_tensor_store(TensorAddress at, const LaneT
 template <Element kElement, int kColumns>
 __device__ __forceinline__ void start_tensor_store(TensorAddress at,
                                                    const LaneHalfTile<kElement, kColumns>& d) {
-  constexpr int kOnce = columns_at_once(kColumns / 2);
+  // (Of registers in a row ptxas finds fewer for what was rounded, beside the tile that it was.)
+  constexpr int kOnce = columns_at_once(kColumns / 2, 16);
 #pragma unroll
   for (int c = 0; c < kColumns / 2; c += kOnce)
     TensorColumns<kOnce>::store(own_lanes(at) + c, d.x + c);

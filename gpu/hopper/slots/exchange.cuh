@@ -38,14 +38,49 @@ __device__ __forceinline__ void store_operand(std::uint32_t to, int group,
   const int lane = static_cast<int>(threadIdx.x % 32),
             warp = static_cast<int>(threadIdx.x % 128 / 32);
 #pragma unroll
-  for (int b = 0; b < kBlocks; ++b)
+  for (int b = 0; b < kBlocks; ++b) {
+    const int row = (group * kBlocks + b) * 64 + warp * 16 + (lane & 15);
+    const std::uint32_t first = (to + swizzled(row, lane >> 4));
 #pragma unroll
-    for (int c = 0; c < kColumns / 16; ++c) {
-      const int panel = c / 4, chunk = c % 4 * 2 + (lane >> 4);
-      const int row = (group * kBlocks + b) * 64 + warp * 16 + (lane & 15);
+    for (int c = 0; c < kColumns / 16; ++c) {  // (A swizzle is an exclusive or.)
       const std::uint32_t* v = d.x[b] + 4 * c;
-      store_matrix_x4(to + panel * kRows * 128 + swizzled(row, chunk), v[0], v[1], v[2], v[3]);
+      store_matrix_x4((first ^ (c % 4 * 32)) + c / 4 * kRows * 128, v[0], v[1], v[2], v[3]);
     }
+  }
+}
+
+/// A tile of fp32 that TMA adds: [panel of 32 columns][kRows][32 columns], 128-byte swizzled; rows
+/// from 64 `block` on, columns from `first`, a multiple of 32, on.
+template <int kRows, int kBlocks, int kColumns>
+__device__ __forceinline__ void store_panels(std::uint32_t to, int block, int first,
+                                             const Tile<kBlocks, kColumns>& d) {
+  const int lane = static_cast<int>(threadIdx.x % 32),
+            warp = static_cast<int>(threadIdx.x % 128 / 32);
+#pragma unroll
+  for (int b = 0; b < kBlocks; ++b) {
+    const int row = (block + b) * 64 + warp * 16 + lane / 4, column = 2 * (lane % 4);
+    const std::uint32_t begin =
+        (to + first / 32 * kRows * 128 + swizzled(row, column / 4) + column % 4 * 4);
+#pragma unroll
+    for (int j = 0; j < kColumns / 8; ++j)
+#pragma unroll
+      for (int h = 0; h < 2; ++h)  // (A swizzle is an exclusive or, the same 8 rows further on.)
+        store_shared_2((begin ^ (j % 4 * 32)) + j / 4 * kRows * 128 + h * 8 * 128,
+                       d.x[b][4 * j + 2 * h], d.x[b][4 * j + 2 * h + 1]);
+  }
+}
+/// A vector in shared memory along the columns, from `first` on.
+template <int kColumns>
+__device__ __forceinline__ Columns<kColumns> columns_of(std::uint32_t from, int first) {
+  Columns<kColumns> d;
+#pragma unroll
+  for (int j = 0; j < kColumns / 8; ++j) {
+    const float2 x = load_shared_2(
+        from +
+        static_cast<std::uint32_t>(first + 8 * j + 2 * static_cast<int>(threadIdx.x % 4)) * 4);
+    d.x[2 * j] = x.x, d.x[2 * j + 1] = x.y;
+  }
+  return d;
 }
 
 /// A tile of fp32 for slots of as many warpgroups: each thread's values lie together in fours, so

@@ -3,7 +3,8 @@
 // A thread holds of its warpgroup's kBlocks blocks of 64 rows what wgmma's accumulator layout gives
 // it (wgmma.cuh): of block b the value x[b][4 j + 2 h + e] is row 16 (t / 32) + (t % 32) / 4 + 8 h,
 // column 8 j + 2 (t % 4) + e. A vector has one value a row, the same in the four lanes of a row.
-// Block b of warpgroup g of a slot is rows 64 (g kBlocks + b) and on of the slot's tile.
+// Block b of warpgroup g of a slot is rows 64 (g kBlocks + b) and on of the slot's tile. Where a
+// tile has fewer rows than the slot's warpgroups, they share out its columns.
 #pragma once
 
 #include <cmath>
@@ -23,6 +24,11 @@ template <int kBlocks>
 struct Rows {
   float x[kBlocks][2];
 };
+/// A vector along the columns: what the thread has of a row, the same in every row.
+template <int kColumns>
+struct Columns {
+  float x[kColumns / 4];
+};
 /// 16-bit elements, two a word.
 template <Element kElement, int kBlocks, int kColumns>
 struct HalfTile {
@@ -39,6 +45,11 @@ template <int kBlocks>
 struct Rank<Rows<kBlocks>> {
   static constexpr int value = 1;
   using Result = Rows<kBlocks>;
+};
+template <int kColumns>
+struct Rank<Columns<kColumns>> {
+  static constexpr int value = 1;
+  using Result = Columns<kColumns>;
 };
 template <int kBlocks, int kColumns>
 struct Rank<Tile<kBlocks, kColumns>> {
@@ -73,6 +84,10 @@ __device__ __forceinline__ float element(float a, int, int) {
 template <int kBlocks>
 __device__ __forceinline__ float element(const Rows<kBlocks>& a, int block, int i) {
   return a.x[block][(i >> 1) & 1];
+}
+template <int kColumns>
+__device__ __forceinline__ float element(const Columns<kColumns>& a, int, int i) {
+  return a.x[i / 4 * 2 + i % 2];
 }
 template <int kBlocks, int kColumns>
 __device__ __forceinline__ float element(const Tile<kBlocks, kColumns>& a, int block, int i) {

@@ -8,7 +8,7 @@
 
 #include "graph/emit/limits.hpp"
 #include "graph/emit/names.hpp"
-#include "graph/emit/slot_code.hpp"
+#include "graph/emit/cut_code.hpp"
 #include "tests/support/random_loop.hpp"
 
 using namespace twill;
@@ -98,7 +98,7 @@ TEST_CASE("a slot's code is the program's at every trip count") {
   for (int round = 0; round < 3000; ++round) {
     const program::Program p = random_program(random);
     for (int slot = 0; slot < 2; ++slot) {
-      const SlotCode code = emit::slot_code(p, slot);
+      const SlotCode code = emit::cut_code(p, slot, 0).code;
       for (const Step& step : code.steady) guarded += step.if_begun || step.if_exists ? 1 : 0;
       shorter += static_cast<int>(code.short_runs.size());
       for (int n = 0; n <= 12; ++n) REQUIRE(emitted(code, n) == defined(p, slot, n));
@@ -114,7 +114,10 @@ TEST_CASE("a slot's code in a loop over tiles waits for tiles before") {
   for (int round = 0; round < 2000; ++round) {
     const program::Program p = random_program(random);
     for (int slot = 0; slot < 2; ++slot) {
-      const SlotCode code = emit::slot_code(p, slot, true);
+      int items = 0;
+      for (const program::Op& op : p.ops) items += op.slot == slot ? 1 : 0;
+      const int cut = static_cast<int>(random.range(0, items - 1));
+      const SlotCode code = emit::cut_code(p, slot, cut, true).code;
       for (const int before : {0, 1, 2, 7})
         for (int n = 0; n <= 9; ++n) {
           const auto right = defined(p, slot, n, before);

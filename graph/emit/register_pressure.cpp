@@ -1,0 +1,126 @@
+#include "graph/emit/register_pressure.hpp"
+
+#include <algorithm>
+
+#include "graph/index.hpp"
+
+namespace twill::emit {
+namespace {
+
+using program::Program;
+using program::Storage;
+
+class Pressure {
+ public:
+  Pressure(const Plan& plan, int slot) : plan_(plan), p_(*plan.given), slot_(slot) {
+    for (int v = 0; v < static_cast<int>(p_.ops.size()); ++v)
+      if (p_.ops[at(v)].slot == slot) ops_.push_back(v);
+  }
+
+  std::vector<Amount> held() const {
+    const auto period = static_cast<int>(ops_.size());
+    std::vector<Amount> held(ops_.size(), 0);  // behind each op
+    for (int s = 0; s < static_cast<int>(p_.storages.size()); ++s) {
+      if (p_.storages[at(s)].kind != Storage::in_registers) continue;
+      const int w = writer(s);
+      if (w < 0 || p_.ops[at(w)].slot != slot_) continue;
+      if (plan_.legal.read_again[at(w)] || in_parts(w)) continue;
+      const int first = place(w), end = last_use(s);
+      for (int t = first; t < end; ++t) held[at(t % period)] += p_.storages[at(s)].size;
+    }
+    return held;
+  }
+
+ private:
+  /// Is it one of those that have a part of their tile in registers at a time?
+  bool in_parts(int op) const {
+    for (const std::vector<int>& ops : plan_.legal.fused)
+      for (const int one : ops)
+        if (plan_.legal.source[at(one)] == op) return true;
+    return false;
+  }
+  /// Of an op among those of iteration 0.
+  int place(int op) const {
+    const auto index = std::find(ops_.begin(), ops_.end(), op) - ops_.begin();
+    return p_.ops[at(op)].stage * static_cast<int>(ops_.size()) + static_cast<int>(index);
+  }
+  int writer(int storage) const {
+    for (const int v : ops_)
+      for (const int s : p_.ops[at(v)].writes)
+        if (s == storage) return v;
+    return -1;
+  }
+  int last_use(int storage) const {
+    const int period = static_cast<int>(ops_.size());
+    int last = 0;
+    for (const int v : ops_)
+      for (const program::Read& read : p_.ops[at(v)].reads)
+        if (read.storage == storage) {
+          const int until = adds_to(v, storage) ? place(v) : held_until(v);
+          last = std::max(last, until + read.distance * period);
+        }
+    return last;
+  }
+  /// Is it what a product adds to, and so the place of its result?
+  bool adds_to(int op, int storage) const {
+    const meaning::Value& value = plan_.meaning->values[at(plan_.links.result[at(op)])];
+    if (value.function != meaning::Function::product || value.operands.size() != 3) return false;
+    const meaning::Operand& sum = value.operands[2];
+    if (sum.value < 0 || !plan_.meaning->in_loop(sum.value) || plan_.op_of(sum.value) < 0)
+      return false;
+    const auto from = program::storages_read(p_, op, plan_.op_of(sum.value), sum.distance);
+    return std::find(from.begin(), from.end(), storage) != from.end();
+  }
+  /// A product of Hopper reads its registers until it has ended: until its slot waits for it or for
+  /// one that it issued later.
+  int held_until(int op) const {
+    const int here = place(op);
+    if (!wgmma(op)) return here;
+    const int period = static_cast<int>(ops_.size());
+    int first = here + period;
+    for (const program::Wait& wait : p_.waits) {
+      const int other = p_.events[at(wait.event)].op;
+      if (!p_.events[at(wait.event)].pending || !wgmma(other) || p_.ops[at(other)].slot != slot_)
+        continue;
+      // Waits of periods that are for a product not before this one.
+      int then = place(wait.before), issued = place(other) - wait.offset * period;
+      while (issued < here) then += period, issued += period;
+      if (then > here) first = std::min(first, then);
+    }
+    return first;
+  }
+  bool wgmma(int op) const {
+    return plan_.legal.target == Target::hopper &&
+           plan_.meaning->values[at(plan_.links.result[at(op)])].function ==
+               meaning::Function::product;
+  }
+
+  const Plan& plan_;
+  const Program& p_;
+  int slot_;
+  std::vector<int> ops_;  ///< of the slot
+};
+
+}  // namespace
+
+Amount register_pressure(const Plan& plan, int slot) {
+  const std::vector<Amount> held = Pressure(plan, slot).held();
+  return held.empty() ? 0 : *std::max_element(held.begin(), held.end());
+}
+
+int cut_of_slot(const Plan& plan, int slot) {
+  constexpr Amount kWorthIt = 32;
+  const std::vector<Amount> held = Pressure(plan, slot).held();
+  const auto least = std::min_element(held.begin(), held.end());
+  if (held.empty() || held.back() < *least + kWorthIt) return 0;
+  const std::vector<Item> items = cut_code(plan.legal.program, slot, 0).items;
+  int op = 0, item = 0;
+  for (const Item& one : items) {
+    ++item;
+    if (one.is_wait || plan.legal.release_of[at(one.index)] >= 0) continue;
+    if (op++ == static_cast<int>(least - held.begin())) break;
+  }
+  return item == static_cast<int>(items.size()) ? 0 : item;
+}
+
+}  // namespace twill::emit

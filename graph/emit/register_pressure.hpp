@@ -1,0 +1,18 @@
+// How many registers a slot's results take at once.
+#pragma once
+
+#include "graph/emit/plan.hpp"
+
+namespace twill::emit {
+
+/// Registers a thread that results of the slot take where most of them are held, in the steady
+/// state: from the op that writes one to the last that reads it. An op may write over what it is
+/// the last to read; what a product of Hopper reads is held until its slot has waited for it.
+Amount register_pressure(const Plan& plan, int slot);
+
+/// Where a slot's loop is to begin (cut_code.hpp): where the fewest registers are held, if that
+/// makes a difference. A tile that is held where the loop begins again gets registers of its own
+/// there and is moved into them: ptxas spills.
+int cut_of_slot(const Plan& plan, int slot);
+
+}  // namespace twill::emit

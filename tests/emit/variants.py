@@ -1,0 +1,63 @@
+"""Built-in kernels with other head dimensions, number types and masks."""
+import json
+import math
+import os
+import re
+import subprocess
+
+
+def with_head_dimension(kernel, columns):
+    """Attention forward with so many columns of Q, K, V and O in the place of 128."""
+    meaning = kernel["meaning"]
+    meaning["constants"]["scale"] = math.log2(math.e) / math.sqrt(columns)
+    for tensor in meaning["tensors"]:
+        if len(tensor["shape"]) == 2:
+            tensor["shape"][1] = columns
+    for value in meaning["before"] + meaning["after"] + kernel["ops"]:
+        name = re.sub(r"^s\d+_", "", value["id"])
+        if name in ("q", "o", "st_o", "ld_k", "alloc_k", "ld_v", "alloc_v", "tld_acc", "mul_acc", "tst_acc", "pv"):
+            value["shape"][1] = columns
+        elif name == "qk":
+            value["shape"][2] = columns
+        elif name == "trans_k":
+            value["shape"][0] = columns
+        if "traffic" in value:
+            value["traffic"]["SMEM"] = value["traffic"]["SMEM"] * columns // 128
+    kernel["resident"]["memory"]["smem"] = kernel["resident"]["memory"]["smem"] * columns // 128
+
+
+def with_causal_mask(kernel):
+    """Attention forward with a causal mask on its scores: an op between those that make them and all that use them."""
+    kernel["meaning"]["constants"]["first"] = 200
+    made = {op["computes"][1]: op for op in kernel["ops"] if op["computes"][0] in ("row_max",)}
+    for scores, reader in made.items():
+        mask = re.sub("[a-z]+_[a-z]+$", "mask_s", reader["id"]) if scores != "qk" else "mask_s"
+        at = next(k for k, op in enumerate(kernel["ops"]) if op["id"] == scores)
+        of = kernel["ops"][at]
+        for op in kernel["ops"]:
+            op["computes"] = [mask if operand == scores else operand for operand in op["computes"]]
+        for edge in kernel["edges"]:
+            if edge["from"] == scores:
+                edge["from"] = mask
+                edge.pop("blocking", None)
+                edge.pop("doc", None)
+        kernel["ops"].insert(at + 1, {"id": mask, "kind": "add", "shape": of["shape"][:2], "type": "f32", "computes": ["causal", scores, "first", 1]})
+        kernel["edges"].append({"from": scores, "to": mask, "blocking": True})
+
+
+def source(twill, name, folder):
+    """(kernel, machine); KERNEL+bf16, +d64 and +causal is the built-in one with bf16 in the place of f16, head dimension 64, a mask."""
+    kernel, machine = name.split(":")
+    kernel, *changes = kernel.split("+")
+    if not changes:
+        return kernel, machine
+    text = subprocess.run([twill, "kernels", "--show", kernel], capture_output=True, text=True, check=True).stdout
+    changed = json.loads(text.replace('"f16"', '"bf16"') if "bf16" in changes else text)
+    if "d64" in changes:
+        with_head_dimension(changed, 64)
+    if "causal" in changes:
+        with_causal_mask(changed)
+    path = os.path.join(folder, "changed.json")
+    with open(path, "w") as file:
+        json.dump(changed, file)
+    return path, machine
