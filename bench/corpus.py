@@ -15,6 +15,7 @@ import concurrent.futures
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -36,8 +37,9 @@ def last_line(text):
     return (text.strip().splitlines() or ["nothing was said"])[-1]
 
 
-def check(program, row, arguments):
-    """The judge's word on the schedule, and the emitted module read again; "" = both are fine."""
+def check(program, row, arguments, keep=None):
+    """The judge's word on the schedule, and the emitted module read again; "" = both are fine. The emitted
+    module is kept under the name `keep`."""
     with tempfile.TemporaryDirectory() as folder:
         schedule, problem, module = (os.path.join(folder, name) for name in
                                      ("s.schedule.json", "s.problem.json", "out.ttgir"))
@@ -53,11 +55,8 @@ def check(program, row, arguments):
             return "verify refuses the schedule: " + last_line(said)
         if not os.path.exists(module):
             return ""
-        with open(module, encoding="utf-8") as file:
-            text = file.read()
-        again = os.path.join(folder, "again.ttgir")
-        with open(again, "w", encoding="utf-8") as file:
-            file.write(text)
+        again = keep or os.path.join(folder, "again.ttgir")
+        shutil.copyfile(module, again)
         parts = dict(zip(arguments[1::2], arguments[2::2]))
         code, out, said = run(program, "solve", again, "--machine", parts["--machine"], "--loop",
                               parts["--loop"], "--quiet", "--json", "--threads", "1",
@@ -71,7 +70,9 @@ def check(program, row, arguments):
     return ""
 
 
-def loops(program, path):
+def loops(program, path, keep=None):
+    """A row a loop of a file. Emitted modules are kept in the folder `keep`, under the file's name and the
+    loop's number."""
     with open(path, encoding="utf-8", errors="replace") as file:
         lines = file.read().splitlines()
     if not any("cuda:" in line for line in lines) and (
@@ -104,7 +105,9 @@ def loops(program, path):
                 row["initiation_interval"] = answer.get("initiation_interval")
                 row["why"] = "; ".join(answer.get("conflict", [])[:2])
                 if "ops" in answer:
-                    row["wrong"] = check(program, row, arguments)
+                    stem = os.path.splitext(os.path.basename(path))[0]
+                    row["wrong"] = check(program, row, arguments,
+                                         keep and os.path.join(keep, f"{stem}.loop{found[1]}.ttgir"))
             else:
                 row["status"] = "refused" if code == 2 else "failed"
                 row["why"] = last_line(said)

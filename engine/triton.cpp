@@ -4,7 +4,7 @@
 #include "engine/include/twill_triton.hpp"
 #include "graph/ttgir/emit.hpp"
 #include "graph/ttgir/lower_ttgir.hpp"
-#include "graph/ttgir/placer.hpp"
+#include "graph/ttgir/partition_pins.hpp"
 
 namespace twill {
 namespace {
@@ -28,7 +28,6 @@ const std::vector<Lowered>& TritonLoop::problems() const {
 }
 
 std::vector<Lowered> TritonLoop::problems_for_triton() const {
-  ttgir::check_emit(lowered_->module, lowered_->loop.loop);
   std::vector<Lowered> problems = lowered_->problems;
   for (Lowered& one : problems) one.problem.pins = ttgir::partition_pins(*lowered_, one.problem);
   return problems;

@@ -22,7 +22,8 @@
 #include "graph/bounds/channel_bounds.hpp"
 #include "graph/io/file.hpp"
 #include "graph/problem_io.hpp"
-#include "graph/ttgir/placer.hpp"
+#include "graph/ttgir/partition_pins.hpp"
+#include "graph/ttgir/region_memory.hpp"
 
 namespace twill::cli {
 namespace {
@@ -90,6 +91,27 @@ LayoutsSolution solve_all(const SolveFlags& flags, Workload& work) {
     }
   }
   return all;
+}
+
+/// For --emit ttgir: where the partitions take more memory than there is, solved again with tiles
+/// that stay on their slot, the largest first; as it was where that has no schedule.
+void fit_partitions(SolveFlags flags, Workload& work, LayoutsSolution& all) {
+  if (flags.emit.kind != "ttgir" || flags.work.pins.any()) return;
+  flags.quiet = true;
+  while (all.solution().schedule) {
+    const std::size_t k = all.chosen;
+    const std::vector<Pin> pins =
+        ttgir::pins_for_memory(*work.module(k), work.problems[k].problem, *all.solution().schedule);
+    if (pins.empty()) return;
+    Workload pinned = work;
+    Problem& problem = pinned.problems[k].problem;
+    problem.pins.insert(problem.pins.end(), pins.begin(), pins.end());
+    pinned.hashes[k] = sha256(problem_text(problem));
+    LayoutsSolution next = solve_all(flags, pinned);
+    if (!next.solution().schedule) return;
+    work = std::move(pinned);
+    all = std::move(next);
+  }
 }
 
 bool goals_met(const Solution& solution) {
@@ -361,7 +383,8 @@ int run(SolveFlags flags) {
     std::cerr << "normalised costs: " << normalization_text(work.problems.front()) << "\n";
   }
   const auto begin = std::chrono::steady_clock::now();
-  const LayoutsSolution all = solve_all(flags, work);
+  LayoutsSolution all = solve_all(flags, work);
+  fit_partitions(flags, work, all);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
   const Solution& solution = all.solution();
   const Lowered& lowered = all.layout();

@@ -153,7 +153,6 @@ void EmitFlags::check(const TtgirFlags& flags, const ttgir::LoweredModule* lower
     throw InputError("command line", "--emit", kind,
                      "annotates the module's own ops, and these have been pipelined or partitioned "
                      "already: emit them as pipelined, or give the module from before");
-  if (kind == "ttgir") ttgir::check_emit(lowered->module, lowered->loop.loop);
   if (kind == "ttgir" && flags.factors() != std::vector<int>{1})
     throw InputError("command line", "--emit", kind,
                      "annotates the module's own ops, and sub-tiles have others: emit them as "
@@ -171,14 +170,7 @@ std::string emitted(const EmitFlags& flags, const ttgir::LoweredModule& lowered,
                     const Problem& problem, const Solution& solution,
                     std::vector<std::string>& remarks) {
   if (flags.kind == "pipelined") return ttgir::emit_pipelined(lowered, problem, solution);
-  std::string text = ttgir::emit_ttgir(lowered, problem, *solution.schedule, &remarks);
-  const ttgir::Operation& loop = lowered.module.op(lowered.loop.loop);
-  bool asked = false;
-  lowered.module.attribute(loop, "tt.warp_specialize", &asked);
-  if (!asked && text.find("ttg.warp_specialize.tag") != std::string::npos)
-    remarks.push_back(ttgir::Module::place(loop) +
-                      ": the loop gets tt.warp_specialize: its schedule uses several partitions");
-  return text;
+  return ttgir::emit_ttgir(lowered, problem, *solution.schedule, &remarks);
 }
 
 }  // namespace twill::cli

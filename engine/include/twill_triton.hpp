@@ -54,9 +54,9 @@ class TritonLoop {
   std::int64_t inner_trips() const;
 
   /// The module with `loop.stage`, `loop.cluster` and `ttg.partition` on the ops of the loop, for
-  /// Triton's passes. `remarks` gets where it is not as scheduled. Throws InputError for a
-  /// sub-tiled loop, one that was pipelined already, and one inside a loop with
-  /// tt.warp_specialize.
+  /// Triton's passes, and what these want on loops around it that ask for warp specialisation.
+  /// `remarks` gets where it is not as scheduled. Throws InputError for a sub-tiled loop and one
+  /// that was pipelined already.
   std::string annotated(const Problem& problem, const Schedule& schedule,
                         std::vector<std::string>* remarks = nullptr) const;
   /// The software-pipelined loop (Soi et al. 2025, Figure 2), to be read.

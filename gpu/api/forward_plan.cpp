@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "gpu/hopper/forward/schedule.hpp"
+
 namespace twill::gpu {
 
 namespace {
@@ -12,7 +14,9 @@ constexpr std::int64_t kCached = std::int64_t{32} << 20;
 
 ForwardWork forward_work(const twill_fmha_forward_arguments& a) {
   ForwardWork w{};
-  const int tiles = (a.query_length + kQueryRows - 1) / kQueryRows;
+  const Schedule& schedule = *kForwardSchedules[a.schedule];
+  w.tile_rows = forward_consumers(schedule, a.head_dim) * kWarpgroupRows;
+  const int tiles = (a.query_length + w.tile_rows - 1) / w.tile_rows;
   w.query_length = a.query_length;
   w.key_length = a.key_length;
   w.query_heads = a.query_heads;

@@ -175,7 +175,8 @@ def exposed(texts):
 
 
 def scheduled(statements):
-    """The same of the schedules, from the text of gpu/STATEMENTS.md: (pass, schedule) -> per slot a function of the head dimension."""
+    """The same of the schedules, from the text of gpu/STATEMENTS.md: (pass, schedule) -> per slot a function of the head dimension.
+    A pass may have sections of its own for one: ("backward 64", schedule)."""
     result = {}
     for section in statements.split("\n## ")[1:]:
         title, text = section.split("\n", 1)
@@ -193,7 +194,7 @@ def scheduled(statements):
                 groups = min(groups, int(left[1]))
             elif statement.startswith("exp_") and groups == 0:
                 operations.append(statement.split("[")[0])
-        rows = 80 if schedule.endswith("80") else 64 if which == "Backward" else None
+        rows = 80 if schedule.endswith("80") else 64 if which.startswith("Backward") else None
         result.setdefault((which.lower(), schedule), []).append(
             lambda dim, operations=operations, rows=rows:
                 sum(2 if op == "exp_a" else (rows or (64 if dim == 256 else 128)) // 2 for op in operations))
@@ -204,7 +205,7 @@ def moved(function, slots):
     """What breaks the rule of the schedule's exponentials, in words."""
     who = label(function.name)
     found = sorted(exposed(function.texts(body)) for body in function.main_loops())
-    wanted = sorted(slot(who[1]) for slot in slots[who[0], who[3]])
+    wanted = sorted(slot(who[1]) for slot in slots.get((f"{who[0]} {who[1]}", who[3])) or slots[who[0], who[3]])
     return [] if found == wanted else [
         f"{' '.join(map(str, who))}: {found} exponentials of the main loops with no product in flight, the schedule has {wanted}"]
 

@@ -229,17 +229,18 @@ def name_turns(loop, other):
             op.number = next(iter(arrivals))
 
 
-def predict(loops, rounds=24, reduced=16384):
-    """The steady state of both warpgroups: clocks a round, share of the tensor core's that it works, clocks of its products in a
+def predict(loops, rounds=24, reduced=16384, warpgroups=2):
+    """The steady state of all warpgroups: clocks a round, share of the tensor core's that it works, clocks of its products in a
     round, the longest chain of a warp alone from a wait for products to the next product, and that between which two."""
-    both = loops if len(loops) == 2 else loops * 2
+    both = loops if len(loops) == warpgroups else loops * warpgroups
     for loop, other in zip(both, both[::-1]):
         name_turns(loop, other)
     named = sorted({op.number for loop in both for op in loop if op.kind == "sync" and op.threads == 256})
     arrives = any(op.kind == "arrive" and op.threads == 256 for loop in both for op in loop)
     alone = [Simulation([loop], alone=True, reduced=reduced).run(8).warps[0] for loop in both]
-    # With turns the order is fixed. Without, two beginnings: together, and half a round apart.
-    starts = [[0, 0]] if arrives else [[0, 0], [0, (alone[0].rounds[-1] - alone[0].rounds[-2]) // 2]]
+    # With turns the order is fixed. Without, two beginnings: together, and as far apart as may be in a round.
+    apart = (alone[0].rounds[-1] - alone[0].rounds[-2]) // len(both)
+    starts = [[0] * len(both)] + ([] if arrives else [[apart * n for n in range(len(both))]])
     clocks = []
     for start in starts:
         done = Simulation(both, start, {named[0]: 1} if arrives else None, reduced).run(rounds)

@@ -25,11 +25,20 @@ class Part {
 
 /// What a thread or a barrier knows to be done: per agent a count, empty where there is nothing.
 /// It goes with arrivals, waits and meetings, as the memory of the block does.
-using Known = std::vector<std::uint32_t>;
-inline void learn(Known& to, const Known& from) {
+/// Agents below kTensorAgents are tensor memory's; then the threads of a cluster and its mbarriers.
+/// `launch`: of the threads of the launch, the writes of TMA that have taken effect.
+struct Known : std::vector<std::uint32_t> {
+  std::vector<std::uint32_t> launch;
+};
+inline constexpr std::uint32_t kTensorAgents = 64;
+inline void learn(std::vector<std::uint32_t>& to, const std::vector<std::uint32_t>& from) {
   if (to.size() < from.size()) to.resize(from.size());
   for (std::size_t k = 0; k < from.size(); ++k)
     if (to[k] < from[k]) to[k] = from[k];
+}
+inline void learn(Known& to, const Known& from) {
+  learn(static_cast<std::vector<std::uint32_t>&>(to), from);
+  learn(to.launch, from.launch);
 }
 
 namespace core {
@@ -51,11 +60,14 @@ void wait_until(const std::function<bool()>& condition);
 /// All lanes of the running thread's warp; it orders nothing.
 void meet_warp();
 
-/// A line of 16 bytes in shared memory may be read by the tensor core: in bounds, not being written
-/// by TMA, and no ordinary write without fence.proxy.async.
+/// A line of 16 bytes in shared memory may be read by the tensor core, which the running thread
+/// asks for: in bounds, written before for all that it knows, and with fence.proxy.async.
 void check_async_read(int rank, std::uint32_t line);
-/// Adds to the count of asynchronous readers of a line.
-void count_reader(int rank, std::uint32_t line, int add);
+/// It is not being written by TMA now.
+void check_written(int rank, std::uint32_t line);
+/// The tensor core reads a line from here; until the `count`th event of `agent`.
+void start_reading(int rank, std::uint32_t line);
+void end_reading(int rank, std::uint32_t line, std::uint32_t agent, std::uint32_t count);
 std::uint16_t read(int rank, std::uint32_t address);
 void write(int rank, std::uint32_t address, std::uint32_t word);
 

@@ -13,6 +13,7 @@
 #include <limits>
 
 #include "gpu/emulator/machine.hpp"
+#include "gpu/hopper/both.hpp"
 #include "gpu/hopper/element.hpp"
 
 #undef __device__
@@ -97,7 +98,7 @@ inline void cluster_sync() {
 }
 
 inline bool elect_one() {
-  return threadIdx.x % 32 == 0;
+  return emulator::elect();
 }
 template <int kRegisters>
 void raise_registers() {
@@ -151,20 +152,16 @@ inline void fence_async_global() {
   emulator::fence_async_global();
 }
 inline unsigned load_acquire(const unsigned* counter) {
-  emulator::acquired();
-  return *counter;
+  return emulator::load_acquire(counter, emulator::Scope::gpu);
 }
 inline void back_off() {
   emulator::pause();
 }
 inline void add_release(unsigned* counter, unsigned value) {
-  emulator::released();
-  *counter += value;
+  emulator::add_release(counter, value, emulator::Scope::gpu);
 }
 inline unsigned fetch_add(unsigned* counter, unsigned value) {
-  const unsigned before = *counter;
-  *counter += value;
-  return before;
+  return emulator::fetch_add(counter, value);
 }
 
 template <class T>

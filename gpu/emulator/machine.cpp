@@ -17,6 +17,8 @@
 #include <vector>
 
 #include "gpu/emulator/core.hpp"
+#include "gpu/emulator/grid.hpp"
+#include "gpu/emulator/order.hpp"
 #include "gpu/emulator/registers.hpp"
 
 namespace twill::gpu::emulator {
@@ -36,6 +38,7 @@ struct Mbarrier {
   /// Since then the owner has fenced the initialisation; after that the block, the cluster has met.
   bool fenced = false, met = false, cluster_met = false;
   Known telling, told;  ///< by the arrivals of the phase that runs, of those that have ended
+  Event ended;          ///< of its own: phases that have ended
 };
 
 /// A store or addition of TMA: `read` takes its source out of shared memory and gives what is left
@@ -61,6 +64,13 @@ struct Meeting {
   Known telling, told;
 };
 
+/// An aligned instruction of a warp, and how many of its lanes have executed it.
+struct Aligned {
+  const char* what;
+  int operand, lanes;
+  std::string text() const { return what + (operand < 0 ? "" : " " + std::to_string(operand)); }
+};
+
 /// One wgmma of a warpgroup, from all its threads; the contents of its registers.
 struct Wgmma {
   Multiply of;
@@ -80,10 +90,14 @@ struct Warpgroup {
   Meeting change;
 };
 
+struct Cluster;
+
 struct Block {
+  Cluster* cluster = nullptr;
   int index = 0, rank = 0;
+  bool sleeps = false;  ///< lets other blocks run first
   std::vector<std::uint8_t> shared;
-  std::vector<int> unfenced;    ///< per 16 bytes: thread + 1 that wrote them and has not fenced
+  Order order;                  ///< of the accesses of each 16 bytes
   std::vector<int> reading;     ///< per 16 bytes: wgmmas and bulk groups in flight that read them
   std::vector<int> arriving;    ///< per 16 bytes: TMA loads in flight that write them
   std::vector<int> unreleased;  ///< per 16 bytes: thread + 1 that wrote them since the cluster met
@@ -94,7 +108,11 @@ struct Block {
   int registers_left = 0;
   Meeting all;
   std::vector<Meeting> collective;  ///< of each warp
+  std::vector<std::deque<Aligned>>
+      aligned;  ///< of each warp, those that not all lanes have executed
   std::unique_ptr<Part> part;
+
+  explicit Block(std::size_t bytes) : shared(bytes, 0xFF), order(bytes / 16 + 1) {}  // NaN
 };
 
 struct Fiber {
@@ -106,16 +124,28 @@ struct Fiber {
   bool stopped = false;  ///< until no other thread can go on
   std::string waits;     ///< for which barrier
   Registers registers;
-  std::vector<std::uint32_t> written;  ///< 16-byte lines, not fenced
+  std::size_t aligned = 0;             ///< instructions of the warp's list that it has executed
+  std::vector<std::uint32_t> touched;  ///< 16-byte lines, not fenced
   std::deque<Bulk> bulk;               ///< groups that this thread has not waited for in full
   bool bulk_written = false;           ///< waited for, and no fence.proxy.async since
   bool acquired = false;               ///< a counter, and no fence.proxy.async since
   Known known;
   std::uint64_t waited = 0;  ///< at barriers and for the block
+  std::uint32_t writer = 0;  ///< agent of the launch, 0: none yet
+  std::uint32_t writes = 0;  ///< of TMA to global memory, so far
+};
+
+/// Blocks that run together and reach each other's shared memory.
+struct Cluster {
+  std::vector<std::unique_ptr<Block>> blocks;
+  std::vector<std::unique_ptr<Fiber>> fibers;
+  Meeting all;
+  std::uint32_t agents = 0;  ///< of Known, so far
 };
 
 /// A load of TMA in flight, to a shared address.
 struct Load {
+  Cluster* cluster = nullptr;
   std::uint32_t to = 0;
   std::function<void()> effect;
 };
@@ -123,11 +153,13 @@ struct Load {
 struct Machine {
   const Launch* launch = nullptr;
   const std::function<void()>* body = nullptr;
-  std::vector<std::unique_ptr<Block>> blocks;
-  std::vector<std::unique_ptr<Fiber>> fibers;
+  std::vector<std::unique_ptr<Cluster>> clusters;  ///< that run
+  Cluster* current = nullptr;                      ///< of the thread or the load that runs
+  GridOrder written;
+  std::uint32_t writers = 1;
+  std::map<const void*, Counter> counters;
   std::vector<Load> loads;                       ///< in flight
   std::vector<std::function<void()>> unwritten;  ///< bulk writes that no thread has waited for
-  Meeting cluster;
   LentPlaces lent;
   ucontext_t scheduler;
   Fiber* running = nullptr;
@@ -178,6 +210,41 @@ void switch_by_chance() {
 std::size_t size(int n) {
   return static_cast<std::size_t>(n);
 }
+Fiber& fiber_of(const Block& block, int thread) {
+  return *block.cluster->fibers[size(block.rank * machine->launch->threads + thread)];
+}
+
+/// Where a thread is: it goes on to its next event whenever it has told others something.
+Event now(const Fiber& fiber) {
+  const int before = fiber.block->rank * machine->launch->threads;
+  const auto agent = kTensorAgents + static_cast<std::uint32_t>(before + fiber.thread);
+  return {agent, fiber.known[agent]};
+}
+Event now() {
+  return now(self());
+}
+void tell(Known& telling) {
+  learn(telling, self().known);
+  ++self().known[now().agent];
+}
+void check(const std::string& wrong) {
+  if (!wrong.empty()) fail(wrong);
+}
+
+/// All lanes of a warp execute the same aligned instructions in the same order. (That they come
+/// together again behind a branch is ptxas's work, and not looked at.)
+void aligned(const char* what, int operand = -1) {
+  const int warp = self().thread / 32;
+  auto& list = self().block->aligned[size(warp)];
+  if (self().aligned == list.size()) list.push_back({what, operand, 0});
+  Aligned& next = list[self().aligned++];
+  if (std::strcmp(next.what, what) != 0 || next.operand != operand)
+    fail("lanes of a warp have diverged: one is at " + Aligned{what, operand, 0}.text() +
+         ", another at " + next.text());
+  if (++next.lanes < 32) return;
+  list.pop_front();
+  for (int lane = 0; lane < 32; ++lane) --fiber_of(*self().block, warp * 32 + lane).aligned;
+}
 
 std::uint32_t swizzle(std::uint32_t address) {
   return address ^ (((address >> 7) & 7) << 4);
@@ -185,6 +252,9 @@ std::uint32_t swizzle(std::uint32_t address) {
 
 void settle(Mbarrier& b) {
   if (b.pending != 0 || b.transfers != 0) return;
+  ++b.ended.count;
+  if (b.telling.size() <= b.ended.agent) b.telling.resize(b.ended.agent + 1);
+  b.telling[b.ended.agent] = b.ended.count;
   learn(b.told, b.telling);
   b.telling.clear();
   b.phase ^= 1;
@@ -224,21 +294,21 @@ std::uint8_t* shared(Block& block, std::uint32_t address, std::uint32_t bytes) {
 std::uint16_t async_read(Block& block, std::uint32_t address) {
   shared(block, address, 2);
   if (block.arriving[address / 16] != 0) fail("read by TMA or wgmma while TMA writes it");
-  if (block.unfenced[address / 16] != 0)
-    fail("read by TMA or wgmma, written by thread " +
-         std::to_string(block.unfenced[address / 16] - 1) + " without fence.proxy.async");
   std::uint16_t bits;
   std::memcpy(&bits, shared(block, address, 2), 2);
   return bits;
 }
 
+void ordinary(std::uint32_t line, bool writes) {
+  Fiber& me = self();
+  check(me.block->order.ordinary(line, me.thread, now(), me.known, writes, me.touched));
+}
 void written(std::uint32_t address, std::uint32_t bytes) {
   for (std::uint32_t line = address / 16; line <= (address + bytes - 1) / 16; ++line) {
     if (self().block->reading[line] != 0) fail("written while TMA or wgmma may still read it");
     if (self().block->arriving[line] != 0) fail("written while TMA writes it");
-    self().block->unfenced[line] = self().thread + 1;
+    ordinary(line, true);
     self().block->unreleased[line] = self().thread + 1;
-    self().written.push_back(line);
   }
 }
 
@@ -261,6 +331,8 @@ std::uint32_t operand_at(std::uint64_t tile, bool transposed, int i, int k) {
   const auto leading = static_cast<std::uint32_t>(tile >> 16 & 0x3FFF) << 4;
   const auto stride = static_cast<std::uint32_t>(tile >> 32 & 0x3FFF) << 4;
   if (tile >> 62 != 1) fail("a descriptor that is not 128-byte swizzled");
+  if ((tile >> 49 & 7) != (start >> 7 & 7))
+    fail("a descriptor without the base offset of its address, which is not a multiple of 1024");
   const auto r = static_cast<std::uint32_t>(i), c = static_cast<std::uint32_t>(k);
   const std::uint32_t at =
       transposed ? start + r / 64 * leading + r % 64 * 2 + c % 8 * 128 + c / 8 * stride
@@ -278,7 +350,7 @@ void add_lines(std::vector<std::uint32_t>& lines, std::uint64_t tile, bool trans
       lines.push_back(operand_at(tile, transposed, i, k) / 16);
 }
 /// A wgmma is in flight from here, and reads these lines.
-void start_reading(Block& block, Wgmma& op) {
+void find_lines(Block& block, Wgmma& op) {
   const Multiply& m = op.of;
   if (m.a == nullptr) add_lines(op.lines, m.a_tile, m.a_transposed, 64);
   add_lines(op.lines, m.b_tile, m.b_transposed, m.n);
@@ -324,7 +396,13 @@ Warpgroup& warpgroup() {
 void execute_until(Warpgroup& w, std::int64_t count) {
   while (w.executed < count) {
     execute(*self().block, w.ops.front());
-    for (const std::uint32_t line : w.ops.front().lines) --self().block->reading[line];
+    for (const std::uint32_t line : w.ops.front().lines) {
+      --self().block->reading[line];
+      // A warp's lanes meet when they have waited: the first stands for all.
+      for (int warp = 0; warp < 4; ++warp)
+        self().block->order.end_reading(
+            line, now(fiber_of(*self().block, self().thread / 128 * 128 + warp * 32)));
+    }
     w.ops.pop_front();
     ++w.executed;
     ++machine->progress;
@@ -334,7 +412,7 @@ void execute_until(Warpgroup& w, std::int64_t count) {
 /// `orders`: as __syncwarp and bar.sync, what was before it is known after it.
 void meet(Meeting& meeting, int threads, bool orders = false) {
   const unsigned generation = meeting.generation;
-  if (orders) learn(meeting.telling, self().known);
+  if (orders) tell(meeting.telling);
   if (++meeting.arrived == threads) {
     meeting.arrived = 0;
     ++meeting.generation;
@@ -371,18 +449,19 @@ std::uint32_t box_bytes(const Map& map) {
   return static_cast<std::uint32_t>(map.box[1] * map.box[2] * 128);
 }
 
-/// Adds to the count of each line of [address, address + bytes).
+/// Each line of [address, address + bytes).
+template <class What>
+void for_lines(std::uint32_t address, std::uint32_t bytes, const What& what) {
+  for (std::uint32_t line = address / 16; line * 16 < address + bytes; ++line) what(line);
+}
 void count_lines(std::vector<int>& lines, std::uint32_t address, std::uint32_t bytes, int add) {
-  for (std::uint32_t line = address / 16; line * 16 < address + bytes; ++line) lines[line] += add;
+  for_lines(address, bytes, [&](std::uint32_t line) { lines[line] += add; });
 }
 
 void check_free(const Block& block, std::uint32_t address, std::uint32_t bytes) {
   for (std::uint32_t line = address / 16; line <= (address + bytes - 1) / 16; ++line) {
     if (block.reading[line] != 0) fail("TMA overwrites what TMA or wgmma may still read");
     if (block.arriving[line] != 0) fail("TMA overwrites what another load of TMA writes");
-    if (block.unfenced[line] != 0)
-      fail("TMA overwrites what thread " + std::to_string(block.unfenced[line] - 1) +
-           " wrote without fence.proxy.async");
   }
 }
 
@@ -397,7 +476,11 @@ void start_load(Block& block, std::uint32_t to, std::uint32_t bytes, std::uint32
   check_acquired();
   shared(block, to, bytes);
   check_free(block, to, bytes);
-  visible_mbarrier(block, barrier, true);
+  const Event ended = visible_mbarrier(block, barrier, true).ended;
+  const Known* const known = &block == self().block ? &self().known : nullptr;
+  for_lines(to, bytes, [&](std::uint32_t line) {
+    check(block.order.start_writing(line, known, {ended.agent, ended.count + 1}));
+  });
   count_lines(block.arriving, to, bytes, 1);
   Block* const at = &block;
   const auto load = [=, copy = std::move(copy)] {
@@ -410,7 +493,7 @@ void start_load(Block& block, std::uint32_t to, std::uint32_t bytes, std::uint32
   if (machine->launch->when == When::at_once)
     load();
   else
-    machine->loads.push_back({to, load});
+    machine->loads.push_back({machine->current, to, load});
   ++machine->progress;
 }
 
@@ -428,17 +511,48 @@ void write_result(Bulk& group) {
 void end_reading(Bulk& group) {
   read_source(group);
   count_lines(self().block->reading, group.from, group.bytes, -1);
+  for_lines(group.from, group.bytes,
+            [](std::uint32_t line) { self().block->order.end_reading(line, now()); });
   group.bytes = 0;
+}
+
+Place place() {
+  const int block = self().block->index;
+  return {block, block / machine->launch->cluster};
+}
+
+/// Of TMA, to global memory: a part of the write that the thread starts next.
+void start_write(const void* to, std::uint32_t bytes, bool adds) {
+  Fiber& me = self();
+  if (me.writer == 0) me.writer = machine->writers++;
+  check(machine->written.start(to, bytes, me.writer, me.writes + 1, adds,
+                               machine->launch->ordered_sums, me.known));
 }
 
 void start_bulk(std::uint32_t from, std::uint32_t bytes,
                 std::function<std::function<void()>()> read) {
   check_acquired();
   shared(*self().block, from, bytes);
+  for_lines(from, bytes, [](std::uint32_t line) {
+    check(self().block->order.start_reading(line, self().known));
+  });
   count_lines(self().block->reading, from, bytes, 1);
+  ++self().writes;
   self().bulk.push_back({from, bytes, std::move(read), {}});
   if (machine->launch->when == When::at_once && !machine->launch->late_stores)
     write_result(self().bulk.back());
+}
+
+std::array<int, 5> coordinates(const int (&at)[5]) {
+  return {at[0], at[1], at[2], at[3], at[4]};
+}
+
+/// The same of a box: 16 bytes are 8 elements.
+void start_box(const Map& map, const int (&at)[5], bool adds) {
+  int number = 0;
+  for_box(0, map, coordinates(at), [&](std::uint32_t, const std::uint16_t* to) {
+    if (number++ % 8 == 0 && to != nullptr) start_write(to, 16, adds);
+  });
 }
 
 /// Another block's TMA is about to write here. It was told so by an mbarrier whose scope is the
@@ -449,10 +563,6 @@ void check_handed_over(const Block& block, std::uint32_t address, std::int64_t b
       fail("another block's TMA overwrites what thread " +
            std::to_string(block.unreleased[line] - 1) +
            " wrote, and no meeting of the cluster lies between");
-}
-
-std::array<int, 5> coordinates(const int (&at)[5]) {
-  return {at[0], at[1], at[2], at[3], at[4]};
 }
 
 void enter() {
@@ -475,6 +585,9 @@ std::unique_ptr<Fiber> make_fiber(Block* block, int thread) {
   fiber->thread = thread;
   fiber->stack = std::make_unique<char[]>(kStack);
   fiber->registers.start(fiber->stack.get(), kStack, &machine->lent);
+  fiber->known.resize(block->cluster->agents);
+  fiber->known[kTensorAgents +
+               static_cast<std::uint32_t>(block->rank * machine->launch->threads + thread)] = 1;
   getcontext(&fiber->context);
   fiber->context.uc_stack.ss_sp = fiber->stack.get();
   fiber->context.uc_stack.ss_size = kStack;
@@ -498,83 +611,129 @@ std::string waiting(const std::vector<Fiber*>& fibers) {
   return text;
 }
 
-void run_cluster(Machine& m, int first) {
+void start_cluster(Machine& m, int first) {
   const Launch& launch = *m.launch;
-  m.blocks.clear();
-  m.fibers.clear();
-  m.loads.clear();
-  m.cluster = Meeting();
+  Cluster& cluster = *m.clusters.emplace_back(std::make_unique<Cluster>());
+  cluster.agents = kTensorAgents + static_cast<std::uint32_t>(launch.cluster * launch.threads);
   for (int rank = 0; rank < launch.cluster; ++rank) {
-    auto block = std::make_unique<Block>();
+    auto block = std::make_unique<Block>(static_cast<std::size_t>(launch.shared_bytes));
+    block->cluster = &cluster;
     block->index = first + rank;
     block->rank = rank;
-    block->shared.assign(static_cast<std::size_t>(launch.shared_bytes), 0xFF);  // NaN
-    block->unfenced.assign(block->shared.size() / 16 + 1, 0);
-    block->reading.assign(block->unfenced.size(), 0);
-    block->arriving.assign(block->unfenced.size(), 0);
-    block->unreleased.assign(block->unfenced.size(), 0);
+    const std::size_t lines = block->shared.size() / 16 + 1;
+    block->reading.assign(lines, 0);
+    block->arriving.assign(lines, 0);
+    block->unreleased.assign(lines, 0);
     block->warps.resize(static_cast<std::size_t>(launch.threads / 32));
     block->collective.resize(block->warps.size());
+    block->aligned.resize(block->warps.size());
     block->warpgroups.resize(static_cast<std::size_t>((launch.threads + 127) / 128));
     const int registers = std::min(kRegisterFile / launch.threads / 8 * 8, kMostRegisters);
     for (Warpgroup& w : block->warpgroups) w.registers = registers;
     block->registers_left = kRegisterFile - launch.threads * registers;
-    for (int t = 0; t < launch.threads; ++t) {
-      m.fibers.push_back(make_fiber(block.get(), t));
-    }
-    m.blocks.push_back(std::move(block));
+    for (int t = 0; t < launch.threads; ++t) cluster.fibers.push_back(make_fiber(block.get(), t));
+    cluster.blocks.push_back(std::move(block));
   }
+}
+
+/// All threads of the cluster have ended.
+void end_cluster(const Machine& m, const Cluster& cluster) {
+  for (const auto& block : cluster.blocks)
+    if (const std::string wrong = block->part == nullptr ? "" : block->part->end_block();
+        !wrong.empty())
+      throw Error(wrong);
+  for (const Load& load : m.loads)
+    if (load.cluster == &cluster) throw Error("ends while TMA writes shared memory");
+  for (const auto& block : cluster.blocks)
+    for (const auto& list : block->aligned)
+      if (!list.empty()) throw Error("only a part of a warp has executed " + list.front().text());
+  for (const auto& block : cluster.blocks)
+    for (const Named& named : block->named)
+      if (named.arrived != 0) throw Error("a named barrier is left half full");
+}
+
+/// One turn of every thread that may go on.
+void run_fibers(Machine& m, const std::vector<Fiber*>& order, bool kept_back) {
+  for (Fiber* fiber : order) {
+    if (fiber->stopped || fiber->block->sleeps) continue;
+    if ((fiber->thread / 128 == m.launch->held) != kept_back) continue;
+    m.running = fiber;
+    m.current = fiber->block->cluster;
+    m.thread.x = static_cast<unsigned>(fiber->thread);
+    m.block.x = static_cast<unsigned>(fiber->block->index);
+    swapcontext(&m.scheduler, &fiber->context);
+    m.running = nullptr;
+    if (!m.error.empty()) throw Error(m.error);
+  }
+}
+
+/// Blocks that run at once go on unevenly: some sleep a while.
+void put_to_sleep(Machine& m) {
+  if (m.clusters.size() < 2 || m.random() % 64 != 0) return;
+  for (const auto& cluster : m.clusters) {
+    const bool sleeps = m.random() % 2 == 0;
+    for (const auto& block : cluster->blocks) block->sleeps = sleeps;
+  }
+}
+bool wake(Machine& m) {
+  bool slept = false;
+  for (const auto& cluster : m.clusters)
+    for (const auto& block : cluster->blocks) slept = std::exchange(block->sleeps, false) || slept;
+  return slept;
+}
+
+/// Where no thread can go on: a thread that has stopped does, or a load takes effect.
+void let_go_on(Machine& m, const std::vector<Fiber*>& order) {
+  const Launch& launch = *m.launch;
+  std::vector<Fiber*> stopped;
+  std::copy_if(order.begin(), order.end(), std::back_inserter(stopped),
+               [](const Fiber* f) { return f->stopped; });
+  std::vector<std::size_t> ready;
+  for (std::size_t k = 0; k < m.loads.size(); ++k)
+    if (m.loads[k].to < launch.held_from || m.loads[k].to >= launch.held_to) ready.push_back(k);
+  if (!stopped.empty() && (ready.empty() || (!launch.late_stores && m.random() % 2 == 0))) {
+    stopped[m.random() % stopped.size()]->stopped = false;
+    return;
+  }
+  if (m.loads.empty())
+    throw Error("deadlock in block " + std::to_string(order.front()->block->index) +
+                waiting(order));
+  const std::size_t which =
+      ready.empty() ? m.random() % m.loads.size() : ready[m.random() % ready.size()];
+  const Load load = m.loads[which];
+  m.loads.erase(m.loads.begin() + static_cast<std::ptrdiff_t>(which));
+  m.current = load.cluster;
+  load.effect();
+}
+
+/// As many clusters at once as the launch says; the next one starts where one ends.
+void run_grid(Machine& m) {
+  const Launch& launch = *m.launch;
   std::vector<Fiber*> order;
-  for (const auto& fiber : m.fibers) order.push_back(fiber.get());
-  for (;;) {
+  for (int next = 0;;) {
     std::erase_if(order, [](const Fiber* f) { return f->done; });
-    if (order.empty()) break;
+    std::erase_if(m.clusters, [&](const auto& cluster) {
+      const auto of_it = [&](const Fiber* f) { return f->block->cluster == cluster.get(); };
+      if (std::any_of(order.begin(), order.end(), of_it)) return false;
+      end_cluster(m, *cluster);
+      return true;
+    });
+    while (next < launch.blocks && m.clusters.size() < size(launch.at_once)) {
+      start_cluster(m, next);
+      next += launch.cluster;
+      for (const auto& fiber : m.clusters.back()->fibers) order.push_back(fiber.get());
+    }
+    if (order.empty()) return;
     // Another warp first every time; threads of a warp stay together, which is quicker.
     const std::uint64_t before = m.progress;
     const auto shift = static_cast<std::ptrdiff_t>(m.random() % order.size());
     std::rotate(order.begin(), order.begin() + shift, order.end());
-    const auto run_fibers = [&](bool kept_back) {
-      for (Fiber* fiber : order) {
-        if (fiber->stopped || (fiber->thread / 128 == launch.held) != kept_back) continue;
-        m.running = fiber;
-        m.thread.x = static_cast<unsigned>(fiber->thread);
-        m.block.x = static_cast<unsigned>(fiber->block->index);
-        swapcontext(&m.scheduler, &fiber->context);
-        m.running = nullptr;
-        if (!m.error.empty()) throw Error(m.error);
-      }
-    };
-    run_fibers(false);
-    if (m.progress != before) continue;
-    if (m.loads.empty() && launch.held >= 0) run_fibers(true);
-    if (m.progress != before) continue;
-    const bool any_stopped =
-        std::any_of(order.begin(), order.end(), [](const Fiber* f) { return f->stopped; });
-    std::vector<std::size_t> ready;
-    for (std::size_t k = 0; k < m.loads.size(); ++k)
-      if (m.loads[k].to < launch.held_from || m.loads[k].to >= launch.held_to) ready.push_back(k);
-    if (any_stopped && (ready.empty() || (!launch.late_stores && m.random() % 2 == 0))) {
-      std::vector<Fiber*> all;
-      std::copy_if(order.begin(), order.end(), std::back_inserter(all),
-                   [](const Fiber* f) { return f->stopped; });
-      all[m.random() % all.size()]->stopped = false;
-      continue;
-    }
-    if (m.loads.empty()) throw Error("deadlock in block " + std::to_string(first) + waiting(order));
-    const std::size_t which =
-        ready.empty() ? m.random() % m.loads.size() : ready[m.random() % ready.size()];
-    const std::function<void()> load = m.loads[which].effect;
-    m.loads.erase(m.loads.begin() + static_cast<std::ptrdiff_t>(which));
-    load();
+    put_to_sleep(m);
+    run_fibers(m, order, false);
+    if (m.progress != before || wake(m)) continue;
+    if (m.loads.empty() && launch.held >= 0) run_fibers(m, order, true);
+    if (m.progress == before) let_go_on(m, order);
   }
-  for (const auto& block : m.blocks)
-    if (const std::string wrong = block->part == nullptr ? "" : block->part->end_block();
-        !wrong.empty())
-      throw Error(wrong);
-  if (!m.loads.empty()) throw Error("ends while TMA writes shared memory");
-  for (const auto& block : m.blocks)
-    for (const Named& named : block->named)
-      if (named.arrived != 0) throw Error("a named barrier is left half full");
 }
 
 }  // namespace
@@ -589,7 +748,7 @@ void run(const Launch& launch, const std::function<void()>& thread) {
   struct Reset {
     ~Reset() { machine = nullptr; }
   } reset;
-  for (int first = 0; first < launch.blocks; first += launch.cluster) run_cluster(m, first);
+  run_grid(m);
   for (const auto& write : m.unwritten) write();
 }
 
@@ -604,10 +763,13 @@ const Dim& grid_size() {
 }
 
 void barrier_init(std::uint32_t barrier, std::uint32_t arrivals) {
+  if (barrier % 8 != 0) fail("an mbarrier that is not 8-byte aligned");
+  shared(*self().block, barrier, 8);
   const auto count = static_cast<int>(arrivals);
   Mbarrier b;
   b.arrivals = b.pending = count;
   b.owner = self().thread;
+  b.ended.agent = machine->current->agents++;
   self().block->mbarriers[barrier] = b;
 }
 void barrier_init_fence() {
@@ -615,9 +777,10 @@ void barrier_init_fence() {
     if (b.owner == self().thread) b.fenced = true;
 }
 void barrier_arrive(std::uint32_t barrier, int rank) {
-  Block& block = rank < 0 ? *self().block : *machine->blocks[static_cast<std::size_t>(rank)];
+  Block& block =
+      rank < 0 ? *self().block : *machine->current->blocks[static_cast<std::size_t>(rank)];
   Mbarrier& b = visible_mbarrier(block, barrier);
-  if (&block == self().block) learn(b.telling, self().known);
+  if (&block == self().block) tell(b.telling);
   arrive(b);
   step_back();
   switch_by_chance();
@@ -625,7 +788,7 @@ void barrier_arrive(std::uint32_t barrier, int rank) {
 void barrier_expect(std::uint32_t barrier, std::uint32_t bytes) {
   Mbarrier& b = visible_mbarrier(*self().block, barrier);
   b.transfers += bytes;
-  learn(b.telling, self().known);
+  tell(b.telling);
   arrive(b);
 }
 void barrier_wait(std::uint32_t barrier, std::uint32_t parity) {
@@ -638,12 +801,13 @@ void barrier_wait(std::uint32_t barrier, std::uint32_t parity) {
 }
 
 void named(int id, int threads, bool wait) {
+  aligned(wait ? "bar.sync" : "bar.arrive", id);
   Named& b = self().block->named[static_cast<std::size_t>(id)];
   if (b.arrived > 0 && b.threads != threads) fail("a named barrier of two sizes");
   b.threads = threads;
   const unsigned generation = b.generation;
   ++b.warps[self().thread / 32];
-  learn(b.telling, self().known);
+  tell(b.telling);
   if (++b.arrived == threads) {
     learn(b.told, b.telling);
     b.telling.clear();
@@ -664,6 +828,7 @@ void named(int id, int threads, bool wait) {
 }
 
 void sync_threads() {
+  aligned("__syncthreads");
   if (self().block->all.arrived + 1 == machine->launch->threads)
     for (auto& [address, b] : self().block->mbarriers) b.met = b.met || b.fenced;
   meet(self().block->all, machine->launch->threads, true);
@@ -671,18 +836,24 @@ void sync_threads() {
 }
 void sync_cluster() {
   const int threads = machine->launch->threads * machine->launch->cluster;
-  if (machine->cluster.arrived + 1 == threads)
-    for (const auto& block : machine->blocks) {
+  if (machine->current->all.arrived + 1 == threads)
+    for (const auto& block : machine->current->blocks) {
       std::fill(block->unreleased.begin(), block->unreleased.end(), 0);
       for (auto& [address, b] : block->mbarriers) b.met = b.cluster_met = b.cluster_met || b.fenced;
     }
-  meet(machine->cluster, threads, true);
+  meet(machine->current->all, threads, true);
+}
+bool elect() {
+  aligned("elect.sync");
+  return self().thread % 32 == 0;
 }
 void sync_warp() {
+  aligned("__syncwarp");
   meet(self().block->warps[static_cast<std::size_t>(self().thread / 32)], 32, true);
   step_back();
 }
 std::uint32_t shuffle(std::uint32_t value, int lane) {
+  aligned("a shuffle");
   Meeting& warp = self().block->warps[static_cast<std::size_t>(self().thread / 32)];
   auto& words = warp.words[warp.generation % 2];
   words[static_cast<std::size_t>(self().thread % 32)] = value;
@@ -693,7 +864,7 @@ std::uint32_t shuffle(std::uint32_t value, int lane) {
 void tma_load(std::uint32_t to, const Map& map, const int (&at)[5], std::uint32_t barrier,
               unsigned blocks) {
   if (to % 1024 != 0) fail("a swizzled tile that is not 1024-byte aligned");
-  for (const auto& other : machine->blocks) {
+  for (const auto& other : machine->current->blocks) {
     Block* const block = other.get();
     if (blocks == 0 ? block != self().block : (blocks >> block->rank & 1) == 0) continue;
     if (block != self().block) check_handed_over(*block, to, box_bytes(map));
@@ -715,6 +886,7 @@ void bulk_load(std::uint32_t to, const void* from, std::uint32_t bytes, std::uin
 void tma_store(const Map& map, std::uint32_t from, const int (&at)[5]) {
   if (from % 1024 != 0) fail("a swizzled tile that is not 1024-byte aligned");
   Block* const block = self().block;
+  start_box(map, at, false);
   start_bulk(from, box_bytes(map), [=, map = map, place = coordinates(at)] {
     std::vector<std::pair<std::uint16_t*, std::uint16_t>> elements;
     for_box(from, map, place, [&](std::uint32_t address, std::uint16_t* to) {
@@ -728,6 +900,7 @@ void tma_store(const Map& map, std::uint32_t from, const int (&at)[5]) {
 void tma_add(const Map& map, std::uint32_t from, const int (&at)[5]) {
   if (from % 1024 != 0) fail("a swizzled tile that is not 1024-byte aligned");
   Block* const block = self().block;
+  start_box(map, at, true);
   start_bulk(from, box_bytes(map), [=, map = map, place = coordinates(at)] {
     std::vector<std::pair<float*, float>> elements;
     std::uint32_t word = 0;
@@ -748,6 +921,7 @@ void bulk_add(float* to, std::uint32_t from, std::uint32_t bytes) {
   if (from % 16 != 0 || bytes % 16 != 0 || reinterpret_cast<std::uintptr_t>(to) % 16 != 0)
     fail("a bulk addition that is not 16-byte aligned");
   Block* const block = self().block;
+  start_write(to, bytes, true);
   start_bulk(from, bytes, [=] {
     for (std::uint32_t i = 0; i < bytes; i += 16) async_read(*block, from + i);
     std::vector<float> x(bytes / 4);
@@ -772,6 +946,11 @@ void bulk_wait_done() {
     end_reading(group);
     write_result(group);
   }
+  if (self().writer != 0) {
+    std::vector<std::uint32_t>& known = self().known.launch;
+    if (known.size() <= self().writer) known.resize(self().writer + 1);
+    known[self().writer] = self().writes;
+  }
   if (!self().bulk.empty()) self().bulk_written = true;
   self().bulk.clear();
   ++machine->progress;
@@ -779,20 +958,29 @@ void bulk_wait_done() {
 void fence_async_global() {
   self().bulk_written = self().acquired = false;
 }
-void acquired() {
+unsigned load_acquire(const unsigned* counter, Scope scope) {
   self().acquired = true;
+  check(machine->counters[counter].acquire(place(), scope, self().known));
+  return *counter;
 }
-void released() {
+void add_release(unsigned* counter, unsigned value, Scope scope) {
   if (!self().bulk.empty())
     fail("a counter is released before the thread's bulk writes have taken effect");
   if (self().bulk_written)
     fail("a counter is released after bulk writes without fence.proxy.async");
+  machine->counters[counter].release(place(), scope, self().known);
+  *counter += value;
+  ++machine->progress;
+}
+unsigned fetch_add(unsigned* counter, unsigned value) {
+  const unsigned before = *counter;
+  *counter += value;
+  ++machine->progress;
+  return before;
 }
 
 void fence_async() {
-  for (const std::uint32_t line : self().written)
-    if (self().block->unfenced[line] == self().thread + 1) self().block->unfenced[line] = 0;
-  self().written.clear();
+  self().block->order.fence(self().thread, now(), self().touched);
 }
 void store_shared(std::uint32_t address, const void* from, std::uint32_t bytes) {
   if (address % bytes != 0) fail("a misaligned store");
@@ -804,12 +992,15 @@ void load_shared(void* to, std::uint32_t address, std::uint32_t bytes) {
   if (address % bytes != 0) fail("a misaligned load");
   shared(*self().block, address, bytes);
   if (self().block->arriving[address / 16] != 0) fail("read while TMA writes it");
+  ordinary(address / 16, false);
   std::memcpy(to, shared(*self().block, address, bytes), bytes);
 }
 
 void store_matrices(std::uint32_t address, const std::uint32_t (&tiles)[4], bool transposed) {
   // Lane l gives the address of row l % 8 of tile l / 8, and of each tile's row l / 4 (transposed:
   // column) the elements 2 (l % 4) and the next.
+  aligned("stmatrix");
+  if (address % 16 != 0) fail("a row of stmatrix that is not 16-byte aligned");
   const auto lane = static_cast<std::uint32_t>(self().thread % 32);
   Meeting& warp = self().block->warps[static_cast<std::size_t>(self().thread / 32)];
   auto& words = warp.words[warp.generation % 2];
@@ -829,6 +1020,7 @@ void pause() {
 }
 
 void multiply(const Multiply& m) {
+  aligned("wgmma.mma_async");
   Warpgroup& w = warpgroup();
   const auto t = static_cast<std::size_t>(self().thread % 128);
   const std::int64_t number = w.issued[t]++;
@@ -836,9 +1028,12 @@ void multiply(const Multiply& m) {
   const auto at = static_cast<std::size_t>(number - w.executed);
   if (w.ops.size() <= at) {
     w.ops.emplace_back().of = m;
-    start_reading(*self().block, w.ops.back());
+    find_lines(*self().block, w.ops.back());
   }
   Wgmma& op = w.ops[at];
+  if (t % 32 == 0)
+    for (const std::uint32_t line : op.lines)
+      check(self().block->order.start_reading(line, self().known));
   if (op.of.a_tile != m.a_tile || op.of.b_tile != m.b_tile || op.of.n != m.n ||
       op.of.accumulate != m.accumulate || (op.of.a == nullptr) != (m.a == nullptr))
     fail("a wgmma that differs between the threads of a warpgroup");
@@ -854,6 +1049,7 @@ void multiply(const Multiply& m) {
   if (++op.threads == 128 && machine->launch->when == When::at_once) execute_until(w, number + 1);
 }
 void set_registers(int count, bool raise) {
+  aligned("setmaxnreg");
   Block& block = *self().block;
   if (machine->launch->threads % 128 != 0) fail("setmaxnreg in a block of no whole warpgroups");
   if (count % 8 != 0 || count < 24 || count > 256)
@@ -876,14 +1072,17 @@ void set_registers(int count, bool raise) {
 }
 
 void multiply_fence() {
+  aligned("wgmma.fence");
   self().registers.fence();
 }
 void multiply_commit() {
+  aligned("wgmma.commit_group");
   Warpgroup& w = warpgroup();
   const auto t = static_cast<std::size_t>(self().thread % 128);
   w.groups[t].push_back(w.issued[t]);
 }
 void multiply_wait(int pending) {
+  aligned("wgmma.wait_group", pending);
   Warpgroup& w = warpgroup();
   const auto t = static_cast<std::size_t>(self().thread % 128);
   auto& groups = w.groups[t];
@@ -896,8 +1095,9 @@ void multiply_wait(int pending) {
   const std::int64_t want = w.wanted[t];
   execute_until(w, *std::min_element(w.wanted.begin(), w.wanted.end()));
   wait_until([&] { return w.executed >= want; });
-  const std::string wrong = self().registers.give_back(want);
-  if (!wrong.empty()) fail(wrong);
+  check(self().registers.give_back(want));
+  // What a warp's lanes have done before, all of them have when the warp goes on.
+  meet(self().block->collective[size(self().thread / 32)], 32, true);
 }
 void use(std::uint32_t bits) {
   if (is_lent(bits)) fail("registers of a wgmma or a tcgen05.ld are read while it is in flight");
@@ -917,7 +1117,7 @@ namespace core {
 
 namespace {
 Block& block_of(int rank) {
-  return *machine->blocks[static_cast<std::size_t>(rank)];
+  return *machine->current->blocks[static_cast<std::size_t>(rank)];
 }
 }  // namespace
 
@@ -961,12 +1161,17 @@ void check_async_read(int rank, std::uint32_t line) {
   Block& block = block_of(rank);
   shared(block, line * 16, 16);
   if (block.arriving[line] != 0) fail("read by tcgen05.mma while TMA writes it");
-  if (block.unfenced[line] != 0)
-    fail("read by tcgen05.mma, written by thread " + std::to_string(block.unfenced[line] - 1) +
-         " without fence.proxy.async");
+  check(block.order.start_reading(line, self().known));
 }
-void count_reader(int rank, std::uint32_t line, int add) {
-  block_of(rank).reading[line] += add;
+void check_written(int rank, std::uint32_t line) {
+  if (block_of(rank).arriving[line] != 0) fail("read by tcgen05.mma while TMA writes it");
+}
+void start_reading(int rank, std::uint32_t line) {
+  ++block_of(rank).reading[line];
+}
+void end_reading(int rank, std::uint32_t line, std::uint32_t agent, std::uint32_t count) {
+  --block_of(rank).reading[line];
+  block_of(rank).order.end_reading(line, {agent, count});
 }
 std::uint16_t read(int rank, std::uint32_t address) {
   std::uint16_t bits;
@@ -986,7 +1191,7 @@ void arrive(int rank, std::uint32_t barrier, const Known& what) {
 }
 void in_flight(std::function<void()> effect) {
   if (late())
-    machine->loads.push_back({~std::uint32_t{0}, std::move(effect)});
+    machine->loads.push_back({machine->current, ~std::uint32_t{0}, std::move(effect)});
   else
     effect();
   ++machine->progress;

@@ -6,17 +6,19 @@
 // Emulated: shared memory, mbarriers with transaction counts, named barriers, TMA loads (with
 // multicast), stores and additions, warp shuffles, stmatrix, and wgmma through its descriptors of
 // 128-byte swizzled tiles (PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions"). What is
-// asynchronous happens at once or as late as its wait allows, by choice.
+// asynchronous happens at once or as late as its wait allows, by choice. Blocks run one cluster
+// after the other, or some at once.
 //
-// Errors: an ordinary write to shared memory that TMA or wgmma reads without fence.proxy.async
-// between, or that the TMA of another block of the cluster overwrites before the cluster has met; a
-// place in shared memory that is written while TMA or wgmma may still read it, or used while a load
-// writes it; registers of a wgmma that are touched without wgmma.fence or before its wait; a
-// barrier used without fence.mbarrier_init and a meeting; a result in global memory that is told of
-// before the full bulk wait; a named barrier by a part of a warp; setmaxnreg by a part of a
-// warpgroup, or of more registers than others have left; a deadlock, too many arrivals, a block
-// that ends with work in flight. Not emulated: time, spills, the convergence of warps but at named
-// barriers and setmaxnreg, the memory model between blocks.
+// Errors: an access of shared memory that nothing orders before or after what TMA or wgmma does
+// there, or no fence.proxy.async where one side is ordinary (order.hpp); an ordinary write that the
+// TMA of another block of the cluster overwrites before the cluster has met; two writes of TMA to
+// one place in global memory that nothing orders (grid.hpp); registers of a wgmma that are touched
+// without wgmma.fence or before its wait; a barrier used without fence.mbarrier_init and a meeting;
+// a result in global memory that is told of before the full bulk wait; a named barrier by a part of
+// a warp; lanes of a warp at different aligned instructions; setmaxnreg by a part of a warpgroup,
+// or of more registers than others have left; a deadlock, too many arrivals, a block that ends with
+// work in flight. Not emulated: time, spills, whether lanes that have diverged come together again,
+// ordinary accesses of global memory, and what ordinary accesses of shared memory do to each other.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +33,9 @@ namespace twill::gpu::emulator {
 struct Dim {
   unsigned x = 0, y = 0, z = 0;
 };
+
+/// Of the memory model (PTX ISA, "Scope"): who sees what an access orders.
+enum class Scope : unsigned char { block, cluster, gpu };
 
 /// When asynchronous work takes effect.
 enum class When : unsigned char { at_once, late };
@@ -51,6 +56,9 @@ struct Launch {
   /// Behind some of its arrivals at barriers a thread stops until no other can go on: what it does
   /// only then comes after what they do. (Else it goes on until it waits.)
   bool switches = true;
+  int at_once = 1;  ///< clusters that run at the same time
+  /// Additions of TMA to one place in global memory must come in a known order.
+  bool ordered_sums = false;
 };
 
 /// What the emulated kernel did wrong.
@@ -59,7 +67,7 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Runs `thread` as every thread of the grid, cluster after cluster. Throws Error.
+/// Runs `thread` as every thread of the grid. Throws Error.
 void run(const Launch& launch, const std::function<void()>& thread);
 
 /// A tensor for TMA as tensor_map.hpp makes one: (64 elements, sequence, panel, head, batch). Kept
@@ -83,6 +91,7 @@ void named(int id, int threads, bool wait);
 void sync_threads();
 void sync_cluster();
 void sync_warp();
+bool elect();
 std::uint32_t shuffle(std::uint32_t value, int lane);
 void tma_load(std::uint32_t to, const Map& map, const int (&at)[5], std::uint32_t barrier,
               unsigned blocks);  ///< blocks 0: this one
@@ -94,9 +103,10 @@ void bulk_add(float* to, std::uint32_t from, std::uint32_t bytes);
 void bulk_wait_read(int pending);
 void bulk_wait_done();
 void fence_async_global();
-/// Of a counter in global memory, by the thread: it has seen a value, it is about to add one.
-void acquired();
-void released();
+// Counters in global memory, for all blocks of the grid; fetch_add orders nothing.
+unsigned load_acquire(const unsigned* counter, Scope scope);
+void add_release(unsigned* counter, unsigned value, Scope scope);
+unsigned fetch_add(unsigned* counter, unsigned value);
 void fence_async();
 void store_shared(std::uint32_t address, const void* from, std::uint32_t bytes);
 void load_shared(void* to, std::uint32_t address, std::uint32_t bytes);

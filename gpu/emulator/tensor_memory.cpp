@@ -19,6 +19,7 @@ namespace twill::gpu::emulator {
 namespace {
 
 constexpr std::uint32_t kLanes = 128, kColumns = 512, kWarps = 32, kDepth = 16;
+static_assert(kTensorAgents == 2 * kWarps);
 
 // Who accesses tensor memory: agents 0 .. 31 are the warps' loads and stores, 32 + w the products
 // of warp w's one thread that issues some. An agent's accesses are numbered from 1.
@@ -174,7 +175,9 @@ class Operand {
 class TensorMemory : public Part {
  public:
   explicit TensorMemory(int rank)
-      : rank_(rank), words_(std::size_t{kLanes} * kColumns, 0xFFFFFFFF), cells_(4 * kColumns) {}
+      : rank_(rank),
+        words_(std::size_t{kLanes} * kColumns, 0xFFFFFFFF),
+        cells_(std::size_t{4} * kColumns) {}
 
   void end_thread() override {
     const ThreadState& t = state();
@@ -240,7 +243,6 @@ class TensorMemory : public Part {
   /// The accesses are the whole warp's: they are known once all its lanes have fenced.
   void fence_before() {
     Known& known = core::known();
-    if (known.size() < std::size_t{2} * kWarps) known.resize(std::size_t{2} * kWarps);
     auto& fenced = warp().fenced;
     fenced[static_cast<std::size_t>(core::thread() % 32)] = ended(agent());
     known[agent()] = std::max(known[agent()], *std::min_element(fenced.begin(), fenced.end()));
@@ -332,7 +334,7 @@ class TensorMemory : public Part {
       core::fail(
           "tcgen05.mma reads shared memory after a wait without tcgen05.fence::after_thread_sync");
     for (const std::uint32_t line : one.lines) core::check_async_read(rank_, line);
-    for (const std::uint32_t line : one.lines) core::count_reader(rank_, line, 1);
+    for (const std::uint32_t line : one.lines) core::start_reading(rank_, line);
     issuer.seen = state().seen;
     issuer.products.push_back(std::move(one));
     if (!core::late()) execute_until(issuer, issuer.issued);
@@ -344,7 +346,7 @@ class TensorMemory : public Part {
     const bool mine = warps_[w].issuer == core::thread();
     const std::uint32_t count = mine ? issuers_[w].issued : 0;
     Known told = mine ? issuers_[w].seen : Known{};
-    told.resize(std::size_t{2} * kWarps);
+    if (told.size() < kTensorAgents) told.resize(kTensorAgents);
     told[kWarps + w] = std::max(told[kWarps + w], count);
     issuers_[w].commits.push_back({count, barrier, std::move(told)});
     core::in_flight([this, w] {
@@ -482,16 +484,17 @@ class TensorMemory : public Part {
   void execute_until(Issuer& issuer, std::uint32_t count) {
     while (issuer.executed < count) {
       execute(issuer.products.front());
-      for (const std::uint32_t line : issuer.products.front().lines)
-        core::count_reader(rank_, line, -1);
-      issuer.products.pop_front();
       ++issuer.executed;
+      const auto agent = static_cast<Agent>(kWarps + (&issuer - issuers_.data()));
+      for (const std::uint32_t line : issuer.products.front().lines)
+        core::end_reading(rank_, line, agent, issuer.executed);
+      issuer.products.pop_front();
       core::progress();
     }
   }
   void execute(const Product& product) {
     const How how = decode(product.of.how);
-    for (const std::uint32_t line : product.lines) core::check_async_read(rank_, line);
+    for (const std::uint32_t line : product.lines) core::check_written(rank_, line);
     std::vector<float> a(std::size_t{kLanes} * kDepth), b(std::size_t{how.n} * kDepth);
     if (product.of.a_in_lanes) {
       const auto column = static_cast<std::uint32_t>(product.of.a);

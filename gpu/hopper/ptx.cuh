@@ -11,6 +11,8 @@
 
 #include <cstdint>
 
+#include "gpu/hopper/both.hpp"
+
 namespace twill::gpu {
 
 namespace ptx = cuda::ptx;
@@ -20,9 +22,9 @@ __device__ __forceinline__ std::uint32_t shared_address(const void* p) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
 }
 
-/// Dynamic shared memory rounded up to 1024 bytes, the period of the 128-byte swizzle.
+/// Where the tiles in dynamic shared memory begin.
 __device__ __forceinline__ std::uint32_t aligned_shared_1024(const void* raw) {
-  return (shared_address(raw) + 1023u) & ~1023u;
+  return aligned_1024(shared_address(raw));
 }
 
 // --- mbarriers. The kernels name them, and all of shared memory, by 32-bit shared addresses. The

@@ -27,15 +27,19 @@ CUtensorMap encode(CUtensorMapDataType type, void* data, const cuuint64_t (&dims
                    const cuuint64_t (&strides)[4], const cuuint32_t (&box)[5]) {
   const cuuint32_t steps[5] = {1, 1, 1, 1, 1};
   static const PFN_cuTensorMapEncodeTiled_v12000 encode_tiled = encoder();  // looked up once
-  CUtensorMap map;
+  // The driver wants the map's alignment. GCC 12 does not give it to where a result is returned,
+  // which a map of that name would be; it does to a member of another type.
+  struct {
+    CUtensorMap map;
+  } aligned;
   const CUresult result =
-      encode_tiled(&map, type, 5, data, dims, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                   CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-                   CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+      encode_tiled(&aligned.map, type, 5, data, dims, strides, box, steps,
+                   CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                   CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result != CUDA_SUCCESS)
     refuse(TWILL_GPU_CUDA_ERROR,
            "cuTensorMapEncodeTiled failed with " + std::to_string(static_cast<int>(result)));
-  return map;
+  return aligned.map;
 }
 
 }  // namespace

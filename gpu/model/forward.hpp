@@ -15,8 +15,9 @@ namespace twill::gpu::model {
 struct ForwardCase {
   std::vector<int> key_blocks;
   int cluster = 1;
-  int consumers = 2;    ///< of each block; 1 keeps the clusters' search small (one-slot schedules)
-  bool queries = true;  ///< Q tiles and O stores too
+  int consumers =
+      2;  ///< of each block, at most 3; 1 keeps the clusters' search small (one-slot schedules)
+  bool queries = true;     ///< Q tiles and O stores too
   bool own_output = true;  ///< O has buffers of its own, Q is free after the last product with it
 };
 
@@ -60,10 +61,10 @@ inline int tag(int number, bool v) {
   return 2 * number + v;
 }
 inline int query_tag(int tile, int w) {
-  return 1000 + 4 * tile + w;
+  return 1000 + 6 * tile + w;
 }
 inline int output_tag(int tile, int w) {
-  return 1000 + 4 * tile + 2 + w;
+  return 1000 + 6 * tile + 3 + w;
 }
 
 }  // namespace detail

@@ -13,10 +13,18 @@ namespace twill::gpu::tests {
 
 using model::BackwardCase;
 
+/// Of both head dimensions.
+inline std::vector<const BackwardSchedule*> all_backward_schedules() {
+  std::vector<const BackwardSchedule*> all;
+  for (const int head_dim : {64, 128})
+    for (const BackwardSchedule* schedule : executed_schedules(head_dim)) all.push_back(schedule);
+  return all;
+}
+
 /// Every schedule's kernel, all interleavings.
 inline std::vector<std::string> backward_protocol_holds() {
   std::vector<std::string> failures;
-  for (const BackwardSchedule* schedule : kBackwardSchedules)
+  for (const BackwardSchedule* schedule : all_backward_schedules())
     for (const int iterations : {1, 2, 3, 4, 5}) {
       const model::Verdict verdict = model::search(model::backward_system(*schedule, {iterations}));
       const std::string text =
@@ -31,7 +39,7 @@ inline std::vector<std::string> backward_protocol_holds() {
 /// The values in the registers, for one to six query tiles.
 inline std::vector<std::string> backward_registers_hold() {
   std::vector<std::string> failures;
-  for (const BackwardSchedule* schedule : kBackwardSchedules) {
+  for (const BackwardSchedule* schedule : all_backward_schedules()) {
     if (!backward_phases(*schedule).sound)
       failures.push_back(std::string(schedule->name) + ": the phases do not fit together");
     for (int iterations = 1; iterations <= 6; ++iterations) {
@@ -46,7 +54,7 @@ inline std::vector<std::string> backward_registers_hold() {
 inline std::vector<std::string> planted_backward_errors_are_found() {
   std::vector<std::string> missed;
   constexpr std::size_t kLoader = 0, kAdder = 1, kConsumer = 2;
-  for (const BackwardSchedule* schedule : kBackwardSchedules) {
+  for (const BackwardSchedule* schedule : all_backward_schedules()) {
     const model::detail::BackwardNames name{schedule->ring_q, schedule->ring_do};
     const auto plant = [&](const std::string& what, const auto& change) {
       System system = model::backward_system(*schedule, {4});
@@ -170,7 +178,7 @@ inline std::vector<std::string> planted_backward_errors_are_found() {
     return *std::find_if(std::begin(schedule.steps), std::end(schedule.steps),
                          [op](const BackwardStep& s) { return s.op == op; });
   };
-  for (const BackwardSchedule* schedule : kBackwardSchedules) {
+  for (const BackwardSchedule* schedule : all_backward_schedules()) {
     const auto exchange = [&](const char* what, BackwardOp a, BackwardOp b) {
       table(std::string(schedule->name) + ": " + what, *schedule,
             [&](BackwardSchedule& s) { std::swap(step(s, a), step(s, b)); });

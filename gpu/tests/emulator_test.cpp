@@ -14,6 +14,7 @@
 #include "gpu/hopper/backward/fmha_backward.cuh"
 #include "gpu/hopper/backward/rows.cuh"
 #include "gpu/hopper/forward/fmha_forward.cuh"
+#include "gpu/hopper/tensor_map.hpp"
 #include "gpu/tests/backward_reference.hpp"
 
 using namespace twill::gpu;
@@ -52,10 +53,15 @@ struct Case {
 struct Tensor {
   std::vector<std::uint16_t> elements;
   twill_gpu_tensor at{};
+  twill_gpu_type type;
   int batch, length, heads, head_dim;
 
   Tensor(const Case& c, int rows, int count)
-      : batch(c.batch), length(rows), heads(count), head_dim(c.head_dim) {
+      : type(c.bf16 ? TWILL_GPU_BF16 : TWILL_GPU_F16),
+        batch(c.batch),
+        length(rows),
+        heads(count),
+        head_dim(c.head_dim) {
     elements.assign(size(batch) * size(length) * size(heads) * size(head_dim), 0xFFFF);  // NaN
     at = {elements.data(), std::int64_t{length} * heads * head_dim,
           c.bhsd ? head_dim : heads * head_dim, c.bhsd ? length * head_dim : head_dim};
@@ -64,13 +70,7 @@ struct Tensor {
     return elements.data() + b * at.batch_stride + h * at.head_stride + r * at.sequence_stride;
   }
   CUtensorMap map(int box_rows, int box_panels) const {
-    const emulator::Map m{static_cast<std::uint16_t*>(at.data),
-                          {1, at.sequence_stride, 64, at.head_stride, at.batch_stride},
-                          {64, length, head_dim / 64, heads, batch},
-                          {64, box_rows, box_panels, 1, 1}};
-    CUtensorMap bytes{};
-    std::memcpy(&bytes, &m, sizeof m);
-    return bytes;
+    return tensor_map(at, {batch, length, heads, head_dim}, type, box_rows, box_panels);
   }
 };
 
@@ -127,14 +127,24 @@ std::string compare(const char* what, Tensor& got, int b, int h, const std::vect
          std::to_string(allowed) + ", largest " + std::to_string(largest);
 }
 
-/// Where the tiles begin in shared memory: a kernel that forgets it somewhere is found.
-constexpr std::uint32_t kBase = 1024;
+/// Where dynamic shared memory begins, anywhere a multiple of 16: a kernel that forgets it
+/// somewhere is found, and one that has no room for its alignment.
+std::uint32_t next_raw() {
+  static std::size_t count = 0;
+  constexpr std::uint32_t kRaw[] = {16, 1024, 1008, 2064, 0, 1536};
+  return kRaw[count++ % std::size(kRaw)];
+}
 
-template <Element kElement, int kHeadDim>
-void backward_launch(int schedule, const BackwardArguments& g) {
-  if (schedule == 0) backward_block<Backward<0, kElement, kHeadDim>>(g, kBase);
-  if (schedule == 1) backward_block<Backward<1, kElement, kHeadDim>>(g, kBase);
-  if (schedule == 2) backward_block<Backward<2, kElement, kHeadDim>>(g, kBase);
+template <Element kElement, int kHeadDim, int kSchedule = 0>
+void backward_launch(int schedule, const BackwardArguments& g, emulator::Launch launch) {
+  if constexpr (kSchedule < kBackwardScheduleCount) {
+    if (schedule != kSchedule)
+      return backward_launch<kElement, kHeadDim, kSchedule + 1>(schedule, g, launch);
+    using F = Backward<kSchedule, kElement, kHeadDim>;
+    const std::uint32_t raw = next_raw();
+    launch.shared_bytes = static_cast<int>(raw) + F::kSharedBytes;
+    emulator::run(launch, [&] { backward_block<F>(g, aligned_1024(raw)); });
+  }
 }
 
 std::string backward(const Case& c, const std::function<void(BackwardArguments&)>& change = {}) {
@@ -205,14 +215,14 @@ std::string backward(const Case& c, const std::function<void(BackwardArguments&)
   main.threads = kBackwardThreads;
   main.when = c.when;
   main.seed = c.seed;
-  emulator::run(main, [&] {
-    if (c.head_dim == 64)
-      c.bf16 ? backward_launch<Element::bf16, 64>(c.schedule, g)
-             : backward_launch<Element::f16, 64>(c.schedule, g);
-    else
-      c.bf16 ? backward_launch<Element::bf16, 128>(c.schedule, g)
-             : backward_launch<Element::f16, 128>(c.schedule, g);
-  });
+  main.at_once = 3;
+  main.ordered_sums = c.deterministic;
+  if (c.head_dim == 64)
+    c.bf16 ? backward_launch<Element::bf16, 64>(c.schedule, g, main)
+           : backward_launch<Element::f16, 64>(c.schedule, g, main);
+  else
+    c.bf16 ? backward_launch<Element::bf16, 128>(c.schedule, g, main)
+           : backward_launch<Element::f16, 128>(c.schedule, g, main);
   alignas(16) static std::uint16_t staging[80 * kRowPitch<128>];
   emulator::run(rows, [&] {
     if (c.head_dim == 64)
@@ -251,12 +261,17 @@ std::string backward(const Case& c, const std::function<void(BackwardArguments&)
   return "";
 }
 
-template <Element kElement, int kHeadDim>
-void forward_launch(int schedule, const ForwardArguments& g) {
-  if (schedule == 0) forward_block<Forward<0, kElement, kHeadDim>>(g, kBase);
-  if (schedule == 1) forward_block<Forward<1, kElement, kHeadDim>>(g, kBase);
-  if (schedule == 2) forward_block<Forward<2, kElement, kHeadDim>>(g, kBase);
-  if (schedule == 3) forward_block<Forward<3, kElement, kHeadDim>>(g, kBase);
+template <Element kElement, int kHeadDim, int kSchedule = 0>
+void forward_launch(int schedule, const ForwardArguments& g, emulator::Launch launch) {
+  if constexpr (kSchedule < kForwardScheduleCount) {
+    if (schedule != kSchedule)
+      return forward_launch<kElement, kHeadDim, kSchedule + 1>(schedule, g, launch);
+    using F = Forward<kSchedule, kElement, kHeadDim>;
+    const std::uint32_t raw = next_raw();
+    launch.shared_bytes = static_cast<int>(raw) + F::kSharedBytes;
+    launch.threads = F::kThreads;
+    emulator::run(launch, [&] { forward_block<F>(g, aligned_1024(raw)); });
+  }
 }
 
 std::string forward(const Case& c, int most_blocks) {
@@ -274,6 +289,7 @@ std::string forward(const Case& c, int most_blocks) {
   a.key_length = c.key_length;
   a.head_dim = c.head_dim;
   a.mask = c.mask;
+  a.schedule = c.schedule;
   ForwardArguments g{};
   static_cast<ForwardWork&>(g) = forward_work(a);
   const ForwardTile tile = forward_tile(c.head_dim);
@@ -284,15 +300,13 @@ std::string forward(const Case& c, int most_blocks) {
   g.scale_log2 = static_cast<float>(softmax_scale(0, c.head_dim) * kLog2E);
   emulator::Launch launch;
   launch.blocks = std::min(g.units, most_blocks) * g.blocks;
-  launch.threads = kForwardThreads;
   launch.cluster = g.blocks;
   launch.when = c.when;
   launch.seed = c.seed;
-  emulator::run(launch, [&] {
-    if (c.head_dim == 64) forward_launch<Element::f16, 64>(c.schedule, g);
-    if (c.head_dim == 128) forward_launch<Element::f16, 128>(c.schedule, g);
-    if (c.head_dim == 256) forward_launch<Element::f16, 256>(c.schedule, g);
-  });
+  launch.at_once = 2;
+  if (c.head_dim == 64) forward_launch<Element::f16, 64>(c.schedule, g, launch);
+  if (c.head_dim == 128) forward_launch<Element::f16, 128>(c.schedule, g, launch);
+  if (c.head_dim == 256) forward_launch<Element::f16, 256>(c.schedule, g, launch);
   for (int b = 0; b < c.batch; ++b)
     for (int h = 0; h < c.query_heads; ++h) {
       const HeadOutput right = reference_head(head_input(c, q, k, v, o, b, h));
@@ -354,6 +368,10 @@ void planted_errors() {
   noticed("the scale of dK", [](BackwardArguments& g) { g.scale *= 1.02F; });
   noticed("delta", [](BackwardArguments& g) { g.delta[3] += 0.5F; });
   noticed("the log-sum-exp", [](BackwardArguments& g) { g.lse[100] += 0.2F; });
+  Case in_turn;
+  in_turn.deterministic = true;
+  noticed(
+      "additions to dQ in any order", [](BackwardArguments& g) { g.added = nullptr; }, in_turn);
   noticed("dQ is not zeroed", [](BackwardArguments& g) { g.dq[17] += 0.2F; });
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "gpu/hopper/forward/schedule.hpp"
 #include "gpu/hopper/forward/tile.hpp"
 
 using namespace twill::gpu;
@@ -124,8 +125,12 @@ int main() {
     operands(head_dim);
     registers(head_dim);
     store(head_dim);
-    check(forward_shared_bytes(head_dim, 2) <= 232448, "shared memory", head_dim);
+    for (const Schedule* schedule : kForwardSchedules)
+      check(forward_shared_bytes(head_dim, schedule->ring,
+                                 forward_consumers(*schedule, head_dim)) <= 232448,
+            "shared memory", head_dim);
   }
-  static_assert((kLoaderRegisters + kConsumers * kConsumerRegisters) * 128 <= 65536);
+  static_assert((kLoaderRegisters + 2 * consumer_registers(2)) * 128 <= 65536);
+  static_assert((kLoaderRegisters + 3 * consumer_registers(3)) * 128 <= 65536);
   std::puts("layouts hold");
 }

@@ -34,6 +34,10 @@ inline std::vector<std::string> forward_protocol_holds() {
       for (const bool own_output : {true, false})
         expect_clean(*schedule, {blocks, 1, 2, true, own_output});
   }
+  for (const Schedule* schedule : kForwardSchedules)
+    if (forward_consumers(*schedule, 64) == 3)
+      for (const std::vector<int>& blocks : std::vector<std::vector<int>>{{1}, {3}, {2, 1}})
+        expect_clean(*schedule, {blocks, 1, 3, true, true});
   // Three blocks: the first buffers are filled a second time.
   expect_clean(kCudaDefault, {{3}, 2, 1, false});
   expect_clean(kTwillSwp, {{3}, 2, 1, false});

@@ -101,7 +101,8 @@ void print_all(std::ostream& out) {
          "order.\n"
          "Written by `gpu_statements` (target `gpu_statements_file`), held by the test of that "
          "name.\n"
-         "With 80 query rows exp_p converts P as well (trunc_p).\n"
+         "With 80 query rows exp_p converts P as well (trunc_p). `Backward 64` is head dimension "
+         "64.\n"
          "What ptxas made of it is in [MACHINE_CODE.md](MACHINE_CODE.md).\n";
   for (const Schedule* schedule : kForwardSchedules)
     for (int slot = 0; slot < schedule->slots; ++slot) {
@@ -112,14 +113,16 @@ void print_all(std::ostream& out) {
       print(out, "epilogue", phases.epilogue, -1);
       out << "```\n";
     }
-  for (const BackwardSchedule* schedule : kBackwardSchedules) {
-    const BackwardPhases phases = backward_phases(*schedule);
-    out << "\n## Backward, " << schedule->name << ", both warpgroups\n\n```\n";
-    print(out, "prologue", phases.prologue, -1);
-    print(out, "steady state", phases.steady, phases.steady.cut);
-    print(out, "epilogue", phases.epilogue, -1);
-    out << "```\n";
-  }
+  for (const int head_dim : {128, 64})
+    for (const BackwardSchedule* schedule : executed_schedules(head_dim)) {
+      const BackwardPhases phases = backward_phases(*schedule);
+      out << "\n## Backward" << (head_dim == 64 ? " 64, " : ", ") << schedule->name
+          << ", both warpgroups\n\n```\n";
+      print(out, "prologue", phases.prologue, -1);
+      print(out, "steady state", phases.steady, phases.steady.cut);
+      print(out, "epilogue", phases.epilogue, -1);
+      out << "```\n";
+    }
 }
 
 }  // namespace

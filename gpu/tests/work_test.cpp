@@ -10,6 +10,7 @@
 
 #include "gpu/api/backward_plan.hpp"
 #include "gpu/api/forward_plan.hpp"
+#include "gpu/hopper/forward/schedule.hpp"
 #include "gpu/model/dq_order.hpp"
 
 using namespace twill::gpu;
@@ -38,7 +39,7 @@ void covers_everything(const twill_fmha_forward_arguments& a, const ForwardWork&
               "heads", a);
         check(tile.blocks == query_tile(w, unit, 0, keys).blocks, "blocks of a cluster", a);
         int most = 0;
-        for (int r = tile.row; r < tile.row + kQueryRows && r < a.query_length; ++r) {
+        for (int r = tile.row; r < tile.row + w.tile_rows && r < a.query_length; ++r) {
           ++owners[static_cast<std::size_t>(tile.head) * static_cast<std::size_t>(a.query_length) +
                    static_cast<std::size_t>(r)];
           // The definition, once more: the mask as the header of the C API words it.
@@ -198,7 +199,7 @@ int main() {
   for (const int head_dim : {64, 128, 256})
     for (const auto mask :
          {TWILL_GPU_MASK_NONE, TWILL_GPU_MASK_CAUSAL_TOP_LEFT, TWILL_GPU_MASK_CAUSAL_BOTTOM_RIGHT})
-      for (const int queries : {1, 63, 128, 129, 256, 300, 1024, 1025})
+      for (const int queries : {1, 63, 128, 129, 192, 193, 256, 300, 1024, 1025})
         for (const int key_count : {1, 64, 127, 300, 1024, 20000})
           for (const int shared : {1, 3})
             for (const int grid : {1, 7, 132}) {
@@ -210,7 +211,9 @@ int main() {
               a.key_length = key_count;
               a.head_dim = head_dim;
               a.mask = mask;
+              a.schedule = cases % kForwardScheduleCount;
               ForwardWork w = forward_work(a);
+              check(w.tile_rows == (head_dim == 64 && a.schedule == 0 ? 192 : 128), "rows", a);
               covers_everything(a, w, grid);
               w.paired = w.causal;  // the number of heads is even
               covers_everything(a, w, grid);

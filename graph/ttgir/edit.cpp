@@ -101,8 +101,8 @@ std::string Editor::text() const {
     if (fresh.empty()) continue;
     if (op.has_dict)
       fresh += op.attributes.empty() ? "" : ", ";
-    else
-      fresh = " {" + fresh + "}";
+    else  // (of this op behind a word)
+      fresh = (op.name == "scf.while" && !op.generic ? " attributes {" : " {") + fresh + "}";
     edits.push_back({op.attribute_offset, 0, fresh});
   }
   for (const auto& [region, attribute] : yields_)

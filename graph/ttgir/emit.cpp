@@ -1,16 +1,19 @@
 #include "graph/ttgir/emit.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <set>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "graph/error.hpp"
 #include "graph/ttgir/edit.hpp"
 #include "graph/ttgir/op_class.hpp"
+#include "graph/ttgir/partition_limits.hpp"
+#include "graph/ttgir/partition_pins.hpp"
+#include "graph/ttgir/partition_tags.hpp"
 #include "graph/ttgir/placer.hpp"
+#include "graph/ttgir/region_memory.hpp"
 #include "graph/ttgir/scheduled.hpp"
+#include "graph/ttgir/turns.hpp"
 
 namespace twill::ttgir {
 namespace {
@@ -31,33 +34,55 @@ std::string id_arrays(const std::vector<std::set<int>>& sets) {
   return "[" + text + "]";
 }
 
+bool has(const Module& m, int op, std::string_view name) {
+  bool found = false;
+  m.attribute(m.op(op), name, &found);
+  return found;
+}
+
+/// Partitions on every op of the region, and what its loops need for them.
 class Annotator {
  public:
   Annotator(Editor& editor, const Module& module, const Placer& placer)
-      : editor_(editor), m_(module), placer_(placer) {}
+      : editor_(editor), m_(module), demand_(placer.demand()) {}
+
+  /// A loop whose ops are placed one by one.
+  void annotate_loop(int loop) {
+    const std::set<int>& all = demand_.partitions(loop);
+    for (const int op : body(loop)) {
+      if (class_of(m_.op(op)) == OpClass::terminator)
+        editor_.set(op, "ttg.partition", id_array(all));
+      else if (demand_.is_opened(op))
+        annotate_loop(op);
+      else
+        annotate(op, demand_.partitions(op));
+    }
+    terminate(loop, all);
+    editor_.set(loop, "ttg.partition", id_array(all));
+    const std::vector<std::set<int>> outputs = demand_.outputs(loop);
+    if (!outputs.empty()) editor_.set(loop, "ttg.partition.outputs", id_arrays(outputs));
+  }
+
+ private:
+  const std::vector<int>& body(int loop) const {
+    return m_.block(m_.regions[static_cast<std::size_t>(m_.op(loop).regions[0])].blocks[0]).ops;
+  }
 
   /// An op and all ops in its regions; with results and regions, also one set per result.
-  void annotate(int op, const std::set<int>& partitions) const {
+  void annotate(int op, const std::set<int>& partitions) {
     editor_.set(op, "ttg.partition", id_array(partitions));
     if (m_.op(op).regions.empty()) return;
-    if (!m_.op(op).results.empty()) {
-      const std::vector<std::set<int>>* made = placer_.outputs_within(op);
-      editor_.set(
-          op, "ttg.partition.outputs",
-          id_arrays(made != nullptr ? *made : std::vector(m_.op(op).results.size(), partitions)));
-    }
+    if (const std::size_t results = m_.op(op).results.size(); results > 0)
+      editor_.set(op, "ttg.partition.outputs", id_arrays(std::vector(results, partitions)));
     for (const int region : m_.op(op).regions)
       for (const int block : m_.regions[static_cast<std::size_t>(region)].blocks)
-        for (const int inner : m_.block(block).ops) {
-          const std::set<int>* own = placer_.partitions_within(inner);
-          annotate(inner, own != nullptr ? *own : partitions);
-        }
+        for (const int inner : m_.block(block).ops) annotate(inner, partitions);
     terminate(op, partitions);
   }
 
   /// Triton's passes read the partitions of a terminator, which is not printed where it has nothing
   /// to yield.
-  void terminate(int op, const std::set<int>& partitions) const {
+  void terminate(int op, const std::set<int>& partitions) {
     if (!m_.op(op).name.starts_with("scf.")) return;
     for (const int region : m_.op(op).regions) {
       const std::vector<int>& blocks = m_.regions[static_cast<std::size_t>(region)].blocks;
@@ -68,178 +93,72 @@ class Annotator {
     }
   }
 
- private:
   Editor& editor_;
   const Module& m_;
-  const Placer& placer_;
+  const Demand& demand_;
 };
 
-/// Ops after the loop, in its block, that do not make what the block's terminator hands on: the
-/// next trip of a loop around this one is not the default group's.
-std::vector<int> epilogue(const Module& m, int loop) {
-  const std::vector<int>& ops = m.block(m.op(loop).block).ops;
-  std::unordered_set<int> handed_on;
-  std::vector<int> after;
-  for (auto it = ops.rbegin(); it != ops.rend() && *it != loop; ++it) {
-    const Operation& op = m.op(*it);
-    if (class_of(op) == OpClass::terminator || handed_on.count(*it) != 0) {
-      for (const int value : op.operands)
-        if (const int made = m.value(value).op; made != kNone) handed_on.insert(made);
-    } else {
-      after.push_back(*it);
-    }
-  }
-  return after;
-}
-
-/// One set of partitions for each of the loop's results.
-std::vector<std::set<int>> outputs_of(const Module& m, const Placer& placer) {
-  std::vector<std::set<int>> outputs;
-  for (const int op : placer.body()) {
-    if (class_of(m.op(op)) != OpClass::terminator) continue;
-    for (const int value : m.op(op).operands) {
-      const int made = m.value(value).op;
-      const bool body = made != kNone && m.op(made).block == m.op(op).block;
-      outputs.push_back(body ? placer.place(made).partitions : std::set<int>{0});
-    }
-  }
-  return outputs;
-}
-
-bool is_used(const Module& m, int value) {
-  return std::any_of(m.ops.begin(), m.ops.end(), [&](const Operation& op) {
-    return std::find(op.operands.begin(), op.operands.end(), value) != op.operands.end();
-  });
-}
-
-/// The first of these ops, or of those in their regions, that is of a kind; kNone where none is.
-int first_named(const Module& m, const std::vector<int>& ops,
-                const std::function<bool(const Operation&)>& is) {
-  for (const int index : ops) {
-    if (is(m.op(index))) return index;
-    for (const int region : m.op(index).regions)
-      for (const int block : m.regions[static_cast<std::size_t>(region)].blocks)
-        if (const int found = first_named(m, m.block(block).ops, is); found != kNone) return found;
-  }
-  return kNone;
-}
-
-/// The op that a product's operand comes from, behind buffers, views, layouts and conversions.
-int origin(const Module& m, int value) {
-  constexpr int kSteps = 64;
-  int made = m.value(value).op;
-  for (int step = 0; step < kSteps && made != kNone; ++step) {
-    const Operation& op = m.op(made);
-    const OpClass c = class_of(op);
-    const bool hands_on = c == OpClass::view || c == OpClass::layout || c == OpClass::local_alloc ||
-                          c == OpClass::local_load || c == OpClass::tmem_alloc ||
-                          (c == OpClass::elementwise && op.operands.size() == 1);
-    if (!hands_on || op.operands.empty()) return made;
-    made = m.value(op.operands[0]).op;
-  }
-  return made;
-}
-
-/// Why Triton would not take the schedule's partitions; "" when it does.
-///
-/// Tried with Triton 3.9: with one partition nothing is to be specialised and the passes break;
-/// before cuda:90 there is no such pass; loads through pointers beside products fail ("unsupported
-/// load type for producer commit" on Hopper, masks of one bit on Blackwell); what another partition
-/// than the default one yields is not handed to the ops after the loop, and a loop among these
-/// would go to the default group with all that it does.
-std::string why_stages_alone(const LoweredModule& lowered, const Placer& placer) {
-  const Module& m = lowered.module;
-  const int loop = lowered.loop.loop;
-  bool asked = false;
-  m.attribute(m.op(loop), "tt.warp_specialize", &asked);
-  std::set<int> used;
-  for (const int op : placer.body())
-    if (class_of(m.op(op)) != OpClass::terminator)
-      used.insert(placer.place(op).partitions.begin(), placer.place(op).partitions.end());
-  if (used.size() < 2) return "the schedule uses one partition";
-  if (lowered.loop.target != 0 && lowered.loop.target < 90)
-    return "Triton has no warp specialisation for cuda:" + std::to_string(lowered.loop.target);
-  const auto line = [&](int op) { return "line " + std::to_string(m.op(op).line); };
-  const auto through_pointers = [&](const Operation& op) {
-    const Type* type = op.results.empty() ? nullptr : m.type_of(op.results[0]);
-    return op.name == "tt.load" && type != nullptr && type->kind == TypeKind::tensor;
-  };
-  const int load = first_named(m, placer.body(), through_pointers);
-  const int product = first_named(m, placer.body(),
-                                  [](const Operation& op) { return class_of(op) == OpClass::mma; });
-  const bool hopper = lowered.loop.target >= 90 && lowered.loop.target < 100;
-  if (load != kNone && (hopper || (product != kNone && !asked)))
-    return "Triton hands on no loads through pointers (" + line(load) + ")";
-  const int fed = first_named(m, placer.body(), [&](const Operation& op) {
-    return class_of(op) == OpClass::mma &&
-           std::any_of(op.operands.begin(), op.operands.end(), [&](int value) {
-             const int made = origin(m, value);
-             return made != kNone && through_pointers(m.op(made));
-           });
-  });
-  if (fed != kNone)
-    return "Triton hands on no loads through pointers to a product (" + line(fed) + ")";
-  const std::vector<std::set<int>> outputs = outputs_of(m, placer);
-  for (std::size_t k = 0; k < outputs.size() && k < m.op(loop).results.size(); ++k) {
-    const int value = m.op(loop).results[k];
-    const Type* type = m.type_of(value);
-    if (type != nullptr && type->kind == TypeKind::token) continue;
-    if (outputs[k].count(0) == 0 && is_used(m, value))
-      return "%" + std::string(m.value(value).name) + "#" + std::to_string(k) +
-             ", which is used after the loop, comes from another partition than the default one";
-  }
-  const std::vector<int>& beside = m.block(m.op(loop).block).ops;
-  const auto behind = std::find(beside.begin(), beside.end(), loop) + 1;
-  const int later = first_named(m, {behind, beside.end()}, [](const Operation& op) {
-    return op.name == "scf.for" || op.name == "scf.while";
-  });
-  if (later != kNone)
-    return "the loop of " + line(later) + " comes after it and would be the default group's";
-  return "";
-}
-
-/// Partitions on every op of the loop and of what comes after it, and what the loop needs for them.
-void hand_over_partitions(Editor& editor, const Module& m, const Placer& placer, int loop) {
-  const Annotator annotator(editor, m, placer);
-  std::set<int> all;
-  for (int p = 0; p < placer.partitions(); ++p) all.insert(p);
-  for (const int op : placer.body()) {
-    if (class_of(m.op(op)) == OpClass::terminator)
-      editor.set(op, "ttg.partition", id_array(all));
-    else
-      annotator.annotate(op, placer.place(op).partitions);
-  }
-  annotator.terminate(loop, all);
-  editor.set(loop, "tt.warp_specialize", "");
-  editor.set(loop, "ttg.partition", id_array(all));
+void hand_over_partitions(Editor& editor, const Module& m, const Placer& placer) {
+  const int root = placer.root();
+  Annotator(editor, m, placer).annotate_loop(root);
+  for (const int op : placer.demand().ops()) editor.remove(op, "tt.warp_specialize");
+  editor.set(root, "tt.warp_specialize", "");
+  // (By these names Triton knows ops of stores, which it repeats nowhere, and ops whose partition
+  // is theirs and not their users'.)
+  for (const int op : not_repeated(m, placer.demand())) editor.set(op, "store", "");
+  for (const int op : not_followed(m, placer.demand(), placer.own())) editor.set(op, "data", "");
   std::string stages;
   for (const Cycle deepest : placer.deepest())
     stages += (stages.empty() ? "" : ", ") + std::to_string(deepest) + " : i32";
-  const std::vector<std::set<int>> outputs = outputs_of(m, placer);
-  if (!outputs.empty()) editor.set(loop, "ttg.partition.outputs", id_arrays(outputs));
-  editor.set(loop, "ttg.partition.stages", "[" + stages + "]");
-  editor.set(loop, "ttg.warp_specialize.tag", "0 : i32");
-  // They belong to the default group; Triton 3.9 looks for the region's tag on them.
-  for (const int op : epilogue(m, loop)) {
-    annotator.annotate(op, {0});
-    editor.set(op, "ttg.warp_specialize.tag", "0 : i32");
+  editor.set(root, "ttg.partition.stages", "[" + stages + "]");
+  editor.set(root, "ttg.warp_specialize.tag", "0 : i32");
+}
+
+/// Products in tensor memory that Triton should let run on: what it waits for is then what reads
+/// their result, or their next run, not each product where it stands. It wants to know who fills
+/// their operands: who does is outside the loop, or an allocation with a value in it.
+void let_products_run(Editor& editor, const LoweredModule& lowered, const Placer& placer,
+                      bool partitioned) {
+  const Module& m = lowered.module;
+  const auto outside = [&](int value) {
+    const int made = m.value(value).op;
+    return made == kNone ? m.value(value).block != m.op(placer.body().front()).block
+                         : m.op(made).block != m.op(placer.body().front()).block;
+  };
+  bool pointers = false;
+  const auto is_known = [&](int value) {
+    constexpr int kSteps = 64;
+    for (int step = 0; step < kSteps && !outside(value); ++step) {
+      const int made = m.value(value).op;
+      if (made == kNone) return false;
+      const Operation& op = m.op(made);
+      if (op.operands.empty()) return false;
+      if (op.name == "ttg.local_alloc" || op.name == "ttng.tmem_alloc") {
+        pointers = pointers || is_pointer_load(m, m.value(op.operands[0]).op);
+        return true;
+      }
+      if (op.name != "ttg.memdesc_trans" && op.name != "ttg.memdesc_reshape") return false;
+      value = op.operands[0];
+    }
+    return true;
+  };
+  for (const int op : placer.body()) {
+    if (m.op(op).name != "ttng.tc_gen5_mma" || m.op(op).operands.size() < 3) continue;
+    std::vector<int> tiles;
+    for (const int value : m.op(op).operands)
+      if (const Type* type = m.type_of(value); type != nullptr && type->kind == TypeKind::memdesc)
+        tiles.push_back(value);
+    pointers = false;
+    if (tiles.size() != 3 || !is_known(tiles[0]) || !is_known(tiles[1])) continue;
+    const int accumulator = m.value(tiles[2]).op;
+    if (accumulator == kNone || m.op(accumulator).name != "ttng.tmem_alloc" || !outside(tiles[2]))
+      continue;
+    // Between partitions it is the hand-over that waits.
+    if (!partitioned || pointers) editor.set(op, "tt.self_latency", "1 : i32");
   }
 }
 
 }  // namespace
-
-void check_emit(const Module& m, int loop) {
-  for (int at = m.parent(loop); at != kNone; at = m.parent(at)) {
-    bool found = false;
-    m.attribute(m.op(at), "tt.warp_specialize", &found);
-    if (found)
-      throw InputError(
-          m.source, Module::place(m.op(loop)),
-          "a loop under the tt.warp_specialize of line " + std::to_string(m.op(at).line),
-          "Triton partitions the outer loop with all that is in it: emit that one "
-          "(--loop, see --list-loops), or this one as pipelined (--emit pipelined)");
-  }
-}
 
 std::string emit_ttgir(const LoweredModule& lowered, const Problem& problem,
                        const Schedule& schedule, std::vector<std::string>* remarks) {
@@ -248,34 +167,64 @@ std::string emit_ttgir(const LoweredModule& lowered, const Problem& problem,
   if (lowered.options.subtile > 1)
     throw InputError("command line", "--emit", "ttgir",
                      "a sub-tiled loop has ops that the module has not: emit it as pipelined");
-  check_emit(m, loop);
-  const Placer placer(lowered, problem, schedule);
-  std::vector<std::string> said;
-  const std::string alone = why_stages_alone(lowered, placer);
-  bool asked = false;
-  m.attribute(m.op(loop), "tt.warp_specialize", &asked);
-  if (alone.empty()) {
-    said = placer.remarks();
-  } else {
-    said.push_back(Module::place(m.op(loop)) + ": stages and order alone are handed over, " +
-                   (asked ? "and tt.warp_specialize is taken off" : "no partitions") + ": " +
-                   alone + " (--emit pipelined has the slots)");
+  Placer placer(lowered, problem, schedule);
+  const int root = placer.root();
+  NoPartitions no = why_no_partitions(lowered, placer);
+  const auto depth = [&] { return std::max<Cycle>(2, fitting_depth(lowered, placer)); };
+  std::string turns;
+  if (no.why.empty() && !placer.opens_loops()) {
+    placer.issue_ahead(true);
+    const Settled settled = settle_turns(lowered, problem, placer, depth());
+    turns = settled.said;
+    if (!settled.ends) no = {turns, true};
   }
+  const bool partitioned = no.why.empty();
+  const bool asked = has(m, root, "tt.warp_specialize");
+  const bool by_triton = asked && no.by_triton;
+  // What Triton adds to this loop for one in it gets no stage, so then none is handed over.
+  const int pipelined = partitioned ? kNone : pipelined_by_triton(m, placer.body());
+  const bool staged = partitioned ? !placer.opens_loops() : pipelined == kNone;
+  if (partitioned != staged) placer.issue_ahead(partitioned || by_triton);
+  if (staged && !partitioned) placer.gather_products();
+  std::vector<std::string> said = placer.remarks(partitioned);
+  if (partitioned && !turns.empty()) said.push_back(Module::place(m.op(loop)) + ": " + turns);
+  if (partitioned && !asked)
+    said.push_back(Module::place(m.op(root)) +
+                   ": the loop gets tt.warp_specialize: its schedule uses several partitions");
+  if (pipelined != kNone)
+    said.push_back(Module::place(m.op(loop)) +
+                   ": no stages are handed over: Triton pipelines the loop of line " +
+                   std::to_string(m.op(pipelined).line) +
+                   " in it, and does so to one of the two (--emit pipelined has the schedule, "
+                   "--loop the one within)");
+  if (!partitioned)
+    said.push_back(Module::place(m.op(loop)) +
+                   (staged ? ": stages and order alone are handed over, " : ": ") +
+                   (by_triton ? "partitions are Triton's own"
+                    : asked   ? "and tt.warp_specialize is taken off"
+                              : "no partitions") +
+                   ": " + no.why + " (--emit pipelined has the slots)");
   if (remarks != nullptr) *remarks = said;
   Editor editor(m);
   remove_schedule(editor, m, loop);
   for (const int op : placer.body()) {
-    if (class_of(m.op(op)) == OpClass::terminator) continue;
+    if (class_of(m.op(op)) == OpClass::terminator || !staged) continue;
     const Place& place = placer.place(op);
     editor.set(op, "loop.stage", std::to_string(place.stage) + " : i32");
     editor.set(op, "loop.cluster", std::to_string(place.cluster) + " : i32");
   }
-  if (alone.empty())
-    hand_over_partitions(editor, m, placer, loop);
-  else
-    editor.remove(loop, "tt.warp_specialize");
-  editor.set(loop, "tt.num_stages", std::to_string(std::max<Cycle>(2, placer.stages())) + " : i32");
-  editor.set(loop, "tt.scheduled_max_stage", std::to_string(placer.stages() - 1) + " : i32");
+  let_products_run(editor, lowered, placer, partitioned || by_triton);
+  if (partitioned)
+    hand_over_partitions(editor, m, placer);
+  else if (!by_triton)
+    editor.remove(root, "tt.warp_specialize");
+  // (The rings of a region all have as many buffers as the launch has stages: see finishing.py.)
+  const bool rings = partitioned || by_triton;
+  const Cycle buffers = rings ? depth() : std::max<Cycle>(2, placer.stages());
+  if (staged || partitioned) editor.set(loop, "tt.num_stages", std::to_string(buffers) + " : i32");
+  if (rings) editor.set(root, "tt.num_stages", std::to_string(buffers) + " : i32");
+  if (staged)
+    editor.set(loop, "tt.scheduled_max_stage", std::to_string(placer.stages() - 1) + " : i32");
   return editor.text();
 }
 

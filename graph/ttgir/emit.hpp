@@ -10,16 +10,14 @@
 
 namespace twill::ttgir {
 
-/// Throws InputError, before anything is solved, for a loop that emit_ttgir() cannot annotate: one
-/// inside a loop with tt.warp_specialize, which Triton partitions with all that is in it.
-void check_emit(const Module& module, int loop);
-
-/// The module with `loop.stage`, `loop.cluster` and `ttg.partition` on the ops of the loop's body
-/// and what Triton's passes expect on its scf.for; everything else byte for byte as it came, but
-/// for the scf.yield of a body that is printed without one (edit.hpp). Slots become partitions
-/// (placer.hpp); `remarks` gets where an op's partition is not that of its slot. Where Triton would
-/// not take the partitions they and tt.warp_specialize are left out, with a remark that says why.
-/// Throws InputError for a sub-tiled loop, whose ops the module does not have, and as check_emit().
+/// The module with `loop.stage` and `loop.cluster` on the ops of the loop's body, `ttg.partition`
+/// on those of the region that is partitioned (the loop, or one around it that has
+/// tt.warp_specialize), and what Triton's passes expect on its scf.for; everything else byte for
+/// byte as it came, but for the scf.yield of a body that is printed without one (edit.hpp). Slots
+/// become partitions (placer.hpp); `remarks` gets where an op's partition or stage is not that of
+/// the schedule. Where Triton would not take the partitions they and tt.warp_specialize are left
+/// out, with a remark that says why. Throws InputError for a sub-tiled loop, whose ops the module
+/// does not have.
 std::string emit_ttgir(const LoweredModule& lowered, const Problem& problem,
                        const Schedule& schedule, std::vector<std::string>* remarks = nullptr);
 

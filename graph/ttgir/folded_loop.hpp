@@ -66,7 +66,8 @@ class FoldedLoop {
   }
   /// Does an op only name a buffer of a ring?
   static bool names_buffer(const Operation& op) {
-    return op.name == "ttg.memdesc_index" || op.name == "ttg.memdesc_subview";
+    return op.name == "ttg.memdesc_index" || op.name == "ttg.memdesc_subview" ||
+           op.name.starts_with("nvws.aref.");
   }
   /// By the order in which they were found.
   const std::vector<Node>& nodes() const { return nodes_; }

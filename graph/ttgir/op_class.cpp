@@ -30,7 +30,7 @@ const Table& table() {
     add(OpClass::load, {"tt.load", "tt.descriptor_load", "tt.descriptor_gather",
                         "tt.experimental_descriptor_load", "tt.experimental_descriptor_gather"});
     add(OpClass::copy, {"ttg.async_copy_global_to_local", "ttng.async_tma_copy_global_to_local",
-                        "ttng.async_tma_gather", "ttng.tmem_copy"});
+                        "ttng.async_tma_gather", "ttng.tmem_copy", "nvws.descriptor_load"});
     add(OpClass::store,
         {"tt.store", "tt.descriptor_store", "tt.descriptor_scatter", "tt.descriptor_reduce",
          "tt.experimental_descriptor_store", "tt.atomic_rmw", "tt.atomic_cas",
@@ -74,10 +74,11 @@ const Table& table() {
                                "ttg.predicate_stage",
                                "ttg.mask"});
     add(OpClass::control, {"scf.for", "scf.while", "scf.if", "scf.index_switch",
-                           "scf.execute_region", "ttg.warp_specialize"});
+                           "scf.execute_region", "ttg.warp_specialize", "nvws.warp_group"});
     add(OpClass::terminator, {"scf.yield", "scf.condition", "tt.return", "tt.reduce.return",
                               "tt.scan.return", "cf.br", "cf.cond_br", "ttg.warp_return",
-                              "ttg.warp_yield", "tt.map_elementwise.return", "ttg.mask.return"});
+                              "ttg.warp_yield", "tt.map_elementwise.return", "ttg.mask.return",
+                              "nvws.warp_group.yield", "nvws.warp_group.return"});
     return t;
   }();
   return classes;

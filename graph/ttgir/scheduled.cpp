@@ -21,12 +21,14 @@ constexpr std::string_view kWayOut =
     "Python)";
 
 /// Attributes that a scheduling pass leaves, or Twill's --emit ttgir.
-constexpr std::array<std::string_view, 7> kSchedule = {"loop.stage",
+constexpr std::array<std::string_view, 9> kSchedule = {"loop.stage",
                                                        "loop.cluster",
                                                        "ttg.partition",
                                                        "ttg.partition.outputs",
                                                        "ttg.partition.stages",
                                                        "tt.scheduled_max_stage",
+                                                       "tt.latency",
+                                                       "tt.self_latency",
                                                        "ttg.warp_specialize.tag"};
 
 /// Ops that work on barriers in memory, or stand for partitions.

@@ -138,6 +138,19 @@ class FoldedText {
              "    " + made_[{execution, result}] + " = \"twill.before\"() : () -> " +
                  std::string(l_.type(result)->text),
              x.op);
+    } else if (op.name.starts_with("nvws.aref.")) {
+      // A buffer of its ring, by number.
+      const Type* type = l_.type(value);
+      for (const BufferUse& use : x.buffers)
+        if (type != nullptr && type->kind == TypeKind::memdesc) {
+          const int ring = m_.op(l_.at(use.buffer).op).results.at(0);
+          line(before_,
+               "    " + made_.at({execution, value}) + " = ttg.memdesc_index " +
+                   before(use.buffer, ring) + "[" + constant(use.slot, 32) +
+                   "] : " + std::string(l_.type(ring)->text) + " -> " + std::string(type->text),
+               x.op);
+          break;
+        }
     } else {
       line(before_, "    " + results + " = " + op_text(m_, x.op, names), x.op);
     }
@@ -175,7 +188,7 @@ class FoldedText {
   /// An op whose buffer stands for its result: a copy, a store into a ring.
   bool is_filler(const Operation& op) const {
     return op.name == "ttng.async_tma_copy_global_to_local" ||
-           op.name == "ttg.async_copy_global_to_local" ||
+           op.name == "ttg.async_copy_global_to_local" || op.name == "nvws.descriptor_load" ||
            (class_of(op) == OpClass::local_store && op.results.empty());
   }
   int filled(const Operation& op) const {
@@ -246,24 +259,26 @@ class FoldedText {
       body_places_.emplace_back(m_.op(op).line, m_.op(op).column);
   }
 
-  /// A product of tensor memory without its barriers.
+  /// A product of tensor memory without its barriers; of one with scales these are two more tiles,
+  /// and the types of what they scale stand behind the operands.
   std::string product(const Operation& op, const std::map<int, std::string>& names) const {
-    if (op.name != "ttng.tc_gen5_mma")
-      cannot_undo(op_index(op), "products with scales are not undone");
+    const bool scaled = op.name == "ttng.tc_gen5_mma_scaled";
+    const std::size_t count = scaled ? 5 : 3;
     std::vector<int> tiles, flags;
     for (const int value : op.operands) {
       if (l_.is_kind(value, TypeKind::memdesc) && !is_barrier_buffer(m_, value))
         tiles.push_back(value);
       if (l_.is_kind(value, TypeKind::scalar)) flags.push_back(value);
     }
-    if (tiles.size() != 3 || flags.size() < 2)
+    if (tiles.size() != count || flags.size() < 2)
       cannot_undo(op_index(op), "its operands are not understood");
-    std::string text = "ttng.tc_gen5_mma ", types;
-    for (std::size_t k = 0; k < 3; ++k) {
+    std::string text = std::string(op.name) + " ", types;
+    for (std::size_t k = 0; k < count; ++k) {
       text += (k == 0 ? "" : ", ") + names.at(tiles[k]);
       types += (k == 0 ? "" : ", ") + std::string(l_.type(tiles[k])->text);
     }
     text += ", " + names.at(flags[0]) + ", " + names.at(flags[1]);
+    if (scaled) text += scaled_types(op);
     std::string attributes;
     for (const Attribute& a : op.attributes)
       if (a.name != "is_async" && a.name != "operandSegmentSizes" && !a.name.starts_with("loop.") &&
@@ -272,6 +287,24 @@ class FoldedText {
                       (a.value.empty() ? "" : " = " + std::string(a.value));
     if (!attributes.empty()) text += " {" + attributes + "}";
     return text + " : " + types;
+  }
+
+  /// " lhs = e4m3 rhs = e2m1", of the custom form.
+  std::string scaled_types(const Operation& op) const {
+    const std::string_view all = std::string_view(*m_.text).substr(op.begin, op.end - op.begin);
+    std::string text;
+    for (const std::string_view word : {" lhs = ", " rhs = "}) {
+      const std::size_t at = all.find(word);
+      if (at == std::string_view::npos || op.generic)
+        cannot_undo(op_index(op), "the types of what it scales are not read");
+      const std::size_t begin = at + word.size();
+      std::size_t end = begin;
+      while (end < all.size() &&
+             std::string_view(" ,{:\n").find(all[end]) == std::string_view::npos)
+        ++end;
+      text += std::string(word) + std::string(all.substr(begin, end - begin));
+    }
+    return text;
   }
 
   int op_index(const Operation& op) const { return static_cast<int>(&op - m_.ops.data()); }

@@ -192,4 +192,37 @@ inline constexpr const BackwardSchedule* kBackwardSchedules[] = {&kBackwardDefau
                                                                  &kBackwardTwill80};
 inline constexpr int kBackwardScheduleCount = 3;
 
+/// What the kernel executes with head dimension 64: dQ is stored under the product that follows its
+/// own, dK or the next S, and not between the two. (With head dimension 128 S and dQ are too many
+/// registers together, and ptxas serialises wgmma.) The schedules are of head dimension 128: no
+/// file has this order.
+constexpr BackwardSchedule late_store(const BackwardSchedule& schedule) {
+  BackwardSchedule late = schedule;
+  bool after = false;
+  int next = -1;  // the product after dQ's; -1: the first of the next period
+  for (int i = 0; i < kBackwardSteps; ++i) {
+    if (after && next < 0 && is_gemm(schedule.steps[i].op)) next = i;
+    after = after || schedule.steps[i].op == BackwardOp::dq;
+  }
+  const int behind = next < 0 ? 0 : next;
+  int count = 0;
+  for (int i = 0; i < kBackwardSteps; ++i) {
+    if (schedule.steps[i].op != BackwardOp::st_dq) late.steps[count++] = schedule.steps[i];
+    if (i == behind) late.steps[count++] = {BackwardOp::st_dq, next < 0 ? 1 : 0};
+  }
+  return late;
+}
+inline constexpr BackwardSchedule kBackwardDefault64 = late_store(kBackwardDefault);
+inline constexpr BackwardSchedule kBackwardTwill64 = late_store(kBackwardTwill);
+inline constexpr BackwardSchedule kBackwardTwill80At64 = late_store(kBackwardTwill80);
+inline constexpr const BackwardSchedule* kBackwardSchedules64[] = {
+    &kBackwardDefault64, &kBackwardTwill64, &kBackwardTwill80At64};
+static_assert(kBackwardTwill.steps[0].op == BackwardOp::qk &&
+              kBackwardTwill80.steps[0].op == BackwardOp::qk);
+
+/// Those that kernels of a head dimension execute.
+constexpr const BackwardSchedule* const (&executed_schedules(int head_dim))[3] {
+  return head_dim == 64 ? kBackwardSchedules64 : kBackwardSchedules;
+}
+
 }  // namespace twill::gpu

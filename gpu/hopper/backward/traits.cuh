@@ -11,7 +11,7 @@ namespace twill::gpu {
 
 template <int kSchedule_, Element kElement_, int kHeadDim_>
 struct Backward {
-  static constexpr BackwardSchedule kSchedule = *kBackwardSchedules[kSchedule_];
+  static constexpr BackwardSchedule kSchedule = *executed_schedules(kHeadDim_)[kSchedule_];
   static constexpr Element kElement = kElement_;
   static constexpr int kHeadDim = kHeadDim_;
   static constexpr int kRows = kSchedule.rows;

@@ -21,7 +21,7 @@ struct Consumer {
 
   const ForwardArguments& g;
   const std::uint32_t shared;  ///< address of the Q tiles; the rest at F's offsets
-  const int group;             ///< this warpgroup, 0 or 1
+  const int group;             ///< this warpgroup, from 0
   const int rank;              ///< of the block in its cluster
 
   float s[kKeys / 2], e[kKeys / 2], o[kHeadDim / 2];  ///< S, P in fp32, O
@@ -81,7 +81,7 @@ struct Consumer {
     int barrier = turn_barrier(kSlot);
     if constexpr (kOp == Op::pv)
       barrier += static_cast<int>(p[kKeys / 4 - 1] & static_cast<std::uint32_t>(g.blocks >> 8));
-    named_sync(barrier, 128 * kConsumers);
+    named_sync(barrier, 128 * F::kConsumers);
   }
 
   __device__ __forceinline__ void issue_qk(int iteration) {
@@ -212,7 +212,7 @@ struct Consumer {
     } else if constexpr (what == Do::take_turn) {
       take_turn<kAction.op>();
     } else if constexpr (what == Do::give_turn) {
-      named_arrive(turn_barrier(1 - kSlot), 128 * kConsumers);
+      named_arrive(turn_barrier(1 - kSlot), 128 * F::kConsumers);
     } else if constexpr (what == Do::issue_qk) {
       issue_qk(iteration);
     } else if constexpr (what == Do::issue_pv) {
@@ -307,7 +307,8 @@ struct Consumer {
   __device__ __forceinline__ void work() {
     std::uint32_t q_parity = 0;
     const int first = blockIdx.x / g.blocks, step = gridDim.x / g.blocks;
-    if (kTurns && kSlot != F::kFirstTurn) named_arrive(turn_barrier(1 - kSlot), 128 * kConsumers);
+    if (kTurns && kSlot != F::kFirstTurn)
+      named_arrive(turn_barrier(1 - kSlot), 128 * F::kConsumers);
     for (int unit = first_unit(g, first); unit < g.units; unit = next_unit(g, unit, step)) {
       const QueryTile tile = query_tile(g, unit, rank, kKeys);
       blocks = tile.blocks;
@@ -323,7 +324,7 @@ struct Consumer {
     }
     if (F::kOwnOutput && threadIdx.x % 128 == 0) bulk_wait_read();  // the block's memory is in use
     // The turn that is left over at the end is the first one's.
-    if (kTurns && kSlot == F::kFirstTurn) named_sync(turn_barrier(kSlot), 128 * kConsumers);
+    if (kTurns && kSlot == F::kFirstTurn) named_sync(turn_barrier(kSlot), 128 * F::kConsumers);
   }
 };
 

@@ -3,9 +3,10 @@
 // and every wait come from the schedule (forward/program.hpp); forward/consumer.cuh says what each
 // does, forward/loader.cuh has the loads.
 //
-// A block of 384 threads works on 128 query rows at a time and is persistent:
-//   warpgroup 0   warp 0 streams K and V blocks by TMA into rings, warp 1 streams Q tiles
-//   warpgroup 1-2 consumers, 64 query rows each: wgmma, softmax in registers, O by TMA
+// A block of 384 threads works on 128 query rows at a time (or of 512 on 192, see schedule.hpp) and
+// is persistent:
+//   warpgroup 0     warp 0 streams K and V blocks by TMA into rings, warp 1 streams Q tiles
+//   warpgroup 1-2/3 consumers, 64 query rows each: wgmma, softmax in registers, O by TMA
 // The online softmax is FlashAttention's (Dao et al., 2022), the division of labour and the
 // register split FlashAttention-3's (Shah et al., 2024). Key blocks run from last to first, so that
 // blocks that need a mask come first. Tiles lie in shared memory as [panel][row][64 elements],
@@ -28,12 +29,12 @@ __device__ __forceinline__ void forward_block(const ForwardArguments& g, std::ui
   const int warpgroup = __shfl_sync(~0u, static_cast<int>(threadIdx.x / 128), 0);
 
   if (threadIdx.x == 0) {
-    for (int w = 0; w < kConsumers; ++w) {
+    for (int w = 0; w < F::kConsumers; ++w) {
       barrier_init(shared + F::kQFull + 8 * w, 1);
       barrier_init(shared + F::kQFree + 8 * w, F::kQueryArrivals);
     }
     // A K or V buffer is free when every consumer warp, of both blocks, has said so.
-    const int consumers = kConsumers * 4 * g.blocks;
+    const int consumers = F::kConsumers * 4 * g.blocks;
     for (int i = 0; i < F::kRing; ++i) {
       barrier_init(shared + F::kKFull + 8 * i, 1);
       barrier_init(shared + F::kVFull + 8 * i, 1);
@@ -54,7 +55,7 @@ __device__ __forceinline__ void forward_block(const ForwardArguments& g, std::ui
       load_queries<F>(g, shared, rank);
     __syncwarp();
   } else {
-    raise_registers<kConsumerRegisters>();
+    raise_registers<F::kRegisters>();
     const int group = warpgroup - 1;
     if (F::kSchedule.slots == 1 || group == 0)
       Consumer<F, 0>{g, shared, group, rank}.work();
@@ -67,7 +68,7 @@ __device__ __forceinline__ void forward_block(const ForwardArguments& g, std::ui
 
 #ifndef TWILL_GPU_EMULATED
 template <class F>
-__global__ void __launch_bounds__(kForwardThreads, 1)
+__global__ void __launch_bounds__(F::kThreads, 1)
     fmha_forward(const __grid_constant__ ForwardArguments g) {
   extern __shared__ std::uint8_t raw[];
   forward_block<F>(g, aligned_shared_1024(raw));
@@ -86,7 +87,7 @@ cudaError_t launch_forward(const ForwardArguments& arguments, int grid, cudaStre
   cluster.val.clusterDim = {static_cast<unsigned>(arguments.blocks), 1, 1};
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>(grid));
-  config.blockDim = dim3(kForwardThreads);
+  config.blockDim = dim3(F::kThreads);
   config.dynamicSmemBytes = F::kSharedBytes;
   config.stream = stream;
   config.attrs = &cluster;

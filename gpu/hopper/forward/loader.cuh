@@ -51,7 +51,7 @@ __device__ __forceinline__ void load_queries(const ForwardArguments& g, std::uin
   for (int unit = first_unit(g, first); unit < g.units;
        unit = next_unit(g, unit, step), parity ^= 1) {
     const QueryTile tile = query_tile(g, unit, rank, F::kKeys);
-    for (int w = 0; w < kConsumers; ++w) {
+    for (int w = 0; w < F::kConsumers; ++w) {
       const BarrierAddress full = shared + F::kQFull + 8 * w;
       barrier_wait(shared + F::kQFree + 8 * w, parity);
       barrier_expect(full, F::kTile.q_bytes);

@@ -77,7 +77,15 @@ struct Schedule {
   Turn turn[4];     ///< with 2 slots the warpgroups keep this order: the ping-pong
   int ring;         ///< buffers of each of the rings of K and V blocks, >= the schedule's
   int v_stage = 0;  ///< of the load of V; the loader is a block behind with it in any case
+  /// With head dimension 64 three consumer warpgroups fit if each can do with 160 registers. There
+  /// exponentials bind and not products: a third warpgroup fills gaps of the other two.
+  bool three_at_64 = false;
 };
+
+/// Consumer warpgroups of a block, 64 query rows each.
+constexpr int forward_consumers(const Schedule& schedule, int head_dim) {
+  return schedule.three_at_64 && head_dim == 64 ? 3 : 2;
+}
 
 /// In order. `twill solve hopper-fwd-plain --machine hopper --layout 1x8 --stages 1`
 inline constexpr Schedule kCudaDefault{"CUDA-Default",
@@ -106,7 +114,9 @@ inline constexpr Schedule kCudaDefault{"CUDA-Default",
                                         {}},
                                        2,
                                        {{0, Op::qk}, {0, Op::pv}},
-                                       2};
+                                       2,
+                                       0,
+                                       true};
 
 /// The software pipeline, on both warpgroups alike; only the loads have a warp of their own.
 /// `twill solve hopper-fwd-plain --machine hopper --layout 1x8`

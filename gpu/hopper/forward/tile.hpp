@@ -4,15 +4,17 @@
 
 namespace twill::gpu {
 
-/// Query rows of one consumer warpgroup (wgmma's M) and of the block.
+/// Query rows of one consumer warpgroup (wgmma's M); the consumer warpgroups of most kernels.
 inline constexpr int kWarpgroupRows = 64;
 inline constexpr int kConsumers = 2;
-inline constexpr int kQueryRows = kWarpgroupRows * kConsumers;
-inline constexpr int kForwardThreads = 128 * (kConsumers + 1);
 
-/// setmaxnreg: (24 + 2 * 240) * 128 registers of the 65,536. FlashAttention-3's split.
+/// setmaxnreg: (24 + 2 * 240) * 128 registers of the 65,536, with three consumers (24 + 3 * 160) *
+/// 128. FlashAttention-3's splits.
 inline constexpr int kLoaderRegisters = 24;
 inline constexpr int kConsumerRegisters = 240;
+constexpr int consumer_registers(int consumers) {
+  return consumers == kConsumers ? kConsumerRegisters : 160;
+}
 
 /// Elements of a panel: 128 bytes, the span of the swizzle.
 inline constexpr int kPanel = 64;
@@ -39,9 +41,9 @@ constexpr bool own_output(int head_dim) {
 }
 
 /// Dynamic shared memory: Q tiles, K ring, V ring, O tiles, barriers, and what alignment may cost.
-constexpr int forward_shared_bytes(int head_dim, int ring) {
+constexpr int forward_shared_bytes(int head_dim, int ring, int consumers) {
   const ForwardTile tile = forward_tile(head_dim);
-  return kConsumers * tile.q_bytes * (own_output(head_dim) ? 2 : 1) + 2 * ring * tile.kv_bytes +
+  return consumers * tile.q_bytes * (own_output(head_dim) ? 2 : 1) + 2 * ring * tile.kv_bytes +
          256 + 1024;
 }
 

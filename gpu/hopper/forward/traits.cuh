@@ -16,7 +16,11 @@ struct Forward {
   static constexpr ForwardTile kTile = forward_tile(kHeadDim);
   static constexpr int kRing = kSchedule.ring;
   static constexpr int kKeys = kTile.keys;
-  static constexpr int kSharedBytes = forward_shared_bytes(kHeadDim, kRing);
+  static constexpr int kConsumers = forward_consumers(kSchedule, kHeadDim);
+  static constexpr int kRegisters = consumer_registers(kConsumers);
+  static constexpr int kThreads = 128 * (kConsumers + 1);
+  static constexpr int kSharedBytes = forward_shared_bytes(kHeadDim, kRing, kConsumers);
+  static_assert(kSchedule.slots == 1 || kConsumers == 2, "turns are of two warpgroups");
 
   /// The statements of a slot in a phase. (Variables, because device code calls no host function,
   /// a constexpr one neither.)

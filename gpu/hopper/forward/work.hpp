@@ -11,13 +11,14 @@ struct ForwardWork {
   int query_length;  ///< >= 1
   int key_length;    ///< >= 1
   int query_heads;
-  int group;    ///< query heads that share one key/value head
-  int heads;    ///< batch * query_heads
-  int rows;     ///< query tiles a head, in units of (blocks of a cluster) * kQueryRows rows
-  int section;  ///< heads whose tiles are interleaved, longest first; not if paired
-  bool paired;  ///< units 2p and 2p + 1 are one block's: a long tile of one head, a short of the
-                ///< next
-  int units;    ///< rows * heads: what the clusters of the grid take turns at
+  int group;      ///< query heads that share one key/value head
+  int heads;      ///< batch * query_heads
+  int tile_rows;  ///< of one block's query tile
+  int rows;       ///< query tiles a head, in units of (blocks of a cluster) * tile_rows rows
+  int section;    ///< heads whose tiles are interleaved, longest first; not if paired
+  bool paired;    ///< units 2p and 2p + 1 are one block's: a long tile of one head, a short of the
+                  ///< next
+  int units;      ///< rows * heads: what the clusters of the grid take turns at
   bool causal;
   int diagonal;  ///< causal: row r sees keys <= r + diagonal
   int blocks;    ///< of a cluster: 1, or 2 that share each K and V block by multicast
@@ -27,7 +28,7 @@ struct ForwardWork {
 struct QueryTile {
   int head;  ///< batch * query_heads + query_head
   int batch, query_head;
-  int row;     ///< the first of kQueryRows; may lie beyond the last row in a cluster's second block
+  int row;     ///< the first of tile_rows; may lie beyond the last row in a cluster's second block
   int blocks;  ///< key blocks from the first key on, >= 1
 };
 
@@ -65,8 +66,8 @@ TWILL_GPU_BOTH QueryTile query_tile(const ForwardWork& w, int unit, int rank, in
   }
   tile.batch = tile.head / w.query_heads;
   tile.query_head = tile.head % w.query_heads;
-  tile.row = ((w.rows - 1 - from_end) * w.blocks + rank) * kQueryRows;
-  const int seen = keys_seen(w, smaller(tile.row + kQueryRows, w.query_length) - 1);
+  tile.row = ((w.rows - 1 - from_end) * w.blocks + rank) * w.tile_rows;
+  const int seen = keys_seen(w, smaller(tile.row + w.tile_rows, w.query_length) - 1);
   // A tile whose rows see no key still runs one block, wholly masked.
   tile.blocks = seen < 1 ? 1 : (seen + keys - 1) / keys;
   return tile;

@@ -9,7 +9,7 @@
 #include "graph/error.hpp"
 #include "graph/ttgir/emit.hpp"
 #include "graph/ttgir/parser.hpp"
-#include "graph/ttgir/placer.hpp"
+#include "graph/ttgir/partition_pins.hpp"
 #include "tests/support/serial_schedule.hpp"
 #include "tests/support/ttgir_files.hpp"
 

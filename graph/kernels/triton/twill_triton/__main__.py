@@ -115,7 +115,8 @@ def parser():
         add = commands.add_parser(name, help="PTX of a module, by the rest of the installed Triton")
         add.add_argument("module", metavar="MODULE.ttgir")
         add.add_argument("--anew", action="store_true", help="let Triton set the stages anew")
-        add.add_argument("--num-stages", type=int, help="default: the module's loops', else 3")
+        add.add_argument("--num-stages", type=int, default=3,
+                         help="of loops without tt.num_stages, as in the launch (default: 3)")
         add.add_argument("--save-ttgir", metavar="FILE", help="what Triton's passes made of the module")
         add.add_argument("--metadata", metavar="FILE.json", help="what a launch needs: name, shared memory, warps")
         add.add_argument("--seconds", type=int, default=300, help="then it hangs (default 300)")

@@ -67,7 +67,7 @@ def emit(kernel, signature, constants=None, target="cuda:90", num_warps=4, num_s
     module = source.make_ir(gpu, options, backend.get_codegen_implementation(options), backend.get_module_map(),
                             context)
     module = backend.make_ttir(module, {}, options, capability)
-    module, _ = pipeline.run_half(backend, module, options, capability, True)
+    module, _ = pipeline.run_part(backend, module, options, capability, (pipeline.BEFORE,))
     return without_paths(str(module))
 
 

@@ -24,16 +24,49 @@ class Finished:
 
 
 def module_facts(text):
-    """Capability, warps and stages of a module's text: its target, its warps, its loops' tt.num_stages (3
-    where no loop says)."""
+    """Capability, warps and CTAs of a module's text."""
     target = re.search(r'"?ttg\.target"? = "cuda:(\d+)"', text)
     warps = re.search(r'"?ttg\.num-warps"? = (\d+)', text)
     if not target or not warps:
         raise ValueError("the module has no ttg.target of cuda or no ttg.num-warps: it is no TTGIR for NVIDIA")
     ctas = re.search(r'"?ttg\.num-ctas"? = (\d+)', text)
-    stages = re.search(r"tt\.num_stages = (\d+)", text)
-    return int(target.group(1)), int(warps.group(1)), int(stages.group(1)) if stages else 3, \
-        int(ctas.group(1)) if ctas else 1
+    return int(target.group(1)), int(warps.group(1)), int(ctas.group(1)) if ctas else 1
+
+
+# The attributes of a loop that has a schedule: no dictionary nests in them.
+_SCHEDULED = re.compile(r"\{[^{}]*tt\.scheduled_max_stage[^{}]*\}")
+
+
+# And of the region that is partitioned.
+_PARTITIONED = re.compile(r"\{[^{}]*tt\.warp_specialize[^{}]*\}")
+
+
+def _ring_depth(text, otherwise):
+    """Buffers of each ring in a partitioned region: Triton takes as many as the launch has stages, so these are
+    what a module with partitions says of that loop."""
+    stages = [int(number) for found in _PARTITIONED.findall(text)
+              for number in re.findall(r"tt\.num_stages = (\d+)", found)]
+    return max(stages, default=otherwise)
+
+
+def _set_aside(text):
+    """Scheduled loops as ones that Triton leaves alone: one stage, no warp specialisation."""
+    def one(found):
+        attributes = re.sub(r"tt\.num_stages = (\d+)", r"tt.num_stages = 1 : i32, tt.kept_stages = \1", found[0])
+        return attributes.replace("tt.warp_specialize", "tt.kept_warp_specialize")
+    return _SCHEDULED.sub(one, text)
+
+
+def _take_back(text):
+    """The other way."""
+    def one(found):
+        attributes = found[0].replace("tt.kept_warp_specialize", "tt.warp_specialize")
+        kept = re.search(r"tt\.kept_stages = (\d+)", attributes)
+        if kept:
+            attributes = re.sub(r"tt\.kept_stages = \d+ : i32, ", "", attributes)
+            attributes = re.sub(r"tt\.num_stages = \d+", f"tt.num_stages = {kept[1]}", attributes)
+        return attributes
+    return _SCHEDULED.sub(one, text)
 
 
 def _plain(metadata):
@@ -41,28 +74,42 @@ def _plain(metadata):
             if isinstance(value, (str, int, float, bool, list, tuple, type(None)))}
 
 
-def finish(module, keep_stages=None, num_stages=None):
-    """Takes the text of a module through the rest of Triton. keep_stages: leave out the passes that would
-    set stages anew (default: where the module has stages). A pass may abort the process or hang:
-    finish_apart() is safe from that. Nothing is raised of what Triton refuses: see Finished."""
+def _parsed(text, context):
     from triton._C.libtriton import ir
-    capability, warps, stages, ctas = module_facts(module)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "module.ttgir")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        module = ir.parse_mlir_module(path, context)
+    module.context = context
+    return module
+
+
+def finish(module, keep_stages=None, num_stages=3):
+    """Takes the text of a module through the rest of Triton. keep_stages: loops that have stages keep them, and
+    Triton sets those of the others (default: where the module has stages). num_stages: of loops without
+    tt.num_stages, as in the launch of a kernel; and buffers of a partitioned region's rings, unless a module with
+    stages or partitions says how many. A pass may abort the process or hang: finish_apart() is safe from
+    that. Nothing is raised of what Triton refuses: see Finished."""
+    capability, warps, ctas = module_facts(module)
     if keep_stages is None:
-        keep_stages = "loop.stage" in module
-    _, backend, options = pipeline.backend_for(capability, num_warps=warps, num_stages=num_stages or stages,
-                                               num_ctas=ctas)
+        keep_stages = "loop.stage" in module or "ttg.partition.stages" in module
+    _, backend, options = pipeline.backend_for(capability, num_warps=warps, num_stages=num_stages, num_ctas=ctas)
     context = pipeline.new_context(backend)
     done = Finished()
     try:
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "module.ttgir")
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(module)
-            parsed = ir.parse_mlir_module(path, context)
-        parsed.context = context
+        parsed = _parsed(module, context)
         done.reached = "parse"
-        parsed, metadata = pipeline.run_half(backend, parsed, options, capability, False,
-                                             pipeline.SETS_STAGES if keep_stages else ())
+        parts = (pipeline.FIRST, pipeline.STAGES, pipeline.REST)
+        if keep_stages:
+            parsed, _ = pipeline.run_part(backend, parsed, options, capability, parts[:1])
+            parsed = _parsed(_set_aside(str(parsed)), context)
+            parsed, _ = pipeline.run_part(backend, parsed, options, capability, parts[1:2])
+            parsed = _parsed(_take_back(str(parsed)), context)
+            parts = parts[2:]
+            _, backend, options = pipeline.backend_for(capability, num_warps=warps, num_ctas=ctas,
+                                                       num_stages=_ring_depth(module, num_stages))
+        parsed, metadata = pipeline.run_part(backend, parsed, options, capability, parts)
         done.reached = "ttgir"
         done.ttgir = str(parsed)
         if "tensordesc_meta" not in metadata and hasattr(parsed, "get_tensordesc_metadata"):
@@ -80,7 +127,7 @@ def finish(module, keep_stages=None, num_stages=None):
     return done
 
 
-def finish_apart(module, keep_stages=None, num_stages=None, seconds=300):
+def finish_apart(module, keep_stages=None, num_stages=3, seconds=300):
     """As finish(), in a process of its own, which may abort or hang: `reason` then says so."""
     module_facts(module)
     with tempfile.TemporaryDirectory() as folder:

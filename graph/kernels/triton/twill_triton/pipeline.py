@@ -1,5 +1,5 @@
-"""Triton's TTGIR passes in two halves: those before it assigns latencies, stages and partitions, and those
-from there on. The list of passes stays Triton's own (CUDABackend.make_ttgir): its tables of passes are
+"""Triton's TTGIR passes in parts: those before it assigns latencies, stages and partitions, those that do, and
+those from there on. The list of passes stays Triton's own (CUDABackend.make_ttgir): its tables of passes are
 stood in for while it runs, so that a pass is recorded or left out."""
 
 import contextlib
@@ -36,19 +36,28 @@ def _asked(before):
         compiler.passes, compiler.nvidia = kept
 
 
-def run_half(backend, module, options, capability, first, left_out=()):
-    """Triton's make_ttgir with the passes before the scheduling ones (`first`) or from them on, without
-    those of `left_out`. RuntimeError where Triton has no pass by which the halves are told apart."""
-    state = {"scheduling": False}
+# The parts of Triton's list of passes: before it schedules anything, from there to the passes that set stages,
+# these, and all behind them.
+BEFORE, FIRST, STAGES, REST = "before", "first", "stages", "rest"
+
+
+def run_part(backend, module, options, capability, parts):
+    """Triton's make_ttgir, but only the passes of these parts: module and metadata. RuntimeError where Triton has
+    no pass by which the parts are told apart."""
+    state = {"part": BEFORE}
 
     def before(name):
-        if name in FIRST_SCHEDULING_PASS:
-            state["scheduling"] = True
-        return state["scheduling"] != first and name not in left_out
+        if name in SETS_STAGES:
+            state["part"] = STAGES
+        elif name in FIRST_SCHEDULING_PASS:
+            state["part"] = FIRST
+        elif state["part"] == STAGES:
+            state["part"] = REST
+        return state["part"] in parts
     metadata = {}
     with _asked(before):
         module = backend.make_ttgir(module, metadata, options, capability)
-    if not state["scheduling"] and 80 <= capability:
+    if state["part"] == BEFORE and 80 <= capability:
         raise RuntimeError("this Triton has none of the passes " + ", ".join(FIRST_SCHEDULING_PASS) +
                            f" for cuda:{capability}: the module from before them cannot be told")
     return module, metadata
