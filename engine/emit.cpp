@@ -8,6 +8,7 @@
 #include "graph/emit/tilelang.hpp"
 #include "graph/emit/ttgir.hpp"
 #include "graph/io/json_text.hpp"
+#include "graph/meaning/number_type.hpp"
 #include "graph/ttgir/meaning.hpp"
 
 namespace twill {
@@ -86,9 +87,10 @@ class KernelSearch {
     if (first_.module_meaning && kernel_.to != "cuda" && kernel_.to != "tilelang" &&
         !in_tensor_memory())
       try_for_module();
-    if (refused_for_room(emitted_)) {
+    for (const Amount out : {Amount{0}, tiles_out()}) {
+      if (!refused_for_room(emitted_)) break;
       ProgramOptions way = options_;
-      way.kept_back = kBarrierRoom;
+      way.kept_back = kBarrierRoom + out;
       try_way(way);
     }
     if (const auto* no = std::get_if<program::Refusal>(&emitted_)) {
@@ -101,6 +103,19 @@ class KernelSearch {
   }
 
  private:
+  /// Bytes of the matrices that are stored, for whose way out the problem has no room.
+  Amount tiles_out() const {
+    Amount all = 0;
+    const auto& meaning = first_.program.meaning;
+    if (!meaning) return all;
+    for (const meaning::Value& value : meaning->values) {
+      const auto type = meaning::number_type(value.type);
+      if (value.function == meaning::Function::store && value.shape.size() == 2 && type)
+        all += meaning::elements(value.shape) * type->bytes;
+    }
+    return all;
+  }
+
   bool in_tensor_memory() const {
     const auto* written = std::get_if<emit::GluonKernel>(&emitted_);
     return written != nullptr && written->launch.tmem_columns > 0;
@@ -131,7 +146,11 @@ class KernelSearch {
       now.program.status = "feasible";
     now.program.ii_lower_bound = first_.program.ii_lower_bound;
     EmittedText text = text_of(now, kernel_);
-    if (is_refused(text)) return;
+    if (is_refused(text)) {
+      // (There is room now: that was not the only reason.)
+      if (refused_for_room(emitted_) && !refused_for_room(text)) emitted_ = std::move(text);
+      return;
+    }
     emitted_ = std::move(text);
     result_.result.made = std::move(now);
   }

@@ -58,12 +58,23 @@ class Unifier {
           value.shape.empty())
         return no("reduces a vector");
       for (const Operand& one : value.operands) {
-        if (one.rows > 0) return no("takes a part of the rows of " + m_.values[at(one.value)].id);
-        if (one.row >= 0 || one.column >= 0)
-          return no("takes one row or column of " + m_.values[at(one.value)].id);
+        if (one.value < 0) continue;
+        const meaning::Value& of = m_.values[at(one.value)];
+        if (one.rows > 0 && (one.first_row > 0 || one.rows < of.shape[0]))
+          return no("takes a part of the rows of " + of.id);
+        if (one.row < 0 && one.column < 0) continue;
+        if (!picks_row(value, one)) return no("takes one row or column of " + of.id);
       }
     }
     return std::nullopt;
+  }
+
+  /// A row of a tile of the loop, element by element: the one pick that a text has.
+  bool picks_row(const meaning::Value& value, const Operand& one) const {
+    const bool looped = m_.in_loop(static_cast<int>(&value - m_.values.data()));
+    return looped && m_.in_loop(one.value) && one.row >= 0 && one.column < 0 && one.columns == 0 &&
+           one.rows == 0 && !one.transposed && value.shape.size() == 1 && !one.along_columns &&
+           meaning::is_elementwise(value.function);
   }
 
   /// Dimension d of an operand; -1 = a part of one, which is no whole axis.
@@ -78,6 +89,8 @@ class Unifier {
     if (given == rank) {
       for (int d = 0; d < static_cast<int>(rank); ++d)
         if (seen(one, d) >= 0) unite(node(v, d), seen(one, d));
+    } else if (one.row >= 0 && given == 2 && rank == 1) {
+      unite(node(v, 0), node(one.value, 1));
     } else if (broadcast && given == 1 && rank == 2) {
       unite(node(v, one.along_columns ? 1 : 0), node(one.value, 0));
     }
@@ -164,7 +177,7 @@ class Unifier {
               break;
             host.parts.push_back(part);
           }
-          if (host.parts.size() > 1 && find(name) < 0)
+          if ((host.parts.size() > 1 || find("s1_" + name) < 0) && find(name) < 0)
             host.name = name;
           else
             host.parts.resize(1);

@@ -567,6 +567,9 @@ std::variant<CudaPlan, Refusal> make_cuda_plan(const Program& program, const Emi
     own.resident_registers = resident;
     auto plan = make_plan(program, own);
     if (auto* no = std::get_if<Refusal>(&plan)) return *no;
+    for (const Value& value : std::get<Plan>(plan).meaning->values)
+      for (const meaning::Operand& one : value.operands)
+        if (one.row >= 0) return Refusal{"op", value.id + " takes a row of a tile"};
     return CudaPlanner(std::move(std::get<Plan>(plan)), own).run();
   };
   auto plan = planned(options.resident_registers);

@@ -168,7 +168,7 @@ void SlotPrinter::final_chunks(const std::vector<int>& chain, const std::string&
       }
     }
     last = values_.evaluate(v, in, layout, "");
-    if (v != store) line(depth, "part = " + last.text);
+    if (v != store && last.text != "part") line(depth, "part = " + last.text);
   }
   line(depth, buffer + cut.substr(0, cut.size() - 1) + ", dim=1).store(" + last.text + ")");
 }

@@ -261,6 +261,7 @@ class HostPrinter {
       text += "_past[-" + std::to_string(one.distance) + "]";
     if (after && m_.in_loop(one.value) && m_.initial_of(one.value) != nullptr) text += "_past[-1]";
     text = seen(one, text);
+    if (one.row >= 0) text += "[" + std::to_string(one.row) + "]";
     const std::size_t rank = m_.values[at(one.value)].shape.size();
     if (rank == 1 && value.shape.size() == 2 && meaning::is_elementwise(value.function))
       text += one.along_columns ? "[None, :]" : "[:, None]";

@@ -215,6 +215,22 @@ void SlotPrinter::ended_for(int depth, int op, const Operand& one, Iteration it)
 }
 
 Expression SlotPrinter::operand(int op, const Operand& one, Iteration it) {
+  Expression whole = tile_operand(op, one, it);
+  if (one.row < 0) return whole;
+  // The sum of a column with one element that is not 0: exact.
+  if (whole.layout.kind != Layout::matrix || whole.layout.turned)
+    refuse("operand", p_.ops[at(op)].id + " takes a row of what is no tile");
+  Layout rows = whole.layout, columns = whole.layout;
+  rows.kind = Layout::of_rows;
+  columns.kind = Layout::of_columns;
+  const std::string f32 = whole.type == "f32" ? "" : ".to(gl.float32)";
+  return {"gl.sum(gl.where(gl.arange(0, " + std::to_string(rows.rows) +
+              ", layout=" + values_.text_of(rows) + ")[:, None] == " + std::to_string(one.row) +
+              ", " + whole.text + f32 + ", 0.0), axis=0)",
+          columns, "f32"};
+}
+
+Expression SlotPrinter::tile_operand(int op, const Operand& one, Iteration it) {
   Source source = values_.resolve(op, one);
   if (source.kind == Source::registers && legal_.read_again[at(source.op)]) {
     const program::Read from = p_.ops[at(source.op)].reads.front();

@@ -166,6 +166,8 @@ class SlotPrinter {
   }
   void ended_for(int depth, int op, const Operand& one, Iteration it);
   Expression operand(int op, const Operand& one, Iteration it);
+  /// The same of the tile that it is, or that it is a row of.
+  Expression tile_operand(int op, const Operand& one, Iteration it);
   void compute(int depth, int op, Iteration it);
   /// The result to where the program has it.
   void keep(int depth, int op, Iteration it, const Expression& result);

@@ -164,7 +164,7 @@ Layout ValuePrinter::layout_of(int value, int steps) const {
   // it is used with, else of the first one with as many rows.
   if (steps < kMostSteps)
     for (const Operand& operand : one.operands) {
-      if (operand.value < 0 || operand.distance > 0) continue;
+      if (operand.value < 0 || operand.distance > 0 || operand.row >= 0) continue;
       const Layout from = layout_of(operand.value, steps + 1);
       if (from.kind == Layout::of_columns && from.columns == one.shape[0]) return from;
       if (from.kind != Layout::none && from.kind != Layout::of_columns && from.rows == one.shape[0])

@@ -31,6 +31,25 @@ class Pressure {
     return held;
   }
 
+  /// The most that there is while a tile goes from memory to memory: its registers are read by
+  /// nobody else. (A chain of values does so in parts.)
+  Amount passing() const {
+    const std::vector<Amount> held = this->held();
+    Amount most = 0;
+    for (std::size_t k = 0; k < ops_.size(); ++k)
+      for (const int s : p_.ops[at(ops_[k])].writes) {
+        if (p_.storages[at(s)].kind != Storage::in_registers ||
+            p_.ops[at(ops_[k])].writes.size() < 2)
+          continue;
+        if (last_use(s) > place(ops_[k]) || in_parts(ops_[k]) ||
+            plan_.links.values[at(ops_[k])].size() > 1)
+          continue;
+        const Amount before = held[(k + held.size() - 1) % held.size()];
+        most = std::max(most, before + p_.storages[at(s)].size);
+      }
+    return most;
+  }
+
  private:
   /// Is it one of those that have a part of their tile in registers at a time?
   bool in_parts(int op) const {
@@ -104,8 +123,10 @@ class Pressure {
 }  // namespace
 
 Amount register_pressure(const Plan& plan, int slot) {
-  const std::vector<Amount> held = Pressure(plan, slot).held();
-  return held.empty() ? 0 : *std::max_element(held.begin(), held.end());
+  const Pressure pressure(plan, slot);
+  const std::vector<Amount> held = pressure.held();
+  const Amount most = held.empty() ? 0 : *std::max_element(held.begin(), held.end());
+  return std::max(most, pressure.passing());
 }
 
 int cut_of_slot(const Plan& plan, int slot) {

@@ -118,9 +118,10 @@ class TtgirWriter {
               shape_list(one.block),
               Expr{Expr::member, type_name(one.type), {Expr{Expr::name, "gl", {}, {}}}, {}}},
              {"", "", ""}});
-    b_.variables.set(one.name,
-                     Thing::make_value(add(
-                         {Type::descriptor, one.type, one.block, one.block, layout.of}, one.name)));
+    const std::string element = one.type == "f8" ? "f8E4M3FN" : one.type;  // MLIR's name
+    b_.variables.set(
+        one.name, Thing::make_value(
+                      add({Type::descriptor, element, one.block, one.block, layout.of}, one.name)));
     for (std::size_t d = 0; d < one.block.size(); ++d)
       add(scalar("i32"), one.name + ".shape." + std::to_string(d));
     for (std::size_t d = 0; d < one.block.size(); ++d)
@@ -137,6 +138,7 @@ class TtgirWriter {
     if (type == "f16") return "float16";
     if (type == "bf16") return "bfloat16";
     if (type == "f32") return "float32";
+    if (type == "f8") return "float8e4nv";
     throw Refusal{"ttgir", "a descriptor of elements of type " + type};
   }
 

@@ -75,10 +75,10 @@ Thing Builder::reinterpreted(const Thing& place, const Expr& call) {
   const Type of = type(place);
   const Thing element = needed(call, 0, ""), layout = needed(call, 2, "");
   const auto shape = wholes(needed(call, 1, ""));
-  if (of.kind != Type::tensor_memory || element.kind != Thing::element ||
-      layout.kind != Thing::layout)
-    no_text("another view of what is not in tensor memory");
-  const Type to{Type::tensor_memory, element.text, shape, shape, layout.of};
+  if ((of.kind != Type::tensor_memory && of.kind != Type::shared) ||
+      element.kind != Thing::element || layout.kind != Thing::layout)
+    no_text("another view of what is no place");
+  const Type to{of.kind, element.text, shape, shape, layout.of};
   if (to.text() == of.text()) return place;
   return Thing::make_value(
       pure("ttg.memdesc_reinterpret $0 : " + of.text() + " -> " + to.text(), {place.id}, to));
@@ -297,8 +297,11 @@ Thing Builder::wgmma(const Expr& call) {
   const Type to = type(sum);
   Op& op = append(Op::plain);
   op.effect = Op::acts;
-  op.text = "ttng.warp_group_dot $0, $1, $2, $3 {inputPrecision = 0 : i32, isAsync = true} : " +
-            type(a).text() + " * " + type(b).text() + " -> " + to.text();
+  // (Of 8 bits: no sums are added in full precision in between, as Gluon has it.)
+  const std::string sums =
+      type(a).element == "f8E4M3FN" ? ", maxNumImpreciseAcc = 1073741824 : i32" : "";
+  op.text = "ttng.warp_group_dot $0, $1, $2, $3 {inputPrecision = 0 : i32, isAsync = true" + sums +
+            "} : " + type(a).text() + " * " + type(b).text() + " -> " + to.text();
   op.operands = {a.id, b.id, sum.id, use};
   const int made = m_.value(to);
   op.results = {made};
@@ -331,8 +334,7 @@ Thing Builder::wgmma_wait(const Expr& call) {
 void Builder::tcgen05(const Expr& call) {
   const Thing a = needed(call, 0, ""), b = needed(call, 1, ""), to = needed(call, 2, "");
   const Thing barriers = needed(call, 9, "mbarriers"), adds = needed(call, 3, "use_acc");
-  if (barriers.kind != Thing::several || barriers.parts.empty())
-    no_text("a product that tells no barrier of its end");
+  if (barriers.kind != Thing::several) no_text("a product that is waited for at once");
   const int use = materialize(adds);
   std::vector<int> operands{a.id, b.id, to.id, use, truth(true)};
   std::string list, types = type(a).text() + ", " + type(b).text() + ", " + type(to).text();

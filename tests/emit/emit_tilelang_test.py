@@ -27,7 +27,7 @@ except ImportError as missing:
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from oracle import Oracle  # noqa: E402
 
-KERNELS = ["gemm:blackwell"]
+KERNELS = ["gemm:blackwell", "blackwell-gemm-tiles:blackwell"]
 REFUSED = {  # one of each reason
     "gemm:hopper": "the product mma is in flight while its slot goes on",
     "blackwell-bwd:blackwell": "lies where another buffer does",
@@ -257,13 +257,17 @@ def executed(text, program, n, seeds):
                    for name, (axes, kind, is_output) in module.TENSORS.items()}
 
         def tile(name, i):
-            axes = module.TENSORS[name][0]
+            part, host = 0, name
+            if name not in module.TENSORS:  # a part of the rows of one
+                part, host = int(name[1:name.index("_")]), name[name.index("_") + 1:]
+            axes = module.TENSORS[host][0]
             rows, columns = program["meaning"]["tensors"][[t["name"] for t in program["meaning"]["tensors"]].index(name)]["shape"]
             begin = []
             for axis, extent in zip(axes, (rows, columns)):
                 kind = module.AXES[axis][0]
                 begin.append({"whole": 0, "loop": i, "block": block[order.index(axis)] if axis in order else 0}[kind] * extent)
-            return tensors[name].data[block[2] * size[axes[0]] + begin[0]:][:rows, begin[1]:begin[1] + columns]
+            begin[0] += part * rows
+            return tensors[host].data[block[2] * size[axes[0]] + begin[0]:][:rows, begin[1]:begin[1] + columns]
 
         want = Oracle(program["meaning"]).run(n, lambda name, i: tile(name, i).astype(np.float64))
         try:

@@ -65,13 +65,17 @@ class Oracle:
                 x = self.fixed[first] if isinstance(first, str) and first in self.fixed else np.full(
                     self.shapes[name], load_number(first))
         extra = operand if isinstance(operand, dict) else {}
-        assert set(extra) <= {"of", "distance", "along", "transposed", "columns", "first_column"}, extra
+        assert set(extra) <= {"of", "distance", "along", "transposed", "columns", "first_column", "rows", "row"}, extra
         if "columns" in extra:
             columns = extra["columns"]
             first, count = columns if isinstance(columns, list) else (extra.get("first_column", 0), columns)
             x = x[:, first:first + count]
+        if "rows" in extra:
+            x = x[extra["rows"][0]:extra["rows"][1]]
         if extra.get("transposed"):
             x = x.T
+        if "row" in extra:
+            x = x[extra["row"]]
         if elementwise and np.ndim(x) == 1 and len(shape) == 2:
             x = x[None, :] if extra.get("along") == "columns" else x[:, None]
         return x
