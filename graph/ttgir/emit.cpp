@@ -191,6 +191,7 @@ std::string emit_ttgir(const LoweredModule& lowered, const Problem& problem,
     turns = settled.said;
     // (What is issued ahead takes buffers.)
     no = {settled.ends ? why_too_large(lowered, placer) : turns, true};
+    if (!no.why.empty()) placer.keep_text_order({});  // (That is one for partitions.)
   }
   const bool partitioned = no.why.empty();
   const bool asked = has(m, root, "tt.warp_specialize");
