@@ -227,3 +227,22 @@ def gemm_weight_gradient(x_desc, dy_desc, dw_desc, rows, BLOCK_R: tl.constexpr, 
     for row in tl.range(0, rows, BLOCK_R):
         acc = tl.dot(x_desc.load([row, k]).T, dy_desc.load([row, n]), acc)
     dw_desc.store([k, n], acc.to(tl.float16))
+
+
+@case("q_ptr=*bf16, h_ptr=*bf16, z_ptr=*fp32, o_ptr=*bf16, T=i32, first=i32", ALL, warps=4, BLOCK_T=64, BLOCK_K=64,
+      BLOCK_V=64)
+@triton.jit
+def gemm_in_branch(q_ptr, h_ptr, z_ptr, o_ptr, T, first, BLOCK_T: tl.constexpr, BLOCK_K: tl.constexpr,
+                   BLOCK_V: tl.constexpr):
+    """The product of an iteration only from `first` on, of a tile that is computed from two."""
+    rows = tl.program_id(0) * BLOCK_T + tl.arange(0, BLOCK_T)
+    k = tl.arange(0, BLOCK_K)
+    v = tl.arange(0, BLOCK_V)
+    acc = tl.zeros([BLOCK_T, BLOCK_V], tl.float32)
+    for step in range(0, T):
+        at = rows[:, None] * T * BLOCK_K + (step * BLOCK_K + k)[None, :]
+        q = tl.load(q_ptr + at).to(tl.float32) * tl.exp(tl.load(z_ptr + at))
+        h = tl.load(h_ptr + (step * BLOCK_K + k)[:, None] * BLOCK_V + v[None, :])
+        if step >= first:
+            acc += tl.dot(q.to(tl.bfloat16), h)
+    tl.store(o_ptr + rows[:, None] * BLOCK_V + v[None, :], acc.to(tl.bfloat16))

@@ -93,12 +93,13 @@ LayoutsSolution solve_all(const SolveFlags& flags, Workload& work) {
   return all;
 }
 
-/// For --emit ttgir: where the partitions take more memory than there is, solved again with tiles
-/// that stay on their slot, the largest first; as it was where that has no schedule.
+/// For --emit ttgir: where the partitions take more memory than there is, solved again with the
+/// largest tiles on one slot each; as it was where that has no schedule.
 void fit_partitions(SolveFlags flags, Workload& work, LayoutsSolution& all) {
   if (flags.emit.kind != "ttgir" || flags.work.pins.any()) return;
   flags.quiet = true;
-  while (all.solution().schedule) {
+  constexpr int kRounds = 4;  // (Other tiles can be handed on in their place.)
+  for (int round = 0; round < kRounds && all.solution().schedule; ++round) {
     const std::size_t k = all.chosen;
     const std::vector<Pin> pins =
         ttgir::pins_for_memory(*work.module(k), work.problems[k].problem, *all.solution().schedule);

@@ -313,9 +313,9 @@ twill_result twill_program_run(twill_program* program, int iterations, uint64_t 
                                double* largest_share);
 
 /* The program as the source text of a kernel, in *report: `to` is "gluon", "cuda" (C++),
- * "tilelang" or "ttgir-ws" (TTGIR with partitions). `for_trips` is -1, or of ttgir-ws a number of iterations for
- * which alone the text is. TWILL_REFUSED where the judge refuses the program or there is no text of
- * it; the report's error text says why. */
+ * "tilelang" or "ttgir-ws" (TTGIR with partitions). `for_trips` is -1, or of ttgir-ws a number of
+ * iterations for which alone the text is. TWILL_REFUSED where the judge refuses the program or
+ * there is no text of it; the report's error text says why. */
 twill_result twill_program_emit(const twill_program* program, const char* to, int for_trips,
                                 twill_report** report);
 /* As `twill emit`: the best schedule of a workload, and others where its program cannot be emitted

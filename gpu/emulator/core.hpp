@@ -53,6 +53,8 @@ unsigned chance();
 std::unique_ptr<Part>& part(int rank);
 /// What the running thread knows by the barriers that it has waited at, and tells by its arrivals.
 Known& known();
+/// The same without what it has done itself, of which only its arrivals tell.
+Known known_of_others();
 /// How often the running thread has waited at barriers and met the block.
 std::uint64_t waits();
 void progress();

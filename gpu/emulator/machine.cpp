@@ -1145,6 +1145,11 @@ std::unique_ptr<Part>& part(int rank) {
 Known& known() {
   return self().known;
 }
+Known known_of_others() {
+  Known known = self().known;
+  known[now().agent] = 0;
+  return known;
+}
 std::uint64_t waits() {
   return self().waited;
 }

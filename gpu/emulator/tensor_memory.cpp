@@ -345,8 +345,12 @@ class TensorMemory : public Part {
     const auto w = static_cast<std::size_t>(core::thread() / 32);
     const bool mine = warps_[w].issuer == core::thread();
     const std::uint32_t count = mine ? issuers_[w].issued : 0;
-    Known told = mine ? issuers_[w].seen : Known{};
-    if (told.size() < kTensorAgents) told.resize(kTensorAgents);
+    // What the thread has waited for is over when it commits, so it is for who waits for the
+    // commit.
+    Known told = core::known_of_others();
+    const Known none;
+    const Known& seen = mine ? issuers_[w].seen : none;
+    for (std::size_t k = 0; k < kTensorAgents; ++k) told[k] = k < seen.size() ? seen[k] : 0;
     told[kWarps + w] = std::max(told[kWarps + w], count);
     issuers_[w].commits.push_back({count, barrier, std::move(told)});
     core::in_flight([this, w] {

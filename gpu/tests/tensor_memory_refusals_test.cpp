@@ -569,6 +569,42 @@ void transfers(When when) {
   check_refused("while TMA writes it", four, [=] { kernel(false, true); });
 }
 
+/// A commit tells what its thread has waited for, also where it has issued no product: that a load
+/// is over. It does not tell what the thread has written itself.
+void commits(When when) {
+  static std::array<float, 4> source{};
+  const auto kernel = [](bool waits, bool writes) {
+    const TensorAddress tmem = begin(32);
+    if (threadIdx.x == 32) {
+      barrier_expect(kSecond, 16);
+      bulk_load(kA, source.data(), 16, kSecond);
+      if (writes) {
+        barrier_wait(kThird, 0);
+        fence_async_shared();
+        barrier_expect(kSecond, 16);
+        bulk_load(kB, source.data(), 16, kSecond);
+      }
+    }
+    if (threadIdx.x == 0) {
+      if (waits) barrier_wait(kSecond, 0);
+      if (writes) {
+        store_shared(kB, 1);
+        fence_async_shared();
+      }
+      tensor_commit(writes ? kThird : kBarrier);
+    }
+    if (threadIdx.x == 64 && !writes) {
+      barrier_wait(kBarrier, 0);
+      store_shared(kA, 1);
+    }
+    end(tmem, 32);
+  };
+  const emulator::Launch four = launch_of(4, when);
+  check_accepted("a write after a load that a commit tells of", four, [=] { kernel(true, false); });
+  check_refused("TMA", four, [=] { kernel(false, false); });
+  check_refused("wrote, and no barrier lies between", four, [=] { kernel(true, true); });
+}
+
 void endings() {
   const emulator::Launch four = launch_of(4, When::late);
   const auto kernel = [](bool commit) {
@@ -595,6 +631,7 @@ int main() {
     allocation(when);
     product_rules(when);
     transfers(when);
+    commits(when);
   }
   endings();
   std::printf("%d of %d checks failed\n", emulator::checks_failed, emulator::checks_ran);

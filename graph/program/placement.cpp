@@ -12,8 +12,8 @@
 namespace twill::program {
 namespace {
 
-constexpr std::int64_t kMaxSteps = 20'000'000;   // of a search: storages looked at
-constexpr std::int64_t kExactSteps = 200'000;  // of the exact one: places tried
+constexpr std::int64_t kMaxSteps = 20'000'000;  // of a search: storages looked at
+constexpr std::int64_t kExactSteps = 200'000;   // of the exact one: places tried
 
 Amount stride(const Storage& s) {
   return ceil_divide(s.size, s.alignment) * s.alignment;

@@ -142,6 +142,18 @@ void let_products_run(Editor& editor, const LoweredModule& lowered, const Placer
     }
     return true;
   };
+  // (In a partition Triton's pipeliner fails on one that is waited for behind the loop alone,
+  // beside others of earlier stages.)
+  const auto is_read = [&](int buffer) {
+    return std::any_of(placer.body().begin(), placer.body().end(), [&](int op) {
+      return class_of(m.op(op)) == OpClass::tmem_load && tensor_memory_of(m, m.op(op)) == buffer;
+    });
+  };
+  const auto is_of_first_stage = [&](int product) {
+    return std::none_of(placer.body().begin(), placer.body().end(), [&](int op) {
+      return is_tensor_memory_mma(m.op(op)) && placer.place(op).stage < placer.place(product).stage;
+    });
+  };
   for (const int op : placer.body()) {
     if (m.op(op).name != "ttng.tc_gen5_mma" || m.op(op).operands.size() < 3) continue;
     std::vector<int> tiles;
@@ -154,7 +166,8 @@ void let_products_run(Editor& editor, const LoweredModule& lowered, const Placer
     if (accumulator == kNone || m.op(accumulator).name != "ttng.tmem_alloc" || !outside(tiles[2]))
       continue;
     // Between partitions it is the hand-over that waits.
-    if (!partitioned || pointers) editor.set(op, "tt.self_latency", "1 : i32");
+    if (!partitioned || (pointers && (is_read(tiles[2]) || is_of_first_stage(op))))
+      editor.set(op, "tt.self_latency", "1 : i32");
   }
 }
 
@@ -176,7 +189,8 @@ std::string emit_ttgir(const LoweredModule& lowered, const Problem& problem,
     placer.issue_ahead(true);
     const Settled settled = settle_turns(lowered, problem, placer, depth());
     turns = settled.said;
-    if (!settled.ends) no = {turns, true};
+    // (What is issued ahead takes buffers.)
+    no = {settled.ends ? why_too_large(lowered, placer) : turns, true};
   }
   const bool partitioned = no.why.empty();
   const bool asked = has(m, root, "tt.warp_specialize");

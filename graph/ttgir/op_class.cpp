@@ -75,10 +75,10 @@ const Table& table() {
                                "ttg.mask"});
     add(OpClass::control, {"scf.for", "scf.while", "scf.if", "scf.index_switch",
                            "scf.execute_region", "ttg.warp_specialize", "nvws.warp_group"});
-    add(OpClass::terminator, {"scf.yield", "scf.condition", "tt.return", "tt.reduce.return",
-                              "tt.scan.return", "cf.br", "cf.cond_br", "ttg.warp_return",
-                              "ttg.warp_yield", "tt.map_elementwise.return", "ttg.mask.return",
-                              "nvws.warp_group.yield", "nvws.warp_group.return"});
+    add(OpClass::terminator,
+        {"scf.yield", "scf.condition", "tt.return", "tt.reduce.return", "tt.scan.return", "cf.br",
+         "cf.cond_br", "ttg.warp_return", "ttg.warp_yield", "tt.map_elementwise.return",
+         "ttg.mask.return", "nvws.warp_group.yield", "nvws.warp_group.return"});
     return t;
   }();
   return classes;

@@ -459,8 +459,8 @@ class Parser {
       // Of these ops they stand before what follows their operand.
       body.attributes_first = body.attributes_first ||
                               (!op.generic && t.is(',') && open.empty() &&
-                               (op.name == "tt.fp_to_fp" ||
-                                (op.name == "ttng.barrier_expect" && previous.kind != Tok::percent)));
+                               (op.name == "tt.fp_to_fp" || (op.name == "ttng.barrier_expect" &&
+                                                             previous.kind != Tok::percent)));
       previous = t;
       // Attributes stand before the type clause; where there is none, at the end.
       if (!body.typed && !op.has_dict && !body.attributes_first && open.empty() &&

@@ -110,11 +110,14 @@ NoPartitions why_no_partitions(const LoweredModule& lowered, const Placer& place
   const std::vector<int>& body =
       m.block(m.regions[static_cast<std::size_t>(m.op(root).regions[0])].blocks[0]).ops;
   const int whole = first_named(m, body, [&](const Operation& op) {
-    const bool token = std::any_of(op.results.begin(), op.results.end(), [&](int value) {
-      const Type* type = m.type_of(value);
-      return type != nullptr && type->kind == TypeKind::token;
-    });
     if (op.regions.empty() || op.name == "scf.for") return false;
+    bool token = false;  // its own, or of an op in it
+    each_within(m, static_cast<int>(&op - m.ops.data()), [&](int inner) {
+      for (const int value : m.op(inner).results) {
+        const Type* type = m.type_of(value);
+        token = token || (type != nullptr && type->kind == TypeKind::token);
+      }
+    });
     return op.name == "scf.if" ? token : op.name != "tt.reduce" || op.results.size() > 1;
   });
   if (whole != kNone)
@@ -131,13 +134,8 @@ NoPartitions why_no_partitions(const LoweredModule& lowered, const Placer& place
     return {"the op of " + line(placer.torn()) +
                 " reads results of the loop from several partitions, which Triton does not hand on",
             true};
-  if (fitting_depth(lowered, placer) == 0) {
-    const RegionMemory memory = region_memory(lowered, placer);
-    return {"with two buffers a load the partitions would take " +
-                std::to_string(memory.once + 2 * memory.ring) +
-                " bytes of shared memory, more than there are",
-            true};
-  }
+  if (const std::string large = why_too_large(lowered, placer); !large.empty())
+    return {large, true};
   if (const int k = handed_variable(m, placer); k >= 0 && !placer.opens_loops()) {
     const int variable = m.block(m.op(placer.body().front()).block).arguments[at(k) + 1];
     return {"%" + std::string(m.value(variable).name) +
@@ -160,6 +158,14 @@ NoPartitions why_no_partitions(const LoweredModule& lowered, const Placer& place
             true};
   }
   return {};
+}
+
+std::string why_too_large(const LoweredModule& lowered, const Placer& placer) {
+  if (fitting_depth(lowered, placer) != 0) return "";
+  const RegionMemory memory = region_memory(lowered, placer);
+  return "with two buffers a load the partitions would take " +
+         std::to_string(memory.once + 2 * memory.ring) +
+         " bytes of shared memory, more than there are";
 }
 
 int pipelined_by_triton(const Module& m, const std::vector<int>& ops) {

@@ -19,11 +19,14 @@ struct NoPartitions {
 /// Tried with Triton 3.7 to 3.9, and read in its passes: with one partition there is nothing to be
 /// specialised; before cuda:90 there is no such pass; that for Hopper divides tiles among tasks of
 /// its own and takes no partitions (nor modules of other than four warps). Of ops with regions only
-/// loops, branches and reductions of one tile are written into partitions, and no branch can say
-/// where the buffer of tensor memory is wanted that it hands on. A number (no tile) that is read
-/// after the loop, and a tile that is a variable of the loop, come from the default group. A wait for
-/// a variable that another partition makes gets no stage, so it may come behind what reads it.
+/// loops, branches and reductions of one tile are written into partitions, and no branch
+/// that hands on a buffer of tensor memory, or has one of its own. A number (no tile) that is read
+/// after the loop, and a tile that is a variable of the loop, come from the default group. A wait
+/// for a variable that another partition makes gets no stage, so it may come behind what reads it.
 NoPartitions why_no_partitions(const LoweredModule& lowered, const Placer& placer);
+
+/// Why the partitions take too much shared memory; "" if they do not.
+std::string why_too_large(const LoweredModule& lowered, const Placer& placer);
 
 /// A loop among these ops and in their regions in which Triton's pipeliner has something to do (as
 /// of 3.7 to 3.9: loads for a product, or any where the loop has tt.num_stages; products in tensor

@@ -181,7 +181,8 @@ int Placer::problem_op(int op) const {
 }
 
 /// Ops that the schedule does not have, and views, are where they are first used: a buffer stays
-/// one copy's until then. Through loop variables that is in the next iteration.
+/// one copy's until then. Through loop variables that is in the next iteration, but never before
+/// what they use; there are those that nobody uses but the next iteration's like.
 void Placer::place_rest() {
   const auto moves = [&](int op) {
     return class_of(m_.op(op)) != OpClass::terminator &&
@@ -215,6 +216,17 @@ void Placer::place_rest() {
         changed = true;
       }
     }
+  }
+  for (const int op : body_) {
+    const auto users = users_.find(op);
+    if (users == users_.end()) continue;
+    const Place& here = places_.at(op);
+    for (const int user : users->second)
+      if (moves(user) && std::pair(places_.at(user).stage, places_.at(user).cluster) <
+                             std::pair(here.stage, here.cluster)) {
+        places_.at(user).stage = here.stage;
+        places_.at(user).cluster = here.cluster;
+      }
   }
 }
 

@@ -75,8 +75,9 @@ class Sum {
     if (o.results.empty()) return;
     const std::int64_t bytes = tile_bytes(m_, o.results[0]);
     if (c == OpClass::load) {
-      if (is_pointer_load(m_, op))
-        take_once(bytes * stages_held(op));
+      if (is_pointer_load(m_, op))  // in each partition that uses it
+        take_once(bytes * stages_held(op) *
+                  static_cast<std::int64_t>(placer_.demand().partitions(op).size()));
       else
         sum_.ring += bytes + kBarriers;
       return;
@@ -122,6 +123,13 @@ class Sum {
   std::set<int> in_region_;
 };
 
+/// Bytes; -1: the machine says nothing of it.
+std::int64_t shared_memory(const LoweredModule& lowered) {
+  for (const MachineMemory& memory : lowered.machine.memories)
+    if (memory.name == "smem") return memory.capacity;
+  return -1;
+}
+
 }  // namespace
 
 RegionMemory region_memory(const LoweredModule& lowered, const Placer& placer) {
@@ -129,9 +137,7 @@ RegionMemory region_memory(const LoweredModule& lowered, const Placer& placer) {
 }
 
 std::int64_t fitting_depth(const LoweredModule& lowered, const Placer& placer) {
-  std::int64_t capacity = -1;
-  for (const MachineMemory& memory : lowered.machine.memories)
-    if (memory.name == "smem") capacity = memory.capacity;
+  const std::int64_t capacity = shared_memory(lowered);
   std::int64_t depth = placer.ring_depth();
   if (capacity < 0) return depth;
   const RegionMemory memory = region_memory(lowered, placer);
@@ -141,24 +147,29 @@ std::int64_t fitting_depth(const LoweredModule& lowered, const Placer& placer) {
 
 std::vector<Pin> pins_for_memory(const LoweredModule& lowered, const Problem& problem,
                                  const Schedule& schedule) {
-  const Placer placer(lowered, problem, schedule);
   if (lowered.loop.target != 0 && lowered.loop.target < 100) return {};  // it takes no partitions
+  Placer placer(lowered, problem, schedule);
+  if (!placer.opens_loops()) placer.issue_ahead(true);
   if (fitting_depth(lowered, placer) != 0) return {};
-  std::vector<RegionMemory::Handed> handed = region_memory(lowered, placer).handed;
-  std::stable_sort(handed.begin(), handed.end(),
+  RegionMemory memory = region_memory(lowered, placer);
+  std::stable_sort(memory.handed.begin(), memory.handed.end(),
                    [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
-  for (const RegionMemory::Handed& tile : handed) {
+  std::vector<Pin> pins;
+  for (const RegionMemory::Handed& tile : memory.handed) {
     const int made = placer.problem_op(tile.op);
     if (made < 0 || problem.ops[at(made)].variable_latency) continue;
-    std::vector<Pin> pins;
+    bool stays = true;
+    std::vector<Pin> of_tile;
     for (const int user : tile.users) {
       const int v = placer.problem_op(user);
-      if (v < 0 || v == made || placer.is_view(user) || problem.ops[at(v)].variable_latency ||
-          schedule.warp[at(v)] == schedule.warp[at(made)])
-        continue;
-      pins.push_back({Pin::same_slot, made, -1, -1, v});
+      if (v == made || (v >= 0 && schedule.warp[at(v)] == schedule.warp[at(made)])) continue;
+      stays = stays && v >= 0 && !placer.is_view(user) && !problem.ops[at(v)].variable_latency;
+      of_tile.push_back({Pin::same_slot, made, -1, -1, v});
     }
-    if (!pins.empty()) return pins;
+    if (!stays || of_tile.empty()) continue;
+    pins.insert(pins.end(), of_tile.begin(), of_tile.end());
+    memory.once -= tile.bytes;
+    if (memory.once + 2 * memory.ring <= shared_memory(lowered)) return pins;
   }
   return {};
 }

@@ -34,8 +34,9 @@ RegionMemory region_memory(const LoweredModule& lowered, const Placer& placer);
 /// not even two fit.
 std::int64_t fitting_depth(const LoweredModule& lowered, const Placer& placer);
 
-/// Where not even two buffers a ring fit: the largest tile that is handed on and may stay, as pins
-/// of those that use it to the slot of the op that makes it. {}: it fits, or no tile is handed on.
+/// Where not even two buffers a ring fit: of the tiles that are handed on the largest that have to
+/// stay for that, as pins of those that use them to the slot of the op that makes them. {}: it
+/// fits, or does not with all of them.
 std::vector<Pin> pins_for_memory(const LoweredModule& lowered, const Problem& problem,
                                  const Schedule& schedule);
 

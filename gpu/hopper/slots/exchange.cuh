@@ -80,6 +80,7 @@ __device__ __forceinline__ Columns<kColumns> columns_of(std::uint32_t from, int 
         static_cast<std::uint32_t>(first + 8 * j + 2 * static_cast<int>(threadIdx.x % 4)) * 4);
     d.x[2 * j] = x.x, d.x[2 * j + 1] = x.y;
   }
+  fence_async_shared();  // TMA overwrites it when the slot has said that it is read
   return d;
 }
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "graph/emit/cut_code.hpp"
 #include "graph/emit/limits.hpp"
 #include "graph/emit/names.hpp"
-#include "graph/emit/cut_code.hpp"
 #include "tests/support/random_loop.hpp"
 
 using namespace twill;

@@ -36,7 +36,8 @@ std::string wrong(const Question& q, const std::vector<Amount>& bases) {
           bases[a] < bases[b] + q.blocks[b].extent && bases[b] < bases[a] + q.blocks[a].extent;
       if (!over) continue;
       if (q.how(a, b) == Meet::never) return "never";
-      if (q.how(a, b) == Meet::same && (bases[a] != bases[b] || q.blocks[a].alignment != q.blocks[b].alignment))
+      if (q.how(a, b) == Meet::same &&
+          (bases[a] != bases[b] || q.blocks[a].alignment != q.blocks[b].alignment))
         return "same";
     }
   }

@@ -16,6 +16,7 @@
 #include "graph/ttgir/partition_limits.hpp"
 #include "graph/ttgir/partition_pins.hpp"
 #include "graph/ttgir/placer.hpp"
+#include "graph/ttgir/region_memory.hpp"
 #include "graph/ttgir/turns.hpp"
 #include "tests/support/serial_schedule.hpp"
 #include "tests/support/ttgir_files.hpp"
@@ -268,6 +269,75 @@ TEST_CASE("partitions are handed over only where Triton takes them") {
   CHECK(holds(out, "tt.warp_specialize"));
   CHECK(!holds(out, ", }"));
   CHECK(holds(out, "      tt.store %lse_ptr, %scale : !tt.ptr<f32>\n    }\n"));
+}
+
+TEST_CASE("a number that is summed up is placed behind what is added") {
+  const std::string text =
+      R"(#b = #ttg.blocked<{sizePerThread = [4], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>
+!t = tensor<1024xf32, #b>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:80", "ttg.threads-per-warp" = 32 : i32} {
+  tt.func public @f(%n: i32, %to: !tt.ptr<f32>, %at: tensor<1024x!tt.ptr<f32>, #b>) {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %zero = arith.constant 0.000000e+00 : f32
+    %sum = scf.for %i = %c0 to %n step %c1 iter_args(%before = %zero) -> (f32) : i32 {
+      %step = tt.splat %i : i32 -> tensor<1024xi32, #b>
+      %here = tt.addptr %at, %step : tensor<1024x!tt.ptr<f32>, #b>, tensor<1024xi32, #b>
+      %x = tt.load %here : tensor<1024x!tt.ptr<f32>, #b>
+      %e = math.exp %x : !t
+      %part = "tt.reduce"(%e) <{axis = 0 : i32}> ({
+      ^bb0(%p: f32, %q: f32):
+        %r = arith.addf %p, %q : f32
+        tt.reduce.return %r : f32
+      }) : (!t) -> f32
+      %after = arith.addf %before, %part : f32
+      scf.yield %after : f32
+    }
+    tt.store %to, %sum : !tt.ptr<f32>
+    tt.return
+  }
+}
+)";
+  const LoweredModule l = lower_module(text, "m", builtin_machine("ampere"), "ampere", {}, {});
+  const Problem& problem = l.problems.front().problem;
+  const Module m = parse_module(emit_ttgir(l, problem, test::serial_schedule(problem)), "m");
+  std::map<std::string, std::pair<int, int>> places;
+  for (const Operation& op : m.ops) {
+    bool has = false;
+    const std::string stage(m.attribute(op, "loop.stage", &has));
+    if (has && !op.results.empty())
+      places[std::string(m.value(op.results[0]).name)] = {
+          std::stoi(stage), std::stoi(std::string(m.attribute(op, "loop.cluster")))};
+  }
+  CHECK(places.at("part").first > 0);
+  CHECK(places.at("after") == places.at("part"));
+}
+
+TEST_CASE("a branch with tensor memory of its own: stages and order alone") {
+  const std::string text = read_file(TWILL_TEST_DATA "/ttgir/product-in-branch.ttgir");
+  const auto [said, out] = emitted(text, "blackwell");
+  CHECK_MESSAGE(holds(said, "Triton puts no scf.if as that of line 61 into partitions"), said);
+  CHECK(!holds(out, "warp_specialize"));
+}
+
+TEST_CASE(
+    "memory of partitions: what is issued ahead has buffers, in each partition that reads it") {
+  const std::string text = read_file(TWILL_TEST_DATA "/ttgir/product-in-branch.ttgir");
+  const LoweredModule l =
+      lower_module(text, "m", builtin_machine("blackwell"), "blackwell", {}, {});
+  const Problem& problem = l.problems.front().problem;
+  Options options;
+  options.time_limit = 20;
+  const Solution solution = solve(problem, options);
+  REQUIRE(solution.schedule.has_value());
+  Schedule schedule = *solution.schedule;
+  schedule.initiation_interval = 2 * schedule.length;  // one stage
+  Placer placer(l, problem, schedule);
+  const RegionMemory before = region_memory(l, placer);
+  placer.issue_ahead(true);
+  const RegionMemory after = region_memory(l, placer);
+  constexpr std::int64_t kTiles = 64 * 64 * (2 + 4 + 2);  // bytes of an iteration's loads
+  CHECK(after.once - before.once >= 2 * kTiles);
 }
 
 TEST_CASE("a variable of the loop is read where it is made, or there are no partitions") {
