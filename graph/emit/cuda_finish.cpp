@@ -55,6 +55,16 @@ void CudaSlotPrinter::wait_for_others() {
         std::none_of(finishers.begin(), finishers.end(),
                      [&](int one) { return awaited(one).contains(s); }))
       slots.insert(s);
+  // Without iterations a commit tells nothing of what its slot has waited for.
+  const bool over_resident =
+      std::any_of(plan_.staging.begin(), plan_.staging.end(), [&](const auto& staged) {
+        return plan_.after_slot[at(staged.first)] == slot_ &&
+               std::any_of(plan_.resident.begin(), plan_.resident.end(),
+                           [&](const auto& one) { return one.second.name == staged.second.name; });
+      });
+  if (blackwell() && over_resident)
+    line(1, "wait_for<1>(" + shared(plan_.resident_barrier) + ", 0);",
+         "the tiles from before the loop, in whose place results go out");
   for (const int s : slots)
     if (s != slot_ ||
         (blackwell() && !narrow() && slot_ != plan_.finish_slot() && plan_.commits_products(s)))

@@ -29,6 +29,13 @@ std::string CudaSlotPrinter::copy_at(int storage, Iteration it) const {
 
 void CudaSlotPrinter::op(int depth, int op, Iteration it) {
   const Value& value = m_.values[at(plan_.links.result[at(op)])];
+  const program::Op& done = legal_.program.ops[at(legal_op(op))];
+  if (!done.async_proxy)
+    for (const program::Read& read : done.reads)
+      for (const program::Op& other : legal_.program.ops)
+        fences_.loaded |=
+            other.ending == program::Ending::transaction &&
+            std::find(other.writes.begin(), other.writes.end(), read.storage) != other.writes.end();
   if (value.function == Function::load)
     load(depth, op, value, it);
   else if (value.function == Function::store)

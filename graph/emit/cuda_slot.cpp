@@ -255,6 +255,7 @@ CudaFences either(const CudaFences& a, const CudaFences& b) {
   both.before |= b.before;
   both.after |= b.after;
   both.apart |= b.apart;
+  both.loaded |= b.loaded;
   both.stores.insert(b.stores.begin(), b.stores.end());
   both.written.insert(b.written.begin(), b.written.end());
   both.multiplied.insert(b.multiplied.begin(), b.multiplied.end());

@@ -38,6 +38,7 @@ struct CudaFences {
   bool before = false;   ///< it has accessed tensor memory since its last fence::before_thread_sync
   bool after = false;    ///< it has waited since its last fence::after_thread_sync
   bool apart = false;    ///< its warps have accessed memory since they last met
+  bool loaded = false;   ///< it has read what a bulk copy wrote, and not fenced since
   std::set<int> stores;  ///< storages in tensor memory whose stores were not waited for
   /// Storages in shared memory that the slot's warpgroups have written, and of which their products
   /// (of Hopper) have read, since they last met.

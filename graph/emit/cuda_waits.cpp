@@ -95,6 +95,9 @@ void CudaSlotPrinter::arrive(int depth, int legal_index, Iteration it, const cha
     const Event& event = legal_.program.events[e];
     if (event.pending || event.op != legal_index) continue;
     fence_before(depth);
+    if (fences_.loaded)
+      line(depth, "fence_async_shared();", "ordinary reads, of what a bulk copy writes again");
+    fences_.loaded = false;
     line(depth, std::string(narrow() ? "barrier_arrive" : how) + "(" +
                     barrier_at(static_cast<int>(e), it) + ");");
   }

@@ -31,7 +31,9 @@ except ImportError as missing:
 KERNELS = ["hopper-fwd-plain:hopper", "hopper-fwd-sub2:hopper", "hopper-fwd-sub2-m128:hopper", "blackwell-fwd-plain:blackwell",
            "blackwell-fwd-sub2:blackwell", "blackwell-fwd-sub2-chunked:blackwell", "gemm:hopper", "gemm:blackwell",
            "hopper-gqa:hopper", "hopper-mlp:hopper", "hopper-bwd:hopper", "hopper-bwd-q64:hopper", "blackwell-bwd:blackwell",
-           "hopper-retnet:hopper", "hopper-deltanet:hopper", "fmha-forward:hopper", "fmha-forward:blackwell"]
+           "hopper-retnet:hopper", "hopper-deltanet:hopper", "fmha-forward:hopper", "fmha-forward:blackwell",
+           "hopper-gla:hopper", "hopper-mla:hopper", "hopper-grouped-gemm:hopper", "hopper-layer-norm:hopper",
+           "blackwell-bwd-sub2:blackwell", "hopper-gemm-tiles:hopper", "blackwell-gemm-tiles:blackwell"]
 PTX_NAMES = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float8_e4m3fn": "fp8e4nv"}
 
 
