@@ -88,6 +88,13 @@ def run(args):
             name, _, command = line.split(" ", 1)[1].strip("'").partition("=")
             if name.startswith(SOLVERS):
                 more += ["--solver", f"{name}={command}"]
+        # Its newer versions are built here; the package above is the oldest.
+        versions = subprocess.run([os.path.join(os.path.dirname(__file__), "cadical_versions.sh"),
+                                   os.path.join(args.solvers, "cadical-versions")],
+                                  capture_output=True, text=True, check=True).stdout
+        for version, root in (line.split(" ", 1) for line in versions.splitlines()):
+            if f"cadical-{version}" in SOLVERS and not any(f"cadical-{version}=" in option for option in more):
+                more += ["--solver", f"cadical-{version}={os.path.join(root, 'build', 'cadical')} -q {{cnf}} {{proof}}"]
         rows("D", BY_SOLVER, more + ["--others-only"])
     if args.part in ("all", "E"):
         chains(args, chosen, left)
