@@ -1,6 +1,6 @@
 #!/bin/sh
 # Schedules that people made, completed by pins and compared with the optimum: the table in
-# bench/RESULTS.md, with operands that are free when their reader issues. Usage: bench/handmade.sh [TWILL]
+# bench/results/machine.md, with operands that are free when their reader issues. Usage: bench/handmade.sh [TWILL]
 set -eu
 twill=${1:-build/release/engine/twill}
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The comparison with other solvers in RESULTS.md: one after the other, on a machine that does
+# The comparison with other solvers in results/peers.md: one after the other, on a machine that does
 # nothing else.   bench/peers.sh [TWILL]
 set -eu
 twill=${1:-build/release/engine/twill}

@@ -3,7 +3,7 @@
 usage: emitted_loops.py TWILL [--nvcc NVCC] [--gluon] [KERNEL:MACHINE...]
 A main loop is an innermost loop with products, exponentials, or accesses of tensor memory. Counts are instructions that a warp executes
 each time round, by class, with the way out of line of a wait that fails. Kernels are named as in tests/emit/emit_cuda_test.py; both
-texts are that of the schedule `twill emit` finds. Rows are for bench/RESULTS.md; `.ci/long` makes them anew. Exit code 1 where a
+texts are that of the schedule `twill emit` finds. Rows are for bench/results/emission.md; `.ci/long` makes them anew. Exit code 1 where a
 kernel has no main loop, 77 where there is no cuobjdump.
 """
 import os

@@ -1,5 +1,5 @@
 // Schedules that people made, completed by pins and compared with the optimum: the table of
-// bench/RESULTS.md, which bench/handmade.sh prints.
+// bench/results/machine.md, which bench/handmade.sh prints.
 #include <doctest/doctest.h>
 
 #include <string>

@@ -2,7 +2,7 @@
 
 usage: emit_every_test.py TWILL [--table]
 Needs no compiler. A kernel that is new, one that is refused for another reason and one that is written though it is listed
-here are errors. --table: rows for bench/RESULTS.md.
+here are errors. --table: rows for bench/results/emission.md.
 """
 import re
 import subprocess

@@ -2,7 +2,7 @@
 
 usage: emit_ttgir_test.py TWILL [--compile] [--table] [MODULE[:SUBTILE]...]
 Exit code 77 without numpy. --compile: with Triton, to PTX and through ptxas as well. --table: every module of the
-tree, as rows for bench/RESULTS.md. The numbers that are wanted come from formulas written here by hand, of the
+tree, as rows for bench/results/emission.md. The numbers that are wanted come from formulas written here by hand, of the
 functions in graph/kernels/triton/kernels.py: nothing of them was read from a module.
 """
 import importlib.util
