@@ -210,6 +210,24 @@ class Needs {
     return held == holds_.end() ? 0 : held->second;
   }
 
+  /// Is `op` the writer itself, or a view of what it made?
+  bool shows(int op, int writer) const {
+    if (op == writer) return true;
+    if (draft_.loop.is_code[at(op)]) return false;
+    std::set<int> seen;
+    std::vector<int> next = {op};
+    while (!next.empty()) {
+      const int v = next.back();
+      next.pop_back();
+      for (const Edge& e : problem_.edges) {
+        if (e.to != v) continue;
+        if (e.from == writer) return true;
+        if (!draft_.loop.is_code[at(e.from)] && seen.insert(e.from).second) next.push_back(e.from);
+      }
+    }
+    return false;
+  }
+
  private:
   /// Is the end of this reader, and nothing less, what writers in the memory come after?
   bool ends_alone(int op, int memory) const {
@@ -239,24 +257,6 @@ class Needs {
       const Storage& storage = p.storages[at(s)];
       return storage.kind == Storage::in_memory && storage.memory == memory;
     });
-  }
-
-  /// Is `op` the writer itself, or a view of what it made?
-  bool shows(int op, int writer) const {
-    if (op == writer) return true;
-    if (draft_.loop.is_code[at(op)]) return false;
-    std::set<int> seen;
-    std::vector<int> next = {op};
-    while (!next.empty()) {
-      const int v = next.back();
-      next.pop_back();
-      for (const Edge& e : problem_.edges) {
-        if (e.to != v) continue;
-        if (e.from == writer) return true;
-        if (!draft_.loop.is_code[at(e.from)] && seen.insert(e.from).second) next.push_back(e.from);
-      }
-    }
-    return false;
   }
 
   const Problem& problem_;
@@ -573,12 +573,23 @@ class PlacedSearcher {
     });
   }
 
+  /// Does the problem hold it for a reader beyond what the program waits for: where a slot, or a
+  /// queue, keeps the order by itself?
+  bool held_longer(const Key& key) const {
+    return std::any_of(problem_.edges.begin(), problem_.edges.end(), [&](const Edge& e) {
+      return e.hold > needs_.hold(key, e.to) && needs_.shows(e.from, key.first);
+    });
+  }
+
   /// Copies of what the op makes, until all that read it in this memory have it no more.
   void charge(Problem& problem, const Key& key, int memory) const {
     const int op = key.first;
     const Cycle early = problem.ops[at(op)].fills_ring() ? 1 : 0;
     // (A view that nobody reads would hold it, and is nothing in a program.)
     if (unread_views(op)) return;
+    // (Nor what the problem holds for longer than the program has to wait: as a ring it is no less
+    // deep there either.)
+    if (!problem.memories[at(memory)].rings && held_longer(key)) return;
     problem.ops[at(op)].footprints.push_back({memory, 1});
     // Who reads it through views reads it: such uses become edges of its own, unless these would
     // hold registers.
