@@ -278,7 +278,7 @@ TEST_CASE(
   REQUIRE(run_twill("program gemm --machine hopper --quiet -o " + program).code == 0);
   CHECK(contains(run_twill("emit " + program).out, "@gluon.jit"));
   const std::string none = folder / "none.py";
-  const Run refused = run_twill("emit hopper-layer-norm --machine hopper --quiet -o " + none);
+  const Run refused = run_twill("emit hopper-bwd-q80 --machine hopper --quiet -o " + none);
   CHECK(refused.code == 2);
   CHECK(contains(refused.err, "no kernel: "));
   CHECK(bytes(none).empty());
