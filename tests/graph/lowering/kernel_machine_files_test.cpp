@@ -190,9 +190,11 @@ TEST_CASE("kernel schema and reader know the same keys of a meaning") {
             {"id": "x", "kind": "add", "shape": [], "type": "f32",
              "computes": ["add", {"of": "x", "distance": 1, "along": "rows", "transposed": false}, "w"]},
             {"id": "y", "kind": "mul", "shape": [8, 2], "type": "f32",
-             "computes": ["mul", {"of": "a", "columns": [0, 2]}, 2]}],
+             "computes": ["mul", {"of": "a", "columns": [0, 2], "rows": [0, 8]}, 2]},
+            {"id": "z", "kind": "mul", "shape": [], "type": "f32",
+             "computes": ["mul", {"of": "a", "row": 7, "column": 3}, 2]}],
     "edges": [{"from": "x", "to": "x", "distance": 1}, {"from": "a", "to": "x", "order": true},
-              {"from": "a", "to": "y"}]})");
+              {"from": "a", "to": "y"}, {"from": "a", "to": "z"}]})");
   Json op = sample;
   op["ops"][0]["surplus"] = 1;
   CHECK(known_keys(refusal("kernel", op.dump())).count("computes") == 1);
@@ -206,7 +208,8 @@ TEST_CASE("kernel schema and reader know the same keys of a meaning") {
                                                         {"/meaning/tensors/0", "tensor"},
                                                         {"/meaning/before/0", "value"},
                                                         {"/ops/1/computes/1", "operand"},
-                                                        {"/ops/2/computes/1", "operand"}}) {
+                                                        {"/ops/2/computes/1", "operand"},
+                                                        {"/ops/3/computes/1", "operand"}}) {
     CAPTURE(place);
     const Json& known = schema["$defs"][rules];
     CHECK(known["additionalProperties"] == false);
