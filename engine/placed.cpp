@@ -196,6 +196,9 @@ class Needs {
         holds_[{key_of(draft_, s), reader}] = end;
         // (Of a charged ring's copies one is counted that is given back in the cycle of a load.)
         if (problem_.ops[at(writer)].fills_ring()) --end;
+        // (Charged rings are there all the time, and a program may lay others over them: with these
+        // no sum of what is held bounds it.)
+        if (problem_.memories[at(storage.memory)].rings) continue;
         // (What holds registers, too, gives them away as its slot's code has it.)
         for (Edge& e : problem.edges)
           if (e.to == reader && problem_.ops[at(e.from)].registers == 0 && shows(e.from, writer))
@@ -590,10 +593,9 @@ class PlacedSearcher {
     // (Nor what the problem holds for longer than the program has to wait: as a ring it is no less
     // deep there either.)
     if (!problem.memories[at(memory)].rings && held_longer(key)) return;
-    problem.ops[at(op)].footprints.push_back({memory, 1});
     // Who reads it through views reads it: such uses become edges of its own, unless these would
-    // hold registers.
-    if (problem_.ops[at(op)].registers > 0) return;
+    // hold registers, or more beside charged rings.
+    std::vector<Edge> through;
     for (const auto& [reader, distance] : readers_of(draft_, op)) {
       const bool direct =
           std::any_of(problem.edges.begin(), problem.edges.end(),
@@ -601,9 +603,17 @@ class PlacedSearcher {
                         return e.from == op && e.to == reader && e.distance == distance;
                       });
       if (!direct)
-        problem.edges.push_back({op, reader, 0, distance, false,
-                                 std::max<Cycle>(0, needs_.hold(key, reader) - early), Cycle{0}});
+        through.push_back({op, reader, 0, distance, false,
+                           std::max<Cycle>(0, needs_.hold(key, reader) - early), Cycle{0}});
     }
+    const Op& made = problem_.ops[at(op)];
+    const bool beside_rings =
+        std::any_of(made.footprints.begin(), made.footprints.end(),
+                    [&](const Footprint& f) { return problem_.memories[at(f.memory)].rings; });
+    if (!through.empty() && beside_rings) return;
+    problem.ops[at(op)].footprints.push_back({memory, 1});
+    if (made.registers > 0) return;
+    problem.edges.insert(problem.edges.end(), through.begin(), through.end());
   }
 
   const Problem& problem_;
