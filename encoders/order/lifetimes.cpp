@@ -14,7 +14,8 @@
 // edge and live literal (hold = 0), each saying that the terms that are there imply live. At most
 // capacity / amount + 1 copies are told apart, since one more is too many.
 //
-// Sums are made late, because many resources never bind (bench/results/attention.md has what that is worth):
+// Sums are made late, because many resources never bind (bench/results/attention.md has what that
+// is worth):
 // - Where the least lifetimes alone fill 1/kFull of a resource there is at once one pseudo-Boolean
 //   sum of it per y. Light values and more than kCounted copies of one are left out of it
 //   (OrderRequest::share).
