@@ -291,7 +291,7 @@ class PlacedSearcher {
     if (result_.solution) {
       const Schedule& best = *result_.solution->schedule;
       leave({best.initiation_interval, best.length});
-      placement.proved = bound_ == std::pair(best.initiation_interval, best.length);
+      placement.reached = bound_ == std::pair(best.initiation_interval, best.length);
     }
     if (bound_.first != kEndless)
       std::tie(placement.ii_lower_bound, placement.length_lower_bound) = bound_;

@@ -8,9 +8,10 @@
 // these results is not handed over. Each way is a problem with more in it: a memory of its own for
 // a ring or for a pair, as large as the copies that it may have, or pins to one slot. In which
 // order the two of a pair come (the direction of the overlay) is left to the search. What is added
-// is less than a placement needs, never more, so a bound of such a problem is one of all schedules
-// of that way. The problem with the smallest (I, L) is taken first: if its schedule has a
-// placement, none is better.
+// is meant to be less than a placement needs, never more. The problem with the smallest (I, L) is
+// taken first: if its schedule has a placement, it is the best that is known. That none is better
+// is not claimed: every cause of a bound that was too high has been mended where it was found, but
+// there is no proof that none is left.
 #pragma once
 
 #include <optional>
@@ -23,6 +24,16 @@
 #include "engine/include/twill_program.hpp"
 
 namespace twill {
+
+/// What is known of all schedules whose program has a placement. The class of placements is that of
+/// graph/program/placement.hpp, the storages and hand-overs those that derive() makes.
+struct Placement {
+  int ways = 0;  ///< problems with more in them that were solved
+  /// The best that any way allows. Not for a user's eyes: what is asked of a way was more than
+  /// placements need in one of 50,000 random loops (tests/engine/placed_test.cpp).
+  Cycle ii_lower_bound = 0, length_lower_bound = 0;
+  bool reached = false;  ///< the schedule found is at these bounds
+};
 
 struct PlacedSearch {
   /// The best schedule with a placement, and its program; none where it was not come to.

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include "graph/index.hpp"
@@ -22,7 +21,7 @@ constexpr int kFewWays = 16, kMostWays = 200;  // to the best schedule with a pl
 constexpr Amount kShare = 16;  // of a memory, kept back where only the places do not fit
 
 /// What a search for a schedule with room leaves out, beside memory.
-struct Way {
+struct Guess {
   bool held = false;      ///< operands are held until their reader ends, as they are read
   bool handovers = true;  ///< registers may cross slots, whose bytes the model does not count
 };
@@ -37,7 +36,7 @@ void hold_operands(Problem& problem) {
 }
 
 /// Is it known that no schedule is better, and is that all that was asked?
-bool provable(const Solution& found, const Options& options) {
+bool searchable(const Solution& found, const Options& options) {
   return found.status == Status::optimal && !options.ii && options.iterations == 0 &&
          !options.better_than && options.goals.empty();
 }
@@ -48,13 +47,14 @@ class Room {
        const program::DeriveOptions& how)
       : problem_(problem), found_(found), options_(options), stop_(std::move(stop)), how_(how) {
     // (With a goal before L, or of few iterations, bounds on L are of some schedules alone.)
-    if (provable(found, options)) known_ = {found.ii_lower_bound, found.length_lower_bound};
+    if (searchable(found, options)) known_ = {found.ii_lower_bound, found.length_lower_bound};
   }
 
   /// One as good as the best, by a few guesses.
   std::optional<ProgramSolution> soon(const program::Refusal& refusal) const {
-    for (const auto& [way, steps] : {std::pair(Way{false, false}, 1), std::pair(Way{}, kSoonSteps),
-                                     std::pair(Way{true, true}, kSoonSteps)})
+    for (const auto& [way, steps] :
+         {std::pair(Guess{false, false}, 1), std::pair(Guess{}, kSoonSteps),
+          std::pair(Guess{true, true}, kSoonSteps)})
       if (auto one = try_way(way, refusal, steps))
         if (one->solution.status == Status::optimal) return one;
     return std::nullopt;
@@ -63,7 +63,7 @@ class Room {
   /// The best of all ways, or nothing; one with the I of `found_` at once.
   std::optional<ProgramSolution> run(const program::Refusal& refusal) const {
     std::optional<ProgramSolution> best;
-    for (const Way way : {Way{}, Way{true, true}, Way{false, false}, Way{true, false}}) {
+    for (const Guess way : {Guess{}, Guess{true, true}, Guess{false, false}, Guess{true, false}}) {
       auto one = try_way(way, refusal, kKeptSteps);
       if (!one) continue;
       if (!best || interval(*one) < interval(*best)) best = std::move(one);
@@ -100,7 +100,7 @@ class Room {
     return best;
   }
 
-  std::optional<ProgramSolution> try_way(const Way& way, program::Refusal last, int steps) const {
+  std::optional<ProgramSolution> try_way(const Guess& way, program::Refusal last, int steps) const {
     std::vector<Amount> kept(problem_.memories.size(), 0);
     // Other ways first need no less memory.
     bool keep_less = !way.held && way.handovers;
@@ -154,18 +154,19 @@ class Room {
   KnownBounds known_;
 };
 
-/// A schedule that satisfies more satisfies the problem, too.
+/// A schedule that satisfies more satisfies the problem, too. Its bounds are those of `found`.
 ProgramSolution of_placed(const Solution& found, PlacedSearch placed) {
-  ProgramSolution result{found, std::move(*placed.program), true, 0, "", placed.placement};
-  const Solution& now = *placed.solution;
+  ProgramSolution result{found, std::move(*placed.program), true, 0, ""};
+  const Schedule &first = *found.schedule, &now = *placed.solution->schedule;
   Solution& solution = result.solution;
-  solution.ii_lower_bound = placed.placement.ii_lower_bound;
-  solution.length_lower_bound = placed.placement.length_lower_bound;
-  if (!placed.placement.proved) solution.status = Status::feasible;
-  solution.schedule = now.schedule;
-  solution.ring_depths = now.ring_depths;
-  solution.goals = now.goals;
+  if (now.initiation_interval != first.initiation_interval || now.length != first.length)
+    solution.status = Status::feasible;
+  // (A bound on L is one at its I.)
+  if (now.initiation_interval != first.initiation_interval) solution.length_lower_bound = 0;
+  solution.ring_depths = placed.solution->ring_depths;
+  solution.goals = placed.solution->goals;
   solution.whole_time.reset();
+  solution.schedule = std::move(placed.solution->schedule);
   return result;
 }
 
@@ -188,38 +189,27 @@ ProgramSolution solve_program(const Problem& problem, const Solution& found, con
   const auto* refusal = std::get_if<program::Refusal>(&first.program);
   if (refusal == nullptr || refusal->rule != "placement") return first;
   const program::Refusal why = *refusal;
-  // Guesses that often have what is wanted, then proofs.
-  const bool can_prove = provable(found, options);
+  // Guesses that often have what is wanted, then the search.
+  const bool can_search = searchable(found, options);
   const Room room(problem, found, options, stop, how);
   for (const int ways : {1, kFewWays}) {
-    if (can_prove) {
+    if (can_search) {
       PlacedSearch few = search_placed(problem, found, options, stop, how, {ways, {}});
-      if (few.placement.proved) return of_placed(found, std::move(few));
+      if (few.placement.reached) return of_placed(found, std::move(few));
     }
     if (ways > 1) break;
     if (auto soon = room.soon(why)) return std::move(*soon);
   }
   std::optional<ProgramSolution> other = room.run(why);
   ProgramSolution result = other ? std::move(*other) : first;
-  if (!can_prove || (other && result.solution.status == Status::optimal)) return result;
+  if (!can_search || (other && result.solution.status == Status::optimal)) return result;
   PlacedLimits limits{kMostWays, {}};
   if (other) {
     const Schedule& best = *result.solution.schedule;
     limits.incumbent = {best.initiation_interval, best.length};
   }
   PlacedSearch placed = search_placed(problem, found, options, std::move(stop), how, limits);
-  if (placed.solution) return of_placed(found, std::move(placed));
-  Solution& solution = result.solution;
-  result.placement = placed.placement;
-  const std::pair bound(placed.placement.ii_lower_bound, placed.placement.length_lower_bound);
-  solution.ii_lower_bound = std::max(solution.ii_lower_bound, bound.first);
-  if (limits.incumbent && bound >= *limits.incumbent) {
-    result.placement.proved = true;
-    solution.status = Status::optimal;
-    std::tie(result.placement.ii_lower_bound, result.placement.length_lower_bound) =
-        std::tie(solution.ii_lower_bound, solution.length_lower_bound) = *limits.incumbent;
-  }
-  return result;
+  return placed.solution ? of_placed(found, std::move(placed)) : std::move(result);
 }
 
 }  // namespace twill

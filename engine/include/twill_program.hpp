@@ -26,20 +26,6 @@
 
 namespace twill {
 
-/// What was asked of schedules to find one whose program has a placement, and what is known of all
-/// of these. The class of placements is that of graph/program/placement.hpp, the storages and
-/// hand-overs those that derive() makes.
-struct Placement {
-  int ways = 0;  ///< problems with more in them that were solved; 0 = none was needed
-  /// Proved: no schedule whose program has a placement of the class has a smaller I, nor this one
-  /// and a smaller L (0 = nothing of L). Both 0 where none was needed: then the solution's bounds
-  /// are all.
-  Cycle ii_lower_bound = 0, length_lower_bound = 0;
-  /// The schedule found is at these bounds: every placement, and both directions of every overlay,
-  /// was refuted for all that are better.
-  bool proved = false;
-};
-
 struct ProgramSolution {
   Solution solution;  ///< the schedule that the program has; its problem is the one given
   std::variant<program::Program, program::Refusal> program;
@@ -47,16 +33,14 @@ struct ProgramSolution {
   bool again = false;
   Amount reserved = 0;  ///< kept back from `memory` in that search; 0 = nothing was
   std::string memory;   ///< in which there was no room
-  Placement placement = {};
 };
 
-/// The program of a schedule of `problem`, `found` by solve(). Where it has no placement, the best
-/// schedule that has one is searched, with proof, by what placements ask of schedules (placed.hpp):
-/// `optimal` then means that none with a placement of the class is better. Where that is too much
-/// work, the problem is solved a few times: with less of the memory, with operands held until their
-/// readers end, without hand-overs of registers, at last at a larger I; what satisfies more
-/// satisfies `problem`, too. Such a schedule is optimal if I and L are those of an optimal `found`,
-/// else feasible. Where none has room the first refusal stays. `found` must have a schedule.
+/// The program of a schedule of `problem`, `found` by solve(). Where it has no placement, one that
+/// has is searched by what placements ask of schedules (engine/placed.hpp), and by solving the
+/// problem a few times with less of the memory, with operands held until their readers end, without
+/// hand-overs of registers, at last at a larger I; what satisfies more satisfies `problem`, too.
+/// Such a schedule is optimal if I and L are those of an optimal `found`, else feasible, with the
+/// bounds of `found`. Where none has room the first refusal stays. `found` must have a schedule.
 ProgramSolution solve_program(const Problem& problem, const Solution& found,
                               const Options& options = {}, std::stop_token stop = {},
                               const program::DeriveOptions& how = {});

@@ -84,7 +84,8 @@ double tries(const Problem& p, Cycle horizon) {
 TEST_CASE("no schedule with a placement is better than the one that is found") {
   std::map<std::string, int> counts;
   int refuted = 0, longer = 0;
-  // Found wrong once: a ring's copy that is given back in the cycle of a load (13023, 15366), what
+  // Bounds are no user's (placed.hpp): 322210, 360143 and 394676 are still too high. Found so and
+  // mended: a ring's copy that is given back in the cycle of a load (13023, 15366), what
   // comes after a view (13770), an operand that is held while products of one slot go on in order
   // (107255), what lies over charged rings (136101, 227301).
   std::vector<std::uint64_t> seeds = {13'023, 13'770, 15'366, 107'255, 136'101, 227'301};
@@ -106,7 +107,7 @@ TEST_CASE("no schedule with a placement is better than the one that is found") {
       continue;
     }
     const PlacedSearch made = search_placed(p, found, {}, {}, how, {});
-    ++counts[!made.solution ? "nothing found" : made.placement.proved ? "proved" : "not proved"];
+    ++counts[!made.solution ? "nothing found" : made.placement.reached ? "reached" : "not reached"];
     Cycle ii = made.placement.ii_lower_bound, length = made.placement.length_lower_bound;
     if (made.solution) {
       const Schedule& best = *made.solution->schedule;
@@ -119,6 +120,18 @@ TEST_CASE("no schedule with a placement is better than the one that is found") {
     } else if (ii == 0) {
       // No way has any schedule: none has a placement, at small I at least.
       ii = found.schedule->initiation_interval + 4;
+    }
+    // What a user is told: optimal only where nothing grew.
+    if (seed % 8 == 0) {
+      const ProgramSolution told = solve_program(p, found, {}, {}, how);
+      const Schedule& best = *told.solution.schedule;
+      const bool same = best.initiation_interval == found.schedule->initiation_interval &&
+                        best.length == found.schedule->length;
+      CHECK((told.solution.status == Status::optimal) == same);
+      CHECK(told.solution.ii_lower_bound == found.ii_lower_bound);
+      const bool at_ii = best.initiation_interval == found.schedule->initiation_interval;
+      CHECK(told.solution.length_lower_bound == (at_ii ? found.length_lower_bound : 0));
+      CHECK_FALSE(verify(p, best));
     }
     // Nothing below the bounds has a placement.
     for (Cycle at = found.schedule->initiation_interval; at <= ii; ++at) {
@@ -137,7 +150,7 @@ TEST_CASE("no schedule with a placement is better than the one that is found") {
   }
   for (const auto& [what, count] : counts) MESSAGE(what << " " << count);
   MESSAGE(refuted << " schedules below bounds, none with a placement; I grew in " << longer);
-  CHECK(counts["proved"] > 20 / test::kShare);
+  CHECK(counts["reached"] > 20 / test::kShare);
   CHECK(longer > 10 / test::kShare);
   CHECK(refuted > 1'000 / test::kShare);
 }
