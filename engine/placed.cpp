@@ -19,7 +19,6 @@ namespace twill {
 namespace {
 
 using program::Block;
-using program::Draft;
 using program::Ending;
 using program::Fit;
 using program::Meet;
@@ -28,15 +27,15 @@ using program::Storage;
 constexpr std::int64_t kFitSteps = 20'000;
 
 /// A storage, whatever the schedule: an op of the problem and a memory.
-using Key = std::pair<int, int>;
+using StorageKey = std::pair<int, int>;
 
 /// What a way takes for granted of all of its schedules, at its best.
 struct Granted {
-  std::map<Key, int> depth;                  ///< no deeper
-  std::map<Key, int> least;                  ///< no less deep
-  std::map<std::pair<Key, Key>, Meet> meet;  ///< they may meet so, at least
-  std::set<int> kept;                        ///< results that are not handed over
-  std::set<std::pair<int, int>> apart;       ///< a result, and who reads it on another slot
+  std::map<StorageKey, int> depth;                         ///< no deeper
+  std::map<StorageKey, int> least;                         ///< no less deep
+  std::map<std::pair<StorageKey, StorageKey>, Meet> meet;  ///< they may meet so, at least
+  std::set<int> kept;                                      ///< results that are not handed over
+  std::set<std::pair<int, int>> apart;  ///< a result, and who reads it on another slot
 
   auto operator<=>(const Granted&) const = default;
 };
@@ -57,7 +56,7 @@ struct Way {
 /// Blocks of one memory in one schedule, as favourable as the way's schedules can have them.
 struct Conflict {
   int memory = 0;
-  std::vector<Key> keys;
+  std::vector<StorageKey> keys;
   std::vector<bool> handed;  ///< it is there because registers are handed over
   std::vector<bool> vague;   ///< no footprint counts its copies
   std::vector<bool> there;
@@ -122,18 +121,18 @@ struct Conflict {
 };
 
 /// Registers of whoever makes a storage's copies, and no memory of the problem's.
-bool handed_over(const Draft& draft, int s) {
+bool handed_over(const program::Draft& draft, int s) {
   const auto& takes = draft.loop.takes[at(draft.source[at(draft.writer[at(s)])])];
   const int memory = draft.program.storages[at(s)].memory;
   return at(memory) >= takes.size() || takes[at(memory)] == 0;
 }
 
-Key key_of(const Draft& draft, int s) {
+StorageKey key_of(const program::Draft& draft, int s) {
   return {draft.source[at(draft.writer[at(s)])], draft.program.storages[at(s)].memory};
 }
 
 /// Other ops that read what `op` makes, and how many iterations later.
-std::vector<std::pair<int, int>> readers_of(const Draft& draft, int op) {
+std::vector<std::pair<int, int>> readers_of(const program::Draft& draft, int op) {
   std::vector<std::pair<int, int>> readers;
   for (int v = 0; v < static_cast<int>(draft.loop.uses.size()); ++v)
     for (const program::Use& use : draft.loop.uses[at(v)])
@@ -178,7 +177,7 @@ int add_memory(Problem& problem, Amount copies) {
 /// What every program needs of its schedule, and whose end it is that writers wait for.
 class Needs {
  public:
-  Needs(const Problem& problem, const Draft& draft) : problem_(problem), draft_(draft) {}
+  Needs(const Problem& problem, const program::Draft& draft) : problem_(problem), draft_(draft) {}
 
   /// The problem, with operands in memory held until readers have ended whose slot never keeps the
   /// order by itself.
@@ -208,7 +207,7 @@ class Needs {
     return problem;
   }
 
-  Cycle hold(const Key& key, int reader) const {
+  Cycle hold(const StorageKey& key, int reader) const {
     const auto held = holds_.find({key, reader});
     return held == holds_.end() ? 0 : held->second;
   }
@@ -263,13 +262,13 @@ class Needs {
   }
 
   const Problem& problem_;
-  const Draft& draft_;
-  std::map<std::pair<Key, int>, Cycle> holds_;  ///< of a storage and a reader
+  const program::Draft& draft_;
+  std::map<std::pair<StorageKey, int>, Cycle> holds_;  ///< of a storage and a reader
 };
 
 class PlacedSearcher {
  public:
-  PlacedSearcher(const Problem& problem, const Solution& found, const Draft& draft,
+  PlacedSearcher(const Problem& problem, const Solution& found, const program::Draft& draft,
                  const Options& options, std::stop_token stop, const program::DeriveOptions& how,
                  const PlacedLimits& limits)
       : problem_(problem),
@@ -376,7 +375,7 @@ class PlacedSearcher {
 
   // ---- why a schedule has no placement
 
-  std::optional<Conflict> conflict_of(const Draft& draft, const Granted& granted) const {
+  std::optional<Conflict> conflict_of(const program::Draft& draft, const Granted& granted) const {
     for (int m = 0; m < static_cast<int>(draft.program.memories.size()); ++m) {
       Conflict c = blocks_of(draft, granted, m);
       if (c.capacity < 0 || c.keys.empty()) continue;
@@ -388,7 +387,7 @@ class PlacedSearcher {
     return std::nullopt;
   }
 
-  Conflict blocks_of(const Draft& draft, const Granted& granted, int memory) const {
+  Conflict blocks_of(const program::Draft& draft, const Granted& granted, int memory) const {
     const program::Program& p = draft.program;
     const program::MemoryBlocks blocks = memory_blocks(draft, memory);
     Conflict c;
@@ -396,7 +395,7 @@ class PlacedSearcher {
     c.capacity = p.memories[at(memory)].capacity;
     for (const int s : blocks.storages) {
       const Storage& storage = p.storages[at(s)];
-      const Key key = key_of(draft, s);
+      const StorageKey key = key_of(draft, s);
       c.keys.push_back(key);
       c.handed.push_back(handed_over(draft, s));
       c.vague.push_back(c.handed.back() && readers_of(draft, key.first).size() > 1);
@@ -425,7 +424,7 @@ class PlacedSearcher {
   }
 
   /// Somebody waits on the barrier of every bulk copy that is read.
-  int least_barriers(const Draft& draft) const {
+  int least_barriers(const program::Draft& draft) const {
     int count = 0;
     for (const program::Op& op : draft.program.ops)
       if (op.ending == Ending::transaction &&
@@ -436,8 +435,8 @@ class PlacedSearcher {
   }
 
   /// Those of the program, if it has a placement without them.
-  static int barriers_of(const Draft& draft) {
-    Draft placed = draft;
+  static int barriers_of(const program::Draft& draft) {
+    program::Draft placed = draft;
     if (place(placed) || add_waits(placed)) return 0;
     int count = 0;
     for (const program::Event& event : placed.program.events) count += event.phases;
@@ -448,7 +447,7 @@ class PlacedSearcher {
 
   /// All of them; the way's schedules are `bound` at best. False = there is no time.
   bool branch(const Way& way, std::pair<Cycle, Cycle> bound) {
-    Draft draft;
+    program::Draft draft;
     draft.merge = how_.merge;
     auto conflict = draft_program(problem_, schedule_of(way), draft)
                         ? std::nullopt
@@ -578,14 +577,14 @@ class PlacedSearcher {
 
   /// Does the problem hold it for a reader beyond what the program waits for: where a slot, or a
   /// queue, keeps the order by itself?
-  bool held_longer(const Key& key) const {
+  bool held_longer(const StorageKey& key) const {
     return std::any_of(problem_.edges.begin(), problem_.edges.end(), [&](const Edge& e) {
       return e.hold > needs_.hold(key, e.to) && needs_.shows(e.from, key.first);
     });
   }
 
   /// Copies of what the op makes, until all that read it in this memory have it no more.
-  void charge(Problem& problem, const Key& key, int memory) const {
+  void charge(Problem& problem, const StorageKey& key, int memory) const {
     const int op = key.first;
     const Cycle early = problem.ops[at(op)].fills_ring() ? 1 : 0;
     // (A view that nobody reads would hold it, and is nothing in a program.)
@@ -617,7 +616,7 @@ class PlacedSearcher {
   }
 
   const Problem& problem_;
-  const Draft& draft_;
+  const program::Draft& draft_;
   Needs needs_;
   Options options_;
   std::stop_token stop_;
@@ -638,7 +637,7 @@ class PlacedSearcher {
 PlacedSearch search_placed(const Problem& problem, const Solution& found, const Options& options,
                            std::stop_token stop, const program::DeriveOptions& how,
                            const PlacedLimits& limits) {
-  Draft draft;
+  program::Draft draft;
   if (draft_program(problem, *found.schedule, draft)) return {};
   return PlacedSearcher(problem, found, draft, options, std::move(stop), how, limits).run();
 }

@@ -108,7 +108,7 @@ class CoarseLevel {
   Problem coarse_;
   Cycle low_;
   std::optional<Schedule> here_;
-  const std::function<bool()> stop_ = [this] { return search_.budget.spent(); };
+  std::function<bool()> stop_ = [this] { return search_.budget.spent(); };
 };
 
 Interval descend(const Search& search, Interval interval) {

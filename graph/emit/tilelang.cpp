@@ -25,7 +25,7 @@ using program::Storage;
 }
 
 // What stands between the tables and the reference of every file.
-constexpr const char* kLaunch = R"(
+constexpr const char* kTileLaunch = R"(
 def launch(inputs):
     """Runs the kernel on `inputs` (name -> tensor) and returns its outputs in the order of TENSORS."""
     import torch
@@ -84,7 +84,7 @@ class TileLangPrinter {
     roles();
     head();
     kernel();
-    std::string host = host_text(plan_, kLaunch);
+    std::string host = host_text(plan_, kTileLaunch);
     const std::string timer = "triton.testing.do_bench";
     host.replace(host.find(timer), timer.size(), "do_bench");
     return text_ + host;
@@ -189,7 +189,7 @@ class TileLangPrinter {
         refuse("op", value.id + ": after the loop, products are stored in TileLang as they are");
       if (p_.ops[at(op)].slot == plan_.after_slot[at(v)])
         refuse("op", value.id + " is stored by the slot that issues its product");
-      stores_.push_back({v, op});
+      stores_.emplace_back(v, op);
     }
   }
 

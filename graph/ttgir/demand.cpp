@@ -9,8 +9,6 @@
 namespace twill::ttgir {
 namespace {
 
-constexpr std::size_t kBounds = 3;  // operands of an scf.for before its first values
-
 /// All values that an op reads, also in its regions.
 template <typename Visit>
 void each_read(const Module& m, int op, const Visit& visit) {

@@ -1,6 +1,8 @@
 // What an op of TTGIR is to a loop graph, and which cost rule of a machine prices it.
 #pragma once
 
+#include <cstddef>
+
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,6 +10,9 @@
 #include "graph/ttgir/ir.hpp"
 
 namespace twill::ttgir {
+
+/// Operands of an scf.for before its first values: from, to, step.
+inline constexpr std::size_t kBounds = 3;
 
 enum class OpClass {
   elementwise,  ///< arith, math, conversions, selections: on the registers of a tile

@@ -11,8 +11,6 @@
 namespace twill::ttgir {
 namespace {
 
-constexpr std::size_t kBounds = 3;  // operands of an scf.for before its first values
-
 /// Does Triton hold an op for cheap, so that it is repeated where that saves a hand-over?
 bool is_cheap(const Module& m, int index) {
   const Operation& op = m.op(index);
