@@ -257,7 +257,8 @@ TEST_CASE("derived programs, changed: judge and exhaustive search agree") {
     }
   }
   MESSAGE(joined << " barriers of several ops");
-  CHECK(joined > 2 / test::kShare);
+  // (They are so seldom that the share of loops that sanitizers try has none.)
+  if (!test::kSanitized) CHECK(joined > 2);
   MESSAGE(made << " programs: " << counts.accepted << " accepted, " << counts.refused
                << " refused, " << counts.unknown << " too large");
   for (const auto& [rule, count] : counts.rules) MESSAGE(rule << " " << count);
