@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "graph/emit/about.hpp"
 #include "graph/emit/gluon_host.hpp"
 #include "graph/emit/gluon_slot.hpp"
 #include "graph/emit/gluon_values.hpp"
@@ -63,16 +64,7 @@ class GluonPrinter {
   // ---- the head of the file
 
   void head() {
-    const bool optimal = p_.status == "optimal";
-    line(0, "\"\"\"" + harmless(p_.problem) + " on " + harmless(options_.machine) +
-                ", written by Twill " + harmless(options_.version) + ".");
-    line(0, "");
-    line(0, "Schedule: " + std::string(optimal ? "optimal" : "feasible") +
-                ", one iteration every I = " + std::to_string(p_.initiation_interval) +
-                " cycles of the machine file (I >= " + std::to_string(p_.ii_lower_bound) +
-                " is proved), " + std::to_string(program::stage_count(p_)) + " stages.");
-    line(0, "Problem: sha256 " + harmless(p_.problem_sha256) + ".");
-    line(0, "");
+    text_ += "\"\"\"" + about_program(p_, options_);
     line(0,
          "The program of slots, rings, barriers and waits below was judged free of races, "
          "deadlocks and");

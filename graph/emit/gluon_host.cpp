@@ -13,7 +13,7 @@ using meaning::Value;
 using program::Refusal;
 
 // The same in every file; what differs is in the tables before it.
-constexpr const char* kLaunch = R"(
+constexpr const char* kSizes = R"(
 def launch(inputs):
     """Runs the kernel on `inputs` (name -> tensor) and returns its outputs in the order of TENSORS."""
     import torch
@@ -39,7 +39,11 @@ def launch(inputs):
     if len(counts) != 1:
         raise ValueError(f"tensors with {sorted(counts)} tiles: the loop has one trip count")
     n = counts.pop()
-    make = {name: torch.zeros if name in ADDED else torch.empty for name in TENSORS}
+)";
+
+// And what Gluon does with the sizes.
+constexpr const char* kLaunch =
+    R"(    make = {name: torch.zeros if name in ADDED else torch.empty for name in TENSORS}
     outputs = {name: make[name](*lead, *(sizes[axis] for axis in axes), dtype=getattr(torch, kind), device=first.device)
                for name, (axes, kind, is_output) in TENSORS.items() if is_output}
     arguments = []
@@ -168,8 +172,8 @@ class HostPrinter {
 
   /// Gluon has other names than PyTorch for numbers of 8 bits.
   std::string launch() const {
-    if (launch_ != nullptr) return launch_;
-    std::string text = kLaunch;
+    if (launch_ != nullptr) return std::string(kSizes) + launch_;
+    std::string text = std::string(kSizes) + kLaunch;
     const std::string same = "getattr(gl, kind)";
     if (std::any_of(m_.tensors.begin(), m_.tensors.end(),
                     [](const meaning::Tensor& one) { return one.type == "f8"; }))

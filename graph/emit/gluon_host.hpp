@@ -7,8 +7,8 @@
 
 namespace twill::emit {
 
-/// Everything after the kernel function; with another `launch` than Gluon's, if one is given.
-/// Throws Refusal.
+/// Everything after the kernel function. Of launch() the checks of tensors and their sizes are the
+/// same everywhere; `launch` is what comes after them, if not Gluon's. Throws Refusal.
 std::string host_text(const Plan& plan, const char* launch = nullptr);
 
 }  // namespace twill::emit

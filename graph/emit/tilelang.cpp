@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "graph/emit/about.hpp"
 #include "graph/emit/gluon_host.hpp"
 #include "graph/emit/gluon_values.hpp"
 #include "graph/emit/limits.hpp"
@@ -24,34 +25,9 @@ using program::Storage;
   throw Refusal{rule, text};
 }
 
-// What stands between the tables and the reference of every file.
-constexpr const char* kTileLaunch = R"(
-def launch(inputs):
-    """Runs the kernel on `inputs` (name -> tensor) and returns its outputs in the order of TENSORS."""
-    import torch
-    first = inputs[next(iter(inputs))]
-    lead = first.shape[:first.dim() - len(TENSORS[next(iter(inputs))][0])]  # batch dimensions, if any
-    sizes = {}
-    for name, (axes, kind, is_output) in TENSORS.items():
-        if is_output:
-            continue
-        tensor = inputs[name]
-        if tensor.dtype != getattr(torch, kind) or not tensor.is_cuda or not tensor.is_contiguous():
-            raise ValueError(f"{name} must be a contiguous {kind} tensor on the GPU")
-        if tensor.shape[:tensor.dim() - len(axes)] != lead:
-            raise ValueError(f"{name} has other batch dimensions than {next(iter(inputs))}")
-        for axis, size in zip(axes, tensor.shape[tensor.dim() - len(axes):]):
-            if sizes.setdefault(axis, size) != size:
-                raise ValueError(f"{name} has {size} elements along an axis of which another tensor has {sizes[axis]}")
-    for axis, (kind, tile) in AXES.items():
-        if sizes[axis] % tile != 0 or (kind == "whole" and sizes[axis] != tile):
-            raise ValueError(f"a size of {sizes[axis]}: must be {'' if kind == 'whole' else 'a multiple of '}{tile}")
-    batch = math.prod(lead)
-    counts = {sizes[axis] // tile for axis, (kind, tile) in AXES.items() if kind == "loop"}
-    if len(counts) != 1:
-        raise ValueError(f"tensors with {sorted(counts)} tiles: the loop has one trip count")
-    n = counts.pop()
-    blocks = [sizes[axis] // tile for axis, (kind, tile) in AXES.items() if kind == "block"] + [1, 1]
+// What launch() does when it knows the sizes (gluon_host.hpp).
+constexpr const char* kTileLaunch =
+    R"(    blocks = [sizes[axis] // tile for axis, (kind, tile) in AXES.items() if kind == "block"] + [1, 1]
     outputs = {name: torch.empty(*lead, *(sizes[axis] for axis in axes), dtype=getattr(torch, kind), device=first.device)
                for name, (axes, kind, is_output) in TENSORS.items() if is_output}
     if n == 0:  # no product writes the accumulator
@@ -283,16 +259,7 @@ class TileLangPrinter {
   // ---- the text
 
   void head() {
-    const bool optimal = p_.status == "optimal";
-    line(0, "\"\"\"" + harmless(p_.problem) + " on " + harmless(options_.machine) +
-                ", written by Twill " + harmless(options_.version) + ".");
-    line(0, "");
-    line(0, "Schedule: " + std::string(optimal ? "optimal" : "feasible") +
-                ", one iteration every I = " + std::to_string(p_.initiation_interval) +
-                " cycles of the machine file (I >= " + std::to_string(p_.ii_lower_bound) +
-                " is proved), " + std::to_string(program::stage_count(p_)) + " stages.");
-    line(0, "Problem: sha256 " + harmless(p_.problem_sha256) + ".");
-    line(0, "");
+    text_ += "\"\"\"" + about_program(p_, options_);
     line(0,
          "The tiles are written one after the other; which role does what, in which order and "
          "stage, with how");

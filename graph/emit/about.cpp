@@ -1,0 +1,17 @@
+#include "graph/emit/about.hpp"
+
+#include "graph/emit/names.hpp"
+
+namespace twill::emit {
+
+std::string about_program(const program::Program& program, const EmitOptions& options) {
+  const bool optimal = program.status == "optimal";
+  return harmless(program.problem) + " on " + harmless(options.machine) + ", written by Twill " +
+         harmless(options.version) + ".\n\nSchedule: " + (optimal ? "optimal" : "feasible") +
+         ", one iteration every I = " + std::to_string(program.initiation_interval) +
+         " cycles of the machine file (I >= " + std::to_string(program.ii_lower_bound) +
+         " is proved), " + std::to_string(program::stage_count(program)) +
+         " stages.\nProblem: sha256 " + harmless(program.problem_sha256) + ".\n\n";
+}
+
+}  // namespace twill::emit
