@@ -8,6 +8,8 @@
 #include <set>
 #include <tuple>
 
+#include "engine/placement_conflict.hpp"
+#include "engine/placement_needs.hpp"
 #include "engine/search.hpp"
 #include "graph/index.hpp"
 #include "graph/program/fit.hpp"
@@ -18,16 +20,9 @@
 namespace twill {
 namespace {
 
-using program::Block;
 using program::Ending;
-using program::Fit;
 using program::Meet;
 using program::Storage;
-
-constexpr std::int64_t kFitSteps = 20'000;
-
-/// A storage, whatever the schedule: an op of the problem and a memory.
-using StorageKey = std::pair<int, int>;
 
 /// What a way takes for granted of all of its schedules, at its best.
 struct Granted {
@@ -52,93 +47,6 @@ struct Way {
     return {solution.ii_lower_bound, same ? solution.length_lower_bound : 0};
   }
 };
-
-/// Blocks of one memory in one schedule, as favourable as the way's schedules can have them.
-struct Conflict {
-  int memory = 0;
-  std::vector<StorageKey> keys;
-  std::vector<bool> handed;  ///< it is there because registers are handed over
-  std::vector<bool> vague;   ///< no footprint counts its copies
-  std::vector<bool> there;
-  std::vector<int> depth, least;
-  std::vector<Amount> stride, size;
-  std::vector<Amount> alignment;
-  std::vector<Meet> meet;
-  int barriers = 0, least_barriers = 0;
-  Amount capacity = -1;
-
-  Meet& how(std::size_t a, std::size_t b) { return meet[a * keys.size() + b]; }
-  Meet how(std::size_t a, std::size_t b) const { return meet[a * keys.size() + b]; }
-
-  /// Is it proved that they do not fit?
-  bool holds() const {
-    std::vector<Block> blocks;
-    std::vector<std::size_t> from;
-    for (std::size_t k = 0; k < keys.size(); ++k) {
-      if (!there[k]) continue;
-      blocks.push_back({stride[k] * (depth[k] - 1) + size[k], alignment[k]});
-      from.push_back(k);
-    }
-    const std::size_t real = blocks.size();
-    for (int b = 0; b < barriers; ++b)
-      blocks.push_back({program::kBarrierBytes, program::kBarrierBytes});
-    std::vector<Meet> all(blocks.size() * blocks.size(), Meet::never);
-    for (std::size_t a = 0; a < real; ++a)
-      for (std::size_t b = 0; b < real; ++b)
-        if (a != b) all[a * blocks.size() + b] = how(from[a], from[b]);
-    std::vector<Amount> bases;
-    return fit(blocks, all, capacity, kFitSteps, bases) == Fit::none;
-  }
-
-  /// Leaves as little as it can of what schedules can differ in; what is hard to ask of them goes
-  /// first.
-  void shrink() {
-    for (std::size_t k = 0; k < keys.size(); ++k)
-      if (handed[k] && there[k]) {
-        there[k] = false;
-        if (!holds()) there[k] = true;
-      }
-    for (const bool first : {true, false})
-      for (std::size_t a = 0; a < keys.size(); ++a)
-        for (std::size_t b = 0; b < a; ++b) {
-          if (!open(a, b) || (vague[a] || vague[b]) != first) continue;
-          const Meet now = how(a, b);
-          how(a, b) = how(b, a) = Meet::any;
-          if (!holds()) how(a, b) = how(b, a) = now;
-        }
-    for (std::size_t k = 0; k < keys.size(); ++k) {
-      const int now = depth[k];
-      for (depth[k] = std::min(now, least[k]); depth[k] < now && !holds();) ++depth[k];
-    }
-    const int now = barriers;
-    for (barriers = std::min(now, least_barriers); barriers < now && !holds();) ++barriers;
-  }
-
-  /// Are both there, and might they meet more than they do?
-  bool open(std::size_t a, std::size_t b) const {
-    return there[a] && there[b] && (how(a, b) == Meet::never || how(a, b) == Meet::same);
-  }
-};
-
-/// Registers of whoever makes a storage's copies, and no memory of the problem's.
-bool handed_over(const program::Draft& draft, int s) {
-  const auto& takes = draft.loop.takes[at(draft.source[at(draft.writer[at(s)])])];
-  const int memory = draft.program.storages[at(s)].memory;
-  return at(memory) >= takes.size() || takes[at(memory)] == 0;
-}
-
-StorageKey key_of(const program::Draft& draft, int s) {
-  return {draft.source[at(draft.writer[at(s)])], draft.program.storages[at(s)].memory};
-}
-
-/// Other ops that read what `op` makes, and how many iterations later.
-std::vector<std::pair<int, int>> readers_of(const program::Draft& draft, int op) {
-  std::vector<std::pair<int, int>> readers;
-  for (int v = 0; v < static_cast<int>(draft.loop.uses.size()); ++v)
-    for (const program::Use& use : draft.loop.uses[at(v)])
-      if (use.from == op && v != op) readers.emplace_back(v, use.distance);
-  return readers;
-}
 
 /// M(then) + offset I >= M(first) + delay. What is between them is no use of the first's result: an
 /// op that takes no time and holds nothing, at the same cycle if it likes.
@@ -173,98 +81,6 @@ int add_memory(Problem& problem, Amount copies) {
   problem.memories.push_back(std::move(one));
   return memory;
 }
-
-/// What every program needs of its schedule, and whose end it is that writers wait for.
-class Needs {
- public:
-  Needs(const Problem& problem, const program::Draft& draft) : problem_(problem), draft_(draft) {}
-
-  /// The problem, with operands in memory held until readers have ended whose slot never keeps the
-  /// order by itself.
-  Problem strengthened() {
-    Problem problem = problem_;
-    const program::Program& p = draft_.program;
-    for (int s = 0; s < static_cast<int>(p.storages.size()); ++s) {
-      const Storage& storage = p.storages[at(s)];
-      if (storage.kind != Storage::in_memory || handed_over(draft_, s)) continue;
-      for (const program::Reader& r : draft_.readers[at(s)]) {
-        const int reader = draft_.source[at(r.op)];
-        if (r.accumulates || !ends_alone(r.op, storage.memory)) continue;
-        const int writer = draft_.source[at(draft_.writer[at(s)])];
-        Cycle end = draft_.loop.ends[at(reader)];
-        holds_[{key_of(draft_, s), reader}] = end;
-        // (Of a charged ring's copies one is counted that is given back in the cycle of a load.)
-        if (problem_.ops[at(writer)].fills_ring()) --end;
-        // (Charged rings are there all the time, and a program may lay others over them: with these
-        // no sum of what is held bounds it.)
-        if (problem_.memories[at(storage.memory)].rings) continue;
-        // (What holds registers, too, gives them away as its slot's code has it.)
-        for (Edge& e : problem.edges)
-          if (e.to == reader && problem_.ops[at(e.from)].registers == 0 && shows(e.from, writer))
-            e.hold = std::max(e.hold, end);
-      }
-    }
-    return problem;
-  }
-
-  Cycle hold(const StorageKey& key, int reader) const {
-    const auto held = holds_.find({key, reader});
-    return held == holds_.end() ? 0 : held->second;
-  }
-
-  /// Is `op` the writer itself, or a view of what it made?
-  bool shows(int op, int writer) const {
-    if (op == writer) return true;
-    if (draft_.loop.is_code[at(op)]) return false;
-    std::set<int> seen;
-    std::vector<int> next = {op};
-    while (!next.empty()) {
-      const int v = next.back();
-      next.pop_back();
-      for (const Edge& e : problem_.edges) {
-        if (e.to != v) continue;
-        if (e.from == writer) return true;
-        if (!draft_.loop.is_code[at(e.from)] && seen.insert(e.from).second) next.push_back(e.from);
-      }
-    }
-    return false;
-  }
-
- private:
-  /// Is the end of this reader, and nothing less, what writers in the memory come after?
-  bool ends_alone(int op, int memory) const {
-    const program::Op& reader = draft_.program.ops[at(op)];
-    const int vl = variable_latency_slot(problem_);
-    for (int v = 0; v < static_cast<int>(draft_.program.ops.size()); ++v) {
-      if (!writes_there(v, memory)) continue;
-      const program::Op& writer = draft_.program.ops[at(v)];
-      const bool in_order = reader.ending == Ending::at_once ||
-                            (!reader.queue.empty() && reader.queue == writer.queue);
-      // One of them on the slot of loads, the other one never.
-      const bool apart = vl >= 0 && problem_.ops[at(draft_.source[at(op)])].variable_latency !=
-                                        problem_.ops[at(draft_.source[at(v)])].variable_latency;
-      if (in_order && !apart) return false;
-    }
-    return true;
-  }
-
-  bool writes_there(int v, int memory) const {
-    const program::Program& p = draft_.program;
-    // Registers that are handed over are written to shared memory by whoever makes them.
-    if (p.memories[at(memory)].name == program::kBarrierMemory &&
-        draft_.loop.registers[at(draft_.source[at(v)])] > 0)
-      return true;
-    const std::vector<int>& writes = p.ops[at(v)].writes;
-    return std::any_of(writes.begin(), writes.end(), [&](int s) {
-      const Storage& storage = p.storages[at(s)];
-      return storage.kind == Storage::in_memory && storage.memory == memory;
-    });
-  }
-
-  const Problem& problem_;
-  const program::Draft& draft_;
-  std::map<std::pair<StorageKey, int>, Cycle> holds_;  ///< of a storage and a reader
-};
 
 class PlacedSearcher {
  public:
@@ -375,9 +191,10 @@ class PlacedSearcher {
 
   // ---- why a schedule has no placement
 
-  std::optional<Conflict> conflict_of(const program::Draft& draft, const Granted& granted) const {
+  std::optional<PlacementConflict> conflict_of(const program::Draft& draft,
+                                               const Granted& granted) const {
     for (int m = 0; m < static_cast<int>(draft.program.memories.size()); ++m) {
-      Conflict c = blocks_of(draft, granted, m);
+      PlacementConflict c = blocks_of(draft, granted, m);
       if (c.capacity < 0 || c.keys.empty()) continue;
       if (c.holds()) return c;
       if (draft.program.memories[at(m)].name != program::kBarrierMemory) continue;
@@ -387,18 +204,19 @@ class PlacedSearcher {
     return std::nullopt;
   }
 
-  Conflict blocks_of(const program::Draft& draft, const Granted& granted, int memory) const {
+  PlacementConflict blocks_of(const program::Draft& draft, const Granted& granted,
+                              int memory) const {
     const program::Program& p = draft.program;
     const program::MemoryBlocks blocks = memory_blocks(draft, memory);
-    Conflict c;
+    PlacementConflict c;
     c.memory = memory;
     c.capacity = p.memories[at(memory)].capacity;
     for (const int s : blocks.storages) {
       const Storage& storage = p.storages[at(s)];
-      const StorageKey key = key_of(draft, s);
+      const StorageKey key = storage_key(draft, s);
       c.keys.push_back(key);
       c.handed.push_back(handed_over(draft, s));
-      c.vague.push_back(c.handed.back() && readers_of(draft, key.first).size() > 1);
+      c.vague.push_back(c.handed.back() && reading_ops(draft, key.first).size() > 1);
       c.there.push_back(!(c.handed.back() && granted.kept.contains(key.first)));
       const auto most = granted.depth.find(key), least = granted.least.find(key);
       const int depth =
@@ -457,7 +275,7 @@ class PlacedSearcher {
       return true;
     }
     conflict->shrink();
-    const Conflict& c = *conflict;
+    const PlacementConflict& c = *conflict;
     // Of programs with fewer barriers nothing says which schedules have them.
     if (c.barriers > c.least_barriers) leave(bound);
     // What is likely goes last: of equals the newest is taken first.
@@ -476,14 +294,14 @@ class PlacedSearcher {
   bool without_handover(const Way& way, int op) {
     Way next{way.granted, way.problem, {}};
     next.granted.kept.insert(op);
-    for (const auto& [reader, distance] : readers_of(draft_, op)) {
+    for (const auto& [reader, distance] : reading_ops(draft_, op)) {
       if (way.granted.apart.contains({op, reader})) return true;
       next.problem.pins.push_back({Pin::same_slot, reader, -1, -1, op, -1});
     }
     return ask_child(std::move(next), way);
   }
 
-  bool less_deep(const Way& way, const Conflict& c, std::size_t k) {
+  bool less_deep(const Way& way, const PlacementConflict& c, std::size_t k) {
     const int op = c.keys[k].first, most = c.depth[k] - 1;
     Way next{way.granted, way.problem, {}};
     next.granted.depth[c.keys[k]] = most;
@@ -496,7 +314,7 @@ class PlacedSearcher {
     // Of a load without predecessors no order can be asked.
     if (problem_.ops[at(op)].fills_ring()) return ask_child(std::move(next), way);
     // Some reader is on another slot, and has read a copy before the one `most` later is made.
-    for (const auto& [reader, distance] : readers_of(draft_, op)) {
+    for (const auto& [reader, distance] : reading_ops(draft_, op)) {
       if (distance > most) continue;
       // It reads what it is to be read before.
       const Cycle end = draft_.loop.ends[at(reader)];
@@ -513,7 +331,7 @@ class PlacedSearcher {
   }
 
   /// Two with one copy each, at different times.
-  bool sharing(const Way& way, const Conflict& c, std::size_t a, std::size_t b) {
+  bool sharing(const Way& way, const PlacementConflict& c, std::size_t a, std::size_t b) {
     if (c.least[a] > 1 || c.least[b] > 1) return true;
     Way next{way.granted, way.problem, {}};
     next.granted.meet[std::minmax(c.keys[a], c.keys[b])] = Meet::any;
@@ -521,7 +339,7 @@ class PlacedSearcher {
       const int place = add_memory(next.problem, 1);
       for (const std::size_t k : {a, b}) {
         if (c.handed[k])
-          put_apart(next, c.keys[k].first, readers_of(draft_, c.keys[k].first).front().first);
+          put_apart(next, c.keys[k].first, reading_ops(draft_, c.keys[k].first).front().first);
         charge(next.problem, c.keys[k], place);
       }
     }
@@ -529,7 +347,7 @@ class PlacedSearcher {
   }
 
   /// Two rings of one size and more than one copy, copy upon copy.
-  bool rings(const Way& way, const Conflict& c, std::size_t a, std::size_t b) {
+  bool rings(const Way& way, const PlacementConflict& c, std::size_t a, std::size_t b) {
     const Amount most = c.capacity / c.stride[a];
     if (c.size[a] != c.size[b] || most < 2 || c.how(a, b) == Meet::same) return true;
     Way next{way.granted, way.problem, {}};
@@ -595,7 +413,7 @@ class PlacedSearcher {
     // Who reads it through views reads it: such uses become edges of its own, unless these would
     // hold registers, or more beside charged rings.
     std::vector<Edge> through;
-    for (const auto& [reader, distance] : readers_of(draft_, op)) {
+    for (const auto& [reader, distance] : reading_ops(draft_, op)) {
       const bool direct =
           std::any_of(problem.edges.begin(), problem.edges.end(),
                       [&, &reader = reader, &distance = distance](const Edge& e) {
@@ -617,7 +435,7 @@ class PlacedSearcher {
 
   const Problem& problem_;
   const program::Draft& draft_;
-  Needs needs_;
+  PlacementNeeds needs_;
   Options options_;
   std::stop_token stop_;
   const program::DeriveOptions& how_;
