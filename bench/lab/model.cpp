@@ -1,11 +1,25 @@
 #include "bench/lab/model.hpp"
 
 #include <sstream>
+#include <utility>
 
 #include "graph/error.hpp"
 #include "graph/io/json_text.hpp"
 
 namespace twill::bench {
+
+namespace {
+
+/// The answer that the word behind "s" stands for; empty: it is no word of the SAT and
+/// pseudo-Boolean competitions' output rules.
+std::string status(const std::string& word) {
+  if (word == "SATISFIABLE" || word == "OPTIMUM") return "SAT";
+  if (word == "UNSATISFIABLE") return "UNSAT";
+  if (word == "UNKNOWN" || word == "INDETERMINATE" || word == "UNSUPPORTED") return "UNKNOWN";
+  return "";
+}
+
+}  // namespace
 
 Model parse_model(const std::string& text, const std::string& file) {
   Model model;
@@ -18,10 +32,12 @@ Model parse_model(const std::string& text, const std::string& file) {
     if (!(words >> word) || word == "c" || word == "o") continue;
     if (word == "s") {
       words >> word;
-      const std::string before = model.answer;
-      model.answer = word == "SATISFIABLE" || word == "OPTIMUM" ? "SAT"
-                     : word == "UNSATISFIABLE"                  ? "UNSAT"
-                                                                : "UNKNOWN";
+      const std::string said = status(word);
+      if (said.empty())
+        throw InputError(file, "line " + std::to_string(number), quote(line),
+                         "must say SATISFIABLE, OPTIMUM FOUND, UNSATISFIABLE, UNKNOWN or "
+                         "UNSUPPORTED");
+      const std::string before = std::exchange(model.answer, said);
       if (!before.empty() && before != model.answer)
         throw InputError(file, "line " + std::to_string(number), quote(line),
                          "must not contradict the answer before it");
