@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "bench/joint_problem.hpp"
 #include "graph/check.hpp"
 #include "graph/index.hpp"
 #include "graph/io/json_reader.hpp"
@@ -233,6 +234,7 @@ std::vector<GraphLoop> parse_schedule_graph(std::string_view text, const std::st
                                             const Occupancies* occupancies) {
   const JsonDocument document = JsonDocument::parse(text, source);
   const JsonValue root = document.root();
+  if (is_joint_problem(root)) return {parse_joint_problem(root, source)};
   root.at("schema_version").choice({"0.1", "ddg-0.1"});
   std::vector<GraphLoop> loops;
   for (const JsonValue& loop : root.at("loops").elements_up_to(kMaxOps)) {

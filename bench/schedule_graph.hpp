@@ -37,6 +37,8 @@ struct GraphLoop {
   std::optional<Schedule> schedule;
   /// The lower bound on I that the file states.
   std::optional<Cycle> stated_bound;
+  /// A question to the joint solver, whose answer is another file?
+  bool asked = false;
 };
 
 /// How long the nodes of a dependence graph take their pipelines, by loop and node.
@@ -47,9 +49,9 @@ struct Occupancy {
 using Occupancies = std::map<std::pair<std::int64_t, std::int64_t>, Occupancy>;
 Occupancies parse_occupancies(std::string_view text, const std::string& source);
 
-/// All loops with nodes. Strict about what is read, blind to what is not. With `occupancies` every
-/// node must be among them, of the same kind. Throws InputError with the file, the JSON pointer,
-/// the value and the rule.
+/// All loops with nodes; also of a problem of that fork's joint solver (joint_problem.hpp). Strict
+/// about what is read, blind to what is not. With `occupancies` every node must be among them, of
+/// the same kind. Throws InputError with the file, the JSON pointer, the value and the rule.
 std::vector<GraphLoop> parse_schedule_graph(std::string_view text, const std::string& source,
                                             const Occupancies* occupancies = nullptr);
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "bench/bench.hpp"
+#include "bench/joint_problem.hpp"
 #include "bench/schedule_graph.hpp"
 #include "bench/table.hpp"
 #include "engine/include/twill.hpp"
@@ -18,7 +19,7 @@ namespace {
 
 struct Flags {
   std::vector<std::string> files;
-  std::string out, ddg;
+  std::string out, ddg, solution;
   double time_limit = 60;
 };
 
@@ -61,8 +62,16 @@ class Report {
     const Occupancies* taken = occupancies ? &*occupancies : nullptr;
     for (const std::string& file : flags_.files) {
       try {
-        for (const GraphLoop& loop : parse_schedule_graph(read_file(file), file, taken))
+        for (GraphLoop& loop : parse_schedule_graph(read_file(file), file, taken)) {
+          if (!flags_.solution.empty()) {
+            if (!loop.asked || flags_.files.size() > 1)
+              throw InputError("command line", "--solution", flags_.solution,
+                               "needs one FILE alone, a problem of the joint solver");
+            loop.schedule =
+                parse_joint_solution(read_file(flags_.solution), flags_.solution, loop.problem);
+          }
           row(file, loop);
+        }
       } catch (const InputError& error) {  // the other files are read all the same
         refusals_.emplace_back(error.what());
         unreadable = true;
@@ -116,9 +125,13 @@ cli::Command schedule_graph_command(CLI::App& bench) {
   auto flags = std::make_shared<Flags>();
   CLI::App* app = bench.add_subcommand(
       "schedule-graph", "Loops and schedules of Meta's Triton fork, judged and solved");
-  app->add_option("FILE", flags->files, "ddg.json or schedule_graph.json (repeatable)")->required();
+  app->add_option("FILE", flags->files,
+                  "ddg.json, schedule_graph.json, or a problem of the joint solver (repeatable)")
+      ->required();
   app->add_option("--ddg", flags->ddg,
                   "The dependence graph of a schedule: it knows how long pipelines are taken");
+  app->add_option("--solution", flags->solution,
+                  "The joint solver's answer to FILE, to be judged beside ours");
   app->add_option("-o,--out", flags->out,
                   "Folder for their loops as problem files, and for the schedules that the judge "
                   "accepts");

@@ -51,8 +51,7 @@ bool is_refused(const EmittedText& emitted) {
 
 bool refused_for_room(const EmittedText& emitted) {
   const auto* no = std::get_if<program::Refusal>(&emitted);
-  return no != nullptr && no->rule == "limits" &&
-         no->text.find("shared memory") != std::string::npos;
+  return no != nullptr && no->needs_shared;
 }
 
 /// A module's loop is a chain of many small ops, and a schedule of least I may have them on any

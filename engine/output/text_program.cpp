@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/output/style.hpp"
+#include "graph/emit/bank_conflicts.hpp"
 #include "graph/index.hpp"
 
 namespace twill::program {
@@ -108,6 +109,7 @@ class Listing {
   void channels() {
     const auto all = program::channels(p_);
     if (all.empty()) return;
+    const auto accesses = emit::hand_over_accesses(p_);
     text_ += "channels (producer puts, consumers get; a ring of depth D)\n";
     for (const Channel& c : all) {
       const Storage& s = p_.storages[at(c.storage)];
@@ -122,6 +124,10 @@ class Listing {
       text_ += c.put < 0 ? "; put: implied by other waits" : "; put: " + barrier(c.put);
       for (const int e : c.consumed) text_ += "; consumed by " + ending(e) + ": " + barrier(e);
       if (c.consumed.empty()) text_ += "; consumed: implied by other waits";
+      for (const emit::HandOverAccess& one : accesses)
+        if (one.storage == c.storage)
+          text_ += (one.writes ? "; written" : "; read by " + id(one.op)) + " with " +
+                   emit::to_text(one.wavefronts);
       text_ += "\n";
     }
   }

@@ -458,9 +458,9 @@ class CudaPlanner {
     if (c_.blackwell()) tensor_memory();
     c_.shared_bytes = offset_ + kSwizzlePeriod;
     if (c_.shared_bytes > kMostShared)
-      refuse("limits", std::to_string(c_.shared_bytes) +
-                           " bytes of shared memory with barriers and what alignment may cost: a "
-                           "block has at most 232448");
+      throw no_shared_memory(std::to_string(c_.shared_bytes) +
+                             " bytes of shared memory with barriers and what alignment may cost: a "
+                             "block has at most 232448");
   }
 
   /// A slot that computes and issues products tells both.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/emit/register_tile.hpp"
 #include "graph/index.hpp"
 
 namespace twill::emit {
@@ -25,30 +26,17 @@ std::string tile_name(std::int64_t m, std::int64_t n, int warps) {
 std::string tile_layout(Target target, std::int64_t m, std::int64_t n, int warps,
                         int product_depth) {
   const auto text = [](std::int64_t x) { return std::to_string(x); };
-  if (warps % 4 != 0) return "";
-  if (target == Target::hopper) {
-    // A warpgroup's wgmma has 64 rows and a multiple of 8 columns, at most 256.
-    if (m % 64 != 0 || n % 8 != 0 || n < 8) return "";
-    // Where there are fewer rows than warps for them, warpgroups share out the columns.
-    std::int64_t across = 1;
-    while (m < std::int64_t{16} * warps / across) across *= 2;
-    if (n % (8 * across) != 0) return "";
-    std::int64_t columns = std::min<std::int64_t>(n / across, 256);
-    while (n / across % columns != 0) columns -= 8;
+  const std::optional<RegisterTile> tile = register_tile(target, m, n, warps);
+  if (!tile) return "";
+  const std::int64_t across = tile->across;
+  if (tile->form == RegisterTile::accumulators)
     return "gl.NVMMADistributedLayout(version=[3, 0], warps_per_cta=[" + text(warps / across) +
-           ", " + text(across) + "], instr_shape=[16, " + text(columns) + ", " +
+           ", " + text(across) + "], instr_shape=[16, " + text(product_columns(*tile)) + ", " +
            text(product_depth == 0 ? 16 : product_depth) + "])";
-  }
-  const std::int64_t across = warps / 4;  // warpgroups share out the columns
-  if (warps > 8 || n % across != 0) return "";
-  // A row a thread: what a warp's quarter of the lanes gives it (tcgen05.ld.32x32b).
-  if (m == 128)
+  if (tile->form == RegisterTile::row)
     return "gl.BlockedLayout([1, " + text(n / across) + "], [32, 1], [4, " + text(across) +
            "], [0, 1])";
-  // 64 rows lie in 16 lanes of each quarter; a warp's two halves read half of the columns each
-  // (tcgen05.ld.16x32bx2).
   const std::int64_t half = n / across / 2;
-  if (m != 64 || half < 1 || (n & (n - 1)) != 0) return "";
   std::string registers;
   for (std::int64_t column = 1; column < half; column *= 2)
     registers += (registers.empty() ? "[0, " : ", [0, ") + text(column) + "]";

@@ -56,6 +56,12 @@ LaunchFacts launch_facts(const Launch& launch) {
   return facts;
 }
 
+program::Refusal no_shared_memory(const std::string& text) {
+  program::Refusal refusal{"limits", text};
+  refusal.needs_shared = true;
+  return refusal;
+}
+
 std::optional<program::Refusal> check_limits(const Launch& launch) {
   const auto no = [](const std::string& text) { return program::Refusal{"limits", text}; };
   if (!power_of_two(launch.first.warps) || launch.first.warps < kGroupWarps)
@@ -81,8 +87,9 @@ std::optional<program::Refusal> check_limits(const Launch& launch) {
               " registers a thread to the default partition, which needs " +
               std::to_string(launch.first.registers));
   if (launch.shared_bytes > kMostShared)
-    return no(std::to_string(launch.shared_bytes) +
-              " bytes of shared memory with barriers and hand-overs: a block has at most 232448");
+    return no_shared_memory(
+        std::to_string(launch.shared_bytes) +
+        " bytes of shared memory with barriers and hand-overs: a block has at most 232448");
   if (launch.tmem_columns != 0 &&
       (!power_of_two(launch.tmem_columns) || launch.tmem_columns < 32 || launch.tmem_columns > 512))
     return no(std::to_string(launch.tmem_columns) +

@@ -40,6 +40,9 @@ struct LaunchFacts {
 
 LaunchFacts launch_facts(const Launch& launch);
 
+/// Rule "limits", with Refusal::needs_shared.
+program::Refusal no_shared_memory(const std::string& text);
+
 /// The first limit that is broken. Rule "limits".
 std::optional<program::Refusal> check_limits(const Launch& launch);
 

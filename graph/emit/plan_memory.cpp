@@ -186,8 +186,8 @@ class MemoryPlanner {
              one.taken + value.shape[1] <= one.buffer.shape[1];
     });
     if (found == reused.end())
-      return Refusal{"limits",
-                     "no room in shared memory for the tile of " + value.id + " on its way out"};
+      return no_shared_memory("no room in shared memory for the tile of " + value.id +
+                              " on its way out");
     ExtraBuffer& made = plan_.staging[v] = found->buffer;
     if (found->buffer.shape[1] != value.shape[1]) {
       made.first_column = found->taken;

@@ -193,8 +193,8 @@ class TileLangPrinter {
       refuse("limits", std::to_string(most) + " registers a thread, " + std::to_string(at_launch) +
                            " at launch: TileLang's roles keep those");
     if (plan_.launch.shared_bytes > kMostShared)
-      refuse("limits", std::to_string(plan_.launch.shared_bytes) + " bytes of shared memory of " +
-                           std::to_string(kMostShared));
+      throw no_shared_memory(std::to_string(plan_.launch.shared_bytes) +
+                             " bytes of shared memory of " + std::to_string(kMostShared));
     if (plan_.launch.tmem_columns > 512)
       refuse("limits", std::to_string(plan_.launch.tmem_columns) + " columns of tensor memory");
   }

@@ -21,6 +21,8 @@ struct Refusal {
   Amount hand_over = 0;  ///< taken there by hand-overs of registers, which the model does not count
   Amount lacking = 0;    ///< what all would take beside each other, less the capacity
   bool proved = false;   ///< the schedule has no placement of the class (placement.hpp)
+  // Of a kernel's text:
+  bool needs_shared = false;  ///< with more shared memory left by the schedule there may be one
 };
 
 /// A use of the result of `from`, directly or through zero-cycle ops (allocations, views).

@@ -115,4 +115,69 @@ TEST_CASE("files that cannot be read are refused with their place; the others ar
   CHECK(mixed.err.find(graph + "/nodes/2") != std::string::npos);
 }
 
+TEST_CASE("questions to their joint solver, and its answers") {
+  const std::string question = kGraphs + "product.joint.json";
+  const TemporaryDirectory folder;
+  const Run run = bench("schedule-graph" + quoted(question) + " -o" + quoted(folder / "out"));
+  CHECK(run.code == 0);
+  const twill::Problem problem =
+      twill::read_problem(folder / "out/product.joint-product.joint.problem.json");
+  REQUIRE(problem.ops.size() == 5);
+  CHECK(problem.units.size() == 2);
+  CHECK(problem.ops[1].cycles == 0);
+  CHECK(problem.ops[1].footprints == std::vector<twill::Footprint>{{0, 16'384}});
+  REQUIRE(problem.edges.size() == 7);
+  CHECK(problem.edges[0].delay == 0);  // its load streams
+  CHECK(problem.edges[1].delay == 1);
+  CHECK(problem.edges[5] == twill::Edge{1, 4, 0, 0, false, 1});
+  CHECK(twill::solve(problem).schedule->initiation_interval == 256);
+
+  json answer = {{"version", "joint-solver-0.1"}, {"status", "ok"}, {"ii", 256}};
+  answer["cycles"] = {{"0", 0}, {"1", 0}, {"2", 96}, {"3", 96}, {"4", 97}};
+  const auto judged = [&](const std::string& more = "") {
+    put(folder / "answer.json", answer.dump());
+    return bench("schedule-graph" + quoted(question) + " --solution" +
+                 quoted(folder / "answer.json") + more);
+  };
+  CHECK(judged().out.find("accepted") != std::string::npos);
+  answer["cycles"]["4"] = 96;
+  CHECK(judged().err.find("dependence: N4[0] at 96 < N3[0] at 96 + delay 1") != std::string::npos);
+  answer["cycles"]["4"] = 97 + 256 * 3;  // four buffers of each load
+  CHECK(judged().err.find("memory smem") != std::string::npos);
+
+  const auto refused = [&](const std::string& place, const std::string& more = "") {
+    const Run wrong = judged(more);
+    CHECK(wrong.code == 2);
+    CAPTURE(wrong.err);
+    CHECK(wrong.err.find(place) != std::string::npos);
+  };
+  answer["cycles"]["9"] = 1;
+  refused("/cycles/9");
+  answer["cycles"].erase("9");
+  answer["cycles"].erase("3");
+  refused("must have node 3");
+  answer["status"] = "infeasible";
+  refused("/status");
+  refused("needs one FILE alone", quoted(kSchedule));
+
+  const json original = json::parse(bytes(question));
+  const auto changed_to = [&](const std::function<void(json&)>& change, const std::string& place) {
+    json file = original;
+    change(file);
+    put(folder / "changed.json", file.dump());
+    const Run wrong = bench("schedule-graph" + quoted(folder / "changed.json"));
+    CHECK(wrong.code == 2);
+    CAPTURE(wrong.err);
+    CHECK(wrong.err.find(place) != std::string::npos);
+  };
+  changed_to([](json& file) { file["version"] = "joint-solver-0.2"; }, "/version");
+  changed_to([](json& file) { file["version"] = "joint-solver-7"; }, "/version");
+  changed_to([](json& file) { file["relax_keep_kinds"] = {"resource"}; }, "/relax_keep_kinds");
+  changed_to([](json& file) { file["nodes"][1]["id"] = 0; }, "/nodes/1/id");
+  changed_to([](json& file) { file["edges"][1]["src"] = 8; }, "/edges/1/src");
+  changed_to([](json& file) { file["buffers"][1]["kind"] = "disk"; }, "/buffers/1/kind");
+  changed_to([](json& file) { file["buffers"][1]["consumers"][0] = 8; }, "/buffers/1/consumers/0");
+  changed_to([](json& file) { file["min_ii"] = 0; }, "/min_ii");
+}
+
 #endif
