@@ -12,6 +12,7 @@ namespace twill {
 namespace {
 
 constexpr std::int64_t kLook = 10'000'000;  // nanoseconds between two looks at the process's size
+constexpr double kGivenBack = 1.75e9;       // bytes a second that a solver's destructor frees
 
 std::int64_t now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -103,19 +104,27 @@ bool Budget::spent() {
   if (reason_.load() != Stop::unsaid) return true;
   Stop reason = Stop::unsaid;
   if (stop_.stop_requested() || (whole_ != nullptr && whole_->spent())) reason = Stop::interrupt;
-  if (seconds_ > 0 && elapsed() >= seconds_) reason = Stop::time_limit;
+  if (seconds_ > 0 && elapsed() >= seconds_ - giving_back()) reason = Stop::time_limit;
   if (conflict_limit_ > 0 && conflicts_ >= conflict_limit_) reason = Stop::conflict_limit;
-  if (memory_limit_ > 0) {
-    // Reading the process's size costs a few system calls.
-    const std::int64_t time = now();
-    if (time >= next_look_.load(std::memory_order_relaxed)) {
-      next_look_.store(time + kLook, std::memory_order_relaxed);
-      if (resident_memory() > memory_limit_) reason = Stop::memory_limit;
-    }
-  }
+  if (memory_limit_ > 0 && size() > memory_limit_) reason = Stop::memory_limit;
   if (reason == Stop::unsaid) return false;
   end(reason);
   return true;
+}
+
+// Reading the process's size costs a few system calls.
+std::int64_t Budget::size() {
+  const std::int64_t time = now();
+  if (time >= next_look_.load(std::memory_order_relaxed)) {
+    next_look_.store(time + kLook, std::memory_order_relaxed);
+    size_.store(resident_memory(), std::memory_order_relaxed);
+  }
+  return size_.load(std::memory_order_relaxed);
+}
+
+double Budget::giving_back() {
+  const auto taken = static_cast<double>(std::max<std::int64_t>(0, size() - memory_before_));
+  return std::min(taken / kGivenBack, seconds_ / 5);
 }
 
 bool Budget::room_for(std::int64_t bytes) {

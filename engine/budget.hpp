@@ -26,7 +26,8 @@ class Budget {
         begin_(std::chrono::steady_clock::now()),
         seconds_(seconds),
         conflict_limit_(conflicts),
-        memory_limit_(memory) {}
+        memory_limit_(memory),
+        memory_before_(seconds > 0 ? resident_memory() : 0) {}
 
   /// Work ahead of time, which may turn out not to be wanted: what it spends is not part of `whole`
   /// until join(). Ends when `whole` is spent or `stop` is requested, or at the conflicts that
@@ -78,6 +79,11 @@ class Budget {
  private:
   static constexpr std::int64_t kUnasked = 1 << 20;
   void end(Stop reason);
+  /// What the process takes now, as it was at most a moment ago.
+  std::int64_t size();
+  /// Seconds that it will take to give back what was taken since the beginning: they belong to the
+  /// time limit. At most a fifth of it.
+  double giving_back();
 
   Budget* whole_ = nullptr;
   bool joined_ = false;
@@ -85,9 +91,10 @@ class Budget {
   std::chrono::steady_clock::time_point begin_;
   double seconds_;
   std::int64_t conflict_limit_, memory_limit_;
+  std::int64_t memory_before_ = 0;
   std::atomic<std::int64_t> conflicts_{0};
   std::atomic<Stop> reason_{Stop::unsaid};
-  std::atomic<std::int64_t> next_look_{0};
+  std::atomic<std::int64_t> next_look_{0}, size_{0};
 };
 
 /// For sinks of clauses (ClauseSink::expect): throws Budget::Spent where the budget has no room for
