@@ -107,7 +107,7 @@ def compile_emulated(text, include, folder, objects, name="kernel"):
 
 def emulator(include, folder):
     objects = []
-    for part in ("machine", "registers", "tensor_memory"):
+    for part in sorted(f[:-4] for f in os.listdir(f"{ROOT}/gpu/emulator") if f.endswith(".cpp")):
         objects.append(os.path.join(folder, part + ".o"))
         done = run(["g++", "-std=c++20", "-O2", "-DTWILL_GPU_EMULATED", "-I", ROOT, "-I", include, "-c", f"{ROOT}/gpu/emulator/{part}.cpp", "-o", objects[-1]])
         if done.returncode != 0:
