@@ -89,7 +89,8 @@ void run_fibers(Machine& m, const std::vector<Fiber*>& order, bool kept_back) {
     m.current = fiber->block->cluster;
     m.thread.x = static_cast<unsigned>(fiber->thread);
     m.block.x = static_cast<unsigned>(fiber->block->index);
-    swapcontext(&m.scheduler, &fiber->context);
+    if (fiber->goes_on == nullptr || (*fiber->goes_on)())
+      swapcontext(&m.scheduler, &fiber->context);
     m.running = nullptr;
     if (!m.error.empty()) throw Error(m.error);
   }

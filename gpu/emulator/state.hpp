@@ -114,8 +114,9 @@ struct Fiber {
   Block* block = nullptr;
   int thread = 0;
   bool done = false;
-  bool stopped = false;  ///< until no other thread can go on
-  std::string waits;     ///< for which barrier
+  bool stopped = false;                            ///< until no other thread can go on
+  std::string waits;                               ///< for which barrier
+  const std::function<bool()>* goes_on = nullptr;  ///< where it waits, for what
   Registers registers;
   std::size_t aligned = 0;             ///< instructions of the warp's list that it has executed
   std::vector<std::uint32_t> touched;  ///< 16-byte lines, not fenced

@@ -2,6 +2,7 @@
 // fail, and what they know of each other.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -16,9 +17,16 @@ void yield();
 /// Fails where a check has found something.
 void check(const std::string& wrong);
 
+/// The thread gets no turn before that is true. (The scheduler asks, as nine of ten turns would
+/// find it false.) A condition must not fail.
 template <class Condition>
 void wait_until(const Condition& condition) {
-  while (!condition()) yield();
+  if (!condition()) {
+    const std::function<bool()> goes_on = std::cref(condition);
+    self().goes_on = &goes_on;
+    yield();
+    self().goes_on = nullptr;
+  }
   ++machine->progress;
 }
 /// A warpgroup that is kept back goes no further than it must after it has told others something.
