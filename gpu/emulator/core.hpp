@@ -1,4 +1,5 @@
-// What machine.cpp gives to other parts of the emulator. Private to gpu/emulator.
+// What the emulated multiprocessor gives to other parts of the emulator (tensor memory). Private to
+// gpu/emulator.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +11,7 @@
 
 namespace twill::gpu::emulator {
 
-/// State that machine.cpp does not know, of a block that runs.
+/// State of a block that runs, which another part of the emulator keeps.
 class Part {
  public:
   Part() = default;

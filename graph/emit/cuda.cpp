@@ -76,12 +76,11 @@ class FilePrinter {
     line(0, "//     TWILL/gpu/hopper/tensor_map.cpp TWILL/gpu/api/error.cpp");
     line(0, "// checks and times it. Without a GPU, on Twill's emulator:");
     line(0, "//   g++ -std=c++20 -O2 -DTWILL_GPU_EMULATED -I TWILL -I CUDA/include -x c++ FILE.cu");
-    line(0, "//     TWILL/gpu/emulator/machine.cpp TWILL/gpu/emulator/registers.cpp");
+    line(0, "//     TWILL/gpu/emulator/*.cpp");
     const auto include = [&](const char* file) {
       line(0, "#include \"gpu/" + std::string(file) + "\"");
     };
     if (c_.blackwell()) {
-      line(0, "//     TWILL/gpu/emulator/tensor_memory.cpp");
       include("blackwell/slots/exchange.cuh");
       include("blackwell/slots/registers.cuh");
       include("blackwell/slots/tensor.cuh");

@@ -162,7 +162,9 @@ void CudaSlotPrinter::final_value(int v, std::set<int>& written) {
   const Amount block = 64 * value.shape[1] * meaning::number_type(value.type)->bytes;
   const std::string threads = std::to_string(groups * 128);
   const std::string barrier = std::to_string(slot_ + 1);  // 0 is __syncthreads's
-  if (plan_.staging_users.contains(v))
+  // (What other slots did with it they have told, and each thread has waited for that.)
+  const auto users = plan_.staging_users.find(v);
+  if (users != plan_.staging_users.end() && users->second.contains(slot_))
     line(1, "named_sync(" + barrier + ", " + threads + ");",
          "no warp of the slot reads it any more");
   line(1, "store_tile(" + buffer + ", group, " + result.text + ");");

@@ -330,8 +330,10 @@ void CudaSlotPrinter::keep(int depth, int op, Iteration it, const CudaExpression
       panels(depth, m_.values[at(value)], copy_at(s, it), what);
     else
       line(depth, how + copy_at(s, it) + ", group, " + what + ");");
-    if (p_.ops[at(op)].fence || half)
+    if (p_.ops[at(op)].fence || half) {
       line(depth, "fence_async_shared();", "ordinary writes, read by the asynchronous proxy");
+      fences_.loaded = false;
+    }
   }
 }
 

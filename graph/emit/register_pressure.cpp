@@ -31,6 +31,20 @@ class Pressure {
     return held;
   }
 
+  /// The most where a product of Hopper is issued or waited for, and the op before that.
+  PressureOfProducts at_products() const {
+    const std::vector<Amount> held = this->held();
+    PressureOfProducts most;
+    for (std::size_t k = 0; k < ops_.size(); ++k)
+      if ((wgmma(ops_[k]) || waits_for_product(ops_[(k + 1) % ops_.size()])) &&
+          held[k] > most.held) {
+        most.held = held[k];
+        most.op = ops_[k];
+      }
+    for (const int v : ops_) most.tiles_stored += stores_tile(v) ? 1 : 0;
+    return most;
+  }
+
   /// The most that there is while a tile goes from memory to memory: its registers are read by
   /// nobody else. (A chain of values does so in parts.)
   Amount passing() const {
@@ -108,6 +122,20 @@ class Pressure {
     }
     return first;
   }
+  bool waits_for_product(int op) const {
+    return std::any_of(p_.waits.begin(), p_.waits.end(), [&](const program::Wait& wait) {
+      const program::Event& event = p_.events[at(wait.event)];
+      return wait.before == op && event.pending && wgmma(event.op);
+    });
+  }
+  /// From registers to shared memory.
+  bool stores_tile(int op) const {
+    const meaning::Value& value = plan_.meaning->values[at(plan_.links.result[at(op)])];
+    const auto& writes = p_.ops[at(op)].writes;
+    return value.function != meaning::Function::load && value.shape.size() == 2 &&
+           std::any_of(writes.begin(), writes.end(),
+                       [&](int s) { return p_.storages[at(s)].kind != Storage::in_registers; });
+  }
   bool wgmma(int op) const {
     return plan_.legal.target == Target::hopper &&
            plan_.meaning->values[at(plan_.links.result[at(op)])].function ==
@@ -127,6 +155,10 @@ Amount register_pressure(const Plan& plan, int slot) {
   const std::vector<Amount> held = pressure.held();
   const Amount most = held.empty() ? 0 : *std::max_element(held.begin(), held.end());
   return std::max(most, pressure.passing());
+}
+
+PressureOfProducts pressure_of_products(const Plan& plan, int slot) {
+  return Pressure(plan, slot).at_products();
 }
 
 int cut_of_slot(const Plan& plan, int slot) {

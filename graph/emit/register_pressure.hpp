@@ -10,6 +10,14 @@ namespace twill::emit {
 /// the last to read; what a product of Hopper reads is held until its slot has waited for it.
 Amount register_pressure(const Plan& plan, int slot);
 
+/// What a slot of Hopper holds where a compiler cannot go through results element by element.
+struct PressureOfProducts {
+  Amount held = 0;  ///< registers a thread, the most at an issue of a product or a wait for one
+  int op = -1;      ///< behind which that is; -1 = the slot has no products
+  int tiles_stored = 0;  ///< tiles a period that go from its registers to shared memory
+};
+PressureOfProducts pressure_of_products(const Plan& plan, int slot);
+
 /// Where a slot's loop is to begin (cut_code.hpp): where the fewest registers are held, if that
 /// makes a difference. A tile that is held where the loop begins again gets registers of its own
 /// there and is moved into them: ptxas spills.

@@ -2,8 +2,8 @@
 
 usage: emit_cuda_test.py TWILL [--include DIR] [--nvcc NVCC] [--mutants] [--hostile] [KERNEL:MACHINE...]
 --include: CUDA's headers. --nvcc: the text is compiled for sm_90a or sm_100a; no spill (but where SPILLS allows it), no serialised
-wgmma. --mutants: every wait and fence is removed once; each must be noticed, but those of IMPLIED. --hostile: names of
-files are replaced by hostile ones. Exit code 77 where there is no g++ or no CUDA.
+wgmma. --mutants: every wait and fence is removed once; each must be noticed, but those that others imply (IMPLIED). --hostile:
+names of files are replaced by hostile ones. Exit code 77 where there is no g++ or no CUDA.
 """
 import json
 import os
@@ -32,47 +32,43 @@ COUNTS = (0, 1, 2, 3, 7)
 # Backward attention on Hopper: tiles are 224 of 240 registers, addresses that do not change in the loop are read back.
 SPILLS = {"hopper-gqa:hopper": 176, "hopper-mla:hopper": 284, "hopper-bwd:hopper": 100, "hopper-bwd-q64:hopper": 44, "blackwell-fwd-sub2:blackwell": 8, "blackwell-fwd-sub2+bf16:blackwell": 8, "blackwell-fwd-sub2+d64:blackwell": 56,
           "blackwell-fwd-plain+bf16+causal+d64:blackwell": 4, "fmha-forward:blackwell": 380}
-# What may be missing anywhere, of what place() says:
-# - what the last iterations tell, for which no iteration comes that waits; nor is the fence before it needed;
-# - the permit to allocate tensor memory, which other blocks of the multiprocessor want: the emulator runs one;
-# - the meeting of a warp after what one thread of it did: the emulator knows no convergence but at collective instructions.
-IMPLIED_ANYWHERE = (r"(epilogue|n = \d+): (arrive|release|barrier_arrive|tensor_commit)\(", r"(epilogue|n = \d+): tensor_fence_before\(\); / arrive\(",
-                    r": tensor_relinquish\(", r": __syncwarp\(")
-# Waits that others imply, by the order in which a slot does things. (The program has them: the judge wants each barrier's phases
-# waited for.)
+# What may be missing unnoticed: a pattern of what place() says, and why another thing implies it. An entry that nothing needs any
+# more is an error.
+LAST = "the last iterations tell it, and no iteration comes that waits"
+ENDED = "each thread has waited for more than that"
+IMPLIED_ANYWHERE = (
+    (r"(epilogue|n = \d+): (arrive|release|barrier_arrive|tensor_commit)\(", LAST),
+    (r"(epilogue|n = \d+): tensor_fence_before\(\); / arrive\(", LAST + ", so nothing needs the fence before it"),
+    (r": tensor_relinquish\(", "a block takes more than half of shared memory: no other waits for tensor memory on its multiprocessor"),
+    (r": __syncwarp\(", "the other lanes only end, or wait in __syncthreads; that lanes come together again is ptxas's work"))
+SECOND_STORE = (r", (-|After the loop): bulk_wait_read\(", "the second bulk store of a thread waits for the first one, too")
+FENCED = "it has passed the fence since it waited for the product; after that it waited for a vector in shared memory alone"
 FWD_SUB2 = (
-    # aux waits for s0_tld_s, which waits for s0_qk, for which mma had Q and K. The done barriers of the softmax slots are for the maxima,
-    # which correction has waited for in the loop. The second bulk store of a thread waits for the first one, too.
-    r"slot_aux, -: wait_for<1>\(shared \+ kResidentFull", r"After the loop: wait_for<1>\(shared \+ kSoftmax[01]Done", r"slot_correction, -: bulk_wait_read\(",
-    # The softmax slots have passed the fence since they waited for the product; after that they waited for a vector in shared memory.
-    r"slot_softmax[01], (i|epilogue): tensor_fence_after\(\); / #pragma")
+    (r"slot_aux, -: wait_for<1>\(shared \+ kResidentFull", "aux waits for s0_tld_s, which waits for s0_qk, for which mma had Q and K"),
+    (r"After the loop: wait_for<1>\(shared \+ kSoftmax[01]Done", "it is for the maxima, which correction has waited for in the loop"),
+    (r"slot_softmax[01], (i|epilogue): tensor_fence_after\(\); / #pragma", FENCED), SECOND_STORE)
 HOPPER_BWD = (
-    # What reads K and V has ended before the warpgroups meet for dq, but for dq, of which each reads the panel of K that it writes. dk's
-    # release, for which the loader waits, comes after sub_s and sub_dp of the next iteration. The second bulk store waits for the first.
-    r"slot_wg01, (-|After the loop): named_sync\(3, 256\);  // no warp", r"slot_wg01, After the loop: bulk_wait_read\(",
-                          r"slot_load, i: wait_for<1>\(shared \+ kSub(S|Dp)Used, i \+ 1\)")
+    (r"slot_wg01, -: named_sync\(3, 256\);  // no warp", "V's products have ended before the warpgroups meet for dq"),
+    (r"slot_load, i: wait_for<1>\(shared \+ kSub(S|Dp)Used, i \+ 1\)", "dk's release, which it has waited for, comes after them"), SECOND_STORE)
 IMPLIED = {
     "blackwell-fwd-sub2:blackwell": FWD_SUB2, "blackwell-fwd-sub2+bf16:blackwell": FWD_SUB2, "hopper-bwd:hopper": HOPPER_BWD, "hopper-bwd-q64:hopper": HOPPER_BWD,
-    # wg1 writes max_m[k + 1] before sub_m[k], so who has waited for sub_m[k] needs no wait for max_m[k + 1]; wg0 reads sub_m[k]
-    # before mask_s[k + 1], so who has waited until mask_s[k + 1] was read may write sub_m again.
-    "hopper-gqa:hopper": (r"kMaxMReady, (1|2|i \+ 3)\)", r"kExpAUsed, (i - 1|n - 3)\)"),
-    # wg1 tells that it has made s0_add_l before it tells that s0_pv has ended, for which wg0 waits earlier; and the emulator ends a
-    # product for the four warps of a warpgroup at once, so their meeting is not missed.
-    "hopper-fwd-sub2-m128:hopper": (r"kS0AddLUsed, i - 1\)", r"kWg1Done, 0\)", r"named_sync\([45], 128\);  // no warp"),
-    # With one iteration softmax0 has passed the fence since it waited for what tensor memory holds; after that it waited for a vector.
-    "blackwell-fwd-plain:blackwell": (r"slot_softmax0, n = 1: tensor_fence_after\(\); / #pragma",),
-    # The same in softmax1, which tells sub_m[i] before row_max[i + 1], for which correction has waited.
-    "blackwell-fwd-plain+causal:blackwell": (r"slot_softmax1, n = 1: tensor_fence_after\(\); / #pragma", r"slot_correction, i: wait_for<1>\(shared \+ kSubMReady, i\)"),
-    # softmax0 learns that a vector in shared memory has been read; correction has waited for that vector since its last fence.
-    "blackwell-fwd-sub2+d64:blackwell": (r"slot_correction, (prologue|i): tensor_fence_before\(\); / arrive\(shared \+ kS0MulAccUsed",
-                                         r"slot_correction, (prologue|i): tensor_fence_after\(\); / start_tensor_store\(tmem \+ kS0TstAcc"),
-    # K and V are told of on one barrier, for which aux has waited before qkT, for which the others wait. Nobody who waits for st_dq
-    # accesses tensor memory. The second of two bulk stores of a thread waits for the first one, too.
-    "blackwell-bwd:blackwell": (r"slot_(compute|mma), -: wait_for<1>\(shared \+ kResidentFull", r"tensor_fence_before\(\); / arrive\(shared \+ kStDqReady",
-                                r"slot_compute, -: bulk_wait_read\("),
+    "hopper-gqa:hopper": ((r"slot_wg1, (prologue|i): wait_for<2>\(shared \+ kExpPReady, (0|i \+ 1)\)", "wg0 writes exp_p[i] before max_m[i + 1], waited for before"),),
+    "hopper-fwd-sub2-m128:hopper": (
+        (r"kS0AddLUsed, i - 1\)", "wg1 tells that s0_pv has ended, for which wg0 waits earlier, after it has made s0_add_l"),
+        (r"kWg1Done, 0\)", "the same")),
+    "blackwell-fwd-plain:blackwell": ((r"slot_softmax0, n = 1: tensor_fence_after\(\); / #pragma", FENCED),),
+    "blackwell-fwd-plain+causal:blackwell": (
+        (r"slot_softmax1, n = 1: tensor_fence_after\(\); / #pragma", FENCED),
+        (r"slot_correction, i: wait_for<1>\(shared \+ kSubMReady, i\)", "softmax1 tells sub_m[i] before row_max[i + 1], waited for before")),
+    "blackwell-fwd-sub2+d64:blackwell": (
+        (r"slot_correction, (prologue|i): tensor_fence_before\(\); / arrive\(shared \+ kS0MulAccUsed", "it tells that a vector in shared memory has been read"),
+        (r"slot_correction, (prologue|i): tensor_fence_after\(\); / start_tensor_store\(tmem \+ kS0TstAcc", "it has waited for a vector alone since its last fence")),
+    "blackwell-bwd:blackwell": (
+        (r"slot_(compute|mma), -: wait_for<1>\(shared \+ kResidentFull", "aux has waited for K and V before qkT, for which the others wait"),
+        (r"tensor_fence_before\(\); / arrive\(shared \+ kStDqReady", "nobody who waits for st_dq accesses tensor memory"), SECOND_STORE),
 }
 # What is not carried is refused with its reason, and nothing is written.
-REFUSED = {"blackwell-bwd-sub2:blackwell": "storage: s0_dq does not fill its columns of tensor memory as a tile of 128 rows", "hopper-bwd-q80:hopper": "op: st_dq has 80 rows on 2 warpgroups",
+REFUSED = {"hopper-bwd-sub2:hopper": "limits: slot wg01 holds 224 registers a thread behind s1_qkT and 16 of addresses", "blackwell-bwd-sub2:blackwell": "storage: s0_dq does not fill its columns of tensor memory as a tile of 128 rows", "hopper-bwd-q80:hopper": "op: st_dq has 80 rows on 2 warpgroups",
            "hopper-gla:hopper": "meaning: ", "hopper-grouped-gemm:hopper": "type: |tensors: "}
 TOLERANCE = 8e-3
 WAIT = re.compile(r"^( *(?:if \([^;]*?\) )?)(wait_for<|end_products<|named_sync\(|bulk_wait_read[<(]|fence_async_shared\(|tensor_fence_\w+\(|end_tensor_\w+\(|"
@@ -107,7 +103,7 @@ def compile_emulated(text, include, folder, objects, name="kernel"):
 
 def emulator(include, folder):
     objects = []
-    for part in ("machine", "registers", "tensor_memory"):
+    for part in sorted(f[:-4] for f in os.listdir(f"{ROOT}/gpu/emulator") if f.endswith(".cpp")):
         objects.append(os.path.join(folder, part + ".o"))
         done = run(["g++", "-std=c++20", "-O2", "-DTWILL_GPU_EMULATED", "-I", ROOT, "-I", include, "-c", f"{ROOT}/gpu/emulator/{part}.cpp", "-o", objects[-1]])
         if done.returncode != 0:
@@ -315,7 +311,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         objects = emulator(include, folder)
         for name in names:
-            path = os.path.join(folder, "emitted.cu")
+            path, needed = os.path.join(folder, "emitted.cu"), set()
             try:
                 emit(twill, name, path)
                 with open(path) as file:
@@ -332,9 +328,14 @@ def main():
                     noticed, count, survived = mutants(text, include, folder, objects)
                     print(f"  {noticed} of {count} removed waits and fences are noticed")
                     for one in survived:
-                        implied = any(re.search(wait, one) for wait in IMPLIED_ANYWHERE + IMPLIED.get(name, ()))
-                        print(f"  {'implied' if implied else 'SURVIVES'}: {one}")
-                        failed |= not implied
+                        why = [(wait, why) for wait, why in IMPLIED.get(name, ()) + IMPLIED_ANYWHERE if re.search(wait, one)]
+                        needed.update(wait for wait, _ in why)
+                        print(f"  implied, {why[0][1]}: {one}" if why else f"  SURVIVES: {one}")
+                        failed |= not why
+                    for wait, _ in IMPLIED.get(name, ()):
+                        if wait not in needed:
+                            print(f"  is noticed, though IMPLIED has it: {wait}")
+                            failed = True
             except Failed as wrong:
                 print(f"{name}: {wrong}")
                 failed = True

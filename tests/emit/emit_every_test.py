@@ -18,6 +18,7 @@ REFUSED = {  # kernel: what each language has no words for; "all" = the three th
     "hopper-gla": {"cuda": "takes a row of a tile"},
     "hopper-bwd-q80": {"gluon": "no register layout is known for a tile of 80 x 128", "ttgir-ws": "no register layout is known",
                        "cuda": "has 80 rows on 2 warpgroups"},
+    "hopper-bwd-sub2": {"cuda": "and ptxas would end each product before the next is issued"},
     "blackwell-bwd-sub2": {"cuda": LANES},
     "blackwell-backward-tiles": {"cuda": LANES},
     "hopper-deltanet": {"cuda": "is of type f32 in shared memory"},

@@ -69,7 +69,8 @@ __device__ __forceinline__ void store_panels(std::uint32_t to, int block, int fi
                        d.x[b][4 * j + 2 * h], d.x[b][4 * j + 2 * h + 1]);
   }
 }
-/// A vector in shared memory along the columns, from `first` on.
+/// A vector in shared memory along the columns, from `first` on. Where TMA writes it, the slot has
+/// to fence (fence_async_shared) before it tells that it has read it.
 template <int kColumns>
 __device__ __forceinline__ Columns<kColumns> columns_of(std::uint32_t from, int first) {
   Columns<kColumns> d;
@@ -80,7 +81,6 @@ __device__ __forceinline__ Columns<kColumns> columns_of(std::uint32_t from, int 
         static_cast<std::uint32_t>(first + 8 * j + 2 * static_cast<int>(threadIdx.x % 4)) * 4);
     d.x[2 * j] = x.x, d.x[2 * j + 1] = x.y;
   }
-  fence_async_shared();  // TMA overwrites it when the slot has said that it is read
   return d;
 }
 
