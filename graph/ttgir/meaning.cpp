@@ -261,7 +261,7 @@ meaning::Value MeaningBuilder::computed(int index, const std::string& id, Where 
     case OpClass::reduction: reduction(index, value, where, copy, dimension); break;
     case OpClass::tmem_load:
     case OpClass::local_load: {
-      const Seen seen = contents(index, buffer(index, op.operands[0]), where, copy, dimension, 0);
+      const Seen seen = shown(index, op.operands[0], where, copy, dimension);
       value.operands = {beside(index, value, view(op, seen))};
       break;
     }

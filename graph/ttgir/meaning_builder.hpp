@@ -89,6 +89,7 @@ class MeaningBuilder {
   };
   int buffer(int user, int value) const;
   std::optional<Write> write_by(int op, int buffer) const;
+  Seen shown(int user, int buffer, Where where, int copy, int dimension);
   Seen contents(int user, int buffer, Where where, int copy, int dimension, int distance);
   Seen written(int user, const Write& write, Where where, int copy, int dimension, int distance);
   Seen at_entry(int user, int buffer, int copy, int dimension);
