@@ -115,7 +115,7 @@ std::optional<ttgir::ModuleRun> module_numbers(const RunFlags& flags, const Made
     return std::nullopt;
   };
   const meaning::UserKernel& kernel = made.module_meaning->kernel;
-  const auto launch = ttgir::launch_of(kernel, flags.iterations);
+  const auto launch = ttgir::ragged_launch_of(*made.module_meaning, flags.iterations);
   if (!launch)
     return say("no arguments are known with which the loop runs " +
                std::to_string(flags.iterations) + " times");
