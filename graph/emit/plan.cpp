@@ -38,6 +38,12 @@ class Planner {
     for (const meaning::Value& value : plan_.meaning->values) {
       if (value.function == Function::places)
         return Refusal{"op", value.id + " is a tile of places: no text is written for it yet"};
+      const bool reduces =
+          value.function == Function::row_max || value.function == Function::row_sum;
+      const auto v = &value - plan_.meaning->values.data();
+      if (plan_.user != nullptr && value.shape.empty() &&
+          (reduces || v >= plan_.meaning->after_begin))
+        return Refusal{"op", value.id + " makes a number of a vector: no text is written for it"};
       if (!meaning::bounds_of(value).empty())
         return Refusal{"op", value.id +
                                  " has bounds (a mask that compares places): no text is "
