@@ -1,6 +1,7 @@
 // twill run: a program executed with numbers, beside a double-precision reference of its loop; with
 // --time replayed in time.
 
+#include <cmath>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -103,6 +104,14 @@ std::string shown_number(double x) {
   return text.str();
 }
 
+bool is_number(const ttgir::ModuleRun& run) {
+  for (const auto& tensor : run.outputs)
+    for (const meaning::Numbers& tile : tensor)
+      for (const double x : tile.data)
+        if (std::isnan(x)) return false;
+  return true;
+}
+
 /// A module's own numbers, for a launch in which its loop runs so often. nullopt = the loop's
 /// meaning is the reference, and why is said.
 std::optional<ttgir::ModuleRun> module_numbers(const RunFlags& flags, const MadeProgram& made,
@@ -115,13 +124,20 @@ std::optional<ttgir::ModuleRun> module_numbers(const RunFlags& flags, const Made
     return std::nullopt;
   };
   const meaning::UserKernel& kernel = made.module_meaning->kernel;
-  const auto launch = ttgir::launch_of(kernel, flags.iterations);
-  if (!launch)
+  const auto plain = ttgir::launch_of(kernel, flags.iterations);
+  if (!plain)
     return say("no arguments are known with which the loop runs " +
                std::to_string(flags.iterations) + " times");
-  ttgir::set_numbers(*program.meaning, kernel, *launch);
-  auto run = ttgir::run_module(*made.module, *made.module_meaning, *launch, flags.iterations,
-                               flags.seed());
+  const auto at_launch = [&](const meaning::Launch& launch) {
+    ttgir::set_numbers(*program.meaning, kernel, launch);
+    return ttgir::run_module(*made.module, *made.module_meaning, launch, flags.iterations,
+                             flags.seed());
+  };
+  // With ragged ends, unless the module itself has no number then (a softmax of nothing).
+  const auto ragged = ttgir::ragged_launch_of(*made.module_meaning, flags.iterations);
+  auto run = at_launch(ragged.value_or(*plain));
+  if (const auto* numbers = std::get_if<ttgir::ModuleRun>(&run); numbers && !is_number(*numbers))
+    run = at_launch(*plain);
   if (const auto* no = std::get_if<ttgir::NotInterpreted>(&run)) return say(no->why);
   return std::move(std::get<ttgir::ModuleRun>(run));
 }

@@ -210,7 +210,9 @@ class CudaHostPrinter {
       case Function::row_max: text = "max_of_rows(" + x(0) + ")"; break;
       case Function::row_sum: text = "sum_of_rows(" + x(0) + ")"; break;
       case Function::lower: text = "masked(" + x(0) + ", 0, 0, 1, 0)"; break;
-      case Function::beside: break;  // axes.cpp refuses it
+      case Function::beside:
+      case Function::within:
+      case Function::places: break;  // axes.cpp refuses them
       case Function::causal:
         text = "masked(" + x(0) + ", " + i + " * " + std::to_string(value.shape[1]) + ", " +
                whole(1) + ", " + whole(2) + ", -INFINITY)";

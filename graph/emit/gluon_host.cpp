@@ -317,7 +317,9 @@ class HostPrinter {
       case Function::row_max: text = x(0) + ".amax(dim=1)"; break;
       case Function::row_sum: text = x(0) + ".sum(dim=1)"; break;
       case Function::lower: text = "torch.tril(" + x(0) + ")"; break;
-      case Function::beside: break;  // axes.cpp refuses it
+      case Function::beside:
+      case Function::within:
+      case Function::places: break;  // axes.cpp refuses them
       case Function::causal:
         text = "torch.where((i * " + std::to_string(value.shape[1]) + " + torch.arange(" +
                std::to_string(value.shape[1]) + "))[None, :] <= " + x(1) + " + torch.arange(" +

@@ -8,6 +8,7 @@
 #include "graph/emit/register_pressure.hpp"
 #include "graph/emit/user_function.hpp"
 #include "graph/index.hpp"
+#include "graph/meaning/bounds.hpp"
 #include "graph/meaning/number_type.hpp"
 
 namespace twill::emit {
@@ -34,6 +35,20 @@ class Planner {
     if (const auto no = program::link(p_, plan_.links)) return Refusal{"meaning", *no};
     plan_.meaning = &*p_.meaning;
     plan_.user = options_.user;
+    for (const meaning::Value& value : plan_.meaning->values) {
+      if (value.function == Function::places)
+        return Refusal{"op", value.id + " is a tile of places: no text is written for it yet"};
+      const bool reduces =
+          value.function == Function::row_max || value.function == Function::row_sum;
+      const auto v = &value - plan_.meaning->values.data();
+      if (plan_.user != nullptr && value.shape.empty() &&
+          (reduces || v >= plan_.meaning->after_begin))
+        return Refusal{"op", value.id + " makes a number of a vector: no text is written for it"};
+      if (!meaning::bounds_of(value).empty())
+        return Refusal{"op", value.id +
+                                 " has bounds (a mask that compares places): no text is "
+                                 "written for them yet"};
+    }
     auto legal = make_legal(p_, plan_.links, plan_.tiles());
     if (auto* no = std::get_if<Refusal>(&legal)) return *no;
     plan_.legal = std::move(std::get<LegalProgram>(legal));

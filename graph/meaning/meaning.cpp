@@ -36,6 +36,8 @@ constexpr std::array<FunctionRow, kFunctions> kFunctionTable = {{
     {"lower", 1, 2, Form::other},
     {"causal", 3, 3, Form::other},
     {"beside", 2, 2, Form::other},
+    {"within", 2, 2, Form::other},
+    {"places", 4, 4, Form::other},
 }};
 
 const FunctionRow& row_of(Function function) {

@@ -17,8 +17,10 @@ namespace twill::meaning {
 
 /// r, c: row and column of an element. A vector has one value a row (of the tile beside it).
 enum class Function {
-  load,       ///< tile i of a tensor; before the loop its one tile
-  store,      ///< the operand is tile i of a tensor; after the loop its one tile
+  load,       ///< tile i of a tensor; before the loop its one tile. With bounds (bounds.hpp): the
+              ///< first operand outside them
+  store,      ///< the operand is tile i of a tensor; after the loop its one tile. With bounds: only
+              ///< inside them; the tile has 0 outside
   copy,       ///< the operand, in the type of the result
   transpose,  ///< of a matrix
   product,    ///< A B of M x K and K x N; with a third operand C + A B; products exact, sums in f32
@@ -38,11 +40,13 @@ enum class Function {
   lower,       ///< a where c <= r, else 0, or what the second operand says
   causal,      ///< a where i columns + c <= first + r / group (rounded down), else -inf
   beside,      ///< two vectors as the columns of a matrix; a number is repeated
+  within,      ///< a inside the bounds, b outside; both may be vectors or numbers
+  places,      ///< a r + b c + s i + first, of an element in iteration i: four numbers
 };
-inline constexpr int kFunctions = 21;
+inline constexpr int kFunctions = 23;
 
 std::string_view name_of(Function function);
-/// Least and largest number of operands, without the tensor.
+/// Least and largest number of operands, without the tensor and bounds.
 std::pair<int, int> arity(Function function);
 /// Element by element, with operands of lower rank repeated.
 bool is_elementwise(Function function);

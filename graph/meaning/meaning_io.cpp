@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "graph/index.hpp"
+#include "graph/meaning/bounds.hpp"
 #include "graph/meaning/number_type.hpp"
 #include "graph/problem.hpp"
 
@@ -143,13 +144,15 @@ class MeaningReader {
   }
 
   void computation(const JsonValue& computes, int v, Value& one) {
-    const auto parts = computes.elements_up_to(5);
+    const auto parts = computes.elements_up_to(4 + kBoundNumbers * kMostBounds);
     if (parts.empty()) computes.fail("must begin with the name of a function");
     one.function = function_of(parts[0]);
     const std::size_t first = has_tensor(one.function) ? 2 : 1;
     const auto [least, most] = arity(one.function);
     const auto given = static_cast<int>(parts.size()) - static_cast<int>(first);
-    if (given < least || given > most)
+    const bool bounded = is_bounded(one.function, given);
+    const bool unbounded = given >= least && given <= most && one.function != Function::within;
+    if (!unbounded && !bounded)
       computes.fail(std::string(name_of(one.function)) + " has " + std::to_string(least) +
                     (most > least ? " or " + std::to_string(most) : "") + " operands" +
                     (first == 2 ? " after its tensor" : ""));
@@ -161,6 +164,32 @@ class MeaningReader {
     }
     for (std::size_t k = first; k < parts.size(); ++k)
       one.operands.push_back(operand(parts[k], v, one));
+    if (bounded || one.function == Function::places) whole_numbers(computes, v, one);
+  }
+
+  /// Are these operands followed by bounds? `within` has some always.
+  static bool is_bounded(Function function, int operands) {
+    const int first = first_bound(function);
+    return first >= 0 && operands > first && (operands - first) % kBoundNumbers == 0 &&
+           operands <= first + kBoundNumbers * kMostBounds;
+  }
+
+  /// Bounds and places are of integers, and outside the loop nothing changes by iteration.
+  void whole_numbers(const JsonValue& computes, int v, const Value& one) const {
+    const int first = std::max(first_bound(one.function), 0);
+    for (int k = one.function == Function::load ? 0 : first;
+         k < static_cast<int>(one.operands.size()); ++k) {
+      const Operand& operand = one.operands[at(k)];
+      if (operand.value >= 0)
+        computes.fail(std::string(name_of(one.function)) +
+                      " has bounds, places and what stands in for masked elements as numbers");
+      if (k < first) continue;
+      if (!(std::abs(operand.number) <= kLargestBound) ||
+          operand.number != std::floor(operand.number))
+        computes.fail("bounds and places are integers up to 10^12");
+      if ((k - first) % kBoundNumbers == 2 && operand.number != 0 && !m_.in_loop(v))
+        computes.fail("outside the loop a bound does not change by iteration");
+    }
   }
 
   /// A function in the place of an operand: a step of the same op, a value by itself, in f32.
@@ -392,6 +421,17 @@ class MeaningReader {
       if (expected.size() == 2 && expected[1] == 2 && one.tile.size() == 1 &&
           one.tile[0] == expected[0])
         expected = one.tile;
+    } else if (one.function == Function::within || one.function == Function::places) {
+      one.shape = expected = one.tile;
+      if (expected.empty() || expected.size() > 2) disagree("must make a vector or a matrix");
+      for (std::size_t k = 0; k < in.size(); ++k) {
+        const bool columns = one.operands[k].along_columns;
+        if (columns && (in[k].size() != 1 || expected.size() != 2))
+          disagree("only a vector beside a matrix goes along its columns");
+        if (in[k].empty() || in[k] == expected) continue;
+        if (in[k].size() != 1 || expected.size() != 2 || in[k][0] != expected[columns ? 1 : 0])
+          disagree("do not agree");
+      }
     } else if (one.function == Function::beside) {
       for (const auto& each : in)
         if (each.size() == 1) one.shape = {each[0], 2};

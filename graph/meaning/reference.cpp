@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "graph/index.hpp"
+#include "graph/meaning/bounds.hpp"
 #include "graph/meaning/number_type.hpp"
 #include "graph/random.hpp"
 
@@ -117,7 +118,10 @@ class Interpreter {
     result.error.data.resize(count);
     if (value.function == Function::load) {
       result.value = inputs_[at(value.tensor)][at(std::max(i, 0))];
-      return result;  // as it is in memory
+      // As it is in memory, or what stands in for it.
+      each_outside(value, i,
+                   [&](std::size_t k) { result.value.data[k] = value.operands[0].number; });
+      return result;
     }
     if (value.function == Function::product)
       product(in, result);
@@ -128,15 +132,28 @@ class Interpreter {
         result.error.data[k] = one.e;
       }
     if (!is_exact(value)) round(value.type, result);
+    if (value.function == Function::store)
+      each_outside(value, i,
+                   [&](std::size_t k) { result.value.data[k] = result.error.data[k] = 0; });
     if (value.function == Function::store) outputs_[at(value.tensor)].push_back(result);
     return result;
+  }
+
+  /// Does something with every element that is outside the bounds.
+  template <class Do>
+  static void each_outside(const Value& value, int i, const Do& act) {
+    const std::vector<Bound> bounds = bounds_of(value);
+    const std::int64_t width = value.shape.size() == 2 ? value.shape[1] : 1;
+    for (std::int64_t k = 0; k < elements(value.shape) && !bounds.empty(); ++k)
+      if (!is_inside(bounds, k / width, k % width, i)) act(static_cast<std::size_t>(k));
   }
 
   /// Is the result one of the operands, in a type that has all of theirs? Then nothing is rounded.
   bool is_exact(const Value& value) const {
     constexpr Function kMoves[] = {Function::copy,   Function::store, Function::transpose,
                                    Function::select, Function::max,   Function::row_max,
-                                   Function::causal, Function::lower, Function::beside};
+                                   Function::causal, Function::lower, Function::beside,
+                                   Function::within, Function::places};
     if (std::find(std::begin(kMoves), std::end(kMoves), value.function) == std::end(kMoves))
       return false;
     const NumberType& type = *number_type(value.type);
@@ -145,6 +162,9 @@ class Interpreter {
       // The sign of a selection and the place of a mask are no part of the result.
       if (value.function == Function::select && k == 0) continue;
       if (value.function == Function::causal && k > 0) continue;
+      if (value.function == Function::places) continue;
+      if (first_bound(value.function) >= 0 && static_cast<int>(k) >= first_bound(value.function))
+        continue;
       if (one.value < 0) {
         if (rounded(type, one.number) != one.number) return false;
         continue;
@@ -265,6 +285,17 @@ class Interpreter {
         const double last = value.operands[1].number +
                             std::floor(static_cast<double>(row) / value.operands[2].number);
         return key > last ? Near{-kEndless, 0} : x(0);
+      }
+      case Function::within: {
+        const auto r = static_cast<std::int64_t>(row), c = static_cast<std::int64_t>(column);
+        return is_inside(bounds_of(value), r, c, i) ? x(0) : x(1);
+      }
+      case Function::places: {
+        const std::vector<Operand>& by = value.operands;
+        return {by[0].number * static_cast<double>(row) +
+                    by[1].number * static_cast<double>(column) +
+                    by[2].number * static_cast<double>(i) + by[3].number,
+                0};
       }
       default: return {std::numeric_limits<double>::quiet_NaN(), kEndless};
     }

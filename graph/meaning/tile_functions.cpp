@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "graph/index.hpp"
+#include "graph/meaning/bounds.hpp"
 #include "graph/meaning/number_type.hpp"
 
 namespace twill::meaning {
@@ -111,6 +112,46 @@ Numbers by_elements(const Value& value, std::span<const Numbers> in) {
   return result;
 }
 
+/// An element of an operand: of a tile, or of a vector or number that is repeated.
+double repeated(const Value& value, std::span<const Numbers> in, std::size_t k, std::int64_t row,
+                std::int64_t column) {
+  const Numbers& from = in[k];
+  if (from.shape.empty()) return from.data[0];
+  if (from.shape.size() == value.shape.size())
+    return from.data[static_cast<std::size_t>(from.shape.size() == 2 ? row * from.shape[1] + column
+                                                                     : row)];
+  return from.data[static_cast<std::size_t>(value.operands[k].along_columns ? column : row)];
+}
+
+Numbers within_bounds(const Value& value, std::span<const Numbers> in, std::int64_t i) {
+  const std::vector<Bound> bounds = bounds_of(value);
+  const std::int64_t columns = value.shape.size() == 2 ? value.shape[1] : 1;
+  Numbers result{value.shape, {}};
+  for (std::int64_t e = 0; e < elements(value.shape); ++e) {
+    const std::int64_t r = e / columns, c = e % columns;
+    const bool inside = is_inside(bounds, r, c, i);
+    // (What is loaded or stored comes first; what is not stored is 0.)
+    if (value.function == Function::store)
+      result.data.push_back(inside ? in[0].data[static_cast<std::size_t>(e)] : 0);
+    else if (value.function == Function::load)
+      result.data.push_back(inside ? in[0].data[static_cast<std::size_t>(e)] : in[1].data[0]);
+    else
+      result.data.push_back(repeated(value, in, inside ? 0 : 1, r, c));
+  }
+  return result;
+}
+
+Numbers placed(const Value& value, std::int64_t i) {
+  const std::vector<Operand>& x = value.operands;
+  const std::int64_t columns = value.shape.size() == 2 ? value.shape[1] : 1;
+  Numbers result{value.shape, {}};
+  for (std::int64_t e = 0; e < elements(value.shape); ++e)
+    result.data.push_back(x[0].number * static_cast<double>(e / columns) +
+                          x[1].number * static_cast<double>(e % columns) +
+                          x[2].number * static_cast<double>(i) + x[3].number);
+  return result;
+}
+
 Numbers two_columns(const Value& value, std::span<const Numbers> in) {
   const auto rows = static_cast<std::size_t>(value.shape[0]);
   Numbers result{value.shape, {}};
@@ -162,7 +203,11 @@ Numbers evaluate(const Value& value, std::span<const Numbers> operands, std::int
     case Function::causal: result = masked(value, operands[0], i); break;
     case Function::transpose: result = turned(operands[0]); break;
     case Function::beside: result = two_columns(value, operands); break;
-    default: result = by_elements(value, operands);
+    case Function::within: result = within_bounds(value, operands, i); break;
+    case Function::places: result = placed(value, i); break;
+    default:
+      result = bounds_of(value).empty() ? by_elements(value, operands)
+                                        : within_bounds(value, operands, i);
   }
   if (value.type != "f64" && value.type != "i32") round_all("f32", result);
   round_all(value.type, result);

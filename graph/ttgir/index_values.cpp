@@ -144,7 +144,8 @@ std::optional<IndexValues::Affine> IndexValues::tile(int value, int depth) const
   if (depth > kMostIndexSteps) return std::nullopt;
   const Value& v = m_.value(value);
   const Type* type = m_.type_of(value);
-  if (v.op == kNone || type == nullptr || type->kind != TypeKind::tensor) return std::nullopt;
+  if (type == nullptr || type->kind != TypeKind::tensor) return std::nullopt;
+  if (v.op == kNone) return carried_tile(value, depth);
   const Operation& op = m_.op(v.op);
   const auto inner = [&](std::size_t k) { return tile(op.operands[k], depth + 1); };
   if (op.name == "tt.splat") {
@@ -170,7 +171,13 @@ std::optional<IndexValues::Affine> IndexValues::tile(int value, int depth) const
       return std::nullopt;
     return Affine{1, 0, Index::make(Index::number, start)};
   }
-  if (op.name == "ttg.convert_layout" || op.name == "tt.broadcast") return inner(0);
+  if (op.name == "ttg.convert_layout" || op.name == "tt.broadcast" || op.name == "arith.extsi")
+    return inner(0);
+  if (op.name == "tt.trans" && is_transposition(m_.attribute(op, "order"))) {
+    auto one = inner(0);
+    if (one) std::swap(one->row, one->column);
+    return one;
+  }
   if (op.name == "tt.expand_dims") {
     auto one = inner(0);
     const Type* from = m_.type_of(op.operands[0]);
@@ -178,14 +185,56 @@ std::optional<IndexValues::Affine> IndexValues::tile(int value, int depth) const
     if (axis_of(m_, op) == 0) std::swap(one->row, one->column);
     return one;
   }
-  if (op.name != "arith.addi" && op.name != "arith.subi") return std::nullopt;
+  if (op.name != "arith.addi" && op.name != "arith.subi" && op.name != "arith.muli")
+    return std::nullopt;
   auto a = inner(0), b = inner(1);
   if (!a || !b) return std::nullopt;
+  if (op.name == "arith.muli") {
+    // One of them is the same number everywhere, and where the other is not, a known one.
+    if (a->row != 0 || a->column != 0) std::swap(a, b);
+    if (a->row != 0 || a->column != 0) return std::nullopt;
+    Affine result{0, 0, product(b->begin, a->begin)};
+    if (b->row == 0 && b->column == 0) return result;
+    constexpr std::int64_t kMostFactor = 1 << 30;
+    if (a->begin.kind != Index::number || std::abs(a->begin.value) > kMostFactor ||
+        std::abs(b->row) > kMostFactor || std::abs(b->column) > kMostFactor)
+      return std::nullopt;
+    result.row = b->row * a->begin.value;
+    result.column = b->column * a->begin.value;
+    return result;
+  }
   const bool plus = op.name == "arith.addi";
   const std::int64_t sign = plus ? 1 : -1;
   return Affine{
       a->row + sign * b->row, a->column + sign * b->column,
       Index::make(plus ? Index::add : Index::sub, std::move(a->begin), std::move(b->begin))};
+}
+
+/// A tile that grows by the same number everywhere in every iteration.
+std::optional<IndexValues::Affine> IndexValues::carried_tile(int value, int depth) const {
+  const Value& v = m_.value(value);
+  const Operation& loop = m_.op(loop_);
+  if (v.block != body_ || v.index == 0 || m_.block(body_).ops.empty()) return std::nullopt;
+  const std::size_t k = at(v.index) - 1;
+  const Operation& yield = m_.op(m_.block(body_).ops.back());
+  if (yield.name != "scf.yield" || k >= yield.operands.size() ||
+      kFirstVariable + k >= loop.operands.size())
+    return std::nullopt;
+  auto first = tile(loop.operands[kFirstVariable + k], depth + 1);
+  const int next = yield.operands[k], made = m_.value(next).op;
+  if (next == value || !first) return first;
+  if (made == kNone || m_.op(made).name != "arith.addi") return std::nullopt;
+  const auto& operands = m_.op(made).operands;
+  for (const std::size_t mine : {std::size_t{0}, std::size_t{1}}) {
+    if (operands[mine] != value) continue;
+    auto step = tile(operands[1 - mine], depth + 1);
+    if (!step || step->row != 0 || step->column != 0 || depends_on(step->begin, Index::iteration))
+      return std::nullopt;
+    first->begin = sum(std::move(first->begin),
+                       product(Index::make(Index::iteration), std::move(step->begin)));
+    return first;
+  }
+  return std::nullopt;
 }
 
 int grid_axis(const Module& module, const Operation& op) {

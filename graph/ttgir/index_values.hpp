@@ -41,6 +41,7 @@ class IndexValues {
   std::optional<meaning::Index> of(int value, int depth) const;
   std::optional<Affine> tile(int value, int depth) const;
   std::optional<meaning::Index> carried(int value, int depth) const;
+  std::optional<Affine> carried_tile(int value, int depth) const;
 
   const Module& m_;
   int loop_, function_ = kNone, body_ = kNone;

@@ -218,16 +218,20 @@ void Interpreter::load(int op) {
   const Held* other = o.operands.size() > 2 ? &operand(op, 2) : nullptr;
   Held tile;
   tile.shape = result.shape;
+  // Noted is what lies there, also where the mask lets nothing through.
+  Held memory = tile;
+  for (const std::int64_t place : from.whole)
+    memory.real.push_back(element(from.base, result.element, place, -1));
   for (std::size_t k = 0; k < from.whole.size(); ++k) {
     const bool there = mask == nullptr || mask->whole.at(mask->whole.size() == 1 ? 0 : k) != 0;
     if (there)
-      tile.real.push_back(element(from.base, result.element, from.whole[k], -1));
+      tile.real.push_back(memory.real[k]);
     else if (other != nullptr)
       tile.real.push_back(other->real.at(other->real.size() == 1 ? 0 : k));
     else
       tile.real.push_back(0);
   }
-  note(op, tile);
+  note(op, memory);
   set(op, std::move(tile));
 }
 
@@ -243,9 +247,15 @@ void Interpreter::store(int op) {
         type(op, value).element != "i1" && (descriptor || tile == kNone))
       tile = value;
   if (tile == kNone) refuse(op, "it stores no tile");
-  if (!descriptor && o.operands.size() > 2) refuse(op, "it stores what a mask lets it");
   stored_.insert(where.base);
-  note(op, get(op, tile));
+  Held stored = get(op, tile);
+  // What a mask leaves out is noted as 0.
+  if (!descriptor && o.operands.size() > 2) {
+    const Held& mask = operand(op, 2);
+    for (std::size_t k = 0; k < stored.real.size(); ++k)
+      if (mask.whole.at(mask.whole.size() == 1 ? 0 : k) == 0) stored.real[k] = 0;
+  }
+  note(op, stored);
 }
 
 std::variant<Interpretation, NotInterpreted> interpret(const Module& module, int loop,

@@ -20,7 +20,8 @@ std::optional<double> real_operation(std::string_view name, const double* x) {
   if (name == "arith.addf") return x[0] + x[1];
   if (name == "arith.subf") return x[0] - x[1];
   if (name == "arith.mulf") return x[0] * x[1];
-  if (name == "arith.divf" || name == "tt.precise_divf") return x[0] / x[1];
+  if (name == "arith.divf" || name == "tt.precise_divf" || name == "tt.approx_divf")
+    return x[0] / x[1];
   if (name == "arith.negf") return -x[0];
   if (name == "arith.maxnumf") return std::fmax(x[0], x[1]);
   if (name == "arith.minnumf") return std::fmin(x[0], x[1]);
@@ -302,7 +303,7 @@ bool Interpreter::tiles(int op) {
     return true;
   }
   if (name.starts_with("arith.") || name.starts_with("math.") || name == "tt.addptr" ||
-      name == "tt.fp_to_fp" || name.starts_with("tt.precise_"))
+      name == "tt.fp_to_fp" || name.starts_with("tt.precise_") || name == "tt.approx_divf")
     return elementwise(op);
   return false;
 }

@@ -125,9 +125,10 @@ void MeaningBuilder::check_shapes(const meaning::Meaning& meaning,
     right = in[0].size() == 2 && in[1].size() == 2 && in[0][1] == in[1][0] &&
             value.shape == std::vector{in[0][0], in[1][1]} && (in.size() < 3 || is(2, value.shape));
   } else if (value.function == Function::row_max || value.function == Function::row_sum) {
-    right = in[0].size() == 2 && value.shape == std::vector{in[0][0]};
-  } else if (value.function != Function::load) {
-    bool whole = value.shape.empty();
+    right = (in[0].size() == 2 && value.shape == std::vector{in[0][0]}) ||
+            (in[0].size() == 1 && value.shape.empty());
+  } else if (value.function != Function::load && value.function != Function::places) {
+    bool whole = value.shape.empty() || value.function == Function::within;
     for (std::size_t k = 0; k < in.size(); ++k) {
       const bool along = value.operands[k].along_columns;
       whole = whole || is(k, value.shape);
@@ -188,6 +189,7 @@ void MeaningBuilder::load(std::size_t v) {
     return;
   }
   value.function = Function::load;
+  masked_move(info.op, value, Where::loop, info.copy, dimension);
   value.tensor = tensor(info.op, info.copy, dimension >= 0 ? split_.factor : 1, dimension,
                         value.type, value.shape);
 }
@@ -220,6 +222,7 @@ void MeaningBuilder::store(std::size_t v) {
     value.operands = {one};
   }
   value.function = Function::store;
+  masked_move(info.op, value, Where::loop, info.copy, dimension);
   value.tensor = tensor(info.op, info.copy, dimension >= 0 ? split_.factor : 1, dimension,
                         value.type, value.shape);
 }
@@ -251,6 +254,7 @@ meaning::Value MeaningBuilder::computed(int index, const std::string& id, Where 
     return value;
   }
   if (op.results.empty()) refuse(index, "it is not known what it computes");
+  if (places(index, value, where, copy, dimension)) return value;
   const int result = op.results[0];
   if (!is_tile(result, TypeKind::tensor) && !is_tile(result, TypeKind::memdesc) &&
       !is_tile(result, TypeKind::scalar))
@@ -261,7 +265,7 @@ meaning::Value MeaningBuilder::computed(int index, const std::string& id, Where 
     case OpClass::reduction: reduction(index, value, where, copy, dimension); break;
     case OpClass::tmem_load:
     case OpClass::local_load: {
-      const Seen seen = contents(index, buffer(index, op.operands[0]), where, copy, dimension, 0);
+      const Seen seen = shown(index, op.operands[0], where, copy, dimension);
       value.operands = {beside(index, value, view(op, seen))};
       break;
     }
@@ -277,6 +281,7 @@ meaning::Value MeaningBuilder::computed(int index, const std::string& id, Where 
       value.operands = {beside(index, value, seen)};
       break;
     }
+    case OpClass::unknown:  // (of what costs nothing is known, the table may know the function)
     case OpClass::elementwise: elementwise(index, value, where, copy, dimension); break;
     default: refuse(index, "it is not known what it computes");
   }
@@ -298,11 +303,12 @@ struct Elementwise {
   std::string_view name;
   Function function;
 };
-constexpr std::array<Elementwise, 16> kElementwise = {{{"arith.addf", Function::add},
+constexpr std::array<Elementwise, 17> kElementwise = {{{"arith.addf", Function::add},
                                                        {"arith.subf", Function::sub},
                                                        {"arith.mulf", Function::mul},
                                                        {"arith.divf", Function::div},
                                                        {"tt.precise_divf", Function::div},
+                                                       {"tt.approx_divf", Function::div},
                                                        {"arith.maxnumf", Function::max},
                                                        {"arith.maximumf", Function::max},
                                                        {"math.exp2", Function::exp2},
@@ -325,8 +331,9 @@ void MeaningBuilder::elementwise(int index, meaning::Value& value, Where where, 
   if (found == kElementwise.end()) refuse(index, "it is not known what it computes");
   value.function = found->function;
   if (op.name == "arith.select") {
-    if (!mask(index, value, where, copy, dimension))
-      refuse(index, "of selections only masks above the diagonal are known");
+    if (!mask(index, value, where, copy, dimension) &&
+        !selection(index, value, where, copy, dimension))
+      refuse(index, "of selections only masks that compare places are known");
     return;
   }
   if (op.name == "tt.fp_to_fp" && !m_.attribute(op, "rounding").empty() &&
@@ -366,14 +373,17 @@ void MeaningBuilder::reduction(int index, meaning::Value& value, Where where, in
   else
     refuse(index, "it reduces with " + std::string(combine.name));
   const int tile = op.operands[0], axis = axis_of(m_, op);
-  if (type(tile).shape.size() != 2 || value.shape.size() != 1)
+  // A vector becomes a number; a matrix with one row or column is none.
+  const bool of_vector = type(tile).shape.size() == 1 && value.shape.empty();
+  if (!of_vector && (type(tile).shape.size() != 2 || value.shape.size() != 1))
     refuse(index, "it reduces a tile that is no matrix");
   int cut = where == Where::loop ? split_.of(tile) : dimension;
   if (where != Where::loop && cut >= axis && cut >= 0) ++cut;
   if (cut == axis) refuse(index, "it reduces over sub-tiles");
   Seen seen = source(index, tile, where, copy, cut);
-  if (seen.vector || seen.operand.value < 0) refuse(index, "it reduces a repeated vector");
-  if (axis == 0) seen.operand.transposed = !seen.operand.transposed;
+  if (seen.vector != of_vector || seen.operand.value < 0)
+    refuse(index, "it reduces a repeated vector");
+  if (axis == 0 && !of_vector) seen.operand.transposed = !seen.operand.transposed;
   value.operands = {seen.operand};
 }
 

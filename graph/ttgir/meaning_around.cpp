@@ -58,6 +58,7 @@ int MeaningBuilder::before(int index, int copy, int dimension) {
     value.function = Function::load;
     value.type = type_name(index, tile);
     value.shape = shape(index, tile, dimension);
+    masked_move(index, value, Where::before, copy, dimension);
     value.tensor =
         tensor(index, copy, dimension < 0 ? 1 : split_.factor, dimension, value.type, value.shape);
   } else {
@@ -142,6 +143,7 @@ void MeaningBuilder::stores_after() {
       value.type = type_name(*op, tile);
       value.shape = shape(*op, tile, dimension);
       value.operands = {beside(*op, value, source(*op, tile, Where::after, copy, dimension))};
+      masked_move(*op, value, Where::after, copy, dimension);
       value.tensor = tensor(*op, copy, copies, dimension, value.type, value.shape);
       after_.push_back(std::move(value));
     }
@@ -185,9 +187,6 @@ meaning::Place MeaningBuilder::place(int index, int copy, int copies, int dimens
   int descriptor = kNone;
   for (const int operand : op.operands) {
     if (is_tile(operand, TypeKind::descriptor) && descriptor == kNone) descriptor = operand;
-    // A mask that is not known to be true: which elements are moved is known at run time alone.
-    if (is_tile(operand, TypeKind::tensor) && type(operand).element == "i1")
-      refuse(index, "it moves what a mask lets it: which elements is known at run time alone");
   }
   if (descriptor != kNone) {
     for (const int operand : op.operands) {

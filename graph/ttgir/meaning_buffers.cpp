@@ -97,6 +97,15 @@ MeaningBuilder::Seen MeaningBuilder::written(int user, const Write& write, Where
   return source(user, write.tile, where, copy, dimension);
 }
 
+/// What `user` finds in a buffer that it reads through views: each of them is on the way.
+MeaningBuilder::Seen MeaningBuilder::shown(int user, int value, Where where, int copy,
+                                           int dimension) {
+  const int made = m_.value(value).op, root = buffer(user, value);
+  if (value == root) return contents(user, root, where, copy, dimension, 0);
+  const Operation& op = m_.op(made);
+  return view(op, shown(user, op.operands[0], where, copy, dimension_before_view(made, dimension)));
+}
+
 /// What the loop finds in a buffer.
 MeaningBuilder::Seen MeaningBuilder::at_entry(int user, int root, int copy, int dimension) {
   if (zero_at_entry_) return number(user, 0);

@@ -1,6 +1,7 @@
 // Builds a ModuleMeaning. Private to graph/ttgir/. meaning.cpp: the loop's nodes;
 // meaning_sources.cpp: what an operand is; meaning_buffers.cpp: who wrote what is read from a
-// buffer; meaning_around.cpp: before and after the loop; meaning_masks.cpp: triangles.
+// buffer; meaning_around.cpp: before and after the loop; meaning_masks.cpp: triangles;
+// meaning_bounds.cpp: other masks that compare places, and places.
 #pragma once
 
 #include <map>
@@ -75,7 +76,7 @@ class MeaningBuilder {
   Seen result_of_loop(int user, int value, int copy);
   Seen number(int op, double x) const;
   Seen constant(int op, int value) const;
-  Seen scalar(int user, int value);
+  Seen scalar(int user, int value, Where where, int distance);
   Seen view(const Operation& op, Seen seen) const;
   void note_initial(int user, const Seen& last, const Seen& first, int op);
   int argument_constant(int op, const std::string& wish, const meaning::Index& index, double x);
@@ -89,6 +90,7 @@ class MeaningBuilder {
   };
   int buffer(int user, int value) const;
   std::optional<Write> write_by(int op, int buffer) const;
+  Seen shown(int user, int buffer, Where where, int copy, int dimension);
   Seen contents(int user, int buffer, Where where, int copy, int dimension, int distance);
   Seen written(int user, const Write& write, Where where, int copy, int dimension, int distance);
   Seen at_entry(int user, int buffer, int copy, int dimension);
@@ -104,6 +106,21 @@ class MeaningBuilder {
                        const std::vector<std::int64_t>& shape) const;
   std::optional<std::pair<int, meaning::Index>> pointer(int value, int depth) const;
   void check_function();
+
+  // meaning_bounds.cpp
+  /// A half-plane of a tile of two dimensions: row r + column c + rest >= 0.
+  struct HalfPlane {
+    std::int64_t row = 0, column = 0;
+    meaning::Index rest;
+  };
+  std::optional<std::vector<HalfPlane>> half_planes(int value, int depth = 0) const;
+  std::optional<std::vector<HalfPlane>> comparison(const Operation& op) const;
+  bool add_bounds(int op, int mask, meaning::Value& value, Where where, int copy, int dimension);
+  void add_places(int op, HalfPlane of, const Type& type, meaning::Value& value, Where where,
+                  int copy, int dimension);
+  bool selection(int op, meaning::Value& value, Where where, int copy, int dimension);
+  bool places(int op, meaning::Value& value, Where where, int copy, int dimension);
+  void masked_move(int op, meaning::Value& value, Where where, int copy, int dimension);
 
   // meaning_masks.cpp
   bool mask(int op, meaning::Value& value, Where where, int copy, int dimension);

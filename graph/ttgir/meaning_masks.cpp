@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "graph/index.hpp"
+#include "graph/ttgir/comparison.hpp"
 #include "graph/ttgir/constants.hpp"
 #include "graph/ttgir/meaning_builder.hpp"
 
@@ -13,25 +14,6 @@ using meaning::Index;
 using meaning::Operand;
 
 namespace {
-
-constexpr std::int64_t kEqual = 0, kSignedLess = 2, kSignedAtMost = 3, kSignedMore = 4,
-                       kSignedAtLeast = 5;  // of arith.cmpi's predicate
-
-/// "sge" of the custom form, a number of the generic one.
-std::optional<std::int64_t> predicate(const Module& module, const Operation& op) {
-  bool found = false;
-  std::string_view text = module.attribute(op, "predicate", &found);
-  if (!found) {
-    text = std::string_view(*module.text).substr(op.begin, op.end - op.begin);
-    text.remove_prefix(std::min(text.size(), op.name.size()));
-    while (text.starts_with(' ')) text.remove_prefix(1);
-  }
-  if (text.starts_with("slt") || text.starts_with("2 ")) return kSignedLess;
-  if (text.starts_with("sle") || text.starts_with("3 ")) return kSignedAtMost;
-  if (text.starts_with("sgt") || text.starts_with("4 ")) return kSignedMore;
-  if (text.starts_with("sge") || text.starts_with("5 ")) return kSignedAtLeast;
-  return std::nullopt;
-}
 
 Index minus(Index a, Index b) {
   return Index::make(Index::sub, std::move(a), std::move(b));

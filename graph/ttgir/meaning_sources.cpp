@@ -78,6 +78,8 @@ MeaningBuilder::Seen MeaningBuilder::source(int user, int value, Where where, in
   const Value& v = m_.value(value);
   if (v.op == kNone) {
     if (v.block == body_ && v.index > 0) return carried(user, value, copy, dimension, distance);
+    if (indices_.argument(value) >= 0 && is_tile(value, TypeKind::scalar))
+      return scalar(user, value, where, distance);
     refuse(user, "it uses %" + std::string(v.name) + ", which no op makes");
   }
   if (v.op == loop_) {
@@ -93,7 +95,8 @@ MeaningBuilder::Seen MeaningBuilder::of_op(int user, int value, Where where, int
   const Operation& op = m_.op(index);
   const OpClass c = class_of(op);
   if (op.name == "arith.constant") return constant(user, value);
-  if (op.name == "tt.splat") return scalar(user, op.operands[0]);
+  if (op.name == "tt.splat") return scalar(user, op.operands[0], where, distance);
+  if (is_tile(value, TypeKind::scalar)) return scalar(user, value, where, distance);
   if (c == OpClass::transparent && op.results.size() == op.operands.size())
     return source(user, op.operands[at(m_.value(value).index)], where, copy, dimension, distance);
   const bool inside = in_loop(index);
@@ -248,7 +251,7 @@ void MeaningBuilder::note_initial(int user, const Seen& last, const Seen& first,
     refuse(user, "what it reads is carried under several names, which begin with different values");
 }
 
-MeaningBuilder::Seen MeaningBuilder::scalar(int user, int value) {
+MeaningBuilder::Seen MeaningBuilder::scalar(int user, int value, Where where, int distance) {
   const Value& v = m_.value(value);
   if (!is_tile(value, TypeKind::scalar)) refuse(user, "it repeats what is no number");
   if (v.op != kNone && m_.op(v.op).name == "arith.constant") return constant(user, value);
@@ -261,9 +264,24 @@ MeaningBuilder::Seen MeaningBuilder::scalar(int user, int value) {
     seen.operand.number = out_.constants[at(c)].second;
     return seen;
   }
+  Seen seen;
+  // Of a reduction: a node of the loop.
+  if (v.op != kNone && in_loop(v.op) && order_.contains(v.op) &&
+      class_of(m_.op(v.op)) == OpClass::reduction && node(v.op, 0) != kNone && v.index == 0) {
+    if (copies_of(v.op) > 1) refuse(user, "it repeats a number of one sub-tile");
+    seen.operand.value = kLoop + node(v.op, 0);
+    seen.operand.distance = distance;
+    return seen;
+  }
   if (v.op == kNone || in_loop(v.op) || v.op == loop_)
     refuse(user, "it repeats a number that is known at run time alone");
-  Seen seen;
+  const auto& ops = m_.block(m_.op(loop_).block).ops;
+  const auto here = std::find(ops.begin(), ops.end(), v.op);
+  if (where == Where::after && here != ops.end() &&
+      here > std::find(ops.begin(), ops.end(), loop_)) {
+    seen.operand.value = kAfter + after(v.op, 0, -1);
+    return seen;
+  }
   seen.operand.value = before(v.op, 0, -1);
   return seen;
 }

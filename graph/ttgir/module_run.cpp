@@ -1,10 +1,12 @@
 #include "graph/ttgir/module_run.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <utility>
 
 #include "graph/index.hpp"
+#include "graph/meaning/bounds.hpp"
 
 namespace twill::ttgir {
 namespace {
@@ -26,6 +28,25 @@ bool has_trips(const meaning::UserKernel& kernel, Launch& launch, int n) {
   } catch (const std::domain_error&) {
     return false;
   }
+}
+
+/// So many values with bounds keep some elements and leave out others, in the first iteration or
+/// the last one of n.
+int bounds_that_cut(const ModuleMeaning& of, const Launch& launch, int n) {
+  meaning::Meaning m = of.meaning;
+  set_numbers(m, of.kernel, launch);
+  int cut = 0;
+  for (const meaning::Value& value : m.values) {
+    const std::vector<meaning::Bound> bounds = meaning::bounds_of(value);
+    if (bounds.empty()) continue;
+    bool kept = false, left_out = false;
+    const std::int64_t columns = value.shape.size() == 2 ? value.shape[1] : 1;
+    for (std::int64_t e = 0; e < meaning::elements(value.shape); ++e)
+      for (const int i : {0, std::max(n - 1, 0)})
+        (meaning::is_inside(bounds, e / columns, e % columns, i) ? kept : left_out) = true;
+    if (kept && left_out) ++cut;
+  }
+  return cut;
 }
 
 /// Part `copy` of a tile, without extents of 1.
@@ -71,6 +92,37 @@ std::optional<Launch> launch_of(const meaning::UserKernel& kernel, int n) {
     }
   }
   return std::nullopt;
+}
+
+std::optional<Launch> ragged_launch_of(const ModuleMeaning& of, int n) {
+  const auto plain = launch_of(of.kernel, n);
+  const bool masked =
+      std::any_of(of.meaning.values.begin(), of.meaning.values.end(),
+                  [](const meaning::Value& value) { return !meaning::bounds_of(value).empty(); });
+  if (!plain || !masked) return plain;
+  Launch best = *plain;
+  int most = bounds_that_cut(of, best, n);
+  // Arguments that the trip count has a little less, others of several sizes.
+  for (const std::int64_t other :
+       {kOther, std::int64_t{1'021}, std::int64_t{509}, std::int64_t{200}, std::int64_t{101},
+        std::int64_t{37}, std::int64_t{11}, std::int64_t{5}})
+    for (const std::int64_t less : {0, 3, 7, 13}) {
+      Launch launch = *plain;
+      for (std::size_t k = 0; k < of.kernel.parameters.size(); ++k) {
+        if (of.kernel.parameters[k].kind != meaning::Parameter::integer) continue;
+        if (depends_on(of.kernel.trips, Index::argument, static_cast<std::int64_t>(k)))
+          launch.arguments[k] = std::max<std::int64_t>(launch.arguments[k] - less, 0);
+        else
+          launch.arguments[k] = other;
+      }
+      if (!has_trips(of.kernel, launch, n)) continue;
+      const int cut = bounds_that_cut(of, launch, n);
+      if (cut > most) {
+        most = cut;
+        best = launch;
+      }
+    }
+  return best;
 }
 
 void set_numbers(meaning::Meaning& meaning, const meaning::UserKernel& kernel,

@@ -19,6 +19,10 @@ inline constexpr double kRealArgument = 0.125;
 /// depend on is 1024, and the place is not the first one. nullopt = none was found.
 std::optional<meaning::Launch> launch_of(const meaning::UserKernel& kernel, int n);
 
+/// Of several such launches the one in which most masks of the loop keep some elements and leave
+/// out others. Without masks that of launch_of(of.kernel, n).
+std::optional<meaning::Launch> ragged_launch_of(const ModuleMeaning& of, int n);
+
 /// The meaning's constants as they are in this launch.
 void set_numbers(meaning::Meaning& meaning, const meaning::UserKernel& kernel,
                  const meaning::Launch& launch);

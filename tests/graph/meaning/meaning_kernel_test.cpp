@@ -13,6 +13,7 @@
 #include "graph/lower.hpp"
 #include "graph/lowering/kernel.hpp"
 #include "graph/lowering/kernel_meaning.hpp"
+#include "graph/meaning/bounds.hpp"
 #include "graph/meaning/meaning_io.hpp"
 #include "graph/problem_io.hpp"
 
@@ -348,6 +349,41 @@ TEST_CASE("an op computes in steps, of parts of its operands") {
   refused(k, "/ops/4/computes", "vectors of one length");
   op(4, R"(["lower", "p", {"of": "p", "row": 0}])");
   refused(k, "/ops/4/computes", "what else is must be a number");
+}
+
+TEST_CASE("bounds and places are whole numbers, four each") {
+  Json k = Json::parse(kSmall);
+  const auto op = [&](int index, const std::string& computes) {
+    k = Json::parse(kSmall);
+    k["ops"][static_cast<std::size_t>(index)]["computes"] = Json::parse(computes);
+  };
+  op(4, R"(["within", "p", "-inf", 0, 1, -8, 20])");
+  REQUIRE(refusal(k) == "");
+  const auto made = *parse_kernel(k.dump(), "f").meaning;
+  const std::vector<meaning::Bound> bounds = meaning::bounds_of(made.values[5]);
+  REQUIRE(bounds.size() == 1);
+  CHECK(bounds[0].columns == 1);
+  // Column + 20 - 8 i is at least 0: all of iteration 2, from 4 on in iteration 3.
+  CHECK(meaning::is_inside(bounds, 7, 0, 2));
+  CHECK(!meaning::is_inside(bounds, 7, 3, 3));
+  CHECK(meaning::is_inside(bounds, 0, 4, 3));
+  op(0, R"(["load", "A", 0, -1, 0, 0, 5, 0, -1, 0, 2])");
+  CHECK(refusal(k) == "");
+  op(4, R"(["within", "p", 0])");
+  refused(k, "/ops/4/computes", "operands");
+  op(4, R"(["within", "p", 0, 1, 0, 0])");
+  refused(k, "/ops/4/computes", "operands");
+  op(0, R"(["load", "A", 0])");
+  refused(k, "/ops/0/computes", "operands");
+  op(4, R"(["within", "p", 0, 1, 0, 0, "half"])");
+  refused(k, "/ops/4/computes", "integers up to 10^12");
+  op(4, R"(["within", "p", 0, 1, 0, "p", 1])");
+  refused(k, "/ops/4/computes", "as numbers");
+  op(4, R"(["places", 1e13, 0, 0, 0])");
+  refused(k, "/ops/4/computes", "integers up to 10^12");
+  k = Json::parse(kSmall);
+  k["meaning"]["after"][0]["computes"] = Json::parse(R"(["store", "C", "acc", 0, 1, 1, 0])");
+  refused(k, "/meaning/after/0/computes", "does not change by iteration");
 }
 
 TEST_CASE("groups, constants by a parameter, and what they say wrongly") {

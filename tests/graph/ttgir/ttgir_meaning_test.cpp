@@ -108,6 +108,20 @@ TEST_CASE("a loop's meaning says what the module computes, at every trip count")
   }
 }
 
+TEST_CASE("a transposition on the way through a buffer; sums of vectors, repeated") {
+  for (const std::string name : {"turned-buffer", "vector-sums"}) {
+    CAPTURE(name);
+    const std::string text = read_file(TWILL_TEST_DATA "/ttgir/" + name + ".ttgir");
+    const LoweredModule lowered =
+        lower_module(text, name, builtin_machine("hopper"), "hopper", {}, {});
+    const ModuleMeaning meaning = meaning_of(lowered);
+    for (int n = 0; n <= 9; ++n) {
+      CAPTURE(n);
+      CHECK(difference(lowered, meaning, n) <= kSame);
+    }
+  }
+}
+
 TEST_CASE("another operand, distance, mask, initial value or place of a vector is another number") {
   for (const char* const name :
        {"hopper-attention-forward", "blackwell-attention-causal", "blackwell-attention-backward",

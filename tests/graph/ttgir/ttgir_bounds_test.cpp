@@ -1,0 +1,182 @@
+// Masks that compare places: ragged ends and bands. Beside formulas written by hand, which share
+// nothing with the reader, the reference, the executor's functions or the module's interpreter.
+#include <doctest/doctest.h>
+
+#include <functional>
+
+#include "graph/index.hpp"
+#include "graph/meaning/bounds.hpp"
+#include "graph/meaning/reference.hpp"
+#include "graph/meaning/tile_functions.hpp"
+#include "graph/ttgir/meaning.hpp"
+#include "graph/ttgir/module_run.hpp"
+#include "tests/support/ttgir_files.hpp"
+
+using namespace twill;
+using namespace twill::ttgir;
+
+namespace {
+
+constexpr int kRows = 32, kColumns = 16;  // of a tile of ragged.ttgir
+
+std::string ragged() {
+  return read_file(TWILL_TEST_DATA "/ttgir/ragged.ttgir");
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t here = text.find(from);
+  REQUIRE(here != std::string::npos);
+  return text.replace(here, from.size(), to);
+}
+
+LoweredModule lowered_text(const std::string& text) {
+  return lower_module(text, "ragged", builtin_machine("hopper"), "hopper", {}, {});
+}
+
+std::string why_none(const std::string& text) {
+  const auto result = meaning_of_loop(lowered_text(text));
+  const auto* no = std::get_if<NoMeaning>(&result);
+  return no == nullptr ? std::string() : no->why;
+}
+
+ModuleMeaning meaning_of(const LoweredModule& lowered) {
+  auto result = meaning_of_loop(lowered);
+  if (const auto* no = std::get_if<NoMeaning>(&result)) FAIL(no->why);
+  return std::get<ModuleMeaning>(std::move(result));
+}
+
+/// The one tensor that is loaded.
+int loaded_tensor(const meaning::Meaning& m) {
+  for (int t = 0; t < static_cast<int>(m.tensors.size()); ++t)
+    if (!m.is_output(t)) return t;
+  FAIL("nothing is loaded");
+  return -1;
+}
+
+/// What the functions of an execution make of the loop: no pipeline, one iteration after the other.
+meaning::TensorTiles executed(const meaning::Meaning& m, int n, const meaning::TensorTiles& in) {
+  meaning::TensorTiles out(m.tensors.size());
+  std::vector<meaning::Numbers> last(m.values.size()), now(m.values.size());
+  const auto value = [&](int v, int i) {
+    const meaning::Value& one = m.values[at(v)];
+    std::vector<meaning::Numbers> operands;
+    if (one.tensor >= 0 && !m.is_output(one.tensor))
+      operands.push_back(in[at(one.tensor)][at(std::max(i, 0))]);
+    for (const meaning::Operand& operand : one.operands) {
+      if (operand.value < 0)
+        operands.push_back({{}, {operand.number}});
+      else
+        operands.push_back(
+            meaning::seen(operand, (operand.distance > 0 ? last : now)[at(operand.value)]));
+    }
+    now[at(v)] = meaning::evaluate(one, operands, i);
+    if (m.is_output(one.tensor) && one.tensor >= 0) out[at(one.tensor)].push_back(now[at(v)]);
+  };
+  for (const meaning::Initial& one : m.initial) {
+    const meaning::Value& of = m.values[at(one.value)];
+    now[at(one.value)] = {
+        of.shape,
+        std::vector<double>(at(static_cast<int>(meaning::elements(of.shape))), one.what.number)};
+  }
+  for (int v = 0; v < m.loop_begin; ++v) value(v, 0);
+  for (int i = 0; i < n; ++i) {
+    last = now;
+    for (const int v : meaning::loop_order(m)) value(v, i);
+  }
+  for (int v = m.after_begin; v < static_cast<int>(m.values.size()); ++v) value(v, 0);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("ragged ends and a band are what a formula written by hand says") {
+  const LoweredModule lowered = lowered_text(ragged());
+  const ModuleMeaning made = meaning_of(lowered);
+  for (int n = 0; n <= 9; ++n) {
+    CAPTURE(n);
+    ModuleMeaning of = made;
+    const auto launch = ragged_launch_of(of, n);
+    REQUIRE(launch);
+    const std::int64_t height = launch->arguments[3], width = launch->arguments[4];
+    if (n > 0) CHECK(width % kColumns != 0);
+    CHECK(height < kRows);
+    set_numbers(of.meaning, of.kernel, *launch);
+    const auto result = run_module(lowered, of, *launch, n, 7);
+    if (const auto* no = std::get_if<NotInterpreted>(&result)) FAIL(no->why);
+    const ModuleRun& run = std::get<ModuleRun>(result);
+    const int x = loaded_tensor(of.meaning);
+    const auto reference = meaning::reference(of.meaning, n, run.inputs);
+    const auto functions = executed(of.meaning, n, run.inputs);
+    std::vector<double> sum(kRows * kColumns, 0.0);
+    for (int i = 0; i <= n; ++i)
+      for (int r = 0; r < kRows; ++r)
+        for (int c = 0; c < kColumns; ++c) {
+          const int k = r * kColumns + c, at_column = i * kColumns + c;
+          const bool last = i == n;  // behind the loop
+          const bool inside = r < height && (last || at_column < width);
+          if (!last) {
+            const double loaded = at_column < width ? run.inputs[at(x)][at(i)].data[at(k)] : 0.5;
+            sum[at(k)] += at_column - r >= 9 ? loaded : 0;
+          }
+          const double right = inside ? sum[at(k)] : 0;
+          const int tile = last ? 0 : i;
+          bool found = false;
+          for (std::size_t one = 0; one < reference.size(); ++one) {
+            if (!of.meaning.is_output(static_cast<int>(one))) continue;
+            if (of.meaning.streams(static_cast<int>(one)) == last) continue;
+            found = true;
+            REQUIRE(reference[one][at(tile)].value.data[at(k)] == doctest::Approx(right));
+            REQUIRE(functions[one][at(tile)].data[at(k)] == doctest::Approx(right));
+            REQUIRE(run.outputs[one][at(tile)].data[at(k)] == doctest::Approx(right));
+          }
+          REQUIRE(found);
+        }
+  }
+}
+
+TEST_CASE("a mask that is no rule of places, and what nobody says, is refused by line") {
+  const std::string text = ragged();
+  const auto why = [&](const std::string& from, const std::string& to) {
+    return why_none(replaced(text, from, to));
+  };
+  CHECK(why_none(text).empty());
+  CHECK(why("%from, %in3, %other :", "%from, %in3 :") ==
+        "tt.load of line 38: what it loads where its mask is false is not said");
+  // Unsigned: below 0 it would be another set.
+  CHECK(why("arith.cmpi slt, %at, %wide", "arith.cmpi ult, %at, %wide")
+            .starts_with("tt.load of line 38: it moves what a mask lets it"));
+  CHECK(why("arith.andi %in_rows2, %in3", "arith.ori %in_rows2, %in3")
+            .starts_with("tt.store of line 44: it moves what a mask lets it"));
+  CHECK(why("arith.addi %is, %c :", "arith.remsi %is, %c :").starts_with("arith.remsi of line"));
+}
+
+TEST_CASE("another bound is another number") {
+  const LoweredModule lowered = lowered_text(ragged());
+  const ModuleMeaning of = meaning_of(lowered);
+  int changed = 0;
+  for (std::size_t v = 0; v < of.meaning.values.size(); ++v) {
+    const meaning::Value& value = of.meaning.values[v];
+    const int first = meaning::first_bound(value.function);
+    if (meaning::bounds_of(value).empty() || value.type == "i32") continue;
+    for (std::size_t k = at(first); k < value.operands.size(); ++k) {
+      CAPTURE(value.id);
+      CAPTURE(k);
+      if (value.operands[k].number == 0 && value.operands[k].constant.empty()) continue;
+      meaning::Meaning right = of.meaning;
+      const auto launch = ragged_launch_of(of, 3);
+      REQUIRE(launch);
+      set_numbers(right, of.kernel, *launch);
+      meaning::Meaning wrong = right;
+      wrong.values[v].operands[k].number -= 1;
+      const auto inputs = meaning::seeded_inputs(right, 3, 5);
+      bool differs = false;
+      const auto a = meaning::reference(right, 3, inputs), b = meaning::reference(wrong, 3, inputs);
+      for (std::size_t t = 0; t < a.size(); ++t)
+        for (std::size_t i = 0; i < a[t].size(); ++i)
+          differs = differs || a[t][i].value.data != b[t][i].value.data;
+      CHECK(differs);
+      ++changed;
+    }
+  }
+  CHECK(changed >= 10);
+}
