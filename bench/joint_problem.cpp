@@ -11,8 +11,6 @@
 namespace twill::bench {
 namespace {
 
-constexpr int kAnyWarps = 8;
-
 class Reader {
  public:
   explicit Reader(const JsonValue& root) : root_(root) {}

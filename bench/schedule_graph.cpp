@@ -14,7 +14,6 @@ namespace twill::bench {
 namespace {
 
 constexpr Amount kSharedMemory = 232'448, kTensorMemory = 262'144;  // bytes
-constexpr int kAnyWarps = 8;
 
 struct Node {
   std::string pipeline;

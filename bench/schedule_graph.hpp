@@ -16,6 +16,9 @@
 
 namespace twill::bench {
 
+/// Width of the slot for nodes that may be anywhere.
+inline constexpr int kAnyWarps = 8;
+
 /// A loop of such a file.
 ///
 /// The problem: a unit for every pipeline but NONE, and an op for every node, whose cycles are

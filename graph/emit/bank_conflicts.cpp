@@ -14,7 +14,7 @@ namespace {
 using program::Program;
 using program::Storage;
 
-constexpr int kLanes = 32;
+constexpr int kWarpLanes = 32;
 constexpr std::int64_t kBanks = 32, kWord = 4, kPiece = 16, kRow = 128;
 
 /// Bytes of an element in shared memory; 0 = it is not of a known type.
@@ -25,7 +25,7 @@ int bytes_of(const std::string& type) {
 }
 
 /// Per lane, the bytes in shared memory of its registers.
-using Lanes = std::array<std::vector<std::int64_t>, kLanes>;
+using Lanes = std::array<std::vector<std::int64_t>, kWarpLanes>;
 
 /// How many registers, a power of two, one instruction of every lane can move.
 std::size_t side_by_side(const Lanes& lanes, int bytes) {
@@ -51,7 +51,7 @@ std::int64_t passes(const Lanes& lanes, std::size_t r, int first, int last, std:
   for (int lane = first; lane < last; ++lane) {
     const std::int64_t from = lanes[at(lane)][r];
     for (std::int64_t word = from / kWord; word * kWord < from + bytes; ++word)
-      words[at(word % kBanks)].insert(word);
+      words[static_cast<std::size_t>(word % kBanks)].insert(word);
   }
   std::size_t most = 0;
   for (const auto& bank : words) most = std::max(most, bank.size());
@@ -76,14 +76,14 @@ Wavefronts wavefronts(const RegisterTile& tile, int bytes) {
   Wavefronts all;
   for (int warp = 0; warp < tile.warps; ++warp) {
     Lanes lanes;
-    for (int lane = 0; lane < kLanes; ++lane)
+    for (int lane = 0; lane < kWarpLanes; ++lane)
       for (const auto& [row, column] : elements(tile, warp, lane))
         lanes[at(lane)].push_back(swizzled_byte(tile.rows, tile.columns, bytes, row, column));
     const std::size_t width = side_by_side(lanes, bytes);
     const std::int64_t moved = static_cast<std::int64_t>(width) * bytes;
-    const int together = static_cast<int>(kLanes / std::max<std::int64_t>(1, moved / kWord));
+    const int together = static_cast<int>(kWarpLanes / std::max<std::int64_t>(1, moved / kWord));
     for (std::size_t r = 0; r < lanes[0].size(); r += width)
-      for (int first = 0; first < kLanes; first += together) {
+      for (int first = 0; first < kWarpLanes; first += together) {
         all.taken += passes(lanes, r, first, first + together, moved);
         ++all.least;
       }
