@@ -73,7 +73,8 @@ std::vector<OrderRun> run_orders(const RunFlags& flags, const program::Program& 
   const auto add = [&](const std::string& name, const program::Course& course) {
     OrderRun one{name, program::execute(program, flags.iterations, inputs, course), {}};
     if (one.execution.fault.empty())
-      one.compared = meaning::compare_with(meaning, right, one.execution.outputs);
+      one.compared =
+          meaning::compare_with(meaning, right, one.execution.outputs, module.has_value());
     all.push_back(std::move(one));
   };
   add("late", {program::Pace::late, seed, {}});
@@ -159,6 +160,9 @@ void print_text(const RunFlags& flags, const program::Program& program,
       std::cout << (first ? "" : "; ") << printable(c.tensor) << " "
                 << shown_number(c.largest_error) << " <= " << shown_number(c.bound);
       if (c.wrong > 0) std::cout << ": " << c.wrong << " of " << c.compared << " numbers are wrong";
+      if (c.no_number > 0)
+        std::cout << ", " << c.no_number << " of " << c.compared
+                  << " are no numbers in the module either";
       first = false;
     }
     if (one.execution.fault.empty()) std::cout << "\n";
@@ -188,12 +192,14 @@ void print_json(const RunFlags& flags, const program::Program& program,
       run["text"] = one.execution.text;
     }
     run["outputs"] = nlohmann::ordered_json::array();
-    for (const meaning::Comparison& c : one.compared)
+    for (const meaning::Comparison& c : one.compared) {
       run["outputs"].push_back({{"tensor", c.tensor},
                                 {"largest_error", c.largest_error},
                                 {"bound", c.bound},
                                 {"numbers", c.compared},
                                 {"wrong", c.wrong}});
+      if (c.no_number > 0) run["outputs"].back()["no_number"] = c.no_number;
+    }
     answer["runs"].push_back(std::move(run));
   }
   std::cout << answer.dump(2) << "\n";

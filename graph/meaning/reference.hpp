@@ -40,12 +40,15 @@ struct Comparison {
   double bound = 0;          ///< the largest of all bounds
   double largest_share = 0;  ///< error / bound, the largest: up to 1 is right
   std::int64_t compared = 0, wrong = 0;  ///< elements
+  std::int64_t no_number = 0;            ///< of those compared, NaN in both, where that is allowed
 };
 /// Of each output. A number that is missing, NaN, or infinite in one alone is wrong; so is one
 /// whose bound is infinite: then the loop is too long or its numbers too large for its types.
+/// `may_be_none`: the reference is what a kernel of somebody's does, who may divide by 0 (a softmax
+/// of nothing); where it is NaN, the outputs must be NaN too.
 std::vector<Comparison> compare_with(const Meaning& meaning,
                                      const std::vector<std::vector<Bounded>>& reference,
-                                     const TensorTiles& outputs);
+                                     const TensorTiles& outputs, bool may_be_none = false);
 bool all_right(const std::vector<Comparison>& all);
 
 }  // namespace twill::meaning

@@ -452,3 +452,27 @@ TEST_CASE("seeded inputs are the same for a seed, other for another, and of thei
   // More iterations bring more tiles, not others.
   CHECK(meaning::seeded_inputs(m, 3, 5)[0][1] == meaning::seeded_inputs(m, 2, 5)[0][1]);
 }
+
+TEST_CASE("a number that is none is wrong, but where the reference may have none and has none") {
+  Run r = run("gemm", 1);
+  std::size_t t = 0;
+  while (!r.meaning.is_output(static_cast<int>(t))) ++t;
+  TensorTiles outputs(r.meaning.tensors.size());
+  outputs[t].push_back(r.outputs[t][0].value);
+  const auto counts = [&](bool may_be_none) {
+    const auto one = meaning::compare_with(r.meaning, r.outputs, outputs, may_be_none).at(0);
+    return std::pair(one.wrong, one.no_number);
+  };
+  using Counts = std::pair<std::int64_t, std::int64_t>;
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  CHECK(counts(true) == Counts{0, 0});
+  outputs[t][0].data[3] = none;  // in the outputs alone
+  CHECK(counts(true) == Counts{1, 0});
+  r.outputs[t][0].value.data[3] = none;  // in both
+  CHECK(counts(true) == Counts{0, 1});
+  CHECK(counts(false) == Counts{1, 0});
+  outputs[t][0].data[3] = 1;  // in the reference alone
+  CHECK(counts(true) == Counts{1, 0});
+  outputs[t].clear();  // nothing there
+  CHECK(counts(true).second == 0);
+}
