@@ -45,7 +45,8 @@ std::vector<std::pair<std::int64_t, std::int64_t>> elements(const RegisterTile& 
     for (std::int64_t row = 16 * (warp % along) + lane / 4; row < tile.rows; row += 16 * along)
       for (std::int64_t first = columns * (warp / along); first < tile.columns;
            first += columns * tile.across)
-        for (std::int64_t column = first + lane % 4 * 2; column < first + columns; column += 8)
+        for (std::int64_t column = first + std::int64_t{2} * (lane % 4); column < first + columns;
+             column += 8)
           for (const std::int64_t below : {0, 8})
             for (const std::int64_t beside : {0, 1}) all.emplace_back(row + below, column + beside);
     return all;

@@ -145,10 +145,12 @@ Numbers placed(const Value& value, std::int64_t i) {
   const std::vector<Operand>& x = value.operands;
   const std::int64_t columns = value.shape.size() == 2 ? value.shape[1] : 1;
   Numbers result{value.shape, {}};
-  for (std::int64_t e = 0; e < elements(value.shape); ++e)
-    result.data.push_back(x[0].number * static_cast<double>(e / columns) +
-                          x[1].number * static_cast<double>(e % columns) +
+  for (std::int64_t e = 0; e < elements(value.shape); ++e) {
+    const std::int64_t row = e / columns, column = e % columns;
+    result.data.push_back(x[0].number * static_cast<double>(row) +
+                          x[1].number * static_cast<double>(column) +
                           x[2].number * static_cast<double>(i) + x[3].number);
+  }
   return result;
 }
 

@@ -95,7 +95,7 @@ std::optional<Launch> launch_of(const meaning::UserKernel& kernel, int n) {
 }
 
 std::optional<Launch> ragged_launch_of(const ModuleMeaning& of, int n) {
-  const auto plain = launch_of(of.kernel, n);
+  auto plain = launch_of(of.kernel, n);
   const bool masked =
       std::any_of(of.meaning.values.begin(), of.meaning.values.end(),
                   [](const meaning::Value& value) { return !meaning::bounds_of(value).empty(); });
