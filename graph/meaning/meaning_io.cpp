@@ -424,14 +424,7 @@ class MeaningReader {
     } else if (one.function == Function::within || one.function == Function::places) {
       one.shape = expected = one.tile;
       if (expected.empty() || expected.size() > 2) disagree("must make a vector or a matrix");
-      for (std::size_t k = 0; k < in.size(); ++k) {
-        const bool columns = one.operands[k].along_columns;
-        if (columns && (in[k].size() != 1 || expected.size() != 2))
-          disagree("only a vector beside a matrix goes along its columns");
-        if (in[k].empty() || in[k] == expected) continue;
-        if (in[k].size() != 1 || expected.size() != 2 || in[k][0] != expected[columns ? 1 : 0])
-          disagree("do not agree");
-      }
+      check_repeated(one, in, expected, disagree);
     } else if (one.function == Function::beside) {
       for (const auto& each : in)
         if (each.size() == 1) one.shape = {each[0], 2};
@@ -491,6 +484,14 @@ class MeaningReader {
         if (in[k].size() == 1 && in[l].size() == 1 && !one.operands[k].along_columns &&
             one.operands[l].along_columns)
           shape = {in[k][0], in[l][0]};
+    check_repeated(one, in, shape, disagree);
+    return shape;
+  }
+
+  /// Operands have the result's shape, or are numbers or vectors that are repeated to it.
+  template <class Disagree>
+  static void check_repeated(const Value& one, const std::vector<std::vector<std::int64_t>>& in,
+                             const std::vector<std::int64_t>& shape, const Disagree& disagree) {
     for (std::size_t k = 0; k < in.size(); ++k) {
       const bool columns = one.operands[k].along_columns;
       if (columns && (in[k].size() != 1 || shape.size() != 2))
@@ -499,7 +500,6 @@ class MeaningReader {
       if (in[k].size() != 1 || shape.size() != 2 || in[k][0] != shape[columns ? 1 : 0])
         disagree("do not agree");
     }
-    return shape;
   }
 
   /// Cost rules may count a copy by what a warp reads at a time.

@@ -114,22 +114,12 @@ void MeaningBuilder::add_places(int op, HalfPlane of, const Type& type, meaning:
   const auto step = sum_of(of.rest).per_iteration();
   if (!step || (where != Where::loop && depends_on(of.rest, Index::iteration)))
     refuse(op, "its places do not change by the same number in every iteration");
-  const Index first = at_iteration(of.rest, 0);
-  const meaning::Sum sum = sum_of(first);
-  Operand begin;
-  if (sum.terms.empty()) {
-    begin.number = static_cast<double>(sum.rest);
-  } else {
-    const int c = argument_constant(op, "first", first, 0);
-    begin.constant = out_.constants[at(c)].first;
-    begin.number = out_.constants[at(c)].second;
-  }
   for (const std::int64_t factor : {by[0], by[1], *step}) {
     Operand one;
     one.number = static_cast<double>(factor);
     value.operands.push_back(one);
   }
-  value.operands.push_back(begin);
+  value.operands.push_back(first_place(op, of.rest));
   for (std::size_t k = value.operands.size() - meaning::kBoundNumbers; k < value.operands.size();
        ++k)
     if (!(std::abs(value.operands[k].number) <= meaning::kLargestBound))

@@ -80,6 +80,7 @@ class MeaningBuilder {
   Seen view(const Operation& op, Seen seen) const;
   void note_initial(int user, const Seen& last, const Seen& first, int op);
   int argument_constant(int op, const std::string& wish, const meaning::Index& index, double x);
+  meaning::Operand first_place(int op, const meaning::Index& index);
   int dimension_before_view(int op, int dimension) const;
   int dimension_of(int value) const { return split_.of(value); }
 

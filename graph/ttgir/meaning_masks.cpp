@@ -98,18 +98,9 @@ bool MeaningBuilder::apply_triangle(int user, int select, meaning::Value& value,
   // i columns + c <= first + r.
   if (*step != -columns) return false;
   value.function = Function::causal;
-  Operand first, group;
-  const Index start = at_iteration(*rest, 0);
-  const meaning::Sum of_start = sum_of(start);
-  if (of_start.terms.empty()) {
-    first.number = static_cast<double>(of_start.rest);
-  } else {
-    const int c = argument_constant(user, "first", start, 0);
-    first.constant = out_.constants[at(c)].first;
-    first.number = out_.constants[at(c)].second;
-  }
+  Operand group;
   group.number = 1;
-  value.operands.push_back(first);
+  value.operands.push_back(first_place(user, *rest));
   value.operands.push_back(group);
   return true;
 }

@@ -296,4 +296,20 @@ int MeaningBuilder::argument_constant(int op, const std::string& wish, const Ind
   return static_cast<int>(numbers_.size()) - 1;
 }
 
+/// What an index is in the first iteration: a number, or a constant of its own where it depends on
+/// the launch.
+Operand MeaningBuilder::first_place(int op, const Index& index) {
+  const Index first = at_iteration(index, 0);
+  const meaning::Sum sum = sum_of(first);
+  Operand place;
+  if (sum.terms.empty()) {
+    place.number = static_cast<double>(sum.rest);
+  } else {
+    const int c = argument_constant(op, "first", first, 0);
+    place.constant = out_.constants[at(c)].first;
+    place.number = out_.constants[at(c)].second;
+  }
+  return place;
+}
+
 }  // namespace twill::ttgir
