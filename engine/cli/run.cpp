@@ -62,7 +62,7 @@ std::optional<program::Fault> judged(const RunFlags& flags, const program::Progr
 /// these is wrong.
 std::vector<OrderRun> run_orders(const RunFlags& flags, const program::Program& program,
                                  const std::optional<program::Fault>& fault,
-                                 const std::optional<ttgir::ModuleRun>& module) {
+                                 const std::optional<ttgir::ModuleRun>& module, bool of_module) {
   const std::uint64_t seed = flags.seed();
   const meaning::Meaning& meaning = *program.meaning;
   const auto inputs =
@@ -73,8 +73,7 @@ std::vector<OrderRun> run_orders(const RunFlags& flags, const program::Program& 
   const auto add = [&](const std::string& name, const program::Course& course) {
     OrderRun one{name, program::execute(program, flags.iterations, inputs, course), {}};
     if (one.execution.fault.empty())
-      one.compared =
-          meaning::compare_with(meaning, right, one.execution.outputs, module.has_value());
+      one.compared = meaning::compare_with(meaning, right, one.execution.outputs, of_module);
     all.push_back(std::move(one));
   };
   add("late", {program::Pace::late, seed, {}});
@@ -161,8 +160,8 @@ void print_text(const RunFlags& flags, const program::Program& program,
                 << shown_number(c.largest_error) << " <= " << shown_number(c.bound);
       if (c.wrong > 0) std::cout << ": " << c.wrong << " of " << c.compared << " numbers are wrong";
       if (c.no_number > 0)
-        std::cout << ", " << c.no_number << " of " << c.compared
-                  << " are no numbers in the module either";
+        std::cout << ", " << c.no_number << " of " << c.compared << " are no numbers in the "
+                  << (module ? "module" : "loop") << " either";
       first = false;
     }
     if (one.execution.fault.empty()) std::cout << "\n";
@@ -208,6 +207,7 @@ void print_json(const RunFlags& flags, const program::Program& program,
 int run_numbers(const RunFlags& flags) {
   program::Program program;
   std::optional<ttgir::ModuleRun> module;
+  bool of_module = false;  // which may have no number where somebody's kernel divides by 0
   const WorkloadFlags& work = flags.make.work;
   if (flags.time.on) return run_time(flags.make, flags.time, flags.json);
   // Standard input is read once: from there comes a program.
@@ -223,6 +223,7 @@ int run_numbers(const RunFlags& flags) {
     if (const int* code = std::get_if<int>(&made)) return *code;
     MadeProgram& all = std::get<MadeProgram>(made);
     program = std::move(all.program);
+    of_module = all.module_meaning != nullptr;
     module = module_numbers(flags, all, program);
   }
   program::Links links;
@@ -236,7 +237,7 @@ int run_numbers(const RunFlags& flags) {
     throw InputError("command line", "--iterations", std::to_string(flags.iterations),
                      "its tensors have more than 50000000 numbers in so many iterations");
   const auto fault = judged(flags, program);
-  const std::vector<OrderRun> all = run_orders(flags, program, fault, module);
+  const std::vector<OrderRun> all = run_orders(flags, program, fault, module, of_module);
   bool right = !fault;
   for (const OrderRun& one : all) right = right && one.right();
   if (flags.json)
