@@ -212,7 +212,7 @@ class CudaHostPrinter {
       case Function::lower: text = "masked(" + x(0) + ", 0, 0, 1, 0)"; break;
       case Function::beside:
       case Function::within:
-      case Function::places: break;  // axes.cpp refuses them
+      case Function::places: break;  // plan.cpp refuses them
       case Function::causal:
         text = "masked(" + x(0) + ", " + i + " * " + std::to_string(value.shape[1]) + ", " +
                whole(1) + ", " + whole(2) + ", -INFINITY)";

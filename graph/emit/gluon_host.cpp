@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/index.hpp"
+#include "graph/meaning/bounds.hpp"
 
 namespace twill::emit {
 namespace {
@@ -267,9 +268,25 @@ class HostPrinter {
     text = seen(one, text);
     if (one.row >= 0) text += "[" + std::to_string(one.row) + "]";
     const std::size_t rank = m_.values[at(one.value)].shape.size();
-    if (rank == 1 && value.shape.size() == 2 && meaning::is_elementwise(value.function))
+    if (rank == 1 && value.shape.size() == 2 &&
+        (meaning::is_elementwise(value.function) || value.function == Function::within))
       text += one.along_columns ? "[None, :]" : "[:, None]";
     return text;
+  }
+
+  /// Four numbers by row, column and iteration and at the beginning (meaning/bounds.hpp), of every
+  /// element.
+  static std::string linear(const Value& value, std::size_t first, const std::string& i) {
+    const auto times = [&](std::size_t k, const std::string& what) {
+      return number_text(value.operands[first + k].number) + " * " + what;
+    };
+    const auto along = [&](std::size_t d) {
+      return "torch.arange(" + std::to_string(value.shape[d]) + ", dtype=torch.float64)";
+    };
+    const bool matrix = value.shape.size() == 2;
+    return times(0, along(0) + (matrix ? "[:, None]" : "")) +
+           (matrix ? " + " + times(1, along(1) + "[None, :]") : "") + " + " + times(2, i) + " + " +
+           number_text(value.operands[first + 3].number);
   }
 
   std::string part(int tensor) const {
@@ -317,9 +334,16 @@ class HostPrinter {
       case Function::row_max: text = x(0) + ".amax(dim=1)"; break;
       case Function::row_sum: text = x(0) + ".sum(dim=1)"; break;
       case Function::lower: text = "torch.tril(" + x(0) + ")"; break;
-      case Function::beside:
-      case Function::within:
-      case Function::places: break;  // axes.cpp refuses them
+      case Function::within: {
+        std::string kept;
+        for (std::size_t k = 2; k < value.operands.size(); k += meaning::kBoundNumbers)
+          kept += (kept.empty() ? "(" : " & (") + linear(value, k, i) + " >= 0)";
+        text = "torch.where(" + kept + ", " + tensor(value, 0, after) + ", " +
+               tensor(value, 1, after) + ")";
+        break;
+      }
+      case Function::places: text = linear(value, 0, i); break;
+      case Function::beside: break;  // axes.cpp refuses it
       case Function::causal:
         text = "torch.where((i * " + std::to_string(value.shape[1]) + " + torch.arange(" +
                std::to_string(value.shape[1]) + "))[None, :] <= " + x(1) + " + torch.arange(" +

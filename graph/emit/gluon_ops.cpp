@@ -15,6 +15,12 @@ namespace {
 // Columns of tensor memory that a chain of ops holds at a time.
 constexpr std::int64_t kChunk = 16;
 
+/// Functions whose text may have the iteration in it.
+bool knows_places(meaning::Function function) {
+  return function == meaning::Function::causal || function == meaning::Function::within ||
+         function == meaning::Function::places;
+}
+
 }  // namespace
 
 std::string SlotPrinter::copy_of(int storage, Iteration it) {
@@ -306,7 +312,7 @@ void SlotPrinter::compute(int depth, int op, Iteration it) {
       in[0].text = in[1].text = "part";
     }
     last = values_.evaluate(v, in, values_.layout_of(v), iteration_text(it));
-    if (value.function == Function::causal && it.from != Iteration::begin) use("n");
+    if (knows_places(value.function) && it.from != Iteration::begin) use("n");
     if (v != result) {
       line(depth, plan_.variable[at(v)] + " = " + last.text);
       chain_[v] = {plan_.variable[at(v)], last.layout, last.type};

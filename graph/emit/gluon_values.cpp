@@ -51,6 +51,7 @@ std::string gluon_type(const std::string& type) {
   if (type == "f16") return "gl.float16";
   if (type == "bf16") return "gl.bfloat16";
   if (type == "f8") return "gl.float8e4nv";
+  if (type == "i32") return "gl.int32";
   return "";
 }
 
@@ -308,6 +309,10 @@ Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, cons
                         ", " + x(0) + ", float(\"-inf\"))",
                     true);
     }
+    case Function::within:
+      return result("gl.where(" + kept(value, layout, iteration) + ", " + x(0) + ", " + x(1) + ")",
+                    true);
+    case Function::places: return places(value, layout, iteration);
     default:
       throw Refusal{"op",
                     value.id + " is a " + std::string(name_of(value.function)) + " in registers"};

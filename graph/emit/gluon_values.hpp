@@ -52,7 +52,7 @@ class ValuePrinter {
   Expression number(const meaning::Operand& operand) const;
   /// A tile of one number, in the value's shape and layout.
   std::string filled(int value, double x) const;
-  /// The result in `layout`; `iteration` is the text of its iteration, for causal masks.
+  /// The result in `layout`; `iteration` is the text of its iteration, for masks.
   Expression evaluate(int value, const std::vector<Expression>& operands, const Layout& layout,
                       const std::string& iteration) const;
 
@@ -62,6 +62,21 @@ class ValuePrinter {
   /// Of a vector: the tile, row by row or column by column, that it is first used with.
   Layout used_with(int value, int steps) const;
   std::string converted(const Expression& from, const Layout& to) const;
+  // gluon_bounds.cpp
+  struct Places {
+    std::string row, column;  ///< of every element; "0" = it has none
+  };
+  /// repeated: in every iteration anew, where they would be held over the loop.
+  Places places_of(const meaning::Value& value, const Layout& layout, bool repeated) const;
+  /// The four numbers from operand `first` on, at the places; compared with 0, or their sum. Throws
+  /// Refusal where they are not whole.
+  std::string linear(const meaning::Value& value, std::size_t first, const Places& places,
+                     const std::string& iteration, bool compared) const;
+  /// Which elements the value's bounds let through.
+  std::string kept(const meaning::Value& value, const Layout& layout,
+                   const std::string& iteration) const;
+  Expression places(const meaning::Value& value, const Layout& layout,
+                    const std::string& iteration) const;
 
   const Plan& plan_;
   int slot_;

@@ -36,7 +36,7 @@ class Planner {
     plan_.meaning = &*p_.meaning;
     plan_.user = options_.user;
     for (const meaning::Value& value : plan_.meaning->values) {
-      if (value.function == Function::places)
+      if (value.function == Function::places && !options_.as_triton)
         return Refusal{"op", value.id + " is a tile of places: no text is written for it yet"};
       const bool reduces =
           value.function == Function::row_max || value.function == Function::row_sum;
@@ -44,7 +44,8 @@ class Planner {
       if (plan_.user != nullptr && value.shape.empty() &&
           (reduces || v >= plan_.meaning->after_begin))
         return Refusal{"op", value.id + " makes a number of a vector: no text is written for it"};
-      if (!meaning::bounds_of(value).empty())
+      if (!meaning::bounds_of(value).empty() &&
+          (value.function != Function::within || !options_.as_triton))
         return Refusal{"op", value.id +
                                  " has bounds (a mask that compares places): no text is "
                                  "written for them yet"};

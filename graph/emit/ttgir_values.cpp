@@ -224,7 +224,8 @@ Thing Builder::binary(const std::string& sign, Thing a, Thing b) {
   const bool floating =
       (a.kind == Thing::value && left.floating()) || (b.kind == Thing::value && right.floating());
   const bool scalars = left.kind == Type::scalar && right.kind == Type::scalar;
-  if (!floating && (left.element != "i32" || right.element != "i32"))
+  const bool truths = sign == "&" && left.element == "i1" && right.element == "i1";
+  if (!floating && !truths && (left.element != "i32" || right.element != "i32"))
     no_text("integers of other types than i32");
   if (floating && a.kind == Thing::value && b.kind == Thing::value && left.element != right.element)
     no_text("numbers of different types meet");
@@ -243,11 +244,11 @@ Thing Builder::binary(const std::string& sign, Thing a, Thing b) {
   }
   const int x = in_type(a, common), y = in_type(b, common);
   if (compares(sign)) {
-    Type truths = common;
-    truths.element = "i1";
+    Type compared = common;
+    compared.element = "i1";
     return Thing::make_value(pure(std::string(floating ? "arith.cmpf " : "arith.cmpi ") +
                                       predicate(sign, floating) + ", $0, $1 : " + common.text(),
-                                  {x, y}, truths));
+                                  {x, y}, compared));
   }
   std::string operation;
   if (floating)
@@ -260,6 +261,7 @@ Thing Builder::binary(const std::string& sign, Thing a, Thing b) {
     operation = sign == "+"    ? "addi"
                 : sign == "-"  ? "subi"
                 : sign == "*"  ? "muli"
+                : sign == "&"  ? "andi"
                 : sign == "//" ? "divsi"
                 : sign == "%"  ? "remsi"
                                : "";

@@ -24,12 +24,13 @@ sys.path.insert(0, HERE)
 import stand_in  # noqa: E402
 
 NESTED = os.path.join(HERE, "..", "data", "nested")
+WINDOW = os.path.join(HERE, "..", "data", "ttgir")
 FOLDER = os.path.join(HERE, "..", "..", "graph", "kernels", "triton")
 CASES = ["hopper-attention-forward", "hopper-attention-forward:M=2", "hopper-attention-forward-sub2", "blackwell-fused-mlp",
          "blackwell-attention-forward", "blackwell-attention-forward-m256:M=2", "blackwell-attention-forward-sub2",
          "blackwell-attention-causal", "hopper-linear-attention", "blackwell-linear-attention", "hopper-attention-backward",
          "blackwell-attention-backward", "hopper-gemm-persistent", "blackwell-gemm-persistent", "hopper-attention-persistent",
-         "blackwell-attention-persistent"]
+         "blackwell-attention-persistent", "window-hopper", "window-blackwell"]
 SCALE = 0.11  # of scores, in units of log 2; no number that is in Twill
 TOLERANCE = 4e-3  # f16 results of f32 sums; a wrong tile is off by 0.1 and more
 TRIPS = (0, 1, 2, 3, 7)
@@ -96,6 +97,42 @@ class Attention:
                 if not self.causal:
                     got = self.lse[begin:begin + self.rows]
                     yield float(np.where(got == lse, 0.0, np.abs(got - lse)).max())
+
+
+class AttentionWindow:
+    """attention_window(q, k, v, o, length, scale): the last 1,024 keys of each query, both ends masked; of bench/modules."""
+
+    window = 1024
+
+    def trips(self, n):
+        return n > 0
+
+    def make(self, n, random):
+        # More blocks than a window has: the first keys of the last blocks are masked, too.
+        self.blocks = n if n < 7 else self.window // 128 + 3
+        self.length = 128 * self.blocks
+        self.q, self.k, self.v = (half(random, (2 * self.length, 128)) for _ in range(3))
+        self.o = np.full((2 * self.length, 128), np.nan, np.float16)
+        self.grid = (self.blocks, 2)
+        self.only = [(block, head, 0) for block in {0, self.blocks // 2, self.blocks - 1} for head in range(2)]
+
+    def arguments(self, descriptor, pointer):
+        return [descriptor(self.q, "q_desc"), descriptor(self.k, "k_desc"), descriptor(self.v, "v_desc"), descriptor(self.o, "o_desc"),
+                self.length, SCALE]
+
+    def errors(self):
+        place = np.arange(self.length)
+        for block, head, _ in self.only:
+            keys = slice(head * self.length, (head + 1) * self.length)
+            begin = keys.start + block * 128
+            away = block * 128 + np.arange(128)[:, None] - place[None, :]
+            o, _ = softmax(*(x.astype(np.float64) for x in (self.q[begin:begin + 128], self.k[keys], self.v[keys])),
+                           (away >= 0) & (away < self.window), 1.0)
+            if block * 128 >= self.window:  # its own fault: all of the first tile is masked there, -inf - -inf
+                o[127] = np.nan
+            got = self.o[begin:begin + 128].astype(np.float64)
+            same = np.isnan(got) & np.isnan(o)
+            yield float(np.where(same, 0.0, np.abs(got - o)).max())
 
 
 class FusedMlp:
@@ -256,6 +293,8 @@ def half(random, shape):
 
 
 def oracle_of(name):
+    if "window" in name:
+        return AttentionWindow()
     if "causal" in name:
         return Attention(128, causal=True)
     if "attention-forward" in name:
@@ -276,7 +315,8 @@ def oracle_of(name):
 def command_of(case):
     """A module on Twill's command line."""
     name, _, subtile = case.partition(":")
-    source = os.path.join(NESTED if name.endswith("attention-persistent") else FOLDER, name + ".ttgir")
+    folder = NESTED if name.endswith("attention-persistent") else WINDOW if name.startswith("window") else FOLDER
+    source = os.path.join(folder, name + ".ttgir")
     return [source, "--time-limit", "60"] + (["--subtile", subtile] if subtile else []) + (
         ["--loop", "1"] if "persistent" in name else [])
 

@@ -1,0 +1,120 @@
+// Masks that compare places, and places themselves, as Gluon (meaning/bounds.hpp). A thread knows
+// the places of its elements: nothing is read.
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graph/emit/gluon_values.hpp"
+#include "graph/index.hpp"
+#include "graph/meaning/bounds.hpp"
+
+namespace twill::emit {
+namespace {
+
+using meaning::Bound;
+using meaning::Operand;
+using meaning::Value;
+using program::Refusal;
+
+std::string whole_text(double x) {
+  return std::to_string(static_cast<std::int64_t>(x));
+}
+
+/// A sum of whole multiples.
+class Sum {
+ public:
+  void add(double factor, const std::string& what) {
+    if (factor == 0) return;
+    const double size = std::abs(factor);
+    terms_.push_back({factor < 0, what + (size == 1 ? "" : " * " + whole_text(size))});
+  }
+  bool empty() const { return terms_.empty(); }
+  /// Of it, or of what it is from 0; what is added stands first.
+  std::string text(bool negated = false) const {
+    std::string all;
+    for (const bool minus : {false, true})
+      for (const auto& [negative, term] : terms_)
+        if ((negative != negated) == minus)
+          all += (all.empty() ? (minus ? "0 - " : "") : (minus ? " - " : " + ")) + term;
+    return all.empty() ? "0" : all;
+  }
+
+ private:
+  std::vector<std::pair<bool, std::string>> terms_;  ///< is it subtracted?
+};
+
+}  // namespace
+
+ValuePrinter::Places ValuePrinter::places_of(const Value& value, const Layout& layout,
+                                             bool repeated) const {
+  const auto along = [&](Layout::Kind kind, std::int64_t extent) {
+    std::string text = "gl.arange(0, " + std::to_string(extent) +
+                       ", layout=" + text_of({kind, layout.rows, layout.columns}) + ")";
+    // What is the same in every iteration would be held in registers over the loop.
+    if (!repeated) return text;
+    needs_.anew = true;
+    return "anew(" + text + ")";
+  };
+  if (value.shape.size() == 2)
+    return {along(Layout::of_rows, value.shape[0]) + "[:, None]",
+            along(Layout::of_columns, value.shape[1]) + "[None, :]"};
+  if (value.shape.size() == 1) return {along(layout.kind, value.shape[0]), "0"};
+  return {"0", "0"};
+}
+
+std::string ValuePrinter::linear(const Value& value, std::size_t first, const Places& places,
+                                 const std::string& iteration, bool compared) const {
+  for (std::size_t k = 0; k < meaning::kBoundNumbers; ++k) {
+    const Operand& one = value.operands[first + k];
+    const bool named = k == 3 && !one.constant.empty();
+    if (one.value >= 0 || (!named && one.number != std::trunc(one.number)) ||
+        (named && plan_.user == nullptr))
+      throw Refusal{"op", value.id + " compares places with what is no whole number"};
+  }
+  const auto number = [&](std::size_t k) { return value.operands[first + k].number; };
+  if (number(2) != 0 && iteration.empty())
+    throw Refusal{"op", value.id + " has places that change from iteration to iteration, outside"};
+  // Numbers go with the rows, of which a thread has few.
+  Sum rows, columns;
+  rows.add(number(0), places.row);
+  columns.add(number(1), places.column);
+  const Operand& begin = value.operands[first + 3];
+  if (!begin.constant.empty())
+    rows.add(1, this->number(begin).text);
+  else if (begin.number != 0)
+    rows.add(begin.number > 0 ? 1 : -1, whole_text(std::abs(begin.number)));
+  if (iteration != "0")
+    rows.add(number(2),
+             iteration.find(' ') == std::string::npos ? iteration : "(" + iteration + ")");
+  if (!compared) return columns.empty() ? rows.text() : columns.text() + " + (" + rows.text() + ")";
+  return number(1) > 0 ? columns.text() + " >= " + rows.text(true)
+                       : rows.text() + " >= " + columns.text(true);
+}
+
+std::string ValuePrinter::kept(const Value& value, const Layout& layout,
+                               const std::string& iteration) const {
+  const std::vector<Bound> bounds = meaning::bounds_of(value);
+  bool changes = false;
+  for (const Bound& one : bounds) changes = changes || one.per_iteration != 0;
+  const Places places = places_of(value, layout, !iteration.empty() && !changes);
+  std::string all;
+  for (std::size_t k = 0; k < bounds.size(); ++k) {
+    const std::string one = linear(
+        value,
+        static_cast<std::size_t>(meaning::first_bound(value.function)) + k * meaning::kBoundNumbers,
+        places, iteration, true);
+    all += bounds.size() == 1 ? one : (all.empty() ? "(" : " & (") + one + ")";
+  }
+  return all;
+}
+
+Expression ValuePrinter::places(const Value& value, const Layout& layout,
+                                const std::string& iteration) const {
+  const bool changes = value.operands[2].number != 0;
+  const Places where = places_of(value, layout, !iteration.empty() && !changes);
+  return {linear(value, 0, where, iteration, false), layout, value.type};
+}
+
+}  // namespace twill::emit
