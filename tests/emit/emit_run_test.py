@@ -104,7 +104,7 @@ def softmax(scores):
 
 def closed_form(program, inputs, batch):
     """Formulas that know nothing of tiles; None where there is none (a mask)."""
-    if any(op["computes"][0] == "causal" for op in program["meaning"]["ops"]):
+    if any(op["computes"][0] in ("causal", "within") for op in program["meaning"]["ops"]):
         return None
     if set(inputs) == {"A", "B", "S"}:  # a scale a row and 128 columns
         a, b = (inputs[x].astype(np.float64) for x in "AB")

@@ -6,6 +6,17 @@ def load_number(x):
     return {"inf": np.inf, "-inf": -np.inf}[x] if isinstance(x, str) else float(x)
 
 
+def inside(bounds, i, shape):
+    """Of bounds of four numbers each: rows r + columns c + per_iteration i + first >= 0, all of them."""
+    r, c = np.arange(shape[0]), np.arange(shape[1]) if len(shape) == 2 else 0
+    r = r[:, None] if len(shape) == 2 else r
+    kept = np.ones(shape, bool)
+    for k in range(0, len(bounds), 4):
+        rows, columns, per_iteration, first = bounds[k:k + 4]
+        kept &= rows * r + columns * c + per_iteration * i + first >= 0
+    return kept
+
+
 class Oracle:
     def __init__(self, meaning):
         self.meaning = meaning
@@ -101,6 +112,7 @@ class Oracle:
                 "lower": lambda: np.tril(x[0]),
                 "causal": lambda: np.where(
                     i * shape[1] + np.arange(shape[1])[None, :] <= x[1] + np.arange(shape[0])[:, None] // x[2], x[0], -np.inf),
+                "within": lambda: np.where(inside(x[2:], i, shape), x[0], x[1]),
             }[function]()
         if function == "store":
             self.outputs[tensor, tile_number] = result

@@ -26,9 +26,8 @@ def with_head_dimension(kernel, columns):
     kernel["resident"]["memory"]["smem"] = kernel["resident"]["memory"]["smem"] * columns // 128
 
 
-def with_causal_mask(kernel):
-    """Attention forward with a causal mask on its scores: an op between those that make them and all that use them."""
-    kernel["meaning"]["constants"]["first"] = 200
+def with_mask(kernel, masked):
+    """Attention forward with a mask on its scores: an op between those that make them and all that use them."""
     made = {op["computes"][1]: op for op in kernel["ops"] if op["computes"][0] in ("row_max",)}
     for scores, reader in made.items():
         mask = re.sub("[a-z]+_[a-z]+$", "mask_s", reader["id"]) if scores != "qk" else "mask_s"
@@ -41,12 +40,22 @@ def with_causal_mask(kernel):
                 edge["from"] = mask
                 edge.pop("blocking", None)
                 edge.pop("doc", None)
-        kernel["ops"].insert(at + 1, {"id": mask, "kind": "add", "shape": of["shape"][:2], "type": "f32", "computes": ["causal", scores, "first", 1]})
+        kernel["ops"].insert(at + 1, {"id": mask, "kind": "add", "shape": of["shape"][:2], "type": "f32", "computes": masked(scores)})
         kernel["edges"].append({"from": scores, "to": mask, "blocking": True})
 
 
+def with_causal_mask(kernel):
+    kernel["meaning"]["constants"]["first"] = 200
+    with_mask(kernel, lambda scores: ["causal", scores, "first", 1])
+
+
+def with_bounds(kernel):
+    """Keys up to 200 behind the query, and of these the first 320: row - column - 128 i + 200 >= 0, 319 - column - 128 i >= 0."""
+    with_mask(kernel, lambda scores: ["within", scores, "-inf", 1, -1, -128, 200, 0, -1, -128, 319])
+
+
 def source(twill, name, folder):
-    """(kernel, machine); KERNEL+bf16, +d64 and +causal is the built-in one with bf16 in the place of f16, head dimension 64, a mask."""
+    """(kernel, machine); KERNEL+bf16, +d64, +causal and +bounds is the built-in one with bf16 in the place of f16, head dimension 64, a mask."""
     kernel, machine = name.split(":")
     kernel, *changes = kernel.split("+")
     if not changes:
@@ -57,6 +66,8 @@ def source(twill, name, folder):
         with_head_dimension(changed, 64)
     if "causal" in changes:
         with_causal_mask(changed)
+    if "bounds" in changes:
+        with_bounds(changed)
     path = os.path.join(folder, "changed.json")
     with open(path, "w") as file:
         json.dump(changed, file)
