@@ -293,26 +293,12 @@ class CudaPlanner {
         one.registers = c_.narrow(one.slots.front()) ? kLeastRegisters : each;
   }
 
-  /// Where products in flight and results beside them leave too few registers, ptxas says C7512 and
-  /// ends each product before it issues the next. A tile that is stored in shared memory has four
-  /// addresses, for its rows' swizzle, which are kept over the loop. (The numbers: 232 registers of
-  /// results compile without a spill, bench/results/emission.md has what did not.)
   void check_products() const {
-    constexpr Amount kAddresses = 4, kElse = 8;
     for (const Warpgroup& one : c_.groups) {
       const int s = one.slots.front();
       if (c_.narrow(s)) continue;
       const int registers = one.registers > 0 ? one.registers : kMostRegisters;
-      const PressureOfProducts most = pressure_of_products(c_.plan, s);
-      const Amount addresses = kAddresses * most.tiles_stored;
-      if (most.op >= 0 && most.held + addresses + kElse > registers)
-        refuse("limits",
-               "slot " + harmless(p().slots[at(s)].name) + " holds " + std::to_string(most.held) +
-                   " registers a thread behind " + harmless(p().ops[at(most.op)].id) + " and " +
-                   std::to_string(addresses) + " of addresses of tiles that it stores; with " +
-                   std::to_string(kElse) + " for all else that is more than " +
-                   std::to_string(registers) +
-                   ", and ptxas would end each product before the next is issued (C7512)");
+      if (const auto why = products_one_by_one(c_.plan, s, registers)) refuse("limits", *why);
     }
   }
 

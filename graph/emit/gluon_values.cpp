@@ -210,7 +210,7 @@ std::string ValuePrinter::filled(int value, double x) const {
   const Value& one = plan_.meaning->values[at(value)];
   if (one.shape.empty()) return number_text(x);
   const std::string type = gluon_type(one.type);
-  if (type.empty()) throw Refusal{"type", one.id + " is of type " + one.type};
+  if (type.empty() || one.type == "i32") throw Refusal{"type", one.id + " is of type " + one.type};
   std::string shape;
   for (const std::int64_t extent : one.shape)
     shape += (shape.empty() ? "" : ", ") + std::to_string(extent);
@@ -227,7 +227,15 @@ Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, cons
                                   const std::string& iteration) const {
   const Value& value = plan_.meaning->values[at(v)];
   const std::string type = gluon_type(value.type);
-  if (type.empty()) throw Refusal{"type", value.id + " is of type " + value.type};
+  // (Arithmetic is in f32, which has not all integers: there are places, masks of 0 and 1, and
+  // copies.)
+  const bool exact = value.function == Function::places ||
+                     (value.function == Function::copy && in[0].type == value.type) ||
+                     (value.function == Function::within &&
+                      std::all_of(value.operands.begin(), value.operands.end(),
+                                  [](const Operand& one) { return one.value < 0; }));
+  if (type.empty() || (value.type == "i32" && !exact))
+    throw Refusal{"type", value.id + " is of type " + value.type};
   // An operand as the function takes it: in f32, in the layout of the result.
   const auto x = [&](std::size_t k) {
     const Expression& one = in[k];

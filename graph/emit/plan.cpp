@@ -67,6 +67,7 @@ class Planner {
     if (options_.as_triton) {
       if (auto no = check_limits(plan_.launch)) return *no;
       share_registers();
+      if (auto no = one_by_one()) return *no;
     }
     return std::move(plan_);
   }
@@ -480,6 +481,18 @@ class Planner {
           more = true;
       }
     }
+  }
+
+  /// Of a slot whose products would be serialised: its schedule is not what would run.
+  std::optional<Refusal> one_by_one() const {
+    for (std::size_t k = 0; k < plan_.partitions.size(); ++k) {
+      const int slot = plan_.partitions[k];
+      if (slot == plan_.finish_slot()) continue;
+      const int registers = k == 0 ? kMostRegisters : launch_facts(plan_.launch).workers[k - 1];
+      if (const auto why = products_one_by_one(plan_, slot, registers))
+        return Refusal{"limits", *why};
+    }
+    return std::nullopt;
   }
 
   /// Has it results in registers, or does it work on some after the loop?

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/emit/names.hpp"
 #include "graph/index.hpp"
 
 namespace twill::emit {
@@ -159,6 +160,19 @@ Amount register_pressure(const Plan& plan, int slot) {
 
 PressureOfProducts pressure_of_products(const Plan& plan, int slot) {
   return Pressure(plan, slot).at_products();
+}
+
+std::optional<std::string> products_one_by_one(const Plan& plan, int slot, int registers) {
+  constexpr Amount kAddresses = 4, kElse = 8;
+  const PressureOfProducts most = pressure_of_products(plan, slot);
+  const Amount addresses = kAddresses * most.tiles_stored;
+  if (most.op < 0 || most.held + addresses + kElse <= registers) return std::nullopt;
+  return "slot " + harmless(plan.given->slots[at(slot)].name) + " holds " +
+         std::to_string(most.held) + " registers a thread behind " +
+         harmless(plan.given->ops[at(most.op)].id) + " and " + std::to_string(addresses) +
+         " of addresses of tiles that it stores; with " + std::to_string(kElse) +
+         " for all else that is more than " + std::to_string(registers) +
+         ", and ptxas would end each product before the next is issued (C7512)";
 }
 
 int cut_of_slot(const Plan& plan, int slot) {

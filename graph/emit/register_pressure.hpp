@@ -1,6 +1,9 @@
 // How many registers a slot's results take at once.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "graph/emit/plan.hpp"
 
 namespace twill::emit {
@@ -17,6 +20,13 @@ struct PressureOfProducts {
   int tiles_stored = 0;  ///< tiles a period that go from its registers to shared memory
 };
 PressureOfProducts pressure_of_products(const Plan& plan, int slot);
+
+/// Where products in flight and results beside them leave too few of `registers`, ptxas says C7512
+/// and ends each product before it issues the next. A tile that is stored in shared memory has four
+/// addresses, for its rows' swizzle, which are kept over the loop. (A rule of thumb: 232 registers
+/// of results compile without a spill, bench/results/emission.md has what did not.) Why it will; or
+/// nothing.
+std::optional<std::string> products_one_by_one(const Plan& plan, int slot, int registers);
 
 /// Where a slot's loop is to begin (cut_code.hpp): where the fewest registers are held, if that
 /// makes a difference. A tile that is held where the loop begins again gets registers of its own

@@ -25,7 +25,7 @@ KERNELS = ["hopper-fwd-plain:hopper", "hopper-fwd-sub2:hopper", "hopper-fwd-sub2
            "blackwell-fwd-sub2:blackwell", "blackwell-fwd-sub2-chunked:blackwell", "gemm:hopper", "gemm:blackwell",
            "hopper-gqa:hopper", "hopper-mlp:hopper", "hopper-bwd:hopper", "hopper-bwd-q64:hopper", "blackwell-bwd:blackwell",
            "hopper-retnet:hopper", "hopper-deltanet:hopper", "fmha-forward:hopper", "fmha-forward:blackwell",
-           "hopper-bwd-sub2:hopper", "hopper-gla:hopper", "hopper-mla:hopper", "hopper-grouped-gemm:hopper", "hopper-layer-norm:hopper",
+           "hopper-gla:hopper", "hopper-mla:hopper", "hopper-grouped-gemm:hopper", "hopper-layer-norm:hopper",
            "blackwell-bwd-sub2:blackwell", "hopper-gemm-tiles:hopper", "blackwell-gemm-tiles:blackwell"]
 
 
