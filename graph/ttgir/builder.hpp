@@ -29,6 +29,7 @@ class Builder {
   // Nodes: nodes.cpp.
   void add_nodes(int block);
   void add_op(int index);
+  static std::vector<std::string> kinds_of_read(const Type& tile);
   void add_load(int index, int copy);
   void add_store(int index, int copy);
   void add_product(int index, int copy);

@@ -201,6 +201,13 @@ void Builder::add_op(int index) {
   }
 }
 
+/// What a tile's way from shared memory to registers is priced as. A vector is read by every warp,
+/// with its copies.
+std::vector<std::string> Builder::kinds_of_read(const Type& tile) {
+  if (tile.shape.size() == 1) return {"local_load", "lds_broadcast", "local_alloc"};
+  return {"local_load", "local_alloc"};
+}
+
 /// A tile from global memory arrives in shared memory; ops that want it in registers read it there.
 void Builder::add_load(int index, int copy) {
   const Operation& op = m_.op(index);
@@ -230,12 +237,7 @@ void Builder::add_load(int index, int copy) {
     read = read || (!into_buffer && (c != OpClass::layout || is_view(m_.op(user))));
   }
   if (!read) return;
-  // A vector is read by every warp, with its copies.
-  const bool vector = type(tile).shape.size() == 1;
-  const std::size_t half =
-      add_node(index, copy, "read",
-               vector ? std::vector<std::string>{"local_load", "lds_broadcast", "local_alloc"}
-                      : std::vector<std::string>{"local_load", "local_alloc"});
+  const std::size_t half = add_node(index, copy, "read", kinds_of_read(type(tile)));
   set_tile(half, shape, type(tile));
   at(half).width = width_of(copies_of(op));
   set_registers(half, tile);
@@ -398,13 +400,15 @@ void Builder::add_compute(int index, int copy) {
   if (reduction && op.name != "tt.histogram")
     outer = axis_of(m_, op) + 1 < static_cast<int>(type(tile).shape.size());
   std::vector<std::string> kinds = kinds_of(m_, op, outer);
-  if (from_load) kinds = {"local_load", "local_alloc"};
+  if (from_load || c == OpClass::local_load) kinds = kinds_of_read(type(tile));
   if (view) kinds = {"reshape"};
   const std::size_t node = add_node(index, copy, "", kinds);
   std::vector<std::int64_t> shape = flattened(split_.shape(m_, tile));
   if (outer) std::swap(shape[0], shape[1]);
-  // A vector is computed by every thread that holds a copy of an element.
-  if (type(tile).shape.size() == 1 && !reduction) {
+  // A vector is computed by every thread that holds a copy of an element; to and from shared memory
+  // it goes as any tile.
+  if (type(tile).shape.size() == 1 && !reduction && !from_load && c != OpClass::local_load &&
+      c != OpClass::local_store) {
     const auto [known, fresh] = elements_.try_emplace(&type(tile));
     if (fresh) known->second = elements_per_thread(type(tile), m_);
     const std::optional<std::int64_t> held = known->second;
