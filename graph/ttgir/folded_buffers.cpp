@@ -46,13 +46,13 @@ void FoldedLoop::classify_buffers() {
       const std::string text(type(value)->text);
       return runs(op) ? on_module_warps(text, execution(op, kFirstSeen)) : text;
     };
-    ring.forwarded = ring.from_registers && !ring.readers.empty() &&
-                     std::all_of(ring.readers.begin(), ring.readers.end(), [&](int reader) {
-                       const Operation& op = m_.op(reader);
-                       return op.name == "ttg.local_load" && type(op.results[0]) != nullptr &&
-                              text_of(reader, op.results[0]) ==
-                                  text_of(*ring.writers.begin(), tile);
-                     });
+    ring.forwarded =
+        ring.from_registers && !ring.readers.empty() &&
+        std::all_of(ring.readers.begin(), ring.readers.end(), [&](int reader) {
+          const Operation& op = m_.op(reader);
+          return op.name == "ttg.local_load" && type(op.results[0]) != nullptr &&
+                 text_of(reader, op.results[0]) == text_of(*ring.writers.begin(), tile);
+        });
   }
 }
 

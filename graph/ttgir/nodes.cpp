@@ -289,7 +289,10 @@ void Builder::add_product(int index, int copy) {
                      "a product needs the types of its operands");
   const std::size_t node = add_node(index, copy, "", kinds_of(m_, op, false));
   const std::vector<std::int64_t> a = split_.shape(m_, tiles[0]), b = split_.shape(m_, tiles[1]);
-  set_tile(node, {a[a.size() - 2], b.back(), product->k}, type(tiles[2]));
+  // The accumulator has all columns of the product; a right operand that two SMs share, or whose
+  // columns are packed, has fewer.
+  const std::vector<std::int64_t> sum = split_.shape(m_, tiles[2]);
+  set_tile(node, {a[a.size() - 2], std::max(b.back(), sum.back()), product->k}, type(tiles[2]));
   at(node).tile->operand_type = product_type(type(tiles[0]));
   for (int k = 0; k < 2; ++k) {
     const int operand = tiles[static_cast<std::size_t>(k)];

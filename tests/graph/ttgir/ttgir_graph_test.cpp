@@ -199,6 +199,80 @@ TEST_CASE("an unknown op is read, reported and priced") {
   CHECK(lowered.problems.front().problem.ops.size() == 5);
 }
 
+namespace {
+
+/// A shipped module with one text in the place of another.
+LoweredModule changed(const std::string& name, const std::string& from, const std::string& to,
+                      std::optional<int> loop = std::nullopt) {
+  std::string text = test::module_text(name);
+  const std::size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  text.replace(at, from.size(), to);
+  const std::string machine = name.substr(0, name.find('-'));
+  LoopOptions options;
+  options.loop = loop;
+  return lower_module(text, name, builtin_machine(machine), machine, options, {});
+}
+
+Cycle cycles_of(const LoweredModule& lowered, const std::string& op) {
+  for (std::size_t v = 0; v < lowered.loop.nodes.size(); ++v)
+    if (lowered.module.op(lowered.loop.nodes[v].op).name == op)
+      return lowered.problems.front().problem.ops[v].cycles;
+  FAIL("no op " << op);
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("a vector in shared memory costs what it costs in a load, and is written once") {
+  const std::string name = "blackwell-attention-backward";
+  const std::string vector = "tensor<64xf32, #ttg.slice<{dim = 0, parent = #linear1}>>";
+  const std::string buffer =
+      "!ttg.memdesc<64xf32, #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, "
+      "order = [0]}>, #smem, mutable>";
+  const std::string load =
+      "%lse_29 = tt.load %lse_28 : tensor<64x!tt.ptr<f32>, "
+      "#ttg.slice<{dim = 0, parent = #linear1}>> loc(#loc95)\n";
+  const Cycle read = Graph(name).op("lse_29.read").cycles;
+  const LoweredModule loaded = changed(
+      name, load,
+      "%mine = tt.load %lse_28 : tensor<64x!tt.ptr<f32>, "
+      "#ttg.slice<{dim = 0, parent = #linear1}>>\n      %buffer = ttg.local_alloc %mine : (" +
+          vector + ") -> " + buffer + "\n      %lse_29 = ttg.local_load %buffer : " + buffer +
+          " -> " + vector + "\n");
+  CHECK(cycles_of(loaded, "ttg.local_load") == read);
+  CHECK(read == 16);  // 256 bytes by each of 8 warps, at 128 a cycle
+  const std::string queries = "tensor<64xi32, #ttg.slice<{dim = 0, parent = #linear1}>>";
+  const std::string rows = "!ttg.memdesc<64xi32, #shared, #smem, mutable>";
+  const LoweredModule stored =
+      changed(name, load,
+              load + "      %rows = ttg.local_alloc : () -> " + rows +
+                  "\n      ttg.local_store %queries_27, %rows : " + queries + " -> " + rows + "\n");
+  CHECK(cycles_of(stored, "ttg.local_store") == 2);
+}
+
+TEST_CASE("a product has the columns of its accumulator") {
+  // Two SMs share the right operand, each has half of its columns and all of the product's.
+  const std::string name = "blackwell-gemm-persistent";
+  const Cycle whole = cycles_of(changed(name, "module", "module", 1), "ttng.tc_gen5_mma");
+  const std::string operands = "!ttg.memdesc<128x64xf16, #shared, #smem>, !ttg.memdesc<64x";
+  const LoweredModule halved =
+      changed(name, operands + "256xf16, #shared1", operands + "128xf16, #shared1", 1);
+  CHECK(cycles_of(halved, "ttng.tc_gen5_mma") == whole);
+}
+
+TEST_CASE("a module for clusters is refused: its tiles are not one SM's") {
+  for (const std::string number : {"2 : i32", "0 : i32", "two"}) try {
+      changed("hopper-attention-forward", "\"ttg.num-ctas\" = 1 : i32",
+              "\"ttg.num-ctas\" = " + number);
+      FAIL("accepted: " << number);
+    } catch (const InputError& error) {
+      CHECK(error.value().starts_with("ttg.num-ctas = "));
+      CHECK(error.rule().starts_with(number == "2 : i32" ? "must be 1: the tiles of a cluster"
+                                                         : "must be a number from 1 to"));
+    }
+}
+
 TEST_CASE("a write waits for who read the buffer, and keeps nothing in registers for that") {
   // Load, scale, store back: the chain of values orders the store after the load. An edge between
   // the two would keep the loaded tile in registers until the store.
