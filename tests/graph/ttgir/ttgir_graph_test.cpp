@@ -255,9 +255,8 @@ TEST_CASE("a product has the columns of its accumulator") {
   // Two SMs share the right operand, each has half of its columns and all of the product's.
   const std::string name = "blackwell-gemm-persistent";
   const Cycle whole = cycles_of(changed(name, "module", "module", 1), "ttng.tc_gen5_mma");
-  const std::string operands = "!ttg.memdesc<128x64xf16, #shared, #smem>, !ttg.memdesc<64x";
-  const LoweredModule halved =
-      changed(name, operands + "256xf16, #shared1", operands + "128xf16, #shared1", 1);
+  const LoweredModule halved = changed(name, "-> !ttg.memdesc<64x256xf16, #shared1, #smem>",
+                                       "-> !ttg.memdesc<64x128xf16, #shared1, #smem>", 1);
   CHECK(cycles_of(halved, "ttng.tc_gen5_mma") == whole);
 }
 
