@@ -29,7 +29,8 @@ class Builder {
   // Nodes: nodes.cpp.
   void add_nodes(int block);
   void add_op(int index);
-  static std::vector<std::string> kinds_of_read(const Type& tile);
+  std::vector<std::string> kinds_of_read(const Type& tile) const;
+  bool is_shared_out(const Type& tile) const;
   void add_load(int index, int copy);
   void add_store(int index, int copy);
   void add_product(int index, int copy);

@@ -201,11 +201,17 @@ void Builder::add_op(int index) {
   }
 }
 
-/// What a tile's way from shared memory to registers is priced as. A vector is read by every warp,
-/// with its copies.
-std::vector<std::string> Builder::kinds_of_read(const Type& tile) {
-  if (tile.shape.size() == 1) return {"local_load", "lds_broadcast", "local_alloc"};
-  return {"local_load", "local_alloc"};
+/// What a tile's way from shared memory to registers is priced as. A vector of which threads hold
+/// copies is read by every warp, with its copies; one that is shared out is read as any tile.
+std::vector<std::string> Builder::kinds_of_read(const Type& tile) const {
+  if (tile.shape.size() != 1 || is_shared_out(tile)) return {"local_load", "local_alloc"};
+  return {"local_load", "lds_broadcast", "local_alloc"};
+}
+
+/// Does each element of a tile lie in one thread?
+bool Builder::is_shared_out(const Type& tile) const {
+  const auto held = elements_per_thread(tile, m_);
+  return held && *held * 32 * out_.warps <= tile.elements();
 }
 
 /// A tile from global memory arrives in shared memory; ops that want it in registers read it there.
@@ -420,7 +426,13 @@ void Builder::add_compute(int index, int copy) {
       shape = {1, *held * threads / (split_.of(tile) >= 0 ? split_.factor : 1)};
   }
   if (c == OpClass::layout && !from_load && at(node).kind == "local_alloc") {
-    shape[0] *= 2;
+    if (type(tile).shape.size() == 1) {  // written once, and read as a vector of a load is
+      shape = flattened(split_.shape(m_, tile));
+      shape[0] *= is_shared_out(type(tile)) ? 1 : out_.warps;
+      shape[0] += 1;
+    } else {
+      shape[0] *= 2;
+    }
     out_.nodes[node].note += ", written and read";
   }
   set_tile(node, shape, type(tile));

@@ -251,6 +251,29 @@ TEST_CASE("a vector in shared memory costs what it costs in a load, and is writt
   CHECK(cycles_of(stored, "ttg.local_store") == 2);
 }
 
+TEST_CASE(
+    "a vector that is shared out over the threads is read once, one with copies by each warp") {
+  // A row of layer norm, 8 elements a thread and no copies.
+  const Graph norm("blackwell-layer-norm");
+  const Op& read = norm.op("x_19.read");
+  const Type& row = *norm.lowered.module.type_of(
+      norm.lowered.module.op(norm.lowered.loop.nodes[norm.at("x_19.read")].op).results[0]);
+  REQUIRE(row.shape.size() == 1);
+  CHECK(read.cycles == row.shape[0] * row.bits / 8 / 128);
+  // 64 elements from one layout to another: written once, read by each of 8 warps.
+  const std::string load =
+      "%lse_29 = tt.load %lse_28 : tensor<64x!tt.ptr<f32>, "
+      "#ttg.slice<{dim = 0, parent = #linear1}>> loc(#loc95)\n";
+  const std::string from = "tensor<64xi32, #ttg.slice<{dim = 0, parent = #linear1}>>";
+  const LoweredModule turned =
+      changed("blackwell-attention-backward", load,
+              load + "      %rows = ttg.convert_layout %queries_27 : " + from +
+                  " -> tensor<64xi32, #ttg.slice<{dim = 1, parent = #linear1}>>\n"
+                  "      %used = acme.use %rows : tensor<64xi32, #ttg.slice<{dim = 1, parent = "
+                  "#linear1}>>\n");
+  CHECK(cycles_of(turned, "ttg.convert_layout") == 18);  // 256 bytes, 1 + 8 times, at 128 a cycle
+}
+
 TEST_CASE("a product has the columns of its accumulator") {
   // Two SMs share the right operand, each has half of its columns and all of the product's.
   const std::string name = "blackwell-gemm-persistent";
