@@ -1,6 +1,8 @@
 // The loop graph of a module: nodes, edges, memory, what is resident, costs; sub-tiling, reduction.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -272,6 +274,31 @@ TEST_CASE(
                   "      %used = acme.use %rows : tensor<64xi32, #ttg.slice<{dim = 1, parent = "
                   "#linear1}>>\n");
   CHECK(cycles_of(turned, "ttg.convert_layout") == 18);  // 256 bytes, 1 + 8 times, at 128 a cycle
+}
+
+TEST_CASE("a loaded tile is read through a view that was made before it was stored there") {
+  const std::string vector = "tensor<64xf32, #ttg.slice<{dim = 0, parent = #linear1}>>";
+  const std::string load =
+      "%lse_29 = tt.load %lse_28 : tensor<64x!tt.ptr<f32>, "
+      "#ttg.slice<{dim = 0, parent = #linear1}>> loc(#loc95)\n";
+  const std::string ring = "!ttg.memdesc<1x64xf32, #shared, #smem, mutable>";
+  const std::string buffer = "!ttg.memdesc<64xf32, #shared, #smem, mutable>";
+  const LoweredModule lowered = changed(
+      "blackwell-attention-backward", load,
+      "%ring = ttg.local_alloc : () -> " + ring +
+          "\n      %view = ttg.memdesc_index %ring[%c0_i32] : " + ring + " -> " + buffer +
+          "\n      %mine = tt.load %lse_28 : tensor<64x!tt.ptr<f32>, "
+          "#ttg.slice<{dim = 0, parent = #linear1}>>\n      ttg.local_store %mine, %view : " +
+          vector + " -> " + buffer + "\n      %lse_29 = ttg.local_load %view : " + buffer + " -> " +
+          vector + "\n");
+  const auto named = [&](std::size_t node) {
+    return lowered.module.op(lowered.loop.nodes[node].op).name;
+  };
+  const auto& edges = lowered.loop.kernel.edges;
+  CHECK(std::any_of(edges.begin(), edges.end(), [&](const KernelEdge& edge) {
+    return named(edge.from) == "ttg.local_store" && named(edge.to) == "ttg.local_load" &&
+           edge.distance == 0;
+  }));
 }
 
 TEST_CASE("a product has the columns of its accumulator") {
