@@ -14,11 +14,11 @@ namespace {
 
 constexpr int kMaxParents = 4;  // of slices of slices
 
-using Numbers = std::vector<std::int64_t>;
+using Integers = std::vector<std::int64_t>;
 
 /// The numbers of "[4, 1]".
-Numbers numbers_of(std::string_view list) {
-  Numbers result;
+Integers numbers_of(std::string_view list) {
+  Integers result;
   for (std::size_t at = 0; at < list.size(); ++at) {
     if (list[at] < '0' || list[at] > '9') continue;
     std::int64_t number = 0;
@@ -30,7 +30,7 @@ Numbers numbers_of(std::string_view list) {
   return result;
 }
 
-std::string list_text(const Numbers& numbers) {
+std::string list_text(const Integers& numbers) {
   std::string text = "[";
   for (std::size_t k = 0; k < numbers.size(); ++k)
     text += (k == 0 ? "" : ", ") + std::to_string(numbers[k]);
@@ -38,8 +38,8 @@ std::string list_text(const Numbers& numbers) {
 }
 
 /// The bases of "[[0, 1], [0, 2]]".
-std::vector<Numbers> bases_of(std::string_view list) {
-  std::vector<Numbers> result;
+std::vector<Integers> bases_of(std::string_view list) {
+  std::vector<Integers> result;
   std::size_t begin = list.find('[', 1);
   while (begin != std::string_view::npos) {
     const std::size_t end = list.find(']', begin);
@@ -50,7 +50,7 @@ std::vector<Numbers> bases_of(std::string_view list) {
   return result;
 }
 
-std::string bases_text(const std::vector<Numbers>& bases) {
+std::string bases_text(const std::vector<Integers>& bases) {
   std::string text = "[";
   for (std::size_t k = 0; k < bases.size(); ++k) text += (k == 0 ? "" : ", ") + list_text(bases[k]);
   return text + "]";
@@ -66,9 +66,9 @@ std::string with_field(std::string_view layout, std::string_view key, const std:
 /// Of blocked layouts and those of products: twice or half the warps along one dimension. More of
 /// them go where the tile has room for them, of several such dimensions the last in the layout's
 /// order.
-std::optional<std::string> blocked(std::string_view layout, int from, int to, const Numbers& order,
-                                   const Numbers& shape) {
-  Numbers warps = numbers_of(layout_field(layout, "warpsPerCTA"));
+std::optional<std::string> blocked(std::string_view layout, int from, int to, const Integers& order,
+                                   const Integers& shape) {
+  Integers warps = numbers_of(layout_field(layout, "warpsPerCTA"));
   if (warps.empty() || warps.size() != order.size() || warps.size() != shape.size())
     return std::nullopt;
   std::int64_t all = 1;
@@ -80,8 +80,8 @@ std::optional<std::string> blocked(std::string_view layout, int from, int to, co
   if (all != from) return std::nullopt;
   for (const std::int64_t dimension : order)
     if (dimension < 0 || dimension >= static_cast<std::int64_t>(warps.size())) return std::nullopt;
-  const Numbers size = numbers_of(layout_field(layout, "sizePerThread"));
-  const Numbers threads = numbers_of(layout_field(layout, "threadsPerWarp"));
+  const Integers size = numbers_of(layout_field(layout, "sizePerThread"));
+  const Integers threads = numbers_of(layout_field(layout, "threadsPerWarp"));
   const bool known = size.size() == warps.size() && threads.size() == warps.size();
   const auto has_room = [&](std::int64_t dimension) {
     const auto d = static_cast<std::size_t>(dimension);
@@ -104,14 +104,14 @@ std::optional<std::string> blocked(std::string_view layout, int from, int to, co
 /// Of linear layouts: the last thing that a thread holds goes to warps, or the last of warps to a
 /// thread.
 std::optional<std::string> linear(std::string_view layout, int from, int to) {
-  std::vector<Numbers> held = bases_of(layout_field(layout, "register"));
-  std::vector<Numbers> warps = bases_of(layout_field(layout, "warp"));
+  std::vector<Integers> held = bases_of(layout_field(layout, "register"));
+  std::vector<Integers> warps = bases_of(layout_field(layout, "warp"));
   if (warps.size() > 30 || std::int64_t{1} << warps.size() != from) return std::nullopt;
   const auto of_lanes = bases_of(layout_field(layout, "lane"));
   if (of_lanes.empty()) return std::nullopt;
   std::size_t count = 0;  // bases that move, in their order
   for (int k = from < to ? from : to; k < (from < to ? to : from); k *= 2) ++count;
-  const auto move = [count](std::vector<Numbers>& source, std::vector<Numbers>& target) {
+  const auto move = [count](std::vector<Integers>& source, std::vector<Integers>& target) {
     const auto first = source.end() - static_cast<std::ptrdiff_t>(std::min(count, source.size()));
     target.insert(target.end(), first, source.end());
     source.erase(first, source.end());
@@ -121,7 +121,8 @@ std::optional<std::string> linear(std::string_view layout, int from, int to) {
   } else {
     const std::size_t all = warps.size() + count;
     move(held, warps);
-    warps.resize(all, Numbers(of_lanes.front().size(), 0));  // nothing is left to share out: copies
+    warps.resize(all,
+                 Integers(of_lanes.front().size(), 0));  // nothing is left to share out: copies
   }
   return with_field(with_field(layout, "register", bases_text(held)), "warp", bases_text(warps));
 }
@@ -135,7 +136,7 @@ std::string named(const std::string& layout, const Module& module) {
 }
 
 /// `shape` has 0 where an extent is not known.
-std::optional<std::string> layout_on(std::string_view layout, int from, int to, Numbers shape,
+std::optional<std::string> layout_on(std::string_view layout, int from, int to, Integers shape,
                                      const Module& module, int depth) {
   layout = resolve_alias(layout, module);
   if (depth > kMaxParents) return std::nullopt;
@@ -143,13 +144,13 @@ std::optional<std::string> layout_on(std::string_view layout, int from, int to, 
   if (layout.starts_with("#ttg.blocked")) {
     result = blocked(layout, from, to, numbers_of(layout_field(layout, "order")), shape);
   } else if (layout.starts_with("#ttg.nvidia_mma")) {
-    Numbers order(numbers_of(layout_field(layout, "warpsPerCTA")).size());
+    Integers order(numbers_of(layout_field(layout, "warpsPerCTA")).size());
     std::iota(order.rbegin(), order.rend(), 0);  // rows are shared out first
     result = blocked(layout, from, to, order, shape);
   } else if (layout.starts_with("#ttg.linear")) {
     result = linear(layout, from, to);
   } else if (layout.starts_with("#ttg.slice") || layout.starts_with("#ttg.dot_op")) {
-    const Numbers dim = numbers_of(layout_field(layout, "dim"));
+    const Integers dim = numbers_of(layout_field(layout, "dim"));
     if (layout.starts_with("#ttg.slice")) {
       if (dim.size() != 1 || dim[0] > static_cast<std::int64_t>(shape.size())) return std::nullopt;
       shape.insert(shape.begin() + dim[0], 0);
@@ -164,8 +165,8 @@ std::optional<std::string> layout_on(std::string_view layout, int from, int to, 
 }
 
 /// The extents of "128x64xf32, ...".
-Numbers shape_of(std::string_view text) {
-  Numbers shape;
+Integers shape_of(std::string_view text) {
+  Integers shape;
   while (!text.empty() && text.front() >= '0' && text.front() <= '9') {
     std::int64_t extent = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), extent);
