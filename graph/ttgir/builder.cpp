@@ -13,6 +13,7 @@ namespace twill::ttgir {
 namespace {
 
 constexpr int kMaxWarps = 64;
+constexpr int kMaxBlocks = 1024;  // of a cluster
 
 int number_after(std::string_view text, std::string_view key, int otherwise) {
   const std::size_t at = text.find(key);
@@ -24,19 +25,35 @@ int number_after(std::string_view text, std::string_view key, int otherwise) {
   return value;
 }
 
-/// Warps of the function or module around a loop; 4, Triton's default, where none says.
-int warps_of(const Module& module, int loop) {
-  const auto [text, at] = module.inherited(loop, "ttg.num-warps");
-  if (at == kNone) return 4;
-  int warps = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), warps);
+/// A number that the function or module around a loop has as an attribute.
+int number_of(const Module& module, int loop, const char* name, int otherwise, int most) {
+  const auto [text, at] = module.inherited(loop, name);
+  if (at == kNone) return otherwise;
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool number =
       error == std::errc() && (end == text.data() + text.size() || *end == ' ' || *end == ':');
-  if (!number || warps < 1 || warps > kMaxWarps)
+  if (!number || value < 1 || value > most)
     throw InputError(module.source, Module::place(module.op(at)),
-                     "ttg.num-warps = " + std::string(text.substr(0, 40)),
-                     "must be a number from 1 to " + std::to_string(kMaxWarps));
-  return warps;
+                     std::string(name) + " = " + std::string(text.substr(0, 40)),
+                     "must be a number from 1 to " + std::to_string(most));
+  return value;
+}
+
+/// 4 warps, Triton's default, where none says.
+int warps_of(const Module& module, int loop) {
+  return number_of(module, loop, "ttg.num-warps", 4, kMaxWarps);
+}
+
+/// A module's tiles are those of a whole cluster; a machine is one SM.
+void refuse_clusters(const Module& module, int loop) {
+  const int blocks = number_of(module, loop, "ttg.num-ctas", 1, kMaxBlocks);
+  if (blocks > 1)
+    throw InputError(module.source,
+                     Module::place(module.op(module.inherited(loop, "ttg.num-ctas").second)),
+                     "ttg.num-ctas = " + std::to_string(blocks),
+                     "must be 1: the tiles of a cluster are shared out over its SMs, and a machine "
+                     "here is one SM");
 }
 
 /// Compute capability / 10 that a machine stands for, by what it has: tensor memory, a slot for ops
@@ -114,6 +131,7 @@ LoopKernel Builder::run() {
 void Builder::build() {
   out_.loop = loop_;
   out_.kernel.source = m_.source;
+  refuse_clusters(m_, loop_);
   out_.warps = warps_of(m_, loop_);
   out_.kernel.ops.reserve(sources_.ops().size());
   out_.nodes.reserve(sources_.ops().size());

@@ -29,6 +29,8 @@ class Builder {
   // Nodes: nodes.cpp.
   void add_nodes(int block);
   void add_op(int index);
+  std::vector<std::string> kinds_of_read(const Type& tile) const;
+  bool is_shared_out(const Type& tile) const;
   void add_load(int index, int copy);
   void add_store(int index, int copy);
   void add_product(int index, int copy);
@@ -58,7 +60,7 @@ class Builder {
   void add_uses(int index);
   void add_buffer_edges(const Buffer& buffer);
   void connect(const Access& from, const Access& to, int distance, bool liveness_only);
-  bool is_value(const Buffer& buffer) const;
+  bool is_value(const Buffer& buffer);
   bool follows(int from, int to);
   std::string ring_text(const Buffer& buffer, int reader) const;
   void add_edge(std::size_t from, std::size_t to, int distance, bool accumulate = false,

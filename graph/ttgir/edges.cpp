@@ -164,8 +164,9 @@ std::string Builder::ring_text(const Buffer& buffer, int reader) const {
 }
 
 /// Do the uses of the buffer's name say all: a loaded tile is stored into it once, and who reads it
-/// names it, or views of it that are made in the loop?
-bool Builder::is_value(const Buffer& buffer) const {
+/// names it, or views of it that are made in the loop? (A view from before the store does not lead
+/// to it.)
+bool Builder::is_value(const Buffer& buffer) {
   const auto& list = buffer.accesses;
   const Operation& first = m_.op(list.front().op);
   if (!buffer.fresh || class_of(first) != OpClass::local_store || !alias_of_load(first))
@@ -183,7 +184,7 @@ bool Builder::is_value(const Buffer& buffer) const {
     return true;
   };
   return std::all_of(list.begin() + 1, list.end(), [&](const Access& access) {
-    return !access.writes && named(named, access.op);
+    return !access.writes && named(named, access.op) && follows(list.front().op, access.op);
   });
 }
 

@@ -41,12 +41,18 @@ void FoldedLoop::classify_buffers() {
     const Operation& writer = m_.op(*ring.writers.begin());
     ring.from_registers = class_of(writer) == OpClass::local_store;
     const int tile = ring.from_registers ? writer.operands[0] : kNone;
-    ring.forwarded = ring.from_registers && !ring.readers.empty() &&
-                     std::all_of(ring.readers.begin(), ring.readers.end(), [&](int reader) {
-                       const Operation& op = m_.op(reader);
-                       return op.name == "ttg.local_load" && type(op.results[0]) != nullptr &&
-                              type(op.results[0])->text == type(tile)->text;
-                     });
+    // Partitions of other numbers of warps hand on what is one tile on the module's.
+    const auto text_of = [&](int op, int value) {
+      const std::string text(type(value)->text);
+      return runs(op) ? on_module_warps(text, execution(op, kFirstSeen)) : text;
+    };
+    ring.forwarded =
+        ring.from_registers && !ring.readers.empty() &&
+        std::all_of(ring.readers.begin(), ring.readers.end(), [&](int reader) {
+          const Operation& op = m_.op(reader);
+          return op.name == "ttg.local_load" && type(op.results[0]) != nullptr &&
+                 text_of(reader, op.results[0]) == text_of(*ring.writers.begin(), tile);
+        });
   }
 }
 

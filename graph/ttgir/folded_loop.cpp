@@ -2,6 +2,9 @@
 #include "graph/ttgir/folded_loop.hpp"
 
 #include <algorithm>
+#include <charconv>
+
+#include "graph/ttgir/other_warps.hpp"
 
 namespace twill::ttgir {
 namespace {
@@ -13,6 +16,7 @@ constexpr std::size_t kMaxUndoneOps = 1'000;  // of the loop that is written
 FoldedLoop::FoldedLoop(const Module& module, int loop)
     : m_(module), loop_(loop), r_(replay(module, loop)) {
   check_loops();
+  read_warps();
   collect();
   check_order();
   classify_buffers();
@@ -134,39 +138,40 @@ void FoldedLoop::connect() {
   for (std::size_t v = 0; v < nodes_.size(); ++v) read_all(static_cast<int>(v));
   order_accesses();
   for (std::size_t v = 0; v < nodes_.size(); ++v) check_reads(static_cast<int>(v));
-  check_warps();
 }
 
-void FoldedLoop::check_warps() const {
+void FoldedLoop::read_warps() {
   int specialised = kNone;
   for (int op = first_loop(); op != kNone; op = m_.parent(op))
     if (m_.op(op).name == "ttg.warp_specialize") specialised = op;
   if (specialised == kNone) return;
+  const auto number = [](std::string_view text) {
+    int value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+  };
+  warps_ = {number(m_.inherited(specialised, "ttg.num-warps").first)};  // the default region's
   const Operation& around = m_.op(specialised);
   const std::string_view all =
       std::string_view(*m_.text).substr(around.begin, around.end - around.begin);
-  std::vector<std::string_view> warps;  // of each partition, in the order of the text
   constexpr std::string_view kWarps = "num_warps(";
   for (std::size_t at = all.find(kWarps); at != std::string_view::npos;
-       at = all.find(kWarps, at + 1)) {
-    const std::size_t begin = at + kWarps.size();
-    warps.push_back(all.substr(begin, all.find(')', begin) - begin));
-  }
-  std::string_view module = m_.inherited(specialised, "ttg.num-warps").first;
-  module = module.substr(0, module.find(' '));
-  for (const Node& node : nodes_) {
-    const Operation& op = m_.op(node.op);
-    const auto in_registers = [&](int v) { return is_kind(v, TypeKind::tensor); };
-    if (std::none_of(op.results.begin(), op.results.end(), in_registers) &&
-        std::none_of(op.operands.begin(), op.operands.end(), in_registers))
-      continue;
-    const auto thread = static_cast<std::size_t>(at(execution(node.op, kFirstSeen)).thread);
-    if (thread == 0) continue;  // the function's and the default region's
-    if (thread > warps.size() || warps[thread - 1] != module)
-      cannot_undo(node.op,
-                  "its partition has another number of warps than the module, which its tiles "
-                  "are priced for");
-  }
+       at = all.find(kWarps, at + 1))
+    warps_.push_back(number(all.substr(at + kWarps.size())));
+}
+
+std::string FoldedLoop::on_module_warps(const std::string& text, int execution) const {
+  const auto thread = static_cast<std::size_t>(at(execution).thread);
+  if (warps_.empty() || thread == 0) return text;  // the function's and the default region's
+  const int own = thread < warps_.size() ? warps_[thread] : 0;
+  if (own == warps_[0] && own > 0) return text;
+  if (text.find("tensor<") == std::string::npos) return text;
+  const auto placed = on_other_warps(text, own, warps_[0], m_);
+  if (!placed)
+    cannot_undo(at(execution).op, "its partition has " + std::to_string(own) +
+                                      " warps and the module " + std::to_string(warps_[0]) +
+                                      ", and a layout of its tiles cannot be put on those");
+  return *placed;
 }
 
 void FoldedLoop::read_all(int v) {

@@ -88,6 +88,9 @@ class FoldedLoop {
     return s.iteration + shift_[static_cast<std::size_t>(v)] -
            shift_[static_cast<std::size_t>(index_.at(s.op))];
   }
+  /// The text of types of an execution, with the tiles on the module's warps: those of a partition
+  /// with another number are priced for the module's.
+  std::string on_module_warps(const std::string& text, int execution) const;
   /// Operands that are not written again: barriers, tokens that only order, flags of barriers.
   bool drops(int value) const {
     return is_barrier_buffer(m_, value) || is_kind(value, TypeKind::token);
@@ -115,8 +118,8 @@ class FoldedLoop {
   bool stays(int index) const;
   int node_of(int op);
   void connect();
-  /// A tile in registers is spread over the warps of its partition, and priced for the module's.
-  void check_warps() const;
+  /// Of the default region and each partition.
+  void read_warps();
   /// The sources of a node in each iteration of the window; what makes them is kept, too.
   void read_all(int v);
   /// The k-th source of an op in an iteration, that of a node by its distance.
@@ -163,6 +166,7 @@ class FoldedLoop {
   std::map<int, std::vector<int>> by_op_;  ///< executions per iteration, in the order of the text
   std::map<int, Ring> rings_;              ///< by the execution of the allocation
   std::map<int, std::set<int>> filled_;    ///< view -> writers of what is read by it
+  std::vector<int> warps_;                 ///< by thread; none where there are no partitions
   std::vector<Node> nodes_;
   std::map<int, int> index_;  ///< op -> node
   std::vector<Distance> edges_;

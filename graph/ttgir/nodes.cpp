@@ -201,6 +201,19 @@ void Builder::add_op(int index) {
   }
 }
 
+/// What a tile's way from shared memory to registers is priced as. A vector of which threads hold
+/// copies is read by every warp, with its copies; one that is shared out is read as any tile.
+std::vector<std::string> Builder::kinds_of_read(const Type& tile) const {
+  if (tile.shape.size() != 1 || is_shared_out(tile)) return {"local_load", "local_alloc"};
+  return {"local_load", "lds_broadcast", "local_alloc"};
+}
+
+/// Does each element of a tile lie in one thread?
+bool Builder::is_shared_out(const Type& tile) const {
+  const auto held = elements_per_thread(tile, m_);
+  return held && *held * 32 * out_.warps <= tile.elements();
+}
+
 /// A tile from global memory arrives in shared memory; ops that want it in registers read it there.
 void Builder::add_load(int index, int copy) {
   const Operation& op = m_.op(index);
@@ -230,12 +243,7 @@ void Builder::add_load(int index, int copy) {
     read = read || (!into_buffer && (c != OpClass::layout || is_view(m_.op(user))));
   }
   if (!read) return;
-  // A vector is read by every warp, with its copies.
-  const bool vector = type(tile).shape.size() == 1;
-  const std::size_t half =
-      add_node(index, copy, "read",
-               vector ? std::vector<std::string>{"local_load", "lds_broadcast", "local_alloc"}
-                      : std::vector<std::string>{"local_load", "local_alloc"});
+  const std::size_t half = add_node(index, copy, "read", kinds_of_read(type(tile)));
   set_tile(half, shape, type(tile));
   at(half).width = width_of(copies_of(op));
   set_registers(half, tile);
@@ -287,7 +295,10 @@ void Builder::add_product(int index, int copy) {
                      "a product needs the types of its operands");
   const std::size_t node = add_node(index, copy, "", kinds_of(m_, op, false));
   const std::vector<std::int64_t> a = split_.shape(m_, tiles[0]), b = split_.shape(m_, tiles[1]);
-  set_tile(node, {a[a.size() - 2], b.back(), product->k}, type(tiles[2]));
+  // The accumulator has all columns of the product; a right operand that two SMs share, or whose
+  // columns are packed, has fewer.
+  const std::vector<std::int64_t> sum = split_.shape(m_, tiles[2]);
+  set_tile(node, {a[a.size() - 2], std::max(b.back(), sum.back()), product->k}, type(tiles[2]));
   at(node).tile->operand_type = product_type(type(tiles[0]));
   for (int k = 0; k < 2; ++k) {
     const int operand = tiles[static_cast<std::size_t>(k)];
@@ -398,13 +409,15 @@ void Builder::add_compute(int index, int copy) {
   if (reduction && op.name != "tt.histogram")
     outer = axis_of(m_, op) + 1 < static_cast<int>(type(tile).shape.size());
   std::vector<std::string> kinds = kinds_of(m_, op, outer);
-  if (from_load) kinds = {"local_load", "local_alloc"};
+  if (from_load || c == OpClass::local_load) kinds = kinds_of_read(type(tile));
   if (view) kinds = {"reshape"};
   const std::size_t node = add_node(index, copy, "", kinds);
   std::vector<std::int64_t> shape = flattened(split_.shape(m_, tile));
   if (outer) std::swap(shape[0], shape[1]);
-  // A vector is computed by every thread that holds a copy of an element.
-  if (type(tile).shape.size() == 1 && !reduction) {
+  // A vector is computed by every thread that holds a copy of an element; to and from shared memory
+  // it goes as any tile.
+  if (type(tile).shape.size() == 1 && !reduction && !from_load && c != OpClass::local_load &&
+      c != OpClass::local_store) {
     const auto [known, fresh] = elements_.try_emplace(&type(tile));
     if (fresh) known->second = elements_per_thread(type(tile), m_);
     const std::optional<std::int64_t> held = known->second;
@@ -413,7 +426,13 @@ void Builder::add_compute(int index, int copy) {
       shape = {1, *held * threads / (split_.of(tile) >= 0 ? split_.factor : 1)};
   }
   if (c == OpClass::layout && !from_load && at(node).kind == "local_alloc") {
-    shape[0] *= 2;
+    if (type(tile).shape.size() == 1) {  // written once, and read as a vector of a load is
+      shape = flattened(split_.shape(m_, tile));
+      shape[0] *= is_shared_out(type(tile)) ? 1 : out_.warps;
+      shape[0] += 1;
+    } else {
+      shape[0] *= 2;
+    }
     out_.nodes[node].note += ", written and read";
   }
   set_tile(node, shape, type(tile));

@@ -97,7 +97,8 @@ class Sum {
   bool is_handed_on(int op, int value) const {
     const std::set<int>& own = placer_.demand().partitions(op);
     const auto users = users_.find(value);
-    if (users == users_.end() || m_.type_of(value)->kind != TypeKind::tensor) return false;
+    const Type* type = m_.type_of(value);  // none of what an unknown op gives without saying it
+    if (users == users_.end() || type == nullptr || type->kind != TypeKind::tensor) return false;
     return std::any_of(users->second.begin(), users->second.end(), [&](int user) {
       const std::set<int>& theirs = placer_.demand().partitions(user);
       return !std::includes(own.begin(), own.end(), theirs.begin(), theirs.end());

@@ -32,7 +32,8 @@ class FoldedText {
     for (const int v : l_.order()) write_node(v);
     std::string inits, types, yields;
     for (const auto& [key, names] : carried_) {
-      const std::string value(l_.type(result_value(key.first, key.second))->text);
+      const std::string value =
+          on_warps(std::string(l_.type(result_value(key.first, key.second))->text), key.first);
       for (std::size_t d = 0; d < names.size(); ++d) {
         const std::string init = "%" + unique("first");
         line(before_, "    " + init + " = ub.poison : " + value, loop.op);
@@ -135,8 +136,10 @@ class FoldedText {
       results.clear();
       for (const int result : op.results)
         line(before_,
-             "    " + made_[{execution, result}] + " = \"twill.before\"() : () -> " +
-                 std::string(l_.type(result)->text),
+             l_.on_module_warps("    " + made_[{execution, result}] +
+                                    " = \"twill.before\"() : () -> " +
+                                    std::string(l_.type(result)->text),
+                                execution),
              x.op);
     } else if (op.name.starts_with("nvws.aref.")) {
       // A buffer of its ring, by number.
@@ -152,7 +155,9 @@ class FoldedText {
           break;
         }
     } else {
-      line(before_, "    " + results + " = " + op_text(m_, x.op, names), x.op);
+      line(before_,
+           "    " + results + " = " + l_.on_module_warps(op_text(m_, x.op, names), execution),
+           x.op);
     }
     return made_.at({execution, value});
   }
@@ -169,6 +174,11 @@ class FoldedText {
           op);
     }
     return found->second;
+  }
+
+  /// A node's text of types, on the module's warps.
+  std::string on_warps(const std::string& text, int v) const {
+    return l_.on_module_warps(text, l_.execution(l_.node(v).op, kFirstSeen));
   }
 
   std::string carried(int node, int result, std::int64_t distance) {
@@ -235,6 +245,7 @@ class FoldedText {
     for (const int value : op.operands)
       if (l_.is_kind(value, TypeKind::token) && !is_tensor_memory_mma(op))
         text = without_token(text, name_of(value));  // [%t] or token %t
+    text = on_warps(text, v);
     if (may_repeat(class_of(op)) && op.results.size() == 1) {
       const auto [found, fresh] = written_.try_emplace(text, v);
       if (!fresh) {
@@ -328,7 +339,8 @@ class FoldedText {
       tile = "%" + unique(base);
       tile_type = loaded_type(pointers);
       if (tile_type.empty()) cannot_undo(index, "its pointers are not read");
-      line_in_body(tile + " = tt.load " + operands + " : " + pointers, index);
+      line_in_body(on_warps(tile + " = tt.load " + operands + " : " + pointers, v), index);
+      tile_type = on_warps(tile_type, v);
     } else if (class_of(op) == OpClass::copy) {
       tile = "%" + unique(base);
       tile_type = "tensor<";
@@ -350,7 +362,7 @@ class FoldedText {
                    index);
     } else {
       tile = names.at(op.operands[0]);
-      tile_type = std::string(l_.type(op.operands[0])->text);
+      tile_type = on_warps(std::string(l_.type(op.operands[0])->text), v);
     }
     std::string& name = results_[{v, 0}];
     name = "%" + unique(base);

@@ -570,6 +570,20 @@ TEST_CASE("pins for Triton: products together, a buffer's loads and stores toget
   CHECK(texts("ampere-gemm-pointers").empty());
 }
 
+TEST_CASE("a value without a type, of an unknown op, is nothing to be handed on") {
+  const std::string name = "blackwell-attention-forward";
+  std::string text = test::module_text(name);
+  const std::string load = "= tt.descriptor_load %k_desc[";
+  const std::size_t at = text.rfind('\n', text.find(load));
+  REQUIRE(at != std::string::npos);
+  text.insert(at, "\n      %mine = acme.number\n      %again = arith.addi %mine, %mine : i32");
+  const LoweredModule lowered =
+      lower_module(text, name, builtin_machine("blackwell"), "blackwell", {}, {});
+  const Problem& problem = lowered.problems.front().problem;
+  const Schedule schedule = test::serial_schedule(problem);
+  CHECK(pins_for_memory(lowered, problem, schedule).empty());
+}
+
 TEST_CASE("around a loop that is partitioned alone nothing has a partition") {
   const LoweredModule lowered = test::lowered("blackwell-gemm-grouped");
   const Problem& problem = lowered.problems.front().problem;

@@ -1,6 +1,8 @@
 // The loop graph of a module: nodes, edges, memory, what is resident, costs; sub-tiling, reduction.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -197,6 +199,127 @@ TEST_CASE("an unknown op is read, reported and priced") {
   REQUIRE(lowered.loop.warnings.size() == 1);
   CHECK(lowered.loop.warnings.front().find("acme.twist (line 20") != std::string::npos);
   CHECK(lowered.problems.front().problem.ops.size() == 5);
+}
+
+namespace {
+
+/// A shipped module with one text in the place of another.
+LoweredModule changed(const std::string& name, const std::string& from, const std::string& to,
+                      std::optional<int> loop = std::nullopt) {
+  std::string text = test::module_text(name);
+  const std::size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  text.replace(at, from.size(), to);
+  const std::string machine = name.substr(0, name.find('-'));
+  LoopOptions options;
+  options.loop = loop;
+  return lower_module(text, name, builtin_machine(machine), machine, options, {});
+}
+
+Cycle cycles_of(const LoweredModule& lowered, const std::string& op) {
+  for (std::size_t v = 0; v < lowered.loop.nodes.size(); ++v)
+    if (lowered.module.op(lowered.loop.nodes[v].op).name == op)
+      return lowered.problems.front().problem.ops[v].cycles;
+  FAIL("no op " << op);
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("a vector in shared memory costs what it costs in a load, and is written once") {
+  const std::string name = "blackwell-attention-backward";
+  const std::string vector = "tensor<64xf32, #ttg.slice<{dim = 0, parent = #linear1}>>";
+  const std::string buffer =
+      "!ttg.memdesc<64xf32, #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, "
+      "order = [0]}>, #smem, mutable>";
+  const std::string load =
+      "%lse_29 = tt.load %lse_28 : tensor<64x!tt.ptr<f32>, "
+      "#ttg.slice<{dim = 0, parent = #linear1}>> loc(#loc95)\n";
+  const Cycle read = Graph(name).op("lse_29.read").cycles;
+  const LoweredModule loaded = changed(
+      name, load,
+      "%mine = tt.load %lse_28 : tensor<64x!tt.ptr<f32>, "
+      "#ttg.slice<{dim = 0, parent = #linear1}>>\n      %buffer = ttg.local_alloc %mine : (" +
+          vector + ") -> " + buffer + "\n      %lse_29 = ttg.local_load %buffer : " + buffer +
+          " -> " + vector + "\n");
+  CHECK(cycles_of(loaded, "ttg.local_load") == read);
+  CHECK(read == 16);  // 256 bytes by each of 8 warps, at 128 a cycle
+  const std::string queries = "tensor<64xi32, #ttg.slice<{dim = 0, parent = #linear1}>>";
+  const std::string rows = "!ttg.memdesc<64xi32, #shared, #smem, mutable>";
+  const LoweredModule stored =
+      changed(name, load,
+              load + "      %rows = ttg.local_alloc : () -> " + rows +
+                  "\n      ttg.local_store %queries_27, %rows : " + queries + " -> " + rows + "\n");
+  CHECK(cycles_of(stored, "ttg.local_store") == 2);
+}
+
+TEST_CASE(
+    "a vector that is shared out over the threads is read once, one with copies by each warp") {
+  // A row of layer norm, 8 elements a thread and no copies.
+  const Graph norm("blackwell-layer-norm");
+  const Op& read = norm.op("x_19.read");
+  const Type& row = *norm.lowered.module.type_of(
+      norm.lowered.module.op(norm.lowered.loop.nodes[norm.at("x_19.read")].op).results[0]);
+  REQUIRE(row.shape.size() == 1);
+  CHECK(read.cycles == row.shape[0] * row.bits / 8 / 128);
+  // 64 elements from one layout to another: written once, read by each of 8 warps.
+  const std::string load =
+      "%lse_29 = tt.load %lse_28 : tensor<64x!tt.ptr<f32>, "
+      "#ttg.slice<{dim = 0, parent = #linear1}>> loc(#loc95)\n";
+  const std::string from = "tensor<64xi32, #ttg.slice<{dim = 0, parent = #linear1}>>";
+  const LoweredModule turned =
+      changed("blackwell-attention-backward", load,
+              load + "      %rows = ttg.convert_layout %queries_27 : " + from +
+                  " -> tensor<64xi32, #ttg.slice<{dim = 1, parent = #linear1}>>\n"
+                  "      %used = acme.use %rows : tensor<64xi32, #ttg.slice<{dim = 1, parent = "
+                  "#linear1}>>\n");
+  CHECK(cycles_of(turned, "ttg.convert_layout") == 18);  // 256 bytes, 1 + 8 times, at 128 a cycle
+}
+
+TEST_CASE("a loaded tile is read through a view that was made before it was stored there") {
+  const std::string vector = "tensor<64xf32, #ttg.slice<{dim = 0, parent = #linear1}>>";
+  const std::string load =
+      "%lse_29 = tt.load %lse_28 : tensor<64x!tt.ptr<f32>, "
+      "#ttg.slice<{dim = 0, parent = #linear1}>> loc(#loc95)\n";
+  const std::string ring = "!ttg.memdesc<1x64xf32, #shared, #smem, mutable>";
+  const std::string buffer = "!ttg.memdesc<64xf32, #shared, #smem, mutable>";
+  const LoweredModule lowered = changed(
+      "blackwell-attention-backward", load,
+      "%ring = ttg.local_alloc : () -> " + ring +
+          "\n      %view = ttg.memdesc_index %ring[%c0_i32] : " + ring + " -> " + buffer +
+          "\n      %mine = tt.load %lse_28 : tensor<64x!tt.ptr<f32>, "
+          "#ttg.slice<{dim = 0, parent = #linear1}>>\n      ttg.local_store %mine, %view : " +
+          vector + " -> " + buffer + "\n      %lse_29 = ttg.local_load %view : " + buffer + " -> " +
+          vector + "\n");
+  const auto named = [&](std::size_t node) {
+    return lowered.module.op(lowered.loop.nodes[node].op).name;
+  };
+  const auto& edges = lowered.loop.kernel.edges;
+  CHECK(std::any_of(edges.begin(), edges.end(), [&](const KernelEdge& edge) {
+    return named(edge.from) == "ttg.local_store" && named(edge.to) == "ttg.local_load" &&
+           edge.distance == 0;
+  }));
+}
+
+TEST_CASE("a product has the columns of its accumulator") {
+  // Two SMs share the right operand, each has half of its columns and all of the product's.
+  const std::string name = "blackwell-gemm-persistent";
+  const Cycle whole = cycles_of(changed(name, "module", "module", 1), "ttng.tc_gen5_mma");
+  const LoweredModule halved = changed(name, "-> !ttg.memdesc<64x256xf16, #shared1, #smem>",
+                                       "-> !ttg.memdesc<64x128xf16, #shared1, #smem>", 1);
+  CHECK(cycles_of(halved, "ttng.tc_gen5_mma") == whole);
+}
+
+TEST_CASE("a module for clusters is refused: its tiles are not one SM's") {
+  for (const std::string number : {"2 : i32", "0 : i32", "two"}) try {
+      changed("hopper-attention-forward", "\"ttg.num-ctas\" = 1 : i32",
+              "\"ttg.num-ctas\" = " + number);
+      FAIL("accepted: " << number);
+    } catch (const InputError& error) {
+      CHECK(error.value().starts_with("ttg.num-ctas = "));
+      CHECK(error.rule().starts_with(number == "2 : i32" ? "must be 1: the tiles of a cluster"
+                                                         : "must be a number from 1 to"));
+    }
 }
 
 TEST_CASE("a write waits for who read the buffer, and keeps nothing in registers for that") {

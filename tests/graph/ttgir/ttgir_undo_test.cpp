@@ -7,6 +7,8 @@
 #include <set>
 
 #include "graph/problem_io.hpp"
+#include "graph/ttgir/other_warps.hpp"
+#include "graph/ttgir/parser.hpp"
 #include "graph/ttgir/replay.hpp"
 #include "graph/ttgir/retime.hpp"
 #include "graph/ttgir/undo.hpp"
@@ -114,6 +116,96 @@ TEST_CASE("what Triton made of a module is undone to the same problem") {
     for (std::size_t k = 0; k < after.problems.size(); ++k)
       CHECK(problem_text(after.problems[k].problem) == problem_text(again.problems[k].problem));
   }
+}
+
+namespace {
+
+/// The lowered attention with the partition that rescales on other warps, its tiles in `layout`.
+std::string rescaled_by(int warps, const std::string& layout) {
+  std::string text = lowered_text("blackwell-attention-forward");
+  const std::size_t begin = text.find("    partition0(");
+  const std::size_t end = text.find("    partition1(");
+  REQUIRE(begin != std::string::npos);
+  REQUIRE(end != std::string::npos);
+  std::string part = replaced(text.substr(begin, end - begin), "num_warps(4)",
+                              "num_warps(" + std::to_string(warps) + ")");
+  for (std::size_t at = part.find("#linear"); at != std::string::npos;
+       at = part.find("#linear", at + 1))
+    part.replace(at, 7, "#other");
+  text.replace(begin, end - begin, part);
+  return "#other = " + layout + "\n" + text;
+}
+
+}  // namespace
+
+TEST_CASE("a partition on other warps than the module's gives the same problem") {
+  const std::string name = "blackwell-attention-forward";
+  const auto whole = anonymous(module_of(lowered_text(name), name).problems.front().problem, true);
+  const std::string lanes = "lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]]";
+  const std::string columns = "[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]";
+  const std::pair<int, std::string> others[] = {
+      {8, "#ttg.linear<{register = [" + columns + "], " + lanes +
+              ", warp = [[32, 0], [64, 0], [0, 64]], block = []}>"},
+      {2, "#ttg.linear<{register = [" + columns + ", [0, 64], [64, 0]], " + lanes +
+              ", warp = [[32, 0]], block = []}>"},
+      {1, "#ttg.linear<{register = [" + columns + ", [0, 64], [32, 0], [64, 0]], " + lanes +
+              ", warp = [], block = []}>"}};
+  for (const auto& [warps, layout] : others) {
+    CAPTURE(warps);
+    const LoweredModule module = module_of(rescaled_by(warps, layout), name);
+    CHECK(anonymous(module.problems.front().problem, true) == whole);
+  }
+  // Of a layout that is not of as many warps nothing is guessed.
+  const std::string four = "#ttg.linear<{register = [" + columns + ", [0, 64]], " + lanes +
+                           ", warp = [[32, 0], [64, 0]], block = []}>";
+  CHECK(has(refusal(rescaled_by(8, four), name),
+            "its partition has 8 warps and the module 4, and a layout of its tiles cannot be put"));
+  CHECK(has(refusal(rescaled_by(6, four), name), "its partition has 6 warps and the module 4"));
+}
+
+TEST_CASE("layouts on other warps") {
+  const Module module = parse_module(
+      "#b = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [2, 1], "
+      "order = [1, 0]}>\nmodule {\n  tt.func @f() {\n    tt.return\n  }\n}\n",
+      "text");
+  const auto on = [&](const std::string& text, int from, int to) {
+    return on_other_warps(text, from, to, module).value_or("none");
+  };
+  const std::string blocked =
+      "#ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], "
+      "warpsPerCTA = [";
+  CHECK(on("tensor<64x64xf16, #b>", 2, 4) ==
+        "tensor<64x64xf16, " + blocked + "4, 1], order = [1, 0]}>>");
+  CHECK(on("tensor<64x64xf16, #b>", 2, 1) ==
+        "tensor<64x64xf16, " + blocked + "1, 1], order = [1, 0]}>>");
+  CHECK(on("op %a : tensor<64x!tt.ptr<f16>, #ttg.slice<{dim = 1, parent = #b}>> -> i32", 2, 8) ==
+        "op %a : tensor<64x!tt.ptr<f16>, #ttg.slice<{dim = 1, parent = " + blocked +
+            "8, 1], order = [1, 0]}>}>> -> i32");
+  // Rows have no room for more warps, columns have; where neither has, there are copies.
+  CHECK(on("tensor<8x512xf16, #b>", 2, 8) ==
+        "tensor<8x512xf16, " + blocked + "2, 4], order = [1, 0]}>>");
+  CHECK(on("tensor<8x64xf16, #b>", 2, 4) ==
+        "tensor<8x64xf16, " + blocked + "4, 1], order = [1, 0]}>>");
+  CHECK(on("tensor<32xf32, #ttg.linear<{register = [[16]], lane = [[1], [2], [4], [8], [0]], "
+           "warp = [[0]], block = []}>>",
+           2, 8) ==
+        "tensor<32xf32, #ttg.linear<{register = [], lane = [[1], [2], [4], [8], [0]], "
+        "warp = [[0], [16], [0]], block = []}>>");
+  CHECK(on("tensor<64x64xf16, #ttg.dot_op<{opIdx = 0, parent = #ttg.nvidia_mma<{versionMajor = 2, "
+           "warpsPerCTA = [2, 2], instrShape = [16, 8]}>, kWidth = 2}>>",
+           4, 8) ==
+        "tensor<64x64xf16, #ttg.dot_op<{opIdx = 0, parent = #ttg.nvidia_mma<{versionMajor = 2, "
+        "warpsPerCTA = [4, 2], instrShape = [16, 8]}>, kWidth = 2}>>");
+  // What has no layout over warps stays: descriptors, buffers, tiles on their way.
+  for (const std::string text :
+       {"%x : !tt.tensordesc<tensor<64x64xf16, #shared>> -> tensor<64x64xf16>",
+        "!ttg.memdesc<64x64xf16, #shared, #smem>", "i32"})
+    CHECK(on(text, 2, 4) == text);
+  CHECK(on("tensor<64x64xf16, #b>", 4, 8) == "none");  // it is of 2 warps
+  CHECK(on("tensor<64x64xf16, #b>", 2, 6) == "none");  // not by halves
+  CHECK(on("tensor<64x64xf16, #b>", 0, 4) == "none");
+  CHECK(on("tensor<64x64xf16, #unknown>", 2, 4) == "none");
+  CHECK(on("tensor<64x64xf16, #b", 2, 4) == "none");
 }
 
 TEST_CASE("a read that no barrier orders is refused: Triton's own output has one") {
