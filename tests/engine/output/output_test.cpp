@@ -373,6 +373,12 @@ TEST_CASE("a unit through which loads in flight pass is as busy as its channel")
   const SteadyState state = steady_state(p, s);
   CHECK(state.busy[0] == doctest::Approx(0.75));
   CHECK(state.busy[1] == doctest::Approx(0.5));
+  // The timeline has no empty row of it beside the channel's.
+  Solution solution;
+  solution.schedule = s;
+  const std::string page = html_page(p, solution);
+  CHECK(count(page, ">COPY</b><i>75.0 %") == 1);
+  CHECK(count(page, ">A</b><i>50.0 %") == 1);
 }
 
 TEST_CASE("bandwidth sums are in clocks, I in cycles of cycle_unit clocks") {
