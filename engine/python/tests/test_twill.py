@@ -212,6 +212,28 @@ class Solving(unittest.TestCase):
         with self.assertRaises(twill.InputError):
             twill.solve(KERNEL, machine="hopper", holds="perhaps")
 
+    def test_measured_cycles_and_normalised_ones(self):
+        module = os.path.join(os.path.dirname(__file__),
+                              "../../../graph/kernels/triton/hopper-attention-forward.ttgir")
+        with open(module, encoding="utf-8") as file:
+            text = file.read()
+        profile = '{"format": "twill.profile", "version": 1, "ops": {"math.exp2": 1010}}'
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "profile.json")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(profile)
+            theirs = command("lower", module, "--profile", path, "--explain").stdout
+        self.assertIn("1010", theirs)
+        self.assertEqual(twill.costs(text, profile=profile), theirs)
+        with self.assertRaises(twill.InputError):
+            twill.costs(KERNEL, "hopper", profile=profile)
+        relative = twill.Problem.of("fmha-backward", "hopper", normalize=20, normalize_relative=True)
+        self.assertEqual(relative.data["ops"], json.loads(command(
+            "lower", "fmha-backward", "--machine", "hopper", "--normalize", "20",
+            "--normalize-relative").stdout)["ops"])
+        self.assertNotEqual(relative.json,
+                            twill.Problem.of("fmha-backward", "hopper", normalize=20).json)
+
     def test_what_is_built_in(self):
         self.assertEqual([*twill.kernels()],
                          [one["name"] for one in json.loads(command("kernels", "--json").stdout)])
@@ -224,6 +246,12 @@ class Solving(unittest.TestCase):
         self.assertEqual(twill.machine_text("hopper"), command("machines", "--show", "hopper").stdout)
         with self.assertRaises(twill.InputError):
             twill.machine_text("hoper")
+        path = os.path.join(os.path.dirname(__file__), "../../../tests/fuzz/measurements/hopper")
+        with open(path, encoding="utf-8") as file:
+            measured = file.read()
+        fitted = command("machines", "--quiet", "--fit", path, "--base", "hopper").stdout
+        self.assertEqual(twill.fit_machine(measured, "hopper"), fitted)
+        self.assertEqual(twill.fit_machine(measured, twill.machine_text("hopper")), fitted)
         with self.assertRaises(twill.InputError):
             twill.fit_machine("{}", "hopper")
 
