@@ -159,7 +159,7 @@ std::set<Flow> flows_of(const Problem& problem) {
 
 /// The middle of a cycle. An arrow is bound to what is there at its moment: at the cycle's begin
 /// that may be an instant, an op of no cycles.
-double within(Cycle cycle) {
+double middle_of(Cycle cycle) {
   return static_cast<double>(cycle) + 0.5;
 }
 
@@ -179,7 +179,7 @@ void emit_flows(const Problem& problem, const PlacedBars& bars, Json& out) {
                      {"cat", "dependence"},
                      {"ph", "s"},
                      {"id", ++number},
-                     {"ts", within(from.begin + from.length - 1)},
+                     {"ts", middle_of(from.begin + from.length - 1)},
                      {"pid", kSlots},
                      {"tid", from.thread}});
       out.push_back({{"name", name},
@@ -187,7 +187,7 @@ void emit_flows(const Problem& problem, const PlacedBars& bars, Json& out) {
                      {"ph", "f"},
                      {"bp", "e"},
                      {"id", number},
-                     {"ts", within(to->second.begin)},
+                     {"ts", middle_of(to->second.begin)},
                      {"pid", kSlots},
                      {"tid", to->second.thread}});
     }
