@@ -3,11 +3,7 @@
 
 #include <string_view>
 
-#include "engine/output/dot.hpp"
-#include "engine/output/html.hpp"
-#include "engine/output/svg.hpp"
-#include "engine/output/text.hpp"
-#include "engine/output/trace.hpp"
+#include "engine/include/twill_picture.hpp"
 
 using namespace twill::c_api;
 
@@ -134,6 +130,7 @@ twill_result twill_solve_tiles(const char* kernel, const char* machine, const ch
   if (solution != nullptr) *solution = nullptr;
   twill::Problem loop;
   twill::Solution answer;
+  auto tiled = std::make_shared<twill_solution::Tiles>();
   const twill_result made = make(problem, [&](twill_problem& handle) {
     const twill_options known = known_part(options);
     Inputs inputs = inputs_of(kernel, machine, known.reading);
@@ -149,8 +146,10 @@ twill_result twill_solve_tiles(const char* kernel, const char* machine, const ch
     loop = first->lowered->problem;
     const CancelWatch watch(known.cancel);
     std::mutex mutex;
-    const twill::TilesSolution best = twill::solve_tiles(std::move(choices), options_of(known),
-                                                         watch.token(), callback_of(known, mutex));
+    tiled->source = inputs.source;
+    tiled->answer = twill::solve_tiles(std::move(choices), options_of(known), watch.token(),
+                                       callback_of(known, mutex));
+    const twill::TilesSolution& best = tiled->answer;
     // Without a schedule what one choice says stands for all.
     for (std::size_t k = 0; k < best.choices.size(); ++k)
       if (best.chosen ? k == *best.chosen : best.outcomes[k].solution.has_value()) {
@@ -163,7 +162,10 @@ twill_result twill_solve_tiles(const char* kernel, const char* machine, const ch
     set(handle, loop);
   });
   if (made != TWILL_OK) return made;
-  return make(solution, [&](twill_solution& handle) { set(handle, loop, std::move(answer)); });
+  return make(solution, [&](twill_solution& handle) {
+    set(handle, loop, std::move(answer));
+    handle.tiles = std::move(tiled);
+  });
 }
 
 twill_result twill_solution_parse(const twill_problem* problem, const char* text, size_t length,
@@ -236,23 +238,8 @@ twill_result twill_solution_picture(const twill_problem* problem, twill_solution
   return guarded(solution->error, [&] {
     const twill::Problem& loop = problem_in(problem);
     if (!solution->solution) refuse("solution", "none", "must hold a solution");
-    const twill::Solution& answer = *solution->solution;
-    if (answer.schedule && answer.schedule->start.size() != loop.ops.size())
-      refuse("solution", "another number of ops", "must be of this problem");
-    const std::string_view wanted = format != nullptr ? format : "";
-    if (wanted == "text")
-      solution->picture = twill::text_picture(loop, answer);
-    else if (wanted == "html")
-      solution->picture = twill::html_page(loop, answer);
-    else if (wanted == "dot")
-      solution->picture = twill::dot_graph(loop, answer);
-    else if (wanted == "svg")
-      solution->picture = twill::svg_picture(loop, answer);
-    else if (wanted == "trace")
-      solution->picture = twill::trace_events(loop, answer);
-    else
-      refuse("format", format != nullptr ? format : "NULL",
-             "must be text, html, svg, dot or trace");
+    solution->picture =
+        twill::picture(loop, *solution->solution, format != nullptr ? format : "NULL");
     *text = solution->picture.c_str();
     return TWILL_OK;
   });

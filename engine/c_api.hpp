@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -27,7 +28,12 @@ struct twill_problem {
 };
 
 struct twill_solution {
+  struct Tiles {
+    twill::TilesSolution answer;
+    twill::TileSource source;
+  };
   std::optional<twill::Solution> solution;
+  std::shared_ptr<const Tiles> tiles;  ///< where tiles were chosen: for their certificate
   std::string json;
   std::string picture;
   std::string error;

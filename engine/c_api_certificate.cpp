@@ -12,7 +12,10 @@ twill_result twill_certificate_write(const twill_problem* problem, twill_solutio
     if (directory == nullptr) refuse("directory", "NULL", "must be given");
     const twill::Problem& loop = problem_in(problem);
     if (!solution->solution) refuse("solution", "none", "must hold a solution");
-    twill::write_certificate(directory, loop, *solution->solution);
+    if (solution->tiles)
+      twill::write_tiles_certificate(directory, solution->tiles->answer, solution->tiles->source);
+    else
+      twill::write_certificate(directory, loop, *solution->solution);
     return TWILL_OK;
   });
 }

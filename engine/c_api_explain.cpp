@@ -1,6 +1,7 @@
 // The C interface to "why": explanations, evaluations, sensitivities and differences as JSON.
 #include "engine/c_api.hpp"
 #include "engine/include/twill_explain.hpp"
+#include "engine/include/twill_picture.hpp"
 #include "engine/output/style.hpp"
 
 using namespace twill::c_api;
@@ -31,6 +32,42 @@ twill_result make_or_refuse(twill_report** report, const Body& body) noexcept {
   return result == TWILL_OK && !done ? TWILL_REFUSED : result;
 }
 
+/// Is it explained? Else the error says why there is nothing. `directory` may be NULL.
+bool explained(const twill_problem* problem, int64_t ii, const twill_options* options,
+               const char* directory, twill_report& handle) {
+  const twill::Problem& loop = problem_in(problem);
+  if (ii < 0) refuse("ii", "a negative number", "must be 0 or an interval");
+  const twill_options known = known_part(options);
+  const CancelWatch watch(known.cancel);
+  std::mutex mutex;
+  twill::Options search = options_of(known);
+  search.evidence = false;
+  twill::Cycle asked = ii;
+  if (ii == 0) {
+    twill::Options best_of = search;
+    best_of.explain = false;
+    const twill::Solution best =
+        twill::solve(loop, best_of, watch.token(), callback_of(known, mutex));
+    const auto left = twill::interval_to_explain(best);
+    if (!left) {
+      handle.error = best.status == twill::Status::optimal
+                         ? "nothing to explain: I = 1 is reached"
+                         : "the smallest I was not proved: " + twill::stop_text(best);
+      return false;
+    }
+    asked = *left;
+  }
+  search.evidence = directory != nullptr;
+  const auto explanation = twill::explain_interval(loop, asked, search, watch.token());
+  if (directory != nullptr) twill::write_explanation(directory, loop, explanation);
+  handle.text = twill::explanation_json(loop, explanation, directory != nullptr);
+  if (explanation.verdict() == twill::Verdict::sat)
+    handle.error = "nothing to explain: the interval can be reached";
+  if (explanation.verdict() == twill::Verdict::unknown)
+    handle.error = "not decided within the limits";
+  return explanation.verdict() == twill::Verdict::unsat;
+}
+
 }  // namespace
 
 extern "C" {
@@ -38,34 +75,16 @@ extern "C" {
 twill_result twill_explain(const twill_problem* problem, int64_t ii, const twill_options* options,
                            twill_report** report) {
   return make_or_refuse(report, [&](twill_report& handle) {
-    const twill::Problem& loop = problem_in(problem);
-    if (ii < 0) refuse("ii", "a negative number", "must be 0 or an interval");
-    const twill_options known = known_part(options);
-    const CancelWatch watch(known.cancel);
-    std::mutex mutex;
-    twill::Options search = options_of(known);
-    search.evidence = false;
-    twill::Cycle asked = ii;
-    if (ii == 0) {
-      search.explain = false;
-      const twill::Solution best =
-          twill::solve(loop, search, watch.token(), callback_of(known, mutex));
-      const auto left = twill::interval_to_explain(best);
-      if (!left) {
-        handle.error = best.status == twill::Status::optimal
-                           ? "nothing to explain: I = 1 is reached"
-                           : "the smallest I was not proved: " + twill::stop_text(best);
-        return false;
-      }
-      asked = *left;
-    }
-    const auto explanation = twill::explain_interval(loop, asked, search, watch.token());
-    handle.text = twill::explanation_json(loop, explanation);
-    if (explanation.verdict() == twill::Verdict::sat)
-      handle.error = "nothing to explain: the interval can be reached";
-    if (explanation.verdict() == twill::Verdict::unknown)
-      handle.error = "not decided within the limits";
-    return explanation.verdict() == twill::Verdict::unsat;
+    return explained(problem, ii, options, nullptr, handle);
+  });
+}
+
+twill_result twill_explain_certify(const twill_problem* problem, int64_t ii,
+                                   const twill_options* options, const char* directory,
+                                   twill_report** report) {
+  return make_or_refuse(report, [&](twill_report& handle) {
+    if (directory == nullptr) refuse("directory", "NULL", "must be given");
+    return explained(problem, ii, options, directory, handle);
   });
 }
 
@@ -100,6 +119,18 @@ twill_result twill_diff(const twill_problem* problem, const twill_solution* a,
     const twill::Schedule& second = accepted(loop, b);
     handle.text = twill::difference_json(loop, first, second,
                                          twill::schedule_difference(loop, first, second));
+  });
+}
+
+twill_result twill_diff_page(const twill_problem* problem, const twill_solution* a,
+                             const twill_solution* b, const char* name_a, const char* name_b,
+                             twill_report** report) {
+  return make(report, [&](twill_report& handle) {
+    const twill::Problem& loop = problem_in(problem);
+    accepted(loop, a);
+    accepted(loop, b);
+    if (name_a == nullptr || name_b == nullptr) refuse("name_a, name_b", "NULL", "must be given");
+    handle.text = twill::difference_page(loop, *a->solution, *b->solution, name_a, name_b);
   });
 }
 

@@ -41,6 +41,45 @@ twill_result take(twill_program& handle, const twill::Problem& problem,
   return TWILL_OK;
 }
 
+const twill::Schedule& schedule_for(const twill::Problem& problem, const twill_solution* solution) {
+  const twill::Schedule* schedule = schedule_in(solution);
+  if (schedule == nullptr) refuse("solution", "no schedule", "must hold a schedule");
+  if (schedule->start.size() != problem.ops.size())
+    refuse("solution", "another number of ops", "must be of this problem");
+  return *schedule;
+}
+
+program::TimeQuestion question_of(const twill_time* given) {
+  twill_time known;
+  twill_time_init(&known);
+  if (given != nullptr) {
+    if (given->size < sizeof(given->size))
+      refuse("time.size", "too small", "must be set by twill_time_init");
+    std::memcpy(&known, given, std::min(given->size, sizeof(known)));
+  }
+  program::TimeQuestion question;
+  question.iterations = known.iterations;
+  question.costs = {known.wait_cost, known.arrive_cost};
+  question.variation = {known.spread, known.load_spread, known.vary_ops == 0, known.runs,
+                        known.seed};
+  return question;
+}
+
+struct Timed {
+  const twill::Problem& problem;
+  std::vector<program::TimedOrder> orders;
+};
+
+Timed timed(const twill_program* handle, const twill_problem* problem,
+            const twill_solution* solution, const program::TimeQuestion& question) {
+  if (handle == nullptr || !handle->program) refuse("program", "none", "must hold a program");
+  const twill::Problem& loop = problem_in(problem);
+  const twill::Schedule& schedule = schedule_for(loop, solution);
+  if (const auto fault = program::compare(*handle->program, loop, schedule))
+    refuse("program", fault_text(*fault).c_str(), "must be of this schedule");
+  return {loop, program::time_program(*handle->program, loop, schedule, question)};
+}
+
 /// As make(), for calls that may refuse.
 template <typename Body>
 twill_result make_program(twill_program** out, const Body& body) noexcept {
@@ -153,6 +192,57 @@ twill_result twill_program_run(twill_program* handle, int iterations, uint64_t s
       }
     }
     return TWILL_OK;
+  });
+}
+
+twill_result twill_program_compare(twill_program* handle, const twill_problem* problem,
+                                   const twill_solution* solution) {
+  if (handle == nullptr) return TWILL_BAD_INPUT;
+  return guarded(handle->error, [&] {
+    const program::Program& one = program_in(handle);
+    const twill::Problem& loop = problem_in(problem);
+    const auto fault = program::compare(one, loop, schedule_for(loop, solution));
+    if (!fault) return TWILL_OK;
+    handle->error = fault_text(*fault);
+    return TWILL_REFUSED;
+  });
+}
+
+void twill_time_init(twill_time* time) {
+  if (time == nullptr) return;
+  *time = twill_time{};
+  time->size = sizeof(twill_time);
+  const program::TimeQuestion defaults;
+  time->iterations = defaults.iterations;
+  time->spread = defaults.variation.spread;
+  time->load_spread = defaults.variation.load_spread;
+}
+
+twill_result twill_program_time(const twill_program* handle, const twill_problem* problem,
+                                const twill_solution* solution, const twill_time* time,
+                                twill_report** report) {
+  return make(report, [&](twill_report& made) {
+    const program::TimeQuestion question = question_of(time);
+    const Timed all = timed(handle, problem, solution, question);
+    made.text =
+        program::time_json(*handle->program, *solution->solution->schedule, question, all.orders);
+  });
+}
+
+twill_result twill_program_trace(const twill_program* handle, const twill_problem* problem,
+                                 const twill_solution* solution, const twill_time* time,
+                                 const char* order, twill_report** report) {
+  return make(report, [&](twill_report& made) {
+    const std::string_view wanted = order == nullptr ? "" : order;
+    if (wanted != "arrival" && wanted != "schedule")
+      refuse("order", order == nullptr ? "NULL" : order, "must be arrival or schedule");
+    program::TimeQuestion question = question_of(time);
+    question.variation.runs = 0;
+    const Timed all = timed(handle, problem, solution, question);
+    for (const program::TimedOrder& one : all.orders)
+      if ((one.order == program::UnitOrder::schedules) == (wanted == "schedule"))
+        made.text =
+            program::time_trace(*handle->program, all.problem, *solution->solution, one.run);
   });
 }
 

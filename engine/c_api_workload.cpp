@@ -4,10 +4,12 @@
 
 #include "engine/c_api.hpp"
 #include "engine/include/twill_emit.hpp"
+#include "engine/include/twill_explain.hpp"
 #include "engine/include/twill_nested.hpp"
 #include "engine/include/twill_triton.hpp"
 #include "engine/output/style.hpp"
 #include "graph/check.hpp"
+#include "graph/slack.hpp"
 #include "graph/ttgir/parser.hpp"
 
 using namespace twill::c_api;
@@ -44,11 +46,23 @@ std::vector<std::pair<std::string, std::string>> what_ifs(const char* text) {
   return set;
 }
 
+/// Which of two words it is; nullopt = none was given.
+std::optional<bool> one_of(const char* place, const char* given, const char* yes, const char* no) {
+  if (given == nullptr) return std::nullopt;
+  const std::string_view word = given;
+  if (word != yes && word != no)
+    refuse(place, given, (std::string("must be ") + yes + " or " + no).c_str());
+  return word == yes;
+}
+
 void set_options(const twill_workload& workload, twill::LowerOptions& options) {
   if (workload.normalize < 0)
     refuse("workload.normalize", "a negative number", "must be 0 or a budget");
   if (workload.layout != nullptr) options.layout = workload.layout;
   options.normalize = workload.normalize;
+  options.normalize_relative = workload.normalize_relative != 0;
+  options.holds = one_of("workload.holds", workload.holds, "on", "off");
+  options.rings = one_of("workload.rings", workload.rings, "charged", "live");
   options.choose_registers = workload.choose_registers != 0;
   options.set = what_ifs(workload.set);
   options.values = values_of(workload.tiles);
@@ -68,45 +82,17 @@ twill::TritonLoop module_of(const twill_workload& workload, bool nest) {
   options.trips = workload.trips;
   options.resident_registers = workload.resident_registers;
   options.nest = nest;
+  if (workload.profile != nullptr) options.profile = workload.profile;
   return twill::read_triton(workload.input, "module",
                             workload.machine == nullptr ? "" : workload.machine, options, lower);
 }
 
 Inputs kernel_of(const twill_workload& workload) {
+  if (workload.profile != nullptr)
+    refuse("workload.profile", "given", "only a TTGIR module has one");
   Inputs inputs = inputs_of(workload.input, workload.machine, workload.reading);
   set_options(workload, inputs.source.options);
   return inputs;
-}
-
-std::vector<twill::Lowered> layouts_of(const twill_workload& workload) {
-  if (is_module(workload)) {
-    const twill::TritonLoop loop = module_of(workload, false);
-    return workload.for_triton != 0 ? loop.problems_for_triton() : loop.problems();
-  }
-  const Inputs in = kernel_of(workload);
-  return twill::lower(in.source.kernel, in.kernel, in.source.machine, in.machine,
-                      in.source.options);
-}
-
-twill::KernelOptions kernel_options(const char* to, int for_trips) {
-  if (to == nullptr) refuse("to", "NULL", "must be gluon, cuda, ttgir-ws or tilelang");
-  if (for_trips < -1) refuse("for_trips", std::to_string(for_trips).c_str(), "must be -1 or more");
-  twill::KernelOptions kernel;
-  kernel.to = to;
-  kernel.for_trips = for_trips;
-  twill::check_options(kernel);
-  return kernel;
-}
-
-/// With what it computes.
-twill::ProgramSource program_source_of(const twill_workload& workload) {
-  if (workload.choose_registers != 0)
-    refuse("workload.choose_registers", "not 0", "a kernel has the machine file's counts");
-  if (workload.for_triton != 0)
-    refuse("workload.for_triton", "not 0", "a kernel is no module for Triton's passes");
-  if (is_module(workload)) return twill::program_source(module_of(workload, false));
-  return twill::program_source(workload.input, workload.machine,
-                               kernel_of(workload).source.options);
 }
 
 int op_named(const twill::Problem& problem, std::string_view name, const char* place) {
@@ -158,6 +144,86 @@ void pin(twill::Problem& problem, std::string_view kind, const char* op, std::st
   problem.pins.push_back(one);
 }
 
+/// "slot s0_qk wg0", a line each.
+void pin_all(const char* text, twill::Problem& problem) {
+  std::istringstream lines(text == nullptr ? "" : text);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t first = line.find(' '), last = line.rfind(' ');
+    if (first == line.npos)
+      refuse("workload.pins", line.c_str(), "must be lines of the form \"kind op value\"");
+    const std::string kind = line.substr(0, first), value = line.substr(last + 1);
+    const std::string op = first == last ? "" : line.substr(first + 1, last - first - 1);
+    pin(problem, kind, first == last ? nullptr : op.c_str(), value);
+  }
+  twill::check(problem, "problem");
+}
+
+/// More slots and pins: on each layout; those without such a slot are left out, with what `leave`
+/// has beside them.
+template <typename Leave>
+void change(const twill_workload& workload, std::vector<twill::Lowered>& layouts,
+            const Leave& leave) {
+  std::istringstream slots(workload.more == nullptr ? "" : workload.more);
+  for (std::string name; std::getline(slots, name, ',');) {
+    if (workload.choose_registers != 0)
+      refuse("workload.more", name.c_str(), "does not go with choose_registers");
+    for (std::size_t k = 0; k < layouts.size();) {
+      if (twill::add_slot(layouts[k], name)) {
+        ++k;
+        continue;
+      }
+      layouts.erase(layouts.begin() + static_cast<std::ptrdiff_t>(k));
+      leave(k);
+    }
+    if (layouts.empty()) refuse("workload.more", name.c_str(), "must be a slot of the layout");
+  }
+  if (workload.pins != nullptr)
+    for (twill::Lowered& lowered : layouts) pin_all(workload.pins, lowered.problem);
+}
+
+std::vector<twill::Lowered> layouts_of(const twill_workload& workload) {
+  std::vector<twill::Lowered> layouts;
+  if (is_module(workload)) {
+    const twill::TritonLoop loop = module_of(workload, false);
+    layouts = workload.for_triton != 0 ? loop.problems_for_triton() : loop.problems();
+  } else {
+    const Inputs in = kernel_of(workload);
+    layouts =
+        twill::lower(in.source.kernel, in.kernel, in.source.machine, in.machine, in.source.options);
+  }
+  change(workload, layouts, [](std::size_t) {});
+  return layouts;
+}
+
+twill::KernelOptions kernel_options(const char* to, int for_trips) {
+  if (to == nullptr) refuse("to", "NULL", "must be gluon, cuda, ttgir-ws or tilelang");
+  if (for_trips < -1) refuse("for_trips", std::to_string(for_trips).c_str(), "must be -1 or more");
+  twill::KernelOptions kernel;
+  kernel.to = to;
+  kernel.for_trips = for_trips;
+  twill::check_options(kernel);
+  return kernel;
+}
+
+/// With what it computes.
+twill::ProgramSource program_source_of(const twill_workload& workload) {
+  if (workload.choose_registers != 0)
+    refuse("workload.choose_registers", "not 0", "a kernel has the machine file's counts");
+  if (workload.for_triton != 0)
+    refuse("workload.for_triton", "not 0", "a kernel is no module for Triton's passes");
+  twill::ProgramSource source = is_module(workload)
+                                    ? twill::program_source(module_of(workload, false))
+                                    : twill::program_source(workload.input, workload.machine,
+                                                            kernel_of(workload).source.options);
+  if (workload.more == nullptr && workload.pins == nullptr) return source;
+  change(workload, source.layouts, [&](std::size_t k) {
+    if (!source.modules.empty())
+      source.modules.erase(source.modules.begin() + static_cast<std::ptrdiff_t>(k));
+  });
+  source.hashes.clear();
+  return source;
+}
+
 /// The nest on each layout, and what it was made of.
 std::vector<twill::NestedLoop> nests_of(const twill_workload& workload, const char* inner,
                                         std::vector<twill::Lowered>& layouts) {
@@ -170,7 +236,14 @@ std::vector<twill::NestedLoop> nests_of(const twill_workload& workload, const ch
   } else if (inner == nullptr) {
     refuse("inner", "NULL", "must name the ops of the inner loop");
   }
-  layouts = loop ? loop->problems() : layouts_of(workload);
+  if (loop) {
+    layouts = loop->problems();
+    if (workload.more != nullptr)
+      refuse("workload.more", workload.more, "a module's inner loop has its layouts' slots");
+    change(workload, layouts, [](std::size_t) {});
+  } else {
+    layouts = layouts_of(workload);
+  }
   for (std::size_t k = 0; k < layouts.size(); ++k) {
     twill::NestedLoop nest{layouts[k].problem, {}, workload.trips, "inner"};
     if (loop) {
@@ -187,6 +260,15 @@ std::vector<twill::NestedLoop> nests_of(const twill_workload& workload, const ch
     nests.push_back(std::move(nest));
   }
   return nests;
+}
+
+twill::program::Turns turns_of(const char* given) {
+  using twill::program::Turns;
+  const std::string_view turns = given == nullptr ? "none" : given;
+  if (turns == "none") return Turns::none;
+  if (turns == "needed") return Turns::needed;
+  if (turns != "all") refuse("turns", given, "must be none, needed or all");
+  return Turns::all;
 }
 
 std::string why_no_outer(const twill::NestedSolution& all) {
@@ -272,6 +354,51 @@ twill_result twill_workload_nest(const twill_workload* workload, const char* inn
     const std::size_t layout = all->layout_of[all->outer->chosen];
     set(handle, twill::inner_problem(nests[layout]), all->chosen().inner);
   });
+}
+
+twill_result twill_workload_nest_flat(const twill_workload* workload, const char* inner,
+                                      const twill_options* options, twill_problem** problem,
+                                      twill_solution** solution) {
+  return solve_best(
+      [&] {
+        std::vector<twill::Lowered> layouts;
+        const std::vector<twill::NestedLoop> nests = nests_of(known_part(workload), inner, layouts);
+        for (std::size_t k = 0; k < layouts.size(); ++k)
+          layouts[k].problem = twill::flat_problem(nests[k]);
+        return layouts;
+      },
+      options, problem, solution);
+}
+
+twill_result twill_workload_program(const twill_workload* workload, const twill_options* options,
+                                    const char* turns, int merge, twill_problem** problem,
+                                    twill_solution** solution, twill_program** program) {
+  if (problem != nullptr) *problem = nullptr;
+  if (solution != nullptr) *solution = nullptr;
+  twill_result result = TWILL_OK;
+  std::optional<twill::MadeProgram> found;
+  const twill_result made = make(program, [&](twill_program& handle) {
+    const twill_options known = known_part(options);
+    twill::ProgramOptions asked;
+    asked.search = options_of(known);
+    asked.derive = {turns_of(turns), merge != 0};
+    const CancelWatch watch(known.cancel);
+    twill::ProgramResult all =
+        twill::best_program(program_source_of(known_part(workload)), asked, watch.token());
+    found = std::move(all.made);
+    if (found) set(handle, found->program);
+    handle.error = all.why;
+    if (all.missing != twill::Missing::nothing)
+      result = all.missing == twill::Missing::defect ? TWILL_INTERNAL : TWILL_REFUSED;
+  });
+  if (made != TWILL_OK || result != TWILL_OK) return made != TWILL_OK ? made : result;
+  if (problem != nullptr) {
+    const twill_result one = make(problem, [&](twill_problem& h) { set(h, found->problem); });
+    if (one != TWILL_OK) return one;
+  }
+  if (solution == nullptr) return TWILL_OK;
+  return make(solution,
+              [&](twill_solution& h) { set(h, found->problem, std::move(found->solution)); });
 }
 
 twill_result twill_ttgir_loops(const char* text, size_t length, twill_report** report) {
@@ -363,6 +490,18 @@ twill_result twill_problem_pin(const twill_problem* problem, const char* kind, c
     twill::check(changed, "problem");
     set(handle, std::move(changed));
     handle.made_by = problem->made_by;
+  });
+}
+
+twill_result twill_problem_slack(const twill_problem* problem, int64_t cycles,
+                                 twill_problem** slack) {
+  return make(slack, [&](twill_problem& handle) {
+    const twill::Problem& loop = problem_in(problem);
+    if (cycles < 0) refuse("cycles", std::to_string(cycles).c_str(), "must be a number from 0");
+    twill::Problem changed = twill::with_slack(loop, cycles);
+    if (cycles > 0) changed.name += " with slack " + std::to_string(cycles);
+    twill::check(changed, "problem");
+    set(handle, std::move(changed));
   });
 }
 

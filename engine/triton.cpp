@@ -5,6 +5,7 @@
 #include "graph/ttgir/emit.hpp"
 #include "graph/ttgir/lower_ttgir.hpp"
 #include "graph/ttgir/partition_pins.hpp"
+#include "graph/ttgir/profile.hpp"
 
 namespace twill {
 namespace {
@@ -85,6 +86,7 @@ TritonLoop read_triton(std::string_view text, const std::string& source, const s
   loop.chunk_columns = options.chunk_columns;
   loop.trips = options.trips;
   loop.nest = options.nest;
+  if (!options.profile.empty()) loop.profile = ttgir::parse_profile(options.profile, "profile");
   const bool file = is_json(machine);
   const std::string name = machine.empty() ? ttgir::machine_of_target(text, source, loop)
                            : file          ? "machine"

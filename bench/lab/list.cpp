@@ -6,7 +6,7 @@
 #include "bench/lab/lab.hpp"
 #include "encoders/choose.hpp"
 #include "engine/cadical.hpp"
-#include "engine/cli/encodings.hpp"
+#include "engine/catalogue.hpp"
 #include "engine/include/twill.hpp"
 #include "graph/io/builtin.hpp"
 
@@ -20,7 +20,7 @@ cli::Command list_command(CLI::App& bench) {
             nlohmann::ordered_json all;
             all["twill"] = version();
             all["solver"] = {{"name", "cadical"}, {"version", cadical_version()}};
-            all["encodings"] = cli::encodings_json();
+            all["encodings"] = encodings_json();
             for (const char* grid : {"quick", "default"})
               all["grids"][grid] = {{"patterns", grid_patterns(grid)},
                                     {"encodings", expand_encodings(grid)}};

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <iostream>
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "engine/budget.hpp"
 #include "engine/cli/cli.hpp"
+#include "graph/io/file.hpp"
 
 namespace twill::cli {
 
@@ -72,6 +74,15 @@ void refuse_used_directory(const std::string& directory) {
   if (::access(directory.c_str(), F_OK) == 0 && !std::filesystem::is_empty(directory, error))
     throw InputError("command line", "--certificate", directory,
                      "must not exist or be an empty directory");
+}
+
+void write_or_print(const std::string& path, const std::string& text) {
+  try {
+    write_file(path, text);
+  } catch (const InputError&) {
+    std::cout << text;
+    throw;
+  }
 }
 
 std::vector<Command> make_called(CLI::App& app, std::span<const Subcommand> all,

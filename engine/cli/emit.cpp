@@ -78,7 +78,7 @@ int write_kernel(EmittedFlags flags) {
   if (flags.output.empty() || flags.output == "-")
     std::cout << text;
   else
-    write_file(flags.output, text);
+    write_or_print(flags.output, text);
   return kDone;
 }
 

@@ -1,14 +1,13 @@
 // twill encodings: the values of --encoding, where each comes from and what is claimed of it.
 
-#include "encoders/choose.hpp"
-
 #include <algorithm>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "encoders/choose.hpp"
+#include "engine/catalogue.hpp"
 #include "engine/cli/cli.hpp"
-#include "engine/cli/encodings.hpp"
 #include "engine/output/style.hpp"
 
 namespace twill::cli {
@@ -37,24 +36,6 @@ std::string as_text() {
 }
 
 }  // namespace
-
-nlohmann::ordered_json encodings_json() {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const EncodingInfo& row : encoding_table()) {
-    nlohmann::ordered_json entry = {{"key", row.key}, {"value", row.value}};
-    const auto add = [&](const char* name, const std::string& text) {
-      if (!text.empty()) entry[name] = text;
-    };
-    add("source", row.citation);
-    add("family", row.family);
-    add("propagation", to_string(row.propagation));
-    add("smaller_bounds_by", to_string(row.strengthening));
-    add("size", row.size);
-    add("claim", row.claim);
-    list.push_back(std::move(entry));
-  }
-  return list;
-}
 
 Command encodings_command(CLI::App& program) {
   auto flags = std::make_shared<EncodingsFlags>();

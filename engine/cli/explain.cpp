@@ -1,12 +1,10 @@
 // twill explain: why an initiation interval cannot be reached, and what would help.
 
-#include <filesystem>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "engine/certificate/certificate.hpp"
 #include "engine/cli/cli.hpp"
 #include "engine/cli/interrupt.hpp"
 #include "engine/cli/search_options.hpp"
@@ -14,7 +12,6 @@
 #include "engine/decide.hpp"
 #include "engine/include/twill_explain.hpp"
 #include "engine/output/style.hpp"
-#include "graph/io/file.hpp"
 
 namespace twill::cli {
 namespace {
@@ -138,43 +135,6 @@ void print(const Problem& problem, const IntervalExplanation& e) {
   print_list("not decided within the limits", open);
 }
 
-/// "relaxation-03": the folder of a change's certificate.
-std::string folder(std::size_t relaxation) {
-  const std::string number = std::to_string(relaxation + 1);
-  return "relaxation-" + std::string(number.size() < 2 ? 2 - number.size() : 0, '0') + number;
-}
-
-/// The library's JSON, and where each certificate lies.
-nlohmann::ordered_json json_of(const Problem& problem, const IntervalExplanation& e,
-                               bool certified) {
-  auto json = nlohmann::ordered_json::parse(explanation_json(problem, e));
-  if (!certified) return json;
-  auto relaxations = std::move(json["relaxations"]);
-  json.erase("relaxations");
-  if (e.verdict() != Verdict::unknown) json["certificate"] = "question";
-  for (std::size_t i = 0; i < e.relaxations.size(); ++i)
-    if (e.relaxations[i].tried.verdict != Verdict::unknown)
-      relaxations[i]["certificate"] = folder(i);
-  json["relaxations"] = std::move(relaxations);
-  return json;
-}
-
-/// One folder a question that was decided, each for `twill check`, and explanation.json.
-void write_certificates(const std::string& directory, const Problem& problem,
-                        const IntervalExplanation& e) {
-  const std::filesystem::path within = directory;
-  std::error_code error;
-  std::filesystem::create_directories(within, error);
-  if (error) throw InputError(directory, "/", directory, "cannot be made: " + error.message());
-  const auto write = [&](const std::string& name, const Tried& tried) {
-    if (tried.verdict != Verdict::unknown)
-      write_certificate((within / name).string(), tried.problem, tried.solution);
-  };
-  write("question", e.question);
-  for (std::size_t i = 0; i < e.relaxations.size(); ++i) write(folder(i), e.relaxations[i].tried);
-  write_file((within / "explanation.json").string(), json_of(problem, e, true).dump(2) + "\n");
-}
-
 int run(const ExplainFlags& flags) {
   if (!flags.certificate.empty()) refuse_used_directory(flags.certificate);
   const Workload work = load(flags.work);
@@ -214,11 +174,11 @@ int run(const ExplainFlags& flags) {
     const IntervalExplanation e = explain_interval(problem, *ii, flags.options, interrupt.token());
     if (e.verdict() == Verdict::unknown) code = kStopped;
     if (flags.json)
-      std::cout << json_of(problem, e, !flags.certificate.empty()).dump(2) << "\n";
+      std::cout << explanation_json(problem, e, !flags.certificate.empty());
     else
       print(problem, e);
     if (!flags.certificate.empty())
-      write_certificates(
+      write_explanation(
           work.problems.size() > 1 ? flags.certificate + "/" + lowered.layout : flags.certificate,
           problem, e);
   }

@@ -18,28 +18,12 @@ struct KernelFlags {
   bool json = false;
 };
 
-/// A name that stands for another graph on each machine: "on hopper: hopper-fwd-sub2; on ...".
-std::string stands_for(const std::string& name) {
-  std::string text;
-  for (const std::string& machine : builtin_machines()) {
-    const std::string kernel = kernel_on_machine(name, builtin_machine(machine), machine);
-    if (kernel == name) continue;
-    text += (text.empty() ? "On " : "; on ") + machine + ": " + kernel;
-  }
-  return text;
-}
-
 int run(const KernelFlags& flags) {
   if (!flags.show.empty()) {
     std::cout << builtin_kernel(flags.show, flags.machine);
     return kDone;
   }
-  std::vector<Entry> entries;
-  for (const std::string& name : builtin_kernels()) {
-    const std::string others = stands_for(name);
-    entries.push_back({name, others.empty() ? description(builtin_kernel(name)) : others});
-  }
-  std::cout << listing(entries, flags.json);
+  std::cout << listing(kernel_entries(), flags.json);
   return kDone;
 }
 

@@ -62,11 +62,7 @@ int run(const MachineFlags& flags) {
     std::cout << builtin_machine(flags.show);
     return kDone;
   }
-  std::vector<Entry> entries;
-  for (const std::string& name : builtin_machines()) {
-    entries.push_back({name, description(builtin_machine(name))});
-  }
-  std::cout << listing(entries, flags.json);
+  std::cout << listing(machine_entries(), flags.json);
   return kDone;
 }
 

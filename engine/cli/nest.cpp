@@ -70,8 +70,14 @@ int finish(const NestFlags& flags, const Workload& work, const LayoutsSolution& 
   for (const Lowered& lowered : work.problems)
     if (lowered.layout == all.layout().layout) record_made_by(solution, lowered);
   if (!flags.output.empty()) {
-    write_file(flags.output + ".problem.json", problem_text(problem));
-    write_file(flags.output + ".schedule.json", schedule_text(problem, solution));
+    const std::string text = schedule_text(problem, solution);
+    try {
+      write_file(flags.output + ".problem.json", problem_text(problem));
+    } catch (const InputError&) {  // what was solved is not lost
+      std::cout << text;
+      throw;
+    }
+    write_or_print(flags.output + ".schedule.json", text);
   }
   if (flags.json) {
     nlohmann::ordered_json json = {

@@ -7,7 +7,6 @@
 #include "engine/cli/make_program.hpp"
 #include "engine/output/style.hpp"
 #include "engine/output/text_program.hpp"
-#include "graph/io/file.hpp"
 #include "graph/program/judge.hpp"
 #include "graph/program/program_io.hpp"
 
@@ -62,7 +61,7 @@ int run(const ProgramFlags& flags) {
   if (const int* code = std::get_if<int>(&made)) return *code;
   const MadeProgram& all = std::get<MadeProgram>(made);
   const std::string file = program::program_text(all.program);
-  if (!flags.output.empty()) write_file(flags.output, file);
+  if (!flags.output.empty()) write_or_print(flags.output, file);
   if (flags.json)
     std::cout << file;
   else if (flags.output.empty())

@@ -200,7 +200,7 @@ void write_emitted(const SolveFlags& flags, const Workload& work, std::size_t ch
   if (flags.output.empty()) {
     std::cout << text;
   } else {
-    write_file(flags.output, text);
+    write_or_print(flags.output, text);
   }
 }
 

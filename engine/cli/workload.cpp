@@ -6,6 +6,7 @@
 
 #include "engine/cli/cli.hpp"
 #include "engine/cli/nearest.hpp"
+#include "engine/include/twill_explain.hpp"
 #include "engine/output/style.hpp"
 #include "graph/io/file.hpp"
 #include "graph/io/json_text.hpp"
@@ -341,29 +342,6 @@ Workload load_unpinned(const WorkloadFlags& flags) {
   throw InputError(flags.input, "/format", quoted(format), "must be twill.kernel or twill.problem");
 }
 
-/// Adds a slot like the one of that name to the problem; false where it has none of that name.
-bool add_slot(const std::string& name, Problem& problem) {
-  const auto like = std::ranges::find(problem.warps, name, &WarpSlot::name);
-  if (like == problem.warps.end()) return false;
-  if (like->variable_latency)
-    refuse("--more", quoted(name), "there is one slot for ops of variable latency, not more");
-  WarpSlot more = *like;
-  for (int number = 1; std::ranges::count(problem.warps, more.name, &WarpSlot::name) > 0; ++number)
-    more.name = name + "-more" + (number > 1 ? std::to_string(number) : "");
-  problem.warps.push_back(more);
-  return true;
-}
-
-/// "more": "wg0, wg0".
-void note_more(const std::string& name, MadeBy& made) {
-  for (auto& [option, value] : made.options)
-    if (option == "more") {
-      value += ", " + name;
-      return;
-    }
-  made.options.emplace_back("more", name);
-}
-
 /// --more. Layouts that have not the slot are left out.
 Workload with_more_slots(const WorkloadFlags& flags, Workload work) {
   for (const std::string& name : flags.more) {
@@ -376,16 +354,13 @@ Workload with_more_slots(const WorkloadFlags& flags, Workload work) {
       for (const WarpSlot& slot : lowered.problem.warps)
         if (!contains(known, slot.name)) known.push_back(slot.name);
       const auto place = static_cast<std::ptrdiff_t>(k);
-      if (!add_slot(name, lowered.problem)) {
+      if (!add_slot(lowered, name)) {
         work.problems.erase(work.problems.begin() + place);
         work.hashes.erase(work.hashes.begin() + place);
         if (!work.modules.empty()) work.modules.erase(work.modules.begin() + place);
         continue;
       }
-      check(lowered.problem);
       work.hashes[k] = sha256(problem_text(lowered.problem));
-      if (lowered.made_by) note_more(name, *lowered.made_by);
-      if (!lowered.layout.empty()) lowered.layout += " and " + name;
       ++k;
     }
     if (work.problems.empty())

@@ -176,8 +176,15 @@ typedef struct twill_workload {
   int32_t chunk_columns;      /* at a time when an accumulator is rescaled; 0 = whole tiles */
   int32_t trips;              /* iterations of an inner loop of unknown count */
   int32_t resident_registers; /* a thread keeps for addresses and the like */
-  int32_t
-      for_triton; /* not 0: only schedules that Triton's passes take, for twill_ttgir_annotate */
+  int32_t for_triton; /* not 0: only schedules that Triton's passes take, for twill_ttgir_emit */
+  /* Of any input again. */
+  const char* more; /* one more slot like each of these, as "wg0,wg0": on top of the layout; NULL */
+  const char* pins; /* decisions, a line each as twill_problem_pin takes them: "slot s0_qk wg0",
+                       "most_ii 2100"; on every layout, which must have the slots; NULL = none */
+  const char* holds; /* "on", "off": do MMAs hold their operands; NULL = as the reading has it */
+  const char* rings; /* "charged", "live": rings of loads in memory; NULL = as the reading has it */
+  const char* profile;        /* of a TTGIR module: the text of a profile file; NULL = none */
+  int32_t normalize_relative; /* not 0: minimise the largest relative error of a ratio */
 } twill_workload;
 
 void twill_workload_init(twill_workload* workload);
@@ -197,6 +204,10 @@ twill_result twill_workload_costs(const twill_workload* workload, twill_report**
 twill_result twill_workload_nest(const twill_workload* workload, const char* inner,
                                  const twill_options* options, twill_problem** problem,
                                  twill_solution** solution, twill_solution** inner_solution);
+/* The same with the inner loop unrolled, `twill nest --flat`: all schedules, for few trips. */
+twill_result twill_workload_nest_flat(const twill_workload* workload, const char* inner,
+                                      const twill_options* options, twill_problem** problem,
+                                      twill_solution** solution);
 
 /* The loops of a TTGIR module's text, a line each; the one that is taken is marked. */
 twill_result twill_ttgir_loops(const char* text, size_t length, twill_report** report);
@@ -212,6 +223,23 @@ twill_result twill_ttgir_emit(const twill_workload* workload, const twill_proble
  * read). */
 twill_result twill_problem_pin(const twill_problem* problem, const char* kind, const char* op,
                                const char* value, twill_problem** pinned);
+/* The problem whose schedules are those of `problem` in which every edge has `cycles` to spare, as
+ * `twill lower --slack`: what the goal "slack" maximises. */
+twill_result twill_problem_slack(const twill_problem* problem, int64_t cycles,
+                                 twill_problem** slack);
+
+/* ---- what is built in -------------------------------------------------------------------------
+ */
+
+/* kind is "kernels", "machines" or "encodings": what the command of that name prints as JSON. */
+twill_result twill_list(const char* kind, twill_report** report);
+/* The file of a built-in kernel (for a name as fmha-forward that of the graph for `machine`, which
+ * may be NULL) or machine: kind is "kernel" or "machine". */
+twill_result twill_builtin(const char* kind, const char* name, const char* machine,
+                           twill_report** report);
+/* As `twill machines --fit`: a measurements file's text on a machine (a built-in name or a text)
+ * becomes the text of a machine with ranges. */
+twill_result twill_machine_fit(const char* measurements, const char* base, twill_report** report);
 
 /* ---- why, and what binds: JSON, as the commands of that name print it -------------------------
  */
@@ -232,6 +260,16 @@ twill_result twill_sensitivity(const twill_problem* problem, const twill_solutio
 /* What two accepted schedules of a problem do differently. */
 twill_result twill_diff(const twill_problem* problem, const twill_solution* a,
                         const twill_solution* b, twill_report** report);
+/* The same as a page (HTML) with both timelines, to one scale, under these names. */
+twill_result twill_diff_page(const twill_problem* problem, const twill_solution* a,
+                             const twill_solution* b, const char* name_a, const char* name_b,
+                             twill_report** report);
+/* As twill_explain, with its certificates in a directory that does not exist or is empty: a folder
+ * each for the question and for every change tried, for twill_certificate_check; the JSON names
+ * them. */
+twill_result twill_explain_certify(const twill_problem* problem, int64_t ii,
+                                   const twill_options* options, const char* directory,
+                                   twill_report** report);
 
 /* ---- solutions --------------------------------------------------------------------------------
  */
@@ -275,7 +313,8 @@ twill_result twill_verify(const twill_problem* problem, twill_solution* solution
 /* Writes the certificate of a solution of this problem, solved with options.evidence, into a
  * directory that does not exist or is empty: whole or not at all. TWILL_BAD_INPUT where it cannot
  * be written, or the solution claims what its evidence does not prove; the solution's error text
- * says which. Of twill_solve_kernel's answers it is about the layout that was chosen alone. */
+ * says which. Of twill_solve_kernel's answers it is about the layout that was chosen alone, of
+ * twill_solve_tiles' about all choices. */
 twill_result twill_certificate_write(const twill_problem* problem, twill_solution* solution,
                                      const char* directory);
 /* Checks one without a solver: TWILL_OK, or TWILL_REFUSED with the file, the place and the rule in
@@ -299,6 +338,14 @@ twill_result twill_program_derive(const twill_problem* problem, const twill_solu
  * TWILL_REFUSED where there is no schedule or no program. */
 twill_result twill_program_kernel(const char* kernel, const char* machine,
                                   const twill_options* options, twill_program** program);
+/* As `twill program`, of any workload: the best schedule's program, judged, with what its ops
+ * compute where kernel or module say it. turns: NULL or "none", "needed" (the fewest waits that
+ * keep the loop as fast as the schedule on units that slots share) or "all"; merge: not 0 = several
+ * ops may arrive on one barrier. `problem` and `solution` (both may be NULL) are those of the
+ * program; they are NULL where there is none, as the program's error text says. */
+twill_result twill_workload_program(const twill_workload* workload, const twill_options* options,
+                                    const char* turns, int merge, twill_problem** problem,
+                                    twill_solution** solution, twill_program** program);
 /* A program file's text. It is not judged. */
 twill_result twill_program_parse(const char* text, size_t length, twill_program** program);
 
@@ -311,6 +358,34 @@ twill_result twill_program_judge(twill_program* program);
  * the program does not say what its ops compute. */
 twill_result twill_program_run(twill_program* program, int iterations, uint64_t seed,
                                double* largest_share);
+
+/* Is it a program of this schedule? As `twill verify PROBLEM SCHEDULE PROGRAM`, without judging it:
+ * TWILL_OK, or TWILL_REFUSED with what differs in the program's error text. */
+twill_result twill_program_compare(twill_program* program, const twill_problem* problem,
+                                   const twill_solution* solution);
+
+/* A replay in time, `twill run --time`. Set by twill_time_init; `size` as in twill_options. */
+typedef struct twill_time {
+  size_t size;
+  int32_t iterations;          /* 100 */
+  int64_t wait_cost;           /* cycles that a wait on a barrier holds its slot; 0 */
+  int64_t arrive_cost;         /* cycles from the end of an op to where a wait sees it; 0 */
+  int32_t runs;                /* with varied costs; 0 = none */
+  int32_t spread, load_spread; /* percent by which costs vary, those of loads; 20 */
+  int32_t vary_ops;            /* not 0: every op is drawn once a run, not every execution */
+  uint64_t seed;
+} twill_time;
+
+void twill_time_init(twill_time* time);
+/* What the program takes beside I, in the order of the schedule on its units and in that of
+ * arrival: JSON. The program must be of this problem and solution. `time` may be NULL. */
+twill_result twill_program_time(const twill_program* program, const twill_problem* problem,
+                                const twill_solution* solution, const twill_time* time,
+                                twill_report** report);
+/* What happens when, for chrome://tracing and Perfetto: order is "arrival" or "schedule". */
+twill_result twill_program_trace(const twill_program* program, const twill_problem* problem,
+                                 const twill_solution* solution, const twill_time* time,
+                                 const char* order, twill_report** report);
 
 /* The program as the source text of a kernel, in *report: `to` is "gluon", "cuda" (C++),
  * "tilelang" or "ttgir-ws" (TTGIR with partitions). `for_trips` is -1, or of ttgir-ws a number of

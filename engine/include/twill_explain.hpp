@@ -155,8 +155,22 @@ struct ScheduleDifference {
 ScheduleDifference schedule_difference(const Problem& problem, const Schedule& a,
                                        const Schedule& b);
 
+/// Writes certificates of an explanation, made with Options::evidence, into a directory that does
+/// not exist or is empty: a folder a question that was decided ("question", "relaxation-01", ...),
+/// each for check_certificate(), and explanation.json, which names them. Throws InputError as
+/// write_certificate() does.
+void write_explanation(const std::string& directory, const Problem& problem,
+                       const IntervalExplanation& explanation);
+
+/// What if there were one more slot like `name`, with as many registers and on top of the layout?
+/// Whether the register file has them is not asked. Adds it; false where the layout has no slot of
+/// that name. Throws InputError where there can be only one like it.
+bool add_slot(Lowered& lowered, const std::string& name);
+
 /// The same as JSON, as `twill explain --json`, `evaluate --json` and `diff --json` print them.
-std::string explanation_json(const Problem& problem, const IntervalExplanation& explanation);
+/// `certified`: with the folders of write_explanation().
+std::string explanation_json(const Problem& problem, const IntervalExplanation& explanation,
+                             bool certified = false);
 std::string sensitivity_json(const Problem& problem, const std::vector<OpSensitivity>& ranges);
 std::string evaluation_json(const Evaluation& evaluation);
 std::string difference_json(const Problem& problem, const Schedule& a, const Schedule& b,

@@ -12,7 +12,9 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "graph/meaning/reference.hpp"    // inputs, what the loop should give, comparison
 #include "graph/program/compare.hpp"      // compare(program, problem, schedule)
@@ -58,6 +60,39 @@ std::optional<std::string> add_meaning(Program& program, std::string_view kernel
 /// and why it is there; the table of channels; the map of each memory; orders that shared addresses
 /// add; barrier waits an iteration. Names are made safe to print.
 std::string program_listing(const Program& program);
+
+// ---- in time ------------------------------------------------------------------------------------
+
+/// A replay of `twill run --time`.
+struct TimeQuestion {
+  int iterations = 100;
+  BarrierCosts costs = {};   ///< cycles; nothing is known of them: 0
+  Variation variation = {};  ///< with `runs` = 0 nothing varies; needs 4 iterations
+};
+
+/// The same program with its units in one order.
+struct TimedOrder {
+  UnitOrder order = UnitOrder::schedules;
+  TimedRun run;
+  std::optional<Steady> steady;  ///< nullopt = no period in so many iterations
+  std::vector<double> varied;    ///< clocks an iteration of each run, ascending
+};
+
+/// In the order of the schedule, then in that of arrival. `program` must be of `problem` and
+/// `schedule` (compare()). Throws InputError for a number out of range, and for more than 100
+/// million executions of ops in all.
+std::vector<TimedOrder> time_program(const Program& program, const Problem& problem,
+                                     const Schedule& schedule, const TimeQuestion& question);
+/// As `twill run --time --json` prints it (twill.time).
+std::string time_json(const Program& program, const Schedule& schedule,
+                      const TimeQuestion& question, const std::vector<TimedOrder>& orders);
+/// For chrome://tracing and Perfetto: what happened when in one of them. No counters.
+std::string time_trace(const Program& program, const Problem& problem, const Solution& solution,
+                       const TimedRun& run);
+/// Waits at which slots stand, longest first: the wait's index, cycles an iteration.
+std::vector<std::pair<int, double>> longest_waits(const TimedRun& run);
+/// The first issue of an iteration.
+Cycle begin_of(const Program& program, const TimedRun& run, int iteration);
 
 }  // namespace program
 }  // namespace twill

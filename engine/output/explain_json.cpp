@@ -1,8 +1,11 @@
-// Explanations, sensitivities, evaluations and differences as JSON.
+// Explanations, sensitivities, evaluations and differences as JSON; the certificates of the first.
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "engine/include/twill_explain.hpp"
 #include "graph/index.hpp"
+#include "graph/io/file.hpp"
 
 namespace twill {
 namespace {
@@ -14,16 +17,46 @@ std::string text_of(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+/// "relaxation-03": the folder of a change's certificate.
+std::string relaxation_folder(std::size_t relaxation) {
+  const std::string number = std::to_string(relaxation + 1);
+  return "relaxation-" + std::string(number.size() < 2 ? 2 - number.size() : 0, '0') + number;
+}
+
 }  // namespace
 
-std::string explanation_json(const Problem& problem, const IntervalExplanation& e) {
+void write_explanation(const std::string& directory, const Problem& problem,
+                       const IntervalExplanation& e) {
+  const std::filesystem::path within = directory;
+  std::error_code error;
+  if (std::filesystem::exists(within, error) && !std::filesystem::is_empty(within, error))
+    throw InputError(directory, "/", directory, "must not exist or be an empty directory");
+  std::filesystem::create_directories(within, error);
+  if (error) throw InputError(directory, "/", directory, "cannot be made: " + error.message());
+  const auto write = [&](const std::string& name, const Tried& tried) {
+    if (tried.verdict != Verdict::unknown)
+      write_certificate((within / name).string(), tried.problem, tried.solution);
+  };
+  write("question", e.question);
+  for (std::size_t i = 0; i < e.relaxations.size(); ++i)
+    write(relaxation_folder(i), e.relaxations[i].tried);
+  write_file((within / "explanation.json").string(), explanation_json(problem, e, true));
+}
+
+std::string explanation_json(const Problem& problem, const IntervalExplanation& e, bool certified) {
   Json json = {{"problem", problem.name},           {"initiation_interval", e.ii},
                {"verdict", to_string(e.verdict())}, {"clash", e.texts(false)},
                {"forced_by", e.texts(true)},        {"minimal", e.minimal}};
   if (e.ii == 0) json.erase("initiation_interval");
+  if (certified && e.verdict() != Verdict::unknown) json["certificate"] = "question";
   json["relaxations"] = Json::array();
-  for (const Relaxation& r : e.relaxations)
-    json["relaxations"].push_back({{"change", r.text}, {"verdict", to_string(r.tried.verdict)}});
+  for (std::size_t i = 0; i < e.relaxations.size(); ++i) {
+    const Relaxation& r = e.relaxations[i];
+    Json change = {{"change", r.text}, {"verdict", to_string(r.tried.verdict)}};
+    if (certified && r.tried.verdict != Verdict::unknown)
+      change["certificate"] = relaxation_folder(i);
+    json["relaxations"].push_back(std::move(change));
+  }
   return text_of(json);
 }
 

@@ -37,7 +37,7 @@ color:var(--bar-ink);background:var(--c);white-space:nowrap}
 .timeline{display:flex;background:var(--card);border:1px solid var(--line);border-radius:8px;overflow:hidden}
 .names{flex:none;width:138px;border-right:1px solid var(--line)}
 .names .corner{height:26px;padding:2px 10px;color:var(--soft);font-size:11px}
-.names .head{white-space:nowrap;overflow:hidden;padding:3px 10px;color:var(--soft);font-size:11px;font-weight:600;text-transform:uppercase;letter-spacing:.05em}
+.names .head{white-space:nowrap;overflow:hidden;padding:3px 10px;color:var(--soft);font-size:11px;font-weight:600;text-transform:uppercase;letter-spacing:.02em}
 .names .name{display:flex;justify-content:space-between;gap:6px;padding:2px 8px 0 10px;margin-bottom:6px;line-height:22px;overflow:hidden}
 .names .name b{overflow:hidden;text-overflow:ellipsis;white-space:nowrap;font-weight:600}
 .names .name .chip{line-height:18px;height:18px;margin-top:2px}

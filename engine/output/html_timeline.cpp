@@ -282,6 +282,11 @@ std::string html_timeline(const Problem& problem, const Solution& solution,
   drawing.middle.assign(problem.ops.size(), 0);
   drawing.heading("units");
   for (std::size_t f = 0; f < problem.units.size(); ++f) {
+    // What only loads in flight pass through has a row as a channel.
+    const bool channel = std::ranges::any_of(state.channels, [&](const ChannelLoad& load) {
+      return problem.channels[at(load.channel)].name == problem.units[f].name;
+    });
+    if (channel && state.units[f].pieces.empty()) continue;
     drawing.track(problem.units[f].name, percent(state.busy[f]), state.units[f], -1);
   }
   if (!state.channels.empty()) drawing.heading("channels");

@@ -23,6 +23,8 @@ using Json = nlohmann::ordered_json;
 constexpr int kUnits = 1;
 constexpr int kSlots = 2;
 constexpr int kStorage = 3;
+constexpr int kThreads = 10;  // behind all processes: Perfetto takes a thread with its process's
+                              // number for the "main thread" and puts it first
 constexpr Cycle kMostEvents = 60'000;
 constexpr std::size_t kMostFlows = 20'000;  // an iteration
 constexpr Cycle kFarthestFlow = 64;         // iterations that an arrow spans
@@ -49,40 +51,49 @@ struct Placed {
 using PlacedBars = std::map<std::pair<int, Cycle>, Placed>;  // by op and iteration
 
 /// Events of one process. Partly overlapping events may not share a thread, so a track has as many
-/// threads as its work overlaps; instants go to the first.
+/// threads as its work overlaps. Instants have one of their own: Perfetto binds an arrow to the
+/// last that began on its thread, and would take an instant inside a box for it.
 void emit(const Problem& problem, const Schedule& schedule, int process,
           const std::vector<std::string>& tracks, std::vector<Bar> events, Json& out,
           PlacedBars& placed_bars) {
   std::stable_sort(events.begin(), events.end(), [](const Bar& a, const Bar& b) {
     return std::tuple(a.begin, a.iteration, a.op) < std::tuple(b.begin, b.iteration, b.op);
   });
-  int thread = 0;
+  int thread = kThreads;
   for (std::size_t track = 0; track < tracks.size(); ++track) {
     std::size_t lanes = 1;
     std::set<std::size_t> idle = {0};            // the first of them takes what comes
     using Busy = std::pair<Cycle, std::size_t>;  // until, lane
     std::priority_queue<Busy, std::vector<Busy>, std::greater<>> busy;
     std::vector<std::pair<int, const Bar*>> placed;
+    constexpr int kInstant = -1;
+    bool instants = false;
     for (const Bar& event : events) {
       if (event.track != static_cast<int>(track)) continue;
-      std::size_t lane = 0;
-      if (event.length > 0) {
-        for (; !busy.empty() && busy.top().first <= event.begin; busy.pop())
-          idle.insert(busy.top().second);
-        if (idle.empty()) idle.insert(lanes++);
-        lane = *idle.begin();
-        idle.erase(idle.begin());
-        busy.emplace(event.begin + event.length, lane);
+      if (event.length == 0) {
+        instants = true;
+        placed.emplace_back(kInstant, &event);
+        continue;
       }
+      for (; !busy.empty() && busy.top().first <= event.begin; busy.pop())
+        idle.insert(busy.top().second);
+      if (idle.empty()) idle.insert(lanes++);
+      const std::size_t lane = *idle.begin();
+      idle.erase(idle.begin());
+      busy.emplace(event.begin + event.length, lane);
       placed.emplace_back(static_cast<int>(lane), &event);
     }
+    const bool boxes = !busy.empty();
     const int first = thread + 1;
-    for (std::size_t lane = 0; lane < lanes; ++lane) {
+    const auto name_thread = [&](const std::string& suffix) {
       ++thread;
-      const std::string suffix = lane == 0 ? "" : " #" + std::to_string(lane + 1);
       out.push_back(metadata(process, thread, "thread_name", tracks[track] + suffix));
       out.push_back(sort_index(process, thread, "thread_sort_index", thread));
-    }
+    };
+    for (std::size_t lane = 0; lane < lanes; ++lane)
+      name_thread(lane == 0 ? "" : " #" + std::to_string(lane + 1));
+    if (boxes && instants) name_thread(", no cycles");
+    const int of_instants = boxes && instants ? thread : first;
     for (const auto& [lane, event] : placed) {
       const auto v = static_cast<std::size_t>(event->op);
       const Op& op = problem.ops[v];
@@ -96,7 +107,7 @@ void emit(const Problem& problem, const Schedule& schedule, int process,
         item["s"] = "t";
       }
       item["pid"] = process;
-      item["tid"] = first + lane;
+      item["tid"] = lane == kInstant ? of_instants : first + lane;
       if (event->length > 0)
         placed_bars[{event->op, event->iteration}] = {first + lane, event->begin, event->length};
       item["args"] = {
@@ -146,6 +157,12 @@ std::set<Flow> flows_of(const Problem& problem) {
   return flows;
 }
 
+/// The middle of a cycle. An arrow is bound to what is there at its moment: at the cycle's begin
+/// that may be an instant, an op of no cycles.
+double middle_of(Cycle cycle) {
+  return static_cast<double>(cycle) + 0.5;
+}
+
 /// Arrows ("s", "f") from the last cycle of a producer to the first of its consumer.
 void emit_flows(const Problem& problem, const PlacedBars& bars, Json& out) {
   const std::set<Flow> flows = flows_of(problem);
@@ -162,7 +179,7 @@ void emit_flows(const Problem& problem, const PlacedBars& bars, Json& out) {
                      {"cat", "dependence"},
                      {"ph", "s"},
                      {"id", ++number},
-                     {"ts", from.begin + from.length - 1},
+                     {"ts", middle_of(from.begin + from.length - 1)},
                      {"pid", kSlots},
                      {"tid", from.thread}});
       out.push_back({{"name", name},
@@ -170,7 +187,7 @@ void emit_flows(const Problem& problem, const PlacedBars& bars, Json& out) {
                      {"ph", "f"},
                      {"bp", "e"},
                      {"id", number},
-                     {"ts", to->second.begin},
+                     {"ts", middle_of(to->second.begin)},
                      {"pid", kSlots},
                      {"tid", to->second.thread}});
     }
@@ -276,9 +293,10 @@ Cycle traced_iterations(const Problem& problem, Cycle wanted) {
   return std::clamp<Cycle>(kMostEvents / std::max<Cycle>(each, 1), 1, wanted);
 }
 
-std::string trace_of(const Problem& problem, const Schedule& schedule,
+std::string trace_of(const Problem& problem, const Solution& solution,
                      std::vector<TraceBar> on_units, std::vector<TraceBar> on_slots) {
-  return text_of(problem, &schedule, std::move(on_units), std::move(on_slots), 0, Json::object());
+  return text_of(problem, &*solution.schedule, std::move(on_units), std::move(on_slots), 0,
+                 made_json(solution));
 }
 
 std::string trace_events(const Problem& problem, const Solution& solution, int periods) {

@@ -28,8 +28,8 @@ struct TraceBar {
 /// steady periods to show. Iterations are capped so that the file stays below about 60,000 events.
 std::string trace_events(const Problem& problem, const Solution& solution, int periods = 4);
 
-/// The same of something else that happened: those bars.
-std::string trace_of(const Problem& problem, const Schedule& schedule,
+/// The same of something else that happened under the solution's schedule: those bars, no counters.
+std::string trace_of(const Problem& problem, const Solution& solution,
                      std::vector<TraceBar> on_units, std::vector<TraceBar> on_slots);
 
 /// How many iterations such a file may have, of `wanted`.

@@ -1,5 +1,5 @@
-// A device's measurements turned into a machine file with ranges. Private to graph/*.cpp and the
-// program.
+// A device's measurements turned into a machine file with ranges. Private to graph/*.cpp, the C
+// interface and the program.
 #pragma once
 
 #include <cstddef>

@@ -3,6 +3,7 @@
 #include <twill.hpp>
 #include <twill_explain.hpp>
 #include <twill_nested.hpp>
+#include <twill_picture.hpp>
 #include <twill_program.hpp>
 #include <twill_triton.hpp>
 
@@ -13,6 +14,8 @@ int main(int, char** argv) {
   const auto made = twill::solve_program(problem, solution);
   const auto* program = std::get_if<twill::program::Program>(&made.program);
   if (program == nullptr || twill::program::judge(*program)) return 1;
+  if (twill::program::time_program(*program, problem, *solution.schedule, {}).size() != 2) return 1;
+  if (twill::picture(problem, solution, "svg").find("<svg") == std::string::npos) return 1;
   const twill::Evaluation evaluation = twill::evaluate(problem, *solution.schedule);
   if (!evaluation.accepted()) return 1;
   if (twill::explain_interval(problem, 1).verdict() != twill::Verdict::unsat) return 1;

@@ -182,6 +182,56 @@ TEST_CASE("what cannot be emitted says why") {
   CHECK(error(wrong) == twill_program_error(wrong.program));
 }
 
+TEST_CASE("a workload's program with turns, beside its schedule and in time") {
+  twill_workload w;
+  twill_workload_init(&w);
+  w.input = "hopper-fwd-sub2";
+  w.machine = "hopper";
+  Handles h, turns, other;
+  REQUIRE(twill_workload_program(&w, nullptr, nullptr, 0, &h.problem, &h.solution, &h.program) ==
+          TWILL_OK);
+  CHECK(twill_program_executable(h.program) == 1);
+  CHECK(twill_program_compare(h.program, h.problem, h.solution) == TWILL_OK);
+  REQUIRE(twill_workload_program(&w, nullptr, "all", 0, nullptr, nullptr, &turns.program) ==
+          TWILL_OK);
+  CHECK(std::string(twill_program_json(turns.program)).find("\"turn\"") != std::string::npos);
+  CHECK(std::string(twill_program_json(h.program)).find("\"turn\"") == std::string::npos);
+  CHECK(twill_workload_program(&w, nullptr, "some", 0, nullptr, nullptr, &other.program) ==
+        TWILL_BAD_INPUT);
+  twill_time time;
+  twill_time_init(&time);
+  time.iterations = 40;
+  REQUIRE(twill_program_time(h.program, h.problem, h.solution, &time, &h.report) == TWILL_OK);
+  const auto timed = nlohmann::json::parse(twill_report_text(h.report));
+  CHECK(timed["orders"][0]["steady"]["clocks"] == twill_solution_ii(h.solution));
+  time.arrive_cost = 100;
+  REQUIRE(twill_program_time(h.program, h.problem, h.solution, &time, &turns.report) == TWILL_OK);
+  CHECK(nlohmann::json::parse(twill_report_text(turns.report))["orders"][0]["total"] >
+        timed["orders"][0]["total"]);
+  time.arrive_cost = -1;
+  CHECK(twill_program_time(h.program, h.problem, h.solution, &time, &other.report) ==
+        TWILL_BAD_INPUT);
+  CHECK(std::string(twill_report_error(other.report)).find("--arrive-cost") != std::string::npos);
+  // Another schedule is told apart.
+  twill_options options;
+  twill_options_init(&options);
+  options.ii = 2100;
+  twill_solution* slower = nullptr;
+  twill_report *trace = nullptr, *none = nullptr;
+  REQUIRE(twill_solve(h.problem, &options, &slower) == TWILL_OK);
+  CHECK(twill_program_compare(h.program, h.problem, slower) == TWILL_REFUSED);
+  CHECK(twill_program_trace(h.program, h.problem, slower, nullptr, "arrival", &none) ==
+        TWILL_BAD_INPUT);
+  REQUIRE(twill_program_trace(h.program, h.problem, h.solution, nullptr, "arrival", &trace) ==
+          TWILL_OK);
+  const auto events = nlohmann::json::parse(twill_report_text(trace));
+  CHECK(events["otherData"]["problem_sha256"] ==
+        nlohmann::json::parse(twill_solution_json(h.solution))["problem_sha256"]);
+  twill_report_free(trace);
+  twill_report_free(none);
+  twill_solution_free(slower);
+}
+
 TEST_CASE("nothing given") {
   twill_report* no_report = nullptr;
   CHECK(twill_program_emit(nullptr, "cuda", -1, nullptr) == TWILL_BAD_INPUT);

@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 namespace {
 
 struct Handles {
-  twill_problem* problem = nullptr;
+  twill_problem *problem = nullptr, *inner_problem = nullptr;
   twill_solution* solution = nullptr;
   twill_solution* inner = nullptr;
   twill_report* report = nullptr;
@@ -24,6 +24,7 @@ struct Handles {
     twill_solution_free(solution);
     twill_solution_free(inner);
     twill_problem_free(problem);
+    twill_problem_free(inner_problem);
     twill_report_free(report);
   }
 };
@@ -249,4 +250,98 @@ TEST_CASE("two schedules of a problem") {
   bool differs = false;
   for (const Json& op : json["ops"]) differs = differs || op["id"] == moved;
   CHECK(differs);
+}
+
+TEST_CASE("one more slot, pins on every layout, parts of a reading") {
+  twill_workload w = workload("hopper-fwd-sub2", "hopper");
+  w.layout = "2x4";
+  w.more = "wg0,wg1";
+  Handles more;
+  REQUIRE(twill_workload_lower(&w, &more.problem) == TWILL_OK);
+  CHECK(twill_problem_slot_count(more.problem) == 6);
+  CHECK(std::string(twill_problem_slot_name(more.problem, 4)) == "wg0-more");
+  const auto refused = [](const twill_workload& bad, const char* part) {
+    Handles h;
+    CHECK(twill_workload_lower(&bad, &h.problem) == TWILL_BAD_INPUT);
+    CHECK_MESSAGE(has(twill_problem_error(h.problem), part), twill_problem_error(h.problem));
+  };
+  w.more = "wg9";
+  refused(w, "workload.more: found wg9");
+  w.more = "load";
+  refused(w, "one slot for ops of variable latency");
+  w.more = nullptr;
+  w.pins = "slot s0_qk wg1\nother_slot s0_qk s1_qk\nleast_ii 2049";
+  Handles pinned;
+  REQUIRE(twill_workload_solve(&w, nullptr, &pinned.problem, &pinned.solution) == TWILL_OK);
+  CHECK(twill_solution_ii(pinned.solution) == 2049);
+  const auto slot_of = [&](const char* id) {
+    for (std::size_t v = 0; v < twill_problem_op_count(pinned.problem); ++v)
+      if (std::string(twill_problem_op_id(pinned.problem, v)) == id)
+        return std::string(twill_problem_slot_name(
+            pinned.problem, static_cast<std::size_t>(twill_solution_slot(pinned.solution, v))));
+    return std::string();
+  };
+  CHECK(slot_of("s0_qk") == "wg1");
+  CHECK(slot_of("s1_qk") != "wg1");
+  for (const auto& [pins, part] :
+       {std::pair{"slot s0_qk wg9", "must be a slot"}, std::pair{"slot", "kind op value"},
+        std::pair{"slot wg0", "op: found NULL"}, std::pair{"colour s0_qk red", "must be slot,"}}) {
+    w.pins = pins;
+    refused(w, part);
+  }
+  w.pins = nullptr;
+  Handles charged, live;
+  REQUIRE(twill_workload_lower(&w, &charged.problem) == TWILL_OK);
+  w.rings = "live";
+  w.holds = "off";
+  REQUIRE(twill_workload_lower(&w, &live.problem) == TWILL_OK);
+  CHECK(std::string(twill_problem_json(live.problem)) != twill_problem_json(charged.problem));
+  w.holds = "charged";
+  refused(w, "workload.holds: found charged: must be on or off");
+  w.holds = nullptr;
+  w.profile = "{}";
+  refused(w, "only a TTGIR module");
+}
+
+TEST_CASE("a nest unrolled, slack, a page of two schedules, proofs of why") {
+  twill_workload w = workload("figure-1", "figure-1");
+  w.trips = 2;
+  Handles flat, loop, best, slow;
+  REQUIRE(twill_workload_nest_flat(&w, "P", nullptr, &flat.problem, &flat.solution) == TWILL_OK);
+  CHECK(twill_problem_op_count(flat.problem) == 4);
+  REQUIRE(twill_workload_lower(&w, &loop.problem) == TWILL_OK);
+  REQUIRE(twill_problem_slack(loop.problem, 2, &flat.inner_problem) == TWILL_OK);
+  CHECK(has(twill_problem_json(flat.inner_problem), "with slack 2"));
+  twill_options options;
+  twill_options_init(&options);
+  REQUIRE(twill_solve(loop.problem, &options, &best.solution) == TWILL_OK);
+  options.ii = 3;
+  REQUIRE(twill_solve(loop.problem, &options, &slow.solution) == TWILL_OK);
+  REQUIRE(twill_diff_page(loop.problem, best.solution, slow.solution, "best", "<slow>",
+                          &loop.report) == TWILL_OK);
+  CHECK(has(twill_report_text(loop.report), "<svg"));
+  CHECK(has(twill_report_text(loop.report), "&lt;slow&gt;"));
+  CHECK(twill_diff_page(loop.problem, best.solution, nullptr, "a", "b", &slow.report) ==
+        TWILL_BAD_INPUT);
+}
+
+TEST_CASE("what is built in") {
+  for (const auto& [kind, name] :
+       {std::pair{"kernels", "hopper-fwd-sub2"}, std::pair{"machines", "blackwell"}}) {
+    Handles h;
+    REQUIRE(twill_list(kind, &h.report) == TWILL_OK);
+    bool found = false;
+    for (const Json& entry : Json::parse(twill_report_text(h.report)))
+      found = found || (entry["name"] == name && entry["doc"] != "");
+    CHECK(found);
+  }
+  Handles encodings, kernel, machine, none, bad;
+  REQUIRE(twill_list("encodings", &encodings.report) == TWILL_OK);
+  CHECK(Json::parse(twill_report_text(encodings.report)).size() > 20);
+  CHECK(twill_list("planets", &none.report) == TWILL_BAD_INPUT);
+  REQUIRE(twill_builtin("kernel", "fmha-forward", "hopper", &kernel.report) == TWILL_OK);
+  CHECK(twill_report_text(kernel.report) == twill::builtin_kernel("fmha-forward", "hopper"));
+  REQUIRE(twill_builtin("machine", "hopper", nullptr, &machine.report) == TWILL_OK);
+  CHECK(twill_report_text(machine.report) == twill::builtin_machine("hopper"));
+  CHECK(twill_builtin("machine", "hoper", nullptr, &bad.report) == TWILL_BAD_INPUT);
 }

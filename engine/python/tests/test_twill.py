@@ -166,6 +166,113 @@ class Solving(unittest.TestCase):
         with self.assertRaises(twill.InputError):
             bare.run(3)
 
+    def test_a_kernel_with_turns_and_in_time(self):
+        program = twill.program(KERNEL, machine="hopper", turns="all", merge=True, seed=3)
+        self.assertEqual(program.json, command("program", KERNEL, "--machine", "hopper", "--all-turns",
+                                               "--merge", "--seed", "3", "--json").stdout)
+        program.compare(program.solution)
+        timed = command("run", KERNEL, "--machine", "hopper", "--all-turns", "--merge", "--time",
+                        "--iterations", "20", "--wait-cost", "30", "--runs", "5", "--seed", "3", "--json")
+        self.assertEqual(program.time(iterations=20, wait_cost=30, runs=5, seed=3),
+                         json.loads(timed.stdout))
+        self.assertIn('"ph":"s"', program.trace(iterations=4))
+        self.assertNotEqual(program.trace(iterations=4, wait_cost=50), program.trace(iterations=4))
+        again = twill.Program.parse(program.json)
+        self.assertEqual(again.json, program.json)
+        again.compare(program.solution)
+        with self.assertRaises(twill.Refused):
+            again.compare(twill.solve(program.solution.problem, ii=program.ii + 7))
+        with self.assertRaises(TypeError):
+            again.time()
+        with self.assertRaises(twill.InputError):
+            program.time(spread=101)
+        module = os.path.join(os.path.dirname(__file__), "../../../graph/kernels/triton/hopper-attention-forward.ttgir")
+        with open(module, encoding="utf-8") as file:
+            self.assertTrue(twill.program(file.read()).executable)
+
+    def test_more_slots_pins_and_readings(self):
+        with tempfile.TemporaryDirectory() as folder:
+            out = os.path.join(folder, "s.json")
+            for given, options in (
+                    ({"more": ["wg0"], "layout": "2x4"}, ["--more", "wg0", "--layout", "2x4"]),
+                    ({"pins": [("slot", "s0_qk", "wg0"), ("most_ii", None, 2100)], "layout": "2x4"},
+                     ["--pin", "s0_qk=wg0", "--ii-range", "..2100", "--layout", "2x4"]),
+                    ({"holds": "off", "rings": "live"}, ["--holds", "off", "--rings", "live"])):
+                self.assertEqual(command("solve", KERNEL, "--machine", "hopper", "--quiet", "-o", out,
+                                         *options).returncode, 0)
+                with open(out, encoding="utf-8") as file:
+                    theirs = json.load(file)
+                ours = twill.solve(KERNEL, machine="hopper", **given).data
+                self.assertEqual(ours["problem_sha256"], theirs["problem_sha256"])
+                self.assertEqual(ours["ops"], theirs["ops"])
+        with self.assertRaises(twill.InputError):
+            twill.solve(KERNEL, machine="hopper", more=["wg9"])
+        with self.assertRaises(twill.InputError):
+            twill.solve(KERNEL, machine="hopper", pins=[("slot", "s0_qk", "wg9")])
+        with self.assertRaises(twill.InputError):
+            twill.solve(KERNEL, machine="hopper", holds="perhaps")
+
+    def test_measured_cycles_and_normalised_ones(self):
+        module = os.path.join(os.path.dirname(__file__),
+                              "../../../graph/kernels/triton/hopper-attention-forward.ttgir")
+        with open(module, encoding="utf-8") as file:
+            text = file.read()
+        profile = '{"format": "twill.profile", "version": 1, "ops": {"math.exp2": 1010}}'
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "profile.json")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(profile)
+            theirs = command("lower", module, "--profile", path, "--explain").stdout
+        self.assertIn("1010", theirs)
+        self.assertEqual(twill.costs(text, profile=profile), theirs)
+        with self.assertRaises(twill.InputError):
+            twill.costs(KERNEL, "hopper", profile=profile)
+        relative = twill.Problem.of("fmha-backward", "hopper", normalize=20, normalize_relative=True)
+        self.assertEqual(relative.data["ops"], json.loads(command(
+            "lower", "fmha-backward", "--machine", "hopper", "--normalize", "20",
+            "--normalize-relative").stdout)["ops"])
+        self.assertNotEqual(relative.json,
+                            twill.Problem.of("fmha-backward", "hopper", normalize=20).json)
+
+    def test_what_is_built_in(self):
+        self.assertEqual([*twill.kernels()],
+                         [one["name"] for one in json.loads(command("kernels", "--json").stdout)])
+        self.assertEqual(twill.machines()["hopper"],
+                         {one["name"]: one["doc"]
+                          for one in json.loads(command("machines", "--json").stdout)}["hopper"])
+        self.assertEqual(twill.encodings(), json.loads(command("encodings", "--json").stdout))
+        self.assertEqual(twill.kernel_text("fmha-forward", "hopper"),
+                         command("kernels", "--show", "fmha-forward", "--machine", "hopper").stdout)
+        self.assertEqual(twill.machine_text("hopper"), command("machines", "--show", "hopper").stdout)
+        with self.assertRaises(twill.InputError):
+            twill.machine_text("hoper")
+        path = os.path.join(os.path.dirname(__file__), "../../../tests/fuzz/measurements/hopper")
+        with open(path, encoding="utf-8") as file:
+            measured = file.read()
+        fitted = command("machines", "--quiet", "--fit", path, "--base", "hopper").stdout
+        self.assertEqual(twill.fit_machine(measured, "hopper"), fitted)
+        self.assertEqual(twill.fit_machine(measured, twill.machine_text("hopper")), fitted)
+        with self.assertRaises(twill.InputError):
+            twill.fit_machine("{}", "hopper")
+
+    def test_pages_and_proofs_of_why(self):
+        loop = twill.Problem.lower("figure-1", "figure-1")
+        best, other = twill.solve(loop), twill.solve(loop, ii=3)
+        self.assertIn("<svg", best.diff_page(other, "best", "slower"))
+        self.assertIn("slower", best.diff_page(other, "best", "slower"))
+        with tempfile.TemporaryDirectory() as folder:
+            why = twill.explain(loop, certificate=os.path.join(folder, "why"))
+            proved = twill.check(os.path.join(folder, "why", why["certificate"]))
+            self.assertTrue(any("I = 1" in line or "I < 2" in line for line in proved), proved)
+            with self.assertRaises(twill.InputError):
+                twill.explain(loop, certificate=os.path.join(folder, "why"))
+            tiles = twill.solve("gemm-tiles", machine="hopper", tiles="m=128,n=128,subtiles=1", evidence=True)
+            tiles.certify(os.path.join(folder, "tiles"))
+            self.assertTrue(twill.check(os.path.join(folder, "tiles")))
+        slack = loop.with_slack(1)
+        self.assertGreaterEqual(twill.solve(slack).length, best.length)
+        self.assertIn("with slack 1", slack.data["name"])
+
     def test_kernels(self):
         with tempfile.TemporaryDirectory() as folder:
             for to in ("gluon", "cuda", "ttgir-ws"):

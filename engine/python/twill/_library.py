@@ -72,7 +72,19 @@ class Workload(ctypes.Structure):
         ("tiles", ctypes.c_char_p),
     ] + [(name, ctypes.c_int32)
          for name in ("module", "loop", "subtile", "chunk_columns", "trips", "resident_registers",
-                      "for_triton")]
+                      "for_triton")
+    ] + [(name, ctypes.c_char_p) for name in ("more", "pins", "holds", "rings", "profile")
+    ] + [("normalize_relative", ctypes.c_int32)]
+
+
+class Time(ctypes.Structure):
+    """twill_time, in the order of twill.h."""
+
+    _fields_ = [("size", ctypes.c_size_t), ("iterations", ctypes.c_int32),
+                ("wait_cost", ctypes.c_int64), ("arrive_cost", ctypes.c_int64),
+                ("runs", ctypes.c_int32), ("spread", ctypes.c_int32),
+                ("load_spread", ctypes.c_int32), ("vary_ops", ctypes.c_int32),
+                ("seed", ctypes.c_uint64)]
 
 
 def _load():
@@ -98,6 +110,19 @@ _RESULTS = {  # functions whose result is a twill_result, with what they take
     "twill_workload_solve": [_WORKLOAD, ctypes.POINTER(Options), _OUT, _OUT],
     "twill_workload_costs": [_WORKLOAD, _OUT],
     "twill_workload_nest": [_WORKLOAD, _TEXT, ctypes.POINTER(Options), _OUT, _OUT, _OUT],
+    "twill_workload_nest_flat": [_WORKLOAD, _TEXT, ctypes.POINTER(Options), _OUT, _OUT],
+    "twill_workload_program": [_WORKLOAD, ctypes.POINTER(Options), _TEXT, ctypes.c_int, _OUT, _OUT,
+                               _OUT],
+    "twill_list": [_TEXT, _OUT],
+    "twill_builtin": [_TEXT, _TEXT, _TEXT, _OUT],
+    "twill_machine_fit": [_TEXT, _TEXT, _OUT],
+    "twill_problem_slack": [_HANDLE, ctypes.c_int64, _OUT],
+    "twill_explain_certify": [_HANDLE, ctypes.c_int64, ctypes.POINTER(Options), _TEXT, _OUT],
+    "twill_diff_page": [_HANDLE, _HANDLE, _HANDLE, _TEXT, _TEXT, _OUT],
+    "twill_program_parse": [_TEXT, ctypes.c_size_t, _OUT],
+    "twill_program_compare": [_HANDLE, _HANDLE, _HANDLE],
+    "twill_program_time": [_HANDLE, _HANDLE, _HANDLE, ctypes.POINTER(Time), _OUT],
+    "twill_program_trace": [_HANDLE, _HANDLE, _HANDLE, ctypes.POINTER(Time), _TEXT, _OUT],
     "twill_ttgir_loops": [_TEXT, ctypes.c_size_t, _OUT],
     "twill_ttgir_emit": [_WORKLOAD, _HANDLE, _HANDLE, _TEXT, _OUT],
     "twill_problem_pin": [_HANDLE, _TEXT, _TEXT, _TEXT, _OUT],
@@ -121,6 +146,7 @@ _VALUES = {  # the others
     "twill_version": (_TEXT, []),
     "twill_options_init": (None, [ctypes.POINTER(Options)]),
     "twill_workload_init": (None, [_WORKLOAD]),
+    "twill_time_init": (None, [ctypes.POINTER(Time)]),
     "twill_problem_json": (_TEXT, [_HANDLE]),
     "twill_problem_error": (_TEXT, [_HANDLE]),
     "twill_problem_free": (None, [_HANDLE]),

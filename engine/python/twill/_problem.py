@@ -53,6 +53,12 @@ class Problem(Handle):
         return pinned._checked(lib.twill_problem_pin(
             self._handle, encoded(kind), encoded(op), encoded(value), ctypes.byref(pinned._handle)))
 
+    def with_slack(self, cycles):
+        """The problem whose schedules have that many cycles to spare at every edge."""
+        slack = Problem()
+        return slack._checked(lib.twill_problem_slack(self._handle, cycles,
+                                                      ctypes.byref(slack._handle)))
+
     def __repr__(self):
         data = self.data
         return f"<twill.Problem {data['name']}: {len(data['ops'])} ops, {len(data['warps'])} slots>"

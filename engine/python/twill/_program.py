@@ -3,7 +3,8 @@ import ctypes
 
 from typing import NamedTuple
 
-from ._library import Handle, Report, encoded, lib
+from ._library import Handle, Report, Time, encoded, lib
+from ._problem import Problem
 from ._solution import Solution, options_of, stoppable
 from ._workload import workload
 
@@ -15,6 +16,18 @@ class Program(Handle):
     """
 
     _free, _error, _json = "twill_program_free", "twill_program_error", "twill_program_json"
+
+    def __init__(self):
+        super().__init__()
+        self.solution = None  # whose program it is, where that is known
+
+    @classmethod
+    def parse(cls, text):
+        """The text of a program file. It is not judged."""
+        data = text if isinstance(text, bytes) else text.encode()
+        program = cls()
+        return program._checked(lib.twill_program_parse(data, len(data),
+                                                        ctypes.byref(program._handle)))
 
     @property
     def text(self):
@@ -40,6 +53,35 @@ class Program(Handle):
         self._checked(lib.twill_program_run(self._handle, iterations, seed, ctypes.byref(share)))
         return share.value
 
+    def compare(self, solution):
+        """Throws Refused where it is not a program of this schedule."""
+        self._checked(lib.twill_program_compare(self._handle, solution.problem._handle,
+                                                solution._handle))
+
+    def time(self, **given):
+        """What it takes in time beside I, as `twill run --time`. given: iterations, wait_cost,
+        arrive_cost, runs, spread, load_spread, vary_ops, seed."""
+        return self._timed("twill_program_time", given).data
+
+    def trace(self, order="arrival", **given):
+        """What happens when, as text for chrome://tracing and Perfetto; its units are in the order
+        of "arrival" or of the "schedule"."""
+        return self._timed("twill_program_trace", given, encoded(order)).text
+
+    def _timed(self, function, given, *more):
+        if self.solution is None:
+            raise TypeError("a program file has no costs: only what program() made can be timed")
+        time = Time()
+        lib.twill_time_init(ctypes.byref(time))
+        for name, value in given.items():
+            if name == "size" or name not in dict(Time._fields_):
+                raise TypeError(f"unknown option {name!r}")
+            setattr(time, name, value)
+        report = Report()
+        return report._checked(getattr(lib, function)(
+            self._handle, self.solution.problem._handle, self.solution._handle, ctypes.byref(time),
+            *more, ctypes.byref(report._handle)))
+
     def emit(self, to="gluon", for_trips=None):
         """The text of the kernel that the program is: "gluon", "cuda" (C++), "tilelang" or
         "ttgir-ws" (TTGIR with partitions; `for_trips`: for this number of iterations alone). Throws Refused where
@@ -53,18 +95,27 @@ class Program(Handle):
         return f"<twill.Program of I = {self.ii}>"
 
 
-def program(of, machine=None, **options):
-    """The judged program of a Solution, or of a kernel on a machine. Throws Refused where there is
-    none."""
+def program(of, machine=None, *, turns=None, merge=False, set=None, more=None, pins=None,
+            layout=None, tiles=None, module=None, loop=None, subtile=None, **options):
+    """The judged program of a Solution, or of the best schedule of a kernel or a Triton module, as
+    `twill program`; its `solution` is that schedule's. turns: "needed" or "all"; merge: several ops
+    may arrive on one barrier. Throws Refused where there is none."""
     made = Program()
     if isinstance(of, Solution):
+        made.solution = of
         return made._checked(lib.twill_program_derive(of.problem._handle, of._handle,
                                                       ctypes.byref(made._handle)))
-    if machine is None:
+    if machine is None and "\n" not in of:  # no module's text
         raise TypeError("a kernel needs a machine")
     asked = options_of(**options)
-    return made._checked(stoppable(asked, lambda: lib.twill_program_kernel(
-        encoded(of), encoded(machine), ctypes.byref(asked), ctypes.byref(made._handle))))
+    asks = workload(of, machine, set=set, more=more, pins=pins, layout=layout, tiles=tiles,
+                    module=module, loop=loop, subtile=subtile, reading=options.get("reading"))
+    problem = Problem()
+    made.solution = Solution(problem)
+    return made._checked(stoppable(asked, lambda: lib.twill_workload_program(
+        ctypes.byref(asks), ctypes.byref(asked), encoded(turns), int(merge),
+        ctypes.byref(problem._handle), ctypes.byref(made.solution._handle),
+        ctypes.byref(made._handle))))
 
 
 class Kernel(NamedTuple):
@@ -75,13 +126,13 @@ class Kernel(NamedTuple):
 
 
 def emit(loop, machine=None, to="gluon", *, for_trips=None, set=None, layout=None, tiles=None,
-         module=None, subtile=None, **options):
+         module=None, subtile=None, more=None, pins=None, **options):
     """The kernel of a loop's best schedule, as `twill emit`: others are tried where its program
     cannot be emitted. `loop` is a kernel or a Triton module's text; `to` and `for_trips` are those
     of Program.emit(), the rest is as in solve(). Throws Refused where there is none, with why."""
     asked = options_of(**options)
     made = workload(loop, machine, set=set, layout=layout, tiles=tiles, module=module,
-                    subtile=subtile, reading=options.get("reading"))
+                    subtile=subtile, more=more, pins=pins, reading=options.get("reading"))
     program, report = Program(), Report()
     program._checked(stoppable(asked, lambda: lib.twill_workload_emit(
         ctypes.byref(made), ctypes.byref(asked), encoded(to),

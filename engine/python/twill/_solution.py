@@ -82,6 +82,10 @@ class Solution(Handle):
         """What another schedule of the same problem does differently."""
         return self._reported("twill_diff", other._handle)
 
+    def diff_page(self, other, name="this", other_name="other"):
+        """The same as a page (HTML), with both timelines to one scale."""
+        return self._report("twill_diff_page", other._handle, encoded(name), encoded(other_name)).text
+
     def annotated(self):
         """Of a Triton module solved with for_triton=True: its text with this schedule."""
         return self._emitted("ttgir")
@@ -90,11 +94,13 @@ class Solution(Handle):
         """Of a Triton module: the software-pipelined loop, to be read."""
         return self._emitted("pipelined")
 
-    def _reported(self, function, *more):
+    def _report(self, function, *more):
         report = Report()
-        report._checked(getattr(lib, function)(self.problem._handle, self._handle, *more,
-                                               ctypes.byref(report._handle)))
-        return report.data
+        return report._checked(getattr(lib, function)(self.problem._handle, self._handle, *more,
+                                                      ctypes.byref(report._handle)))
+
+    def _reported(self, function, *more):
+        return self._report(function, *more).data
 
     def _emitted(self, kind):
         if self._workload is None:
@@ -186,8 +192,9 @@ def stoppable(options, call):
 
 
 # Names that solve() takes and a workload too; what else it is given is of the search.
-_OF_WORKLOADS = ("layout", "set", "module", "loop", "subtile", "chunk_columns", "trips",
-                 "resident_registers", "for_triton")
+_OF_WORKLOADS = ("layout", "set", "more", "pins", "holds", "rings", "profile", "normalize_relative",
+                 "module", "loop", "subtile", "chunk_columns", "trips", "resident_registers",
+                 "for_triton")
 
 
 def solve(loop, machine=None, *, normalize=0, choose_registers=False, tiles=None, progress=None,
@@ -200,9 +207,12 @@ def solve(loop, machine=None, *, normalize=0, choose_registers=False, tiles=None
     normalize          the budget of the paper's cost normalisation, 0 = raw cycles (kernels)
     choose_registers   also the best register split (kernels, modules)
     set                what-ifs about the machine: {"units.SFU": 2}
+    more               one more slot like each of these, on top of the layout: ["wg0"]
+    pins               decisions, as Problem.pin takes them: [("slot", "s0_qk", "wg0")]
+    holds, rings       "on" or "off", "charged" or "live": parts of the reading
     layout             only this one
     tiles              "" or "rows=128": also the best values of the kernel's parameters
-    module, loop, subtile, chunk_columns, trips, resident_registers
+    module, loop, subtile, chunk_columns, trips, resident_registers, profile
                        of a Triton module, as in twill.h
     for_triton         True: only schedules that Triton's passes take, for Solution.annotated()
     goals              after I and L, as ["handovers", "registers"]
@@ -250,17 +260,23 @@ def solve(loop, machine=None, *, normalize=0, choose_registers=False, tiles=None
 
 
 def nest(loop, machine=None, *, inner=None, set=None, trips=None, layout=None, module=None,
-         **options):
+         flat=False, more=None, pins=None, **options):
     """A loop with a loop inside it, as `twill nest`: the outer solution and the inner one.
+    flat: the inner loop is unrolled instead; then there is one solution, for both.
 
     inner   the ops of the inner loop, ["a", "b"]; a Triton module says itself which they are
     trips   iterations of a run of it; a module's constant count comes first
     """
     asked = options_of(**options)
-    made = workload(loop, machine, set=set, trips=trips, layout=layout, module=module)
+    made = workload(loop, machine, set=set, more=more, pins=pins, trips=trips, layout=layout,
+                    module=module, reading=options.get("reading"))
     names = None if inner is None else encoded(",".join(inner))
     problem = Problem()
     outer, within = Solution(problem), Solution(None)
+    if flat:
+        return _both(problem, outer, stoppable(asked, lambda: lib.twill_workload_nest_flat(
+            ctypes.byref(made), names, ctypes.byref(asked), ctypes.byref(problem._handle),
+            ctypes.byref(outer._handle))))
 
     def call():
         return lib.twill_workload_nest(
@@ -276,10 +292,15 @@ def _both(problem, solution, result):
     return solution._checked(result)
 
 
-def explain(problem, ii=0, **options):
+def explain(problem, ii=0, certificate=None, **options):
     """Why no schedule has the interval `ii` (0 = the one below the best), and what would help.
-    Refused where there is nothing to explain."""
+    Refused where there is nothing to explain. certificate: a new folder for proofs, each for check()."""
     asked, report = options_of(**options), Report()
+    if certificate is not None:
+        report._checked(stoppable(asked, lambda: lib.twill_explain_certify(
+            problem._handle, ii, ctypes.byref(asked), os.fsencode(certificate),
+            ctypes.byref(report._handle))))
+        return report.data
     report._checked(stoppable(asked, lambda: lib.twill_explain(
         problem._handle, ii, ctypes.byref(asked), ctypes.byref(report._handle))))
     return report.data

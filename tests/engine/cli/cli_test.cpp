@@ -698,7 +698,7 @@ TEST_CASE("version 2: what made it, across layouts, one more slot, side by side"
   CHECK(bytes(folder / "page.html") == beside.out);
 }
 
-TEST_CASE("the picture of the README is what the program draws now") {
+TEST_CASE("the pictures of pages are what the program draws now") {
   // twill solve fmha-forward --machine hopper --quiet --format svg
   //   > engine/examples/fmha-forward-hopper.svg
   const Run now = run_twill("solve fmha-forward --machine hopper --quiet --format svg");
@@ -707,6 +707,9 @@ TEST_CASE("the picture of the README is what the program draws now") {
         bytes(std::string(TWILL_TEST_DATA) + "/../../engine/examples/fmha-forward-hopper.svg"));
   CHECK(contains(bytes(std::string(TWILL_TEST_DATA) + "/../../README.md"),
                  "](engine/examples/fmha-forward-hopper.svg)"));
+  // twill solve fmha-backward --machine blackwell --quiet --format svg > bench/results/machine.svg
+  const Run backward = run_twill("solve fmha-backward --machine blackwell --quiet --format svg");
+  CHECK(backward.out == bytes(std::string(TWILL_TEST_DATA) + "/../../bench/results/machine.svg"));
 }
 
 TEST_CASE("verify lists all that is wrong, in words and as JSON") {
@@ -758,6 +761,16 @@ TEST_CASE("mistyped names are told with the nearest right one; what cannot be wr
   CHECK(contains(full.err, "/dev/full: cannot be written: No space left on device"));
   // What was solved is not lost.
   CHECK(nlohmann::json::parse(full.out)["initiation_interval"] == 2);
+  const std::string figure = "figure-1 --machine figure-1 --quiet";
+  const Run program = run_twill("program " + figure + " -o /dev/full");
+  CHECK(program.code == 2);
+  CHECK(nlohmann::json::parse(program.out)["format"] == "twill.program");
+  const Run kernel = run_twill("emit gemm --machine hopper --quiet --to gluon -o /dev/full");
+  CHECK(kernel.code == 2);
+  CHECK(contains(kernel.out, "def gemm"));
+  const Run nest = run_twill("nest " + figure + " --inner P --times 2 -o /no/such/folder/n");
+  CHECK(nest.code == 2);
+  CHECK(nlohmann::json::parse(nest.out)["format"] == "twill.schedule");
   for (const char* line :
        {"encodings > /dev/full", "kernels > /dev/full", "encodings --json > /dev/full"}) {
     const Run lost = run_twill(line);

@@ -373,6 +373,12 @@ TEST_CASE("a unit through which loads in flight pass is as busy as its channel")
   const SteadyState state = steady_state(p, s);
   CHECK(state.busy[0] == doctest::Approx(0.75));
   CHECK(state.busy[1] == doctest::Approx(0.5));
+  // The timeline has no empty row of it beside the channel's.
+  Solution solution;
+  solution.schedule = s;
+  const std::string page = html_page(p, solution);
+  CHECK(count(page, ">COPY</b><i>75.0 %") == 1);
+  CHECK(count(page, ">A</b><i>50.0 %") == 1);
 }
 
 TEST_CASE("bandwidth sums are in clocks, I in cycles of cycle_unit clocks") {
@@ -448,8 +454,11 @@ TEST_CASE("trace: an arrow from each op to those that wait for it, through ops w
   std::map<Where, std::vector<nlohmann::json>> boxes;
   std::map<int, nlohmann::json> begun;
   std::multiset<std::string> arrows;
-  for (const auto& event : trace["traceEvents"])
+  for (const auto& event : trace["traceEvents"]) {
     if (event["ph"] == "X") boxes[{event["pid"], event["tid"]}].push_back(event);
+    // To Perfetto a thread with its process's number is the "main thread", not a slot.
+    if (event["ph"] == "X" || event["ph"] == "i") CHECK(event["pid"] != event["tid"]);
+  }
   const auto box_at = [&](const nlohmann::json& event) {
     for (const auto& box : boxes[{event["pid"], event["tid"]}])
       if (box["ts"] <= event["ts"] &&
@@ -463,7 +472,9 @@ TEST_CASE("trace: an arrow from each op to those that wait for it, through ops w
     if (event["ph"] != "f") continue;
     const auto from = box_at(begun.at(event["id"].get<int>())), to = box_at(event);
     CHECK(from["ts"].get<Cycle>() + from["dur"].get<Cycle>() <= to["ts"].get<Cycle>());
-    CHECK(to["ts"] == event["ts"]);
+    CHECK(event["ts"] == to["ts"].get<double>() + 0.5);
+    CHECK(begun.at(event["id"].get<int>())["ts"] ==
+          from["ts"].get<double>() + from["dur"].get<double>() - 0.5);
     arrows.insert(from["name"].get<std::string>() + from["args"]["iteration"].dump() + " " +
                   to["name"].get<std::string>() + to["args"]["iteration"].dump());
   }
