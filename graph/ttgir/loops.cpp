@@ -88,7 +88,9 @@ std::optional<Product> product_of(const Module& module, const Operation& op) {
   const auto& a = tiles[0]->shape;
   const auto& b = tiles[1]->shape;
   Product product{a[a.size() - 2], b.back(), a.back()};
-  for (const std::int64_t extent : {product.m, product.n, product.k})
+  const bool sums = tiles.size() > 2 && !tiles[2]->shape.empty();
+  for (const std::int64_t extent :
+       {product.m, product.n, product.k, sums ? tiles[2]->shape.back() : 0})
     if (extent > kMaxExtent)
       throw InputError(module.source, Module::place(op), std::to_string(extent),
                        "an extent of a product is at most " + std::to_string(kMaxExtent));

@@ -298,7 +298,8 @@ void Builder::add_product(int index, int copy) {
   // The accumulator has all columns of the product; a right operand that two SMs share, or whose
   // columns are packed, has fewer.
   const std::vector<std::int64_t> sum = split_.shape(m_, tiles[2]);
-  set_tile(node, {a[a.size() - 2], std::max(b.back(), sum.back()), product->k}, type(tiles[2]));
+  const std::int64_t columns = sum.empty() ? b.back() : std::max(b.back(), sum.back());
+  set_tile(node, {a[a.size() - 2], columns, product->k}, type(tiles[2]));
   at(node).tile->operand_type = product_type(type(tiles[0]));
   for (int k = 0; k < 2; ++k) {
     const int operand = tiles[static_cast<std::size_t>(k)];
