@@ -176,8 +176,9 @@ TEST_CASE("ops without the types or results that they have") {
             "an allocation needs the type of its buffer"));
   outcome(loop_of("      %x = tt.dot %t, %t, %t\n      %y = arith.addf %x, %t : !t\n"));
   // (What a product is added to has no extents: found by reading, an element of an empty list.)
-  outcome(loop_of("      %s = arith.constant dense<0.0> : tensor<f32>\n"
-                  "      %x = tt.dot %t, %t, %s : !t * !t -> tensor<f32>\n"));
+  outcome(
+      loop_of("      %s = arith.constant dense<0.0> : tensor<f32>\n"
+              "      %x = tt.dot %t, %t, %s : !t * !t -> tensor<f32>\n"));
 }
 
 TEST_CASE("nothing follows what ends a block") {
