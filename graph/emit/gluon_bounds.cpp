@@ -28,7 +28,7 @@ class Sum {
   void add(double factor, const std::string& what) {
     if (factor == 0) return;
     const double size = std::abs(factor);
-    terms_.push_back({factor < 0, what + (size == 1 ? "" : " * " + whole_text(size))});
+    terms_.emplace_back(factor < 0, what + (size == 1 ? "" : " * " + whole_text(size)));
   }
   bool empty() const { return terms_.empty(); }
   /// Of it, or of what it is from 0; what is added stands first.
