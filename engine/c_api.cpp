@@ -257,12 +257,7 @@ twill_result twill_verify(const twill_problem* problem, twill_solution* solution
   if (solution == nullptr) return TWILL_BAD_INPUT;
   return guarded(solution->error, [&] {
     const twill::Problem& loop = problem_in(problem);
-    const twill::Schedule* schedule = schedule_in(solution);
-    if (schedule == nullptr) refuse("solution", "no schedule", "must hold a schedule");
-    if (schedule->start.size() != loop.ops.size()) {
-      refuse("solution", "another number of ops", "must be of this problem");
-    }
-    const auto violation = twill::verify(loop, *schedule);
+    const auto violation = twill::verify(loop, schedule_of(loop, solution));
     if (!violation) return TWILL_OK;
     solution->error = violation->rule + ": " + violation->text;
     return TWILL_REFUSED;

@@ -290,4 +290,14 @@ inline const twill::Schedule* schedule_in(const twill_solution* solution) {
   return &*solution->solution->schedule;
 }
 
+/// A schedule with a start for each op of this problem; it may break its rules.
+inline const twill::Schedule& schedule_of(const twill::Problem& problem,
+                                          const twill_solution* solution) {
+  const twill::Schedule* schedule = schedule_in(solution);
+  if (schedule == nullptr) refuse("solution", "no schedule", "must hold a schedule");
+  if (schedule->start.size() != problem.ops.size())
+    refuse("solution", "another number of ops", "must be of this problem");
+  return *schedule;
+}
+
 }  // namespace twill::c_api

@@ -8,15 +8,6 @@ using namespace twill::c_api;
 
 namespace {
 
-/// A schedule of this problem; it may break its rules.
-const twill::Schedule& schedule_of(const twill::Problem& problem, const twill_solution* solution) {
-  const twill::Schedule* schedule = schedule_in(solution);
-  if (schedule == nullptr) refuse("solution", "no schedule", "must hold a schedule");
-  if (schedule->start.size() != problem.ops.size())
-    refuse("solution", "another number of ops", "must be of this problem");
-  return *schedule;
-}
-
 const twill::Schedule& accepted(const twill::Problem& problem, const twill_solution* solution) {
   const twill::Schedule& schedule = schedule_of(problem, solution);
   if (const auto violation = twill::verify(problem, schedule))

@@ -41,14 +41,6 @@ twill_result take(twill_program& handle, const twill::Problem& problem,
   return TWILL_OK;
 }
 
-const twill::Schedule& schedule_for(const twill::Problem& problem, const twill_solution* solution) {
-  const twill::Schedule* schedule = schedule_in(solution);
-  if (schedule == nullptr) refuse("solution", "no schedule", "must hold a schedule");
-  if (schedule->start.size() != problem.ops.size())
-    refuse("solution", "another number of ops", "must be of this problem");
-  return *schedule;
-}
-
 program::TimeQuestion question_of(const twill_time* given) {
   twill_time known;
   twill_time_init(&known);
@@ -74,7 +66,7 @@ Timed timed(const twill_program* handle, const twill_problem* problem,
             const twill_solution* solution, const program::TimeQuestion& question) {
   if (handle == nullptr || !handle->program) refuse("program", "none", "must hold a program");
   const twill::Problem& loop = problem_in(problem);
-  const twill::Schedule& schedule = schedule_for(loop, solution);
+  const twill::Schedule& schedule = schedule_of(loop, solution);
   if (const auto fault = program::compare(*handle->program, loop, schedule))
     refuse("program", fault_text(*fault).c_str(), "must be of this schedule");
   return {loop, program::time_program(*handle->program, loop, schedule, question)};
@@ -201,7 +193,7 @@ twill_result twill_program_compare(twill_program* handle, const twill_problem* p
   return guarded(handle->error, [&] {
     const program::Program& one = program_in(handle);
     const twill::Problem& loop = problem_in(problem);
-    const auto fault = program::compare(one, loop, schedule_for(loop, solution));
+    const auto fault = program::compare(one, loop, schedule_of(loop, solution));
     if (!fault) return TWILL_OK;
     handle->error = fault_text(*fault);
     return TWILL_REFUSED;

@@ -23,7 +23,7 @@ bool add_slot(Lowered& lowered, const std::string& name) {
   const auto like = std::ranges::find(slots, name, &WarpSlot::name);
   if (like == slots.end()) return false;
   if (like->variable_latency)
-    throw InputError("options", "--more", name,
+    throw InputError("options", "more", name,
                      "there is one slot for ops of variable latency, not more");
   WarpSlot more = *like;
   for (int number = 1; std::ranges::count(slots, more.name, &WarpSlot::name) > 0; ++number)

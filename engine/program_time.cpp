@@ -29,16 +29,16 @@ void check_range(const char* what, std::int64_t value, std::int64_t most) {
 
 void check_question(const Program& program, const TimeQuestion& question) {
   const Variation& variation = question.variation;
-  check_range("--wait-cost", question.costs.wait, kMostCost);
-  check_range("--arrive-cost", question.costs.arrive, kMostCost);
-  check_range("--iterations", question.iterations, static_cast<int>(kMostExecutions));
-  check_range("--runs", variation.runs, kMostRuns);
-  check_range("--spread", variation.spread, 100);
-  check_range("--load-spread", variation.load_spread, 1'000);
+  check_range("wait cost", question.costs.wait, kMostCost);
+  check_range("arrive cost", question.costs.arrive, kMostCost);
+  check_range("iterations", question.iterations, static_cast<int>(kMostExecutions));
+  check_range("runs", variation.runs, kMostRuns);
+  check_range("spread", variation.spread, 100);
+  check_range("load spread", variation.load_spread, 1'000);
   const double executions = static_cast<double>(variation.runs + 1) * question.iterations *
                             static_cast<double>(program.ops.size());
   if (executions > kMostExecutions)
-    throw InputError("options", "--runs", std::to_string(variation.runs),
+    throw InputError("options", "runs", std::to_string(variation.runs),
                      "with so many iterations of " + std::to_string(program.ops.size()) +
                          " ops these are more than 100000000 executions");
 }

@@ -91,7 +91,7 @@ std::string time_trace(const Program& program, const Problem& problem, const Sol
                        const TimedRun& run);
 /// Waits at which slots stand, longest first: the wait's index, cycles an iteration.
 std::vector<std::pair<int, double>> longest_waits(const TimedRun& run);
-/// The first issue of an iteration.
+/// When an iteration issues its first op, in cycles.
 Cycle begin_of(const Program& program, const TimedRun& run, int iteration);
 
 }  // namespace program

@@ -298,7 +298,7 @@ class CudaPlanner {
       const int s = one.slots.front();
       if (c_.narrow(s)) continue;
       const int registers = one.registers > 0 ? one.registers : kMostRegisters;
-      if (const auto why = products_one_by_one(c_.plan, s, registers)) refuse("limits", *why);
+      if (const auto why = why_serialised(c_.plan, s, registers)) refuse("limits", *why);
     }
   }
 

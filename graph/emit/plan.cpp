@@ -67,7 +67,7 @@ class Planner {
     if (options_.as_triton) {
       if (auto no = check_limits(plan_.launch)) return *no;
       share_registers();
-      if (auto no = one_by_one()) return *no;
+      if (auto no = check_products()) return *no;
     }
     return std::move(plan_);
   }
@@ -484,13 +484,12 @@ class Planner {
   }
 
   /// Of a slot whose products would be serialised: its schedule is not what would run.
-  std::optional<Refusal> one_by_one() const {
+  std::optional<Refusal> check_products() const {
     for (std::size_t k = 0; k < plan_.partitions.size(); ++k) {
       const int slot = plan_.partitions[k];
       if (slot == plan_.finish_slot()) continue;
       const int registers = k == 0 ? kMostRegisters : launch_facts(plan_.launch).workers[k - 1];
-      if (const auto why = products_one_by_one(plan_, slot, registers))
-        return Refusal{"limits", *why};
+      if (const auto why = why_serialised(plan_, slot, registers)) return Refusal{"limits", *why};
     }
     return std::nullopt;
   }

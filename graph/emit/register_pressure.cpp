@@ -162,7 +162,7 @@ PressureOfProducts pressure_of_products(const Plan& plan, int slot) {
   return Pressure(plan, slot).at_products();
 }
 
-std::optional<std::string> products_one_by_one(const Plan& plan, int slot, int registers) {
+std::optional<std::string> why_serialised(const Plan& plan, int slot, int registers) {
   constexpr Amount kAddresses = 4, kElse = 8;
   const PressureOfProducts most = pressure_of_products(plan, slot);
   const Amount addresses = kAddresses * most.tiles_stored;

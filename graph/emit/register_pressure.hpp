@@ -26,7 +26,7 @@ PressureOfProducts pressure_of_products(const Plan& plan, int slot);
 /// addresses, for its rows' swizzle, which are kept over the loop. (A rule of thumb: 232 registers
 /// of results compile without a spill, bench/results/emission.md has what did not.) Why it will; or
 /// nothing.
-std::optional<std::string> products_one_by_one(const Plan& plan, int slot, int registers);
+std::optional<std::string> why_serialised(const Plan& plan, int slot, int registers);
 
 /// Where a slot's loop is to begin (cut_code.hpp): where the fewest registers are held, if that
 /// makes a difference. A tile that is held where the loop begins again gets registers of its own

@@ -211,7 +211,7 @@ TEST_CASE("a workload's program with turns, beside its schedule and in time") {
   time.arrive_cost = -1;
   CHECK(twill_program_time(h.program, h.problem, h.solution, &time, &other.report) ==
         TWILL_BAD_INPUT);
-  CHECK(std::string(twill_report_error(other.report)).find("--arrive-cost") != std::string::npos);
+  CHECK(std::string(twill_report_error(other.report)).find("arrive cost") != std::string::npos);
   // Another schedule is told apart.
   twill_options options;
   twill_options_init(&options);
