@@ -1,6 +1,7 @@
 #include "graph/ttgir/comparison.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <string_view>
 
 namespace twill::ttgir {
@@ -13,11 +14,15 @@ std::optional<std::int64_t> predicate(const Module& module, const Operation& op)
     text.remove_prefix(std::min(text.size(), op.name.size()));
     while (text.starts_with(' ')) text.remove_prefix(1);
   }
-  if (text.starts_with("eq") || text.starts_with("0 ")) return kEqual;
-  if (text.starts_with("slt") || text.starts_with("2 ")) return kSignedLess;
-  if (text.starts_with("sle") || text.starts_with("3 ")) return kSignedAtMost;
-  if (text.starts_with("sgt") || text.starts_with("4 ")) return kSignedMore;
-  if (text.starts_with("sge") || text.starts_with("5 ")) return kSignedAtLeast;
+  // The whole word: a predicate that MLIR has not is none.
+  const auto end = std::find_if(text.begin(), text.end(),
+                                [](unsigned char c) { return std::isalnum(c) == 0 && c != '_'; });
+  const std::string_view word = text.substr(0, static_cast<std::size_t>(end - text.begin()));
+  if (word == "eq" || word == "0") return kEqual;
+  if (word == "slt" || word == "2") return kSignedLess;
+  if (word == "sle" || word == "3") return kSignedAtMost;
+  if (word == "sgt" || word == "4") return kSignedMore;
+  if (word == "sge" || word == "5") return kSignedAtLeast;
   return std::nullopt;
 }
 

@@ -148,6 +148,8 @@ TEST_CASE("a mask that is no rule of places, and what nobody says, is refused by
   CHECK(why("arith.andi %in_rows2, %in3", "arith.ori %in_rows2, %in3")
             .starts_with("tt.store of line 44: it moves what a mask lets it"));
   CHECK(why("arith.addi %is, %c :", "arith.remsi %is, %c :").starts_with("arith.remsi of line"));
+  // (A word that begins as a predicate is none: it was read as one.)
+  CHECK(!why_none(replaced(ragged(), "cmpi slt,", "cmpi sltx,")).empty());
 }
 
 TEST_CASE("another bound is another number") {
