@@ -1,6 +1,6 @@
 // The C interface to what is built in: lists, files, machines fitted to measurements.
 #include "engine/c_api.hpp"
-#include "engine/catalogue.hpp"
+#include "engine/include/twill_catalogue.hpp"
 #include "graph/lowering/fit_machine.hpp"
 
 using namespace twill::c_api;
@@ -12,11 +12,10 @@ twill_result twill_list(const char* kind, twill_report** report) {
     const std::string_view wanted = kind == nullptr ? "" : kind;
     if (wanted != "kernels" && wanted != "machines" && wanted != "encodings")
       refuse("kind", kind == nullptr ? "NULL" : kind, "must be kernels, machines or encodings");
-    const auto list = wanted == "encodings"
-                          ? twill::encodings_json()
-                          : twill::entries_json(wanted == "kernels" ? twill::kernel_entries()
-                                                                    : twill::machine_entries());
-    handle.text = list.dump(2) + "\n";
+    handle.text = wanted == "encodings"
+                      ? twill::encodings_json()
+                      : twill::entries_json(wanted == "kernels" ? twill::kernel_entries()
+                                                                : twill::machine_entries());
   });
 }
 

@@ -1,7 +1,8 @@
 // The C interface to "why": explanations, evaluations, sensitivities and differences as JSON.
-#include "engine/c_api.hpp"
+#include "engine/c_api_input.hpp"
 #include "engine/include/twill_explain.hpp"
 #include "engine/include/twill_picture.hpp"
+#include "engine/include/twill_ranges.hpp"
 #include "engine/output/style.hpp"
 
 using namespace twill::c_api;
@@ -21,6 +22,38 @@ twill_result make_or_refuse(twill_report** report, const Body& body) noexcept {
   bool done = false;
   const twill_result result = make(report, [&](twill_report& handle) { done = body(handle); });
   return result == TWILL_OK && !done ? TWILL_REFUSED : result;
+}
+
+/// Of a solution the parts that its report on ranges needs: was all of its search made?
+bool complete(const twill::LayoutsSolution& all) {
+  const auto met = [](const twill::Goal& goal) { return goal.lower_bound == goal.value; };
+  const auto& goals = all.solution().goals;
+  return all.status == twill::Status::infeasible ||
+         (all.status == twill::Status::optimal && std::all_of(goals.begin(), goals.end(), met));
+}
+
+/// The best over all layouts at the worst ends of the machine's ranges, and what these mean for it.
+twill::LayoutsSolution weighed(const twill_workload& workload, const twill_options& known,
+                               std::string& report) {
+  std::vector<twill::CostRange> ranges = ranges_of(workload);
+  if (ranges.empty()) refuse("workload.machine", "no ranges", "must give a cost as a range");
+  if (workload.normalize > 0)
+    refuse("workload.normalize", std::to_string(workload.normalize).c_str(),
+           "intervals of differently normalised costs cannot be compared: must be 0");
+  const CancelWatch watch(known.cancel);
+  std::mutex mutex;
+  const twill::Options search = options_of(known);
+  const auto begin = std::chrono::steady_clock::now();
+  twill::LayoutsSolution worst =
+      twill::solve_layouts(layouts_of(workload), search, watch.token(), callback_of(known, mutex));
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  report = twill::ranges_json(
+      twill::weigh_ranges(
+          std::move(ranges), worst,
+          [&](const twill::RangeEnds& ends) { return layouts_of(workload, ends); },
+          twill::limits_after(search, worst, seconds.count()), watch.token(), complete(worst)),
+      worst);
+  return worst;
 }
 
 /// Is it explained? Else the error says why there is nothing. `directory` may be NULL.
@@ -76,6 +109,53 @@ twill_result twill_explain_certify(const twill_problem* problem, int64_t ii,
   return make_or_refuse(report, [&](twill_report& handle) {
     if (directory == nullptr) refuse("directory", "NULL", "must be given");
     return explained(problem, ii, options, directory, handle);
+  });
+}
+
+twill_result twill_workload_explain(const twill_workload* workload, int64_t ii,
+                                    const twill_options* options, const char* directory,
+                                    twill_report** report) {
+  return make(report, [&](twill_report& handle) {
+    if (ii < 0) refuse("ii", "a negative number", "must be 0 or an interval");
+    const twill_options known = known_part(options);
+    const CancelWatch watch(known.cancel);
+    twill::Options search = options_of(known);
+    search.evidence = directory != nullptr;
+    const std::vector<twill::Lowered> layouts = layouts_of(known_part(workload));
+    std::string text;
+    for (const twill::Lowered& lowered : layouts) {
+      const auto explained = twill::explain_layout(
+          lowered, ii == 0 ? std::nullopt : std::optional<twill::Cycle>(ii), search, watch.token());
+      text += (text.empty() ? "[" : ",\n") +
+              twill::explanation_json(explained, explained.explanation && directory != nullptr);
+      if (directory == nullptr || !explained.explanation) continue;
+      const std::string folder =
+          layouts.size() > 1 ? directory + ("/" + lowered.layout) : std::string(directory);
+      twill::write_explanation(folder, explained.problem, *explained.explanation);
+    }
+    handle.text = text + "]\n";
+  });
+}
+
+twill_result twill_workload_ranges(const twill_workload* workload, const twill_options* options,
+                                   twill_problem** problem, twill_solution** solution,
+                                   twill_report** report) {
+  if (problem != nullptr) *problem = nullptr;
+  if (solution != nullptr) *solution = nullptr;
+  std::optional<twill::LayoutsSolution> worst;
+  const twill_result made = make(report, [&](twill_report& handle) {
+    worst = weighed(known_part(workload), known_part(options), handle.text);
+  });
+  if (made != TWILL_OK) return made;
+  if (problem != nullptr) {
+    const twill_result one = make(problem, [&](twill_problem& h) { set(h, worst->layout()); });
+    if (one != TWILL_OK) return one;
+  }
+  if (solution == nullptr) return TWILL_OK;
+  return make(solution, [&](twill_solution& handle) {
+    twill::Solution chosen = worst->solution();
+    chosen.status = worst->status;
+    set(handle, worst->layout().problem, std::move(chosen));
   });
 }
 

@@ -1,4 +1,6 @@
-#include "engine/catalogue.hpp"
+#include "engine/include/twill_catalogue.hpp"
+
+#include <nlohmann/json.hpp>
 
 #include "encoders/choose.hpp"
 #include "graph/lower.hpp"
@@ -43,28 +45,36 @@ std::vector<Entry> machine_entries() {
   return entries;
 }
 
-nlohmann::ordered_json entries_json(const std::vector<Entry>& entries) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const Entry& entry : entries) list.push_back({{"name", entry.name}, {"doc", entry.doc}});
-  return list;
+std::vector<EncodingEntry> encoding_entries() {
+  std::vector<EncodingEntry> entries;
+  for (const EncodingInfo& row : encoding_table())
+    entries.push_back({row.key, row.value, row.citation, row.family, to_string(row.propagation),
+                       to_string(row.strengthening), row.size, row.claim});
+  return entries;
 }
 
-nlohmann::ordered_json encodings_json() {
+std::string entries_json(const std::vector<Entry>& entries) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const EncodingInfo& row : encoding_table()) {
-    nlohmann::ordered_json entry = {{"key", row.key}, {"value", row.value}};
+  for (const Entry& entry : entries) list.push_back({{"name", entry.name}, {"doc", entry.doc}});
+  return list.dump(2) + "\n";
+}
+
+std::string encodings_json() {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const EncodingEntry& entry : encoding_entries()) {
+    nlohmann::ordered_json json = {{"key", entry.key}, {"value", entry.value}};
     const auto add = [&](const char* name, const std::string& text) {
-      if (!text.empty()) entry[name] = text;
+      if (!text.empty()) json[name] = text;
     };
-    add("source", row.citation);
-    add("family", row.family);
-    add("propagation", to_string(row.propagation));
-    add("smaller_bounds_by", to_string(row.strengthening));
-    add("size", row.size);
-    add("claim", row.claim);
-    list.push_back(std::move(entry));
+    add("source", entry.source);
+    add("family", entry.family);
+    add("propagation", entry.propagation);
+    add("smaller_bounds_by", entry.smaller_bounds_by);
+    add("size", entry.size);
+    add("claim", entry.claim);
+    list.push_back(std::move(json));
   }
-  return list;
+  return list.dump(2) + "\n";
 }
 
 }  // namespace twill

@@ -182,7 +182,7 @@ ProgramSource program_source(std::string_view kernel, std::string_view machine,
 ProgramSource program_source(const TritonLoop& loop) {
   ProgramSource source;
   source.layouts = loop.problems();
-  source.modules.assign(source.layouts.size(), loop.lowered());
+  for (std::size_t k = 0; k < source.layouts.size(); ++k) source.modules.push_back(loop.lowered(k));
   return source;
 }
 

@@ -15,7 +15,7 @@
 //
 // The lemma is checked for the loop at hand, and the judge is asked beside it, which knows nothing
 // of the lemma: with the nominal costs, the best ones, and each range alone at its best end.
-#include "engine/ranges.hpp"
+#include "engine/include/twill_ranges.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -199,6 +199,17 @@ RangeReport weigh_ranges(std::vector<CostRange> ranges, const LayoutsSolution& w
                          const LowerAt& lower_at, const Options& options, std::stop_token stop,
                          bool search) {
   return Weighing(std::move(ranges), worst, lower_at, options, std::move(stop)).run(search);
+}
+
+Options limits_after(const Options& options, const LayoutsSolution& worst, double seconds) {
+  Options left = options;
+  if (left.time_limit > 0) left.time_limit = std::max(1e-6, left.time_limit - seconds);
+  if (left.conflict_limit > 0) {
+    for (const LayoutOutcome& outcome : worst.outcomes)
+      if (outcome.solution) left.conflict_limit -= outcome.solution->conflicts;
+    left.conflict_limit = std::max<std::int64_t>(1, left.conflict_limit);
+  }
+  return left;
 }
 
 }  // namespace twill

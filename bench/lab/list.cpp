@@ -6,8 +6,8 @@
 #include "bench/lab/lab.hpp"
 #include "encoders/choose.hpp"
 #include "engine/cadical.hpp"
-#include "engine/catalogue.hpp"
 #include "engine/include/twill.hpp"
+#include "engine/include/twill_catalogue.hpp"
 #include "graph/io/builtin.hpp"
 
 namespace twill::bench {
@@ -20,7 +20,7 @@ cli::Command list_command(CLI::App& bench) {
             nlohmann::ordered_json all;
             all["twill"] = version();
             all["solver"] = {{"name", "cadical"}, {"version", cadical_version()}};
-            all["encodings"] = encodings_json();
+            all["encodings"] = nlohmann::ordered_json::parse(encodings_json());
             for (const char* grid : {"quick", "default"})
               all["grids"][grid] = {{"patterns", grid_patterns(grid)},
                                     {"encodings", expand_encodings(grid)}};

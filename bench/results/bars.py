@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The pictures at the heads of results pages: bars of a table of the page itself.
 
-    bench/results/bars.py PAGE > bench/results/PAGE.svg
+    bench/results/bars.py PAGE > PICTURE      # bench/results/PAGE.svg, but for those of ELSEWHERE
     bench/results/bars.py --check             # each picture is what its page's table says; code 1 if not
 
 PAGES says of each page which table and which columns.
@@ -13,14 +13,20 @@ import os
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+ELSEWHERE = {"study": ("../STUDY.md", "../study.svg"), "gpu": ("../../gpu/RESULTS.md", "../../gpu/results.svg")}
 BAR, GAP, RIGHT = 14, 10, 560
 BLUE, BROWN, GREY, PALE = "#1f5fa8", "#b4540a", "#8a8a8a", "#c9d7e8"
 
 
+def files(page):
+    """The page and its picture."""
+    return [os.path.join(HERE, name) for name in ELSEWHERE.get(page, (page + ".md", page + ".svg"))]
+
+
 def number(cell):
-    """1,234 -> 1234.0; None where a cell is no number."""
+    """1,234 -> 1234.0, 54 % -> 54.0; None where a cell is no number."""
     try:
-        return float(cell.replace(",", "").strip("*> "))
+        return float(cell.replace(",", "").strip("*> %"))
     except ValueError:
         return None
 
@@ -28,7 +34,7 @@ def number(cell):
 def table(page, columns):
     """Rows, as {column: cell}, of the first table of a page that has all of these columns."""
     header = None
-    with open(os.path.join(HERE, page + ".md"), encoding="utf-8") as file:
+    with open(files(page)[0], encoding="utf-8") as file:
         for line in file:
             if not line.startswith("|"):
                 if header:
@@ -74,6 +80,20 @@ def triton():
     return rows
 
 
+def study():
+    """Encodings of starts (part A) and of sums (part B); rows of several encodings are left out."""
+    return [(row["encoding"].split(" (")[0], [(number(row["PAR2 s"]), BLUE if row[""] == "A" else BROWN)])
+            for row in table("study", ("", "encoding", "solved", "PAR2 s"))
+            if row[""] in ("A", "B") and number(row["PAR2 s"]) is not None]
+
+
+def gpu():
+    return [(f"{kind} {row['schedule']}", [(number(row["tensor core busy"]), colour)])
+            for kind, colour, column in (("forward", BLUE, "clocks a step of 128 x 128 (I)"),
+                                         ("backward", BROWN, "clocks a query row (I)"))
+            for row in table("gpu", ("schedule", column, "tensor core busy"))]
+
+
 # page: what is shown, its unit, rows, kind ("log", "linear", "stacked"), first and last of the axis, legend
 PAGES = {
     "attention": ("CPU time to the proved optimum, raw clocks, best layout", "s", attention, "log", 1e-3, 1.0,
@@ -82,7 +102,11 @@ PAGES = {
                      ((PALE, "without a certificate"), (BLUE, "with one"))),
     "emission": ("Instructions of a main loop of attention forward, Hopper", "", emission, "linear", 0.0, 700.0,
                  ((GREY, "lowered by hand"), (BLUE, "emitted"))),
+    "gpu": ("Predicted, not measured: tensor core busy, head dimension 128", "%", gpu, "linear", 0.0, 100.0,
+            ((BLUE, "attention forward"), (BROWN, "attention backward"))),
     "hard": ("Projects of the literature that are settled", "%", hard, "linear", 0.0, 100.0, ()),
+    "study": ("Mean time to an answer (PAR2), 120 questions, two scrambles", "s", study, "log", 0.1, 10.0,
+              ((BLUE, "encodings of start cycles"), (BROWN, "encodings of sums"))),
     "triton": ("Loops of Triton modules", "%", triton, "stacked", 0.0, 100.0,
                ((BLUE, "solved"), (BROWN, "no schedule"), (GREY, "refused"))),
 }
@@ -133,11 +157,12 @@ def main():
     if sys.argv[1:] == ["--check"]:
         stale = []
         for page in PAGES:
-            with open(os.path.join(HERE, page + ".svg"), encoding="utf-8") as file:
+            with open(files(page)[1], encoding="utf-8") as file:
                 if file.read() != drawn(page):
                     stale.append(page)
         for page in stale:
-            print(f"{page}.svg is not what {page}.md says: bench/results/bars.py {page} > bench/results/{page}.svg")
+            text, picture = (os.path.relpath(name) for name in files(page))
+            print(f"{picture} is not what {text} says: bench/results/bars.py {page} > {picture}")
         return 1 if stale else 0
     if len(sys.argv) != 2 or sys.argv[1] not in PAGES:
         print(f"usage: bars.py --check | {' | '.join(PAGES)}", file=sys.stderr)

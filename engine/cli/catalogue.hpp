@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/catalogue.hpp"
+#include "engine/include/twill_catalogue.hpp"
 
 namespace twill::cli {
 

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "encoders/choose.hpp"
-#include "engine/catalogue.hpp"
 #include "engine/cli/cli.hpp"
+#include "engine/include/twill_catalogue.hpp"
 #include "engine/output/style.hpp"
 
 namespace twill::cli {
@@ -21,14 +20,15 @@ struct EncodingsFlags {
 std::string as_text() {
   std::size_t name_width = 0;
   std::size_t source_width = 0;
-  for (const EncodingInfo& row : encoding_table()) {
+  const std::vector<EncodingEntry> entries = encoding_entries();
+  for (const EncodingEntry& row : entries) {
     name_width = std::max(name_width, display_width(row.key + "=" + row.value));
-    source_width = std::max(source_width, display_width(row.citation));
+    source_width = std::max(source_width, display_width(row.source));
   }
   std::string text;
-  for (const EncodingInfo& row : encoding_table()) {
+  for (const EncodingEntry& row : entries) {
     std::string line = fit(row.key + "=" + row.value, name_width, true) + "  " +
-                       fit(row.citation, source_width, true) + "  " + row.claim;
+                       fit(row.source, source_width, true) + "  " + row.claim;
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
   }
@@ -50,7 +50,7 @@ Command encodings_command(CLI::App& program) {
       "  pb     BDD while it has at most n * bound nodes, else the sequential weighted counter\n"
       "In form=straight-line the starts are the form's own.");
   return {app, [flags] {
-            std::cout << (flags->json ? encodings_json().dump(2) + "\n" : as_text());
+            std::cout << (flags->json ? encodings_json() : as_text());
             return kDone;
           }};
 }

@@ -3,13 +3,11 @@
 #include <iostream>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "engine/cli/cli.hpp"
 #include "engine/cli/interrupt.hpp"
 #include "engine/cli/search_options.hpp"
 #include "engine/cli/workload.hpp"
-#include "engine/decide.hpp"
 #include "engine/include/twill_explain.hpp"
 #include "engine/output/style.hpp"
 
@@ -26,57 +24,12 @@ struct ExplainFlags {
   bool json = false;
 };
 
-/// The interval asked for; without --ii the one that `solution` leaves to explain.
-std::optional<Cycle> question_of(const ExplainFlags& flags, const Solution& solution) {
-  return flags.ii ? flags.ii : interval_to_explain(solution);
-}
-
-/// The same of a problem, which is solved for it.
-std::optional<Cycle> question_of(const ExplainFlags& flags, const Problem& problem,
-                                 std::stop_token stop, Solution& solution) {
-  Options options = flags.options;
-  options.evidence = options.explain = false;
-  if (!flags.ii) solution = solve(problem, options, std::move(stop));
-  return question_of(flags, solution);
-}
-
-/// With a register split to choose: what is to be explained. The problem in which every slot has
-/// the most of any split, if that refutes the interval, which then holds for all splits; else the
-/// one with the best split, whose counts then are part of the reason.
-struct SplitQuestion {
-  Problem problem;
-  std::optional<Cycle> ii;
-  Solution solution;  ///< of the best split
-  std::string remark;
-};
-
-SplitQuestion with_split(const ExplainFlags& flags, const Lowered& lowered,
-                         const std::stop_token& stop) {
-  Options options = flags.options;
-  options.evidence = options.explain = false;
-  SplitSolution split = solve_split(lowered.problem, *lowered.pool, options, stop);
-  SplitQuestion question{lowered.problem, {}, std::move(split.solution), {}};
-  question.ii = question_of(flags, question.solution);
-  if (!question.ii) return question;
-  const bool any = *question.ii == 0;
-  Verdict most = Verdict::unknown;
-  if (!any)
-    most = decide_interval(lowered.problem, *question.ii, options, stop).verdict;
-  else if (solve(lowered.problem, options, stop).status == Status::infeasible)
-    most = Verdict::unsat;
-  if (most == Verdict::unsat) {
-    question.remark = "for every register split: slots with the most of any";
-    return question;
-  }
-  if (any) {  // each slot alone could have enough: `solution` says that together they cannot
-    question.ii.reset();
-    return question;
-  }
-  question.problem = std::move(split.problem);
-  question.remark =
-      "with the best register split, whose counts are limits below; others were "
-      "searched";
-  return question;
+const char* split_text(LayoutExplanation::Split split) {
+  if (split == LayoutExplanation::every)
+    return "for every register split: slots with the most of any\n";
+  if (split == LayoutExplanation::best)
+    return "with the best register split, whose counts are limits below; others were searched\n";
+  return "";
 }
 
 void print_list(const std::string& title, const std::vector<std::string>& lines) {
@@ -135,6 +88,19 @@ void print(const Problem& problem, const IntervalExplanation& e) {
   print_list("not decided within the limits", open);
 }
 
+/// Where there is nothing to explain: why.
+void print_nothing(const LayoutExplanation& explained) {
+  const std::string name = printable(explained.problem.name);
+  const Solution& solution = explained.solution;
+  if (solution.status == Status::infeasible)
+    print_list(name + ": no schedule at any I (proved)", solution.conflict);
+  else if (solution.schedule && solution.schedule->initiation_interval == 1)
+    std::cout << name << ": I = 1 is reached, nothing is smaller\n";
+  else
+    std::cout << name << ": stopped before the smallest I was proved"
+              << (cut_short(solution.stop) ? ": " + stop_text(solution) : "") << "\n";
+}
+
 int run(const ExplainFlags& flags) {
   if (!flags.certificate.empty()) refuse_used_directory(flags.certificate);
   const Workload work = load(flags.work);
@@ -143,44 +109,25 @@ int run(const ExplainFlags& flags) {
   for (const Lowered& lowered : work.problems) {
     if (work.problems.size() > 1 && !flags.json)
       std::cout << "layout " << printable(lowered.layout) << "\n";
-    SplitQuestion question;
-    if (lowered.pool) {
-      question = with_split(flags, lowered, interrupt.token());
-    } else {
-      question.problem = lowered.problem;
-      question.ii = question_of(flags, question.problem, interrupt.token(), question.solution);
-    }
-    const Problem& problem = question.problem;
-    const Solution& solution = question.solution;
-    const std::optional<Cycle> ii = question.ii;
-    if (ii && !question.remark.empty() && !flags.json) std::cout << question.remark << "\n";
-    if (!ii) {
-      const bool none = solution.status == Status::infeasible;
-      if (!none && solution.status != Status::optimal) code = kStopped;
-      if (flags.json)
-        std::cout << nlohmann::ordered_json{{"problem", problem.name},
-                                            {"verdict", to_string(solution.status)}}
-                         .dump(2)
-                  << "\n";
-      else if (none)
-        print_list(printable(problem.name) + ": no schedule at any I (proved)", solution.conflict);
-      else if (solution.schedule && solution.schedule->initiation_interval == 1)
-        std::cout << printable(problem.name) << ": I = 1 is reached, nothing is smaller\n";
-      else
-        std::cout << printable(problem.name) << ": stopped before the smallest I was proved"
-                  << (cut_short(solution.stop) ? ": " + stop_text(solution) : "") << "\n";
+    const LayoutExplanation explained =
+        explain_layout(lowered, flags.ii, flags.options, interrupt.token());
+    if (flags.json)
+      std::cout << explanation_json(explained, !flags.certificate.empty());
+    else
+      std::cout << split_text(explained.split);
+    if (!explained.explanation) {
+      const Status status = explained.solution.status;
+      if (status != Status::infeasible && status != Status::optimal) code = kStopped;
+      if (!flags.json) print_nothing(explained);
       continue;
     }
-    const IntervalExplanation e = explain_interval(problem, *ii, flags.options, interrupt.token());
+    const IntervalExplanation& e = *explained.explanation;
     if (e.verdict() == Verdict::unknown) code = kStopped;
-    if (flags.json)
-      std::cout << explanation_json(problem, e, !flags.certificate.empty());
-    else
-      print(problem, e);
+    if (!flags.json) print(explained.problem, e);
     if (!flags.certificate.empty())
       write_explanation(
           work.problems.size() > 1 ? flags.certificate + "/" + lowered.layout : flags.certificate,
-          problem, e);
+          explained.problem, e);
   }
   return code;
 }

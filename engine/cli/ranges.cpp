@@ -21,14 +21,6 @@ std::string interval_text(const IntervalAt& answer) {
   return bound.empty() ? "not known (stopped)" : bound;
 }
 
-nlohmann::ordered_json interval_json(const IntervalAt& answer) {
-  nlohmann::ordered_json json = {{"status", to_string(answer.status)}};
-  if (answer.interval) json["initiation_interval"] = *answer.interval;
-  if (answer.lower_bound > 0) json["lower_bound"] = answer.lower_bound;
-  if (!answer.refused.empty()) json["refused"] = answer.refused;
-  return json;
-}
-
 std::string range_text(const CostRange& range) {
   return printable(range.place) + "  " + fraction_text(range.nominal) + " (" +
          fraction_text(range.low) + " to " + fraction_text(range.high) + ")";
@@ -90,39 +82,6 @@ std::string ranges_text(const RangeReport& report, Cycle interval) {
     line("  " + std::to_string(rest) + (shown > 0 ? " more" : "") +
          (shown == kShown ? " (--json has all)" : " change nothing alone"));
   return text;
-}
-
-nlohmann::ordered_json ranges_json(const RangeReport& report, Cycle interval) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  if (!report.checks.empty()) {
-    nlohmann::ordered_json worst = {{"initiation_interval", interval},
-                                    {"proved", report.not_proved.empty() && report.holds()}};
-    if (!report.not_proved.empty()) worst["no_relaxation"] = report.not_proved;
-    worst["judged"] = nlohmann::ordered_json::array();
-    for (const RangeCheck& check : report.checks) {
-      nlohmann::ordered_json one = {{"costs", check.text},
-                                    {"accepted", !check.refused && check.broken.empty()}};
-      if (!check.broken.empty()) one[check.refused ? "no_loop" : "broken"] = check.broken;
-      worst["judged"].push_back(std::move(one));
-    }
-    json["worst_case"] = std::move(worst);
-  }
-  if (report.nominal) json["nominal"] = interval_json(*report.nominal);
-  if (report.best) json["best"] = interval_json(*report.best);
-  json["ranges"] = nlohmann::ordered_json::array();
-  for (const RangeWeight& weight : report.weights) {
-    const CostRange& range = report.ranges[weight.range];
-    nlohmann::ordered_json one = {{"place", range.place},
-                                  {"nominal", fraction_json(range.nominal)},
-                                  {"low", fraction_json(range.low)},
-                                  {"high", fraction_json(range.high)},
-                                  {"worst", range.rate ? "low" : "high"},
-                                  {"used", weight.used},
-                                  {"at_best", interval_json(weight.at_best)}};
-    json["ranges"].push_back(std::move(one));
-  }
-  json["complete"] = report.complete;
-  return json;
 }
 
 }  // namespace twill::cli

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "engine/certificate/certificate.hpp"
@@ -276,13 +275,7 @@ bool report_ranges(const SolveFlags& flags, const Workload& work, const LayoutsS
                    double seconds) {
   const Solution& solution = all.solution();
   const auto interval = solution.schedule ? solution.schedule->initiation_interval : 0;
-  Options options = flags.options;
-  if (options.time_limit > 0) options.time_limit = std::max(1e-6, options.time_limit - seconds);
-  if (options.conflict_limit > 0) {
-    for (const LayoutOutcome& outcome : all.outcomes)
-      if (outcome.solution) options.conflict_limit -= outcome.solution->conflicts;
-    options.conflict_limit = std::max<std::int64_t>(1, options.conflict_limit);
-  }
+  const Options options = limits_after(flags.options, all, seconds);
   Interrupt interrupt;
   const RangeReport ranges = weigh_ranges(
       work.ranges, all,
@@ -293,12 +286,7 @@ bool report_ranges(const SolveFlags& flags, const Workload& work, const LayoutsS
       },
       options, interrupt.token(), exit_code(all) != kStopped);
   if (flags.json) {
-    nlohmann::ordered_json json = {
-        {"format", "twill.ranges"},
-        {"version", 1},
-        {"schedule", nlohmann::ordered_json::parse(schedule_text(all.layout().problem, solution))}};
-    json.update(ranges_json(ranges, interval));
-    std::cout << json.dump(2) << "\n";
+    std::cout << ranges_json(ranges, all);
   } else if (flags.emit.kind.empty()) {
     std::cout << ranges_text(ranges, interval);
   } else if (!flags.quiet) {

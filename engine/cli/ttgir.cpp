@@ -83,10 +83,9 @@ using LowerAs = std::function<std::shared_ptr<const ttgir::LoweredModule>(
 
 }  // namespace
 
-std::vector<std::shared_ptr<const ttgir::LoweredModule>> load_module(
-    const TtgirFlags& flags, const std::string& text, const std::string& source,
-    const std::string& machine_text, const std::string& machine_source, const LowerOptions& options,
-    std::vector<std::string>& remarks, std::string* costs) {
+TritonLoop load_module(const TtgirFlags& flags, const std::string& text, const std::string& source,
+                       const std::string& machine_text, const std::string& machine_source,
+                       const LowerOptions& options, std::string* costs) {
   ttgir::LoopOptions loop;
   loop.module = flags.module;
   loop.loop = flags.loop;
@@ -98,6 +97,7 @@ std::vector<std::shared_ptr<const ttgir::LoweredModule>> load_module(
     loop.profile = ttgir::parse_profile(read_file(flags.profile), flags.profile);
   const std::vector<int> factors = flags.factors();
   std::vector<std::shared_ptr<const ttgir::LoweredModule>> modules;
+  std::vector<std::string> left_out;
   std::optional<InputError> refusal;
   const auto lower_as = [&](int subtile, const LowerOptions& as, std::string* table) {
     ttgir::LoopOptions split = loop;
@@ -115,13 +115,13 @@ std::vector<std::shared_ptr<const ttgir::LoweredModule>> load_module(
       if (known.empty()) known = table;
       if (costs != nullptr) *costs = known;
       if (factors.size() == 1) throw_with_what_fits(error, lower_as, options);
-      remarks.push_back("M=" + std::to_string(factor) + " is left out: " + error.what());
+      left_out.push_back("M=" + std::to_string(factor) + " is left out: " + error.what());
       if (!refusal) refusal = error;
     }
   }
   if (costs != nullptr) *costs = known;
   if (modules.empty()) throw *refusal;
-  return modules;
+  return TritonLoop(std::move(modules), std::move(left_out));
 }
 
 std::string warnings_text(const ttgir::LoweredModule& lowered) {

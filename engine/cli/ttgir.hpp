@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/include/twill.hpp"
+#include "engine/include/twill_triton.hpp"
 #include "graph/ttgir/lower_ttgir.hpp"
 
 namespace twill::cli {
@@ -33,13 +33,12 @@ struct TtgirFlags {
   std::vector<CLI::Option*> options_;
 };
 
-/// A module on a machine, for each sub-tiling that is legal (at least one, else InputError); why
-/// others are not is added to `remarks`. `costs`, when given, gets how each cost came about, also
-/// where this throws because no layout fits.
-std::vector<std::shared_ptr<const ttgir::LoweredModule>> load_module(
-    const TtgirFlags& flags, const std::string& text, const std::string& source,
-    const std::string& machine_text, const std::string& machine_source, const LowerOptions& options,
-    std::vector<std::string>& remarks, std::string* costs = nullptr);
+/// A module's loop on a machine, split in each way asked for that is legal (at least one, else
+/// InputError). `costs`, when given, gets how each cost came about, also where this throws because
+/// no layout fits.
+TritonLoop load_module(const TtgirFlags& flags, const std::string& text, const std::string& source,
+                       const std::string& machine_text, const std::string& machine_source,
+                       const LowerOptions& options, std::string* costs = nullptr);
 
 /// The warnings of a module, each once, as lines.
 std::string warnings_text(const ttgir::LoweredModule& lowered);

@@ -184,25 +184,18 @@ Workload load_kernel(const WorkloadFlags& flags, const std::string& text, const 
 Workload load_ttgir(const WorkloadFlags& flags, const std::string& text, const OnMachine& on) {
   refuse_tiles(flags, "a TTGIR module has its tiles already (--subtile splits them)");
   LowerOptions options = lower_options(flags, on.ends);
-  const bool several = flags.ttgir.factors().size() > 1;
-  if (several && options.normalize > 0) {
+  if (flags.ttgir.factors().size() > 1 && options.normalize > 0) {
     refuse("--normalize", quoted(flags.normalize), "--subtile auto compares clocks: must be none");
   }
   Workload work;
   note_ranges(flags, text, on, options, work);
-  for (const auto& module : load_module(flags.ttgir, text, flags.input, on.machine, flags.machine,
-                                        options, work.remarks, flags.costs)) {
-    for (Lowered lowered : module->problems) {
-      if (module->options.subtile > 1 || several)
-        lowered.made_by->options.emplace_back("subtile",
-                                              "M=" + std::to_string(module->options.subtile));
-      if (several) {
-        lowered.layout = "M=" + std::to_string(module->options.subtile) + " " + lowered.layout;
-      }
-      work.hashes.push_back(sha256(problem_text(lowered.problem)));
-      work.problems.push_back(std::move(lowered));
-      work.modules.push_back(module);
-    }
+  const TritonLoop loop =
+      load_module(flags.ttgir, text, flags.input, on.machine, flags.machine, options, flags.costs);
+  work.problems = loop.problems();
+  work.remarks = loop.left_out();
+  for (std::size_t k = 0; k < work.problems.size(); ++k) {
+    work.hashes.push_back(sha256(problem_text(work.problems[k].problem)));
+    work.modules.push_back(loop.lowered(k));
   }
   work.from_kernel = true;
   return work;

@@ -172,7 +172,8 @@ typedef struct twill_workload {
   const char* tiles; /* values of a kernel's parameters: "rows=128,T=bf16"; NULL = defaults */
   /* Of a TTGIR module. */
   int32_t module, loop;       /* from 0; -1 = the only one, the one that twill_ttgir_loops marks */
-  int32_t subtile;            /* 1, 2, 4 or 8: the tile program split along M */
+  int32_t subtile;            /* 1, 2, 4 or 8: the tile program split along M; 0 = the best of
+                                 1, 2 and 4, which are layouts "M=2 1x4" then */
   int32_t chunk_columns;      /* at a time when an accumulator is rescaled; 0 = whole tiles */
   int32_t trips;              /* iterations of an inner loop of unknown count */
   int32_t resident_registers; /* a thread keeps for addresses and the like */
@@ -249,6 +250,20 @@ twill_result twill_machine_fit(const char* measurements, const char* base, twill
  * explain: the interval can be reached, or a limit came first; the error text says which. */
 twill_result twill_explain(const twill_problem* problem, int64_t ii, const twill_options* options,
                            twill_report** report);
+/* Of each layout of a workload, as `twill explain`, of choose_registers with the best register
+ * split: a JSON array with an explanation each, or the status alone where there is nothing to
+ * explain. directory: NULL, or where the certificates go, as twill_explain_certify; of several
+ * layouts a folder each. */
+twill_result twill_workload_explain(const twill_workload* workload, int64_t ii,
+                                    const twill_options* options, const char* directory,
+                                    twill_report** report);
+/* As twill_workload_solve, on a machine that gives costs as ranges (twill_machine_fit): problem and
+ * solution (both may be NULL) are those of the worst ends. The report says, as `twill solve
+ * --json`, whether I is the best worst case, what other costs give, and which range matters most.
+ * TWILL_BAD_INPUT where the machine has no ranges. */
+twill_result twill_workload_ranges(const twill_workload* workload, const twill_options* options,
+                                   twill_problem** problem, twill_solution** solution,
+                                   twill_report** report);
 /* What every unit, slot, memory and channel has left in a schedule, and what holds its I up; where
  * it breaks rules, which. */
 twill_result twill_evaluate(const twill_problem* problem, const twill_solution* solution,

@@ -62,6 +62,23 @@ IntervalExplanation explain_interval(const Problem& problem, Cycle ii, const Opt
                                      const std::stop_token& stop = {},
                                      std::int64_t question_conflicts = 20'000);
 
+/// An explanation of a loop on a layout, whose register split may be to choose (Lowered::pool).
+struct LayoutExplanation {
+  Problem problem;    ///< what is explained
+  Solution solution;  ///< the best of `problem`, where no interval was asked for or a split chosen
+  /// With a split to choose. every: `problem` has the most of any split on every slot, so that what
+  /// is refuted is so for all splits; best: it has the counts of the best split, which then are
+  /// limits in the explanation; others were searched.
+  enum Split { none, every, best } split = none;
+  /// nullopt = there is nothing to explain: the solution's status and conflict say why.
+  std::optional<IntervalExplanation> explanation;
+};
+
+/// As explain_interval(), of `ii`, or without one of what interval_to_explain() leaves of the best
+/// schedule, for which the loop is solved. Throws InputError like solve() and solve_split().
+LayoutExplanation explain_layout(const Lowered& lowered, std::optional<Cycle> ii = std::nullopt,
+                                 const Options& options = {}, const std::stop_token& stop = {});
+
 /// With how many cycles of one op, all others as they are, I stays the smallest.
 struct OpSensitivity {
   int op = 0;
@@ -171,6 +188,7 @@ bool add_slot(Lowered& lowered, const std::string& name);
 /// `certified`: with the folders of write_explanation().
 std::string explanation_json(const Problem& problem, const IntervalExplanation& explanation,
                              bool certified = false);
+std::string explanation_json(const LayoutExplanation& explained, bool certified = false);
 std::string sensitivity_json(const Problem& problem, const std::vector<OpSensitivity>& ranges);
 std::string evaluation_json(const Evaluation& evaluation);
 std::string difference_json(const Problem& problem, const Schedule& a, const Schedule& b,

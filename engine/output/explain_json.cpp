@@ -60,6 +60,13 @@ std::string explanation_json(const Problem& problem, const IntervalExplanation& 
   return text_of(json);
 }
 
+std::string explanation_json(const LayoutExplanation& explained, bool certified) {
+  if (explained.explanation)
+    return explanation_json(explained.problem, *explained.explanation, certified);
+  return text_of(
+      {{"problem", explained.problem.name}, {"verdict", to_string(explained.solution.status)}});
+}
+
 std::string sensitivity_json(const Problem& problem, const std::vector<OpSensitivity>& ranges) {
   Json json = Json::array();
   const auto end = [](const std::optional<Cycle>& most) { return most ? Json(*most) : Json(); };

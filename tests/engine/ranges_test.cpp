@@ -1,7 +1,7 @@
 // Ranges of costs: random small machines and kernels, chunked chains among them. The schedule of
 // the worst ends is judged at random places of the ranges; what the report says is solved again
 // with plain numbers.
-#include "engine/ranges.hpp"
+#include "engine/include/twill_ranges.hpp"
 
 #include <doctest/doctest.h>
 

@@ -273,6 +273,30 @@ class Solving(unittest.TestCase):
         self.assertGreaterEqual(twill.solve(slack).length, best.length)
         self.assertIn("with slack 1", slack.data["name"])
 
+    def test_register_splits_sub_tilings_and_ranges(self):
+        why = twill.explain("fmha-forward", machine="hopper", layout="2x4", choose_registers=True)
+        self.assertEqual(why, [json.loads(command(
+            "explain", "fmha-forward", "--machine", "hopper", "--layout", "2x4", "--registers",
+            "auto", "--json").stdout)])
+        with self.assertRaises(TypeError):
+            twill.explain(KERNEL)
+        module = os.path.join(os.path.dirname(__file__),
+                              "../../../graph/kernels/triton/hopper-attention-forward.ttgir")
+        with open(module, encoding="utf-8") as file:
+            text = file.read()
+        best = twill.solve(text, subtile=0)
+        self.assertEqual(best.ii, min(twill.solve(text, subtile=m).ii for m in (1, 2)))  # (4: rows are lacking)
+        self.assertTrue(best.made_by["options"]["subtile"].startswith("M="))
+        path = os.path.join(os.path.dirname(__file__), "../../../tests/fuzz/measurements/hopper")
+        with open(path, encoding="utf-8") as file:
+            machine = twill.fit_machine(file.read(), "hopper")
+        worst, said = twill.ranges("fmha-forward", machine)
+        self.assertTrue(said["worst_case"]["proved"])
+        self.assertEqual(said["worst_case"]["initiation_interval"], worst.ii)
+        self.assertLess(said["best"]["initiation_interval"], worst.ii)
+        with self.assertRaises(twill.InputError):
+            twill.ranges("fmha-forward", "hopper")
+
     def test_kernels(self):
         with tempfile.TemporaryDirectory() as folder:
             for to in ("gluon", "cuda", "ttgir-ws"):

@@ -10,10 +10,11 @@ from ._catalogue import encodings, fit_machine, kernel_text, kernels, machine_te
 from ._library import InputError, InternalError, Refused, version
 from ._problem import Problem
 from ._program import Kernel, Program, emit, program
-from ._solution import Solution, check, explain, nest, solve, verify
+from ._solution import Solution, check, explain, nest, ranges, solve, verify
 from ._workload import costs, loops
 
 __all__ = ["InputError", "InternalError", "Kernel", "Problem", "Program", "Refused", "Solution",
            "check", "costs", "emit", "encodings", "explain", "fit_machine", "kernel_text", "kernels",
-           "loops", "machine_text", "machines", "nest", "program", "solve", "verify", "version"]
+           "loops", "machine_text", "machines", "nest", "program", "ranges", "solve", "verify",
+           "version"]
 __version__ = version()

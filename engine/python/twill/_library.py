@@ -118,6 +118,8 @@ _RESULTS = {  # functions whose result is a twill_result, with what they take
     "twill_machine_fit": [_TEXT, _TEXT, _OUT],
     "twill_problem_slack": [_HANDLE, ctypes.c_int64, _OUT],
     "twill_explain_certify": [_HANDLE, ctypes.c_int64, ctypes.POINTER(Options), _TEXT, _OUT],
+    "twill_workload_explain": [_WORKLOAD, ctypes.c_int64, ctypes.POINTER(Options), _TEXT, _OUT],
+    "twill_workload_ranges": [_WORKLOAD, ctypes.POINTER(Options), _OUT, _OUT, _OUT],
     "twill_diff_page": [_HANDLE, _HANDLE, _HANDLE, _TEXT, _TEXT, _OUT],
     "twill_program_parse": [_TEXT, ctypes.c_size_t, _OUT],
     "twill_program_compare": [_HANDLE, _HANDLE, _HANDLE],

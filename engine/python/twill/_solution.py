@@ -213,7 +213,7 @@ def solve(loop, machine=None, *, normalize=0, choose_registers=False, tiles=None
     layout             only this one
     tiles              "" or "rows=128": also the best values of the kernel's parameters
     module, loop, subtile, chunk_columns, trips, resident_registers, profile
-                       of a Triton module, as in twill.h
+                       of a Triton module, as in twill.h; subtile=0: the best of 1, 2 and 4
     for_triton         True: only schedules that Triton's passes take, for Solution.annotated()
     goals              after I and L, as ["handovers", "registers"]
     handover           False: register results may not cross slots
@@ -246,10 +246,9 @@ def solve(loop, machine=None, *, normalize=0, choose_registers=False, tiles=None
                 encoded(loop), encoded(machine), encoded(tiles), int(choose_registers),
                 ctypes.byref(asked), ctypes.byref(problem._handle), ctypes.byref(solution._handle))
     else:
-        if machine is None and "\n" not in loop:  # no module's text
-            raise TypeError("a kernel needs a machine")
-        made = workload(loop, machine, normalize=normalize, choose_registers=choose_registers,
-                        reading=options.get("reading"), **given)
+        made, asked = _workload_and_options(loop, machine, {
+            "normalize": normalize, "choose_registers": choose_registers, "progress": progress,
+            "goals": goals, "handover": handover, **given, **options})
         solution._workload = made
 
         def call():
@@ -292,18 +291,52 @@ def _both(problem, solution, result):
     return solution._checked(result)
 
 
-def explain(problem, ii=0, certificate=None, **options):
+def explain(loop, ii=0, certificate=None, *, machine=None, **options):
     """Why no schedule has the interval `ii` (0 = the one below the best), and what would help.
-    Refused where there is nothing to explain. certificate: a new folder for proofs, each for check()."""
-    asked, report = options_of(**options), Report()
-    if certificate is not None:
-        report._checked(stoppable(asked, lambda: lib.twill_explain_certify(
-            problem._handle, ii, ctypes.byref(asked), os.fsencode(certificate),
-            ctypes.byref(report._handle))))
-        return report.data
-    report._checked(stoppable(asked, lambda: lib.twill_explain(
-        problem._handle, ii, ctypes.byref(asked), ctypes.byref(report._handle))))
-    return report.data
+    Of a Problem: one explanation; Refused where there is nothing to explain. Of a kernel or a
+    Triton module, as solve() takes them: a list, one a layout; with choose_registers of the best
+    register split. certificate: a new folder for proofs, each for check()."""
+    folder, report = None if certificate is None else os.fsencode(certificate), Report()
+    if isinstance(loop, Problem):
+        if machine is not None:
+            raise TypeError("a problem is on its machine already")
+        asked = options_of(**options)
+        if folder is None:
+            def call():
+                return lib.twill_explain(loop._handle, ii, ctypes.byref(asked),
+                                         ctypes.byref(report._handle))
+        else:
+            def call():
+                return lib.twill_explain_certify(loop._handle, ii, ctypes.byref(asked), folder,
+                                                 ctypes.byref(report._handle))
+        return report._checked(stoppable(asked, call)).data
+    made, asked = _workload_and_options(loop, machine, options)
+    return report._checked(stoppable(asked, lambda: lib.twill_workload_explain(
+        ctypes.byref(made), ii, ctypes.byref(asked), folder, ctypes.byref(report._handle)))).data
+
+
+def ranges(loop, machine=None, **options):
+    """On a machine that gives costs as ranges (fit_machine()): the best schedule at their worst
+    ends, and what other costs mean for it: is its I the best worst case ("worst_case"), what do
+    nominal and best costs give, which range matters most ("ranges"). Arguments as solve()."""
+    made, asked = _workload_and_options(loop, machine, options)
+    problem, report = Problem(), Report()
+    solution = Solution(problem)
+    solution._workload = made
+    report._checked(stoppable(asked, lambda: lib.twill_workload_ranges(
+        ctypes.byref(made), ctypes.byref(asked), ctypes.byref(problem._handle),
+        ctypes.byref(solution._handle), ctypes.byref(report._handle))))
+    return solution, report.data
+
+
+def _workload_and_options(loop, machine, options):
+    """What solve() makes of them."""
+    if machine is None and "\n" not in loop:  # no module's text
+        raise TypeError("a kernel needs a machine")
+    given = {name: options.pop(name) for name in ("normalize", "choose_registers", "tiles",
+                                                  *_OF_WORKLOADS) if name in options}
+    made = workload(loop, machine, reading=options.get("reading"), **given)
+    return made, options_of(**options)
 
 
 def verify(problem, solution):

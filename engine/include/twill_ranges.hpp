@@ -1,5 +1,15 @@
-// What ranges of costs (machine files, CostRange) mean for an answer: is it the best worst case,
-// what would other costs give, and which range matters most.
+// What ranges of costs (machine files, CostRange) mean for an answer, for C++: is it the best worst
+// case, what would other costs give, and which range matters most. Beside twill.hpp, which it
+// includes.
+//
+//   const auto lower_at = [&](const twill::RangeEnds& ends) {
+//     twill::LowerOptions at;
+//     at.ends = ends;
+//     return twill::lower(kernel, "kernel.json", machine, "machine.json", at);
+//   };
+//   const twill::LayoutsSolution worst = twill::solve_layouts(lower_at({}));
+//   const auto ranges = twill::machine_ranges(machine, "machine.json");
+//   std::cout << twill::ranges_json(twill::weigh_ranges(ranges, worst, lower_at), worst);
 #pragma once
 
 #include <functional>
@@ -8,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/include/twill.hpp"
+#include "twill.hpp"
 
 namespace twill {
 
@@ -61,7 +71,13 @@ struct RangeReport {
 /// worst ends and the same options. `search`: false = only the judge is asked. The limits of
 /// `options` are those of all searches together; goals and evidence are not pursued.
 RangeReport weigh_ranges(std::vector<CostRange> ranges, const LayoutsSolution& worst,
-                         const LowerAt& lower_at, const Options& options, std::stop_token stop,
-                         bool search = true);
+                         const LowerAt& lower_at, const Options& options = {},
+                         std::stop_token stop = {}, bool search = true);
+
+/// `options` with the limits that a search of `seconds`, which gave `worst`, has left of them.
+Options limits_after(const Options& options, const LayoutsSolution& worst, double seconds);
+
+/// The report with its schedule as `twill solve --json` prints them: format "twill.ranges".
+std::string ranges_json(const RangeReport& report, const LayoutsSolution& worst);
 
 }  // namespace twill
