@@ -9,34 +9,18 @@
 #include "engine/include/twill.h"
 #include "engine/include/twill_emit.hpp"
 #include "engine/include/twill_triton.hpp"
+#include "tests/support/c_api_handles.hpp"
 #include "tests/support/run_program.hpp"
 #include "tests/support/temporary_directory.hpp"
 #include "tests/support/ttgir_files.hpp"
 
 using Json = nlohmann::json;
 using twill::test::contains;
+using twill::test::Handles;
 using twill::test::run_twill;
+using twill::test::workload;
 
 namespace {
-
-struct Handles {
-  twill_problem* problem = nullptr;
-  twill_solution* solution = nullptr;
-  twill_report* report = nullptr;
-  ~Handles() {
-    twill_solution_free(solution);
-    twill_problem_free(problem);
-    twill_report_free(report);
-  }
-};
-
-twill_workload workload(const char* input, const char* machine) {
-  twill_workload w;
-  twill_workload_init(&w);
-  w.input = input;
-  w.machine = machine;
-  return w;
-}
 
 /// Hopper with three ranges, all of which attention uses.
 std::string ranged_hopper() {

@@ -7,24 +7,10 @@
 #include <utility>
 
 #include "engine/include/twill.h"
+#include "tests/support/c_api_handles.hpp"
 #include "tests/support/ttgir_files.hpp"
 
-namespace {
-
-struct Handles {
-  twill_problem* problem = nullptr;
-  twill_solution* solution = nullptr;
-  twill_program* program = nullptr;
-  twill_report* report = nullptr;
-  ~Handles() {
-    twill_report_free(report);
-    twill_program_free(program);
-    twill_solution_free(solution);
-    twill_problem_free(problem);
-  }
-};
-
-}  // namespace
+using twill::test::Handles;
 
 TEST_CASE("a schedule becomes a program, without numbers") {
   Handles h;

@@ -9,33 +9,14 @@
 
 #include "engine/include/twill.h"
 #include "graph/lower.hpp"
+#include "tests/support/c_api_handles.hpp"
 #include "tests/support/ttgir_files.hpp"
 
 using Json = nlohmann::json;
+using twill::test::Handles;
+using twill::test::workload;
 
 namespace {
-
-struct Handles {
-  twill_problem *problem = nullptr, *inner_problem = nullptr;
-  twill_solution* solution = nullptr;
-  twill_solution* inner = nullptr;
-  twill_report* report = nullptr;
-  ~Handles() {
-    twill_solution_free(solution);
-    twill_solution_free(inner);
-    twill_problem_free(problem);
-    twill_problem_free(inner_problem);
-    twill_report_free(report);
-  }
-};
-
-twill_workload workload(const char* input, const char* machine) {
-  twill_workload w;
-  twill_workload_init(&w);
-  w.input = input;
-  w.machine = machine;
-  return w;
-}
 
 bool has(const char* text, const char* part) {
   return std::string(text).find(part) != std::string::npos;
