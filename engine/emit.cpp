@@ -95,6 +95,10 @@ class KernelSearch {
     if (const auto* no = std::get_if<program::Refusal>(&emitted_)) {
       result_.result.missing = Missing::text;
       result_.result.why = printable(no->rule) + ": " + printable(no->text);
+      if (const std::string& unknown = result_.result.no_meaning; !unknown.empty()) {
+        result_.result.why += "; " + unknown;
+        std::erase(result_.result.remarks, unknown);  // (Said once.)
+      }
     } else {
       result_.text = std::move(std::get<emit::GluonKernel>(emitted_).text);
     }

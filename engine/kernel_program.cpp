@@ -34,11 +34,12 @@ void check_source(const ProgramSource& source) {
 
 /// What a module's loop computes; that it is not known is said, and why.
 void read_module(const ProgramSource& source, std::size_t layout, Given& given,
-                 std::vector<std::string>& remarks) {
+                 ProgramResult& result) {
   if (source.modules.empty()) return;
   auto read = ttgir::meaning_of_loop(*source.modules[layout]);
   if (const auto* no = std::get_if<ttgir::NoMeaning>(&read)) {
-    remarks.push_back("what the loop computes is not known: " + printable(no->why));
+    result.no_meaning = "what the loop computes is not known: " + printable(no->why);
+    result.remarks.push_back(result.no_meaning);
     return;
   }
   given.module = source.modules[layout];
@@ -84,7 +85,8 @@ void take(const ProgramSource& source, Given given, ProgramResult& result) {
   program.meaning = given.meaning ? given.meaning->meaning : source.meaning;
   program::Links links;
   if (const auto no = program.meaning ? program::link(program, links) : std::nullopt) {
-    result.remarks.push_back("it cannot be executed: " + printable(*no));
+    result.no_meaning = "it cannot be executed: " + printable(*no);
+    result.remarks.push_back(result.no_meaning);
     program.meaning.reset();
     given.meaning.reset();
     given.module.reset();
@@ -134,7 +136,7 @@ ProgramResult best_program(const ProgramSource& source, const ProgramOptions& op
   Problem whole = given.problem;  // without what is kept back
   whole.memories = source.layouts[all.chosen].problem.memories;
   given.hash = hash_of(source, all.chosen, whole);
-  read_module(source, all.chosen, given, result.remarks);
+  read_module(source, all.chosen, given, result);
   given.made = solve_program(given.problem, all.solution(), options.search, stop, options.derive);
   const auto* refusal = std::get_if<program::Refusal>(&given.made.program);
   if (refusal != nullptr && refusal->rule == "schedule" && given.meaning)
@@ -154,7 +156,7 @@ ProgramResult program_of(const ProgramSource& source, std::size_t layout, const 
   result.status = solution.status;
   Given given{source.layouts[layout].problem, "", {}, nullptr, nullptr};
   given.hash = hash_of(source, layout, given.problem);
-  read_module(source, layout, given, result.remarks);
+  read_module(source, layout, given, result);
   auto made = program::derive(given.problem, *solution.schedule, how);
   given.made = {solution, std::move(made), false, 0, ""};
   take(source, std::move(given), result);

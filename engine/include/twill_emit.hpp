@@ -73,8 +73,10 @@ enum class Missing {
 struct ProgramResult {
   std::optional<MadeProgram> made;
   Missing missing = Missing::nothing;
-  std::string why;                   ///< of what is missing: rule and reason, safe to print
-  Status status = Status::unknown;   ///< of the search over all layouts
+  std::string why;                  ///< of what is missing: rule and reason, safe to print
+  Status status = Status::unknown;  ///< of the search over all layouts
+  std::string
+      no_meaning;  ///< why it is not known what the ops compute; "" = it is, or no file says
   std::vector<std::string> remarks;  ///< for a person: the layout, what the program cannot do
 };
 

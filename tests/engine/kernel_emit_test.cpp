@@ -69,6 +69,14 @@ TEST_CASE("what is missing is named") {
   CHECK(bare.result.missing == Missing::text);
   CHECK(bare.result.why.find("meaning: ") == 0);
   CHECK(bare.result.made);
+  // Of a module whose meaning is not read: why, once, for callers who print the reason alone.
+  const EmittedKernel part = emit_kernel(
+      program_source(read_triton(test::module_text("ampere-gemm-pipelined"), "module")));
+  CHECK(part.text.empty());
+  CHECK(part.result.why.find("; what the loop computes is not known: ttg.async_copy") !=
+        std::string::npos);
+  for (const std::string& remark : part.result.remarks)
+    CHECK(remark.find("is not known") == std::string::npos);
   ProgramOptions fast;
   fast.search.ii = 1;
   const EmittedKernel none = emit_kernel(program_source("gemm", "hopper"), {}, fast);
