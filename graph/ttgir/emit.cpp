@@ -217,7 +217,10 @@ std::string emit_ttgir(const LoweredModule& lowered, const Problem& problem,
   const bool by_triton = asked && no.by_triton;
   // What Triton adds to this loop for one in it gets no stage, so then none is handed over.
   const int pipelined = partitioned ? kNone : pipelined_by_triton(m, placer.body());
-  const bool staged = partitioned ? !placer.opens_loops() : pipelined == kNone;
+  // (Triton gives a descriptor of a loop in it one place for all that loop's iterations.)
+  const int describing = partitioned ? kNone : makes_descriptors_within(m, placer.body());
+  const bool staged =
+      partitioned ? !placer.opens_loops() : pipelined == kNone && describing == kNone;
   if (partitioned != staged) placer.issue_ahead(partitioned || by_triton);
   if (staged && !partitioned) placer.gather_products();
   std::vector<std::string> said = placer.remarks(partitioned);
@@ -231,6 +234,13 @@ std::string emit_ttgir(const LoweredModule& lowered, const Problem& problem,
                    std::to_string(m.op(pipelined).line) +
                    " in it, and does so to one of the two (--emit pipelined has the schedule, "
                    "--loop the one within)");
+  else if (describing != kNone)
+    said.push_back(
+        Module::place(m.op(loop)) + ": no stages are handed over: the loop of line " +
+        std::to_string(m.op(describing).line) +
+        " in it makes descriptors, and in a loop with stages Triton has one place for "
+        "all of its iterations, while copies read it (--emit pipelined has the schedule, "
+        "--loop the one within)");
   if (!partitioned)
     said.push_back(Module::place(m.op(loop)) +
                    (staged ? ": stages and order alone are handed over, " : ": ") +

@@ -110,10 +110,11 @@ int late_descriptor(const Module& m, const Placer& placer) {
           continue;
         if (placer.place(op).stage != placer.place(found->second).stage) late = op;
       }
-      for (const int value : m.op(inner).results)
-        if (const Type* type = m.type_of(value);
-            type != nullptr && type->kind == TypeKind::descriptor)
-          made[value] = op;
+      const bool makes = m.op(inner).name == "tt.make_tensor_descriptor";
+      for (const int value : m.op(inner).results) {
+        const Type* type = m.type_of(value);
+        if (makes || (type != nullptr && type->kind == TypeKind::descriptor)) made[value] = op;
+      }
     });
   return late;
 }
@@ -124,6 +125,14 @@ bool makes_descriptors(const Module& m, const std::vector<int>& body) {
   return first_named(m, body, [](const Operation& op) {
            return op.name == "tt.make_tensor_descriptor";
          }) != kNone;
+}
+
+int makes_descriptors_within(const Module& m, const std::vector<int>& body) {
+  return first_named(m, body, [&](const Operation& op) {
+    if (op.name != "scf.for" && op.name != "scf.while") return false;
+    const int index = static_cast<int>(&op - m.ops.data());
+    return makes_descriptors(m, {index});
+  });
 }
 
 int carried_descriptors(const Module& m, const std::vector<int>& body) {

@@ -33,6 +33,9 @@ std::string why_too_large(const LoweredModule& lowered, const Placer& placer);
 /// Does a loop with this body make descriptors, in branches too?
 bool makes_descriptors(const Module& module, const std::vector<int>& body);
 
+/// A loop among these ops, or in a branch of one, that makes descriptors; kNone: there is none.
+int makes_descriptors_within(const Module& module, const std::vector<int>& body);
+
 /// The loop's variables that are descriptors.
 int carried_descriptors(const Module& module, const std::vector<int>& body);
 

@@ -434,6 +434,71 @@ module attributes {"ttg.num-warps" = 4 : i32, ttg.target = "cuda:90"} {
   CHECK(deepest(head + "    %e = " + make +
                 "    %r = scf.for %i = %c0 to %n step %c1 iter_args(%d = %e) -> (!d)  : i32 {\n" +
                 store + "      %g = " + make + "      scf.yield %g : !d\n" + end + tail) == 3);
+  // In a loop within: all of its iterations would have one place.
+  const auto [said, out] =
+      emitted(head + loop + "      scf.for %k = %c0 to %n step %c1  : i32 {\n        %d = " + make +
+                  "        tt.descriptor_store %d[%k, %i], %x : !d, !t\n      }\n" + end + tail,
+              "hopper", 0);
+  CHECK(holds(said, "in it makes descriptors"));
+  CHECK_FALSE(holds(out, "loop.stage"));
+  CHECK_FALSE(holds(out, "tt.scheduled_max_stage"));
+}
+
+TEST_CASE("a descriptor that the loop makes and uses in several stages is made in no partition") {
+  const auto said = [](const std::string& stored, const std::string& second) {
+    const std::string text =
+        R"(#blocked = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [1, 32], warpsPerCTA = [4, 1], order = [1, 0]}>
+#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+!d = !tt.tensordesc<128x64xf16, #shared>
+!t = tensor<128x64xf16, #blocked>
+module attributes {"ttg.num-warps" = 4 : i32, ttg.target = "cuda:100"} {
+  tt.func public @f(%n: i32, %p: !tt.ptr<f16>, %w: i64) {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %one = arith.constant 1 : i64
+    scf.for %i = %c0 to %n step %c1  : i32 {
+      %d = tt.make_tensor_descriptor %p, [%n, %n], [%w, %one] : <f16>, <128x64xf16, #shared>
+      %x = tt.descriptor_load %d[%i, %c0] : !d -> !t
+)" + second +
+        R"(      %y = arith.addf %x, %x : !t
+      %z = arith.addf %y, %x : !t
+      tt.descriptor_store )" +
+        stored + R"([%i, %c0], %z : !d, !t
+    } {tt.warp_specialize}
+    tt.return
+  }
+}
+)";
+    const LoweredModule l = lower_module(text, "m", builtin_machine("blackwell"), "blackwell", {},
+                                         test::streaming_loads());
+    const Lowered* best = nullptr;
+    std::optional<Solution> solution;
+    for (const Lowered& p : l.problems) {
+      Options options;
+      options.time_limit = 20;
+      Solution s = solve(p.problem, options);
+      if (!s.schedule ||
+          (solution && s.schedule->initiation_interval >= solution->schedule->initiation_interval))
+        continue;
+      best = &p;
+      solution = std::move(s);
+    }
+    REQUIRE(best != nullptr);
+    std::vector<std::string> remarks;
+    emit_ttgir(l, best->problem, *solution->schedule, &remarks);
+    std::string all;
+    for (const std::string& remark : remarks) all += remark + "\n";
+    return all;
+  };
+  const std::string late =
+      "the op of line 15 uses a descriptor that the loop makes in an earlier stage";
+  CHECK(holds(said("%d", ""), late));
+  const std::string second =
+      "      %e = tt.make_tensor_descriptor %p, [%n, %n], [%w, %one] : <f16>, <128x64xf16, "
+      "#shared>\n";
+  const std::string none = said("%e", second);
+  CHECK_FALSE(holds(none, "a descriptor"));
+  CHECK_FALSE(holds(none, "no partitions"));
 }
 
 TEST_CASE("Triton looks for tt.disallow_acc_multi_buffer at the loop that is partitioned") {
