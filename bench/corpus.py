@@ -2,12 +2,13 @@
 """Every loop of every module under a folder, as `twill solve` meets it: solved, without a schedule, or
 refused and why. For modules that nobody here wrote, as the tests of Triton's repositories:
 
-    bench/corpus.py build/release/engine/twill FOLDER [-o rows.jsonl] [-j JOBS]
+    bench/corpus.py build/release/engine/twill FOLDER [-o rows.jsonl] [-j JOBS] [--ptx]
 
 A module goes on the machine of its target (cuda:80, cuda:90, cuda:100 and what is of their kind); one
 for another vendor is left out. Every schedule is put before `twill verify`, and the module with the
 schedule's attributes (`--emit ttgir`) is read again: it must give the same problem. Exit code 1 when
-one of these fails, or when the program ends in another way than it says. Standard library only.
+one of these fails, or when the program ends in another way than it says. Standard library only, but for
+--ptx: with Triton installed each module for cuda:90 goes to PTX as it came and with each loop's schedule.
 """
 import argparse
 import collections
@@ -105,14 +106,53 @@ def loops(program, path, keep=None):
                 row["initiation_interval"] = answer.get("initiation_interval")
                 row["why"] = "; ".join(answer.get("conflict", [])[:2])
                 if "ops" in answer:
+                    suffix = "" if module is None else f".module{module}"
                     stem = os.path.splitext(os.path.basename(path))[0]
                     row["wrong"] = check(program, row, arguments,
-                                         keep and os.path.join(keep, f"{stem}.loop{found[1]}.ttgir"))
+                                         keep and os.path.join(keep, f"{stem}.loop{found[1]}{suffix}.ttgir"))
             else:
                 row["status"] = "refused" if code == 2 else "failed"
                 row["why"] = last_line(said)
                 row["wrong"] = "" if code == 2 else f"ends with {code}"
             yield row
+
+
+def module_texts(path):
+    """The modules of a file, as `// -----` parts them."""
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return re.split(r"^// -----.*$", file.read(), flags=re.M)
+
+
+def to_ptx(path, rows, keep):
+    """How far the rest of Triton gets with the module of each row as it came, and with the loop's schedule. A part
+    of a file is found by the line of the loop."""
+    import twill_triton
+    seen = {}
+    parts, end = [], 0
+    for text in module_texts(path):
+        end += text.count("\n")
+        parts.append((end, text))
+    for row in rows:
+        if row.get("machine") != "hopper":
+            continue
+        text = next(text for end, text in parts if row["line"] <= end)
+
+        def reached(module, name):
+            if module not in seen:
+                try:
+                    done = twill_triton.finish_apart(module, seconds=120)
+                    seen[module] = {"reached": done.reached, "reason": done.reason}
+                except ValueError as error:
+                    seen[module] = {"reached": "nothing", "reason": f"{name}: {error}"}
+            return seen[module]
+        row["as it came"] = reached(text, "as it came")
+        stem = os.path.splitext(os.path.basename(path))[0]
+        suffix = "" if row["module"] is None else f".module{row['module']}"
+        module = os.path.join(keep, f"{stem}.loop{row['loop']}{suffix}.ttgir")
+        if os.path.exists(module):
+            with open(module, encoding="utf-8") as file:
+                row["emitted"] = reached(file.read(), "emitted")
+            row["lost"] = row["as it came"]["reached"] == "ptx" != row["emitted"]["reached"]
 
 
 def kind(why):
@@ -124,18 +164,30 @@ def kind(why):
     return why[:110]
 
 
+def one_file(program, path, ptx):
+    if not ptx:
+        return list(loops(program, path))
+    with tempfile.TemporaryDirectory() as keep:
+        rows = list(loops(program, path, keep))
+        to_ptx(path, rows, keep)
+    return rows
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("program")
     parser.add_argument("folder")
     parser.add_argument("-o", "--output", help="a JSON object a loop, a line each")
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--ptx", action="store_true", help="on to PTX with the installed Triton (cuda:90)")
     flags = parser.parse_args()
+    if flags.ptx:
+        sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "graph", "kernels", "triton"))
     files = sorted(os.path.join(root, name) for root, _, names in os.walk(flags.folder)
                    for name in names if name.endswith((".mlir", ".ttgir")))
     rows = []
     with concurrent.futures.ThreadPoolExecutor(flags.jobs) as pool:
-        for found in pool.map(lambda path: list(loops(flags.program, path)), files):
+        for found in pool.map(lambda path: one_file(flags.program, path, flags.ptx), files):
             rows += found
     if flags.output:
         with open(flags.output, "w", encoding="utf-8") as file:
@@ -150,10 +202,18 @@ def main():
         for why, number in whys.most_common(12):
             print(f"{number:6} {why}")
     print(f"{sum('not emitted' in row for row in rows)} schedules are not emitted as attributes")
+    if flags.ptx:
+        tried = [row for row in rows if "as it came" in row]
+        print(f"{len(tried)} loops tried on their way to PTX: "
+              f"{sum(row['as it came']['reached'] == 'ptx' for row in tried)} get there as they came, "
+              f"{sum(row.get('emitted', {}).get('reached') == 'ptx' for row in tried)} with a schedule")
+        for row in tried:
+            if row.get("lost"):
+                print(f"LOST: {row['file']} {row['function']} line {row['line']}: {row['emitted']}")
     wrong = [row for row in rows if row.get("wrong")]
     for row in wrong:
         print(f"WRONG: {row['file']} module {row['module']} loop {row['loop']}: {row['wrong']}")
-    return 1 if wrong else 0
+    return 1 if wrong or any(row.get("lost") for row in rows) else 0
 
 
 if __name__ == "__main__":

@@ -61,11 +61,13 @@ class Collector {
     for (const int value : op.operands) {
       const Type* type = m_.type_of(value);
       if (type == nullptr || type->kind != TypeKind::memdesc) continue;
-      note(op, c, value, position++, top);
+      note(index, c, value, position++, top);
     }
   }
 
-  void note(const Operation& op, OpClass c, int value, int position, int top) {
+  void note(int index, OpClass c, int value, int position, int top) {
+    const Operation& op = m_.op(index);
+    bool single = false;
     Access access;
     access.op = top;
     access.ring = sources_.in_ring(value);
@@ -78,6 +80,7 @@ class Collector {
         access.reads_on =
             access.writes && access.inner && !starts_anew(m_, op, sources_.inner_loop());
         if (position > 2) access.reads = access.writes = false;  // barriers, scales
+        single = access.writes && disallows_second_accumulator(m_, index);
         break;
       case OpClass::tmem_store:
       case OpClass::local_store: access.writes = true; break;
@@ -101,6 +104,7 @@ class Collector {
       buffer.outside_inner = v.op == kNone || !sources_.in_inner(v.op);
       buffers_.push_back(std::move(buffer));
     }
+    if (single) buffers_[found->second].single = true;
     auto& list = buffers_[found->second].accesses;
     access.reads_on = access.inner && (access.reads_on || access.reads);
     if (!list.empty() && list.back().op == top) {
@@ -122,6 +126,15 @@ class Collector {
 };
 
 }  // namespace
+
+bool disallows_second_accumulator(const Module& module, int op) {
+  for (int at = op; at != kNone; at = module.parent(at)) {
+    bool found = false;
+    module.attribute(module.op(at), "tt.disallow_acc_multi_buffer", &found);
+    if (found) return true;
+  }
+  return false;
+}
 
 std::vector<Buffer> buffers_of(const Module& module, const Sources& sources, int loop) {
   return Collector(module, sources, loop).run();

@@ -27,7 +27,14 @@ struct Buffer {
   /// of the iteration (it can be given a second buffer) and not resident.
   bool fresh = false;
   bool written = false;  ///< in the loop, by something else than its allocation
+  /// An accumulator of tensor memory in a loop with tt.disallow_acc_multi_buffer: fresh or not, it
+  /// gets no second buffer.
+  bool single = false;
 };
+
+/// Is the op in a loop with tt.disallow_acc_multi_buffer? Triton gives the accumulators of tensor
+/// memory products there one buffer, and knows the attribute for no other products.
+bool disallows_second_accumulator(const Module& module, int op);
 
 /// The buffers that the loop's body uses, in the order of their first use.
 std::vector<Buffer> buffers_of(const Module& module, const Sources& sources, int loop);

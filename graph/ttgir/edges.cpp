@@ -231,6 +231,13 @@ void Builder::add_buffer_edges(const Buffer& buffer) {
   }
   if (buffer.fresh) {  // live from its first write to its last access
     for (std::size_t j = 1; j < list.size(); ++j) connect(list[0], list[j], 0, true);
+    // With one buffer the next iteration waits for the last access. (Of inner accesses alone
+    // add_run_edges() has it.)
+    if (!buffer.single) return;
+    for (std::size_t j = list.size(); j-- > 1;) {
+      if (!(list[j].inner && list[0].inner)) connect(list[j], list[0], 1, false);
+      if (list[j].writes) break;
+    }
     return;
   }
   if (!buffer.outside) return;

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "graph/error.hpp"
+#include "graph/ttgir/buffers.hpp"
 #include "graph/ttgir/edit.hpp"
 #include "graph/ttgir/op_class.hpp"
 #include "graph/ttgir/partition_limits.hpp"
@@ -14,6 +15,7 @@
 #include "graph/ttgir/region_memory.hpp"
 #include "graph/ttgir/scheduled.hpp"
 #include "graph/ttgir/turns.hpp"
+#include "graph/ttgir/within.hpp"
 
 namespace twill::ttgir {
 namespace {
@@ -103,6 +105,12 @@ void hand_over_partitions(Editor& editor, const Module& m, const Placer& placer)
   Annotator(editor, m, placer).annotate_loop(root);
   for (const int op : placer.demand().ops()) editor.remove(op, "tt.warp_specialize");
   editor.set(root, "tt.warp_specialize", "");
+  // (Of a region Triton looks for it here, whichever of its loops says so.)
+  const std::vector<int>& region = placer.demand().ops();
+  if (std::any_of(region.begin(), region.end(), [&](int op) {
+        return is_tensor_memory_mma(m.op(op)) && disallows_second_accumulator(m, op);
+      }))
+    editor.set(root, "tt.disallow_acc_multi_buffer", "");
   // (By these names Triton knows ops of stores, which it repeats nowhere, and ops whose partition
   // is theirs and not their users'.)
   for (const int op : not_repeated(m, placer.demand())) editor.set(op, "store", "");
@@ -171,6 +179,17 @@ void let_products_run(Editor& editor, const LoweredModule& lowered, const Placer
   }
 }
 
+/// The deepest stage that the loop is said to have. Triton's pipeliner gives a descriptor that is
+/// made in the loop as many places in global memory: none in a loop of one stage, and with fewer
+/// than these two more it is made anew while a copy of an earlier iteration reads it. (A load is
+/// waited for in the last stage, a store in the iteration after its own; loop variables keep one
+/// for later iterations.)
+Cycle deepest_stage(const Module& m, const Placer& placer) {
+  const Cycle deepest = placer.stages() - 1;
+  if (!makes_descriptors(m, placer.body())) return deepest;
+  return deepest + 2 + carried_descriptors(m, placer.body());
+}
+
 }  // namespace
 
 std::string emit_ttgir(const LoweredModule& lowered, const Problem& problem,
@@ -198,7 +217,10 @@ std::string emit_ttgir(const LoweredModule& lowered, const Problem& problem,
   const bool by_triton = asked && no.by_triton;
   // What Triton adds to this loop for one in it gets no stage, so then none is handed over.
   const int pipelined = partitioned ? kNone : pipelined_by_triton(m, placer.body());
-  const bool staged = partitioned ? !placer.opens_loops() : pipelined == kNone;
+  // (Triton gives a descriptor of a loop in it one place for all that loop's iterations.)
+  const int describing = partitioned ? kNone : makes_descriptors_within(m, placer.body());
+  const bool staged =
+      partitioned ? !placer.opens_loops() : pipelined == kNone && describing == kNone;
   if (partitioned != staged) placer.issue_ahead(partitioned || by_triton);
   if (staged && !partitioned) placer.gather_products();
   std::vector<std::string> said = placer.remarks(partitioned);
@@ -212,6 +234,13 @@ std::string emit_ttgir(const LoweredModule& lowered, const Problem& problem,
                    std::to_string(m.op(pipelined).line) +
                    " in it, and does so to one of the two (--emit pipelined has the schedule, "
                    "--loop the one within)");
+  else if (describing != kNone)
+    said.push_back(
+        Module::place(m.op(loop)) + ": no stages are handed over: the loop of line " +
+        std::to_string(m.op(describing).line) +
+        " in it makes descriptors, and in a loop with stages Triton has one place for "
+        "all of its iterations, while copies read it (--emit pipelined has the schedule, "
+        "--loop the one within)");
   if (!partitioned)
     said.push_back(Module::place(m.op(loop)) +
                    (staged ? ": stages and order alone are handed over, " : ": ") +
@@ -239,7 +268,7 @@ std::string emit_ttgir(const LoweredModule& lowered, const Problem& problem,
   if (staged || partitioned) editor.set(loop, "tt.num_stages", std::to_string(buffers) + " : i32");
   if (rings) editor.set(root, "tt.num_stages", std::to_string(buffers) + " : i32");
   if (staged)
-    editor.set(loop, "tt.scheduled_max_stage", std::to_string(placer.stages() - 1) + " : i32");
+    editor.set(loop, "tt.scheduled_max_stage", std::to_string(deepest_stage(m, placer)) + " : i32");
   return editor.text();
 }
 

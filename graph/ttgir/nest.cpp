@@ -78,15 +78,15 @@ void Builder::add_run_edges(const Buffer& buffer) {
   std::vector<Access> list;
   for (const Access& access : buffer.accesses)
     if (access.inner) list.push_back(access);
-  if (list.empty() || !buffer.outside_inner ||
+  const bool fresh = !list.empty() && list.front().writes && !list.front().reads_on;
+  if (list.empty() || (!buffer.outside_inner && !(buffer.single && fresh)) ||
       std::none_of(list.begin(), list.end(), [](const Access& a) { return a.writes; }))
     return;
   const bool alone = list.size() == buffer.accesses.size();
   if (std::any_of(list.begin(), list.end(), [](const Access& a) { return a.ring; }))
     refuse_run(list.front().op, "it uses a ring of buffers from outside of the inner loop");
-  const bool fresh = list.front().writes && !list.front().reads_on;
-  if (alone && fresh) return;  // a value of each inner iteration
-  if (alone)
+  if (alone && fresh && !buffer.single) return;  // a value of each inner iteration
+  if (alone && !fresh)
     refuse_run(list.front().op,
                "its buffer keeps from run to run what no outer op reads or writes");
   for (std::size_t i = list.size(); i-- > 0;) {

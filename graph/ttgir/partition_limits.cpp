@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <set>
 
 #include "graph/index.hpp"
@@ -93,7 +94,54 @@ int handed_variable(const Module& m, const Placer& placer) {
   return found.empty() ? -1 : *found.begin();
 }
 
+/// An op of the loop that uses a descriptor in a later stage than that in which the loop makes it,
+/// or hands it on to the next iteration; kNone where none does.
+int late_descriptor(const Module& m, const Placer& placer) {
+  const std::vector<int>& body = placer.body();
+  if (!makes_descriptors(m, body)) return kNone;
+  if (carried_descriptors(m, body) > 0) return body.back();
+  std::map<int, int> made;  // descriptor -> op of the body
+  int late = kNone;
+  for (const int op : body)
+    each_within(m, op, [&](int inner) {
+      for (const int value : m.op(inner).operands) {
+        const auto found = made.find(value);
+        if (found == made.end() || late != kNone || class_of(m.op(op)) == OpClass::terminator)
+          continue;
+        if (placer.place(op).stage != placer.place(found->second).stage) late = op;
+      }
+      const bool makes = m.op(inner).name == "tt.make_tensor_descriptor";
+      for (const int value : m.op(inner).results) {
+        const Type* type = m.type_of(value);
+        if (makes || (type != nullptr && type->kind == TypeKind::descriptor)) made[value] = op;
+      }
+    });
+  return late;
+}
+
 }  // namespace
+
+bool makes_descriptors(const Module& m, const std::vector<int>& body) {
+  return first_named(m, body, [](const Operation& op) {
+           return op.name == "tt.make_tensor_descriptor";
+         }) != kNone;
+}
+
+int makes_descriptors_within(const Module& m, const std::vector<int>& body) {
+  return first_named(m, body, [&](const Operation& op) {
+    if (op.name != "scf.for" && op.name != "scf.while") return false;
+    const int index = static_cast<int>(&op - m.ops.data());
+    return makes_descriptors(m, {index});
+  });
+}
+
+int carried_descriptors(const Module& m, const std::vector<int>& body) {
+  int count = 0;
+  for (const int value : m.block(m.op(body.front()).block).arguments)
+    if (const Type* type = m.type_of(value); type != nullptr && type->kind == TypeKind::descriptor)
+      ++count;
+  return count;
+}
 
 NoPartitions why_no_partitions(const LoweredModule& lowered, const Placer& placer) {
   const Module& m = lowered.module;
@@ -107,6 +155,10 @@ NoPartitions why_no_partitions(const LoweredModule& lowered, const Placer& place
     return {"Triton has no warp specialisation for cuda:" + std::to_string(lowered.loop.target)};
   if (lowered.loop.target >= 90 && lowered.loop.target < 100)
     return {"Triton's warp specialisation for Hopper makes tasks of its own"};
+  if (const int late = late_descriptor(m, placer); late != kNone)
+    return {"the op of " + line(late) +
+            " uses a descriptor that the loop makes in an earlier stage: Triton's partitions have "
+            "too few places for it"};
   const std::vector<int>& body =
       m.block(m.regions[static_cast<std::size_t>(m.op(root).regions[0])].blocks[0]).ops;
   const int whole = first_named(m, body, [&](const Operation& op) {

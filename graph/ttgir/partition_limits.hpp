@@ -23,10 +23,21 @@ struct NoPartitions {
 /// that hands on a buffer of tensor memory, or has one of its own. A number (no tile) that is read
 /// after the loop, and a tile that is a variable of the loop, come from the default group. A wait
 /// for a variable that another partition makes gets no stage, so it may come behind what reads it.
+/// A descriptor that the loop makes has one place more in global memory than a load has buffers,
+/// which is too few if it is used in a later stage.
 NoPartitions why_no_partitions(const LoweredModule& lowered, const Placer& placer);
 
 /// Why the partitions take too much shared memory; "" if they do not.
 std::string why_too_large(const LoweredModule& lowered, const Placer& placer);
+
+/// Does a loop with this body make descriptors, in branches too?
+bool makes_descriptors(const Module& module, const std::vector<int>& body);
+
+/// A loop among these ops, or in a branch of one, that makes descriptors; kNone: there is none.
+int makes_descriptors_within(const Module& module, const std::vector<int>& body);
+
+/// The loop's variables that are descriptors.
+int carried_descriptors(const Module& module, const std::vector<int>& body);
 
 /// A loop among these ops and in their regions in which Triton's pipeliner has something to do (as
 /// of 3.7 to 3.9: loads for a product, or any where the loop has tt.num_stages; products in tensor

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "graph/index.hpp"
+#include "graph/ttgir/buffers.hpp"
 #include "graph/ttgir/demand.hpp"
 #include "graph/ttgir/op_class.hpp"
 #include "graph/ttgir/partition_pins.hpp"
@@ -260,10 +261,12 @@ class Player {
     }
   }
 
-  /// One product that begins anew each time and then is read: Triton gives it two buffers.
+  /// One product that begins anew each time and then is read: Triton gives it two buffers, where
+  /// the loop lets it.
   bool has_two_buffers(const std::vector<int>& chain) const {
     const Operation& product = m_.op(chain[0]);
     return is_tensor_memory_mma(product) && starts_anew(product) &&
+           !disallows_second_accumulator(m_, chain[0]) &&
            std::all_of(chain.begin() + 1, chain.end(), [&](int op) {
              return owner(op) == owner(chain[1]) && class_of(m_.op(op)) == OpClass::tmem_load;
            });

@@ -396,6 +396,131 @@ TEST_CASE("partitions that take their ops in the order of the text never wait fo
   CHECK(waiting >= 1);  // in the order of the schedule
 }
 
+TEST_CASE("a descriptor that the loop makes has a place for every iteration that uses one") {
+  // (Triton's pipeliner gives it as many as the deepest stage says: none, when that is 0.)
+  const std::string head =
+      R"(#blocked = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [1, 32], warpsPerCTA = [4, 1], order = [1, 0]}>
+#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+!d = !tt.tensordesc<128x64xf16, #shared>
+!t = tensor<128x64xf16, #blocked>
+module attributes {"ttg.num-warps" = 4 : i32, ttg.target = "cuda:90"} {
+  tt.func public @f(%n: i32, %x: !t, %p: !tt.ptr<f16>, %w: i64) {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %one = arith.constant 1 : i64
+)";
+  const auto deepest = [](const std::string& text) {
+    const auto [said, out] = emitted(text, "hopper");
+    const std::string key = "tt.scheduled_max_stage = ";
+    REQUIRE(holds(out, key));
+    long long stages = 0;  // that ops have
+    for (std::size_t at = 0; (at = out.find("loop.stage = ", at)) != std::string::npos; ++at)
+      stages = std::max(stages, std::stoll(out.substr(at + 13)));
+    return std::stoll(out.substr(out.find(key) + key.size())) - stages;
+  };
+  const std::string make =
+      "tt.make_tensor_descriptor %p, [%n, %n], [%w, %one] : <f16>, "
+      "<128x64xf16, #shared>\n";
+  const std::string store = "      tt.descriptor_store %d[%i, %c0], %x : !d, !t\n";
+  const std::string loop = "    scf.for %i = %c0 to %n step %c1  : i32 {\n", end = "    }\n",
+                    tail = "    tt.return\n  }\n}\n";
+  CHECK(deepest(head + "    %d = " + make + loop + store + end + tail) == 0);
+  CHECK(deepest(head + loop + "      %d = " + make + store + end + tail) == 2);
+  // In a branch, and one that is kept for the next iteration.
+  CHECK(deepest(head + "    %d = " + make + loop + store +
+                "      %q = arith.cmpi eq, %i, %c1 : i32\n      scf.if %q {\n        %e = " + make +
+                "        tt.descriptor_store %e[%i, %c0], %x : !d, !t\n      }\n" + end + tail) ==
+        2);
+  CHECK(deepest(head + "    %e = " + make +
+                "    %r = scf.for %i = %c0 to %n step %c1 iter_args(%d = %e) -> (!d)  : i32 {\n" +
+                store + "      %g = " + make + "      scf.yield %g : !d\n" + end + tail) == 3);
+  // In a loop within: all of its iterations would have one place.
+  const auto [said, out] =
+      emitted(head + loop + "      scf.for %k = %c0 to %n step %c1  : i32 {\n        %d = " + make +
+                  "        tt.descriptor_store %d[%k, %i], %x : !d, !t\n      }\n" + end + tail,
+              "hopper", 0);
+  CHECK(holds(said, "in it makes descriptors"));
+  CHECK_FALSE(holds(out, "loop.stage"));
+  CHECK_FALSE(holds(out, "tt.scheduled_max_stage"));
+}
+
+TEST_CASE("a descriptor that the loop makes and uses in several stages is made in no partition") {
+  const auto said = [](const std::string& stored, const std::string& second) {
+    const std::string text =
+        R"(#blocked = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [1, 32], warpsPerCTA = [4, 1], order = [1, 0]}>
+#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+!d = !tt.tensordesc<128x64xf16, #shared>
+!t = tensor<128x64xf16, #blocked>
+module attributes {"ttg.num-warps" = 4 : i32, ttg.target = "cuda:100"} {
+  tt.func public @f(%n: i32, %p: !tt.ptr<f16>, %w: i64) {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %one = arith.constant 1 : i64
+    scf.for %i = %c0 to %n step %c1  : i32 {
+      %d = tt.make_tensor_descriptor %p, [%n, %n], [%w, %one] : <f16>, <128x64xf16, #shared>
+      %x = tt.descriptor_load %d[%i, %c0] : !d -> !t
+)" + second +
+        R"(      %y = arith.addf %x, %x : !t
+      %z = arith.addf %y, %x : !t
+      tt.descriptor_store )" +
+        stored + R"([%i, %c0], %z : !d, !t
+    } {tt.warp_specialize}
+    tt.return
+  }
+}
+)";
+    const LoweredModule l = lower_module(text, "m", builtin_machine("blackwell"), "blackwell", {},
+                                         test::streaming_loads());
+    const Lowered* best = nullptr;
+    std::optional<Solution> solution;
+    for (const Lowered& p : l.problems) {
+      Options options;
+      options.time_limit = 20;
+      Solution s = solve(p.problem, options);
+      if (!s.schedule ||
+          (solution && s.schedule->initiation_interval >= solution->schedule->initiation_interval))
+        continue;
+      best = &p;
+      solution = std::move(s);
+    }
+    REQUIRE(best != nullptr);
+    std::vector<std::string> remarks;
+    emit_ttgir(l, best->problem, *solution->schedule, &remarks);
+    std::string all;
+    for (const std::string& remark : remarks) all += remark + "\n";
+    return all;
+  };
+  const std::string late =
+      "the op of line 15 uses a descriptor that the loop makes in an earlier stage";
+  CHECK(holds(said("%d", ""), late));
+  const std::string second =
+      "      %e = tt.make_tensor_descriptor %p, [%n, %n], [%w, %one] : <f16>, <128x64xf16, "
+      "#shared>\n";
+  const std::string none = said("%e", second);
+  CHECK_FALSE(holds(none, "a descriptor"));
+  CHECK_FALSE(holds(none, "no partitions"));
+}
+
+TEST_CASE("Triton looks for tt.disallow_acc_multi_buffer at the loop that is partitioned") {
+  std::string text = test::module_text("blackwell-gemm-persistent");
+  const std::string none = emitted(text, "blackwell", 1).second;
+  CHECK_FALSE(holds(none, "tt.disallow_acc_multi_buffer"));
+  const Module m = parse_module(text, "m");
+  Editor editor(m);
+  for (std::size_t op = 0; op < m.ops.size(); ++op)
+    if (m.ops[op].name == "scf.for" && !m.ops[op].results.empty())
+      editor.set(static_cast<int>(op), "tt.disallow_acc_multi_buffer", "");
+  const std::string out = emitted(editor.text(), "blackwell", 1).second;
+  const Module after = parse_module(out, "m");
+  int found = 0;
+  for (const Operation& op : after.ops) {
+    bool has = false;
+    after.attribute(op, "tt.disallow_acc_multi_buffer", &has);
+    found += has && op.name == "scf.for" ? 1 : 0;
+  }
+  CHECK(found == 2);
+}
+
 TEST_CASE("an attribute is taken off, and the comma with it") {
   const auto without = [](const std::string& dictionary, bool more) {
     const Module m = parse_module("module {\n  tt.func @f(%a: i32) {\n    tt.z %a " + dictionary +

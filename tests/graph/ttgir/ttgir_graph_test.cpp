@@ -368,6 +368,44 @@ module attributes {"ttg.num-warps" = 4 : i32, ttg.target = "cuda:100"} {
   CHECK(to_product == 1);
 }
 
+TEST_CASE("tt.disallow_acc_multi_buffer: one buffer for an accumulator of tensor memory") {
+  // A product that begins anew may have a second buffer: with the attribute it waits until the one
+  // before has been read, however far the loop that says so is outside.
+  const auto lowered = [](const std::string& inner, const std::string& outer) {
+    const std::string text =
+        R"(#tmem = #ttng.tensor_memory_encoding<blockM = 128, blockN = 128, colStride = 1>
+#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+!s = !ttg.memdesc<128x128xf16, #shared, #ttg.shared_memory>
+!d = !ttg.memdesc<128x128xf32, #tmem, #ttng.tensor_memory, mutable>
+module attributes {"ttg.num-warps" = 4 : i32, ttg.target = "cuda:100"} {
+  tt.func public @f(%a: i32, %x: !s, %true: i1) {
+    %false = arith.constant false
+    %d, %t0 = ttng.tmem_alloc : () -> (!d, !ttg.async.token)
+    scf.for %j = %a to %a step %a  : i32 {
+      %r = scf.for %i = %a to %a step %a iter_args(%t = %t0) -> (!ttg.async.token)  : i32 {
+        %t1 = ttng.tc_gen5_mma %x, %x, %d[%t], %false, %true : !s, !s, !d
+        %v, %t2 = ttng.tmem_load %d[%t1] : !d -> tensor<128x128xf32>
+        %w = math.exp2 %v : tensor<128x128xf32>
+        scf.yield %t2 : !ttg.async.token
+      })" +
+        inner + "\n    }" + outer + "\n    tt.return\n  }\n}\n";
+    LoopOptions options;
+    options.loop = 1;
+    return lower_module(text, "t", builtin_machine("blackwell"), "blackwell", options, {});
+  };
+  const auto waits = [&](const std::string& inner, const std::string& outer) {
+    const LoweredModule l = lowered(inner, outer);
+    const Problem& problem = l.problems.front().problem;
+    CHECK(l.loop.kernel.ops[0].result == "tmem");  // it is charged while it is in use
+    return std::count_if(problem.edges.begin(), problem.edges.end(),
+                         [](const Edge& e) { return e.to == 0 && e.distance == 1 && e.from != 0; });
+  };
+  const std::string attribute = " {tt.disallow_acc_multi_buffer}";
+  CHECK(waits("", "") == 0);
+  CHECK(waits(attribute, "") == 1);
+  CHECK(waits("", attribute) == 1);
+}
+
 TEST_CASE("loops: the default choice, by number, the listing") {
   const Module grouped = parse_module(test::module_text("blackwell-gemm-grouped"), "g");
   const auto loops = list_loops(grouped);
