@@ -33,6 +33,10 @@ std::string text_of(const Plan& plan, const Index& index) {
     case Index::program: return "gl.program_id(" + std::to_string(index.value) + ")";
     case Index::programs: return "gl.num_programs(" + std::to_string(index.value) + ")";
     case Index::tile: return "tile";
+    case Index::loaded:
+      throw Refusal{"function",
+                    "a number that it loads before the loop says where tiles lie, what "
+                    "masks let through or how often the loop runs: not emitted yet"};
     case Index::iteration: throw Refusal{"function", "a number of the loop is used outside it"};
     case Index::add: text = both(" + "); break;
     case Index::sub: text = both(" - "); break;

@@ -70,6 +70,7 @@ std::int64_t value_of(const Index& index, const Launch& launch, std::int64_t ite
     case Index::programs: return launch.programs[index.value];
     case Index::iteration: return iteration;
     case Index::tile: return launch.tile;
+    case Index::loaded: return launch.loaded.at(static_cast<std::size_t>(index.value));
     case Index::add: return wrapped(u(0) + u(1));
     case Index::sub: return wrapped(u(0) - u(1));
     case Index::mul: return wrapped(u(0) * u(1));
@@ -85,6 +86,16 @@ std::int64_t value_of(const Index& index, const Launch& launch, std::int64_t ite
     case Index::largest: return std::max(x(0), x(1));
   }
   return 0;
+}
+
+void place_loaded(const UserKernel& kernel, Launch& launch) {
+  launch.memory.clear();
+  launch.loaded.resize(kernel.loaded.size(), 0);
+  for (std::size_t k = 0; k < kernel.loaded.size(); ++k) {
+    const LoadedNumber& one = kernel.loaded[k];
+    const auto place = std::pair(one.parameter, value_of(one.place, launch, 0));
+    launch.loaded[k] = launch.memory.emplace(place, launch.loaded[k]).first->second;
+  }
 }
 
 bool depends_on(const Index& index, Index::Kind kind, std::int64_t value) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -26,7 +27,8 @@ struct Index {
     remainder,  ///< with the sign of the first
     least,
     largest,
-    tile,  ///< the variable of the loop around the loop
+    tile,    ///< the variable of the loop around the loop
+    loaded,  ///< number `value` of those that the function loads before its loops
   } kind = number;
   std::int64_t value = 0;
   std::vector<Index> of;  ///< two, for what has operands
@@ -42,7 +44,10 @@ struct Launch {
   std::vector<std::int64_t> arguments;  ///< per parameter; of others than integers 0
   std::int64_t program[3] = {0, 0, 0};
   std::int64_t programs[3] = {1, 1, 1};
-  std::int64_t tile = 0;  ///< of the loop around the loop
+  std::int64_t tile = 0;             ///< of the loop around the loop
+  std::vector<std::int64_t> loaded;  ///< per number of UserKernel::loaded
+  /// The same where they lie, by parameter and elements behind it (place_loaded()).
+  std::map<std::pair<int, std::int64_t>, std::int64_t> memory;
 };
 
 /// Throws std::domain_error for a division by zero; sums wrap around at 64 bits.
@@ -83,6 +88,14 @@ struct Place {
   bool adds = false;
 };
 
+/// An integer that the function loads once, before its loops, from behind a pointer: the length of
+/// a sequence.
+struct LoadedNumber {
+  int parameter = -1;
+  Index place;  ///< elements behind it, of arguments, the program's place and numbers before this
+  bool operator==(const LoadedNumber&) const = default;
+};
+
 /// A loop over tiles around the loop, which carries nothing from one to the next: for tile = first,
 /// first + step, ... below end.
 struct TileLoop {
@@ -92,6 +105,7 @@ struct TileLoop {
 struct UserKernel {
   std::string name;
   std::vector<Parameter> parameters;
+  std::vector<LoadedNumber> loaded;
   Index trips;  ///< of the loop; below 0 is 0
   std::optional<TileLoop> around;
   std::vector<Place> places;  ///< per tensor of the meaning
@@ -100,5 +114,9 @@ struct UserKernel {
   /// The function does nothing that the meaning does not say; else why not.
   std::string incomplete;
 };
+
+/// Lays the numbers of launch.loaded where the function loads them. Of two that lie in one place
+/// the first is both.
+void place_loaded(const UserKernel& kernel, Launch& launch);
 
 }  // namespace twill::meaning

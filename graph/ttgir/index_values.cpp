@@ -1,5 +1,6 @@
 #include "graph/ttgir/index_values.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <string>
@@ -92,6 +93,7 @@ std::optional<Index> IndexValues::of(int value, int depth) const {
     if (axis < 0) return std::nullopt;
     return Index::make(op.name == "tt.get_program_id" ? Index::program : Index::programs, axis);
   }
+  if (op.name == "tt.load") return loaded(op, depth);
   // Signs are kept; what is cut off in narrowing is not known.
   if (op.name == "arith.extsi" || op.name == "arith.index_cast")
     return of(op.operands[0], depth + 1);
@@ -100,6 +102,47 @@ std::optional<Index> IndexValues::of(int value, int depth) const {
   auto a = of(op.operands[0], depth + 1), b = of(op.operands[1], depth + 1);
   if (!a || !b) return std::nullopt;
   return Index::make(*kind, std::move(*a), std::move(*b));
+}
+
+/// An integer that the function loads in its own blocks, before the loop: once in every program,
+/// whatever happens to that memory later.
+std::optional<Index> IndexValues::loaded(const Operation& op, int depth) const {
+  constexpr std::size_t kMostLoaded = 100;
+  const int index = static_cast<int>(&op - m_.ops.data());
+  // (One with a mask is sometimes not loaded. The sign of fewer than 32 bits is not known.)
+  if (op.operands.size() != 1 || op.results.size() != 1 || m_.parent(index) != function_ ||
+      op.begin > m_.op(loop_).begin)
+    return std::nullopt;
+  const Type* type = m_.type_of(op.results[0]);
+  const Type* from = m_.type_of(op.operands[0]);
+  if (type == nullptr || from == nullptr || (type->element != "i32" && type->element != "i64"))
+    return std::nullopt;
+  const std::string whole = "ptr<" + type->element;
+  if (from->text.find(whole + ">") == std::string_view::npos &&
+      from->text.find(whole + ",") == std::string_view::npos)
+    return std::nullopt;
+  const auto known = std::find(loads_.begin(), loads_.end(), index);
+  if (known != loads_.end()) return Index::make(Index::loaded, known - loads_.begin());
+  auto one = behind_pointer(op.operands[0], depth + 1);
+  if (!one || loaded_.size() >= kMostLoaded) return std::nullopt;
+  loaded_.push_back(std::move(*one));
+  loads_.push_back(index);
+  return Index::make(Index::loaded, static_cast<std::int64_t>(loaded_.size()) - 1);
+}
+
+std::optional<meaning::LoadedNumber> IndexValues::behind_pointer(int value, int depth) const {
+  if (depth > kMostIndexSteps) return std::nullopt;
+  const Type* type = m_.type_of(value);
+  if (type == nullptr || !type->is_pointer() || type->kind != TypeKind::scalar) return std::nullopt;
+  if (const int k = argument(value); k >= 0) return meaning::LoadedNumber{k, Index::whole(0)};
+  const int made = m_.value(value).op;
+  if (made == kNone || m_.op(made).name != "tt.addptr" || m_.op(made).operands.size() != 2)
+    return std::nullopt;
+  auto base = behind_pointer(m_.op(made).operands[0], depth + 1);
+  auto offset = of(m_.op(made).operands[1], depth + 1);
+  if (!base || !offset) return std::nullopt;
+  base->place = sum(std::move(base->place), std::move(*offset));
+  return base;
 }
 
 /// The loop's variable, or one that grows by the same number in every iteration.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "graph/meaning/user_kernel.hpp"
 #include "graph/ttgir/ir.hpp"
@@ -33,6 +34,10 @@ class IndexValues {
   /// body, without results. nullopt = there is none, or its bounds are no indices.
   std::optional<meaning::TileLoop> around() const;
 
+  /// The numbers that indices asked for so far are made of and that the function loads before its
+  /// loops (Index::loaded).
+  const std::vector<meaning::LoadedNumber>& loaded() const { return loaded_; }
+
   int function() const { return function_; }
   /// Index of a function's argument, -1 for another value.
   int argument(int value) const;
@@ -42,10 +47,14 @@ class IndexValues {
   std::optional<Affine> tile(int value, int depth) const;
   std::optional<meaning::Index> carried(int value, int depth) const;
   std::optional<Affine> carried_tile(int value, int depth) const;
+  std::optional<meaning::Index> loaded(const Operation& op, int depth) const;
+  std::optional<meaning::LoadedNumber> behind_pointer(int value, int depth) const;
 
   const Module& m_;
   int loop_, function_ = kNone, body_ = kNone;
   int around_ = kNone, around_body_ = kNone;  ///< the loop over tiles and its block
+  mutable std::vector<meaning::LoadedNumber> loaded_;
+  mutable std::vector<int> loads_;  ///< the op of each: somebody may store between two of one place
 };
 
 /// Axis of a tt.get_program_id or tt.get_num_programs; -1 = the text does not say.

@@ -28,7 +28,10 @@ Interpreter::Interpreter(const Module& module, int loop, const meaning::Launch& 
 
 Interpretation Interpreter::run() {
   if (function_ == kNone) refuse(loop_, "it is in no function");
-  const Block& entry = m_.block(block_of(function_, 0));
+  const Operation& whole = m_.op(function_);
+  if (whole.regions.empty() || m_.regions[at(whole.regions[0])].blocks.empty())
+    refuse(function_, "it has no text");
+  const Block& entry = m_.block(m_.regions[at(whole.regions[0])].blocks[0]);
   for (std::size_t k = 0; k < entry.arguments.size(); ++k) {
     const int argument = entry.arguments[k];
     const Type& t = type(function_, argument);
@@ -43,7 +46,7 @@ Interpretation Interpreter::run() {
     }
     values_[argument] = std::move(held);
   }
-  block(block_of(function_, 0));
+  function();
   return std::move(out_);
 }
 
@@ -103,6 +106,41 @@ int Interpreter::block_of(int op, std::size_t region) const {
   return m_.regions[at(o.regions[region])].blocks[0];
 }
 
+/// From block to block, until one returns.
+void Interpreter::function() {
+  const std::vector<int>& blocks = m_.regions[at(m_.op(function_).regions[0])].blocks;
+  for (int now = blocks[0]; now != kNone;) {
+    block(now);
+    if (m_.block(now).ops.empty()) return;
+    now = successor(m_.block(now).ops.back());
+  }
+}
+
+/// The block that a function's op goes on to; kNone = it returns.
+int Interpreter::successor(int op) const {
+  const std::string_view name = m_.op(op).name;
+  const bool chooses = name == "cf.cond_br";
+  if (!chooses && name != "cf.br") return kNone;
+  std::vector<std::string_view> labels;
+  std::string_view text = text_behind_name(op);
+  for (std::size_t k = text.find('^'); k != std::string_view::npos; k = text.find('^')) {
+    text.remove_prefix(k);
+    const std::size_t end = std::min(text.find_first_of(" ,(])\n\r\t{"), text.size());
+    if (end < text.size() && text[end] == '(') refuse(op, "it hands values to a block");
+    labels.push_back(text.substr(0, end));
+    text.remove_prefix(end);
+  }
+  if (labels.size() != (chooses ? 2U : 1U)) refuse(op, "it is not known where it goes on");
+  const std::string_view label =
+      labels[chooses && integer(op, m_.op(op).operands.at(0)) == 0 ? 1 : 0];
+  for (const int one : m_.regions[at(m_.op(function_).regions[0])].blocks)
+    if (m_.block(one).label == label) {
+      if (!m_.block(one).arguments.empty()) refuse(op, "it hands values to a block");
+      return one;
+    }
+  refuse(op, "it goes on to no block");
+}
+
 void Interpreter::block(int index) {
   for (const int op : m_.block(index).ops) execute(op);
 }
@@ -111,7 +149,7 @@ void Interpreter::execute(int op) {
   if (++steps_ > kMostExecuted) refuse(op, "too much is executed");
   const Operation& o = m_.op(op);
   const std::string_view name = o.name;
-  if (name == "scf.yield" || name == "tt.return") return;
+  if (name == "scf.yield" || name == "tt.return" || name == "cf.br" || name == "cf.cond_br") return;
   if (name == "scf.for") return loop(op);
   if (name == "scf.if") return branch(op);
   if (name == "tt.load" || name == "tt.descriptor_load") return load(op);
@@ -182,6 +220,16 @@ double Interpreter::element(int base, const std::string& type, std::int64_t a,
   return meaning::rounded(*as, -2 + 4 * share);
 }
 
+/// The integer that an element of memory has.
+std::int64_t Interpreter::whole_element(int base, std::int64_t place) const {
+  const auto given = launch_.memory.find({base, place});
+  if (given != launch_.memory.end()) return given->second;
+  SplitMix64 random(seed_ ^ (static_cast<std::uint64_t>(base + 1) * 0x9e3779b97f4a7c15U) ^
+                    (static_cast<std::uint64_t>(place) * 0xbf58476d1ce4e5b9U));
+  random.next();
+  return static_cast<std::int64_t>(random.next() >> 58);
+}
+
 void Interpreter::note(int op, const Held& tile) {
   out_.moved[op].push_back({tile.shape, tile.real});
 }
@@ -218,6 +266,19 @@ void Interpreter::load(int op) {
   const Held* other = o.operands.size() > 2 ? &operand(op, 2) : nullptr;
   Held tile;
   tile.shape = result.shape;
+  if (result.element == "i32" || result.element == "i64") {
+    Held memory = tile;
+    for (std::size_t k = 0; k < from.whole.size(); ++k) {
+      const bool there = mask == nullptr || mask->whole.at(mask->whole.size() == 1 ? 0 : k) != 0;
+      const std::int64_t x = whole_element(from.base, from.whole[k]);
+      memory.real.push_back(static_cast<double>(x));
+      tile.whole.push_back(there              ? x
+                           : other != nullptr ? other->whole.at(other->whole.size() == 1 ? 0 : k)
+                                              : 0);
+    }
+    note(op, memory);
+    return set(op, std::move(tile));
+  }
   // Noted is what lies there, also where the mask lets nothing through.
   Held memory = tile;
   for (const std::int64_t place : from.whole)

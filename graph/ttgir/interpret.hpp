@@ -6,7 +6,8 @@
 // (meaning.hpp), so that a mistake there shows as a wrong number.
 //
 // Memory behind an argument has no end: each element has a number of its own, seeded, of the
-// element's type. What a program stores is noted; to load from where it has stored is refused.
+// element's type; integers are those of the launch, others small ones. What a program stores is
+// noted; to load from where it has stored is refused.
 #pragma once
 
 #include <cstdint>

@@ -44,6 +44,8 @@ class Interpreter {
   std::string_view text_behind_name(int op) const;
 
   // interpret.cpp: control and memory.
+  void function();
+  int successor(int op) const;
   void block(int index);
   void execute(int op);
   void loop(int op);
@@ -53,6 +55,7 @@ class Interpreter {
   void load(int op);
   void store(int op);
   double element(int base, const std::string& type, std::int64_t a, std::int64_t b) const;
+  std::int64_t whole_element(int base, std::int64_t place) const;
   void note(int op, const Held& tile);
   Held descriptor_tile(int op, int descriptor, const std::vector<std::int64_t>& begin,
                        const std::vector<std::int64_t>& shape) const;

@@ -71,6 +71,7 @@ struct Operation {
 
 struct Block {
   int region = kNone;
+  std::string_view label;  ///< ^bb1; "" = it has none
   std::vector<int> arguments, ops;
 };
 

@@ -539,6 +539,7 @@ ModuleMeaning MeaningBuilder::joined() {
   if (!stored) refuse(loop_, "nothing that it computes is stored, in it or behind it");
   all.kernel = std::move(kernel_);
   all.kernel.numbers = std::move(numbers_);
+  all.kernel.loaded = indices_.loaded();
   all.tiles = std::move(tiles_);
   return all;
 }

@@ -23,6 +23,7 @@ constexpr double kDoubleLoss = 0x1p-40;  // what double precision loses in long 
 /// Of the first tile, where there is a loop over tiles.
 bool has_trips(const meaning::UserKernel& kernel, Launch& launch, int n) {
   try {
+    place_loaded(kernel, launch);
     if (kernel.around) launch.tile = value_of(kernel.around->first, launch, 0);
     return std::max<std::int64_t>(value_of(kernel.trips, launch, 0), 0) == n;
   } catch (const std::domain_error&) {
@@ -78,6 +79,11 @@ std::optional<Launch> launch_of(const meaning::UserKernel& kernel, int n) {
     if (integer && depends_on(kernel.trips, Index::argument, static_cast<std::int64_t>(k)))
       free.push_back(k);
   }
+  std::vector<std::size_t> loaded;  // of which the trip count depends on some
+  launch.loaded.assign(kernel.loaded.size(), kOther);
+  for (std::size_t k = 0; k < kernel.loaded.size(); ++k)
+    if (depends_on(kernel.trips, Index::loaded, static_cast<std::int64_t>(k))) loaded.push_back(k);
+  const bool fixed = free.empty() && loaded.empty();
   for (int d = 0; d < 3; ++d) {
     launch.program[d] = d < 2 ? kPlace : 0;
     launch.programs[d] = 132;
@@ -85,10 +91,17 @@ std::optional<Launch> launch_of(const meaning::UserKernel& kernel, int n) {
   const bool places = depends_on(kernel.trips, Index::program);
   for (std::int64_t place = 0; place <= (places ? kMostPlace : 0); ++place) {
     if (places) launch.program[0] = place == 0 ? kPlace : place - 1;
-    if (free.empty() && has_trips(kernel, launch, n)) return launch;
-    for (std::int64_t step = 4'096; step > 0 && !free.empty(); step /= 2) {
+    if (fixed && has_trips(kernel, launch, n)) return launch;
+    for (std::int64_t step = 4'096; step > 0 && !fixed; step /= 2) {
       for (const std::size_t k : free) launch.arguments[k] = n * step;
-      if (has_trips(kernel, launch, n)) return launch;
+      // (A sequence lies between two of them, in either order.)
+      for (const bool falls : {false, true}) {
+        for (std::size_t j = 0; j < loaded.size(); ++j)
+          launch.loaded[loaded[falls ? loaded.size() - 1 - j : j]] =
+              n * step * static_cast<std::int64_t>(j + 1);
+        if (has_trips(kernel, launch, n)) return launch;
+        if (loaded.size() < 2) break;
+      }
     }
   }
   return std::nullopt;
@@ -101,6 +114,10 @@ std::optional<Launch> ragged_launch_of(const ModuleMeaning& of, int n) {
                   [](const meaning::Value& value) { return !meaning::bounds_of(value).empty(); });
   if (!plain || !masked) return plain;
   Launch best = *plain;
+  std::int64_t largest = 0;  // of the loaded numbers that the trip count depends on
+  for (std::size_t k = 0; k < best.loaded.size(); ++k)
+    if (depends_on(of.kernel.trips, Index::loaded, static_cast<std::int64_t>(k)))
+      largest = std::max(largest, best.loaded[k]);
   int most = bounds_that_cut(of, best, n);
   // Arguments that the trip count has a little less, others of several sizes.
   for (const std::int64_t other :
@@ -114,6 +131,12 @@ std::optional<Launch> ragged_launch_of(const ModuleMeaning& of, int n) {
           launch.arguments[k] = std::max<std::int64_t>(launch.arguments[k] - less, 0);
         else
           launch.arguments[k] = other;
+      }
+      for (std::size_t k = 0; k < launch.loaded.size(); ++k) {
+        if (!depends_on(of.kernel.trips, Index::loaded, static_cast<std::int64_t>(k)))
+          launch.loaded[k] = other;
+        else if (launch.loaded[k] == largest)  // (where a sequence ends)
+          launch.loaded[k] = std::max<std::int64_t>(largest - less, 0);
       }
       if (!has_trips(of.kernel, launch, n)) continue;
       const int cut = bounds_that_cut(of, launch, n);

@@ -62,7 +62,7 @@ class Parser {
     return static_cast<int>(m_.regions.size()) - 1;
   }
   int new_block(int region) {
-    m_.blocks.push_back({region, {}, {}});
+    m_.blocks.push_back({region, {}, {}, {}});
     const int block = static_cast<int>(m_.blocks.size()) - 1;
     m_.regions[static_cast<std::size_t>(region)].blocks.push_back(block);
     return block;
@@ -299,7 +299,7 @@ class Parser {
 
   /// ^bb0(%a: f32 loc(...), %b: f32):
   void read_label(int block) {
-    lex_.take();
+    m_.blocks[static_cast<std::size_t>(block)].label = lex_.take().text;
     if (lex_.peek().is('(')) {
       lex_.take();
       while (!lex_.peek().is(')')) {

@@ -98,3 +98,25 @@ TEST_CASE("options that a language does not have, sources that are none") {
   CHECK_THROWS_AS(best_program(wrong), InputError);
   CHECK_THROWS_AS(program_source("no-such-kernel", "hopper"), InputError);
 }
+
+TEST_CASE("a function that may return before its loop is not written as one that never does") {
+  std::string text = test::module_text("hopper-gemm-persistent");
+  const std::size_t function = text.find("tt.func"), line = text.find("{\n", function);
+  REQUIRE(function != std::string::npos);
+  REQUIRE(line != std::string::npos);
+  TritonOptions options;
+  options.loop = 1;
+  const EmittedKernel whole = emit_kernel(program_source(read_triton(text, "module", "", options)));
+  CHECK_MESSAGE(!whole.text.empty(), whole.result.why);
+  text.insert(line + 2, R"(    %early_id = tt.get_program_id x : i32
+    %early_end = arith.constant 100 : i32
+    %early = arith.cmpi sge, %early_id, %early_end : i32
+    cf.cond_br %early, ^bb1, ^bb2
+  ^bb1:  // pred: ^bb0
+    tt.return
+  ^bb2:  // pred: ^bb0
+)");
+  const EmittedKernel none = emit_kernel(program_source(read_triton(text, "module", "", options)));
+  CHECK(none.text.empty());
+  CHECK(none.result.why.find("the function branches from block to block") != std::string::npos);
+}

@@ -87,17 +87,17 @@ meaning::TensorTiles executed(const meaning::Meaning& m, int n, const meaning::T
   return out;
 }
 
-}  // namespace
-
-TEST_CASE("ragged ends and a band are what a formula written by hand says") {
-  const LoweredModule lowered = lowered_text(ragged());
+/// The loop of ragged.ttgir, or of one with another width, beside the formula.
+void check_ragged(const std::string& text,
+                  const std::function<std::int64_t(const meaning::Launch&)>& width_of) {
+  const LoweredModule lowered = lowered_text(text);
   const ModuleMeaning made = meaning_of(lowered);
   for (int n = 0; n <= 9; ++n) {
     CAPTURE(n);
     ModuleMeaning of = made;
     const auto launch = ragged_launch_of(of, n);
     REQUIRE(launch);
-    const std::int64_t height = launch->arguments[3], width = launch->arguments[4];
+    const std::int64_t height = launch->arguments[3], width = width_of(*launch);
     if (n > 0) CHECK(width % kColumns != 0);
     CHECK(height < kRows);
     set_numbers(of.meaning, of.kernel, *launch);
@@ -131,6 +131,129 @@ TEST_CASE("ragged ends and a band are what a formula written by hand says") {
           }
           REQUIRE(found);
         }
+  }
+}
+
+/// Its columns are a sequence of several that lie one after the other: where it begins and ends is
+/// loaded.
+std::string with_lengths() {
+  return replaced(ragged(), "%height: i32, %width: i32) {",
+                  R"(%height: i32, %starts: !tt.ptr<i32>) {
+    %one = arith.constant 1 : i32
+    %which = tt.get_program_id x : i32
+    %start = tt.addptr %starts, %which : !tt.ptr<i32>, i32
+    %begin = tt.load %start : !tt.ptr<i32>
+    %beyond = tt.addptr %start, %one : !tt.ptr<i32>, i32
+    %behind = tt.load %beyond : !tt.ptr<i32>
+    %width = arith.subi %behind, %begin : i32)");
+}
+
+/// What lies behind argument 4.
+std::int64_t start_of(const meaning::Launch& launch, std::int64_t sequence) {
+  return launch.memory.at({4, sequence});
+}
+
+}  // namespace
+
+TEST_CASE("ragged ends and a band are what a formula written by hand says") {
+  check_ragged(ragged(), [](const meaning::Launch& launch) { return launch.arguments[4]; });
+}
+
+TEST_CASE("a length that is loaded before the loop bounds it and its masks") {
+  check_ragged(with_lengths(), [](const meaning::Launch& launch) {
+    REQUIRE(launch.memory.size() == 2);
+    return start_of(launch, launch.program[0] + 1) - start_of(launch, launch.program[0]);
+  });
+}
+
+TEST_CASE("a length is read where the module reads it") {
+  const LoweredModule lowered = lowered_text(with_lengths());
+  ModuleMeaning of = meaning_of(lowered);
+  REQUIRE(of.kernel.loaded.size() == 2);
+  CHECK(of.kernel.loaded[0].parameter == 4);
+  CHECK(of.kernel.incomplete.empty());
+  auto launch = ragged_launch_of(of, 3);
+  REQUIRE(launch);
+  set_numbers(of.meaning, of.kernel, *launch);
+  const auto wrong = [&] {
+    const auto result = run_module(lowered, of, *launch, 3, 7);
+    if (const auto* no = std::get_if<NotInterpreted>(&result)) FAIL(no->why);
+    const ModuleRun& run = std::get<ModuleRun>(result);
+    const auto mine = meaning::reference(of.meaning, 3, run.inputs);
+    int differ = 0;
+    for (std::size_t t = 0; t < mine.size(); ++t)
+      for (std::size_t i = 0; i < mine[t].size(); ++i)
+        for (std::size_t k = 0; k < mine[t][i].value.data.size(); ++k)
+          differ += mine[t][i].value.data[k] != doctest::Approx(run.outputs[t][i].data[k]);
+    return differ;
+  };
+  CHECK(wrong() == 0);
+  // One column less, in memory alone.
+  --launch->memory.at({4, launch->program[0] + 1});
+  CHECK(wrong() > 0);
+  // Of two numbers that lie in one place one is both.
+  of.kernel.loaded[1].place = of.kernel.loaded[0].place;
+  place_loaded(of.kernel, *launch);
+  CHECK(launch->memory.size() == 1);
+  CHECK(launch->loaded[0] == launch->loaded[1]);
+}
+
+TEST_CASE("a number that is not loaded once, or not always, is no length") {
+  const std::string text = with_lengths();
+  CHECK(why_none(text).empty());
+  const auto why = [&](const std::string& from, const std::string& to) {
+    return why_none(replaced(text, from, to));
+  };
+  // Under a mask: what it is without is not said.
+  CHECK(why("%behind = tt.load %beyond : !tt.ptr<i32>",
+            "%yes = arith.constant true\n %behind = tt.load %beyond, %yes : !tt.ptr<i32>")
+            .find("it moves what a mask lets it") != std::string::npos);
+  // Loaded twice it may be two numbers.
+  const LoweredModule twice = lowered_text(replaced(text, "tt.load %beyond", "tt.load %start"));
+  CHECK(meaning_of(twice).kernel.loaded.size() == 2);
+  // In the loop.
+  std::string inside = replaced(text, "%behind = tt.load %beyond : !tt.ptr<i32>",
+                                "%behind = arith.constant 40 : i32");
+  inside = replaced(inside, "%is = tt.splat",
+                    "%more = tt.load %beyond : !tt.ptr<i32>\n"
+                    "%wider = tt.splat %more : i32 -> tensor<16xi32, #columns>\n%is = tt.splat");
+  CHECK(why_none(inside).empty());
+  CHECK(why_none(replaced(inside, "slt, %at, %wide :", "slt, %at, %wider :"))
+            .find("it moves what a mask lets it") != std::string::npos);
+  // From a place that is not known.
+  CHECK(why("%start = tt.addptr %starts, %which",
+            "%far_off = arith.xori %which, %one : i32\n %start = tt.addptr %starts, %far_off")
+            .find("it moves what a mask lets it") != std::string::npos);
+}
+
+TEST_CASE("a program that may return before the loop is not written anew") {
+  const std::string text = replaced(with_lengths(), "    %zero = arith.constant 0 : i32\n",
+                                    R"(    %zero = arith.constant 0 : i32
+    %nothing = arith.cmpi sge, %zero, %width : i32
+    cf.cond_br %nothing, ^bb1, ^bb2
+  ^bb1:  // pred: ^bb0
+    tt.return
+  ^bb2:  // pred: ^bb0
+)");
+  const LoweredModule lowered = lowered_text(text);
+  const ModuleMeaning made = meaning_of(lowered);
+  CHECK(made.kernel.incomplete == "the function branches from block to block");
+  for (const int n : {0, 1, 3}) {
+    CAPTURE(n);
+    ModuleMeaning of = made;
+    const auto launch = ragged_launch_of(of, n);
+    REQUIRE(launch);
+    set_numbers(of.meaning, of.kernel, *launch);
+    const auto result = run_module(lowered, of, *launch, n, 7);
+    // (It stores nothing where it returns.)
+    CHECK(std::holds_alternative<ModuleRun>(result) == (n > 0));
+    if (n == 0) continue;
+    const ModuleRun& run = std::get<ModuleRun>(result);
+    const auto mine = meaning::reference(of.meaning, n, run.inputs);
+    for (std::size_t t = 0; t < mine.size(); ++t)
+      for (std::size_t i = 0; i < mine[t].size(); ++i)
+        for (std::size_t k = 0; k < mine[t][i].value.data.size(); ++k)
+          REQUIRE(mine[t][i].value.data[k] == doctest::Approx(run.outputs[t][i].data[k]));
   }
 }
 
