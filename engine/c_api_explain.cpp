@@ -24,14 +24,6 @@ twill_result make_or_refuse(twill_report** report, const Body& body) noexcept {
   return result == TWILL_OK && !done ? TWILL_REFUSED : result;
 }
 
-/// Of a solution the parts that its report on ranges needs: was all of its search made?
-bool complete(const twill::LayoutsSolution& all) {
-  const auto met = [](const twill::Goal& goal) { return goal.lower_bound == goal.value; };
-  const auto& goals = all.solution().goals;
-  return all.status == twill::Status::infeasible ||
-         (all.status == twill::Status::optimal && std::all_of(goals.begin(), goals.end(), met));
-}
-
 /// The best over all layouts at the worst ends of the machine's ranges, and what these mean for it.
 twill::LayoutsSolution weighed(const twill_workload& workload, const twill_options& known,
                                std::string& report) {
@@ -51,7 +43,8 @@ twill::LayoutsSolution weighed(const twill_workload& workload, const twill_optio
       twill::weigh_ranges(
           std::move(ranges), worst,
           [&](const twill::RangeEnds& ends) { return layouts_of(workload, ends); },
-          twill::limits_after(search, worst, seconds.count()), watch.token(), complete(worst)),
+          twill::limits_after(search, worst, seconds.count()), watch.token(),
+          twill::search_ended(worst)),
       worst);
   return worst;
 }
@@ -117,6 +110,7 @@ twill_result twill_workload_explain(const twill_workload* workload, int64_t ii,
                                     twill_report** report) {
   return make(report, [&](twill_report& handle) {
     if (ii < 0) refuse("ii", "a negative number", "must be 0 or an interval");
+    if (directory != nullptr) twill::require_new_directory(directory);
     const twill_options known = known_part(options);
     const CancelWatch watch(known.cancel);
     twill::Options search = options_of(known);

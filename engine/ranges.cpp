@@ -201,6 +201,14 @@ RangeReport weigh_ranges(std::vector<CostRange> ranges, const LayoutsSolution& w
   return Weighing(std::move(ranges), worst, lower_at, options, std::move(stop)).run(search);
 }
 
+bool search_ended(const LayoutsSolution& all) {
+  const std::vector<Goal>& goals = all.solution().goals;
+  return all.status == Status::infeasible ||
+         (all.status == Status::optimal &&
+          std::none_of(goals.begin(), goals.end(),
+                       [](const Goal& goal) { return goal.lower_bound < goal.value; }));
+}
+
 Options limits_after(const Options& options, const LayoutsSolution& worst, double seconds) {
   Options left = options;
   if (left.time_limit > 0) left.time_limit = std::max(1e-6, left.time_limit - seconds);

@@ -120,9 +120,8 @@ bool goals_met(const Solution& solution) {
 }
 
 int exit_code(const LayoutsSolution& all) {
-  if (all.status == Status::infeasible) return kNo;
-  if (all.status != Status::optimal) return kStopped;
-  return goals_met(all.solution()) ? kDone : kStopped;
+  if (!search_ended(all)) return kStopped;
+  return all.status == Status::infeasible ? kNo : kDone;
 }
 
 /// X.schedule.json or X.json -> X.problem.json.
@@ -284,7 +283,7 @@ bool report_ranges(const SolveFlags& flags, const Workload& work, const LayoutsS
         add_emit_pins(flags, changed);
         return std::move(changed.problems);
       },
-      options, interrupt.token(), exit_code(all) != kStopped);
+      options, interrupt.token(), search_ended(all));
   if (flags.json) {
     std::cout << ranges_json(ranges, all);
   } else if (flags.emit.kind.empty()) {

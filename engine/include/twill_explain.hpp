@@ -172,6 +172,10 @@ struct ScheduleDifference {
 ScheduleDifference schedule_difference(const Problem& problem, const Schedule& a,
                                        const Schedule& b);
 
+/// Throws InputError unless the directory does not exist or is empty: before an explanation that is
+/// to be written there is searched for.
+void require_new_directory(const std::string& directory);
+
 /// Writes certificates of an explanation, made with Options::evidence, into a directory that does
 /// not exist or is empty: a folder a question that was decided ("question", "relaxation-01", ...),
 /// each for check_certificate(), and explanation.json, which names them. Throws InputError as

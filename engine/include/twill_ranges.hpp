@@ -74,6 +74,10 @@ RangeReport weigh_ranges(std::vector<CostRange> ranges, const LayoutsSolution& w
                          const LowerAt& lower_at, const Options& options = {},
                          std::stop_token stop = {}, bool search = true);
 
+/// Did the search for `all`, goals included, come to its own end? Not where a limit or the stop
+/// token ended it: then weigh_ranges() without `search`.
+bool search_ended(const LayoutsSolution& all);
+
 /// `options` with the limits that a search of `seconds`, which gave `worst`, has left of them.
 Options limits_after(const Options& options, const LayoutsSolution& worst, double seconds);
 

@@ -25,12 +25,17 @@ std::string relaxation_folder(std::size_t relaxation) {
 
 }  // namespace
 
+void require_new_directory(const std::string& directory) {
+  std::error_code error;
+  if (std::filesystem::exists(directory, error) && !std::filesystem::is_empty(directory, error))
+    throw InputError(directory, "/", directory, "must not exist or be an empty directory");
+}
+
 void write_explanation(const std::string& directory, const Problem& problem,
                        const IntervalExplanation& e) {
   const std::filesystem::path within = directory;
   std::error_code error;
-  if (std::filesystem::exists(within, error) && !std::filesystem::is_empty(within, error))
-    throw InputError(directory, "/", directory, "must not exist or be an empty directory");
+  require_new_directory(directory);
   std::filesystem::create_directories(within, error);
   if (error) throw InputError(directory, "/", directory, "cannot be made: " + error.message());
   const auto write = [&](const std::string& name, const Tried& tried) {

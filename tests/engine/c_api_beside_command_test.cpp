@@ -116,6 +116,9 @@ TEST_CASE("an explanation for every register split, or for the best one") {
   CHECK(Json::parse(twill_report_text(proved.report))[0]["certificate"] == "question");
   Handles checked;
   CHECK(twill_certificate_check((proof + "/question").c_str(), &checked.report) == TWILL_OK);
+  Handles used;  // refused before anything is searched for
+  CHECK(twill_workload_explain(&w, 0, nullptr, proof.c_str(), &used.report) == TWILL_BAD_INPUT);
+  CHECK(contains(twill_report_error(used.report), "must not exist or be an empty directory"));
   REQUIRE(twill_workload_explain(&w, 100, nullptr, nullptr, &reached.report) == TWILL_OK);
   CHECK(Json::parse(twill_report_text(reached.report))[0]["verdict"] == "sat");
   CHECK(twill_workload_explain(&w, -1, nullptr, nullptr, &negative.report) == TWILL_BAD_INPUT);

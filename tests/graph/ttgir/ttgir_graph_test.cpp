@@ -17,6 +17,15 @@ using namespace twill::ttgir;
 
 namespace {
 
+/// How modules begin whose products write tensor memory.
+const std::string kTensorMemoryModule =
+    R"(#tmem = #ttng.tensor_memory_encoding<blockM = 128, blockN = 128, colStride = 1>
+#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+!s = !ttg.memdesc<128x128xf16, #shared, #ttg.shared_memory>
+!d = !ttg.memdesc<128x128xf32, #tmem, #ttng.tensor_memory, mutable>
+module attributes {"ttg.num-warps" = 4 : i32, ttg.target = "cuda:100"} {
+)";
+
 struct Graph {
   LoweredModule lowered;
   const Kernel& kernel = lowered.loop.kernel;
@@ -333,12 +342,7 @@ TEST_CASE("a write waits for who read the buffer, and keeps nothing in registers
   // Nothing orders a product after the load of what the one before it left there: the load's
   // release does.
   const std::string text =
-      R"(#tmem = #ttng.tensor_memory_encoding<blockM = 128, blockN = 128, colStride = 1>
-#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
-!s = !ttg.memdesc<128x128xf16, #shared, #ttg.shared_memory>
-!d = !ttg.memdesc<128x128xf32, #tmem, #ttng.tensor_memory, mutable>
-module attributes {"ttg.num-warps" = 4 : i32, ttg.target = "cuda:100"} {
-  tt.func public @f(%a: i32, %x: !s, %true: i1) {
+      kTensorMemoryModule + R"(  tt.func public @f(%a: i32, %x: !s, %true: i1) {
     %d, %t0 = ttng.tmem_alloc : () -> (!d, !ttg.async.token)
     %r = scf.for %i = %a to %a step %a iter_args(%t = %t0) -> (!ttg.async.token)  : i32 {
       %t1 = ttng.tc_gen5_mma %x, %x, %d[%t], %true, %true : !s, !s, !d
@@ -372,13 +376,8 @@ TEST_CASE("tt.disallow_acc_multi_buffer: one buffer for an accumulator of tensor
   // A product that begins anew may have a second buffer: with the attribute it waits until the one
   // before has been read, however far the loop that says so is outside.
   const auto lowered = [](const std::string& inner, const std::string& outer) {
-    const std::string text =
-        R"(#tmem = #ttng.tensor_memory_encoding<blockM = 128, blockN = 128, colStride = 1>
-#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
-!s = !ttg.memdesc<128x128xf16, #shared, #ttg.shared_memory>
-!d = !ttg.memdesc<128x128xf32, #tmem, #ttng.tensor_memory, mutable>
-module attributes {"ttg.num-warps" = 4 : i32, ttg.target = "cuda:100"} {
-  tt.func public @f(%a: i32, %x: !s, %true: i1) {
+    const std::string text = kTensorMemoryModule +
+                             R"(  tt.func public @f(%a: i32, %x: !s, %true: i1) {
     %false = arith.constant false
     %d, %t0 = ttng.tmem_alloc : () -> (!d, !ttg.async.token)
     scf.for %j = %a to %a step %a  : i32 {
@@ -387,8 +386,8 @@ module attributes {"ttg.num-warps" = 4 : i32, ttg.target = "cuda:100"} {
         %v, %t2 = ttng.tmem_load %d[%t1] : !d -> tensor<128x128xf32>
         %w = math.exp2 %v : tensor<128x128xf32>
         scf.yield %t2 : !ttg.async.token
-      })" +
-        inner + "\n    }" + outer + "\n    tt.return\n  }\n}\n";
+      })" + inner + "\n    }" +
+                             outer + "\n    tt.return\n  }\n}\n";
     LoopOptions options;
     options.loop = 1;
     return lower_module(text, "t", builtin_machine("blackwell"), "blackwell", options, {});
