@@ -327,6 +327,21 @@ class HostPrinter {
         break;
       case Function::log2: text = "torch.log2(" + x(0) + ")"; break;
       case Function::reciprocal: text = "1.0 / " + x(0); break;
+      case Function::min:
+        text = "torch.minimum(" + tensor(value, 0, after) + ", " + tensor(value, 1, after) + ")";
+        break;
+      case Function::abs:
+      case Function::sqrt:
+      case Function::rsqrt:
+      case Function::log:
+      case Function::sin:
+      case Function::cos:
+      case Function::erf:
+      case Function::floor:
+      case Function::ceil:
+        text = "torch." + std::string(meaning::name_of(value.function)) + "(" +
+               tensor(value, 0, after) + ")";
+        break;
       case Function::select:
         text = "torch.where(" + x(0) + " > 0, " + tensor(value, 1, after) + ", " +
                tensor(value, 2, after) + ")";

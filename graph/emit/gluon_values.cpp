@@ -276,6 +276,17 @@ Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, cons
       return result("gl.exp2(" + x(0) + (in.size() == 2 ? " * " + x(1) : "") + ")", true);
     case Function::log2: return result("gl.log2(" + x(0) + ")", true);
     case Function::reciprocal: return result("1.0 / " + x(0));
+    case Function::min: return result("gl.minimum(" + x(0) + ", " + x(1) + ")", true);
+    case Function::abs:
+    case Function::sqrt:
+    case Function::rsqrt:
+    case Function::log:
+    case Function::sin:
+    case Function::cos:
+    case Function::erf:
+    case Function::floor:
+    case Function::ceil:
+      return result("gl." + std::string(meaning::name_of(value.function)) + "(" + x(0) + ")", true);
     case Function::select:
       return result("gl.where(" + x(0) + " > 0, " + x(1) + ", " + x(2) + ")", true);
     case Function::row_max:

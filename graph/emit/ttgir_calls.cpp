@@ -14,6 +14,13 @@ namespace {
 // Functions that call each other would never end.
 constexpr int kDeepestCall = 8;
 
+/// Functions of one number, and the ops that Triton makes of them.
+constexpr std::string_view kOfOneNumber[][2] = {
+    {"gl.exp2", "math.exp2"},   {"gl.log2", "math.log2"},   {"gl.log", "math.log"},
+    {"gl.sqrt", "math.sqrt"},   {"gl.rsqrt", "math.rsqrt"}, {"gl.abs", "math.absf"},
+    {"gl.sin", "math.sin"},     {"gl.cos", "math.cos"},     {"gl.erf", "math.erf"},
+    {"gl.floor", "math.floor"}, {"gl.ceil", "math.ceil"}};
+
 std::string list_text(const std::vector<std::int64_t>& all) {
   return "[" + shape_text(all, ", ") + "]";
 }
@@ -280,10 +287,10 @@ bool Builder::value_call(const std::string& name, const Expr& call, Thing& made)
     made = largest(call, true);
   else if (name == "gl.minimum")
     made = largest(call, false);
-  else if (name == "gl.exp2")
-    made = elementwise("math.exp2", {needed(call, 0, "")});
-  else if (name == "gl.log2")
-    made = elementwise("math.log2", {needed(call, 0, "")});
+  else if (const auto* one = std::find_if(std::begin(kOfOneNumber), std::end(kOfOneNumber),
+                                          [&](const auto& of) { return of[0] == name; });
+           one != std::end(kOfOneNumber))
+    made = elementwise(std::string((*one)[1]), {needed(call, 0, "")});
   else if (name == "gl.fma") {
     const Thing a = needed(call, 0, ""), b = needed(call, 1, ""), c = needed(call, 2, "");
     made = elementwise("math.fma", {a, b, c});

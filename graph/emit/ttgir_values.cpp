@@ -341,9 +341,8 @@ Thing Builder::largest(const Expr& call, bool most) {
   if (is_static(a) && !is_static(b)) std::swap(a, b);
   if (a.kind != Thing::value) no_text("the larger of numbers that are known");
   if (type(a).floating()) {
-    if (!most) no_text("the least of real numbers");
     if (b.kind == Thing::value && m_[a.id].constant && !m_[b.id].constant) std::swap(a, b);
-    return elementwise("arith.maxnumf", {a, b});
+    return elementwise(most ? "arith.maxnumf" : "arith.minnumf", {a, b});
   }
   const Type of = type(a);
   if (of.kind != Type::scalar || of.element != "i32") no_text("the larger of tiles of integers");

@@ -38,6 +38,16 @@ constexpr std::array<FunctionRow, kFunctions> kFunctionTable = {{
     {"beside", 2, 2, Form::other},
     {"within", 2, 2, Form::other},
     {"places", 4, 4, Form::other},
+    {"min", 2, 2, Form::elementwise},
+    {"abs", 1, 1, Form::elementwise},
+    {"sqrt", 1, 1, Form::elementwise},
+    {"rsqrt", 1, 1, Form::elementwise},
+    {"log", 1, 1, Form::elementwise},
+    {"sin", 1, 1, Form::elementwise},
+    {"cos", 1, 1, Form::elementwise},
+    {"erf", 1, 1, Form::elementwise},
+    {"floor", 1, 1, Form::elementwise},
+    {"ceil", 1, 1, Form::elementwise},
 }};
 
 const FunctionRow& row_of(Function function) {

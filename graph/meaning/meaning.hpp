@@ -42,8 +42,18 @@ enum class Function {
   beside,      ///< two vectors as the columns of a matrix; a number is repeated
   within,      ///< a inside the bounds, b outside; both may be vectors or numbers
   places,      ///< a r + b c + s i + first, of an element in iteration i: four numbers
+  min,         ///< the smaller of a and b
+  abs,         ///< a without its sign
+  sqrt,        ///< square root
+  rsqrt,       ///< 1 / square root
+  log,         ///< natural logarithm
+  sin,         ///< of an angle in radians
+  cos,         ///< of an angle in radians
+  erf,         ///< error function
+  floor,       ///< the largest whole number that is not larger
+  ceil,        ///< the smallest whole number that is not smaller
 };
-inline constexpr int kFunctions = 23;
+inline constexpr int kFunctions = 33;
 
 std::string_view name_of(Function function);
 /// Least and largest number of operands, without the tensor and bounds.

@@ -16,6 +16,7 @@ namespace twill::meaning {
 namespace {
 
 constexpr double kEndless = std::numeric_limits<double>::infinity();
+constexpr double kOfOne = 0x1p-21;  // what a function with results up to 1 may be off in f32
 constexpr double kSlack = 1 + 0x1p-20;
 
 /// A number and what it may be wrong by.
@@ -265,6 +266,17 @@ class Interpreter {
       case Function::exp2: return power(in.size() == 2 ? times(x(0), x(1)) : x(0));
       case Function::log2: return logarithm(x(0));
       case Function::reciprocal: return inverse(x(0));
+      case Function::min: return negative(larger(negative(x(0)), negative(x(1))));
+      case Function::abs: return {std::abs(x(0).x), x(0).e};
+      case Function::sqrt: return root(x(0));
+      case Function::rsqrt: return inverse(root(x(0)));
+      case Function::log: return times(logarithm(x(0)), {std::log(2.0), 0x1p-24});
+      // Of these the slope is at most 1, of the last one 2 / sqrt(pi).
+      case Function::sin: return {std::sin(x(0).x), x(0).e + kOfOne};
+      case Function::cos: return {std::cos(x(0).x), x(0).e + kOfOne};
+      case Function::erf: return {std::erf(x(0).x), 1.1284 * x(0).e + kOfOne};
+      case Function::floor: return stepped(x(0), [](double a) { return std::floor(a); });
+      case Function::ceil: return stepped(x(0), [](double a) { return std::ceil(a); });
       case Function::select: {
         const Near sign = x(0);
         if (std::abs(sign.x) <= sign.e && sign.e > 0) return {x(1).x, kEndless};
@@ -326,6 +338,18 @@ class Interpreter {
     const double x = std::log2(a.x);
     if (!(a.x > a.e)) return {x, kEndless};
     return {x, x - std::log2(a.x - a.e) + 0x1p-22 * std::abs(x) + 0x1p-22};
+  }
+  static Near root(const Near& a) {
+    const double x = std::sqrt(a.x);
+    if (a.e == 0) return {x, 0x1p-22 * x};
+    if (!(a.x > a.e)) return {x, kEndless};
+    return {x, x - std::sqrt(a.x - a.e) + 0x1p-22 * x};
+  }
+  /// A function that jumps: an error that reaches over a jump may be of any size.
+  template <class Step>
+  static Near stepped(const Near& a, const Step& step) {
+    const double x = step(a.x);
+    return {x, step(a.x - a.e) == x && step(a.x + a.e) == x ? 0 : kEndless};
   }
   static Near inverse(const Near& a) {
     const double x = 1 / a.x;

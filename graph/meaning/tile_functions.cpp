@@ -87,6 +87,16 @@ double element(Function function, const double* x, std::size_t operands) {
     case Function::log2: return std::log2(x[0]);
     case Function::reciprocal: return 1 / x[0];
     case Function::select: return std::isnan(x[0]) ? x[0] : x[0] > 0 ? x[1] : x[2];
+    case Function::min: return std::isnan(x[0]) || x[0] <= x[1] ? x[0] : x[1];
+    case Function::abs: return std::abs(x[0]);
+    case Function::sqrt: return std::sqrt(x[0]);
+    case Function::rsqrt: return 1 / std::sqrt(x[0]);
+    case Function::log: return std::log(x[0]);
+    case Function::sin: return std::sin(x[0]);
+    case Function::cos: return std::cos(x[0]);
+    case Function::erf: return std::erf(x[0]);
+    case Function::floor: return std::floor(x[0]);
+    case Function::ceil: return std::ceil(x[0]);
     default: std::abort();  // is_elementwise() has no others
   }
 }

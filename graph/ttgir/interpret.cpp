@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::int64_t kMostExecuted = 10'000'000;  // ops
 constexpr std::int64_t kMostHeld = 1 << 24;         // elements of a tile
+constexpr double kAnything = 997;                   // what a load without `other` has outside
 
 }  // namespace
 
@@ -191,7 +192,7 @@ void Interpreter::loop(int op) {
     block(body);
     if (!carried.empty()) carried = yielded(body);
   }
-  for (std::size_t k = 0; k < o.results.size(); ++k) set(op, carried.at(k), k);
+  for (std::size_t k = 0; k < o.results.size(); ++k) made(op, carried.at(k), k);
 }
 
 void Interpreter::branch(int op) {
@@ -203,7 +204,7 @@ void Interpreter::branch(int op) {
   block(body);
   if (o.results.empty()) return;
   std::vector<Held> all = yielded(body);
-  for (std::size_t k = 0; k < o.results.size(); ++k) set(op, std::move(all.at(k)), k);
+  for (std::size_t k = 0; k < o.results.size(); ++k) made(op, std::move(all.at(k)), k);
 }
 
 /// The number that an element of memory has.
@@ -232,6 +233,12 @@ std::int64_t Interpreter::whole_element(int base, std::int64_t place) const {
 
 void Interpreter::note(int op, const Held& tile) {
   out_.moved[op].push_back({tile.shape, tile.real});
+}
+
+void Interpreter::made(int op, Held held, std::size_t result) {
+  if (!held.real.empty() && !held.shape.empty())
+    out_.made[{op, static_cast<int>(result)}].push_back({held.shape, held.real});
+  set(op, std::move(held), result);
 }
 
 Held Interpreter::descriptor_tile(int op, int descriptor, const std::vector<std::int64_t>& begin,
@@ -290,7 +297,7 @@ void Interpreter::load(int op) {
     else if (other != nullptr)
       tile.real.push_back(other->real.at(other->real.size() == 1 ? 0 : k));
     else
-      tile.real.push_back(0);
+      tile.real.push_back(kAnything);  // (a module whose results depend on it has no meaning)
   }
   note(op, memory);
   set(op, std::move(tile));
@@ -307,6 +314,7 @@ void Interpreter::store(int op) {
     if (type(op, value).kind == TypeKind::tensor && !type(op, value).is_pointer() &&
         type(op, value).element != "i1" && (descriptor || tile == kNone))
       tile = value;
+  if (tile == kNone && !descriptor && o.operands.size() > 1) tile = o.operands[1];  // a number
   if (tile == kNone) refuse(op, "it stores no tile");
   stored_.insert(where.base);
   Held stored = get(op, tile);

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -31,6 +32,8 @@ struct Interpretation {
   /// Per load or store of the function, its executions: what was moved (of an addition in memory
   /// what was added).
   std::map<int, std::vector<MovedTile>> moved;
+  /// Likewise per loop or branch and number of its result, where that is a real tile.
+  std::map<std::pair<int, int>, std::vector<MovedTile>> made;
 };
 
 /// Why it was not executed.

@@ -34,6 +34,13 @@ std::optional<double> real_operation(std::string_view name, const double* x) {
   if (name == "math.sqrt" || name == "tt.precise_sqrt") return std::sqrt(x[0]);
   if (name == "math.rsqrt") return 1 / std::sqrt(x[0]);
   if (name == "math.absf") return std::fabs(x[0]);
+  if (name == "math.sin") return std::sin(x[0]);
+  if (name == "math.cos") return std::cos(x[0]);
+  if (name == "math.erf") return std::erf(x[0]);
+  if (name == "math.floor") return std::floor(x[0]);
+  if (name == "math.ceil") return std::ceil(x[0]);
+  if (name == "arith.minimumf")
+    return std::isnan(x[0]) || std::isnan(x[1]) ? std::nan("") : std::fmin(x[0], x[1]);
   if (name == "math.fma") return x[0] * x[1] + x[2];
   if (name == "arith.truncf" || name == "arith.extf" || name == "tt.fp_to_fp") return x[0];
   return std::nullopt;
@@ -283,7 +290,9 @@ bool Interpreter::tiles(int op) {
     set(op, std::move(held));
     return true;
   }
-  if (name == "tt.expand_dims" || name == "ttg.convert_layout" || name == "tt.bitcast") {
+  // (Of a reshape that may reorder elements this is one order of those that it may choose.)
+  if (name == "tt.expand_dims" || name == "ttg.convert_layout" || name == "tt.bitcast" ||
+      name == "tt.reshape") {
     Held held = operand(op, 0);
     held.shape = type(op, o.results.at(0)).shape;
     set(op, std::move(held));

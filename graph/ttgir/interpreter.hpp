@@ -57,6 +57,7 @@ class Interpreter {
   double element(int base, const std::string& type, std::int64_t a, std::int64_t b) const;
   std::int64_t whole_element(int base, std::int64_t place) const;
   void note(int op, const Held& tile);
+  void made(int op, Held held, std::size_t result);  ///< by a loop or a branch
   Held descriptor_tile(int op, int descriptor, const std::vector<std::int64_t>& begin,
                        const std::vector<std::int64_t>& shape) const;
 

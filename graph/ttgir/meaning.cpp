@@ -2,7 +2,7 @@
 #include "graph/ttgir/meaning.hpp"
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 
 #include "graph/index.hpp"
 #include "graph/meaning/number_type.hpp"
@@ -303,32 +303,31 @@ struct Elementwise {
   std::string_view name;
   Function function;
 };
-constexpr std::array<Elementwise, 17> kElementwise = {{{"arith.addf", Function::add},
-                                                       {"arith.subf", Function::sub},
-                                                       {"arith.mulf", Function::mul},
-                                                       {"arith.divf", Function::div},
-                                                       {"tt.precise_divf", Function::div},
-                                                       {"tt.approx_divf", Function::div},
-                                                       {"arith.maxnumf", Function::max},
-                                                       {"arith.maximumf", Function::max},
-                                                       {"math.exp2", Function::exp2},
-                                                       {"math.exp", Function::exp2},
-                                                       {"math.log2", Function::log2},
-                                                       {"math.fma", Function::mul_add},
-                                                       {"arith.truncf", Function::copy},
-                                                       {"arith.extf", Function::copy},
-                                                       {"tt.fp_to_fp", Function::copy},
-                                                       {"arith.negf", Function::mul},
-                                                       {"arith.select", Function::select}}};
+constexpr Elementwise kElementwise[] = {
+    {"arith.addf", Function::add},      {"arith.subf", Function::sub},
+    {"arith.mulf", Function::mul},      {"arith.divf", Function::div},
+    {"tt.precise_divf", Function::div}, {"tt.approx_divf", Function::div},
+    {"arith.maxnumf", Function::max},   {"arith.maximumf", Function::max},
+    {"arith.minnumf", Function::min},   {"arith.minimumf", Function::min},
+    {"math.exp2", Function::exp2},      {"math.exp", Function::exp2},
+    {"math.log2", Function::log2},      {"math.log", Function::log},
+    {"math.sqrt", Function::sqrt},      {"tt.precise_sqrt", Function::sqrt},
+    {"math.rsqrt", Function::rsqrt},    {"math.absf", Function::abs},
+    {"math.sin", Function::sin},        {"math.cos", Function::cos},
+    {"math.erf", Function::erf},        {"math.floor", Function::floor},
+    {"math.ceil", Function::ceil},      {"math.fma", Function::mul_add},
+    {"arith.truncf", Function::copy},   {"arith.extf", Function::copy},
+    {"tt.fp_to_fp", Function::copy},    {"arith.negf", Function::mul},
+    {"arith.select", Function::select}};
 
 }  // namespace
 
 void MeaningBuilder::elementwise(int index, meaning::Value& value, Where where, int copy,
                                  int dimension) {
   const Operation& op = m_.op(index);
-  const auto found = std::find_if(kElementwise.begin(), kElementwise.end(),
-                                  [&](const Elementwise& one) { return one.name == op.name; });
-  if (found == kElementwise.end()) refuse(index, "it is not known what it computes");
+  const auto* found = std::find_if(std::begin(kElementwise), std::end(kElementwise),
+                                   [&](const Elementwise& one) { return one.name == op.name; });
+  if (found == std::end(kElementwise)) refuse(index, "it is not known what it computes");
   value.function = found->function;
   if (op.name == "arith.select") {
     if (!mask(index, value, where, copy, dimension) &&
@@ -372,7 +371,13 @@ void MeaningBuilder::reduction(int index, meaning::Value& value, Where where, in
     value.function = Function::row_max;
   else
     refuse(index, "it reduces with " + std::string(combine.name));
-  const int tile = op.operands[0], axis = axis_of(m_, op);
+  const int axis = axis_of(m_, op);
+  int tile = op.operands[0];
+  // Of a vector in another order it is the same.
+  while (m_.value(tile).op != kNone && m_.op(m_.value(tile).op).name == "tt.reshape" &&
+         type(tile).shape.size() == 1 &&
+         type(m_.op(m_.value(tile).op).operands[0]).shape == type(tile).shape)
+    tile = m_.op(m_.value(tile).op).operands[0];
   // A vector becomes a number; a matrix with one row or column is none.
   const bool of_vector = type(tile).shape.size() == 1 && value.shape.empty();
   if (!of_vector && (type(tile).shape.size() != 2 || value.shape.size() != 1))
@@ -477,6 +482,7 @@ ModuleMeaning MeaningBuilder::run() {
   loop_value_.assign(k_.nodes.size(), -1);
   for (std::size_t v = 0; v < k_.nodes.size(); ++v) loop_node(v);
   stores_after();
+  hand_on();
   return joined();
 }
 

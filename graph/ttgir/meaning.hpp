@@ -17,9 +17,12 @@ namespace twill::ttgir {
 
 /// Where the tile of a tensor of the meaning comes from or goes to.
 struct TileOp {
-  int op = kNone;  ///< the load or store of the module
+  int op = kNone;  ///< the load or store of the module; or the loop or branch with `result`
   int copy = 0, copies = 1;
   int dimension = -1;  ///< along which it is cut into copies; -1 = it is not
+  /// Not in memory: what another loop or branch hands to this loop, or this one to others. The
+  /// number of `op`'s result; -1 = it is in memory.
+  int result = -1;
 };
 
 struct ModuleMeaning {

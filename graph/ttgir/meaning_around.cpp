@@ -43,12 +43,12 @@ int MeaningBuilder::before(int index, int copy, int dimension) {
   if (before_at_.size() > kMostAround) refuse(index, "too much is computed before the loop");
   const Operation& op = m_.op(index);
   const auto& ops = m_.block(m_.op(loop_).block).ops;
-  if (class_of(op) == OpClass::control)
-    refuse(index, "what another loop or a branch makes is used");
   // (Around the loop's block, too: an outer loop's body uses what is made before that.)
-  if (op.block == m_.op(loop_).block &&
+  if (op.block == m_.op(loop_).block && class_of(op) != OpClass::load &&
       std::find(ops.begin(), ops.end(), index) > std::find(ops.begin(), ops.end(), loop_))
     refuse(index, "it is used before the loop and stands behind it");
+  if (class_of(op) == OpClass::load && stored_before(index))
+    refuse(index, "it loads behind the loop, where something has been stored");
   meaning::Value value;
   const std::string id = unique(part_name(name_for(m_, op), copy, dimension));
   if (class_of(op) == OpClass::load) {
@@ -69,14 +69,28 @@ int MeaningBuilder::before(int index, int copy, int dimension) {
   return before_at_[{index, copy, dimension}] = static_cast<int>(before_.size()) - 1;
 }
 
+/// Of a load behind the loop, in its block: may anything have been stored since the loop began? If
+/// not, it loads what lay there before the loop.
+bool MeaningBuilder::stored_before(int load) const {
+  const auto& ops = m_.block(m_.op(loop_).block).ops;
+  const auto loop = std::find(ops.begin(), ops.end(), loop_);
+  const auto here = std::find(loop, ops.end(), load);
+  if (here == ops.end()) return false;
+  for (int op = 0; op < static_cast<int>(m_.ops.size()); ++op) {
+    if (class_of(m_.op(op)) != OpClass::store) continue;
+    for (int around = op; around != kNone; around = m_.parent(around))
+      if (std::find(loop, here, around) != here) return true;
+  }
+  return false;
+}
+
 int MeaningBuilder::after(int index, int copy, int dimension) {
   if (dimension < 0) copy = 0;
   const auto known = after_at_.find({index, copy, dimension});
   if (known != after_at_.end()) return known->second;
   if (after_at_.size() > kMostAround) refuse(index, "too much is computed behind the loop");
   const Operation& op = m_.op(index);
-  if (class_of(op) == OpClass::control || class_of(op) == OpClass::mma ||
-      class_of(op) == OpClass::load)
+  if (class_of(op) == OpClass::control || class_of(op) == OpClass::mma)
     refuse(index, "behind the loop only tiles that it made are worked on here");
   meaning::Value value = computed(index, unique(part_name(name_for(m_, op), copy, dimension)),
                                   Where::after, copy, dimension);
@@ -124,6 +138,12 @@ void MeaningBuilder::stores_after() {
   for (auto op = std::find(ops.begin(), ops.end(), loop_) + 1; op != ops.end(); ++op) {
     const Operation& store = m_.op(*op);
     if (class_of(store) != OpClass::store) continue;
+    if (!worked_on_here(*op)) {
+      if (kernel_.incomplete.empty())
+        kernel_.incomplete = std::string(store.name) + " of line " + std::to_string(store.line) +
+                             " stores what another loop or a branch makes";
+      continue;
+    }
     int tile = kNone;
     for (std::size_t k = 0; k < store.operands.size(); ++k)
       if ((is_tile(store.operands[k], TypeKind::tensor) ||

@@ -207,11 +207,12 @@ void MeaningBuilder::masked_move(int index, meaning::Value& value, Where where, 
   if (all->empty()) return;
   if (value.function == Function::load) {
     if (op.name != "tt.load") refuse(index, "it is not known what its mask leaves");
-    if (behind == kNone) refuse(index, "what it loads where its mask is false is not said");
-    const Seen other = source(index, behind, where, copy, dimension);
-    if (other.operand.value >= 0 || !other.operand.constant.empty())
+    // (Where nothing is said, anything is right: 0.)
+    Operand other;
+    if (behind != kNone) other = source(index, behind, where, copy, dimension).operand;
+    if (other.value >= 0 || !other.constant.empty())
       refuse(index, "what it loads where its mask is false is no number");
-    value.operands = {other.operand};
+    value.operands = {other};
   }
   if (!add_bounds(index, mask, value, where, copy, dimension))
     refuse(index, "its mask has too many conditions");

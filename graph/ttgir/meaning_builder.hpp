@@ -1,7 +1,8 @@
 // Builds a ModuleMeaning. Private to graph/ttgir/. meaning.cpp: the loop's nodes;
 // meaning_sources.cpp: what an operand is; meaning_buffers.cpp: who wrote what is read from a
 // buffer; meaning_around.cpp: before and after the loop; meaning_masks.cpp: triangles;
-// meaning_bounds.cpp: other masks that compare places, and places.
+// meaning_bounds.cpp: other masks that compare places, and places; meaning_handed.cpp: what other
+// loops and branches make and use.
 #pragma once
 
 #include <map>
@@ -99,6 +100,7 @@ class MeaningBuilder {
   // meaning_around.cpp
   int before(int op, int copy, int dimension);
   int after(int op, int copy, int dimension);
+  bool stored_before(int load) const;
   void stores_after();
   int dimension_after(int value, int depth = 0) const;
   int tensor(int op, int copy, int copies, int dimension, const std::string& type,
@@ -107,6 +109,13 @@ class MeaningBuilder {
                        const std::vector<std::int64_t>& shape) const;
   std::optional<std::pair<int, meaning::Index>> pointer(int value, int depth) const;
   void check_function();
+
+  // meaning_handed.cpp
+  int handed(int user, int value, int copy, int dimension);
+  bool worked_on_here(int op, int depth = 0) const;
+  void hand_on();
+  int tile_of_result(int op, int result, int copy, int copies, int dimension,
+                     const meaning::Value& value);
 
   // meaning_bounds.cpp
   /// A half-plane of a tile of two dimensions: row r + column c + rest >= 0.
@@ -145,6 +154,7 @@ class MeaningBuilder {
   std::vector<meaning::Value> before_, loop_values_, after_;
   std::vector<int> loop_value_;  ///< per node, its value in loop_values_; -1 = it is a view
   std::map<std::tuple<int, int, int>, int> before_at_, after_at_;  ///< op, copy, dimension
+  std::map<std::tuple<int, int, int>, int> handed_at_;             ///< value, copy, dimension
   struct First {
     meaning::Operand what;
     int op = kNone;

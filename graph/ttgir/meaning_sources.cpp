@@ -145,7 +145,7 @@ MeaningBuilder::Seen MeaningBuilder::of_op(int user, int value, Where where, int
   if (m_.op(index).block == m_.op(loop_).block && where == Where::after) {
     const auto& ops = m_.block(m_.op(loop_).block).ops;
     const auto here = std::find(ops.begin(), ops.end(), index);
-    if (here > std::find(ops.begin(), ops.end(), loop_)) {
+    if (here > std::find(ops.begin(), ops.end(), loop_) && c != OpClass::load) {
       Seen seen;
       seen.operand.value = kAfter + after(index, copy, dimension);
       const std::vector<std::int64_t> extents = shape(index, value, dimension);
@@ -156,7 +156,8 @@ MeaningBuilder::Seen MeaningBuilder::of_op(int user, int value, Where where, int
     }
   }
   Seen seen;
-  seen.operand.value = before(index, copy, dimension);
+  seen.operand.value =
+      c == OpClass::control ? handed(user, value, copy, dimension) : before(index, copy, dimension);
   const std::vector<std::int64_t> extents = shape(index, value, dimension);
   seen.vector = extents.size() == 1;
   if (seen.vector && type(value).shape.size() == 2) seen.axis = type(value).shape[0] == 1 ? 1 : 0;
@@ -264,6 +265,15 @@ MeaningBuilder::Seen MeaningBuilder::scalar(int user, int value, Where where, in
     seen.operand.number = out_.constants[at(c)].second;
     return seen;
   }
+  // An integer that the launch has, as a real number.
+  if (v.op != kNone && m_.op(v.op).name == "arith.sitofp") {
+    const auto index = indices_.of(m_.op(v.op).operands[0]);
+    if (index && !meaning::depends_on(*index, Index::iteration)) {
+      Seen seen;
+      seen.operand = first_place(user, *index);
+      return seen;
+    }
+  }
   Seen seen;
   // Of a reduction: a node of the loop.
   if (v.op != kNone && in_loop(v.op) && order_.contains(v.op) &&
@@ -282,6 +292,8 @@ MeaningBuilder::Seen MeaningBuilder::scalar(int user, int value, Where where, in
     seen.operand.value = kAfter + after(v.op, 0, -1);
     return seen;
   }
+  if (class_of(m_.op(v.op)) == OpClass::control)
+    refuse(user, "it repeats a number that another loop or a branch makes");
   seen.operand.value = before(v.op, 0, -1);
   return seen;
 }

@@ -68,6 +68,16 @@ Numbers part_of(const MovedTile& whole, const TileOp& tile,
   return part;
 }
 
+const std::vector<MovedTile>& executions(const Interpretation& all, const TileOp& tile) {
+  static const std::vector<MovedTile> none;
+  if (tile.result >= 0) {
+    const auto found = all.made.find({tile.op, tile.result});
+    return found == all.made.end() ? none : found->second;
+  }
+  const auto found = all.moved.find(tile.op);
+  return found == all.moved.end() ? none : found->second;
+}
+
 }  // namespace
 
 std::optional<Launch> launch_of(const meaning::UserKernel& kernel, int n) {
@@ -179,8 +189,8 @@ std::variant<ModuleRun, NotInterpreted> run_module(const LoweredModule& lowered,
     const TileOp& tile = of.tiles[t];
     const int index = static_cast<int>(t);
     const std::size_t times = of.meaning.streams(index) ? at(n) : 1;
-    const auto found = all.moved.find(tile.op);
-    const std::size_t moved = found == all.moved.end() ? 0 : found->second.size();
+    const std::vector<MovedTile>& found = executions(all, tile);
+    const std::size_t moved = found.size();
     // Inside an outer loop: so often each. The first run counts.
     if (runs == 0 && times > 0 && moved % times == 0) runs = moved / times;
     if (times == 0 ? moved != 0 : runs == 0 || moved != times * runs)
@@ -188,7 +198,7 @@ std::variant<ModuleRun, NotInterpreted> run_module(const LoweredModule& lowered,
                                          std::to_string(moved) + " times, not " +
                                          std::to_string(times)};
     for (std::size_t i = 0; i < times; ++i) {
-      Numbers part = part_of(found->second[i], tile, of.meaning.tensors[t].shape);
+      Numbers part = part_of(found[i], tile, of.meaning.tensors[t].shape);
       if (static_cast<std::int64_t>(part.data.size()) != meaning::elements(part.shape))
         return NotInterpreted{tile.op, of.meaning.tensors[t].name + " has another size"};
       (of.meaning.is_output(index) ? run.outputs : run.inputs)[t].push_back(std::move(part));

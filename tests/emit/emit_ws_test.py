@@ -35,6 +35,7 @@ if triton.__version__ != "3.9.0":
 
 import emit_compile_test  # noqa: E402
 import emit_ttgir_test  # noqa: E402
+import variants  # noqa: E402
 from hostile_names import HOSTILE, renamed  # noqa: E402
 
 KERNELS = emit_compile_test.KERNELS
@@ -202,8 +203,11 @@ def main():
     names = [a for a in arguments if not a.startswith("--")]
     failed = False
     with tempfile.TemporaryDirectory() as folder:
-        cases = [(name, [name.split(":")[0], "--machine", name.split(":")[1]], emit_compile_test.compiled)
-                 for name in names or ([] if flags else KERNELS)]
+        cases = []
+        for k, name in enumerate(names or ([] if flags else KERNELS)):
+            os.mkdir(os.path.join(folder, str(k)))
+            kernel, machine = variants.source(twill, name, os.path.join(folder, str(k)))
+            cases.append((name, [kernel, "--machine", machine], emit_compile_test.compiled))
         if "--modules" in flags:
             cases += [(case, emit_ttgir_test.command_of(case), emit_ttgir_test.compiled) for case in MODULES]
         for name, source, gluon_compile in cases:

@@ -1,4 +1,6 @@
 """What a kernel computes, in double precision, by the "meaning" of its program file; numpy alone."""
+import math
+
 import numpy as np
 
 
@@ -107,6 +109,10 @@ class Oracle:
                 "mul_add": lambda: x[0] * x[1] + x[2], "mul_sub": lambda: x[0] * x[1] - x[2],
                 "max": lambda: np.maximum(x[0], x[1]), "exp2": lambda: np.exp2(x[0] * x[1] if len(x) == 2 else x[0]),
                 "log2": lambda: np.log2(x[0]), "reciprocal": lambda: 1 / np.asarray(x[0]),
+                "min": lambda: np.minimum(x[0], x[1]), "abs": lambda: np.abs(x[0]), "sqrt": lambda: np.sqrt(x[0]),
+                "rsqrt": lambda: 1 / np.sqrt(x[0]), "log": lambda: np.log(x[0]), "sin": lambda: np.sin(x[0]),
+                "cos": lambda: np.cos(x[0]), "erf": lambda: np.vectorize(math.erf, otypes=[float])(x[0]),
+                "floor": lambda: np.floor(x[0]), "ceil": lambda: np.ceil(x[0]),
                 "select": lambda: np.where(x[0] > 0, x[1], x[2]),
                 "row_max": lambda: x[0].max(axis=1), "row_sum": lambda: x[0].sum(axis=1),
                 "lower": lambda: np.tril(x[0]),

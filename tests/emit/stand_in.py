@@ -8,6 +8,7 @@ after fence_async_shared() of the slot that wrote.
 
 Not modelled: layouts (they only say which thread has what), spills, time.
 """
+import math
 import random
 import sys
 import threading
@@ -419,7 +420,16 @@ def gluon_modules():
         whole = isinstance(a, (int, np.integer)) and isinstance(b, (int, np.integer))
         return max(a, b) if whole else elementwise(np.maximum)(a, b)
 
-    gl.minimum = lambda a, b: min(a, b)
+    def minimum(a, b):
+        whole = isinstance(a, (int, np.integer)) and isinstance(b, (int, np.integer))
+        return min(a, b) if whole else elementwise(np.minimum)(a, b)
+
+    gl.minimum = minimum
+    gl.abs, gl.sqrt, gl.log = elementwise(np.abs), elementwise(np.sqrt), elementwise(np.log)
+    gl.rsqrt = elementwise(lambda x: 1 / np.sqrt(x))
+    gl.sin, gl.cos = elementwise(np.sin), elementwise(np.cos)
+    gl.erf = elementwise(np.vectorize(math.erf, otypes=[float]))
+    gl.floor, gl.ceil = elementwise(np.floor), elementwise(np.ceil)
     gl.num_programs = lambda axis: WORLD.programs[axis]
     gl.maximum, gl.exp2, gl.log2 = maximum, elementwise(np.exp2), elementwise(np.log2)
     gl.where = elementwise(np.where)

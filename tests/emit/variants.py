@@ -54,8 +54,23 @@ def with_bounds(kernel):
     with_mask(kernel, lambda scores: ["within", scores, "-inf", 1, -1, -128, 200, 0, -1, -128, 319])
 
 
+def with_functions(kernel):
+    """The fused MLP with every function of one number in its gate: of add_1, which is more than 1."""
+    steps = [["mul", "add_1", -1], ["abs", "f0"], ["sqrt", "f1"], ["log", "f2"], ["erf", "f3"], ["sin", "f4"], ["cos", "f5"],
+             ["rsqrt", "add_1"], ["min", "f6", "f7"], ["mul", "f8", 0], ["add", "f9", 0.5], ["floor", "f10"], ["ceil", "f10"],
+             ["add", "f11", "f12"]]  # 0 and 1: whole numbers are told of what has no error
+    at = next(k for k, op in enumerate(kernel["ops"]) if op["id"] == "rcp")
+    like = {key: kernel["ops"][at][key] for key in ("shape", "type", "width")}
+    kernel["ops"][at]["computes"] = ["mul", "f8", "f13"]
+    kernel["ops"][at:at] = [dict(like, id=f"f{k}", kind="exp2", computes=step) for k, step in enumerate(steps)]
+    kernel["edges"] = [edge for edge in kernel["edges"] if edge["to"] != "rcp"]
+    for to, step in [("rcp", ["", "f8", "f13"])] + [(f"f{k}", step) for k, step in enumerate(steps)]:
+        kernel["edges"] += [{"from": operand, "to": to} for operand in step[1:] if isinstance(operand, str)]
+
+
 def source(twill, name, folder):
-    """(kernel, machine); KERNEL+bf16, +d64, +causal and +bounds is the built-in one with bf16 in the place of f16, head dimension 64, a mask."""
+    """(kernel, machine); KERNEL+bf16, +d64, +causal, +bounds and +functions is the built-in one with bf16 in the place
+    of f16, head dimension 64, a mask, other functions."""
     kernel, machine = name.split(":")
     kernel, *changes = kernel.split("+")
     if not changes:
@@ -68,6 +83,8 @@ def source(twill, name, folder):
         with_causal_mask(changed)
     if "bounds" in changes:
         with_bounds(changed)
+    if "functions" in changes:
+        with_functions(changed)
     path = os.path.join(folder, "changed.json")
     with open(path, "w") as file:
         json.dump(changed, file)

@@ -68,6 +68,36 @@ inline Array power_of_2(const Array& a) {
 inline Array binary_logarithm(const Array& a) {
   return elementwise([](double x, double, double) { return std::log2(x); }, a);
 }
+inline Array smaller(const Array& a, const Array& b) {
+  return elementwise([](double x, double y, double) { return x < y ? x : y; }, a, b);
+}
+inline Array magnitude(const Array& a) {
+  return elementwise([](double x, double, double) { return std::abs(x); }, a);
+}
+inline Array square_root(const Array& a) {
+  return elementwise([](double x, double, double) { return std::sqrt(x); }, a);
+}
+inline Array inverse_square_root(const Array& a) {
+  return elementwise([](double x, double, double) { return 1 / std::sqrt(x); }, a);
+}
+inline Array natural_logarithm(const Array& a) {
+  return elementwise([](double x, double, double) { return std::log(x); }, a);
+}
+inline Array sine(const Array& a) {
+  return elementwise([](double x, double, double) { return std::sin(x); }, a);
+}
+inline Array cosine(const Array& a) {
+  return elementwise([](double x, double, double) { return std::cos(x); }, a);
+}
+inline Array error_function(const Array& a) {
+  return elementwise([](double x, double, double) { return std::erf(x); }, a);
+}
+inline Array whole_below(const Array& a) {
+  return elementwise([](double x, double, double) { return std::floor(x); }, a);
+}
+inline Array whole_above(const Array& a) {
+  return elementwise([](double x, double, double) { return std::ceil(x); }, a);
+}
 inline Array where_positive(const Array& a, const Array& b, const Array& c) {
   return elementwise([](double x, double y, double z) { return x > 0 ? y : z; }, a, b, c);
 }

@@ -192,6 +192,46 @@ template <class A>
 __device__ __forceinline__ auto reciprocal(const A& a) {
   return elementwise([](float x) { return reciprocal_of(x); }, a);
 }
+template <class A, class B>
+__device__ __forceinline__ auto smaller(const A& a, const B& b) {
+  return elementwise([](float x, float y) { return fminf(x, y); }, a, b);
+}
+template <class A>
+__device__ __forceinline__ auto magnitude(const A& a) {
+  return elementwise([](float x) { return fabsf(x); }, a);
+}
+template <class A>
+__device__ __forceinline__ auto square_root(const A& a) {
+  return elementwise([](float x) { return sqrtf(x); }, a);
+}
+template <class A>
+__device__ __forceinline__ auto inverse_square_root(const A& a) {
+  return elementwise([](float x) { return 1.f / sqrtf(x); }, a);
+}
+template <class A>
+__device__ __forceinline__ auto natural_logarithm(const A& a) {
+  return elementwise([](float x) { return logf(x); }, a);
+}
+template <class A>
+__device__ __forceinline__ auto sine(const A& a) {
+  return elementwise([](float x) { return sinf(x); }, a);
+}
+template <class A>
+__device__ __forceinline__ auto cosine(const A& a) {
+  return elementwise([](float x) { return cosf(x); }, a);
+}
+template <class A>
+__device__ __forceinline__ auto error_function(const A& a) {
+  return elementwise([](float x) { return erff(x); }, a);
+}
+template <class A>
+__device__ __forceinline__ auto whole_below(const A& a) {
+  return elementwise([](float x) { return floorf(x); }, a);
+}
+template <class A>
+__device__ __forceinline__ auto whole_above(const A& a) {
+  return elementwise([](float x) { return ceilf(x); }, a);
+}
 /// b where a > 0, else c.
 template <class A, class B, class C>
 __device__ __forceinline__ auto where_positive(const A& a, const B& b, const C& c) {

@@ -1,0 +1,130 @@
+// What other loops and branches of the function hand to the loop, and it to them: tiles that are in
+// no memory (meaning_builder.hpp). They become tensors of the meaning, so that the loop alone can
+// be executed; the function is then said to do more than the meaning (UserKernel::incomplete).
+#include <algorithm>
+
+#include "graph/index.hpp"
+#include "graph/meaning/number_type.hpp"
+#include "graph/ttgir/meaning_builder.hpp"
+
+namespace twill::ttgir {
+
+using meaning::Function;
+
+namespace {
+
+constexpr int kMostBehind = 1'000;  // steps from a store back to what it stores
+
+}  // namespace
+
+int MeaningBuilder::tile_of_result(int op, int result, int copy, int copies, int dimension,
+                                   const meaning::Value& value) {
+  if (value.shape.empty()) refuse(op, "another loop or a branch hands on a number");
+  meaning::Tensor one;
+  one.name = unique(value.id + ".handed");
+  one.shape = value.shape;
+  one.type = value.type;
+  out_.tensors.push_back(one);
+  kernel_.places.emplace_back();
+  tiles_.push_back({op, copy, copies, dimension, result});
+  return static_cast<int>(out_.tensors.size()) - 1;
+}
+
+/// A result of another loop or of a branch, as a tile that is loaded before the loop.
+int MeaningBuilder::handed(int user, int value, int copy, int dimension) {
+  if (dimension < 0) copy = 0;
+  const auto known = handed_at_.find({value, copy, dimension});
+  if (known != handed_at_.end()) return known->second;
+  const Value& v = m_.value(value);
+  const Operation& op = m_.op(v.op);
+  const auto& ops = m_.block(m_.op(loop_).block).ops;
+  if (std::find(ops.begin(), ops.end(), v.op) > std::find(ops.begin(), ops.end(), loop_) &&
+      op.block == m_.op(loop_).block)
+    refuse(user, "it uses what a loop or a branch behind the loop makes");
+  if (!is_tile(value, TypeKind::tensor))
+    refuse(user, "it uses what another loop or a branch makes");
+  meaning::Value one;
+  one.id = unique(std::string(v.name) + (dimension < 0 ? "" : "." + std::to_string(copy)));
+  one.function = Function::load;
+  one.type = type_name(v.op, value);
+  one.shape = shape(v.op, value, dimension);
+  one.tensor =
+      tile_of_result(v.op, v.index, copy, dimension < 0 ? 1 : split_.factor, dimension, one);
+  before_.push_back(std::move(one));
+  if (kernel_.incomplete.empty())
+    kernel_.incomplete = "the loop uses what " + std::string(op.name) + " of line " +
+                         std::to_string(op.line) + " makes";
+  return handed_at_[{value, copy, dimension}] = static_cast<int>(before_.size()) - 1;
+}
+
+/// Is what an op behind the loop uses made of the loop's results, of memory and of what stands
+/// before the loop?
+bool MeaningBuilder::worked_on_here(int index, int depth) const {
+  if (depth > kMostBehind) return false;
+  const auto& ops = m_.block(m_.op(loop_).block).ops;
+  const auto loop = std::find(ops.begin(), ops.end(), loop_);
+  for (const int operand : m_.op(index).operands) {
+    const int made = m_.value(operand).op;
+    if (made == kNone || made == loop_) continue;
+    if (std::find(loop, ops.end(), made) == ops.end()) continue;  // before the loop
+    const OpClass c = class_of(m_.op(made));
+    if (c == OpClass::control || c == OpClass::mma || !worked_on_here(made, depth + 1))
+      return false;
+  }
+  return true;
+}
+
+/// What is used elsewhere than in the ops behind the loop that are read is stored in a tensor of
+/// its own.
+void MeaningBuilder::hand_on() {
+  const auto& ops = m_.block(m_.op(loop_).block).ops;
+  const auto loop = std::find(ops.begin(), ops.end(), loop_);
+  // From a result on through ops behind the loop: does it reach one that is not read here?
+  const auto escapes = [&](int result) {
+    std::vector<int> open = {result};
+    std::set<int> seen = {result};
+    while (!open.empty()) {
+      const int value = open.back();
+      open.pop_back();
+      for (int user = 0; user < static_cast<int>(m_.ops.size()); ++user) {
+        const Operation& op = m_.op(user);
+        if (std::find(op.operands.begin(), op.operands.end(), value) == op.operands.end()) continue;
+        const OpClass c = class_of(op);
+        if (std::find(loop, ops.end(), user) == ops.end() || c == OpClass::control ||
+            c == OpClass::mma || op.name == "scf.yield" ||
+            (c == OpClass::store && !worked_on_here(user)))
+          return true;
+        for (const int made : op.results)
+          if (seen.insert(made).second) open.push_back(made);
+      }
+    }
+    return false;
+  };
+  const Operation& all = m_.op(loop_);
+  for (std::size_t k = 0; k < all.results.size(); ++k) {
+    const int result = all.results[k];
+    if (!is_tile(result, TypeKind::tensor) || !escapes(result)) continue;
+    if (meaning::number_type(type(result).element) == nullptr) {  // places, masks
+      kernel_.incomplete = "%" + std::string(m_.value(result).name) + " is used behind the loop";
+      continue;
+    }
+    const int dimension = dimension_after(result);
+    const int copies = dimension < 0 ? 1 : split_.factor;
+    for (int copy = 0; copy < copies; ++copy) {
+      meaning::Value value;
+      value.id = unique(std::string(m_.value(result).name) + "." + std::to_string(k) +
+                        (dimension < 0 ? "" : "." + std::to_string(copy)) + ".out");
+      value.function = Function::store;
+      value.type = type_name(loop_, result);
+      value.shape = shape(loop_, result, dimension);
+      value.operands = {beside(loop_, value, source(loop_, result, Where::after, copy, dimension))};
+      value.tensor = tile_of_result(loop_, static_cast<int>(k), copy, copies, dimension, value);
+      after_.push_back(std::move(value));
+    }
+    if (kernel_.incomplete.empty())
+      kernel_.incomplete = "%" + std::string(m_.value(result).name) +
+                           " of the loop is used by another loop or a branch";
+  }
+}
+
+}  // namespace twill::ttgir
