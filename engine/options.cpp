@@ -6,6 +6,7 @@
 #include "engine/order/searcher.hpp"
 #include "engine/search.hpp"
 #include "graph/bounds/whole_time.hpp"
+#include "graph/index.hpp"
 
 namespace twill {
 namespace {
@@ -130,6 +131,23 @@ void refuse_paper(const Options& options, Form form) {
     throw InputError("options", "--stages", to_string(stages), "must be complete or a number here");
 }
 
+/// Is a unit shared by several ops at a time, in parts of different sizes, and are cycles few? Then
+/// sums over each cycle propagate more than sums over pairs of ops: of PSPLIB's projects with 30
+/// activities the hardest take seconds, and the order form is not done in 30 s
+/// (bench/results/hard.md).
+bool counts_shares(const Problem& problem) {
+  constexpr Cycle kFewCycles = 1'000;  // of all ops together
+  Cycle cycles = 0;
+  bool shares = false;
+  for (const Op& op : problem.ops) {
+    cycles += op.cycles;
+    if (cycles > kFewCycles) return false;
+    for (const Reservation& r : op.reservations)
+      shares = shares || (r.amount > 1 && problem.units[at(r.unit)].capacity > r.amount);
+  }
+  return shares;
+}
+
 const Engine& chosen_engine(const Problem& problem, const Options& options,
                             const EncodingChoice& choice) {
   const bool time_indexed_only =
@@ -137,8 +155,9 @@ const Engine& chosen_engine(const Problem& problem, const Options& options,
   const EngineChoice engine =
       options.search_engine ? *options.search_engine : parse_engine(options.engine);
   if (engine == EngineChoice::automatic)
-    return time_indexed_only || problem.ops.size() > kMaxOrderOps ? time_indexed_engine()
-                                                                  : order_engine();
+    return time_indexed_only || problem.ops.size() > kMaxOrderOps || counts_shares(problem)
+               ? time_indexed_engine()
+               : order_engine();
   if (engine == EngineChoice::time_indexed) return time_indexed_engine();
   const bool cadical = engine == EngineChoice::order_cadical;
   const char* const name = cadical ? "order-cadical" : "order";

@@ -58,7 +58,8 @@ std::vector<Row> rows(const std::string& limited) {
        }},
       {SearchOption::engine, "--engine",
        "order = any cycle counts; time_indexed = every cycle in clauses; auto = order where it "
-       "can;\n"
+       "can,\n"
+       "but for few cycles and ops that share a unit in parts;\n"
        "order-cadical = order, searched by a CaDiCaL from 1.6 on instead of Twill's own solver",
        add_value<&Options::engine>},
       {SearchOption::encoding, "--encoding",

@@ -42,8 +42,9 @@ struct StageChoice {
 };
 
 enum class EngineChoice {
-  /// order, but for the straight-line forms, for a start encoding that was asked for, and for loops
-  /// of more than 1,000 ops, which only time_indexed has.
+  /// order, but for the straight-line forms, for a start encoding that was asked for, for loops of
+  /// more than 1,000 ops, which only time_indexed has, and for ops of at most 1,000 cycles together
+  /// that take several instances of a unit which has more of them.
   automatic,
   order,          ///< rows in difference logic: its time does not depend on the number of cycles
   order_cadical,  ///< order, searched by CaDiCaL (1.6 or later) as its propagator, not by Twill

@@ -156,6 +156,7 @@ void Interpreter::execute(int op) {
   if (name == "tt.load" || name == "tt.descriptor_load") return load(op);
   if (name == "tt.store" || name == "tt.descriptor_store" || name == "tt.descriptor_reduce")
     return store(op);
+  if (name == "tt.atomic_rmw" && text_behind_name(op).starts_with("fadd,")) return store(op);
   if (buffers(op) || tiles(op)) return;
   refuse(op, "it is not executed here");
 }
@@ -306,7 +307,7 @@ void Interpreter::load(int op) {
 void Interpreter::store(int op) {
   const Operation& o = m_.op(op);
   // A descriptor's tile is the last operand, a pointer's the second.
-  const bool descriptor = o.name != "tt.store";
+  const bool descriptor = o.name.starts_with("tt.descriptor");
   const Held& where = operand(op, 0);
   if (where.base < 0) refuse(op, "it stores to what is no argument");
   int tile = kNone;

@@ -37,6 +37,34 @@ TEST_CASE("a typed option says the same as its text, and comes before it") {
   }
 }
 
+TEST_CASE("few cycles and ops that share a unit in parts: every cycle in clauses") {
+  Problem p;
+  p.name = "shares";
+  p.warps = {{"w", 4, 0, false}};
+  p.units = {{"U", 5}};
+  const auto op = [&](const char* id, Cycle cycles, Amount amount) {
+    Op one;
+    one.id = id;
+    one.cycles = cycles;
+    one.width = 4;
+    one.reservations = {{0, 0, cycles, amount}};
+    p.ops.push_back(one);
+  };
+  op("a", 2, 3);
+  op("b", 3, 2);
+  op("c", 1, 3);
+  const auto engine = [&] { return solve(p, {}).engine; };
+  CHECK(engine() == "time_indexed");
+  CHECK(solve(p, {}).schedule->initiation_interval == 3);
+  p.ops[1].cycles = p.ops[1].reservations[0].length = 998;  // 1,001 together
+  CHECK(engine() == "order");
+  p.ops[1].cycles = p.ops[1].reservations[0].length = 3;
+  p.units[0].capacity = 3;
+  CHECK(engine() == "time_indexed");  // b leaves one
+  p.ops.erase(p.ops.begin() + 1);
+  CHECK(engine() == "order");  // each takes all
+}
+
 TEST_CASE("what no search has is refused") {
   Options options;
   for (const Cycle most : {Cycle{0}, Cycle{-1}, Cycle{1'000'000}}) {

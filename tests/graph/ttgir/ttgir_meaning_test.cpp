@@ -158,6 +158,34 @@ TEST_CASE("of two loops each is executed with what the other one hands on") {
   }
 }
 
+TEST_CASE("an addition in memory under a mask adds what the mask lets through") {
+  std::string text = read_file(TWILL_TEST_DATA "/ttgir/two-loops.ttgir");
+  const std::string store = "tt.store %there, %whole : tensor<128x!tt.ptr<f32>, #blocked>";
+  const std::string added =
+      "%hundred = arith.constant dense<100> : tensor<128xi32, #blocked>\n"
+      "%some = arith.cmpi slt, %c, %hundred : tensor<128xi32, #blocked>\n"
+      "%old = tt.atomic_rmw fadd, relaxed, gpu, %there, %whole, %some : "
+      "(tensor<128x!tt.ptr<f32>, #blocked>, tensor<128xf32, #blocked>, tensor<128xi1, #blocked>) "
+      "-> tensor<128xf32, #blocked>";
+  text.replace(text.find(store), store.size(), added);
+  LoopOptions options;
+  options.loop = 1;
+  const auto lowered = [&] {
+    return lower_module(text, "two-loops", builtin_machine("hopper"), "hopper", options, {});
+  };
+  for (const int n : {0, 1, 3}) CHECK(difference(lowered(), meaning_of(lowered()), n) <= kSame);
+  const LoweredModule one = lowered();
+  CHECK(difference(one, meaning_of(one), 3, [](meaning::Meaning& m) {
+          for (meaning::Value& value : m.values)  // without its bounds
+            if (value.function == meaning::Function::store && value.operands.size() > 1)
+              value.operands.resize(1);
+        }) > kSame);
+  // Of other operations nothing is known.
+  text.replace(text.find("fadd"), 4, "xchg");
+  const LoweredModule other = lowered();
+  CHECK(std::holds_alternative<NoMeaning>(meaning_of_loop(other)));
+}
+
 TEST_CASE("a mask that says nothing of what is outside has a meaning only where that is not used") {
   const std::string text = read_file(TWILL_TEST_DATA "/ttgir/two-loops.ttgir");
   LoopOptions options;
