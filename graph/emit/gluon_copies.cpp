@@ -66,8 +66,10 @@ void SlotPrinter::load_vector(int depth, const Value& value, Iteration it, const
 }
 
 void SlotPrinter::store(int depth, int op, const Value& value, Iteration it) {
-  if (plan_.by_elements(value.tensor))
-    refuse("op", value.id + " stores by pointers in every iteration: not emitted yet");
+  if (plan_.by_elements(value.tensor)) {
+    store_in_loop(depth, op, value, it);
+    return;
+  }
   if (value.shape.size() != 2)
     refuse("op", value.id + " stores a vector in every iteration: not emitted yet");
   if (plan_.links.values[at(op)].size() != 1)

@@ -85,19 +85,32 @@ std::string SlotPrinter::loaded_elements(const Value& value, const std::string& 
 }
 
 void SlotPrinter::store_elements(int depth, const Value& value, const Expression& what,
-                                 const std::string& first_column) {
+                                 const std::string& first_column, const std::string& iteration) {
   if (what.layout.turned) refuse("op", value.id + " stores a transposed tile by pointers");
   Value part = value;
   if (value.shape.size() == 2) part.shape = {what.layout.rows, what.layout.columns};
   const std::string layout = values_.text_of(
       value.shape.size() == 2 ? what.layout
                               : Layout{what.layout.kind, what.layout.rows, what.layout.columns});
-  std::string to = elements(depth, part, layout, "", first_column);
+  std::string to = elements(depth, part, layout, iteration, first_column);
   line(depth,
        std::string(plan_.adds(value.tensor) ? "gl.atomic_add(" : "gl.store(") +
            to.insert(to.find(", mask=") == std::string::npos ? to.size() : to.find(", mask="),
                      ", " + what.text) +
            ")");
+}
+
+void SlotPrinter::store_in_loop(int depth, int op, const Value& value, Iteration it) {
+  if (plan_.links.values[at(op)].size() != 1)
+    refuse("op", "the store " + value.id + " is part of a chain");
+  if (!barriers_of(legal_op(op), it).empty())
+    refuse("release", "the store " + value.id + " was to tell a barrier of its end");
+  if (it.from == Iteration::end) use("n");
+  ensure_ended(depth, op, value, it);
+  const int v = plan_.links.result[at(op)];
+  const Expression what = values_.evaluate(v, {operand(op, value.operands[0], it)},
+                                           values_.layout_of(v), iteration_text(it));
+  store_elements(depth, value, what, "", iteration_text(it));
 }
 
 bool SlotPrinter::needs_fence(int legal_event_op) const {

@@ -339,12 +339,25 @@ void SlotPrinter::keep(int depth, int op, Iteration it, const Expression& result
     if (storage.kind != Storage::in_memory) continue;
     line(depth, copy_of(s, it) + ".store(" + text + ")");
     if (plan_.on_tmem(storage)) state_.reads.clear();
-    if (!plan_.on_tmem(storage) && (read_by_products(s) || p_.ops[at(op)].fence)) {
+    if (!plan_.on_tmem(storage) && (read_by_products(s) || p_.ops[at(op)].fence) &&
+        !stored_by_threads(s)) {
       needs_.fence = true;
       line(depth, "fence_async_shared()  # ordinary writes, read by the asynchronous proxy");
     }
   }
   if (p_.ops[at(op)].writes.empty()) refuse("op", p_.ops[at(op)].id + " writes nothing");
+}
+
+bool SlotPrinter::stored_by_threads(int storage) const {
+  bool some = false;
+  for (int v = 0; v < static_cast<int>(p_.ops.size()); ++v)
+    for (const program::Read& read : p_.ops[at(v)].reads) {
+      if (read.storage != storage) continue;
+      const Value& value = m_.values[at(plan_.links.result[at(v)])];
+      if (value.function != Function::store || !plan_.by_elements(value.tensor)) return false;
+      some = true;
+    }
+  return some;
 }
 
 bool SlotPrinter::read_by_products(int storage) const {

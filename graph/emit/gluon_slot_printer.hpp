@@ -151,9 +151,11 @@ class SlotPrinter {
                      const std::string& to, const std::string& barrier);
   /// gl.load() of what elements() returned.
   std::string loaded_elements(const Value& value, const std::string& from) const;
-  /// A tile, or the part of it from a column on.
+  /// A tile, or the part of it from a column on, in an iteration ("" = behind the loop).
   void store_elements(int depth, const Value& value, const Expression& what,
-                      const std::string& first_column);
+                      const std::string& first_column, const std::string& iteration = "");
+  /// From registers, in every iteration: it has ended where its text stands.
+  void store_in_loop(int depth, int op, const Value& value, Iteration it);
   /// Do products of this slot read what the op (of the legal program) copied by threads?
   bool needs_fence(int legal_event_op) const;
   /// Does a product of this slot read a tile from before the loop that threads copied, and nothing
@@ -197,6 +199,8 @@ class SlotPrinter {
   /// The result to where the program has it.
   void keep(int depth, int op, Iteration it, const Expression& result);
   bool read_by_products(int storage) const;
+  /// Do only stores by pointers read it, by ordinary loads?
+  bool stored_by_threads(int storage) const;
   /// A chain from tensor memory to tensor memory, element by element: in parts of its columns.
   bool in_chunks(int op) const;
   /// Begins a loop over parts of `each` columns, if there are several: what takes a part, for the

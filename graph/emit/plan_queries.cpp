@@ -21,7 +21,9 @@ int Plan::warps(int slot) const {
 bool Plan::loads_by_elements(int slot) const {
   for (std::size_t v = 0; v < given->ops.size(); ++v)
     for (const int one : links.values[v])
-      if (given->ops[v].slot == slot && meaning->values[at(one)].function == Function::load &&
+      if (given->ops[v].slot == slot &&
+          (meaning->values[at(one)].function == Function::load ||
+           meaning->values[at(one)].function == Function::store) &&
           by_elements(meaning->values[at(one)].tensor))
         return true;
   if (slot != resident_slot) return false;

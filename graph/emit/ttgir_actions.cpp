@@ -192,6 +192,8 @@ bool Builder::copy_call(const std::string& name, const Expr& call, Thing& made) 
     const Type of = type(where);
     Type to = of;
     if (!of.pointer()) no_text("a load from no place");
+    // (Triton joins equal ones. Here nothing does.)
+    if (of.kind == Type::scalar) no_text("a number that is loaded");
     to.element = of.element.substr(8, of.element.size() - 9);
     std::vector<int> operands{where.id};
     std::string list = "$0";

@@ -35,7 +35,7 @@ class World:
         self.lock = threading.Condition()
         self.current, self.failed = None, None
         self.alive, self.waiting = [], {}
-        self.copies, self.queues, self.vectors = [], {}, {}
+        self.copies, self.queues, self.vectors, self.vector_barriers = [], {}, {}, set()
         self.landed, self.clock, self.fenced = [], 0, {}  # by cp.async: (first byte, last, when); when a slot fenced last
         self.unfenced = {}  # slot -> arrays with ordinary writes that the asynchronous proxy does not see yet
         self.tmem = np.full((128, 512, 4), 0xff, np.uint8)
@@ -54,7 +54,7 @@ class World:
             return ready
         if self.late == "eager" and work:
             return work
-        free = [(kind, x) for kind, x in work if (self.copies[x][0] if kind == "copy" else x) != self.late]
+        free = [(kind, x) for kind, x in work if self.late not in (self.copies[x][::2] if kind == "copy" else (x,))]
         free += [(kind, t) for kind, t in ready if t.name != self.late]
         return free or ready + work
 
@@ -618,7 +618,9 @@ def gluon_modules():
                 one()
             barrier.arrive(threads)
 
-        WORLD.copies.append((threading.current_thread().name + " vectors", work))
+        # Kept back with all of its slot, or alone.
+        WORLD.copies.append((threading.current_thread().name + " vectors", work, f"vectors of barrier {barrier.number}"))
+        WORLD.vector_barriers.add(barrier.number)
 
     async_copy.async_load, async_copy.mbarrier_arrive = copy_vector, vector_arrive
 
