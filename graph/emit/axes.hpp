@@ -28,6 +28,7 @@ struct HostTensor {
   std::vector<int> axes;   ///< per dimension of a tile
   std::string type;
   bool output = false;
+  bool pointer = false;  ///< of a user's function: an argument that is a pointer
   /// Several programs of the grid store each of its tiles: they add to what is there, which begins
   /// as 0.
   bool added = false;

@@ -164,6 +164,7 @@ class GluonPrinter {
           one.type.clear();
           for (std::size_t h = 0; h < plan_.host_name.size(); ++h)
             if (name == plan_.host_name[h] + "_ptr") one.type = plan_.axes.tensors[h].type;
+          if (one.type.empty() && plan_.by_elements()) one.type = given.pointed;
         }
         if (given.kind == meaning::Parameter::descriptor) {
           one.kind = KernelArgument::descriptor;
@@ -171,6 +172,7 @@ class GluonPrinter {
           for (std::size_t h = 0; h < plan_.host_name.size(); ++h)
             if (name == plan_.host_name[h] + "_desc") one.block = block(h);
         }
+        if (plan_.by_elements()) one.divisor = given.divisor;
         all.push_back(std::move(one));
       }
       return all;
@@ -279,9 +281,13 @@ class GluonPrinter {
     for (const std::string& one : plan_.host_name) add(one + "_column");
     for (std::size_t t = 0; t < plan_.host_name.size(); ++t)
       if (plan_.axes.tensors[t].steps >= 0) add(plan_.host_name[t] + "_rows");
+    if (plan_.by_elements())
+      for (const std::string& one : plan_.parameter_name)
+        if (!one.empty()) add(one);
     if (plan_.user != nullptr) {
       for (const std::string& one : plan_.tensor_name) add(one + "_column");
       for (const std::string& one : plan_.constant) add(one);
+      for (const auto& [one, index] : plan_.places) add(one);
     }
     add("n");
     add("TRIPS");
@@ -307,33 +313,37 @@ class GluonPrinter {
       list += (list.empty() ? "" : ", ") + one + (one == "TRIPS" ? ": gl.constexpr" : "");
     std::string doc;
     if (s < plan_.finish_slot())
-      doc = "    # " + std::to_string(p_.slots[at(s)].width) +
-            (p_.slots[at(s)].width == 1 ? " warp" : " warps") + ", " +
-            std::to_string(p_.slots[at(s)].registers) + " registers a thread for tiles\n";
+      doc = "    # " + std::to_string(plan_.warps(s)) + (plan_.warps(s) == 1 ? " warp" : " warps") +
+            ", " + std::to_string(p_.slots[at(s)].registers) + " registers a thread for tiles\n";
     return "\n\n@gluon.jit\ndef " + plan_.slot_name[at(s)] + "(" + list + "):\n" + doc + slot.body;
   }
 
   // ---- the kernel
 
-  std::string shared_layout(const std::vector<std::int64_t>& shape, const std::string& type) {
+  /// columns_first: columns of the tile follow each other, not rows.
+  std::string shared_layout(const std::vector<std::int64_t>& shape, const std::string& type,
+                            bool columns_first) {
     std::string upper = type;
     std::transform(upper.begin(), upper.end(), upper.begin(),
                    [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-    std::string name =
-        "SMEM_" + std::to_string(shape[0]) + "x" + std::to_string(shape[1]) + "_" + upper;
+    std::string name = "SMEM_" + std::to_string(shape[0]) + "x" + std::to_string(shape[1]) + "_" +
+                       upper + (columns_first ? "_COLUMNS" : "");
     shared_layouts_[name] = "gl.NVMMASharedLayout.get_default_for([" + std::to_string(shape[0]) +
-                            ", " + std::to_string(shape[1]) + "], " + gluon_type(type) + ")";
+                            ", " + std::to_string(shape[1]) + "], " + gluon_type(type) +
+                            (columns_first ? ", transposed=True)" : ")");
     return name;
   }
 
   void allocate(const std::string& name, const std::vector<std::int64_t>& shape,
-                const std::string& type, int depth, const std::string& comment) {
+                const std::string& type, int depth, const std::string& comment,
+                bool columns_first = false) {
     if (gluon_type(type).empty()) throw Refusal{"type", "a buffer has elements of type " + type};
     std::string list = depth > 1 ? std::to_string(depth) : "";
     for (const std::int64_t extent : shape)
       list += (list.empty() ? "" : ", ") + std::to_string(extent);
     line(1, name + " = gl.allocate_shared_memory(" + gluon_type(type) + ", [" + list + "], " +
-                (shape.size() == 2 ? shared_layout(shape, type) : "VECTOR") + ")" + comment);
+                (shape.size() == 2 ? shared_layout(shape, type, columns_first) : "VECTOR") + ")" +
+                comment);
   }
 
   void kernel(const std::vector<SlotText>& slots) {
@@ -341,7 +351,9 @@ class GluonPrinter {
     line(0, "");
     line(0, "@gluon.jit");
     if (plan_.user != nullptr) {
-      text_ += user_kernel_head(plan_);
+      std::string bodies;
+      for (const SlotText& slot : slots) bodies += slot.body;
+      text_ += user_kernel_head(plan_, bodies);
       buffers();
       initial();
       barriers();
@@ -403,9 +415,10 @@ class GluonPrinter {
           view(s, value, ring);
         else
           allocate(plan_.buffer[at(s)], value.shape, value.type, storage.depth,
-                   ring.empty() ? "" : "  # " + ring);
+                   ring.empty() ? "" : "  # " + ring, plan_.columns_first(value));
       }
-    for (const auto& [v, one] : plan_.resident) allocate(one.name, one.shape, one.type, 1, "");
+    for (const auto& [v, one] : plan_.resident)
+      allocate(one.name, one.shape, one.type, 1, "", plan_.columns_first(m_.values[at(v)]));
     std::set<std::string> named(plan_.buffer.begin(), plan_.buffer.end());
     for (const auto& [v, one] : plan_.resident) named.insert(one.name);
     for (const auto& [v, one] : plan_.staging)
@@ -423,7 +436,8 @@ class GluonPrinter {
     line(1, plan_.buffer[at(s)] + " = " + plan_.buffer[at(plan_.view_of[at(s)])] + ".reinterpret(" +
                 gluon_type(value.type) + ", [" + (depth > 1 ? std::to_string(depth) + ", " : "") +
                 std::to_string(value.shape[0]) + ", " + std::to_string(value.shape[1]) + "], " +
-                shared_layout(value.shape, value.type) + ")" + (ring.empty() ? "" : "  # " + ring));
+                shared_layout(value.shape, value.type, plan_.columns_first(value)) + ")" +
+                (ring.empty() ? "" : "  # " + ring));
   }
 
   void tensor_memory() {
@@ -517,7 +531,8 @@ class GluonPrinter {
     if (source < 0) return event.arrivals;
     const meaning::Value& value = m_.values[at(plan_.links.result[at(source)])];
     const bool vector = value.function == meaning::Function::load && value.shape.size() == 1;
-    return vector ? 32 * plan_.warps(p_.ops[at(source)].slot) : event.arrivals;
+    const bool threads = plan_.by_elements(value.tensor) ? plan_.copied_by_threads(value) : vector;
+    return threads ? 32 * plan_.warps(p_.ops[at(source)].slot) : event.arrivals;
   }
 
   void barriers() {
@@ -529,8 +544,11 @@ class GluonPrinter {
       line(1, name + " = mbarrier.allocate_mbarrier()");
       line(1, "mbarrier.init(" + name + ", count=" + std::to_string(count) + ")");
     };
-    if (!plan_.resident.empty())
-      single(plan_.resident_barrier, static_cast<int>(plan_.resident.size()));
+    int residents = 0;
+    for (const auto& [v, one] : plan_.resident)
+      residents +=
+          plan_.copied_by_threads(m_.values[at(v)]) ? 32 * plan_.warps(plan_.resident_slot) : 1;
+    if (!plan_.resident.empty()) single(plan_.resident_barrier, residents);
     if (plan_.tiles() && !plan_.resident.empty())
       single(plan_.resident_free, static_cast<int>(plan_.resident_readers().size()));
     if (plan_.tiles() && !plan_.finishers().empty())

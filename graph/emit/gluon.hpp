@@ -31,6 +31,7 @@ struct KernelArgument {
   std::string name;
   std::string type;  ///< of the number, or of what lies there; "" = the kernel does not touch it
   std::vector<std::int64_t> block;  ///< of a descriptor
+  std::int64_t divisor = 1;         ///< that copies of several elements count on
 };
 
 struct GluonKernel {

@@ -33,6 +33,10 @@ void SlotPrinter::load(int depth, int op, const Value& value, Iteration it) {
   if (bars.empty() || bars.find(", ") != std::string::npos)
     refuse("op", "nobody waits for the load " + value.id);
   if (it.from == Iteration::end) use("n");
+  if (plan_.by_elements(value.tensor)) {
+    load_elements(depth, value, iteration_text(it), copy_of(storage, it), bars);
+    return;
+  }
   if (value.shape.size() == 1) {
     load_vector(depth, value, it, copy_of(storage, it), bars);
     return;
@@ -62,6 +66,10 @@ void SlotPrinter::load_vector(int depth, const Value& value, Iteration it, const
 }
 
 void SlotPrinter::store(int depth, int op, const Value& value, Iteration it) {
+  if (plan_.by_elements(value.tensor)) {
+    store_in_loop(depth, op, value, it);
+    return;
+  }
   if (value.shape.size() != 2)
     refuse("op", value.id + " stores a vector in every iteration: not emitted yet");
   if (plan_.links.values[at(op)].size() != 1)

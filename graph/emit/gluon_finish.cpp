@@ -170,6 +170,10 @@ void SlotPrinter::final_chunks(const std::vector<int>& chain, const std::string&
     last = values_.evaluate(v, in, layout, "");
     if (v != store && last.text != "part") line(depth, "part = " + last.text);
   }
+  if (buffer.empty()) {
+    store_elements(depth, m_.values[at(store)], last, columns > kOutChunk ? "column" : "");
+    return;
+  }
   line(depth, buffer + cut.substr(0, cut.size() - 1) + ", dim=1).store(" + last.text + ")");
 }
 
@@ -196,6 +200,10 @@ void SlotPrinter::final_value(int v, std::set<int>& written) {
   const Value& value = m_.values[at(v)];
   if (value.function == Function::store && value.shape.size() == 2)
     if (const std::vector<int> chain = plan_.final_chain(v, slot_, kOutChunk); !chain.empty()) {
+      if (plan_.by_elements(value.tensor)) {
+        final_chunks(chain, "", written);
+        return;
+      }
       const std::string buffer = staged(v);
       final_chunks(chain, buffer, written);
       bulk_store(value, buffer);
@@ -206,6 +214,10 @@ void SlotPrinter::final_value(int v, std::set<int>& written) {
   const Expression result = values_.evaluate(v, in, values_.layout_of(v), "");
   if (value.function != Function::store) {
     line(1, plan_.variable[at(v)] + " = " + result.text);
+    return;
+  }
+  if (plan_.by_elements(value.tensor)) {
+    store_elements(1, value, result, "");
     return;
   }
   const std::string& tensor = plan_.tensor_name[at(value.tensor)];

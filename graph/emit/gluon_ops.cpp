@@ -108,6 +108,9 @@ void SlotPrinter::product(int depth, int op, const Value& value, Iteration it) {
     if (type != "f16" && type != "bf16" && type != "f8")
       refuse("type", "operands of the product " + value.id + " must be f16, bf16 or f8");
     // PTX ISA, wgmma.mma_async and tcgen05.mma: of 8 bits both operands lie along K.
+    if (type == "f8" && values_.resolve(op, one).kind == Source::memory &&
+        plan_.columns_first(m_.values[at(one.value)]))
+      refuse("type", "a tile of 8 bits whose columns follow each other");
     if (type == "f8" && (values_.resolve(op, one).kind == Source::registers ||
                          values_.resolve(op, one).transposed != (k == 1)))
       refuse("type", "operands of 8 bits of the product " + value.id +
@@ -120,6 +123,7 @@ void SlotPrinter::product(int depth, int op, const Value& value, Iteration it) {
   if (value.type != "f32") refuse("type", "the product " + value.id + " must be f32");
   if (plan_.links.values[at(op)].size() != 1)
     refuse("op", "the product " + value.id + " is part of a chain");
+  for (std::size_t k = 0; k < 2; ++k) check_fenced(op, value.operands[k]);
   const std::string b = memory_operand(op, value.operands[1], it);
   if (b.empty())
     refuse("operand", "the right operand of " + value.id + " must lie in shared memory");
@@ -335,12 +339,25 @@ void SlotPrinter::keep(int depth, int op, Iteration it, const Expression& result
     if (storage.kind != Storage::in_memory) continue;
     line(depth, copy_of(s, it) + ".store(" + text + ")");
     if (plan_.on_tmem(storage)) state_.reads.clear();
-    if (!plan_.on_tmem(storage) && (read_by_products(s) || p_.ops[at(op)].fence)) {
+    if (!plan_.on_tmem(storage) && (read_by_products(s) || p_.ops[at(op)].fence) &&
+        !stored_by_threads(s)) {
       needs_.fence = true;
       line(depth, "fence_async_shared()  # ordinary writes, read by the asynchronous proxy");
     }
   }
   if (p_.ops[at(op)].writes.empty()) refuse("op", p_.ops[at(op)].id + " writes nothing");
+}
+
+bool SlotPrinter::stored_by_threads(int storage) const {
+  bool some = false;
+  for (int v = 0; v < static_cast<int>(p_.ops.size()); ++v)
+    for (const program::Read& read : p_.ops[at(v)].reads) {
+      if (read.storage != storage) continue;
+      const Value& value = m_.values[at(plan_.links.result[at(v)])];
+      if (value.function != Function::store || !plan_.by_elements(value.tensor)) return false;
+      some = true;
+    }
+  return some;
 }
 
 bool SlotPrinter::read_by_products(int storage) const {

@@ -91,8 +91,12 @@ void SlotPrinter::before() {
       wait_turn_before(plan_.resident_free, "WAR: nobody reads those of the tile before");
     line(1, "# tiles that stay for the whole loop");
     for (const auto& [v, one] : plan_.resident) {
-      const std::string desc = use(host(m_.values[at(v)].tensor) + "_desc");
       const std::string bar = use(plan_.resident_barrier);
+      if (plan_.by_elements(m_.values[at(v)].tensor)) {
+        load_elements(1, m_.values[at(v)], "", use(one.name), bar);
+        continue;
+      }
+      const std::string desc = use(host(m_.values[at(v)].tensor) + "_desc");
       line(1, "mbarrier.expect(" + bar + ", " + desc + ".nbytes_per_cta)");
       line(1, "tma.async_load(" + desc + ", " + coordinates(m_.values[at(v)].tensor, "") + ", " +
                   bar + ", " + use(one.name) + ")");
@@ -106,6 +110,10 @@ void SlotPrinter::before() {
   if (reads_resident)
     line(1, "mbarrier.wait(" + use(plan_.resident_barrier) + ", " + turn_parity() +
                 ")  # RAW: the tiles from before the loop");
+  if (reads_resident && fence_for_resident()) {
+    needs_.fence = true;
+    line(1, "fence_async_shared()  # threads copied them, products may read them");
+  }
   vectors_before();
   bool said = false;
   for (int v = 0; v < static_cast<int>(p_.ops.size()); ++v) {
@@ -145,6 +153,12 @@ void SlotPrinter::vectors_before() {
         const int value = values_.resolve(op, one).value;
         const Value& vector = m_.values[at(value)];
         if (vector.shape.size() != 1 || !loaded.insert(value).second) continue;
+        if (plan_.by_elements(vector.tensor)) {
+          const std::string layout = values_.text_of(values_.layout_of(value));
+          const std::string from = elements(1, vector, layout, "");
+          line(1, plan_.variable[at(value)] + " = " + loaded_elements(vector, from));
+          continue;
+        }
         const std::string where = coordinates(vector.tensor, "");
         line(1, plan_.variable[at(value)] + " = gl.load(" + use(host(vector.tensor) + "_ptr") +
                     " + " + where.substr(1, where.size() - 2) + " + gl.arange(0, " +
@@ -171,6 +185,7 @@ void SlotPrinter::loop() {
     use(trips);
     const std::size_t before_text = text_.size();
     for (const Step& step : code_->short_runs[at(n)]) print(2, step);
+    fence_if_due(2);
     drain(2);
     if (text_.size() == before_text) line(2, "pass");
     most();
@@ -182,10 +197,12 @@ void SlotPrinter::loop() {
     line(1, "else:");
     line(in, "# prologue");
     for (const Step& step : code_->prologue) print(in, step);
+    fence_if_due(in);
   }
   steady(in);
   if (depth > 0) line(in, "# epilogue");
   for (const Step& step : code_->epilogue) print(in, step);
+  fence_if_due(in);
   drain(in);
   most();
   state_.reads = std::move(reads);
@@ -206,6 +223,7 @@ void SlotPrinter::steady(int in) {
     state_ = begin;
     text_.clear();
     for (const Step& step : code_->steady) print(in + 1, step);
+    fence_if_due(in + 1);
     SlotState again = moved(state_, 1);
     again.defined = entry.defined;
     again.reads.clear();
@@ -254,6 +272,7 @@ void SlotPrinter::steady(int in) {
 }
 
 void SlotPrinter::print(int depth, const Step& step) {
+  if (!step.is_wait) fence_if_due(depth);
   if (step.is_wait)
     wait(depth, step);
   else if (legal_.release_of[at(step.index)] >= 0)

@@ -138,6 +138,33 @@ class SlotPrinter {
   void load_vector(int depth, const Value& value, Iteration it, const std::string& to,
                    const std::string& barrier);
   void store(int depth, int op, const Value& value, Iteration it);
+  // Tiles by pointers: gluon_elements.cpp.
+  int index_of(const Value& value) const;
+  /// Makes the parameters that a text names arguments of the slot.
+  void use_arguments(const std::string& text);
+  /// Writes the names of rows and columns in a register layout; returns "pointers, mask=...".
+  /// Of a part of the value that begins at `first` ("" = all of it): in rows, or in columns where
+  /// it has all rows.
+  std::string elements(int depth, const Value& value, const std::string& layout,
+                       const std::string& iteration, const std::string& first = "");
+  void load_elements(int depth, const Value& value, const std::string& iteration,
+                     const std::string& to, const std::string& barrier);
+  /// gl.load() of what elements() returned.
+  std::string loaded_elements(const Value& value, const std::string& from) const;
+  /// A tile, or the part of it from a column on, in an iteration ("" = behind the loop).
+  void store_elements(int depth, const Value& value, const Expression& what,
+                      const std::string& first_column, const std::string& iteration = "");
+  /// From registers, in every iteration: it has ended where its text stands.
+  void store_in_loop(int depth, int op, const Value& value, Iteration it);
+  /// Do products of this slot read what the op (of the legal program) copied by threads?
+  bool needs_fence(int legal_event_op) const;
+  /// Does a product of this slot read a tile from before the loop that threads copied, and nothing
+  /// in the loop whose wait has such a fence?
+  bool fence_for_resident() const;
+  /// Behind all waits before an op, one fence for them.
+  void fence_if_due(int depth);
+  /// Refuses a product that reads such a tile where its slot has no wait to stand behind.
+  void check_fenced(int op, const Operand& one) const;
   /// From registers, through a buffer that its slot alone uses.
   void store_registers(int depth, int op, const Value& value, Iteration it);
   void issue_store(int depth, int op, const Value& value, Iteration it, const std::string& from);
@@ -172,6 +199,8 @@ class SlotPrinter {
   /// The result to where the program has it.
   void keep(int depth, int op, Iteration it, const Expression& result);
   bool read_by_products(int storage) const;
+  /// Do only stores by pointers read it, by ordinary loads?
+  bool stored_by_threads(int storage) const;
   /// A chain from tensor memory to tensor memory, element by element: in parts of its columns.
   bool in_chunks(int op) const;
   /// Begins a loop over parts of `each` columns, if there are several: what takes a part, for the
@@ -205,8 +234,9 @@ class SlotPrinter {
   const SlotCode* code_ = nullptr;
   std::string text_;
   std::set<std::string> used_;
-  std::vector<int> history_;  ///< per op, the age of the oldest copy that is read
-  int trips_ = -1;            ///< of the short run that is written; -1 = it is none
+  std::vector<int> history_;   ///< per op, the age of the oldest copy that is read
+  bool fence_is_due_ = false;  ///< since the waits just written
+  int trips_ = -1;             ///< of the short run that is written; -1 = it is none
   SlotState state_;
   std::map<int, Expression> chain_;
 };

@@ -46,6 +46,14 @@ void SlotPrinter::wait(int depth, const Step& step) {
   if (step.if_exists && step.if_begun) refuse("op", "a wait with two guards");
   if (!guard.empty()) text += ", pred=" + guard;
   line(depth, text + ")" + comment);
+  fence_is_due_ |= needs_fence(event.op);
+}
+
+void SlotPrinter::fence_if_due(int depth) {
+  if (!fence_is_due_) return;
+  fence_is_due_ = false;
+  needs_.fence = true;
+  line(depth, "fence_async_shared()  # threads copied it, products read it");
 }
 
 std::string SlotPrinter::through_tiles(Iteration iteration) const {

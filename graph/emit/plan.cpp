@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "graph/emit/element_text.hpp"
 #include "graph/emit/limits.hpp"
 #include "graph/emit/plan_memory.hpp"
 #include "graph/emit/register_pressure.hpp"
@@ -44,12 +45,15 @@ class Planner {
       if (plan_.user != nullptr && value.shape.empty() &&
           (reduces || v >= plan_.meaning->after_begin))
         return Refusal{"op", value.id + " makes a number of a vector: no text is written for it"};
+      const bool moved = plan_.by_elements(value.tensor);
       if (!meaning::bounds_of(value).empty() &&
-          (value.function != Function::within || !options_.as_triton))
+          ((value.function != Function::within && !moved) || !options_.as_triton))
         return Refusal{"op", value.id +
                                  " has bounds (a mask that compares places): no text is "
                                  "written for them yet"};
     }
+    if (plan_.tiles() && plan_.by_elements())
+      return Refusal{"op", "tiles by pointers in a loop over tiles: not emitted yet"};
     auto legal = make_legal(p_, plan_.links, plan_.tiles());
     if (auto* no = std::get_if<Refusal>(&legal)) return *no;
     plan_.legal = std::move(std::get<LegalProgram>(legal));
@@ -198,9 +202,14 @@ class Planner {
                      [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
       plan_.constant.push_back(names_.make(upper, "CONSTANT"));
     }
-    for (const meaning::Value& value : m.values)
-      plan_.variable.push_back(
-          names_.make(value.id, "value", {"_prev", "_prev2", "_prev3", "_past", "_left"}));
+    if (plan_.by_elements())
+      for (meaning::Index& one : shared_places(plan_))
+        plan_.places.emplace_back(names_.make("place", "place"), std::move(one));
+    for (const meaning::Value& value : m.values) {
+      std::vector<std::string> suffixes = {"_prev", "_prev2", "_prev3", "_past", "_left"};
+      if (plan_.by_elements(value.tensor)) suffixes.insert(suffixes.end(), {"_down", "_across"});
+      plan_.variable.push_back(names_.make(value.id, "value", suffixes));
+    }
     for (const Storage& s : p_.storages) {
       const int v = static_cast<int>(&s - p_.storages.data());
       std::string wish = "buffer";
@@ -289,7 +298,8 @@ class Planner {
       const Storage& other = p_.storages[at(t)];
       const meaning::Value& there = plan_.value_of(t);
       if (t < s && other.base == storage.base && other.size == storage.size &&
-          other.depth == storage.depth && there.shape == value.shape && there.type == value.type)
+          other.depth == storage.depth && there.shape == value.shape && there.type == value.type &&
+          plan_.columns_first(there) == plan_.columns_first(value))
         return same_place(t);
     }
     return s;
@@ -449,10 +459,13 @@ class Planner {
   /// Registers a thread for tiles: what the machine gives the slot, but not more than it has
   /// results for. On Blackwell a tile that goes through in parts of its columns takes those alone.
   Amount tile_registers(int slot) const {
+    constexpr Amount kPlaces = 48, kFewPlaces = 28;  // pointers and masks of a tile
     constexpr Amount kParts = 16, kPartsOfTiles = 32;
     constexpr Amount kBeside = 64;  // wgmma's operands are copied where ptxas wants them elsewhere
     if (slot == plan_.finish_slot()) return 64;
     const Amount own = p_.slots[at(slot)].registers;
+    if (!holds_tiles(slot) && plan_.loads_by_elements(slot))
+      return options_.resident_registers > kLeastResident ? kPlaces : kFewPlaces;
     if (plan_.legal.target == Target::hopper) {
       if (!holds_tiles(slot)) return finish_alone_ ? own : 0;
       return std::min(own, register_pressure(plan_, slot) + kBeside);

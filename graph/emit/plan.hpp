@@ -51,8 +51,10 @@ struct Plan {
 
   std::vector<std::string> variable;  ///< per value
   std::vector<std::string> constant;  ///< per constant of the meaning
-  std::vector<std::string> buffer;    ///< per storage in memory
-  std::vector<int> same_place;        ///< per storage, one whose buffer it has; itself
+  /// What places of elements have in common (by_elements()), as numbers with names.
+  std::vector<std::pair<std::string, meaning::Index>> places;
+  std::vector<std::string> buffer;  ///< per storage in memory
+  std::vector<int> same_place;      ///< per storage, one whose buffer it has; itself
   std::vector<int> view_of;  ///< per storage, one whose buffer it is another view of; -1 = none
   std::vector<std::string> barrier;      ///< per event of the legal program
   std::vector<std::string> slot_name;    ///< per slot; the function
@@ -84,16 +86,32 @@ struct Plan {
 
   /// "_ptr" or "_desc" of a host tensor.
   const char* suffix(int host) const {
-    return axes.tensors[static_cast<std::size_t>(host)].axes.size() == 1 ? "_ptr" : "_desc";
+    const HostTensor& one = axes.tensors[static_cast<std::size_t>(host)];
+    return one.pointer || one.axes.size() == 1 ? "_ptr" : "_desc";
   }
   /// Does the kernel ask itself whether there are fewer iterations than stages? Only where programs
   /// of one grid have different trip counts; else the host does, as the compiler then sees one
   /// loop.
   bool branches_on_trips() const {
     return user != nullptr && (depends_on(user->trips, meaning::Index::program) ||
+                               depends_on(user->trips, meaning::Index::loaded) ||
                                depends_on(user->trips, meaning::Index::programs) ||
                                depends_on(user->trips, meaning::Index::tile));
   }
+  /// Are the elements of a tensor of the meaning moved by pointers, each by its own?
+  bool by_elements(int tensor) const {
+    return user != nullptr && tensor >= 0 &&
+           user->places[static_cast<std::size_t>(tensor)].added.has_value();
+  }
+  bool by_elements() const {
+    for (std::size_t t = 0; user != nullptr && t < user->places.size(); ++t)
+      if (user->places[t].added) return true;
+    return false;
+  }
+  /// Is a value a load by pointers that cp.async copies (element_text.hpp)?
+  bool copied_by_threads(const meaning::Value& value) const;
+  /// Do columns of the value follow each other in the buffer that it is loaded to?
+  bool columns_first(const meaning::Value& value) const;
   /// Is what is stored to a tensor of the meaning added to what is there?
   bool adds(int tensor) const {
     const auto t = static_cast<std::size_t>(tensor);
@@ -105,6 +123,8 @@ struct Plan {
   bool tiles() const { return user != nullptr && user->around.has_value(); }
   int finish_slot() const { return static_cast<int>(given->slots.size()); }
   int warps(int slot) const;
+  /// Does it load tiles by pointers?
+  bool loads_by_elements(int slot) const;
   /// Does it issue products of Blackwell, whose end its own code does not wait for?
   bool commits_products(int slot) const;
   bool on_tmem(const program::Storage& storage) const;

@@ -171,7 +171,8 @@ class MemoryPlanner {
 
   bool stores_tile(int v) const {
     const meaning::Value& value = plan_.meaning->values[at(v)];
-    return value.function == Function::store && value.shape.size() == 2;
+    return value.function == Function::store && value.shape.size() == 2 &&
+           !plan_.by_elements(value.tensor);
   }
   void own_staging(int v) {
     const meaning::Value& value = plan_.meaning->values[at(v)];
@@ -207,11 +208,13 @@ class MemoryPlanner {
   std::vector<Reused> reusable() const {
     std::vector<Reused> all;
     if (plan_.tiles()) return all;
-    for (const auto& [q, one] : plan_.resident) all.push_back({one, readers_before(q)});
+    for (const auto& [q, one] : plan_.resident)
+      if (!plan_.columns_first(plan_.meaning->values[at(q)]))
+        all.push_back({one, readers_before(q)});
     const std::set<int> kept = plan_.final_storages();
     for (int s = 0; s < static_cast<int>(p_.storages.size()); ++s) {
       const meaning::Value& value = plan_.value_of(s);
-      if (!own_buffer(s) || value.shape.size() != 2 ||
+      if (!own_buffer(s) || value.shape.size() != 2 || plan_.columns_first(value) ||
           std::any_of(kept.begin(), kept.end(), [&](int t) { return buffer_of(t) == s; }))
         continue;
       all.push_back(

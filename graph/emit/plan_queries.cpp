@@ -1,6 +1,7 @@
 // What printers ask of a plan.
 #include <algorithm>
 
+#include "graph/emit/element_text.hpp"
 #include "graph/emit/plan.hpp"
 #include "graph/index.hpp"
 
@@ -11,7 +12,34 @@ using meaning::Operand;
 using program::Storage;
 
 int Plan::warps(int slot) const {
-  return slot == finish_slot() ? kWarpgroup : given->slots[at(slot)].width;
+  if (slot == finish_slot()) return kWarpgroup;
+  // Threads that copy a tile by pointers are many: a warp alone would take long.
+  const int width = given->slots[at(slot)].width;
+  return width < kWarpgroup && loads_by_elements(slot) ? kWarpgroup : width;
+}
+
+bool Plan::loads_by_elements(int slot) const {
+  for (std::size_t v = 0; v < given->ops.size(); ++v)
+    for (const int one : links.values[v])
+      if (given->ops[v].slot == slot &&
+          (meaning->values[at(one)].function == Function::load ||
+           meaning->values[at(one)].function == Function::store) &&
+          by_elements(meaning->values[at(one)].tensor))
+        return true;
+  if (slot != resident_slot) return false;
+  return std::any_of(resident.begin(), resident.end(), [&](const auto& one) {
+    return by_elements(meaning->values[at(one.first)].tensor);
+  });
+}
+
+bool Plan::copied_by_threads(const meaning::Value& value) const {
+  return value.function == Function::load && by_elements(value.tensor) &&
+         element_copy(*this, value).vector > 0;
+}
+
+bool Plan::columns_first(const meaning::Value& value) const {
+  return value.function == Function::load && by_elements(value.tensor) && value.shape.size() == 2 &&
+         element_copy(*this, value).rows;
 }
 
 std::set<int> Plan::finishers() const {

@@ -95,6 +95,7 @@ class TtgirWriter {
     Block& root = module_.root();
     const auto add = [&](Type type, const std::string& name) {
       root.arguments.push_back(module_.value(std::move(type), name));
+      module_[root.arguments.back()].divisor = one.divisor;
       return root.arguments.back();
     };
     const auto scalar = [](const std::string& element) {

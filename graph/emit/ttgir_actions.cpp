@@ -192,8 +192,36 @@ bool Builder::copy_call(const std::string& name, const Expr& call, Thing& made) 
     const Type of = type(where);
     Type to = of;
     if (!of.pointer()) no_text("a load from no place");
+    // (Triton joins equal ones. Here nothing does.)
+    if (of.kind == Type::scalar) no_text("a number that is loaded");
     to.element = of.element.substr(8, of.element.size() - 9);
-    made = Thing::make_value(pure("tt.load $0 : " + of.text(), {where.id}, to, Op::reads));
+    std::vector<int> operands{where.id};
+    std::string list = "$0";
+    if (argument(call, 9, "mask") != nullptr) {
+      operands.push_back(mask_of(call, of));
+      list += ", $1";
+      if (argument(call, 9, "other") != nullptr) {
+        operands.push_back(in_type(needed(call, 9, "other"), to));
+        list += ", $2";
+      }
+    }
+    made = Thing::make_value(pure("tt.load " + list + " : " + of.text(), operands, to, Op::reads));
+    return true;
+  }
+  if (name == "gl.atomic_add") {
+    const Thing where = needed(call, 0, ""), what = needed(call, 1, "");
+    const Type of = type(where), from = type(what);
+    if (!of.pointer() || of.element != "!tt.ptr<" + from.element + ">" || of.shape != from.shape ||
+        of.kind != Type::tensor || from.element != "f32")
+      no_text("an addition to a place of another type");
+    Type truths = from;
+    truths.element = "i1";
+    const int mask = argument(call, 9, "mask") != nullptr ? mask_of(call, of)
+                                                          : m_.constant(*here, truths, "true");
+    act("tt.atomic_rmw fadd, acq_rel, gpu, $0, $1, $2 : (" + of.text() + ", " + from.text() + ", " +
+            truths.text() + ") -> " + from.text(),
+        {where.id, what.id, mask});
+    here->ops.back()->results = {m_.value(from, "added")};
     return true;
   }
   if (name == "gl.store") {
@@ -201,7 +229,10 @@ bool Builder::copy_call(const std::string& name, const Expr& call, Thing& made) 
     const Type of = type(where), from = type(what);
     if (!of.pointer() || of.element != "!tt.ptr<" + from.element + ">" || of.shape != from.shape)
       no_text("a store to a place of another type");
-    act("tt.store $0, $1 : " + of.text(), {where.id, what.id});
+    if (argument(call, 9, "mask") != nullptr)
+      act("tt.store $0, $1, $2 : " + of.text(), {where.id, what.id, mask_of(call, of)});
+    else
+      act("tt.store $0, $1 : " + of.text(), {where.id, what.id});
     return true;
   }
   if (name == "async_copy.async_load") {
@@ -259,6 +290,15 @@ bool Builder::copy_call(const std::string& name, const Expr& call, Thing& made) 
   return true;
 }
 
+int Builder::mask_of(const Expr& call, const Type& places) {
+  const Thing mask = needed(call, 9, "mask");
+  const Type of = type(mask);
+  if (of.element != "i1" || of.kind != places.kind) no_text("a mask that is none");
+  if (of.kind == Type::tensor && of.layout->text != places.layout->text)
+    no_text("a mask of another layout than its places");
+  return of.kind == Type::tensor ? broadcast(mask.id, places.shape) : mask.id;
+}
+
 void Builder::vector_copy(const Expr& call) {
   const Thing to = needed(call, 0, ""), from = needed(call, 1, "");
   const Type place = type(to), of = type(from);
@@ -266,8 +306,12 @@ void Builder::vector_copy(const Expr& call) {
   std::string short_type = place.text();
   short_type.erase(0, std::string("!ttg.memdesc").size());
   const int token = m_.value({Type::scalar, "!ttg.async.token", {}, {}, {}}, "copied");
-  act("ttg.async_copy_global_to_local $0, $1 : " + of.text() + " -> " + short_type,
-      {from.id, to.id});
+  if (argument(call, 9, "mask") != nullptr)
+    act("ttg.async_copy_global_to_local $0, $1 mask $2 : " + of.text() + " -> " + short_type,
+        {from.id, to.id, mask_of(call, of)});
+  else
+    act("ttg.async_copy_global_to_local $0, $1 : " + of.text() + " -> " + short_type,
+        {from.id, to.id});
   here->ops.back()->results = {token};
 }
 

@@ -80,6 +80,8 @@ class Builder {
   Thing converted(const Thing& from, const LayoutRef& to);
   Thing transposed(const Expr& call);
   Thing cast(const Thing& from, const std::string& element);
+  /// An integer in 64 bits.
+  Thing wide(const Thing& from);
   Thing full(const Expr& call);
   Thing range(const Expr& call);
   Thing asm_elementwise(const Expr& call);
@@ -108,6 +110,8 @@ class Builder {
   Thing wgmma_wait(const Expr& call);
   void tcgen05(const Expr& call);
   void vector_copy(const Expr& call);
+  /// The keyword `mask` of a call, as wide as its places.
+  int mask_of(const Expr& call, const Type& places);
 
   int pure(const std::string& text, const std::vector<int>& operands, const Type& type,
            Op::Effect effect = Op::none);

@@ -226,6 +226,7 @@ Thing Builder::evaluate(const Expr& expression) {
       if (path == "gl.bfloat16") made.text = "bf16";
       if (path == "gl.float8e4nv") made.text = "f8E4M3FN";
       if (path == "gl.int32") made.text = "i32";
+      if (path == "gl.int64") made.text = "i64";
       if (!made.text.empty()) return made;
       if (expression.text == "nbytes_per_cta") {
         const Type& of = type(evaluate(expression.parts[0]));
@@ -294,6 +295,9 @@ bool Builder::value_call(const std::string& name, const Expr& call, Thing& made)
   else if (name == "gl.fma") {
     const Thing a = needed(call, 0, ""), b = needed(call, 1, ""), c = needed(call, 2, "");
     made = elementwise("math.fma", {a, b, c});
+  } else if (name == "gl.cast") {
+    if (needed(call, 1, "").text != "i64") no_text("a cast to another type than i64");
+    made = wide(needed(call, 0, ""));
   } else if (name == "gl.permute")
     made = transposed(call);
   else if (name == "gl.where")
@@ -382,11 +386,14 @@ bool Builder::layout_call(const std::string& name, const Expr& call, Thing& made
     Layout shared;
     shared.kind = Layout::shared;
     shared.bits = bits_of(element.text);
-    const std::int64_t bytes = shape[1] * shared.bits / 8;
+    if (argument(call, 9, "transposed") != nullptr)
+      shared.transposed = needed(call, 9, "transposed").number != 0;
+    const std::int64_t bytes = shape[shared.transposed ? 0 : 1] * shared.bits / 8;
     for (const int width : {128, 64, 32})
-      if (shared.swizzle == 0 && bytes % width == 0 && shape[0] >= 8) shared.swizzle = width;
-    shared.text = m_.alias(nvmma_text(shared.swizzle, false, shared.bits),
-                           nvmma_name(shared.swizzle, false, shared.bits));
+      if (shared.swizzle == 0 && bytes % width == 0 && shape[shared.transposed ? 1 : 0] >= 8)
+        shared.swizzle = width;
+    shared.text = m_.alias(nvmma_text(shared.swizzle, shared.transposed, shared.bits),
+                           nvmma_name(shared.swizzle, shared.transposed, shared.bits));
     made = thing_of(std::make_shared<const Layout>(std::move(shared)));
   } else if (name == "gl.SwizzledSharedLayout") {
     made = thing_of(

@@ -46,8 +46,9 @@ struct Value {
   Type type;
   std::string hint;  ///< a name that reads well; not yet unique
   std::optional<std::string>
-      constant;   ///< of a constant: its number, of a tensor that of each element
-  int base = -1;  ///< of an integer: this value plus `offset`
+      constant;              ///< of a constant: its number, of a tensor that of each element
+  std::int64_t divisor = 1;  ///< of an argument of the function: what divides it
+  int base = -1;             ///< of an integer: this value plus `offset`
   std::int64_t offset = 0;
 };
 
@@ -91,7 +92,7 @@ class Module {
   const Value& operator[](int value) const { return values_[static_cast<std::size_t>(value)]; }
   Value& operator[](int value) { return values_[static_cast<std::size_t>(value)]; }
   int value(Type type, std::string hint = "") {
-    values_.push_back({std::move(type), std::move(hint), {}, -1, 0});
+    values_.push_back({std::move(type), std::move(hint), {}, 1, -1, 0});
     return static_cast<int>(values_.size()) - 1;
   }
   int constant(Block& where, const Type& type, const std::string& number);

@@ -76,7 +76,10 @@ class Printer {
     mark();
     std::string list;
     for (const int a : m_.root_.arguments)
-      list += (list.empty() ? "" : ", ") + named(a, m_[a].hint) + ": " + m_[a].type.text();
+      list +=
+          (list.empty() ? "" : ", ") + named(a, m_[a].hint) + ": " + m_[a].type.text() +
+          (m_[a].divisor > 1 ? " {tt.divisibility = " + std::to_string(m_[a].divisor) + " : i32}"
+                             : "");
     line(1, "tt.func public @" + name + "(" + list + ") attributes {noinline = false} {");
     block(2, m_.root_);
     line(2, "tt.return");

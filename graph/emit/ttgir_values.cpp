@@ -174,9 +174,10 @@ Thing Builder::integer(const std::string& sign, const Thing& a, const Thing& b) 
     }
     if (offset == 0) return Thing::make_value(base);
     const std::int64_t amount = adds ? offset : -offset;
-    const int c = materialize(Thing::make_whole(amount));
-    const int made = pure(std::string(adds ? "arith.addi" : "arith.subi") + " $0, $1 : i32",
-                          {base, c}, m_[base].type);
+    const int c = in_type(Thing::make_whole(amount), m_[base].type);
+    const int made =
+        pure(std::string(adds ? "arith.addi" : "arith.subi") + " $0, $1 : " + m_[base].type.element,
+             {base, c}, m_[base].type);
     m_[made].base = base;
     m_[made].offset = offset;
     return Thing::make_value(made);
@@ -192,9 +193,9 @@ Thing Builder::integer(const std::string& sign, const Thing& a, const Thing& b) 
                                 : sign == "%"  ? "remsi"
                                                : "";
   if (operation.empty()) no_text("integers with " + sign + " between them");
-  const int x = materialize(a), y = materialize(b);
-  return Thing::make_value(
-      pure("arith." + operation + " $0, $1 : i32", {x, y}, {Type::scalar, "i32", {}, {}, {}}));
+  const Type of = a.kind == Thing::value ? type(a) : type(b);
+  const int x = in_type(a, of), y = in_type(b, of);
+  return Thing::make_value(pure("arith." + operation + " $0, $1 : " + of.element, {x, y}, of));
 }
 
 Thing Builder::binary(const std::string& sign, Thing a, Thing b) {
@@ -215,8 +216,17 @@ Thing Builder::binary(const std::string& sign, Thing a, Thing b) {
       to.element = left.element;
     }
     if (b.kind == Thing::whole && b.number == 0) return a;
-    const int place = to.kind == Type::tensor && left.kind == Type::scalar ? splat(a.id, to) : a.id;
-    const int by = b.kind == Thing::value ? b.id : materialize(b);
+    int place = to.kind == Type::tensor && left.kind == Type::scalar ? splat(a.id, to) : a.id;
+    int by = b.kind == Thing::value ? b.id : materialize(b);
+    if (left.kind == Type::tensor && right.kind == Type::tensor) {
+      if (left.layout->text != right.layout->text || left.shape.size() != right.shape.size())
+        no_text("places of different layouts meet");
+      for (std::size_t d = 0; d < to.shape.size(); ++d)
+        to.shape[d] = std::max(left.shape[d], right.shape[d]);
+      to.whole = to.shape;
+      place = broadcast(place, to.shape);
+      by = broadcast(by, to.shape);
+    }
     if (m_[by].type.kind != to.kind) no_text("a place for each element and one step for all");
     return Thing::make_value(
         pure("tt.addptr $0, $1 : " + to.text() + ", " + m_[by].type.text(), {place, by}, to));
@@ -225,8 +235,13 @@ Thing Builder::binary(const std::string& sign, Thing a, Thing b) {
       (a.kind == Thing::value && left.floating()) || (b.kind == Thing::value && right.floating());
   const bool scalars = left.kind == Type::scalar && right.kind == Type::scalar;
   const bool truths = sign == "&" && left.element == "i1" && right.element == "i1";
-  if (!floating && !truths && (left.element != "i32" || right.element != "i32"))
-    no_text("integers of other types than i32");
+  if (!floating && !truths && left.element != right.element &&
+      (left.element == "i32" || left.element == "i64") &&
+      (right.element == "i32" || right.element == "i64"))
+    return binary(sign, wide(a), wide(b));
+  if (!floating && !truths &&
+      ((left.element != "i32" && left.element != "i64") || left.element != right.element))
+    no_text("integers of other types than i32 and i64");
   if (floating && a.kind == Thing::value && b.kind == Thing::value && left.element != right.element)
     no_text("numbers of different types meet");
   if (!floating && scalars && !compares(sign)) return integer(sign, a, b);
@@ -438,6 +453,19 @@ Thing Builder::transposed(const Expr& call) {
   to.layout = layout;
   return Thing::make_value(pure(
       "tt.trans $0 {order = array<i32: 1, 0>} : " + of.text() + " -> " + to.text(), {from.id}, to));
+}
+
+Thing Builder::wide(const Thing& from) {
+  if (from.kind == Thing::whole)
+    return Thing::make_value(
+        m_.constant(*here, {Type::scalar, "i64", {}, {}, {}}, std::to_string(from.number)));
+  const Type of = type(from);
+  if (of.element == "i64") return from;
+  if (of.element != "i32") no_text("numbers of type " + of.element + " in 64 bits");
+  Type to = of;
+  to.element = "i64";
+  return Thing::make_value(
+      pure("arith.extsi $0 : " + of.text() + " to " + to.text(), {from.id}, to));
 }
 
 Thing Builder::cast(const Thing& from, const std::string& element) {

@@ -1,7 +1,9 @@
 #include "graph/emit/user_function.hpp"
 
+#include <algorithm>
 #include <cctype>
 
+#include "graph/emit/element_text.hpp"
 #include "graph/emit/gluon_slot.hpp"
 #include "graph/index.hpp"
 
@@ -13,16 +15,24 @@ using program::Refusal;
 
 constexpr std::size_t kMostText = 4'000;  // of an index, in characters
 
-/// An index as Python, of one iteration or of none.
-std::string text_of(const Plan& plan, const Index& index) {
+/// Without the parentheses around all of it.
+std::string bare(std::string text) {
+  return text.starts_with('(') ? text.substr(1, text.size() - 2) : text;
+}
+
+/// An index as Python, of one iteration or of none; of an element's place with names for what it
+/// depends on.
+std::string text_of(const Plan& plan, const Index& index, const ElementNames* names = nullptr) {
   const auto both = [&](const char* sign) {
-    return "(" + text_of(plan, index.of[0]) + sign + text_of(plan, index.of[1]) + ")";
+    return "(" + text_of(plan, index.of[0], names) + sign + text_of(plan, index.of[1], names) + ")";
   };
   const auto call = [&](const char* name) {
-    return std::string(name) + "(" + text_of(plan, index.of[0]) + ", " +
-           text_of(plan, index.of[1]) + ")";
+    return std::string(name) + "(" + text_of(plan, index.of[0], names) + ", " +
+           text_of(plan, index.of[1], names) + ")";
   };
   std::string text;
+  for (const auto& [name, place] : plan.places)
+    if (names != nullptr && place == index) return name;
   switch (index.kind) {
     case Index::number: return std::to_string(index.value);
     case Index::argument:
@@ -33,11 +43,26 @@ std::string text_of(const Plan& plan, const Index& index) {
     case Index::program: return "gl.program_id(" + std::to_string(index.value) + ")";
     case Index::programs: return "gl.num_programs(" + std::to_string(index.value) + ")";
     case Index::tile: return "tile";
-    case Index::loaded:
-      throw Refusal{"function",
-                    "a number that it loads before the loop says where tiles lie, what "
-                    "masks let through or how often the loop runs: not emitted yet"};
-    case Index::iteration: throw Refusal{"function", "a number of the loop is used outside it"};
+    case Index::loaded: {
+      const meaning::LoadedNumber& one =
+          plan.user->loaded.at(static_cast<std::size_t>(index.value));
+      const std::string& from = plan.parameter_name[at(one.parameter)];
+      if (from.empty() || one.bits != 32)
+        throw Refusal{"function", "it loads numbers of 64 bits before the loop: not emitted yet"};
+      const std::string where = bare(text_of(plan, simple(one.place)));
+      text = "gl.load(" + from + (where == "0" ? "" : " + " + where) + ")";
+      break;
+    }
+    case Index::iteration:
+      if (names == nullptr || names->iteration.empty())
+        throw Refusal{"function", "a number of the loop is used outside it"};
+      return names->iteration.find(' ') == std::string::npos ? names->iteration
+                                                             : "(" + names->iteration + ")";
+    case Index::row:
+    case Index::column:
+      if (names == nullptr) throw Refusal{"function", "an element's place is used without one"};
+      return index.kind == Index::row ? names->row : names->column;
+    case Index::wide: return "gl.cast(" + bare(text_of(plan, index.of[0], names)) + ", gl.int64)";
     case Index::add: text = both(" + "); break;
     case Index::sub: text = both(" - "); break;
     case Index::mul: text = both(" * "); break;
@@ -50,16 +75,16 @@ std::string text_of(const Plan& plan, const Index& index) {
   return text;
 }
 
-/// Without the parentheses around all of it.
-std::string bare(std::string text) {
-  return text.starts_with('(') ? text.substr(1, text.size() - 2) : text;
-}
+const char* kDimension[] = {"_row", "_column"};
 
-/// Sums and products with 0 and 1 are left out.
+}  // namespace
+
 Index simple(Index index) {
   for (Index& one : index.of) one = simple(std::move(one));
   const auto is = [&](int k, std::int64_t x) {
-    return index.of[at(k)].kind == Index::number && index.of[at(k)].value == x;
+    const Index& one =
+        index.of[at(k)].kind == Index::wide ? index.of[at(k)].of[0] : index.of[at(k)];
+    return one.kind == Index::number && one.value == x;
   };
   switch (index.kind) {
     case Index::add:
@@ -84,9 +109,13 @@ Index simple(Index index) {
   return index;
 }
 
-const char* kDimension[] = {"_row", "_column"};
-
-}  // namespace
+std::string element_text(const Plan& plan, const Index& index, const ElementNames& names) {
+  const bool number =
+      !names.iteration.empty() && std::all_of(names.iteration.begin(), names.iteration.end(),
+                                              [](unsigned char c) { return std::isdigit(c) != 0; });
+  return text_of(plan, simple(number ? at_iteration(index, std::stoll(names.iteration)) : index),
+                 &names);
+}
 
 std::variant<Axes, Refusal> user_tensors(const meaning::Meaning& meaning,
                                          const meaning::UserKernel& user) {
@@ -103,10 +132,11 @@ std::variant<Axes, Refusal> user_tensors(const meaning::Meaning& meaning,
         return Refusal{"tensors", "where the tiles of " + tensor.name +
                                       " lie is not made of arguments, the program's place and the "
                                       "iteration alone"};
-      if (place.adds && (tensor.shape.size() != 2 || tensor.type == "bf16"))
+      if (place.adds &&
+          (place.added ? tensor.type != "f32" : tensor.shape.size() != 2 || tensor.type == "bf16"))
         return Refusal{"op", "vectors, or tiles of bf16, are added to what is in memory (" +
                                  tensor.name + "): not emitted yet"};
-      if (place.begin.size() != tensor.shape.size())
+      if (!place.added && place.begin.size() != tensor.shape.size())
         return Refusal{"tensors", tensor.name + " has tiles of another rank than its descriptor"};
       int host = -1;
       for (std::size_t h = 0; h < axes.tensors.size(); ++h)
@@ -121,10 +151,15 @@ std::variant<Axes, Refusal> user_tensors(const meaning::Meaning& meaning,
         one.axes.assign(tensor.shape.size(), 0);
         one.type = tensor.type;
         one.output = output;
+        one.pointer = user.parameters[at(place.parameter)].kind == meaning::Parameter::pointer;
         axes.tensors.push_back(std::move(one));
       }
       HostTensor& one = axes.tensors[at(host)];
-      if (!one.parts.empty() && meaning.tensors[at(one.parts.front())].shape != tensor.shape)
+      if (one.pointer && !one.parts.empty() && one.type != tensor.type)
+        return Refusal{"tensors", "elements of several types are moved through argument " +
+                                      user.parameters[at(place.parameter)].name};
+      if (!one.pointer && !one.parts.empty() &&
+          meaning.tensors[at(one.parts.front())].shape != tensor.shape)
         return Refusal{"tensors", "tiles of several shapes are moved through argument " +
                                       user.parameters[at(place.parameter)].name};
       if (one.output != output)
@@ -164,6 +199,8 @@ std::vector<UserNumber> user_numbers(const Plan& plan) {
   for (std::size_t c = 0; c < plan.constant.size(); ++c)
     if (plan.user->numbers[c].kind != Index::argument)
       all.push_back({plan.constant[c], bare(text_of(plan, simple(plan.user->numbers[c]))), ""});
+  for (const auto& [name, place] : plan.places)
+    all.push_back({name, bare(text_of(plan, place)), ""});
   bool said = false;
   for (int t = 0; t < static_cast<int>(plan.tensor_name.size()); ++t) {
     const std::vector<UserCoordinate> where = user_coordinates(plan, t);
@@ -179,7 +216,7 @@ std::vector<UserNumber> user_numbers(const Plan& plan) {
   return all;
 }
 
-std::string user_kernel_head(const Plan& plan) {
+std::string user_kernel_head(const Plan& plan, const std::string& bodies) {
   std::string list;
   for (const std::string& one : plan.parameter_name)
     if (!one.empty()) list += (list.empty() ? "" : ", ") + one;
@@ -187,8 +224,10 @@ std::string user_kernel_head(const Plan& plan) {
     list += std::string(list.empty() ? "" : ", ") + "TRIPS: gl.constexpr";
   std::string text = "def kernel(" + list + "):\n";
   if (plan.tiles()) return text;
+  // (Masks of tiles by pointers say their numbers anew.)
   for (const auto& [name, value, comment] : user_numbers(plan))
-    text += "    " + name + " = " + value + comment + "\n";
+    if (!plan.by_elements() || name == "n" || mentions(bodies, name))
+      text += "    " + name + " = " + value + comment + "\n";
   return text;
 }
 
@@ -236,7 +275,7 @@ std::string user_launcher(const Plan& plan) {
   std::string blocks;
   for (std::size_t h = 0; h < plan.host_name.size(); ++h) {
     const auto& shape = plan.meaning->tensors[at(plan.axes.tensors[h].parts.front())].shape;
-    if (shape.size() != 2) continue;
+    if (shape.size() != 2 || plan.axes.tensors[h].pointer) continue;
     blocks += (blocks.empty() ? "" : ", ") +
               ("\"" + plan.host_name[h] + "_desc\": ([" + std::to_string(shape[0]) + ", " +
                std::to_string(shape[1]) + "], " + gluon_type(plan.axes.tensors[h].type) + ")");

@@ -32,9 +32,10 @@ struct UserNumber {
 /// Throws Refusal.
 std::vector<UserNumber> user_numbers(const Plan& plan);
 
-/// The kernel's first lines: parameters, and its numbers where there is no loop over tiles. Throws
+/// The kernel's first lines: parameters, and its numbers where there is no loop over tiles; of a
+/// kernel with tiles by pointers those that `bodies`, the text of its slots, mentions. Throws
 /// Refusal.
-std::string user_kernel_head(const Plan& plan);
+std::string user_kernel_head(const Plan& plan, const std::string& bodies);
 
 /// A slot's body, indented once, in the loop over tiles, with the numbers that it names. Throws
 /// Refusal.
@@ -42,6 +43,14 @@ std::string user_tile_loop(const Plan& plan, const std::string& body);
 
 /// What is called as the user's function was.
 std::string user_launcher(const Plan& plan);
+
+/// Sums and products with 0 and 1 are left out.
+meaning::Index simple(meaning::Index index);
+
+struct ElementNames;
+/// An index as text, where an element's row and column and the iteration have names. Throws
+/// Refusal.
+std::string element_text(const Plan& plan, const meaning::Index& index, const ElementNames& names);
 
 /// Is `name` a word of `text`?
 bool mentions(std::string_view text, std::string_view name);

@@ -71,6 +71,9 @@ std::int64_t value_of(const Index& index, const Launch& launch, std::int64_t ite
     case Index::iteration: return iteration;
     case Index::tile: return launch.tile;
     case Index::loaded: return launch.loaded.at(static_cast<std::size_t>(index.value));
+    case Index::row: return launch.row;
+    case Index::column: return launch.column;
+    case Index::wide: return x(0);
     case Index::add: return wrapped(u(0) + u(1));
     case Index::sub: return wrapped(u(0) - u(1));
     case Index::mul: return wrapped(u(0) * u(1));
@@ -107,6 +110,13 @@ bool depends_on(const Index& index, Index::Kind kind, std::int64_t value) {
 Index at_iteration(Index index, std::int64_t iteration) {
   if (index.kind == Index::iteration) return Index::make(Index::number, iteration);
   for (Index& one : index.of) one = at_iteration(std::move(one), iteration);
+  return index;
+}
+
+Index replaced(Index index, const Index& row, const Index& column) {
+  if (index.kind == Index::row) return row;
+  if (index.kind == Index::column) return column;
+  for (Index& one : index.of) one = replaced(std::move(one), row, column);
   return index;
 }
 

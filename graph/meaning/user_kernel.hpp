@@ -29,12 +29,17 @@ struct Index {
     largest,
     tile,    ///< the variable of the loop around the loop
     loaded,  ///< number `value` of those that the function loads before its loops
+    // Of an element of a tile that is moved by pointers:
+    row,     ///< its place along the tile's first dimension
+    column,  ///< along its second one
+    wide,    ///< of one: in 64 bits from here on, where the function computes in 32 before
   } kind = number;
   std::int64_t value = 0;
-  std::vector<Index> of;  ///< two, for what has operands
+  std::vector<Index> of;  ///< two, for what has operands; of `wide` one
 
   static Index make(Kind kind, std::int64_t value = 0) { return {kind, value, {}}; }
   static Index make(Kind kind, Index a, Index b) { return {kind, 0, {std::move(a), std::move(b)}}; }
+  static Index make(Kind kind, std::vector<Index> of) { return {kind, 0, std::move(of)}; }
   static Index whole(std::int64_t x) { return {number, x, {}}; }
   bool operator==(const Index&) const = default;
 };
@@ -45,6 +50,7 @@ struct Launch {
   std::int64_t program[3] = {0, 0, 0};
   std::int64_t programs[3] = {1, 1, 1};
   std::int64_t tile = 0;             ///< of the loop around the loop
+  std::int64_t row = 0, column = 0;  ///< of an element of a tile
   std::vector<std::int64_t> loaded;  ///< per number of UserKernel::loaded
   /// The same where they lie, by parameter and elements behind it (place_loaded()).
   std::map<std::pair<int, std::int64_t>, std::int64_t> memory;
@@ -58,6 +64,9 @@ bool depends_on(const Index& index, Index::Kind kind, std::int64_t value = -1);
 
 /// The index of one iteration.
 Index at_iteration(Index index, std::int64_t iteration);
+
+/// The index of an element elsewhere in a tile: rows and columns become other indices.
+Index replaced(Index index, const Index& row, const Index& column);
 
 /// A sum of products with known factors, where that is known of it: equal texts are equal sums.
 struct Sum {
@@ -75,7 +84,18 @@ struct Parameter {
   enum Kind { integer, real, pointer, descriptor, other } kind = other;
   std::string name;                 ///< as the function has it
   std::string type;                 ///< of a number, or of the elements that it leads to
+  std::string pointed;              ///< of a pointer: what it leads to, as the function has it
   std::vector<std::int64_t> block;  ///< of a descriptor
+  /// A whole number that divides it, of a pointer in bytes, as the function is told
+  /// (tt.divisibility).
+  std::int64_t divisor = 1;
+};
+
+/// Where an element of a tile that is moved by pointers lies: elements behind a pointer argument,
+/// the sum of `added` in 64 bits.
+struct Elements {
+  int parameter = -1;
+  std::vector<Index> added;
 };
 
 /// Where tile i of a tensor begins.
@@ -84,6 +104,9 @@ struct Place {
   /// Of a descriptor one a dimension; of a pointer one, elements behind it, and the tile is a
   /// vector of neighbours.
   std::vector<Index> begin;
+  /// Of a tile by pointers whose elements are no neighbours in a vector: where each lies behind the
+  /// parameter (Elements::added). `begin` is empty then.
+  std::optional<std::vector<Index>> added;
   /// Of a store: the tile is added to what is there.
   bool adds = false;
 };
@@ -92,7 +115,8 @@ struct Place {
 /// a sequence.
 struct LoadedNumber {
   int parameter = -1;
-  Index place;  ///< elements behind it, of arguments, the program's place and numbers before this
+  Index place;    ///< elements behind it, of arguments, the program's place and numbers before this
+  int bits = 32;  ///< of the integer
   bool operator==(const LoadedNumber&) const = default;
 };
 

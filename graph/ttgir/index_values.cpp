@@ -15,6 +15,7 @@ namespace {
 
 using meaning::Index;
 
+constexpr int kPointed = 32;         // bits of a number behind a pointer, until it is known
 constexpr int kMostIndexSteps = 64;  // from an integer to what it is made of
 constexpr std::size_t kLowerBound = 0, kUpperBound = 1, kStep = 2,
                       kFirstVariable = 3;  // of scf.for
@@ -125,6 +126,7 @@ std::optional<Index> IndexValues::loaded(const Operation& op, int depth) const {
   if (known != loads_.end()) return Index::make(Index::loaded, known - loads_.begin());
   auto one = behind_pointer(op.operands[0], depth + 1);
   if (!one || loaded_.size() >= kMostLoaded) return std::nullopt;
+  one->bits = type->bits;
   loaded_.push_back(std::move(*one));
   loads_.push_back(index);
   return Index::make(Index::loaded, static_cast<std::int64_t>(loaded_.size()) - 1);
@@ -134,7 +136,8 @@ std::optional<meaning::LoadedNumber> IndexValues::behind_pointer(int value, int 
   if (depth > kMostIndexSteps) return std::nullopt;
   const Type* type = m_.type_of(value);
   if (type == nullptr || !type->is_pointer() || type->kind != TypeKind::scalar) return std::nullopt;
-  if (const int k = argument(value); k >= 0) return meaning::LoadedNumber{k, Index::whole(0)};
+  if (const int k = argument(value); k >= 0)
+    return meaning::LoadedNumber{k, Index::whole(0), kPointed};
   const int made = m_.value(value).op;
   if (made == kNone || m_.op(made).name != "tt.addptr" || m_.op(made).operands.size() != 2)
     return std::nullopt;

@@ -5,6 +5,7 @@
 #include "graph/index.hpp"
 #include "graph/meaning/number_type.hpp"
 #include "graph/ttgir/constants.hpp"
+#include "graph/ttgir/element_places.hpp"
 #include "graph/ttgir/index_ops.hpp"
 #include "graph/ttgir/meaning_builder.hpp"
 
@@ -26,6 +27,23 @@ std::string name_for(const Module& module, const Operation& op) {
     name = name.empty() ? kind : kind + "_" + name;
   }
   return name;
+}
+
+/// What the function is told to divide an argument: its tt.divisibility, where the text has it
+/// behind the argument's name; else 1.
+std::int64_t divisor_of(const Module& module, std::string_view name) {
+  const std::string kKey = "tt.divisibility = ";
+  const std::string& text = *module.text;
+  if (name.empty() || name.data() < text.data() || name.data() >= text.data() + text.size())
+    return 1;
+  const auto begin = static_cast<std::size_t>(name.data() - text.data());
+  const std::size_t key = text.find(kKey, begin);
+  if (key == std::string::npos || key > text.find(", %", begin) || key > text.find('\n', begin))
+    return 1;
+  std::int64_t number = 0;
+  const auto [end, error] =
+      std::from_chars(text.data() + key + kKey.size(), text.data() + text.size(), number);
+  return error == std::errc() && number > 0 ? number : 1;
 }
 
 std::string part_name(const std::string& name, int copy, int dimension) {
@@ -227,14 +245,51 @@ meaning::Place MeaningBuilder::place(int index, int copy, int copies, int dimens
     where.begin = std::move(begin);
     return where;
   }
-  // A vector of neighbours behind a pointer.
-  if (op.operands.empty() || shape.size() != 1) return where;
-  const auto from = pointer(op.operands[0], 0);
-  if (!from) return where;
+  // A vector of neighbours behind a pointer; else each element has a place of its own.
+  if (op.operands.empty()) return where;
+  const bool masked = std::any_of(op.operands.begin(), op.operands.end(), [&](int operand) {
+    const Type* t = m_.type_of(operand);
+    return t != nullptr && t->element == "i1";
+  });
+  // (In the loop several elements of fewer than 32 bits are copied at once.)
+  const Type* pointed = m_.type_of(op.operands[0]);
+  const bool narrow = in_loop(index) && pointed != nullptr &&
+                      pointed->text.find("ptr<f32>") == std::string_view::npos;
+  const auto from =
+      shape.size() == 1 && !masked && !narrow ? pointer(op.operands[0], 0) : std::nullopt;
+  if (!from) return place_by_elements(op.operands[0], copy, dimension, shape, where);
   where.parameter = from->first;
   where.begin = {dimension >= 0
                      ? Index::make(Index::add, from->second, Index::whole(copy * shape[0]))
                      : from->second};
+  return where;
+}
+
+meaning::Place MeaningBuilder::place_by_elements(int tile, int copy, int dimension,
+                                                 const std::vector<std::int64_t>& shape,
+                                                 meaning::Place where) const {
+  const Type* t = m_.type_of(tile);
+  const auto found = ElementPlaces(m_, loop_, indices_).of(tile);
+  if (!found || t == nullptr || t->kind != TypeKind::tensor || found->added.empty()) return where;
+  // Of a tile with an extent of 1 the other dimension is the vector's; a part begins further on.
+  Index at_place[2] = {Index::whole(0), Index::whole(0)};
+  Index::Kind next = Index::row;
+  std::size_t left = 0;
+  for (std::size_t d = 0; d < t->shape.size(); ++d) {
+    const std::int64_t extent =
+        static_cast<int>(d) == dimension ? t->shape[d] / split_.factor : t->shape[d];
+    if (extent == 1 && static_cast<int>(d) != dimension) continue;
+    at_place[d] = Index::make(next);
+    if (static_cast<int>(d) == dimension && copy > 0)
+      at_place[d] = Index::make(Index::add, at_place[d], Index::whole(copy * extent));
+    next = Index::column;
+    ++left;
+  }
+  if (left != shape.size()) return where;
+  where.parameter = found->parameter;
+  where.added.emplace();
+  for (const Index& one : found->added)
+    where.added->push_back(replaced(one, at_place[0], at_place[1]));
   return where;
 }
 
@@ -283,11 +338,15 @@ void MeaningBuilder::check_function() {
     const Type* t = m_.type_of(argument);
     if (t == nullptr) refuse(function, "the type of an argument is not known");
     one.type = t->element;
+    one.divisor = divisor_of(m_, m_.value(argument).name);
     if (t->kind == TypeKind::descriptor) {
       one.kind = meaning::Parameter::descriptor;
       one.block = t->shape;
     } else if (t->kind == TypeKind::scalar && t->is_pointer()) {
       one.kind = meaning::Parameter::pointer;
+      const std::size_t open = t->text.find("ptr<");
+      if (open != std::string_view::npos && t->text.ends_with('>'))
+        one.pointed = std::string(t->text.substr(open + 4, t->text.size() - open - 5));
     } else if (t->kind == TypeKind::scalar && t->element.starts_with('i')) {
       one.kind = meaning::Parameter::integer;
     } else if (t->kind == TypeKind::scalar && t->element.starts_with('f')) {

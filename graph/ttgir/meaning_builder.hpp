@@ -107,6 +107,9 @@ class MeaningBuilder {
              const std::vector<std::int64_t>& shape);
   meaning::Place place(int op, int copy, int copies, int dimension,
                        const std::vector<std::int64_t>& shape) const;
+  meaning::Place place_by_elements(int tile, int copy, int dimension,
+                                   const std::vector<std::int64_t>& shape,
+                                   meaning::Place where) const;
   std::optional<std::pair<int, meaning::Index>> pointer(int value, int depth) const;
   void check_function();
 

@@ -5,7 +5,7 @@ Exit code 77 without Triton 3.9.0, the version that the text is for. The Gluon t
 its passes; the TTGIR text goes straight to LLVM, with those passes replaced by errors. PTX and cubin must be equal,
 for each number of iterations that has a text of its own. --mutants: every statement that does something is left out
 once, every number in one is changed once, and what comes out must be another kernel, or none. --hostile: names in
-files are data. --modules: TTGIR modules of the tree.
+files are data. --modules: TTGIR modules of the tree. --pointers: those of them with tiles by pointers.
 """
 import json
 import os
@@ -34,12 +34,14 @@ if triton.__version__ != "3.9.0":
     sys.exit(77)
 
 import emit_compile_test  # noqa: E402
+import emit_pointers_test  # noqa: E402
 import emit_ttgir_test  # noqa: E402
 import variants  # noqa: E402
 from hostile_names import HOSTILE, renamed  # noqa: E402
 
 KERNELS = emit_compile_test.KERNELS
 MODULES = emit_ttgir_test.CASES
+POINTERS = [case for case in emit_pointers_test.CASES if ":" not in case]  # tiles by pointers
 PASSES = ("make_ttir", "make_ttgir", "gluon_to_ttgir")
 
 
@@ -210,6 +212,11 @@ def main():
             cases.append((name, [kernel, "--machine", machine], emit_compile_test.compiled))
         if "--modules" in flags:
             cases += [(case, emit_ttgir_test.command_of(case), emit_ttgir_test.compiled) for case in MODULES]
+        if "--modules" in flags or "--pointers" in flags:
+            for case in POINTERS:
+                path = emit_pointers_test.path_of(case)
+                cases.append((case, [path, "--time-limit", "60"],
+                              lambda python, trips, path=path: emit_pointers_test.compiled_one(python, path, trips)))
         for name, source, gluon_compile in cases:
             begin = time.time()
             try:

@@ -4,7 +4,8 @@ Slots are threads of which one runs at a time. Asynchronous work (bulk copies, p
 an order that a seed chooses; what it will write is NaN from its issue on. Barriers have one bit of parity, as the
 hardware's, so that a wait that is a phase early or late passes or hangs as there. Registers of a wgmma are not there
 until warpgroup_mma_wait has covered it. Ordinary writes to shared memory are seen by products and bulk copies only
-after fence_async_shared() of the slot that wrote.
+after fence_async_shared() of the slot that wrote; what cp.async wrote is seen by a product after one of the slot that
+issues it, once the copy was there.
 
 Not modelled: layouts (they only say which thread has what), spills, time.
 """
@@ -35,7 +36,8 @@ class World:
         self.lock = threading.Condition()
         self.current, self.failed = None, None
         self.alive, self.waiting = [], {}
-        self.copies, self.queues, self.vectors = [], {}, {}
+        self.copies, self.queues, self.vectors, self.vector_barriers = [], {}, {}, set()
+        self.landed, self.clock, self.fenced = [], 0, {}  # by cp.async: (first byte, last, when); when a slot fenced last
         self.unfenced = {}  # slot -> arrays with ordinary writes that the asynchronous proxy does not see yet
         self.tmem = np.full((128, 512, 4), 0xff, np.uint8)
         self.program_ids, self.programs = (0, 0, 0), (1, 1, 1)
@@ -53,7 +55,7 @@ class World:
             return ready
         if self.late == "eager" and work:
             return work
-        free = [(kind, x) for kind, x in work if (self.copies[x][0] if kind == "copy" else x) != self.late]
+        free = [(kind, x) for kind, x in work if self.late not in (self.copies[x][::2] if kind == "copy" else (x,))]
         free += [(kind, t) for kind, t in ready if t.name != self.late]
         return free or ready + work
 
@@ -220,6 +222,16 @@ def tile(x):
     return np.asarray(x).view(Tile)
 
 
+class Whole:
+    """Whole numbers in memory."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def rounded(self, x):
+        return np.asarray(x, self.name)
+
+
 def known(x, what):
     if isinstance(x, Pending):
         raise Fault(f"{what} reads a product that was not waited for")
@@ -294,8 +306,26 @@ class Shared:
         assert x.shape == self.array.shape, "shapes differ"
         self.array[...] = self.kind.stored(x)
 
+    def bytes(self):
+        first = self.array.__array_interface__["data"][0]
+        return first, first + sum((size - 1) * step for size, step in zip(self.array.shape, self.array.strides)) + self.array.itemsize
+
+    def land(self):
+        """Threads' copies are there."""
+        WORLD.clock += 1
+        WORLD.landed.append((*self.bytes(), WORLD.clock))
+
+    def check_fenced(self):
+        """A product of the running slot is about to read it."""
+        first, last = self.bytes()
+        fenced = WORLD.fenced.get(threading.current_thread().name, 0)
+        if any(first < end and begin < last and when > fenced for begin, end, when in WORLD.landed):
+            raise Fault("a product reads what cp.async wrote without a fence of its slot")
+
     def forget(self):
         """What will be written is on its way: nobody may read what is here (all bits set are no number)."""
+        first, last = self.bytes()
+        WORLD.landed = [one for one in WORLD.landed if not (first < one[1] and one[0] < last)]
         self.array[...] = np.full(1, 0xff, np.uint8).repeat(self.array.itemsize).view(self.array.dtype)[0]
 
     def load(self, layout):
@@ -305,6 +335,7 @@ class Shared:
     def store(self, x):
         known(x, "a store")
         WORLD.point()
+        self.forget()
         self.put(x)
         WORLD.unfenced.setdefault(threading.current_thread().name, set()).add(id(self.root))
 
@@ -377,13 +408,28 @@ class Descriptor:
 
 
 class Pointer:
-    """A vector in global memory."""
+    """Global memory from an element on, or, where `at` is an array, an element each."""
 
     def __init__(self, kind, array, at=0):
         self.kind, self.array, self.at = kind, array, at
 
     def __add__(self, at):
         return Pointer(self.kind, self.array, self.at + at)
+
+    def places(self, mask):
+        """(places, which of them are meant), of one shape; those that are not meant are 0."""
+        places = np.asarray(self.at)
+        shape = np.broadcast_shapes(places.shape, np.shape(mask)) if mask is not None else places.shape
+        assert shape == places.shape, "a mask is wider than its pointers"
+        meant = np.broadcast_to(True if mask is None else np.asarray(mask, bool), shape)
+        assert np.all((places >= 0) & (places < len(self.array)) | ~meant), "outside the tensor"
+        return np.where(meant, places, 0), meant
+
+    def loaded(self, mask, other):
+        places, meant = self.places(mask)
+        if not len(self.array):
+            return np.full(places.shape, other, self.array.dtype)
+        return np.where(meant, self.array[places], np.asarray(other, self.array.dtype))
 
 
 def product(a, b, before, kind=np.float32):
@@ -455,15 +501,31 @@ def gluon_modules():
     gl.allocate_shared_memory = allocate_shared_memory
     gl.warp_specialize = lambda functions, warps, registers: WORLD.specialise(functions, warps)
 
-    def store(pointer, x):
+    def store(pointer, x, mask=None):
         known(x, "a store")
         WORLD.point()
-        assert len(set(np.asarray(pointer.at).tolist())) == len(x)
-        pointer.array[pointer.at] = pointer.kind.rounded(x)
+        places, meant = pointer.places(mask)
+        assert places.shape == x.shape, "shapes differ"
+        assert len(set(places[meant].tolist())) == int(meant.sum()), "an element is stored twice"
+        pointer.array[places[meant]] = pointer.kind.rounded(np.asarray(x)[meant])
 
-    def load(pointer):
+    def load(pointer, mask=None, other=0.0):
         WORLD.point()
-        return tile(np.asarray(pointer.array[pointer.at], np.float32))
+        got = pointer.loaded(mask, other)
+        if got.ndim == 0:
+            return got.item()
+        return tile(np.asarray(got, np.float32)) if got.dtype.kind == "f" else tile(got)
+
+    def atomic_add(pointer, x, mask=None):
+        known(x, "an addition")
+        WORLD.point()
+        places, meant = pointer.places(mask)
+        assert places.shape == x.shape, "shapes differ"
+        np.add.at(pointer.array, places[meant], pointer.kind.rounded(np.asarray(x)[meant]))
+
+    gl.atomic_add = atomic_add
+    gl.int64 = np.int64
+    gl.cast = lambda x, kind: int(x) if isinstance(x, (int, np.integer)) else tile(np.asarray(x).astype(kind))
 
     gl.store, gl.load = store, load
 
@@ -541,14 +603,14 @@ def gluon_modules():
 
     async_copy = types.ModuleType("async_copy")
 
-    def copy_vector(to, pointer):  # cp.async: its threads' copies are told to a barrier by mbarrier_arrive
+    def copy_vector(to, pointer, mask=None):  # cp.async: its threads' copies are told to a barrier by mbarrier_arrive
         WORLD.point()
-        places = np.asarray(pointer.at)
-        assert places.min() >= 0 and places.max() < len(pointer.array), "outside the tensor"
+        pointer.places(mask)
         to.forget()
 
         def work():
-            to.put(pointer.array[places])
+            to.put(pointer.loaded(mask, 0))
+            to.land()
 
         WORLD.vectors.setdefault(threading.current_thread().name, []).append(work)
 
@@ -557,25 +619,32 @@ def gluon_modules():
         WORLD.note("vectors", barrier.number)
         WORLD.point()
         assert not increment_count, "not modelled"
+        threads = 32 * WORLD.warps[threading.current_thread().name]
         mine = WORLD.vectors.pop(threading.current_thread().name, [])
         assert barrier.count % 32 == 0, "a barrier that does not count threads"
 
         def work():
             for one in mine:
                 one()
-            barrier.arrive(barrier.count)
+            barrier.arrive(threads)
 
-        WORLD.copies.append((threading.current_thread().name + " vectors", work))
+        # Kept back with all of its slot, or alone.
+        WORLD.copies.append((threading.current_thread().name + " vectors", work, f"vectors of barrier {barrier.number}"))
+        WORLD.vector_barriers.add(barrier.number)
 
     async_copy.async_load, async_copy.mbarrier_arrive = copy_vector, vector_arrive
 
     def fence_async_shared():
+        WORLD.fenced[threading.current_thread().name] = WORLD.clock
         WORLD.unfenced.pop(threading.current_thread().name, None)
 
     def depth(a):
         return a.array.shape[1] if isinstance(a, Shared) else a.shape[1]
 
     def tcgen05_mma(a, b, accumulator, use_acc=True, mbarriers=()):
+        for one in (a, b):
+            if isinstance(one, Shared):
+                one.check_fenced()
         WORLD.note("product", depth(a) * a.kind.bytes // 32)
         for barrier in mbarriers:
             WORLD.note("commit", barrier.number)
@@ -597,6 +666,9 @@ def gluon_modules():
         WORLD.queue().append(barrier.arrive)
 
     def warpgroup_mma(a, b, accumulator, use_acc=True, is_async=False):
+        for one in (a, b):
+            if isinstance(one, Shared):
+                one.check_fenced()
         rows = (a.array if isinstance(a, Shared) else a).shape[0]
         WORLD.note("product", max(1, rows // (16 * WORLD.warps[threading.current_thread().name])) * depth(a) * b.kind.bytes // 32 *
                    -(-b.array.shape[1] // 256))

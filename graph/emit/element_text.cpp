@@ -1,0 +1,325 @@
+#include "graph/emit/element_text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+#include "graph/emit/user_function.hpp"
+#include "graph/index.hpp"
+#include "graph/meaning/bounds.hpp"
+#include "graph/meaning/number_type.hpp"
+
+namespace twill::emit {
+namespace {
+
+using meaning::Index;
+using meaning::Operand;
+using meaning::Value;
+using program::Refusal;
+
+constexpr std::int64_t kAny = std::int64_t{1} << 20;  // divided by every vector's length
+constexpr int kMostBytes = 16, kLeastBytes = 4;       // of one cp.async
+
+// ---- sums
+
+/// A sum of whole multiples of indices.
+struct Terms {
+  std::vector<std::pair<Index, std::int64_t>> all;
+  std::int64_t rest = 0;
+
+  void add(const Index& index, std::int64_t factor) {
+    if (index.kind == Index::number) {
+      rest += factor * index.value;
+    } else if (index.kind == Index::add || index.kind == Index::sub) {
+      add(index.of[0], factor);
+      add(index.of[1], index.kind == Index::add ? factor : -factor);
+    } else if (index.kind == Index::mul && index.of[0].kind == Index::number) {
+      add(index.of[1], factor * index.of[0].value);
+    } else if (index.kind == Index::mul && index.of[1].kind == Index::number) {
+      add(index.of[0], factor * index.of[1].value);
+    } else {
+      const auto known =
+          std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.first == index; });
+      if (known == all.end())
+        all.emplace_back(index, factor);
+      else
+        known->second += factor;
+    }
+  }
+};
+
+/// What is added stands first, then what is subtracted; "" = nothing is left.
+std::string text_of(const Plan& plan, const Terms& terms, const ElementNames& names) {
+  std::string text;
+  for (const bool minus : {false, true}) {
+    for (const auto& [index, factor] : terms.all) {
+      if (factor == 0 || (factor < 0) != minus) continue;
+      const std::int64_t size = std::abs(factor);
+      const std::string one = element_text(plan, index, names);
+      text += text.empty() ? (minus ? "0 - " : "") : (minus ? " - " : " + ");
+      text += one + (size == 1 ? "" : " * " + std::to_string(size));
+    }
+    if (terms.rest != 0 && (terms.rest < 0) == minus)
+      text += (text.empty() ? (minus ? "-" : "") : (minus ? " - " : " + ")) +
+              std::to_string(std::abs(terms.rest));
+  }
+  return text;
+}
+
+/// What a bound begins with: the index of its constant, or its number.
+Index beginning(const Plan& plan, const Value& value, const Operand& begin) {
+  if (begin.constant.empty()) {
+    if (begin.value >= 0 || begin.number != std::trunc(begin.number))
+      throw Refusal{"op", value.id + " compares places with what is no whole number"};
+    return Index::whole(static_cast<std::int64_t>(begin.number));
+  }
+  const auto& constants = plan.meaning->constants;
+  for (std::size_t c = 0; c < constants.size(); ++c)
+    if (constants[c].first == begin.constant) return plan.user->numbers[c];
+  throw Refusal{"op", value.id + " compares places with an unknown number"};
+}
+
+/// A bound of a load or a store: factors of row, column and iteration, and the rest.
+struct BoundTerms {
+  std::int64_t row = 0, column = 0, iteration = 0;
+  Index begin;
+};
+std::vector<BoundTerms> bounds_of(const Plan& plan, const Value& value) {
+  std::vector<BoundTerms> all;
+  const std::size_t count = meaning::bounds_of(value).size();
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::size_t first =
+        static_cast<std::size_t>(meaning::first_bound(value.function)) + k * meaning::kBoundNumbers;
+    const auto whole = [&](std::size_t j) {
+      const Operand& one = value.operands[first + j];
+      if (one.value >= 0 || !one.constant.empty() || one.number != std::trunc(one.number))
+        throw Refusal{"op", value.id + " compares places with what is no whole number"};
+      return static_cast<std::int64_t>(one.number);
+    };
+    all.push_back(
+        {whole(0), whole(1), whole(2), beginning(plan, value, value.operands[first + 3])});
+  }
+  return all;
+}
+
+// ---- neighbours
+
+/// Along one dimension of a tile, in blocks of `block` elements from a multiple of it on.
+struct Along {
+  std::int64_t step = 0;  ///< from element to element: 0 or 1
+  std::int64_t block = kAny;
+  std::int64_t divisor = kAny;  ///< of what the first of a block has
+};
+
+std::optional<Along> along(const Plan& plan, const Index& index, Index::Kind dimension) {
+  const auto of = [&](int k) { return along(plan, index.of[at(k)], dimension); };
+  const auto joined = [](const Along& a, const Along& b, std::int64_t step) {
+    return Along{step, std::min(a.block, b.block), std::gcd(a.divisor, b.divisor)};
+  };
+  switch (index.kind) {
+    case Index::number:
+      return Along{0, kAny, index.value == 0 ? kAny : std::gcd(index.value, kAny)};
+    case Index::argument:
+      return Along{
+          0, kAny,
+          std::gcd(plan.user->parameters[at(static_cast<int>(index.value))].divisor, kAny)};
+    case Index::row:
+    case Index::column: return index.kind == dimension ? Along{1, kAny, kAny} : Along{0, kAny, 1};
+    case Index::wide: return of(0);
+    case Index::add:
+    case Index::sub: {
+      const auto a = of(0), b = of(1);
+      if (!a || !b || (b->step != 0 && (a->step != 0 || index.kind == Index::sub)))
+        return std::nullopt;
+      return joined(*a, *b, a->step + b->step);
+    }
+    case Index::mul: {
+      const auto a = of(0), b = of(1);
+      if (!a || !b) return std::nullopt;
+      if (a->step == 0 && b->step == 0)
+        return Along{0, std::min(a->block, b->block),
+                     std::gcd(std::min(a->divisor, kAny) * std::min(b->divisor, kAny), kAny)};
+      const bool first = a->step != 0;
+      const Index& other = index.of[first ? 1 : 0];
+      if (other.kind != Index::number || other.value != 1) return std::nullopt;
+      return first ? a : b;
+    }
+    case Index::remainder: {
+      const auto a = of(0), b = of(1);
+      if (!a || !b || b->step != 0) return std::nullopt;
+      if (a->step == 0) return joined(*a, *b, 0);
+      const std::int64_t whole = std::gcd(std::gcd(a->divisor, b->divisor), a->block);
+      return Along{1, std::min(whole, b->block), whole};
+    }
+    default: {
+      // The same all along, where its operands are.
+      Along made{0, kAny, 1};
+      for (const Index& one : index.of) {
+        const auto part = along(plan, one, dimension);
+        if (!part || part->step != 0) return std::nullopt;
+        made.block = std::min(made.block, part->block);
+      }
+      return made;
+    }
+  }
+}
+
+/// The largest number of neighbours along a dimension that one copy may have, 0 = they are none.
+std::int64_t neighbours(const Plan& plan, const Value& load, Index::Kind dimension) {
+  const meaning::Place& place = plan.user->places[at(load.tensor)];
+  const int bytes = meaning::number_type(load.type)->bytes;
+  const std::int64_t extent = load.shape[dimension == Index::row ? 0 : 1];
+  Along all{0, kAny, std::gcd(plan.user->parameters[at(place.parameter)].divisor, kAny) / bytes};
+  for (const Index& one : *place.added) {
+    const auto part = along(plan, one, dimension);
+    if (!part || (part->step != 0 && all.step != 0)) return 0;
+    all = {all.step + part->step, std::min(all.block, part->block),
+           std::gcd(all.divisor, part->divisor)};
+  }
+  if (all.step != 1) return 0;
+  std::int64_t together = std::gcd(std::gcd(all.block, all.divisor), std::gcd(extent, kAny));
+  for (const BoundTerms& one : bounds_of(plan, load)) {
+    const bool row = dimension == Index::row;
+    const std::int64_t mine = row ? one.row : one.column, other = row ? one.column : one.row;
+    if (mine == 0) continue;
+    if (mine != 1 && mine != -1) return 0;
+    // x >= -rest, or x < rest + 1.
+    Terms rest;
+    rest.add(one.begin, 1);
+    if (mine == -1) ++rest.rest;
+    std::int64_t divisor = std::gcd(std::gcd(other, one.iteration), rest.rest);
+    for (const auto& [index, factor] : rest.all) {
+      const auto part = along(plan, index, dimension);
+      if (!part) return 0;
+      divisor = std::gcd(divisor, std::gcd(factor, kAny) * part->divisor);
+    }
+    together = std::gcd(together, divisor == 0 ? kAny : divisor);
+  }
+  std::int64_t most = kMostBytes / bytes;
+  while (most > 1 && together % most != 0) most /= 2;
+  return most;
+}
+
+/// Of the same number everywhere: is it longer than a name?
+bool uniform(const Index& index) {
+  for (const auto kind : {Index::row, Index::column, Index::iteration})
+    if (depends_on(index, kind)) return false;
+  return true;
+}
+int operations(const Index& index) {
+  constexpr int kLoad = 2;
+  int count = index.kind == Index::loaded ? kLoad : index.of.empty() ? 0 : 1;
+  for (const Index& one : index.of) count += operations(one);
+  return count;
+}
+void add_uniform(const Index& index, std::vector<Index>& all) {
+  constexpr int kShort = 2;
+  if (operations(index) < kShort) return;
+  if (!uniform(index)) {
+    for (const Index& one : index.of) add_uniform(one, all);
+  } else if (std::find(all.begin(), all.end(), index) == all.end()) {
+    all.push_back(index);
+  }
+}
+
+}  // namespace
+
+std::vector<Index> shared_places(const Plan& plan) {
+  std::vector<Index> all;
+  for (const meaning::Place& place : plan.user->places)
+    if (place.added)
+      for (const Index& one : *place.added) add_uniform(simple(one), all);
+  for (const Value& value : plan.meaning->values) {
+    if (!plan.by_elements(value.tensor)) continue;
+    for (const BoundTerms& one : bounds_of(plan, value)) {
+      Terms terms;
+      terms.add(one.begin, 1);
+      for (const auto& [index, factor] : terms.all) add_uniform(simple(index), all);
+    }
+  }
+  return all;
+}
+
+std::string element_pointers(const Plan& plan, int tensor, const ElementNames& names) {
+  const meaning::Place& place = plan.user->places[at(tensor)];
+  std::string text = plan.host_name[at(plan.axes.tensor_of[at(tensor)])] + "_ptr";
+  // What is the same for all elements comes first: the pointer is one number for so long.
+  for (const bool tiles : {false, true})
+    for (const Index& one : *place.added) {
+      if ((depends_on(one, Index::row) || depends_on(one, Index::column)) != tiles) continue;
+      const std::string part = element_text(plan, one, names);
+      if (part != "0") text += " + " + part;
+    }
+  return text;
+}
+
+std::string element_mask(const Plan& plan, const Value& value, const ElementNames& names) {
+  std::string all;
+  const std::vector<BoundTerms> bounds = bounds_of(plan, value);
+  for (const BoundTerms& one : bounds) {
+    Terms left, right;
+    const auto add = [&](Index::Kind kind, std::int64_t factor) {
+      if (factor > 0) left.add(Index::make(kind), factor);
+      if (factor < 0) right.add(Index::make(kind), -factor);
+    };
+    add(Index::row, one.row);
+    add(Index::column, one.column);
+    Terms rest;
+    rest.add(one.begin, 1);
+    if (one.iteration != 0) rest.add(Index::make(Index::iteration), one.iteration);
+    // left + rest >= right: compared as x < y where that has nothing else on one side, so that
+    // Triton sees which neighbours are let through together.
+    std::string text;
+    if (left.all.empty()) {
+      ++rest.rest;
+      const std::string what = text_of(plan, right, names), limit = text_of(plan, rest, names);
+      text = (what.empty() ? "0" : what) + " < " + (limit.empty() ? "0" : limit);
+    } else {
+      for (const auto& [index, factor] : right.all) rest.add(index, -factor);
+      for (auto& [index, factor] : rest.all) factor = -factor;
+      rest.rest = -rest.rest;
+      const std::string limit = text_of(plan, rest, names);
+      text = text_of(plan, left, names) + " >= " + (limit.empty() ? "0" : limit);
+    }
+    all += bounds.size() == 1 ? text : (all.empty() ? "(" : " & (") + text + ")";
+  }
+  return all;
+}
+
+ElementCopy element_copy(const Plan& plan, const Value& load) {
+  ElementCopy copy;
+  const meaning::NumberType* type = meaning::number_type(load.type);
+  if (type == nullptr || load.shape.empty() || load.shape.size() > 2) return copy;
+  const std::int64_t rows = neighbours(plan, load, Index::row);
+  const std::int64_t columns = load.shape.size() == 2 ? neighbours(plan, load, Index::column) : 0;
+  copy.rows = rows > columns;
+  const std::int64_t most = std::max<std::int64_t>(std::max(rows, columns), 1);
+  // cp.async writes 0 where nothing is to be loaded.
+  const bool zero = meaning::bounds_of(load).empty() ||
+                    (load.operands[0].value < 0 && load.operands[0].constant.empty() &&
+                     load.operands[0].number == 0);
+  if (zero && most * type->bytes >= kLeastBytes) copy.vector = most;
+  return copy;
+}
+
+std::string copy_layout(const std::vector<std::int64_t>& shape, const ElementCopy& copy,
+                        int warps) {
+  constexpr std::int64_t kThreads = 32;
+  const auto pair = [](std::int64_t a, std::int64_t b) {
+    return "[" + std::to_string(a) + ", " + std::to_string(b) + "]";
+  };
+  const std::int64_t vector = std::max<std::int64_t>(copy.vector, 1);
+  if (shape.size() == 1)
+    return "gl.BlockedLayout([" + std::to_string(vector) + "], [32], [" + std::to_string(warps) +
+           "], [0])";
+  const std::int64_t along = shape[copy.rows ? 0 : 1];
+  const std::int64_t near = std::clamp<std::int64_t>(along / vector, 1, kThreads);
+  if (copy.rows)
+    return "gl.BlockedLayout(" + pair(vector, 1) + ", " + pair(near, kThreads / near) + ", " +
+           pair(1, warps) + ", [0, 1])";
+  return "gl.BlockedLayout(" + pair(1, vector) + ", " + pair(kThreads / near, near) + ", " +
+         pair(warps, 1) + ", [1, 0])";
+}
+
+}  // namespace twill::emit

@@ -1,0 +1,42 @@
+// Tiles that are moved by pointers: each element has a place of its own (meaning::Place::added), as
+// text, and whether neighbours among them can be copied at once.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graph/emit/plan.hpp"
+
+namespace twill::emit {
+
+/// What stands for an element's row and column and for the iteration.
+struct ElementNames {
+  std::string row, column, iteration;
+};
+
+/// Long parts of places and of masks that are the same for all elements in all iterations: numbers
+/// worth a name. Throws Refusal.
+std::vector<meaning::Index> shared_places(const Plan& plan);
+
+/// A tensor's pointers to the elements: "x_ptr + ...". Throws Refusal.
+std::string element_pointers(const Plan& plan, int tensor, const ElementNames& names);
+
+/// Which elements a load or a store moves, by its bounds; "" = all. Throws Refusal.
+std::string element_mask(const Plan& plan, const meaning::Value& value, const ElementNames& names);
+
+/// How a load of a tile by pointers is copied.
+struct ElementCopy {
+  bool rows = false;  ///< neighbours in memory are those of a column: along rows
+  std::int64_t vector =
+      0;  ///< elements that are copied at once by cp.async; 0 = it cannot copy them
+};
+/// Of a load whose tensor has places by elements: what follows from the divisors that the function
+/// is told for its arguments.
+ElementCopy element_copy(const Plan& plan, const meaning::Value& load);
+
+/// The register layout by which a tile is copied: neighbours first.
+std::string copy_layout(const std::vector<std::int64_t>& shape, const ElementCopy& copy, int warps);
+
+}  // namespace twill::emit

@@ -1,0 +1,401 @@
+"""Kernels emitted from TTGIR modules whose tiles are loaded and stored by pointers under masks: executed on the CPU beside
+formulas written here by hand, every wait and every fence removed once, and compiled.
+
+usage: emit_pointers_test.py TWILL [--compile] [--removed] [MODULE...]
+MODULE: a name in tests/data/ttgir, or a file. Exit code 77 without numpy. --compile: with Triton, to PTX and through
+ptxas as well (no spills, no serialised products, tiles copied by as many bytes at once as the text counts on).
+--removed: each wait and each fence of the text is removed once, and the stand-in must notice.
+"""
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+try:
+    import numpy as np
+except ImportError:
+    print("skipped: numpy is not installed")
+    sys.exit(77)
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import stand_in  # noqa: E402
+
+DATA = os.path.join(HERE, "..", "data", "ttgir")
+CASES = ["gemm-masked-hopper", "gemm-masked-blackwell", "attention-pointers-hopper", "attention-pointers-blackwell",
+         "experts-weight-gradient-hopper", "experts-weight-gradient-blackwell", "gemm-split-hopper", "matrix-vector-hopper",
+         "convolution-depthwise-hopper"]
+# What cp.async cannot copy is refused: nothing is said of the arguments, so no neighbours are known to lie together; what
+# is not loaded is no 0.
+REFUSED = ["gemm-masked-hopper:undivided", "gemm-masked-blackwell:undivided", "gemm-masked-hopper:other"]
+CHANGES = {"undivided": (r" \{tt\.divisibility = 16 : i32\}", ""),
+           "other": (r"%cst_0 = arith.constant dense<0.0", "%cst_0 = arith.constant dense<1.5")}
+SCALE = 0.11  # of scores, in units of log 2
+TOLERANCE = 4e-3  # f16 results of f32 sums; a wrong tile is off by 0.1 and more
+TRIPS = (0, 1, 2, 3, 7)
+TYPES = {"f16": "float16", "f32": "float32", "bf16": "bfloat16"}
+
+
+def half(random, *shape):
+    return random.uniform(-2, 2, shape).astype(np.float16)
+
+
+class Gemm:
+    """gemm_masked(a, b, c, M, N, K): C = A B, rows and columns of the last tiles that are not there wrap around."""
+
+    def __init__(self, tile, step):
+        self.tile, self.step = tile, step
+
+    def make(self, n, random):
+        # Both ends are ragged, by the 16 that the module is told to divide all; the last step of the sum, too.
+        self.m, self.n = 144, 272
+        self.k = self.step * n - (16 if n else 0)
+        self.a, self.b = half(random, self.m, self.k), half(random, self.k, self.n)
+        self.c = np.full((self.m, self.n), np.nan, np.float16)
+        self.grid = (-(-self.m // self.tile[0]) * -(-self.n // self.tile[1]),)
+
+    def arguments(self):
+        return [self.a, self.b, self.c, self.m, self.n, self.k]
+
+    def errors(self):
+        want = self.a.astype(np.float64) @ self.b.astype(np.float64)
+        yield float(np.abs(self.c - want).max()) / max(1.0, float(np.abs(want).max(initial=0.0)))
+
+
+class Attention:
+    """attention_pointers(q, k, v, o, lse, length, scale): blocks of 128 rows, tiles of 64 or 128 keys."""
+
+    def __init__(self, keys, dimension):
+        self.keys, self.dimension = keys, dimension
+
+    def make(self, n, random):
+        self.length, self.heads = self.keys * n - (16 if n else 0), 2
+        tile = lambda: half(random, self.heads * self.length, self.dimension)  # noqa: E731
+        self.q, self.k, self.v = tile(), tile(), tile()
+        self.o = np.full((self.heads * self.length, self.dimension), np.nan, np.float16)
+        self.lse = np.full(self.heads * self.length, np.nan, np.float32)
+        self.grid = (max(1, -(-self.length // 128)), self.heads)
+
+    def arguments(self):
+        return [self.q, self.k, self.v, self.o, self.lse, self.length, SCALE]
+
+    def errors(self):
+        for head in range(self.heads if self.length else 0):
+            rows = slice(head * self.length, (head + 1) * self.length)
+            q, k, v = (x[rows].astype(np.float64) for x in (self.q, self.k, self.v))
+            s = q @ k.T * SCALE
+            top = s.max(axis=1)
+            p = np.exp2(s - top[:, None])
+            yield float(np.abs(self.o[rows] - p @ v / p.sum(axis=1)[:, None]).max())
+            yield float(np.abs(self.lse[rows] - (top + np.log2(p.sum(axis=1)))).max())
+
+
+class AttentionBias(Attention):
+    """attention_bias(q, k, v, o, lse, length, scale, bias): whole tiles; a matrix is added to the scores."""
+
+    def make(self, n, random):
+        # Of an odd number of tiles the last block of rows reads on behind its head, and writes what the next head's
+        # program writes after it.
+        self.length, self.heads, blocks = self.keys * n, 2, max(1, -(-self.keys * n // 128))
+        tile = lambda: half(random, self.heads * self.length + 128, self.dimension)  # noqa: E731
+        self.q, self.k, self.v = tile(), tile(), tile()
+        self.o = np.full((self.heads * self.length + 128, self.dimension), np.nan, np.float16)
+        self.bias = half(random, 128 * blocks, self.length)
+        self.lse = np.zeros(1, np.float32)  # (is not written)
+        self.grid = (blocks, self.heads if n else 1)
+
+    def arguments(self):
+        return [self.q, self.k, self.v, self.o, self.lse, self.length, SCALE, self.bias]
+
+    def errors(self):
+        for head in range(self.heads if self.length else 0):
+            rows = slice(head * self.length, (head + 1) * self.length)
+            q, k, v = (x[rows].astype(np.float64) for x in (self.q, self.k, self.v))
+            p = np.exp2(q @ k.T * SCALE + self.bias[:self.length])
+            yield float(np.abs(self.o[rows] - p @ v / p.sum(axis=1)[:, None]).max())
+
+
+class GemmSplit:
+    """gemm_split(a, b, c, M, N, K): whole tiles of 128 x 128 x 64; PARTS programs add to each tile of C."""
+
+    def __init__(self, tile, step, parts):
+        self.tile, self.step, self.parts = tile, step, parts
+
+    def make(self, n, random):
+        self.m, self.n, self.k = 2 * self.tile[0], self.tile[1], self.step * self.parts * n
+        self.a, self.b = half(random, self.m, self.k), half(random, self.k, self.n)
+        self.before = random.uniform(-1, 1, (self.m, self.n)).astype(np.float32)
+        self.c = self.before.copy()
+        self.grid = (2, 1, self.parts)
+
+    def arguments(self):
+        return [self.a, self.b, self.c, self.m, self.n, self.k]
+
+    def errors(self):
+        want = self.before + self.a.astype(np.float64) @ self.b.astype(np.float64)
+        yield float(np.abs(self.c - want).max()) / max(1.0, float(np.abs(want).max()))
+
+
+class MatrixVector:
+    """matrix_vector(a, x, y, M, K): ragged rows, whole steps."""
+
+    def __init__(self, rows, step):
+        self.rows, self.step = rows, step
+
+    def make(self, n, random):
+        self.m, self.k = 2 * self.rows - 16, self.step * n
+        self.a, self.x = half(random, self.m, self.k), half(random, self.k)
+        self.y = np.full(self.m, np.nan, np.float32)
+        self.grid = (2,)
+
+    def arguments(self):
+        return [self.a, self.x, self.y, self.m, self.k]
+
+    def errors(self):
+        want = self.a.astype(np.float64) @ self.x.astype(np.float64)
+        yield float(np.abs(self.y - want).max()) / max(1.0, float(np.abs(want).max()))
+
+
+class ConvolutionDepthwise:
+    """convolution_depthwise(x, w, y, length, width): whole tiles, stored in every iteration; what is before the first row is 0."""
+
+    def __init__(self, step, columns):
+        self.step, self.columns = step, columns
+
+    def make(self, n, random):
+        self.length, self.width, self.grid = self.step * n, 2 * self.columns, (2, 2)
+        brain = stand_in.Type("bfloat16")
+        self.x = brain.rounded(random.uniform(-2, 2, (2 * self.length, self.width)))
+        self.w = brain.rounded(random.uniform(-1, 1, (4, self.width)))
+        self.y = np.full((2 * self.length, self.width), np.nan, np.float32)
+
+    def arguments(self):
+        return [self.x, self.w, self.y, self.length, self.width]
+
+    def errors(self):
+        for batch in range(2):
+            rows = slice(batch * self.length, (batch + 1) * self.length)
+            x = np.concatenate([np.zeros((3, self.width)), self.x[rows].astype(np.float64)])
+            acc = sum(x[tap:tap + self.length] * self.w[tap].astype(np.float64) for tap in range(4))
+            want = acc / (1 + np.exp(-acc))
+            yield float(np.abs(self.y[rows] - want).max(initial=0.0)) / max(1.0, float(np.abs(want).max(initial=0.0))) / 2  # (bf16)
+
+
+class ExpertsWeightGradient:
+    """experts_weight_gradient(x, dy, dw, starts, N, K): an expert's rows are those from its start to the next one's."""
+
+    def __init__(self, step, n_tile, k_tile):
+        self.step, self.n_tile, self.k_tile = step, n_tile, k_tile
+
+    def make(self, n, random):
+        # Two experts, the second one with n steps, the last of them ragged where there is one.
+        first, second = 5, self.step * n - (3 if n else 0)
+        self.starts = np.array([0, first, first + second], np.int32)
+        self.n, self.k = self.n_tile, self.k_tile
+        brain = stand_in.Type("bfloat16")
+        self.x = brain.rounded(random.uniform(-2, 2, (first + second, self.k)))
+        self.dy = brain.rounded(random.uniform(-2, 2, (first + second, self.n)))
+        self.dw = np.full((2, self.k, self.n), np.nan, np.float32)
+        self.grid, self.tolerance = (1, 1, 2), 8e-3
+
+    def arguments(self):
+        return [self.x, self.dy, self.dw, self.starts, self.n, self.k]
+
+    def errors(self):
+        for expert in range(2):
+            rows = slice(self.starts[expert], self.starts[expert + 1])
+            want = self.x[rows].astype(np.float64).T @ self.dy[rows].astype(np.float64)
+            yield float(np.abs(self.dw[expert] - want).max()) / max(1.0, float(np.abs(want).max(initial=0.0))) / 2  # (bf16)
+
+
+def oracle_of(path):
+    with open(path) as file:
+        text = file.read()
+    name = os.path.basename(path).replace("_", "-")
+    shapes = [tuple(map(int, x.split("x"))) for x in re.findall(r"memdesc<(\d+x\d+)x\w+16", text)]
+    if "gemm-split" in name:
+        return GemmSplit((shapes[0][0], shapes[1][1]), shapes[0][1], 4)
+    if "attention-bias" in name:
+        return AttentionBias(64, 64)
+    if "matrix-vector" in name:
+        rows, step = map(int, re.search(r"tt\.load .*tensor<(\d+)x(\d+)x!tt", text).groups())
+        return MatrixVector(rows, step)
+    if "convolution-depthwise" in name:
+        return ConvolutionDepthwise(*map(int, re.search(r"tt\.load .*tensor<(\d+)x(\d+)x!tt", text).groups()))
+    if "weight-gradient" in name:
+        return ExpertsWeightGradient(shapes[0][1], shapes[1][1], shapes[0][0])
+    if "gemm" in name:
+        return Gemm((shapes[0][0], shapes[1][1]), shapes[0][1])
+    return Attention(64, 128 if "d128" in name else 64)
+
+
+def path_of(case, folder=None):
+    name, _, change = case.partition(":")
+    path = name if os.path.exists(name) else os.path.join(DATA, name + ".ttgir")
+    if not change:
+        return path
+    with open(path) as file:
+        text = re.sub(*CHANGES[change], file.read())
+    path = os.path.join(folder, os.path.basename(path))
+    with open(path, "w") as file:
+        file.write(text)
+    return path
+
+
+def parameters(path):
+    """Of the module's function: name -> (type, what divides it)."""
+    with open(path) as file:
+        line = re.search(r"tt\.func public @[^\n]*", file.read()).group(0)
+    found = re.findall(r"%([\w.]+): (?:!tt\.ptr<(\w+)>|(\w+))(?: \{tt\.divisibility = (\d+))?", line)
+    return {name: (("*" + pointer) if pointer else kind, int(divisor or 1)) for name, pointer, kind, divisor in found}
+
+
+def emitted(twill, path, folder):
+    out = os.path.join(folder, "kernel.py")
+    done = subprocess.run([twill, "emit", path, "--to", "gluon", "-o", out, "--quiet", "--time-limit", "60"], capture_output=True, text=True)
+    if done.returncode != 0:
+        return None, done.stderr.strip().split("\n")[-1]
+    with open(out) as file:
+        return file.read(), None
+
+
+def number_type(kind):
+    return stand_in.Whole("int32") if kind == "i32" else stand_in.Type(TYPES[kind])
+
+
+def run(module, types, oracle, n, seed, late):
+    """The largest error of one run. Raises Fault and AssertionError."""
+    oracle.make(n, np.random.default_rng(n))
+    arguments = []
+    for (kind, _), value in zip(types.values(), oracle.arguments()):
+        arguments.append(stand_in.Pointer(number_type(kind[1:]), value.reshape(-1)) if isinstance(value, np.ndarray) else value)
+    if hasattr(module, "DEPTH"):
+        arguments.append(n if n < module.DEPTH else -1)
+    stand_in.run_grid(module.kernel, arguments, oracle.grid, seed, late, getattr(oracle, "only", None))
+    return float(np.max([0.0, *oracle.errors()]))  # (of a NaN one; max() would leave it out)
+
+
+def orders(module, seeds):
+    held = [one for one in stand_in.held_back(module) if not one.endswith(" stores")]
+    barriers = sorted(stand_in.WORLD.vector_barriers) if stand_in.WORLD is not None and seeds > 2 else []
+    held += [f"vectors of barrier {number}" for number in barriers]  # (of the run before: there are as many in each)
+    return [(one, 0) for one in held] + [(late, seed) for late in ("late", "eager", "random") for seed in range(seeds)]
+
+
+def executed(text, path, counts=TRIPS, seeds=2):
+    """The largest error of all runs, or the first fault as a text."""
+    module, types, oracle, worst = stand_in.load(text, path), parameters(path), oracle_of(path), 0.0
+    for n in counts:
+        for late, seed in orders(module, seeds):
+            try:
+                error = run(module, types, oracle, n, seed, late)
+            except (stand_in.Fault, AssertionError) as fault:
+                return f"n = {n}, seed {seed}, {late}: {fault}"
+            if not error <= TOLERANCE:
+                return f"n = {n}, seed {seed}, {late}: wrong by {error:.2e}"
+            worst = max(worst, error)
+    return worst
+
+
+def removed(text, path):
+    """(how many of the waits and fences, each removed once, are noticed, of how many, those that are not)."""
+    lines, kept = text.split("\n"), []
+    begin = next(k for k, line in enumerate(lines) if line.startswith("def slot_"))
+    places = [k for k in range(begin, len(lines)) if re.match(r"\s+(mbarrier\.wait|fence_async_shared)\(", lines[k])]
+    for k in places:
+        less = lines[:k] + [lines[k][:len(lines[k]) - len(lines[k].lstrip())] + "pass"] + lines[k + 1:]
+        if not isinstance(executed("\n".join(less), path, (1, 2, 3, 4, 7), 3), str):
+            kept.append(lines[k].strip())
+    return len(places) - len(kept), len(places), kept
+
+
+def compiled_one(out, path, trips=-1):
+    """(the emitted file as a module, its kernel compiled), for a run of so many iterations."""
+    import emit_compile_test as compiler
+    import triton
+    spec = importlib.util.spec_from_file_location("emitted", out)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    types, signature, attributes = parameters(path), {}, {}
+    names = {"f16": "fp16", "f32": "fp32", "bf16": "bf16", "i32": "i32"}
+    for k, name in enumerate(module.kernel.arg_names):
+        if name == "TRIPS":
+            signature[name] = "constexpr"
+            continue
+        kind, divisor = types[name]
+        signature[name] = "*" + names[kind[1:]] if kind.startswith("*") else names.get(kind, kind)
+        if divisor > 1:
+            attributes[(k,)] = [["tt.divisibility", divisor]]
+    source = compiler.GluonASTSource(fn=module.kernel, signature=signature, attrs=attributes,
+                                     constexprs={"TRIPS": trips} if "TRIPS" in signature else {})
+    target = compiler.GPUTarget("cuda", {"9": 90, "10": 100}[str(module.CAPABILITY)], 32)
+    return module, triton.compile(source, target=target, options={"num_warps": module.WARPS})
+
+
+def compiled(text, path, folder):
+    """(what the compiled code has, what is wrong with it)."""
+    import emit_compile_test as compiler
+    out = os.path.join(folder, "kernel.py")
+    with open(out, "w") as file:
+        file.write(text)
+    module, made = compiled_one(out, path)
+    for trips in range(getattr(module, "DEPTH", 0)):
+        compiled_one(out, path, trips)  # the runs of fewer iterations than stages
+    ptx = made.asm["ptx"]
+    registers, spills, serialised = compiler.ptxas_says(made, folder)
+    at_once = sorted({int(x, 16) for x in re.findall(r"cp\.async\.c[ag]\.shared\.global \[[^]]*\], \[[^]]*\], (0x\w+)", ptx)})
+    count = lambda pattern: len(re.findall(pattern, ptx))  # noqa: E731
+    wrong = []
+    if spills:
+        wrong.append(f"{spills} bytes of spills")
+    if serialised:
+        wrong.append("serialised products")
+    if ("async_copy.async_load" in text) != bool(at_once) or any(x < 16 for x in at_once):
+        wrong.append(f"copies of {at_once} bytes")
+    return {"products": count(r"wgmma\.mma_async|tcgen05\.mma\."), "copies": count(r"cp\.async\.c[ag]\.shared"), "bytes at once": at_once,
+            "fences": count(r"fence\.proxy\.async"), "registers": registers, "spill bytes": spills}, wrong
+
+
+def main():
+    twill, arguments = sys.argv[1], sys.argv[2:]
+    compiles = "--compile" in arguments
+    cases = [a for a in arguments if not a.startswith("--")] or CASES
+    if compiles:
+        try:
+            import triton  # noqa: F401
+        except ImportError:
+            compiles = False
+    failed = False
+    with tempfile.TemporaryDirectory() as folder:
+        for case in REFUSED if cases == CASES else []:
+            text, why = emitted(twill, path_of(case, folder), folder)
+            failed |= text is not None or "cp.async cannot follow" not in why
+            print(f"{case}: " + ("WRITTEN" if text is not None else "refused: " + why.split(".ttgir: ")[-1][:100]))
+        for case in cases:
+            path = path_of(case, folder)
+            text, why = emitted(twill, path, folder)
+            if text is None:
+                print(f"{case}: {why}")
+                failed = True
+                continue
+            error = executed(text, path)
+            failed |= isinstance(error, str)
+            line = f"{case}: " + (error if isinstance(error, str) else f"largest error {error:.1e}")
+            if "--removed" in arguments:
+                noticed, all_, kept = removed(text, path)
+                line += f"; {noticed} of {all_} waits and fences noticed"
+                failed |= bool(kept)
+                line += "".join("\n  NOT NOTICED: " + one for one in kept)
+            if compiles:
+                what, wrong = compiled(text, path, folder)
+                line += "; " + ", ".join(f"{key} {value}" for key, value in what.items())
+                line += "".join("; WRONG: " + one for one in wrong)
+                failed |= bool(wrong)
+            print(line, flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
