@@ -99,6 +99,14 @@ def run(*arguments):
 
 
 @needs_triton
+class Versions(unittest.TestCase):
+    def test_passes_that_fail_on_schedules_are_left_out_of_old_versions(self):
+        from twill_triton import versions
+        for version, left_out in (("3.7.0", True), ("3.6", True), ("2.9.1+git", True), ("3.8.0", False),
+                                  ("3.10.0", False), ("4.0.0rc1", False)):
+            self.assertEqual(bool(versions.failing_passes(version)), left_out, version)
+
+
 class Kernels(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
