@@ -1,5 +1,6 @@
 #include "graph/ttgir/result_types.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "graph/ttgir/op_class.hpp"
@@ -52,9 +53,9 @@ int with_head(Module& module, int type, std::string_view head,
 }  // namespace
 
 std::size_t unnamed_results(const Operation& op, const TypeClause& clause) {
-  if (op.generic) return clause.arrow ? clause.after.size() : 0;
-  switch (static_cast<OpClass>(op.op_class)) {
-    case OpClass::control: return clause.arrow ? clause.after.size() : 0;
+  const auto kind = static_cast<OpClass>(op.op_class);
+  if (clause.arrow && (op.generic || kind == OpClass::control)) return clause.after.size();
+  switch (kind) {
     case OpClass::elementwise:
     case OpClass::reduction:
     case OpClass::layout:
@@ -63,7 +64,8 @@ std::size_t unnamed_results(const Operation& op, const TypeClause& clause) {
     case OpClass::tmem_load:
     case OpClass::local_load:
     case OpClass::local_alloc:
-      return clause.arrow ? clause.after.size() : clause.before.empty() ? 0 : 1;
+      if (op.generic) return 0;
+      return clause.arrow ? clause.after.size() : std::min<std::size_t>(1, clause.before.size());
     default: return 0;
   }
 }
