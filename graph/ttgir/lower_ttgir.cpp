@@ -132,11 +132,11 @@ std::string machine_of_target(std::string_view text, const std::string& source,
                                       {"\"cuda:90\"", "hopper"},
                                       {"\"cuda:100\"", "blackwell"}})
     if (target == name) return machine;
-  throw InputError("command line", "--machine", "nothing",
-                   target.empty()
-                       ? "must be given: the module names no ttg.target"
-                       : "must be given: no built-in machine is of the module's target " +
-                             std::string(target) + " (cuda:80, cuda:90 and cuda:100 have one)");
+  throw InputError(
+      "command line", "--machine", "nothing",
+      target.empty() ? "must be given: the module names no ttg.target (TTIR names none, TTGIR does)"
+                     : "must be given: no built-in machine is of the module's target " +
+                           std::string(target) + " (cuda:80, cuda:90 and cuda:100 have one)");
 }
 
 std::string loop_listing(std::string_view text, const std::string& source,

@@ -75,6 +75,7 @@ class Signatures(unittest.TestCase):
                                       ("x=*fp16, x=i32, B=1", {}, "'x' is given twice"),
                                       ("x=*fp16, n=i32, B=1", {"B": 1}, "'B' is given twice"),
                                       ("x=*fp16:8, n=i32, B=1", {}, "'8' is no hint"),
+                                      ("x=*fp99, n=i32, B=1", {}, "Triton has no type 'fp99'"),
                                       ("*fp16, n=i32, B=1", {}, "all of its parameters or none"),
                                       ("*fp16", {"B": 1}, "has 1 types, the kernel 2 parameters: x, n")):
             with self.subTest(text), self.assertRaisesRegex(SignatureError, re.escape(said)):

@@ -90,3 +90,19 @@ TEST_CASE("a tile's layout is put on other warps whatever blanks stand before it
   REQUIRE(spaced);
   CHECK(spaced->substr(spaced->find('#')) == plain->substr(plain->find('#')));
 }
+
+TEST_CASE("TTIR, which has no layouts and no number of warps, is told apart") {
+  const auto warned = [](std::string text) {
+    for (const std::string& warning : lowered(text).loop.warnings)
+      if (has(warning, "it is TTIR")) return true;
+    return false;
+  };
+  const std::string ttgir = module_of("64", "[4, 1]", "");
+  std::string none = ttgir;
+  for (std::size_t at = 0; (at = none.find(", #b>")) != std::string::npos;) none.erase(at, 4);
+  std::string ttir = none;
+  ttir.erase(ttir.find("\"ttg.num-warps\" = 4 : i32, "), 27);
+  CHECK(!warned(ttgir));
+  CHECK(!warned(none));
+  CHECK(warned(ttir));
+}
