@@ -21,6 +21,7 @@
 #include "graph/bounds/channel_bounds.hpp"
 #include "graph/io/file.hpp"
 #include "graph/problem_io.hpp"
+#include "graph/ttgir/named_ops.hpp"
 #include "graph/ttgir/partition_pins.hpp"
 #include "graph/ttgir/region_memory.hpp"
 
@@ -391,6 +392,11 @@ int run(SolveFlags flags) {
     write_certificate(flags.certificate, lowered.problem, solution);
   }
   const int code = exit_code(all);
+  if (const ttgir::LoweredModule* module = work.module(all.chosen);
+      module != nullptr && !flags.quiet && !solution.conflict.empty()) {
+    const std::string names = ttgir::named_ops(module->loop, module->module, solution.conflict);
+    if (!names.empty()) std::cerr << "twill: " << printable(names) << "\n";
+  }
   if (code == kNo && !flags.quiet && !flags.options.ii) {
     Interrupt interrupt;
     for (const std::string& offer : offers(flags.work, work, flags.options, interrupt.token()))

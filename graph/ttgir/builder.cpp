@@ -56,6 +56,14 @@ void refuse_clusters(const Module& module, int loop) {
                      "here is one SM");
 }
 
+/// No tile says how threads hold it.
+bool has_no_layouts(const Module& module) {
+  return std::none_of(module.types.begin(), module.types.end(), [](const Type& type) {
+    return (type.kind == TypeKind::tensor || type.kind == TypeKind::memdesc) &&
+           !type.encoding.empty();
+  });
+}
+
 /// Compute capability / 10 that a machine stands for, by what it has: tensor memory, a slot for ops
 /// of variable latency.
 int family_of(const Machine& machine) {
@@ -137,6 +145,13 @@ void Builder::build() {
   out_.nodes.reserve(sources_.ops().size());
   out_.inner = sources_.inner_loop();
   if (out_.inner != kNone) out_.inner_trips = trips_of(m_.op(out_.inner));
+  if (nesting_ == 0 && has_no_layouts(m_) && m_.inherited(loop_, "ttg.num-warps").second == kNone)
+    warn(
+        "the module has no layouts and no ttg.num-warps: it is TTIR, from before Triton chooses "
+        "how "
+        "tiles are held and loaded. It is taken for one of 4 warps; its TTGIR says more "
+        "(compile.py "
+        "emit of graph/kernels/triton, or the ttgir of triton.compile)");
   for (const int op : sources_.ops()) add_op(op);
   apply_profile();
   if (out_.kernel.ops.empty())

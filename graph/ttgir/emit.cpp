@@ -15,6 +15,7 @@
 #include "graph/ttgir/region_memory.hpp"
 #include "graph/ttgir/scheduled.hpp"
 #include "graph/ttgir/turns.hpp"
+#include "graph/ttgir/type.hpp"
 #include "graph/ttgir/within.hpp"
 
 namespace twill::ttgir {
@@ -190,6 +191,19 @@ Cycle deepest_stage(const Module& m, const Placer& placer) {
   return deepest + 2 + carried_descriptors(m, placer.body());
 }
 
+/// Triton takes 32767 bits where a layout says no width, and its pipeliner fails on the buffers
+/// that it then makes for the stages.
+void refuse_without_width(const Module& m, const std::vector<int>& body) {
+  for (const int op : body)
+    for (const int value : m.op(op).results)
+      if (const Type* type = m.type_of(value);
+          type != nullptr && type->encoding.starts_with("#ttg.nvmma_shared") &&
+          layout_field(type->encoding, "elementBitWidth").empty())
+        throw InputError(m.source, Module::place(m.op(op)), std::string(type->encoding),
+                         "must say its elementBitWidth, or Triton's pipeliner fails on the stages "
+                         "(--emit pipelined has the schedule)");
+}
+
 }  // namespace
 
 std::string emit_ttgir(const LoweredModule& lowered, const Problem& problem,
@@ -200,6 +214,7 @@ std::string emit_ttgir(const LoweredModule& lowered, const Problem& problem,
     throw InputError("command line", "--emit", "ttgir",
                      "a sub-tiled loop has ops that the module has not: emit it as pipelined");
   Placer placer(lowered, problem, schedule);
+  refuse_without_width(lowered.module, placer.body());
   const int root = placer.root();
   NoPartitions no = why_no_partitions(lowered, placer);
   const auto depth = [&] { return std::max<Cycle>(2, fitting_depth(lowered, placer)); };

@@ -152,12 +152,28 @@ void FoldedLoop::read_warps() {
   };
   warps_ = {number(m_.inherited(specialised, "ttg.num-warps").first)};  // the default region's
   const Operation& around = m_.op(specialised);
-  const std::string_view all =
-      std::string_view(*m_.text).substr(around.begin, around.end - around.begin);
+  if (around.generic) {  // array<i32: 4, 1>
+    std::string_view list = m_.attribute(around, "partitionNumWarps");
+    for (std::size_t at = list.find_first_of(":,"); at != std::string_view::npos;
+         at = list.find(',')) {
+      list.remove_prefix(std::min(list.find_first_not_of(" \t\r\n", at + 1), list.size()));
+      warps_.push_back(number(list));
+    }
+    return;
+  }
   constexpr std::string_view kWarps = "num_warps(";
-  for (std::size_t at = all.find(kWarps); at != std::string_view::npos;
-       at = all.find(kWarps, at + 1))
-    warps_.push_back(number(all.substr(at + kWarps.size())));
+  for (std::size_t r = 1; r < around.regions.size(); ++r) {
+    // Between the region before and this one's end, outside of comments.
+    const auto& before = m_.regions[static_cast<std::size_t>(around.regions[r - 1])];
+    const auto& region = m_.regions[static_cast<std::size_t>(around.regions[r])];
+    std::string_view header =
+        std::string_view(*m_.text).substr(before.end, region.end - before.end);
+    while (!header.empty() && !header.starts_with(kWarps))
+      header.remove_prefix(
+          std::min(header.starts_with("//") ? header.find('\n') : std::size_t{1}, header.size()));
+    if (!header.empty()) header.remove_prefix(kWarps.size());
+    warps_.push_back(number(header));
+  }
 }
 
 std::string FoldedLoop::on_module_warps(const std::string& text, int execution) const {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "graph/lowering/kernel.hpp"
@@ -43,13 +44,15 @@ struct NodeInfo {
 
 struct LoopKernel {
   Kernel kernel;
-  std::vector<NodeInfo> nodes;        ///< per kernel op
-  int loop = kNone;                   ///< the scf.for
-  int inner = kNone;                  ///< of a nest: its inner scf.for; the distance of an edge
-                                      ///< between two inner nodes is of inner iterations
-  std::int64_t inner_trips = 1;       ///< iterations of a run of it
-  std::set<std::size_t> handed_out;   ///< nodes of tiles that ops after the loop read
-  std::vector<int> replicated;        ///< ops of the body that every slot repeats
+  std::vector<NodeInfo> nodes;       ///< per kernel op
+  int loop = kNone;                  ///< the scf.for
+  int inner = kNone;                 ///< of a nest: its inner scf.for; the distance of an edge
+                                     ///< between two inner nodes is of inner iterations
+  std::int64_t inner_trips = 1;      ///< iterations of a run of it
+  std::set<std::size_t> handed_out;  ///< nodes of tiles that ops after the loop read
+  std::vector<int> replicated;       ///< ops of the body that every slot repeats
+  /// Of what is resident in memories: the memory, what holds it ("%q of line 12"), how much.
+  std::vector<std::tuple<std::string, std::string, std::int64_t>> residents;
   std::vector<std::string> warnings;  ///< another target, unknown ops, assumed trip counts
   int warps = 4;                      ///< of the module
   int target = 0;                     ///< of the module: 90 of cuda:90; 0 = it does not say

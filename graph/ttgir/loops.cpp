@@ -103,8 +103,14 @@ std::vector<LoopInfo> list_loops(const Module& module) {
 
 std::size_t choose_loop(const Module& module, const std::vector<LoopInfo>& loops,
                         std::optional<int> number) {
-  if (loops.empty())
+  if (loops.empty()) {
+    for (const Operation& op : module.ops)
+      if (op.name == "scf.while")
+        throw InputError(module.source, Module::place(op), "scf.while and no scf.for",
+                         "must have a counted loop: where this one ends is known only when an "
+                         "iteration has been executed, so that none can begin before");
     throw InputError(module.source, "line 1, column 1", "no scf.for", "must have a loop");
+  }
   if (number) {
     if (*number < 0 || static_cast<std::size_t>(*number) >= loops.size())
       throw InputError(

@@ -8,6 +8,7 @@
 #include "graph/ttgir/builder.hpp"
 #include "graph/ttgir/loops.hpp"
 #include "graph/ttgir/modules.hpp"
+#include "graph/ttgir/named_ops.hpp"
 #include "graph/ttgir/parser.hpp"
 #include "graph/ttgir/scheduled.hpp"
 #include "graph/ttgir/undo.hpp"
@@ -61,6 +62,19 @@ Module undone(const Module& module, const LoopOptions& options, const AlreadyLow
   }
 }
 
+/// A refusal that names ops of the problem, or says how much is resident, with the lines of these.
+InputError with_names(const InputError& error, const LoweredModule& lowered) {
+  constexpr std::string_view kResident = "/resident/memory/";
+  std::string names;
+  if (error.place() == "/layouts") names = named_ops(lowered.loop, lowered.module, {error.rule()});
+  if (error.place().starts_with(kResident))
+    for (const auto& [memory, what, amount] : lowered.loop.residents)
+      if (error.place().substr(kResident.size()) == memory)
+        names += (names.empty() ? "held by " : ", ") + what + " (" + std::to_string(amount) + ")";
+  if (names.empty()) return error;
+  return {error.file(), error.place(), error.value(), error.rule() + "; " + names};
+}
+
 }  // namespace
 
 LoweredModule lower_module(std::string_view text, const std::string& source,
@@ -85,13 +99,16 @@ LoweredModule lower_module(std::string_view text, const std::string& source,
     LoopOptions only = as_read;
     only.loop.reset();
     result.loop = lower_loop(result.module, result.machine, only);
-    if (resident > 0) result.loop.kernel.resident_memory.emplace_back("smem", resident);
+    if (resident > 0) {
+      result.loop.kernel.resident_memory.emplace_back("smem", resident);
+      result.loop.residents.emplace_back("smem", "buffers beside the loop's own", resident);
+    }
     result.loop.warnings.insert(result.loop.warnings.begin(), remark);
   }
   try {
     if (costs != nullptr) *costs = explain(result);
     result.problems = lower(result.loop.kernel, result.machine, options);
-  } catch (const InputError&) {
+  } catch (const InputError& unpriced) {
     // An op that cannot be priced is named by its place in the module.
     for (std::size_t v = 0; v < result.loop.nodes.size(); ++v) {
       try {
@@ -100,7 +117,7 @@ LoweredModule lower_module(std::string_view text, const std::string& source,
         throw placed(error, result.module, result.loop.nodes);
       }
     }
-    throw;
+    throw with_names(unpriced, result);
   }
   return result;
 }
@@ -115,11 +132,11 @@ std::string machine_of_target(std::string_view text, const std::string& source,
                                       {"\"cuda:90\"", "hopper"},
                                       {"\"cuda:100\"", "blackwell"}})
     if (target == name) return machine;
-  throw InputError("command line", "--machine", "nothing",
-                   target.empty()
-                       ? "must be given: the module names no ttg.target"
-                       : "must be given: no built-in machine is of the module's target " +
-                             std::string(target) + " (cuda:80, cuda:90 and cuda:100 have one)");
+  throw InputError(
+      "command line", "--machine", "nothing",
+      target.empty() ? "must be given: the module names no ttg.target (TTIR names none, TTGIR does)"
+                     : "must be given: no built-in machine is of the module's target " +
+                           std::string(target) + " (cuda:80, cuda:90 and cuda:100 have one)");
 }
 
 std::string loop_listing(std::string_view text, const std::string& source,

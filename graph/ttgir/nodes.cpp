@@ -61,10 +61,10 @@ void Builder::warn(const std::string& text) {
 
 std::string Builder::name_of(const Operation& op, int copy, const std::string& part) {
   std::string name;
-  if (!op.results.empty()) {
+  if (!op.results.empty() && !m_.value(op.results[0]).name.empty()) {
     const Value& value = m_.value(op.results[0]);
     name = std::string(value.name);
-    if (!name.empty() && name[0] >= '0' && name[0] <= '9') {
+    if (name[0] >= '0' && name[0] <= '9') {
       const std::size_t dot = op.name.find('.');
       name = std::string(op.name.substr(dot + 1)) + "_" + name;
     }

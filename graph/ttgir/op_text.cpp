@@ -2,8 +2,82 @@
 
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace twill::ttgir {
+namespace {
+
+bool is_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '$' || c == '.' || c == '-';
+}
+
+/// Where %NAME, and not a longer name, stands at or behind `from`.
+std::size_t find_value(const std::string& text, const std::string& name, std::size_t from) {
+  const std::string value = "%" + name;
+  for (std::size_t at = text.find(value, from); at != std::string::npos;
+       at = text.find(value, at + 1))
+    if (at + value.size() == text.size() || !is_name(text[at + value.size()])) return at;
+  return std::string::npos;
+}
+
+/// The elements of a list in round brackets that opens at `open`: where each begins and ends, and
+/// last where the bracket that closes it is, twice.
+std::vector<std::pair<std::size_t, std::size_t>> elements(const std::string& text,
+                                                          std::size_t open) {
+  std::vector<std::pair<std::size_t, std::size_t>> found;
+  int depth = 0;
+  bool quoted = false;
+  std::size_t begin = open + 1;
+  for (std::size_t at = open; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c == '"') quoted = !quoted;
+    if (quoted) continue;
+    if (c == '(' || c == '<' || c == '[' || c == '{') ++depth;
+    const bool closes = c == ')' || c == ']' || c == '}' || (c == '>' && text[at - 1] != '-');
+    if (closes) --depth;
+    if ((c == ',' && depth == 1) || (closes && depth == 0)) {
+      found.emplace_back(begin, at);
+      begin = at + 1;
+    }
+    if (closes && depth == 0) {
+      found.emplace_back(at, at);
+      return found;
+    }
+  }
+  return {};
+}
+
+/// "op"(%a, %name) ... : (A, T) -> R without %name and its type. What is in another form stays.
+std::string without_operand(std::string text, const std::string& name) {
+  const std::size_t open = text.find('(');
+  if (open == std::string::npos) return text;
+  const auto erase = [&](const std::vector<std::pair<std::size_t, std::size_t>>& list,
+                         std::size_t k) {  // with the comma beside it
+    const bool last = k + 2 == list.size();
+    const std::size_t from = last && k > 0 ? list[k - 1].second : list[k].first;
+    text.erase(from, (last ? list[k].second : list[k + 1].first) - from);
+  };
+  for (;;) {
+    const auto operands = elements(text, open);
+    std::size_t k = 0;
+    while (k + 1 < operands.size()) {
+      std::size_t begin = operands[k].first;
+      while (text[begin] == ' ') ++begin;
+      if (text.compare(begin, operands[k].second - begin, "%" + name) == 0) break;
+      ++k;
+    }
+    if (k + 1 >= operands.size()) return text;
+    const std::size_t clause = text.rfind(" : (");
+    if (clause == std::string::npos) return text;
+    const auto types = elements(text, clause + 3);
+    if (types.size() != operands.size()) return text;
+    erase(types, k);
+    erase(operands, k);
+  }
+}
+
+}  // namespace
 
 std::string op_text(const Module& m, int index, const std::map<int, std::string>& names) {
   const Operation& op = m.op(index);
@@ -19,10 +93,6 @@ std::string op_text(const Module& m, int index, const std::map<int, std::string>
   std::string_view text = std::string_view(*m.text).substr(op.begin, op.end - op.begin);
   std::string out;
   bool quoted = false;
-  const auto is_name = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '$' || c == '.' || c == '-';
-  };
   for (std::size_t i = 0; i < text.size();) {
     if (text[i] == '"') quoted = !quoted;
     if (!quoted && text[i] == '%') {
@@ -61,17 +131,18 @@ std::string op_text(const Module& m, int index, const std::map<int, std::string>
 }
 
 std::string without_token(std::string text, const std::string& name) {
-  for (std::size_t at = text.find("%" + name); at != std::string::npos;) {
+  if (text.starts_with('"')) return without_operand(std::move(text), name);
+  for (std::size_t at = find_value(text, name, 0); at != std::string::npos;) {
     constexpr std::string_view kWord = " token ";
     if (at >= kWord.size() && text.compare(at - kWord.size(), kWord.size(), kWord) == 0) {
       text.erase(at - kWord.size(), kWord.size() + 1 + name.size());
-      at = text.find("%" + name);
+      at = find_value(text, name, 0);
       continue;
     }
     const std::size_t begin = text.rfind('[', at), end = text.find(']', at);
     if (begin == std::string::npos || end == std::string::npos) return text;
     text.erase(begin, end - begin + 1);
-    at = text.find("%" + name);
+    at = find_value(text, name, 0);
   }
   return text;
 }

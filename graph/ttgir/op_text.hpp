@@ -11,7 +11,8 @@ namespace twill::ttgir {
 /// The text of an op with other names, with their %, for values that it reads; without locations.
 std::string op_text(const Module& module, int op, const std::map<int, std::string>& names);
 
-/// An op's text without "[%NAME]" or "token %NAME".
+/// An op's text without "[%NAME]" or "token %NAME"; in generic syntax without the operand and its
+/// type.
 std::string without_token(std::string text, const std::string& name);
 
 /// tensor<128xf32, #blocked> of tensor<128x!tt.ptr<f32>, #blocked>; "" of anything else.

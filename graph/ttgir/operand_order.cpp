@@ -29,6 +29,8 @@ bool order_operands(const Module& module, Operation& op) {
     // a, scale, b, scale, accumulator -> a, b, accumulator, scales
     if (list.size() == 5) list = {list[0], list[2], list[4], list[1], list[3]};
     return list.size() == 3 || list.size() == 5;
+  } else if (op.name == "tt.dot_scaled") {
+    return list.size() != 4;
   }
   return true;
 }

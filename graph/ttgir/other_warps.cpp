@@ -216,7 +216,7 @@ std::optional<std::string> on_other_warps(std::string_view text, int from, int t
       result += std::string(text.substr(0, close + 1));
     } else {
       std::size_t begin = comma + 1;
-      while (begin < close && text[begin] == ' ') ++begin;
+      begin = std::min(text.find_first_not_of(" \t\r\n", begin), close);
       const auto layout = layout_on(text.substr(begin, close - begin), from, to,
                                     shape_of(text.substr(open + 1)), module, 0);
       if (!layout) return std::nullopt;

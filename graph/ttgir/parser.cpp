@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "graph/error.hpp"
+#include "graph/ttgir/generic_partitions.hpp"
 #include "graph/ttgir/lexer.hpp"
 #include "graph/ttgir/op_class.hpp"
 #include "graph/ttgir/operand_order.hpp"
@@ -397,13 +398,18 @@ class Parser {
     if (op.name == "arith.constant") note_literal(name, op);
     if (op.name == "scf.for" && op.regions.empty()) lex_.fail(name, "a loop needs a body");
     op.clause = body.before;
+    take_partitions(m_, op, index);
     if (!order_operands(m_, op))
       lex_.fail(name, "must have a scale for both of its operands or for none");
     // Results are defined last: an op does not see its own.
-    const std::vector<int> types = result_types(
-        m_, op, {body.before, body.after, body.arrow}, static_cast<std::size_t>(results.total),
-        [&](std::string_view text) { return intern(text); });
+    const TypeClause clause{body.before, body.after, body.arrow};
+    const std::size_t unnamed = results.total > 0 ? 0 : unnamed_results(op, clause);
+    const std::vector<int> types =
+        result_types(m_, op, clause, static_cast<std::size_t>(results.total) + unnamed,
+                     [&](std::string_view text) { return intern(text); });
     int position = 0;
+    for (std::size_t k = 0; k < unnamed; ++k)
+      op.results.push_back(new_value({"", types[k], index, kNone, static_cast<int>(k)}));
     for (const auto& [at, count] : results.names) {
       for (int k = 0; k < count; ++k, ++position)
         op.results.push_back(new_value(

@@ -182,6 +182,13 @@ NoPartitions why_no_partitions(const LoweredModule& lowered, const Placer& place
         "loaded, as in " +
             line(load) + ", to be that of a loop without partitions",
         true};
+  std::set<int> written;  // loads through pointers go where they are used
+  for (const int op : placer.body())
+    written.insert(placer.demand().partitions(op).begin(), placer.demand().partitions(op).end());
+  if (written.size() < 2)
+    return {
+        "all of its ops come to one partition, as a load through pointers is issued where its "
+        "result is used"};
   if (placer.torn() != kNone)
     return {"the op of " + line(placer.torn()) +
                 " reads results of the loop from several partitions, which Triton does not hand on",

@@ -186,7 +186,11 @@ GivenCost Builder::reduce_loop(int index) {
                      "an inner loop must take at most " + std::to_string(kMaxCycles) + " cycles");
   for (std::size_t m = 0; m < machine_.memories.size(); ++m)
     if (machine_.memories[m].name == "smem") amount = in_turn(loop, static_cast<int>(m));
-  if (amount > 0) out_.kernel.resident_memory.emplace_back("smem", amount);
+  if (amount > 0) {
+    out_.kernel.resident_memory.emplace_back("smem", amount);
+    out_.residents.emplace_back("smem", "the inner loop of line " + std::to_string(op.line),
+                                amount);
+  }
   return cost;
 }
 

@@ -40,7 +40,7 @@ std::int64_t Replayer::number_in(int index, std::string_view attribute) const {
     const std::size_t comma = text.find(',');
     if (comma == std::string_view::npos) fail(index, "its count is not read");
     text.remove_prefix(comma + 1);
-    while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
   }
   std::int64_t number = 0;
   if (text.empty() || text[0] < '0' || text[0] > '9') fail(index, "its count is not read");

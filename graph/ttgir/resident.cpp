@@ -40,6 +40,11 @@ void Builder::add_residents() {
         const bool fresh = std::any_of(buffers_.begin(), buffers_.end(),
                                        [&](const Buffer& b) { return b.root == root && b.fresh; });
         if (fresh) continue;
+        out_.residents.emplace_back(
+            type(root).tensor_memory ? "tmem" : "smem",
+            "%" + std::string(v.name) +
+                (v.op == kNone ? "" : " of line " + std::to_string(m_.op(v.op).line)),
+            type(root).tensor_memory ? buffer_columns(type(root)) : buffer_bytes(type(root)));
         if (type(root).tensor_memory)
           columns = std::min(columns + buffer_columns(type(root)), kMaxAmount);
         else

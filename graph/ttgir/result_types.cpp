@@ -1,7 +1,9 @@
 #include "graph/ttgir/result_types.hpp"
 
+#include <algorithm>
 #include <string>
 
+#include "graph/ttgir/op_class.hpp"
 #include "graph/ttgir/type.hpp"
 
 namespace twill::ttgir {
@@ -39,7 +41,34 @@ std::string_view pointee(std::string_view text) {
   return text.substr(begin, text.find_first_of(",>", begin) - begin);
 }
 
+/// A type whose dialect's name the op's syntax leaves out: "<128x64xf16, #l>" ->
+/// "!tt.tensordesc<..>".
+int with_head(Module& module, int type, std::string_view head,
+              const std::function<int(std::string_view)>& intern) {
+  const std::string_view text = module.types[static_cast<std::size_t>(type)].text;
+  if (!text.starts_with('<')) return type;
+  return intern(*module.made.insert(std::string(head) + std::string(text)).first);
+}
+
 }  // namespace
+
+std::size_t unnamed_results(const Operation& op, const TypeClause& clause) {
+  const auto kind = static_cast<OpClass>(op.op_class);
+  if (clause.arrow && (op.generic || kind == OpClass::control)) return clause.after.size();
+  switch (kind) {
+    case OpClass::elementwise:
+    case OpClass::reduction:
+    case OpClass::layout:
+    case OpClass::view:
+    case OpClass::load:
+    case OpClass::tmem_load:
+    case OpClass::local_load:
+    case OpClass::local_alloc:
+      if (op.generic) return 0;
+      return clause.arrow ? clause.after.size() : std::min<std::size_t>(1, clause.before.size());
+    default: return 0;
+  }
+}
 
 std::vector<int> result_types(Module& module, const Operation& op, const TypeClause& clause,
                               std::size_t count,
@@ -66,9 +95,14 @@ std::vector<int> result_types(Module& module, const Operation& op, const TypeCla
           resolve_alias(module.types[static_cast<std::size_t>(clause.before[0])].text, module));
       types = {element.empty() ? clause.before[0]
                                : with_element(module, clause.before[0], element, intern)};
-    } else if (name == "arith.select" || name == "tt.make_tensor_descriptor" ||
-               name == "tt.make_tensor_ptr") {
+    } else if (name == "arith.select") {
       types = {clause.before.back()};
+    } else if (name == "tt.make_tensor_descriptor") {
+      types = {with_head(module, clause.before.back(), "!tt.tensordesc", intern)};
+    } else if (name == "tt.make_tensor_ptr" || name == "tt.advance") {
+      types = {with_head(module, clause.before.back(), "!tt.ptr", intern)};
+    } else if (name == "nvws.aref.create") {
+      types = {with_head(module, clause.before.back(), "!nvws.aref", intern)};
     } else if (name == "ttng.warp_group_dot_wait") {
       types = clause.before;
     } else {

@@ -14,6 +14,10 @@ struct TypeClause {
   bool arrow = false;
 };
 
+/// The results of an op whose text names none: those of the type clause, of ops that are known to
+/// have some.
+std::size_t unnamed_results(const Operation& op, const TypeClause& clause);
+
 /// One type (or kNone) for each of `count` results. `intern` adds a type that is not written out,
 /// such as the mask of a comparison.
 std::vector<int> result_types(Module& module, const Operation& op, const TypeClause& clause,

@@ -1,6 +1,8 @@
 #include "graph/ttgir/undo.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <map>
 #include <set>
 
@@ -291,22 +293,37 @@ class FoldedText {
     text += ", " + names.at(flags[0]) + ", " + names.at(flags[1]);
     if (scaled) text += scaled_types(op);
     std::string attributes;
-    for (const Attribute& a : op.attributes)
-      if (a.name != "is_async" && a.name != "operandSegmentSizes" && !a.name.starts_with("loop.") &&
-          !a.name.starts_with("ttg.partition"))
-        attributes += (attributes.empty() ? "" : ", ") + std::string(a.name) +
-                      (a.value.empty() ? "" : " = " + std::string(a.value));
+    for (const auto* list : {&op.attributes, &op.properties})
+      for (const Attribute& a : *list)
+        if (a.name != "is_async" && a.name != "operandSegmentSizes" && a.name != "a_type" &&
+            a.name != "b_type" && !a.name.starts_with("loop.") &&
+            !a.name.starts_with("ttg.partition"))
+          attributes += (attributes.empty() ? "" : ", ") + std::string(a.name) +
+                        (a.value.empty() ? "" : " = " + std::string(a.value));
     if (!attributes.empty()) text += " {" + attributes + "}";
     return text + " : " + types;
   }
 
   /// " lhs = e4m3 rhs = e2m1", of the custom form.
   std::string scaled_types(const Operation& op) const {
-    const std::string_view all = std::string_view(*m_.text).substr(op.begin, op.end - op.begin);
     std::string text;
+    if (op.generic) {  // numbers of an enumeration
+      static constexpr std::array<std::string_view, 7> kTypes = {"e4m3", "e5m2", "e2m3", "e3m2",
+                                                                 "e2m1", "bf16", "fp16"};
+      for (const auto& [word, key] : {std::pair{" lhs = ", "a_type"}, {" rhs = ", "b_type"}}) {
+        const std::string_view value = m_.attribute(op, key);
+        std::size_t number = kTypes.size();
+        std::from_chars(value.data(), value.data() + value.size(), number);
+        if (number >= kTypes.size())
+          cannot_undo(op_index(op), "the types of what it scales are not read");
+        text += std::string(word) + std::string(kTypes[number]);
+      }
+      return text;
+    }
+    const std::string_view all = std::string_view(*m_.text).substr(op.begin, op.end - op.begin);
     for (const std::string_view word : {" lhs = ", " rhs = "}) {
       const std::size_t at = all.find(word);
-      if (at == std::string_view::npos || op.generic)
+      if (at == std::string_view::npos)
         cannot_undo(op_index(op), "the types of what it scales are not read");
       const std::size_t begin = at + word.size();
       std::size_t end = begin;

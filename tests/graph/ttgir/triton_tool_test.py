@@ -75,6 +75,7 @@ class Signatures(unittest.TestCase):
                                       ("x=*fp16, x=i32, B=1", {}, "'x' is given twice"),
                                       ("x=*fp16, n=i32, B=1", {"B": 1}, "'B' is given twice"),
                                       ("x=*fp16:8, n=i32, B=1", {}, "'8' is no hint"),
+                                      ("x=*fp99, n=i32, B=1", {}, "Triton has no type 'fp99'"),
                                       ("*fp16, n=i32, B=1", {}, "all of its parameters or none"),
                                       ("*fp16", {"B": 1}, "has 1 types, the kernel 2 parameters: x, n")):
             with self.subTest(text), self.assertRaisesRegex(SignatureError, re.escape(said)):
@@ -99,6 +100,14 @@ def run(*arguments):
 
 
 @needs_triton
+class Versions(unittest.TestCase):
+    def test_passes_that_fail_on_schedules_are_left_out_of_old_versions(self):
+        from twill_triton import versions
+        for version, left_out in (("3.7.0", True), ("3.6", True), ("2.9.1+git", True), ("3.8.0", False),
+                                  ("3.10.0", False), ("4.0.0rc1", False)):
+            self.assertEqual(bool(versions.failing_passes(version)), left_out, version)
+
+
 class Kernels(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()

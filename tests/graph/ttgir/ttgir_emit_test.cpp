@@ -248,12 +248,12 @@ TEST_CASE("partitions are handed over only where Triton takes them") {
         text.insert(loop + 5, " {tt.warp_specialize, tt.flatten}");
       }
       const auto [said, out] = emitted(text, "blackwell");
-      const bool taken = target == "cuda:100";
-      CHECK_MESSAGE(holds(said, "stages and order alone") != taken, said);
-      CHECK(holds(said, "is taken off") == (asked && !taken));
-      CHECK(holds(said, "the loop gets tt.warp_specialize") == (!asked && taken));
-      CHECK(holds(out, "warp_specialize") == taken);
-      CHECK(holds(out, "ttg.partition") == taken);
+      // (All of it comes to one partition: where a load through pointers is used.)
+      CHECK_MESSAGE(holds(said, "stages and order alone"), said);
+      CHECK(holds(said, "all of its ops come to one partition") == (target == "cuda:100"));
+      CHECK(holds(said, "is taken off") == asked);
+      CHECK(!holds(out, "warp_specialize"));
+      CHECK(!holds(out, "ttg.partition"));
       CHECK(holds(out, "tt.flatten") == asked);
     }
   // A loop after it, which is none of the region's.
@@ -744,5 +744,20 @@ TEST_CASE("attributes of a schedule that were there before are gone, or are the 
     const std::string text =
         emit_ttgir(again, again.problems.front().problem, test::serial_schedule(problem));
     CHECK(text.find("777") == std::string::npos);
+  }
+}
+
+TEST_CASE("a shared layout without the width of its elements gets no stages") {
+  std::string text = test::module_text("hopper-attention-forward");
+  const std::string width = ", elementBitWidth = 16";
+  CHECK(holds(emitted(text, "hopper").second, "loop.stage"));
+  for (std::size_t at = 0; (at = text.find(width)) != std::string::npos;)
+    text.erase(at, width.size());
+  try {
+    emitted(text, "hopper");
+    CHECK(false);
+  } catch (const InputError& error) {
+    CHECK(holds(error.what(), "must say its elementBitWidth"));
+    CHECK(holds(error.place(), "line "));
   }
 }

@@ -171,9 +171,11 @@ TEST_CASE("numbers at the ends of their range") {
 TEST_CASE("ops without the types or results that they have") {
   CHECK(has(outcome(loop_of("      %x = tt.load %t\n      %y = arith.addf %x, %t : !t\n")),
             "a load needs the type of its tile"));
-  CHECK(has(outcome(loop_of("      ttg.local_alloc %t : (!t) -> !ttg.memdesc<128x128xf32, #s, "
-                            "#ttg.shared_memory>\n")),
+  CHECK(has(outcome(loop_of("      ttg.local_alloc %t : (!t) -> !t\n")),
             "an allocation needs the type of its buffer"));
+  // (A result that nothing uses has no need of a name.)
+  CHECK(outcome(loop_of("      ttg.local_alloc %t : (!t) -> !ttg.memdesc<128x128xf32, #s, "
+                        "#ttg.shared_memory>\n")) == "");
   outcome(loop_of("      %x = tt.dot %t, %t, %t\n      %y = arith.addf %x, %t : !t\n"));
   // (What a product is added to has no extents: found by reading, an element of an empty list.)
   outcome(

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-from . import pipeline
+from . import pipeline, versions
 
 
 @dataclasses.dataclass
@@ -47,6 +47,11 @@ def _ring_depth(text, otherwise):
     stages = [int(number) for found in _PARTITIONED.findall(text)
               for number in re.findall(r"tt\.num_stages = (\d+)", found)]
     return max(stages, default=otherwise)
+
+
+def _version():
+    import triton
+    return triton.__version__
 
 
 def _set_aside(text):
@@ -109,7 +114,8 @@ def finish(module, keep_stages=None, num_stages=3):
             parts = parts[2:]
             _, backend, options = pipeline.backend_for(capability, num_warps=warps, num_ctas=ctas,
                                                        num_stages=_ring_depth(module, num_stages))
-        parsed, metadata = pipeline.run_part(backend, parsed, options, capability, parts)
+        left_out = versions.failing_passes(_version()) if keep_stages else ()
+        parsed, metadata = pipeline.run_part(backend, parsed, options, capability, parts, left_out)
         done.reached = "ttgir"
         done.ttgir = str(parsed)
         if "tensordesc_meta" not in metadata and hasattr(parsed, "get_tensordesc_metadata"):

@@ -41,8 +41,8 @@ def _asked(before):
 BEFORE, FIRST, STAGES, REST = "before", "first", "stages", "rest"
 
 
-def run_part(backend, module, options, capability, parts):
-    """Triton's make_ttgir, but only the passes of these parts: module and metadata. RuntimeError where Triton has
+def run_part(backend, module, options, capability, parts, left_out=()):
+    """Triton's make_ttgir, but only the passes of these parts without those left out: module and metadata. RuntimeError where Triton has
     no pass by which the parts are told apart."""
     state = {"part": BEFORE}
 
@@ -53,7 +53,7 @@ def run_part(backend, module, options, capability, parts):
             state["part"] = FIRST
         elif state["part"] == STAGES:
             state["part"] = REST
-        return state["part"] in parts
+        return state["part"] in parts and name not in left_out
     metadata = {}
     with _asked(before):
         module = backend.make_ttgir(module, metadata, options, capability)

@@ -7,6 +7,11 @@ import ast
 _ALIGNED = ("i32", "i64", "u32", "u64")
 
 
+# What Triton's pointers point to, and its numbers.
+_TYPES = {"fp8e4nv", "fp8e4b8", "fp8e5", "fp8e5b16", "fp8e4b15", "fp16", "bf16", "fp32", "fp64", "i1", "i8", "i16", "i32",
+          "i64", "u1", "u8", "u16", "u32", "u64"}
+
+
 class SignatureError(ValueError):
     """What is wrong with a signature or a constant, with the parameter that it is about."""
 
@@ -103,6 +108,9 @@ def parse(text, parameters, constants=None, names=None):
         if hint not in ("", "1", "16"):
             raise SignatureError(f"parameter {name!r}: {hint!r} is no hint; 16 (multiples of 16) and 1 (nothing "
                                  "is known) are")
+        if not kind.lstrip("*").startswith("tensordesc<") and kind.lstrip("*") not in _TYPES:
+            raise SignatureError(f"parameter {name!r}: Triton has no type {kind.lstrip('*')!r}; it has "
+                                 + ", ".join(sorted(_TYPES)))
         types[name] = kind
         hints[name] = hint
     for name in order:
