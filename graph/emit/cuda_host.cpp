@@ -1,4 +1,5 @@
 #include "graph/emit/cuda_host.hpp"
+#include "graph/emit/cuda_words.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -211,15 +212,17 @@ class CudaHostPrinter {
       case Function::row_sum: text = "sum_of_rows(" + x(0) + ")"; break;
       case Function::lower: text = "masked(" + x(0) + ", 0, 0, 1, 0)"; break;
       case Function::min: text = "smaller(" + x(0) + ", " + x(1) + ")"; break;
-      case Function::abs: text = "magnitude(" + x(0) + ")"; break;
-      case Function::sqrt: text = "square_root(" + x(0) + ")"; break;
-      case Function::rsqrt: text = "inverse_square_root(" + x(0) + ")"; break;
-      case Function::log: text = "natural_logarithm(" + x(0) + ")"; break;
-      case Function::sin: text = "sine(" + x(0) + ")"; break;
-      case Function::cos: text = "cosine(" + x(0) + ")"; break;
-      case Function::erf: text = "error_function(" + x(0) + ")"; break;
-      case Function::floor: text = "whole_below(" + x(0) + ")"; break;
-      case Function::ceil: text = "whole_above(" + x(0) + ")"; break;
+      case Function::abs:
+      case Function::sqrt:
+      case Function::rsqrt:
+      case Function::log:
+      case Function::sin:
+      case Function::cos:
+      case Function::erf:
+      case Function::floor:
+      case Function::ceil:
+        text = std::string(cuda_function(value.function)) + "(" + x(0) + ")";
+        break;
       case Function::beside:
       case Function::within:
       case Function::places: break;  // plan.cpp refuses them

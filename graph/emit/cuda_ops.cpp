@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "graph/emit/cuda_slot_printer.hpp"
+#include "graph/emit/cuda_words.hpp"
 #include "graph/meaning/number_type.hpp"
 
 namespace twill::emit {
@@ -384,15 +385,17 @@ CudaExpression CudaSlotPrinter::evaluate(int v, const std::vector<CudaExpression
     case Function::log2: text = "binary_logarithm(" + x(0) + ")"; break;
     case Function::reciprocal: text = "reciprocal(" + x(0) + ")"; break;
     case Function::min: text = "smaller(" + x(0) + ", " + x(1) + ")"; break;
-    case Function::abs: text = "magnitude(" + x(0) + ")"; break;
-    case Function::sqrt: text = "square_root(" + x(0) + ")"; break;
-    case Function::rsqrt: text = "inverse_square_root(" + x(0) + ")"; break;
-    case Function::log: text = "natural_logarithm(" + x(0) + ")"; break;
-    case Function::sin: text = "sine(" + x(0) + ")"; break;
-    case Function::cos: text = "cosine(" + x(0) + ")"; break;
-    case Function::erf: text = "error_function(" + x(0) + ")"; break;
-    case Function::floor: text = "whole_below(" + x(0) + ")"; break;
-    case Function::ceil: text = "whole_above(" + x(0) + ")"; break;
+    case Function::abs:
+    case Function::sqrt:
+    case Function::rsqrt:
+    case Function::log:
+    case Function::sin:
+    case Function::cos:
+    case Function::erf:
+    case Function::floor:
+    case Function::ceil:
+      text = std::string(cuda_function(value.function)) + "(" + x(0) + ")";
+      break;
     case Function::select: text = "where_positive(" + x(0) + ", " + x(1) + ", " + x(2) + ")"; break;
     case Function::row_max: text = "max_of_rows(" + x(0) + ")"; break;
     case Function::row_sum:

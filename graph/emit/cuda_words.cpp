@@ -93,4 +93,20 @@ std::set<std::string> cuda_words(bool blackwell) {
   return all;
 }
 
+std::string_view cuda_function(meaning::Function function) {
+  using enum meaning::Function;
+  switch (function) {
+    case abs: return "magnitude";
+    case sqrt: return "square_root";
+    case rsqrt: return "inverse_square_root";
+    case log: return "natural_logarithm";
+    case sin: return "sine";
+    case cos: return "cosine";
+    case erf: return "error_function";
+    case floor: return "whole_below";
+    case ceil: return "whole_above";
+    default: return "";
+  }
+}
+
 }  // namespace twill::emit

@@ -33,7 +33,7 @@ sys.path.insert(0, HERE)
 import twill_triton.__main__ as tool  # noqa: E402
 from twill_triton import pipeline  # noqa: E402
 from twill_triton.emitting import emit as emit_kernel, without_paths  # noqa: E402
-from twill_triton.finishing import finish  # noqa: E402
+from twill_triton.finishing import finish, strip_partitions  # noqa: E402
 from twill_triton.scheduling import GOALS  # noqa: E402
 
 F16, F32, I32 = "*fp16", "*fp32", "i32"
@@ -136,13 +136,6 @@ def pipelined(kernel, types, constants, options):
     """The module behind all of Triton's TTGIR passes."""
     done = finish(emit_kernel(kernel, types, constants, **options), False, options["num_stages"])
     return without_paths(done.ttgir)
-
-
-def strip_partitions(text):
-    value = r"(?:array<[^>]*>|\[[^\]]*\]|\d+ : i32)"
-    name = r"(?:ttg\.partition(?:\.outputs|\.stages)?|ttg\.warp_specialize\.tag|tt\.warp_specialize)"
-    text = re.sub(rf"{name}(?: = {value})?(?:, )?(?=[\w}}\"])", "", text)
-    return text.replace(", }", "}").replace(" {}", "")
 
 
 def facts_of(text):

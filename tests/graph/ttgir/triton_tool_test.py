@@ -24,6 +24,7 @@ TWILL = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else ""
 QUICK = "--quick" in sys.argv
 
 import twill_triton  # noqa: E402
+from twill_triton import finishing  # noqa: E402
 from twill_triton.__main__ import main  # noqa: E402
 from twill_triton.signature import SignatureError, parse, split  # noqa: E402
 
@@ -214,6 +215,26 @@ class Kernels(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn("Triton gets to nothing", err)
         self.assertFalse(os.path.exists(self.path("k.ptx")))
+        # Where a module without the schedule is at hand there is PTX all the same, and it is said of what.
+        code, _, err = run("finish", self.path("broken.ttgir"), "--fall-back", self.path("in.ttgir"), "-o", self.path("k.ptx"))
+        self.assertEqual(code, 0, err)
+        self.assertIn("warning: the PTX is without schedule: this Triton does not take the schedule as it is: ", err)
+        self.assertTrue(os.path.exists(self.path("k.ptx")))
+        # What can be taken as it is, is; and of two that cannot the first one's error is said.
+        code, _, err = run("finish", self.path("in.ttgir"), "--fall-back", self.path("broken.ttgir"), "-o", self.path("k.ptx"))
+        self.assertEqual((code, "without" in err), (0, False))
+        code, _, err = run("finish", self.path("broken.ttgir"), "--fall-back", self.path("broken.ttgir"), "-o", self.path("o"))
+        self.assertEqual((code, "Triton gets to nothing" in err), (1, True))
+        # Partitions alone are left out first.
+        parted = (text.replace("tt.store", "tt.shop {ttg.partition = array<i32: 0>}", 1), text)
+        kept = finishing.finish_apart
+        try:
+            finishing.finish_apart = lambda module, **_: finishing.Finished(
+                "ptx" if "ttg.partition" not in module else "parse", "no partitions today")
+            done = finishing.finish_kept(*parted)
+        finally:
+            finishing.finish_apart = kept
+        self.assertEqual((done.reached, done.without, done.reason), ("ptx", "partitions", "no partitions today"))
 
     def test_a_version_that_was_not_tried_is_warned_of(self):
         self.assertEqual(twill_triton.untested() == "", triton.__version__ in twill_triton.TESTED)

@@ -14,10 +14,10 @@ The same on the command line: `python -m twill_triton --help`.
 """
 
 from .emitting import emit, load_kernel
-from .finishing import Finished, finish, finish_apart
+from .finishing import Finished, finish, finish_apart, finish_kept
 from .scheduling import Scheduled, TwillError, schedule
 from .signature import SignatureError
 from .versions import TESTED, untested
 
-__all__ = ["emit", "load_kernel", "Finished", "finish", "finish_apart", "Scheduled", "TwillError", "schedule",
+__all__ = ["emit", "load_kernel", "Finished", "finish", "finish_apart", "finish_kept", "Scheduled", "TwillError", "schedule",
            "SignatureError", "TESTED", "untested"]

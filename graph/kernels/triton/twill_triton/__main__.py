@@ -73,13 +73,18 @@ def run_finish(flags):
     code = _triton()
     if code:
         return code
-    done = finishing.finish_apart(_read(flags.module), False if flags.anew else None, flags.num_stages,
-                                  flags.seconds)
+    options = {"keep_stages": False if flags.anew else None, "num_stages": flags.num_stages, "seconds": flags.seconds}
+    if flags.fall_back:
+        done = finishing.finish_kept(_read(flags.module), _read(flags.fall_back), **options)
+    else:
+        done = finishing.finish_apart(_read(flags.module), **options)
     if flags.save_ttgir and done.ttgir:
         _write(flags.save_ttgir, done.ttgir)
     if done.reached != "ptx":
         _say(f"error: Triton gets to {done.reached}: {done.reason}")
         return 1
+    if done.without:
+        _say(f"warning: the PTX is without {done.without}: this Triton does not take the schedule as it is: {done.reason}")
     _write(flags.output, done.ptx)
     if flags.metadata:
         _write(flags.metadata, json.dumps(done.metadata, indent=2) + "\n")
@@ -117,6 +122,8 @@ def parser():
         add.add_argument("--anew", action="store_true", help="let Triton set the stages anew")
         add.add_argument("--num-stages", type=int, default=3,
                          help="of loops without tt.num_stages, as in the launch (default: 3)")
+        add.add_argument("--fall-back", metavar="ORIGINAL.ttgir", help="the module as it came: where Triton fails on the "
+                         "schedule, PTX without its partitions or of this, with a warning (default: an error)")
         add.add_argument("--save-ttgir", metavar="FILE", help="what Triton's passes made of the module")
         add.add_argument("--metadata", metavar="FILE.json", help="what a launch needs: name, shared memory, warps")
         add.add_argument("--seconds", type=int, default=300, help="then it hangs (default 300)")

@@ -15,12 +15,14 @@ from . import pipeline, versions
 class Finished:
     """How far the rest of Triton got: `reached` is nothing, parse, ttgir, llir or ptx. `reason` says why no
     further. `ttgir` is what its passes made of the module, `metadata` what a launch needs (name, shared,
-    num_warps, ...), `ptx` the code."""
+    num_warps, ...), `ptx` the code. `without`: of finish_kept(), "" or "partitions" or "schedule"; `reason` says
+    then why Triton did not take it."""
     reached: str = "nothing"
     reason: str = ""
     ttgir: str = ""
     ptx: str = ""
     metadata: dict = dataclasses.field(default_factory=dict)
+    without: str = ""
 
 
 def module_facts(text):
@@ -130,6 +132,28 @@ def finish(module, keep_stages=None, num_stages=3):
             raise
         lines = str(error).strip().splitlines()
         done.reason = lines[0][:160] if lines else "failed"
+    return done
+
+
+def strip_partitions(text):
+    """A module with a schedule, of which the stages alone are left."""
+    value = r"(?:array<[^>]*>|\[[^\]]*\]|\d+ : i32)"
+    name = r"(?:ttg\.partition(?:\.outputs|\.stages)?|ttg\.warp_specialize\.tag|tt\.warp_specialize)"
+    text = re.sub(rf"{name}(?: = {value})?(?:, )?(?=[\w}}\"])", "", text)
+    return text.replace(", }", "}").replace(" {}", "")
+
+
+def finish_kept(module, original=None, **options):
+    """As finish_apart(), and where the installed Triton fails on the schedule with less of it: without partitions,
+    then `original`, the module as it came. Finished.without says what was left out."""
+    done = finish_apart(module, **options)
+    for without, text in (("partitions", strip_partitions(module)), ("schedule", original)):
+        if done.reached == "ptx" or text is None or text == module:
+            continue
+        less = finish_apart(text, **options)
+        if less.reached == "ptx":
+            less.without, less.reason = without, done.reason
+            return less
     return done
 
 
