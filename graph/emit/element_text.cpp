@@ -258,6 +258,8 @@ std::string element_mask(const Plan& plan, const Value& value, const ElementName
   std::string all;
   const std::vector<BoundTerms> bounds = bounds_of(plan, value);
   for (const BoundTerms& one : bounds) {
+    if (one.row == 0 && one.column == 0)
+      throw Refusal{"op", value.id + " is moved as a whole or not at all: not emitted yet"};
     Terms left, right;
     const auto add = [&](Index::Kind kind, std::int64_t factor) {
       if (factor > 0) left.add(Index::make(kind), factor);

@@ -41,7 +41,8 @@ from hostile_names import HOSTILE, renamed  # noqa: E402
 
 KERNELS = emit_compile_test.KERNELS
 MODULES = emit_ttgir_test.CASES
-POINTERS = [case for case in emit_pointers_test.CASES if ":" not in case]  # tiles by pointers
+# Tiles by pointers. (Numbers that are loaded before the loop have no TTGIR.)
+POINTERS = [case for case in emit_pointers_test.CASES if "experts" not in case]
 PASSES = ("make_ttir", "make_ttgir", "gluon_to_ttgir")
 
 
