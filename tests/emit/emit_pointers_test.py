@@ -26,7 +26,7 @@ import stand_in  # noqa: E402
 DATA = os.path.join(HERE, "..", "data", "ttgir")
 CASES = ["gemm-masked-hopper", "gemm-masked-blackwell", "attention-pointers-hopper", "attention-pointers-blackwell",
          "experts-weight-gradient-hopper", "experts-weight-gradient-blackwell", "gemm-split-hopper", "matrix-vector-hopper",
-         "convolution-depthwise-hopper"]
+         "convolution-depthwise-hopper", "gemm-of-norm-hopper"]
 # What cp.async cannot copy is refused: nothing is said of the arguments, so no neighbours are known to lie together; what
 # is not loaded is no 0.
 REFUSED = ["gemm-masked-hopper:undivided", "gemm-masked-blackwell:undivided", "gemm-masked-hopper:other"]
@@ -210,6 +210,33 @@ class ExpertsWeightGradient:
             yield float(np.abs(self.dw[expert] - want).max()) / max(1.0, float(np.abs(want).max(initial=0.0))) / 2  # (bf16)
 
 
+class GemmOfNorm:
+    """gemm_of_norm(x, w, g, y, N, K): Y = (X G) W over the root of the rows' mean square, which the function gets by a division
+    by K: with no iterations there is no number."""
+
+    def __init__(self, tile):
+        self.tile, self.tolerance = tile, 2e-2
+
+    def make(self, n, random):
+        self.n, self.k, self.grid = 2 * self.tile, self.tile * n, (2, 2)
+        brain = stand_in.Type("bfloat16")
+        self.x = brain.rounded(random.uniform(-2, 2, (2 * self.tile, self.k)))
+        self.w = brain.rounded(random.uniform(-1, 1, (self.n, self.k)))
+        self.g = brain.rounded(random.uniform(0.5, 1.5, self.k))
+        self.y = np.full((2 * self.tile, self.n), 7, np.float32)
+
+    def arguments(self):
+        return [self.x, self.w, self.g, self.y, self.n, self.k]
+
+    def errors(self):
+        if self.k == 0:
+            yield 0.0 if np.isnan(self.y).all() else np.inf
+            return
+        x, w, g = (one.astype(np.float64) for one in (self.x, self.w, self.g))
+        want = (x * g) @ w.T / np.sqrt((x * x).mean(axis=1) + 1e-6)[:, None]
+        yield float(np.abs(self.y - want).max()) / max(1.0, float(np.abs(want).max()))
+
+
 def oracle_of(path):
     with open(path) as file:
         text = file.read()
@@ -226,6 +253,8 @@ def oracle_of(path):
         return ConvolutionDepthwise(*map(int, re.search(r"tt\.load .*tensor<(\d+)x(\d+)x!tt", text).groups()))
     if "weight-gradient" in name:
         return ExpertsWeightGradient(shapes[0][1], shapes[1][1], shapes[0][0])
+    if "gemm-of-norm" in name:
+        return GemmOfNorm(64)
     if "gemm" in name:
         return Gemm((shapes[0][0], shapes[1][1]), shapes[0][1])
     return Attention(64, 128 if "d128" in name else 64)
