@@ -42,7 +42,10 @@ class Pressure {
         most.held = held[k];
         most.op = ops_[k];
       }
-    for (const int v : ops_) most.tiles_stored += stores_tile(v) ? 1 : 0;
+    for (const int v : ops_) {
+      most.tiles_stored += stores_tile(v) ? 1 : 0;
+      most.vector = std::max(most.vector, column_vector(v));
+    }
     return most;
   }
 
@@ -137,6 +140,24 @@ class Pressure {
            std::any_of(writes.begin(), writes.end(),
                        [&](int s) { return p_.storages[at(s)].kind != Storage::in_registers; });
   }
+  /// Registers of a vector along the columns that an op reads from memory: a thread has a quarter
+  /// of the columns of its rows.
+  Amount column_vector(int op) const {
+    constexpr std::int64_t kThreadsOfRow = 4;
+    Amount most = 0;
+    for (const int v : plan_.links.values[at(op)]) {
+      const meaning::Value& value = plan_.meaning->values[at(v)];
+      if (value.shape.size() != 2) continue;
+      for (const meaning::Operand& one : value.operands) {
+        if (one.value < 0 || !one.along_columns) continue;
+        const int from = plan_.meaning->in_loop(one.value) ? plan_.op_of(one.value) : -1;
+        if (from < 0 || (p_.ops[at(from)].slot == slot_ && !plan_.legal.read_again[at(from)]))
+          continue;
+        most = std::max(most, value.shape[1] / kThreadsOfRow);
+      }
+    }
+    return most;
+  }
   bool wgmma(int op) const {
     return plan_.legal.target == Target::hopper &&
            plan_.meaning->values[at(plan_.links.result[at(op)])].function ==
@@ -166,12 +187,15 @@ std::optional<std::string> why_serialised(const Plan& plan, int slot, int regist
   constexpr Amount kAddresses = 4, kElse = 8;
   const PressureOfProducts most = pressure_of_products(plan, slot);
   const Amount addresses = kAddresses * most.tiles_stored;
-  if (most.op < 0 || most.held + addresses + kElse <= registers) return std::nullopt;
+  if (most.op < 0 || most.held + addresses + most.vector + kElse <= registers) return std::nullopt;
   return "slot " + harmless(plan.given->slots[at(slot)].name) + " holds " +
          std::to_string(most.held) + " registers a thread behind " +
          harmless(plan.given->ops[at(most.op)].id) + " and " + std::to_string(addresses) +
-         " of addresses of tiles that it stores; with " + std::to_string(kElse) +
-         " for all else that is more than " + std::to_string(registers) +
+         " of addresses of tiles that it stores" +
+         (most.vector > 0 ? ", " + std::to_string(most.vector) + " of a vector along columns"
+                          : "") +
+         "; with " + std::to_string(kElse) + " for all else that is more than " +
+         std::to_string(registers) +
          ", and ptxas would end each product before the next is issued (C7512)";
 }
 

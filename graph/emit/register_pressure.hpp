@@ -18,12 +18,14 @@ struct PressureOfProducts {
   Amount held = 0;  ///< registers a thread, the most at an issue of a product or a wait for one
   int op = -1;      ///< behind which that is; -1 = the slot has no products
   int tiles_stored = 0;  ///< tiles a period that go from its registers to shared memory
+  Amount vector = 0;     ///< registers of the longest vector along columns that it reads from there
 };
 PressureOfProducts pressure_of_products(const Plan& plan, int slot);
 
 /// Where products in flight and results beside them leave too few of `registers`, ptxas says C7512
 /// and ends each product before it issues the next. A tile that is stored in shared memory has four
-/// addresses, for its rows' swizzle, which are kept over the loop. (A rule of thumb: 232 registers
+/// addresses, for its rows' swizzle, which are kept over the loop; a vector along columns is read
+/// early. (A rule of thumb: 232 registers
 /// of results compile without a spill, bench/results/emission.md has what did not.) Why it will; or
 /// nothing.
 std::optional<std::string> why_serialised(const Plan& plan, int slot, int registers);
