@@ -23,7 +23,7 @@ std::string whole_text(double x) {
 }
 
 /// A sum of whole multiples.
-class Terms {
+class LinearTerms {
  public:
   void add(double factor, const std::string& what) {
     if (factor == 0) return;
@@ -77,7 +77,7 @@ std::string ValuePrinter::linear(const Value& value, std::size_t first, const Pl
   if (number(2) != 0 && iteration.empty())
     throw Refusal{"op", value.id + " has places that change from iteration to iteration, outside"};
   // Numbers go with the rows, of which a thread has few.
-  Terms rows, columns;
+  LinearTerms rows, columns;
   rows.add(number(0), places.row);
   columns.add(number(1), places.column);
   const Operand& begin = value.operands[first + 3];

@@ -1,6 +1,5 @@
 #include "graph/ttgir/element_places.hpp"
 
-#include <array>
 #include <charconv>
 #include <utility>
 
@@ -15,25 +14,10 @@ using meaning::Index;
 
 namespace {
 
-constexpr int kMostSteps = 64;             // from a pointer to what it is made of
-constexpr int kMostVisits = 5'000;         // of numbers, each as often as it is used
-constexpr std::size_t kMostAdded = 16;     // places added to one pointer
-constexpr std::size_t kFirstVariable = 3;  // of an scf.for's operands
-constexpr int kNarrow = 32, kWhole = 64;   // bits of integers
-
-std::optional<Index::Kind> kind_of(std::string_view name) {
-  constexpr std::array<std::pair<std::string_view, Index::Kind>, 7> kKinds = {
-      {{"arith.addi", Index::add},
-       {"arith.subi", Index::sub},
-       {"arith.muli", Index::mul},
-       {"arith.divsi", Index::quotient},
-       {"arith.remsi", Index::remainder},
-       {"arith.minsi", Index::least},
-       {"arith.maxsi", Index::largest}}};
-  for (const auto& [text, kind] : kKinds)
-    if (text == name) return kind;
-  return std::nullopt;
-}
+constexpr int kMostSteps = 64;            // from a pointer to what it is made of
+constexpr int kMostVisits = 5'000;        // of numbers, each as often as it is used
+constexpr std::size_t kMostAdded = 16;    // places added to one pointer
+constexpr int kNarrow = 32, kWhole = 64;  // bits of integers
 
 /// dense<N>, of an integer.
 std::optional<std::int64_t> repeated_number(std::string_view text) {
@@ -58,9 +42,9 @@ std::optional<std::pair<int, int>> ElementPlaces::variable(int value) const {
   const Operation &loop = m_.op(loop_), &yield = m_.op(m_.block(body_).ops.back());
   const std::size_t k = at(v.index) - 1;
   if (yield.name != "scf.yield" || k >= yield.operands.size() ||
-      kFirstVariable + k >= loop.operands.size())
+      kFirstLoopVariable + k >= loop.operands.size())
     return std::nullopt;
-  return std::pair(loop.operands[kFirstVariable + k], yield.operands[k]);
+  return std::pair(loop.operands[kFirstLoopVariable + k], yield.operands[k]);
 }
 
 bool ElementPlaces::shown(const Operation& op, Index& index) const {
@@ -166,7 +150,7 @@ std::optional<Index> ElementPlaces::made(const Operation& op, int depth) const {
   if (op.name == "tt.get_program_id" || op.name == "tt.get_num_programs" || op.name == "tt.load")
     return result == kNone ? std::nullopt : indices_.of(result);
   if (op.operands.empty() || result == kNone) return std::nullopt;
-  const auto kind = kind_of(op.name);
+  const auto kind = index_kind_of(op.name);
   if (kind && op.operands.size() == 2) {
     auto a = number(op.operands[0], depth + 1), b = number(op.operands[1], depth + 1);
     if (!a || !b) return std::nullopt;

@@ -17,22 +17,7 @@ using meaning::Index;
 
 constexpr int kPointed = 32;         // bits of a number behind a pointer, until it is known
 constexpr int kMostIndexSteps = 64;  // from an integer to what it is made of
-constexpr std::size_t kLowerBound = 0, kUpperBound = 1, kStep = 2,
-                      kFirstVariable = 3;  // of scf.for
-
-std::optional<Index::Kind> kind_of(std::string_view name) {
-  constexpr std::array<std::pair<std::string_view, Index::Kind>, 7> kKinds = {
-      {{"arith.addi", Index::add},
-       {"arith.subi", Index::sub},
-       {"arith.muli", Index::mul},
-       {"arith.divsi", Index::quotient},
-       {"arith.remsi", Index::remainder},
-       {"arith.minsi", Index::least},
-       {"arith.maxsi", Index::largest}}};
-  for (const auto& [text, kind] : kKinds)
-    if (text == name) return kind;
-  return std::nullopt;
-}
+constexpr std::size_t kLowerBound = 0, kUpperBound = 1, kStep = 2;  // of scf.for
 
 Index sum(Index a, Index b) {
   return Index::make(Index::add, std::move(a), std::move(b));
@@ -47,6 +32,20 @@ bool is_function(const Operation& op) {
 
 }  // namespace
 
+std::optional<Index::Kind> index_kind_of(std::string_view name) {
+  constexpr std::array<std::pair<std::string_view, Index::Kind>, 7> kKinds = {
+      {{"arith.addi", Index::add},
+       {"arith.subi", Index::sub},
+       {"arith.muli", Index::mul},
+       {"arith.divsi", Index::quotient},
+       {"arith.remsi", Index::remainder},
+       {"arith.minsi", Index::least},
+       {"arith.maxsi", Index::largest}}};
+  for (const auto& [text, kind] : kKinds)
+    if (text == name) return kind;
+  return std::nullopt;
+}
+
 IndexValues::IndexValues(const Module& module, int loop) : m_(module), loop_(loop) {
   body_ = m_.regions[at(m_.op(loop).regions[0])].blocks[0];
   function_ = loop;
@@ -54,7 +53,7 @@ IndexValues::IndexValues(const Module& module, int loop) : m_(module), loop_(loo
   const int parent = m_.parent(loop);
   if (parent == kNone || m_.op(parent).name != "scf.for" || m_.parent(parent) != function_ ||
       !m_.op(parent).results.empty() || m_.op(parent).regions.empty() ||
-      m_.op(parent).operands.size() != kFirstVariable)
+      m_.op(parent).operands.size() != kFirstLoopVariable)
     return;
   around_ = parent;
   around_body_ = m_.regions[at(m_.op(parent).regions[0])].blocks[0];
@@ -98,7 +97,7 @@ std::optional<Index> IndexValues::of(int value, int depth) const {
   // Signs are kept; what is cut off in narrowing is not known.
   if (op.name == "arith.extsi" || op.name == "arith.index_cast")
     return of(op.operands[0], depth + 1);
-  const auto kind = kind_of(op.name);
+  const auto kind = index_kind_of(op.name);
   if (!kind || op.operands.size() != 2) return std::nullopt;
   auto a = of(op.operands[0], depth + 1), b = of(op.operands[1], depth + 1);
   if (!a || !b) return std::nullopt;
@@ -163,14 +162,15 @@ std::optional<Index> IndexValues::carried(int value, int depth) const {
   if (m_.block(body_).ops.empty()) return std::nullopt;
   const Operation& yield = m_.op(m_.block(body_).ops.back());
   if (yield.name != "scf.yield" || k >= yield.operands.size() ||
-      kFirstVariable + k >= loop.operands.size())
+      kFirstLoopVariable + k >= loop.operands.size())
     return std::nullopt;
   const Value& next = m_.value(yield.operands[k]);
-  if (yield.operands[k] == value) return of(loop.operands[kFirstVariable + k], depth + 1);
+  if (yield.operands[k] == value) return of(loop.operands[kFirstLoopVariable + k], depth + 1);
   if (next.op == kNone || m_.op(next.op).name != "arith.addi") return std::nullopt;
   const auto& operands = m_.op(next.op).operands;
   for (const std::size_t mine : {std::size_t{0}, std::size_t{1}})
-    if (operands[mine] == value) return line(loop.operands[kFirstVariable + k], operands[1 - mine]);
+    if (operands[mine] == value)
+      return line(loop.operands[kFirstLoopVariable + k], operands[1 - mine]);
   return std::nullopt;
 }
 
@@ -264,9 +264,9 @@ std::optional<IndexValues::Affine> IndexValues::carried_tile(int value, int dept
   const std::size_t k = at(v.index) - 1;
   const Operation& yield = m_.op(m_.block(body_).ops.back());
   if (yield.name != "scf.yield" || k >= yield.operands.size() ||
-      kFirstVariable + k >= loop.operands.size())
+      kFirstLoopVariable + k >= loop.operands.size())
     return std::nullopt;
-  auto first = tile(loop.operands[kFirstVariable + k], depth + 1);
+  auto first = tile(loop.operands[kFirstLoopVariable + k], depth + 1);
   const int next = yield.operands[k], made = m_.value(next).op;
   if (next == value || !first) return first;
   if (made == kNone || m_.op(made).name != "arith.addi") return std::nullopt;

@@ -2,7 +2,9 @@
 // arguments, its place in the grid and the loop's iteration.
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "graph/meaning/user_kernel.hpp"
@@ -56,6 +58,12 @@ class IndexValues {
   mutable std::vector<meaning::LoadedNumber> loaded_;
   mutable std::vector<int> loads_;  ///< the op of each: somebody may store between two of one place
 };
+
+/// The first loop variable among an scf.for's operands.
+inline constexpr std::size_t kFirstLoopVariable = 3;
+
+/// What an index is made of by this op; nullopt = by none.
+std::optional<meaning::Index::Kind> index_kind_of(std::string_view op);
 
 /// Axis of a tt.get_program_id or tt.get_num_programs; -1 = the text does not say.
 int grid_axis(const Module& module, const Operation& op);

@@ -100,7 +100,6 @@ def run(*arguments):
     return code, out.getvalue(), err.getvalue()
 
 
-@needs_triton
 class Versions(unittest.TestCase):
     def test_passes_that_fail_on_schedules_are_left_out_of_old_versions(self):
         from twill_triton import versions
@@ -109,6 +108,7 @@ class Versions(unittest.TestCase):
             self.assertEqual(bool(versions.failing_passes(version)), left_out, version)
 
 
+@needs_triton
 class Kernels(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()

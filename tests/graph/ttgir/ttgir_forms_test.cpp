@@ -351,7 +351,7 @@ TEST_CASE("an inner loop or a branch of index arithmetic is index arithmetic") {
     CHECK(problems(input, text) == problems(input, input.text));
     ++loops;
   }
-  CHECK(loops == 26);
+  CHECK(loops >= 26);
 }
 
 TEST_CASE("names of values") {
