@@ -1,9 +1,9 @@
 #include "graph/emit/cuda_host.hpp"
-#include "graph/emit/cuda_words.hpp"
 
 #include <algorithm>
 #include <cmath>
 
+#include "graph/emit/cuda_words.hpp"
 #include "graph/index.hpp"
 
 namespace twill::emit {

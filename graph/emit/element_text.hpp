@@ -29,8 +29,8 @@ std::string element_mask(const Plan& plan, const meaning::Value& value, const El
 /// How a load of a tile by pointers is copied.
 struct ElementCopy {
   bool rows = false;  ///< neighbours in memory are those of a column: along rows
-  std::int64_t vector =
-      0;  ///< elements that are copied at once by cp.async; 0 = it cannot copy them
+  /// Elements that cp.async copies at once; 0 = it cannot copy them.
+  std::int64_t vector = 0;
 };
 /// Of a load whose tensor has places by elements: what follows from the divisors that the function
 /// is told for its arguments.
