@@ -23,7 +23,7 @@ import subprocess
 import sys
 import time
 
-LIMIT = 20  # CPU seconds a row
+LIMIT = {"ABC": 20, "D": 5, "D-again": 5, "E": 100}  # CPU seconds a row
 FAMILY = 12  # questions a family
 STARTS = ["direct", "channelled", "order", "rowstage", "binary"]
 SUMS = ["bdd", "gte", "swc", "gpw", "dpw", "sorter", "adder", "lpw"]
@@ -70,7 +70,7 @@ def run(args):
 
     def rows(part, encodings, more):
         command = [args.twill, "bench", "run", "-o", os.path.join(args.folder, f"rows-{part}.jsonl"), "--instances",
-                   chosen, "--encodings", ";".join(encodings), "--cpu-limit", str(LIMIT), "--memory", "2G",
+                   chosen, "--encodings", ";".join(encodings), "--cpu-limit", str(LIMIT[part]), "--memory", "2G",
                    "--shuffle", "7", "--resume", "-j", str(args.jobs)] + more
         if args.seconds:
             command += ["--budget", str(int(left()))]
@@ -96,6 +96,10 @@ def run(args):
             if f"cadical-{version}" in SOLVERS and not any(f"cadical-{version}=" in option for option in more):
                 more += ["--solver", f"cadical-{version}={os.path.join(root, 'build', 'cadical')} -q {{cnf}} {{proof}}"]
         rows("D", BY_SOLVER, more + ["--others-only"])
+        # What chance does: another scramble of one solver.
+        one = next((k for k, option in enumerate(more) if option.startswith(f"{SOLVERS[0]}=")), None)
+        if one is not None:
+            rows("D-again", BY_SOLVER, more[one - 1:one + 1] + ["--others-only", "--scramble", "1"])
     if args.part in ("all", "E"):
         chains(args, chosen, left)
 
@@ -113,7 +117,7 @@ def chains(args, chosen, left):
                 ended = subprocess.run(
                     [args.twill, "bench", "chain", os.path.join(os.path.dirname(chosen), q["problem"]), "--ii",
                      str(q["ii"]), "--length", str(2 * q["length"]), "--encoding", "start=order", "--cpu-limit",
-                     str(5 * LIMIT), "--memory", "2G"] + afresh, capture_output=True, text=True, check=False)
+                     str(LIMIT["E"]), "--memory", "2G"] + afresh, capture_output=True, text=True, check=False)
                 if ended.returncode not in (0, 1, 3):
                     sys.exit(ended.stderr)
                 row = json.loads(ended.stdout)
@@ -123,16 +127,21 @@ def chains(args, chosen, left):
 
 
 class Rows:
-    """PAR2 and conflicts by question: scrambles averaged first."""
+    """PAR2 and conflicts by question: scrambles averaged first. With `whole` of questions alone that all were asked."""
 
-    def __init__(self, rows):
+    def __init__(self, rows, whole=False):
         self.rows = [r for r in rows if r["status"] != "NOTRUN"]
+        if whole:
+            asked = collections.Counter(r["instance"] for r in self.rows)
+            self.rows = [r for r in self.rows if asked[r["instance"]] == max(asked.values())]
         values = collections.defaultdict(list)
         conflicts = collections.defaultdict(list)
+        self.solved = collections.Counter()
         for r in self.rows:
             solved = r["status"] in ("SAT", "UNSAT")
             who = (r["solver"], self.short(r))
-            values[who, r["instance"]].append(r["cpu_s"] if solved else 2 * LIMIT)
+            values[who, r["instance"]].append(r["cpu_s"] if solved else 2 * r["limit_cpu_s"])
+            self.solved[who] += solved
             if solved and "conflicts" in r:
                 conflicts[who, r["instance"]].append(r["conflicts"])
         self.seconds = {k: statistics.mean(v) for k, v in values.items()}
@@ -156,7 +165,7 @@ class Rows:
             mine = self.of(who)
             if not mine:
                 continue
-            solved = sum(s < 2 * LIMIT for s in mine.values())
+            solved = sum(s < 2 * LIMIT["ABC"] for s in mine.values())
             by = {f: self.of(who, f) for f in families}
             mean = statistics.mean(statistics.mean(v.values()) for v in by.values() if v)
             spent = sum(c for (w, _), c in self.conflicts.items() if w == who)
@@ -197,18 +206,27 @@ def tables(args):
             print(f"\nTwo scrambles of one formula differ by {100 * statistics.median(noise):.0f} % in the median ({len(noise)} pairs above 0.05 s).")
     by_solver = read("rows-D.jsonl")
     if by_solver:
-        rows = Rows(by_solver)
-        encodings = sorted({w[1] for w, _ in rows.seconds})
+        rows = Rows(by_solver, whole=True)
+        encodings = sorted({w[1] for w, _ in rows.seconds}, key=lambda e: statistics.mean(
+            s for (w, _), s in rows.seconds.items() if w[1] == e))
         solvers = sorted({w[0] for w, _ in rows.seconds})
-        print("\n**D: PAR2 in seconds by solver**\n\n| encoding |" + "".join(f" {s} |" for s in solvers))
+        print(f"\n**D: PAR2 in seconds (and how many are not solved) by solver**: {len(rows.rows)} rows, {len(rows.family)} questions, "
+              f"{sum(r['cpu_s'] for r in rows.rows) / 3600:.1f} CPU hours\n\n| encoding |" + "".join(f" {s} |" for s in solvers))
         print("|---|" + "--:|" * len(solvers))
-        par2 = {(s, e): statistics.mean(rows.of((s, e)).values()) for s in solvers for e in encodings if rows.of((s, e))}
+        par2 = {(s, e): statistics.mean(rows.of((s, e)).values()) for s in solvers for e in encodings}
         for e in encodings:
-            print(f"| {e} |" + "".join(f" {par2[s, e]:.3g} |" if (s, e) in par2 else " - |" for s in solvers))
-        print("\nRank correlation of the encodings (Kendall's tau): ", end="")
-        print(", ".join(f"{a} and {b} {tau([par2[a, e] for e in encodings], [par2[b, e] for e in encodings]):.2f}"
-                        for a, b in itertools.combinations(solvers, 2)
-                        if all((s, e) in par2 for s in (a, b) for e in encodings)))
+            left = lambda s: len(rows.family) - rows.solved[s, e]
+            print(f"| {e} |" + "".join(f" {par2[s, e]:.3g}" + (f" ({left(s)})" if left(s) else "") + " |" for s in solvers))
+        ranks = {s: [par2[s, e] for e in encodings] for s in solvers}
+        if noise := read("rows-D-again.jsonl"):
+            once_more = Rows([r for r in noise if r["instance"] in rows.family])
+            name = next(iter(once_more.seconds))[0][0]
+            if all(len(once_more.of((name, e))) == len(rows.family) for e in encodings):
+                ranks[f"{name}, another scramble"] = [statistics.mean(once_more.of((name, e)).values()) for e in encodings]
+        print("\n**D: rank correlation of the encodings (Kendall's tau)**\n\n| |" + "".join(f" {s} |" for s in ranks))
+        print("|---|" + "--:|" * len(ranks))
+        for s in ranks:
+            print(f"| {s} |" + "".join(" |" if s == o else f" {tau(ranks[s], ranks[o]):.2f} |" for o in ranks))
     pairs = collections.defaultdict(dict)
     for row in read("chains.jsonl"):
         pairs[row["file"]][row["incremental"]] = row

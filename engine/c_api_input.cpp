@@ -43,6 +43,8 @@ void set_options(const twill_workload& workload, LowerOptions& options) {
   options.choose_registers = workload.choose_registers != 0;
   options.set = what_ifs(workload.set);
   options.values = values_of(workload.tiles);
+  std::istringstream stored(workload.store == nullptr ? "" : workload.store);
+  for (std::string name; std::getline(stored, name, ',');) options.stored.push_back(name);
 }
 
 int slot_named(const Problem& problem, std::string_view name) {
@@ -84,6 +86,8 @@ TritonLoop module_of(const twill_workload& workload, bool nest, const RangeEnds&
   set_options(workload, lower);
   if (!lower.values.empty())
     refuse("workload.tiles", workload.tiles, "a TTGIR module has its tiles already");
+  if (!lower.stored.empty())
+    refuse("workload.store", workload.store, "only a kernel file has results to store");
   TritonOptions options;
   if (workload.module >= 0) options.module = workload.module;
   if (workload.loop >= 0) options.loop = workload.loop;

@@ -177,7 +177,7 @@ ProgramSource program_source(std::string_view kernel, std::string_view machine,
                                       : builtin_kernel(kernel_on_machine(of, machine_text, on));
   ProgramSource source;
   source.layouts = lower(kernel_text, of, machine_text, on, options);
-  source.meaning = meaning_of_kernel(kernel_text, of, options.values);
+  source.meaning = meaning_of_kernel(kernel_text, of, options.values, options.stored);
   return source;
 }
 

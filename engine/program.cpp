@@ -174,8 +174,9 @@ ProgramSolution of_placed(const Solution& found, PlacedSearch placed) {
 
 std::optional<std::string> program::add_meaning(Program& program, std::string_view kernel,
                                                 const std::string& source,
-                                                const ParameterValues& values) {
-  program.meaning = meaning_of_kernel(std::string(kernel), source, values);
+                                                const ParameterValues& values,
+                                                const std::vector<std::string>& stored) {
+  program.meaning = meaning_of_kernel(std::string(kernel), source, values, stored);
   if (!program.meaning) return "the kernel does not say what its ops compute";
   Links links;
   auto no = link(program, links);

@@ -80,6 +80,11 @@ void refuse_tiles(const WorkloadFlags& flags, const char* rule) {
   if (!flags.type.empty()) refuse("--type", quoted(flags.type), rule);
 }
 
+void refuse_store(const WorkloadFlags& flags) {
+  if (!flags.store.empty())
+    refuse("--store", quoted(flags.store.front()), "only a kernel file has results to store");
+}
+
 void add_reading(const WorkloadFlags& flags, LowerOptions& options) {
   if (!flags.reading.empty())
     options.reading = flags.reading == "paper" ? Reading::paper : Reading::machine;
@@ -116,6 +121,7 @@ LowerOptions lower_options(const WorkloadFlags& flags, const RangeEnds& ends) {
   options.set = overrides(flags.set);
   options.normalize = budget(flags);
   options.normalize_relative = flags.relative;
+  options.stored = flags.store;
   return options;
 }
 
@@ -172,7 +178,8 @@ Workload load_kernel(const WorkloadFlags& flags, const std::string& text, const 
     *flags.costs =
         explain_costs(source.kernel, flags.input, source.machine, flags.machine, source.options);
   work.problems = lower(source.kernel, flags.input, source.machine, flags.machine, source.options);
-  work.meaning = meaning_of_kernel(source.kernel, flags.input, source.options.values);
+  work.meaning =
+      meaning_of_kernel(source.kernel, flags.input, source.options.values, source.options.stored);
   for (const Lowered& lowered : work.problems) {
     work.hashes.push_back(sha256(problem_text(lowered.problem)));
   }
@@ -183,6 +190,7 @@ Workload load_kernel(const WorkloadFlags& flags, const std::string& text, const 
 /// Sub-tilings are compared by I, so "auto" needs clocks; the names of layouts say which is which.
 Workload load_ttgir(const WorkloadFlags& flags, const std::string& text, const OnMachine& on) {
   refuse_tiles(flags, "a TTGIR module has its tiles already (--subtile splits them)");
+  refuse_store(flags);
   LowerOptions options = lower_options(flags, on.ends);
   if (flags.ttgir.factors().size() > 1 && options.normalize > 0) {
     refuse("--normalize", quoted(flags.normalize), "--subtile auto compares clocks: must be none");
@@ -207,6 +215,7 @@ Workload load_problem(const WorkloadFlags& flags, const std::string& text) {
   if (!flags.layout.empty()) refuse("--layout", quoted(flags.layout), rule);
   if (!flags.set.empty()) refuse("--set", quoted(flags.set.front()), rule);
   refuse_tiles(flags, "a problem file has its tiles already");
+  refuse_store(flags);
   flags.ttgir.refuse_for(flags.input);
   if (flags.choose_registers)
     refuse("--registers", "auto", "a problem file has its counts already");
@@ -262,6 +271,11 @@ void WorkloadFlags::add_to(CLI::App& app) {
          "for solve also auto = the ones not named with the smallest I / work, proved")
       ->delimiter(',');
   app.add_option("--type", type, "Element type of a kernel that leaves it open, as bf16 or T=bf16");
+  app.add_option(
+         "--store", store,
+         "Results of these ops are stored to shared memory by an op of its own, OP_stored, from\n"
+         "which matrix products on any slot read them: they hold no registers from then on")
+      ->delimiter(',');
   app.add_option("--reading", reading,
                  "machine = channels bound I, loads are in flight, operands are held and rings\n"
                  "charged; paper = none of it (default: what the machine file says)")

@@ -28,6 +28,7 @@ struct WorkloadFlags {
   std::vector<std::string> more;   ///< slots of which there is one more each
   std::vector<std::string> tiles;  ///< NAME=VALUE of the kernel's parameters, and "auto"
   std::string type;                ///< TYPE or NAME=TYPE
+  std::vector<std::string> store;  ///< LowerOptions::stored
   PinFlags pins;
   TtgirFlags ttgir;
   /// When given, gets how each cost of a kernel or module came about, also where load() then throws

@@ -186,6 +186,8 @@ typedef struct twill_workload {
   const char* rings; /* "charged", "live": rings of loads in memory; NULL = as the reading has it */
   const char* profile;        /* of a TTGIR module: the text of a profile file; NULL = none */
   int32_t normalize_relative; /* not 0: minimise the largest relative error of a ratio */
+  const char* store; /* of a kernel: results that an op of its own stores to shared memory, for
+                        matrix products to read, as "s0_trunc_p,s1_trunc_p"; NULL = none */
 } twill_workload;
 
 void twill_workload_init(twill_workload* workload);

@@ -50,11 +50,12 @@ ProgramSolution solve_program(const Problem& problem, const Solution& found,
 namespace program {
 
 /// Gives a program what its ops compute, from the kernel file's text that its problem was lowered
-/// from, for these values of its parameters. Why it cannot be executed; nullopt = it can. Throws
-/// InputError.
+/// from, for these values of its parameters and with these results stored (LowerOptions). Why it
+/// cannot be executed; nullopt = it can. Throws InputError.
 std::optional<std::string> add_meaning(Program& program, std::string_view kernel,
                                        const std::string& source,
-                                       const ParameterValues& values = {});
+                                       const ParameterValues& values = {},
+                                       const std::vector<std::string>& stored = {});
 
 /// A program as a person reads it: each slot's prologue, steady state and epilogue with every wait
 /// and why it is there; the table of channels; the map of each memory; orders that shared addresses

@@ -10,6 +10,8 @@
 #include "graph/index.hpp"
 #include "graph/io/json_reader.hpp"
 #include "graph/lowering/instantiate.hpp"
+#include "graph/lowering/kernel_reader.hpp"
+#include "graph/lowering/stored_results.hpp"
 #include "graph/meaning/meaning_io.hpp"
 
 namespace twill {
@@ -107,11 +109,18 @@ void read_kernel_meaning(const JsonValue& root, Kernel& kernel) {
 
 std::optional<meaning::Meaning> meaning_of_kernel(const std::string& text,
                                                   const std::string& source,
-                                                  const ParameterValues& values) {
+                                                  const ParameterValues& values,
+                                                  const std::vector<std::string>& stored) {
   JsonDocument document = JsonDocument::parse(text, source);
-  if (!has_parameters(document)) return parse_kernel(text, source).meaning;
-  const KernelTemplate read(std::move(document));
-  return read.instantiate(read.indices(values)).kernel.meaning;
+  Kernel kernel;
+  if (has_parameters(document)) {
+    const KernelTemplate read(std::move(document));
+    kernel = read.instantiate(read.indices(values)).kernel;
+  } else {
+    kernel = read_kernel(std::move(document));
+  }
+  store_results(kernel, stored);
+  return std::move(kernel.meaning);
 }
 
 }  // namespace twill

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "graph/lowering/kernel.hpp"
 #include "graph/meaning/meaning.hpp"
@@ -19,9 +20,11 @@ class JsonValue;
 void read_kernel_meaning(const JsonValue& root, Kernel& kernel);
 
 /// What the ops of a kernel file compute, with these values of its parameters (others: their
-/// defaults); nullopt = the file does not say. Throws InputError as lower() does.
+/// defaults), and with what LowerOptions::stored adds; nullopt = the file does not say. Throws
+/// InputError as lower() does.
 std::optional<meaning::Meaning> meaning_of_kernel(const std::string& text,
                                                   const std::string& source,
-                                                  const ParameterValues& values);
+                                                  const ParameterValues& values,
+                                                  const std::vector<std::string>& stored = {});
 
 }  // namespace twill

@@ -16,6 +16,7 @@
 #include "graph/lowering/kernel_reader.hpp"
 #include "graph/lowering/lower_kernel.hpp"
 #include "graph/lowering/machine.hpp"
+#include "graph/lowering/stored_results.hpp"
 #include "graph/memory_charges.hpp"
 #include "graph/ring_depth.hpp"
 #include "graph/wide.hpp"
@@ -369,14 +370,17 @@ auto with_kernel(std::string_view text, const std::string& source, const LowerOp
     if (!options.values.empty())
       throw InputError(source, "/parameters", quote(options.values.front().first),
                        "the kernel has no parameters");
-    return use(read_kernel(std::move(document)));
+    Kernel kernel = read_kernel(std::move(document));
+    store_results(kernel, options.stored);
+    return use(kernel);
   }
   const KernelTemplate kernel(std::move(document));
   const ParameterIndices indices = kernel.indices(options.values);
   if (!kernel.allowed(indices))
     throw InputError(source, "/where", "a condition that is not met",
                      "the values must meet the kernel's conditions");
-  const KernelInstance instance = kernel.instantiate(indices);
+  KernelInstance instance = kernel.instantiate(indices);
+  store_results(instance.kernel, options.stored);
   try {
     return use(instance.kernel);
   } catch (const InputError& error) {
@@ -431,6 +435,11 @@ MadeBy made_by(const Machine& machine, const LowerOptions& options) {
   if (options.rings) say("rings", *options.rings ? "charged" : "live");
   if (options.normalize > 0) say("normalize", std::to_string(options.normalize));
   if (options.normalize > 0 && options.normalize_relative) say("normalize-relative", "yes");
+  if (!options.stored.empty()) {
+    std::string names;
+    for (const std::string& name : options.stored) names += (names.empty() ? "" : ",") + name;
+    say("store", names);
+  }
   if (!machine.ranges.empty()) say("ranges", end_text(options.ends.all));
   if (!machine.ranges.empty() && options.ends.one)
     say("range", machine.ranges[*options.ends.one].place + "=" + end_text(options.ends.of_one));

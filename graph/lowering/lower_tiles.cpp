@@ -7,6 +7,7 @@
 #include "graph/lowering/instantiate.hpp"
 #include "graph/lowering/lower_kernel.hpp"
 #include "graph/lowering/machine.hpp"
+#include "graph/lowering/stored_results.hpp"
 #include "graph/tiles.hpp"
 
 namespace twill {
@@ -73,7 +74,8 @@ class TileSpace {
 
   void add(const ParameterIndices& indices) {
     const Amount work = kernel_.work(indices);
-    const KernelInstance instance = kernel_.instantiate(indices);
+    KernelInstance instance = kernel_.instantiate(indices);
+    store_results(instance.kernel, options_.stored);
     const std::string resident = resident_misfit(instance.kernel, machine_);
     const auto put = [&](OnLayout on) {
       if (on.lowered) {

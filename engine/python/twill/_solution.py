@@ -193,8 +193,8 @@ def stoppable(options, call):
 
 # Names that solve() takes and a workload too; what else it is given is of the search.
 _OF_WORKLOADS = ("layout", "set", "more", "pins", "holds", "rings", "profile", "normalize_relative",
-                 "module", "loop", "subtile", "chunk_columns", "trips", "resident_registers",
-                 "for_triton")
+                 "store", "module", "loop", "subtile", "chunk_columns", "trips",
+                 "resident_registers", "for_triton")
 
 
 def solve(loop, machine=None, *, normalize=0, choose_registers=False, tiles=None, progress=None,
@@ -212,6 +212,8 @@ def solve(loop, machine=None, *, normalize=0, choose_registers=False, tiles=None
     holds, rings       "on" or "off", "charged" or "live": parts of the reading
     layout             only this one
     tiles              "" or "rows=128": also the best values of the kernel's parameters
+    store              results that an op of its own stores to shared memory (kernels), as
+                       "s0_trunc_p,s1_trunc_p"
     module, loop, subtile, chunk_columns, trips, resident_registers, profile
                        of a Triton module, as in twill.h; subtile=0: the best of 1, 2 and 4
     for_triton         True: only schedules that Triton's passes take, for Solution.annotated()

@@ -4,7 +4,7 @@ import json
 
 from ._library import Report, Workload, encoded, lib
 
-_TEXTS = ("layout", "reading", "tiles", "holds", "rings", "profile")
+_TEXTS = ("layout", "reading", "tiles", "store", "holds", "rings", "profile")
 _NUMBERS = ("normalize", "choose_registers", "module", "loop", "subtile", "chunk_columns", "trips",
             "resident_registers", "for_triton", "normalize_relative")
 # Names of which each is an argument of workload().
