@@ -68,15 +68,32 @@ def with_functions(kernel):
         kernel["edges"] += [{"from": operand, "to": to} for operand in step[1:] if isinstance(operand, str)]
 
 
+def with_stored_p(kernel):
+    """Attention forward whose P is stored by an op of its own: `twill solve --store`, written by hand."""
+    for op in [op for op in kernel["ops"] if op["id"].endswith("trunc_p")]:
+        name = op["id"] + "_stored"
+        kernel["ops"].append(dict(op, id=name, kind="local_alloc", computes=["copy", op["id"]]))
+        for product in kernel["ops"]:
+            if product["computes"][0] == "product" and op["id"] in product["computes"]:
+                product["computes"] = [name if operand == op["id"] else operand for operand in product["computes"]]
+                product["traffic"]["SMEM"] += math.prod(op["shape"]) * 2
+        for edge in kernel["edges"]:
+            if edge["from"] == op["id"]:
+                edge.update({"from": name, "blocking": True})
+        kernel["edges"].append({"from": op["id"], "to": name})
+
+
 def source(twill, name, folder):
-    """(kernel, machine); KERNEL+bf16, +d64, +causal, +bounds and +functions is the built-in one with bf16 in the place
-    of f16, head dimension 64, a mask, other functions."""
+    """(kernel, machine); KERNEL+bf16, +d64, +causal, +bounds, +functions and +stored is the built-in one with bf16 in the
+    place of f16, head dimension 64, a mask, other functions, P stored by an op of its own."""
     kernel, machine = name.split(":")
     kernel, *changes = kernel.split("+")
     if not changes:
         return kernel, machine
     text = subprocess.run([twill, "kernels", "--show", kernel], capture_output=True, text=True, check=True).stdout
     changed = json.loads(text.replace('"f16"', '"bf16"') if "bf16" in changes else text)
+    if "stored" in changes:
+        with_stored_p(changed)
     if "d64" in changes:
         with_head_dimension(changed, 64)
     if "causal" in changes:
