@@ -10,8 +10,9 @@ date after every step: results.jsonl (a line for each step, and one for each res
 and device.tar.gz (both, and the steps' output, cut to size). bench/gpu/results.py turns them into tables.
 
 --built DIR: programs that are built already (as build.py leaves them, or the CMake build's gpu folder). --only A,B:
-these steps. --steps FILE: others, a JSON list of {"name", "limit", "command"} (for the test). Without a GPU the
-programs say so themselves (77: skipped). Ends with 0 however the steps ended, unless OUT cannot be written."""
+these steps. --steps FILE: others, a JSON list of {"name", "limit", "command"} (for the test). --slow N: limits N times as
+long, for a machine that has other work. Without a GPU the programs say so themselves (77: skipped). Ends with 0 however
+the steps ended, unless OUT cannot be written."""
 import argparse
 import io
 import json
@@ -247,6 +248,7 @@ def main():
     parser.add_argument("--emitted", default=os.path.join(device_steps.ROOT, ".emitted"))
     parser.add_argument("--only", default="")
     parser.add_argument("--steps")
+    parser.add_argument("--slow", type=float, default=1)
     options = parser.parse_args()
     options.out, options.emitted = os.path.abspath(options.out), os.path.abspath(options.emitted)
     options.built = os.path.abspath(options.built) if options.built else None
@@ -256,6 +258,7 @@ def main():
             steps = [device_steps.Step(**one) for one in json.load(file)]
     else:
         steps = (device_steps.second if options.second else device_steps.first)(options)
+    device_steps.slower(steps, options.slow)
     wanted = [name for name in options.only.split(",") if name]
     steps = [s for s in steps if not wanted or s.name in wanted]
     if options.plan:
