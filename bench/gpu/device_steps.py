@@ -67,7 +67,7 @@ def ready(options):
     steps = [facts()]
     built = options.built or os.path.join(options.work, "built")
     if not options.built:
-        steps.append(Step("build", 75, python("build.py", built)))
+        steps.append(Step("build", 75, python("build.py", built, "--emitted", options.emitted)))
     return steps, built
 
 
@@ -98,9 +98,10 @@ def first(options):
     # In front of what is there, by which the driver's library may be found.
     spin = {"LD_LIBRARY_PATH": ":".join(filter(None, [os.path.join(built, "spin"), os.environ.get("LD_LIBRARY_PATH")]))}
     steps.append(pool("smoke", 50, "smoke", built, 12, environment=spin))
-    steps.append(pool("emitted check", 60, "emitted", options.emitted, 55, "--workers", 5))
+    steps.append(pool("emitted CUDA", 30, "cuda", os.path.join(built, "emitted"), 25))
+    steps.append(pool("emitted check", 45, "emitted", options.emitted, 40, "--workers", 5))
     for kernel in ("fmha-forward", "hopper-fwd-plain"):
-        steps.append(Step(f"emitted time {kernel}", 20,
+        steps.append(Step(f"emitted time {kernel}", 15,
                           python("emitted.py", os.path.join(options.emitted, kernel + ".py"), "--time")))
     lengths = ("--length", 1024, "--length", 4096, "--length", 16384, "--head-dim", 128, "--runs", 20, "--no-triton")
     # Apart, so that a kernel of ours that hangs does not take the others' times with it.

@@ -69,7 +69,7 @@ for plan in (device_steps.first, device_steps.second):
         if "--within" in step.command:
             assert float(step.command[step.command.index("--within") + 1]) < step.limit
 names = [step.name for step in device_steps.first(Options)]
-order = ["device", "build", "smoke", "emitted check", "forward 128", "forward 128 peers", "backward 128",
+order = ["device", "build", "smoke", "emitted CUDA", "emitted check", "forward 128", "forward 128 peers", "backward 128",
          "backward 128 peers", "costs gemm", "correct", "memcheck"]
 assert [n for n in names if n in order] == order, names
 
@@ -226,6 +226,24 @@ esac
     assert len(states) == 8 and "no time left" in said, said
     assert sum(s["state"] == "timeout" for s in states) <= 1, said
 
+    # --- emitted CUDA programs: what they say of their runs, and what they do not ---------------------------
+    programs = os.path.join(folder, "programs")
+    os.mkdir(programs)
+    line = "n = %d, 1 x 1 blocks, batch 1: largest error %s, %s"
+    for name, text in (("right", f"echo '{line % (3, '3.00e-04', 'right')}'; echo '{line % (7, '2.1e-04', 'right')}'"),
+                       ("wrong", f"echo '{line % (3, 'inf', 'WRONG')}'; exit 1"), ("traps", "kill -ABRT $$"),
+                       ("checks_nothing", "exit 0"), ("no_gpu", "echo 'no GPU'; exit 77")):
+        script(os.path.join(programs, name), f"#!/bin/bash\n{text}\n")
+    done = subprocess.run([sys.executable, os.path.join(here, "pool.py"), "cuda", programs, "--limit", str(AMPLE)],
+                          capture_output=True, text=True)
+    said = [json.loads(line)["measured"] for line in done.stdout.splitlines() if line.startswith('{"measured"')]
+    states = {one["what"]: one["state"] for one in said if "state" in one}
+    assert done.returncode == 1 and states == {"right": "ok", "wrong": "failed", "traps": "failed", "checks_nothing": "failed",
+                                               "no_gpu": "skipped"}, done.stdout + done.stderr
+    said = results.tables([{"step": "emitted CUDA", "device": "Device T", "measured": one} for one in said])
+    assert "| right, CUDA | 2 of 2 | 3.0e-04 | - |" in said and "| wrong, CUDA | 0 of 1 | NaN | - |" in said, said
+    assert "ended by signal 6" in said and "nothing was checked" in said, said
+
     # --- tables ------------------------------------------------------------------------------------------
     def speed(step, program, length, tflops, **more):
         return {"step": step, "device": "Device T", "measured": {
@@ -288,7 +306,7 @@ esac
                        check=True, env=environment(folder), stdout=subprocess.DEVNULL)
         ends = {line["step"]: line for line in lines_of(out) if "state" in line}
         assert list(ends) == [name for name in names if name != "build"], ends
-        allowed = {"emitted check": "failed"}  # no kernels were made
+        allowed = {"emitted check": "failed", "emitted CUDA": "failed"}  # no kernels were made
         if importlib.util.find_spec("torch") and importlib.util.find_spec("triton"):
             allowed = None
         for name, end in ends.items():
