@@ -100,7 +100,7 @@ def main():
     parser.add_argument("kind", choices=("smoke", "correct", "emitted", "cuda"))
     parser.add_argument("what")
     parser.add_argument("--limit", type=float, default=15)
-    parser.add_argument("--within", type=float, default=0, help="seconds for all; what may not end by then is not begun")
+    parser.add_argument("--within", type=float, default=0, help="seconds for all; what has not ended by then is stopped")
     parser.add_argument("--workers", type=int, default=8)
     parser.add_argument("--skip", action="append", default=[])
     parser.add_argument("--match", action="append", default=[])
@@ -125,10 +125,13 @@ def main():
     states, lock, begun = [], threading.Lock(), time.monotonic()
 
     def execute(job):
-        if options.within and time.monotonic() - begun > options.within - options.limit:
+        left = options.within - (time.monotonic() - begun) if options.within else options.limit
+        if left < 1:
             result, text = {"what": job[0], "state": "no time left", "exit": None, "seconds": 0}, ""
         else:
-            result, text = run(*job, options.limit)
+            result, text = run(*job, min(left, options.limit))
+            if result["state"] == "timeout" and left < options.limit:
+                result["state"] = "no time left"
         with lock:
             states.append(result["state"])
             said = text.splitlines()
