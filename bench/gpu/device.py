@@ -33,7 +33,7 @@ import device_steps  # noqa: E402
 
 LOG_HEAD, LOG_TAIL = 256 * 1024, 64 * 1024  # bytes kept of a step's output
 ARCHIVE = 16 * 1024 * 1024
-RESULTS_OF_A_STEP, LONGEST_LINE = 2000, 64 * 1024
+RESULTS_OF_A_STEP, LONGEST_LINE, RESULT_BYTES = 2000, 64 * 1024, 512 * 1024  # so all steps' fit the archive
 
 
 class Output:
@@ -41,7 +41,7 @@ class Output:
 
     def __init__(self, found):
         self.head, self.tail, self.line, self.size = bytearray(), bytearray(), bytearray(), 0
-        self.found, self.results, self.long = found, 0, False
+        self.found, self.results, self.result_bytes, self.long = found, 0, 0, False
 
     def add(self, data):
         self.size += len(data)
@@ -57,7 +57,9 @@ class Output:
                 self.end_line()
 
     def end_line(self):
-        if self.line.startswith(b'{"measured"') and not self.long and self.results < RESULTS_OF_A_STEP:
+        if (self.line.startswith(b'{"measured"') and not self.long and self.results < RESULTS_OF_A_STEP
+                and self.result_bytes + len(self.line) <= RESULT_BYTES):
+            self.result_bytes += len(self.line)
             try:
                 value = json.loads(self.line.decode())["measured"]
                 self.results += 1

@@ -97,6 +97,10 @@ def misbehaving(folder, seconds):
 
     def written(count):  # so many have said who they are
         return f"while [ $(wc -l < {pids}) -lt {count} ]; do sleep 0.05; done; "
+    large = os.path.join(folder, "large.py")  # 60 results of 30,000 bytes that cannot be compressed
+    with open(large, "w") as file:
+        file.write("import json, os\nfor _ in range(60):\n"
+                   "    print(json.dumps({'measured': {'cost': 'large', 'cycles': [1], 'more': os.urandom(15000).hex()}}))\n")
     bad = [
         ("device", seconds, "echo 'GPU: stand-in'"),
         ("hang", seconds, RESULT % "before the hang" + "trap '' TERM; echo $$ >> " + pids + f"; {NEVER}"),
@@ -106,6 +110,7 @@ def misbehaving(folder, seconds):
         ("crash", AMPLE, RESULT % "before the crash" + "kill -SEGV $$"),
         ("one endless line", AMPLE, "head -c 3000000 /dev/zero | tr '\\0' y; echo; " + RESULT % "behind the line"),
         ("many results", AMPLE, "for i in $(seq 3000); do " + RESULT % "again" + "done"),
+        ("large results", AMPLE, f"{sys.executable} {large}"),
         ("orphan", AMPLE, f"(trap '' TERM; echo $BASHPID >> {pids}; {NEVER}) & " + written(2) + RESULT % "beside an orphan"),
         ("orphan out of reach", AMPLE, f"setsid bash -c 'echo $$ >> {pids}; {NEVER}' & " + written(3)),
         ("not JSON", AMPLE, "echo '{\"measured\": oh'; echo '{\"measured\"'; printf '\\377\\376{\"measured\": 1}\\n'; exit 3"),
@@ -124,7 +129,7 @@ def misbehaving(folder, seconds):
         lines = lines_of(out)
         ends = {line["step"]: line for line in lines if "state" in line}
         want = {"device": "ok", "hang": "timeout", "fills the output": "timeout", "closes its output": "timeout",
-                "good first": "ok", "crash": "failed", "one endless line": "ok", "many results": "ok", "orphan": "ok",
+                "good first": "ok", "crash": "failed", "one endless line": "ok", "many results": "ok", "large results": "ok", "orphan": "ok",
                 "orphan out of reach": "ok", "not JSON": "failed", "skipped": "skipped", "good last": "ok",
                 "no such program": "failed"}
         assert {name: end["state"] for name, end in ends.items()} == want, ends
@@ -136,7 +141,8 @@ def misbehaving(folder, seconds):
             assert end["seconds"] <= end["limit"] + seconds + 2, end
         assert ends["crash"]["exit"] == -signal.SIGSEGV and ends["not JSON"]["exit"] == 3
         found = [line["measured"]["cost"] for line in lines if "measured" in line]
-        assert found.count("again") == 2000 and len(found) == 2006, len(found)
+        assert found.count("again") == 2000 and len(found) - found.count("large") == 2006, len(found)
+        assert found.count("large") == 512 * 1024 // 30060, found.count("large")  # those of one step fit the archive
         assert {"one", "before the hang", "before the crash", "behind the line", "beside an orphan", "last"} <= set(found)
         assert all(line["test_data"] for line in lines)
         assert all(line["device"] == "stand-in" for line in lines)
