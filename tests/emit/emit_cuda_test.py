@@ -57,7 +57,9 @@ IMPLIED = {
     "hopper-fwd-sub2-m128:hopper": (
         (r"kS0AddLUsed, i - 1\)", "wg1 tells that s0_pv has ended, for which wg0 waits earlier, after it has made s0_add_l"),
         (r"kWg1Done, 0\)", "the same")),
-    "blackwell-fwd-plain:blackwell": ((r"slot_softmax0, n = 1: tensor_fence_after\(\); / #pragma", FENCED),),
+    "blackwell-fwd-plain:blackwell": (
+        (r"slot_softmax0, n = 1: tensor_fence_after\(\); / #pragma", FENCED),
+        (r"slot_correction, After the loop: wait_for<1>\(shared \+ kResidentFull", "mma has waited for Q, without iterations, too, before its last commit")),
     "blackwell-fwd-plain+causal:blackwell": (
         (r"slot_softmax1, n = 1: tensor_fence_after\(\); / #pragma", FENCED),
         (r"slot_correction, i: wait_for<1>\(shared \+ kSubMReady, i\)", "softmax1 tells sub_m[i] before row_max[i + 1], waited for before")),
