@@ -209,6 +209,59 @@ void bulk_copies() {
   });
 }
 
+/// Tiles of a tensor map begin at multiples of 1024 bytes, contiguous copies at multiples of 16.
+void alignments() {
+  alignas(16) static std::array<float, 256> numbers{};
+  static const emulator::Map map{reinterpret_cast<std::uint16_t*>(numbers.data()),
+                                 {1, 64, 512, 512, 512},
+                                 {64, 8, 1, 1, 1},
+                                 {64, 8, 1, 1, 1}};
+  const auto copies = [](std::uint32_t beside) {
+    begin(0, 1);
+    if (threadIdx.x != 0) return;
+    CUtensorMap bytes{};
+    std::memcpy(&bytes, &map, sizeof map);
+    barrier_expect(0, 1024);
+    tma_load(2048 + beside, &bytes, 0, 0, 0, 0, 0);
+    barrier_wait(0, 0);
+  };
+  const auto stores = [](std::uint32_t beside, bool adds) {
+    if (threadIdx.x != 0) return;
+    CUtensorMap bytes{};
+    std::memcpy(&bytes, &map, sizeof map);
+    adds ? tma_add_start(&bytes, 2048 + beside, 0, 0, 0, 0)
+         : tma_store_start(&bytes, 2048 + beside, 0, 0, 0, 0);
+    bulk_wait_read();
+  };
+  const auto bulk = [](std::uint32_t beside, std::uint32_t bytes, std::size_t from) {
+    begin(0, 1);
+    if (threadIdx.x != 0) return;
+    barrier_expect(0, bytes);
+    bulk_load(1024 + beside, numbers.data() + from, bytes, 0);
+    barrier_wait(0, 0);
+  };
+  const auto sums = [](std::uint32_t beside, std::uint32_t bytes, std::size_t to) {
+    if (threadIdx.x != 0) return;
+    bulk_add(numbers.data() + to, 1024 + beside, bytes);
+    bulk_wait_read();
+  };
+  const emulator::Launch warp = launch_of(32);
+  accepted("an aligned tile", warp, [&] { copies(0); });
+  refused("not 1024-byte aligned", warp, [&] { copies(512); });
+  for (const bool adds : {false, true}) {
+    accepted("an aligned tile that goes out", warp, [&] { stores(0, adds); });
+    refused("not 1024-byte aligned", warp, [&] { stores(512, adds); });
+  }
+  accepted("an aligned copy", warp, [&] { bulk(0, 32, 4); });
+  refused("not 16-byte aligned", warp, [&] { bulk(8, 32, 4); });
+  refused("not 16-byte aligned", warp, [&] { bulk(0, 24, 4); });
+  refused("not 16-byte aligned", warp, [&] { bulk(0, 32, 2); });
+  accepted("an aligned addition", warp, [&] { sums(0, 32, 4); });
+  refused("not 16-byte aligned", warp, [&] { sums(8, 32, 4); });
+  refused("not 16-byte aligned", warp, [&] { sums(0, 24, 4); });
+  refused("not 16-byte aligned", warp, [&] { sums(0, 32, 2); });
+}
+
 /// After .read the source may be written again, the result is there only after the full wait; and
 /// both hold for the thread only, until it has fenced, which counters must come after.
 void bulk_waits() {
@@ -395,6 +448,7 @@ int main() {
   initialisations();
   remote_arrivals();
   bulk_copies();
+  alignments();
   bulk_waits();
   loads();
   whole_warps();
