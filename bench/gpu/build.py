@@ -1,10 +1,11 @@
 """Builds the kernels and their programs with nvcc alone, on all cores: for a machine without CMake or this project's
 other needs. The same sources and options as gpu/CMakeLists.txt; without the check for spills, which the CMake build has.
 
-usage: build.py FOLDER [--jobs N] [--spin-limit N]
+usage: build.py FOLDER [--jobs N] [--spin-limit N] [--emitted FOLDER]
 
 FOLDER gets libtwill_gpu.so, gpu_forward, gpu_backward, gpu_bench_forward, gpu_bench_backward, gpu_bench_costs, and in
 FOLDER/spin a libtwill_gpu.so whose waits trap after so many tries instead of hanging (LD_LIBRARY_PATH chooses it).
+From --emitted, where `twill emit --to cuda` wrote, each NAME.cu becomes FOLDER/emitted/NAME, whose waits trap, too.
 Ends with 1 if a file does not compile, with 77 without nvcc. What does compile is there."""
 import argparse
 import glob
@@ -33,13 +34,14 @@ def main():
     parser.add_argument("folder")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--spin-limit", type=int, default=2_000_000)
+    parser.add_argument("--emitted", default="")
     options = parser.parse_args()
     nvcc = shutil.which("nvcc") or next((p for p in ["/usr/local/cuda/bin/nvcc"] if os.path.exists(p)), None)
     if not nvcc:
         print("no nvcc: skipped")
         return 77
     folder = os.path.abspath(options.folder)
-    for sub in ("", "objects", "spin"):
+    for sub in ("", "objects", "spin", "emitted"):
         os.makedirs(os.path.join(folder, sub), exist_ok=True)
     cuda = os.path.dirname(os.path.dirname(os.path.realpath(nvcc)))
     has_cublas = os.path.exists(os.path.join(cuda, "include/cublas_v2.h"))
@@ -49,7 +51,7 @@ def main():
     jobs, objects = [], {}
 
     def compiled(source, tag, extra):
-        path = os.path.join(folder, "objects", tag + "-" + os.path.relpath(source, ROOT).replace("/", "-") + ".o")
+        path = os.path.join(folder, "objects", tag + "-" + os.path.relpath(source, ROOT).replace("/", "-").lstrip("-.") + ".o")
         if path not in objects:
             objects[path] = True
             kind = device if source.endswith(".cu") else []
@@ -65,6 +67,11 @@ def main():
     for name, sources in PROGRAMS.items():
         flags = ["-DTWILL_HAS_CUBLAS"] if has_cublas and name.startswith("gpu_bench") else []
         programs[name] = [compiled(os.path.join(ROOT, s), "program", flags) for s in sources]
+    for source in sorted(glob.glob(os.path.join(options.emitted, "*.cu"))) if options.emitted else []:
+        name = os.path.join("emitted", os.path.basename(source)[:-3])
+        programs[name] = [compiled(source, "emitted", [f"-DTWILL_GPU_SPIN_LIMIT={options.spin_limit}"]),
+                          *(compiled(os.path.join(ROOT, s), "program", [])
+                            for s in ("gpu/hopper/tensor_map.cpp", "gpu/api/error.cpp"))]
 
     def execute(job):
         what, command = job
@@ -89,7 +96,7 @@ def main():
     all_of([(f"library {tag}", [*link, "-shared", *libraries[tag], *host, "-o",
                                 os.path.join(folder, tag, "libtwill_gpu.so")]) for tag in libraries])
     rpath = ["-Xlinker", f"-rpath,$ORIGIN,-rpath,{cuda}/lib64,--enable-new-dtags"]
-    all_of([(name, [*link, *parts, "-L", folder, *([] if name == "gpu_bench_costs" else ["-ltwill_gpu"]),
+    all_of([(name, [*link, *parts, "-L", folder, *([] if "tensor_map" in "".join(parts) else ["-ltwill_gpu"]),
                     *(["-lcublas"] if has_cublas and name in ("gpu_bench_forward", "gpu_bench_backward") else []), *rpath,
                     "-o", os.path.join(folder, name)]) for name, parts in programs.items()])
     print(json.dumps({"measured": {"what": "build", "files": len(jobs), "jobs": options.jobs, "failed": failed,

@@ -10,8 +10,9 @@ date after every step: results.jsonl (a line for each step, and one for each res
 and device.tar.gz (both, and the steps' output, cut to size). bench/gpu/results.py turns them into tables.
 
 --built DIR: programs that are built already (as build.py leaves them, or the CMake build's gpu folder). --only A,B:
-these steps. --steps FILE: others, a JSON list of {"name", "limit", "command"} (for the test). Without a GPU the
-programs say so themselves (77: skipped). Ends with 0 however the steps ended, unless OUT cannot be written."""
+these steps. --steps FILE: others, a JSON list of {"name", "limit", "command"} (for the test). --slow N: limits N times as
+long, for a machine that has other work. Without a GPU the programs say so themselves (77: skipped). Ends with 0 however
+the steps ended, unless OUT cannot be written."""
 import argparse
 import io
 import json
@@ -32,7 +33,7 @@ import device_steps  # noqa: E402
 
 LOG_HEAD, LOG_TAIL = 256 * 1024, 64 * 1024  # bytes kept of a step's output
 ARCHIVE = 16 * 1024 * 1024
-RESULTS_OF_A_STEP, LONGEST_LINE = 2000, 64 * 1024
+RESULTS_OF_A_STEP, LONGEST_LINE, RESULT_BYTES = 2000, 64 * 1024, 512 * 1024  # so all steps' fit the archive
 
 
 class Output:
@@ -40,7 +41,7 @@ class Output:
 
     def __init__(self, found):
         self.head, self.tail, self.line, self.size = bytearray(), bytearray(), bytearray(), 0
-        self.found, self.results, self.long = found, 0, False
+        self.found, self.results, self.result_bytes, self.long = found, 0, 0, False
 
     def add(self, data):
         self.size += len(data)
@@ -56,7 +57,9 @@ class Output:
                 self.end_line()
 
     def end_line(self):
-        if self.line.startswith(b'{"measured"') and not self.long and self.results < RESULTS_OF_A_STEP:
+        if (self.line.startswith(b'{"measured"') and not self.long and self.results < RESULTS_OF_A_STEP
+                and self.result_bytes + len(self.line) <= RESULT_BYTES):
+            self.result_bytes += len(self.line)
             try:
                 value = json.loads(self.line.decode())["measured"]
                 self.results += 1
@@ -247,6 +250,7 @@ def main():
     parser.add_argument("--emitted", default=os.path.join(device_steps.ROOT, ".emitted"))
     parser.add_argument("--only", default="")
     parser.add_argument("--steps")
+    parser.add_argument("--slow", type=float, default=1)
     options = parser.parse_args()
     options.out, options.emitted = os.path.abspath(options.out), os.path.abspath(options.emitted)
     options.built = os.path.abspath(options.built) if options.built else None
@@ -256,6 +260,7 @@ def main():
             steps = [device_steps.Step(**one) for one in json.load(file)]
     else:
         steps = (device_steps.second if options.second else device_steps.first)(options)
+    device_steps.slower(steps, options.slow)
     wanted = [name for name in options.only.split(",") if name]
     steps = [s for s in steps if not wanted or s.name in wanted]
     if options.plan:

@@ -19,6 +19,16 @@ class Step:
     environment: dict = field(default_factory=dict)
 
 
+def slower(steps, times):
+    """Limits so many times as long, of what a step limits itself, too."""
+    for step in steps:
+        step.limit *= times
+        for at, word in enumerate(step.command[:-1]):
+            if word in ("--limit", "--within"):
+                step.command[at + 1] = str(float(step.command[at + 1]) * times)
+    return steps
+
+
 def python(script, *arguments):
     return [sys.executable, "-B", os.path.join(HERE, script), *map(str, arguments)]
 
@@ -27,19 +37,24 @@ def shell(text):
     return ["bash", "-c", text]
 
 
+# A driver's tool that hangs may not end when told to, and is not asked again.
 FACTS = """
-name=$(timeout 5 nvidia-smi --query-gpu=name --format=csv,noheader | head -1)
-[ -n "$name" ] || name=$(timeout 8 python3 -c 'import torch; print(torch.cuda.get_device_name())' 2>/dev/null)
+ask() { timeout -k 1 4 nvidia-smi "$@"; }
+name=$(ask --query-gpu=name --format=csv,noheader) && answers=yes || name=  # it complains on standard output
+name=$(head -1 <<<"$name")
+[ -n "$name" ] || name=$(timeout -k 1 8 python3 -c 'import torch; print(torch.cuda.get_device_name())' 2>/dev/null)
 echo "GPU: ${name:-none}"
-timeout 5 nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem,clocks.max.sm,power.limit,temperature.gpu,\
-memory.total --format=csv
-timeout 5 nvidia-smi -q -d CLOCK,PERFORMANCE | head -60
+if [ "$answers" ]; then
+  ask --query-gpu=name,driver_version,clocks.sm,clocks.mem,clocks.max.sm,power.limit,temperature.gpu,memory.total --format=csv
+  ask -q -d CLOCK,PERFORMANCE | head -60
+fi
 nproc; free -g | head -2; uname -r
 nvcc --version | tail -2
 cat .emitted/commit.txt 2>/dev/null || git rev-parse HEAD 2>/dev/null
 for tool in ncu compute-sanitizer cuobjdump nvdisasm cmake ninja; do command -v $tool || echo "no $tool"; done
-python3 -m pip list 2>/dev/null | grep -iE '^(torch|triton|nvidia-cudnn|flash)'
 [ "${name:-none}" != none ] || exit 77
+python3 -m pip list 2>/dev/null | grep -iE '^(torch|triton|nvidia-cudnn|flash)'
+exit 0
 """
 
 
@@ -52,7 +67,7 @@ def ready(options):
     steps = [facts()]
     built = options.built or os.path.join(options.work, "built")
     if not options.built:
-        steps.append(Step("build", 75, python("build.py", built)))
+        steps.append(Step("build", 75, python("build.py", built, "--emitted", options.emitted)))
     return steps, built
 
 
@@ -83,9 +98,10 @@ def first(options):
     # In front of what is there, by which the driver's library may be found.
     spin = {"LD_LIBRARY_PATH": ":".join(filter(None, [os.path.join(built, "spin"), os.environ.get("LD_LIBRARY_PATH")]))}
     steps.append(pool("smoke", 50, "smoke", built, 12, environment=spin))
-    steps.append(pool("emitted check", 60, "emitted", options.emitted, 55, "--workers", 5))
+    steps.append(pool("emitted CUDA", 30, "cuda", os.path.join(built, "emitted"), 25))
+    steps.append(pool("emitted check", 45, "emitted", options.emitted, 40, "--workers", 5))
     for kernel in ("fmha-forward", "hopper-fwd-plain"):
-        steps.append(Step(f"emitted time {kernel}", 20,
+        steps.append(Step(f"emitted time {kernel}", 15,
                           python("emitted.py", os.path.join(options.emitted, kernel + ".py"), "--time")))
     lengths = ("--length", 1024, "--length", 4096, "--length", 16384, "--head-dim", 128, "--runs", 20, "--no-triton")
     # Apart, so that a kernel of ours that hangs does not take the others' times with it.

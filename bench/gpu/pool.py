@@ -1,12 +1,12 @@
 """Many small runs side by side, each a process of its own with a limit: one that hangs or crashes says so alone.
 
 usage: pool.py smoke|correct BUILT [--limit S] [--within S] [--workers N] [--skip TEXT] [--match TEXT] [--tool COMMAND]
-       pool.py emitted FOLDER [--limit S] [--workers N]
+       pool.py emitted|cuda FOLDER [--limit S] [--within S] [--workers N]
 
 smoke: every schedule, head dimension, mask, and with or without multicast or a fixed order, on small shapes. correct:
 all cases of the tests against double precision. --match, --skip: cases with all of these in their names, and none
 of those. --tool runs each under a compute-sanitizer tool. emitted: each file of
-FOLDER is checked by emitted.py. Prints a result a run; ends with 1 if one was not right, with 77 if all were skipped."""
+FOLDER is checked by emitted.py. cuda: each program of FOLDER, emitted as CUDA C++, by emitted_cuda.py. Prints a result a run; ends with 1 if one was not right, with 77 if all were skipped."""
 import argparse
 import glob
 import json
@@ -97,10 +97,10 @@ def tests(options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("kind", choices=("smoke", "correct", "emitted"))
+    parser.add_argument("kind", choices=("smoke", "correct", "emitted", "cuda"))
     parser.add_argument("what")
     parser.add_argument("--limit", type=float, default=15)
-    parser.add_argument("--within", type=float, default=0, help="seconds for all; what may not end by then is not begun")
+    parser.add_argument("--within", type=float, default=0, help="seconds for all; what has not ended by then is stopped")
     parser.add_argument("--workers", type=int, default=8)
     parser.add_argument("--skip", action="append", default=[])
     parser.add_argument("--match", action="append", default=[])
@@ -109,9 +109,13 @@ def main():
     if options.tool and not shutil.which(options.tool.split()[0]):
         print(f"no {options.tool.split()[0]}: skipped")
         return 77
-    if options.kind == "emitted":
-        jobs = [(os.path.basename(path)[:-3], [sys.executable, "-B", os.path.join(HERE, "emitted.py"), path, "--check"])
-                for path in sorted(glob.glob(os.path.join(options.what, "*.py")))]
+    if options.kind in ("emitted", "cuda"):
+        if options.kind == "emitted":
+            jobs = [(os.path.basename(path)[:-3], [sys.executable, "-B", os.path.join(HERE, "emitted.py"), path, "--check"])
+                    for path in sorted(glob.glob(os.path.join(options.what, "*.py")))]
+        else:
+            jobs = [(os.path.basename(path), [sys.executable, "-B", os.path.join(HERE, "emitted_cuda.py"), path])
+                    for path in sorted(glob.glob(os.path.join(options.what, "*")))]
         if not jobs:
             print(f"no emitted kernels in {options.what}: run bench/gpu/emit.sh first")
             return 1
@@ -121,10 +125,13 @@ def main():
     states, lock, begun = [], threading.Lock(), time.monotonic()
 
     def execute(job):
-        if options.within and time.monotonic() - begun > options.within - options.limit:
+        left = options.within - (time.monotonic() - begun) if options.within else options.limit
+        if left < 1:
             result, text = {"what": job[0], "state": "no time left", "exit": None, "seconds": 0}, ""
         else:
-            result, text = run(*job, options.limit)
+            result, text = run(*job, min(left, options.limit))
+            if result["state"] == "timeout" and left < options.limit:
+                result["state"] = "no time left"
         with lock:
             states.append(result["state"])
             said = text.splitlines()
@@ -134,7 +141,8 @@ def main():
                 if line.startswith('{"measured"'):
                     print(line, flush=True)
             if result["state"] not in ("ok", "skipped"):
-                print("\n".join(said[-6:]), flush=True)
+                rest = [line for line in said if not line.startswith('{"measured"')]  # those are counted
+                print("\n".join(rest[-6:]), flush=True)
 
     signal.signal(signal.SIGTERM, stopped)
     with ThreadPoolExecutor(options.workers) as pool:

@@ -5,7 +5,8 @@ usage: machine_code.py OBJECT... [--nvcc VERSION] [--table FILE [--write]] [--st
 A main loop is an innermost loop with HGMMA (wgmma). Rules, for every kernel:
   - a main loop has no MEMBAR of the GPU's scope, no integer-to-float conversion (an integer division), no access to
     local memory (a spill);
-  - a loop that loads by TMA (UTMALDG) has no MEMBAR of the GPU's scope and no CCTL.IVALL, which empties the L1 cache.
+  - a loop that loads by TMA (UTMALDG) has no MEMBAR of the GPU's scope and no CCTL.IVALL, which empties the L1 cache;
+  - what runs behind a setmaxnreg names no register that the warp does not have.
 --statements: gpu/STATEMENTS.md. A main loop must have as many exponentials with no product of its warpgroup in flight as its
 schedule says: none that the schedule has between the issue of a product and its wait has been moved behind the wait, or the
 other way. (Under which of its products an exponential lies is left to ptxas: column "order" of the table.)
@@ -219,6 +220,27 @@ def label(name):
     return (found[1], int(found[4]), ("FP16", "BF16")[int(found[3])], names[found[1]][int(found[2])])
 
 
+def beyond(function):
+    """What names a register that setmaxnreg has not left or given, in words."""
+    follows, wrong = function.successors(), []
+    for at, (_, _, text) in enumerate(function.code):
+        has = re.match(r"USETMAXREG\.\S+ .*0x([0-9a-f]+)$", text)
+        reached, todo = set(), [at + 1] if has else []
+        while todo:
+            k = todo.pop()
+            if k in reached or k >= len(function.code):
+                continue
+            reached.add(k)
+            if not function.code[k][2].startswith("USETMAXREG"):
+                todo += follows[k]
+        for k in sorted(reached):
+            named = max((int(r) for r in re.findall(r"\bR(\d+)\b", function.code[k][2])), default=0)
+            if named >= int(has[1], 16):
+                wrong.append(f"{function.code[k][2]} behind {text}")
+                break
+    return wrong
+
+
 def broken(function):
     """What breaks the rules, in words."""
     wrong = []
@@ -228,6 +250,7 @@ def broken(function):
             word = text.split()[0]
             if re.match(r"MEMBAR\.\S*(GPU|SYS)", word) or re.match(r"I2F|I2FP|LDL|STL", word):
                 wrong.append(f"{who}: {text} in a main loop")
+    wrong += [f"{who}: {what}" for what in beyond(function)]
     for body in function.loops().values():
         texts = function.texts(body)
         if any(t.startswith("UTMALDG") for t in texts) and not any(t.startswith("HGMMA") for t in texts):

@@ -129,13 +129,17 @@ constexpr std::uint32_t kTileBytes = 2048 * 4, kBarriers = 32768;
 enum class Operands : unsigned char {
   right,
   no_fence,
-  no_barrier,   ///< between the writes and the product
-  no_load_wait  ///< nobody waits for the load
+  no_barrier,    ///< between the writes and the product
+  writes_first,  ///< the same, and they come in the right order all the same
+  no_load_wait   ///< nobody waits for the load
 };
 void operands(Operands plant, bool loaded) {
   static std::array<float, 4096> source{};
+  static int written;  // of which the emulator knows nothing
+  const bool no_barrier = plant == Operands::no_barrier || plant == Operands::writes_first;
   const BarrierAddress full = kBarriers;
   if (threadIdx.x == 0) {
+    written = 0;
     barrier_init(full, 1);
     barrier_init_fence();
   }
@@ -149,17 +153,19 @@ void operands(Operands plant, bool loaded) {
     for (std::uint32_t at = threadIdx.x % 128 * 16; at < 2 * kTileBytes; at += 128 * 16)
       store_shared_4(at, 0, 0, 0, 0);
     if (plant != Operands::no_fence) fence_async_shared();
+    ++written;
     named_arrive(1, 256);
   }
   if (threadIdx.x < 128) {
     if (loaded && plant != Operands::no_load_wait) barrier_wait(full, 0);
-    if (!loaded && plant != Operands::no_barrier) named_sync(1, 256);
+    if (!loaded && !no_barrier) named_sync(1, 256);
+    while (plant == Operands::writes_first && written < 128) back_off();
     float d[32];
     wgmma_fence();
     Product::ss<0, 0>(d, kTile, kTile + kTileBytes / 16, 0);
     wgmma_commit();
     wgmma_wait<0>();
-    if (!loaded && plant == Operands::no_barrier) named_sync(1, 256);
+    if (!loaded && no_barrier) named_sync(1, 256);
   }
   __syncthreads();
 }
@@ -267,6 +273,8 @@ int main() {
                       [] { operands(Operands::no_barrier, false); });
     refused_by_either("before a wait for the load", "TMA overwrites", launch,
                       [] { operands(Operands::no_load_wait, true); });
+    check_refused("no barrier lies between", launch,
+                  [] { operands(Operands::writes_first, false); });
   });
   in_every_order(160, [](const Launch& launch) {
     check_accepted("an operand that four warps have given up", launch, [] { overwrites(4); });

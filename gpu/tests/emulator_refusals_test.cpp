@@ -5,7 +5,6 @@
 #include <string>
 
 #include "gpu/emulator/hopper.hpp"
-#include "gpu/hopper/wgmma.cuh"
 
 using namespace twill::gpu;
 using emulator::When;
@@ -194,9 +193,73 @@ void bulk_copies() {
     bulk_add(sum.data(), 1024, 16);
     bulk_wait_read();
   });
-  refused("ends while TMA", launch_of(32), [] {
+  refused("ends while TMA may read", launch_of(32), [] {
     if (threadIdx.x == 0) bulk_add(sum.data(), 1024, 16);
   });
+  refused("ends while TMA writes", launch_of(32), [] {
+    begin(0, 1);
+    if (threadIdx.x != 0) return;
+    barrier_expect(0, 16);
+    bulk_load(1024, sum.data(), 16, 0);
+  });
+  refused("a misaligned store", launch_of(32), [] { store_shared(2 + 4 * threadIdx.x, 1); });
+  refused("a misaligned load", launch_of(32), [] { load_shared_2(4); });
+  refused("beyond shared memory", launch_of(32), [] {
+    if (threadIdx.x == 0) store_shared_4(232448, 1, 2, 3, 4);
+  });
+}
+
+/// Tiles of a tensor map begin at multiples of 1024 bytes, contiguous copies at multiples of 16.
+void alignments() {
+  alignas(16) static std::array<float, 256> numbers{};
+  static const emulator::Map map{reinterpret_cast<std::uint16_t*>(numbers.data()),
+                                 {1, 64, 512, 512, 512},
+                                 {64, 8, 1, 1, 1},
+                                 {64, 8, 1, 1, 1}};
+  const auto copies = [](std::uint32_t beside) {
+    begin(0, 1);
+    if (threadIdx.x != 0) return;
+    CUtensorMap bytes{};
+    std::memcpy(&bytes, &map, sizeof map);
+    barrier_expect(0, 1024);
+    tma_load(2048 + beside, &bytes, 0, 0, 0, 0, 0);
+    barrier_wait(0, 0);
+  };
+  const auto stores = [](std::uint32_t beside, bool adds) {
+    if (threadIdx.x != 0) return;
+    CUtensorMap bytes{};
+    std::memcpy(&bytes, &map, sizeof map);
+    adds ? tma_add_start(&bytes, 2048 + beside, 0, 0, 0, 0)
+         : tma_store_start(&bytes, 2048 + beside, 0, 0, 0, 0);
+    bulk_wait_read();
+  };
+  const auto bulk = [](std::uint32_t beside, std::uint32_t bytes, std::size_t from) {
+    begin(0, 1);
+    if (threadIdx.x != 0) return;
+    barrier_expect(0, bytes);
+    bulk_load(1024 + beside, numbers.data() + from, bytes, 0);
+    barrier_wait(0, 0);
+  };
+  const auto sums = [](std::uint32_t beside, std::uint32_t bytes, std::size_t to) {
+    if (threadIdx.x != 0) return;
+    bulk_add(numbers.data() + to, 1024 + beside, bytes);
+    bulk_wait_read();
+  };
+  const emulator::Launch warp = launch_of(32);
+  accepted("an aligned tile", warp, [&] { copies(0); });
+  refused("not 1024-byte aligned", warp, [&] { copies(512); });
+  for (const bool adds : {false, true}) {
+    accepted("an aligned tile that goes out", warp, [&] { stores(0, adds); });
+    refused("not 1024-byte aligned", warp, [&] { stores(512, adds); });
+  }
+  accepted("an aligned copy", warp, [&] { bulk(0, 32, 4); });
+  refused("not 16-byte aligned", warp, [&] { bulk(8, 32, 4); });
+  refused("not 16-byte aligned", warp, [&] { bulk(0, 24, 4); });
+  refused("not 16-byte aligned", warp, [&] { bulk(0, 32, 2); });
+  accepted("an aligned addition", warp, [&] { sums(0, 32, 4); });
+  refused("not 16-byte aligned", warp, [&] { sums(8, 32, 4); });
+  refused("not 16-byte aligned", warp, [&] { sums(0, 24, 4); });
+  refused("not 16-byte aligned", warp, [&] { sums(0, 32, 2); });
 }
 
 /// After .read the source may be written again, the result is there only after the full wait; and
@@ -297,148 +360,6 @@ void loads() {
             [&] { thread(Plant::unfenced); });
 }
 
-// --- wgmma ---------------------------------------------------------------------------------------
-
-using Product = Wgmma<Element::f16, 64>;
-constexpr std::uint64_t kTile = std::uint64_t{1} << 62 | std::uint64_t{64} << 32;
-
-/// d += A B, both in shared memory; A in registers.
-void issue(float (&d)[32], int accumulate = 1) {
-  Product::ss<0, 0>(d, kTile, kTile + 512, accumulate);
-}
-void issue(float (&d)[32], const std::uint32_t (&a)[4]) {
-  Product::rs<0>(d, a, kTile + 512, 1);
-}
-/// Tiles of ones, in shared memory as in the proxy that wgmma reads by.
-void ones() {
-  for (std::uint32_t at = 16 * threadIdx.x; at < 16384; at += 16 * 128)
-    for (std::uint32_t i = 0; i < 16; i += 4) store_shared(at + i, 0x3C003C00);
-  fence_async_shared();
-  __syncthreads();
-}
-
-void products() {
-  const emulator::Launch group = launch_of(128);
-  refused("differs between", group, [] {
-    float d[32];
-    wgmma_fence();
-    Product::ss<0, 0>(d, kTile + std::uint64_t{64} * (threadIdx.x / 32), kTile + 512, 0);
-    wgmma_commit();
-    wgmma_wait<0>();
-  });
-  refused("in flight", group, [] {
-    static float d[128][32];
-    wgmma_fence();
-    issue(d[threadIdx.x], 0);
-    wgmma_commit();
-    __syncthreads();
-  });
-  refused("without the base offset", group, [] {
-    float d[32];
-    wgmma_fence();
-    Product::ss<0, 0>(d, kTile + 8, kTile + 512, 0);  // 128 bytes into the swizzle's 1024
-  });
-  refused("not 16-byte aligned", group, [] { store_matrix_x4(threadIdx.x * 8, 0, 0, 0, 0); });
-  refused("not 128-byte swizzled", launch_of(128, When::at_once), [] {
-    float d[32];
-    wgmma_fence();
-    Product::ss<0, 0>(d, 0, 0, 0);
-    __syncthreads();
-  });
-}
-
-/// Registers of the thread's or of a wgmma's, and the fence between.
-void registers() {
-  enum class Plant : unsigned char {
-    none,
-    no_fence,         ///< at all
-    no_second_fence,  ///< after the registers came back
-    write_after,      ///< the accumulator, between fence and wgmma
-    write_a_after,
-    read_in_flight,
-    maximum_in_flight,
-    write_in_flight,
-    read_a_in_flight,
-    write_a_in_flight,
-    half_in_flight,  ///< a wgmma on the upper half of an accumulator in flight
-  };
-  const auto thread = [](Plant plant) {
-    ones();
-    float d[32], e = 0;
-    std::uint32_t a[4];
-    for (float& x : d) x = 1;
-    const auto sum_a = [&](std::uint32_t one) {
-      for (std::uint32_t& x : a) x = one;
-    };
-    sum_a(0x3C003C00);
-    for (int round = 0; round < 2; ++round) {
-      if (round == 1) d[3] += 1;
-      if (plant != Plant::no_fence && (plant != Plant::no_second_fence || round == 0))
-        wgmma_fence();
-      if (plant == Plant::write_after) d[5] += 1;
-      if (plant == Plant::write_a_after) sum_a(0x40004000);
-      issue(d);  // a product of depth 16: 16
-      if (plant == Plant::half_in_flight)
-        Wgmma<Element::f16, 32>::rs<0>(reinterpret_cast<float(&)[16]>(d[16]), a, kTile, 1);
-      issue(d, a);  // the same accumulator again: needs no fence
-      wgmma_commit();
-      if (plant == Plant::read_in_flight) e = exp2_approx(d[7] - 1);
-      if (plant == Plant::maximum_in_flight) e = twill::gpu::fmaxf(3, d[7]);
-      if (plant == Plant::write_in_flight) d[7] = -INFINITY;
-      if (plant == Plant::read_a_in_flight) store_shared(32768, a[0]);
-      if (plant == Plant::write_a_in_flight) a[2] = 0;
-      wgmma_wait<0>();
-      store_shared_4(65536 + 16 * threadIdx.x, d[0], d[3], d[31], e);
-    }
-    // 1, and 16 of each of four products, and 1 added between.
-    if (d[0] != 65 || d[3] != 66) barrier_wait(0, 0);  // "no mbarrier there"
-  };
-  for (const When when : kWhens) {
-    const emulator::Launch launch = launch_of(128, when);
-    const auto plant = [&](const char* text, Plant what) {
-      refused(text, launch, [&] { thread(what); });
-    };
-    accepted("two rounds of products with fences", launch, [&] { thread(Plant::none); });
-    plant("without wgmma.fence", Plant::no_fence);
-    plant("without wgmma.fence", Plant::no_second_fence);
-    plant("written after wgmma.fence", Plant::write_after);
-    plant("written after wgmma.fence", Plant::write_a_after);
-    plant("read while it is in flight", Plant::read_in_flight);
-    plant("read while it is in flight", Plant::maximum_in_flight);
-    plant("written while it is in flight", Plant::write_in_flight);
-    plant("read while it is in flight", Plant::read_a_in_flight);
-    plant("written while it is in flight", Plant::write_a_in_flight);
-    plant("a part of registers", Plant::half_in_flight);
-  }
-}
-
-/// The operands of a wgmma in flight are in shared memory: they stay until it has ended.
-void operands() {
-  static std::array<float, 4> source{};
-  const auto thread = [](bool load, bool wait) {
-    begin(20480, 1);
-    ones();
-    float d[32];
-    wgmma_fence();
-    issue(d, 0);
-    wgmma_commit();
-    if (wait) wgmma_wait<0>();
-    if (wait) __syncthreads();
-    if (threadIdx.x == 0 && load) {
-      barrier_expect(20480, 16);
-      bulk_load(8192, source.data(), 16, 20480);
-      barrier_wait(20480, 0);
-    }
-    if (threadIdx.x == 0 && !load) store_shared(8192, 1);
-    wgmma_wait<0>();
-  };
-  for (const bool load : {false, true}) {
-    const emulator::Launch group = launch_of(128);
-    accepted("an operand after its wgmma", group, [&] { thread(load, true); });
-    refused("may still read", group, [&] { thread(load, false); });
-  }
-}
-
 // --- Whole warps ---------------------------------------------------------------------------------
 
 void whole_warps() {
@@ -482,6 +403,7 @@ void register_counts() {
   });
   refused("wrong direction", three, [] { lower_registers<240>(); });
   refused("not allowed", three, [] { lower_registers<100>(); });
+  refused("no whole warpgroups", launch_of(160), [] { lower_registers<24>(); });
 }
 
 // --- Order of threads ----------------------------------------------------------------------------
@@ -526,11 +448,9 @@ int main() {
   initialisations();
   remote_arrivals();
   bulk_copies();
+  alignments();
   bulk_waits();
   loads();
-  products();
-  registers();
-  operands();
   whole_warps();
   register_counts();
   order_of_threads();

@@ -135,6 +135,10 @@ std::uint32_t next_raw() {
   return kRaw[count++ % std::size(kRaw)];
 }
 
+/// Planted: a kernel whose tiles lie so many bytes beside, and one with so many bytes too few.
+std::uint32_t beside = 0;
+int too_few = 0;
+
 template <Element kElement, int kHeadDim, int kSchedule = 0>
 void backward_launch(int schedule, const BackwardArguments& g, emulator::Launch launch) {
   if constexpr (kSchedule < kBackwardScheduleCount) {
@@ -142,8 +146,8 @@ void backward_launch(int schedule, const BackwardArguments& g, emulator::Launch 
       return backward_launch<kElement, kHeadDim, kSchedule + 1>(schedule, g, launch);
     using F = Backward<kSchedule, kElement, kHeadDim>;
     const std::uint32_t raw = next_raw();
-    launch.shared_bytes = static_cast<int>(raw) + F::kSharedBytes;
-    emulator::run(launch, [&] { backward_block<F>(g, aligned_1024(raw)); });
+    launch.shared_bytes = static_cast<int>(raw) + F::kSharedBytes - too_few;
+    emulator::run(launch, [&] { backward_block<F>(g, aligned_1024(raw) + beside); });
   }
 }
 
@@ -268,9 +272,9 @@ void forward_launch(int schedule, const ForwardArguments& g, emulator::Launch la
       return forward_launch<kElement, kHeadDim, kSchedule + 1>(schedule, g, launch);
     using F = Forward<kSchedule, kElement, kHeadDim>;
     const std::uint32_t raw = next_raw();
-    launch.shared_bytes = static_cast<int>(raw) + F::kSharedBytes;
+    launch.shared_bytes = static_cast<int>(raw) + F::kSharedBytes - too_few;
     launch.threads = F::kThreads;
-    emulator::run(launch, [&] { forward_block<F>(g, aligned_1024(raw)); });
+    emulator::run(launch, [&] { forward_block<F>(g, aligned_1024(raw) + beside); });
   }
 }
 
@@ -340,6 +344,42 @@ void report(const char* what, const Case& c, const std::function<std::string()>&
   if (wrong.empty()) return;
   std::printf("FAILED: %s %s: %s\n", what, c.text().c_str(), wrong.c_str());
   ++failed;
+}
+
+/// Tiles that do not begin at a multiple of 1024, and shared memory without the room for that, are
+/// found, wherever dynamic shared memory begins (next_raw).
+void planted_bases() {
+  const auto refusals = [](bool forward_pass) {
+    int refused = 0;
+    for (int k = 0; k < 6; ++k) {
+      Case c;
+      try {
+        static_cast<void>(forward_pass ? forward(c, 1) : backward(c));
+      } catch (const emulator::Error&) {
+        ++refused;
+      }
+    }
+    return refused;
+  };
+  for (const bool forward_pass : {false, true}) {
+    const auto expect = [&](const char* what, int least, int most) {
+      const int refused = refusals(forward_pass);
+      ++ran;
+      if (refused >= least && refused <= most) return;
+      std::printf("FAILED: %s %s: refused for %d of 6 bases\n",
+                  forward_pass ? "forward" : "backward", what, refused);
+      ++failed;
+    };
+    expect("as it is", 0, 0);
+    beside = 16;
+    expect("tiles 16 bytes beside", 6, 6);
+    beside = 512;
+    expect("tiles 512 bytes beside", 6, 6);
+    beside = 0;
+    too_few = 1024;  // enough where the base is a multiple of 1024, or 16 bytes before one
+    expect("no room for the alignment", 3, 3);
+    too_few = 0;
+  }
 }
 
 /// Wrong arguments give wrong gradients.
@@ -440,6 +480,7 @@ int main(int argc, char** argv) {
       });
     }
   planted_errors();
+  planted_bases();
   std::printf("%d of %d emulated launches failed\n", failed, ran);
   return failed != 0;
 }

@@ -56,6 +56,13 @@ for at, text, says in [(7, "I2F.RP R5, R5", "in a main loop"), (7, "MEMBAR.ALL.G
 for at, text in [(7, "MEMBAR.ALL.CTA"), (9, "I2F.RP R0, R1"), (9, "CCTL.IVALL"), (12, "MEMBAR.ALL.CTA")]:
     assert machine_code.broken(listing(CODE[:at] + [text] + CODE[at + 1:])) == [], text
 assert "| forward | 128 | FP16 | Twill | 11 |" in machine_code.table([kernel], "1.2"), machine_code.table([kernel], "1.2")
+# Registers behind setmaxnreg: the loader's 24, a consumer's 240, each on its own way.
+ROLES = ["@P0 BRA 0x40", "USETMAXREG.DEALLOC.CTAPOOL 0x18", "MOV R23, R2", "BRA 0x60",
+         "USETMAXREG.TRY_ALLOC.CTAPOOL UP0, 0xf0", "MOV R239, R24", "EXIT"]
+assert machine_code.broken(listing(ROLES)) == [], machine_code.broken(listing(ROLES))
+for at, text in [(2, "MOV R2, R24"), (5, "MOV R240, R2"), (6, "STS [R24], R2")]:
+    wrong = machine_code.broken(listing(ROLES[:at] + [text] + ROLES[at + 1:]))
+    assert len(wrong) == 1 and f"{text} behind USETMAXREG" in wrong[0], (text, wrong)
 # Exponentials: as many with no product in flight as the statements say, here 64 of head dimension 128 and 32 of 256 in one slot,
 # none of the other's but alpha's two.
 STATEMENTS = """# The statements

@@ -1,326 +1,20 @@
-// What the emulated tensor memory (gpu/emulator/tensor_memory.hpp) refuses: an error planted for
-// each of its rules, and beside it the right order, which it accepts and whose numbers are right.
-// Work happens late and at once. No GPU is needed.
+// What the emulated tensor memory (gpu/emulator/tensor_memory.hpp) refuses beside accesses that
+// nothing orders (tensor_memory_order_test.cpp): an error planted for each of its rules, and beside
+// it the right use, which it accepts. Work happens late and at once. No GPU is needed.
 #include <array>
-#include <cmath>
 #include <cstdio>
 #include <string>
 
 #include "gpu/blackwell/tcgen05.cuh"
 #include "gpu/tests/emulator_checks.hpp"
+#include "gpu/tests/tensor_memory_checks.hpp"
 
 using namespace twill::gpu;
+using namespace twill::gpu::tests;
 using emulator::check_accepted;
 using emulator::check_refused;
-using emulator::When;
 
 namespace {
-
-constexpr When kWhens[] = {When::late, When::at_once};
-constexpr std::uint32_t kAddress = 0, kBarrier = 16, kSecond = 24, kThird = 32, kA = 1024,
-                        kB = kA + 128 * 128;
-
-emulator::Launch launch_of(int warps, When when) {
-  emulator::Launch launch;
-  launch.threads = warps * 32;
-  launch.when = when;
-  launch.shared_bytes = 65536;
-  return launch;
-}
-
-// The kernels below are right with all of their steps; a rule is broken by leaving out the step of
-// that number (0: none).
-int missing = 0;
-bool has(int step) {
-  return missing != step;
-}
-
-bool warp_is(unsigned w) {
-  return threadIdx.x / 32 == w;
-}
-void fence_before(int step = -1) {
-  if (has(step)) tensor_fence_before();
-}
-void fence_after(int step = -1) {
-  if (has(step)) tensor_fence_after();
-}
-void meet() {
-  tensor_fence_before();
-  __syncthreads();
-  tensor_fence_after();
-}
-
-TensorAddress begin(std::uint32_t columns, std::uint32_t arrivals = 1) {
-  if (threadIdx.x == 0) {
-    barrier_init(kBarrier, arrivals);
-    barrier_init(kSecond, 1);
-    barrier_init(kThird, 1);
-    barrier_init_fence();
-  }
-  if (warp_is(0)) {
-    tensor_allocate(kAddress, columns);
-    tensor_relinquish();
-  }
-  meet();
-  return load_shared(kAddress);
-}
-void end(TensorAddress at, std::uint32_t columns) {
-  meet();
-  if (warp_is(0)) tensor_free(at, columns);
-}
-TensorAddress lanes(TensorAddress at) {
-  return at + (threadIdx.x / 32 % 4 << 21);
-}
-
-// --- Operands: element (i, k) of A is a(i, k), of B b(i, k), 16 deep, 128-byte swizzled
-// -----------
-
-float a_of(int i, int k) {
-  return static_cast<float>((i * 3 + k * 5) % 13 - 6) / 4;
-}
-float b_of(int i, int k) {
-  return static_cast<float>((i * 7 + k * 2) % 11 - 5) / 4;
-}
-std::uint16_t bits_of_half(float x) {
-  return emulator::from_float(x, Element::f16);
-}
-
-/// Offset in bytes of 16-bit element (row, column) of a tile [panel of 64 columns][rows][64], with
-/// the swizzle of TMA: 16-byte chunk c of a row lies at c xor row mod 8.
-std::uint32_t tile_offset(int rows, int row, int column) {
-  const int chunk = column % 64 / 8;
-  return static_cast<std::uint32_t>(column / 64 * rows * 128 + row * 128 + (chunk ^ row % 8) * 16 +
-                                    column % 8 * 2);
-}
-
-/// By all threads: A as rows of 16 columns of 64, B too, or, with `b_rows`, B as 16 rows of 128.
-void write_operands(bool b_rows, bool fence) {
-  for (int i = static_cast<int>(threadIdx.x); i < 128; i += 128)
-    for (int k = 0; k < 16; k += 2) {
-      const std::uint32_t word =
-          bits_of_half(a_of(i, k)) | static_cast<std::uint32_t>(bits_of_half(a_of(i, k + 1))) << 16;
-      store_shared(kA + tile_offset(128, i, k), word);
-      if (b_rows) continue;
-      store_shared(kB + tile_offset(128, i, k),
-                   bits_of_half(b_of(i, k)) |
-                       static_cast<std::uint32_t>(bits_of_half(b_of(i, k + 1))) << 16);
-    }
-  if (b_rows && threadIdx.x < 64)
-    for (int k = 0; k < 16; ++k) {
-      const int i = static_cast<int>(threadIdx.x) * 2;
-      store_shared(kB + tile_offset(16, k, i),
-                   bits_of_half(b_of(i, k)) |
-                       static_cast<std::uint32_t>(bits_of_half(b_of(i + 1, k))) << 16);
-    }
-  if (fence) fence_async_shared();
-}
-constexpr std::uint32_t kColumns = 128;
-std::uint64_t a_tile() {
-  return operand_descriptor(kA, 16, 1024);
-}
-std::uint64_t b_tile(bool b_rows = false) {
-  return b_rows ? operand_descriptor(kB, 16 * 128, 1024) : operand_descriptor(kB, 16, 1024);
-}
-std::uint32_t how(bool b_rows = false) {
-  return instruction_descriptor(Element::f16, 128, kColumns, false, b_rows);
-}
-
-/// The thread's row of D is times A B.
-void check_row(const float* d, int times) {
-  const int i = static_cast<int>(threadIdx.x % 128);
-  for (int j = 0; j < static_cast<int>(kColumns); ++j) {
-    float want = 0;
-    for (int k = 0; k < 16; ++k) want += a_of(i, k) * b_of(j, k);
-    if (std::fabs(d[j] - want * static_cast<float>(times)) > 1e-4F)
-      throw emulator::Error("a product of wrong numbers");
-  }
-}
-void load_row(float* d, TensorAddress at) {
-  for (std::uint32_t c = 0; c < kColumns; c += 32) TensorColumns<32>::load(d + c, lanes(at) + c);
-}
-
-// --- Kernels -------------------------------------------------------------------------------------
-
-/// Warps 0 to 3 write the operands, thread 0 multiplies, all read the result.
-void product_to_loads(bool b_rows, bool fenced = true) {
-  const TensorAddress tmem = begin(128);
-  write_operands(b_rows, fenced);
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    fence_after(5);
-    tensor_multiply(tmem, a_tile(), b_tile(b_rows), how(b_rows), 0);
-    tensor_multiply(tmem, a_tile(), b_tile(b_rows), how(b_rows), 1);
-    if (has(1)) tensor_commit(kBarrier);
-  }
-  if (has(1) && has(2)) barrier_wait(kBarrier, 0);
-  fence_after(3);
-  float d[kColumns];
-  load_row(d, tmem);
-  if (has(4)) tensor_wait_loads();
-  if (has(4)) check_row(d, 2);
-  end(tmem, 128);
-}
-
-/// Warps 0 to 3 store A to tensor memory and tell thread 128, which multiplies.
-void stores_to_product() {
-  const TensorAddress tmem = begin(256, missing == 7 ? 128 : 4);
-  if (threadIdx.x < 128) write_operands(false, true);
-  __syncthreads();
-  if (threadIdx.x < 128) {
-    const int i = static_cast<int>(threadIdx.x);
-    std::uint32_t a[8];
-    for (int k = 0; k < 8; ++k)
-      a[k] = bits_of_half(a_of(i, 2 * k)) |
-             static_cast<std::uint32_t>(bits_of_half(a_of(i, 2 * k + 1))) << 16;
-    TensorColumns<8>::store(lanes(tmem + 128), a);
-    if (has(1)) tensor_wait_stores();
-    if (missing != 6 || threadIdx.x % 32 == 0) fence_before(2);  // 6: one lane alone
-    if (missing == 7)
-      barrier_arrive(kBarrier);
-    else {
-      if (has(5)) __syncwarp();
-      if (threadIdx.x % 32 == 0) barrier_arrive(kBarrier);
-    }
-    if (!has(1)) tensor_wait_stores();
-  } else if (threadIdx.x == 128) {
-    if (has(3)) barrier_wait(kBarrier, 0);
-    fence_after(4);
-    tensor_multiply_lanes(tmem, tmem + 128, b_tile(), how(), 0);
-    tensor_commit(kSecond);
-  }
-  barrier_wait(kSecond, 0);
-  tensor_fence_after();
-  float d[kColumns];
-  if (threadIdx.x < 128) {
-    load_row(d, tmem);
-    tensor_wait_loads();
-    check_row(d, 1);
-  }
-  end(tmem, 256);
-}
-
-/// Warps 0 to 3 read a result, and tell thread 128, which writes over it.
-void loads_to_product() {
-  const TensorAddress tmem = begin(128, 4);
-  if (threadIdx.x < 128) write_operands(false, true);
-  __syncthreads();
-  if (threadIdx.x == 128) {
-    tensor_fence_after();
-    tensor_multiply(tmem, a_tile(), b_tile(), how(), 0);
-    tensor_commit(kSecond);
-    if (has(3)) barrier_wait(kBarrier, 0);
-    fence_after(4);
-    tensor_multiply(tmem, a_tile(), b_tile(), how(), 1);
-    tensor_commit(kThird);
-    barrier_wait(kThird, 0);
-  } else if (threadIdx.x < 128) {
-    barrier_wait(kSecond, 0);
-    tensor_fence_after();
-    float d[kColumns];
-    load_row(d, tmem);
-    if (has(1)) tensor_wait_loads();
-    fence_before(2);
-    __syncwarp();
-    if (threadIdx.x % 32 == 0) barrier_arrive(kBarrier);
-    if (!has(1)) tensor_wait_loads();
-    check_row(d, 1);
-    barrier_wait(kThird, 0);
-  }
-  end(tmem, 128);
-}
-
-/// Warp 0 stores, warp 4 reads the same lanes.
-void stores_to_loads() {
-  const TensorAddress tmem = begin(32, 1);
-  float x[1];
-  if (warp_is(0)) {
-    x[0] = static_cast<float>(threadIdx.x);
-    TensorColumns<1>::store(tmem, x);
-    if (has(1)) tensor_wait_stores();
-    fence_before(2);
-    __syncwarp();
-    if (threadIdx.x == 0) barrier_arrive(kBarrier);
-    if (!has(1)) tensor_wait_stores();
-  } else if (warp_is(4)) {
-    if (has(3)) barrier_wait(kBarrier, 0);
-    fence_after(4);
-    TensorColumns<1>::load(x, tmem);
-    tensor_wait_loads();
-    if (x[0] != static_cast<float>(threadIdx.x % 32)) throw emulator::Error("loads another number");
-  }
-  end(tmem, 32);
-}
-
-/// Two threads multiply onto one tile; the second waits for the first's commit.
-void products_of_two() {
-  const TensorAddress tmem = begin(128);
-  if (threadIdx.x < 128) write_operands(false, true);
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    tensor_fence_after();
-    tensor_multiply(tmem, a_tile(), b_tile(), how(), 0);
-    if (has(1)) tensor_commit(kBarrier);
-  }
-  if (threadIdx.x == 32) {
-    if (!has(1)) tensor_commit(kBarrier);  // of another thread: it waits for nothing of thread 0
-    if (has(2)) barrier_wait(kBarrier, 0);
-    fence_after(3);
-    tensor_multiply(tmem, a_tile(), b_tile(), how(), 1);
-    tensor_commit(kSecond);
-  }
-  barrier_wait(kSecond, 0);
-  tensor_fence_after();
-  float d[kColumns];
-  load_row(d, tmem);
-  tensor_wait_loads();
-  check_row(d, 2);
-  end(tmem, 128);
-}
-
-/// `kernel` is accepted, and refused without each of these steps.
-struct Broken {
-  int step;
-  const char* text;
-};
-template <std::size_t kCount>
-void check_steps(const char* name, int warps, const std::function<void()>& kernel,
-                 const Broken (&broken)[kCount]) {
-  for (const When when : kWhens) {
-    missing = 0;
-    check_accepted(name, launch_of(warps, when), kernel);
-    for (const Broken& one : broken) {
-      missing = one.step;
-      one.text == nullptr ? check_accepted(name, launch_of(warps, when), kernel)
-                          : check_refused(one.text, launch_of(warps, when), kernel);
-    }
-    missing = 0;
-  }
-}
-
-void orders() {
-  const char* const nothing = "nothing orders them";
-  for (const bool b_rows : {false, true})
-    check_steps("a product and loads of it", 4, [=] { product_to_loads(b_rows); },
-                {{1, nothing},
-                 {2, nothing},
-                 {3, nothing},
-                 {4, "tcgen05.ld in flight"},
-                 {5, "after a wait without"}});
-  check_steps("stores and a product of them", 5, stores_to_product,
-              {{1, nothing},
-               {2, nothing},
-               {3, nothing},
-               {4, nothing},
-               {5, nothing},
-               {6, nothing},
-               {7, nullptr}});
-  check_steps("loads and a product over them", 5, loads_to_product,
-              {{1, nothing}, {2, nothing}, {3, nothing}, {4, nothing}});
-  check_steps("stores and loads of another warp", 5, stores_to_loads,
-              {{1, nothing}, {2, nothing}, {3, nothing}, {4, nothing}});
-  check_steps("products of two threads", 4, products_of_two,
-              {{1, nothing}, {2, nothing}, {3, nothing}});
-}
 
 // --- One warp ------------------------------------------------------------------------------------
 
@@ -478,7 +172,6 @@ void product_rules(When when) {
   check_refused("by two threads of a warp", four, with([](TensorAddress at) {
                   if (threadIdx.x < 2) tensor_multiply(at, a_tile(), b_tile(), how(), 0);
                 }));
-  check_refused("without fence.proxy.async", four, [] { product_to_loads(false, false); });
   check_refused("address has a lane", four, with([](TensorAddress at) {
                   if (threadIdx.x == 0)
                     tensor_multiply(at + (32U << 16), a_tile(), b_tile(), how(), 0);
@@ -625,7 +318,6 @@ void endings() {
 }  // namespace
 
 int main() {
-  orders();
   for (const When when : kWhens) {
     one_warp(when);
     allocation(when);

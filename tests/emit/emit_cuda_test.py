@@ -51,12 +51,15 @@ HOPPER_BWD = (
     (r"slot_wg01, -: named_sync\(3, 256\);  // no warp", "V's products have ended before the warpgroups meet for dq"),
     (r"slot_load, i: wait_for<1>\(shared \+ kSub(S|Dp)Used, i \+ 1\)", "dk's release, which it has waited for, comes after them"), SECOND_STORE)
 IMPLIED = {
-    "blackwell-fwd-sub2:blackwell": FWD_SUB2, "blackwell-fwd-sub2+bf16:blackwell": FWD_SUB2, "hopper-bwd:hopper": HOPPER_BWD, "hopper-bwd-q64:hopper": HOPPER_BWD,
+    "blackwell-fwd-sub2:blackwell": FWD_SUB2, "blackwell-fwd-sub2+bf16:blackwell": FWD_SUB2, "hopper-bwd:hopper": HOPPER_BWD, "hopper-bwd-q64:hopper": HOPPER_BWD + (
+        (r"slot_wg01, i: fence_async_shared\(\);  // ordinary reads.* / arrive\(shared \+ kSubSUsed", "sub_dp's fence and a meeting come before dk's release, for which the loader waits earlier"),),
     "hopper-gqa:hopper": ((r"slot_wg1, (prologue|i): wait_for<2>\(shared \+ kExpPReady, (0|i \+ 1)\)", "wg0 writes exp_p[i] before max_m[i + 1], waited for before"),),
     "hopper-fwd-sub2-m128:hopper": (
         (r"kS0AddLUsed, i - 1\)", "wg1 tells that s0_pv has ended, for which wg0 waits earlier, after it has made s0_add_l"),
         (r"kWg1Done, 0\)", "the same")),
-    "blackwell-fwd-plain:blackwell": ((r"slot_softmax0, n = 1: tensor_fence_after\(\); / #pragma", FENCED),),
+    "blackwell-fwd-plain:blackwell": (
+        (r"slot_softmax0, n = 1: tensor_fence_after\(\); / #pragma", FENCED),
+        (r"slot_correction, After the loop: wait_for<1>\(shared \+ kResidentFull", "mma has waited for Q, without iterations, too, before its last commit")),
     "blackwell-fwd-plain+causal:blackwell": (
         (r"slot_softmax1, n = 1: tensor_fence_after\(\); / #pragma", FENCED),
         (r"slot_correction, i: wait_for<1>\(shared \+ kSubMReady, i\)", "softmax1 tells sub_m[i] before row_max[i + 1], waited for before")),
