@@ -69,8 +69,8 @@ std::string ValuePrinter::linear(const Value& value, std::size_t first, const Pl
   for (std::size_t k = 0; k < meaning::kBoundNumbers; ++k) {
     const Operand& one = value.operands[first + k];
     const bool named = k == 3 && !one.constant.empty();
-    if (one.value >= 0 || (!named && one.number != std::trunc(one.number)) ||
-        (named && plan_.user == nullptr))
+    if (one.value >= 0 || (!one.constant.empty() && k != 3) ||
+        (!named && one.number != std::trunc(one.number)) || (named && plan_.user == nullptr))
       throw Refusal{"op", value.id + " compares places with what is no whole number"};
   }
   const auto number = [&](std::size_t k) { return value.operands[first + k].number; };

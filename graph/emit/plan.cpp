@@ -36,15 +36,42 @@ class Planner {
     if (const auto no = program::link(p_, plan_.links)) return Refusal{"meaning", *no};
     plan_.meaning = &*p_.meaning;
     plan_.user = options_.user;
+    std::set<std::string> ids;
+    for (const meaning::Value& value : plan_.meaning->values) ids.insert(value.id);
     for (const meaning::Value& value : plan_.meaning->values) {
+      if (plan_.user != nullptr && ids.contains(value.part_of))
+        return Refusal{"op", value.id + " is a step of " + value.part_of};
+      if (plan_.user != nullptr && value.shape.empty() && value.tensor >= 0)
+        return Refusal{"op", value.id + " moves a number: no text is written for it"};
+      if (plan_.user != nullptr && (value.type == "i8" || value.type == "f8e5m2"))
+        return Refusal{"type", value.id + " is of type " + value.type};
+      if (plan_.user != nullptr && value.shape.size() == 2 &&
+          meaning::is_elementwise(value.function) &&
+          std::none_of(
+              value.operands.begin(), value.operands.end(), [&](const meaning::Operand& one) {
+                return one.value >= 0 && plan_.meaning->values[at(one.value)].shape.size() == 2;
+              }))
+        return Refusal{"op", value.id + " makes a matrix of vectors: no text is written for it"};
+      if (plan_.user != nullptr && value.function == Function::copy &&
+          value.operands[0].value >= 0 && value.type != "i32" &&
+          plan_.meaning->values[at(value.operands[0].value)].type == "i32")
+        return Refusal{"op", value.id + " makes real numbers of integers: no text is written"};
       if (value.function == Function::places && !options_.as_triton)
         return Refusal{"op", value.id + " is a tile of places: no text is written for it yet"};
+      if (plan_.user != nullptr && value.function == Function::product &&
+          !plan_.meaning->in_loop(static_cast<int>(&value - plan_.meaning->values.data())))
+        return Refusal{"op", value.id + " is a product outside the loop"};
       const bool reduces =
           value.function == Function::row_max || value.function == Function::row_sum;
       const auto v = &value - plan_.meaning->values.data();
       if (plan_.user != nullptr && value.shape.empty() &&
           (reduces || v >= plan_.meaning->after_begin))
         return Refusal{"op", value.id + " makes a number of a vector: no text is written for it"};
+      if (plan_.user != nullptr && value.shape.empty() &&
+          plan_.meaning->in_loop(static_cast<int>(v)))
+        return Refusal{"op", value.id +
+                                 " is a number that is computed in the loop: no text is "
+                                 "written for it"};
       const bool moved = plan_.by_elements(value.tensor);
       if (!meaning::bounds_of(value).empty() &&
           ((value.function != Function::within && !moved) || !options_.as_triton))

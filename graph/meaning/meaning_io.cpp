@@ -39,7 +39,7 @@ std::vector<std::int64_t> read_shape(const JsonValue& value, std::size_t most_ra
 
 std::string read_type(const JsonValue& value) {
   if (number_type(value.text()) == nullptr)
-    value.fail("must be a type with arithmetic: f64, f32, tf32, f16, bf16, f8, i32");
+    value.fail("must be a type with arithmetic: f64, f32, tf32, f16, bf16, f8, f8e5m2, i32, i8");
   return value.text();
 }
 

@@ -11,18 +11,25 @@ namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr double kMaxFloat = std::numeric_limits<float>::max();
-constexpr std::array<NumberType, 7> kNumberTypes = {{
+constexpr std::array<NumberType, 9> kNumberTypes = {{
     {"f64", 8, 53, -1022, std::numeric_limits<double>::max(), 11, 52},
     {"f32", 4, 24, -126, kMaxFloat, 8, 23},
     {"tf32", 4, 11, -126, 0x1.ffcp127, 8, 23},
     {"f16", 2, 11, -14, 65504, 5, 10},
     {"bf16", 2, 8, -126, 0x1.fep127, 8, 7},
     {"f8", 1, 4, -6, 448, 4, 3},
+    {"f8e5m2", 1, 3, -14, 57344, 5, 2},
     {"i32", 4, 0, 0, 2147483647, 0, 0},
+    {"i8", 1, 0, 0, 127, 0, 0},
 }};
 
 bool has_infinity(const NumberType& type) {
   return type.name != "f8";
+}
+
+/// Does what is too large become the largest number?
+bool saturates(const NumberType& type) {
+  return type.bytes == 1;
 }
 
 }  // namespace
@@ -43,12 +50,12 @@ const NumberType* number_type(std::string_view name) {
 double rounded(const NumberType& type, double x) {
   if (type.name == "f64" || std::isnan(x) || x == 0) return x;
   if (type.precision == 0) return std::clamp(std::nearbyint(x), -type.largest - 1, type.largest);
-  if (std::isinf(x)) return has_infinity(type) ? x : std::copysign(type.largest, x);
+  if (std::isinf(x)) return saturates(type) ? std::copysign(type.largest, x) : x;
   if (type.name == "f32" && std::abs(x) < kMaxFloat) return static_cast<float>(x);
   const int power = std::max(std::ilogb(x), type.least_power) - (type.precision - 1);
   const double near = std::ldexp(std::nearbyint(std::ldexp(x, -power)), power);
   if (std::abs(near) <= type.largest) return near;
-  return has_infinity(type) ? std::copysign(kInfinite, x) : std::copysign(type.largest, x);
+  return std::copysign(saturates(type) ? type.largest : kInfinite, x);
 }
 
 void encode(const NumberType& type, double x, std::uint8_t* bytes) {
@@ -84,7 +91,8 @@ void encode(const NumberType& type, double x, std::uint8_t* bytes) {
 double decode(const NumberType& type, const std::uint8_t* bytes) {
   std::uint64_t code = 0;
   for (int k = 0; k < type.bytes; ++k) code |= std::uint64_t{bytes[k]} << (8 * k);
-  if (type.precision == 0) return static_cast<std::int32_t>(code);
+  if (type.precision == 0)
+    return type.bytes == 1 ? static_cast<std::int8_t>(code) : static_cast<std::int32_t>(code);
   if (type.bytes == 8) {
     double x = 0;
     std::memcpy(&x, &code, sizeof x);

@@ -8,7 +8,8 @@
 namespace twill::meaning {
 
 /// A type of which arithmetic is known here: "f64", "f32", "tf32", "f16", "bf16", "f8" (e4m3 of the
-/// OCP, without infinities), "i32". The others of a kernel file have none.
+/// OCP, without infinities), "f8e5m2" (of the OCP), "i32", "i8". The others of a kernel file have
+/// none.
 struct NumberType {
   std::string_view name;
   int bytes = 0;
@@ -25,8 +26,8 @@ struct NumberType {
 /// nullptr = no arithmetic.
 const NumberType* number_type(std::string_view name);
 
-/// To nearest, ties to even. What is too large becomes infinite; in f8 the largest number (as
-/// cvt.rn.satfinite of the PTX ISA).
+/// To nearest, ties to even. What is too large becomes infinite; in types of 8 bits the largest
+/// number (as cvt.rn.satfinite of the PTX ISA).
 double rounded(const NumberType& type, double x);
 
 /// The bytes of a number that the type has, and back (little endian). tf32 lies as f32.

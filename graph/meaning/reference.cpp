@@ -125,14 +125,17 @@ class Interpreter {
       return result;
     }
     if (value.function == Function::product)
-      product(in, result);
+      product(in, result, value.type != "i32");
     else
       for (std::size_t k = 0; k < count; ++k) {
         const Near one = element(value, in, k, i);
         result.value.data[k] = one.x;
         result.error.data[k] = one.e;
       }
-    if (!is_exact(value)) round(value.type, result);
+    if (value.function == Function::product && value.type == "i32")
+      no_overflow(result);
+    else if (!is_exact(value))
+      round(value.type, result);
     if (value.function == Function::store)
       each_outside(value, i,
                    [&](std::size_t k) { result.value.data[k] = result.error.data[k] = 0; });
@@ -179,6 +182,13 @@ class Interpreter {
     return true;
   }
 
+  /// Sums of integers are exact as long as they fit.
+  static void no_overflow(Bounded& result) {
+    for (std::size_t k = 0; k < result.value.data.size(); ++k)
+      if (!(std::abs(result.value.data[k]) + result.error.data[k] <= number_type("i32")->largest))
+        result.error.data[k] = kEndless;
+  }
+
   /// One rounding to f32 (of what is computed), one to the type of the result.
   static void round(const std::string& name, Bounded& result) {
     const NumberType &type = *number_type(name), &single = *number_type("f32");
@@ -192,19 +202,23 @@ class Interpreter {
       double size = std::abs(x) + e;
       e += wide * size + single.tiny();
       size = std::abs(x) + e;
-      if (type.name != "f32" && type.name != "f64") e += type.unit() * size + type.tiny();
+      // (A Tensor Core may cut off what tf32 has not, instead of rounding it.)
+      const double times = type.name == "tf32" ? 2 : 1;
+      if (type.name != "f32" && type.name != "f64") e += times * (type.unit() * size + type.tiny());
       e *= kSlack;
       if (!(std::abs(x) + e <= type.largest)) e = kEndless;
     }
   }
 
-  /// The terms are exact (or rounded once, in f32), the sum is of f32 in any order.
-  static void product(const std::vector<Bounded>& in, Bounded& result) {
+  /// The terms are exact (or rounded once, in f32), the sum is of f32 in any order; where nothing
+  /// is rounded, exact.
+  static void product(const std::vector<Bounded>& in, Bounded& result, bool rounds) {
     const auto m = static_cast<std::size_t>(in[0].value.shape[0]);
     const auto depth = static_cast<std::size_t>(in[0].value.shape[1]);
     const auto n = static_cast<std::size_t>(in[1].value.shape[1]);
-    const double u = number_type("f32")->unit();
+    const double u = rounds ? number_type("f32")->unit() : 0;
     const double terms = static_cast<double>(depth + 2);
+    const double tiny = rounds ? terms * number_type("f32")->tiny() : 0;
     const double gamma = terms * u / (1 - terms * u);
     std::vector<double> right(in[1].value.data.size());
     for (std::size_t k = 0; k < right.size(); ++k)
@@ -230,9 +244,8 @@ class Interpreter {
         const double added = in.size() == 3 ? in[2].error.data[r * n + c] : 0;
         const double start = in.size() == 3 ? std::abs(in[2].value.data[r * n + c]) + added : 0;
         // (What double precision loses in the difference of two sums is far below gamma.)
-        result.error.data[r * n + c] = std::max(wide[c] - sure[c], 0.0) + added +
-                                       gamma * (wide[c] + start) +
-                                       terms * number_type("f32")->tiny();
+        result.error.data[r * n + c] =
+            std::max(wide[c] - sure[c], 0.0) + added + gamma * (wide[c] + start) + tiny;
       }
     }
   }

@@ -36,6 +36,19 @@ Numbers rounded_product(const Value& value, std::span<const Numbers> in) {
   return result;
 }
 
+/// Of integers: nothing is rounded.
+Numbers whole_product(const Value& value, std::span<const Numbers> in) {
+  const Numbers &a = in[0], &b = in[1];
+  const std::size_t m = extent(a, 0), depth = extent(a, 1), n = extent(b, 1);
+  Numbers result{value.shape, std::vector<double>(m * n, 0.0)};
+  if (in.size() == 3) result.data = in[2].data;
+  for (std::size_t r = 0; r < m; ++r)
+    for (std::size_t k = 0; k < depth; ++k)
+      for (std::size_t c = 0; c < n; ++c)
+        result.data[r * n + c] += a.data[r * depth + k] * b.data[k * n + c];
+  return result;
+}
+
 Numbers reduced_rows(const Value& value, const Numbers& in) {
   const std::size_t n = extent(in, in.shape.size() - 1), m = in.data.size() / n;
   Numbers result{value.shape, std::vector<double>(m)};
@@ -208,7 +221,10 @@ Numbers seen(const Operand& operand, const Numbers& value) {
 Numbers evaluate(const Value& value, std::span<const Numbers> operands, std::int64_t i) {
   Numbers result;
   switch (value.function) {
-    case Function::product: result = rounded_product(value, operands); break;
+    case Function::product:
+      result =
+          value.type == "i32" ? whole_product(value, operands) : rounded_product(value, operands);
+      break;
     case Function::row_max:
     case Function::row_sum: result = reduced_rows(value, operands[0]); break;
     case Function::lower:

@@ -113,6 +113,22 @@ Index at_iteration(Index index, std::int64_t iteration) {
   return index;
 }
 
+std::optional<Index> step_of(const Index& index) {
+  if (!depends_on(index, Index::iteration)) return Index::whole(0);
+  if (index.kind == Index::iteration) return Index::whole(1);
+  if (index.kind == Index::add || index.kind == Index::sub) {
+    auto a = step_of(index.of[0]), b = step_of(index.of[1]);
+    if (!a || !b) return std::nullopt;
+    return Index::make(index.kind, std::move(*a), std::move(*b));
+  }
+  if (index.kind != Index::mul) return std::nullopt;
+  const bool first = depends_on(index.of[0], Index::iteration);
+  if (first && depends_on(index.of[1], Index::iteration)) return std::nullopt;
+  auto step = step_of(index.of[first ? 0 : 1]);
+  if (!step) return std::nullopt;
+  return Index::make(Index::mul, std::move(*step), index.of[first ? 1 : 0]);
+}
+
 Index replaced(Index index, const Index& row, const Index& column) {
   if (index.kind == Index::row) return row;
   if (index.kind == Index::column) return column;

@@ -65,6 +65,10 @@ bool depends_on(const Index& index, Index::Kind kind, std::int64_t value = -1);
 /// The index of one iteration.
 Index at_iteration(Index index, std::int64_t iteration);
 
+/// What is added to an index from each iteration to the next, where that is the same; nullopt = it
+/// is not, or not by the index's form.
+std::optional<Index> step_of(const Index& index);
+
 /// The index of an element elsewhere in a tile: rows and columns become other indices.
 Index replaced(Index index, const Index& row, const Index& column);
 

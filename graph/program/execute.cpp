@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "graph/index.hpp"
+#include "graph/meaning/lone_views.hpp"
 #include "graph/meaning/number_type.hpp"
 #include "graph/program/links.hpp"
 #include "graph/random.hpp"
@@ -189,11 +190,28 @@ class Executor {
   void before() {
     fixed_.resize(m_.values.size());
     for (int v = 0; v < m_.loop_begin; ++v) fixed_[at(v)] = around(v);
+    lone_views();
     for (std::size_t v = 0; v < p_.ops.size(); ++v) {
       if (m_.initial_of(links_.result[v]) == nullptr) continue;
       for (const int s : p_.ops[v].writes)
         for (int d = 1; d <= carried(s); ++d) contents_.write(s, -d, initial(links_.result[v]));
     }
+  }
+
+  /// What every slot can compute for itself, of all iterations.
+  void lone_views() {
+    lone_ = meaning::lone_views(m_, links_.runner);
+    for (std::int64_t i = 0; i < n_; ++i)
+      for (const int v : loop_order(m_)) {
+        if (!lone_[at(v)]) continue;
+        const meaning::Value& value = m_.values[at(v)];
+        std::vector<Numbers> in;
+        if (value.function == Function::load)
+          in.push_back(inputs_[at(value.tensor)].at(static_cast<std::size_t>(i)));
+        for (const Operand& one : value.operands)
+          in.push_back(meaning::seen(one, operand(one, -1, i, 0, nullptr)));
+        known_[{v, i}] = meaning::evaluate(value, in, i);
+      }
   }
 
   int carried(int storage) const {
@@ -211,6 +229,7 @@ class Executor {
 
   /// A value from before the loop or after it.
   Numbers around(int v) {
+    viewed_.clear();
     std::vector<Numbers> in;
     const meaning::Value& value = m_.values[at(v)];
     if (value.function == Function::load) in.push_back(inputs_[at(value.tensor)].front());
@@ -243,14 +262,17 @@ class Executor {
     const int sum = distance + one.distance, from = links_.runner[at(one.value)];
     if (chain != nullptr && sum == 0 && from == reader && from >= 0) return chain->at(one.value);
     const std::int64_t made = i - sum;
+    if (lone_[at(one.value)]) return made < 0 ? initial(one.value) : known_.at({one.value, made});
     if (from < 0 || (reader < 0 && made < 0)) {
       if (made < 0 && m_.initial_of(one.value) != nullptr) return initial(one.value);
       // A view: what it shows, seen again.
+      if (const auto known = viewed_.find({one.value, made}); known != viewed_.end())
+        return known->second;
       const meaning::Value& value = m_.values[at(one.value)];
       std::vector<Numbers> in;
       for (const Operand& next : value.operands)
         in.push_back(meaning::seen(next, operand(next, reader, i, sum, chain)));
-      return meaning::evaluate(value, in, made);
+      return viewed_[{one.value, made}] = meaning::evaluate(value, in, made);
     }
     const std::vector<int> storages =
         reader >= 0 ? storages_read(p_, reader, from, sum) : std::vector<int>{kept(from)};
@@ -291,6 +313,7 @@ class Executor {
   }
 
   Numbers compute(int op, std::int64_t i) {
+    viewed_.clear();
     std::map<int, Numbers> chain;
     for (const int v : links_.values[at(op)]) {
       const meaning::Value& value = m_.values[at(v)];
@@ -540,6 +563,10 @@ class Executor {
   SplitMix64 random_;
   Contents contents_;
   Execution result_;
+  std::vector<bool> lone_;                                 ///< per value (lone_views.hpp)
+  std::map<std::pair<int, std::int64_t>, Numbers> known_;  ///< of those, by iteration
+  /// Values that no op runs, of an iteration, as the op that is computed sees them.
+  std::map<std::pair<int, std::int64_t>, Numbers> viewed_;
   std::vector<Numbers> fixed_;                       ///< values of before and after the loop
   std::vector<std::vector<Step>> code_;              ///< per slot
   std::vector<std::size_t> next_;                    ///< per slot, the step that it has come to

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "graph/index.hpp"
+#include "graph/meaning/lone_views.hpp"
 #include "graph/meaning/number_type.hpp"
 
 namespace twill::program {
@@ -24,6 +25,7 @@ class Linker {
 
   std::optional<std::string> run() {
     if (auto no = runners()) return no;
+    lone_ = meaning::lone_views(m_, links_.runner);
     for (int v = 0; v < static_cast<int>(p_.ops.size()); ++v) {
       for (const int value : links_.values[at(v)])
         for (const Operand& operand : m_.values[at(value)].operands)
@@ -45,7 +47,9 @@ class Linker {
       const auto found = op_of.find(one.part_of.empty() ? one.id : one.part_of);
       if (found == op_of.end()) {
         if (!one.part_of.empty()) return one.id + " is part of " + one.part_of + ", no op";
-        if (one.function == meaning::Function::load || one.function == meaning::Function::store)
+        // (A number is loaded by every slot that uses it.)
+        if ((one.function == meaning::Function::load && !one.shape.empty()) ||
+            one.function == meaning::Function::store)
           return one.id + " moves a tile and is no op of the program";
         continue;
       }
@@ -60,7 +64,8 @@ class Linker {
 
   /// Is what op v uses in storages that it reads? Through views, whose distances are summed.
   std::optional<std::string> reach(int v, const Operand& operand, int distance) {
-    if (operand.value < 0 || !m_.in_loop(operand.value)) return std::nullopt;
+    if (operand.value < 0 || !m_.in_loop(operand.value) || lone_[at(operand.value)])
+      return std::nullopt;
     const int sum = distance + operand.distance, from = links_.runner[at(operand.value)];
     const std::string& name = m_.values[at(operand.value)].id;
     if (from == v && sum == 0) {
@@ -86,14 +91,19 @@ class Linker {
   std::optional<std::string> in_place(int v) const {
     const Op& op = p_.ops[at(v)];
     const meaning::Value& value = m_.values[at(links_.result[at(v)])];
-    if (value.function != meaning::Function::product || links_.values[at(v)].size() != 1)
+    if (value.function != meaning::Function::product ||
+        std::any_of(links_.values[at(v)].begin(), links_.values[at(v)].end(), [&](int one) {
+          return one != links_.result[at(v)] &&
+                 m_.values[at(one)].function != meaning::Function::copy;
+        }))
       return std::nullopt;
     std::vector<int> added;
     int distance = 0;
     if (value.operands.size() == 3 && value.operands[2].value >= 0) {
       const Operand& c = value.operands[2];
       const int from = m_.in_loop(c.value) ? links_.runner[at(c.value)] : -1;
-      if (from < 0) return std::nullopt;  // a view, or from before the loop
+      // (A view, or from before the loop, or of its own chain.)
+      if (from < 0 || (from == v && c.distance == 0)) return std::nullopt;
       distance = c.distance;
       added = storages_read(p_, v, from, distance);
     }
@@ -143,6 +153,7 @@ class Linker {
   const Program& p_;
   const Meaning& m_;
   Links& links_;
+  std::vector<bool> lone_;
   std::set<std::tuple<int, int, int>> seen_;
 };
 

@@ -6,7 +6,10 @@
 
 namespace twill::ttgir {
 
-std::optional<std::int64_t> predicate(const Module& module, const Operation& op) {
+namespace {
+
+/// The predicate's whole word: one that MLIR has not is none.
+std::string_view predicate_word(const Module& module, const Operation& op) {
   bool found = false;
   std::string_view text = module.attribute(op, "predicate", &found);
   if (!found) {
@@ -14,15 +17,30 @@ std::optional<std::int64_t> predicate(const Module& module, const Operation& op)
     text.remove_prefix(std::min(text.size(), op.name.size()));
     while (text.starts_with(' ')) text.remove_prefix(1);
   }
-  // The whole word: a predicate that MLIR has not is none.
   const auto end = std::find_if(text.begin(), text.end(),
                                 [](unsigned char c) { return std::isalnum(c) == 0 && c != '_'; });
-  const std::string_view word = text.substr(0, static_cast<std::size_t>(end - text.begin()));
+  return text.substr(0, static_cast<std::size_t>(end - text.begin()));
+}
+
+}  // namespace
+
+std::optional<std::int64_t> predicate(const Module& module, const Operation& op) {
+  const std::string_view word = predicate_word(module, op);
   if (word == "eq" || word == "0") return kEqual;
   if (word == "slt" || word == "2") return kSignedLess;
   if (word == "sle" || word == "3") return kSignedAtMost;
   if (word == "sgt" || word == "4") return kSignedMore;
   if (word == "sge" || word == "5") return kSignedAtLeast;
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> real_predicate(const Module& module, const Operation& op) {
+  const std::string_view word = predicate_word(module, op);
+  if (word == "oeq" || word == "1") return kEqual;
+  if (word == "ogt" || word == "2") return kSignedMore;
+  if (word == "oge" || word == "3") return kSignedAtLeast;
+  if (word == "olt" || word == "4") return kSignedLess;
+  if (word == "ole" || word == "5") return kSignedAtMost;
   return std::nullopt;
 }
 

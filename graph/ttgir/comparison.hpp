@@ -15,4 +15,8 @@ inline constexpr std::int64_t kEqual = 0, kSignedLess = 2, kSignedAtMost = 3, kS
 /// "sge" of the custom form, a number of the generic one; nullopt = another one.
 std::optional<std::int64_t> predicate(const Module& module, const Operation& op);
 
+/// Of an arith.cmpf of numbers, none of which is NaN: the predicate of arith.cmpi that asks the
+/// same ("oge" is "sge").
+std::optional<std::int64_t> real_predicate(const Module& module, const Operation& op);
+
 }  // namespace twill::ttgir

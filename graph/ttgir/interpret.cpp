@@ -223,21 +223,23 @@ double Interpreter::element(int base, const std::string& type, std::int64_t a,
 }
 
 /// The integer that an element of memory has.
-std::int64_t Interpreter::whole_element(int base, std::int64_t place) const {
+std::int64_t Interpreter::whole_element(int base, std::int64_t place, int bits) const {
   const auto given = launch_.memory.find({base, place});
   if (given != launch_.memory.end()) return given->second;
   SplitMix64 random(seed_ ^ (static_cast<std::uint64_t>(base + 1) * 0x9e3779b97f4a7c15U) ^
                     (static_cast<std::uint64_t>(place) * 0xbf58476d1ce4e5b9U));
   random.next();
+  // (Of places and lengths, small ones; of a byte any.)
+  if (bits == 8) return static_cast<std::int64_t>(random.next() >> 56) - 128;
   return static_cast<std::int64_t>(random.next() >> 58);
 }
 
 void Interpreter::note(int op, const Held& tile) {
-  out_.moved[op].push_back({tile.shape, tile.real});
+  out_.moved[op].push_back({tile.shape, numbers(tile)});
 }
 
 void Interpreter::made(int op, Held held, std::size_t result) {
-  if (!held.real.empty() && !held.shape.empty())
+  if (!held.real.empty())
     out_.made[{op, static_cast<int>(result)}].push_back({held.shape, held.real});
   set(op, std::move(held), result);
 }
@@ -247,14 +249,27 @@ Held Interpreter::descriptor_tile(int op, int descriptor, const std::vector<std:
   const Held& where = get(op, descriptor);
   if (where.base < 0 || begin.size() != 2 || shape.size() != 2)
     refuse(op, "only matrices behind an argument are moved here");
-  if (stored_.contains(where.base)) refuse(op, "it loads from where the program stores");
+  if (stored_.contains(where.base) || stored_at_.contains(where.base))
+    refuse(op, "it loads from where the program stores");
   Held tile;
   tile.shape = shape;
   for (std::int64_t r = 0; r < shape[0]; ++r)
     for (std::int64_t c = 0; c < shape[1]; ++c)
       tile.real.push_back(
-          element(where.base, type(op, descriptor).element, begin[0] + r, begin[1] + c));
+          element(where.base, type(op, descriptor).number(), begin[0] + r, begin[1] + c));
   return tile;
+}
+
+/// Of what pointers lead to and a mask lets through: has the program stored there?
+bool Interpreter::meets_stored(const Held& from, const Held* mask) const {
+  if (stored_.contains(from.base)) return true;
+  const auto found = stored_at_.find(from.base);
+  if (found == stored_at_.end()) return false;
+  for (std::size_t k = 0; k < from.whole.size(); ++k)
+    if ((mask == nullptr || mask->whole.at(mask->whole.size() == 1 ? 0 : k) != 0) &&
+        found->second.contains(from.whole[k]))
+      return true;
+  return false;
 }
 
 void Interpreter::load(int op) {
@@ -269,28 +284,29 @@ void Interpreter::load(int op) {
   }
   const Held& from = operand(op, 0);
   if (from.base < 0) refuse(op, "it loads from what is no argument");
-  if (stored_.contains(from.base)) refuse(op, "it loads from where the program stores");
   const Held* mask = o.operands.size() > 1 ? &operand(op, 1) : nullptr;
+  if (meets_stored(from, mask)) refuse(op, "it loads from where the program stores");
   const Held* other = o.operands.size() > 2 ? &operand(op, 2) : nullptr;
   Held tile;
   tile.shape = result.shape;
-  if (result.element == "i32" || result.element == "i64") {
+  if (result.element == "i8" || result.element == "i32" || result.element == "i64") {
     Held memory = tile;
     for (std::size_t k = 0; k < from.whole.size(); ++k) {
       const bool there = mask == nullptr || mask->whole.at(mask->whole.size() == 1 ? 0 : k) != 0;
-      const std::int64_t x = whole_element(from.base, from.whole[k]);
+      const std::int64_t x = whole_element(from.base, from.whole[k], result.bits);
       memory.real.push_back(static_cast<double>(x));
       tile.whole.push_back(there              ? x
                            : other != nullptr ? other->whole.at(other->whole.size() == 1 ? 0 : k)
                                               : 0);
     }
     note(op, memory);
+    if (mask != nullptr) out_.brought[op].push_back({tile.shape, numbers(tile)});
     return set(op, std::move(tile));
   }
   // Noted is what lies there, also where the mask lets nothing through.
   Held memory = tile;
   for (const std::int64_t place : from.whole)
-    memory.real.push_back(element(from.base, result.element, place, -1));
+    memory.real.push_back(element(from.base, result.number(), place, -1));
   for (std::size_t k = 0; k < from.whole.size(); ++k) {
     const bool there = mask == nullptr || mask->whole.at(mask->whole.size() == 1 ? 0 : k) != 0;
     if (there)
@@ -301,6 +317,7 @@ void Interpreter::load(int op) {
       tile.real.push_back(kAnything);  // (a module whose results depend on it has no meaning)
   }
   note(op, memory);
+  if (mask != nullptr) out_.brought[op].push_back({tile.shape, tile.real});
   set(op, std::move(tile));
 }
 
@@ -317,13 +334,21 @@ void Interpreter::store(int op) {
       tile = value;
   if (tile == kNone && !descriptor && o.operands.size() > 1) tile = o.operands[1];  // a number
   if (tile == kNone) refuse(op, "it stores no tile");
-  stored_.insert(where.base);
   Held stored = get(op, tile);
+  if (descriptor) stored_.insert(where.base);
   // What a mask leaves out is noted as 0.
   if (!descriptor && o.operands.size() > 2) {
+    out_.brought[op].push_back({stored.shape, numbers(stored)});
     const Held& mask = operand(op, 2);
     for (std::size_t k = 0; k < stored.real.size(); ++k)
       if (mask.whole.at(mask.whole.size() == 1 ? 0 : k) == 0) stored.real[k] = 0;
+  }
+  if (!descriptor) {
+    const Held* mask = o.operands.size() > 2 ? &operand(op, 2) : nullptr;
+    std::set<std::int64_t>& places = stored_at_[where.base];
+    for (std::size_t k = 0; k < where.whole.size(); ++k)
+      if (mask == nullptr || mask->whole.at(mask->whole.size() == 1 ? 0 : k) != 0)
+        places.insert(where.whole[k]);
   }
   note(op, stored);
 }

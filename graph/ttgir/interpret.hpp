@@ -7,7 +7,7 @@
 //
 // Memory behind an argument has no end: each element has a number of its own, seeded, of the
 // element's type; integers are those of the launch, others small ones. What a program stores is
-// noted; to load from where it has stored is refused.
+// noted; to load an element that it has stored is refused.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,9 @@ struct Interpretation {
   /// Per load or store of the function, its executions: what was moved (of an addition in memory
   /// what was added).
   std::map<int, std::vector<MovedTile>> moved;
-  /// Likewise per loop or branch and number of its result, where that is a real tile.
+  /// Per load with a mask, of reals: what it brought. Per store with a mask: what it was given.
+  std::map<int, std::vector<MovedTile>> brought;
+  /// Likewise per loop or branch and number of its result, where that is a real tile or number.
   std::map<std::pair<int, int>, std::vector<MovedTile>> made;
 };
 

@@ -46,9 +46,25 @@ Held Interpreter::read(const Held& view) const {
 }
 
 void Interpreter::write(int op, const Held& view, const Held& tile) {
-  if (!view.buffer || tile.real.size() != static_cast<std::size_t>(count(view.shape)))
+  const std::vector<double> all = numbers(tile);
+  if (!view.buffer || all.size() != static_cast<std::size_t>(count(view.shape)))
     refuse(op, "a tile does not fit its buffer");
-  each(view, [&](std::size_t k, std::size_t where) { view.buffer->at(where) = tile.real[k]; });
+  each(view, [&](std::size_t k, std::size_t where) { view.buffer->at(where) = all[k]; });
+}
+
+/// The numbers of a tile, whatever its type.
+std::vector<double> Interpreter::numbers(const Held& tile) {
+  if (!tile.real.empty()) return tile.real;
+  return {tile.whole.begin(), tile.whole.end()};
+}
+
+/// What an op reads from a buffer: of integers integers.
+Held Interpreter::loaded_from(int op, const Held& view) const {
+  Held tile = read(view);
+  if (!type(op, m_.op(op).results.at(0)).element.starts_with('i')) return tile;
+  for (const double x : tile.real) tile.whole.push_back(static_cast<std::int64_t>(x));
+  tile.real.clear();
+  return tile;
 }
 
 bool Interpreter::buffers(int op) {
@@ -64,7 +80,7 @@ bool Interpreter::buffers(int op) {
   if (name == "ttg.local_dealloc") return true;
   if (name == "ttg.local_load" || name == "ttng.tmem_load") {
     if (!operand(op, 0).buffer) refuse(op, "it reads no buffer");
-    set(op, read(operand(op, 0)));
+    set(op, loaded_from(op, operand(op, 0)));
     return true;
   }
   if (name == "ttg.local_store" || name == "ttng.tmem_store") {
@@ -102,7 +118,12 @@ bool Interpreter::buffers(int op) {
     bool adds = true;
     for (const int value : o.operands)
       if (type(op, value).kind == TypeKind::scalar) adds = flag(value);
-    set(op, multiplied(op, tile(0), tile(1), adds ? &sum : nullptr));
+    Held product = multiplied(op, tile(0), tile(1), adds ? &sum : nullptr);
+    if (type(op, o.results.at(0)).element.starts_with('i')) {
+      product.whole.assign(product.real.begin(), product.real.end());
+      product.real.clear();
+    }
+    set(op, std::move(product));
     return true;
   }
   return false;
@@ -116,12 +137,15 @@ Held Interpreter::multiplied(int op, const Held& a, const Held& b, const Held* s
   Held result;
   result.shape = {a.shape[0], b.shape[1]};
   result.real.assign(m * n, 0.0);
-  if (sum != nullptr) result.real = sum->real;
+  if (sum != nullptr) result.real = numbers(*sum);
+  const std::vector<double> left = numbers(a), right = numbers(b);
+  if (left.size() != m * depth || right.size() != depth * n)
+    refuse(op, "it multiplies no matrices");
   if (result.real.size() != m * n) refuse(op, "what it adds to has another size");
   for (std::size_t r = 0; r < m; ++r)
     for (std::size_t k = 0; k < depth; ++k) {
-      const double x = a.real[r * depth + k];
-      for (std::size_t c = 0; c < n; ++c) result.real[r * n + c] += x * b.real[k * n + c];
+      const double x = left[r * depth + k];
+      for (std::size_t c = 0; c < n; ++c) result.real[r * n + c] += x * right[k * n + c];
     }
   return result;
 }

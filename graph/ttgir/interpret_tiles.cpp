@@ -125,11 +125,13 @@ void Interpreter::constant(int op) {
     std::from_chars(text.data() + 2, text.data() + text.size(), raw, 16);
     std::uint8_t bytes[8];
     for (int k = 0; k < 8; ++k) bytes[k] = static_cast<std::uint8_t>(raw >> (8 * k));
-    const meaning::NumberType* as = meaning::number_type(t.element);
+    const meaning::NumberType* as = meaning::number_type(t.number());
     if (as == nullptr) refuse(op, "its number is not read");
     x = meaning::decode(*as, bytes);
   } else {
     x = std::strtod(std::string(text).c_str(), nullptr);
+    // (The text has as many digits as tell the number of its type from its neighbours.)
+    if (const auto* as = meaning::number_type(t.number())) x = meaning::rounded(*as, x);
   }
   held.real.assign(all, x);
   set(op, std::move(held));

@@ -54,8 +54,9 @@ class Interpreter {
   int block_of(int op, std::size_t region) const;
   void load(int op);
   void store(int op);
+  bool meets_stored(const Held& from, const Held* mask) const;
   double element(int base, const std::string& type, std::int64_t a, std::int64_t b) const;
-  std::int64_t whole_element(int base, std::int64_t place) const;
+  std::int64_t whole_element(int base, std::int64_t place, int bits) const;
   void note(int op, const Held& tile);
   void made(int op, Held held, std::size_t result);  ///< by a loop or a branch
   Held descriptor_tile(int op, int descriptor, const std::vector<std::int64_t>& begin,
@@ -64,6 +65,7 @@ class Interpreter {
   // interpret_buffers.cpp
   bool buffers(int op);
   Held read(const Held& view) const;
+  Held loaded_from(int op, const Held& view) const;
   void write(int op, const Held& view, const Held& tile);
   Held allocated(int op, int result) const;
 
@@ -73,6 +75,7 @@ class Interpreter {
   void constant(int op);
   void reduce(int op);
   Held multiplied(int op, const Held& a, const Held& b, const Held* sum) const;
+  static std::vector<double> numbers(const Held& tile);
   std::string predicate(int op) const;
   static Held transposed(const Held& tile);
 
@@ -82,7 +85,8 @@ class Interpreter {
   double real_;
   std::uint64_t seed_;
   std::map<int, Held> values_;
-  std::set<int> stored_;  ///< arguments
+  std::set<int> stored_;                             ///< arguments, through descriptors
+  std::map<int, std::set<std::int64_t>> stored_at_;  ///< through pointers: per argument, places
   Interpretation out_;
   std::int64_t steps_ = 0;
 };

@@ -1,11 +1,29 @@
 #include "graph/ttgir/ir.hpp"
 
+#include <cctype>
+
+#include "graph/meaning/number_type.hpp"
+
 namespace twill::ttgir {
 
 std::int64_t Type::elements() const {
   std::int64_t count = 1;
   for (const std::int64_t extent : shape) count *= extent;
   return count;
+}
+
+std::string Type::number() const {
+  if (element == "f8") {
+    for (const auto& [name, form] : {std::pair("f8", "f8E4M3FN"), std::pair("f8e5m2", "f8E5M2")}) {
+      const std::size_t at = text.find(form), end = at + std::string_view(form).size();
+      // (f8E4M3FNUZ and its like are others.)
+      if (at != std::string_view::npos &&
+          (end == text.size() || std::isalnum(static_cast<unsigned char>(text[end])) == 0))
+        return name;
+    }
+    return "";
+  }
+  return meaning::number_type(element) == nullptr ? "" : element;
 }
 
 int Module::parent(int op_index) const {

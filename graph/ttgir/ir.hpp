@@ -37,6 +37,9 @@ struct Type {
   std::string_view encoding;        ///< the layout, aliases resolved at the top; "" = none
   bool tensor_memory = false;       ///< of a memdesc: lies in tensor memory, else in shared
   bool is_pointer() const { return element == "ptr"; }
+  /// Of the elements as arithmetic has it (meaning::number_type()), with the form of 8-bit types
+  /// where that is known; "" = no arithmetic.
+  std::string number() const;
   std::int64_t elements() const;
 };
 

@@ -49,11 +49,10 @@ const Type& MeaningBuilder::type(int value) const {
 std::string MeaningBuilder::type_name(int op, int value) const {
   const Type* t = m_.type_of(value);
   if (t == nullptr) refuse(op, "the type of a tile is not known");
-  // Of the types with 8 bits one has arithmetic here.
-  if (meaning::number_type(t->element) == nullptr ||
-      (t->element == "f8" && t->text.find("f8E4M3FN") == std::string_view::npos))
+  std::string number = t->number();
+  if (number.empty())
     refuse(op, "no arithmetic is known of type " + std::string(t->text.substr(0, 80)));
-  return t->element;
+  return number;
 }
 
 std::string MeaningBuilder::unique(const std::string& wish) {
@@ -129,13 +128,16 @@ void MeaningBuilder::check_shapes(const meaning::Meaning& meaning,
             (in[0].size() == 1 && value.shape.empty());
   } else if (value.function != Function::load && value.function != Function::places) {
     bool whole = value.shape.empty() || value.function == Function::within;
+    bool rows = false, columns = false;  // a vector of each makes a matrix
     for (std::size_t k = 0; k < in.size(); ++k) {
       const bool along = value.operands[k].along_columns;
       whole = whole || is(k, value.shape);
       const bool row =
           in[k].size() == 1 && value.shape.size() == 2 && in[k][0] == value.shape[along ? 1 : 0];
       right = right && (in[k].empty() || is(k, value.shape) || row);
+      (along ? columns : rows) |= row;
     }
+    whole = whole || (rows && columns && meaning::is_elementwise(value.function));
     right = right && whole;
   }
   if (!right) refuse(loop_, "the shapes of " + value.id + " and of its operands do not agree");
@@ -161,8 +163,9 @@ void MeaningBuilder::loop_node(std::size_t v) {
   if (c == OpClass::mma && is_tensor_memory_mma(op))
     for (const int operand : op.operands)
       if (is_tile(operand, TypeKind::memdesc)) dimension = split_.of(operand);  // (see product())
-  loop_values_[v] = computed(info.op, k_.kernel.ops[v].id, Where::loop, info.copy, dimension);
   loop_value_[v] = 1;
+  if (absorbed_.contains(info.op)) return absorbing_node(v);
+  loop_values_[v] = computed(info.op, k_.kernel.ops[v].id, Where::loop, info.copy, dimension);
 }
 
 void MeaningBuilder::load(std::size_t v) {
@@ -189,9 +192,9 @@ void MeaningBuilder::load(std::size_t v) {
     return;
   }
   value.function = Function::load;
-  masked_move(info.op, value, Where::loop, info.copy, dimension);
+  const bool plain = masked_move(info.op, value, Where::loop, info.copy, dimension);
   value.tensor = tensor(info.op, info.copy, dimension >= 0 ? split_.factor : 1, dimension,
-                        value.type, value.shape);
+                        value.type, value.shape, plain);
 }
 
 void MeaningBuilder::store(std::size_t v) {
@@ -222,9 +225,9 @@ void MeaningBuilder::store(std::size_t v) {
     value.operands = {one};
   }
   value.function = Function::store;
-  masked_move(info.op, value, Where::loop, info.copy, dimension);
+  const bool plain = masked_move(info.op, value, Where::loop, info.copy, dimension);
   value.tensor = tensor(info.op, info.copy, dimension >= 0 ? split_.factor : 1, dimension,
-                        value.type, value.shape);
+                        value.type, value.shape, plain);
 }
 
 // ---- what an op computes, wherever it stands
@@ -236,7 +239,7 @@ meaning::Value MeaningBuilder::computed(int index, const std::string& id, Where 
   meaning::Value value;
   value.id = id;
   if (c == OpClass::mma) {
-    product(index, copy, value);
+    product(index, where, copy, dimension, value);
     return value;
   }
   if (c == OpClass::control) {
@@ -316,9 +319,9 @@ constexpr Elementwise kElementwise[] = {
     {"math.sin", Function::sin},        {"math.cos", Function::cos},
     {"math.erf", Function::erf},        {"math.floor", Function::floor},
     {"math.ceil", Function::ceil},      {"math.fma", Function::mul_add},
-    {"arith.truncf", Function::copy},   {"arith.extf", Function::copy},
-    {"tt.fp_to_fp", Function::copy},    {"arith.negf", Function::mul},
-    {"arith.select", Function::select}};
+    {"arith.sitofp", Function::copy},   {"arith.truncf", Function::copy},
+    {"arith.extf", Function::copy},     {"tt.fp_to_fp", Function::copy},
+    {"arith.negf", Function::mul},      {"arith.select", Function::select}};
 
 }  // namespace
 
@@ -419,7 +422,47 @@ bool MeaningBuilder::starts_at_zero(int op, int value) const {
   return begin && *begin == 0 && now && *now;
 }
 
-void MeaningBuilder::product(int index, int copy, meaning::Value& value) {
+/// Refuses types that are not multiplied here. true = factors of f32 are cut to tf32 first.
+bool MeaningBuilder::factors_are_cut(int index, const std::string& a, const std::string& b,
+                                     const std::string& sum) const {
+  if (a == "i8" && b == "i8" && sum == "i32") return false;
+  if (sum != "f32") refuse(index, "it does not add in f32");
+  for (const std::string& factor : {a, b})
+    if (factor != "f16" && factor != "bf16" && factor != "f8" && factor != "f8e5m2" &&
+        factor != "f32")
+      refuse(index, "products of " + factor + " are not read");
+  if (a != "f32" && b != "f32") return false;
+  if (a != b) refuse(index, "it multiplies f32 with another type");
+  const Operation& op = m_.op(index);
+  if (is_tensor_memory_mma(op)) return true;  // (PTX ISA, tcgen05.mma: .kind::tf32)
+  const std::string_view text = std::string_view(*m_.text).substr(op.begin, op.end - op.begin);
+  constexpr std::string_view kKey = "inputPrecision = ";
+  const std::size_t at = text.find(kKey);
+  const std::string_view how =
+      at == std::string_view::npos ? "ieee" : text.substr(at + kKey.size());
+  const bool tf32 = how.starts_with("tf32 ") || how.starts_with("0 ");
+  const bool ieee = how.starts_with("ieee") || how.starts_with("2 ");
+  if (!tf32 && (!ieee || op.name != "tt.dot"))
+    refuse(index, "how it multiplies f32 is not read (" + std::string(how.substr(0, 8)) + ")");
+  return tf32;
+}
+
+/// A factor as a Tensor Core takes it: a step of the product.
+Operand MeaningBuilder::cut_factor(int index, const std::string& product, int tile,
+                                   const Operand& factor) {
+  meaning::Value step;
+  step.id = unique(product + ".tf32");
+  step.part_of = product;
+  step.type = "tf32";
+  step.shape = shape(index, tile, split_.of(tile));
+  step.operands = {factor};
+  scalars_.push_back(std::move(step));
+  Operand one;
+  one.value = kScalar + static_cast<int>(scalars_.size()) - 1;
+  return one;
+}
+
+void MeaningBuilder::product(int index, Where where, int copy, int along, meaning::Value& value) {
   const Operation& op = m_.op(index);
   const bool in_tensor_memory = op.name == "ttng.tc_gen5_mma";
   if (!in_tensor_memory && op.name != "ttng.warp_group_dot" && op.name != "tt.dot")
@@ -434,22 +477,22 @@ void MeaningBuilder::product(int index, int copy, meaning::Value& value) {
   if (tiles.size() != 3 || (in_tensor_memory ? flags.size() != 2 : flags.size() > 1))
     refuse(index, "it is not known which operand is which");
   if (in_tensor_memory && flag(index, flags[1]) != true) refuse(index, "it is not always executed");
-  for (const int tile : {tiles[0], tiles[1]})
-    if (type(tile).element != "f16" && type(tile).element != "bf16" && type(tile).element != "f8")
-      refuse(index, "products of " + type(tile).element + " are not read");
   const int sum = tiles[2];
-  const int dimension = split_.of(in_tensor_memory ? sum : op.results[0]);
+  const bool looped = where == Where::loop;
+  if (!looped && (in_tensor_memory || !flags.empty() || along >= 0))
+    refuse(index, "a product outside the loop is read in registers, as a whole");
+  const int dimension = looped ? split_.of(in_tensor_memory ? sum : op.results[0]) : -1;
   value.function = Function::product;
   value.type = type_name(index, sum);
-  type_name(index, tiles[0]);
-  type_name(index, tiles[1]);
-  if (value.type != "f32") refuse(index, "it does not add in f32");
+  const bool cuts =
+      factors_are_cut(index, type_name(index, tiles[0]), type_name(index, tiles[1]), value.type);
+  if (cuts && !looped) refuse(index, "outside the loop f32 is not multiplied");
   value.shape = shape(index, sum, dimension);
   if (value.shape.size() != 2) refuse(index, "it is no product of matrices");
   for (const int tile : {tiles[0], tiles[1]}) {
-    const Seen seen = source(index, tile, Where::loop, copy, split_.of(tile));
+    const Seen seen = source(index, tile, where, copy, looped ? split_.of(tile) : -1);
     if (seen.vector || seen.operand.value < 0) refuse(index, "a product of a repeated number");
-    value.operands.push_back(seen.operand);
+    value.operands.push_back(cuts ? cut_factor(index, value.id, tile, seen.operand) : seen.operand);
   }
   const std::optional<bool> adds = flags.empty() ? std::optional(true) : flag(index, flags[0]);
   if (!adds) refuse(index, "whether it adds to what is there is known at run time alone");
@@ -462,7 +505,7 @@ void MeaningBuilder::product(int index, int copy, meaning::Value& value) {
     zero_at_entry_ = true;
   }
   seen = in_tensor_memory ? contents(index, buffer(index, sum), Where::loop, copy, dimension, 0)
-                          : source(index, sum, Where::loop, copy, dimension);
+                          : source(index, sum, where, copy, dimension);
   zero_at_entry_ = false;
   if (zero && seen.operand.value < 0)
     refuse(index, "it adds to a number but in the first iteration");
@@ -480,6 +523,7 @@ ModuleMeaning MeaningBuilder::run() {
   check_function();
   loop_values_.resize(k_.nodes.size());
   loop_value_.assign(k_.nodes.size(), -1);
+  find_absorbed();
   for (std::size_t v = 0; v < k_.nodes.size(); ++v) loop_node(v);
   stores_after();
   hand_on();
@@ -498,13 +542,21 @@ ModuleMeaning MeaningBuilder::joined() {
     place[v] = static_cast<int>(m.values.size());
     m.values.push_back(loop_values_[v]);
   }
+  const int first_scalar = static_cast<int>(m.values.size());
+  m.values.insert(m.values.end(), scalars_.begin(), scalars_.end());
   for (const Chunk& chunk : k_.kernel.chunks)
-    for (const std::size_t v : chunk.ops)
-      if (place[v] >= 0) m.values[at(place[v])].part_of = chunk.id;
+    for (const std::size_t v : chunk.ops) {
+      if (place[v] < 0) continue;
+      for (meaning::Value& value : m.values)
+        if (value.part_of == m.values[at(place[v])].id) value.part_of = chunk.id;
+      m.values[at(place[v])].part_of = chunk.id;
+    }
   m.after_begin = static_cast<int>(m.values.size());
   m.values.insert(m.values.end(), after_.begin(), after_.end());
   const auto settle = [&](Operand& one) {
-    if (one.value >= kAfter)
+    if (one.value >= kScalar)
+      one.value = first_scalar + one.value - kScalar;
+    else if (one.value >= kAfter)
       one.value = m.after_begin + one.value - kAfter;
     else if (one.value >= kLoop)
       one.value = place[at(one.value - kLoop)];
@@ -520,7 +572,10 @@ ModuleMeaning MeaningBuilder::joined() {
     for (const Operand& one : value.operands)
       if (one.distance > 0) carried[at(one.value)] = true;
   for (const auto& [key, first] : initial_) {
-    meaning::Initial one{place[at(key - kLoop)], first.what};
+    Operand carrier;
+    carrier.value = key;
+    settle(carrier);
+    meaning::Initial one{carrier.value, first.what};
     settle(one.what);
     if (one.value < 0) refuse(loop_, "a view is carried");
     if (!carried[at(one.value)])
@@ -537,6 +592,7 @@ ModuleMeaning MeaningBuilder::joined() {
     finish_tile(m, value);
     check_shapes(m, value);
   }
+  refuse_unkept_numbers(m, first_scalar);
   if (loop_order(m).empty() && m.after_begin > m.loop_begin)
     refuse(loop_, "its ops need each other in a circle within an iteration");
   const bool stored =

@@ -23,6 +23,9 @@ struct TileOp {
   /// Not in memory: what another loop or branch hands to this loop, or this one to others. The
   /// number of `op`'s result; -1 = it is in memory.
   int result = -1;
+  /// The tile is what a load brings through a mask that is no rule of places, or what a store under
+  /// such a mask is given.
+  bool masked = false;
 };
 
 struct ModuleMeaning {

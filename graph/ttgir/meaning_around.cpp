@@ -71,16 +71,16 @@ int MeaningBuilder::before(int index, int copy, int dimension) {
   const std::string id = unique(part_name(name_for(m_, op), copy, dimension));
   if (class_of(op) == OpClass::load) {
     const int tile = op.results.empty() ? kNone : op.results[0];
-    if (tile == kNone || !is_tile(tile, TypeKind::tensor)) refuse(index, "it loads a number");
+    if (tile == kNone || (!is_tile(tile, TypeKind::tensor) && !is_tile(tile, TypeKind::scalar)))
+      refuse(index, "it is not known what it loads");
     value.id = id;
     value.function = Function::load;
     value.type = type_name(index, tile);
     value.shape = shape(index, tile, dimension);
-    masked_move(index, value, Where::before, copy, dimension);
-    value.tensor =
-        tensor(index, copy, dimension < 0 ? 1 : split_.factor, dimension, value.type, value.shape);
+    const bool plain = masked_move(index, value, Where::before, copy, dimension);
+    value.tensor = tensor(index, copy, dimension < 0 ? 1 : split_.factor, dimension, value.type,
+                          value.shape, plain);
   } else {
-    if (class_of(op) == OpClass::mma) refuse(index, "a product before the loop is not read");
     value = computed(index, id, Where::before, copy, dimension);
   }
   before_.push_back(std::move(value));
@@ -169,7 +169,7 @@ void MeaningBuilder::stores_after() {
           !is_address_operand(m_, store, k))
         tile = store.operands[k];
     if (tile == kNone) {
-      kernel_.incomplete = "a number is stored in line " + std::to_string(store.line);
+      store_number(*op);
       continue;
     }
     const int dimension = dimension_after(tile);
@@ -181,19 +181,37 @@ void MeaningBuilder::stores_after() {
       value.type = type_name(*op, tile);
       value.shape = shape(*op, tile, dimension);
       value.operands = {beside(*op, value, source(*op, tile, Where::after, copy, dimension))};
-      masked_move(*op, value, Where::after, copy, dimension);
-      value.tensor = tensor(*op, copy, copies, dimension, value.type, value.shape);
+      const bool plain = masked_move(*op, value, Where::after, copy, dimension);
+      value.tensor = tensor(*op, copy, copies, dimension, value.type, value.shape, plain);
       after_.push_back(std::move(value));
     }
   }
 }
 
+/// A number that is stored behind the loop. One that is not read is left out of the meaning, which
+/// is then not all of the function.
+void MeaningBuilder::store_number(int index) {
+  const Operation& op = m_.op(index);
+  const bool read = tried([&] {
+    if (op.name != "tt.store" || op.operands.size() != 2)
+      refuse(index, "only a plain store of a number is read");
+    meaning::Value value;
+    value.function = Function::store;
+    value.type = type_name(index, op.operands[1]);
+    if (meaning::number_type(value.type)->precision == 0) refuse(index, "it stores an integer");
+    value.operands = {source(index, op.operands[1], Where::after, 0, -1).operand};
+    value.id = unique(name_for(m_, op));
+    value.tensor = tensor(index, 0, 1, -1, value.type, value.shape);
+    after_.push_back(std::move(value));
+  });
+  if (!read) kernel_.incomplete = "a number is stored in line " + std::to_string(op.line);
+}
+
 // ---- where tiles lie
 
 int MeaningBuilder::tensor(int op, int copy, int copies, int dimension, const std::string& type,
-                           const std::vector<std::int64_t>& shape) {
-  if (shape.empty()) refuse(op, "it moves a number");
-  const meaning::Place where = place(op, copy, copies, dimension, shape);
+                           const std::vector<std::int64_t>& shape, bool plain) {
+  const meaning::Place where = plain ? place(op, copy, copies, dimension, shape) : meaning::Place();
   std::string wish = "tensor";
   if (where.parameter >= 0) wish = kernel_.parameters[at(where.parameter)].name;
   meaning::Tensor one;
@@ -202,7 +220,7 @@ int MeaningBuilder::tensor(int op, int copy, int copies, int dimension, const st
   one.type = type;
   out_.tensors.push_back(one);
   kernel_.places.push_back(where);
-  tiles_.push_back({op, copy, copies, dimension});
+  tiles_.push_back({op, copy, copies, dimension, -1, !plain});
   return static_cast<int>(out_.tensors.size()) - 1;
 }
 
@@ -255,8 +273,10 @@ meaning::Place MeaningBuilder::place(int index, int copy, int copies, int dimens
   const Type* pointed = m_.type_of(op.operands[0]);
   const bool narrow = in_loop(index) && pointed != nullptr &&
                       pointed->text.find("ptr<f32>") == std::string_view::npos;
-  const auto from =
-      shape.size() == 1 && !masked && !narrow ? pointer(op.operands[0], 0) : std::nullopt;
+  const auto from = shape.empty() || (shape.size() == 1 && !masked && !narrow)
+                        ? pointer(op.operands[0], 0)
+                        : std::nullopt;
+  if (!from && shape.empty()) return where;
   if (!from) return place_by_elements(op.operands[0], copy, dimension, shape, where);
   where.parameter = from->first;
   where.begin = {dimension >= 0
@@ -373,7 +393,10 @@ void MeaningBuilder::check_function() {
   const auto& ops = m_.block(m_.op(loop_).block).ops;
   const auto loop = std::find(ops.begin(), ops.end(), loop_);
   for (int other = 0; other < static_cast<int>(m_.ops.size()); ++other) {
-    if (under_.contains(other) || class_of(m_.op(other)) != OpClass::store) continue;
+    if (class_of(m_.op(other)) != OpClass::store) continue;
+    if (order_.contains(other) && node(other, 0) == kNone && kernel_.incomplete.empty())
+      kernel_.incomplete = "a number is stored in line " + std::to_string(m_.op(other).line);
+    if (under_.contains(other)) continue;
     int around = other;
     while (around != kNone && around != function) around = m_.parent(around);
     if (around != function) continue;

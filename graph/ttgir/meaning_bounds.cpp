@@ -24,14 +24,35 @@ constexpr int kMostMaskSteps = 64;
 
 }  // namespace
 
-/// Of a comparison of integers, numbers or tiles.
+/// A tile of places as real numbers, or a whole number of those that f32 has all of: then places
+/// compare with it as integers do, whatever is rounded.
+std::optional<IndexValues::Affine> MeaningBuilder::real_places(int value) const {
+  constexpr double kMostWhole = 1 << 24;
+  const int made = m_.value(value).op;
+  if (made == kNone || type(value).element != "f32") return std::nullopt;
+  const Operation& op = m_.op(made);
+  if (op.name == "arith.sitofp") return indices_.tile(op.operands[0]);
+  if (op.name != "arith.constant") return std::nullopt;
+  const double x = constant(made, value).operand.number;
+  if (!(std::abs(x) <= kMostWhole) || x != std::floor(x)) return std::nullopt;
+  return IndexValues::Affine{0, 0, Index::whole(static_cast<std::int64_t>(x))};
+}
+
+/// Of a comparison of integers, numbers or tiles; of places as real numbers with a constant.
 std::optional<std::vector<MeaningBuilder::HalfPlane>> MeaningBuilder::comparison(
     const Operation& op) const {
-  const auto how = predicate(m_, op);
+  const bool real = op.name == "arith.cmpf";
+  const auto how = real ? real_predicate(m_, op) : predicate(m_, op);
   if (!how || op.operands.size() != 2) return std::nullopt;
+  const auto is_constant = [&](int value) {
+    return m_.value(value).op != kNone && m_.op(m_.value(value).op).name == "arith.constant";
+  };
+  if (real && !is_constant(op.operands[0]) && !is_constant(op.operands[1])) return std::nullopt;
   std::optional<IndexValues::Affine> side[2];
   for (const std::size_t k : {std::size_t{0}, std::size_t{1}}) {
-    if (is_tile(op.operands[k], TypeKind::tensor))
+    if (real)
+      side[k] = real_places(op.operands[k]);
+    else if (is_tile(op.operands[k], TypeKind::tensor))
       side[k] = indices_.tile(op.operands[k]);
     else if (const auto number = indices_.of(op.operands[k]))
       side[k] = IndexValues::Affine{0, 0, *number};
@@ -71,7 +92,7 @@ std::optional<std::vector<MeaningBuilder::HalfPlane>> MeaningBuilder::half_plane
     if (text == "false") return std::vector{HalfPlane{0, 0, Index::whole(-1)}};
     return std::nullopt;
   }
-  if (op.name == "arith.cmpi") return comparison(op);
+  if (op.name == "arith.cmpi" || op.name == "arith.cmpf") return comparison(op);
   if (op.operands.empty()) return std::nullopt;
   auto all = half_planes(op.operands[0], depth + 1);
   if (!all) return std::nullopt;
@@ -111,14 +132,16 @@ void MeaningBuilder::add_places(int op, HalfPlane of, const Type& type, meaning:
     if (extent != 1) by.push_back(factors[d]);
   }
   by.resize(2, 0);
-  const auto step = sum_of(of.rest).per_iteration();
+  const auto number = sum_of(of.rest).per_iteration();
+  const auto step = number ? Index::whole(*number) : step_of(of.rest);
   if (!step || (where != Where::loop && depends_on(of.rest, Index::iteration)))
     refuse(op, "its places do not change by the same number in every iteration");
-  for (const std::int64_t factor : {by[0], by[1], *step}) {
+  for (const std::int64_t factor : {by[0], by[1]}) {
     Operand one;
     one.number = static_cast<double>(factor);
     value.operands.push_back(one);
   }
+  value.operands.push_back(first_place(op, *step));
   value.operands.push_back(first_place(op, of.rest));
   for (std::size_t k = value.operands.size() - meaning::kBoundNumbers; k < value.operands.size();
        ++k)
@@ -187,7 +210,9 @@ bool MeaningBuilder::places(int index, meaning::Value& value, Where where, int c
 }
 
 /// The mask of a load or store, and what a load makes of elements that it does not let through.
-void MeaningBuilder::masked_move(int index, meaning::Value& value, Where where, int copy,
+/// false = which elements the mask lets through is no rule of places. The tile of a load is then
+/// what it brings, mask and all, and that of a store what it is given: the mask is a part of where.
+bool MeaningBuilder::masked_move(int index, meaning::Value& value, Where where, int copy,
                                  int dimension) {
   const Operation& op = m_.op(index);
   int mask = kNone, behind = kNone;
@@ -198,24 +223,37 @@ void MeaningBuilder::masked_move(int index, meaning::Value& value, Where where, 
         (t->kind == TypeKind::tensor || t->kind == TypeKind::scalar))
       mask = op.operands[k];
   }
-  if (mask == kNone) return;
-  if (!is_tile(mask, TypeKind::tensor))
-    refuse(index, "whether it moves a tile is known at run time alone");
-  const auto all = half_planes(mask);
-  if (!all)
-    refuse(index, "it moves what a mask lets it: which elements is known at run time alone");
-  if (all->empty()) return;
-  if (value.function == Function::load) {
-    if (op.name != "tt.load") refuse(index, "it is not known what its mask leaves");
-    // (Where nothing is said, anything is right: 0.)
-    Operand other;
-    if (behind != kNone) other = source(index, behind, where, copy, dimension).operand;
-    if (other.value >= 0 || !other.constant.empty())
-      refuse(index, "what it loads where its mask is false is no number");
-    value.operands = {other};
+  if (mask == kNone) return true;
+  const auto bounded = [&] {
+    if (!is_tile(mask, TypeKind::tensor))
+      refuse(index, "whether it moves a tile is known at run time alone");
+    const auto all = half_planes(mask);
+    if (!all)
+      refuse(index, "it moves what a mask lets it: which elements is known at run time alone");
+    if (all->empty()) return;
+    if (value.function == Function::load) {
+      if (op.name != "tt.load") refuse(index, "it is not known what its mask leaves");
+      // (Where nothing is said, anything is right: 0.)
+      Operand other;
+      if (behind != kNone) other = source(index, behind, where, copy, dimension).operand;
+      if (other.value >= 0 || !other.constant.empty())
+        refuse(index, "what it loads where its mask is false is no number");
+      value.operands = {other};
+    }
+    if (!add_bounds(index, mask, value, where, copy, dimension))
+      refuse(index, "its mask has too many conditions");
+  };
+  // (Of a load that leaves out elements without saying what they are nothing is known.)
+  const bool whole = value.function == Function::load ? op.name == "tt.load" && behind != kNone
+                                                      : op.name == "tt.store";
+  if (!whole) {
+    bounded();
+    return true;
   }
-  if (!add_bounds(index, mask, value, where, copy, dimension))
-    refuse(index, "its mask has too many conditions");
+  const std::vector<Operand> given = value.operands;
+  if (tried(bounded)) return true;
+  value.operands = given;
+  return false;
 }
 
 }  // namespace twill::ttgir

@@ -2,9 +2,10 @@
 // meaning_sources.cpp: what an operand is; meaning_buffers.cpp: who wrote what is read from a
 // buffer; meaning_around.cpp: before and after the loop; meaning_masks.cpp: triangles;
 // meaning_bounds.cpp: other masks that compare places, and places; meaning_handed.cpp: what other
-// loops and branches make and use.
+// loops and branches make and use; meaning_scalars.cpp: numbers.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -35,8 +36,8 @@ class MeaningBuilder {
   /// Where a value is read: in the loop, before it, or after it.
   enum class Where { before, loop, after };
 
-  // Values are numbered in three lists until all are known.
-  static constexpr int kLoop = 1 << 24, kAfter = 1 << 25;
+  // Values are numbered in four lists until all are known; kScalar: scalars_.
+  static constexpr int kLoop = 1 << 24, kAfter = 1 << 25, kScalar = 1 << 26;
 
   [[noreturn]] void refuse(int op, const std::string& why) const;
   const Type& type(int value) const;
@@ -59,7 +60,11 @@ class MeaningBuilder {
   void load(std::size_t v);
   void store(std::size_t v);
   meaning::Value computed(int op, const std::string& id, Where where, int copy, int dimension);
-  void product(int op, int copy, meaning::Value& value);
+  void product(int op, Where where, int copy, int dimension, meaning::Value& value);
+  bool factors_are_cut(int op, const std::string& a, const std::string& b,
+                       const std::string& sum) const;
+  meaning::Operand cut_factor(int op, const std::string& product, int tile,
+                              const meaning::Operand& factor);
   void reduction(int op, meaning::Value& value, Where where, int copy, int dimension);
   void elementwise(int op, meaning::Value& value, Where where, int copy, int dimension);
   /// The operand of an op whose result is elementwise of `value.shape`.
@@ -77,13 +82,21 @@ class MeaningBuilder {
   Seen result_of_loop(int user, int value, int copy);
   Seen number(int op, double x) const;
   Seen constant(int op, int value) const;
-  Seen scalar(int user, int value, Where where, int distance);
   Seen view(const Operation& op, Seen seen) const;
   void note_initial(int user, const Seen& last, const Seen& first, int op);
   int argument_constant(int op, const std::string& wish, const meaning::Index& index, double x);
   meaning::Operand first_place(int op, const meaning::Index& index);
   int dimension_before_view(int op, int dimension) const;
   int dimension_of(int value) const { return split_.of(value); }
+
+  // meaning_scalars.cpp
+  Seen scalar(int user, int value, Where where, int distance);
+  Seen number_of_loop(int user, int op, int distance);
+  void find_absorbed();
+  std::optional<std::vector<int>> absorbed_by(int reduction, int last) const;
+  void absorbing_node(std::size_t v);
+  void refuse_unkept_numbers(const meaning::Meaning& meaning, int first) const;
+  bool tried(const std::function<void()>& read);
 
   // meaning_buffers.cpp
   struct Write {
@@ -102,9 +115,10 @@ class MeaningBuilder {
   int after(int op, int copy, int dimension);
   bool stored_before(int load) const;
   void stores_after();
+  void store_number(int op);
   int dimension_after(int value, int depth = 0) const;
   int tensor(int op, int copy, int copies, int dimension, const std::string& type,
-             const std::vector<std::int64_t>& shape);
+             const std::vector<std::int64_t>& shape, bool plain = true);
   meaning::Place place(int op, int copy, int copies, int dimension,
                        const std::vector<std::int64_t>& shape) const;
   meaning::Place place_by_elements(int tile, int copy, int dimension,
@@ -117,6 +131,7 @@ class MeaningBuilder {
   int handed(int user, int value, int copy, int dimension);
   bool worked_on_here(int op, int depth = 0) const;
   void hand_on();
+  void hand_on_part(int k, int result, int copy, int copies, int dimension);
   int tile_of_result(int op, int result, int copy, int copies, int dimension,
                      const meaning::Value& value);
 
@@ -128,12 +143,13 @@ class MeaningBuilder {
   };
   std::optional<std::vector<HalfPlane>> half_planes(int value, int depth = 0) const;
   std::optional<std::vector<HalfPlane>> comparison(const Operation& op) const;
+  std::optional<IndexValues::Affine> real_places(int value) const;
   bool add_bounds(int op, int mask, meaning::Value& value, Where where, int copy, int dimension);
   void add_places(int op, HalfPlane of, const Type& type, meaning::Value& value, Where where,
                   int copy, int dimension);
   bool selection(int op, meaning::Value& value, Where where, int copy, int dimension);
   bool places(int op, meaning::Value& value, Where where, int copy, int dimension);
-  void masked_move(int op, meaning::Value& value, Where where, int copy, int dimension);
+  bool masked_move(int op, meaning::Value& value, Where where, int copy, int dimension);
 
   // meaning_masks.cpp
   bool mask(int op, meaning::Value& value, Where where, int copy, int dimension);
@@ -155,6 +171,13 @@ class MeaningBuilder {
   std::set<std::string> names_;
   meaning::Meaning out_;  ///< constants and tensors; the rest is put together at the end
   std::vector<meaning::Value> before_, loop_values_, after_;
+  /// Of the loop, what no node makes: numbers that every slot computes, steps of nodes.
+  std::vector<meaning::Value> scalars_;
+  std::map<int, int> scalar_at_;  ///< by op
+  /// Per reduction to a number: the ops behind it up to the one that is carried, which its node
+  /// computes, too; and per op of them its reduction.
+  std::map<int, std::vector<int>> absorbed_;
+  std::map<int, int> absorbed_into_;
   std::vector<int> loop_value_;  ///< per node, its value in loop_values_; -1 = it is a view
   std::map<std::tuple<int, int, int>, int> before_at_, after_at_;  ///< op, copy, dimension
   std::map<std::tuple<int, int, int>, int> handed_at_;             ///< value, copy, dimension

@@ -19,7 +19,6 @@ constexpr int kMostBehind = 1'000;  // steps from a store back to what it stores
 
 int MeaningBuilder::tile_of_result(int op, int result, int copy, int copies, int dimension,
                                    const meaning::Value& value) {
-  if (value.shape.empty()) refuse(op, "another loop or a branch hands on a number");
   meaning::Tensor one;
   one.name = unique(value.id + ".handed");
   one.shape = value.shape;
@@ -41,7 +40,7 @@ int MeaningBuilder::handed(int user, int value, int copy, int dimension) {
   if (std::find(ops.begin(), ops.end(), v.op) > std::find(ops.begin(), ops.end(), loop_) &&
       op.block == m_.op(loop_).block)
     refuse(user, "it uses what a loop or a branch behind the loop makes");
-  if (!is_tile(value, TypeKind::tensor))
+  if (!is_tile(value, TypeKind::tensor) && !is_tile(value, TypeKind::scalar))
     refuse(user, "it uses what another loop or a branch makes");
   meaning::Value one;
   one.id = unique(std::string(v.name) + (dimension < 0 ? "" : "." + std::to_string(copy)));
@@ -103,28 +102,43 @@ void MeaningBuilder::hand_on() {
   const Operation& all = m_.op(loop_);
   for (std::size_t k = 0; k < all.results.size(); ++k) {
     const int result = all.results[k];
-    if (!is_tile(result, TypeKind::tensor) || !escapes(result)) continue;
-    if (meaning::number_type(type(result).element) == nullptr) {  // places, masks
-      kernel_.incomplete = "%" + std::string(m_.value(result).name) + " is used behind the loop";
+    if ((!is_tile(result, TypeKind::tensor) && !is_tile(result, TypeKind::scalar)) ||
+        !escapes(result))
+      continue;
+    const std::string used = "%" + std::string(m_.value(result).name) + " is used behind the loop";
+    const auto* number = meaning::number_type(type(result).element);
+    const bool scalar = is_tile(result, TypeKind::scalar);
+    if (number == nullptr || (scalar && number->precision == 0)) {  // places, masks
+      kernel_.incomplete = used;
+      continue;
+    }
+    if (scalar) {
+      // (One that is not read is left out.)
+      if (!tried([&] { hand_on_part(static_cast<int>(k), result, 0, 1, -1); }))
+        kernel_.incomplete = used;
       continue;
     }
     const int dimension = dimension_after(result);
     const int copies = dimension < 0 ? 1 : split_.factor;
-    for (int copy = 0; copy < copies; ++copy) {
-      meaning::Value value;
-      value.id = unique(std::string(m_.value(result).name) + "." + std::to_string(k) +
-                        (dimension < 0 ? "" : "." + std::to_string(copy)) + ".out");
-      value.function = Function::store;
-      value.type = type_name(loop_, result);
-      value.shape = shape(loop_, result, dimension);
-      value.operands = {beside(loop_, value, source(loop_, result, Where::after, copy, dimension))};
-      value.tensor = tile_of_result(loop_, static_cast<int>(k), copy, copies, dimension, value);
-      after_.push_back(std::move(value));
-    }
-    if (kernel_.incomplete.empty())
-      kernel_.incomplete = "%" + std::string(m_.value(result).name) +
-                           " of the loop is used by another loop or a branch";
+    for (int copy = 0; copy < copies; ++copy)
+      hand_on_part(static_cast<int>(k), result, copy, copies, dimension);
   }
+}
+
+/// Part `copy` of result k of the loop, stored where others find it.
+void MeaningBuilder::hand_on_part(int k, int result, int copy, int copies, int dimension) {
+  meaning::Value value;
+  value.function = Function::store;
+  value.type = type_name(loop_, result);
+  value.shape = shape(loop_, result, dimension);
+  value.operands = {beside(loop_, value, source(loop_, result, Where::after, copy, dimension))};
+  value.id = unique(std::string(m_.value(result).name) + "." + std::to_string(k) +
+                    (dimension < 0 ? "" : "." + std::to_string(copy)) + ".out");
+  value.tensor = tile_of_result(loop_, k, copy, copies, dimension, value);
+  after_.push_back(std::move(value));
+  if (kernel_.incomplete.empty())
+    kernel_.incomplete = "%" + std::string(m_.value(result).name) +
+                         " of the loop is used by another loop or a branch";
 }
 
 }  // namespace twill::ttgir

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "graph/index.hpp"
+#include "graph/meaning/lone_views.hpp"
 #include "graph/ttgir/buffers.hpp"
 #include "graph/ttgir/meaning.hpp"
 #include "graph/ttgir/op_class.hpp"
@@ -27,6 +28,9 @@ class ProgramProblem {
       : l_(lowered), m_(meaning), given_(problem), made_(problem) {
     for (int v = 0; v < static_cast<int>(problem.ops.size()); ++v)
       op_of_.emplace(problem.ops[at(v)].id, v);
+    std::vector<int> runners(meaning.values.size(), -1);
+    for (int v = meaning.loop_begin; v < meaning.after_begin; ++v) runners[at(v)] = runner(v);
+    lone_ = meaning::lone_views(meaning, runners);
   }
 
   Problem run() {
@@ -49,13 +53,14 @@ class ProgramProblem {
     std::set<Arc> data, added_to;
     for (int v = m_.loop_begin; v < m_.after_begin; ++v)
       for (std::size_t k = 0; k < m_.values[at(v)].operands.size(); ++k) {
-        const Operand& one = m_.values[at(v)].operands[k];
-        if (one.value < 0 || !m_.in_loop(one.value)) continue;
-        const int from = runner(one.value), to = runner(v);
-        if (from < 0 || to < 0 || (from == to && one.distance == 0)) continue;
-        data.insert({from, to, one.distance});
-        if (m_.values[at(v)].function == meaning::Function::product && k == 2)
-          added_to.insert({from, to, one.distance});
+        const int to = runner(v);
+        if (to < 0) continue;
+        for (const auto& [from, distance] : makers(m_.values[at(v)].operands[k])) {
+          if (from == to && distance == 0) continue;
+          data.insert({from, to, distance});
+          if (m_.values[at(v)].function == meaning::Function::product && k == 2)
+            added_to.insert({from, to, distance});
+        }
       }
     std::set<int> views;
     for (std::size_t v = 0; v < l_.loop.kernel.ops.size(); ++v) {
@@ -81,6 +86,27 @@ class ProgramProblem {
       edge.delay = made_.ops[at(from)].cycles;
       made_.edges.push_back(edge);
     }
+  }
+
+  /// The ops that make what an operand is, and how many iterations before: through values that no
+  /// op runs.
+  std::set<std::pair<int, int>> makers(const Operand& operand) const {
+    std::set<std::pair<int, int>> found, known;
+    std::vector<std::pair<const Operand*, int>> work = {{&operand, 0}};
+    while (!work.empty()) {
+      const auto [one, before] = work.back();
+      work.pop_back();
+      const int distance = before + one->distance;
+      if (one->value < 0 || !m_.in_loop(one->value) || lone_[at(one->value)] ||
+          distance > kMaxDistance)
+        continue;
+      if (const int from = runner(one->value); from >= 0)
+        found.emplace(from, distance);
+      else if (known.emplace(one->value, distance).second)
+        for (const Operand& next : m_.values[at(one->value)].operands)
+          work.emplace_back(&next, distance);
+    }
+    return found;
   }
 
   bool is_release(int v) const { return given_.ops[at(v)].kind == "release"; }
@@ -174,6 +200,7 @@ class ProgramProblem {
   const Problem& given_;
   Problem made_;
   std::map<std::string, int> op_of_;
+  std::vector<bool> lone_;  ///< per value of the meaning: no op is needed for it
 };
 
 }  // namespace

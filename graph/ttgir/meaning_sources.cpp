@@ -252,52 +252,6 @@ void MeaningBuilder::note_initial(int user, const Seen& last, const Seen& first,
     refuse(user, "what it reads is carried under several names, which begin with different values");
 }
 
-MeaningBuilder::Seen MeaningBuilder::scalar(int user, int value, Where where, int distance) {
-  const Value& v = m_.value(value);
-  if (!is_tile(value, TypeKind::scalar)) refuse(user, "it repeats what is no number");
-  if (v.op != kNone && m_.op(v.op).name == "arith.constant") return constant(user, value);
-  const int k = indices_.argument(value);
-  if (k >= 0 && type(value).element == "f32") {
-    Seen seen;
-    const int c = argument_constant(user, std::string(v.name), Index::make(Index::argument, k),
-                                    kRealArgument);
-    seen.operand.constant = out_.constants[at(c)].first;
-    seen.operand.number = out_.constants[at(c)].second;
-    return seen;
-  }
-  // An integer that the launch has, as a real number.
-  if (v.op != kNone && m_.op(v.op).name == "arith.sitofp") {
-    const auto index = indices_.of(m_.op(v.op).operands[0]);
-    if (index && !meaning::depends_on(*index, Index::iteration)) {
-      Seen seen;
-      seen.operand = first_place(user, *index);
-      return seen;
-    }
-  }
-  Seen seen;
-  // Of a reduction: a node of the loop.
-  if (v.op != kNone && in_loop(v.op) && order_.contains(v.op) &&
-      class_of(m_.op(v.op)) == OpClass::reduction && node(v.op, 0) != kNone && v.index == 0) {
-    if (copies_of(v.op) > 1) refuse(user, "it repeats a number of one sub-tile");
-    seen.operand.value = kLoop + node(v.op, 0);
-    seen.operand.distance = distance;
-    return seen;
-  }
-  if (v.op == kNone || in_loop(v.op) || v.op == loop_)
-    refuse(user, "it repeats a number that is known at run time alone");
-  const auto& ops = m_.block(m_.op(loop_).block).ops;
-  const auto here = std::find(ops.begin(), ops.end(), v.op);
-  if (where == Where::after && here != ops.end() &&
-      here > std::find(ops.begin(), ops.end(), loop_)) {
-    seen.operand.value = kAfter + after(v.op, 0, -1);
-    return seen;
-  }
-  if (class_of(m_.op(v.op)) == OpClass::control)
-    refuse(user, "it repeats a number that another loop or a branch makes");
-  seen.operand.value = before(v.op, 0, -1);
-  return seen;
-}
-
 int MeaningBuilder::argument_constant(int op, const std::string& wish, const Index& index,
                                       double x) {
   for (std::size_t c = 0; c < numbers_.size(); ++c)

@@ -18,6 +18,7 @@ using meaning::Numbers;
 constexpr std::int64_t kOther = 1'024;  // an argument that the trip count does not depend on
 constexpr std::int64_t kPlace = 1;      // of the program in the grid
 constexpr std::int64_t kMostPlace = 64;
+constexpr std::int64_t kPrograms = 132, kFewPrograms = 2;  // of the grid, along an axis
 constexpr double kDoubleLoss = 0x1p-40;  // what double precision loses in long sums
 
 /// Of the first tile, where there is a loop over tiles.
@@ -74,8 +75,38 @@ const std::vector<MovedTile>& executions(const Interpretation& all, const TileOp
     const auto found = all.made.find({tile.op, tile.result});
     return found == all.made.end() ? none : found->second;
   }
-  const auto found = all.moved.find(tile.op);
-  return found == all.moved.end() ? none : found->second;
+  const auto& moved = tile.masked ? all.brought : all.moved;
+  const auto found = moved.find(tile.op);
+  return found == moved.end() ? none : found->second;
+}
+
+/// Of a grid of so many programs along each axis.
+bool find_launch(const meaning::UserKernel& kernel, int n, std::int64_t programs,
+                 const std::vector<std::size_t>& free, const std::vector<std::size_t>& loaded,
+                 Launch& launch) {
+  const bool fixed = free.empty() && loaded.empty();
+  for (int d = 0; d < 3; ++d) {
+    launch.program[d] = d < 2 ? kPlace : 0;
+    launch.programs[d] = programs;
+  }
+  const bool places = depends_on(kernel.trips, Index::program);
+  for (std::int64_t place = 0; place <= (places ? kMostPlace : 0); ++place) {
+    if (places) launch.program[0] = place == 0 ? kPlace : place - 1;
+    if (launch.program[0] >= programs) break;
+    if (fixed && has_trips(kernel, launch, n)) return true;
+    for (std::int64_t step = 4'096; step > 0 && !fixed; step /= 2) {
+      for (const std::size_t k : free) launch.arguments[k] = n * step;
+      // (A sequence lies between two of them, in either order.)
+      for (const bool falls : {false, true}) {
+        for (std::size_t j = 0; j < loaded.size(); ++j)
+          launch.loaded[loaded[falls ? loaded.size() - 1 - j : j]] =
+              n * step * static_cast<std::int64_t>(j + 1);
+        if (has_trips(kernel, launch, n)) return true;
+        if (loaded.size() < 2) break;
+      }
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -93,26 +124,10 @@ std::optional<Launch> launch_of(const meaning::UserKernel& kernel, int n) {
   launch.loaded.assign(kernel.loaded.size(), kOther);
   for (std::size_t k = 0; k < kernel.loaded.size(); ++k)
     if (depends_on(kernel.trips, Index::loaded, static_cast<std::int64_t>(k))) loaded.push_back(k);
-  const bool fixed = free.empty() && loaded.empty();
-  for (int d = 0; d < 3; ++d) {
-    launch.program[d] = d < 2 ? kPlace : 0;
-    launch.programs[d] = 132;
-  }
-  const bool places = depends_on(kernel.trips, Index::program);
-  for (std::int64_t place = 0; place <= (places ? kMostPlace : 0); ++place) {
-    if (places) launch.program[0] = place == 0 ? kPlace : place - 1;
-    if (fixed && has_trips(kernel, launch, n)) return launch;
-    for (std::int64_t step = 4'096; step > 0 && !fixed; step /= 2) {
-      for (const std::size_t k : free) launch.arguments[k] = n * step;
-      // (A sequence lies between two of them, in either order.)
-      for (const bool falls : {false, true}) {
-        for (std::size_t j = 0; j < loaded.size(); ++j)
-          launch.loaded[loaded[falls ? loaded.size() - 1 - j : j]] =
-              n * step * static_cast<std::int64_t>(j + 1);
-        if (has_trips(kernel, launch, n)) return launch;
-        if (loaded.size() < 2) break;
-      }
-    }
+  const bool shared = depends_on(kernel.trips, Index::programs);
+  for (const std::int64_t programs : {kPrograms, kFewPrograms}) {
+    if (programs == kFewPrograms && !shared) break;
+    if (find_launch(kernel, n, programs, free, loaded, launch)) return launch;
   }
   return std::nullopt;
 }

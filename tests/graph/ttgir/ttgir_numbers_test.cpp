@@ -1,0 +1,208 @@
+// Numbers in a loop (carried, loaded, made of reductions), other types of factors, masks that are
+// no rule of places: beside the module executed op by op, and as programs.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "engine/include/twill_emit.hpp"
+#include "engine/include/twill_triton.hpp"
+#include "graph/index.hpp"
+#include "graph/program/execute.hpp"
+#include "graph/program/program_io.hpp"
+#include "graph/ttgir/meaning.hpp"
+#include "graph/ttgir/module_run.hpp"
+#include "tests/support/ttgir_files.hpp"
+
+using namespace twill;
+using namespace twill::ttgir;
+
+namespace {
+
+constexpr double kSame = 1e-9;  // of the largest number
+
+std::string file_text(const std::string& name) {
+  return read_file(TWILL_TEST_DATA "/ttgir/" + name + ".ttgir");
+}
+
+std::string with(std::string text, const std::string& from, const std::string& to) {
+  REQUIRE(text.find(from) != std::string::npos);
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+LoweredModule lowered_as(const std::string& text, const std::string& machine = "hopper") {
+  return lower_module(text, "m", builtin_machine(machine), machine, {}, {});
+}
+
+ModuleMeaning meaning_as(const LoweredModule& lowered) {
+  auto result = meaning_of_loop(lowered);
+  if (const auto* no = std::get_if<NoMeaning>(&result)) FAIL(no->why);
+  return std::get<ModuleMeaning>(std::move(result));
+}
+
+std::string refusal_of(const std::string& text, const std::string& machine = "hopper") {
+  const LoweredModule lowered = lowered_as(text, machine);
+  const auto result = meaning_of_loop(lowered);
+  const auto* no = std::get_if<NoMeaning>(&result);
+  return no == nullptr ? std::string() : no->why;
+}
+
+/// Of n iterations: the largest difference from the module, relative to the largest number.
+double apart(const LoweredModule& lowered, ModuleMeaning of, int n,
+             const std::function<void(meaning::Meaning&)>& change = nullptr) {
+  const auto launch = ragged_launch_of(of, n);
+  REQUIRE(launch);
+  set_numbers(of.meaning, of.kernel, *launch);
+  const auto result = run_module(lowered, of, *launch, n, 7);
+  if (const auto* no = std::get_if<NotInterpreted>(&result)) FAIL(no->why);
+  const ModuleRun& run = std::get<ModuleRun>(result);
+  if (change) change(of.meaning);
+  const auto mine = meaning::reference(of.meaning, n, run.inputs);
+  double largest = 0, worst = 0;
+  int compared = 0;
+  for (std::size_t t = 0; t < mine.size(); ++t)
+    for (std::size_t i = 0; i < mine[t].size(); ++i)
+      for (std::size_t k = 0; k < mine[t][i].value.data.size(); ++k) {
+        const double x = mine[t][i].value.data[k], y = run.outputs.at(t).at(i).data.at(k);
+        ++compared;
+        if (x == y || (std::isnan(x) && std::isnan(y))) continue;
+        if (!std::isfinite(x) || !std::isfinite(y)) return HUGE_VAL;
+        largest = std::max(largest, std::abs(y));
+        worst = std::max(worst, std::abs(x - y));
+      }
+  CHECK(compared > 0);
+  return largest > 0 ? worst / largest : worst;
+}
+
+/// The module's best program, executed in several orders at several trip counts.
+void check_program(const std::string& text, const std::string& machine) {
+  const program::Program made = [&] {
+    ProgramOptions options;
+    const ProgramResult result =
+        best_program(program_source(read_triton(text, "module", machine, {})), options);
+    CAPTURE(result.why);
+    CAPTURE(result.no_meaning);
+    REQUIRE(result.made);
+    return result.made->program;
+  }();
+  REQUIRE(made.meaning);
+  // The file says all of it.
+  CHECK(program::parse_program(program::program_text(made), "f") == made);
+  for (const int n : {0, 1, 2, 3, 7})
+    for (const auto pace : {program::Pace::late, program::Pace::eager, program::Pace::random}) {
+      CAPTURE(n);
+      const auto inputs = meaning::seeded_inputs(*made.meaning, n, 5);
+      const auto right = meaning::reference(*made.meaning, n, inputs);
+      const auto run = program::execute(made, n, inputs, {pace, 1, {}});
+      CAPTURE(run.text);
+      CHECK(run.fault == "");
+      CHECK(meaning::all_right(meaning::compare_with(*made.meaning, right, run.outputs, n == 0)));
+    }
+}
+
+std::string factors(const std::string& type, const std::string& sum, const std::string& how = "") {
+  std::string text = file_text("factors");
+  if (sum == "f32") {
+    text = with(text, "dense<0> : tensor<32x32xi32", "dense<0.0> : tensor<32x32xf32");
+    text = with(text, "(%acc = %none) -> (tensor<32x32xi32", "(%acc = %none) -> (tensor<32x32xf32");
+    text = with(text, "-> tensor<32x32xi32, #blocked>\n      scf.yield %next : tensor<32x32xi32",
+                "-> tensor<32x32xf32, #blocked>\n      scf.yield %next : tensor<32x32xf32");
+    text =
+        with(text, "arith.sitofp %sum : tensor<32x32xi32, #blocked> to tensor<32x32xf32, #blocked>",
+             "arith.negf %sum : tensor<32x32xf32, #blocked>");
+    text = with(text, "dense<0> : tensor<32x32xi8", "dense<0.0> : tensor<32x32xi8");
+  }
+  text = with(text, "%acc : tensor", "%acc" + how + " : tensor");
+  return with(with(text, "xi8", "x" + type), "ptr<i8>", "ptr<" + type + ">");
+}
+
+}  // namespace
+
+TEST_CASE("numbers that a loop carries, loads and makes of reductions") {
+  const LoweredModule lowered = lowered_as(file_text("numbers"));
+  const ModuleMeaning made = meaning_as(lowered);
+  CHECK(made.kernel.incomplete.empty());
+  for (int n = 0; n <= 9; ++n) {
+    CAPTURE(n);
+    CHECK(apart(lowered, made, n) <= kSame);
+  }
+  // Another function is another number.
+  int mutants = 0;
+  for (std::size_t v = 0; v < made.meaning.values.size(); ++v) {
+    const meaning::Value& value = made.meaning.values[v];
+    if (!meaning::is_elementwise(value.function) || value.operands.size() > 2 ||
+        value.function == meaning::Function::copy || value.tensor >= 0)
+      continue;
+    CAPTURE(value.id);
+    ++mutants;
+    CHECK(apart(lowered, made, 3, [v](meaning::Meaning& one) {
+            using enum meaning::Function;
+            auto& function = one.values[v].function;
+            const bool pair = one.values[v].operands.size() == 2;
+            function = pair ? (function == mul ? sub : mul) : (function == exp2 ? abs : exp2);
+          }) > kSame);
+  }
+  CHECK(mutants >= 14);
+}
+
+TEST_CASE("a program keeps the numbers that its loop carries") {
+  // (Vectors of 128 are so short that the judge has too many iterations to look at.)
+  check_program(with(file_text("numbers"), "128", "4096"), "hopper");
+}
+
+TEST_CASE("what is not kept, or not all there, is refused or said") {
+  const std::string text = file_text("numbers");
+  // A carried number's reduction that is used otherwise, too, is kept by nobody.
+  const std::string used = with(text, "arith.mulf %norm, %decay", "arith.mulf %top, %decay");
+  CHECK(refusal_of(used).find("carried and made of a reduction") != std::string::npos);
+  // A number stored in the loop is left out.
+  const std::string stored =
+      with(text, "      scf.yield", "      tt.store %where, %both : !tt.ptr<f32>\n      scf.yield");
+  const LoweredModule lowered = lowered_as(stored);
+  CHECK(meaning_as(lowered).kernel.incomplete.find("a number is stored") != std::string::npos);
+}
+
+TEST_CASE("factors of other types") {
+  struct Factor {
+    std::string type, sum, how;
+  };
+  for (const Factor& one : std::vector<Factor>{{"i8", "i32", ""},
+                                               {"f32", "f32", ", inputPrecision = tf32"},
+                                               {"f32", "f32", ""},
+                                               {"f8E5M2", "f32", ""},
+                                               {"f8E4M3FN", "f32", ""}}) {
+    CAPTURE(one.type);
+    CAPTURE(one.how);
+    const std::string text = factors(one.type, one.sum, one.how);
+    const std::string machine = one.type.starts_with("f8") ? "hopper" : "ampere";
+    const LoweredModule lowered = lowered_as(text, machine);
+    const ModuleMeaning made = meaning_as(lowered);
+    for (const int n : {0, 1, 2, 3, 7}) CHECK(apart(lowered, made, n) <= kSame);
+    check_program(text, machine);
+    const auto cut = std::count_if(made.meaning.values.begin(), made.meaning.values.end(),
+                                   [](const meaning::Value& v) { return v.type == "tf32"; });
+    CHECK(cut == (one.how.empty() ? 0 : 2));
+  }
+  CHECK(refusal_of(factors("f8E4M3FNUZ", "f32"), "hopper").find("no arithmetic") !=
+        std::string::npos);
+  CHECK(refusal_of(factors("f32", "f32", ", inputPrecision = tf32x3"), "ampere")
+            .find("how it multiplies f32") != std::string::npos);
+}
+
+TEST_CASE("a tile under a mask that is no rule of places is what the load brings") {
+  const LoweredModule lowered = lowered_as(file_text("factors"), "ampere");
+  const ModuleMeaning made = meaning_as(lowered);
+  int masked = 0;
+  for (std::size_t t = 0; t < made.tiles.size(); ++t) {
+    if (!made.tiles[t].masked) continue;
+    ++masked;
+    CHECK(made.kernel.places[t].parameter == -1);  // so nobody writes a kernel of it
+  }
+  CHECK(masked == 1);
+  // Of elements that are left out and of which nothing is said nothing is known.
+  const std::string none =
+      with(file_text("factors"), "%bfrom, %picked, %nothing", "%bfrom, %picked");
+  CHECK(refusal_of(none, "ampere").find("it moves what a mask lets it") != std::string::npos);
+}
