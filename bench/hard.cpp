@@ -168,6 +168,7 @@ class Hard {
 cli::Command hard_command(CLI::App& bench) {
   auto flags = std::make_shared<HardFlags>();
   flags->search.search.time_limit = 60;
+  flags->search.memory = "2G";
   CLI::App* app = bench.add_subcommand(
       "hard", "Loops around a hidden schedule, whose capacities are just enough for it");
   app->add_option("--ops", flags->ops, "Sizes, as 50,100")

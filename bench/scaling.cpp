@@ -320,6 +320,7 @@ class Scaling {
 cli::Command scaling_command(CLI::App& bench) {
   auto flags = std::make_shared<ScalingFlags>();
   flags->search.search.time_limit = 60;
+  flags->search.memory = "2G";
   CLI::App* app = bench.add_subcommand(
       "scaling", "Cost against the number of ops and the scale of cycles, with fitted exponents");
   app->add_option("--sweep", flags->sweep, "ops, scale or both")

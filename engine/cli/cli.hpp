@@ -65,12 +65,14 @@ std::string version_text();
 /// nothing. Where a bound is there already it stays.
 void limit_process_memory();
 
-/// What --memory says: "" = default_memory_limit(), "0" = no limit (0), else parse_bytes().
-std::int64_t memory_limit_of(const std::string& text);
+/// What --memory says: "" = 2 GiB and one more for each thread after the first (0 = all cores), but
+/// no more than default_memory_limit(); "0" = no limit (0), else parse_bytes().
+std::int64_t memory_limit_of(const std::string& text, int threads);
 /// Its help.
 inline constexpr const char* kMemoryHelp =
     "Bytes of formula and process, as 500M or 2G; 0 = no limit\n"
-    "(default: three quarters of the memory that is free)";
+    "(default: 2G, and 1G more for each thread after the first; at most three quarters of\n"
+    "the memory that is free)";
 
 /// "500M" -> bytes; suffixes K, M, G, T are powers of 1024. Throws InputError.
 std::int64_t parse_bytes(const std::string& text);

@@ -12,6 +12,7 @@
 #include "engine/budget.hpp"
 #include "engine/cli/cli.hpp"
 #include "graph/io/file.hpp"
+#include "graph/threads.hpp"
 
 namespace twill::cli {
 
@@ -36,8 +37,13 @@ void limit_process_memory() {
 #endif
 }
 
-std::int64_t memory_limit_of(const std::string& text) {
-  if (text.empty()) return free_memory_limit();
+std::int64_t memory_limit_of(const std::string& text, int threads) {
+  if (text.empty()) {
+    constexpr std::int64_t kGibibyte = 1 << 30;
+    const std::int64_t most = kGibibyte * (1 + std::max(1, threads_for(threads)));
+    const std::int64_t free = free_memory_limit();
+    return free > 0 ? std::min(free, most) : most;
+  }
   return text == "0" ? 0 : parse_bytes(text);
 }
 

@@ -98,7 +98,7 @@ void SearchFlags::add_to(CLI::App& app, std::initializer_list<SearchOption> opti
 
 Options SearchFlags::options() const {
   Options read = search;
-  read.memory_limit = memory_limit_of(memory);
+  read.memory_limit = memory_limit_of(memory, search.threads);
   if (!read.goals.empty() && read.goals.front() == "default") {
     read.goals.erase(read.goals.begin());
     read.goals.insert(read.goals.begin(), kDefaultGoals.begin(), kDefaultGoals.end());

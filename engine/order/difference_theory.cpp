@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstdlib>
+#include <limits>
+#include <new>
 #include <numeric>
+#include <type_traits>
 
 namespace twill {
 namespace {
@@ -16,6 +20,23 @@ constexpr bool reachable(Cycle distance) {
 }
 
 }  // namespace
+
+DifferenceTheory::Changes::~Changes() {
+  std::free(was);
+  std::free(entry);
+}
+
+// (The system moves large ones by their pages, without copying.)
+void DifferenceTheory::Changes::grow(std::size_t room) {
+  const auto resize = [&](auto*& place) {
+    void* const more = std::realloc(place, room * sizeof *place);
+    if (more == nullptr) throw std::bad_alloc();
+    place = static_cast<std::remove_reference_t<decltype(place)>>(more);
+  };
+  resize(was);
+  resize(entry);
+  room_ = room;
+}
 
 DifferenceTheory::DifferenceTheory(int nodes, const std::vector<signed char>& values,
                                    Budget* budget)
@@ -40,6 +61,7 @@ void DifferenceTheory::add_atom(const DifferenceAtom& atom) {
 
 bool DifferenceTheory::reset(Cycle ii, Cycle deadline, std::vector<int>& decided) {
   changes_made_ = 0;
+  triggered_.clear();
   asserted_.clear();
   records_.clear();
   sums_.reset(ii, deadline);
@@ -52,8 +74,10 @@ bool DifferenceTheory::reset(Cycle ii, Cycle deadline, std::vector<int>& decided
   for (const Difference& fact : facts_) {
     if (!insert({fact.from, fact.to, fact.at(ii, deadline), 0}, none)) return false;
     // What facts imply needs no explanation: it is the ground on which all else is built.
-    for (std::size_t i = 0; i < changes_made_; ++i)
-      changes_[i].entry->time = changes_[i].entry->before = -1;
+    for (std::size_t i = 0; i < changes_made_; ++i) {
+      Entry& entry = matrix_[changes_.entry[i]];
+      entry.time = entry.before = -1;
+    }
     changes_made_ = 0;
     asserted_.clear();
   }
@@ -156,32 +180,33 @@ bool DifferenceTheory::insert(const Arc& arc, std::vector<Decided>& decided) {
     if (!reachable(to_tail)) continue;
     const Cycle through = to_tail + arc.weight;
     if (through <= row[arc.to].distance) continue;
-    if (const std::size_t most = changes_made_ + targets_.size(); most > room_)
-      make_room(std::max(2 * most, kRoom));
+    if (const std::size_t most = changes_made_ + targets_.size(); most > changes_.room())
+      make_room(std::max(most + most / 2, kRoom));
     // Most of the time is spent here.
-    Change* change = changes_.get() + changes_made_;
+    std::size_t change = changes_made_;
     for (const Target& y : targets_) {
       Entry& entry = row[y.node];
       const Cycle path = through + y.distance;
       if (path <= entry.distance) continue;
-      change->was = entry;
-      change->entry = &entry;
-      entry = {path, entry.trigger, time, static_cast<int>(change - changes_.get())};
-      ++change;
+      changes_.was[change] = {entry.distance, entry.time, entry.before};
+      changes_.entry[change] = static_cast<std::uint32_t>(&entry - matrix_.data());
+      entry.distance = path;
+      entry.time = time;
+      entry.before = static_cast<int>(change++);
       if (path >= entry.trigger) decide(x, y.node, decided);
     }
-    changes_made_ = static_cast<std::size_t>(change - changes_.get());
+    changes_made_ = change;
   }
   assert(matrix_[index(arc.from, arc.to)].distance == arc.weight);
   assert(!seldom_.now() || is_closed());
   return true;
 }
 
+// Asked for before it is taken, as far as it is more; changes are named by an int.
 void DifferenceTheory::make_room(std::size_t changes) {
-  ask_for(room_ * sizeof(Change));  // that are there twice while they are copied
-  auto more = std::make_unique_for_overwrite<Change[]>(room_ = changes);
-  std::copy_n(changes_.get(), changes_made_, more.get());
-  changes_ = std::move(more);
+  if (changes > static_cast<std::size_t>(std::numeric_limits<int>::max())) throw std::bad_alloc();
+  ask_for((changes - changes_.room()) * Changes::kBytes);
+  changes_.grow(changes);
 }
 
 // The entry grew, to its trigger or beyond: what follows for the atoms along it and against it.
@@ -195,11 +220,12 @@ void DifferenceTheory::decide(int from, int to, std::vector<Decided>& decided) {
     decided.push_back({sign * variable, static_cast<int>(records_.size())});
     records_.push_back({from, to, entry.time + 1, slack});
   };
-  Undecided open = undecided(at, changes_[static_cast<std::size_t>(entry.before)].was.distance);
+  Undecided open = undecided(at, changes_.was[static_cast<std::size_t>(entry.before)].distance);
   for (; open.against != open.against_end && open.against->weight + now > 0; ++open.against)
     report(open.against->variable, -1, open.against->weight + now - 1);
   for (; open.implied != open.implied_end && open.implied->weight <= now; ++open.implied)
     report(open.implied->variable, 1, now - open.implied->weight);
+  triggered_.push_back({static_cast<std::size_t>(entry.before), entry.trigger});
   entry.trigger = trigger(open);
 }
 
@@ -235,9 +261,13 @@ void DifferenceTheory::explain_arc(const Arc& arc, Cycle& slack,
 
 void DifferenceTheory::explain_path(int from, int to, int before, Cycle& slack,
                                     std::vector<int>& variables) const {
-  const Entry* entry = &matrix_[index(from, to)];
-  while (entry->time >= before) entry = &changes_[static_cast<std::size_t>(entry->before)].was;
-  const int time = entry->time;
+  const Entry& entry = matrix_[index(from, to)];
+  int time = entry.time;
+  for (int change = entry.before; time >= before;) {
+    const Was& was = changes_.was[static_cast<std::size_t>(change)];
+    time = was.time;
+    change = was.before;
+  }
   if (time < 0) return;  // a path of facts
   assert(static_cast<std::size_t>(time) < asserted_.size());
   const Arc& arc = asserted_[static_cast<std::size_t>(time)];
@@ -279,9 +309,18 @@ bool DifferenceTheory::is_closed() const {
 void DifferenceTheory::undo(const Mark& mark) {
   assert(mark.changes <= changes_made_ && mark.asserted <= asserted_.size() &&
          mark.records <= records_.size());
+  while (!triggered_.empty() && triggered_.back().change >= mark.changes) {
+    const Triggered& one = triggered_.back();
+    matrix_[changes_.entry[one.change]].trigger = one.trigger;
+    triggered_.pop_back();
+  }
   while (changes_made_ > mark.changes) {
-    const Change& change = changes_[--changes_made_];
-    *change.entry = change.was;
+    const std::size_t change = --changes_made_;
+    const Was& was = changes_.was[change];
+    Entry& entry = matrix_[changes_.entry[change]];
+    entry.distance = was.distance;
+    entry.time = was.time;
+    entry.before = was.before;
   }
   sums_.undo(mark.sums);
   sums_asserted_ = mark.sums;

@@ -33,6 +33,9 @@ constexpr std::int64_t kNeighbourhoodConflicts = 100;
 constexpr int kNearRounds = 100;
 constexpr int kFirstAttempts = 5;
 constexpr int kAttempts = 15;  // more
+// In loops of more than kManyOps ops, once there is a schedule, the list scheduler has other seeds
+// too, which find better ones sooner than formulas do (bench/results/hard.md).
+constexpr int kLists = 3;
 // Coarse copies come late, since they seldom help.
 constexpr int kFirstCoarse = 6, kCoarseEvery = 4;
 
@@ -87,7 +90,7 @@ class IntervalLadder {
       : search_(search), interval_(interval), last_(last) {
     const std::vector<Bound> bounds = length_bounds(search.problem, interval.low);
     bound_open_ = !bounds.empty();
-    list_open_ = list_can_answer(search);
+    if (list_can_answer(search)) lists_left_ = search.problem.ops.size() > kManyOps ? kLists : 1;
     if (!bounds.empty()) shortest_ = asked_length_ = bounds.front().value;
     slack_ = shortest_ / kShort;
     if (shortest_ / interval.low > kManyStages)
@@ -104,9 +107,9 @@ class IntervalLadder {
     if (std::exchange(near_, false)) return at_best(Attempt::near, number_, kNearConflicts);
     const bool bound_first =
         bound_open_ && first_ < kFirstAttempts && search_.problem.ops.size() <= kManyOps;
-    if (list_open_ && !bound_first && !interval_.best) {
-      list_open_ = false;
-      return attempt(Attempt::list, interval_.low, 0, 0);
+    if (lists_left_ > 0 && !bound_first && interval_.best.has_value() == (lists_ > 0)) {
+      --lists_left_;
+      return attempt(Attempt::list, interval_.low, lists_++, 0);
     }
     if (bound_open_ && first_ < kFirstAttempts) return at_bound(first_++, kAttemptConflicts);
     if (!interval_.best) {
@@ -217,7 +220,7 @@ class IntervalLadder {
   Cycle last_;
   int first_ = 0, at_bound_ = 0, anew_ = 0, coarse_ = 0;  // attempts so far
   bool last_asked_ = false;                               // and the very last
-  bool list_open_ = true;                                 // the list scheduler has not been asked
+  int lists_ = 0, lists_left_ = 0;                        // times the list scheduler is asked
   bool bound_open_ = true;             // a schedule of few stages at the bound is possible
   Cycle shortest_ = 0;                 // of the schedules at the bound none is shorter,
   Cycle asked_length_ = 0;             // nor than this, among those of few stages

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "encoders/sinks.hpp"
+#include "engine/budget.hpp"
 #include "engine/order/difference_theory.hpp"
 #include "tests/support/random_loop.hpp"
 
@@ -237,4 +238,34 @@ TEST_CASE("atoms that fold, over a range of I") {
   CHECK(rows.atom({1, 2, 3, 0}) == literal);
   CHECK(rows.atom({2, 1, 3, 0}) != literal);
   CHECK(rows.atoms().size() == 3);
+}
+
+TEST_CASE("changes take 20 bytes each, and more than the limit has is not taken") {
+  // One constraint in the middle of a chain of facts that grows again and again: 62,500 pairs each
+  // time.
+  constexpr int kNodes = 500, kMiddle = 250, kFits = 50, kMore = 500;
+  constexpr std::int64_t kRoom = 110 << 20;
+  const std::vector<signed char> values(kMore + 1, 0);
+  Budget budget({}, 0, 0, resident_memory() + kRoom);
+  DifferenceTheory theory(kNodes, values, &budget);
+  for (int v = 0; v + 1 < kNodes; ++v)
+    if (v + 1 != kMiddle) theory.add_fact({v, v + 1, 1, 0});
+  for (int variable = 1; variable <= kMore; ++variable)
+    theory.add_atom({{kMiddle - 1, kMiddle, variable, 0}, variable});
+  std::vector<int> known;
+  REQUIRE(theory.reset(1000, 0, known));
+  std::vector<DifferenceTheory::Decided> decided;
+  const DifferenceTheory::Mark root = theory.mark();
+  int variable = 1;
+  for (; variable <= kFits; ++variable) REQUIRE(theory.assert_atom(variable, decided));
+  CHECK(theory.least(0, kNodes - 1) == kNodes - 2 + kFits);
+  const auto all = [&] {
+    for (; variable <= kMore; ++variable) theory.assert_atom(variable, decided);
+  };
+  CHECK_THROWS_AS(all(), Budget::Spent);
+  CHECK(variable < kMore);
+  CHECK(budget.reason() == Stop::memory_limit);
+  theory.undo(root);
+  CHECK(theory.least(0, kMiddle - 1) == kMiddle - 1);
+  CHECK(theory.least(0, kNodes - 1) < 0);
 }
