@@ -15,6 +15,7 @@ import collections
 import hashlib
 import itertools
 import json
+import math
 import os
 import random
 import re
@@ -181,6 +182,44 @@ def tau(one, other):
     return (agree - against) / len(pairs)
 
 
+def signed_ranks(one, other):
+    """Wilcoxon's test (1945) of two lists, two-sided, by the normal approximation; equal pairs are left out."""
+    differences = sorted((a - b for a, b in zip(one, other) if a != b), key=abs)
+    n = len(differences)
+    if n == 0:
+        return 1.0
+    larger = sum(k + 1 for k, d in enumerate(differences) if d > 0)
+    deviation = math.sqrt(n * (n + 1) * (2 * n + 1) / 24)
+    return math.erfc(abs(larger - n * (n + 1) / 4) / deviation / math.sqrt(2))
+
+
+def mean_ranks(rows, solver, encodings):
+    """By encoding its mean rank among the encodings' seconds, over the questions."""
+    places = collections.Counter()
+    for q in rows.family:
+        mine = [rows.seconds[(solver, e), q] for e in encodings]
+        for e, t in zip(encodings, mine):
+            places[e] += sum(u < t for u in mine) + (sum(u == t for u in mine) + 1) / 2
+    return {e: places[e] / len(rows.family) for e in encodings}
+
+
+def ranks_table(rows, ranks, encodings):
+    """Mean ranks by solver, and p of the first encoding against each, corrected by Holm (1979)."""
+    order = sorted(encodings, key=lambda e: sum(of[e] for of in ranks.values()))
+    corrected = {}
+    for s in ranks:
+        seconds = {e: [rows.seconds[(s, e), q] for q in rows.family] for e in encodings}
+        raw = sorted((signed_ranks(seconds[order[0]], seconds[e]), e) for e in order[1:])
+        least = 0
+        for k, (p, e) in enumerate(raw):
+            least = max(least, min(1, p * (len(raw) - k)))
+            corrected[s, e] = least
+    print(f"\n**D: mean rank of {len(encodings)}, and p of {order[0]} against it**\n\n| encoding |" + "".join(f" {s} |" for s in ranks))
+    print("|---|" + "--:|" * len(ranks))
+    for e in order:
+        print(f"| {e} |" + "".join(f" {of[e]:.2f}" + ("" if e == order[0] else f", {corrected[s, e]:.1g}") + " |" for s, of in ranks.items()))
+
+
 def tables(args):
     read = lambda name: lines(os.path.join(args.folder, name)) if os.path.exists(os.path.join(args.folder, name)) else []
     abc = read("rows-ABC.jsonl")
@@ -217,16 +256,18 @@ def tables(args):
         for e in encodings:
             left = lambda s: len(rows.family) - rows.solved[s, e]
             print(f"| {e} |" + "".join(f" {par2[s, e]:.3g}" + (f" ({left(s)})" if left(s) else "") + " |" for s in solvers))
-        ranks = {s: [par2[s, e] for e in encodings] for s in solvers}
+        ranks = {s: mean_ranks(rows, s, encodings) for s in solvers}
+        ranks_table(rows, ranks, encodings)
         if noise := read("rows-D-again.jsonl"):
             once_more = Rows([r for r in noise if r["instance"] in rows.family])
             name = next(iter(once_more.seconds))[0][0]
             if all(len(once_more.of((name, e))) == len(rows.family) for e in encodings):
-                ranks[f"{name}, another scramble"] = [statistics.mean(once_more.of((name, e)).values()) for e in encodings]
-        print("\n**D: rank correlation of the encodings (Kendall's tau)**\n\n| |" + "".join(f" {s} |" for s in ranks))
+                ranks[f"{name}, another scramble"] = mean_ranks(once_more, name, encodings)
+        print("\n**D: rank correlation of the encodings' mean ranks (Kendall's tau)**\n\n| |" + "".join(f" {s} |" for s in ranks))
         print("|---|" + "--:|" * len(ranks))
-        for s in ranks:
-            print(f"| {s} |" + "".join(" |" if s == o else f" {tau(ranks[s], ranks[o]):.2f} |" for o in ranks))
+        for s, mine in ranks.items():
+            print(f"| {s} |" + "".join(" |" if s == o else f" {tau([mine[e] for e in encodings], [of[e] for e in encodings]):.2f} |"
+                                       for o, of in ranks.items()))
     pairs = collections.defaultdict(dict)
     for row in read("chains.jsonl"):
         pairs[row["file"]][row["incremental"]] = row
