@@ -16,7 +16,6 @@ namespace twill::emit {
 namespace {
 
 using meaning::Function;
-using meaning::Operand;
 using program::Ending;
 using program::Event;
 using program::Program;
