@@ -20,6 +20,12 @@ def command(*arguments):
     return subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
 
 
+def read_module():
+    path = os.path.join(os.path.dirname(__file__), "../../../graph/kernels/triton/hopper-attention-forward.ttgir")
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
 class Solving(unittest.TestCase):
     def test_kernel_as_the_command(self):
         solution = twill.solve(KERNEL, machine="hopper", seed=0)
@@ -273,6 +279,15 @@ class Solving(unittest.TestCase):
         self.assertGreaterEqual(twill.solve(slack).length, best.length)
         self.assertIn("with slack 1", slack.data["name"])
 
+    def test_results_are_stored_where_that_is_asked(self):
+        stored = twill.solve("hopper-fwd-plain", machine="hopper", store="trunc_p")
+        self.assertEqual(stored.made_by["options"]["store"], "trunc_p")
+        self.assertIn("trunc_p_stored", [op["id"] for op in stored.problem.data["ops"]])
+        with self.assertRaisesRegex(twill.InputError, "no matrix product reads it"):
+            twill.solve("hopper-fwd-plain", machine="hopper", store="exp_p")
+        with self.assertRaisesRegex(twill.InputError, "only a kernel file"):
+            twill.solve(read_module(), store="x")
+
     def test_register_splits_sub_tilings_and_ranges(self):
         why = twill.explain("fmha-forward", machine="hopper", layout="2x4", choose_registers=True)
         self.assertEqual(why, [json.loads(command(
@@ -280,10 +295,7 @@ class Solving(unittest.TestCase):
             "auto", "--json").stdout)])
         with self.assertRaises(TypeError):
             twill.explain(KERNEL)
-        module = os.path.join(os.path.dirname(__file__),
-                              "../../../graph/kernels/triton/hopper-attention-forward.ttgir")
-        with open(module, encoding="utf-8") as file:
-            text = file.read()
+        text = read_module()
         best = twill.solve(text, subtile=0)
         self.assertEqual(best.ii, min(twill.solve(text, subtile=m).ii for m in (1, 2)))  # (4: rows are lacking)
         self.assertTrue(best.made_by["options"]["subtile"].startswith("M="))
