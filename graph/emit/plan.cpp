@@ -566,7 +566,7 @@ std::variant<Plan, Refusal> planned(const Program& program, const EmitOptions& o
 
 }  // namespace
 
-std::variant<Plan, Refusal> make_plan(const Program& program, const EmitOptions& options) {
+std::variant<Plan, Refusal> make_plan(const Program& program, const EmitOptions& options) try {
   auto plan = planned(program, options);
   const auto* no = std::get_if<Refusal>(&plan);
   if (no == nullptr || no->rule != "limits" || options.resident_registers <= kLeastResident)
@@ -577,6 +577,8 @@ std::variant<Plan, Refusal> make_plan(const Program& program, const EmitOptions&
   auto again = planned(program, less);
   no = std::get_if<Refusal>(&again);
   return no == nullptr || no->rule != "limits" ? std::move(again) : std::move(plan);
+} catch (const Refusal& no) {  // by what makes texts of numbers
+  return no;
 }
 
 }  // namespace twill::emit
