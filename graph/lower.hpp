@@ -92,11 +92,11 @@ struct LowerOptions {
   bool normalize_relative = false;  ///< minimise the relative ratio error, not the paper's F
   /// Of the kernel's parameters (files of version 3); others have their default (graph/tiles.hpp).
   ParameterValues values = {};
-  /// Of a kernel that says what its ops compute: results, by their op, that are stored to shared
-  /// memory by an op of its own, NAME_stored, from which matrix products read them. A schedule of
-  /// that kernel keeps them in registers no longer than until they are stored, where rule 6 keeps
-  /// what is handed over until its last reader has ended. InputError for what is no matrix, of a
-  /// chunk, in memory already, or read by no product.
+  /// Ops of a kernel that says what they compute. The result of each is stored to shared memory by
+  /// an op of its own, NAME_stored, from which matrix products read it. It holds registers until it
+  /// is stored; what is handed over without that holds them until its last reader has ended (rule
+  /// 6). InputError where a result is no matrix, of a chunk, in memory already, or read by no
+  /// product.
   std::vector<std::string> stored = {};
 };
 

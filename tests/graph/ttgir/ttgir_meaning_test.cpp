@@ -9,6 +9,7 @@
 #include "graph/index.hpp"
 #include "graph/ttgir/meaning.hpp"
 #include "graph/ttgir/module_run.hpp"
+#include "tests/support/module_difference.hpp"
 #include "tests/support/sanitized.hpp"
 #include "tests/support/ttgir_files.hpp"
 
@@ -71,23 +72,7 @@ double difference(const LoweredModule& lowered, ModuleMeaning of, int n,
                   const std::function<void(meaning::Meaning&)>& change = nullptr) {
   const auto launch = launch_of(of.kernel, n);
   REQUIRE(launch);
-  set_numbers(of.meaning, of.kernel, *launch);
-  const auto result = run_module(lowered, of, *launch, n, 7);
-  if (const auto* no = std::get_if<NotInterpreted>(&result)) FAIL(no->why);
-  const ModuleRun& run = std::get<ModuleRun>(result);
-  if (change) change(of.meaning);
-  const auto mine = meaning::reference(of.meaning, n, run.inputs);
-  double largest = 0, worst = 0;
-  for (std::size_t t = 0; t < mine.size(); ++t)
-    for (std::size_t i = 0; i < mine[t].size(); ++i)
-      for (std::size_t k = 0; k < mine[t][i].value.data.size(); ++k) {
-        const double x = mine[t][i].value.data[k], y = run.outputs[t][i].data[k];
-        if (x == y || (std::isnan(x) && std::isnan(y))) continue;
-        if (!std::isfinite(x) || !std::isfinite(y)) return HUGE_VAL;
-        largest = std::max(largest, std::abs(y));
-        worst = std::max(worst, std::abs(x - y));
-      }
-  return largest > 0 ? worst / largest : worst;
+  return test::module_difference(lowered, std::move(of), *launch, n, change).largest;
 }
 
 ModuleMeaning meaning_of(const LoweredModule& lowered) {
