@@ -201,9 +201,10 @@ class Executor {
   /// What every slot can compute for itself, of all iterations.
   void lone_views() {
     lone_ = meaning::lone_views(m_, links_.runner);
+    std::vector<int> order = loop_order(m_);
+    std::erase_if(order, [&](int v) { return !lone_[at(v)]; });
     for (std::int64_t i = 0; i < n_; ++i)
-      for (const int v : loop_order(m_)) {
-        if (!lone_[at(v)]) continue;
+      for (const int v : order) {
         const meaning::Value& value = m_.values[at(v)];
         std::vector<Numbers> in;
         if (value.function == Function::load)
