@@ -48,40 +48,6 @@ struct Way {
   }
 };
 
-/// M(then) + offset I >= M(first) + delay. What is between them is no use of the first's result: an
-/// op that takes no time and holds nothing, at the same cycle if it likes.
-void add_order(Problem& problem, int first, int then, Cycle delay, int offset) {
-  const int op = static_cast<int>(problem.ops.size());
-  Op between;
-  between.id = "order " + std::to_string(op);
-  problem.ops.push_back(std::move(between));
-  problem.edges.push_back({first, op, 0, 0, false, 0, Cycle{0}});
-  problem.edges.push_back({op, then, delay, offset, false, 0, Cycle{0}});
-}
-
-/// Is there a way from one op to another within an iteration?
-bool leads_to(const Problem& problem, int from, int to) {
-  std::set<int> seen = {from};
-  std::vector<int> next = {from};
-  while (!next.empty()) {
-    const int v = next.back();
-    next.pop_back();
-    if (v == to) return true;
-    for (const Edge& e : problem.edges)
-      if (e.from == v && e.distance == 0 && seen.insert(e.to).second) next.push_back(e.to);
-  }
-  return false;
-}
-
-int add_memory(Problem& problem, Amount copies) {
-  const int memory = static_cast<int>(problem.memories.size());
-  Memory one;
-  one.name = "place " + std::to_string(memory);
-  one.capacity = copies;
-  problem.memories.push_back(std::move(one));
-  return memory;
-}
-
 class PlacedSearcher {
  public:
   PlacedSearcher(const Problem& problem, const Solution& found, const program::Draft& draft,
@@ -89,6 +55,7 @@ class PlacedSearcher {
                  const PlacedLimits& limits)
       : problem_(problem),
         draft_(draft),
+        found_(found),
         needs_(problem, draft),
         options_(options),
         stop_(std::move(stop)),
@@ -101,7 +68,9 @@ class PlacedSearcher {
   }
 
   PlacedSearch run() {
-    if (ask({{}, needs_.strengthened(), {}}, known_)) go_on();
+    Way first{{}, problem_, found_};
+    first.solution.goals.clear();
+    if (ask(std::move(first), known_)) go_on();
     Placement& placement = result_.placement;
     if (result_.solution) {
       const Schedule& best = *result_.solution->schedule;
@@ -181,10 +150,7 @@ class PlacedSearcher {
   }
 
   bool ask_child(Way next, const Way& way) {
-    const bool same = next.problem.ops.size() == way.problem.ops.size() &&
-                      next.problem.memories.size() == way.problem.memories.size() &&
-                      next.problem.pins.size() == way.problem.pins.size();
-    if (same) next.solution = way.solution;
+    if (next.problem == way.problem) next.solution = way.solution;
     const auto [interval, length] = way.bound();
     return ask(std::move(next), {interval, length});
   }
@@ -216,7 +182,7 @@ class PlacedSearcher {
       const StorageKey key = storage_key(draft, s);
       c.keys.push_back(key);
       c.handed.push_back(handed_over(draft, s));
-      c.vague.push_back(c.handed.back() && reading_ops(draft, key.first).size() > 1);
+      c.vague.push_back(c.handed.back() && needs_.others(key.first).size() > 1);
       c.there.push_back(!(c.handed.back() && granted.kept.contains(key.first)));
       const auto most = granted.depth.find(key), least = granted.least.find(key);
       const int depth =
@@ -294,9 +260,9 @@ class PlacedSearcher {
   bool without_handover(const Way& way, int op) {
     Way next{way.granted, way.problem, {}};
     next.granted.kept.insert(op);
-    for (const auto& [reader, distance] : reading_ops(draft_, op)) {
-      if (way.granted.apart.contains({op, reader})) return true;
-      next.problem.pins.push_back({Pin::same_slot, reader, -1, -1, op, -1});
+    for (const PlacementNeeds::Reader& reader : needs_.others(op)) {
+      if (way.granted.apart.contains({op, reader.op})) return true;
+      next.problem.pins.push_back({Pin::same_slot, reader.op, -1, -1, op, -1});
     }
     return ask_child(std::move(next), way);
   }
@@ -305,29 +271,25 @@ class PlacedSearcher {
     const int op = c.keys[k].first, most = c.depth[k] - 1;
     Way next{way.granted, way.problem, {}};
     next.granted.depth[c.keys[k]] = most;
-    if (!c.handed[k]) {
-      const int place = add_memory(next.problem, most);
-      next.problem.memories[at(place)].rings = problem_.ops[at(op)].fills_ring();
-      charge(next.problem, c.keys[k], place);
-      return ask_child(std::move(next), way);
-    }
-    // Of a load without predecessors no order can be asked.
-    if (problem_.ops[at(op)].fills_ring()) return ask_child(std::move(next), way);
+    if (!c.handed[k])
+      return !needs_.ask_depth(next.problem, c.keys[k], most) || ask_child(std::move(next), way);
     // Some reader is on another slot, and has read a copy before the one `most` later is made.
-    for (const auto& [reader, distance] : reading_ops(draft_, op)) {
-      if (distance > most) continue;
-      // It reads what it is to be read before.
-      const Cycle end = draft_.loop.ends[at(reader)];
-      const bool circle = distance == most && leads_to(way.problem, op, reader);
-      if (circle && end > 0) continue;
+    for (const PlacementNeeds::Reader& reader : needs_.others(op)) {
       Way one = next;
-      put_apart(one, op, reader);
-      // (What comes after a view would hold the buffer that this shows.)
-      if (!circle && problem_.ops[at(reader)].cycles > 0)
-        add_order(one.problem, reader, op, end, most - distance);
+      put_apart(one, op, reader.op);
+      if (!needs_.ask_read_before(one.problem, op, reader, most)) continue;
       if (!ask_child(std::move(one), way)) return false;
     }
     return true;
+  }
+
+  /// Who reads it on another slot, if it is known.
+  std::optional<PlacementNeeds::Reader> far_reader(Way& way, const PlacementConflict& c,
+                                                   std::size_t k) const {
+    if (!c.handed[k]) return std::nullopt;
+    const PlacementNeeds::Reader reader = needs_.others(c.keys[k].first).front();
+    put_apart(way, c.keys[k].first, reader.op);
+    return reader;
   }
 
   /// Two with one copy each, at different times.
@@ -335,21 +297,22 @@ class PlacedSearcher {
     if (c.least[a] > 1 || c.least[b] > 1) return true;
     Way next{way.granted, way.problem, {}};
     next.granted.meet[std::minmax(c.keys[a], c.keys[b])] = Meet::any;
+    for (const std::size_t k : {a, b}) {
+      next.granted.depth[c.keys[k]] = 1;
+      if (!c.handed[k] && !needs_.ask_depth(next.problem, c.keys[k], 1)) return true;
+    }
     if (!c.vague[a] && !c.vague[b]) {
-      const int place = add_memory(next.problem, 1);
-      for (const std::size_t k : {a, b}) {
-        if (c.handed[k])
-          put_apart(next, c.keys[k].first, reading_ops(draft_, c.keys[k].first).front().first);
-        charge(next.problem, c.keys[k], place);
-      }
+      const auto one = far_reader(next, c, a), other = far_reader(next, c, b);
+      needs_.ask_turns(next.problem, {c.keys[a], one}, {c.keys[b], other}, 1);
     }
     return ask_child(std::move(next), way);
   }
 
   /// Two rings of one size and more than one copy, copy upon copy.
   bool rings(const Way& way, const PlacementConflict& c, std::size_t a, std::size_t b) {
-    const Amount most = c.capacity / c.stride[a];
-    if (c.size[a] != c.size[b] || most < 2 || c.how(a, b) == Meet::same) return true;
+    if (c.size[a] != c.size[b] || c.size[a] > c.capacity || c.how(a, b) == Meet::same) return true;
+    const Amount most = (c.capacity - c.size[a]) / c.stride[a] + 1;
+    if (most < 2) return true;
     Way next{way.granted, way.problem, {}};
     next.granted.meet[std::minmax(c.keys[a], c.keys[b])] = Meet::same;
     for (const std::size_t k : {a, b}) {
@@ -358,11 +321,8 @@ class PlacedSearcher {
       const auto deepest = next.granted.depth.find(c.keys[k]);
       if (deepest != next.granted.depth.end() && deepest->second < least) return true;
     }
-    if (!c.handed[a] && !c.handed[b]) {
-      const int place = add_memory(next.problem, most);
-      charge(next.problem, c.keys[a], place);
-      charge(next.problem, c.keys[b], place);
-    }
+    if (!c.handed[a] && !c.handed[b])
+      needs_.ask_turns(next.problem, {c.keys[a], {}}, {c.keys[b], {}}, most);
     return ask_child(std::move(next), way);
   }
 
@@ -371,70 +331,9 @@ class PlacedSearcher {
       way.problem.pins.push_back({Pin::other_slot, reader, -1, -1, op, -1});
   }
 
-  /// Does a zero-cycle op show it that no code comes after?
-  bool unread_views(int op) const {
-    const auto& code = draft_.loop.is_code;
-    const auto read = [&](int view) {
-      std::set<int> seen = {view};
-      std::vector<int> next = {view};
-      while (!next.empty()) {
-        const int v = next.back();
-        next.pop_back();
-        for (const Edge& e : problem_.edges) {
-          if (e.from != v) continue;
-          if (code[at(e.to)]) return true;
-          if (seen.insert(e.to).second) next.push_back(e.to);
-        }
-      }
-      return false;
-    };
-    return std::any_of(problem_.edges.begin(), problem_.edges.end(), [&](const Edge& e) {
-      return e.from == op && !code[at(e.to)] && !read(e.to);
-    });
-  }
-
-  /// Does the problem hold it for a reader beyond what the program waits for: where a slot, or a
-  /// queue, keeps the order by itself?
-  bool held_longer(const StorageKey& key) const {
-    return std::any_of(problem_.edges.begin(), problem_.edges.end(), [&](const Edge& e) {
-      return e.hold > needs_.hold(key, e.to) && needs_.shows(e.from, key.first);
-    });
-  }
-
-  /// Copies of what the op makes, until all that read it in this memory have it no more.
-  void charge(Problem& problem, const StorageKey& key, int memory) const {
-    const int op = key.first;
-    const Cycle early = problem.ops[at(op)].fills_ring() ? 1 : 0;
-    // (A view that nobody reads would hold it, and is nothing in a program.)
-    if (unread_views(op)) return;
-    // (Nor what the problem holds for longer than the program has to wait: as a ring it is no less
-    // deep there either.)
-    if (!problem.memories[at(memory)].rings && held_longer(key)) return;
-    // Who reads it through views reads it: such uses become edges of its own, unless these would
-    // hold registers, or more beside charged rings.
-    std::vector<Edge> through;
-    for (const auto& [reader, distance] : reading_ops(draft_, op)) {
-      const bool direct =
-          std::any_of(problem.edges.begin(), problem.edges.end(),
-                      [&, &reader = reader, &distance = distance](const Edge& e) {
-                        return e.from == op && e.to == reader && e.distance == distance;
-                      });
-      if (!direct)
-        through.push_back({op, reader, 0, distance, false,
-                           std::max<Cycle>(0, needs_.hold(key, reader) - early), Cycle{0}});
-    }
-    const Op& made = problem_.ops[at(op)];
-    const bool beside_rings =
-        std::any_of(made.footprints.begin(), made.footprints.end(),
-                    [&](const Footprint& f) { return problem_.memories[at(f.memory)].rings; });
-    if (!through.empty() && beside_rings) return;
-    problem.ops[at(op)].footprints.push_back({memory, 1});
-    if (made.registers > 0) return;
-    problem.edges.insert(problem.edges.end(), through.begin(), through.end());
-  }
-
   const Problem& problem_;
   const program::Draft& draft_;
+  const Solution& found_;
   PlacementNeeds needs_;
   Options options_;
   std::stop_token stop_;

@@ -3,12 +3,51 @@
 #include <algorithm>
 #include <set>
 
+#include "graph/divide.hpp"
 #include "graph/index.hpp"
 
 namespace twill {
 
 using program::Ending;
-using program::Storage;
+
+namespace {
+
+/// Is there a way from one op to another within an iteration?
+bool leads_to(const Problem& problem, int from, int to) {
+  std::set<int> seen = {from};
+  std::vector<int> next = {from};
+  while (!next.empty()) {
+    const int v = next.back();
+    next.pop_back();
+    if (v == to) return true;
+    for (const Edge& e : problem.edges)
+      if (e.from == v && e.distance == 0 && seen.insert(e.to).second) next.push_back(e.to);
+  }
+  return false;
+}
+
+int add_memory(Problem& problem, Amount copies) {
+  const int memory = static_cast<int>(problem.memories.size());
+  Memory one;
+  one.name = "place " + std::to_string(memory);
+  one.capacity = copies;
+  problem.memories.push_back(std::move(one));
+  return memory;
+}
+
+int add_op(Problem& problem, const char* what) {
+  const int op = static_cast<int>(problem.ops.size());
+  Op one;
+  one.id = what + (" " + std::to_string(op));
+  problem.ops.push_back(std::move(one));
+  return op;
+}
+
+Edge edge(int from, int to, Cycle delay, int distance, Cycle hold) {
+  return {from, to, delay, distance, false, hold, Cycle{0}};
+}
+
+}  // namespace
 
 bool handed_over(const program::Draft& draft, int s) {
   const auto& takes = draft.loop.takes[at(draft.source[at(draft.writer[at(s)])])];
@@ -20,83 +59,157 @@ StorageKey storage_key(const program::Draft& draft, int s) {
   return {draft.source[at(draft.writer[at(s)])], draft.program.storages[at(s)].memory};
 }
 
-std::vector<std::pair<int, int>> reading_ops(const program::Draft& draft, int op) {
-  std::vector<std::pair<int, int>> readers;
-  for (int v = 0; v < static_cast<int>(draft.loop.uses.size()); ++v)
-    for (const program::Use& use : draft.loop.uses[at(v)])
-      if (use.from == op && v != op) readers.emplace_back(v, use.distance);
-  return readers;
+PlacementNeeds::PlacementNeeds(const Problem& problem, const program::Draft& draft)
+    : problem_(problem),
+      draft_(draft),
+      code_(problem.ops.size(), -1),
+      readers_(problem.ops.size()) {
+  for (std::size_t v = 0; v < draft.source.size(); ++v)
+    code_[at(draft.source[v])] = static_cast<int>(v);
+  for (std::size_t s = 0; s < draft.writer.size(); ++s)
+    for (const program::Reader& r : draft.readers[s])
+      readers_[at(draft.source[at(draft.writer[s])])].push_back(
+          {draft.source[at(r.op)], r.distance, r.accumulates});
+  for (std::vector<Reader>& one : readers_) {
+    std::sort(one.begin(), one.end());
+    one.erase(std::unique(one.begin(), one.end()), one.end());
+  }
+  has_free_slot_ = std::any_of(problem.warps.begin(), problem.warps.end(),
+                               [](const WarpSlot& w) { return !w.variable_latency; });
 }
 
-Problem PlacementNeeds::strengthened() {
-  Problem problem = problem_;
-  const program::Program& p = draft_.program;
-  for (int s = 0; s < static_cast<int>(p.storages.size()); ++s) {
-    const Storage& storage = p.storages[at(s)];
-    if (storage.kind != Storage::in_memory || handed_over(draft_, s)) continue;
-    for (const program::Reader& r : draft_.readers[at(s)]) {
-      const int reader = draft_.source[at(r.op)];
-      if (r.accumulates || !ends_alone(r.op, storage.memory)) continue;
-      const int writer = draft_.source[at(draft_.writer[at(s)])];
-      Cycle end = draft_.loop.ends[at(reader)];
-      holds_[{storage_key(draft_, s), reader}] = end;
-      // (Of a charged ring's copies one is counted that is given back in the cycle of a load.)
-      if (problem_.ops[at(writer)].fills_ring()) --end;
-      // (Charged rings are there all the time, and a program may lay others over them: with these
-      // no sum of what is held bounds it.)
-      if (problem_.memories[at(storage.memory)].rings) continue;
-      // (What holds registers, too, gives them away as its slot's code has it.)
-      for (Edge& e : problem.edges)
-        if (e.to == reader && problem_.ops[at(e.from)].registers == 0 && shows(e.from, writer))
-          e.hold = std::max(e.hold, end);
-    }
-  }
-  return problem;
+std::vector<PlacementNeeds::Reader> PlacementNeeds::others(int op) const {
+  std::vector<Reader> all = readers(op);
+  std::erase_if(all, [&](const Reader& r) { return r.op == op; });
+  return all;
 }
 
-bool PlacementNeeds::shows(int op, int writer) const {
-  if (op == writer) return true;
-  if (draft_.loop.is_code[at(op)]) return false;
-  std::set<int> seen;
-  std::vector<int> next = {op};
-  while (!next.empty()) {
-    const int v = next.back();
-    next.pop_back();
-    for (const Edge& e : problem_.edges) {
-      if (e.to != v) continue;
-      if (e.from == writer) return true;
-      if (!draft_.loop.is_code[at(e.from)] && seen.insert(e.from).second) next.push_back(e.from);
-    }
-  }
-  return false;
+bool PlacementNeeds::can_meet_in_a_slot(int a, int b) const {
+  const std::vector<int> one = allowed_slots(problem_, a), other = allowed_slots(problem_, b);
+  return std::any_of(one.begin(), one.end(), [&](int w) {
+    return std::find(other.begin(), other.end(), w) != other.end();
+  });
 }
 
-bool PlacementNeeds::ends_alone(int op, int memory) const {
-  const program::Op& reader = draft_.program.ops[at(op)];
-  const int vl = variable_latency_slot(problem_);
-  for (int v = 0; v < static_cast<int>(draft_.program.ops.size()); ++v) {
-    if (!writes_there(v, memory)) continue;
-    const program::Op& writer = draft_.program.ops[at(v)];
-    const bool in_order =
-        reader.ending == Ending::at_once || (!reader.queue.empty() && reader.queue == writer.queue);
-    // One of them on the slot of loads, the other one never.
-    const bool apart = vl >= 0 && problem_.ops[at(draft_.source[at(op)])].variable_latency !=
-                                      problem_.ops[at(draft_.source[at(v)])].variable_latency;
-    if (in_order && !apart) return false;
-  }
+Cycle PlacementNeeds::wait(int first, int then) const {
+  const program::Op& one = draft_.program.ops[at(code(first))];
+  const program::Op& other = draft_.program.ops[at(code(then))];
+  const bool in_order =
+      one.ending == Ending::at_once || (!one.queue.empty() && one.queue == other.queue);
+  return in_order && can_meet_in_a_slot(first, then) ? 0 : draft_.loop.ends[at(first)];
+}
+
+/// M(then) + offset I >= M(first) + delay; false = no schedule keeps it. Where it cannot be asked
+/// it is not: of a load without predecessors, and after an op without cycles, whose buffer what
+/// comes after it would hold.
+bool PlacementNeeds::ask_order(Problem& problem, int first, int then, Cycle delay,
+                               int offset) const {
+  if (offset < 0) return false;
+  // It reads what it is to be read before.
+  const bool circle = offset == 0 && leads_to(problem, then, first);
+  if (circle) return delay == 0;
+  if (!has_free_slot_ || problem_.ops[at(first)].cycles == 0 || problem_.ops[at(then)].fills_ring())
+    return true;
+  // (At the cycle of the first it ends no use of that result later than there.)
+  const int between = add_op(problem, "order");
+  problem.edges.push_back(edge(first, between, 0, 0, 0));
+  problem.edges.push_back(edge(between, then, delay, offset, 0));
   return true;
 }
 
-bool PlacementNeeds::writes_there(int v, int memory) const {
-  const program::Program& p = draft_.program;
-  // Registers that are handed over are written to shared memory by whoever makes them.
-  if (p.memories[at(memory)].name == program::kBarrierMemory &&
-      draft_.loop.registers[at(draft_.source[at(v)])] > 0)
-    return true;
-  const std::vector<int>& writes = p.ops[at(v)].writes;
-  return std::any_of(writes.begin(), writes.end(), [&](int s) {
-    const Storage& storage = p.storages[at(s)];
-    return storage.kind == Storage::in_memory && storage.memory == memory;
+/// The op's own copies: `most` iterations later the same one is written.
+bool PlacementNeeds::ask_interval(Problem& problem, int op, int most) const {
+  const program::Op& one = draft_.program.ops[at(code(op))];
+  if (one.ending == Ending::at_once || !one.queue.empty()) return true;
+  const Cycle least = ceil_divide(draft_.loop.ends[at(op)], most);
+  problem.interval.least = std::max(problem.interval.least, least);
+  return problem.interval.least <= problem.interval.most;
+}
+
+/// Copies of a load's ring: the model counts them, in a memory that charges rings.
+bool PlacementNeeds::ask_ring(Problem& problem, int load, int most) const {
+  const int place = add_memory(problem, most);
+  problem.memories[at(place)].rings = true;
+  problem.ops[at(load)].footprints.push_back({place, 1});
+  return true;
+}
+
+bool PlacementNeeds::ask_depth(Problem& problem, const StorageKey& key, int most) const {
+  const int op = key.first;
+  if (!ask_interval(problem, op, most)) return false;
+  for (const Reader& r : readers(op)) {
+    if (r.distance > most) return false;  // so many are there before the loop
+    if (r.op == op && r.accumulates) continue;
+    if (!ask_order(problem, r.op, op, wait(r.op, op), most - r.distance)) return false;
+  }
+  return !problem_.ops[at(op)].fills_ring() || ask_ring(problem, op, most);
+}
+
+bool PlacementNeeds::ask_read_before(Problem& problem, int op, const Reader& reader,
+                                     int most) const {
+  return ask_interval(problem, op, most) &&
+         ask_order(problem, reader.op, op, draft_.loop.ends[at(reader.op)],
+                   most - reader.distance);
+}
+
+void PlacementNeeds::ask_turns(Problem& problem, std::pair<StorageKey, std::optional<Reader>> a,
+                               std::pair<StorageKey, std::optional<Reader>> b, Amount most) const {
+  if (!has_free_slot_) return;
+  const int place = add_memory(problem, most);
+  ask_copy(problem, place, a.first, a.second, b.first.first);
+  ask_copy(problem, place, b.first, b.second, a.first.first);
+}
+
+/// A copy of what the op makes, from its issue to the last of its uses before `other` writes there.
+void PlacementNeeds::ask_copy(Problem& problem, int memory, const StorageKey& key,
+                              const std::optional<Reader>& far, int other) const {
+  const int op = key.first;
+  if (problem_.ops[at(op)].fills_ring()) {
+    // Nothing can stand before a load. Its own uses in the problem are as good, if they are uses
+    // in the program, too, and no longer.
+    if (charges_only_uses(op, other)) problem.ops[at(op)].footprints.push_back({memory, 1});
+    return;
+  }
+  // As late as it likes before the op: at its cycle it is what the program has.
+  const int copy = add_op(problem, "copy");
+  problem.ops[at(copy)].footprints.push_back({memory, 1});
+  problem.edges.push_back(edge(copy, op, 0, 0, wait(op, other)));
+  for (const Reader& r : far ? std::vector<Reader>{*far} : readers(op)) {
+    // (Where they have one place, an accumulator is written over by who reads it.)
+    const bool over = r.op == other && r.accumulates;
+    problem.edges.push_back(edge(copy, r.op, 0, r.distance, over ? 0 : wait(r.op, other)));
+  }
+}
+
+/// Is what the problem holds of a load never more than what a program waits for before `other`
+/// writes there?
+bool PlacementNeeds::charges_only_uses(int load, int other) const {
+  if (unread_views(load)) return false;
+  return std::all_of(problem_.edges.begin(), problem_.edges.end(), [&](const Edge& e) {
+    if (e.from != load) return true;
+    return e.hold <= (draft_.loop.is_code[at(e.to)] ? wait(e.to, other) : 0);
+  });
+}
+
+/// Does a zero-cycle op show it that no code comes after?
+bool PlacementNeeds::unread_views(int op) const {
+  const auto& code = draft_.loop.is_code;
+  const auto read = [&](int view) {
+    std::set<int> seen = {view};
+    std::vector<int> next = {view};
+    while (!next.empty()) {
+      const int v = next.back();
+      next.pop_back();
+      for (const Edge& e : problem_.edges) {
+        if (e.from != v) continue;
+        if (code[at(e.to)]) return true;
+        if (seen.insert(e.to).second) next.push_back(e.to);
+      }
+    }
+    return false;
+  };
+  return std::any_of(problem_.edges.begin(), problem_.edges.end(), [&](const Edge& e) {
+    return e.from == op && !code[at(e.to)] && !read(e.to);
   });
 }
 

@@ -1,7 +1,14 @@
-// What every program with a placement needs of its schedule beyond the problem's rules.
+// What every program with a placement needs of its schedule, stated so that it is never more.
+//
+// A need is a consequence of how derive() makes programs, in the schedule's own time: a copy of a
+// storage is written after the uses of the copy that was there before. Of such a use nothing is
+// taken for granted but its issue where some schedule may let the order of a slot's code (or of a
+// queue) do the waiting, and its end else. Needs are asked by ops that take no time, are used by
+// nobody and show nothing, so that no rule of the model (lifetimes, rings, registers) sees the ops
+// of the loop otherwise than before.
 #pragma once
 
-#include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -17,40 +24,53 @@ bool handed_over(const program::Draft& draft, int s);
 /// Storage `s` of the draft, whatever the schedule.
 StorageKey storage_key(const program::Draft& draft, int s);
 
-/// Other ops that read what `op` makes, and how many iterations later.
-std::vector<std::pair<int, int>> reading_ops(const program::Draft& draft, int op);
-
-/// What every program with a placement needs of its schedule: whose end it is that writers wait
-/// for.
 class PlacementNeeds {
  public:
-  PlacementNeeds(const Problem& problem, const program::Draft& draft)
-      : problem_(problem), draft_(draft) {}
+  /// `draft` is of some schedule of the problem.
+  PlacementNeeds(const Problem& problem, const program::Draft& draft);
 
-  /// The problem, with operands in memory held until readers have ended whose slot never keeps the
-  /// order by itself.
-  Problem strengthened();
+  /// An op that reads a result: the same in all schedules. `op` is the problem's.
+  struct Reader {
+    int op = 0;
+    int distance = 0;
+    bool accumulates = false;
+    auto operator<=>(const Reader&) const = default;
+  };
+  const std::vector<Reader>& readers(int op) const { return readers_[static_cast<std::size_t>(op)]; }
+  /// Without the op itself: those that its result may be handed over to.
+  std::vector<Reader> others(int op) const;
 
-  /// Cycles from the reader's issue on that writers of this storage wait for; 0 = its slot, or a
-  /// queue, keeps the order. After strengthened().
-  Cycle hold(const StorageKey& key, int reader) const {
-    const auto held = holds_.find({key, reader});
-    return held == holds_.end() ? 0 : held->second;
-  }
+  /// Asks that a result in memory has `most` copies at most. False = no schedule has so few.
+  bool ask_depth(Problem& problem, const StorageKey& key, int most) const;
 
-  /// Is `op` the writer itself, or a view of what it made?
-  bool shows(int op, int writer) const;
+  /// Asks that what `op` hands over to `reader` is read before the copy `most` later is made.
+  bool ask_read_before(Problem& problem, int op, const Reader& reader, int most) const;
+
+  /// Asks that two storages never have more than `most` copies that hold something. Of one that is
+  /// handed over only the `far` reader is looked at.
+  void ask_turns(Problem& problem, std::pair<StorageKey, std::optional<Reader>> a,
+                 std::pair<StorageKey, std::optional<Reader>> b, Amount most) const;
 
  private:
-  /// Is the end of this reader, and nothing less, what writers in the memory come after?
-  bool ends_alone(int op, int memory) const;
+  /// Cycles from the issue of op `first` on before which no program lets op `then` write over what
+  /// it uses; 0 = a slot, or a queue, may keep the order.
+  Cycle wait(int first, int then) const;
+  bool can_meet_in_a_slot(int a, int b) const;
+  int code(int op) const { return code_[static_cast<std::size_t>(op)]; }
 
-  /// Does op `v` of the program write into this memory, or hand registers over through it?
-  bool writes_there(int v, int memory) const;
+  bool ask_order(Problem& problem, int first, int then, Cycle delay, int offset) const;
+  bool ask_interval(Problem& problem, int op, int most) const;
+  bool ask_ring(Problem& problem, int load, int most) const;
+  void ask_copy(Problem& problem, int memory, const StorageKey& key,
+                const std::optional<Reader>& far, int other) const;
+  bool charges_only_uses(int load, int other) const;
+  bool unread_views(int op) const;
 
   const Problem& problem_;
   const program::Draft& draft_;
-  std::map<std::pair<StorageKey, int>, Cycle> holds_;  ///< of a storage and a reader
+  std::vector<int> code_;  ///< per op, its number in the program; -1 = none
+  std::vector<std::vector<Reader>> readers_;
+  bool has_free_slot_ = false;  ///< for ops that take no time
 };
 
 }  // namespace twill
