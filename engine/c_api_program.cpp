@@ -37,6 +37,7 @@ twill_result take(twill_program& handle, const twill::Problem& problem,
   one.problem_sha256 = made.solution.problem_sha256;
   one.status = twill::to_string(made.solution.status);
   one.ii_lower_bound = made.solution.ii_lower_bound;
+  one.placed = made.placed;
   set(handle, std::move(one));
   return TWILL_OK;
 }

@@ -1,4 +1,5 @@
 // The judged program of a kernel or of a module's loop, with what it computes.
+#include <algorithm>
 #include <utility>
 
 #include "engine/include/twill_emit.hpp"
@@ -74,6 +75,7 @@ void take(const ProgramSource& source, Given given, ProgramResult& result) {
   program.problem_sha256 = given.hash;
   program.status = to_string(given.made.solution.status);
   program.ii_lower_bound = given.made.solution.ii_lower_bound;
+  program.placed = given.made.placed;
   // What the judge has not accepted is not shown as a program.
   auto fault = program::judge(program);
   if (!fault) fault = program::compare(program, given.problem, *given.made.solution.schedule);
@@ -113,6 +115,72 @@ void solve_as_program(Given& given, const Solution& first, const ProgramOptions&
   last.status = same ? first.status : Status::feasible;
   last.ii_lower_bound = first.ii_lower_bound;
   given.made.again = true;
+  given.made.placed.reset();  // (of a problem with more in it)
+}
+
+/// Where the best schedule of all layouts has no placement, that of another layout may have one:
+/// each is asked, and what is proved of schedules with a placement is of all of them.
+class OtherLayouts {
+ public:
+  OtherLayouts(const LayoutsSolution& all, const ProgramOptions& options, std::stop_token stop,
+               const ProgramSolution& first)
+      : all_(all), options_(options), stop_(std::move(stop)), best_(first), chosen_(all.chosen) {}
+
+  void run() {
+    std::pair<Cycle, Cycle> bound = bound_of(best_, all_.solution());
+    for (std::size_t k = 0; k < all_.layouts.size(); ++k)
+      if (k != all_.chosen && all_.outcomes[k].covered_by.empty()) bound = std::min(bound, ask(k));
+    const auto [interval, length] = value(best_.solution);
+    best_.placed =
+        program::PlacedBounds{bound.first, bound.second, bound == std::pair(interval, length)};
+    best_.solution.status = Status::feasible;
+    best_.solution.ii_lower_bound = all_.solution().ii_lower_bound;
+  }
+
+  std::size_t chosen() const { return chosen_; }
+  ProgramSolution best() && { return std::move(best_); }
+
+ private:
+  static std::pair<Cycle, Cycle> value(const Solution& solution) {
+    return {solution.schedule->initiation_interval, solution.schedule->length};
+  }
+
+  /// No schedule of the layout with a placement is better.
+  static std::pair<Cycle, Cycle> bound_of(const ProgramSolution& made, const Solution& found) {
+    if (made.placed) return {made.placed->initiation_interval, made.placed->length};
+    return {found.ii_lower_bound, found.length_lower_bound};
+  }
+
+  std::pair<Cycle, Cycle> ask(std::size_t layout) {
+    const Problem& problem = all_.layouts[layout].problem;
+    const Solution found = solve(problem, options_.search, stop_);
+    if (found.status == Status::infeasible) return value(best_.solution);
+    const std::pair bound{found.ii_lower_bound, found.length_lower_bound};
+    if (!found.schedule || bound >= value(best_.solution)) return bound;
+    ProgramSolution made = solve_program(problem, found, options_.search, stop_, options_.derive);
+    if (!std::holds_alternative<program::Program>(made.program)) return bound;
+    const std::pair of_layout = bound_of(made, found);
+    if (value(made.solution) < value(best_.solution)) {
+      best_ = std::move(made);
+      best_.again = true;
+      chosen_ = layout;
+    }
+    return of_layout;
+  }
+
+  const LayoutsSolution& all_;
+  const ProgramOptions& options_;
+  std::stop_token stop_;
+  ProgramSolution best_;
+  std::size_t chosen_;
+};
+
+/// Did the schedule become worse, so that it is no longer clear which layout is best?
+bool became_worse(const ProgramSolution& made, const LayoutsSolution& all) {
+  return std::holds_alternative<program::Program>(made.program) && made.placed &&
+         all.status == Status::optimal &&
+         std::none_of(all.layouts.begin(), all.layouts.end(),
+                      [](const Lowered& one) { return one.pool.has_value(); });
 }
 
 }  // namespace
@@ -130,14 +198,25 @@ ProgramResult best_program(const ProgramSource& source, const ProgramOptions& op
   result.status = all.status;
   if (!all.solution().schedule)
     return missing(result, Missing::schedule, no_schedule_text(all.solution()));
-  if (source.layouts.size() > 1)
-    result.remarks.push_back("best: layout " + printable(all.layout().layout));
   Given given{all.layout().problem, "", {}, nullptr, nullptr};
-  Problem whole = given.problem;  // without what is kept back
-  whole.memories = source.layouts[all.chosen].problem.memories;
-  given.hash = hash_of(source, all.chosen, whole);
-  read_module(source, all.chosen, given, result);
+  std::size_t chosen = all.chosen;
+  read_module(source, chosen, given, result);
   given.made = solve_program(given.problem, all.solution(), options.search, stop, options.derive);
+  if (source.modules.empty() && became_worse(given.made, all)) {
+    OtherLayouts others(all, options, stop, given.made);
+    others.run();
+    chosen = others.chosen();
+    given.problem = all.layouts[chosen].problem;
+    given.made = std::move(others).best();
+  }
+  // (Of a module, or with memory kept back, it would be proved of a problem with more in it.)
+  if (!source.modules.empty() || options.kept_back > 0) given.made.placed.reset();
+  if (source.layouts.size() > 1)
+    result.remarks.insert(result.remarks.begin(),
+                          "best: layout " + printable(all.layouts[chosen].layout));
+  Problem whole = all.layouts[chosen].problem;  // without what is kept back
+  whole.memories = source.layouts[chosen].problem.memories;
+  given.hash = hash_of(source, chosen, whole);
   const auto* refusal = std::get_if<program::Refusal>(&given.made.program);
   if (refusal != nullptr && refusal->rule == "schedule" && given.meaning)
     solve_as_program(given, all.solution(), options, stop);
@@ -158,7 +237,7 @@ ProgramResult program_of(const ProgramSource& source, std::size_t layout, const 
   given.hash = hash_of(source, layout, given.problem);
   read_module(source, layout, given, result);
   auto made = program::derive(given.problem, *solution.schedule, how);
-  given.made = {solution, std::move(made), false, 0, ""};
+  given.made = {solution, std::move(made), false, 0, "", {}};
   take(source, std::move(given), result);
   return result;
 }

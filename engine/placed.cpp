@@ -70,15 +70,19 @@ class PlacedSearcher {
   PlacedSearch run() {
     Way first{{}, problem_, found_};
     first.solution.goals.clear();
-    if (ask(std::move(first), known_)) go_on();
+    if (ask(std::move(first), known_))
+      go_on();
+    else
+      leave({known_.interval, known_.length});
     Placement& placement = result_.placement;
     if (result_.solution) {
       const Schedule& best = *result_.solution->schedule;
-      leave({best.initiation_interval, best.length});
       placement.reached = bound_ == std::pair(best.initiation_interval, best.length);
     }
     if (bound_.first != kEndless)
       std::tie(placement.ii_lower_bound, placement.length_lower_bound) = bound_;
+    else
+      placement.none = true;
     return std::move(result_);
   }
 
@@ -107,6 +111,7 @@ class PlacedSearcher {
       }
       auto made = program::derive(problem_, schedule_of(way), how_);
       if (auto* program = std::get_if<program::Program>(&made)) {
+        leave(place.bound);
         result_.program = std::move(*program);
         result_.solution = way.solution;
         result_.solution->schedule = schedule_of(way);

@@ -8,10 +8,9 @@
 // these results is not handed over. Each way is a problem with more in it: a memory of its own for
 // a ring or for a pair, as large as the copies that it may have, or pins to one slot. In which
 // order the two of a pair come (the direction of the overlay) is left to the search. What is added
-// is meant to be less than a placement needs, never more. The problem with the smallest (I, L) is
-// taken first: if its schedule has a placement, it is the best that is known. That none is better
-// is not claimed: every cause of a bound that was too high has been mended where it was found, but
-// there is no proof that none is left.
+// is never more than a placement needs (placement_needs.hpp), so the bounds are those of all
+// schedules whose program has a placement. The problem with the smallest (I, L) is taken first: if
+// its schedule has a placement, it is the best.
 #pragma once
 
 #include <optional>
@@ -28,9 +27,9 @@ namespace twill {
 /// What is known of all schedules whose program has a placement. The class of placements is that of
 /// graph/program/placement.hpp, the storages and hand-overs those that derive() makes.
 struct Placement {
-  int ways = 0;  ///< problems with more in them that were solved
-  /// The best that any way allows. Not for a user's eyes: what is asked of a way was more than
-  /// placements need in one of 50,000 random loops (tests/engine/placed_test.cpp).
+  int ways = 0;       ///< problems with more in them that were solved
+  bool none = false;  ///< no schedule has a placement
+  /// No schedule with a placement is better: of this I none is shorter.
   Cycle ii_lower_bound = 0, length_lower_bound = 0;
   bool reached = false;  ///< the schedule found is at these bounds
 };

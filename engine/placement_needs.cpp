@@ -148,8 +148,7 @@ bool PlacementNeeds::ask_depth(Problem& problem, const StorageKey& key, int most
 bool PlacementNeeds::ask_read_before(Problem& problem, int op, const Reader& reader,
                                      int most) const {
   return ask_interval(problem, op, most) &&
-         ask_order(problem, reader.op, op, draft_.loop.ends[at(reader.op)],
-                   most - reader.distance);
+         ask_order(problem, reader.op, op, draft_.loop.ends[at(reader.op)], most - reader.distance);
 }
 
 void PlacementNeeds::ask_turns(Problem& problem, std::pair<StorageKey, std::optional<Reader>> a,
@@ -167,7 +166,9 @@ void PlacementNeeds::ask_copy(Problem& problem, int memory, const StorageKey& ke
   if (problem_.ops[at(op)].fills_ring()) {
     // Nothing can stand before a load. Its own uses in the problem are as good, if they are uses
     // in the program, too, and no longer.
-    if (charges_only_uses(op, other)) problem.ops[at(op)].footprints.push_back({memory, 1});
+    if (!charges_only_uses(op, other)) return;
+    hold_to_the_end(problem, op, other);
+    problem.ops[at(op)].footprints.push_back({memory, 1});
     return;
   }
   // As late as it likes before the op: at its cycle it is what the program has.
@@ -191,6 +192,46 @@ bool PlacementNeeds::charges_only_uses(int load, int other) const {
   });
 }
 
+/// Holds what is loaded as long as programs wait before `other` writes there, for readers through
+/// views, too, where that asks nothing else of schedules.
+void PlacementNeeds::hold_to_the_end(Problem& problem, int load, int other) const {
+  if (problem_.ops[at(load)].registers > 0) return;
+  for (const Reader& r : readers(load)) {
+    const Cycle all = r.accumulates ? 0 : wait(r.op, other);
+    const Cycle hold = may_hold(load, r, all) ? all : 0;
+    const auto direct = std::find_if(
+        problem.edges.begin(), problem.edges.end(),
+        [&](const Edge& e) { return e.from == load && e.to == r.op && e.distance == r.distance; });
+    if (direct == problem.edges.end())
+      problem.edges.push_back(edge(load, r.op, 0, r.distance, hold));
+    else
+      direct->hold = std::max(direct->hold, hold);
+  }
+}
+
+/// Has every program with a placement room for a load's buffers if this reader holds them so long?
+/// Where a memory counts live copies: if all who write there wait so long, then copies that live at
+/// one time have places of their own. Where it charges rings: if they are as deep already.
+bool PlacementNeeds::may_hold(int load, const Reader& reader, Cycle hold) const {
+  Cycle known = problem_.ops[at(reader.op)].cycles;
+  for (const program::Use& use : draft_.loop.uses[at(reader.op)])
+    if (use.from == load && use.distance == reader.distance) known = std::max(known, use.hold);
+  const std::vector<Footprint>& all = problem_.ops[at(load)].footprints;
+  return std::all_of(all.begin(), all.end(), [&](const Footprint& f) {
+    if (problem_.memories[at(f.memory)].rings) return hold <= known;
+    for (int v = 0; v < static_cast<int>(problem_.ops.size()); ++v)
+      if (code(v) >= 0 && writes_there(v, f.memory) && wait(reader.op, v) < hold) return false;
+    return true;
+  });
+}
+
+/// Does op `v` write into this memory, or hand registers over through it, in some schedule?
+bool PlacementNeeds::writes_there(int v, int memory) const {
+  const bool hands_over = draft_.loop.registers[at(v)] > 0 &&
+                          problem_.memories[at(memory)].name == program::kBarrierMemory;
+  return hands_over || draft_.loop.takes[at(v)][at(memory)] > 0;
+}
+
 /// Does a zero-cycle op show it that no code comes after?
 bool PlacementNeeds::unread_views(int op) const {
   const auto& code = draft_.loop.is_code;
@@ -208,9 +249,8 @@ bool PlacementNeeds::unread_views(int op) const {
     }
     return false;
   };
-  return std::any_of(problem_.edges.begin(), problem_.edges.end(), [&](const Edge& e) {
-    return e.from == op && !code[at(e.to)] && !read(e.to);
-  });
+  return std::any_of(problem_.edges.begin(), problem_.edges.end(),
+                     [&](const Edge& e) { return e.from == op && !code[at(e.to)] && !read(e.to); });
 }
 
 }  // namespace twill

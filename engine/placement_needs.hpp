@@ -36,7 +36,9 @@ class PlacementNeeds {
     bool accumulates = false;
     auto operator<=>(const Reader&) const = default;
   };
-  const std::vector<Reader>& readers(int op) const { return readers_[static_cast<std::size_t>(op)]; }
+  const std::vector<Reader>& readers(int op) const {
+    return readers_[static_cast<std::size_t>(op)];
+  }
   /// Without the op itself: those that its result may be handed over to.
   std::vector<Reader> others(int op) const;
 
@@ -64,6 +66,9 @@ class PlacementNeeds {
   void ask_copy(Problem& problem, int memory, const StorageKey& key,
                 const std::optional<Reader>& far, int other) const;
   bool charges_only_uses(int load, int other) const;
+  void hold_to_the_end(Problem& problem, int load, int other) const;
+  bool may_hold(int load, const Reader& reader, Cycle hold) const;
+  bool writes_there(int v, int memory) const;
   bool unread_views(int op) const;
 
   const Problem& problem_;

@@ -134,7 +134,7 @@ class Room {
   ProgramSolution result(const Solution& again,
                          std::variant<program::Program, program::Refusal> made, Amount kept,
                          const std::string& memory) const {
-    ProgramSolution result{found_, std::move(made), true, kept, memory};
+    ProgramSolution result{found_, std::move(made), true, kept, memory, {}};
     const Schedule &before = *found_.schedule, &now = *again.schedule;
     const bool same_interval = before.initiation_interval == now.initiation_interval;
     if (!same_interval || before.length != now.length) result.solution.status = Status::feasible;
@@ -154,9 +154,21 @@ class Room {
   KnownBounds known_;
 };
 
+/// What is known beside the schedule of `result`, which is not as good as that of `found`.
+std::optional<program::PlacedBounds> bounds_of(const ProgramSolution& result, const Solution& found,
+                                               const Placement& placement) {
+  if (result.solution.status == Status::optimal || placement.none) return std::nullopt;
+  const Schedule& now = *result.solution.schedule;
+  const std::pair proved{placement.ii_lower_bound, placement.length_lower_bound};
+  const auto [interval, length] =
+      std::max(proved, std::pair(found.ii_lower_bound, found.length_lower_bound));
+  return program::PlacedBounds{interval, length,
+                               interval == now.initiation_interval && length == now.length};
+}
+
 /// A schedule that satisfies more satisfies the problem, too. Its bounds are those of `found`.
 ProgramSolution of_placed(const Solution& found, PlacedSearch placed) {
-  ProgramSolution result{found, std::move(*placed.program), true, 0, ""};
+  ProgramSolution result{found, std::move(*placed.program), true, 0, "", {}};
   const Schedule &first = *found.schedule, &now = *placed.solution->schedule;
   Solution& solution = result.solution;
   if (now.initiation_interval != first.initiation_interval || now.length != first.length)
@@ -167,6 +179,7 @@ ProgramSolution of_placed(const Solution& found, PlacedSearch placed) {
   solution.goals = placed.solution->goals;
   solution.whole_time.reset();
   solution.schedule = std::move(placed.solution->schedule);
+  result.placed = bounds_of(result, found, placed.placement);
   return result;
 }
 
@@ -186,7 +199,7 @@ std::optional<std::string> program::add_meaning(Program& program, std::string_vi
 
 ProgramSolution solve_program(const Problem& problem, const Solution& found, const Options& options,
                               std::stop_token stop, const program::DeriveOptions& how) {
-  ProgramSolution first{found, program::derive(problem, *found.schedule, how), false, 0, ""};
+  ProgramSolution first{found, program::derive(problem, *found.schedule, how), false, 0, "", {}};
   const auto* refusal = std::get_if<program::Refusal>(&first.program);
   if (refusal == nullptr || refusal->rule != "placement") return first;
   const program::Refusal why = *refusal;
@@ -210,7 +223,9 @@ ProgramSolution solve_program(const Problem& problem, const Solution& found, con
     limits.incumbent = {best.initiation_interval, best.length};
   }
   PlacedSearch placed = search_placed(problem, found, options, std::move(stop), how, limits);
-  return placed.solution ? of_placed(found, std::move(placed)) : std::move(result);
+  if (placed.solution) return of_placed(found, std::move(placed));
+  if (other) result.placed = bounds_of(result, found, placed.placement);
+  return result;
 }
 
 }  // namespace twill

@@ -29,6 +29,11 @@ std::string head(const MadeProgram& made, int judged) {
   if (solution.status != Status::optimal)
     text += ", I >= " + std::to_string(solution.ii_lower_bound);
   text += "\n";
+  if (const auto& placed = program.placed)
+    text += std::string(placed->reached ? "it is optimal" : "nothing better is known") +
+            " of those whose program has a place in memory: I >= " +
+            std::to_string(placed->initiation_interval) +
+            ", L >= " + std::to_string(placed->length) + "\n(" + program::kPlacementClass + ")\n";
   if (made.again) {
     text +=
         "the first schedule found had no room for its program: this one was found with more "

@@ -35,6 +35,8 @@ struct ProgramSolution {
   bool again = false;
   Amount reserved = 0;  ///< kept back from `memory` in that search; 0 = nothing was
   std::string memory;   ///< in which there was no room
+  /// Where I or L had to grow: what is proved of all schedules whose program has a placement.
+  std::optional<program::PlacedBounds> placed = {};
 };
 
 /// The program of a schedule of `problem`, `found` by solve(). Where it has no placement, one that
@@ -42,7 +44,8 @@ struct ProgramSolution {
 /// problem a few times with less of the memory, with operands held until their readers end, without
 /// hand-overs of registers, at last at a larger I; what satisfies more satisfies `problem`, too.
 /// Such a schedule is optimal if I and L are those of an optimal `found`, else feasible, with the
-/// bounds of `found`. Where none has room the first refusal stays. `found` must have a schedule.
+/// bounds of `found`, and `placed` says how near it is to the best that has a placement. Where none
+/// has room the first refusal stays. `found` must have a schedule.
 ProgramSolution solve_program(const Problem& problem, const Solution& found,
                               const Options& options = {}, std::stop_token stop = {},
                               const program::DeriveOptions& how = {});

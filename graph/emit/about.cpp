@@ -4,14 +4,23 @@
 
 namespace twill::emit {
 
+std::string proved_of(const program::Program& program) {
+  std::string text = "I >= " + std::to_string(program.ii_lower_bound) + " is proved";
+  if (const auto& placed = program.placed)
+    text += placed->reached ? ", and that no schedule with a place in memory is better"
+                            : ", of those with a place in memory I >= " +
+                                  std::to_string(placed->initiation_interval);
+  return text;
+}
+
 std::string about_program(const program::Program& program, const EmitOptions& options) {
   const bool optimal = program.status == "optimal";
   return harmless(program.problem) + " on " + harmless(options.machine) + ", written by Twill " +
          harmless(options.version) + ".\n\nSchedule: " + (optimal ? "optimal" : "feasible") +
          ", one iteration every I = " + std::to_string(program.initiation_interval) +
-         " cycles of the machine file (I >= " + std::to_string(program.ii_lower_bound) +
-         " is proved), " + std::to_string(program::stage_count(program)) +
-         " stages.\nProblem: sha256 " + harmless(program.problem_sha256) + ".\n\n";
+         " cycles of the machine file (" + proved_of(program) + "), " +
+         std::to_string(program::stage_count(program)) + " stages.\nProblem: sha256 " +
+         harmless(program.problem_sha256) + ".\n\n";
 }
 
 }  // namespace twill::emit

@@ -7,6 +7,9 @@
 
 namespace twill::emit {
 
+/// "I >= 4096 is proved", and where addresses cost something, what is proved of schedules with some.
+std::string proved_of(const program::Program& program);
+
 /// Whose program it is, on which machine, its schedule (optimal or feasible), its interval I with
 /// the proved bound (cycles of the machine file), its stages, and the hash of its problem: lines
 /// that end in an empty one.

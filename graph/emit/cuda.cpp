@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/emit/about.hpp"
 #include "graph/emit/cuda_host.hpp"
 #include "graph/emit/cuda_plan.hpp"
 #include "graph/emit/cuda_slot.hpp"
@@ -42,7 +43,7 @@ class FilePrinter {
     line(0, "// Schedule: " + std::string(optimal ? "optimal" : "feasible") +
                 ", one iteration every I = " + std::to_string(p_.initiation_interval) +
                 " cycles of the machine file");
-    line(0, "// (I >= " + std::to_string(p_.ii_lower_bound) + " is proved), " +
+    line(0, "// (" + proved_of(p_) + "), " +
                 std::to_string(program::stage_count(p_)) + " stages.");
     line(0, "// Problem: sha256 " + harmless(p_.problem_sha256) + ".");
     line(0, "//");

@@ -128,12 +128,27 @@ struct Wait {
   bool operator==(const Wait&) const = default;
 };
 
+/// The placements that are looked at (placement.hpp), as program files name them.
+inline constexpr const char* kPlacementClass =
+    "one base a ring; storages share addresses with one copy each, or copy on copy";
+
+/// What is proved of all schedules of a problem whose program has a placement of this class: none
+/// has a smaller I, and none of this I a smaller L.
+struct PlacedBounds {
+  Cycle initiation_interval = 0;
+  Cycle length = 0;
+  bool reached = false;  ///< the program's schedule has this I and this L
+  bool operator==(const PlacedBounds&) const = default;
+};
+
 struct Program {
   std::string problem;         ///< name
   std::string problem_sha256;  ///< of the problem file's bytes
   std::string status;          ///< of the schedule: "optimal" or "feasible"
   Cycle initiation_interval = 0;
   Cycle ii_lower_bound = 0;  ///< proved
+  /// Where the best schedules have no placement, and others were searched.
+  std::optional<PlacedBounds> placed;
   std::vector<Slot> slots;
   std::vector<Memory> memories;
   std::vector<Op> ops;  ///< slot by slot, in the order in which a period runs them

@@ -15,7 +15,7 @@ namespace twill::program {
 namespace {
 
 constexpr const char* kFormat = "twill.program";
-constexpr int kVersion = 1;
+constexpr int kVersion = 2, kPlacedVersion = 2;
 constexpr Amount kMaxAlignment = 1 << 20;
 
 class Names {
@@ -44,12 +44,16 @@ class FileReader {
   explicit FileReader(const JsonValue& root) : root_(root) {}
 
   Program run() {
-    root_.check_format(kFormat, kVersion);
-    root_.check_keys(
-        {"format", "version", "problem", "problem_sha256", "status", "initiation_interval",
-         "lower_bound", "memories", "slots", "storages", "events"},
-        {"meaning"});
+    const int version = root_.check_format(kFormat, 1, kVersion);
+    const std::initializer_list<std::string_view> keys = {
+        "format",      "version",  "problem", "problem_sha256", "status", "initiation_interval",
+        "lower_bound", "memories", "slots",   "storages",       "events"};
+    if (version >= kPlacedVersion)
+      root_.check_keys(keys, {"meaning", "placement"});
+    else
+      root_.check_keys(keys, {"meaning"});
     head();
+    if (const auto value = root_.find("placement")) placement(*value);
     for (const JsonValue& value : root_.at("memories").elements_up_to(kMaxMemories + 1))
       memory(value);
     // Names first: ops and storages name each other.
@@ -95,6 +99,24 @@ class FileReader {
     program_.status = kStatus[root_.at("status").choice({"optimal", "feasible"})];
     program_.initiation_interval = root_.at("initiation_interval").integer(1, kMaxInterval);
     program_.ii_lower_bound = root_.at("lower_bound").integer(0, kMaxInterval);
+  }
+
+  void placement(const JsonValue& value) {
+    value.check_keys({"class", "status", "lower_bound"});
+    value.at("class").choice({kPlacementClass});
+    PlacedBounds placed;
+    const JsonValue bound = value.at("lower_bound");
+    bound.check_keys({"initiation_interval", "length"});
+    const JsonValue interval = bound.at("initiation_interval");
+    placed.initiation_interval = interval.integer(0, kMaxInterval);
+    if (placed.initiation_interval > program_.initiation_interval)
+      interval.fail("is more than the program's initiation interval, " +
+                    std::to_string(program_.initiation_interval));
+    placed.length = bound.at("length").integer(0, kMaxStart + kMaxCycles);
+    placed.reached = value.at("status").choice({"optimal", "feasible"}) == 0;
+    if (placed.reached && placed.initiation_interval != program_.initiation_interval)
+      value.at("status").fail("is optimal, and the bound on the initiation interval is less");
+    program_.placed = placed;
   }
 
   void memory(const JsonValue& value) {
@@ -236,12 +258,13 @@ class FileWriter {
   std::string run() {
     file_.begin_object();
     file_.member("format", kFormat);
-    file_.member("version", kVersion);
+    file_.member("version", p_.placed ? kPlacedVersion : 1);
     file_.member("problem", p_.problem);
     file_.member("problem_sha256", p_.problem_sha256);
     file_.member("status", p_.status);
     file_.member("initiation_interval", p_.initiation_interval);
     file_.member("lower_bound", p_.ii_lower_bound);
+    if (p_.placed) placement(*p_.placed);
     file_.key("memories");
     file_.begin_array();
     for (const Memory& memory : p_.memories) {
@@ -264,6 +287,19 @@ class FileWriter {
 
  private:
   const std::string& storage_name(int s) const { return p_.storages[at(s)].name; }
+
+  void placement(const PlacedBounds& placed) {
+    file_.key("placement");
+    file_.begin_object();
+    file_.member("class", kPlacementClass);
+    file_.member("status", placed.reached ? "optimal" : "feasible");
+    file_.key("lower_bound");
+    file_.begin_object();
+    file_.member("initiation_interval", placed.initiation_interval);
+    file_.member("length", placed.length);
+    file_.end_object();
+    file_.end_object();
+  }
 
   void names(const char* key, const std::vector<int>& storages) {
     if (storages.empty()) return;

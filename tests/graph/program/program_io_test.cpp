@@ -182,6 +182,45 @@ TEST_CASE("what is written is what was read") {
   if (fault) FAIL_CHECK(fault->rule << ": " << fault->text);
 }
 
+TEST_CASE("what is proved of schedules with a placement is version 2") {
+  program::Program program = parse_program(kText);
+  program.status = "feasible";
+  program.ii_lower_bound = 3;
+  for (const bool reached : {true, false}) {
+    program.placed = program::PlacedBounds{reached ? 4 : 3, 9, reached};
+    const std::string text = program_text(program);
+    CHECK(Json::parse(text).at("version") == 2);
+    CHECK(parse_program(text) == program);
+  }
+  program.placed = program::PlacedBounds{4, 9, true};
+  const Json file = Json::parse(program_text(program));
+  struct Wrong {
+    const char* place;
+    Json value;
+  };
+  const Wrong all[] = {{"/placement/class", "another"},
+                       {"/placement/status", "infeasible"},
+                       {"/placement/status", nullptr},
+                       {"/placement/lower_bound/initiation_interval", 5},
+                       {"/placement/lower_bound/initiation_interval", -1},
+                       {"/placement/lower_bound/length", -1},
+                       {"/placement/more", 1}};
+  for (const Wrong& wrong : all) {
+    CAPTURE(wrong.place);
+    Json other = file;
+    other[Json::json_pointer(wrong.place)] = wrong.value;
+    CHECK(refusal([&] { parse_program(other.dump()); }).place().find("/placement") == 0);
+  }
+  // It says that it is optimal, below its I.
+  Json low = file;
+  low["placement"]["lower_bound"]["initiation_interval"] = 3;
+  CHECK(refusal([&] { parse_program(low.dump()); }).place() == "/placement/status");
+  // Version 1 has no such key.
+  Json old = file;
+  old["version"] = 1;
+  CHECK_THROWS_AS(parse_program(old.dump()), InputError);
+}
+
 TEST_CASE("faults of the sample are found, in words") {
   struct Fault {
     const char *place, *rule;
@@ -231,7 +270,7 @@ TEST_CASE("what is no program is refused with its place") {
     Json value;
   };
   const Wrong all[] = {
-      {"/version", "", 2},
+      {"/version", "", 3},
       {"/status", "", "infeasible"},
       {"/problem_sha256", "must be 64 lower-case hexadecimal digits", "0"},
       {"/initiation_interval", "", 0},
@@ -287,6 +326,10 @@ TEST_CASE("program schema: keys") {
   full["slots"][1]["ops"][0]["fence"] = false;
   full["events"][0]["barrier"]["address"] = 0;
   full["storages"][0]["shares"] = Json::array();
+  full["version"] = 2;
+  full["placement"] = Json{{"class", program::kPlacementClass},
+                           {"status", "optimal"},
+                           {"lower_bound", Json{{"initiation_interval", 4}, {"length", 9}}}};
   full["meaning"] = Json::parse(R"({
     "doc": "d", "constants": {"two": 2.0},
     "tensors": [{"name": "A", "shape": [8], "type": "f16", "range": [-1, 1], "doc": "d"}],
@@ -300,21 +343,24 @@ TEST_CASE("program schema: keys") {
   struct Place {
     const char *sample, *schema;
   };
-  const Place places[] = {{"", ""},
-                          {"/memories/0", "/$defs/memory"},
-                          {"/slots/1", "/$defs/slot"},
-                          {"/slots/1/ops/0", "/$defs/op"},
-                          {"/slots/1/ops/0/reads/0", "/$defs/read"},
-                          {"/slots/1/ops/0/waits/0", "/$defs/wait"},
-                          {"/storages/0", "/$defs/in_memory"},
-                          {"/storages/1", "/$defs/in_registers"},
-                          {"/storages/2", "/$defs/order"},
-                          {"/events/0", "/$defs/event"},
-                          {"/events/0/barrier", "/$defs/barrier"},
-                          {"/meaning", "/$defs/meaning"},
-                          {"/meaning/tensors/0", "/$defs/tensor"},
-                          {"/meaning/before/0", "/$defs/value"},
-                          {"/meaning/ops/1", "/$defs/loop_value"}};
+  const Place places[] = {
+      {"", ""},
+      {"/placement", "/properties/placement"},
+      {"/placement/lower_bound", "/properties/placement/properties/lower_bound"},
+      {"/memories/0", "/$defs/memory"},
+      {"/slots/1", "/$defs/slot"},
+      {"/slots/1/ops/0", "/$defs/op"},
+      {"/slots/1/ops/0/reads/0", "/$defs/read"},
+      {"/slots/1/ops/0/waits/0", "/$defs/wait"},
+      {"/storages/0", "/$defs/in_memory"},
+      {"/storages/1", "/$defs/in_registers"},
+      {"/storages/2", "/$defs/order"},
+      {"/events/0", "/$defs/event"},
+      {"/events/0/barrier", "/$defs/barrier"},
+      {"/meaning", "/$defs/meaning"},
+      {"/meaning/tensors/0", "/$defs/tensor"},
+      {"/meaning/before/0", "/$defs/value"},
+      {"/meaning/ops/1", "/$defs/loop_value"}};
   for (const Place& place : places) {
     CAPTURE(place.sample);
     const Json& rules = file.at(Json::json_pointer(place.schema));
