@@ -7,9 +7,9 @@ namespace twill::emit {
 std::string proved_of(const program::Program& program) {
   std::string text = "I >= " + std::to_string(program.ii_lower_bound) + " is proved";
   if (const auto& placed = program.placed)
-    text += placed->reached ? ", and that no schedule with a place in memory is better"
-                            : ", of those with a place in memory I >= " +
-                                  std::to_string(placed->initiation_interval);
+    text += placed->reached
+                ? "; with addresses none is better"
+                : "; with addresses I >= " + std::to_string(placed->initiation_interval);
   return text;
 }
 

@@ -7,7 +7,8 @@
 
 namespace twill::emit {
 
-/// "I >= 4096 is proved", and where addresses cost something, what is proved of schedules with some.
+/// "I >= 4096 is proved", and where addresses cost something, what is proved of schedules that have
+/// some.
 std::string proved_of(const program::Program& program);
 
 /// Whose program it is, on which machine, its schedule (optimal or feasible), its interval I with

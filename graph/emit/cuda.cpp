@@ -43,8 +43,7 @@ class FilePrinter {
     line(0, "// Schedule: " + std::string(optimal ? "optimal" : "feasible") +
                 ", one iteration every I = " + std::to_string(p_.initiation_interval) +
                 " cycles of the machine file");
-    line(0, "// (" + proved_of(p_) + "), " +
-                std::to_string(program::stage_count(p_)) + " stages.");
+    line(0, "// (" + proved_of(p_) + "), " + std::to_string(program::stage_count(p_)) + " stages.");
     line(0, "// Problem: sha256 " + harmless(p_.problem_sha256) + ".");
     line(0, "//");
     line(0,
