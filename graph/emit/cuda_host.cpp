@@ -225,6 +225,7 @@ class CudaHostPrinter {
         break;
       case Function::beside:
       case Function::within:
+      case Function::running_sum:
       case Function::places: break;  // plan.cpp refuses them
       case Function::causal:
         text = "masked(" + x(0) + ", " + i + " * " + std::to_string(value.shape[1]) + ", " +

@@ -348,6 +348,9 @@ class HostPrinter {
         break;
       case Function::row_max: text = x(0) + ".amax(dim=1)"; break;
       case Function::row_sum: text = x(0) + ".sum(dim=1)"; break;
+      case Function::running_sum:
+        text = x(0) + ".cumsum(dim=" + (value.operands.size() == 2 ? "1)" : "0)");
+        break;
       case Function::lower: text = "torch.tril(" + x(0) + ")"; break;
       case Function::within: {
         std::string kept;

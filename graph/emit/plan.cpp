@@ -55,6 +55,8 @@ class Planner {
           value.operands[0].value >= 0 && value.type != "i32" &&
           plan_.meaning->values[at(value.operands[0].value)].type == "i32")
         return Refusal{"op", value.id + " makes real numbers of integers: no text is written"};
+      if (value.function == Function::running_sum)
+        return Refusal{"op", value.id + " is a running sum: no text is written for it"};
       if (value.function == Function::places && !options_.as_triton)
         return Refusal{"op", value.id + " is a tile of places: no text is written for it yet"};
       if (plan_.user != nullptr && value.function == Function::product &&

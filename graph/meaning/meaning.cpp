@@ -48,6 +48,7 @@ constexpr std::array<FunctionRow, kFunctions> kFunctionTable = {{
     {"erf", 1, 1, Form::elementwise},
     {"floor", 1, 1, Form::elementwise},
     {"ceil", 1, 1, Form::elementwise},
+    {"running_sum", 1, 2, Form::other},
 }};
 
 const FunctionRow& row_of(Function function) {

@@ -33,27 +33,29 @@ enum class Function {
   max,        ///< the larger of a and b
   exp2,       ///< 2 to the power of a
   log2,       ///< binary logarithm
-  reciprocal,  ///< 1 / a
-  select,      ///< b where a > 0, else c
-  row_max,     ///< of a matrix, a vector; of a vector, a number
-  row_sum,     ///< of a matrix, a vector; of a vector, a number
-  lower,       ///< a where c <= r, else 0, or what the second operand says
-  causal,      ///< a where i columns + c <= first + r / group (rounded down), else -inf
-  beside,      ///< two vectors as the columns of a matrix; a number is repeated
-  within,      ///< a inside the bounds, b outside; both may be vectors or numbers
-  places,      ///< a r + b c + s i + first, of an element in iteration i: four numbers
-  min,         ///< the smaller of a and b
-  abs,         ///< a without its sign
-  sqrt,        ///< square root
-  rsqrt,       ///< 1 / square root
-  log,         ///< natural logarithm
-  sin,         ///< of an angle in radians
-  cos,         ///< of an angle in radians
-  erf,         ///< error function
-  floor,       ///< the largest whole number that is not larger
-  ceil,        ///< the smallest whole number that is not smaller
+  reciprocal,   ///< 1 / a
+  select,       ///< b where a > 0, else c
+  row_max,      ///< of a matrix, a vector; of a vector, a number
+  row_sum,      ///< of a matrix, a vector; of a vector, a number
+  lower,        ///< a where c <= r, else 0, or what the second operand says
+  causal,       ///< a where i columns + c <= first + r / group (rounded down), else -inf
+  beside,       ///< two vectors as the columns of a matrix; a number is repeated
+  within,       ///< a inside the bounds, b outside; both may be vectors or numbers
+  places,       ///< a r + b c + s i + first, of an element in iteration i: four numbers
+  min,          ///< the smaller of a and b
+  abs,          ///< a without its sign
+  sqrt,         ///< square root
+  rsqrt,        ///< 1 / square root
+  log,          ///< natural logarithm
+  sin,          ///< of an angle in radians
+  cos,          ///< of an angle in radians
+  erf,          ///< error function
+  floor,        ///< the largest whole number that is not larger
+  ceil,         ///< the smallest whole number that is not smaller
+  running_sum,  ///< a of rows 0 to r, added: of a vector, or down each column of a matrix; with a
+                ///< second operand, 1, of columns 0 to c
 };
-inline constexpr int kFunctions = 33;
+inline constexpr int kFunctions = 34;
 
 std::string_view name_of(Function function);
 /// Least and largest number of operands, without the tensor and bounds.

@@ -446,8 +446,12 @@ class MeaningReader {
             type->fail("must be the type of the operands that are multiplied");
     } else {
       const bool reduces = one.function == Function::row_max || one.function == Function::row_sum;
-      if (in[0].size() != 2 && !(reduces && in[0].size() == 1))
-        disagree(reduces ? "must be a matrix or a vector" : "must be a matrix");
+      const bool sums = one.function == Function::running_sum;
+      if (in[0].size() != 2 && !((reduces || sums) && in[0].size() == 1))
+        disagree(reduces || sums ? "must be a matrix or a vector" : "must be a matrix");
+      if (sums && one.operands.size() == 2 &&
+          (one.operands[1].value >= 0 || one.operands[1].number != 1 || in[0].size() != 2))
+        disagree("the second operand must be 1, of a matrix");
       one.shape = expected = in[0];
       if (one.function == Function::transpose) {
         std::swap(one.shape[0], one.shape[1]);

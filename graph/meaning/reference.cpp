@@ -297,6 +297,7 @@ class Interpreter {
       }
       case Function::row_max:
       case Function::row_sum: return reduced(value.function, in[0], k);
+      case Function::running_sum: return summed_to(value, in[0], row, column);
       case Function::lower:
         if (column <= row) return x(0);
         return {in.size() == 2 ? in[1].value.data[0] : 0, 0};
@@ -376,6 +377,25 @@ class Interpreter {
     const double x = a.x / b.x;
     if (a.x == 0 && a.e == 0 && std::abs(b.x) > b.e) return {x, 0};
     return {x, times(a, inverse(b)).e};
+  }
+
+  /// In whatever order the terms are added.
+  static Near summed_to(const Value& value, const Bounded& in, std::size_t row,
+                        std::size_t column) {
+    const bool of_columns = value.operands.size() == 2, vector = in.value.shape.size() == 1;
+    const std::size_t width = vector ? 1 : static_cast<std::size_t>(in.value.shape[1]);
+    const std::size_t last = of_columns ? column : row, step = of_columns ? 1 : width;
+    const std::size_t first = of_columns ? row * width : (vector ? 0 : column);
+    Near all = pick(in, first);
+    double size = all.size();
+    for (std::size_t k = 1; k <= last; ++k) {
+      const Near next = pick(in, first + k * step);
+      all = sum(all, next);
+      size += next.size();
+    }
+    const double u = number_type("f32")->unit(), terms = static_cast<double>(last + 1);
+    all.e += terms * u / (1 - terms * u) * size;
+    return all;
   }
 
   static Near reduced(Function function, const Bounded& in, std::size_t row) {

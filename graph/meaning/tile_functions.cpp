@@ -66,6 +66,19 @@ Numbers reduced_rows(const Value& value, const Numbers& in) {
   return result;
 }
 
+Numbers running_sums(const Value& value, const Numbers& in) {
+  const bool of_columns = value.operands.size() == 2;
+  const std::size_t width = in.shape.size() == 1 ? 1 : extent(in, 1);
+  Numbers result = in;
+  for (std::size_t k = 0; k < in.data.size(); ++k) {
+    const bool first = of_columns ? k % width == 0 : k < width;
+    if (first) continue;
+    const double before = result.data[k - (of_columns ? 1 : width)];
+    result.data[k] = static_cast<float>(before) + static_cast<float>(in.data[k]);
+  }
+  return result;
+}
+
 Numbers masked(const Value& value, const Numbers& in, std::int64_t i) {
   const std::size_t m = extent(in, 0), n = extent(in, 1);
   Numbers result = in;
@@ -227,6 +240,7 @@ Numbers evaluate(const Value& value, std::span<const Numbers> operands, std::int
       break;
     case Function::row_max:
     case Function::row_sum: result = reduced_rows(value, operands[0]); break;
+    case Function::running_sum: result = running_sums(value, operands[0]); break;
     case Function::lower:
     case Function::causal: result = masked(value, operands[0], i); break;
     case Function::transpose: result = turned(operands[0]); break;

@@ -137,19 +137,24 @@ void Interpreter::constant(int op) {
   set(op, std::move(held));
 }
 
+/// tt.reduce, and tt.scan, which keeps what there is on the way.
 void Interpreter::reduce(int op) {
   const Operation& o = m_.op(op);
   const Held tile = operand(op, 0);
   const auto axis = static_cast<std::size_t>(attribute(op, "axis"));
   if (o.operands.size() != 1 || axis >= tile.shape.size() || tile.real.empty())
     refuse(op, "only one tile of reals is reduced here");
+  const bool scan = o.name == "tt.scan";
+  if (scan && m_.attribute(o, "reverse").find("true") != std::string_view::npos)
+    refuse(op, "it scans from the end");
   const int body = block_of(op, 0);
   std::int64_t inner = 1;
   for (std::size_t d = axis + 1; d < tile.shape.size(); ++d) inner *= tile.shape[d];
   const std::int64_t extent = tile.shape[axis];
   Held result;
   for (std::size_t d = 0; d < tile.shape.size(); ++d)
-    if (d != axis) result.shape.push_back(tile.shape[d]);
+    if (d != axis || scan) result.shape.push_back(tile.shape[d]);
+  if (scan) result.real = tile.real;
   const std::int64_t outer = static_cast<std::int64_t>(tile.real.size()) / (inner * extent);
   for (std::int64_t a = 0; a < outer; ++a)
     for (std::int64_t b = 0; b < inner; ++b) {
@@ -165,13 +170,14 @@ void Interpreter::reduce(int op) {
         values_[m_.block(body).arguments.at(0)] = left;
         values_[m_.block(body).arguments.at(1)] = right;
         for (const int inside : m_.block(body).ops) {
-          if (m_.op(inside).name == "tt.reduce.return")
+          if (m_.op(inside).name == "tt.reduce.return" || m_.op(inside).name == "tt.scan.return")
             sum = operand(inside, 0).real.at(0);
           else if (!tiles(inside))
             refuse(inside, "it is not executed here");
         }
+        if (scan) result.real[static_cast<std::size_t>((a * extent + k) * inner + b)] = sum;
       }
-      result.real.push_back(sum);
+      if (!scan) result.real.push_back(sum);
     }
   set(op, std::move(result));
 }
@@ -305,7 +311,7 @@ bool Interpreter::tiles(int op) {
     set(op, transposed(operand(op, 0)));
     return true;
   }
-  if (name == "tt.reduce") {
+  if (name == "tt.reduce" || name == "tt.scan") {
     reduce(op);
     return true;
   }

@@ -66,6 +66,7 @@ class MeaningBuilder {
   meaning::Operand cut_factor(int op, const std::string& product, int tile,
                               const meaning::Operand& factor);
   void reduction(int op, meaning::Value& value, Where where, int copy, int dimension);
+  void running_sum(int op, meaning::Value& value, Where where, int copy, int dimension);
   void elementwise(int op, meaning::Value& value, Where where, int copy, int dimension);
   /// The operand of an op whose result is elementwise of `value.shape`.
   meaning::Operand beside(int op, const meaning::Value& value, const Seen& seen) const;

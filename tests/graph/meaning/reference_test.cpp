@@ -14,6 +14,7 @@
 #include "graph/lower.hpp"
 #include "graph/lowering/kernel_meaning.hpp"
 #include "graph/meaning/reference.hpp"
+#include "graph/meaning/tile_functions.hpp"
 
 using namespace twill;
 using meaning::Meaning;
@@ -221,6 +222,25 @@ TEST_CASE("attention backward is the derivative of softmax(scale Q K^T) V") {
       same(r.output("dK"), dk);
       same(r.output("dV"), dv);
     }
+}
+
+TEST_CASE("running sums: of a vector, down columns, along rows") {
+  const Numbers matrix{{2, 3}, {1, 2, 3, 4, 5, 6}};
+  meaning::Value value;
+  value.type = "f32";
+  value.function = meaning::Function::running_sum;
+  value.shape = {2, 3};
+  value.operands.resize(1);
+  CHECK(meaning::evaluate(value, std::vector{matrix}, 0).data ==
+        std::vector<double>{1, 2, 3, 5, 7, 9});
+  value.operands.resize(2);
+  value.operands[1].number = 1;
+  CHECK(meaning::evaluate(value, std::vector{matrix, Numbers{{}, {1}}}, 0).data ==
+        std::vector<double>{1, 3, 6, 4, 9, 15});
+  value.operands.resize(1);
+  value.shape = {3};
+  CHECK(meaning::evaluate(value, std::vector{Numbers{{3}, {0.5, 2, -4}}}, 0).data ==
+        std::vector<double>{0.5, 2.5, -1.5});
 }
 
 TEST_CASE("matrix products") {

@@ -97,8 +97,8 @@ TEST_CASE("a loop's meaning says what the module computes, at every trip count")
   }
 }
 
-TEST_CASE("a transposition on the way through a buffer; sums of vectors, repeated") {
-  for (const std::string name : {"turned-buffer", "vector-sums"}) {
+TEST_CASE("a transposition on the way through a buffer; sums of vectors, repeated; scans") {
+  for (const std::string name : {"turned-buffer", "vector-sums", "running-sums"}) {
     CAPTURE(name);
     const std::string text = read_file(TWILL_TEST_DATA "/ttgir/" + name + ".ttgir");
     const LoweredModule lowered =
@@ -109,6 +109,23 @@ TEST_CASE("a transposition on the way through a buffer; sums of vectors, repeate
       CHECK(difference(lowered, meaning, n) <= kSame);
     }
   }
+}
+
+TEST_CASE("a scan is refused that is no running sum, by its line") {
+  const std::string text = read_file(TWILL_TEST_DATA "/ttgir/running-sums.ttgir");
+  const auto why = [&](std::string from, const std::string& to) {
+    std::string other = text;
+    other.replace(other.find(from), from.size(), to);
+    const auto read =
+        meaning_of_loop(lower_module(other, "scan", builtin_machine("hopper"), "hopper", {}, {}));
+    const auto* no = std::get_if<NoMeaning>(&read);
+    return no == nullptr ? "" : no->why;
+  };
+  CHECK(why("reverse = false", "reverse = true") == "tt.scan of line 27: it scans from the end");
+  CHECK(why("arith.addf %p, %q", "arith.maxnumf %p, %q") ==
+        "tt.scan of line 27: it scans with arith.maxnumf");
+  CHECK(why("arith.addf %p, %q", "arith.addf %p, %p") ==
+        "tt.scan of line 27: it reduces with another operation");
 }
 
 TEST_CASE("of two loops each is executed with what the other one hands on") {
