@@ -47,6 +47,39 @@ TEST_CASE("what is kept back is no part of the problem that the program is of") 
   CHECK(whole.made->program.problem_sha256 == kept.made->program.problem_sha256);
 }
 
+TEST_CASE("where addresses cost something, the best of all layouts is proved with them") {
+  LowerOptions paper;
+  paper.reading = Reading::paper;
+  const ProgramSource source = program_source("blackwell-bwd", "blackwell", paper);
+  REQUIRE(source.layouts.size() > 1);
+  const ProgramResult best = best_program(source);
+  REQUIRE(best.made);
+  const program::Program& program = best.made->program;
+  REQUIRE(program.placed);
+  CHECK(program.placed->reached);
+  CHECK(program.status == "feasible");
+  CHECK(program.initiation_interval == 4'608);
+  CHECK(program.ii_lower_bound == 4'096);
+  // Layout by layout.
+  std::pair<Cycle, Cycle> least{kMaxInterval, 0};
+  for (const Lowered& layout : source.layouts) {
+    const Solution found = solve(layout.problem);
+    if (!found.schedule) continue;
+    const ProgramSolution one = solve_program(layout.problem, found);
+    if (!std::holds_alternative<program::Program>(one.program)) continue;
+    CHECK((one.solution.status == Status::optimal || (one.placed && one.placed->reached)));
+    const Schedule& schedule = *one.solution.schedule;
+    least = std::min(least, std::pair(schedule.initiation_interval, schedule.length));
+  }
+  CHECK(least == std::pair(program.initiation_interval, program.placed->length));
+  // With memory kept back it is another problem, of which nothing is said.
+  ProgramOptions less;
+  less.kept_back = 4'096;
+  const ProgramResult kept = best_program(source, less);
+  REQUIRE(kept.made);
+  CHECK(!kept.made->program.placed);
+}
+
 TEST_CASE("a module's loop is its function; where its best schedule is refused another is taken") {
   const std::string text = test::module_text("hopper-attention-forward");
   TritonOptions two;
