@@ -18,32 +18,6 @@ using namespace twill;
 
 namespace {
 
-/// A small loop in whose shared (or tensor) memory room is scarce.
-Problem scarce_loop(std::uint64_t seed) {
-  test::Random random(seed);
-  test::LoopKnobs knobs;
-  knobs.min_ops = 2;
-  knobs.max_ops = 4;
-  knobs.max_slots = 2;
-  knobs.max_spill = 1;
-  knobs.max_memories = 1;
-  knobs.max_distance = 2;
-  knobs.wide_ops = false;
-  Problem p = seed % 3 == 0 ? test::ring_loop(seed, knobs) : test::random_loop(seed, knobs);
-  if (p.memories.empty()) p.memories.push_back({"m", 0, false});
-  const bool tensor = random.percent(25);
-  p.memories[0].name = tensor ? "tmem" : "smem";
-  const Amount unit = tensor ? 32 : 128;
-  for (Op& op : p.ops) {
-    for (Footprint& f : op.footprints) f.amount *= unit;
-    if (op.footprints.empty() && op.registers == 0 && op.cycles > 0 && random.percent(60))
-      op.footprints.push_back({0, unit * random.range(1, 2)});
-    if (op.cycles > 0 && random.percent(30)) op.kind = "gemm";
-  }
-  p.memories[0].capacity = unit * random.range(1, 5) + (tensor ? 0 : 64);
-  return p;
-}
-
 /// All starts below `horizon` and all slots: calls visit(schedule) for each that verify() accepts.
 template <class Visit>
 void each_schedule(const Problem& p, Cycle ii, Cycle horizon, const Visit& visit) {
@@ -95,7 +69,7 @@ TEST_CASE("no schedule with a placement is better than the one that is found") {
   for (std::uint64_t seed = from; seed < from + more; ++seed) seeds.push_back(seed);
   for (const std::uint64_t seed : seeds) {
     CAPTURE(seed);
-    const Problem p = scarce_loop(seed);
+    const Problem p = test::scarce_loop(seed);
     const Solution found = solve(p);
     if (found.status != Status::optimal) continue;
     program::DeriveOptions how;

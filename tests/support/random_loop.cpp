@@ -230,6 +230,31 @@ Schedule random_schedule(const Problem& problem, Random& random, Cycle max_inter
   return schedule;
 }
 
+Problem scarce_loop(std::uint64_t seed) {
+  Random random(seed);
+  LoopKnobs knobs;
+  knobs.min_ops = 2;
+  knobs.max_ops = 4;
+  knobs.max_slots = 2;
+  knobs.max_spill = 1;
+  knobs.max_memories = 1;
+  knobs.max_distance = 2;
+  knobs.wide_ops = false;
+  Problem p = seed % 3 == 0 ? ring_loop(seed, knobs) : random_loop(seed, knobs);
+  if (p.memories.empty()) p.memories.push_back({"m", 0, false});
+  const bool tensor = random.percent(25);
+  p.memories[0].name = tensor ? "tmem" : "smem";
+  const Amount unit = tensor ? 32 : 128;
+  for (Op& op : p.ops) {
+    for (Footprint& f : op.footprints) f.amount *= unit;
+    if (op.footprints.empty() && op.registers == 0 && op.cycles > 0 && random.percent(60))
+      op.footprints.push_back({0, unit * random.range(1, 2)});
+    if (op.cycles > 0 && random.percent(30)) op.kind = "gemm";
+  }
+  p.memories[0].capacity = unit * random.range(1, 5) + (tensor ? 0 : 64);
+  return p;
+}
+
 Problem beside_itself(const Problem& problem) {
   Problem both = problem;
   const int n = static_cast<int>(problem.ops.size());

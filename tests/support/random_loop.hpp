@@ -51,6 +51,9 @@ Problem random_loop(std::uint64_t seed, const LoopKnobs& knobs = {});
 /// that hold their buffers, in a first memory that charges their rings.
 Problem ring_loop(std::uint64_t seed, const LoopKnobs& knobs = {});
 
+/// A small loop in whose shared (or tensor) memory room is scarce; some ops are products.
+Problem scarce_loop(std::uint64_t seed);
+
 /// The loop and a copy of it, without edges between them, on the same machine: what two sub-tiles
 /// with nothing in common are.
 Problem beside_itself(const Problem& problem);
