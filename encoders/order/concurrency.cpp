@@ -11,6 +11,7 @@
 
 #include "encoders/order/order.hpp"
 #include "graph/index.hpp"
+#include "graph/inner_loops.hpp"
 
 namespace twill {
 namespace {
@@ -105,7 +106,49 @@ void not_issued_in(OrderModel& m, int v, int o, Lit a, Lit b) {
   }
 }
 
+// Per op: may another rule make facts of atoms of it and v? Those of a unit or an edge in common.
+std::vector<char> joined_to(const Problem& p, int v) {
+  std::vector<char> joined(p.ops.size(), 0);
+  for (const Edge& e : p.edges) {
+    if (e.from == v) joined[at(e.to)] = 1;
+    if (e.to == v) joined[at(e.from)] = 1;
+  }
+  std::vector<char> reserved(p.units.size(), 0);
+  for (const Reservation& r : p.ops[at(v)].reservations) reserved[at(r.unit)] = 1;
+  for (std::size_t o = 0; o < joined.size(); ++o)
+    for (const Reservation& r : p.ops[o].reservations)
+      if (reserved[at(r.unit)] != 0) joined[o] = 1;
+  return joined;
+}
+
 }  // namespace
+
+// Such a pair has the clauses of copies -1 and 0, with three atoms that no other pair has.
+FormulaSize least_concurrency_size(const OrderModel& m) {
+  const Problem& p = m.problem;
+  const std::vector<int> loop_of = inner_loop_of(p);
+  std::vector<char> waits(p.ops.size(), 0);
+  for (std::size_t i = 0; i < p.edges.size(); ++i)
+    if (const Edge& e = p.edges[i];
+        may_wait(p, loop_of, e) && (e.blocking || (spill_of(p, e) > 0 && !m.cross[i].is_false())))
+      waits[at(e.to)] = 1;
+  double pairs = 0;
+  for (std::size_t v = 0; v < p.ops.size(); ++v) {
+    if (waits[v] == 0 || at(m.leader[v]) != v) continue;
+    const std::vector<char> joined = joined_to(p, static_cast<int>(v));
+    for (std::size_t o = 0; o < p.ops.size(); ++o) {
+      const Cycle cycles = p.ops[o].cycles;
+      if (o == v || joined[o] != 0 || at(m.leader[o]) != o) continue;
+      if (cycles <= 1 || cycles >= m.request.ii_low) continue;
+      bool may_share = false;
+      for (std::size_t w = 0; w < p.warps.size(); ++w)
+        may_share = may_share || (!p.warps[w].variable_latency && !m.slot[v][w].is_false() &&
+                                  !m.slot[o][w].is_false());
+      pairs += may_share;
+    }
+  }
+  return {3 * pairs, 2 * pairs};
+}
 
 void encode_order_concurrency(OrderModel& m) {
   const Problem& p = m.problem;

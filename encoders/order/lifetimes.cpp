@@ -34,6 +34,7 @@
 #include "encoders/order/order.hpp"
 #include "graph/bounds/bounds.hpp"
 #include "graph/divide.hpp"
+#include "graph/index.hpp"
 #include "graph/memory_charges.hpp"
 #include "graph/ring_depth.hpp"
 
@@ -180,11 +181,55 @@ void OrderLifetimes::encode() {
       m_.f.clause({});
     }
     const Sums all = sums(r);
-    const bool scarce = kFull * least_area(r, life) >= m_.request.ii_high * shared_capacity(r);
-    (scarce || m_.request.at_once ? counted : left) += all.cost();
-    if (scarce || m_.request.at_once) count(r, all);
+    const bool now = from_the_beginning(r, life);
+    (now ? counted : left) += all.cost();
+    if (now) count(r, all);
   }
   nearly_complete_ = left <= counted;
+}
+
+bool OrderLifetimes::from_the_beginning(const Resource& r, const std::vector<Cycle>& life) const {
+  return m_.request.at_once ||
+         kFull * least_area(r, life) >= m_.request.ii_high * shared_capacity(r);
+}
+
+// Slots count the same copies as literals; the resource with the most of them is taken as all. Two
+// clauses of live(w, y, j) and an edge have no hold; they are not counted where no stages are so
+// far apart, and where a fact may join w and y, or the ends of the edge.
+FormulaSize OrderLifetimes::least_size() const {
+  if (m_.request.share == OrderRequest::kNone) return {};
+  const std::vector<Cycle> life = smallest_lifetimes(m_.problem);
+  FormulaSize size;
+  FormulaSize live;                              // of the resource with most
+  std::vector<std::set<int>> back(life.size());  // per op, those that it has edges to
+  for (const Edge& e : m_.problem.edges) back[at(e.from)].insert(e.to);
+  for (const Resource& r : resources()) {
+    if (!from_the_beginning(r, life)) continue;
+    const Sums all = sums(r);
+    Cycle copies = 0, on_slot = 0, clauses = 0;
+    for (const auto& [w, most] : all.terms) {
+      if (r.ring(w)) continue;
+      copies += most;
+      if (r.slot >= 0 && !m_.on(w, r.slot).is_constant()) on_slot += most;
+      Cycle said = 0, joined = 1;
+      for (const Edge& e : m_.problem.edges) {
+        joined += e.from == w || e.to == w;
+        if (e.from != w || m_.leader[at(e.to)] == m_.leader[at(w)] || back[at(e.to)].contains(w))
+          continue;
+        const Cycle last = e.distance + m_.window[at(e.to)].last - m_.window[at(w)].first;
+        for (Cycle j = 1; j <= most; ++j) said += m_.any_stage() ? 2 : (j <= last) + (j < last);
+      }
+      clauses += said * std::max<Cycle>(0, std::ssize(all.instants) - joined);
+    }
+    const auto instants = static_cast<double>(all.instants.size());
+    live.variables = std::max(live.variables, instants * static_cast<double>(copies));
+    live.clauses = std::max(live.clauses, static_cast<double>(clauses));
+    size.variables += instants * static_cast<double>(on_slot);
+    size.clauses += instants * static_cast<double>(on_slot);
+  }
+  size.variables += live.variables;
+  size.clauses += live.clauses;
+  return size;
 }
 
 // Values may be on any slot, so registers are taken together.

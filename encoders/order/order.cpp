@@ -154,10 +154,14 @@ OrderModel::OrderModel(const Problem& p, Formula& formula, const EncodingChoice&
       stage(p.ops.size()) {
   assert(request.exchange.empty() || p.pins.empty());
   narrow_windows(*this);
-  double literals = 0;
-  for (std::size_t v = 0; v < p.ops.size(); ++v)
-    if (at(leader[v]) == v) literals += static_cast<double>(window[v].last - window[v].first);
-  f.expect(literals, literals, literals * sizeof(Lit));
+  double literals = 0, implications = 0;
+  for (std::size_t v = 0; v < p.ops.size(); ++v) {
+    if (at(leader[v]) != v) continue;
+    const auto of_op = static_cast<double>(window[v].last - window[v].first);
+    literals += of_op;
+    implications += std::max(0.0, of_op - 1);
+  }
+  f.expect(literals, implications, literals * sizeof(Lit));
   for (std::size_t v = 0; v < p.ops.size(); ++v) {
     if (at(leader[v]) != v) continue;
     std::vector<Lit>& at_least = stage[v];
@@ -199,6 +203,10 @@ OrderEncoding::OrderEncoding(Formula& f, const Problem& problem, const OrderRequ
       model_(problem, f, choice_, request_),
       lifetimes_(model_) {
   encode_warp_assignment(model_);
+  if (!model_.groups.by_parts()) {  // else literals that are constant here are variables
+    const FormulaSize pairs = least_concurrency_size(model_), copies = lifetimes_.least_size();
+    f.expect(pairs.variables + copies.variables, pairs.clauses + copies.clauses);
+  }
   encode_symmetry(model_);
   encode_placement_limits(model_);
   order_start_pins(model_);

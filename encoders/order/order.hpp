@@ -131,6 +131,14 @@ struct SlotGaps {
 void order_sequence(OrderModel& m, std::span<const RowArc> arcs, std::span<const Lit> only_if = {},
                     const SlotGaps& gaps = {});
 
+/// Variables and clauses.
+struct FormulaSize {
+  double variables = 0, clauses = 0;
+};
+/// At least so many has rule 8 (order/concurrency.cpp): of pairs of ops that may wait and execute
+/// on one slot, for more than a cycle and less than I, without a unit or an edge in common.
+FormulaSize least_concurrency_size(const OrderModel& m);
+
 // The families, beside those that placement.hpp has.
 void encode_order_capacity(OrderModel& m);     // order/capacity.cpp: rule 2
 void encode_order_concurrency(OrderModel& m);  // order/concurrency.cpp: rule 8
@@ -143,6 +151,9 @@ class OrderLifetimes {
   explicit OrderLifetimes(OrderModel& m) : m_(m) {}
   /// The sums of resources that are scarce.
   void encode();
+  /// What encode() has at least: a literal for every copy that it counts with two clauses for most
+  /// edges, and one more a slot.
+  FormulaSize least_size() const;
   /// Are these most of all sums?
   bool nearly_complete() const { return nearly_complete_; }
   /// Adds clauses against every sum that `schedule` overflows, over all values, and, where
@@ -180,6 +191,8 @@ class OrderLifetimes {
   /// and amount in which they have room.
   Wide least_area(const Resource& resource, const std::vector<Cycle>& life) const;
   Wide shared_capacity(const Resource& resource) const;
+  /// Are its sums there from the beginning?
+  bool from_the_beginning(const Resource& resource, const std::vector<Cycle>& life) const;
   /// One more model overflows it: counts it when that is often enough.
   void note_overflow(const Resource& resource);
   /// No sum that `overflow`, which takes `sum` of the resource, is a part of.

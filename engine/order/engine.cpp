@@ -17,7 +17,9 @@ class OrderEngine : public Engine {
                                const std::function<void(const Schedule&)>& found) const override {
     return order::shortest_within(search, ii, low, high, found);
   }
-  void shorten(const Search&, Schedule&, Cycle) const override {}
+  void shorten(const Search& search, Schedule& best, Cycle low) const override {
+    order::shorten(search, best, low);
+  }
 
  private:
   bool cadical_;

@@ -104,9 +104,10 @@ void IncrementalSolver::fall_to(Cycle ii, Cycle deadline) {
   solver_->set_parameters(ii_ = ii, deadline_ = deadline);
 }
 
-// The atoms that hold in a schedule are its orders. Stages, which follow from rows, are left open.
+// The atoms that hold in a schedule are its orders. Stages, which follow from rows, are left open,
+// and so is how far rows are from the deadline.
 Answer IncrementalSolver::look_near(const Schedule& schedule, const std::vector<char>& free,
-                                    Cycle ii, std::int64_t conflict_limit) {
+                                    Cycle ii, std::int64_t conflict_limit, Cycle deadline) {
   assert(free.size() == search_.problem.ops.size());
   assert(schedule.initiation_interval >= ii);
   const Cycle period = schedule.initiation_interval;
@@ -128,11 +129,11 @@ Answer IncrementalSolver::look_near(const Schedule& schedule, const std::vector<
   }
   for (const DifferenceAtom& atom : rows.atoms()) {
     const auto [from, to] = std::pair(atom.difference.from, atom.difference.to);
-    if (fixed[at(from)] != 0 && fixed[at(to)] != 0 &&
+    if (atom.difference.deadlines == 0 && fixed[at(from)] != 0 && fixed[at(to)] != 0 &&
         row[at(to)] - row[at(from)] >= atom.difference.at(period, 0))
       assumptions.push_back(atom.variable);
   }
-  fall_to(ii, 0);
+  fall_to(ii, deadline);
   return look(conflict_limit, assumptions);
 }
 

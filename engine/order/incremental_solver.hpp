@@ -28,7 +28,7 @@ class IncrementalSolver {
   /// The same near `schedule`, one of this formula's at an I that is not smaller: only ops that are
   /// `free` may change slots, or the order in which they begin and end with others.
   Answer look_near(const Schedule& schedule, const std::vector<char>& free, Cycle ii,
-                   std::int64_t conflict_limit);
+                   std::int64_t conflict_limit, Cycle deadline = 0);
 
   /// Have models overflowed a resource?
   bool overflowed() const { return encoding_.overflowed(); }

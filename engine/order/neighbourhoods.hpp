@@ -14,15 +14,16 @@ namespace twill::order {
 
 class Neighbourhoods {
  public:
+  enum class Aim { interval, length };
   /// `problem` must outlive it. The same seed, the same choices.
-  Neighbourhoods(const Problem& problem, std::uint64_t seed);
+  Neighbourhoods(const Problem& problem, std::uint64_t seed, Aim aim = Aim::interval);
 
   /// The next ones are about this schedule: one op at least of those that keep its I from being
-  /// smaller (critical_recurrence()) is in each.
+  /// smaller (critical_recurrence()), or its length, is in each.
   void around(const Schedule& schedule);
 
   /// Per op: may it move? In turns by what the ops have to do with each other:
-  ///   - they are on the critical recurrence,
+  ///   - they are on the critical recurrence, or on what makes the schedule long,
   ///   - they are issued at about the same time of the steady state,
   ///   - they depend on each other directly or share a slot;
   /// and by chance among what is equally near. Precondition: around() has been called.
@@ -37,9 +38,12 @@ class Neighbourhoods {
   double distance(Kind kind, int op, int centre);  // below 1 where by chance alone
   double chance() { return static_cast<double>(random_.next() >> 11) * 0x1p-53; }
   void resize(int by);
+  void find_critical();
+  void find_long();
 
   const Problem& problem_;
   SplitMix64 random_;
+  Aim aim_;
   int round_ = 0, size_;
   Schedule schedule_;
   std::vector<int> critical_ops_;

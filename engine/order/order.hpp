@@ -13,4 +13,7 @@ Interval smallest_interval(const Search& search, Cycle low);
 LengthResult shortest_within(const Search& search, Cycle ii, Cycle low, Cycle high,
                              const std::function<void(const Schedule&)>& found);
 
+/// Quick attempts near `best` at its I: replaces it by shorter ones, none below `low`.
+void shorten(const Search& search, Schedule& best, Cycle low);
+
 }  // namespace twill::order

@@ -1,0 +1,59 @@
+// A shorter schedule near one that is known, at its initiation interval: large neighbourhood search
+// (neighbourhoods.hpp) with one formula, whose deadline falls from schedule to schedule.
+//
+// The formulas of length.cpp begin from nothing. Where the interval is tight each of them takes
+// thousands of conflicts to find any schedule at it, though one is known; near that one a hundred
+// conflicts decide (bench/results/hard.md). Small loops, and those whose interval was found easily,
+// do without: their formulas find the shortest schedule as soon.
+#include <algorithm>
+
+#include "engine/order/incremental_solver.hpp"
+#include "engine/order/neighbourhoods.hpp"
+#include "engine/order/order.hpp"
+#include "graph/log.hpp"
+
+namespace twill::order {
+namespace {
+
+constexpr std::size_t kSmallLoop = 40;
+constexpr std::int64_t kHard = 6'000;      // conflicts so far
+constexpr std::int64_t kConflicts = 100;   // of a neighbourhood
+constexpr std::int64_t kPatience = 4'000;  // since the last schedule
+constexpr int kRounds = 200;               // the same
+
+}  // namespace
+
+void shorten(const Search& search, Schedule& best, Cycle low) {
+  if (best.length <= low || search.problem.ops.size() < kSmallLoop ||
+      search.budget.conflicts() < kHard)
+    return;
+  search.budget.complete([&] {
+    const Cycle ii = best.initiation_interval;
+    OrderRequest request = request_within(search, ii, best.length - 1);
+    request.at_once = true;
+    IncrementalSolver solver(search, std::move(request));
+    Neighbourhoods neighbourhoods(search.problem, search.seed, Neighbourhoods::Aim::length);
+    neighbourhoods.around(best);
+    std::int64_t begin = search.budget.conflicts();
+    for (int round = 0; round < kRounds && best.length > low && !search.budget.spent(); ++round) {
+      const std::int64_t before = search.budget.conflicts();
+      if (before - begin >= kPatience) break;
+      const Answer answer =
+          solver.look_near(best, neighbourhoods.next(), ii, kConflicts, best.length - 1);
+      if (answer.schedule) {
+        best = shortened(search, *answer.schedule);
+        TWILL_LOG("shortened to L = ", best.length);
+        search.report.state().length_high = best.length;
+        neighbourhoods.around(best);
+        begin = search.budget.conflicts();
+        round = -1;
+      } else if (search.budget.conflicts() - before < kConflicts) {
+        neighbourhoods.refuted();
+      } else {
+        neighbourhoods.left_open();
+      }
+    }
+  });
+}
+
+}  // namespace twill::order

@@ -1,0 +1,136 @@
+// Shorter schedules near one that is known: what may move does, the deadline is kept, and nothing
+// is lost where all may move.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "engine/order/incremental_solver.hpp"
+#include "engine/order/neighbourhoods.hpp"
+#include "engine/order/order.hpp"
+#include "graph/bounds/bounds.hpp"
+#include "graph/hidden_loop.hpp"
+#include "graph/index.hpp"
+#include "graph/synthetic.hpp"
+#include "graph/verify.hpp"
+#include "tests/support/random_loop.hpp"
+
+using namespace twill;
+using namespace twill::test;
+
+namespace {
+
+/// What a search of `problem` needs.
+struct Bench {
+  explicit Bench(const Problem& problem, std::uint64_t seed = 0)
+      : search{problem, choice, seed, budget, report, order_engine()} {}
+  EncodingChoice choice;
+  Budget budget{{}, 0, 0, 0};
+  ProgressCallback silent;
+  Reporter report{silent, budget};
+  Search search;
+};
+
+}  // namespace
+
+TEST_CASE(
+    "near a schedule within a deadline: what stays stays, and nothing is lost where all moves") {
+  int shorter = 0, none = 0;
+  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+    CAPTURE(seed);
+    LoopKnobs knobs;
+    knobs.multi_segment = false;
+    const Problem problem = random_loop(seed, knobs);
+    Options options;
+    options.explain = false;
+    options.threads = 1;
+    const Solution best = solve(problem, options);
+    if (!best.schedule) continue;
+    REQUIRE(best.status == Status::optimal);
+    const Cycle ii = best.schedule->initiation_interval, least = best.schedule->length;
+    Bench bench(problem, seed % 2);
+    // Any schedule of this I, and then shorter and shorter ones near it.
+    OrderRequest request = order::request_within(bench.search, ii, least + 7);
+    request.at_once = seed % 3 == 0;
+    order::IncrementalSolver question(bench.search, request);
+    const Answer any = question.ask(ii, least + 7);
+    REQUIRE(any.schedule);
+    Schedule now = *any.schedule;
+    const std::vector<char> all(problem.ops.size(), 1);
+    Random random(seed);
+    while (now.length > least) {
+      const Cycle deadline = now.length - 1;
+      std::vector<char> free(all.size(), 0);
+      for (char& f : free) f = random.percent(60) ? 1 : 0;
+      const Answer some = question.look_near(now, free, ii, 0, deadline);
+      const Answer answer = question.look_near(now, all, ii, 0, deadline);
+      REQUIRE(answer.schedule);
+      for (const Answer* one : {&some, &answer}) {
+        if (!one->schedule) continue;
+        CHECK_FALSE(verify(problem, *one->schedule));
+        CHECK(one->schedule->length <= deadline);
+      }
+      if (some.schedule)
+        for (std::size_t v = 0; v < all.size(); ++v)
+          if (free[v] == 0) CHECK(some.schedule->warp[v] == now.warp[v]);
+      now = *answer.schedule;
+      ++shorter;
+    }
+    CHECK_FALSE(question.look_near(now, all, ii, 0, least - 1).schedule);
+    CHECK(question.ask(ii, least - 1).verdict == Verdict::unsat);
+    ++none;
+  }
+  CHECK(shorter > 30);
+  CHECK(none > 40);
+}
+
+TEST_CASE("shorten: after a hard search only, until it is short enough, the same every time") {
+  int shortened = 0;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    CAPTURE(seed);
+    HiddenKnobs knobs;
+    knobs.seed = seed;
+    knobs.ops = 40;
+    knobs.longest = 40;
+    const HiddenLoop loop = hidden_loop(knobs);
+    const Cycle length = loop.schedule.length;
+    Schedule found[2];
+    for (Schedule& one : found) {
+      Bench bench(loop.problem);
+      one = loop.schedule;
+      order::shorten(bench.search, one, length - 1);
+      CHECK(one.start == loop.schedule.start);  // nothing was hard
+      for (int i = 0; i < 6'000; ++i) bench.budget.count_conflict();
+      order::shorten(bench.search, one, length - 1);
+      CHECK_FALSE(verify(loop.problem, one));
+      CHECK(one.initiation_interval == loop.schedule.initiation_interval);
+      CHECK(one.length <= length);
+    }
+    CHECK(found[0].start == found[1].start);
+    shortened += found[0].length < length;
+  }
+  CHECK(shortened > 0);
+}
+
+TEST_CASE("neighbourhoods of a length are about what ends last and what holds it") {
+  const Problem problem = synthetic_loop({.seed = 3, .ops = 24, .width = 4, .longest = 1000});
+  Options options;
+  options.threads = 1;
+  options.conflict_limit = 500;
+  const Solution solution = solve(problem, options);
+  if (!solution.schedule) return;
+  const Schedule& schedule = *solution.schedule;
+  order::Neighbourhoods one(problem, 5, order::Neighbourhoods::Aim::length),
+      same(problem, 5, order::Neighbourhoods::Aim::length);
+  one.around(schedule);
+  same.around(schedule);
+  bool last = false;
+  for (int i = 0; i < 60; ++i) {
+    const std::vector<char> free = one.next();
+    CHECK(free == same.next());
+    CHECK(std::count(free.begin(), free.end(), 1) == 8);
+    for (std::size_t v = 0; v < free.size(); ++v)
+      last = last || (free[v] != 0 && schedule.start[v] + problem.ops[v].cycles == schedule.length);
+  }
+  CHECK(last);
+}
