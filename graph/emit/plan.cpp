@@ -514,8 +514,9 @@ class Planner {
     for (std::size_t k = 0; k < plan_.partitions.size(); ++k) {
       const int slot = plan_.partitions[k];
       if (slot == plan_.finish_slot()) continue;
+      constexpr Amount kFew = 8;  // (as many as go into what a slot has beside its tiles)
       if (const Amount before = registers_before(plan_, slot);
-          before > 0 && register_pressure(plan_, slot) > p_.slots[at(slot)].registers)
+          before > kFew && register_pressure(plan_, slot) > p_.slots[at(slot)].registers + kFew)
         return Refusal{"limits", "slot " + harmless(p_.slots[at(slot)].name) + " holds " +
                                      std::to_string(before) +
                                      " registers a thread from before the loop, which its tiles "
