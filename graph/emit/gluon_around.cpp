@@ -75,7 +75,7 @@ void SlotPrinter::values_before() {
 Expression SlotPrinter::computed(int op, int v, Iteration it) {
   const Value& value = m_.values[at(v)];
   const std::string& name = plan_.variable[at(v)];
-  const Expression made{name, {}, value.type};
+  Expression made{name, {}, value.type};
   if (!numbers_.insert(v).second) return made;
   std::string text;
   if (value.function == Function::load) {

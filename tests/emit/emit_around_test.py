@@ -327,14 +327,15 @@ class QuantiseRows:
 
 class AttentionBackwardGrouped:
     """attention_backward_grouped(q, k, v, do, dk, dv, lse, delta, length, scale): four heads of queries share a head of keys;
-    64 queries a step, 128 keys a block. A step for each head and tile: of 4 n steps there are n tiles a head."""
+    64 queries a step, 128 keys a block. A loop over heads and tiles: 4 n iterations."""
 
     def make(self, n, random):
-        self.length, self.grid, self.tolerance = 128 * n, (max(1, n), 1), 2e-2
-        rows = max(self.length, 128)
-        self.k, self.v = (brain(floats(random, rows, 64) / 2) for _ in range(2))
+        self.length, self.trips, self.tolerance = 64 * n, 4 * n, 2e-2
+        blocks = max(1, -(-self.length // 128))
+        self.grid = (blocks, 1)
+        self.k, self.v = (brain(floats(random, 128 * blocks, 64) / 2) for _ in range(2))
         self.q, self.do = (brain(floats(random, 4 * self.length, 64) / 4) for _ in range(2))
-        self.dk, self.dv = (np.full((rows, 64), np.nan, np.float32) for _ in range(2))
+        self.dk, self.dv = (np.full((128 * blocks, 64), np.nan, np.float32) for _ in range(2))
         self.lse = random.uniform(2, 4, 4 * self.length).astype(np.float32)
         self.delta = random.uniform(-0.5, 0.5, 4 * self.length).astype(np.float32)
 
@@ -348,11 +349,34 @@ class AttentionBackwardGrouped:
         yield off(self.dk, p * (self.v.astype(np.float64) @ do.T - self.delta[None, :]) @ q)
 
 
+class GemmBlockScaled:
+    """gemm_block_scaled(a, b, a_scales, b_scales, c, M, N, K): 8 bits; scales of 1 x 128 of A and 128 x 128 of B."""
+
+    def make(self, n, random):
+        self.m, self.n, self.k, self.grid, self.tolerance, self.steps = 256, 256, 128 * n, (2, 2), 8e-3, n
+        eight = stand_in.Type("float8e4nv")
+        self.a, self.b = eight.rounded(floats(random, self.m, self.k)), eight.rounded(floats(random, self.n, self.k))
+        self.a_scales = random.uniform(0.5, 1.5, (n, self.m)).astype(np.float32)
+        self.b_scales = random.uniform(0.5, 1.5, (2, n)).astype(np.float32)
+        self.c = np.full((self.m, self.n), np.nan, np.float32)
+
+    def arguments(self):
+        return [self.a, self.b, self.a_scales, self.b_scales, self.c, self.m, self.n, self.k]
+
+    def errors(self):
+        want = np.zeros((self.m, self.n))
+        for step in range(self.steps):
+            k = slice(step * 128, (step + 1) * 128)
+            part = self.a[:, k].astype(np.float64) @ self.b[:, k].astype(np.float64).T
+            want += part * self.a_scales[step][:, None] * np.repeat(self.b_scales[:, step], 128)[None, :]
+        yield off(self.c, want)
+
+
 ORACLES = {"gemm-bias-gelu": GemmBiasGelu, "softmax-backward": SoftmaxBackward, "layer-norm-tiles": LayerNormTiles,
            "delta-rule-states": DeltaRuleStates, "decode-vector": DecodeVector, "layer-norm-backward": LayerNormBackward,
            "recurrence": Recurrence, "rms-norm-residual": RmsNormResidual, "sum-of-parts": SumOfParts, "attention-fp8": AttentionFp8,
            "attention-delta": AttentionDelta, "adam-step": AdamStep, "attention-capped-with-sinks": AttentionCappedWithSinks,
-           "quantise-rows": QuantiseRows, "attention-backward-grouped": AttentionBackwardGrouped}
+           "gemm-block-scaled": GemmBlockScaled, "quantise-rows": QuantiseRows, "attention-backward-grouped": AttentionBackwardGrouped}
 NUMBERS = {"f16": "float16", "f32": "float32", "bf16": "bfloat16", "f8E4M3FN": "float8e4nv"}
 
 
@@ -395,7 +419,8 @@ def run(module, types, oracle, n, seed, late):
         else:
             arguments.append(value)
     if hasattr(module, "DEPTH"):
-        arguments.append(n if n < module.DEPTH else -1)
+        trips = getattr(oracle, "trips", n)
+        arguments.append(trips if trips < module.DEPTH else -1)
     stand_in.run_grid(module.kernel, arguments, oracle.grid, seed, late)
     error = float(np.max([0.0, *oracle.errors()]))
     return error * pointers.TOLERANCE / getattr(oracle, "tolerance", pointers.TOLERANCE)
