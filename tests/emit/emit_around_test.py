@@ -18,6 +18,9 @@ import stand_in
 CASES = ["gemm-bias-gelu-hopper", "gemm-bias-gelu-blackwell", "softmax-backward-hopper", "delta-rule-states-blackwell",
          "decode-vector-hopper", "layer-norm-tiles-hopper", "adam-step-blackwell", "rms-norm-residual-hopper",
          "sum-of-parts-blackwell", "attention-delta-hopper"]
+# Waits that others imply: the slot that stores arrives for one store when it has issued the next one, too.
+IMPLIED = {"adam-step-blackwell": 2, "rms-norm-residual-hopper": 1}
+LONG = ["softmax-backward-hopper"]  # (a hundred waits in runs of fewer iterations)
 # In place, rows that overlap the ones before them: what is loaded ahead may be stored later.
 REFUSED = ["rms-norm-residual-hopper:overlapping"]
 pointers.CHANGES["overlapping"] = ("arith.constant 4096 : i32", "arith.constant 2048 : i32")
@@ -473,7 +476,8 @@ def main():
             failed |= text is not None or "is loaded from and stored to" not in why
             print(f"{case}: " + ("WRITTEN" if text is not None else "refused: " + why.split(".ttgir: ")[-1][:100]))
         for case in cases:
-            failed |= pointers.checked(twill, case, folder, "--removed" in arguments, compiles)
+            removes = "--removed" in arguments and case not in LONG
+            failed |= pointers.checked(twill, case, folder, removes, compiles, IMPLIED.get(case, 0))
     return 1 if failed else 0
 
 
