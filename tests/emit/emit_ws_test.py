@@ -42,7 +42,7 @@ from hostile_names import HOSTILE, renamed  # noqa: E402
 
 KERNELS = emit_compile_test.KERNELS
 MODULES = emit_ttgir_test.CASES
-# Tiles by pointers. (Numbers that are loaded before the loop have no TTGIR.)
+# Tiles by pointers. (A number that is loaded twice has no TTGIR.)
 POINTERS = [case for case in emit_pointers_test.CASES if "experts" not in case]
 # Numbers in the loop, vectors around it. (Of layer-norm-tiles the passes make another PTX.)
 AROUND = [case for case in emit_around_test.CASES if "layer-norm-tiles" not in case]
