@@ -271,6 +271,7 @@ CudaExpression CudaSlotPrinter::operand(int depth, int op, const Operand& one, I
       return {name};
     }
     case Source::before: refuse("operand", "a tile from before the loop is read to registers");
+    case Source::computed: refuse("operand", "a number is used that no op runs");
   }
   refuse("operand", "an operand of " + harmless(p_.ops[at(op)].id));
 }

@@ -67,23 +67,23 @@ std::string text_of(const Plan& plan, const Terms& terms, const ElementNames& na
   return text;
 }
 
-/// What a bound begins with: the index of its constant, or its number.
-Index beginning(const Plan& plan, const Value& value, const Operand& begin) {
-  if (begin.constant.empty()) {
-    if (begin.value >= 0 || begin.number != std::trunc(begin.number))
+/// A number of a bound: the index of its constant, or the number.
+Index number_of(const Plan& plan, const Value& value, const Operand& one) {
+  if (one.constant.empty()) {
+    if (one.value >= 0 || one.number != std::trunc(one.number))
       throw Refusal{"op", value.id + " compares places with what is no whole number"};
-    return Index::whole(static_cast<std::int64_t>(begin.number));
+    return Index::whole(static_cast<std::int64_t>(one.number));
   }
   const auto& constants = plan.meaning->constants;
   for (std::size_t c = 0; c < constants.size(); ++c)
-    if (constants[c].first == begin.constant) return plan.user->numbers[c];
+    if (constants[c].first == one.constant) return plan.user->numbers[c];
   throw Refusal{"op", value.id + " compares places with an unknown number"};
 }
 
 /// A bound of a load or a store: factors of row, column and iteration, and the rest.
 struct BoundTerms {
-  std::int64_t row = 0, column = 0, iteration = 0;
-  Index begin;
+  std::int64_t row = 0, column = 0;
+  Index iteration, begin;
 };
 std::vector<BoundTerms> bounds_of(const Plan& plan, const Value& value) {
   std::vector<BoundTerms> all;
@@ -97,8 +97,8 @@ std::vector<BoundTerms> bounds_of(const Plan& plan, const Value& value) {
         throw Refusal{"op", value.id + " compares places with what is no whole number"};
       return static_cast<std::int64_t>(one.number);
     };
-    all.push_back(
-        {whole(0), whole(1), whole(2), beginning(plan, value, value.operands[first + 3])});
+    all.push_back({whole(0), whole(1), number_of(plan, value, value.operands[first + 2]),
+                   number_of(plan, value, value.operands[first + 3])});
   }
   return all;
 }
@@ -188,12 +188,15 @@ std::int64_t neighbours(const Plan& plan, const Value& load, Index::Kind dimensi
     Terms rest;
     rest.add(one.begin, 1);
     if (mine == -1) ++rest.rest;
-    std::int64_t divisor = std::gcd(std::gcd(other, one.iteration), rest.rest);
-    for (const auto& [index, factor] : rest.all) {
-      const auto part = along(plan, index, dimension);
-      if (!part) return 0;
-      divisor = std::gcd(divisor, std::gcd(factor, kAny) * part->divisor);
-    }
+    Terms each;  // what is added in each iteration
+    each.add(one.iteration, 1);
+    std::int64_t divisor = std::gcd(std::gcd(other, each.rest), rest.rest);
+    for (const Terms* const terms : {&rest, &each})
+      for (const auto& [index, factor] : terms->all) {
+        const auto part = along(plan, index, dimension);
+        if (!part) return 0;
+        divisor = std::gcd(divisor, std::gcd(factor, kAny) * part->divisor);
+      }
     together = std::gcd(together, divisor == 0 ? kAny : divisor);
   }
   std::int64_t most = kMostBytes / bytes;
@@ -236,6 +239,7 @@ std::vector<Index> shared_places(const Plan& plan) {
       Terms terms;
       terms.add(one.begin, 1);
       for (const auto& [index, factor] : terms.all) add_uniform(simple(index), all);
+      add_uniform(simple(one.iteration), all);
     }
   }
   return all;
@@ -269,7 +273,11 @@ std::string element_mask(const Plan& plan, const Value& value, const ElementName
     add(Index::column, one.column);
     Terms rest;
     rest.add(one.begin, 1);
-    if (one.iteration != 0) rest.add(Index::make(Index::iteration), one.iteration);
+    const Index iteration = Index::make(Index::iteration);
+    if (one.iteration.kind == Index::number)
+      rest.add(iteration, one.iteration.value);
+    else
+      rest.add(Index::make(Index::mul, one.iteration, iteration), 1);
     // left + rest >= right: compared as x < y where that has nothing else on one side, so that
     // Triton sees which neighbours are let through together.
     std::string text;

@@ -281,13 +281,16 @@ class GluonPrinter {
     for (const std::string& one : plan_.host_name) add(one + "_column");
     for (std::size_t t = 0; t < plan_.host_name.size(); ++t)
       if (plan_.axes.tensors[t].steps >= 0) add(plan_.host_name[t] + "_rows");
-    if (plan_.by_elements())
+    const auto parameters = [&] {
       for (const std::string& one : plan_.parameter_name)
         if (!one.empty()) add(one);
+    };
+    if (plan_.by_elements()) parameters();
     if (plan_.user != nullptr) {
       for (const std::string& one : plan_.tensor_name) add(one + "_column");
       for (const std::string& one : plan_.constant) add(one);
       for (const auto& [one, index] : plan_.places) add(one);
+      parameters();
     }
     add("n");
     add("TRIPS");
@@ -409,13 +412,13 @@ class GluonPrinter {
             plan_.same_place[at(s)] != s || (plan_.view_of[at(s)] >= 0) != views)
           continue;
         const meaning::Value& value = plan_.value_of(s);
-        if (value.shape.empty()) throw Refusal{"storage", "a number lies in shared memory"};
         const std::string ring = storage.depth > 1 ? "R = " + std::to_string(storage.depth) : "";
         if (views)
           view(s, value, ring);
         else
-          allocate(plan_.buffer[at(s)], value.shape, value.type, storage.depth,
-                   ring.empty() ? "" : "  # " + ring, plan_.columns_first(value));
+          allocate(plan_.buffer[at(s)],
+                   value.shape.empty() ? std::vector<std::int64_t>{1} : value.shape, value.type,
+                   storage.depth, ring.empty() ? "" : "  # " + ring, plan_.columns_first(value));
       }
     for (const auto& [v, one] : plan_.resident)
       allocate(one.name, one.shape, one.type, 1, "", plan_.columns_first(m_.values[at(v)]));
@@ -504,6 +507,9 @@ class GluonPrinter {
       if (first->what.value >= 0)
         throw Refusal{"operand",
                       m_.values[at(value)].id + " begins with a value from before the loop"};
+      if (m_.values[at(value)].shape.empty())
+        throw Refusal{"operand",
+                      m_.values[at(value)].id + " is a number that is carried in memory"};
       if (!said) line(1, "# What is carried into iteration 0.");
       said = true;
       for (int d = 1; d <= carried; ++d) {

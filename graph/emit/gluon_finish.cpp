@@ -23,7 +23,8 @@ void SlotPrinter::after() {
       if (p_.ops[at(plan_.op_of(v))].slot != slot_) continue;
       if (!said) line(1, "# after the loop");
       said = true;
-      line(1, use(one.name) + ".store(" + variable(plan_.op_of(v)) + ")");
+      line(1, use(one.name) + ".store(" + in_a_buffer(m_.values[at(v)], variable(plan_.op_of(v))) +
+                  ")");
     }
     if (plan_.done_needed[at(slot_)]) {
       line(1, "# all that this slot does has ended");
@@ -103,11 +104,16 @@ void SlotPrinter::wait_for_others(const std::vector<int>& stores) {
 
 Expression SlotPrinter::final_operand(int v, const Operand& one, std::set<int>& written) {
   if (one.value < 0) return values_.number(one);
-  if (one.transposed || one.columns > 0)
+  const Function user = m_.values[at(v)].function;
+  const bool down = one.transposed && (user == Function::row_max || user == Function::row_sum);
+  if ((one.transposed && !down) || one.is_part())
     refuse("operand", "a part of a result is used after the loop by " + m_.values[at(v)].id);
   if (!m_.in_loop(one.value)) {
-    if (one.value < m_.loop_begin)
-      refuse("operand", "a tile from before the loop is used after it");
+    if (one.value < m_.loop_begin) {
+      if (plan_.resident.contains(one.value))
+        refuse("operand", "a tile from before the loop is used after it");
+      return early(one.value);
+    }
     final_value(one.value, written);
     return {plan_.variable[at(one.value)], values_.layout_of(one.value),
             m_.values[at(one.value)].type};
@@ -127,8 +133,10 @@ Expression SlotPrinter::final_operand(int v, const Operand& one, std::set<int>& 
     from = plan_.on_tmem(p_.storages[at(s)]) ? to_load(s, {Iteration::end, -1}, "", layout.columns)
                                              : copy_of(s, {Iteration::end, -1});
   }
-  const std::string load = from + ".load(" + values_.text_of(layout) + ")";
-  if (m_.values[at(one.value)].shape.size() != 1) return {load, layout, type};
+  const bool number = m_.values[at(one.value)].shape.empty();
+  const std::string load =
+      number ? number_in(from) : from + ".load(" + values_.text_of(layout) + ")";
+  if (m_.values[at(one.value)].shape.size() > 1) return {load, layout, type};
   // A vector is loaded once, whoever uses it. (A tile would take registers until its last use.)
   const std::string& name = plan_.variable[at(one.value)];
   if (written.insert(one.value).second) line(1, name + " = " + load);
@@ -218,6 +226,10 @@ void SlotPrinter::final_value(int v, std::set<int>& written) {
   }
   if (plan_.by_elements(value.tensor)) {
     store_elements(1, value, result, "");
+    return;
+  }
+  if (value.shape.empty()) {
+    line(1, "gl.store(" + pointer_of(value, "") + ", " + result.text + ")");
     return;
   }
   const std::string& tensor = plan_.tensor_name[at(value.tensor)];

@@ -1,7 +1,9 @@
 // A slot's ops in the loop (gluon_slot_printer.hpp).
 #include <algorithm>
 
+#include "graph/emit/element_text.hpp"
 #include "graph/emit/gluon_slot_printer.hpp"
+#include "graph/emit/register_tile.hpp"
 #include "graph/emit/user_function.hpp"
 #include "graph/meaning/number_type.hpp"
 
@@ -45,6 +47,15 @@ std::string SlotPrinter::coordinates(int tensor, const std::string& tile) {
   if (plan_.user != nullptr) {
     std::string list;
     for (const UserCoordinate& one : user_coordinates(plan_, tensor)) {
+      if (one.whole) {
+        const bool bracketed = tile.starts_with('(');
+        const std::string iteration = bracketed ? tile.substr(1, tile.size() - 2) : tile;
+        std::string place = element_text(plan_, *one.whole, {"", "", iteration});
+        use_arguments(place);
+        if (place.starts_with('(')) place = place.substr(1, place.size() - 2);
+        list += (list.empty() ? "" : ", ") + place;
+        continue;
+      }
       std::string x = one.variable.empty() ? one.number : use(one.variable);
       if (one.step != 0 && !tile.empty())
         x = (x == "0" ? "" : x + " + ") + tile + " * " + std::to_string(one.step);
@@ -86,6 +97,7 @@ void SlotPrinter::op(int depth, int op, Iteration it) {
 std::string SlotPrinter::memory_operand(int op, const Operand& one, Iteration it) {
   const Source source = values_.resolve(op, one);
   std::string text;
+  if (source.kind == Source::before && !plan_.resident.contains(source.value)) return "";
   if (source.kind == Source::before)
     text = use(plan_.resident.at(source.value).name);
   else if (source.kind == Source::memory)
@@ -135,6 +147,10 @@ void SlotPrinter::product(int depth, int op, const Value& value, Iteration it) {
 
 void SlotPrinter::wgmma(int depth, int op, const Value& value, Iteration it, const std::string& b) {
   const Layout layout = values_.layout_of(plan_.links.result[at(op)]);
+  if (!register_tile(Target::hopper, layout.rows, layout.columns, warps_))
+    refuse("op", "no register layout is known for the product " + value.id + ", a tile of " +
+                     std::to_string(layout.rows) + " x " + std::to_string(layout.columns) + " on " +
+                     std::to_string(warps_) + " warps");
   for (const int s : p_.ops[at(op)].writes)
     if (p_.storages[at(s)].kind == Storage::in_memory)
       refuse("storage", "the result of the product " + value.id +
@@ -267,6 +283,8 @@ Expression SlotPrinter::tile_operand(int op, const Operand& one, Iteration it) {
       const int value = plan_.links.result[at(source.op)];
       const Value& what = m_.values[at(value)];
       if (source.transposed) refuse("operand", "a transposed tile is read to registers");
+      if (what.shape.empty())
+        return {number_in(copy_of(source.storage, it + -source.distance)), {}, what.type};
       const bool on_tmem = plan_.on_tmem(p_.storages[at(source.storage)]);
       Layout layout = values_.layout_of(value);
       std::string cut;
@@ -281,15 +299,11 @@ Expression SlotPrinter::tile_operand(int op, const Operand& one, Iteration it) {
       return {text + ".load(" + values_.text_of(layout) + ")", layout, what.type};
     }
     case Source::before: {
-      const Value& what = m_.values[at(source.value)];
       if (source.transposed || source.columns > 0)
         refuse("operand", "a part of a tile from before the loop is read to registers");
-      if (what.shape.size() == 1)
-        return {plan_.variable[at(source.value)], values_.layout_of(source.value), what.type};
-      const Layout layout = values_.layout_of(source.value);
-      return {use(plan_.resident.at(source.value).name) + ".load(" + values_.text_of(layout) + ")",
-              layout, what.type};
+      return early(source.value);
     }
+    case Source::computed: return computed(op, source.value, it);
     case Source::chain: return chain_.at(one.value);
   }
   refuse("operand", "an operand of " + p_.ops[at(op)].id);
@@ -306,9 +320,16 @@ void SlotPrinter::compute(int depth, int op, Iteration it) {
   Expression last;
   for (const int v : chain) {
     const Value& value = m_.values[at(v)];
+    if (meaning::has_tensor(value.function) || value.function == Function::product)
+      refuse("op", value.id + " is a step of " + p_.ops[at(op)].id);
     ensure_ended(depth, op, value, it);
     std::vector<Expression> in;
-    for (const Operand& one : value.operands) in.push_back(operand(op, one, it));
+    for (Operand one : value.operands) {
+      // (Of a tile that is seen transposed the columns are reduced.)
+      if (value.function == Function::row_max || value.function == Function::row_sum)
+        one.transposed = false;
+      in.push_back(operand(op, one, it));
+    }
     // (A tile that is used twice is read once.)
     if (in.size() == 2 && value.operands[0] == value.operands[1] &&
         in[0].text.find(".load(") != std::string::npos) {
@@ -337,7 +358,8 @@ void SlotPrinter::keep(int depth, int op, Iteration it, const Expression& result
   for (const int s : p_.ops[at(op)].writes) {
     const Storage& storage = p_.storages[at(s)];
     if (storage.kind != Storage::in_memory) continue;
-    line(depth, copy_of(s, it) + ".store(" + text + ")");
+    const Value& value = m_.values[at(plan_.links.result[at(op)])];
+    line(depth, copy_of(s, it) + ".store(" + in_a_buffer(value, text) + ")");
     if (plan_.on_tmem(storage)) state_.reads.clear();
     if (!plan_.on_tmem(storage) && (read_by_products(s) || p_.ops[at(op)].fence) &&
         !stored_by_threads(s)) {

@@ -11,8 +11,6 @@
 
 namespace twill::emit {
 
-using program::Storage;
-
 SlotText SlotPrinter::run() {
   if (slot_ < plan_.finish_slot()) {
     cut_ = &plan_.code[at(slot_)];
@@ -45,7 +43,7 @@ void SlotPrinter::history() {
   for (int r = 0; r < static_cast<int>(p_.ops.size()); ++r) {
     if (p_.ops[at(r)].slot != slot_) continue;
     for (const program::Read& read : p_.ops[at(r)].reads) {
-      if (p_.storages[at(read.storage)].kind != Storage::in_registers) continue;
+      if (!plan_.in_registers(read.storage)) continue;
       const int w = writer(read.storage);
       history_[at(w)] = std::max(history_[at(w)], steady_age(w, r, read.distance));
     }
@@ -102,11 +100,7 @@ void SlotPrinter::before() {
                   bar + ", " + use(one.name) + ")");
     }
   }
-  const bool reads_resident =
-      !plan_.resident.empty() &&
-      std::any_of(p_.ops.begin(), p_.ops.end(), [&](const program::Op& op) {
-        return op.slot == slot_ && uses_resident(static_cast<int>(&op - p_.ops.data()));
-      });
+  const bool reads_resident = plan_.resident_readers().contains(slot_);
   if (reads_resident)
     line(1, "mbarrier.wait(" + use(plan_.resident_barrier) + ", " + turn_parity() +
                 ")  # RAW: the tiles from before the loop");
@@ -114,7 +108,7 @@ void SlotPrinter::before() {
     needs_.fence = true;
     line(1, "fence_async_shared()  # threads copied them, products may read them");
   }
-  vectors_before();
+  values_before();
   bool said = false;
   for (int v = 0; v < static_cast<int>(p_.ops.size()); ++v) {
     const int value = plan_.links.result[at(v)];
@@ -123,48 +117,21 @@ void SlotPrinter::before() {
     if (initial == nullptr || plan_.unused(value)) continue;
     if (!said) line(1, "# what is carried into iteration 0");
     said = true;
-    if (initial->what.value >= 0)
-      refuse("operand", m_.values[at(value)].id + " begins with a value from before the loop");
-    line(1, variable(v) + " = " + values_.filled(value, initial->what.number));
+    if (initial->what.value >= 0) {
+      const Expression first = early(initial->what.value);
+      if (first.layout != values_.layout_of(value) || first.type != m_.values[at(value)].type)
+        refuse("operand",
+               m_.values[at(value)].id + " begins with another tile than it goes on with");
+      line(1, variable(v) + " = " + first.text);
+    } else {
+      line(1, variable(v) + " = " + values_.filled(value, initial->what.number));
+    }
     state_.defined.insert(variable(v));
     for (int k = 1; k <= history_[at(v)]; ++k) {
       line(1, aged(v, k) + " = " + variable(v));
       state_.defined.insert(aged(v, k));
     }
     if (wgmma(v)) state_.token[v] = false;
-  }
-}
-
-bool SlotPrinter::uses_resident(int op) const {
-  for (const int v : plan_.links.values[at(op)])
-    for (const Operand& one : m_.values[at(v)].operands)
-      if (values_.reaches_before(one) && plan_.resident.contains(values_.resolve(op, one).value))
-        return true;
-  return false;
-}
-
-void SlotPrinter::vectors_before() {
-  std::set<int> loaded;
-  for (int op = 0; op < static_cast<int>(p_.ops.size()); ++op) {
-    if (p_.ops[at(op)].slot != slot_) continue;
-    for (const int v : plan_.links.values[at(op)])
-      for (const Operand& one : m_.values[at(v)].operands) {
-        if (!values_.reaches_before(one)) continue;
-        const int value = values_.resolve(op, one).value;
-        const Value& vector = m_.values[at(value)];
-        if (vector.shape.size() != 1 || !loaded.insert(value).second) continue;
-        if (plan_.by_elements(vector.tensor)) {
-          const std::string layout = values_.text_of(values_.layout_of(value));
-          const std::string from = elements(1, vector, layout, "");
-          line(1, plan_.variable[at(value)] + " = " + loaded_elements(vector, from));
-          continue;
-        }
-        const std::string where = coordinates(vector.tensor, "");
-        line(1, plan_.variable[at(value)] + " = gl.load(" + use(host(vector.tensor) + "_ptr") +
-                    " + " + where.substr(1, where.size() - 2) + " + gl.arange(0, " +
-                    std::to_string(vector.shape[0]) +
-                    ", layout=" + values_.text_of(values_.layout_of(value)) + "))");
-      }
   }
 }
 
@@ -272,6 +239,8 @@ void SlotPrinter::steady(int in) {
 }
 
 void SlotPrinter::print(int depth, const Step& step) {
+  depth_ = depth;
+  numbers_.clear();
   if (!step.is_wait) fence_if_due(depth);
   if (step.is_wait)
     wait(depth, step);

@@ -23,6 +23,8 @@ std::string tile_name(std::int64_t m, std::int64_t n, int warps);
 /// sums over.
 std::string tile_layout(Target target, std::int64_t m, std::int64_t n, int warps,
                         int product_depth = 16);
+/// The register layout of a vector that no tile has as a row or a column.
+std::string lone_vector_layout(std::int64_t length, int warps);
 /// "gl.float16" of "f16"; "" = none.
 std::string gluon_type(const std::string& type);
 /// The text of an iteration: "3", "i + 1", "n - 1".

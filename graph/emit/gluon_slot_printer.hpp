@@ -100,9 +100,22 @@ class SlotPrinter {
 
   // Before the loop.
   void before();
-  bool uses_resident(int op) const;
-  /// Vectors from before the loop, into the slot's registers.
-  void vectors_before();
+
+  // What each slot computes for itself: gluon_around.cpp.
+  /// A value from before the loop, in the slot's registers or where it lies; the first time its
+  /// line is written, and those of what it is made of.
+  Expression early(int value);
+  Expression early_operand(int user, const Operand& one);
+  /// Those that the slot's ops use.
+  void values_before();
+  /// A number of iteration `it` that no op runs; its line is written before the op that uses it.
+  Expression computed(int op, int value, Iteration it);
+  /// Where a number, or the first element of a vector, lies; `iteration` "" = outside the loop.
+  std::string pointer_of(const Value& value, const std::string& iteration);
+  /// A number lies in shared memory as a vector of one element.
+  std::string one_number_layout() const;
+  std::string in_a_buffer(const Value& value, const std::string& text) const;
+  std::string number_in(const std::string& buffer) const;
 
   // The loop.
   void loop();
@@ -239,6 +252,9 @@ class SlotPrinter {
   int trips_ = -1;             ///< of the short run that is written; -1 = it is none
   SlotState state_;
   std::map<int, Expression> chain_;
+  std::set<int> early_;    ///< values from before the loop whose lines are written
+  std::set<int> numbers_;  ///< and numbers that no op runs, since the op began
+  int depth_ = 1;          ///< of the op
 };
 
 }  // namespace twill::emit

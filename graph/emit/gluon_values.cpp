@@ -23,11 +23,31 @@ std::string tile_name(std::int64_t m, std::int64_t n, int warps) {
          (warps == 4 ? "" : "_" + std::to_string(warps) + "W");
 }
 
+namespace {
+
+/// Of a tile of fewer rows than any product has, which no tensor memory holds: neighbours of a row
+/// first; "" = it is none.
+std::string small_tile_layout(std::int64_t m, std::int64_t n, int warps) {
+  constexpr std::int64_t kRowsOfProducts = 64, kTogether = 4, kThreads = 32;
+  const auto power = [](std::int64_t x) { return x > 0 && (x & (x - 1)) == 0; };
+  if (!power(m) || !power(n) || !power(warps) || m >= kRowsOfProducts) return "";
+  const std::int64_t across = std::clamp<std::int64_t>(n / kTogether, 1, kThreads);
+  const std::int64_t each = std::min(kTogether, n / across), down = kThreads / across;
+  const std::int64_t rows = std::clamp<std::int64_t>(m / down, 1, warps);
+  const auto pair = [](std::int64_t a, std::int64_t b) {
+    return "[" + std::to_string(a) + ", " + std::to_string(b) + "]";
+  };
+  return "gl.BlockedLayout(" + pair(1, each) + ", " + pair(down, across) + ", " +
+         pair(rows, warps / rows) + ", [1, 0])";
+}
+
+}  // namespace
+
 std::string tile_layout(Target target, std::int64_t m, std::int64_t n, int warps,
                         int product_depth) {
   const auto text = [](std::int64_t x) { return std::to_string(x); };
   const std::optional<RegisterTile> tile = register_tile(target, m, n, warps);
-  if (!tile) return "";
+  if (!tile) return small_tile_layout(m, n, warps);
   const std::int64_t across = tile->across;
   if (tile->form == RegisterTile::accumulators)
     return "gl.NVMMADistributedLayout(version=[3, 0], warps_per_cta=[" + text(warps / across) +
@@ -44,6 +64,14 @@ std::string tile_layout(Target target, std::int64_t m, std::int64_t n, int warps
          "], lane_bases=[[1, 0], [2, 0], [4, 0], [8, 0], [0, " + text(half) +
          "]], warp_bases=[[16, 0], [32, 0]" + (across == 2 ? ", [0, " + text(n / 2) + "]" : "") +
          "], block_bases=[], shape=[64, " + text(n) + "])";
+}
+
+std::string lone_vector_layout(std::int64_t length, int warps) {
+  constexpr std::int64_t kTogether = 4;  // neighbours of a thread
+  std::int64_t each = 1;
+  while (each < kTogether && each * 2 * 32 * warps <= length) each *= 2;
+  return "gl.BlockedLayout([" + std::to_string(each) + "], [32], [" + std::to_string(warps) +
+         "], [0])";
 }
 
 std::string gluon_type(const std::string& type) {
@@ -74,9 +102,6 @@ Source ValuePrinter::resolve(int op, const Operand& operand, int distance, int s
   if (!m.in_loop(operand.value)) {
     source.kind = Source::before;
     source.value = operand.value;
-    const Value& loaded = m.values[at(operand.value)];
-    if (loaded.shape.size() != 1 && !plan_.resident.contains(operand.value))
-      refuse("is computed before the loop");
     return source;
   }
   const int from = plan_.op_of(operand.value);
@@ -87,6 +112,13 @@ Source ValuePrinter::resolve(int op, const Operand& operand, int distance, int s
   }
   if (from < 0) {
     const Value& view = m.values[at(operand.value)];
+    if (view.shape.empty()) {
+      // (Of an earlier iteration it may be its initial value.)
+      if (source.distance > 0) refuse("is a number of an iteration before, which no op keeps");
+      source.kind = Source::computed;
+      source.value = operand.value;
+      return source;
+    }
     if (view.function != Function::copy && view.function != Function::transpose)
       refuse("is a view that computes");
     if (steps > kMostSteps || view.operands[0].value < 0) refuse("is a view of nothing");
@@ -112,8 +144,7 @@ Source ValuePrinter::resolve(int op, const Operand& operand, int distance, int s
   const bool from_memory =
       plan_.legal.target == Target::blackwell && user.function == Function::product;
   for (const int s : storages)
-    if (!from_memory && p.storages[at(s)].kind == Storage::in_registers &&
-        p.ops[at(from)].slot == slot_) {
+    if (!from_memory && plan_.in_registers(s) && p.ops[at(from)].slot == slot_) {
       source.kind = Source::registers;
       source.storage = s;
       return source;
@@ -124,6 +155,7 @@ Source ValuePrinter::resolve(int op, const Operand& operand, int distance, int s
       source.storage = s;
       return source;
     }
+  if (m.values[at(operand.value)].shape.empty()) refuse("is a number that another slot has");
   refuse("is in no register of the slot and in no memory");
   return source;
 }
@@ -156,15 +188,20 @@ Layout ValuePrinter::layout_of(int value, int steps) const {
       if (operand.value < 0 || operand.distance > 0 || operand.row >= 0) continue;
       const Layout from = layout_of(operand.value, steps + 1);
       if (from.kind == Layout::of_columns && from.columns == one.shape[0]) return from;
-      if (from.kind != Layout::none && from.kind != Layout::of_columns && from.rows == one.shape[0])
+      if (from.kind == Layout::alone && from.rows == one.shape[0]) return from;
+      if (from.kind == Layout::matrix && operand.transposed) {
+        if (from.columns == one.shape[0]) return {Layout::of_columns, from.rows, from.columns};
+        continue;
+      }
+      if ((from.kind == Layout::matrix || from.kind == Layout::of_rows) &&
+          from.rows == one.shape[0])
         return {Layout::of_rows, from.rows, from.columns};
     }
   if (const Layout used = used_with(value, 0); used.kind != Layout::none) return used;
   for (const Value& other : m.values)
     if (other.shape.size() == 2 && other.shape[0] == one.shape[0] && other.type == "f32")
       return {Layout::of_rows, other.shape[0], other.shape[1]};
-  throw Refusal{"op", one.id + " is a vector of " + std::to_string(one.shape[0]) +
-                          " and no tile has so many rows"};
+  return {Layout::alone, one.shape[0], 1};
 }
 
 Layout ValuePrinter::used_with(int value, int steps) const {
@@ -187,6 +224,7 @@ Layout ValuePrinter::used_with(int value, int steps) const {
 
 std::string ValuePrinter::text_of(const Layout& layout) const {
   const int warps = plan_.warps(slot_);
+  if (layout.kind == Layout::alone) return lone_vector_layout(layout.rows, warps);
   if (tile_layout(plan_.legal.target, layout.rows, layout.columns, warps).empty())
     throw Refusal{"op", "no register layout is known for a tile of " + std::to_string(layout.rows) +
                             " x " + std::to_string(layout.columns) + " on " +
@@ -208,8 +246,11 @@ Expression ValuePrinter::number(const Operand& operand) const {
 
 std::string ValuePrinter::filled(int value, double x) const {
   const Value& one = plan_.meaning->values[at(value)];
-  if (one.shape.empty()) return number_text(x);
   const std::string type = gluon_type(one.type);
+  if (one.shape.empty()) {
+    if (one.type != "f32") throw Refusal{"type", one.id + " is a number of type " + one.type};
+    return "gl.to_tensor(" + number_text(x) + ")";
+  }
   if (type.empty() || one.type == "i32") throw Refusal{"type", one.id + " is of type " + one.type};
   std::string shape;
   for (const std::int64_t extent : one.shape)
@@ -261,6 +302,8 @@ Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, cons
   switch (value.function) {
     case Function::copy:
     case Function::store: {
+      if (in[0].layout.kind == Layout::none && layout.kind != Layout::none)
+        throw Refusal{"op", value.id + " repeats a number"};
       if (in[0].type == value.type) return {converted(in[0], layout), layout, value.type};
       return result(x(0), true);
     }
@@ -291,11 +334,20 @@ Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, cons
       return result("gl.where(" + x(0) + " > 0, " + x(1) + ", " + x(2) + ")", true);
     case Function::row_max:
     case Function::row_sum: {
+      // Of a matrix its rows, or its columns where it is seen transposed; of a vector a number.
       const std::string text = in[0].text + (in[0].type == "f32" ? "" : ".to(gl.float32)");
-      const Layout rows{Layout::of_rows, in[0].layout.rows, in[0].layout.columns};
-      const Expression reduced{
-          (value.function == Function::row_max ? "gl.max(" : "gl.sum(") + text + ", axis=1)", rows,
-          "f32"};
+      const Layout& from = in[0].layout;
+      const bool matrix = from.kind == Layout::matrix;
+      if (from.turned || from.kind == Layout::none)
+        throw Refusal{"operand", value.id + " reduces what is no tile"};
+      const bool down = !matrix || value.operands[0].transposed;
+      const Layout left{!matrix ? Layout::none
+                        : down  ? Layout::of_columns
+                                : Layout::of_rows,
+                        matrix ? from.rows : 0, matrix ? from.columns : 0};
+      const Expression reduced{(value.function == Function::row_max ? "gl.max(" : "gl.sum(") +
+                                   text + (down ? ", axis=0)" : ", axis=1)"),
+                               left, "f32"};
       return result(converted(reduced, layout), true);
     }
     case Function::lower:

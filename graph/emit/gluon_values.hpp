@@ -9,9 +9,15 @@
 namespace twill::emit {
 
 /// Of a result in registers: an M x N tile over the slot's warps, or the part of one that a vector
-/// of its rows, or of its columns, takes.
+/// of its rows, or of its columns, takes; or of a vector that no tile has.
 struct Layout {
-  enum Kind { none, matrix, of_rows, of_columns } kind = none;
+  enum Kind {
+    none,  ///< a number
+    matrix,
+    of_rows,
+    of_columns,
+    alone,  ///< a vector of `rows` elements, shared out among all threads
+  } kind = none;
   std::int64_t rows = 0, columns = 0;  ///< of the tile
   bool turned = false;                 ///< a transposed tile's: it has no name
   bool operator==(const Layout&) const = default;
@@ -25,8 +31,15 @@ struct Expression {
 
 /// Where an operand comes from, through views.
 struct Source {
-  enum Kind { number, before, registers, memory, chain } kind = number;
-  int value = -1;    ///< before: of the meaning
+  enum Kind {
+    number,
+    before,
+    registers,
+    memory,
+    chain,
+    computed,  ///< a number of this iteration that no op runs: each slot computes its own
+  } kind = number;
+  int value = -1;    ///< before, computed: of the meaning
   int op = -1;       ///< registers, memory: that made it
   int storage = -1;  ///< registers, memory
   int distance = 0;

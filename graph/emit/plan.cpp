@@ -5,11 +5,11 @@
 
 #include "graph/emit/element_text.hpp"
 #include "graph/emit/limits.hpp"
+#include "graph/emit/plan_check.hpp"
 #include "graph/emit/plan_memory.hpp"
 #include "graph/emit/register_pressure.hpp"
 #include "graph/emit/user_function.hpp"
 #include "graph/index.hpp"
-#include "graph/meaning/bounds.hpp"
 #include "graph/meaning/number_type.hpp"
 
 namespace twill::emit {
@@ -35,51 +35,7 @@ class Planner {
     if (const auto no = program::link(p_, plan_.links)) return Refusal{"meaning", *no};
     plan_.meaning = &*p_.meaning;
     plan_.user = options_.user;
-    std::set<std::string> ids;
-    for (const meaning::Value& value : plan_.meaning->values) ids.insert(value.id);
-    for (const meaning::Value& value : plan_.meaning->values) {
-      if (plan_.user != nullptr && ids.contains(value.part_of))
-        return Refusal{"op", value.id + " is a step of " + value.part_of};
-      if (plan_.user != nullptr && value.shape.empty() && value.tensor >= 0)
-        return Refusal{"op", value.id + " moves a number: no text is written for it"};
-      if (plan_.user != nullptr && (value.type == "i8" || value.type == "f8e5m2"))
-        return Refusal{"type", value.id + " is of type " + value.type};
-      if (plan_.user != nullptr && value.shape.size() == 2 &&
-          meaning::is_elementwise(value.function) &&
-          std::none_of(
-              value.operands.begin(), value.operands.end(), [&](const meaning::Operand& one) {
-                return one.value >= 0 && plan_.meaning->values[at(one.value)].shape.size() == 2;
-              }))
-        return Refusal{"op", value.id + " makes a matrix of vectors: no text is written for it"};
-      if (plan_.user != nullptr && value.function == Function::copy &&
-          value.operands[0].value >= 0 && value.type != "i32" &&
-          plan_.meaning->values[at(value.operands[0].value)].type == "i32")
-        return Refusal{"op", value.id + " makes real numbers of integers: no text is written"};
-      if (value.function == Function::running_sum)
-        return Refusal{"op", value.id + " is a running sum: no text is written for it"};
-      if (value.function == Function::places && !options_.as_triton)
-        return Refusal{"op", value.id + " is a tile of places: no text is written for it yet"};
-      if (plan_.user != nullptr && value.function == Function::product &&
-          !plan_.meaning->in_loop(static_cast<int>(&value - plan_.meaning->values.data())))
-        return Refusal{"op", value.id + " is a product outside the loop"};
-      const bool reduces =
-          value.function == Function::row_max || value.function == Function::row_sum;
-      const auto v = &value - plan_.meaning->values.data();
-      if (plan_.user != nullptr && value.shape.empty() &&
-          (reduces || v >= plan_.meaning->after_begin))
-        return Refusal{"op", value.id + " makes a number of a vector: no text is written for it"};
-      if (plan_.user != nullptr && value.shape.empty() &&
-          plan_.meaning->in_loop(static_cast<int>(v)))
-        return Refusal{"op", value.id +
-                                 " is a number that is computed in the loop: no text is "
-                                 "written for it"};
-      const bool moved = plan_.by_elements(value.tensor);
-      if (!meaning::bounds_of(value).empty() &&
-          ((value.function != Function::within && !moved) || !options_.as_triton))
-        return Refusal{"op", value.id +
-                                 " has bounds (a mask that compares places): no text is "
-                                 "written for them yet"};
-    }
+    if (auto no = no_text_for(plan_, options_)) return *no;
     if (plan_.tiles() && plan_.by_elements())
       return Refusal{"op", "tiles by pointers in a loop over tiles: not emitted yet"};
     auto legal = make_legal(p_, plan_.links, plan_.tiles());
@@ -335,11 +291,20 @@ class Planner {
 
   std::optional<Refusal> before_loop() {
     const meaning::Meaning& m = *plan_.meaning;
+    std::set<int> used;  // in the loop
+    for (int op = 0; op < static_cast<int>(p_.ops.size()); ++op) used.merge(plan_.used_before(op));
     for (int v = 0; v < m.loop_begin; ++v) {
       const meaning::Value& value = m.values[at(v)];
-      if (value.function != Function::load || value.shape.empty())
+      const bool load = value.function == Function::load;
+      if ((!load || value.shape.empty()) && (!options_.as_triton || plan_.user == nullptr))
         return Refusal{"op", "before the loop only tiles are loaded here, not " + value.id};
-      if (value.shape.size() == 1) continue;  // each slot loads it into its own registers
+      if (plan_.tiles() && !load)
+        return Refusal{"op", value.id + " is computed before the loop, in a loop over tiles"};
+      // Each slot has vectors, numbers and what is computed in its own registers, and so a tile
+      // that only what follows the loop uses.
+      if (!load || value.shape.size() != 2 ||
+          (!used.contains(v) && plan_.by_elements(value.tensor)))
+        continue;
       plan_.resident[v] = {names_.make(plan_.variable[at(v)] + "_smem", "buffer"), value.shape,
                            value.type, true};
     }
@@ -411,11 +376,13 @@ class Planner {
       if (held >= 0 && p_.ops[at(op)].slot == slot) continue;
       if (p_.ops[at(op)].slot != slot) plan_.done_needed[at(p_.ops[at(op)].slot)] = true;
       if (plan_.kept_in_memory(op) >= 0) continue;
-      if (held < 0 || value.shape.size() != 1)
+      if (held < 0 || value.shape.size() > 1 ||
+          (value.shape.empty() && (!options_.as_triton || value.type != "f32")))
         return Refusal{"storage", value.id + " is needed after the loop on another slot"};
       if (!plan_.final_hand_over.contains(v))
-        plan_.final_hand_over[v] = {names_.make(plan_.variable[at(v)] + "_last", "buffer"),
-                                    value.shape, value.type, false};
+        plan_.final_hand_over[v] = {
+            names_.make(plan_.variable[at(v)] + "_last", "buffer"),
+            value.shape.empty() ? std::vector<std::int64_t>{1} : value.shape, value.type, false};
     }
     return std::nullopt;
   }
@@ -493,7 +460,8 @@ class Planner {
     if (slot == plan_.finish_slot()) return 64;
     const Amount own = p_.slots[at(slot)].registers;
     if (!holds_tiles(slot) && plan_.loads_by_elements(slot))
-      return options_.resident_registers > kLeastResident ? kPlaces : kFewPlaces;
+      return (options_.resident_registers > kLeastResident ? kPlaces : kFewPlaces) +
+             places_of_small_tiles(slot);
     if (plan_.legal.target == Target::hopper) {
       if (!holds_tiles(slot)) return finish_alone_ ? own : 0;
       return std::min(own, register_pressure(plan_, slot) + kBeside);
@@ -501,6 +469,22 @@ class Planner {
     if (!holds_tiles(slot)) return 0;
     const Amount held = register_pressure(plan_, slot);
     return std::min(own, held + (held < kPartsOfTiles ? kParts : kPartsOfTiles));
+  }
+
+  /// Registers of the places of a small tile that a slot stores by pointers: two an element.
+  /// (Elements of a product's tile share their rows'.)
+  Amount places_of_small_tiles(int slot) const {
+    constexpr std::int64_t kRowsOfProducts = 64, kThreads = 32;
+    Amount most = 0;
+    for (int op = 0; op < static_cast<int>(p_.ops.size()); ++op) {
+      const meaning::Value& value = plan_.meaning->values[at(plan_.links.result[at(op)])];
+      if (p_.ops[at(op)].slot == slot && value.function == Function::store &&
+          plan_.by_elements(value.tensor) && value.shape.size() == 2 &&
+          value.shape[0] < kRowsOfProducts)
+        most = std::max<Amount>(
+            most, 2 * meaning::elements(value.shape) / (kThreads * plan_.warps(slot)));
+    }
+    return most;
   }
 
   /// What is left is shared by those that hold tiles, as many registers for each. (The default
@@ -524,11 +508,19 @@ class Planner {
     }
   }
 
-  /// Of a slot whose products would be serialised: its schedule is not what would run.
+  /// Of a slot whose products would be serialised, or whose registers are too few for what it
+  /// computes before the loop, too: its schedule is not what would run.
   std::optional<Refusal> check_products() const {
     for (std::size_t k = 0; k < plan_.partitions.size(); ++k) {
       const int slot = plan_.partitions[k];
       if (slot == plan_.finish_slot()) continue;
+      constexpr Amount kFew = 8;  // (as many as go into what a slot has beside its tiles)
+      if (const Amount before = registers_before(plan_, slot);
+          before > kFew && register_pressure(plan_, slot) > p_.slots[at(slot)].registers + kFew)
+        return Refusal{"limits", "slot " + harmless(p_.slots[at(slot)].name) + " holds " +
+                                     std::to_string(before) +
+                                     " registers a thread from before the loop, which its tiles "
+                                     "leave no room for"};
       const int registers = k == 0 ? kMostRegisters : launch_facts(plan_.launch).workers[k - 1];
       if (const auto why = why_serialised(plan_, slot, registers)) return Refusal{"limits", *why};
     }
@@ -573,12 +565,20 @@ std::variant<Plan, Refusal> make_plan(const Program& program, const EmitOptions&
   const auto* no = std::get_if<Refusal>(&plan);
   if (no == nullptr || no->rule != "limits" || options.resident_registers <= kLeastResident)
     return plan;
-  // Kernels count their own registers beside tiles; a program does not say how many.
-  EmitOptions less = options;
-  less.resident_registers = kLeastResident;
-  auto again = planned(program, less);
-  no = std::get_if<Refusal>(&again);
-  return no == nullptr || no->rule != "limits" ? std::move(again) : std::move(plan);
+  // Kernels count their own registers beside tiles; a program does not say how many. Slots that
+  // copy by pointers are the last to get fewer: theirs spill soon.
+  const bool pointers =
+      options.user != nullptr &&
+      std::any_of(options.user->places.begin(), options.user->places.end(),
+                  [](const meaning::Place& one) { return one.added.has_value(); });
+  for (int resident = kLeastResident + (pointers ? 1 : 0); resident >= kLeastResident; --resident) {
+    EmitOptions less = options;
+    less.resident_registers = resident;
+    auto again = planned(program, less);
+    no = std::get_if<Refusal>(&again);
+    if (no == nullptr || no->rule != "limits") return again;
+  }
+  return plan;
 } catch (const Refusal& no) {  // by what makes texts of numbers
   return no;
 }

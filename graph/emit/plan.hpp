@@ -135,13 +135,18 @@ struct Plan {
   bool unused(int value) const;
   /// Op of the given program that computes a value of the loop.
   int op_of(int value) const { return links.runner[static_cast<std::size_t>(value)]; }
+  /// Is a storage in registers of its writer's slot? (A number takes none, and is there, too.)
+  bool in_registers(int storage) const;
   /// Of op `op`, the storage in registers; -1 = none.
   int registers_of(int op) const;
   /// Of op `op`, a storage in memory whose last copy is there after the loop; -1 = none.
   int kept_in_memory(int op) const;
   /// Slots that do what follows the loop, ascending.
   std::set<int> finishers() const;
-  /// Does an op of a slot read a tile from before the loop, through views?
+  /// Values from before the loop that an op uses, through views and numbers that no op runs, with
+  /// those that they are made of.
+  std::set<int> used_before(int op) const;
+  /// Slots with an op that reads a tile from before the loop.
   std::set<int> resident_readers() const;
   /// Values of the loop that a value after it uses, through others after it.
   void final_values(int value, std::set<int>& all) const;

@@ -48,20 +48,30 @@ std::set<int> Plan::finishers() const {
   return all;
 }
 
+std::set<int> Plan::used_before(int op) const {
+  std::set<int> seen;
+  std::vector<int> open = links.values[at(op)];
+  for (const int v : links.values[at(op)])
+    if (const meaning::Initial* first = meaning->initial_of(v);
+        first != nullptr && first->what.value >= 0 && seen.insert(first->what.value).second)
+      open.push_back(first->what.value);
+  while (!open.empty()) {
+    const int now = open.back();
+    open.pop_back();
+    for (const Operand& one : meaning->values[at(now)].operands) {
+      if (one.value < 0 || (meaning->in_loop(one.value) && op_of(one.value) >= 0)) continue;
+      if (seen.insert(one.value).second) open.push_back(one.value);
+    }
+  }
+  seen.erase(seen.lower_bound(meaning->loop_begin), seen.end());
+  return seen;
+}
+
 std::set<int> Plan::resident_readers() const {
   std::set<int> slots;
   for (std::size_t op = 0; op < given->ops.size(); ++op)
-    for (const int v : links.values[op])
-      for (const Operand& operand : meaning->values[at(v)].operands) {
-        int value = operand.value;
-        for (int steps = 0; value >= meaning->loop_begin && steps < 100; ++steps) {
-          if (!meaning->in_loop(value) || op_of(value) >= 0) break;
-          value = meaning->values[at(value)].operands.empty()
-                      ? -1
-                      : meaning->values[at(value)].operands[0].value;
-        }
-        if (resident.contains(value)) slots.insert(given->ops[op].slot);
-      }
+    for (const int v : used_before(static_cast<int>(op)))
+      if (resident.contains(v)) slots.insert(given->ops[op].slot);
   return slots;
 }
 
@@ -101,9 +111,15 @@ int Plan::carried(int storage) const {
   return most;
 }
 
+bool Plan::in_registers(int storage) const {
+  const Storage& one = given->storages[at(storage)];
+  return one.kind == Storage::in_registers ||
+         (one.kind == Storage::order && value_of(storage).shape.empty());
+}
+
 int Plan::registers_of(int op) const {
   for (const int s : given->ops[at(op)].writes)
-    if (given->storages[at(s)].kind == Storage::in_registers) return s;
+    if (in_registers(s)) return s;
   return -1;
 }
 

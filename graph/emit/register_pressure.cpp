@@ -1,7 +1,9 @@
 #include "graph/emit/register_pressure.hpp"
 
 #include <algorithm>
+#include <set>
 
+#include "graph/emit/gluon_values.hpp"
 #include "graph/emit/names.hpp"
 #include "graph/index.hpp"
 
@@ -172,11 +174,32 @@ class Pressure {
 
 }  // namespace
 
+Amount registers_before(const Plan& plan, int slot) {
+  constexpr std::int64_t kThreads = 32, kOfRow = 4;  // a row of wgmma's result has four threads
+  std::set<int> all;
+  for (int op = 0; op < static_cast<int>(plan.given->ops.size()); ++op)
+    if (plan.given->ops[at(op)].slot == slot) all.merge(plan.used_before(op));
+  ModuleNeeds needs;
+  const ValuePrinter values(plan, slot, needs);
+  const std::int64_t warps = plan.warps(slot);
+  Amount sum = 0;
+  for (const int v : all) {
+    const meaning::Value& value = plan.meaning->values[at(v)];
+    if (value.function == meaning::Function::load || value.shape.empty()) continue;
+    const Layout layout = values.layout_of(v);
+    if (layout.kind == Layout::of_columns)
+      sum += value.shape[0] / (plan.legal.target == Target::hopper ? kOfRow : 1);
+    else
+      sum += std::max<Amount>(1, meaning::elements(value.shape) / (kThreads * warps));
+  }
+  return sum;
+}
+
 Amount register_pressure(const Plan& plan, int slot) {
   const Pressure pressure(plan, slot);
   const std::vector<Amount> held = pressure.held();
   const Amount most = held.empty() ? 0 : *std::max_element(held.begin(), held.end());
-  return std::max(most, pressure.passing());
+  return std::max(most, pressure.passing()) + registers_before(plan, slot);
 }
 
 PressureOfProducts pressure_of_products(const Plan& plan, int slot) {

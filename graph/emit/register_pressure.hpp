@@ -10,8 +10,11 @@ namespace twill::emit {
 
 /// Registers a thread that results of the slot take where most of them are held, in the steady
 /// state: from the op that writes one to the last that reads it. An op may write over what it is
-/// the last to read; what a product of Hopper reads is held until its slot has waited for it.
+/// the last to read; what a product of Hopper reads is held until its slot has waited for it. With
+/// registers_before().
 Amount register_pressure(const Plan& plan, int slot);
+/// Registers a thread of what the slot computes before the loop and uses in it.
+Amount registers_before(const Plan& plan, int slot);
 
 /// What a slot of Hopper holds where a compiler cannot go through results element by element.
 struct PressureOfProducts {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -129,6 +130,7 @@ class Builder {
   Variables definitions_;
   std::string comment_;
   std::map<const Expr*, Thing> ready_;  ///< arguments of the calls that are written
+  std::set<std::string> numbers_loaded_;
   int calls_ = 0;
 };
 

@@ -280,6 +280,8 @@ bool Builder::value_call(const std::string& name, const Expr& call, Thing& made)
     made = full(call);
   else if (name == "gl.arange")
     made = range(call);
+  else if (name == "gl.to_tensor")
+    made = Thing::make_value(materialize(needed(call, 0, "")));
   else if (name == "gl.max")
     made = reduced(call, "maxnumf");
   else if (name == "gl.sum")

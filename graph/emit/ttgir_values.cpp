@@ -392,18 +392,22 @@ Thing Builder::reduced(const Expr& call, const std::string& combine) {
   const Thing from = needed(call, 0, "");
   const std::int64_t axis = whole_argument(call, 1, "axis");
   const Type of = type(from);
-  if (of.kind != Type::tensor || of.shape.size() != 2 || (axis != 0 && axis != 1) ||
-      of.element != "f32")
+  const bool vector = of.shape.size() == 1;  // (of which a number is left)
+  if (of.kind != Type::tensor || (!vector && of.shape.size() != 2) || axis < 0 ||
+      axis > (vector ? 0 : 1) || of.element != "f32")
     no_text("a reduction of what is no f32 tile");
   const std::string along = std::to_string(axis);
-  Type to = of;
-  to.shape = to.whole = {of.shape[at(static_cast<int>(1 - axis))]};
-  auto layout = std::make_shared<Layout>();
-  layout->kind = Layout::slice;
-  layout->parent = of.layout;
-  layout->dimension = static_cast<int>(axis);
-  layout->text = "#ttg.slice<{dim = " + along + ", parent = " + of.layout->text + "}>";
-  to.layout = layout;
+  Type to{Type::scalar, of.element, {}, {}, {}};
+  if (!vector) {
+    to = of;
+    to.shape = to.whole = {of.shape[at(static_cast<int>(1 - axis))]};
+    auto layout = std::make_shared<Layout>();
+    layout->kind = Layout::slice;
+    layout->parent = of.layout;
+    layout->dimension = static_cast<int>(axis);
+    layout->text = "#ttg.slice<{dim = " + along + ", parent = " + of.layout->text + "}>";
+    to.layout = layout;
+  }
   return Thing::make_value(
       pure("\"tt.reduce\"($0) <{axis = " + along +
                " : i32}> ({\n^bb0(%left: f32, %right: f32):\n  %joined = arith." + combine +

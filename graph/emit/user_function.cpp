@@ -5,6 +5,7 @@
 
 #include "graph/emit/element_text.hpp"
 #include "graph/emit/gluon_slot.hpp"
+#include "graph/emit/in_place.hpp"
 #include "graph/index.hpp"
 
 namespace twill::emit {
@@ -136,7 +137,8 @@ std::variant<Axes, Refusal> user_tensors(const meaning::Meaning& meaning,
           (place.added ? tensor.type != "f32" : tensor.shape.size() != 2 || tensor.type == "bf16"))
         return Refusal{"op", "vectors, or tiles of bf16, are added to what is in memory (" +
                                  tensor.name + "): not emitted yet"};
-      if (!place.added && place.begin.size() != tensor.shape.size())
+      // (A number lies somewhere, too.)
+      if (!place.added && place.begin.size() != std::max<std::size_t>(tensor.shape.size(), 1))
         return Refusal{"tensors", tensor.name + " has tiles of another rank than its descriptor"};
       int host = -1;
       for (std::size_t h = 0; h < axes.tensors.size(); ++h)
@@ -162,9 +164,11 @@ std::variant<Axes, Refusal> user_tensors(const meaning::Meaning& meaning,
           meaning.tensors[at(one.parts.front())].shape != tensor.shape)
         return Refusal{"tensors", "tiles of several shapes are moved through argument " +
                                       user.parameters[at(place.parameter)].name};
-      if (one.output != output)
-        return Refusal{"tensors", "argument " + user.parameters[at(place.parameter)].name +
-                                      " is loaded from and stored to"};
+      // (Those that are loaded come first.)
+      for (const int other : one.parts)
+        if (output && !meaning.is_output(other) && !never_met(meaning, user, other, t))
+          return Refusal{"tensors", "argument " + user.parameters[at(place.parameter)].name +
+                                        " is loaded from and stored to"};
       axes.tensor_of[at(t)] = host;
       axes.part_of[at(t)] = static_cast<int>(one.parts.size());
       one.parts.push_back(t);
@@ -177,10 +181,15 @@ std::vector<UserCoordinate> user_coordinates(const Plan& plan, int tensor) {
   const meaning::Place& place = plan.user->places[at(tensor)];
   for (std::size_t d = 0; d < place.begin.size(); ++d) {
     const auto step = sum_of(place.begin[d]).per_iteration();
-    if (!step)
-      throw Refusal{"tensors", "tiles of " + plan.meaning->tensors[at(tensor)].name +
-                                   " do not follow each other by a number"};
     UserCoordinate one;
+    if (!step) {
+      if (plan.tiles())
+        throw Refusal{"tensors", "tiles of " + plan.meaning->tensors[at(tensor)].name +
+                                     " do not follow each other by a number"};
+      one.whole = place.begin[d];
+      all.push_back(std::move(one));
+      continue;
+    }
     one.step = *step;
     const Index begin = simple(at_iteration(place.begin[d], 0));
     if (begin.kind == Index::number)

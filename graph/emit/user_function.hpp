@@ -2,6 +2,7 @@
 // counts, its name. (Else a kernel gets a host function of its own: gluon_host.hpp.)
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -21,6 +22,8 @@ std::variant<Axes, program::Refusal> user_tensors(const meaning::Meaning& meanin
 struct UserCoordinate {
   std::string variable, number;
   std::int64_t step = 0;
+  /// Where the step is no number: the place of an iteration, which is computed anew.
+  std::optional<meaning::Index> whole;
 };
 /// Throws Refusal.
 std::vector<UserCoordinate> user_coordinates(const Plan& plan, int tensor);

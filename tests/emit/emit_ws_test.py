@@ -33,6 +33,7 @@ if triton.__version__ != "3.9.0":
     print(f"skipped: the text is for Triton 3.9.0, this is {triton.__version__}")
     sys.exit(77)
 
+import emit_around_test  # noqa: E402
 import emit_compile_test  # noqa: E402
 import emit_pointers_test  # noqa: E402
 import emit_ttgir_test  # noqa: E402
@@ -41,8 +42,10 @@ from hostile_names import HOSTILE, renamed  # noqa: E402
 
 KERNELS = emit_compile_test.KERNELS
 MODULES = emit_ttgir_test.CASES
-# Tiles by pointers. (Numbers that are loaded before the loop have no TTGIR.)
+# Tiles by pointers. (A number that is loaded twice has no TTGIR.)
 POINTERS = [case for case in emit_pointers_test.CASES if "experts" not in case]
+# Numbers in the loop, vectors around it. (Of layer-norm-tiles the passes make another PTX.)
+AROUND = [case for case in emit_around_test.CASES if "layer-norm-tiles" not in case]
 PASSES = ("make_ttir", "make_ttgir", "gluon_to_ttgir")
 
 
@@ -218,6 +221,10 @@ def main():
                 path = emit_pointers_test.path_of(case)
                 cases.append((case, [path, "--time-limit", "60"],
                               lambda python, trips, path=path: emit_pointers_test.compiled_one(python, path, trips)))
+            for case in AROUND:
+                path = emit_pointers_test.path_of(case)
+                cases.append((case, [path, "--time-limit", "60"],
+                              lambda python, trips, path=path: emit_around_test.compiled_one(python, path, trips)))
         for name, source, gluon_compile in cases:
             begin = time.time()
             try:

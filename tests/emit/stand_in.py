@@ -450,6 +450,7 @@ def gluon_modules():
     for name in SHORT:
         setattr(gl, name, Type(name))
     gl.full = lambda shape, x, kind, layout=None: tile(np.full(shape, x, kind.numpy))
+    gl.to_tensor = lambda x: tile(np.float32(x))
     gl.zeros = lambda shape, kind, layout=None: tile(np.zeros(shape, kind.numpy))
 
     def elementwise(function):
@@ -512,7 +513,7 @@ def gluon_modules():
     def load(pointer, mask=None, other=0.0):
         WORLD.point()
         got = pointer.loaded(mask, other)
-        if got.ndim == 0:
+        if got.ndim == 0 and got.dtype.kind != "f":
             return got.item()
         return tile(np.asarray(got, np.float32)) if got.dtype.kind == "f" else tile(got)
 

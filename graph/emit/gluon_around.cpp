@@ -1,0 +1,101 @@
+// What each slot computes for itself (gluon_slot_printer.hpp): what it needs of what stands before
+// the loop, and numbers that no op of the loop runs.
+#include <algorithm>
+
+#include "graph/emit/gluon_slot_printer.hpp"
+#include "graph/emit/user_function.hpp"
+
+namespace twill::emit {
+
+std::string SlotPrinter::one_number_layout() const {
+  return "gl.BlockedLayout([1], [32], [" + std::to_string(warps_) + "], [0])";
+}
+
+std::string SlotPrinter::in_a_buffer(const Value& value, const std::string& text) const {
+  if (!value.shape.empty()) return text;
+  return "gl.full([1], " + text + ", " + gluon_type(value.type) + ", " + one_number_layout() + ")";
+}
+
+std::string SlotPrinter::number_in(const std::string& buffer) const {
+  return "gl.sum(" + buffer + ".load(" + one_number_layout() + "), axis=0)";
+}
+
+std::string SlotPrinter::pointer_of(const Value& value, const std::string& iteration) {
+  const std::string where = coordinates(value.tensor, iteration);
+  const std::string text = where.substr(1, where.size() - 2);
+  return use(host(value.tensor) + "_ptr") + (text == "0" ? "" : " + " + text);
+}
+
+Expression SlotPrinter::early(int v) {
+  const Value& value = m_.values[at(v)];
+  const Layout layout = values_.layout_of(v);
+  const std::string& name = plan_.variable[at(v)];
+  if (plan_.resident.contains(v))
+    return {use(plan_.resident.at(v).name) + ".load(" + values_.text_of(layout) + ")", layout,
+            value.type};
+  if (!early_.insert(v).second) return {name, layout, value.type};
+  if (gluon_type(value.type).empty()) refuse("type", value.id + " is of type " + value.type);
+  std::string text;
+  if (value.function != Function::load) {
+    std::vector<Expression> in;
+    for (const Operand& one : value.operands) in.push_back(early_operand(v, one));
+    text = values_.evaluate(v, in, layout, "").text;
+  } else if (value.shape.empty()) {
+    text = "gl.load(" + pointer_of(value, "") + ")";
+  } else if (plan_.by_elements(value.tensor)) {
+    text = loaded_elements(value, elements(1, value, values_.text_of(layout), ""));
+  } else if (value.shape.size() == 1) {
+    text = "gl.load(" + pointer_of(value, "") + " + gl.arange(0, " +
+           std::to_string(value.shape[0]) + ", layout=" + values_.text_of(layout) + "))";
+  } else {
+    refuse("operand", value.id + " is loaded before the loop and used behind it alone");
+  }
+  line(1, name + " = " + text);
+  return {name, layout, value.type};
+}
+
+Expression SlotPrinter::early_operand(int user, const Operand& one) {
+  if (one.value < 0) return values_.number(one);
+  const Function function = m_.values[at(user)].function;
+  const bool down =
+      one.transposed && (function == Function::row_max || function == Function::row_sum);
+  if (one.value >= m_.loop_begin || (one.transposed && !down) || one.is_part())
+    refuse("operand", m_.values[at(user)].id + " stands before the loop and uses a part of a tile");
+  return early(one.value);
+}
+
+void SlotPrinter::values_before() {
+  std::set<int> all;
+  for (int op = 0; op < static_cast<int>(p_.ops.size()); ++op)
+    if (p_.ops[at(op)].slot == slot_) all.merge(plan_.used_before(op));
+  for (const int v : all)
+    if (!plan_.resident.contains(v)) early(v);
+}
+
+Expression SlotPrinter::computed(int op, int v, Iteration it) {
+  const Value& value = m_.values[at(v)];
+  const std::string& name = plan_.variable[at(v)];
+  Expression made{name, {}, value.type};
+  if (!numbers_.insert(v).second) return made;
+  std::string text;
+  if (value.function == Function::load) {
+    if (it.from == Iteration::end) use("n");
+    const std::string iteration = iteration_text(it);
+    text = "gl.load(" +
+           pointer_of(value, iteration.find(' ') == std::string::npos ? iteration
+                                                                      : "(" + iteration + ")") +
+           ")";
+  } else {
+    std::vector<Expression> in;
+    for (const Operand& one : value.operands) {
+      if (one.is_part() || one.transposed)
+        refuse("operand", value.id + " is a number of a part of a tile");
+      in.push_back(operand(op, one, it));
+    }
+    text = values_.evaluate(v, in, {}, iteration_text(it)).text;
+  }
+  line(depth_, name + " = " + text);
+  return made;
+}
+
+}  // namespace twill::emit
