@@ -178,6 +178,8 @@ def programs(twill, folder, count, faults):
         write(path, renamed(program, tame))
         texts = {language: emit(twill, language, [path]) for language in LANGUAGES[machine]}
         right, own = {language: tokens(language, text) for language, text in texts.items()}, words_in("".join(texts.values()))
+        # (Axes have a table of their own, in which a tensor's name is another key: nothing meets, but here it would look so.)
+        own = [word for word in own if not word.startswith("axis_")]
         for seed in range(count // len(KERNELS)):
             source = random.Random(seed)
             chosen, used = dict(tame), set()

@@ -12,21 +12,20 @@ namespace {
 using meaning::Function;
 using meaning::Meaning;
 using meaning::Operand;
-using meaning::Value;
 
-struct Use {
+struct OpUse {
   int from = 0, distance = 0;
-  bool operator==(const Use&) const = default;
+  bool operator==(const OpUse&) const = default;
 };
 
-bool is_code(const Op& op) {
+bool runs_as_code(const Op& op) {
   return op.cycles > 0 || op.fills_ring() || op.variable_latency;
 }
 
 /// Ops that are code, or show what some op that is makes.
-std::vector<bool> made(const Problem& problem) {
+std::vector<bool> ops_made(const Problem& problem) {
   std::vector<bool> all;
-  for (const Op& op : problem.ops) all.push_back(is_code(op));
+  for (const Op& op : problem.ops) all.push_back(runs_as_code(op));
   for (bool more = true; more;) {
     more = false;
     for (const Edge& e : problem.edges)
@@ -38,16 +37,16 @@ std::vector<bool> made(const Problem& problem) {
 
 /// What op v uses, directly or through ops that are no code; each once. (A circle of ops that show
 /// something has no program.)
-void uses_of(const Problem& problem, const std::vector<bool>& shown, int v, int distance,
-             std::vector<Use>& seen, std::vector<Use>& uses) {
+void op_uses(const Problem& problem, const std::vector<bool>& shown, int v, int distance,
+             std::vector<OpUse>& seen, std::vector<OpUse>& uses) {
   for (const Edge& e : problem.edges) {
     if (e.to != v || !shown[static_cast<std::size_t>(e.from)]) continue;
-    const Use use{e.from, distance + e.distance};
-    const bool code = is_code(problem.ops[static_cast<std::size_t>(e.from)]);
-    std::vector<Use>& known = code ? uses : seen;
+    const OpUse use{e.from, distance + e.distance};
+    const bool code = runs_as_code(problem.ops[static_cast<std::size_t>(e.from)]);
+    std::vector<OpUse>& known = code ? uses : seen;
     if (std::find(known.begin(), known.end(), use) != known.end()) continue;
     known.push_back(use);
-    if (!code) uses_of(problem, shown, e.from, use.distance, seen, uses);
+    if (!code) op_uses(problem, shown, e.from, use.distance, seen, uses);
   }
 }
 
@@ -55,15 +54,15 @@ void uses_of(const Problem& problem, const std::vector<bool>& shown, int v, int 
 
 Meaning loop_meaning(const Problem& problem) {
   const int ops = static_cast<int>(problem.ops.size());
-  std::vector<std::vector<Use>> uses(problem.ops.size());
+  std::vector<std::vector<OpUse>> uses(problem.ops.size());
   std::vector<bool> used(problem.ops.size()), carried(problem.ops.size());
-  const std::vector<bool> shown = made(problem);
+  const std::vector<bool> shown = ops_made(problem);
   for (int v = 0; v < ops; ++v) {
     const auto at = static_cast<std::size_t>(v);
-    if (!is_code(problem.ops[at])) continue;
-    std::vector<Use> seen;
-    uses_of(problem, shown, v, 0, seen, uses[at]);
-    for (const Use& use : uses[at]) {
+    if (!runs_as_code(problem.ops[at])) continue;
+    std::vector<OpUse> seen;
+    op_uses(problem, shown, v, 0, seen, uses[at]);
+    for (const OpUse& use : uses[at]) {
       used[static_cast<std::size_t>(use.from)] = true;
       if (use.distance > 0) carried[static_cast<std::size_t>(use.from)] = true;
     }
@@ -73,9 +72,9 @@ Meaning loop_meaning(const Problem& problem) {
   // The ops' own values first, so that others can name them.
   for (int v = 0; v < ops; ++v) {
     const auto at = static_cast<std::size_t>(v);
-    if (!is_code(problem.ops[at])) continue;
+    if (!runs_as_code(problem.ops[at])) continue;
     value_of[at] = static_cast<int>(m.values.size());
-    Value value;
+    meaning::Value value;
     value.id = problem.ops[at].id;
     value.tile = value.shape = {4};
     value.type = "f32";
@@ -101,7 +100,7 @@ Meaning loop_meaning(const Problem& problem) {
       continue;
     }
     const auto part = [&](Function function, std::vector<Operand> operands) {
-      Value value = m.values[mine];
+      meaning::Value value = m.values[mine];
       value.id = id + "_" + std::to_string(m.values.size());
       value.part_of = id;
       value.function = function;
@@ -112,7 +111,7 @@ Meaning loop_meaning(const Problem& problem) {
       return made;
     };
     Operand sum;
-    for (const Use& use : uses[at]) {
+    for (const OpUse& use : uses[at]) {
       Operand next;
       next.value = value_of[static_cast<std::size_t>(use.from)];
       next.distance = use.distance;
