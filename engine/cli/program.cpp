@@ -30,9 +30,9 @@ std::string head(const MadeProgram& made, int judged) {
     text += ", I >= " + std::to_string(solution.ii_lower_bound);
   text += "\n";
   if (const auto& placed = program.placed)
-    text += std::string(placed->reached ? "it is optimal" : "nothing better is known") +
-            " of those whose program has a place in memory: I >= " +
-            std::to_string(placed->initiation_interval) +
+    text += std::string(placed->reached ? "no schedule whose program fits in memory is better: "
+                                        : "of schedules whose program fits in memory: ") +
+            "I >= " + std::to_string(placed->initiation_interval) +
             ", L >= " + std::to_string(placed->length) + "\n(" + program::kPlacementClass + ")\n";
   if (made.again) {
     text +=
