@@ -76,6 +76,7 @@ TEST_CASE(
       now = *answer.schedule;
       ++shorter;
     }
+    if (least == 0) continue;  // nothing is shorter
     CHECK_FALSE(question.look_near(now, all, ii, 0, least - 1).schedule);
     CHECK(question.ask(ii, least - 1).verdict == Verdict::unsat);
     ++none;
