@@ -1,6 +1,6 @@
 // The C interface of programs.
 #include "engine/c_api.hpp"
-#include "engine/include/twill_program.hpp"
+#include "engine/include/twill_emit.hpp"
 
 using namespace twill::c_api;
 namespace program = twill::program;
@@ -107,21 +107,17 @@ twill_result twill_program_kernel(const char* kernel, const char* machine,
     const twill_options known = known_part(options);
     const CancelWatch watch(known.cancel);
     std::mutex mutex;
-    const twill::Options search = options_of(known);
-    const twill::LayoutsSolution all =
-        twill::solve_layouts(lowered(kernel, machine, nullptr, 0, false, known.reading), search,
-                             watch.token(), callback_of(known, mutex));
-    if (!all.solution().schedule) {
-      handle.error = "no schedule was found";
-      return TWILL_REFUSED;
-    }
-    const twill::Problem& problem = all.layout().problem;
-    const twill_result made =
-        take(handle, problem, twill::solve_program(problem, all.solution(), search, watch.token()));
-    if (made != TWILL_OK) return made;
-    const Inputs inputs = inputs_of(kernel, machine, known.reading);
-    program::Program with = *handle.program;
-    if (!program::add_meaning(with, inputs.source.kernel, inputs.kernel)) set(handle, with);
+    twill::LowerOptions how;
+    how.reading = reading_of(known.reading);
+    if (kernel == nullptr || machine == nullptr) refuse("kernel, machine", "NULL", "must be given");
+    twill::ProgramOptions asked;
+    asked.search = options_of(known);
+    asked.progress = callback_of(known, mutex);
+    const twill::ProgramResult best =
+        twill::best_program(twill::program_source(kernel, machine, how), asked, watch.token());
+    handle.error = best.why;
+    if (!best.made) return best.missing == twill::Missing::defect ? TWILL_INTERNAL : TWILL_REFUSED;
+    set(handle, best.made->program);
     return TWILL_OK;
   });
 }

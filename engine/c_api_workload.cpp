@@ -201,6 +201,8 @@ twill_result twill_workload_program(const twill_workload* workload, const twill_
     twill::ProgramOptions asked;
     asked.search = options_of(known);
     asked.derive = {turns_of(turns), merge != 0};
+    std::mutex mutex;
+    asked.progress = callback_of(known, mutex);
     const CancelWatch watch(known.cancel);
     twill::ProgramResult all =
         twill::best_program(program_source_of(known_part(workload)), asked, watch.token());

@@ -1,5 +1,6 @@
 // The judged program of a kernel or of a module's loop, with what it computes.
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "engine/include/twill_emit.hpp"
@@ -66,7 +67,11 @@ std::string reason(const std::string& rule, const std::string& text) {
 /// The program of `given`, judged, in the result; or what there is not.
 void take(const ProgramSource& source, Given given, ProgramResult& result) {
   if (const auto* no = std::get_if<program::Refusal>(&given.made.program)) {
-    missing(result, Missing::program, reason(no->rule, no->text));
+    std::string why = reason(no->rule, no->text);
+    if (given.made.none_placed)
+      why += std::string("; it is proved that no schedule's program fits in memory (") +
+             program::kPlacementClass + ")";
+    missing(result, Missing::program, std::move(why));
     return;
   }
   MadeProgram made;
@@ -116,71 +121,117 @@ void solve_as_program(Given& given, const Solution& first, const ProgramOptions&
   last.ii_lower_bound = first.ii_lower_bound;
   given.made.again = true;
   given.made.placed.reset();  // (of a problem with more in it)
+  given.made.none_placed = false;
+}
+
+const program::Refusal* refusal_of(const ProgramSolution& made) {
+  return std::get_if<program::Refusal>(&made.program);
+}
+
+/// The program of a layout whose best schedule is `found`; remarks and `no_meaning` go to `result`.
+Given program_on(const ProgramSource& source, const LayoutsSolution& all, std::size_t layout,
+                 const Solution& found, const ProgramOptions& options, std::stop_token stop,
+                 ProgramResult& result) {
+  Given given{all.layouts[layout].problem, "", {}, nullptr, nullptr};
+  read_module(source, layout, given, result);
+  given.made = solve_program(given.problem, found, options.search, stop, options.derive);
+  const program::Refusal* no = refusal_of(given.made);
+  if (no != nullptr && no->rule == "schedule" && given.meaning)
+    solve_as_program(given, found, options, stop);
+  return given;
 }
 
 /// Where the best schedule of all layouts has no placement, that of another layout may have one:
 /// each is asked, and what is proved of schedules with a placement is of all of them.
 class OtherLayouts {
  public:
-  OtherLayouts(const LayoutsSolution& all, const ProgramOptions& options, std::stop_token stop,
-               const ProgramSolution& first)
-      : all_(all), options_(options), stop_(std::move(stop)), best_(first), chosen_(all.chosen) {}
+  /// `first` is of all.chosen; `result` has what was said of it.
+  OtherLayouts(const ProgramSource& source, const LayoutsSolution& all,
+               const ProgramOptions& options, std::stop_token stop, Given first,
+               ProgramResult& result)
+      : source_(source),
+        all_(all),
+        options_(options),
+        stop_(std::move(stop)),
+        best_(std::move(first)),
+        result_(result),
+        chosen_(all.chosen) {}
 
   void run() {
-    std::pair<Cycle, Cycle> bound = bound_of(best_, all_.solution());
-    for (std::size_t k = 0; k < all_.layouts.size(); ++k)
+    std::pair<Cycle, Cycle> bound = bound_of(best_.made, all_.solution());
+    for (std::size_t k = 0; k < all_.layouts.size() && !stop_.stop_requested(); ++k)
       if (k != all_.chosen && all_.outcomes[k].covered_by.empty()) bound = std::min(bound, ask(k));
-    const auto [interval, length] = value(best_.solution);
-    best_.placed =
-        program::PlacedBounds{bound.first, bound.second, bound == std::pair(interval, length)};
-    best_.solution.status = Status::feasible;
-    best_.solution.ii_lower_bound = all_.solution().ii_lower_bound;
+    ProgramSolution& made = best_.made;
+    made.none_placed = bound.first == kEndless && refusal_of(made) != nullptr;
+    made.placed.reset();
+    if (refusal_of(made) != nullptr) return;
+    Solution& solution = made.solution;
+    const bool as_good = all_.status == Status::optimal && value(made) == value(all_.solution());
+    solution.status = as_good ? Status::optimal : Status::feasible;
+    solution.ii_lower_bound = all_.solution().ii_lower_bound;
+    if (!as_good && is_proved())
+      made.placed = program::PlacedBounds{bound.first, bound.second, bound == value(made)};
   }
 
   std::size_t chosen() const { return chosen_; }
-  ProgramSolution best() && { return std::move(best_); }
+  Given best() && { return std::move(best_); }
 
  private:
+  static constexpr Cycle kEndless = std::numeric_limits<Cycle>::max();
+
   static std::pair<Cycle, Cycle> value(const Solution& solution) {
     return {solution.schedule->initiation_interval, solution.schedule->length};
   }
 
+  static std::pair<Cycle, Cycle> value(const ProgramSolution& made) {
+    return refusal_of(made) != nullptr ? std::pair(kEndless, Cycle{0}) : value(made.solution);
+  }
+
+  /// Is what the bounds are of the whole of what was asked?
+  bool is_proved() const {
+    return all_.status == Status::optimal && !stop_.stop_requested() &&
+           std::none_of(all_.layouts.begin(), all_.layouts.end(),
+                        [](const Lowered& one) { return one.pool.has_value(); });
+  }
+
   /// No schedule of the layout with a placement is better.
   static std::pair<Cycle, Cycle> bound_of(const ProgramSolution& made, const Solution& found) {
+    if (made.none_placed) return {kEndless, 0};
     if (made.placed) return {made.placed->initiation_interval, made.placed->length};
     return {found.ii_lower_bound, found.length_lower_bound};
   }
 
   std::pair<Cycle, Cycle> ask(std::size_t layout) {
-    const Problem& problem = all_.layouts[layout].problem;
-    const Solution found = solve(problem, options_.search, stop_);
-    if (found.status == Status::infeasible) return value(best_.solution);
+    const Solution found = solve(all_.layouts[layout].problem, options_.search, stop_);
+    if (found.status == Status::infeasible) return {kEndless, 0};
     const std::pair bound{found.ii_lower_bound, found.length_lower_bound};
-    if (!found.schedule || bound >= value(best_.solution)) return bound;
-    ProgramSolution made = solve_program(problem, found, options_.search, stop_, options_.derive);
-    if (!std::holds_alternative<program::Program>(made.program)) return bound;
-    const std::pair of_layout = bound_of(made, found);
-    if (value(made.solution) < value(best_.solution)) {
-      best_ = std::move(made);
-      best_.again = true;
+    if (!found.schedule || bound >= value(best_.made)) return bound;
+    ProgramResult told;
+    Given given = program_on(source_, all_, layout, found, options_, stop_, told);
+    const std::pair of_layout = bound_of(given.made, found);
+    if (value(given.made) < value(best_.made)) {
+      best_ = std::move(given);
+      best_.made.again = true;
+      result_.no_meaning = std::move(told.no_meaning);
+      result_.remarks = std::move(told.remarks);
       chosen_ = layout;
     }
     return of_layout;
   }
 
+  const ProgramSource& source_;
   const LayoutsSolution& all_;
   const ProgramOptions& options_;
   std::stop_token stop_;
-  ProgramSolution best_;
+  Given best_;
+  ProgramResult& result_;
   std::size_t chosen_;
 };
 
-/// Did the schedule become worse, so that it is no longer clear which layout is best?
-bool became_worse(const ProgramSolution& made, const LayoutsSolution& all) {
-  return std::holds_alternative<program::Program>(made.program) && made.placed &&
-         all.status == Status::optimal &&
-         std::none_of(all.layouts.begin(), all.layouts.end(),
-                      [](const Lowered& one) { return one.pool.has_value(); });
+/// Did the search for places end worse than the schedule, so that it is not clear which layout is
+/// best?
+bool asks_others(const ProgramSolution& made) {
+  return made.placed || made.none_placed;
 }
 
 }  // namespace
@@ -193,33 +244,31 @@ ProgramResult best_program(const ProgramSource& source, const ProgramOptions& op
     for (Memory& memory : one.problem.memories)
       if (memory.name == "smem" && memory.capacity > options.kept_back)
         memory.capacity -= options.kept_back;
-  const LayoutsSolution all = solve_layouts(std::move(layouts), options.search, stop);
+  const LayoutsSolution all =
+      solve_layouts(std::move(layouts), options.search, stop, options.progress);
   ProgramResult result;
   result.status = all.status;
   if (!all.solution().schedule)
     return missing(result, Missing::schedule, no_schedule_text(all.solution()));
-  Given given{all.layout().problem, "", {}, nullptr, nullptr};
   std::size_t chosen = all.chosen;
-  read_module(source, chosen, given, result);
-  given.made = solve_program(given.problem, all.solution(), options.search, stop, options.derive);
-  if (source.modules.empty() && became_worse(given.made, all)) {
-    OtherLayouts others(all, options, stop, given.made);
+  Given given = program_on(source, all, chosen, all.solution(), options, stop, result);
+  if (all.status == Status::optimal && asks_others(given.made)) {
+    OtherLayouts others(source, all, options, stop, std::move(given), result);
     others.run();
     chosen = others.chosen();
-    given.problem = all.layouts[chosen].problem;
-    given.made = std::move(others).best();
+    given = std::move(others).best();
   }
   // (Of a module, or with memory kept back, it would be proved of a problem with more in it.)
-  if (!source.modules.empty() || options.kept_back > 0) given.made.placed.reset();
+  if (!source.modules.empty() || options.kept_back > 0) {
+    given.made.placed.reset();
+    given.made.none_placed = false;
+  }
   if (source.layouts.size() > 1)
     result.remarks.insert(result.remarks.begin(),
                           "best: layout " + printable(all.layouts[chosen].layout));
   Problem whole = all.layouts[chosen].problem;  // without what is kept back
   whole.memories = source.layouts[chosen].problem.memories;
   given.hash = hash_of(source, chosen, whole);
-  const auto* refusal = std::get_if<program::Refusal>(&given.made.program);
-  if (refusal != nullptr && refusal->rule == "schedule" && given.meaning)
-    solve_as_program(given, all.solution(), options, stop);
   take(source, std::move(given), result);
   return result;
 }

@@ -224,7 +224,16 @@ ProgramSolution solve_program(const Problem& problem, const Solution& found, con
   }
   PlacedSearch placed = search_placed(problem, found, options, std::move(stop), how, limits);
   if (placed.solution) return of_placed(found, std::move(placed));
-  if (other) result.placed = bounds_of(result, found, placed.placement);
+  if (other) {
+    result.placed = bounds_of(result, found, placed.placement);
+  } else if (placed.placement.none) {
+    result.none_placed = true;
+  } else {
+    const auto [interval, length] =
+        std::max(std::pair(placed.placement.ii_lower_bound, placed.placement.length_lower_bound),
+                 std::pair(found.ii_lower_bound, found.length_lower_bound));
+    result.placed = program::PlacedBounds{interval, length, false};
+  }
   return result;
 }
 

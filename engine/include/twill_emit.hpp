@@ -46,6 +46,7 @@ struct ProgramOptions {
   Options search;  ///< its limits are those of each search, of which there may be several
   program::DeriveOptions derive;
   Amount kept_back = 0;  ///< bytes of the memory "smem" that a schedule found here leaves free
+  ProgressCallback progress = {};  ///< of the search over all layouts
 };
 
 /// A program with what it was made of.
@@ -81,8 +82,9 @@ struct ProgramResult {
 };
 
 /// The program of the best schedule of all layouts, accepted by judge() and compared with its
-/// schedule; solved again where there is no room (solve_program()). Throws InputError for what is
-/// wrong with the options.
+/// schedule; solved again where there is no room (solve_program()), on the other layouts, too,
+/// where I or L grew for it or no program was found. Throws InputError for what is wrong with the
+/// options.
 ProgramResult best_program(const ProgramSource& source, const ProgramOptions& options = {},
                            std::stop_token stop = {});
 

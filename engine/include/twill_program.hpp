@@ -37,6 +37,8 @@ struct ProgramSolution {
   std::string memory;   ///< in which there was no room
   /// Where I or L had to grow: what is proved of all schedules whose program has a placement.
   std::optional<program::PlacedBounds> placed = {};
+  /// `program` is a refusal, and it is proved that no schedule's program has a placement.
+  bool none_placed = false;
 };
 
 /// The program of a schedule of `problem`, `found` by solve(). Where it has no placement, one that
@@ -45,7 +47,8 @@ struct ProgramSolution {
 /// hand-overs of registers, at last at a larger I; what satisfies more satisfies `problem`, too.
 /// Such a schedule is optimal if I and L are those of an optimal `found`, else feasible, with the
 /// bounds of `found`, and `placed` says how near it is to the best that has a placement. Where none
-/// has room the first refusal stays. `found` must have a schedule.
+/// has room the first refusal stays, and `placed` or `none_placed` says what is proved. `found`
+/// must have a schedule.
 ProgramSolution solve_program(const Problem& problem, const Solution& found,
                               const Options& options = {}, std::stop_token stop = {},
                               const program::DeriveOptions& how = {});

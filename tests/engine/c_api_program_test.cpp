@@ -244,5 +244,5 @@ TEST_CASE("nothing given") {
   options.ii = 1;
   CHECK(twill_program_kernel("hopper-fwd-sub2", "hopper", &options, &none.program) ==
         TWILL_REFUSED);
-  CHECK(std::string(twill_program_error(none.program)) == "no schedule was found");
+  CHECK(std::string(twill_program_error(none.program)).find("no schedule") == 0);
 }

@@ -7,6 +7,7 @@
 #include "engine/include/twill_emit.hpp"
 #include "engine/include/twill_triton.hpp"
 #include "graph/io/file.hpp"
+#include "tests/support/random_loop.hpp"
 #include "tests/support/ttgir_files.hpp"
 
 using namespace twill;
@@ -78,6 +79,46 @@ TEST_CASE("where addresses cost something, the best of all layouts is proved wit
   const ProgramResult kept = best_program(source, less);
   REQUIRE(kept.made);
   CHECK(!kept.made->program.placed);
+}
+
+TEST_CASE("where no schedule of the best layout has a program, another layout's is taken") {
+  int none = 0;
+  for (std::uint64_t seed = 0; none < 4; ++seed) {
+    CAPTURE(seed);
+    REQUIRE(seed < 2'000);
+    const Problem p = test::scarce_loop(seed);
+    const Solution found = solve(p);
+    if (found.status != Status::optimal || !solve_program(p, found).none_placed) continue;
+    ++none;
+    Lowered tight, slow;
+    tight.problem = slow.problem = p;
+    tight.layout = "tight";
+    slow.layout = "slow";
+    for (Memory& memory : slow.problem.memories) memory.capacity *= 64;
+    const Cycle later = 4 * found.schedule->initiation_interval + 1;
+    const int last = static_cast<int>(p.ops.size()) - 1;
+    slow.problem.edges.push_back({last, last, later, 1, false, 0});
+    ProgramSource source;
+    source.layouts = {tight};
+    const ProgramResult alone = best_program(source);
+    CHECK(!alone.made);
+    CHECK(alone.missing == Missing::program);
+    CHECK(alone.why.find("it is proved that no schedule's program fits in memory") !=
+          std::string::npos);
+    source.layouts = {tight, slow};
+    const ProgramResult both = best_program(source);
+    REQUIRE_MESSAGE(both.made, both.why);
+    const program::Program& program = both.made->program;
+    CHECK(program.initiation_interval >= later);
+    CHECK(program.status == "feasible");
+    CHECK(program.ii_lower_bound == found.schedule->initiation_interval);
+    CHECK(both.made->problem == slow.problem);
+    CHECK(both.remarks.front() == "best: layout slow");
+    // Of the first layout no schedule counts, so that the other's best is the best of all.
+    REQUIRE(program.placed);
+    CHECK(program.placed->reached);
+    CHECK(program.placed->initiation_interval == program.initiation_interval);
+  }
 }
 
 TEST_CASE("a module's loop is its function; where its best schedule is refused another is taken") {

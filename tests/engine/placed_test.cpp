@@ -105,7 +105,15 @@ TEST_CASE("no schedule with a placement is better than the one that is found") {
       CHECK((told.solution.status == Status::optimal) == same);
       CHECK(told.solution.ii_lower_bound == found.ii_lower_bound);
       // Of those that have a placement it is optimal where that is proved.
-      if (told.placed) {
+      const bool has_program = std::holds_alternative<program::Program>(told.program);
+      CHECK_FALSE((told.none_placed && (has_program || made.solution || told.placed)));
+      if (!has_program) {
+        CHECK(same);
+        if (std::get<program::Refusal>(first).rule == "placement")
+          CHECK((told.none_placed || told.placed));
+        if (told.placed) CHECK_FALSE(told.placed->reached);
+        ++counts[told.none_placed ? "told: none has a placement" : "told: nothing found"];
+      } else if (told.placed) {
         const std::pair bound(told.placed->initiation_interval, told.placed->length);
         const std::pair value(best.initiation_interval, best.length);
         CHECK(bound <= value);
@@ -113,7 +121,7 @@ TEST_CASE("no schedule with a placement is better than the one that is found") {
         if (made.placement.reached) CHECK(told.placed->reached);
         ++counts[told.placed->reached ? "told: optimal of those placed" : "told: feasible"];
       }
-      CHECK_FALSE((told.placed && same));
+      CHECK_FALSE((told.placed && same && has_program));
       const bool at_ii = best.initiation_interval == found.schedule->initiation_interval;
       CHECK(told.solution.length_lower_bound == (at_ii ? found.length_lower_bound : 0));
       CHECK_FALSE(verify(p, best));
