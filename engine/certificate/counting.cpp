@@ -94,6 +94,31 @@ bool window_exceeded(std::vector<Inside> all, Amount capacity) {
   return false;
 }
 
+// On slot w nobody executes in the cycle in which another op of it is issued that waits, so that
+// the whole of each unit is taken from its ops then.
+bool waits_and_units_exceed(const Problem& p, const Forced& forced, int w,
+                            const std::vector<Wide>& heads, const std::vector<Wide>& tails,
+                            Cycle length) {
+  for (int f = 0; f < static_cast<int>(p.units.size()); ++f) {
+    const Amount capacity = p.units[at(f)].capacity;
+    std::vector<Inside> asked;
+    for (std::size_t v = 0; v < p.ops.size(); ++v) {
+      if (forced.slots[v] != std::vector{w} || p.ops[v].cycles == 0) continue;
+      const Wide first = heads[v], last = length - tails[v];
+      if (forced.waits[v]) asked.push_back({first, last + 1, capacity});
+      for (const Reservation& r : p.ops[v].reservations) {
+        if (r.unit != f) continue;
+        // (Its own first cycle is among those.)
+        const Cycle own = forced.waits[v] && r.offset == 0 ? 1 : 0;
+        asked.push_back({first + r.offset + own, last + r.offset + r.length,
+                         Wide{r.amount} * (r.length - own)});
+      }
+    }
+    if (window_exceeded(std::move(asked), capacity)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool interval_counted_out(const Problem& problem, Cycle ii) {
@@ -130,6 +155,7 @@ bool length_counted_out(const Problem& problem, Cycle ii, Cycle length) {
           cycles > 0 && forced.waits[v] && forced.slots[v] == std::vector{w})
         waiters.push_back({(*heads)[v], length - (*tails)[v] + cycles, cycles});
     if (window_exceeded(std::move(waiters), 1)) return true;
+    if (waits_and_units_exceed(problem, forced, w, *heads, *tails, length)) return true;
   }
   return starts_exclude(problem, forced, ii, length);
 }

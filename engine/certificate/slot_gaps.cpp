@@ -147,6 +147,19 @@ bool slot_exceeded(const Problem& p, const Forced& forced, int w, Cycle ii) {
     std::sort(gaps.back().parts.begin(), gaps.back().parts.end());
   }
   if (instant) gaps.push_back({several ? 1 : 0, {}});
+  // In each gap the cycle of the wait, in which only who waits may use a unit, and all that is used
+  // in other cycles.
+  for (int f = 0; f < static_cast<int>(p.units.size()); ++f) {
+    Wide asked = Wide{static_cast<Wide>(points)} * p.units[at(f)].capacity;
+    for (const Guest& guest : guests)
+      for (const Part& part : guest.parts)
+        if (part.unit == f) asked += part.area;
+    if (several)
+      for (const Op* op : waiters)
+        for (const Reservation& r : op->reservations)
+          if (r.unit == f) asked += Wide{r.amount} * (r.length - (r.offset > 0 ? 0 : 1));
+    if (asked > Wide{p.units[at(f)].capacity} * ii) return true;
+  }
   Slot slot(p, std::move(gaps), ii);
   if (slot.exceeded(guests)) return true;
   if (!slot.spent()) return false;

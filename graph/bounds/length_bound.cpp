@@ -6,7 +6,9 @@
 // other iterations they do not. So for every set of segments L >= least head + ceil(area /
 // capacity) + least tail; the worst sets are {head >= a, tail >= b}. Two ops that wait in every
 // schedule and can only be on the same slot do not overlap (rule 8), like segments of a unit of
-// capacity 1 that are as long as the ops.
+// capacity 1 that are as long as the ops. Nor does any other op of that slot execute in the cycle
+// in which one of positive cycles starts and waits: together with the segments of one unit that
+// this slot has, these cycles, which take all of it, are like segments, too.
 #include "graph/bounds/length_bound.hpp"
 
 #include <algorithm>
@@ -54,6 +56,48 @@ std::string arithmetic(const Worst& worst, Amount capacity) {
   if (worst.head > 0) text += " after " + std::to_string(worst.head);
   if (worst.tail > 0) text += " before the last " + std::to_string(worst.tail);
   return text + " = " + std::to_string(worst.value);
+}
+
+/// The segments of a unit of the ops that can only be on one slot, with the cycles in which the
+/// slot begins to wait. `latest` is the latest start, counted from L.
+void waits_beside_units(const Problem& problem, const std::vector<Cycle>& earliest,
+                        const std::vector<Cycle>& latest, std::vector<Bound>& bounds) {
+  std::vector<std::vector<std::size_t>> only(problem.warps.size());
+  std::vector<bool> waits(problem.ops.size(), false);
+  for (std::size_t v = 0; v < problem.ops.size(); ++v) {
+    if (problem.ops[v].cycles == 0) continue;
+    const std::vector<int> slots = allowed_slots(problem, static_cast<int>(v));
+    if (slots.size() != 1) continue;
+    waits[v] = always_waits(problem, static_cast<int>(v));
+    only[static_cast<std::size_t>(slots.front())].push_back(v);
+  }
+  for (std::size_t w = 0; w < only.size(); ++w) {
+    if (std::none_of(only[w].begin(), only[w].end(), [&](std::size_t v) { return waits[v]; }))
+      continue;
+    for (std::size_t f = 0; f < problem.units.size(); ++f) {
+      const Amount capacity = problem.units[f].capacity;
+      std::vector<Demand> uses;
+      bool segments = false;
+      for (const std::size_t v : only[w]) {
+        if (waits[v]) uses.push_back({earliest[v], capacity, -latest[v] - 1});
+        for (const Reservation& r : problem.ops[v].reservations) {
+          const Cycle first = waits[v] && r.offset == 0 ? 1 : 0;
+          if (static_cast<std::size_t>(r.unit) != f || r.length == first ||
+              r.amount >= kMaxAmount / (r.length + 1))
+            continue;
+          uses.push_back({earliest[v] + r.offset + first, r.amount * (r.length - first),
+                          -latest[v] - r.offset - r.length});
+          segments = true;
+        }
+      }
+      if (!segments) continue;
+      if (const Worst worst = one_machine(std::move(uses), capacity); worst.value > 0)
+        bounds.push_back({worst.value, "slot",
+                          problem.warps[w].name + " and " + problem.units[f].name + ": " +
+                              arithmetic(worst, capacity) +
+                              ", with one cycle of each op that waits there"});
+    }
+  }
 }
 
 }  // namespace
@@ -109,6 +153,7 @@ std::vector<Bound> length_bounds(const Problem& problem, Cycle ii) {
                         problem.warps[static_cast<std::size_t>(w)].name + ": " +
                             arithmetic(worst, 1) + " of ops that wait and exclude each other"});
   }
+  waits_beside_units(problem, *earliest, latest, bounds);
   std::stable_sort(bounds.begin(), bounds.end(),
                    [](const Bound& a, const Bound& b) { return a.value > b.value; });
   return bounds;

@@ -9,6 +9,8 @@
 #include <map>
 #include <string>
 
+#include "engine/certificate/counting.hpp"
+#include "engine/include/twill.hpp"
 #include "graph/bounds/length_bound.hpp"
 #include "graph/bounds/slot_bounds.hpp"
 #include "graph/loop.hpp"
@@ -196,6 +198,39 @@ TEST_CASE("bounds say what they add up") {
   CHECK(slot[0].text ==
         "compute: 2944 cycles of 8 waiting ops that exclude each other + 1 for a waiting op of 0 "
         "cycles + 1 for the other ops between two waits = 2946");
+}
+
+TEST_CASE("on one slot each wait takes a cycle beside a unit that is never idle") {
+  // Row loops on Ampere: all on one slot, more ops than the search through their gaps can place.
+  for (const int others : {4, 12, 40})
+    for (const int waiters : {1, 2, 4}) {
+      Problem problem;
+      problem.units = {{"ALU", 1}, {"SMEM", 1}};
+      problem.warps = {{"all", 4, 200, false}};
+      const auto add = [&](int unit, Cycle cycles) {
+        problem.ops.push_back({});
+        problem.ops.back().id = std::to_string(problem.ops.size());
+        problem.ops.back().cycles = cycles;
+        problem.ops.back().reservations = {{unit, 0, cycles, 1}};
+      };
+      for (int v = 0; v < waiters; ++v) add(1, 3);
+      for (int v = 0; v < others; ++v) add(0, 2);
+      for (int v = 0; v < waiters; ++v) problem.edges.push_back({waiters, v, 0, 0, true, 0});
+      CAPTURE(others);
+      CAPTURE(waiters);
+      const Cycle least = 2 * others + waiters;
+      CHECK(lower_bounds(problem).front().value == least);
+      CHECK(interval_counted_out(problem, least - 1));
+      CHECK_FALSE(interval_counted_out(problem, least));
+      Options some;
+      some.conflict_limit = 1'000;
+      const Solution found = solve(problem, some);
+      REQUIRE(found.schedule);
+      CHECK(found.schedule->initiation_interval == least);
+      CHECK(found.schedule->length >= least);
+      CHECK(length_bounds(problem, least).front().value >= least);
+      CHECK(length_counted_out(problem, least, least - 1));
+    }
 }
 
 TEST_CASE("segments that take more than half of a unit exclude each other") {
