@@ -1,6 +1,7 @@
 // The C interface of programs.
 #include "engine/c_api.hpp"
 #include "engine/include/twill_emit.hpp"
+#include "graph/restriction.hpp"
 
 using namespace twill::c_api;
 namespace program = twill::program;
@@ -38,6 +39,7 @@ twill_result take(twill_program& handle, const twill::Problem& problem,
   one.status = twill::to_string(made.solution.status);
   one.ii_lower_bound = made.solution.ii_lower_bound;
   one.placed = made.placed;
+  one.searched_only = twill::restriction_of(made.solution);
   set(handle, std::move(one));
   return TWILL_OK;
 }

@@ -148,6 +148,7 @@ class KernelSearch {
         first_.program.status != "optimal")
       now.program.status = "feasible";
     now.program.ii_lower_bound = first_.program.ii_lower_bound;
+    now.program.searched_only = first_.program.searched_only;
     now.program.placed.reset();  // (of a problem with more in it)
     EmittedText text = text_of(now, kernel_);
     if (is_refused(text)) {

@@ -5,14 +5,18 @@
 
 #include "engine/include/twill_emit.hpp"
 #include "engine/include/twill_triton.hpp"
+#include "engine/options.hpp"
 #include "engine/output/style.hpp"
 #include "graph/index.hpp"
 #include "graph/lowering/kernel_meaning.hpp"
 #include "graph/program/links.hpp"
+#include "graph/restriction.hpp"
 #include "graph/ttgir/meaning.hpp"
 
 namespace twill {
 namespace {
+
+constexpr Cycle kFewerStages = 32;  // tried first where the best schedule has too many
 
 /// What there is to make a program of: a problem with its hash and a schedule.
 struct Given {
@@ -64,15 +68,16 @@ std::string reason(const std::string& rule, const std::string& text) {
   return printable(rule) + ": " + printable(text);
 }
 
-/// The program of `given`, judged, in the result; or what there is not.
-void take(const ProgramSource& source, Given given, ProgramResult& result) {
+/// The program of `given`, judged, in the result; or what there is not. Is it refused because so
+/// many iterations are under way at a time that not every trip count can be looked at?
+bool take(const ProgramSource& source, Given given, ProgramResult& result) {
   if (const auto* no = std::get_if<program::Refusal>(&given.made.program)) {
     std::string why = reason(no->rule, no->text);
     if (given.made.none_placed)
       why += std::string("; it is proved that no schedule's program fits in memory (") +
              program::kPlacementClass + ")";
     missing(result, Missing::program, std::move(why));
-    return;
+    return no->rule == "size";
   }
   MadeProgram made;
   made.program = std::move(std::get<program::Program>(given.made.program));
@@ -81,13 +86,14 @@ void take(const ProgramSource& source, Given given, ProgramResult& result) {
   program.status = to_string(given.made.solution.status);
   program.ii_lower_bound = given.made.solution.ii_lower_bound;
   program.placed = given.made.placed;
+  program.searched_only = restriction_of(given.made.solution);
   // What the judge has not accepted is not shown as a program.
   auto fault = program::judge(program);
   if (!fault) fault = program::compare(program, given.problem, *given.made.solution.schedule);
   if (fault) {
     missing(result, fault->rule == "window" ? Missing::program : Missing::defect,
             "what was derived is refused by the judge: " + reason(fault->rule, fault->text));
-    return;
+    return fault->rule == "window";
   }
   program.meaning = given.meaning ? given.meaning->meaning : source.meaning;
   program::Links links;
@@ -106,6 +112,7 @@ void take(const ProgramSource& source, Given given, ProgramResult& result) {
   made.module = std::move(given.module);
   made.module_meaning = std::move(given.meaning);
   result.made = std::move(made);
+  return false;
 }
 
 /// Where results lie is more than the schedule knew: the loop is solved as its program has it.
@@ -234,11 +241,12 @@ bool asks_others(const ProgramSolution& made) {
   return made.placed || made.none_placed;
 }
 
-}  // namespace
+struct Best {
+  ProgramResult result;
+  Cycle stages = 0;  ///< of a schedule whose program is refused for their number
+};
 
-ProgramResult best_program(const ProgramSource& source, const ProgramOptions& options,
-                           std::stop_token stop) {
-  check_source(source);
+Best best_of_all(const ProgramSource& source, const ProgramOptions& options, std::stop_token stop) {
   std::vector<Lowered> layouts = source.layouts;
   for (Lowered& one : layouts)
     for (Memory& memory : one.problem.memories)
@@ -246,10 +254,13 @@ ProgramResult best_program(const ProgramSource& source, const ProgramOptions& op
         memory.capacity -= options.kept_back;
   const LayoutsSolution all =
       solve_layouts(std::move(layouts), options.search, stop, options.progress);
-  ProgramResult result;
+  Best best;
+  ProgramResult& result = best.result;
   result.status = all.status;
-  if (!all.solution().schedule)
-    return missing(result, Missing::schedule, no_schedule_text(all.solution()));
+  if (!all.solution().schedule) {
+    missing(result, Missing::schedule, no_schedule_text(all.solution()));
+    return best;
+  }
   std::size_t chosen = all.chosen;
   Given given = program_on(source, all, chosen, all.solution(), options, stop, result);
   if (all.status == Status::optimal && asks_others(given.made)) {
@@ -269,8 +280,34 @@ ProgramResult best_program(const ProgramSource& source, const ProgramOptions& op
   Problem whole = all.layouts[chosen].problem;  // without what is kept back
   whole.memories = source.layouts[chosen].problem.memories;
   given.hash = hash_of(source, chosen, whole);
-  take(source, std::move(given), result);
-  return result;
+  const Cycle stages = stage_count(*given.made.solution.schedule);
+  if (take(source, std::move(given), result)) best.stages = stages;
+  return best;
+}
+
+}  // namespace
+
+ProgramResult best_program(const ProgramSource& source, const ProgramOptions& options,
+                           std::stop_token stop) {
+  check_source(source);
+  Best first = best_of_all(source, options, stop);
+  if (first.stages == 0 || stages_of(options.search).kind == StageChoice::paper)
+    return std::move(first.result);
+  // Fewer stages, by halves.
+  for (Cycle most = kFewerStages; most > 0; most /= 2) {
+    if (most >= first.stages) continue;
+    if (stop.stop_requested()) break;
+    ProgramOptions fewer = options;
+    fewer.search.search_stages = StageChoice{StageChoice::limited, most};
+    Best next = best_of_all(source, fewer, stop);
+    if (!next.result.made) continue;
+    next.result.remarks.push_back("the best schedule has " + std::to_string(first.stages) +
+                                  " stages, too many for a program that is judged at every trip "
+                                  "count: of those searched for this one none has more than " +
+                                  std::to_string(most));
+    return std::move(next.result);
+  }
+  return std::move(first.result);
 }
 
 ProgramResult program_of(const ProgramSource& source, std::size_t layout, const Solution& solution,

@@ -26,6 +26,8 @@ std::string head(const MadeProgram& made, int judged) {
                      ": I = " + std::to_string(program.initiation_interval) + ", " +
                      plural(program::stage_count(program), "stage") + "\n";
   text += std::string("the schedule is ") + to_string(solution.status);
+  if (!program.searched_only.empty())
+    text += " among schedules " + printable(program.searched_only);
   if (solution.status != Status::optimal)
     text += ", I >= " + std::to_string(solution.ii_lower_bound);
   text += "\n";

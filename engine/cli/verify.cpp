@@ -11,6 +11,7 @@
 #include "graph/program/compare.hpp"
 #include "graph/program/judge.hpp"
 #include "graph/program/program_io.hpp"
+#include "graph/restriction.hpp"
 
 namespace twill::cli {
 namespace {
@@ -72,6 +73,9 @@ std::optional<Violation> judge_program(const program::Program& program, const Pr
                                      ", I >= " + std::to_string(program.ii_lower_bound) +
                                      ", the schedule says " + to_string(solution.status) +
                                      ", I >= " + std::to_string(solution.ii_lower_bound)};
+  if (const std::string only = restriction_of(solution); program.searched_only != only)
+    return Violation{"schedule", "the program is about schedules \"" + program.searched_only +
+                                     "\", the schedule's search about \"" + only + "\""};
   auto fault = program::compare(program, problem, *solution.schedule);
   if (!fault) fault = program::judge(program);
   if (fault) return Violation{fault->rule, fault->text};

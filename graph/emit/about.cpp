@@ -13,10 +13,16 @@ std::string proved_of(const program::Program& program) {
   return text;
 }
 
+std::string status_of(const program::Program& program) {
+  const std::string status = program.status == "optimal" ? "optimal" : "feasible";
+  return program.searched_only.empty()
+             ? status
+             : status + " among schedules " + harmless(program.searched_only);
+}
+
 std::string about_program(const program::Program& program, const EmitOptions& options) {
-  const bool optimal = program.status == "optimal";
   return harmless(program.problem) + " on " + harmless(options.machine) + ", written by Twill " +
-         harmless(options.version) + ".\n\nSchedule: " + (optimal ? "optimal" : "feasible") +
+         harmless(options.version) + ".\n\nSchedule: " + status_of(program) +
          ", one iteration every I = " + std::to_string(program.initiation_interval) +
          " cycles of the machine file (" + proved_of(program) + "), " +
          std::to_string(program::stage_count(program)) + " stages.\nProblem: sha256 " +

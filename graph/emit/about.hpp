@@ -11,6 +11,9 @@ namespace twill::emit {
 /// some.
 std::string proved_of(const program::Program& program);
 
+/// "optimal" or "feasible", with the schedules that this is about where they are not all.
+std::string status_of(const program::Program& program);
+
 /// Whose program it is, on which machine, its schedule (optimal or feasible), its interval I with
 /// the proved bound (cycles of the machine file), its stages, and the hash of its problem: lines
 /// that end in an empty one.

@@ -36,13 +36,11 @@ class FilePrinter {
   }
 
   void head() {
-    const bool optimal = p_.status == "optimal";
     line(0, "// " + harmless(p_.problem) + " on " + harmless(options_.machine) +
                 ", written by Twill " + harmless(options_.version) + ".");
     line(0, "//");
-    line(0, "// Schedule: " + std::string(optimal ? "optimal" : "feasible") +
-                ", one iteration every I = " + std::to_string(p_.initiation_interval) +
-                " cycles of the machine file");
+    line(0, "// Schedule: " + status_of(p_) + ", one iteration every I = " +
+                std::to_string(p_.initiation_interval) + " cycles of the machine file");
     line(0, "// (" + proved_of(p_) + "), " + std::to_string(program::stage_count(p_)) + " stages.");
     line(0, "// Problem: sha256 " + harmless(p_.problem_sha256) + ".");
     line(0, "//");

@@ -149,6 +149,8 @@ struct Program {
   Cycle ii_lower_bound = 0;  ///< proved
   /// Where the best schedules have no placement, and others were searched.
   std::optional<PlacedBounds> placed;
+  /// Which schedules `status` and the bounds are about (restriction_of()); "" = all of the problem.
+  std::string searched_only;
   std::vector<Slot> slots;
   std::vector<Memory> memories;
   std::vector<Op> ops;  ///< slot by slot, in the order in which a period runs them

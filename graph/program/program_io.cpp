@@ -15,7 +15,7 @@ namespace twill::program {
 namespace {
 
 constexpr const char* kFormat = "twill.program";
-constexpr int kVersion = 2, kPlacedVersion = 2;
+constexpr int kVersion = 3, kPlacedVersion = 2, kSearchedVersion = 3;
 constexpr Amount kMaxAlignment = 1 << 20;
 
 class Names {
@@ -48,11 +48,17 @@ class FileReader {
     const std::initializer_list<std::string_view> keys = {
         "format",      "version",  "problem", "problem_sha256", "status", "initiation_interval",
         "lower_bound", "memories", "slots",   "storages",       "events"};
-    if (version >= kPlacedVersion)
+    if (version >= kSearchedVersion)
+      root_.check_keys(keys, {"meaning", "placement", "searched_only"});
+    else if (version >= kPlacedVersion)
       root_.check_keys(keys, {"meaning", "placement"});
     else
       root_.check_keys(keys, {"meaning"});
     head();
+    if (const auto value = root_.find("searched_only")) {
+      program_.searched_only = value->text();
+      if (program_.searched_only.empty()) value->fail("must say something, or be left out");
+    }
     if (const auto value = root_.find("placement")) placement(*value);
     for (const JsonValue& value : root_.at("memories").elements_up_to(kMaxMemories + 1))
       memory(value);
@@ -258,12 +264,14 @@ class FileWriter {
   std::string run() {
     file_.begin_object();
     file_.member("format", kFormat);
-    file_.member("version", p_.placed ? kPlacedVersion : 1);
+    const bool some = !p_.searched_only.empty();
+    file_.member("version", some ? kSearchedVersion : p_.placed ? kPlacedVersion : 1);
     file_.member("problem", p_.problem);
     file_.member("problem_sha256", p_.problem_sha256);
     file_.member("status", p_.status);
     file_.member("initiation_interval", p_.initiation_interval);
     file_.member("lower_bound", p_.ii_lower_bound);
+    if (some) file_.member("searched_only", p_.searched_only);
     if (p_.placed) placement(*p_.placed);
     file_.key("memories");
     file_.begin_array();

@@ -121,6 +121,53 @@ TEST_CASE("where no schedule of the best layout has a program, another layout's 
   }
 }
 
+TEST_CASE("a schedule with too many stages gives way to the best of fewer") {
+  // Two loads of 2,000 cycles, an op of 16: more than a hundred iterations are under way.
+  Problem p;
+  p.name = "deep";
+  p.units = {{"U", 1}};
+  p.memories = {{"smem", 1'000'000}};
+  p.warps = {{"load", 1, 0, true}, {"wg", 4, 200, false}};
+  for (const char* id : {"a", "b", "sum"}) {
+    Op op;
+    op.id = id;
+    op.kind = "load";
+    op.variable_latency = op.in_flight = true;
+    op.footprints = {{0, 16}};
+    p.ops.push_back(op);
+  }
+  p.ops[2] = {};
+  p.ops[2].id = "sum";
+  p.ops[2].kind = "add";
+  p.ops[2].cycles = 16;
+  p.ops[2].width = 4;
+  p.ops[2].registers = 1;
+  p.ops[2].reservations = {{0, 0, 16, 1}};
+  p.edges = {{0, 2, 2'000, 0, true, 0}, {1, 2, 1'900, 0, true, 0}, {2, 2, 16, 1, false, 0}};
+  ProgramSource source;
+  source.layouts.resize(1);
+  source.layouts[0].problem = p;
+  source.layouts[0].layout = "deep";
+  const ProgramResult best = best_program(source);
+  REQUIRE_MESSAGE(best.made, best.why);
+  CHECK(best.made->program.searched_only == "of at most 32 stages");
+  CHECK(best.made->program.status == "optimal");
+  CHECK(best.made->program.initiation_interval >= 2'000 / 32);
+  CHECK(best.remarks.back().find("too many for a program") != std::string::npos);
+  // As asked for.
+  ProgramOptions some;
+  some.search.search_stages = StageChoice{StageChoice::limited, 32};
+  const ProgramResult asked = best_program(source, some);
+  REQUIRE(asked.made);
+  CHECK(program::program_text(asked.made->program) == program::program_text(best.made->program));
+  CHECK(asked.remarks.size() + 1 == best.remarks.size());
+  // A schedule that is given keeps its stages.
+  const Solution deepest = solve(p);
+  REQUIRE(deepest.schedule);
+  CHECK(stage_count(*deepest.schedule) > 100);
+  CHECK(program_of(source, 0, deepest).missing == Missing::program);
+}
+
 TEST_CASE("a module's loop is its function; where its best schedule is refused another is taken") {
   const std::string text = test::module_text("hopper-attention-forward");
   TritonOptions two;

@@ -182,6 +182,26 @@ TEST_CASE("what is written is what was read") {
   if (fault) FAIL_CHECK(fault->rule << ": " << fault->text);
 }
 
+TEST_CASE("which schedules status and bounds are about is version 3") {
+  program::Program program = parse_program(kText);
+  program.searched_only = "of at most 16 stages";
+  const Json file = Json::parse(program_text(program));
+  CHECK(file.at("version") == 3);
+  CHECK(file.at("searched_only") == "of at most 16 stages");
+  CHECK(parse_program(file.dump()) == program);
+  program.placed = program::PlacedBounds{program.initiation_interval, 9, true};
+  program.status = "feasible";
+  CHECK(parse_program(program_text(program)) == program);
+  Json other = file;
+  other["searched_only"] = "";
+  CHECK(refusal([&] { parse_program(other.dump()); }).place() == "/searched_only");
+  other["searched_only"] = 16;
+  CHECK(refusal([&] { parse_program(other.dump()); }).place() == "/searched_only");
+  other = file;
+  other["version"] = 2;
+  CHECK(refusal([&] { parse_program(other.dump()); }).place() == "/searched_only");
+}
+
 TEST_CASE("what is proved of schedules with a placement is version 2") {
   program::Program program = parse_program(kText);
   program.status = "feasible";
@@ -270,7 +290,7 @@ TEST_CASE("what is no program is refused with its place") {
     Json value;
   };
   const Wrong all[] = {
-      {"/version", "", 3},
+      {"/version", "", 4},
       {"/status", "", "infeasible"},
       {"/problem_sha256", "must be 64 lower-case hexadecimal digits", "0"},
       {"/initiation_interval", "", 0},
@@ -326,7 +346,8 @@ TEST_CASE("program schema: keys") {
   full["slots"][1]["ops"][0]["fence"] = false;
   full["events"][0]["barrier"]["address"] = 0;
   full["storages"][0]["shares"] = Json::array();
-  full["version"] = 2;
+  full["version"] = 3;
+  full["searched_only"] = "of at most 3 stages";
   full["placement"] = Json{{"class", program::kPlacementClass},
                            {"status", "optimal"},
                            {"lower_bound", Json{{"initiation_interval", 4}, {"length", 9}}}};
