@@ -11,8 +11,10 @@
 #include "graph/io/file.hpp"
 #include "graph/io/json_text.hpp"
 #include "graph/lowering/kernel_meaning.hpp"
+#include "graph/meaning/unroll.hpp"
 #include "graph/ttgir/lower_ttgir.hpp"
 #include "graph/ttgir/parser.hpp"
+#include "graph/unroll.hpp"
 
 namespace twill::cli {
 namespace {
@@ -291,6 +293,12 @@ void WorkloadFlags::add_to(CLI::App& app) {
          "it; live = what is in it counts while it is live (default: charged in the\n"
          "machine reading)")
       ->check(CLI::IsMember({"live", "charged"}));
+  app.add_option(
+         "--unroll", unroll,
+         "So many iterations of the loop in one, each op once a copy: i0_OP, i1_OP and so on.\n"
+         "Copies may be on different slots: I is of all of them together")
+      ->check(CLI::Range(1, kMostCopies))
+      ->capture_default_str();
   pins.add_to(app);
   ttgir.add_to(app);
 }
@@ -377,8 +385,21 @@ Workload with_more_slots(const WorkloadFlags& flags, Workload work) {
   return work;
 }
 
+/// --unroll. What is solved then has no module's ops any more.
+Workload with_unrolled(const WorkloadFlags& flags, Workload work) {
+  if (flags.unroll == 1) return work;
+  for (std::size_t k = 0; k < work.problems.size(); ++k) {
+    unroll(work.problems[k], flags.unroll);
+    work.hashes[k] = sha256(problem_text(work.problems[k].problem));
+  }
+  if (work.meaning) work.meaning = meaning::unrolled(*work.meaning, flags.unroll);
+  work.modules.clear();
+  work.as_read = false;
+  return work;
+}
+
 Workload pinned(const WorkloadFlags& flags, Workload unpinned) {
-  Workload work = with_more_slots(flags, std::move(unpinned));
+  Workload work = with_unrolled(flags, with_more_slots(flags, std::move(unpinned)));
   if (!flags.pins.any()) return work;
   for (std::size_t k = 0; k < work.problems.size(); ++k) {
     flags.pins.apply(work.problems[k].problem, work.problems[k].layout);
@@ -406,6 +427,8 @@ TileWorkload load_tiles(const WorkloadFlags& flags) {
   }
   if (!flags.more.empty())
     refuse("--more", quoted(flags.more.front()), "does not go with --tiles auto");
+  if (flags.unroll > 1)
+    refuse("--unroll", std::to_string(flags.unroll), "does not go with --tiles auto");
   TileWorkload work;
   work.source = source_of(flags, text, on_machine(flags, "kernel"));
   work.parameters = kernel_parameters(work.source.kernel, flags.input);

@@ -29,6 +29,7 @@ struct WorkloadFlags {
   std::vector<std::string> tiles;  ///< NAME=VALUE of the kernel's parameters, and "auto"
   std::string type;                ///< TYPE or NAME=TYPE
   std::vector<std::string> store;  ///< LowerOptions::stored
+  int unroll = 1;                  ///< iterations of the loop in one of what is solved
   PinFlags pins;
   TtgirFlags ttgir;
   /// When given, gets how each cost of a kernel or module came about, also where load() then throws

@@ -27,6 +27,7 @@
 #include "graph/schedule.hpp"     // Schedule, Solution, Status
 #include "graph/schedule_io.hpp"  // schedule files
 #include "graph/tiles.hpp"        // kernels with parameters -> problems
+#include "graph/unroll.hpp"       // several iterations in one
 #include "graph/verify.hpp"       // verify(problem, schedule): the independent judge
 
 namespace twill {

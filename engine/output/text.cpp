@@ -1,6 +1,7 @@
 #include "engine/output/text.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 
 #include "engine/output/style.hpp"
@@ -25,6 +26,17 @@ std::string bounded(const char* name, Cycle value, Cycle bound, bool restricted)
   return text + ")";
 }
 
+/// Iterations of the loop in one; 1 where nobody says that it is unrolled.
+int copies_in(const Solution& solution) {
+  if (!solution.made_by) return 1;
+  for (const auto& [name, value] : solution.made_by->options)
+    if (int copies = 0;
+        name == "unroll" &&
+        std::from_chars(value.data(), value.data() + value.size(), copies).ec == std::errc())
+      return copies;
+  return 1;
+}
+
 std::string header(const Problem& problem, const Solution& solution, const TextOptions& options) {
   std::string text =
       bold(printable(problem.name) + ": " + to_string(solution.status), options) + "\n";
@@ -37,6 +49,10 @@ std::string header(const Problem& problem, const Solution& solution, const TextO
     const Schedule& schedule = *solution.schedule;
     const Cycle ii = schedule.initiation_interval;
     text += bounded("I", ii, solution.ii_lower_bound, restricted) + "\n";
+    if (const int copies = copies_in(solution); copies > 1)
+      text += "     of " + std::to_string(copies) + " iterations, " +
+              decimal(static_cast<double>(ii) / copies, ii % copies == 0 ? 0 : 2) +
+              " cycles each: the loop is unrolled\n";
     text += bounded("L", schedule.length, solution.length_lower_bound, restricted) + "\n";
     if (const auto& time = solution.whole_time) {
       const std::string name = "T of " + plural(time->iterations, "iteration") + ", (N - 1) I + L,";

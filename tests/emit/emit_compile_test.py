@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from variants import source  # noqa: E402
+from variants import options, source  # noqa: E402
 
 os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")  # the default, said aloud, so that 3.9 does not warn
 
@@ -146,7 +146,7 @@ def main():
         for name in names:
             kernel, machine = source(twill, name, folder)
             path = os.path.join(folder, "kernel.py")
-            done = subprocess.run([twill, "emit", kernel, "--machine", machine, "-o", path, "--quiet"], capture_output=True, text=True)
+            done = subprocess.run([twill, "emit", kernel, "--machine", machine, *options(name), "-o", path, "--quiet"], capture_output=True, text=True)
             if done.returncode != 0:
                 print(f"{name}: {done.stderr.strip()}")
                 failed = True

@@ -21,7 +21,7 @@ except ImportError:
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
-from variants import source  # noqa: E402
+from variants import options, source  # noqa: E402
 
 KERNELS = ["hopper-fwd-sub2:hopper", "hopper-fwd-sub2+bf16:hopper", "hopper-fwd-plain:hopper", "hopper-fwd-sub2-m128:hopper", "fmha-forward:hopper", "gemm:hopper", "hopper-gqa:hopper", "hopper-mlp:hopper",
            "blackwell-fwd-sub2:blackwell", "blackwell-fwd-sub2+bf16:blackwell", "blackwell-fwd-plain:blackwell", "blackwell-fwd-plain+causal:blackwell",
@@ -88,7 +88,7 @@ def run(command, **more):
 
 def emit(twill, name, path):
     kernel, machine = source(twill, name, os.path.dirname(path))
-    done = run([twill, "emit", kernel, "--machine", machine, "--to", "cuda", "-o", path, "--quiet"])
+    done = run([twill, "emit", kernel, "--machine", machine, *options(name), "--to", "cuda", "-o", path, "--quiet"])
     if done.returncode != 0:
         raise Failed(f"refused: {done.stderr.strip()}")
 
@@ -146,7 +146,7 @@ def check_oracle(twill, name, program, folder):
     import stand_in
     kernel, machine = source(twill, name, folder)
     path = os.path.join(folder, "p.json")
-    if run([twill, "program", kernel, "--machine", machine, "-o", path, "--quiet"]).returncode != 0:
+    if run([twill, "program", kernel, "--machine", machine, *options(name), "-o", path, "--quiet"]).returncode != 0:
         raise Failed("no program")
     with open(path) as file:
         meaning = json.load(file)["meaning"]
@@ -345,7 +345,7 @@ def main():
         for name, reason in REFUSED.items() if names == KERNELS else ():
             path = os.path.join(folder, "refused.cu")
             kernel, machine = name.split(":")
-            done = run([twill, "emit", kernel, "--machine", machine, "--to", "cuda", "-o", path, "--quiet"])
+            done = run([twill, "emit", kernel, "--machine", machine, *options(name), "--to", "cuda", "-o", path, "--quiet"])
             if done.returncode != 2 or not re.search(reason, done.stderr) or os.path.exists(path):
                 print(f"{name}: not refused as {reason}: {done.returncode} {done.stderr}")
                 failed = True

@@ -19,24 +19,25 @@ except ImportError:
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import oracle  # noqa: E402
 import stand_in  # noqa: E402
-from variants import source  # noqa: E402
+from variants import options, source  # noqa: E402
 
 KERNELS = ["hopper-fwd-plain:hopper", "hopper-fwd-sub2:hopper", "hopper-fwd-sub2-m128:hopper", "blackwell-fwd-plain:blackwell",
            "blackwell-fwd-sub2:blackwell", "blackwell-fwd-sub2-chunked:blackwell", "gemm:hopper", "gemm:blackwell",
            "hopper-gqa:hopper", "hopper-mlp:hopper", "hopper-bwd:hopper", "hopper-bwd-q64:hopper", "blackwell-bwd:blackwell",
            "hopper-retnet:hopper", "hopper-deltanet:hopper", "fmha-forward:hopper", "fmha-forward:blackwell",
            "hopper-gla:hopper", "hopper-mla:hopper", "hopper-grouped-gemm:hopper", "hopper-layer-norm:hopper",
-           "blackwell-bwd-sub2:blackwell", "hopper-gemm-tiles:hopper", "blackwell-gemm-tiles:blackwell"]
+           "blackwell-bwd-sub2:blackwell", "hopper-gemm-tiles:hopper", "blackwell-gemm-tiles:blackwell",
+           "blackwell-fwd-plain+x2:blackwell", "blackwell-fwd-plain+x2+causal:blackwell"]
 
 
 def emit(twill, name, folder):
     """(text of the kernel, its program) or None with the reason printed."""
     kernel, machine = source(twill, name, folder)
     program, text = os.path.join(folder, "p.json"), os.path.join(folder, "k.py")
-    done = subprocess.run([twill, "program", kernel, "--machine", machine, "-o", program, "--quiet"], capture_output=True, text=True)
+    done = subprocess.run([twill, "program", kernel, "--machine", machine, *options(name), "-o", program, "--quiet"], capture_output=True, text=True)
     if done.returncode != 0:
         raise SystemExit(f"{name}: no program: {done.stderr.strip()}")
-    done = subprocess.run([twill, "emit", kernel, "--machine", machine, "-o", text, "--quiet"], capture_output=True, text=True)
+    done = subprocess.run([twill, "emit", kernel, "--machine", machine, *options(name), "-o", text, "--quiet"], capture_output=True, text=True)
     if done.returncode != 0:
         return None, done.stderr.strip()
     with open(text) as file:

@@ -213,7 +213,7 @@ def main():
         for k, name in enumerate(names or ([] if flags else KERNELS)):
             os.mkdir(os.path.join(folder, str(k)))
             kernel, machine = variants.source(twill, name, os.path.join(folder, str(k)))
-            cases.append((name, [kernel, "--machine", machine], emit_compile_test.compiled))
+            cases.append((name, [kernel, "--machine", machine, *variants.options(name)], emit_compile_test.compiled))
         if "--modules" in flags:
             cases += [(case, emit_ttgir_test.command_of(case), emit_ttgir_test.compiled) for case in MODULES]
         if "--modules" in flags or "--pointers" in flags:

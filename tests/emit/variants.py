@@ -83,11 +83,18 @@ def with_stored_p(kernel):
         kernel["edges"].append({"from": op["id"], "to": name})
 
 
+def options(name):
+    """Of `twill program` and `emit`: KERNEL+x2 is the built-in one with two iterations in one."""
+    copies = [change[1:] for change in name.split(":")[0].split("+")[1:] if re.fullmatch(r"x\d+", change)]
+    return ["--unroll", copies[0]] if copies else []
+
+
 def source(twill, name, folder):
-    """(kernel, machine); KERNEL+bf16, +d64, +causal, +bounds, +functions and +stored is the built-in one with bf16 in the
+    """(kernel, machine), beside options(); KERNEL+bf16, +d64, +causal, +bounds, +functions and +stored is the built-in one with bf16 in the
     place of f16, head dimension 64, a mask, other functions, P stored by an op of its own."""
     kernel, machine = name.split(":")
     kernel, *changes = kernel.split("+")
+    changes = [change for change in changes if not re.fullmatch(r"x\d+", change)]
     if not changes:
         return kernel, machine
     text = subprocess.run([twill, "kernels", "--show", kernel], capture_output=True, text=True, check=True).stdout
