@@ -27,8 +27,8 @@ void pin(Problem& problem, std::string_view kind, const char* op, std::string_vi
 /// "slot s0_qk wg0", a line each.
 void pin_all(const char* text, Problem& problem);
 
-/// More slots and pins: on each layout; those without such a slot are left out, with what `leave`
-/// has beside them.
+/// More slots, copies of the loop and pins: on each layout; those without such a slot are left out,
+/// with what `leave` has beside them.
 template <typename Leave>
 void change(const twill_workload& workload, std::vector<Lowered>& layouts, const Leave& leave) {
   std::istringstream slots(workload.more == nullptr ? "" : workload.more);
@@ -45,6 +45,10 @@ void change(const twill_workload& workload, std::vector<Lowered>& layouts, const
     }
     if (layouts.empty()) refuse("workload.more", name.c_str(), "must be a slot of the layout");
   }
+  if (workload.unroll < 0 || workload.unroll > kMostCopies)
+    refuse("workload.unroll", std::to_string(workload.unroll).c_str(), "must be from 0 to 64");
+  if (workload.unroll > 1)
+    for (Lowered& lowered : layouts) unroll(lowered, workload.unroll);
   if (workload.pins != nullptr)
     for (Lowered& lowered : layouts) pin_all(workload.pins, lowered.problem);
 }

@@ -7,6 +7,7 @@
 #include "engine/include/twill_triton.hpp"
 #include "engine/output/style.hpp"
 #include "graph/check.hpp"
+#include "graph/meaning/unroll.hpp"
 #include "graph/slack.hpp"
 #include "graph/ttgir/parser.hpp"
 
@@ -34,12 +35,16 @@ twill::ProgramSource program_source_of(const twill_workload& workload) {
                                     ? twill::program_source(module_of(workload, false))
                                     : twill::program_source(workload.input, workload.machine,
                                                             kernel_of(workload).source.options);
-  if (workload.more == nullptr && workload.pins == nullptr) return source;
+  if (workload.more == nullptr && workload.pins == nullptr && workload.unroll == 0) return source;
   change(workload, source.layouts, [&](std::size_t k) {
     if (!source.modules.empty())
       source.modules.erase(source.modules.begin() + static_cast<std::ptrdiff_t>(k));
   });
   source.hashes.clear();
+  if (workload.unroll > 1) {
+    source.modules.clear();
+    if (source.meaning) source.meaning = twill::meaning::unrolled(*source.meaning, workload.unroll);
+  }
   return source;
 }
 
@@ -55,6 +60,9 @@ std::vector<twill::NestedLoop> nests_of(const twill_workload& workload, const ch
   } else if (inner == nullptr) {
     refuse("inner", "NULL", "must name the ops of the inner loop");
   }
+  if (workload.unroll > 1)
+    refuse("workload.unroll", std::to_string(workload.unroll).c_str(),
+           "a loop with a loop inside is not unrolled");
   if (loop) {
     layouts = loop->problems();
     if (workload.more != nullptr)

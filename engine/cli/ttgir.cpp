@@ -148,7 +148,8 @@ void EmitFlags::check(const TtgirFlags& flags, const ttgir::LoweredModule* lower
     return;
   }
   if (lowered == nullptr)
-    throw InputError("command line", "--emit", kind, "needs a TTGIR module as input");
+    throw InputError("command line", "--emit", kind,
+                     "needs a TTGIR module as input, which is not unrolled");
   if (kind == "ttgir" && lowered->undone)
     throw InputError("command line", "--emit", kind,
                      "annotates the module's own ops, and these have been pipelined or partitioned "

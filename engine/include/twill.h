@@ -188,6 +188,8 @@ typedef struct twill_workload {
   int32_t normalize_relative; /* not 0: minimise the largest relative error of a ratio */
   const char* store; /* of a kernel: results that an op of its own stores to shared memory, for
                         matrix products to read, as "s0_trunc_p,s1_trunc_p"; NULL = none */
+  int32_t unroll;    /* so many iterations of the loop in one, from 1 to 64, op "qk" once a copy,
+                        "i0_qk", "i1_qk" (before pins); 0 = 1 */
 } twill_workload;
 
 void twill_workload_init(twill_workload* workload);

@@ -284,6 +284,34 @@ TEST_CASE("one more slot, pins on every layout, parts of a reading") {
   refused(w, "only a TTGIR module");
 }
 
+TEST_CASE("several iterations in one: iterations take turns on two slots") {
+  twill_workload w = workload("blackwell-fwd-plain", "blackwell");
+  w.unroll = 2;
+  w.layout = "softmax-correction";
+  w.pins = "slot i1_exp_p softmax1";
+  Handles h;
+  REQUIRE(twill_workload_solve(&w, nullptr, &h.problem, &h.solution) == TWILL_OK);
+  CHECK(twill_solution_ii(h.solution) == 2'560);
+  twill_program* program = nullptr;
+  REQUIRE(twill_workload_program(&w, nullptr, nullptr, 0, nullptr, nullptr, &program) == TWILL_OK);
+  CHECK(twill_program_executable(program) == 1);
+  double share = 0;
+  CHECK(twill_program_run(program, 2, 1, &share) == TWILL_OK);
+  CHECK(share <= 1);
+  twill_program_free(program);
+  // A module's loop has no meaning then, but a schedule and a program.
+  const std::string text = twill::test::module_text("hopper-attention-forward");
+  twill_workload m = workload(text.c_str(), nullptr);
+  m.unroll = 2;
+  REQUIRE(twill_workload_program(&m, nullptr, nullptr, 0, nullptr, nullptr, &program) == TWILL_OK);
+  CHECK(twill_program_executable(program) == 0);
+  twill_program_free(program);
+  Handles bad;
+  w.unroll = 65;
+  CHECK(twill_workload_lower(&w, &bad.problem) == TWILL_BAD_INPUT);
+  CHECK(has(twill_problem_error(bad.problem), "unroll"));
+}
+
 TEST_CASE("a nest unrolled, slack, a page of two schedules, proofs of why") {
   twill_workload w = workload("figure-1", "figure-1");
   w.trips = 2;

@@ -288,6 +288,15 @@ class Solving(unittest.TestCase):
         with self.assertRaisesRegex(twill.InputError, "only a kernel file"):
             twill.solve(read_module(), store="x")
 
+    def test_several_iterations_in_one(self):
+        twice = twill.solve("blackwell-fwd-plain", machine="blackwell", unroll=2)
+        self.assertEqual((twice.status, twice.ii), ("optimal", 2560))
+        slots = {op["id"]: op["slot"] for op in twice.ops if op["id"].endswith("exp_p")}
+        self.assertEqual(len(set(slots.values())), 2)
+        program = twill.program("blackwell-fwd-plain", machine="blackwell", unroll=2)
+        self.assertEqual(program.ii, 2560)
+        self.assertIn("i1_exp_p", twill.emit("blackwell-fwd-plain", "blackwell", unroll=2).text)
+
     def test_register_splits_sub_tilings_and_ranges(self):
         why = twill.explain("fmha-forward", machine="hopper", layout="2x4", choose_registers=True)
         self.assertEqual(why, [json.loads(command(

@@ -74,7 +74,7 @@ class Workload(ctypes.Structure):
          for name in ("module", "loop", "subtile", "chunk_columns", "trips", "resident_registers",
                       "for_triton")
     ] + [(name, ctypes.c_char_p) for name in ("more", "pins", "holds", "rings", "profile")
-    ] + [("normalize_relative", ctypes.c_int32), ("store", ctypes.c_char_p)]
+    ] + [("normalize_relative", ctypes.c_int32), ("store", ctypes.c_char_p), ("unroll", ctypes.c_int32)]
 
 
 class Time(ctypes.Structure):

@@ -96,7 +96,8 @@ class Program(Handle):
 
 
 def program(of, machine=None, *, turns=None, merge=False, set=None, more=None, pins=None,
-            layout=None, tiles=None, store=None, module=None, loop=None, subtile=None, **options):
+            layout=None, tiles=None, store=None, module=None, loop=None, subtile=None,
+            unroll=None, **options):
     """The judged program of a Solution, or of the best schedule of a kernel or a Triton module, as
     `twill program`; its `solution` is that schedule's. turns: "needed" or "all"; merge: several ops
     may arrive on one barrier. Throws Refused where there is none."""
@@ -109,7 +110,7 @@ def program(of, machine=None, *, turns=None, merge=False, set=None, more=None, p
         raise TypeError("a kernel needs a machine")
     asked = options_of(**options)
     asks = workload(of, machine, set=set, more=more, pins=pins, layout=layout, tiles=tiles,
-                    store=store, module=module, loop=loop, subtile=subtile,
+                    store=store, module=module, loop=loop, subtile=subtile, unroll=unroll,
                     reading=options.get("reading"))
     problem = Problem()
     made.solution = Solution(problem)
@@ -127,13 +128,14 @@ class Kernel(NamedTuple):
 
 
 def emit(loop, machine=None, to="gluon", *, for_trips=None, set=None, layout=None, tiles=None,
-         store=None, module=None, subtile=None, more=None, pins=None, **options):
+         store=None, module=None, subtile=None, more=None, pins=None, unroll=None, **options):
     """The kernel of a loop's best schedule, as `twill emit`: others are tried where its program
     cannot be emitted. `loop` is a kernel or a Triton module's text; `to` and `for_trips` are those
     of Program.emit(), the rest is as in solve(). Throws Refused where there is none, with why."""
     asked = options_of(**options)
     made = workload(loop, machine, set=set, layout=layout, tiles=tiles, store=store, module=module,
-                    subtile=subtile, more=more, pins=pins, reading=options.get("reading"))
+                    subtile=subtile, more=more, pins=pins, unroll=unroll,
+                    reading=options.get("reading"))
     program, report = Program(), Report()
     program._checked(stoppable(asked, lambda: lib.twill_workload_emit(
         ctypes.byref(made), ctypes.byref(asked), encoded(to),

@@ -194,7 +194,7 @@ def stoppable(options, call):
 # Names that solve() takes and a workload too; what else it is given is of the search.
 _OF_WORKLOADS = ("layout", "set", "more", "pins", "holds", "rings", "profile", "normalize_relative",
                  "store", "module", "loop", "subtile", "chunk_columns", "trips",
-                 "resident_registers", "for_triton")
+                 "resident_registers", "for_triton", "unroll")
 
 
 def solve(loop, machine=None, *, normalize=0, choose_registers=False, tiles=None, progress=None,
@@ -214,6 +214,7 @@ def solve(loop, machine=None, *, normalize=0, choose_registers=False, tiles=None
     tiles              "" or "rows=128": also the best values of the kernel's parameters
     store              results that an op of its own stores to shared memory (kernels), as
                        "s0_trunc_p,s1_trunc_p"
+    unroll             so many iterations of the loop in one: op "qk" is "i0_qk", "i1_qk"
     module, loop, subtile, chunk_columns, trips, resident_registers, profile
                        of a Triton module, as in twill.h; subtile=0: the best of 1, 2 and 4
     for_triton         True: only schedules that Triton's passes take, for Solution.annotated()

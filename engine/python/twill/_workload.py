@@ -6,7 +6,7 @@ from ._library import Report, Workload, encoded, lib
 
 _TEXTS = ("layout", "reading", "tiles", "store", "holds", "rings", "profile")
 _NUMBERS = ("normalize", "choose_registers", "module", "loop", "subtile", "chunk_columns", "trips",
-            "resident_registers", "for_triton", "normalize_relative")
+            "resident_registers", "for_triton", "normalize_relative", "unroll")
 # Names of which each is an argument of workload().
 NAMES = ("set", "more", "pins", *_TEXTS, *_NUMBERS)
 

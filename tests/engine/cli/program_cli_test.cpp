@@ -16,6 +16,33 @@ using twill::test::Run;
 using twill::test::run_twill;
 using Folder = twill::test::TemporaryDirectory;
 
+TEST_CASE("several iterations in one: solve, program, run, emit") {
+  const Folder folder;
+  const std::string loop = " blackwell-fwd-plain --machine blackwell --unroll 2";
+  const Run solved = run_twill("solve" + loop + " -o " + (folder / "s.json"));
+  CHECK(solved.code == 0);
+  CHECK(run_twill("verify " + (folder / "s.problem.json") + " " + (folder / "s.json")).code == 0);
+  const Run shown = run_twill("solve" + loop + " --quiet");
+  CHECK(contains(shown.out, "I  2560 cycles"));
+  CHECK(contains(shown.out, "of 2 iterations, 1280 cycles each"));
+  CHECK(contains(run_twill("program" + loop).out, "i1_exp_p[i"));
+  CHECK(contains(run_twill("run" + loop + " --iterations 3").out, "right"));
+  const Run emitted = run_twill("emit" + loop + " -o " + (folder / "k.py"));
+  CHECK(emitted.code == 0);
+  CHECK(contains(bytes(folder / "k.py"), "blackwell-fwd-plain unrolled 2 times on blackwell"));
+  // A pin names a copy; what says nothing of copies is refused.
+  CHECK(run_twill("solve" + loop + " --layout softmax-correction --pin i0_exp_p=softmax1 --quiet")
+            .code == 0);
+  CHECK(run_twill("solve" + loop + " --layout softmax-correction --pin exp_p=softmax1 --quiet")
+            .code == 2);
+  CHECK(run_twill("solve" + loop + " --unroll 65").code == 2);
+  CHECK(run_twill("solve" + loop + " --tiles auto").code == 2);
+  const std::string module =
+      " " TWILL_TEST_DATA "/../../graph/kernels/triton/hopper-attention-forward.ttgir";
+  CHECK(run_twill("solve" + module + " --unroll 2 --quiet").code == 0);
+  CHECK(run_twill("solve" + module + " --unroll 2 --emit ttgir").code == 2);
+}
+
 TEST_CASE("program: a listing, a file, verify; of a problem with its schedule and of a kernel") {
   const Folder folder;
   const std::string problem = folder / "p.problem.json", schedule = folder / "p.json",
