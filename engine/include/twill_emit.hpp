@@ -83,9 +83,9 @@ struct ProgramResult {
 
 /// The program of the best schedule of all layouts, accepted by judge() and compared with its
 /// schedule; solved again where there is no room (solve_program()), on the other layouts, too,
-/// where I or L grew for it or no program was found. Where the best schedule has too many stages for
-/// its program to be judged at every trip count, the best of at most 32 is taken, of 16 and so on:
-/// Program::searched_only and a remark say so. Throws InputError for what is wrong with the
+/// where I or L grew for it or no program was found. Where the best schedule has too many stages
+/// for its program to be judged at every trip count, the best of at most 32 is taken, of 16 and so
+/// on: Program::searched_only and a remark say so. Throws InputError for what is wrong with the
 /// options.
 ProgramResult best_program(const ProgramSource& source, const ProgramOptions& options = {},
                            std::stop_token stop = {});
