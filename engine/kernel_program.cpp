@@ -73,9 +73,12 @@ std::string reason(const std::string& rule, const std::string& text) {
 bool take(const ProgramSource& source, Given given, ProgramResult& result) {
   if (const auto* no = std::get_if<program::Refusal>(&given.made.program)) {
     std::string why = reason(no->rule, no->text);
-    if (given.made.none_placed)
-      why += std::string("; it is proved that no schedule's program fits in memory (") +
+    if (given.made.none_placed) {
+      const std::string only = restriction_of(given.made.solution);
+      why += "; it is proved that no program of a schedule " +
+             (only.empty() ? "" : printable(only) + " ") + "fits in memory (" +
              program::kPlacementClass + ")";
+    }
     missing(result, Missing::program, std::move(why));
     return no->rule == "size";
   }

@@ -103,7 +103,7 @@ TEST_CASE("where no schedule of the best layout has a program, another layout's 
     const ProgramResult alone = best_program(source);
     CHECK(!alone.made);
     CHECK(alone.missing == Missing::program);
-    CHECK(alone.why.find("it is proved that no schedule's program fits in memory") !=
+    CHECK(alone.why.find("it is proved that no program of a schedule fits in memory") !=
           std::string::npos);
     source.layouts = {tight, slow};
     const ProgramResult both = best_program(source);
