@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "engine/include/twill_program.hpp"
+#include "graph/meaning/unroll.hpp"
 #include "graph/program/links.hpp"
+#include "graph/unroll.hpp"
 #include "tests/support/loop_meaning.hpp"
 #include "tests/support/number_from.hpp"
 #include "tests/support/random_loop.hpp"
@@ -59,8 +61,12 @@ TEST_CASE("random loops, from the problem to numbers") {
   std::int64_t runs = 0, mutants = 0, shown = 0;
   for (std::uint64_t seed = from; seed < from + loops; ++seed) {
     CAPTURE(seed);
-    const Problem problem = loop_of(seed);
-    const Solution found = solve(problem);
+    // Some with two iterations in one.
+    const int copies = seed % 6 == 5 ? 2 : 1;
+    const Problem loop = loop_of(seed), problem = unrolled(loop, copies);
+    Options search;
+    if (copies > 1) search.conflict_limit = 1'000;
+    const Solution found = solve(problem, search);
     if (!found.schedule) {
       ++counts["no schedule"];
       continue;
@@ -68,7 +74,7 @@ TEST_CASE("random loops, from the problem to numbers") {
     program::DeriveOptions how;
     how.merge = seed % 5 == 0;
     if (seed % 7 == 0) how.turns = program::Turns::all;
-    const ProgramSolution made = solve_program(problem, found, {}, {}, how);
+    const ProgramSolution made = solve_program(problem, found, search, {}, how);
     if (const auto* refusal = std::get_if<program::Refusal>(&made.program)) {
       ++counts["refused: " + refusal->rule];
       continue;
@@ -78,13 +84,14 @@ TEST_CASE("random loops, from the problem to numbers") {
     if (fault) FAIL_CHECK(fault->rule << ": " << fault->text);
     const auto other = program::compare(program, problem, *made.solution.schedule);
     if (other) FAIL_CHECK(other->rule << ": " << other->text);
-    program.meaning = test::loop_meaning(problem);
+    program.meaning = meaning::unrolled(test::loop_meaning(loop), copies);
     program::Links links;
     if (const auto no = program::link(program, links)) {
       FAIL_CHECK(*no);
       continue;
     }
     ++counts[made.again ? "executed, placed at second try" : "executed"];
+    if (copies > 1) ++counts["executed, two iterations in one"];
     using enum program::Pace;
     const std::uint64_t other_seed = seed ^ 0x5851F42D4C957F2D;
     const program::Course courses[] = {
