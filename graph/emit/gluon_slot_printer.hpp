@@ -1,9 +1,11 @@
 // Writes one slot's function in Gluon. Private to graph/emit/: gluon_slot.cpp (the loop, registers
 // over iterations), gluon_waits.cpp (waits, arrivals, products in flight), gluon_ops.cpp (ops),
-// gluon_copies.cpp (between global and shared memory), gluon_finish.cpp (what follows the loop).
+// gluon_copies.cpp (between global and shared memory), gluon_finish.cpp (what follows the loop),
+// gluon_earlier.cpp (loops before the loop).
 #pragma once
 
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -108,6 +110,15 @@ class SlotPrinter {
   Expression early_operand(int user, const Operand& one);
   /// Those that the slot's ops use.
   void values_before();
+  // Loops before the loop, where their results are used: gluon_earlier.cpp.
+  /// A result of one; the first time its text is written, in a printer of its own.
+  Expression from_earlier(int value);
+  /// Of that printer: the loop, with what it uses of before it.
+  void repeat();
+  Expression repeated_operand(int user, const Operand& one);
+  /// The value, or what it was in the iteration before.
+  std::string repeated_name(int value, bool before) const;
+  std::string earlier_pointer(const Value& value, const std::string& iteration);
   /// A number of iteration `it` that no op runs; its line is written before the op that uses it.
   Expression computed(int op, int value, Iteration it);
   /// Where a number, or the first element of a vector, lies; `iteration` "" = outside the loop.
@@ -253,6 +264,11 @@ class SlotPrinter {
   SlotState state_;
   std::map<int, Expression> chain_;
   std::set<int> early_;    ///< values from before the loop whose lines are written
+  struct Repeated {
+    std::map<int, std::shared_ptr<SlotPrinter>> loops;  ///< by EarlierLoop::id
+  };
+  std::shared_ptr<Repeated> repeated_ = std::make_shared<Repeated>();  ///< of all in the slot
+  std::set<int> kept_;  ///< of an earlier loop: values read when they have been made anew
   std::set<int> numbers_;  ///< and numbers that no op runs, since the op began
   int depth_ = 1;          ///< of the op
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "graph/emit/earlier.hpp"
 #include "graph/emit/element_text.hpp"
 #include "graph/emit/limits.hpp"
 #include "graph/emit/plan_check.hpp"
@@ -48,6 +49,7 @@ class Planner {
     code();
     name();
     if (auto no = before_loop()) return *no;
+    if (auto no = plan_earlier(plan_, names_, options_)) return *no;
     if (auto no = after_loop()) return *no;
     if (auto no = between_tiles()) return *no;
     partitions();
@@ -171,6 +173,10 @@ class Planner {
       plan_.host_name.push_back(names_.make(host.name, "tensor", suffixes));
     }
     for (std::size_t t = 0; t < m.tensors.size(); ++t) {
+      if (plan_.axes.tensor_of[t] < 0) {  // what a loop before makes
+        plan_.tensor_name.emplace_back();
+        continue;
+      }
       const std::string& host = plan_.host_name[at(plan_.axes.tensor_of[t])];
       const bool alone = plan_.axes.tensors[at(plan_.axes.tensor_of[t])].parts.size() == 1;
       plan_.tensor_name.push_back(alone ? host : host + std::to_string(plan_.axes.part_of[t]));
@@ -302,7 +308,7 @@ class Planner {
         return Refusal{"op", value.id + " is computed before the loop, in a loop over tiles"};
       // Each slot has vectors, numbers and what is computed in its own registers, and so a tile
       // that only what follows the loop uses.
-      if (!load || value.shape.size() != 2 ||
+      if (!load || value.shape.size() != 2 || plan_.from_earlier(value) ||
           (!used.contains(v) && plan_.by_elements(value.tensor)))
         continue;
       plan_.resident[v] = {names_.make(plan_.variable[at(v)] + "_smem", "buffer"), value.shape,

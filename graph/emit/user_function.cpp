@@ -78,6 +78,18 @@ std::string text_of(const Plan& plan, const Index& index, const ElementNames* na
 
 const char* kDimension[] = {"_row", "_column"};
 
+/// Does a loop before the loop, or one before that, load from behind a parameter?
+bool loaded_earlier(const meaning::UserKernel& user, int parameter) {
+  for (const meaning::EarlierLoop& one : user.earlier) {
+    const auto from = [&](const auto& where) { return where.parameter == parameter; };
+    if (std::any_of(one.kernel.places.begin(), one.kernel.places.end(), from) ||
+        std::any_of(one.kernel.loaded.begin(), one.kernel.loaded.end(), from) ||
+        loaded_earlier(one.kernel, parameter))
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Index simple(Index index) {
@@ -110,6 +122,10 @@ Index simple(Index index) {
   return index;
 }
 
+std::string number_text_of(const Plan& plan, const Index& index) {
+  return bare(text_of(plan, simple(index)));
+}
+
 std::string element_text(const Plan& plan, const Index& index, const ElementNames& names) {
   const bool number =
       !names.iteration.empty() && std::all_of(names.iteration.begin(), names.iteration.end(),
@@ -129,6 +145,7 @@ std::variant<Axes, Refusal> user_tensors(const meaning::Meaning& meaning,
       if (meaning.is_output(t) != output) continue;
       const meaning::Tensor& tensor = meaning.tensors[at(t)];
       const meaning::Place& place = user.places[at(t)];
+      if (place.earlier >= 0) continue;
       if (place.parameter < 0)
         return Refusal{"tensors", "where the tiles of " + tensor.name +
                                       " lie is not made of arguments, the program's place and the "
@@ -172,6 +189,10 @@ std::variant<Axes, Refusal> user_tensors(const meaning::Meaning& meaning,
       axes.tensor_of[at(t)] = host;
       axes.part_of[at(t)] = static_cast<int>(one.parts.size());
       one.parts.push_back(t);
+      if (output && loaded_earlier(user, place.parameter))
+        return Refusal{"tensors", "argument " + user.parameters[at(place.parameter)].name +
+                                      " is stored to and loaded from by a loop before, which slots "
+                                      "repeat at any time"};
     }
   return axes;
 }

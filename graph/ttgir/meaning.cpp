@@ -16,12 +16,14 @@ namespace twill::ttgir {
 using meaning::Function;
 using meaning::Operand;
 
-MeaningBuilder::MeaningBuilder(const LoweredModule& lowered)
-    : m_(lowered.module),
-      k_(lowered.loop),
+MeaningBuilder::MeaningBuilder(const Module& module, const Machine& machine,
+                               const LoopOptions& options, const LoopKernel& loop)
+    : m_(module),
+      machine_(machine),
+      options_(options),
+      k_(loop),
       loop_(k_.loop),
-      split_(lowered.options.subtile > 1 ? split_loop(m_, loop_, lowered.options.subtile)
-                                         : Split{}),
+      split_(options.subtile > 1 ? split_loop(m_, loop_, options.subtile) : Split{}),
       indices_(m_, loop_) {
   body_ = m_.regions[at(m_.op(loop_).regions[0])].blocks[0];
   for (const int op : m_.block(body_).ops) order_.emplace(op, static_cast<int>(order_.size()));
@@ -638,7 +640,7 @@ std::variant<ModuleMeaning, NoMeaning> meaning_of_loop(const LoweredModule& lowe
   if (lowered.loop.inner != kNone)
     return NoMeaning{lowered.loop.loop, "what a nest computes is not read yet"};
   try {
-    return MeaningBuilder(lowered).run();
+    return MeaningBuilder(lowered.module, lowered.machine, lowered.options, lowered.loop).run();
   } catch (const NoMeaning& no) {
     return no;
   }

@@ -1,0 +1,64 @@
+"""Kernels emitted from TTGIR modules of several loops, of which one is pipelined and those before it are repeated by the slots that
+need what they make: executed on the CPU beside formulas written here by hand, every wait and every fence removed once, and compiled.
+
+usage: emit_loops_test.py TWILL [--compile] [--removed] [MODULE...]
+As emit_around_test.py, whose runs these are.
+"""
+import os
+import sys
+import tempfile
+
+import emit_around_test as around
+import emit_pointers_test as pointers
+import numpy as np
+
+TREE = os.path.join(pointers.HERE, "..", "..", "graph", "kernels", "triton")
+CASES = [os.path.join(TREE, "hopper-layer-norm.ttgir"), os.path.join(TREE, "blackwell-layer-norm.ttgir")]
+floats, brain, off = around.floats, around.brain, around.off
+
+
+
+class LayerNorm:
+    """layer_norm(x, w, b, y, columns, epsilon): a row a program, 4,096 columns at a time; the last step is ragged."""
+
+    step = 4096
+
+    def make(self, n, random):
+        self.grid, self.columns = (3,), self.step * n - (16 if n else 0)
+        self.x = floats(random, 3, self.columns) + np.float32(1)
+        self.w, self.b = floats(random, self.columns), floats(random, self.columns)
+        self.y = np.full((3, self.columns), np.nan, np.float32)
+
+    def arguments(self):
+        return [self.x, self.w, self.b, self.y, self.columns, 0.03]
+
+    def errors(self):
+        x = self.x.astype(np.float64)
+        if self.columns:
+            scaled = (x - x.mean(axis=1, keepdims=True)) / np.sqrt(x.var(axis=1, keepdims=True) + 0.03)
+            yield off(self.y, scaled * self.w.astype(np.float64) + self.b)
+
+
+around.ORACLES.update({"hopper-layer-norm": LayerNorm, "blackwell-layer-norm": LayerNorm})
+
+
+def main():
+    twill, arguments = sys.argv[1], sys.argv[2:]
+    compiles = "--compile" in arguments
+    cases = [a for a in arguments if not a.startswith("--")] or CASES
+    if compiles:
+        try:
+            import triton  # noqa: F401
+        except ImportError:
+            compiles = False
+    pointers.oracle_of, pointers.parameters, pointers.run = around.oracle_of, around.parameters, around.run
+    pointers.compiled_one = around.compiled_one
+    failed = False
+    with tempfile.TemporaryDirectory() as folder:
+        for case in cases:
+            failed |= pointers.checked(twill, case, folder, "--removed" in arguments, compiles)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
