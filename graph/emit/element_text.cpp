@@ -309,7 +309,8 @@ ElementCopy element_copy(const Plan& plan, const Value& load) {
   const bool zero = meaning::bounds_of(load).empty() ||
                     (load.operands[0].value < 0 && load.operands[0].constant.empty() &&
                      load.operands[0].number == 0);
-  if (zero && most * type->bytes >= kLeastBytes) copy.vector = most;
+  copy.fills = !zero;
+  if (most * type->bytes >= kLeastBytes) copy.vector = most;
   return copy;
 }
 

@@ -171,6 +171,12 @@ class SlotPrinter {
   /// it has all rows.
   std::string elements(int depth, const Value& value, const std::string& layout,
                        const std::string& iteration, const std::string& first = "");
+  bool only_in_registers(const Value& value) const;
+  /// What a load has copied, with its number outside its bounds, where that is another one than 0.
+  Expression filled_outside(int value, const Expression& copied, Iteration it);
+  /// A mask of the value's bounds; writes the names that it needs.
+  std::string masked(int depth, const Value& value, const std::string& layout,
+                     const std::string& iteration);
   void load_elements(int depth, const Value& value, const std::string& iteration,
                      const std::string& to, const std::string& barrier);
   /// gl.load() of what elements() returned.

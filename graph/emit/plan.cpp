@@ -360,6 +360,12 @@ class Planner {
       const int slot = static_cast<int>(std::max_element(held.begin(), held.end()) - held.begin());
       return p_.slots[at(slot)].width >= kWarpgroup ? std::optional(slot) : std::nullopt;
     }
+    // (Who repeats a loop before this one has what that makes.)
+    if (plan_.user != nullptr && !plan_.user->earlier.empty())
+      for (int op = 0; op < static_cast<int>(p_.ops.size()); ++op)
+        if (const int slot = p_.ops[at(op)].slot; p_.slots[at(slot)].width >= kWarpgroup)
+          for (const int v : plan_.used_before(op))
+            if (plan_.from_earlier(plan_.meaning->values[at(v)])) return slot;
     if (finish_alone_) return plan_.finish_slot();
     int widest = -1;
     for (int s = 0; s < static_cast<int>(p_.slots.size()); ++s)

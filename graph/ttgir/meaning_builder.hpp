@@ -120,6 +120,9 @@ class MeaningBuilder {
   int after(int op, int copy, int dimension);
   bool stored_before(int load) const;
   void stores_after();
+  void store_after(int op);
+  bool stored_later(int op) const;
+  int root_of(int pointer) const;
   void store_number(int op);
   int dimension_after(int value, int depth = 0) const;
   int tensor(int op, int copy, int copies, int dimension, const std::string& type,

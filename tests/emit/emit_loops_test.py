@@ -13,7 +13,8 @@ import emit_pointers_test as pointers
 import numpy as np
 
 TREE = os.path.join(pointers.HERE, "..", "..", "graph", "kernels", "triton")
-CASES = [os.path.join(TREE, "hopper-layer-norm.ttgir"), os.path.join(TREE, "blackwell-layer-norm.ttgir")]
+CASES = [os.path.join(TREE, "hopper-layer-norm.ttgir"), os.path.join(TREE, "blackwell-layer-norm.ttgir"),
+         "layer-norm-three-loops-hopper", "softmax-online-blackwell"]
 floats, brain, off = around.floats, around.brain, around.off
 
 
@@ -39,7 +40,51 @@ class LayerNorm:
             yield off(self.y, scaled * self.w.astype(np.float64) + self.b)
 
 
-around.ORACLES.update({"hopper-layer-norm": LayerNorm, "blackwell-layer-norm": LayerNorm})
+class LayerNormThreeLoops:
+    """layer_norm_three_loops(x, w, b, y, mean, rstd, columns, eps): the mean and the deviation of each row are stored, too."""
+
+    def make(self, n, random):
+        self.grid, self.columns = (3,), 2048 * n - (16 if n else 0)
+        self.x = (floats(random, 3, self.columns) + 1).astype(np.float16)
+        self.w, self.b = (floats(random, self.columns).astype(np.float16) for _ in range(2))
+        self.y = np.full((3, self.columns), np.nan, np.float16)
+        self.mean, self.rstd = np.full(3, 7, np.float32), np.full(3, 7, np.float32)
+
+    def arguments(self):
+        return [self.x, self.w, self.b, self.y, self.mean, self.rstd, self.columns, 0.03]
+
+    def errors(self):
+        if self.columns == 0:  # 0 / 0
+            yield 0.0 if np.isnan(self.mean).all() and np.isnan(self.rstd).all() else np.inf
+            return
+        x = self.x.astype(np.float64)
+        mean, rstd = x.mean(axis=1), 1 / np.sqrt(x.var(axis=1) + 0.03)
+        yield off(self.mean, mean)
+        yield off(self.rstd, rstd)
+        yield off(self.y, (x - mean[:, None]) * rstd[:, None] * self.w.astype(np.float64) + self.b.astype(np.float64))
+
+
+class SoftmaxOnline:
+    """softmax_online(x, y, columns): 2,048 at a time. (A row shorter than that has no number: -inf less -inf.)"""
+
+    def make(self, n, random):
+        self.grid, self.columns = (3,), 2048 * n - (16 if n > 1 else 0)
+        self.x = (floats(random, 3, self.columns) * 4).astype(np.float16)
+        self.y = np.full((3, self.columns), np.nan, np.float16)
+
+    def arguments(self):
+        return [self.x, self.y, self.columns]
+
+    def errors(self):
+        x = self.x.astype(np.float64)
+        if self.columns:
+            p = np.exp(x - x.max(axis=1, keepdims=True))
+            # In units in which the largest result is 1.
+            yield float(np.abs(self.y - p / p.sum(axis=1, keepdims=True)).max() / (1 / p.sum(axis=1)).max())
+
+
+around.ORACLES.update({"layer-norm-three-loops": LayerNormThreeLoops, "softmax-online": SoftmaxOnline,
+                        "hopper-layer-norm": LayerNorm, "blackwell-layer-norm": LayerNorm})
 
 
 def main():
