@@ -110,6 +110,7 @@ class Planner {
             "first",
             "turn",
             "anew",
+            "add_up",
             "ADDED",
             "CAPABILITY",
             "OUTPUTS",

@@ -286,6 +286,8 @@ bool Builder::value_call(const std::string& name, const Expr& call, Thing& made)
     made = reduced(call, "maxnumf");
   else if (name == "gl.sum")
     made = reduced(call, "addf");
+  else if (name == "gl.associative_scan")
+    made = scanned(call);
   else if (name == "gl.maximum")
     made = largest(call, true);
   else if (name == "gl.minimum")

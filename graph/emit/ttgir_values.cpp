@@ -430,6 +430,22 @@ Thing Builder::reduced(const Expr& call, const std::string& combine) {
            {from.id}, to));
 }
 
+Thing Builder::scanned(const Expr& call) {
+  const Thing from = needed(call, 0, "");
+  const std::int64_t axis = whole_argument(call, 1, "axis");
+  const Type of = type(from);
+  if (of.kind != Type::tensor || axis < 0 ||
+      axis >= static_cast<std::int64_t>(of.shape.size()) || of.element != "f32" ||
+      call.parts.size() != 4 || !call.parts[3].is_name("add_up"))
+    no_text("a scan of what is no f32 tile, or with another function than addition");
+  return Thing::make_value(
+      pure("\"tt.scan\"($0) <{axis = " + std::to_string(axis) +
+               " : i32, reverse = false}> ({\n^bb0(%left: f32, %right: f32):\n  %joined = "
+               "arith.addf %left, %right : f32\n  tt.scan.return %joined : f32\n}) : (" +
+               of.text() + ") -> " + of.text(),
+           {from.id}, of));
+}
+
 Thing Builder::converted(const Thing& from, const LayoutRef& to) {
   const Type of = type(from);
   if (of.kind != Type::tensor) no_text("a layout for what is no tile");

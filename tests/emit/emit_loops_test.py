@@ -14,7 +14,7 @@ import numpy as np
 
 TREE = os.path.join(pointers.HERE, "..", "..", "graph", "kernels", "triton")
 CASES = [os.path.join(TREE, "hopper-layer-norm.ttgir"), os.path.join(TREE, "blackwell-layer-norm.ttgir"),
-         "layer-norm-three-loops-hopper", "softmax-online-blackwell"]
+         "layer-norm-three-loops-hopper", "softmax-online-blackwell", "running-sum-hopper", "gated-linear-attention-hopper"]
 floats, brain, off = around.floats, around.brain, around.off
 
 
@@ -83,7 +83,45 @@ class SoftmaxOnline:
             yield float(np.abs(self.y - p / p.sum(axis=1, keepdims=True)).max() / (1 / p.sum(axis=1)).max())
 
 
+class RunningSum:
+    """running_sum(x, y, length, width): sums along time, 64 columns a program; both ends ragged."""
+
+    def make(self, n, random):
+        self.length, self.width, self.grid = 64 * n - (5 if n else 0), 128 - 16, (2, 2)
+        self.x = floats(random, 2, self.length, self.width)
+        self.y = np.full((2, self.length, self.width), np.nan, np.float32)
+
+    def arguments(self):
+        return [self.x, self.y, self.length, self.width]
+
+    def errors(self):
+        yield off(self.y, self.x.astype(np.float64).cumsum(axis=1))
+
+
+class GatedLinearAttention:
+    """gated_linear_attention(q, k, v, o, gates, length): S becomes 2^gate S + k' v, o is q S."""
+
+    def make(self, n, random):
+        self.length, self.grid, self.tolerance = 64 * n, (2,), 3e-2
+        self.q, self.k, self.v = (brain(floats(random, 2 * self.length, 64)) for _ in range(3))
+        self.o = np.full((2 * self.length, 64), np.nan, np.float32)
+        self.gates = -random.uniform(0, 0.2, 2 * self.length).astype(np.float32)
+
+    def arguments(self):
+        return [self.q, self.k, self.v, self.o, self.gates, self.length]
+
+    def errors(self):
+        for head in range(2):
+            state, want = np.zeros((64, 64)), np.zeros((self.length, 64))
+            for t in range(self.length):
+                row = head * self.length + t
+                state = state * np.exp2(float(self.gates[row])) + np.outer(self.k[row], self.v[row]).astype(np.float64)
+                want[t] = self.q[row].astype(np.float64) @ state
+            yield off(self.o[head * self.length:(head + 1) * self.length], want)
+
+
 around.ORACLES.update({"layer-norm-three-loops": LayerNormThreeLoops, "softmax-online": SoftmaxOnline,
+                        "running-sum": RunningSum, "gated-linear-attention": GatedLinearAttention,
                         "hopper-layer-norm": LayerNorm, "blackwell-layer-norm": LayerNorm})
 
 
