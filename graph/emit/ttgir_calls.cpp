@@ -195,6 +195,11 @@ Thing Builder::evaluate(const Expr& expression) {
         made.number = expression.text == "True";
         return made;
       }
+      if (tree_.function(expression.text) != nullptr) {  // handed to another one
+        made.kind = Thing::quoted;
+        made.text = expression.text;
+        return made;
+      }
       no_text("the name " + expression.text);
     }
     case Expr::whole: return Thing::make_whole(std::strtoll(expression.text.c_str(), nullptr, 10));

@@ -329,8 +329,8 @@ class Printer {
   }
 
   void partitions(int depth, const Op& op) {
-    // Where only the first has something to do, as without iterations, there are no others.
-    if (std::all_of(op.blocks.begin() + 1, op.blocks.end(),
+    // Where none has something to do, as without iterations, there are none.
+    if (std::all_of(op.blocks.begin(), op.blocks.end(),
                     [&](const auto& one) { return empty(*one); })) {
       block(depth, *op.blocks[0]);
       return;
