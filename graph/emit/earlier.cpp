@@ -54,6 +54,7 @@ std::optional<Refusal> plan_earlier(Plan& plan, Names& names, const EmitOptions&
     one.legal.target = plan.legal.target;
     one.parameter_name = plan.parameter_name;
     one.counter = names.make("step", "step");
+    one.line = loop.line;
     for (int s = 0; s <= plan.finish_slot(); ++s) one.other_warps.push_back(plan.warps(s));
     if (auto no = no_text_for(one, options)) return no;
     for (std::size_t c = 0; c < loop.kernel.numbers.size(); ++c) {

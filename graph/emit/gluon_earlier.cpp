@@ -114,9 +114,12 @@ void SlotPrinter::repeat() {
       refuse("operand", m_.values[at(v)].id + " begins with another tile than it goes on with");
     line(1, plan_.variable[at(v)] + " = " + from.text);
   }
-  line(1, "for " + plan_.counter + " in range(" + number_text_of(plan_, loop->trips) + "):");
+  const std::string before_text = std::move(text_);
+  text_.clear();
+  const int depth = loop->around ? 2 : 1;
+  line(depth, "for " + plan_.counter + " in range(" + number_text_of(plan_, loop->trips) + "):");
   for (const int v : carried)
-    if (kept_.contains(v)) line(2, repeated_name(v, true) + " = " + plan_.variable[at(v)]);
+    if (kept_.contains(v)) line(depth + 1, repeated_name(v, true) + " = " + plan_.variable[at(v)]);
   for (const int v : order) {
     const Value& value = m_.values[at(v)];
     const Layout layout = values_.layout_of(v);
@@ -124,20 +127,35 @@ void SlotPrinter::repeat() {
     if (value.function == Function::load && value.shape.empty()) {
       text = "gl.load(" + earlier_pointer(value, plan_.counter) + ")";
     } else if (value.function == Function::load) {
-      text = loaded_elements(value, elements(2, value, values_.text_of(layout), plan_.counter));
+      text = loaded_elements(value,
+                             elements(depth + 1, value, values_.text_of(layout), plan_.counter));
     } else {
       std::vector<Expression> in;
       for (const Operand& one : value.operands) in.push_back(repeated_operand(v, one));
       text = values_.evaluate(v, in, layout, plan_.counter).text;
     }
-    line(2, plan_.variable[at(v)] + " = " + text);
+    line(depth + 1, plan_.variable[at(v)] + " = " + text);
   }
   // Numbers of its own.
   const std::string body = std::move(text_);
   text_ = kept_text;
-  for (std::size_t c = 0; c < plan_.constant.size(); ++c)
-    if (loop->numbers[c].kind != meaning::Index::argument && mentions(body, plan_.constant[c]))
-      line(1, plan_.constant[c] + " = " + number_text_of(plan_, loop->numbers[c]));
+  const auto numbers = [&](int where, bool of_tile) {
+    for (std::size_t c = 0; c < plan_.constant.size(); ++c)
+      if (loop->numbers[c].kind != meaning::Index::argument &&
+          depends_on(loop->numbers[c], meaning::Index::tile) == of_tile &&
+          mentions(before_text + " " + body, plan_.constant[c]))
+        line(where, plan_.constant[c] + " = " + number_text_of(plan_, loop->numbers[c]));
+  };
+  numbers(1, false);
+  text_ += before_text;
+  line(1, "# the loop of line " + std::to_string(plan_.line) +
+              " of the module: each slot that needs what it makes repeats it");
+  if (loop->around) {
+    line(1, "for tile in range(" + number_text_of(plan_, loop->around->first) + ", " +
+                number_text_of(plan_, loop->around->end) + ", " +
+                number_text_of(plan_, loop->around->step) + "):");
+    numbers(2, true);
+  }
   text_ += body;
   use_arguments(text_);
 }

@@ -130,6 +130,8 @@ class SlotPrinter {
 
   // The loop.
   void loop();
+  /// Of code with guards (SlotCode::guarded).
+  void guarded_loop();
   /// Where the loop begins again: i stands for one iteration more.
   static SlotState moved(SlotState state, int by);
   void steady(int in);

@@ -23,6 +23,9 @@ using program::Program;
 using program::Refusal;
 using program::Storage;
 
+/// Of fewer iterations than stages, that are written one by one.
+constexpr int kMostRuns = 8;
+
 class Planner {
  public:
   /// finish_alone: what is made of memory alone after the loop gets a partition of its own; else
@@ -160,8 +163,28 @@ class Planner {
       plan_.code.push_back(
           some ? cut_code(plan_.legal.program, s, cut_of_slot(plan_, s), plan_.tiles())
                : CutCode{});
+      if (plan_.code.back().code.depth > kMostRuns && only_moves(s))
+        guard(plan_.code.back(), plan_.legal.program);
       plan_.depth = std::max(plan_.depth, plan_.code.back().code.depth);
     }
+  }
+
+  /// Does a slot nothing but move tiles between memories, by pointers where it stores? It keeps
+  /// nothing in registers from op to op.
+  bool only_moves(int slot) const {
+    if (!options_.as_triton || plan_.user == nullptr || plan_.tiles()) return false;
+    for (int op = 0; op < static_cast<int>(p_.ops.size()); ++op) {
+      if (p_.ops[at(op)].slot != slot) continue;
+      const meaning::Value& value = plan_.meaning->values[at(plan_.links.result[at(op)])];
+      const bool store = value.function == Function::store && plan_.by_elements(value.tensor);
+      if ((value.function != Function::load && !store) || plan_.links.values[at(op)].size() != 1)
+        return false;
+      for (const program::Read& read : p_.ops[at(op)].reads)
+        if (plan_.in_registers(read.storage) && plan_.value_of(read.storage).shape.size() > 0 &&
+            p_.storages[at(read.storage)].kind != Storage::in_memory)
+          return false;
+    }
+    return true;
   }
 
   void name() {

@@ -88,6 +88,7 @@ struct Plan {
   std::vector<Plan> earlier;
   // Of such a loop:
   std::string counter;           ///< the variable of its text; "" = this is the kernel's own loop
+  int line = 0;                  ///< of its module's text
   std::vector<int> other_warps;  ///< per slot, of the kernel's own plan
 
   /// "_ptr" or "_desc" of a host tensor.

@@ -65,6 +65,8 @@ int MeaningBuilder::before(int index, int copy, int dimension) {
   if (op.block == m_.op(loop_).block && class_of(op) != OpClass::load &&
       std::find(ops.begin(), ops.end(), index) > std::find(ops.begin(), ops.end(), loop_))
     refuse(index, "it is used before the loop and stands behind it");
+  if (!through_.empty() && op.block == m_.op(loop_).block)
+    refuse(index, "it is made anew by a loop around the loop");
   if (class_of(op) == OpClass::load && stored_before(index))
     refuse(index, "it loads behind the loop, where something has been stored");
   meaning::Value value;

@@ -24,8 +24,10 @@ namespace twill::ttgir {
 
 class MeaningBuilder {
  public:
+  /// through: of a loop in a loop that only hands on what it carries, the variables of the outer
+  /// one and what each begins with.
   MeaningBuilder(const Module& module, const Machine& machine, const LoopOptions& options,
-                 const LoopKernel& loop);
+                 const LoopKernel& loop, std::map<int, int> through = {});
   ModuleMeaning run();
   /// As one that is repeated where its results are needed (meaning_earlier.cpp). Throws NoMeaning.
   meaning::EarlierLoop run_earlier(int& readings);
@@ -146,6 +148,8 @@ class MeaningBuilder {
   // meaning_earlier.cpp
   std::string repeat_earlier(int op, int result);
   std::string read_earlier(int op);
+  std::optional<int> nest_handing_on(int op, std::map<int, int>& through,
+                                     std::vector<int>& results) const;
 
   // meaning_bounds.cpp
   /// A half-plane of a tile of two dimensions: row r + column c + rest >= 0.
@@ -205,6 +209,7 @@ class MeaningBuilder {
   meaning::UserKernel kernel_;
   std::map<int, int> earlier_at_;  ///< by op: of kernel_.earlier
   std::map<int, std::string> no_earlier_;  ///< by op: why it is not repeated
+  std::map<int, int> through_;
   int own_readings_ = 0, *readings_ = &own_readings_;  ///< of earlier loops, by all builders
   int steps_ = 0;
   bool zero_at_entry_ = false;  ///< what a product adds to in the first iteration is 0

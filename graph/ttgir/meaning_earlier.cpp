@@ -42,8 +42,20 @@ std::string MeaningBuilder::read_earlier(int op) {
   try {
     LoopOptions options = options_;
     options.subtile = 1;
-    const LoopKernel earlier = lower_one_loop(m_, machine_, options, op, 0);
-    kernel_.earlier.push_back(MeaningBuilder(m_, machine_, options, earlier).run_earlier(*readings_));
+    std::map<int, int> through;
+    std::vector<int> results;
+    const std::optional<int> inner = nest_handing_on(op, through, results);
+    const LoopKernel earlier = lower_one_loop(m_, machine_, options, inner.value_or(op), 0);
+    meaning::EarlierLoop made =
+        MeaningBuilder(m_, machine_, options, earlier, through).run_earlier(*readings_);
+    if (made.kernel.around.has_value() != inner.has_value()) return "it is in a loop over tiles";
+    if (inner) {
+      std::vector<std::optional<meaning::Operand>> all;
+      for (const int k : results) all.push_back(made.results.at(at(k)));
+      made.results = std::move(all);
+      made.line = m_.op(op).line;
+    }
+    kernel_.earlier.push_back(std::move(made));
   } catch (const NoMeaning& no) {
     return no.why;
   } catch (const AlreadyLowered&) {
@@ -55,13 +67,64 @@ std::string MeaningBuilder::read_earlier(int op) {
   return "";
 }
 
+/// Of a loop whose body is a loop that goes on with what the one before it left, and integers: that
+/// loop. `through`: the outer one's variables, and what each begins with; `results`: per result of
+/// the outer one, that of the inner one which it is. nullopt = it is none such.
+std::optional<int> MeaningBuilder::nest_handing_on(int op, std::map<int, int>& through,
+                                                   std::vector<int>& results) const {
+  const Operation& outer = m_.op(op);
+  const int body = m_.regions[at(outer.regions[0])].blocks[0];
+  int inner = kNone;
+  for (const int one : m_.block(body).ops) {
+    if (m_.op(one).name == "scf.for" && inner != kNone) return std::nullopt;
+    if (m_.op(one).name == "scf.for") inner = one;
+  }
+  if (inner == kNone || m_.block(body).ops.empty()) return std::nullopt;
+  const Operation &loop = m_.op(inner), &yield = m_.op(m_.block(body).ops.back());
+  const std::size_t count = outer.results.size();
+  if (yield.name != "scf.yield" || yield.operands.size() != count || count == 0 ||
+      loop.results.size() != count || outer.operands.size() != kFirstLoopVariable + count ||
+      loop.operands.size() != kFirstLoopVariable + count)
+    return std::nullopt;
+  const std::vector<int>& variables = m_.block(body).arguments;
+  if (variables.size() != count + 1) return std::nullopt;
+  for (std::size_t j = 0; j < count; ++j) {
+    // Variable j begins the inner loop's one of which the outer one's j is made again.
+    const auto made = std::find(loop.results.begin(), loop.results.end(), yield.operands[j]);
+    if (made == loop.results.end()) return std::nullopt;
+    const auto k = static_cast<std::size_t>(made - loop.results.begin());
+    if (loop.operands[kFirstLoopVariable + k] != variables[j + 1]) return std::nullopt;
+    through[variables[j + 1]] = outer.operands[kFirstLoopVariable + j];
+    results.push_back(static_cast<int>(k));
+  }
+  // Nobody else uses them.
+  for (int user = 0; user < static_cast<int>(m_.ops.size()); ++user)
+    for (std::size_t k = 0; k < m_.op(user).operands.size(); ++k)
+      if (through.contains(m_.op(user).operands[k]) && (user != inner || k < kFirstLoopVariable)) {
+        through.clear();
+        return std::nullopt;
+      }
+  for (const int result : loop.results)
+    for (const Operation& user : m_.ops)
+      if (&user != &yield &&
+          std::find(user.operands.begin(), user.operands.end(), result) != user.operands.end()) {
+        through.clear();
+        return std::nullopt;
+      }
+  return inner;
+}
+
 meaning::EarlierLoop MeaningBuilder::run_earlier(int& readings) {
   readings_ = &readings;
   check_function();
   if (!indices_.trips())
     refuse(loop_, "how often it runs is not made of arguments and the program's place alone");
-  for (const int op : under_)
-    if (class_of(m_.op(op)) == OpClass::store) refuse(op, "it stores");
+  for (int op = 0; op < static_cast<int>(m_.ops.size()); ++op) {
+    if (class_of(m_.op(op)) != OpClass::store) continue;
+    for (int around = op; around != kNone; around = m_.parent(around))
+      if (around == loop_ || (!through_.empty() && around == m_.parent(loop_)))
+        refuse(op, "it stores");
+  }
   loop_values_.resize(k_.nodes.size());
   loop_value_.assign(k_.nodes.size(), -1);
   find_absorbed();

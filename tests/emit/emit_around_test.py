@@ -17,7 +17,7 @@ import stand_in
 
 CASES = ["gemm-bias-gelu-hopper", "gemm-bias-gelu-blackwell", "softmax-backward-hopper", "delta-rule-states-blackwell",
          "decode-vector-hopper", "layer-norm-tiles-hopper", "adam-step-blackwell", "rms-norm-residual-hopper",
-         "sum-of-parts-blackwell", "attention-delta-hopper"]
+         "sum-of-parts-blackwell", "attention-delta-hopper", "recurrence-blackwell"]
 # Waits that others imply: the slot that stores arrives for one store when it has issued the next one, too.
 IMPLIED = {"adam-step-blackwell": 2, "rms-norm-residual-hopper": 1}
 LONG = ["softmax-backward-hopper"]  # (a hundred waits in runs of fewer iterations)

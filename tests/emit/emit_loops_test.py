@@ -14,7 +14,7 @@ import numpy as np
 
 TREE = os.path.join(pointers.HERE, "..", "..", "graph", "kernels", "triton")
 CASES = [os.path.join(TREE, "hopper-layer-norm.ttgir"), os.path.join(TREE, "blackwell-layer-norm.ttgir"),
-         "layer-norm-three-loops-hopper", "softmax-online-blackwell", "running-sum-hopper", "gated-linear-attention-hopper"]
+         "layer-norm-three-loops-hopper", "softmax-online-blackwell", "group-norm-hopper", "running-sum-hopper", "gated-linear-attention-hopper"]
 floats, brain, off = around.floats, around.brain, around.off
 
 
@@ -83,6 +83,23 @@ class SoftmaxOnline:
             yield float(np.abs(self.y - p / p.sum(axis=1, keepdims=True)).max() / (1 / p.sum(axis=1)).max())
 
 
+class GroupNorm:
+    """group_norm(x, y, channels, size, eps): channels of a group are a row; the sums go over channels, then over pixels."""
+
+    def make(self, n, random):
+        self.grid, self.channels, self.size = (3,), 2 if n else 0, 512 * n - 16
+        self.x = (floats(random, 3, self.channels * self.size) + 1).astype(np.float16)
+        self.y = np.full(self.x.shape, np.nan, np.float16)
+
+    def arguments(self):
+        return [self.x, self.y, self.channels, self.size, 0.03]
+
+    def errors(self):
+        x = self.x.astype(np.float64)
+        if self.channels:
+            yield off(self.y, (x - x.mean(axis=1, keepdims=True)) / np.sqrt(x.var(axis=1, keepdims=True) + 0.03))
+
+
 class RunningSum:
     """running_sum(x, y, length, width): sums along time, 64 columns a program; both ends ragged."""
 
@@ -121,7 +138,7 @@ class GatedLinearAttention:
 
 
 around.ORACLES.update({"layer-norm-three-loops": LayerNormThreeLoops, "softmax-online": SoftmaxOnline,
-                        "running-sum": RunningSum, "gated-linear-attention": GatedLinearAttention,
+                        "group-norm": GroupNorm, "running-sum": RunningSum, "gated-linear-attention": GatedLinearAttention,
                         "hopper-layer-norm": LayerNorm, "blackwell-layer-norm": LayerNorm})
 
 

@@ -316,7 +316,9 @@ def orders(module, seeds):
 def executed(text, path, counts=TRIPS, seeds=2):
     """The largest error of all runs, or the first fault as a text."""
     module, types, oracle, worst = stand_in.load(text, path), parameters(path), oracle_of(path), 0.0
-    for n in counts:
+    # Of a slot with guards, as many iterations too that all of its ops are at work at once.
+    guarded = [int(x) for x in re.findall(r"for i in range\(n \+ (\d+)\)", text)]
+    for n in counts + ((max(guarded) + 4,) if guarded else ()):
         for late, seed in orders(module, seeds):
             try:
                 error = run(module, types, oracle, n, seed, late)
