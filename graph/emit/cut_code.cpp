@@ -108,8 +108,12 @@ void guard(CutCode& cut, const program::Program& program) {
   guarded.guarded = cut.code.depth;
   for (const Item& item : cut.items) {
     const int offset = item.is_wait ? program.waits[at(item.index)].offset : 0;
-    guarded.steady.push_back({item.is_wait, item.index, {Iteration::loop, -item.lag - offset},
-                              offset > 0, offset < 0, item.lag});
+    guarded.steady.push_back({item.is_wait,
+                              item.index,
+                              {Iteration::loop, -item.lag - offset},
+                              offset > 0,
+                              offset < 0,
+                              item.lag});
   }
   cut.code = std::move(guarded);
 }

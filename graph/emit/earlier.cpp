@@ -45,8 +45,8 @@ std::optional<Refusal> plan_earlier(Plan& plan, Names& names, const EmitOptions&
   for (const meaning::EarlierLoop& loop : plan.user->earlier) {
     if (const auto why = why_not(loop))
       return Refusal{"function", "the loop uses what the loop of line " +
-                                     std::to_string(loop.line) + " makes, which is not repeated: " +
-                                     *why};
+                                     std::to_string(loop.line) +
+                                     " makes, which is not repeated: " + *why};
     Plan one;
     one.given = plan.given;
     one.meaning = &loop.meaning;
@@ -57,16 +57,17 @@ std::optional<Refusal> plan_earlier(Plan& plan, Names& names, const EmitOptions&
     one.line = loop.line;
     for (int s = 0; s <= plan.finish_slot(); ++s) one.other_warps.push_back(plan.warps(s));
     if (auto no = no_text_for(one, options)) return no;
+    for (const meaning::LoadedNumber& number : loop.kernel.loaded)
+      if (number.bits != 32)
+        return Refusal{"function", "a loop before the loop uses a loaded number of 64 bits"};
     for (std::size_t c = 0; c < loop.kernel.numbers.size(); ++c) {
       const meaning::Index& index = loop.kernel.numbers[c];
-      one.constant.push_back(
-          index.kind == meaning::Index::argument
-              ? plan.parameter_name[at(static_cast<int>(index.value))]
-              : names.make(loop.meaning.constants[c].first, "number"));
+      one.constant.push_back(index.kind == meaning::Index::argument
+                                 ? plan.parameter_name[at(static_cast<int>(index.value))]
+                                 : names.make(loop.meaning.constants[c].first, "number"));
     }
     for (const meaning::Value& value : loop.meaning.values)
-      one.variable.push_back(
-          names.make(value.id, "value", {"_before", "_down", "_across"}));
+      one.variable.push_back(names.make(value.id, "value", {"_before", "_down", "_across"}));
     if (auto no = plan_earlier(one, names, options)) return no;
     plan.earlier.push_back(std::move(one));
   }

@@ -16,7 +16,8 @@ Expression SlotPrinter::from_earlier(int v) {
   const std::string& name = plan_.variable[at(v)];
   if (early_.contains(v)) return {name, layout, value.type};
   if (!repeated_->loops.contains(loop.id)) {
-    const auto made = std::make_shared<SlotPrinter>(plan_.earlier[at(place.earlier)], slot_, needs_);
+    const auto made =
+        std::make_shared<SlotPrinter>(plan_.earlier[at(place.earlier)], slot_, needs_);
     made->repeated_ = repeated_;
     made->repeat();
     text_ += made->text_;
@@ -68,8 +69,7 @@ void SlotPrinter::repeat() {
   std::set<int> needed;
   std::vector<int> open;
   const auto need = [&](const Operand& one) {
-    if (one.value >= m_.loop_begin && one.value < m_.after_begin &&
-        needed.insert(one.value).second)
+    if (one.value >= m_.loop_begin && one.value < m_.after_begin && needed.insert(one.value).second)
       open.push_back(one.value);
   };
   std::vector<int> before;

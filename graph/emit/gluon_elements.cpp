@@ -92,9 +92,11 @@ Expression SlotPrinter::filled_outside(int v, const Expression& copied, Iteratio
   if (!plan_.by_elements(value.tensor) || !element_copy(plan_, value).fills) return copied;
   if (copied.layout.rows != values_.layout_of(v).rows ||
       copied.layout.columns != values_.layout_of(v).columns || copied.layout.turned)
-    refuse("operand", "a part of " + value.id + " is read, which has another number than 0 outside");
+    refuse("operand",
+           "a part of " + value.id + " is read, which has another number than 0 outside");
   if (it.from == Iteration::end) use("n");
-  const std::string mask = masked(depth_, value, values_.text_of(copied.layout), iteration_text(it));
+  const std::string mask =
+      masked(depth_, value, values_.text_of(copied.layout), iteration_text(it));
   return {"gl.where(" + mask + ", " + copied.text + ".to(gl.float32), " +
               values_.number(value.operands[0]).text + ")",
           copied.layout, "f32"};
@@ -107,10 +109,11 @@ std::string SlotPrinter::masked(int depth, const Value& value, const std::string
   std::string mask = element_mask(plan_, value, {rows, columns, iteration});
   use_arguments(mask);
   if (mentions(mask, rows))
-    line(depth, rows + " = " +
-                    (value.shape.size() == 1
-                         ? range(value.shape[0], layout)
-                         : range(value.shape[0], "gl.SliceLayout(1, " + layout + ")") + "[:, None]"));
+    line(depth,
+         rows + " = " +
+             (value.shape.size() == 1
+                  ? range(value.shape[0], layout)
+                  : range(value.shape[0], "gl.SliceLayout(1, " + layout + ")") + "[:, None]"));
   if (mentions(mask, columns))
     line(depth, columns + " = " + range(value.shape[1], "gl.SliceLayout(0, " + layout + ")") +
                     "[None, :]");

@@ -297,9 +297,8 @@ Expression SlotPrinter::tile_operand(int op, const Operand& one, Iteration it) {
           on_tmem ? to_load(source.storage, it + -source.distance, cut, layout.columns)
                   : copy_of(source.storage, it + -source.distance) + cut;
       const Expression read{text + ".load(" + values_.text_of(layout) + ")", layout, what.type};
-      return what.function == Function::load
-                 ? filled_outside(value, read, it + -source.distance)
-                 : read;
+      return what.function == Function::load ? filled_outside(value, read, it + -source.distance)
+                                             : read;
     }
     case Source::before: {
       if (source.transposed || source.columns > 0)

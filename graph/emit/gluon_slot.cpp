@@ -144,9 +144,10 @@ void SlotPrinter::guarded_loop() {
     const int lag = code_->steady[k].lag;
     const std::string begun = "i >= " + std::to_string(lag),
                       exists = "i < n" + (lag == 0 ? "" : " + " + std::to_string(lag));
-    line(2, "if " + (lag == 0               ? exists
-                     : lag == code_->guarded ? begun
-                                             : "(" + begun + ") & (" + exists + ")") +
+    line(2, "if " +
+                (lag == 0                ? exists
+                 : lag == code_->guarded ? begun
+                                         : "(" + begun + ") & (" + exists + ")") +
                 ":");
     const std::size_t before_text = text_.size();
     for (; k < code_->steady.size() && code_->steady[k].lag == lag; ++k) print(3, code_->steady[k]);

@@ -271,12 +271,12 @@ class SlotPrinter {
   int trips_ = -1;             ///< of the short run that is written; -1 = it is none
   SlotState state_;
   std::map<int, Expression> chain_;
-  std::set<int> early_;    ///< values from before the loop whose lines are written
+  std::set<int> early_;  ///< values from before the loop whose lines are written
   struct Repeated {
     std::map<int, std::shared_ptr<SlotPrinter>> loops;  ///< by EarlierLoop::id
   };
   std::shared_ptr<Repeated> repeated_ = std::make_shared<Repeated>();  ///< of all in the slot
-  std::set<int> kept_;  ///< of an earlier loop: values read when they have been made anew
+  std::set<int> kept_;     ///< of an earlier loop: values read when they have been made anew
   std::set<int> numbers_;  ///< and numbers that no op runs, since the op began
   int depth_ = 1;          ///< of the op
 };

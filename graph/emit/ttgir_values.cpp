@@ -434,9 +434,8 @@ Thing Builder::scanned(const Expr& call) {
   const Thing from = needed(call, 0, "");
   const std::int64_t axis = whole_argument(call, 1, "axis");
   const Type of = type(from);
-  if (of.kind != Type::tensor || axis < 0 ||
-      axis >= static_cast<std::int64_t>(of.shape.size()) || of.element != "f32" ||
-      call.parts.size() != 4 || !call.parts[3].is_name("add_up"))
+  if (of.kind != Type::tensor || axis < 0 || axis >= static_cast<std::int64_t>(of.shape.size()) ||
+      of.element != "f32" || call.parts.size() != 4 || !call.parts[3].is_name("add_up"))
     no_text("a scan of what is no f32 tile, or with another function than addition");
   return Thing::make_value(
       pure("\"tt.scan\"($0) <{axis = " + std::to_string(axis) +

@@ -145,8 +145,8 @@ struct UserKernel {
   std::vector<Place> places;  ///< per tensor of the meaning
   std::vector<Index>
       numbers;  ///< per constant of the meaning: an argument of any kind, or an index
-  /// Loops before the loop that store nothing: what is used of their results is computed where it is
-  /// needed.
+  /// Loops before the loop that store nothing: what is used of their results is computed where it
+  /// is needed.
   std::vector<EarlierLoop> earlier;
   /// The function does nothing that the meaning does not say; else why not.
   std::string incomplete;

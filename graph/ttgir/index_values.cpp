@@ -54,8 +54,8 @@ IndexValues::IndexValues(const Module& module, int loop, bool handed_through)
   const int parent = m_.parent(loop);
   if (parent == kNone || m_.op(parent).name != "scf.for" || m_.parent(parent) != function_ ||
       m_.op(parent).regions.empty() || m_.op(parent).operands.size() < kFirstLoopVariable ||
-      (!handed_through && (!m_.op(parent).results.empty() ||
-                           m_.op(parent).operands.size() != kFirstLoopVariable)))
+      (!handed_through &&
+       (!m_.op(parent).results.empty() || m_.op(parent).operands.size() != kFirstLoopVariable)))
     return;
   around_ = parent;
   around_body_ = m_.regions[at(m_.op(parent).regions[0])].blocks[0];

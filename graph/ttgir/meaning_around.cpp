@@ -216,7 +216,8 @@ bool MeaningBuilder::stored_later(int store) const {
   if (own < 0) return false;
   for (int other = 0; other < static_cast<int>(m_.ops.size()); ++other) {
     const OpClass c = class_of(m_.op(other));
-    if (other == store || (c != OpClass::load && c != OpClass::copy && c != OpClass::store)) continue;
+    if (other == store || (c != OpClass::load && c != OpClass::copy && c != OpClass::store))
+      continue;
     for (const int operand : m_.op(other).operands) {
       const Type* t = m_.type_of(operand);
       if (t == nullptr || (!t->is_pointer() && t->kind != TypeKind::descriptor)) continue;
@@ -367,7 +368,10 @@ std::optional<std::pair<int, Index>> MeaningBuilder::pointer(int value, int dept
   auto base = pointer(op.operands[0], depth + 1);
   if (!base) return std::nullopt;
   if (is_tile(op.operands[1], TypeKind::scalar)) {
-    const auto offset = indices_.of(op.operands[1]);
+    // (Of 64 bits it says where 32 become 64.)
+    const auto offset = type(op.operands[1]).element == "i64"
+                            ? ElementPlaces(m_, loop_, indices_).integer(op.operands[1])
+                            : indices_.of(op.operands[1]);
     if (!offset) return std::nullopt;
     base->second = Index::make(Index::add, base->second, *offset);
     return base;

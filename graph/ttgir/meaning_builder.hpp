@@ -207,7 +207,7 @@ class MeaningBuilder {
   std::vector<TileOp> tiles_;
   std::vector<meaning::Index> numbers_;
   meaning::UserKernel kernel_;
-  std::map<int, int> earlier_at_;  ///< by op: of kernel_.earlier
+  std::map<int, int> earlier_at_;          ///< by op: of kernel_.earlier
   std::map<int, std::string> no_earlier_;  ///< by op: why it is not repeated
   std::map<int, int> through_;
   int own_readings_ = 0, *readings_ = &own_readings_;  ///< of earlier loops, by all builders

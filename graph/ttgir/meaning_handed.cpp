@@ -50,7 +50,8 @@ int MeaningBuilder::handed(int user, int value, int copy, int dimension) {
   one.tensor =
       tile_of_result(v.op, v.index, copy, dimension < 0 ? 1 : split_.factor, dimension, one);
   before_.push_back(std::move(one));
-  const std::string why = dimension < 0 ? repeat_earlier(v.op, v.index) : "it is cut into sub-tiles";
+  const std::string why =
+      dimension < 0 ? repeat_earlier(v.op, v.index) : "it is cut into sub-tiles";
   if (!why.empty() && kernel_.incomplete.empty())
     kernel_.incomplete = "the loop uses what " + std::string(op.name) + " of line " +
                          std::to_string(op.line) + " makes (" + why + ")";

@@ -384,6 +384,8 @@ NUMBERS = {"f16": "float16", "f32": "float32", "bf16": "bfloat16", "f8E4M3FN": "
 
 
 def number_type(kind):
+    if kind == "i64":
+        return stand_in.Whole("int64")
     return stand_in.Type(NUMBERS[kind]) if kind in NUMBERS else pointers.number_type(kind)
 
 
@@ -439,7 +441,7 @@ def compiled_one(out, path, trips=-1):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     types, signature, attributes = list(parameters(path).values()), {}, {}
-    short = {"f16": "fp16", "f32": "fp32", "bf16": "bf16", "i32": "i32", "f8E4M3FN": "fp8e4nv"}
+    short = {"f16": "fp16", "f32": "fp32", "bf16": "bf16", "i32": "i32", "i64": "i64", "f8E4M3FN": "fp8e4nv"}
     for k, name in enumerate(module.kernel.arg_names):
         if name == "TRIPS":
             signature[name] = "constexpr"

@@ -14,7 +14,8 @@ import numpy as np
 
 TREE = os.path.join(pointers.HERE, "..", "..", "graph", "kernels", "triton")
 CASES = [os.path.join(TREE, "hopper-layer-norm.ttgir"), os.path.join(TREE, "blackwell-layer-norm.ttgir"),
-         "layer-norm-three-loops-hopper", "softmax-online-blackwell", "group-norm-hopper", "running-sum-hopper", "gated-linear-attention-hopper"]
+         "layer-norm-three-loops-hopper", "softmax-online-blackwell", "group-norm-hopper", "running-sum-hopper",
+         "cross-entropy-forward-hopper", "cross-entropy-backward-blackwell", "gated-linear-attention-hopper"]
 floats, brain, off = around.floats, around.brain, around.off
 
 
@@ -137,6 +138,53 @@ class GatedLinearAttention:
             yield off(self.o[head * self.length:(head + 1) * self.length], want)
 
 
+class CrossEntropyForward:
+    """cross_entropy_forward(logits, labels, loss, lse, vocabulary, smoothing): a row a program, 4,096 logits at a time."""
+
+    def make(self, n, random):
+        self.grid, self.vocabulary, self.tolerance = (3,), 4096 * n - (16 if n else 0), 8e-3
+        # (A row without logits has one behind it that is read.)
+        self.logits = brain(floats(random, 3 * self.vocabulary + 1) * 3)
+        self.labels = random.integers(0, max(1, self.vocabulary), 3).astype(np.int64)
+        self.labels[-1] = max(0, self.vocabulary - 1)
+        self.loss, self.lse = np.full(3, 7, np.float32), np.full(3, 7, np.float32)
+
+    def arguments(self):
+        return [self.logits, self.labels, self.loss, self.lse, self.vocabulary, 0.1]
+
+    def errors(self):
+        if self.vocabulary == 0:
+            yield 0.0 if np.isnan(self.loss).all() and (self.lse == -np.inf).all() else np.inf
+            return
+        x = self.logits[:-1].astype(np.float64).reshape(3, -1)
+        top = x.max(axis=1)
+        lse = top + np.log(np.exp(x - top[:, None]).sum(axis=1))
+        yield off(self.lse, lse)
+        yield off(self.loss, lse - 0.9 * x[np.arange(3), self.labels] - 0.1 * x.mean(axis=1))
+
+
+class CrossEntropyBackward:
+    """cross_entropy_backward(logits, labels, lse, vocabulary, scale): the gradients take the place of the logits."""
+
+    def make(self, n, random):
+        self.grid, self.vocabulary, self.tolerance = (3,), 4096 * n - (16 if n else 0), 8e-3
+        self.before = brain(floats(random, 3, self.vocabulary))
+        self.logits = self.before.copy()
+        self.labels = random.integers(0, max(1, self.vocabulary), 3).astype(np.int64)
+        self.labels[-1] = max(0, self.vocabulary - 1)
+        # (Not that of the row: so that the exponentials are of the size of 1.)
+        self.lse = random.uniform(1, 2, 3).astype(np.float32)
+
+    def arguments(self):
+        return [self.logits, self.labels, self.lse, self.vocabulary, 0.75]
+
+    def errors(self):
+        p = np.exp(self.before.astype(np.float64) - self.lse[:, None])
+        if self.vocabulary:
+            p[np.arange(3), self.labels] -= 1
+        yield off(self.logits, p * 0.75)
+
+
 class FilledSum(around.SumOfParts):
     """sum_of_parts with 1.5 in the place of 0: for what is outside, too."""
 
@@ -146,6 +194,7 @@ class FilledSum(around.SumOfParts):
 
 
 around.ORACLES.update({"layer-norm-three-loops": LayerNormThreeLoops, "softmax-online": SoftmaxOnline,
+                        "cross-entropy-forward": CrossEntropyForward, "cross-entropy-backward": CrossEntropyBackward,
                         "group-norm": GroupNorm, "running-sum": RunningSum, "gated-linear-attention": GatedLinearAttention,
                         "hopper-layer-norm": LayerNorm, "blackwell-layer-norm": LayerNorm})
 
