@@ -66,6 +66,9 @@ std::string tile_layout(Target target, std::int64_t m, std::int64_t n, int warps
          "], block_bases=[], shape=[64, " + text(n) + "])";
 }
 
+namespace {
+
+/// In which Triton scans a tile: neighbours of a row first; "" = none is known.
 std::string scan_layout(std::int64_t m, std::int64_t n, int warps) {
   constexpr std::int64_t kTogether = 4, kThreads = 32;
   const auto power = [](std::int64_t x) { return x > 0 && (x & (x - 1)) == 0; };
@@ -75,6 +78,8 @@ std::string scan_layout(std::int64_t m, std::int64_t n, int warps) {
          std::to_string(kThreads / across) + ", " + std::to_string(across) + "], [" +
          std::to_string(warps) + ", 1], [1, 0])";
 }
+
+}  // namespace
 
 std::string lone_vector_layout(std::int64_t length, int warps) {
   constexpr std::int64_t kTogether = 4;  // neighbours of a thread

@@ -19,7 +19,6 @@ CASES = [os.path.join(TREE, "hopper-layer-norm.ttgir"), os.path.join(TREE, "blac
 floats, brain, off = around.floats, around.brain, around.off
 
 
-
 class LayerNorm:
     """layer_norm(x, w, b, y, columns, epsilon): a row a program, 4,096 columns at a time; the last step is ragged."""
 
