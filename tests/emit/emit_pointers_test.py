@@ -32,6 +32,8 @@ CASES = ["gemm-masked-hopper", "gemm-masked-blackwell", "attention-pointers-hopp
 REFUSED = ["gemm-masked-hopper:undivided", "gemm-masked-blackwell:undivided", "gemm-masked-hopper:other"]
 CHANGES = {"undivided": (r" \{tt\.divisibility = 16 : i32\}", ""),
            "other": (r"%cst_0 = arith.constant dense<0.0", "%cst_0 = arith.constant dense<1.5")}
+# Its slot that stores the logarithms waits for the last maximum; the last scores, for which it has waited, came after that.
+IMPLIED = {"attention-pointers-hopper": 1}
 SCALE = 0.11  # of scores, in units of log 2
 TOLERANCE = 4e-3  # f16 results of f32 sums; a wrong tile is off by 0.1 and more
 TRIPS = (0, 1, 2, 3, 7)
@@ -437,7 +439,7 @@ def main():
             failed |= text is not None or "cp.async cannot follow" not in why
             print(f"{case}: " + ("WRITTEN" if text is not None else "refused: " + why.split(".ttgir: ")[-1][:100]))
         for case in cases:
-            failed |= checked(twill, case, folder, "--removed" in arguments, compiles)
+            failed |= checked(twill, case, folder, "--removed" in arguments, compiles, IMPLIED.get(case, 0))
     return 1 if failed else 0
 
 
