@@ -426,7 +426,7 @@ def run(module, types, oracle, n, seed, late):
     if hasattr(module, "DEPTH"):
         trips = getattr(oracle, "trips", n)
         arguments.append(trips if trips < module.DEPTH else -1)
-    stand_in.run_grid(module.kernel, arguments, oracle.grid, seed, late)
+    stand_in.run_grid(module.kernel, arguments, oracle.grid, seed, late, getattr(oracle, "only", None))
     error = float(np.max([0.0, *oracle.errors()]))
     return error * pointers.TOLERANCE / getattr(oracle, "tolerance", pointers.TOLERANCE)
 

@@ -15,7 +15,8 @@ import numpy as np
 TREE = os.path.join(pointers.HERE, "..", "..", "graph", "kernels", "triton")
 CASES = [os.path.join(TREE, "hopper-layer-norm.ttgir"), os.path.join(TREE, "blackwell-layer-norm.ttgir"),
          "layer-norm-three-loops-hopper", "softmax-online-blackwell", "group-norm-hopper", "running-sum-hopper",
-         "cross-entropy-forward-hopper", "cross-entropy-backward-blackwell", "gated-linear-attention-hopper"]
+         "cross-entropy-forward-hopper", "cross-entropy-backward-blackwell", "gated-linear-attention-hopper",
+         "gemm-persistent-swizzled-blackwell:few"]
 floats, brain, off = around.floats, around.brain, around.off
 
 
@@ -184,6 +185,43 @@ class CrossEntropyBackward:
         yield off(self.logits, p * 0.75)
 
 
+class GemmPersistentSwizzled:
+    """gemm_persistent_swizzled(a, b, c, M, N, K): C = A B'; every fourth tile of nine (of the module: every 148th)."""
+
+    def make(self, n, random):
+        self.grid, self.m, self.n, self.k = (4,), 384, 384, 64 * n
+        self.a, self.b = pointers.half(random, self.m, self.k), pointers.half(random, self.n, self.k)
+        self.c = np.full((self.m, self.n), np.nan, np.float16)
+
+    def arguments(self):
+        return [self.a, self.b, self.c, self.m, self.n, self.k]
+
+    def errors(self):
+        yield off(self.c, self.a.astype(np.float64) @ self.b.astype(np.float64).T)
+
+
+class AttentionPersistent:
+    """attention_persistent(q, k, v, o, length, scale): sixteen heads; every fourth block of 128 rows, of which two programs run."""
+
+    def make(self, n, random):
+        self.length, self.grid, self.only, self.blocks = 128 * n, (4,), {(0, 0, 0), (3, 0, 0)}, n
+        self.q, self.k, self.v = (pointers.half(random, 16 * self.length, 64) for _ in range(3))
+        self.o = np.full((16 * self.length, 64), np.nan, np.float16)
+
+    def arguments(self):
+        return [self.q, self.k, self.v, self.o, self.length, around.SCALE]
+
+    def errors(self):
+        for tile in range(16 * self.blocks):
+            if tile % 4 in (1, 2):
+                continue
+            head = slice(tile // self.blocks * self.length, (tile // self.blocks + 1) * self.length)
+            rows = slice(tile * 128, tile * 128 + 128)
+            s = self.q[rows].astype(np.float64) @ self.k[head].astype(np.float64).T * around.SCALE
+            p = np.exp2(s - s.max(axis=1, keepdims=True))
+            yield off(self.o[rows], p @ self.v[head].astype(np.float64) / p.sum(axis=1, keepdims=True))
+
+
 class FilledSum(around.SumOfParts):
     """sum_of_parts with 1.5 in the place of 0: for what is outside, too."""
 
@@ -194,7 +232,8 @@ class FilledSum(around.SumOfParts):
 
 around.ORACLES.update({"layer-norm-three-loops": LayerNormThreeLoops, "softmax-online": SoftmaxOnline,
                         "cross-entropy-forward": CrossEntropyForward, "cross-entropy-backward": CrossEntropyBackward,
-                        "group-norm": GroupNorm, "running-sum": RunningSum, "gated-linear-attention": GatedLinearAttention,
+                        "gemm-persistent-swizzled": GemmPersistentSwizzled,
+                        "attention-persistent": AttentionPersistent, "group-norm": GroupNorm, "running-sum": RunningSum, "gated-linear-attention": GatedLinearAttention,
                         "hopper-layer-norm": LayerNorm, "blackwell-layer-norm": LayerNorm})
 
 
@@ -203,6 +242,8 @@ FILLED = "sum-of-parts-blackwell:filled"
 # A loop before the loop reads what the loop stores, so that no slot may repeat it; two stores before the loop to one argument, whose
 # order counts.
 REFUSED = {CASES[0] + ":in-place": "is stored to and loaded from by a loop before", "layer-norm-three-loops-hopper:twice": "neither in the loop nor behind it"}
+# (Of several tiles a program; which are those of the module is a number.)
+pointers.CHANGES["few"] = (r"arith\.constant 148 : i32", "arith.constant 4 : i32")
 pointers.CHANGES.update({"filled": (r"%cst = arith\.constant dense<0\.0", "%cst = arith.constant dense<1.5"),
                          "in-place": (r"tt\.addptr %y_ptr", "tt.addptr %x_ptr"), "twice": (r"tt\.addptr %mean_ptr", "tt.addptr %rstd_ptr")})
 

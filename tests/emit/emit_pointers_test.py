@@ -312,6 +312,7 @@ def orders(module, seeds):
     held = [one for one in stand_in.held_back(module) if not one.endswith(" stores")]
     barriers = sorted(stand_in.WORLD.vector_barriers) if stand_in.WORLD is not None and seeds > 2 else []
     held += [f"vectors of barrier {number}" for number in barriers]  # (of the run before: there are as many in each)
+    held += list(getattr(module, "BLOCKS", {})) if seeds > 2 else []
     return [(one, 0) for one in held] + [(late, seed) for late in ("late", "eager", "random") for seed in range(seeds)]
 
 
@@ -336,10 +337,12 @@ def removed(text, path):
     """(how many of the waits and fences, each removed once, are noticed, of how many, those that are not)."""
     lines, kept = text.split("\n"), []
     begin = next(k for k, line in enumerate(lines) if line.startswith("def slot_"))
+    depth = int((re.findall(r"^DEPTH = (\d+)", text, re.MULTILINE) or ["0"])[0])
+    counts = (1, 2, 3, 4, 7) + ((5, 6, depth + 3) if depth > 4 else ())
     places = [k for k in range(begin, len(lines)) if re.match(r"\s+(mbarrier\.wait|fence_async_shared)\(", lines[k])]
     for k in places:
         less = lines[:k] + [lines[k][:len(lines[k]) - len(lines[k].lstrip())] + "pass"] + lines[k + 1:]
-        if not isinstance(executed("\n".join(less), path, (1, 2, 3, 4, 7), 3), str):
+        if not isinstance(executed("\n".join(less), path, counts, 3), str):
             kept.append(lines[k].strip())
     return len(places) - len(kept), len(places), kept
 
