@@ -24,7 +24,7 @@ using program::Refusal;
 using program::Storage;
 
 /// Of fewer iterations than stages, that are written one by one.
-constexpr int kMostRuns = 8;
+constexpr int kMostRuns = 9;
 
 class Planner {
  public:
