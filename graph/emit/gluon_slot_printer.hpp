@@ -216,6 +216,7 @@ class SlotPrinter {
   std::string memory_operand(int op, const Operand& one, Iteration it);
   void product(int depth, int op, const Value& value, Iteration it);
   void wgmma(int depth, int op, const Value& value, Iteration it, const std::string& b);
+  void keep_left(int depth, int op, const std::string& left);
   void tcgen05(int depth, int op, const Value& value, Iteration it, const std::string& b);
   /// Its size as a comment: M x N x K.
   std::string size_of(const Value& value) const;
