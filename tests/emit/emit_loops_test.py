@@ -222,6 +222,25 @@ class AttentionPersistent:
             yield off(self.o[rows], p @ self.v[head].astype(np.float64) / p.sum(axis=1, keepdims=True))
 
 
+class Rotary:
+    """rotary(x, cos, sin, length, heads): halves of a head turned, in place; a position a program."""
+
+    def make(self, n, random):
+        self.grid, self.heads, self.tolerance = (3,), n, 8e-3
+        self.before = brain(floats(random, 3, n, 128))
+        self.x = self.before.copy()
+        angles = random.uniform(0, 6, (3, 64))
+        self.cos, self.sin = np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
+
+    def arguments(self):
+        return [self.x, self.cos, self.sin, 3, self.heads]
+
+    def errors(self):
+        a, b = self.before[:, :, :64].astype(np.float64), self.before[:, :, 64:].astype(np.float64)
+        cos, sin = self.cos[:, None, :].astype(np.float64), self.sin[:, None, :].astype(np.float64)
+        yield off(self.x, np.concatenate([a * cos - b * sin, b * cos + a * sin], axis=2))
+
+
 class FilledSum(around.SumOfParts):
     """sum_of_parts with 1.5 in the place of 0: for what is outside, too."""
 
@@ -233,7 +252,7 @@ class FilledSum(around.SumOfParts):
 around.ORACLES.update({"layer-norm-three-loops": LayerNormThreeLoops, "softmax-online": SoftmaxOnline,
                         "cross-entropy-forward": CrossEntropyForward, "cross-entropy-backward": CrossEntropyBackward,
                         "gemm-persistent-swizzled": GemmPersistentSwizzled,
-                        "attention-persistent": AttentionPersistent, "group-norm": GroupNorm, "running-sum": RunningSum, "gated-linear-attention": GatedLinearAttention,
+                        "attention-persistent": AttentionPersistent, "rotary": Rotary, "group-norm": GroupNorm, "running-sum": RunningSum, "gated-linear-attention": GatedLinearAttention,
                         "hopper-layer-norm": LayerNorm, "blackwell-layer-norm": LayerNorm})
 
 
