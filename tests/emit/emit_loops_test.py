@@ -4,6 +4,7 @@ need what they make: executed on the CPU beside formulas written here by hand, e
 usage: emit_loops_test.py TWILL [--compile] [--removed] [MODULE...]
 As emit_around_test.py, whose runs these are.
 """
+import math
 import os
 import sys
 import tempfile
@@ -15,7 +16,7 @@ import numpy as np
 TREE = os.path.join(pointers.HERE, "..", "..", "graph", "kernels", "triton")
 CASES = [os.path.join(TREE, "hopper-layer-norm.ttgir"), os.path.join(TREE, "blackwell-layer-norm.ttgir"),
          "layer-norm-three-loops-hopper", "softmax-online-blackwell", "group-norm-hopper", "running-sum-hopper",
-         "cross-entropy-forward-hopper", "cross-entropy-backward-blackwell", "gated-linear-attention-hopper",
+         "cross-entropy-forward-hopper", "cross-entropy-backward-blackwell", "two-loops", "gated-linear-attention-hopper",
          "gemm-persistent-swizzled-blackwell:few"]
 floats, brain, off = around.floats, around.brain, around.off
 
@@ -241,6 +242,27 @@ class Rotary:
         yield off(self.x, np.concatenate([a * cos - b * sin, b * cos + a * sin], axis=2))
 
 
+class TwoLoops:
+    """two(x, y, z, w, count, extra): sums of functions of X, column by column, and least ones; y is X less those, z the sums halved each step."""
+
+    def make(self, n, random):
+        self.grid, self.count, self.steps = (1,), 128 * n - (5 if n else 0), n
+        self.x = floats(random, self.count)
+        self.y, self.z, self.w = np.full(self.count, np.nan, np.float32), np.full(128, np.nan, np.float32), np.zeros(1, np.float32)
+
+    def arguments(self):
+        return [self.x, self.y, self.z, self.w, self.count, 0.5]
+
+    def errors(self):
+        # What is outside is 0.
+        x = np.zeros((self.steps, 128))
+        x.reshape(-1)[:self.count] = self.x
+        more = np.abs(x) + 0.5
+        made = np.sin(x) + np.cos(np.sqrt(more)) - np.vectorize(math.erf, otypes=[float])(1 / np.sqrt(more)) + np.log(more) + np.floor(x) + np.ceil(x)
+        yield off(self.z, made.sum(axis=0) * 0.5 ** self.steps * self.count)
+        yield off(self.y, (x - np.min(x, axis=0, initial=10)).reshape(-1)[:self.count])
+
+
 class FilledSum(around.SumOfParts):
     """sum_of_parts with 1.5 in the place of 0: for what is outside, too."""
 
@@ -252,7 +274,7 @@ class FilledSum(around.SumOfParts):
 around.ORACLES.update({"layer-norm-three-loops": LayerNormThreeLoops, "softmax-online": SoftmaxOnline,
                         "cross-entropy-forward": CrossEntropyForward, "cross-entropy-backward": CrossEntropyBackward,
                         "gemm-persistent-swizzled": GemmPersistentSwizzled,
-                        "attention-persistent": AttentionPersistent, "rotary": Rotary, "group-norm": GroupNorm, "running-sum": RunningSum, "gated-linear-attention": GatedLinearAttention,
+                        "attention-persistent": AttentionPersistent, "rotary": Rotary, "two-loops": TwoLoops, "group-norm": GroupNorm, "running-sum": RunningSum, "gated-linear-attention": GatedLinearAttention,
                         "hopper-layer-norm": LayerNorm, "blackwell-layer-norm": LayerNorm})
 
 
