@@ -47,8 +47,9 @@ MODULES = emit_ttgir_test.CASES
 POINTERS = [case for case in emit_pointers_test.CASES if "experts" not in case]
 # Numbers in the loop, vectors around it. (Of layer-norm-tiles the passes make another PTX.)
 AROUND = [case for case in emit_around_test.CASES if "layer-norm-tiles" not in case]
-# Several loops, running sums. (Of gated-linear-attention the passes make another PTX.)
-LOOPS = [case.split(":")[0] for case in emit_loops_test.CASES if "gated" not in case]
+# Several loops, running sums. (Of gated-linear-attention the passes make another PTX; a number that
+# is loaded twice has no TTGIR.)
+LOOPS = [case.split(":")[0] for case in emit_loops_test.CASES if "gated" not in case and "cross-entropy-backward" not in case]
 PASSES = ("make_ttir", "make_ttgir", "gluon_to_ttgir")
 
 
