@@ -151,7 +151,8 @@ void SlotPrinter::keep_left(int depth, int op, const std::string& left) {
   const std::string before = left + "_prev";
   for (const ProductInFlight& flight : state_.flights)
     if (flight.op == op && flight.left == before)
-      refuse("op", "three products " + variable(op) + " with an operand in registers are in flight");
+      refuse("op",
+             "three products " + variable(op) + " with an operand in registers are in flight");
   for (ProductInFlight& flight : state_.flights)
     if (flight.op == op && flight.left == left) {
       line(depth, before + " = " + left);

@@ -220,7 +220,8 @@ class Planner {
       for (meaning::Index& one : shared_places(plan_))
         plan_.places.emplace_back(names_.make("place", "place"), std::move(one));
     for (const meaning::Value& value : m.values) {
-      std::vector<std::string> suffixes = {"_prev", "_prev2", "_prev3", "_past", "_left", "_left_prev"};
+      std::vector<std::string> suffixes = {"_prev", "_prev2", "_prev3",
+                                           "_past", "_left",  "_left_prev"};
       if (plan_.by_elements(value.tensor)) suffixes.insert(suffixes.end(), {"_down", "_across"});
       plan_.variable.push_back(names_.make(value.id, "value", suffixes));
     }
