@@ -2,6 +2,7 @@
 
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -12,9 +13,13 @@
 #include "graph/error.hpp"
 #include "graph/io/file.hpp"
 #include "graph/io/json_text.hpp"
+#include "graph/ttgir/loops.hpp"
+#include "graph/ttgir/meaning.hpp"
 
 namespace twill::cli {
 namespace {
+
+constexpr int kMostLoops = 20;  // of a module, that are tried one after the other
 
 struct EmittedFlags {
   MakeFlags make;
@@ -50,8 +55,39 @@ std::string from_program(const EmittedFlags& flags, const std::string& bytes) {
   return text_of(flags, emit_program(program, flags.kernel));
 }
 
-Written from_workload(const EmittedFlags& flags) {
-  const ProgramSource source = load_source(flags.make.work);
+/// Does a module's loop, with what stands around it, make up its function?
+bool makes_up_function(const ProgramSource& source) {
+  const auto read = ttgir::meaning_of_loop(*source.modules.front());
+  const auto* made = std::get_if<ttgir::ModuleMeaning>(&read);
+  return made != nullptr && made->kernel.incomplete.empty();
+}
+
+/// Of a module whose loop was not chosen by the caller and does not make up its function, the last
+/// one that does; nullopt = there is none, or no need for it.
+std::optional<int> loop_to_write(const WorkloadFlags& flags, const ProgramSource& source) {
+  if (source.modules.empty() || flags.ttgir.loop || flags.ttgir.nest || makes_up_function(source))
+    return std::nullopt;
+  const auto count = static_cast<int>(ttgir::list_loops(source.modules.front()->module).size());
+  for (int loop = count - 1; loop >= 0 && count <= kMostLoops; --loop) {
+    WorkloadFlags other = flags;
+    other.ttgir.loop = loop;
+    try {
+      if (makes_up_function(load_source(other))) return loop;
+    } catch (const InputError&) {  // (a loop that has no problem has no kernel)
+    }
+  }
+  return std::nullopt;
+}
+
+Written from_workload(EmittedFlags flags) {
+  ProgramSource source = load_source(flags.make.work);
+  if (const auto other = loop_to_write(flags.make.work, source)) {
+    if (!flags.make.quiet)
+      std::cerr << "loop " << *other << " of the module is written (--loop): with it the function "
+                << "is whole\n";
+    flags.make.work.ttgir.loop = other;
+    source = load_source(flags.make.work);
+  }
   if (!flags.make.schedule.empty()) {
     const ProgramResult given = given_program(flags.make, source);
     if (const int code = told(given, flags.make.quiet); code != kDone) return code;

@@ -19,11 +19,11 @@ class Cutter {
       if (i.from == Iteration::begin && i.offset < 0) continue;
       if (i.from == Iteration::end && i.offset >= 0) continue;
       if (!item.is_wait) {
-        steps.push_back({false, item.index, i, false, false});
+        steps.push_back({false, item.index, i, false, false, 0});
         continue;
       }
       const Iteration j = i + -p_.waits[at(item.index)].offset;
-      Step step{true, item.index, j, false, false};
+      Step step{true, item.index, j, false, false, 0};
       switch (j.from) {
         case Iteration::begin:
           if (j.offset < 0 && !tiles_) continue;
@@ -49,7 +49,7 @@ class Cutter {
       if (i < 0 || i >= n) continue;
       const int j = item.is_wait ? i - p_.waits[at(item.index)].offset : i;
       if (item.is_wait && ((j < 0 && !tiles_) || j >= n)) continue;
-      steps.push_back({item.is_wait, item.index, {Iteration::begin, j}, j < 0, false});
+      steps.push_back({item.is_wait, item.index, {Iteration::begin, j}, j < 0, false, 0});
     }
   }
 
@@ -100,6 +100,22 @@ CutCode cut_code(const program::Program& program, int slot, int cut, bool tiles)
     for (int t = 0; t < n + code.depth; ++t) cutter.fixed_period(t, n, code.short_runs.back());
   }
   return cut_code;
+}
+
+void guard(CutCode& cut, const program::Program& program) {
+  SlotCode guarded;
+  guarded.slot = cut.code.slot;
+  guarded.guarded = cut.code.depth;
+  for (const Item& item : cut.items) {
+    const int offset = item.is_wait ? program.waits[at(item.index)].offset : 0;
+    guarded.steady.push_back({item.is_wait,
+                              item.index,
+                              {Iteration::loop, -item.lag - offset},
+                              offset > 0,
+                              offset < 0,
+                              item.lag});
+  }
+  cut.code = std::move(guarded);
 }
 
 }  // namespace twill::emit

@@ -28,4 +28,7 @@ struct CutCode {
 /// and waits for iterations of tiles before are among it.
 CutCode cut_code(const program::Program& program, int slot, int cut, bool tiles = false);
 
+/// The same order of all instances as guarded code.
+void guard(CutCode& code, const program::Program& program);
+
 }  // namespace twill::emit

@@ -247,7 +247,7 @@ std::vector<Index> shared_places(const Plan& plan) {
 
 std::string element_pointers(const Plan& plan, int tensor, const ElementNames& names) {
   const meaning::Place& place = plan.user->places[at(tensor)];
-  std::string text = plan.host_name[at(plan.axes.tensor_of[at(tensor)])] + "_ptr";
+  std::string text = plan.pointer_name(tensor);
   // What is the same for all elements comes first: the pointer is one number for so long.
   for (const bool tiles : {false, true})
     for (const Index& one : *place.added) {
@@ -309,7 +309,8 @@ ElementCopy element_copy(const Plan& plan, const Value& load) {
   const bool zero = meaning::bounds_of(load).empty() ||
                     (load.operands[0].value < 0 && load.operands[0].constant.empty() &&
                      load.operands[0].number == 0);
-  if (zero && most * type->bytes >= kLeastBytes) copy.vector = most;
+  copy.fills = !zero;
+  if (most * type->bytes >= kLeastBytes) copy.vector = most;
   return copy;
 }
 

@@ -31,6 +31,9 @@ struct ElementCopy {
   bool rows = false;  ///< neighbours in memory are those of a column: along rows
   /// Elements that cp.async copies at once; 0 = it cannot copy them.
   std::int64_t vector = 0;
+  /// What is outside its bounds is another number than the 0 that cp.async leaves there: whoever
+  /// reads the copy puts it in.
+  bool fills = false;
 };
 /// Of a load whose tensor has places by elements: what follows from the divisors that the function
 /// is told for its arguments.

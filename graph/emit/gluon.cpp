@@ -139,6 +139,7 @@ class GluonPrinter {
       line(0, plan_.constant[k] + ": gl.constexpr = gl.constexpr(" +
                   number_text(m_.constants[k].second) + ")");
     if (needs_.anew) anew();
+    if (needs_.running_sum) add_up();
     if (!needs_.tiles.empty()) line(0, "# Register layouts of tiles.");
     for (const auto& [m, n, warps] : needs_.tiles)
       line(0, tile_name(m, n, warps) + ": gl.constexpr = gl.constexpr(" +
@@ -191,7 +192,7 @@ class GluonPrinter {
 
   /// The oldest Triton that has what the text uses (tests/emit/emit_compile_test.py compiles with
   /// each).
-  std::string oldest() const { return needs_.bulk_add ? "3.8" : "3.7"; }
+  std::string oldest() const { return needs_.bulk_add || needs_.running_sum ? "3.8" : "3.7"; }
 
   /// What older versions call otherwise, where the text uses it.
   void bridge() {
@@ -235,6 +236,15 @@ class GluonPrinter {
     line(1,
          "return gl.inline_asm_elementwise(\"mov.b32 $0, $1;\", \"=r,r\", [x], gl.int32, "
          "is_pure=False, pack=1)");
+    line(0, "");
+    line(0, "");
+  }
+
+  void add_up() {
+    line(0, "");
+    line(0, "@gluon.jit");
+    line(0, "def add_up(a, b):  # for running sums");
+    line(1, "return a + b");
     line(0, "");
     line(0, "");
   }

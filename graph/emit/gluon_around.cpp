@@ -21,6 +21,7 @@ std::string SlotPrinter::number_in(const std::string& buffer) const {
 }
 
 std::string SlotPrinter::pointer_of(const Value& value, const std::string& iteration) {
+  if (!plan_.counter.empty()) return earlier_pointer(value, iteration);
   const std::string where = coordinates(value.tensor, iteration);
   const std::string text = where.substr(1, where.size() - 2);
   return use(host(value.tensor) + "_ptr") + (text == "0" ? "" : " + " + text);
@@ -33,6 +34,7 @@ Expression SlotPrinter::early(int v) {
   if (plan_.resident.contains(v))
     return {use(plan_.resident.at(v).name) + ".load(" + values_.text_of(layout) + ")", layout,
             value.type};
+  if (plan_.from_earlier(value)) return from_earlier(v);
   if (!early_.insert(v).second) return {name, layout, value.type};
   if (gluon_type(value.type).empty()) refuse("type", value.id + " is of type " + value.type);
   std::string text;

@@ -65,7 +65,7 @@ void SlotPrinter::load_elements(int depth, const Value& value, const std::string
                                 const std::string& to, const std::string& barrier) {
   const ElementCopy copy = element_copy(plan_, value);
   if (gluon_type(value.type).empty()) refuse("type", "a tile of " + value.type + " is loaded");
-  if (copy.vector == 0)
+  if (copy.vector == 0 || (copy.fills && !only_in_registers(value)))
     refuse("op",
            value.id +
                " is loaded by pointers that cp.async cannot follow: it copies neighbours of 4 "
@@ -77,6 +77,47 @@ void SlotPrinter::load_elements(int depth, const Value& value, const std::string
   line(depth, "async_copy.async_load(" + to + ", " + from + ")");
   line(depth, "async_copy.mbarrier_arrive(" + barrier +
                   ", increment_count=False)  # every thread, when its copies are there");
+}
+
+/// Do only ops that take it to registers read what a load of the loop has copied?
+bool SlotPrinter::only_in_registers(const Value& value) const {
+  const int v = index_of(value);
+  if (!m_.in_loop(v) || plan_.op_of(v) < 0) return false;
+  const auto& writes = p_.ops[at(plan_.op_of(v))].writes;
+  return std::none_of(writes.begin(), writes.end(), [&](int s) { return read_by_products(s); });
+}
+
+Expression SlotPrinter::filled_outside(int v, const Expression& copied, Iteration it) {
+  const Value& value = m_.values[at(v)];
+  if (!plan_.by_elements(value.tensor) || !element_copy(plan_, value).fills) return copied;
+  if (copied.layout.rows != values_.layout_of(v).rows ||
+      copied.layout.columns != values_.layout_of(v).columns || copied.layout.turned)
+    refuse("operand",
+           "a part of " + value.id + " is read, which has another number than 0 outside");
+  if (it.from == Iteration::end) use("n");
+  const std::string mask =
+      masked(depth_, value, values_.text_of(copied.layout), iteration_text(it));
+  return {"gl.where(" + mask + ", " + copied.text + ".to(gl.float32), " +
+              values_.number(value.operands[0]).text + ")",
+          copied.layout, "f32"};
+}
+
+std::string SlotPrinter::masked(int depth, const Value& value, const std::string& layout,
+                                const std::string& iteration) {
+  const std::string& name = plan_.variable[at(index_of(value))];
+  const std::string rows = name + "_down", columns = name + "_across";
+  std::string mask = element_mask(plan_, value, {rows, columns, iteration});
+  use_arguments(mask);
+  if (mentions(mask, rows))
+    line(depth,
+         rows + " = " +
+             (value.shape.size() == 1
+                  ? range(value.shape[0], layout)
+                  : range(value.shape[0], "gl.SliceLayout(1, " + layout + ")") + "[:, None]"));
+  if (mentions(mask, columns))
+    line(depth, columns + " = " + range(value.shape[1], "gl.SliceLayout(0, " + layout + ")") +
+                    "[None, :]");
+  return mask;
 }
 
 std::string SlotPrinter::loaded_elements(const Value& value, const std::string& from) const {

@@ -145,6 +145,22 @@ void SlotPrinter::product(int depth, int op, const Value& value, Iteration it) {
     tcgen05(depth, op, value, it, b);
 }
 
+/// The registers that a product in flight reads get another name, before its op's next one has the
+/// old one.
+void SlotPrinter::keep_left(int depth, int op, const std::string& left) {
+  const std::string before = left + "_prev";
+  for (const ProductInFlight& flight : state_.flights)
+    if (flight.op == op && flight.left == before)
+      refuse("op",
+             "three products " + variable(op) + " with an operand in registers are in flight");
+  for (ProductInFlight& flight : state_.flights)
+    if (flight.op == op && flight.left == left) {
+      line(depth, before + " = " + left);
+      flight.left = before;
+      state_.defined.insert(before);
+    }
+}
+
 void SlotPrinter::wgmma(int depth, int op, const Value& value, Iteration it, const std::string& b) {
   const Layout layout = values_.layout_of(plan_.links.result[at(op)]);
   if (!register_tile(Target::hopper, layout.rows, layout.columns, warps_))
@@ -160,6 +176,7 @@ void SlotPrinter::wgmma(int depth, int op, const Value& value, Iteration it, con
     ended_for(depth, op, value.operands[0], it);
     const Expression from = operand(op, value.operands[0], it);
     left = variable(op) + "_left";
+    keep_left(depth, op, left);
     line(depth, left + " = gl.convert_layout(" + from.text + ", gl.DotOperandLayout(0, " +
                     values_.text_of(layout) + ", 2))");
     a = left;
@@ -181,9 +198,6 @@ void SlotPrinter::wgmma(int depth, int op, const Value& value, Iteration it, con
       if (flight.op == added &&
           flight.iteration == it.offset - values_.resolve(op, value.operands[2]).distance)
         flight.taken = true;
-  for (const ProductInFlight& flight : state_.flights)
-    if (!left.empty() && flight.op == op)
-      refuse("op", "two products " + value.id + " with an operand in registers are in flight");
   if (added != op) age_variables(depth, op);
   state_.defined.insert(variable(op));
   line(depth, variable(op) + " = warpgroup_mma(" + a + ", " + b + ", " + sum + use_acc +
@@ -296,7 +310,9 @@ Expression SlotPrinter::tile_operand(int op, const Operand& one, Iteration it) {
       const std::string text =
           on_tmem ? to_load(source.storage, it + -source.distance, cut, layout.columns)
                   : copy_of(source.storage, it + -source.distance) + cut;
-      return {text + ".load(" + values_.text_of(layout) + ")", layout, what.type};
+      const Expression read{text + ".load(" + values_.text_of(layout) + ")", layout, what.type};
+      return what.function == Function::load ? filled_outside(value, read, it + -source.distance)
+                                             : read;
     }
     case Source::before: {
       if (source.transposed || source.columns > 0)

@@ -135,7 +135,29 @@ void SlotPrinter::before() {
   }
 }
 
+void SlotPrinter::guarded_loop() {
+  const std::string more = std::to_string(code_->guarded);
+  line(1, "for i in range(n + " + more + "):  # an op of an iteration is up to " + more +
+              " of them behind the newest");
+  use("n");
+  for (std::size_t k = 0; k < code_->steady.size();) {
+    const int lag = code_->steady[k].lag;
+    const std::string begun = "i >= " + std::to_string(lag),
+                      exists = "i < n" + (lag == 0 ? "" : " + " + std::to_string(lag));
+    line(2, "if " +
+                (lag == 0                ? exists
+                 : lag == code_->guarded ? begun
+                                         : "(" + begun + ") & (" + exists + ")") +
+                ":");
+    const std::size_t before_text = text_.size();
+    for (; k < code_->steady.size() && code_->steady[k].lag == lag; ++k) print(3, code_->steady[k]);
+    fence_if_due(3);
+    if (text_.size() == before_text) line(3, "pass");
+  }
+}
+
 void SlotPrinter::loop() {
+  if (code_->guarded > 0) return guarded_loop();
   const SlotState entry = state_;
   const int depth = code_->depth;
   // (What follows the loop follows each of the branches.)

@@ -13,7 +13,8 @@ namespace twill::emit {
 struct ModuleNeeds {
   std::set<std::tuple<std::int64_t, std::int64_t, int>> tiles;  ///< M, N, warps: register layouts
   bool fence = false, tcgen05_commit = false, wgmma_init = false, async_copy = false;
-  bool anew = false, bulk_add = false, tmem_parts = false, shared_views = false;
+  bool anew = false, running_sum = false, bulk_add = false, tmem_parts = false,
+       shared_views = false;
   int product_depth = 0;  ///< of the products; 0 = there is none yet
 };
 

@@ -1,9 +1,11 @@
 // Writes one slot's function in Gluon. Private to graph/emit/: gluon_slot.cpp (the loop, registers
 // over iterations), gluon_waits.cpp (waits, arrivals, products in flight), gluon_ops.cpp (ops),
-// gluon_copies.cpp (between global and shared memory), gluon_finish.cpp (what follows the loop).
+// gluon_copies.cpp (between global and shared memory), gluon_finish.cpp (what follows the loop),
+// gluon_earlier.cpp (loops before the loop).
 #pragma once
 
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -108,6 +110,15 @@ class SlotPrinter {
   Expression early_operand(int user, const Operand& one);
   /// Those that the slot's ops use.
   void values_before();
+  // Loops before the loop, where their results are used: gluon_earlier.cpp.
+  /// A result of one; the first time its text is written, in a printer of its own.
+  Expression from_earlier(int value);
+  /// Of that printer: the loop, with what it uses of before it.
+  void repeat();
+  Expression repeated_operand(int user, const Operand& one);
+  /// The value, or what it was in the iteration before.
+  std::string repeated_name(int value, bool before) const;
+  std::string earlier_pointer(const Value& value, const std::string& iteration);
   /// A number of iteration `it` that no op runs; its line is written before the op that uses it.
   Expression computed(int op, int value, Iteration it);
   /// Where a number, or the first element of a vector, lies; `iteration` "" = outside the loop.
@@ -119,6 +130,8 @@ class SlotPrinter {
 
   // The loop.
   void loop();
+  /// Of code with guards (SlotCode::guarded).
+  void guarded_loop();
   /// Where the loop begins again: i stands for one iteration more.
   static SlotState moved(SlotState state, int by);
   void steady(int in);
@@ -160,6 +173,12 @@ class SlotPrinter {
   /// it has all rows.
   std::string elements(int depth, const Value& value, const std::string& layout,
                        const std::string& iteration, const std::string& first = "");
+  bool only_in_registers(const Value& value) const;
+  /// What a load has copied, with its number outside its bounds, where that is another one than 0.
+  Expression filled_outside(int value, const Expression& copied, Iteration it);
+  /// A mask of the value's bounds; writes the names that it needs.
+  std::string masked(int depth, const Value& value, const std::string& layout,
+                     const std::string& iteration);
   void load_elements(int depth, const Value& value, const std::string& iteration,
                      const std::string& to, const std::string& barrier);
   /// gl.load() of what elements() returned.
@@ -197,6 +216,7 @@ class SlotPrinter {
   std::string memory_operand(int op, const Operand& one, Iteration it);
   void product(int depth, int op, const Value& value, Iteration it);
   void wgmma(int depth, int op, const Value& value, Iteration it, const std::string& b);
+  void keep_left(int depth, int op, const std::string& left);
   void tcgen05(int depth, int op, const Value& value, Iteration it, const std::string& b);
   /// Its size as a comment: M x N x K.
   std::string size_of(const Value& value) const;
@@ -252,7 +272,12 @@ class SlotPrinter {
   int trips_ = -1;             ///< of the short run that is written; -1 = it is none
   SlotState state_;
   std::map<int, Expression> chain_;
-  std::set<int> early_;    ///< values from before the loop whose lines are written
+  std::set<int> early_;  ///< values from before the loop whose lines are written
+  struct Repeated {
+    std::map<int, std::shared_ptr<SlotPrinter>> loops;  ///< by EarlierLoop::id
+  };
+  std::shared_ptr<Repeated> repeated_ = std::make_shared<Repeated>();  ///< of all in the slot
+  std::set<int> kept_;     ///< of an earlier loop: values read when they have been made anew
   std::set<int> numbers_;  ///< and numbers that no op runs, since the op began
   int depth_ = 1;          ///< of the op
 };

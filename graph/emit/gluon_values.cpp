@@ -66,6 +66,21 @@ std::string tile_layout(Target target, std::int64_t m, std::int64_t n, int warps
          "], block_bases=[], shape=[64, " + text(n) + "])";
 }
 
+namespace {
+
+/// In which Triton scans a tile: neighbours of a row first; "" = none is known.
+std::string scan_layout(std::int64_t m, std::int64_t n, int warps) {
+  constexpr std::int64_t kTogether = 4, kThreads = 32;
+  const auto power = [](std::int64_t x) { return x > 0 && (x & (x - 1)) == 0; };
+  if (!power(m) || !power(n) || !power(warps)) return "";
+  const std::int64_t across = std::clamp<std::int64_t>(n / kTogether, 1, kThreads);
+  return "gl.BlockedLayout([1, " + std::to_string(std::min(kTogether, n)) + "], [" +
+         std::to_string(kThreads / across) + ", " + std::to_string(across) + "], [" +
+         std::to_string(warps) + ", 1], [1, 0])";
+}
+
+}  // namespace
+
 std::string lone_vector_layout(std::int64_t length, int warps) {
   constexpr std::int64_t kTogether = 4;  // neighbours of a thread
   std::int64_t each = 1;
@@ -259,6 +274,24 @@ std::string ValuePrinter::filled(int value, double x) const {
          text_of(layout_of(value)) + ")";
 }
 
+std::string ValuePrinter::running_sum(const Value& value, const Expression& of,
+                                      const Layout& layout) const {
+  const int warps = plan_.warps(slot_);
+  if (of.layout.kind == Layout::none || of.layout.turned || of.layout != layout)
+    throw Refusal{"operand", value.id + " is a running sum of what is no tile of its layout"};
+  const bool vector = value.shape.size() == 1;
+  const std::string scanned = vector ? lone_vector_layout(value.shape[0], warps)
+                                     : scan_layout(value.shape[0], value.shape[1], warps);
+  if (scanned.empty() || (vector && (value.shape[0] & (value.shape[0] - 1)) != 0))
+    throw Refusal{"op", value.id + " is a running sum of a tile that has no layout for it"};
+  needs_.running_sum = true;
+  const std::string text = of.text + (of.type == "f32" ? "" : ".to(gl.float32)");
+  const std::string axis = !vector && value.operands.size() > 1 ? "1" : "0";
+  if (layout.kind == Layout::alone) return "gl.associative_scan(" + text + ", 0, add_up)";
+  return "gl.convert_layout(gl.associative_scan(gl.convert_layout(" + text + ", " + scanned +
+         "), " + axis + ", add_up), " + text_of(layout) + ")";
+}
+
 std::string ValuePrinter::converted(const Expression& from, const Layout& to) const {
   if (from.layout == to || from.layout.kind == Layout::none) return from.text;
   return "gl.convert_layout(" + from.text + ", " + text_of(to) + ")";
@@ -350,6 +383,7 @@ Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, cons
                                left, "f32"};
       return result(converted(reduced, layout), true);
     }
+    case Function::running_sum: return result(running_sum(value, in[0], layout), true);
     case Function::lower:
     case Function::causal: {
       const Layout r{Layout::of_rows, layout.rows, layout.columns};

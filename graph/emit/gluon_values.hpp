@@ -75,6 +75,9 @@ class ValuePrinter {
   /// Of a vector: the tile, row by row or column by column, that it is first used with.
   Layout used_with(int value, int steps) const;
   std::string converted(const Expression& from, const Layout& to) const;
+  /// In a layout that Triton scans, and back.
+  std::string running_sum(const meaning::Value& value, const Expression& of,
+                          const Layout& layout) const;
   // gluon_bounds.cpp
   struct Places {
     std::string row, column;  ///< of every element; "0" = it has none

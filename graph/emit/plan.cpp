@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "graph/emit/earlier.hpp"
 #include "graph/emit/element_text.hpp"
 #include "graph/emit/limits.hpp"
 #include "graph/emit/plan_check.hpp"
@@ -21,6 +22,9 @@ using program::Event;
 using program::Program;
 using program::Refusal;
 using program::Storage;
+
+/// Of fewer iterations than stages, that are written one by one.
+constexpr int kMostRuns = 9;
 
 class Planner {
  public:
@@ -48,6 +52,7 @@ class Planner {
     code();
     name();
     if (auto no = before_loop()) return *no;
+    if (auto no = plan_earlier(plan_, names_, options_)) return *no;
     if (auto no = after_loop()) return *no;
     if (auto no = between_tiles()) return *no;
     partitions();
@@ -108,6 +113,7 @@ class Planner {
             "first",
             "turn",
             "anew",
+            "add_up",
             "ADDED",
             "CAPABILITY",
             "OUTPUTS",
@@ -157,8 +163,28 @@ class Planner {
       plan_.code.push_back(
           some ? cut_code(plan_.legal.program, s, cut_of_slot(plan_, s), plan_.tiles())
                : CutCode{});
+      if (plan_.code.back().code.depth > kMostRuns && only_moves(s))
+        guard(plan_.code.back(), plan_.legal.program);
       plan_.depth = std::max(plan_.depth, plan_.code.back().code.depth);
     }
+  }
+
+  /// Does a slot nothing but move tiles between memories, by pointers where it stores? It keeps
+  /// nothing in registers from op to op.
+  bool only_moves(int slot) const {
+    if (!options_.as_triton || plan_.user == nullptr || plan_.tiles()) return false;
+    for (int op = 0; op < static_cast<int>(p_.ops.size()); ++op) {
+      if (p_.ops[at(op)].slot != slot) continue;
+      const meaning::Value& value = plan_.meaning->values[at(plan_.links.result[at(op)])];
+      const bool store = value.function == Function::store && plan_.by_elements(value.tensor);
+      if ((value.function != Function::load && !store) || plan_.links.values[at(op)].size() != 1)
+        return false;
+      for (const program::Read& read : p_.ops[at(op)].reads)
+        if (plan_.in_registers(read.storage) && plan_.value_of(read.storage).shape.size() > 0 &&
+            p_.storages[at(read.storage)].kind != Storage::in_memory)
+          return false;
+    }
+    return true;
   }
 
   void name() {
@@ -171,6 +197,10 @@ class Planner {
       plan_.host_name.push_back(names_.make(host.name, "tensor", suffixes));
     }
     for (std::size_t t = 0; t < m.tensors.size(); ++t) {
+      if (plan_.axes.tensor_of[t] < 0) {  // what a loop before makes
+        plan_.tensor_name.emplace_back();
+        continue;
+      }
       const std::string& host = plan_.host_name[at(plan_.axes.tensor_of[t])];
       const bool alone = plan_.axes.tensors[at(plan_.axes.tensor_of[t])].parts.size() == 1;
       plan_.tensor_name.push_back(alone ? host : host + std::to_string(plan_.axes.part_of[t]));
@@ -190,7 +220,8 @@ class Planner {
       for (meaning::Index& one : shared_places(plan_))
         plan_.places.emplace_back(names_.make("place", "place"), std::move(one));
     for (const meaning::Value& value : m.values) {
-      std::vector<std::string> suffixes = {"_prev", "_prev2", "_prev3", "_past", "_left"};
+      std::vector<std::string> suffixes = {"_prev", "_prev2", "_prev3",
+                                           "_past", "_left",  "_left_prev"};
       if (plan_.by_elements(value.tensor)) suffixes.insert(suffixes.end(), {"_down", "_across"});
       plan_.variable.push_back(names_.make(value.id, "value", suffixes));
     }
@@ -302,7 +333,7 @@ class Planner {
         return Refusal{"op", value.id + " is computed before the loop, in a loop over tiles"};
       // Each slot has vectors, numbers and what is computed in its own registers, and so a tile
       // that only what follows the loop uses.
-      if (!load || value.shape.size() != 2 ||
+      if (!load || value.shape.size() != 2 || plan_.from_earlier(value) ||
           (!used.contains(v) && plan_.by_elements(value.tensor)))
         continue;
       plan_.resident[v] = {names_.make(plan_.variable[at(v)] + "_smem", "buffer"), value.shape,
@@ -354,6 +385,12 @@ class Planner {
       const int slot = static_cast<int>(std::max_element(held.begin(), held.end()) - held.begin());
       return p_.slots[at(slot)].width >= kWarpgroup ? std::optional(slot) : std::nullopt;
     }
+    // (Who repeats a loop before this one has what that makes.)
+    if (plan_.user != nullptr && !plan_.user->earlier.empty())
+      for (int op = 0; op < static_cast<int>(p_.ops.size()); ++op)
+        if (const int slot = p_.ops[at(op)].slot; p_.slots[at(slot)].width >= kWarpgroup)
+          for (const int v : plan_.used_before(op))
+            if (plan_.from_earlier(plan_.meaning->values[at(v)])) return slot;
     if (finish_alone_) return plan_.finish_slot();
     int widest = -1;
     for (int s = 0; s < static_cast<int>(p_.slots.size()); ++s)

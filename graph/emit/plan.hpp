@@ -84,6 +84,13 @@ struct Plan {
   int resident_slot = -1;     ///< that loads the tiles from before the loop
   Launch launch;
 
+  /// Of each of UserKernel::earlier names alone (earlier.hpp), and of those that it uses.
+  std::vector<Plan> earlier;
+  // Of such a loop:
+  std::string counter;           ///< the variable of its text; "" = this is the kernel's own loop
+  int line = 0;                  ///< of its module's text
+  std::vector<int> other_warps;  ///< per slot, of the kernel's own plan
+
   /// "_ptr" or "_desc" of a host tensor.
   const char* suffix(int host) const {
     const HostTensor& one = axes.tensors[static_cast<std::size_t>(host)];
@@ -106,8 +113,15 @@ struct Plan {
   bool by_elements() const {
     for (std::size_t t = 0; user != nullptr && t < user->places.size(); ++t)
       if (user->places[t].added) return true;
-    return false;
+    return user != nullptr && !user->earlier.empty();
   }
+  /// Is it what a loop before the loop makes?
+  bool from_earlier(const meaning::Value& value) const {
+    return user != nullptr && value.tensor >= 0 &&
+           user->places[static_cast<std::size_t>(value.tensor)].earlier >= 0;
+  }
+  /// The name of the pointer behind which tiles of a tensor of the meaning lie.
+  std::string pointer_name(int tensor) const;
   /// Is a value a load by pointers that cp.async copies (element_text.hpp)?
   bool copied_by_threads(const meaning::Value& value) const;
   /// Do columns of the value follow each other in the buffer that it is loaded to?

@@ -28,7 +28,7 @@ class Checker {
       if (plan_.user != nullptr)
         if (auto no = of_function(v)) return no;
       const Value& value = m_.values[at(v)];
-      if (value.function == Function::running_sum)
+      if (value.function == Function::running_sum && !triton_)
         return Refusal{"op", value.id + " is a running sum: no text is written for it"};
       if (value.function == Function::places && !triton_)
         return Refusal{"op", value.id + " is a tile of places: no text is written for it yet"};

@@ -11,7 +11,14 @@ using meaning::Function;
 using meaning::Operand;
 using program::Storage;
 
+std::string Plan::pointer_name(int tensor) const {
+  const int parameter = user == nullptr ? -1 : user->places[at(tensor)].parameter;
+  if (parameter >= 0) return parameter_name[at(parameter)];
+  return host_name[at(axes.tensor_of[at(tensor)])] + "_ptr";
+}
+
 int Plan::warps(int slot) const {
+  if (!other_warps.empty()) return other_warps[at(slot)];
   if (slot == finish_slot()) return kWarpgroup;
   // Threads that copy a tile by pointers are many: a warp alone would take long.
   const int width = given->slots[at(slot)].width;

@@ -185,7 +185,9 @@ Amount registers_before(const Plan& plan, int slot) {
   Amount sum = 0;
   for (const int v : all) {
     const meaning::Value& value = plan.meaning->values[at(v)];
-    if (value.function == meaning::Function::load || value.shape.empty()) continue;
+    if (value.shape.empty() ||
+        (value.function == meaning::Function::load && !plan.from_earlier(value)))
+      continue;
     const Layout layout = values.layout_of(v);
     if (layout.kind == Layout::of_columns)
       sum += value.shape[0] / (plan.legal.target == Target::hopper ? kOfRow : 1);

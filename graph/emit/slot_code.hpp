@@ -24,6 +24,7 @@ struct Step {
   Iteration iteration;     ///< of the op; of a wait, the op that is waited for
   bool if_begun = false;   ///< the wait: only where its iteration is >= 0 (counted through tiles)
   bool if_exists = false;  ///< the wait: only where its iteration is < n
+  int lag = 0;             ///< in guarded code: of the op's iteration, behind i
 };
 
 /// With n >= depth the slot runs the prologue, `steady` for i = 0 .. n - depth - 1 (every op of the
@@ -35,6 +36,9 @@ struct SlotCode {
   int depth = 0;  ///< periods that one iteration's ops are spread over, less one
   std::vector<Step> prologue, steady, epilogue;
   std::vector<std::vector<Step>> short_runs;
+  /// Not 0: there is nothing but `steady`, for i = 0 .. n + guarded - 1, of which each step is done
+  /// where 0 <= i - lag < n: the same, with few lines where there are many stages.
+  int guarded = 0;
 };
 
 /// Copy and parity of iteration k in a ring: k mod R and (k / R) mod 2.

@@ -78,6 +78,7 @@ class Builder {
   Thing largest(const Expr& call, bool most);
   Thing chosen(const Expr& call);
   Thing reduced(const Expr& call, const std::string& combine);
+  Thing scanned(const Expr& call);
   Thing converted(const Thing& from, const LayoutRef& to);
   Thing transposed(const Expr& call);
   Thing cast(const Thing& from, const std::string& element);

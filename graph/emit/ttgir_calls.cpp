@@ -195,6 +195,11 @@ Thing Builder::evaluate(const Expr& expression) {
         made.number = expression.text == "True";
         return made;
       }
+      if (tree_.function(expression.text) != nullptr) {  // handed to another one
+        made.kind = Thing::quoted;
+        made.text = expression.text;
+        return made;
+      }
       no_text("the name " + expression.text);
     }
     case Expr::whole: return Thing::make_whole(std::strtoll(expression.text.c_str(), nullptr, 10));
@@ -286,6 +291,8 @@ bool Builder::value_call(const std::string& name, const Expr& call, Thing& made)
     made = reduced(call, "maxnumf");
   else if (name == "gl.sum")
     made = reduced(call, "addf");
+  else if (name == "gl.associative_scan")
+    made = scanned(call);
   else if (name == "gl.maximum")
     made = largest(call, true);
   else if (name == "gl.minimum")

@@ -95,7 +95,7 @@ class Module {
     values_.push_back({std::move(type), std::move(hint), {}, 1, -1, 0});
     return static_cast<int>(values_.size()) - 1;
   }
-  int constant(Block& where, const Type& type, const std::string& number);
+  int constant(Block& where, const Type& type, std::string number);
   /// "#name" for an attribute; the same text gets the same name.
   std::string alias(const std::string& attribute, const std::string& wish);
 

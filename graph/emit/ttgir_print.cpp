@@ -30,13 +30,14 @@ std::string Type::text() const {
   return "";
 }
 
-int Module::constant(Block& where, const Type& type, const std::string& number) {
+// (The number may be one of another value: `values_` grows here.)
+int Module::constant(Block& where, const Type& type, std::string number) {
   Block* home = &where;
   while (!home->isolated) home = home->parent;
   const auto [found, fresh] = home->constants.try_emplace(type.text() + " " + number, -1);
   if (fresh) {
     found->second = value(type);
-    (*this)[found->second].constant = number;
+    (*this)[found->second].constant = std::move(number);
     home->constant_order.push_back(found->second);
   }
   return found->second;
@@ -329,8 +330,8 @@ class Printer {
   }
 
   void partitions(int depth, const Op& op) {
-    // Where only the first has something to do, as without iterations, there are no others.
-    if (std::all_of(op.blocks.begin() + 1, op.blocks.end(),
+    // Where none has something to do, as without iterations, there are none.
+    if (std::all_of(op.blocks.begin(), op.blocks.end(),
                     [&](const auto& one) { return empty(*one); })) {
       block(depth, *op.blocks[0]);
       return;

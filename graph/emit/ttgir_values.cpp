@@ -242,8 +242,22 @@ Thing Builder::binary(const std::string& sign, Thing a, Thing b) {
   if (!floating && !truths &&
       ((left.element != "i32" && left.element != "i64") || left.element != right.element))
     no_text("integers of other types than i32 and i64");
-  if (floating && a.kind == Thing::value && b.kind == Thing::value && left.element != right.element)
-    no_text("numbers of different types meet");
+  if (floating && a.kind == Thing::value && b.kind == Thing::value &&
+      left.element != right.element) {
+    // (An argument of the launch, say.)
+    const auto whole_of = [](const Type& of, const Type& other) {
+      return of.kind == Type::scalar && of.element == "i32" && other.element == "f32";
+    };
+    const auto real = [&](const Thing& one, const Type& of, const Type& other) {
+      if (!whole_of(of, other)) return one;
+      Type to = of;
+      to.element = "f32";
+      return Thing::make_value(pure("arith.sitofp $0 : i32 to f32", {one.id}, to));
+    };
+    if (!whole_of(left, right) && !whole_of(right, left))
+      no_text("numbers of different types meet");
+    return binary(sign, real(a, left, right), real(b, right, left));
+  }
   if (!floating && scalars && !compares(sign)) return integer(sign, a, b);
   // In one shape.
   Type common = left.kind == Type::tensor ? left : right;
@@ -414,6 +428,21 @@ Thing Builder::reduced(const Expr& call, const std::string& combine) {
                " %left, %right : f32\n  tt.reduce.return %joined : f32\n}) : (" + of.text() +
                ") -> " + to.text(),
            {from.id}, to));
+}
+
+Thing Builder::scanned(const Expr& call) {
+  const Thing from = needed(call, 0, "");
+  const std::int64_t axis = whole_argument(call, 1, "axis");
+  const Type of = type(from);
+  if (of.kind != Type::tensor || axis < 0 || axis >= static_cast<std::int64_t>(of.shape.size()) ||
+      of.element != "f32" || call.parts.size() != 4 || !call.parts[3].is_name("add_up"))
+    no_text("a scan of what is no f32 tile, or with another function than addition");
+  return Thing::make_value(
+      pure("\"tt.scan\"($0) <{axis = " + std::to_string(axis) +
+               " : i32, reverse = false}> ({\n^bb0(%left: f32, %right: f32):\n  %joined = "
+               "arith.addf %left, %right : f32\n  tt.scan.return %joined : f32\n}) : (" +
+               of.text() + ") -> " + of.text(),
+           {from.id}, of));
 }
 
 Thing Builder::converted(const Thing& from, const LayoutRef& to) {

@@ -48,8 +48,7 @@ std::string text_of(const Plan& plan, const Index& index, const ElementNames* na
       const meaning::LoadedNumber& one =
           plan.user->loaded.at(static_cast<std::size_t>(index.value));
       const std::string& from = plan.parameter_name[at(one.parameter)];
-      if (from.empty() || one.bits != 32)
-        throw Refusal{"function", "it loads numbers of 64 bits before the loop: not emitted yet"};
+      if (from.empty()) throw Refusal{"function", "it loads a number through a descriptor"};
       const std::string where = bare(text_of(plan, simple(one.place)));
       text = "gl.load(" + from + (where == "0" ? "" : " + " + where) + ")";
       break;
@@ -77,6 +76,33 @@ std::string text_of(const Plan& plan, const Index& index, const ElementNames* na
 }
 
 const char* kDimension[] = {"_row", "_column"};
+
+/// Is it made of a number of 64 bits that the function loads?
+bool loads_wide(const meaning::UserKernel& user, const Index& index) {
+  for (std::size_t k = 0; k < user.loaded.size(); ++k)
+    if (user.loaded[k].bits != 32 && depends_on(index, Index::loaded, static_cast<std::int64_t>(k)))
+      return true;
+  return false;
+}
+
+void refuse_wide(const Plan& plan, const Index& index, const std::string& what) {
+  if (loads_wide(*plan.user, index))
+    throw Refusal{"function", what +
+                                  " is made of a number of 64 bits that it loads: not emitted "
+                                  "yet"};
+}
+
+/// Does a loop before the loop, or one before that, load from behind a parameter?
+bool loaded_earlier(const meaning::UserKernel& user, int parameter) {
+  for (const meaning::EarlierLoop& one : user.earlier) {
+    const auto from = [&](const auto& where) { return where.parameter == parameter; };
+    if (std::any_of(one.kernel.places.begin(), one.kernel.places.end(), from) ||
+        std::any_of(one.kernel.loaded.begin(), one.kernel.loaded.end(), from) ||
+        loaded_earlier(one.kernel, parameter))
+      return true;
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -110,6 +136,10 @@ Index simple(Index index) {
   return index;
 }
 
+std::string number_text_of(const Plan& plan, const Index& index) {
+  return bare(text_of(plan, simple(index)));
+}
+
 std::string element_text(const Plan& plan, const Index& index, const ElementNames& names) {
   const bool number =
       !names.iteration.empty() && std::all_of(names.iteration.begin(), names.iteration.end(),
@@ -129,6 +159,7 @@ std::variant<Axes, Refusal> user_tensors(const meaning::Meaning& meaning,
       if (meaning.is_output(t) != output) continue;
       const meaning::Tensor& tensor = meaning.tensors[at(t)];
       const meaning::Place& place = user.places[at(t)];
+      if (place.earlier >= 0) continue;
       if (place.parameter < 0)
         return Refusal{"tensors", "where the tiles of " + tensor.name +
                                       " lie is not made of arguments, the program's place and the "
@@ -172,6 +203,10 @@ std::variant<Axes, Refusal> user_tensors(const meaning::Meaning& meaning,
       axes.tensor_of[at(t)] = host;
       axes.part_of[at(t)] = static_cast<int>(one.parts.size());
       one.parts.push_back(t);
+      if (output && loaded_earlier(user, place.parameter))
+        return Refusal{"tensors", "argument " + user.parameters[at(place.parameter)].name +
+                                      " is stored to and loaded from by a loop before, which slots "
+                                      "repeat at any time"};
     }
   return axes;
 }
@@ -203,6 +238,12 @@ std::vector<UserCoordinate> user_coordinates(const Plan& plan, int tensor) {
 
 std::vector<UserNumber> user_numbers(const Plan& plan) {
   std::vector<UserNumber> all;
+  refuse_wide(plan, plan.user->trips, "its number of iterations");
+  for (std::size_t t = 0; t < plan.tensor_name.size(); ++t)
+    for (const Index& one : plan.user->places[t].begin)
+      if (plan.user->parameters[at(plan.user->places[t].parameter)].kind !=
+          meaning::Parameter::pointer)
+        refuse_wide(plan, one, "where a tile lies");
   all.push_back({"n", "gl.maximum(" + bare(text_of(plan, simple(plan.user->trips))) + ", 0)",
                  "  # iterations of the loop"});
   for (std::size_t c = 0; c < plan.constant.size(); ++c)
@@ -242,6 +283,8 @@ std::string user_kernel_head(const Plan& plan, const std::string& bodies) {
 
 std::string user_tile_loop(const Plan& plan, const std::string& body) {
   const meaning::TileLoop& around = *plan.user->around;
+  for (const Index& one : {around.first, around.end, around.step})
+    refuse_wide(plan, one, "a bound of its loop over tiles");
   std::string text;
   const auto in_body = [&](const char* name) { return mentions(body, name); };
   if (in_body("first")) text += "    first = 0  # iterations of the tiles before\n";

@@ -47,6 +47,9 @@ std::string user_tile_loop(const Plan& plan, const std::string& body);
 /// What is called as the user's function was.
 std::string user_launcher(const Plan& plan);
 
+/// An index that is the same for all elements in all iterations, as text. Throws Refusal.
+std::string number_text_of(const Plan& plan, const meaning::Index& index);
+
 /// Sums and products with 0 and 1 are left out.
 meaning::Index simple(meaning::Index index);
 

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "graph/meaning/meaning.hpp"
+
 namespace twill::meaning {
 
 /// An integer that every program of the grid computes for itself.
@@ -113,6 +115,8 @@ struct Place {
   std::optional<std::vector<Index>> added;
   /// Of a store: the tile is added to what is there.
   bool adds = false;
+  /// Not in memory: result `result` of loop `earlier` of UserKernel::earlier; -1 = it is in memory.
+  int earlier = -1, result = -1;
 };
 
 /// An integer that the function loads once, before its loops, from behind a pointer: the length of
@@ -130,6 +134,8 @@ struct TileLoop {
   Index first, end, step;
 };
 
+struct EarlierLoop;
+
 struct UserKernel {
   std::string name;
   std::vector<Parameter> parameters;
@@ -139,8 +145,21 @@ struct UserKernel {
   std::vector<Place> places;  ///< per tensor of the meaning
   std::vector<Index>
       numbers;  ///< per constant of the meaning: an argument of any kind, or an index
+  /// Loops before the loop that store nothing: what is used of their results is computed where it
+  /// is needed.
+  std::vector<EarlierLoop> earlier;
   /// The function does nothing that the meaning does not say; else why not.
   std::string incomplete;
+};
+
+/// A loop in the block of another, before it.
+struct EarlierLoop {
+  int id = 0;         ///< the same for each reading of one loop, which are the same
+  int line = 0;       ///< of the text that it was read from
+  Meaning meaning;    ///< what is after the loop stands for its results
+  UserKernel kernel;  ///< its trip count, and where its tiles lie
+  /// Per result what it is, seen from after the loop; nullopt = nobody uses it, or it is not read.
+  std::vector<std::optional<Operand>> results;
 };
 
 /// Lays the numbers of launch.loaded where the function loads them. Of two that lie in one place

@@ -21,6 +21,8 @@ class ElementPlaces {
   /// bits each; within a place Index::wide says where 32 bits become 64, as the function has it.
   /// nullopt = it is made of something else.
   std::optional<meaning::Elements> of(int value) const { return pointer(value, 0); }
+  /// Likewise of an integer, alone or in a tile.
+  std::optional<meaning::Index> integer(int value) const { return number(value, 0); }
 
  private:
   std::optional<meaning::Elements> pointer(int value, int depth) const;

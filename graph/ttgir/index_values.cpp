@@ -46,14 +46,16 @@ std::optional<Index::Kind> index_kind_of(std::string_view name) {
   return std::nullopt;
 }
 
-IndexValues::IndexValues(const Module& module, int loop) : m_(module), loop_(loop) {
+IndexValues::IndexValues(const Module& module, int loop, bool handed_through)
+    : m_(module), loop_(loop) {
   body_ = m_.regions[at(m_.op(loop).regions[0])].blocks[0];
   function_ = loop;
   while (function_ != kNone && !is_function(m_.op(function_))) function_ = m_.parent(function_);
   const int parent = m_.parent(loop);
   if (parent == kNone || m_.op(parent).name != "scf.for" || m_.parent(parent) != function_ ||
-      !m_.op(parent).results.empty() || m_.op(parent).regions.empty() ||
-      m_.op(parent).operands.size() != kFirstLoopVariable)
+      m_.op(parent).regions.empty() || m_.op(parent).operands.size() < kFirstLoopVariable ||
+      (!handed_through &&
+       (!m_.op(parent).results.empty() || m_.op(parent).operands.size() != kFirstLoopVariable)))
     return;
   around_ = parent;
   around_body_ = m_.regions[at(m_.op(parent).regions[0])].blocks[0];

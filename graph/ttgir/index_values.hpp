@@ -14,8 +14,9 @@ namespace twill::ttgir {
 
 class IndexValues {
  public:
-  /// Of the function around `loop`.
-  IndexValues(const Module& module, int loop);
+  /// Of the function around `loop`. handed_through: the loop around it may have results, those that
+  /// the loop hands on to itself.
+  IndexValues(const Module& module, int loop, bool handed_through = false);
 
   /// nullopt = it is not made of what an index is made of (a number from memory, another loop's
   /// variable).

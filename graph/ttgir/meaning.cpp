@@ -16,13 +16,17 @@ namespace twill::ttgir {
 using meaning::Function;
 using meaning::Operand;
 
-MeaningBuilder::MeaningBuilder(const LoweredModule& lowered)
-    : m_(lowered.module),
-      k_(lowered.loop),
+MeaningBuilder::MeaningBuilder(const Module& module, const Machine& machine,
+                               const LoopOptions& options, const LoopKernel& loop,
+                               std::map<int, int> through)
+    : m_(module),
+      machine_(machine),
+      options_(options),
+      k_(loop),
       loop_(k_.loop),
-      split_(lowered.options.subtile > 1 ? split_loop(m_, loop_, lowered.options.subtile)
-                                         : Split{}),
-      indices_(m_, loop_) {
+      split_(options.subtile > 1 ? split_loop(m_, loop_, options.subtile) : Split{}),
+      indices_(m_, loop_, !through.empty()),
+      through_(std::move(through)) {
   body_ = m_.regions[at(m_.op(loop_).regions[0])].blocks[0];
   for (const int op : m_.block(body_).ops) order_.emplace(op, static_cast<int>(order_.size()));
   for (int op = 0; op < static_cast<int>(m_.ops.size()); ++op)
@@ -638,7 +642,7 @@ std::variant<ModuleMeaning, NoMeaning> meaning_of_loop(const LoweredModule& lowe
   if (lowered.loop.inner != kNone)
     return NoMeaning{lowered.loop.loop, "what a nest computes is not read yet"};
   try {
-    return MeaningBuilder(lowered).run();
+    return MeaningBuilder(lowered.module, lowered.machine, lowered.options, lowered.loop).run();
   } catch (const NoMeaning& no) {
     return no;
   }

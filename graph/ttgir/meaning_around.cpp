@@ -65,6 +65,8 @@ int MeaningBuilder::before(int index, int copy, int dimension) {
   if (op.block == m_.op(loop_).block && class_of(op) != OpClass::load &&
       std::find(ops.begin(), ops.end(), index) > std::find(ops.begin(), ops.end(), loop_))
     refuse(index, "it is used before the loop and stands behind it");
+  if (!through_.empty() && op.block == m_.op(loop_).block)
+    refuse(index, "it is made anew by a loop around the loop");
   if (class_of(op) == OpClass::load && stored_before(index))
     refuse(index, "it loads behind the loop, where something has been stored");
   meaning::Value value;
@@ -153,39 +155,76 @@ int MeaningBuilder::dimension_after(int value, int depth) const {
 
 void MeaningBuilder::stores_after() {
   const auto& ops = m_.block(m_.op(loop_).block).ops;
-  for (auto op = std::find(ops.begin(), ops.end(), loop_) + 1; op != ops.end(); ++op) {
+  const auto loop = std::find(ops.begin(), ops.end(), loop_);
+  for (auto op = ops.begin(); op != loop; ++op)
+    if (class_of(m_.op(*op)) == OpClass::store && stored_later(*op)) store_after(*op);
+  for (auto op = loop + 1; op != ops.end(); ++op) {
     const Operation& store = m_.op(*op);
     if (class_of(store) != OpClass::store) continue;
-    if (!worked_on_here(*op)) {
-      if (kernel_.incomplete.empty())
-        kernel_.incomplete = std::string(store.name) + " of line " + std::to_string(store.line) +
-                             " stores what another loop or a branch makes";
+    if (worked_on_here(*op))
+      store_after(*op);
+    else if (kernel_.incomplete.empty())
+      kernel_.incomplete = std::string(store.name) + " of line " + std::to_string(store.line) +
+                           " stores what another loop or a branch makes";
+  }
+}
+
+void MeaningBuilder::store_after(int index) {
+  const Operation& store = m_.op(index);
+  int tile = kNone;
+  for (std::size_t k = 0; k < store.operands.size(); ++k)
+    if ((is_tile(store.operands[k], TypeKind::tensor) ||
+         is_tile(store.operands[k], TypeKind::memdesc)) &&
+        !is_address_operand(m_, store, k))
+      tile = store.operands[k];
+  if (tile == kNone) return store_number(index);
+  const int dimension = dimension_after(tile);
+  const int copies = dimension < 0 ? 1 : split_.factor;
+  for (int copy = 0; copy < copies; ++copy) {
+    meaning::Value value;
+    value.id = unique(part_name(name_for(m_, store), copy, dimension));
+    value.function = Function::store;
+    value.type = type_name(index, tile);
+    value.shape = shape(index, tile, dimension);
+    value.operands = {beside(index, value, source(index, tile, Where::after, copy, dimension))};
+    const bool plain = masked_move(index, value, Where::after, copy, dimension);
+    value.tensor = tensor(index, copy, copies, dimension, value.type, value.shape, plain);
+    after_.push_back(std::move(value));
+  }
+}
+
+/// The argument behind which a pointer or a descriptor leads; -1 = it is not known.
+int MeaningBuilder::root_of(int pointer) const {
+  for (int depth = 0; depth < kMostAroundDepth; ++depth) {
+    const int k = indices_.argument(pointer), made = m_.value(pointer).op;
+    if (k >= 0 || made == kNone) return k;
+    const Operation& op = m_.op(made);
+    if ((op.name != "tt.addptr" && op.name != "tt.splat" && op.name != "tt.broadcast" &&
+         op.name != "tt.expand_dims" && op.name != "ttg.convert_layout") ||
+        op.operands.empty())
+      return -1;
+    pointer = op.operands[0];
+  }
+  return -1;
+}
+
+/// Of a store before the loop, in its block: may it as well happen behind the loop, as nothing else
+/// in the function touches what lies behind its argument?
+bool MeaningBuilder::stored_later(int store) const {
+  if (m_.op(store).name != "tt.store" || split_.factor != 1 || kernel_.around) return false;
+  const int own = root_of(m_.op(store).operands[0]);
+  if (own < 0) return false;
+  for (int other = 0; other < static_cast<int>(m_.ops.size()); ++other) {
+    const OpClass c = class_of(m_.op(other));
+    if (other == store || (c != OpClass::load && c != OpClass::copy && c != OpClass::store))
       continue;
-    }
-    int tile = kNone;
-    for (std::size_t k = 0; k < store.operands.size(); ++k)
-      if ((is_tile(store.operands[k], TypeKind::tensor) ||
-           is_tile(store.operands[k], TypeKind::memdesc)) &&
-          !is_address_operand(m_, store, k))
-        tile = store.operands[k];
-    if (tile == kNone) {
-      store_number(*op);
-      continue;
-    }
-    const int dimension = dimension_after(tile);
-    const int copies = dimension < 0 ? 1 : split_.factor;
-    for (int copy = 0; copy < copies; ++copy) {
-      meaning::Value value;
-      value.id = unique(part_name(name_for(m_, store), copy, dimension));
-      value.function = Function::store;
-      value.type = type_name(*op, tile);
-      value.shape = shape(*op, tile, dimension);
-      value.operands = {beside(*op, value, source(*op, tile, Where::after, copy, dimension))};
-      const bool plain = masked_move(*op, value, Where::after, copy, dimension);
-      value.tensor = tensor(*op, copy, copies, dimension, value.type, value.shape, plain);
-      after_.push_back(std::move(value));
+    for (const int operand : m_.op(other).operands) {
+      const Type* t = m_.type_of(operand);
+      if (t == nullptr || (!t->is_pointer() && t->kind != TypeKind::descriptor)) continue;
+      if (const int root = root_of(operand); root < 0 || root == own) return false;
     }
   }
+  return true;
 }
 
 /// A number that is stored behind the loop. One that is not read is left out of the meaning, which
@@ -329,7 +368,10 @@ std::optional<std::pair<int, Index>> MeaningBuilder::pointer(int value, int dept
   auto base = pointer(op.operands[0], depth + 1);
   if (!base) return std::nullopt;
   if (is_tile(op.operands[1], TypeKind::scalar)) {
-    const auto offset = indices_.of(op.operands[1]);
+    // (Of 64 bits it says where 32 become 64.)
+    const auto offset = type(op.operands[1]).element == "i64"
+                            ? ElementPlaces(m_, loop_, indices_).integer(op.operands[1])
+                            : indices_.of(op.operands[1]);
     if (!offset) return std::nullopt;
     base->second = Index::make(Index::add, base->second, *offset);
     return base;
@@ -401,7 +443,7 @@ void MeaningBuilder::check_function() {
     while (around != kNone && around != function) around = m_.parent(around);
     if (around != function) continue;
     const auto here = std::find(ops.begin(), ops.end(), other);
-    if (here != ops.end() && here > loop) continue;
+    if (here != ops.end() && (here > loop || stored_later(other))) continue;
     if (kernel_.incomplete.empty())
       kernel_.incomplete = std::string(m_.op(other).name) + " of line " +
                            std::to_string(m_.op(other).line) +

@@ -2,7 +2,8 @@
 // meaning_sources.cpp: what an operand is; meaning_buffers.cpp: who wrote what is read from a
 // buffer; meaning_around.cpp: before and after the loop; meaning_masks.cpp: triangles;
 // meaning_bounds.cpp: other masks that compare places, and places; meaning_handed.cpp: what other
-// loops and branches make and use; meaning_scalars.cpp: numbers.
+// loops and branches make and use; meaning_earlier.cpp: loops before the loop; meaning_scalars.cpp:
+// numbers.
 #pragma once
 
 #include <functional>
@@ -23,8 +24,13 @@ namespace twill::ttgir {
 
 class MeaningBuilder {
  public:
-  explicit MeaningBuilder(const LoweredModule& lowered);
+  /// through: of a loop in a loop that only hands on what it carries, the variables of the outer
+  /// one and what each begins with.
+  MeaningBuilder(const Module& module, const Machine& machine, const LoopOptions& options,
+                 const LoopKernel& loop, std::map<int, int> through = {});
   ModuleMeaning run();
+  /// As one that is repeated where its results are needed (meaning_earlier.cpp). Throws NoMeaning.
+  meaning::EarlierLoop run_earlier(int& readings);
 
  private:
   /// An operand, and how it lies: a vector goes along dimension `axis` of a tile of two.
@@ -116,6 +122,9 @@ class MeaningBuilder {
   int after(int op, int copy, int dimension);
   bool stored_before(int load) const;
   void stores_after();
+  void store_after(int op);
+  bool stored_later(int op) const;
+  int root_of(int pointer) const;
   void store_number(int op);
   int dimension_after(int value, int depth = 0) const;
   int tensor(int op, int copy, int copies, int dimension, const std::string& type,
@@ -135,6 +144,12 @@ class MeaningBuilder {
   void hand_on_part(int k, int result, int copy, int copies, int dimension);
   int tile_of_result(int op, int result, int copy, int copies, int dimension,
                      const meaning::Value& value);
+
+  // meaning_earlier.cpp
+  std::string repeat_earlier(int op, int result);
+  std::string read_earlier(int op);
+  std::optional<int> nest_handing_on(int op, std::map<int, int>& through,
+                                     std::vector<int>& results) const;
 
   // meaning_bounds.cpp
   /// A half-plane of a tile of two dimensions: row r + column c + rest >= 0.
@@ -161,6 +176,8 @@ class MeaningBuilder {
                       int dimension, const meaning::Index* least);
 
   const Module& m_;
+  const Machine& machine_;
+  const LoopOptions& options_;
   const LoopKernel& k_;
   const int loop_;
   int body_ = kNone;
@@ -190,6 +207,10 @@ class MeaningBuilder {
   std::vector<TileOp> tiles_;
   std::vector<meaning::Index> numbers_;
   meaning::UserKernel kernel_;
+  std::map<int, int> earlier_at_;          ///< by op: of kernel_.earlier
+  std::map<int, std::string> no_earlier_;  ///< by op: why it is not repeated
+  std::map<int, int> through_;
+  int own_readings_ = 0, *readings_ = &own_readings_;  ///< of earlier loops, by all builders
   int steps_ = 0;
   bool zero_at_entry_ = false;  ///< what a product adds to in the first iteration is 0
 };

@@ -50,9 +50,11 @@ int MeaningBuilder::handed(int user, int value, int copy, int dimension) {
   one.tensor =
       tile_of_result(v.op, v.index, copy, dimension < 0 ? 1 : split_.factor, dimension, one);
   before_.push_back(std::move(one));
-  if (kernel_.incomplete.empty())
+  const std::string why =
+      dimension < 0 ? repeat_earlier(v.op, v.index) : "it is cut into sub-tiles";
+  if (!why.empty() && kernel_.incomplete.empty())
     kernel_.incomplete = "the loop uses what " + std::string(op.name) + " of line " +
-                         std::to_string(op.line) + " makes";
+                         std::to_string(op.line) + " makes (" + why + ")";
   return handed_at_[{value, copy, dimension}] = static_cast<int>(before_.size()) - 1;
 }
 

@@ -76,6 +76,8 @@ MeaningBuilder::Seen MeaningBuilder::source(int user, int value, Where where, in
   if (++steps_ > kMostSourceSteps) refuse(loop_, "its values go through too many steps");
   if (distance > kMaxDistance) refuse(user, "it reads too many iterations back");
   const Value& v = m_.value(value);
+  if (const auto first = through_.find(value); first != through_.end())
+    return source(user, first->second, Where::before, copy, dimension);
   if (v.op == kNone) {
     if (v.block == body_ && v.index > 0) return carried(user, value, copy, dimension, distance);
     if (indices_.argument(value) >= 0 && is_tile(value, TypeKind::scalar))

@@ -17,7 +17,7 @@ import stand_in
 
 CASES = ["gemm-bias-gelu-hopper", "gemm-bias-gelu-blackwell", "softmax-backward-hopper", "delta-rule-states-blackwell",
          "decode-vector-hopper", "layer-norm-tiles-hopper", "adam-step-blackwell", "rms-norm-residual-hopper",
-         "sum-of-parts-blackwell", "attention-delta-hopper"]
+         "sum-of-parts-blackwell", "attention-delta-hopper", "recurrence-blackwell"]
 # Waits that others imply: the slot that stores arrives for one store when it has issued the next one, too.
 IMPLIED = {"adam-step-blackwell": 2, "rms-norm-residual-hopper": 1}
 LONG = ["softmax-backward-hopper"]  # (a hundred waits in runs of fewer iterations)
@@ -384,6 +384,8 @@ NUMBERS = {"f16": "float16", "f32": "float32", "bf16": "bfloat16", "f8E4M3FN": "
 
 
 def number_type(kind):
+    if kind == "i64":
+        return stand_in.Whole("int64")
     return stand_in.Type(NUMBERS[kind]) if kind in NUMBERS else pointers.number_type(kind)
 
 
@@ -424,7 +426,7 @@ def run(module, types, oracle, n, seed, late):
     if hasattr(module, "DEPTH"):
         trips = getattr(oracle, "trips", n)
         arguments.append(trips if trips < module.DEPTH else -1)
-    stand_in.run_grid(module.kernel, arguments, oracle.grid, seed, late)
+    stand_in.run_grid(module.kernel, arguments, oracle.grid, seed, late, getattr(oracle, "only", None))
     error = float(np.max([0.0, *oracle.errors()]))
     return error * pointers.TOLERANCE / getattr(oracle, "tolerance", pointers.TOLERANCE)
 
@@ -439,7 +441,7 @@ def compiled_one(out, path, trips=-1):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     types, signature, attributes = list(parameters(path).values()), {}, {}
-    short = {"f16": "fp16", "f32": "fp32", "bf16": "bf16", "i32": "i32", "f8E4M3FN": "fp8e4nv"}
+    short = {"f16": "fp16", "f32": "fp32", "bf16": "bf16", "i32": "i32", "i64": "i64", "f8E4M3FN": "fp8e4nv"}
     for k, name in enumerate(module.kernel.arg_names):
         if name == "TRIPS":
             signature[name] = "constexpr"

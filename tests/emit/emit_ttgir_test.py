@@ -30,7 +30,7 @@ CASES = ["hopper-attention-forward", "hopper-attention-forward:M=2", "hopper-att
          "blackwell-attention-forward", "blackwell-attention-forward-m256:M=2", "blackwell-attention-forward-sub2",
          "blackwell-attention-causal", "hopper-linear-attention", "blackwell-linear-attention",
          "blackwell-attention-backward", "hopper-gemm-persistent", "blackwell-gemm-persistent", "hopper-attention-persistent",
-         "blackwell-attention-persistent", "window-hopper", "window-blackwell"]
+         "blackwell-attention-persistent", "window-hopper", "window-blackwell", "hopper-fused-mlp"]
 # Written, ptxas would serialise its products (C7512).
 REFUSED = ["hopper-attention-backward"]
 SCALE = 0.11  # of scores, in units of log 2; no number that is in Twill

@@ -463,6 +463,16 @@ def gluon_modules():
 
     gl.max = lambda x, axis: tile(known(x, "max").max(axis=axis))
     gl.sum = lambda x, axis: tile(known(x, "sum").sum(axis=axis, dtype=np.float32))
+
+    def associative_scan(x, axis, combine):
+        x = np.moveaxis(np.asarray(known(x, "associative_scan"), np.float32), axis, 0)
+        made = [x[0]]
+        for one in x[1:]:
+            made.append(np.asarray(combine(made[-1], one), np.float32))
+        return tile(np.moveaxis(np.stack(made), 0, axis))
+
+    gl.associative_scan = associative_scan
+
     def maximum(a, b):
         whole = isinstance(a, (int, np.integer)) and isinstance(b, (int, np.integer))
         return max(a, b) if whole else elementwise(np.maximum)(a, b)

@@ -72,6 +72,12 @@ void run(const std::vector<Step>& steps, int i, int n, std::vector<Event>& all) 
 std::vector<Event> emitted(const CutCode& cut, int n) {
   std::vector<Event> all;
   const emit::SlotCode& code = cut.code;
+  if (code.guarded > 0) {
+    for (int i = 0; i < n + code.guarded; ++i)
+      for (const Step& step : code.steady)
+        if (i >= step.lag && i < n + step.lag) run({step}, i, n, all);
+    return all;
+  }
   if (n < code.depth) {
     run(code.short_runs[at(n)], 0, n, all);
     return all;
@@ -95,6 +101,11 @@ TEST_CASE("wherever the loop is cut, a slot's code is the program's at every tri
       ++cuts;
       deeper += code.code.depth > whole.code.depth ? 1 : 0;
       for (int n = 0; n <= 9; ++n) REQUIRE(emitted(code, n) == defined(p, n));
+      if (code.code.depth == 0) continue;
+      CutCode guarded = code;
+      emit::guard(guarded, p);
+      REQUIRE(guarded.code.guarded == code.code.depth);
+      for (int n = 0; n <= 9; ++n) REQUIRE(emitted(guarded, n) == defined(p, n));
     }
   }
   CHECK(cuts > 5000);
