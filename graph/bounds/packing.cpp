@@ -49,7 +49,7 @@ constexpr int kRounds = 64;                 // of Newton's method
 constexpr int kPasses = 64;                 // of a search for longest paths
 constexpr std::int64_t kArcs = 20'000'000;  // of all searches for longest paths of a round
 constexpr int kShownAmounts = 6;
-constexpr Wide kLargest = Wide{1} << 60;  // a bound of more is left out; no sum leaves 128 bits
+constexpr Wide kMostSum = Wide{1} << 60;  // a bound of more is left out; no sum leaves 128 bits
 
 /// cycles + turns x I.
 struct Life {
@@ -221,7 +221,7 @@ std::vector<DualFeasible> weights_of(const Pool& pool) {
   return all;
 }
 
-std::string number(Wide value) {
+std::string wide_text(Wide value) {
   return std::to_string(static_cast<Cycle>(value));
 }
 
@@ -235,14 +235,15 @@ std::string words(const Pool& pool, const DualFeasible& weights,
     int shown = 0;
     for (const auto& [amount, weight] : weigh) {
       if (++shown > kShownAmounts) break;
-      text += (shown > 1 ? ", " : "") + std::to_string(amount) + " weighs " + number(weight);
+      text += (shown > 1 ? ", " : "") + std::to_string(amount) + " weighs " + wide_text(weight);
     }
     if (weigh.size() > kShownAmounts) text += ", ...";
     text += ") of which no more fits";
   }
-  text += ", are " + number(cycles);
-  if (turns != 0) text += (turns > 0 ? " + " : " - ") + number(turns > 0 ? turns : -turns) + " x I";
-  return text + " of " + number(most) + " x I";
+  text += ", are " + wide_text(cycles);
+  if (turns != 0)
+    text += (turns > 0 ? " + " : " - ") + wide_text(turns > 0 ? turns : -turns) + " x I";
+  return text + " of " + wide_text(most) + " x I";
 }
 
 }  // namespace
@@ -275,7 +276,7 @@ std::optional<Bound> packing_bound(const Problem& problem, Cycle low) {
           turns += weight * own.turns;
           weigh[item.amount] = weight;
         }
-        if (cycles + turns * ii <= most * ii || cycles > kLargest || most > kLargest) continue;
+        if (cycles + turns * ii <= most * ii || cycles > kMostSum || most > kMostSum) continue;
         Cycle least = never;
         if (turns < most) {
           const Wide quotient = (cycles + most - turns - 1) / (most - turns);
