@@ -14,6 +14,7 @@
 #include "graph/bounds/bounds.hpp"
 #include "graph/bounds/channel_bounds.hpp"
 #include "graph/bounds/length_bound.hpp"
+#include "graph/bounds/serial.hpp"
 #include "graph/bounds/stage_bound.hpp"
 #include "graph/bounds/tighten.hpp"
 #include "graph/loop.hpp"
@@ -132,13 +133,30 @@ std::optional<Solution> search_below(const Problem& problem, const Options& opti
   return solution;
 }
 
+// Do bounds alone show that no I has a schedule? Those of channels and of a range say nothing of
+// larger intervals.
+bool none_by_bounds(const Problem& problem, Cycle low) {
+  if (low <= serial_ii(problem)) return false;
+  Problem rest = problem;
+  drop_channels(rest);
+  rest.interval = {};
+  return lower_bounds(rest).front().value > serial_ii(problem);
+}
+
 Solution search_modulo(const Search& search, const Options& options, const Bound& bound) {
   Solution solution;
   const Cycle low = bound.value;
   if (options.better_than)
     if (auto better = search_better(search, options, low)) return *std::move(better);
-  Interval interval =
-      options.ii ? only_interval(search, *options.ii) : interval_in_range(search, low);
+  Interval interval;
+  if (options.ii) {
+    interval = only_interval(search, *options.ii);
+  } else if (none_by_bounds(search.problem, low)) {
+    interval.low = low;
+    interval.none = true;
+  } else {
+    interval = interval_in_range(search, low);
+  }
   solution.max_stages = interval.max_stages;
   solution.ii_lower_bound = interval.low;
   if (options.ii && !interval.best)  // what is proved of all intervals

@@ -107,7 +107,8 @@ class Placement {
     const std::size_t w = at(slot_[at(v)]);
     if (waits)
       for (const BusyTime& one : executing_[w])
-        if (covers(one, t, ii_)) return t + mod(one.begin + one.length - t, ii_);
+        if (covers(one, t, ii_))
+          return t + std::max<Cycle>(1, mod(one.begin + one.length - t, ii_));  // 0 if it is I long
     for (const Cycle issue : waiting_[w])
       if (covers({t, op.cycles, 1}, issue, ii_)) return t + mod(issue - t, ii_) + 1;
     return t;

@@ -22,6 +22,8 @@
 // - Elsewhere there is none until a model overflows the resource. Then refine() adds clauses over a
 //   minimal set of copies that overflow. After some such models the sums follow, the sooner the
 //   smaller they are.
+// - The register files of several slots have one sum together (order/register_files.cpp) where they
+//   have any from the beginning.
 // - A search that has met an overflow, or whose first attempt was not enough, asks for all sums at
 //   once in the formulas that it makes later (OrderRequest::at_once): refutations that need sums
 //   seldom meet a model.
@@ -175,7 +177,12 @@ void OrderLifetimes::encode() {
   if (m_.request.share == OrderRequest::kNone) return;
   const std::vector<Cycle> life = smallest_lifetimes(m_.problem);
   Cycle counted = 0, left = 0;
-  for (const Resource& r : resources()) {
+  const std::vector<Resource> resources = this->resources();
+  std::vector<const Resource*> files;  // of slots: all are there from the beginning, or none is
+  for (const Resource& r : resources)
+    if (r.slot >= 0 && from_the_beginning(r, life)) files.push_back(&r);
+  const bool jointly = counts_jointly(files.size());
+  for (const Resource& r : resources) {
     if (beside_rings(r) < 0) {
       const auto group = m_.groups.open(r.description);
       m_.f.clause({});
@@ -183,8 +190,9 @@ void OrderLifetimes::encode() {
     const Sums all = sums(r);
     const bool now = from_the_beginning(r, life);
     (now ? counted : left) += all.cost();
-    if (now) count(r, all);
+    if (now && !(jointly && r.slot >= 0)) count(r, all);
   }
+  if (jointly) count_files(files);
   nearly_complete_ = left <= counted;
 }
 
@@ -199,18 +207,22 @@ bool OrderLifetimes::from_the_beginning(const Resource& r, const std::vector<Cyc
 FormulaSize OrderLifetimes::least_size() const {
   if (m_.request.share == OrderRequest::kNone) return {};
   const std::vector<Cycle> life = smallest_lifetimes(m_.problem);
+  const std::vector<Resource> resources = this->resources();
+  const bool jointly = counts_jointly(static_cast<std::size_t>(std::count_if(
+      resources.begin(), resources.end(),
+      [&](const Resource& r) { return r.slot >= 0 && from_the_beginning(r, life); })));
   FormulaSize size;
   FormulaSize live;                              // of the resource with most
   std::vector<std::set<int>> back(life.size());  // per op, those that it has edges to
   for (const Edge& e : m_.problem.edges) back[at(e.from)].insert(e.to);
-  for (const Resource& r : resources()) {
+  for (const Resource& r : resources) {
     if (!from_the_beginning(r, life)) continue;
     const Sums all = sums(r);
     Cycle copies = 0, on_slot = 0, clauses = 0;
     for (const auto& [w, most] : all.terms) {
       if (r.ring(w)) continue;
       copies += most;
-      if (r.slot >= 0 && !m_.on(w, r.slot).is_constant()) on_slot += most;
+      if (r.slot >= 0 && !jointly && !m_.on(w, r.slot).is_constant()) on_slot += most;
       Cycle said = 0, joined = 1;
       for (const Edge& e : m_.problem.edges) {
         joined += e.from == w || e.to == w;

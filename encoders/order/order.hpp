@@ -187,6 +187,12 @@ class OrderLifetimes {
   };
   Sums sums(const Resource& resource) const;
   void count(const Resource& resource, const Sums& sums);
+  /// One sum for the register files of all slots (order/register_files.cpp): is it made where so
+  /// many have sums from the beginning?
+  bool counts_jointly(std::size_t files) const;
+  void count_files(std::span<const Resource* const> files);
+  /// Implied when v and w are on one of these slots.
+  Lit together(int v, int w, std::span<const Resource* const> files);
   /// Amount x cycles that the values take at least in an iteration (`life`: smallest_lifetimes()),
   /// and amount in which they have room.
   Wide least_area(const Resource& resource, const std::vector<Cycle>& life) const;
@@ -224,6 +230,7 @@ class OrderLifetimes {
   std::set<std::tuple<int, int, std::vector<Copies>>> forbidden_;  ///< by slot and memory
   std::map<std::pair<int, int>, Cycle> overflows_;                 ///< the same
   std::set<std::pair<int, int>> counted_;                          ///< the same
+  std::map<std::pair<int, int>, Lit> together_;
 };
 
 /// A formula of the order form with what the search needs back from it.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/certificate/forced.hpp"
+#include "engine/certificate/packed.hpp"
 #include "engine/certificate/pinned_intervals.hpp"
 #include "engine/certificate/slot_gaps.hpp"
 #include "graph/accepted.hpp"
@@ -127,6 +128,7 @@ bool interval_counted_out(const Problem& problem, Cycle ii) {
   return ii < problem.interval.least || units_exceeded(problem, ii) ||
          verify_channels(problem, ii) || !earliest(problem, forced, ii) ||
          lifetimes_exceeded(problem, forced, ii) || gaps_exceeded(problem, forced, ii) ||
+         packing_exceeded(problem, forced, ii) ||
          (latest_pinned_cycle(problem) > 0 && pins_exclude(problem, forced, ii));
 }
 

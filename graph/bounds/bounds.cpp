@@ -8,6 +8,7 @@
 #include "graph/accepted.hpp"
 #include "graph/bounds/channel_bounds.hpp"
 #include "graph/bounds/next_interval.hpp"
+#include "graph/bounds/packing.hpp"
 #include "graph/bounds/slot_bounds.hpp"
 #include "graph/divide.hpp"
 #include "graph/index.hpp"
@@ -233,8 +234,11 @@ std::vector<Bound> lower_bounds(const Problem& problem) {
                                      [&](const Bound& b) { return b.value < pins->value; });
     if (largest) bounds.push_back(*std::move(pins));
   }
-  if (const Cycle least = problem.interval.least; least > 1)
-    bounds.push_back({least, "range", "the problem asks for I >= " + std::to_string(least)});
+  if (const Cycle asked = problem.interval.least; asked > 1)
+    bounds.push_back({asked, "range", "the problem asks for I >= " + std::to_string(asked)});
+  Cycle least = 1;
+  for (const Bound& bound : bounds) least = std::max(least, bound.value);
+  if (auto packing = packing_bound(problem, least)) bounds.push_back(*std::move(packing));
   bounds.push_back({1, "trivial", "an initiation interval is at least 1 cycle"});
   std::stable_sort(bounds.begin(), bounds.end(),
                    [](const Bound& a, const Bound& b) { return a.value > b.value; });

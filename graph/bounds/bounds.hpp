@@ -48,9 +48,9 @@ std::vector<Bound> lifetime_bounds(const Problem& problem);
 /// the latest of these cycles; nullopt where that is 1.
 std::optional<Bound> pin_bound(const Problem& problem);
 
-/// All of them and those of channel_bounds.hpp and slot_bounds.hpp, largest first (ties in the
-/// order above); never empty: the last resort is I >= 1. Equals of a bound without forced spills
-/// are not repeated.
+/// All of them and those of channel_bounds.hpp and slot_bounds.hpp, and that of packing.hpp where
+/// it is more than all of these, largest first (ties in the order above); never empty: the last
+/// resort is I >= 1. Equals of a bound without forced spills are not repeated.
 std::vector<Bound> lower_bounds(const Problem& problem);
 
 }  // namespace twill

@@ -45,6 +45,18 @@ TEST_CASE("the hidden schedule is accepted, at every size, pressure and grain") 
   CHECK(handed > 500);
 }
 
+TEST_CASE("an op as long as the interval shares no slot with one that waits") {
+  HiddenKnobs knobs;
+  knobs.seed = 1122;
+  knobs.ops = 8;
+  knobs.slots = 1;
+  knobs.longest = 13;
+  knobs.carried = 16;
+  const HiddenLoop loop = hidden_loop(knobs);
+  const auto violation = verify(loop.problem, loop.schedule);
+  REQUIRE_MESSAGE(!violation, violation->text);
+}
+
 TEST_CASE("at 100 per cent nothing can be taken away") {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     HiddenKnobs knobs;
