@@ -11,7 +11,9 @@
 #include "engine/search.hpp"
 #include "graph/bounds/bounds.hpp"
 #include "graph/bounds/channel_bounds.hpp"
+#include "graph/error.hpp"
 #include "graph/index.hpp"
+#include "graph/unroll.hpp"
 
 namespace twill {
 namespace {
@@ -19,6 +21,7 @@ namespace {
 using Change = std::function<void(Problem&)>;
 
 constexpr std::int64_t kClashConflicts = 200'000;  // for the clash, after the proof
+constexpr std::int64_t kTwiceConflicts = 2'000;    // for two iterations in one: a larger question
 
 struct SingleChange {
   std::string text;
@@ -108,6 +111,19 @@ std::vector<SingleChange> single_changes(const Problem& p, Cycle ii) {
   return all;
 }
 
+// Two iterations in one, which may take turns on slots; nullopt where there is no such question.
+// (Of what is kept as evidence each is about the loop as it is.)
+std::optional<Problem> two_in_one(const Problem& p, Cycle ii, const Options& options) {
+  if (ii == 0 || 2 * ii > kMaxInterval || options.evidence || p.warps.size() < 2 ||
+      2 * p.ops.size() > kMaxOrderOps)
+    return std::nullopt;
+  try {
+    return unrolled(p, 2);
+  } catch (const InputError&) {  // pins to cycles, inner loops, limits
+    return std::nullopt;
+  }
+}
+
 // Of the arithmetic bounds above the interval the largest. That of pinned cycles does not name
 // them, as a clash does.
 std::optional<Bound> refuting_bound(const Problem& problem, Cycle ii) {
@@ -128,6 +144,11 @@ class Explainer {
   /// With at most `conflicts`, 0 = what is left of the limit. Lengths are of no interest, but where
   /// evidence is kept the smallest comes with it, as far as the limits allow.
   Tried ask(const Problem& problem, std::int64_t conflicts) {
+    return ask_at(ii_, problem, conflicts);
+  }
+
+  /// The same at another interval.
+  Tried ask_at(Cycle ii, const Problem& problem, std::int64_t conflicts) {
     Tried tried;
     if (left_.spent()) return tried;
     Options question = left_.of(options_);
@@ -135,18 +156,18 @@ class Explainer {
       question.conflict_limit =
           question.conflict_limit > 0 ? std::min(conflicts, question.conflict_limit) : conflicts;
     // Where arithmetic refutes the interval, a formula would take long to.
-    const bool by_bounds = refuting_bound(problem, ii_).has_value();
+    const bool by_bounds = refuting_bound(problem, ii).has_value();
     if (by_bounds && !question.evidence) {
       tried.verdict = Verdict::unsat;
       return tried;
     }
-    if (ii_ > 0 && !question.evidence) {
-      const Decided answer = decide_interval(problem, ii_, question, left_.stop());
+    if (ii > 0 && !question.evidence) {
+      const Decided answer = decide_interval(problem, ii, question, left_.stop());
       left_.took(answer.conflicts);
       tried.verdict = answer.verdict;
       return tried;
     }
-    if (ii_ > 0 && !by_bounds) question.ii = ii_;
+    if (ii > 0 && !by_bounds) question.ii = ii;
     tried.problem = problem;
     tried.solution = solve(problem, question, left_.stop());
     left_.took(tried.solution.conflicts);
@@ -228,6 +249,10 @@ IntervalExplanation explain_interval(const Problem& given, Cycle ii, const Optio
     change.apply(changed);
     explanation.relaxations.push_back({change.text, explainer.ask(changed, question_conflicts)});
   }
+  if (const auto twice = two_in_one(problem, ii, options))
+    explanation.relaxations.push_back(
+        {"two iterations in one (--unroll 2)",
+         explainer.ask_at(2 * ii, *twice, std::min(question_conflicts, kTwiceConflicts))});
   return explanation;
 }
 

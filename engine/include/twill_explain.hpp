@@ -46,7 +46,9 @@ struct IntervalExplanation {
   /// Without any one of them there is a schedule for the others. False where that was not decided
   /// for all within the limits: one may not be needed.
   bool minimal = true;
-  std::vector<Relaxation> relaxations;  ///< single ones, each tried
+  /// Single ones, each tried; at last, of an interval, that two iterations in one take twice as
+  /// long.
+  std::vector<Relaxation> relaxations;
 };
 
 /// The interval that an answer of solve() leaves to explain: one below the best, or 0 where no

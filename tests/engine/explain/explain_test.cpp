@@ -5,6 +5,7 @@
 #include <string>
 
 #include "engine/include/twill_explain.hpp"
+#include "graph/io/builtin.hpp"
 #include "tests/support/brute_force.hpp"
 #include "tests/support/random_loop.hpp"
 
@@ -119,6 +120,26 @@ TEST_CASE("a channel that binds, and a load's latency") {
     CHECK(r.text.find("latency") == std::string::npos);
   }
   for (const std::string& text : none.texts(false)) CHECK(text.find("bus") == std::string::npos);
+}
+
+TEST_CASE("iterations in turns are offered where they reach the interval") {
+  LowerOptions options;
+  options.layout = "softmax-correction";
+  const Lowered loop = lower(builtin_kernel("blackwell-fwd-plain"), "kernel",
+                             builtin_machine("blackwell"), "machine", options)
+                           .front();
+  const std::string turns = "two iterations in one (--unroll 2)";
+  CHECK(std::ranges::count(reaching(explain_interval(loop.problem, 1'727), Verdict::sat), turns) ==
+        1);
+  // Not below what two of them take, not of a loop that is pinned to cycles, not at any interval.
+  const auto offered = [&](const IntervalExplanation& e) {
+    return std::ranges::count(e.relaxations, turns, &Relaxation::text);
+  };
+  const IntervalExplanation below = explain_interval(loop.problem, 1'279);
+  CHECK(std::ranges::count(reaching(below, Verdict::unsat), turns) == 1);
+  Problem pinned = loop.problem;
+  pinned.pins.push_back({Pin::at_cycle, 0, -1, 0, -1, -1});
+  CHECK(offered(explain_interval(pinned, 1'000)) == 0);
 }
 
 TEST_CASE("random loops: both engines say the same, and it is true") {
