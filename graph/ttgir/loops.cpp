@@ -41,7 +41,10 @@ class Lister {
       for (const std::size_t l : around)
         loops_[l].macs = std::min(loops_[l].macs + product->macs(), kMaxMacs);
     if (has_tiles(op))
-      for (const std::size_t l : around) loops_[l].tiles = true;
+      for (const std::size_t l : around) {
+        loops_[l].tiles = true;
+        ++loops_[l].tile_ops;
+      }
     if (op.name == "scf.for") {
       around_.push_back(around);
       LoopInfo info;
@@ -121,7 +124,8 @@ std::size_t choose_loop(const Module& module, const std::vector<LoopInfo>& loops
   std::size_t best = 0;
   const auto key = [&](std::size_t l) {
     return std::tuple(loops[l].tiles, loops[l].warp_specialize,
-                      loops[l].innermost || loops[l].warp_specialize, loops[l].macs, loops[l].ops);
+                      loops[l].innermost || loops[l].warp_specialize, loops[l].macs,
+                      loops[l].tile_ops);
   };
   for (std::size_t l = 1; l < loops.size(); ++l)
     if (key(l) > key(best)) best = l;

@@ -19,6 +19,7 @@ struct LoopInfo {
   bool warp_specialize = false;
   std::int64_t macs = 0;  ///< multiply-accumulates of an iteration; an inner loop counts once
   int ops = 0;            ///< in its body, regions included
+  int tile_ops = 0;       ///< of these the ones that work on tiles
 };
 
 /// M, N, K of a product. nullopt when the types do not say.
@@ -32,8 +33,8 @@ std::optional<Product> product_of(const Module& module, const Operation& op);
 std::vector<LoopInfo> list_loops(const Module& module);
 
 /// Index into list_loops(): the one asked for; else, of those with tiles, the tt.warp_specialize
-/// loop; else, of the innermost loops, the one with the most MMA work (then the most ops, then the
-/// first). Throws InputError when there is no loop or no loop of that number.
+/// loop; else, of the innermost loops, the one with the most MMA work (then the most ops on tiles,
+/// then the first). Throws InputError when there is no loop or no loop of that number.
 std::size_t choose_loop(const Module& module, const std::vector<LoopInfo>& loops,
                         std::optional<int> number);
 
