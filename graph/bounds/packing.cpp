@@ -42,7 +42,7 @@
 namespace twill {
 namespace {
 
-constexpr int kParts = 8;                   // "part k" up to this k
+constexpr int kLargestPart = 8;             // "part k" up to this k
 constexpr std::size_t kHalves = 24;         // so many "half k", by the amounts that there are
 constexpr std::size_t kPools = 32;          // sets of slots
 constexpr int kRounds = 64;                 // of Newton's method
@@ -211,7 +211,7 @@ void add_memory_pools(const Problem& problem, std::vector<Pool>& pools) {
 
 std::vector<DualFeasible> weights_of(const Pool& pool) {
   std::vector<DualFeasible> all{{DualFeasible::amount, 1}};
-  for (Amount k = 1; k <= kParts; ++k) all.push_back({DualFeasible::part, k});
+  for (Amount k = 1; k <= kLargestPart; ++k) all.push_back({DualFeasible::part, k});
   std::set<Amount> ends;
   for (const Pool::Item& item : pool.items)
     for (const Amount capacity : item.capacities)

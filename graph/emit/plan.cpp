@@ -180,7 +180,7 @@ class Planner {
       if ((value.function != Function::load && !store) || plan_.links.values[at(op)].size() != 1)
         return false;
       for (const program::Read& read : p_.ops[at(op)].reads)
-        if (plan_.in_registers(read.storage) && plan_.value_of(read.storage).shape.size() > 0 &&
+        if (plan_.in_registers(read.storage) && !plan_.value_of(read.storage).shape.empty() &&
             p_.storages[at(read.storage)].kind != Storage::in_memory)
           return false;
     }

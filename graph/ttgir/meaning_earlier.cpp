@@ -53,7 +53,7 @@ std::string MeaningBuilder::read_earlier(int op) {
       std::vector<std::optional<meaning::Operand>> all;
       for (const int k : results) all.push_back(made.results.at(at(k)));
       made.results = std::move(all);
-      made.line = m_.op(op).line;
+      made.line = static_cast<int>(m_.op(op).line);
     }
     kernel_.earlier.push_back(std::move(made));
   } catch (const NoMeaning& no) {
@@ -139,7 +139,7 @@ meaning::EarlierLoop MeaningBuilder::run_earlier(int& readings) {
     if (used && number != nullptr && number->precision > 0)
       tried([&] { hand_on_part(static_cast<int>(k), results[k], 0, 1, -1); });
   }
-  const int line = m_.op(loop_).line;
+  const int line = static_cast<int>(m_.op(loop_).line);
   ModuleMeaning all = joined();
   meaning::EarlierLoop made;
   made.id = loop_;
