@@ -58,45 +58,52 @@ std::string arithmetic(const Worst& worst, Amount capacity) {
   return text + " = " + std::to_string(worst.value);
 }
 
-/// The segments of a unit of the ops that can only be on one slot, with the cycles in which the
-/// slot begins to wait. `latest` is the latest start, counted from L.
-void waits_beside_units(const Problem& problem, const std::vector<Cycle>& earliest,
-                        const std::vector<Cycle>& latest, std::vector<Bound>& bounds) {
-  std::vector<std::vector<std::size_t>> only(problem.warps.size());
-  std::vector<bool> waits(problem.ops.size(), false);
+/// An op with cycles that can be on one slot only.
+struct OnSlot {
+  std::size_t op = 0;
+  bool waits = false;  ///< in every schedule
+};
+
+/// By slot.
+std::vector<std::vector<OnSlot>> ops_of_slots(const Problem& problem) {
+  std::vector<std::vector<OnSlot>> only(problem.warps.size());
   for (std::size_t v = 0; v < problem.ops.size(); ++v) {
     if (problem.ops[v].cycles == 0) continue;
-    const std::vector<int> slots = allowed_slots(problem, static_cast<int>(v));
-    if (slots.size() != 1) continue;
-    waits[v] = always_waits(problem, static_cast<int>(v));
-    only[static_cast<std::size_t>(slots.front())].push_back(v);
+    const int op = static_cast<int>(v);
+    if (const std::vector<int> slots = allowed_slots(problem, op); slots.size() == 1)
+      only[static_cast<std::size_t>(slots.front())].push_back({v, always_waits(problem, op)});
   }
-  for (std::size_t w = 0; w < only.size(); ++w) {
-    if (std::none_of(only[w].begin(), only[w].end(), [&](std::size_t v) { return waits[v]; }))
-      continue;
-    for (std::size_t f = 0; f < problem.units.size(); ++f) {
-      const Amount capacity = problem.units[f].capacity;
-      std::vector<Demand> uses;
-      bool segments = false;
-      for (const std::size_t v : only[w]) {
-        if (waits[v]) uses.push_back({earliest[v], capacity, -latest[v] - 1});
-        for (const Reservation& r : problem.ops[v].reservations) {
-          const Cycle first = waits[v] && r.offset == 0 ? 1 : 0;
-          if (static_cast<std::size_t>(r.unit) != f || r.length == first ||
-              r.amount >= kMaxAmount / (r.length + 1))
-            continue;
-          uses.push_back({earliest[v] + r.offset + first, r.amount * (r.length - first),
-                          -latest[v] - r.offset - r.length});
-          segments = true;
-        }
+  return only;
+}
+
+/// The segments of a unit of the ops that can only be on slot `w`, with the cycles in which the
+/// slot begins to wait. `latest` is the latest start, counted from L.
+void waits_beside_units(const Problem& problem, std::size_t w, const std::vector<OnSlot>& only,
+                        const std::vector<Cycle>& earliest, const std::vector<Cycle>& latest,
+                        std::vector<Bound>& bounds) {
+  if (std::none_of(only.begin(), only.end(), [](const OnSlot& one) { return one.waits; })) return;
+  for (std::size_t f = 0; f < problem.units.size(); ++f) {
+    const Amount capacity = problem.units[f].capacity;
+    std::vector<Demand> uses;
+    bool segments = false;
+    for (const auto& [v, waits] : only) {
+      if (waits) uses.push_back({earliest[v], capacity, -latest[v] - 1});
+      for (const Reservation& r : problem.ops[v].reservations) {
+        const Cycle first = waits && r.offset == 0 ? 1 : 0;
+        if (static_cast<std::size_t>(r.unit) != f || r.length == first ||
+            r.amount >= kMaxAmount / (r.length + 1))
+          continue;
+        uses.push_back({earliest[v] + r.offset + first, r.amount * (r.length - first),
+                        -latest[v] - r.offset - r.length});
+        segments = true;
       }
-      if (!segments) continue;
-      if (const Worst worst = one_machine(std::move(uses), capacity); worst.value > 0)
-        bounds.push_back({worst.value, "slot",
-                          problem.warps[w].name + " and " + problem.units[f].name + ": " +
-                              arithmetic(worst, capacity) +
-                              ", with one cycle of each op that waits there"});
     }
+    if (!segments) continue;
+    if (const Worst worst = one_machine(std::move(uses), capacity); worst.value > 0)
+      bounds.push_back({worst.value, "slot",
+                        problem.warps[w].name + " and " + problem.units[f].name + ": " +
+                            arithmetic(worst, capacity) +
+                            ", with one cycle of each op that waits there"});
   }
 }
 
@@ -137,23 +144,18 @@ std::vector<Bound> length_bounds(const Problem& problem, Cycle ii) {
       bounds.push_back(
           {worst.value, "units", problem.units[f].name + ": " + arithmetic(worst, capacity)});
   }
-  std::vector<std::vector<Demand>> only(problem.warps.size());  // that wait, by their one slot
-  for (int v = 0; v < static_cast<int>(problem.ops.size()); ++v) {
-    const auto at = static_cast<std::size_t>(v);
-    const Cycle cycles = problem.ops[at].cycles;
-    if (cycles == 0) continue;
-    const std::vector<int> slots = allowed_slots(problem, v);
-    if (slots.size() == 1 && always_waits(problem, v))
-      only[static_cast<std::size_t>(slots.front())].push_back(
-          {(*earliest)[at], cycles, -latest[at] - cycles});
-  }
-  for (int w = 0; w < static_cast<int>(problem.warps.size()); ++w) {
-    if (const Worst worst = one_machine(only[static_cast<std::size_t>(w)], 1); worst.value > 0)
+  const std::vector<std::vector<OnSlot>> only = ops_of_slots(problem);
+  for (std::size_t w = 0; w < only.size(); ++w) {
+    std::vector<Demand> waiting;
+    for (const auto& [v, waits] : only[w])
+      if (const Cycle cycles = problem.ops[v].cycles; waits)
+        waiting.push_back({(*earliest)[v], cycles, -latest[v] - cycles});
+    if (const Worst worst = one_machine(std::move(waiting), 1); worst.value > 0)
       bounds.push_back({worst.value, "slot",
-                        problem.warps[static_cast<std::size_t>(w)].name + ": " +
-                            arithmetic(worst, 1) + " of ops that wait and exclude each other"});
+                        problem.warps[w].name + ": " + arithmetic(worst, 1) +
+                            " of ops that wait and exclude each other"});
+    waits_beside_units(problem, w, only[w], *earliest, latest, bounds);
   }
-  waits_beside_units(problem, *earliest, latest, bounds);
   std::stable_sort(bounds.begin(), bounds.end(),
                    [](const Bound& a, const Bound& b) { return a.value > b.value; });
   return bounds;

@@ -462,14 +462,7 @@ def compiled_one(out, path, trips=-1):
 
 
 def main():
-    twill, arguments = sys.argv[1], sys.argv[2:]
-    compiles = "--compile" in arguments
-    cases = [a for a in arguments if not a.startswith("--")] or CASES
-    if compiles:
-        try:
-            import triton  # noqa: F401
-        except ImportError:
-            compiles = False
+    twill, cases, compiles, removes = pointers.asked(CASES)
     pointers.oracle_of, pointers.parameters, pointers.run, pointers.compiled_one = oracle_of, parameters, run, compiled_one
     failed = False
     with tempfile.TemporaryDirectory() as folder:
@@ -478,8 +471,7 @@ def main():
             failed |= text is not None or "is loaded from and stored to" not in why
             print(f"{case}: " + ("WRITTEN" if text is not None else "refused: " + why.split(".ttgir: ")[-1][:100]))
         for case in cases:
-            removes = "--removed" in arguments and case not in LONG
-            failed |= pointers.checked(twill, case, folder, removes, compiles, IMPLIED.get(case, 0))
+            failed |= pointers.checked(twill, case, folder, removes and case not in LONG, compiles, IMPLIED.get(case, 0))
     return 1 if failed else 0
 
 

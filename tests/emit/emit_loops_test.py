@@ -290,14 +290,7 @@ pointers.CHANGES.update({"filled": (r"%cst = arith\.constant dense<0\.0", "%cst 
 
 
 def main():
-    twill, arguments = sys.argv[1], sys.argv[2:]
-    compiles = "--compile" in arguments
-    cases = [a for a in arguments if not a.startswith("--")] or CASES
-    if compiles:
-        try:
-            import triton  # noqa: F401
-        except ImportError:
-            compiles = False
+    twill, cases, compiles, removes = pointers.asked(CASES)
     pointers.oracle_of, pointers.parameters, pointers.run = around.oracle_of, around.parameters, around.run
     pointers.compiled_one = around.compiled_one
     failed = False
@@ -310,7 +303,7 @@ def main():
             around.ORACLES["sum-of-parts"] = FilledSum
             failed |= pointers.checked(twill, pointers.path_of(FILLED, folder), folder, False, compiles)
         for case in cases:
-            failed |= pointers.checked(twill, case, folder, "--removed" in arguments, compiles)
+            failed |= pointers.checked(twill, case, folder, removes, compiles)
     return 1 if failed else 0
 
 

@@ -426,15 +426,20 @@ def checked(twill, case, folder, removes, compiles, implied=0):
     return failed
 
 
-def main():
+def asked(known):
+    """(twill, cases, compiles, removes) of the command line; all of `known` where it names none."""
     twill, arguments = sys.argv[1], sys.argv[2:]
     compiles = "--compile" in arguments
-    cases = [a for a in arguments if not a.startswith("--")] or CASES
     if compiles:
         try:
             import triton  # noqa: F401
         except ImportError:
             compiles = False
+    return twill, [a for a in arguments if not a.startswith("--")] or known, compiles, "--removed" in arguments
+
+
+def main():
+    twill, cases, compiles, removes = asked(CASES)
     failed = False
     with tempfile.TemporaryDirectory() as folder:
         for case in REFUSED if cases == CASES else []:
@@ -442,7 +447,7 @@ def main():
             failed |= text is not None or "cp.async cannot follow" not in why
             print(f"{case}: " + ("WRITTEN" if text is not None else "refused: " + why.split(".ttgir: ")[-1][:100]))
         for case in cases:
-            failed |= checked(twill, case, folder, "--removed" in arguments, compiles, IMPLIED.get(case, 0))
+            failed |= checked(twill, case, folder, removes, compiles, IMPLIED.get(case, 0))
     return 1 if failed else 0
 
 
