@@ -42,7 +42,7 @@ twill::ProgramSource program_source_of(const twill_workload& workload) {
   });
   source.hashes.clear();
   if (workload.unroll > 1) {
-    source.modules.clear();
+    source.unroll = workload.unroll;
     if (source.meaning) source.meaning = twill::meaning::unrolled(*source.meaning, workload.unroll);
   }
   return source;

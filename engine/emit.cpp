@@ -76,7 +76,13 @@ class KernelSearch {
  public:
   KernelSearch(const ProgramSource& source, const KernelOptions& kernel,
                const ProgramOptions& options, std::stop_token stop)
-      : source_(source), kernel_(kernel), options_(options), stop_(std::move(stop)) {}
+      : source_(source),
+        kernel_(kernel),
+        for_trips_(kernel.for_trips),
+        options_(options),
+        stop_(std::move(stop)) {
+    kernel_.for_trips = -1;  // (whose schedule is that of all its texts)
+  }
 
   EmittedKernel run() {
     result_.result = best_program(source_, options_, stop_);
@@ -91,6 +97,10 @@ class KernelSearch {
       ProgramOptions way = options_;
       way.kept_back = kBarrierRoom + out;
       try_way(way);
+    }
+    if (for_trips_ >= 0 && !is_refused(emitted_)) {
+      kernel_.for_trips = for_trips_;
+      emitted_ = text_of(*result_.result.made, kernel_);
     }
     if (const auto* no = std::get_if<program::Refusal>(&emitted_)) {
       result_.result.missing = Missing::text;
@@ -161,7 +171,8 @@ class KernelSearch {
   }
 
   const ProgramSource& source_;
-  const KernelOptions& kernel_;
+  KernelOptions kernel_;
+  const int for_trips_;
   const ProgramOptions& options_;
   std::stop_token stop_;
   MadeProgram first_;

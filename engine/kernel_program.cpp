@@ -49,9 +49,9 @@ void read_module(const ProgramSource& source, std::size_t layout, Given& given,
     return;
   }
   given.module = source.modules[layout];
-  given.meaning =
-      std::make_shared<const ttgir::ModuleMeaning>(std::move(std::get<ttgir::ModuleMeaning>(read)));
-  given.problem = ttgir::program_problem(*given.module, given.meaning->meaning, given.problem);
+  given.meaning = std::make_shared<const ttgir::ModuleMeaning>(
+      ttgir::unrolled(std::get<ttgir::ModuleMeaning>(read), source.unroll));
+  given.problem = ttgir::program_problem(*given.module, *given.meaning, given.problem);
 }
 
 std::string hash_of(const ProgramSource& source, std::size_t layout, const Problem& problem) {

@@ -48,7 +48,7 @@ int run(const LowerFlags& flags) {
   const Workload work = load_explained(flags, costs);
   const Lowered& lowered = work.problems.front();
   if (!flags.quiet) {
-    if (work.module(0) != nullptr) std::cerr << warnings_text(*work.module(0));
+    if (!work.modules.empty()) std::cerr << warnings_text(*work.modules.front());
     if (!lowered.layout.empty()) {
       std::cerr << "layout " << printable(lowered.layout);
       if (work.problems.size() > 1) {

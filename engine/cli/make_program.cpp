@@ -41,7 +41,7 @@ ProgramResult read_given(const MakeFlags& flags, const ProgramSource& source) {
 ProgramSource load_source(const WorkloadFlags& flags) {
   Workload work = load(flags);
   return {std::move(work.problems), std::move(work.hashes), std::move(work.meaning),
-          std::move(work.modules)};
+          std::move(work.modules), flags.unroll};
 }
 
 ProgramOptions program_options(const MakeFlags& flags) {

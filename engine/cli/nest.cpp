@@ -136,6 +136,9 @@ int run(NestFlags flags) {
     std::cout << *listing;
     return kDone;
   }
+  if (flags.work.unroll > 1)
+    throw InputError("command line", "--unroll", std::to_string(flags.work.unroll),
+                     "a loop with a loop inside is not unrolled");
   flags.work.ttgir.nest = true;
   const Workload work = load(flags.work);
   const std::vector<NestedLoop> nests = nests_of(work, flags);

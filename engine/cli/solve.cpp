@@ -365,7 +365,7 @@ int run(SolveFlags flags) {
   flags.emit.check(flags.work.ttgir, work.module(0));
   add_emit_pins(flags, work);
   check_output(flags, work);
-  if (!flags.quiet && work.module(0) != nullptr) std::cerr << warnings_text(*work.module(0));
+  if (!flags.quiet && !work.modules.empty()) std::cerr << warnings_text(*work.modules.front());
   for (const std::string& remark : work.remarks)
     if (!flags.quiet) std::cerr << "twill: " << remark << "\n";
   if (!flags.quiet && !work.problems.front().normalized.empty()) {

@@ -385,7 +385,7 @@ Workload with_more_slots(const WorkloadFlags& flags, Workload work) {
   return work;
 }
 
-/// --unroll. What is solved then has no module's ops any more.
+/// --unroll.
 Workload with_unrolled(const WorkloadFlags& flags, Workload work) {
   if (flags.unroll == 1) return work;
   for (std::size_t k = 0; k < work.problems.size(); ++k) {
@@ -393,7 +393,7 @@ Workload with_unrolled(const WorkloadFlags& flags, Workload work) {
     work.hashes[k] = sha256(problem_text(work.problems[k].problem));
   }
   if (work.meaning) work.meaning = meaning::unrolled(*work.meaning, flags.unroll);
-  work.modules.clear();
+  work.unroll = flags.unroll;
   work.as_read = false;
   return work;
 }

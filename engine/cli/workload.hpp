@@ -48,6 +48,7 @@ struct Workload {
   bool as_read = false;  ///< the problem is the input file, byte by byte
   /// Per problem the module that it came from; empty when the input was no TTGIR.
   std::vector<std::shared_ptr<const ttgir::LoweredModule>> modules;
+  int unroll = 1;                    ///< iterations of the input's loop in one of the problems'
   std::vector<std::string> remarks;  ///< for a person: sub-tilings that are not legal
   std::string machine;               ///< its name, where the module's target chose it
   /// Costs that the machine gives as ranges; the problems are those of their worst ends.
@@ -57,8 +58,9 @@ struct Workload {
   /// What the ops compute, where the kernel file says it.
   std::optional<meaning::Meaning> meaning;
 
+  /// nullptr also where the problem is the module's loop unrolled: its ops are not the module's.
   const ttgir::LoweredModule* module(std::size_t k) const {
-    return modules.empty() ? nullptr : modules[k].get();
+    return modules.empty() || unroll > 1 ? nullptr : modules[k].get();
   }
 };
 

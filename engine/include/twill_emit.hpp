@@ -33,6 +33,9 @@ struct ProgramSource {
   std::optional<meaning::Meaning> meaning;  ///< of a kernel; nullopt = its file does not say
   /// The module that each layout came from; none where the source is no TTGIR.
   std::vector<std::shared_ptr<const ttgir::LoweredModule>> modules;
+  /// So many iterations of the modules' loop are one of the layouts' (unroll()); a kernel's meaning
+  /// is that of its layouts already.
+  int unroll = 1;
 };
 
 /// A kernel on a machine. Both are built-in names or the text of a file, which begins with '{'.

@@ -42,6 +42,11 @@ class Planner {
     if (auto no = no_text_for(plan_, options_)) return *no;
     if (plan_.tiles() && plan_.by_elements())
       return Refusal{"op", "tiles by pointers in a loop over tiles: not emitted yet"};
+    if (plan_.user != nullptr && plan_.user->unrolled > 1 && plan_.branches_on_trips())
+      return Refusal{"function",
+                     "its number of iterations is not the same for all programs of the grid, so "
+                     "that it need not be a multiple of " +
+                         std::to_string(plan_.user->unrolled) + " (--unroll)"};
     auto legal = make_legal(p_, plan_.links, plan_.tiles());
     if (auto* no = std::get_if<Refusal>(&legal)) return *no;
     plan_.legal = std::move(std::get<LegalProgram>(legal));

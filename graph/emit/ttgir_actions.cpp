@@ -352,7 +352,6 @@ Thing Builder::wgmma(const Expr& call) {
   const int use = adds != nullptr ? materialize(needed(call, 3, "use_acc")) : truth(true);
   const Type to = type(sum);
   Op& op = append(Op::plain);
-  op.effect = Op::acts;
   // (Of 8 bits: no sums are added in full precision in between, as Gluon has it.)
   const std::string sums =
       type(a).element == "f8E4M3FN" ? ", maxNumImpreciseAcc = 1073741824 : i32" : "";

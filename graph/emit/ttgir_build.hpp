@@ -64,7 +64,8 @@ class Builder {
   void comment(std::string text) { comment_ = std::move(text); }
   void hint(const Thing& thing, const std::string& name);
   Thing add(const Thing& a, const Thing& b) { return binary("+", a, b); }
-  Op& append(Op::Kind kind);
+  /// What is no plain op may do anything.
+  Op& append(Op::Kind kind, Op::Effect effect = Op::acts);
   const Type& type(const Thing& thing) const;
 
  private:

@@ -87,10 +87,12 @@ void Variables::set(const std::string& name, Thing thing) {
 
 // ---- ops
 
-Op& Builder::append(Op::Kind kind) {
+Op& Builder::append(Op::Kind kind, Op::Effect effect) {
   here->ops.push_back(std::make_unique<Op>());
   Op& op = *here->ops.back();
   op.kind = kind;
+  if (kind == Op::plain) op.effect = effect;
+  if (kind != Op::remark && effect == Op::acts) here->read.clear();
   if (kind != Op::remark) op.comment = std::exchange(comment_, "");
   return op;
 }
@@ -102,18 +104,20 @@ int Builder::pure(const std::string& text, const std::vector<int>& operands, con
   const std::size_t met = met_.size();
   const bool shared = effect == Op::none && useful_ != nullptr && (*useful_)[met];
   if (effect == Op::none) met_.push_back(-1);
+  if (effect == Op::reads)  // (Gluon's passes make one read of two, too.)
+    if (const auto found = here->read.find(key); found != here->read.end()) return found->second;
   if (shared)
     for (const Block* one = here;; one = one->parent) {
       if (const auto found = one->known.find(key); found != one->known.end()) return found->second;
       if (one->isolated) break;
     }
   const int made = m_.value(type);
-  Op& op = append(Op::plain);
+  Op& op = append(Op::plain, effect);
   op.text = text;
   op.operands = operands;
-  op.effect = effect;
   op.results = {made};
   if (effect == Op::none) met_[met] = made;
+  if (effect == Op::reads) here->read[key] = made;
   if (shared) here->known[key] = made;
   return made;
 }
@@ -122,7 +126,6 @@ void Builder::act(const std::string& text, const std::vector<int>& operands) {
   Op& op = append(Op::plain);
   op.text = text;
   op.operands = operands;
-  op.effect = Op::acts;
 }
 
 void Builder::hint(const Thing& thing, const std::string& name) {

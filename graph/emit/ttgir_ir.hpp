@@ -76,6 +76,7 @@ struct Block {
   std::vector<std::unique_ptr<Op>> ops;
   std::vector<int> yields;
   std::map<std::string, int> known;      ///< ops without effect, by text and operands
+  std::map<std::string, int> read;       ///< those that read, since something acted
   std::map<std::string, int> constants;  ///< of an isolated one, by type and number
   std::vector<int> constant_order;
 };

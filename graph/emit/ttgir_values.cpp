@@ -451,8 +451,7 @@ Thing Builder::converted(const Thing& from, const LayoutRef& to) {
   if (of.layout->text == to->text) return from;
   Type type = of;
   type.layout = to;
-  if (m_[from.id].constant)
-    return Thing::make_value(m_.constant(*here, type, *m_[from.id].constant));
+  // (Of a constant, too: no pass of Gluon's makes a constant of it.)
   return Thing::make_value(
       pure("ttg.convert_layout $0 : " + of.text() + " -> " + type.text(), {from.id}, type));
 }
@@ -506,12 +505,13 @@ Thing Builder::cast(const Thing& from, const std::string& element) {
   if (of.element == element) return from;
   Type to = of;
   to.element = element;
-  const bool narrower = of.element == "f32" && (element == "f16" || element == "bf16");
-  const bool wider = element == "f32" && (of.element == "f16" || of.element == "bf16");
-  if (!narrower && !wider) no_text("numbers of type " + of.element + " as " + element);
-  return Thing::make_value(pure(std::string(narrower ? "arith.truncf" : "arith.extf") +
-                                    " $0 : " + of.text() + " to " + to.text(),
-                                {from.id}, to));
+  const auto half = [](const std::string& type) { return type == "f16" || type == "bf16"; };
+  std::string name;
+  if (of.element == "f32") name = half(element) ? "truncf" : element == "i32" ? "fptosi" : "";
+  if (element == "f32") name = half(of.element) ? "extf" : of.element == "i32" ? "sitofp" : "";
+  if (name.empty()) no_text("numbers of type " + of.element + " as " + element);
+  return Thing::make_value(
+      pure("arith." + name + " $0 : " + of.text() + " to " + to.text(), {from.id}, to));
 }
 
 Thing Builder::full(const Expr& call) {
@@ -548,7 +548,6 @@ Thing Builder::asm_elementwise(const Expr& call) {
   const Thing from = list.parts[0];
   const Type of = type(from);
   Op& op = append(Op::plain);
-  op.effect = Op::acts;
   op.text = "tt.elementwise_inline_asm \"" + instruction + "\" {constraints = \"" +
             constraints.text + "\", packed_element = 1 : i32, pure = false} $0 : " + of.text() +
             " -> " + of.text();

@@ -92,6 +92,27 @@ void refuse_wide(const Plan& plan, const Index& index, const std::string& what) 
                                   "yet"};
 }
 
+/// Iterations of the text's loop, where the function has a multiple of what is one of them.
+Index trips_of(const Plan& plan) {
+  const int copies = plan.user->unrolled;
+  if (copies == 1) return plan.user->trips;
+  return Index::make(Index::quotient, plan.user->trips, Index::whole(copies));
+}
+
+/// As text of the host's Python, whose words for the least and the largest are its own.
+std::string on_host(const Plan& plan, const Index& index) {
+  std::string text = bare(text_of(plan, simple(index)));
+  for (const std::string word : {"gl.minimum(", "gl.maximum("})
+    for (std::size_t k = text.find(word); k != text.npos; k = text.find(word))
+      text.replace(k, word.size(), word.substr(3, 3) + "(");
+  return text;
+}
+
+std::string in_one(const Plan& plan) {
+  const int copies = plan.user->unrolled;
+  return copies == 1 ? "" : ", " + std::to_string(copies) + " of the function's in one";
+}
+
 /// Does a loop before the loop, or one before that, load from behind a parameter?
 bool loaded_earlier(const meaning::UserKernel& user, int parameter) {
   for (const meaning::EarlierLoop& one : user.earlier) {
@@ -239,13 +260,14 @@ std::vector<UserCoordinate> user_coordinates(const Plan& plan, int tensor) {
 std::vector<UserNumber> user_numbers(const Plan& plan) {
   std::vector<UserNumber> all;
   refuse_wide(plan, plan.user->trips, "its number of iterations");
+  const Index trips = trips_of(plan);
   for (std::size_t t = 0; t < plan.tensor_name.size(); ++t)
     for (const Index& one : plan.user->places[t].begin)
       if (plan.user->parameters[at(plan.user->places[t].parameter)].kind !=
           meaning::Parameter::pointer)
         refuse_wide(plan, one, "where a tile lies");
-  all.push_back({"n", "gl.maximum(" + bare(text_of(plan, simple(plan.user->trips))) + ", 0)",
-                 "  # iterations of the loop"});
+  all.push_back({"n", "gl.maximum(" + bare(text_of(plan, simple(trips))) + ", 0)",
+                 "  # iterations of the loop" + in_one(plan)});
   for (std::size_t c = 0; c < plan.constant.size(); ++c)
     if (plan.user->numbers[c].kind != Index::argument)
       all.push_back({plan.constant[c], bare(text_of(plan, simple(plan.user->numbers[c]))), ""});
@@ -320,8 +342,15 @@ std::string user_launcher(const Plan& plan) {
   }
   std::string trips;
   if (!plan.branches_on_trips()) {
-    trips = "            n = max(" + bare(text_of(plan, simple(plan.user->trips))) +
-            ", 0)  # iterations of the loop\n";
+    const int copies = plan.user->unrolled;
+    const std::string whole = on_host(plan, plan.user->trips);
+    if (copies > 1)
+      trips = "            if max(" + whole + ", 0) % " + std::to_string(copies) +
+              ":\n                raise ValueError(f\"{" + whole +
+              "} iterations: must be a multiple of " + std::to_string(copies) +
+              ", as many are one here\")\n";
+    trips += "            n = max(" + on_host(plan, trips_of(plan)) +
+             ", 0)  # iterations of the loop" + in_one(plan) + "\n";
     passed += "n if n < DEPTH else -1, ";
   }
   std::string blocks;

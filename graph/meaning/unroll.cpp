@@ -20,8 +20,8 @@ Operand whole_number(double number) {
 
 class Unroller {
  public:
-  Unroller(const Meaning& old, int copies)
-      : old_(old), copies_(copies), loop_(old.after_begin - old.loop_begin) {}
+  Unroller(const Meaning& old, int copies, std::vector<MovedConstant>* moved)
+      : old_(old), copies_(copies), loop_(old.after_begin - old.loop_begin), moved_(moved) {}
 
   Meaning run() {
     check_names();
@@ -39,8 +39,8 @@ class Unroller {
 
  private:
   /// Names of what is outside the loop stay, and must not be those of copies.
-  void check_names() const {
-    std::set<std::string> taken;
+  void check_names() {
+    std::set<std::string>& taken = taken_;
     for (const auto& [name, value] : old_.constants) taken.insert(name);
     for (int v = 0; v < static_cast<int>(old_.values.size()); ++v)
       if (!old_.in_loop(v)) taken.insert(old_.values[at(v)].id);
@@ -120,26 +120,45 @@ class Unroller {
   /// r - group c - group columns i + group first >= 0.
   static Value bounded(Value value) {
     const auto columns = static_cast<double>(value.shape.back());
-    const auto number = [&](std::size_t k, double otherwise) {
-      return value.operands.size() > k ? value.operands[k].number : otherwise;
-    };
-    const double first = number(1, 0), group = number(2, 1);
+    Operand first = value.operands.size() > 1 ? value.operands[1] : whole_number(0);
+    const double group = value.operands.size() > 2 ? value.operands[2].number : 1;
+    if (group != 1) first = whole_number(group * first.number);
     value.function = Function::within;
     value.operands = {value.operands[0],
                       whole_number(-std::numeric_limits<double>::infinity()),
                       whole_number(1),
                       whole_number(-group),
                       whole_number(-group * columns),
-                      whole_number(group * first)};
+                      first};
     return value;
   }
 
   /// Four numbers from operand `begin` on, the third of which is what is added an iteration and the
   /// fourth what there is at first.
-  void move_by(Value& value, std::size_t begin, int k) const {
-    const double step = value.operands[begin + 2].number, first = value.operands[begin + 3].number;
-    value.operands[begin + 2] = whole_number(step * copies_);
-    value.operands[begin + 3] = whole_number(first + step * k);
+  void move_by(Value& value, std::size_t begin, int k) {
+    const Operand step = value.operands[begin + 2], first = value.operands[begin + 3];
+    value.operands[begin + 2] = moved(whole_number(0), step, copies_);
+    value.operands[begin + 3] = moved(first, step, k);
+  }
+
+  /// first + factor * step.
+  Operand moved(const Operand& first, const Operand& step, int factor) {
+    if (factor == 0) return first;
+    const double number = first.number + factor * step.number;
+    if (moved_ == nullptr || (first.constant.empty() && step.constant.empty()))
+      return whole_number(number);
+    Operand made = whole_number(number);
+    for (std::size_t c = 0; c < moved_->size(); ++c)
+      if ((*moved_)[c].first == first && (*moved_)[c].step == step && (*moved_)[c].factor == factor)
+        made.constant = result_.constants[old_.constants.size() + c].first;
+    if (!made.constant.empty()) return made;
+    const std::string wish = (first.constant.empty() ? step : first).constant + "_moved";
+    made.constant = wish;
+    for (int n = 1; !taken_.insert(made.constant).second; ++n)
+      made.constant = wish + "_" + std::to_string(n);
+    result_.constants.emplace_back(made.constant, number);
+    moved_->push_back({first, step, factor});
+    return made;
   }
 
   /// Of the copies that somebody reads of an earlier iteration, or after the loop.
@@ -163,14 +182,16 @@ class Unroller {
 
   const Meaning& old_;
   const int copies_, loop_;
+  std::vector<MovedConstant>* const moved_;
   Meaning result_;
+  std::set<std::string> taken_;  ///< names of the result
   std::vector<int> first_of_;
 };
 
 }  // namespace
 
-Meaning unrolled(const Meaning& meaning, int copies) {
-  return copies == 1 ? meaning : Unroller(meaning, copies).run();
+Meaning unrolled(const Meaning& meaning, int copies, std::vector<MovedConstant>* moved) {
+  return copies == 1 ? meaning : Unroller(meaning, copies, moved).run();
 }
 
 }  // namespace twill::meaning

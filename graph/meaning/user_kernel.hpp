@@ -140,7 +140,8 @@ struct UserKernel {
   std::string name;
   std::vector<Parameter> parameters;
   std::vector<LoadedNumber> loaded;
-  Index trips;  ///< of the loop; below 0 is 0
+  Index trips;       ///< of the loop; below 0 is 0
+  int unrolled = 1;  ///< so many of them are one of the meaning's; `trips` is a multiple
   std::optional<TileLoop> around;
   std::vector<Place> places;  ///< per tensor of the meaning
   std::vector<Index>

@@ -26,6 +26,7 @@ struct TileOp {
   /// The tile is what a load brings through a mask that is no rule of places, or what a store under
   /// such a mask is given.
   bool masked = false;
+  int iteration = 0;  ///< of the module's iterations in one of the meaning's (unrolled()) its own
 };
 
 struct ModuleMeaning {
@@ -44,10 +45,15 @@ struct NoMeaning {
 /// uses: 1/8 for a real argument, 0 for an integer; UserKernel::numbers says whose they are.
 std::variant<ModuleMeaning, NoMeaning> meaning_of_loop(const LoweredModule& lowered);
 
+/// Of the loop with `copies` of its iterations in one (graph/meaning/unroll.hpp): its kernel's
+/// `unrolled` says so. Throws InputError where names of copies are taken.
+ModuleMeaning unrolled(const ModuleMeaning& of, int copies);
+
 /// The problem as its program has it: edges are those that hand data on, and who writes into a
 /// buffer that the loop finds there holds it itself. A schedule of `problem` is one of this, or the
-/// loop has to be solved as this (verify()). `problem` must be one of `lowered`.
-Problem program_problem(const LoweredModule& lowered, const meaning::Meaning& meaning,
+/// loop has to be solved as this (verify()). `problem` must be one of `lowered`, or one of these
+/// unrolled() as often as the meaning is.
+Problem program_problem(const LoweredModule& lowered, const ModuleMeaning& of,
                         const Problem& problem);
 
 }  // namespace twill::ttgir

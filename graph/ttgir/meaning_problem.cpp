@@ -10,6 +10,7 @@
 #include "graph/ttgir/meaning.hpp"
 #include "graph/ttgir/op_class.hpp"
 #include "graph/ttgir/type.hpp"
+#include "graph/unroll.hpp"
 
 namespace twill::ttgir {
 namespace {
@@ -24,13 +25,17 @@ using Arc = std::tuple<int, int, int>;
 
 class ProgramProblem {
  public:
-  ProgramProblem(const LoweredModule& lowered, const Meaning& meaning, const Problem& problem)
-      : l_(lowered), m_(meaning), given_(problem), made_(problem) {
+  ProgramProblem(const LoweredModule& lowered, const ModuleMeaning& of, const Problem& problem)
+      : l_(lowered),
+        m_(of.meaning),
+        copies_(of.kernel.unrolled),
+        given_(problem),
+        made_(problem) {
     for (int v = 0; v < static_cast<int>(problem.ops.size()); ++v)
       op_of_.emplace(problem.ops[at(v)].id, v);
-    std::vector<int> runners(meaning.values.size(), -1);
-    for (int v = meaning.loop_begin; v < meaning.after_begin; ++v) runners[at(v)] = runner(v);
-    lone_ = meaning::lone_views(meaning, runners);
+    std::vector<int> runners(m_.values.size(), -1);
+    for (int v = m_.loop_begin; v < m_.after_begin; ++v) runners[at(v)] = runner(v);
+    lone_ = meaning::lone_views(m_, runners);
   }
 
   Problem run() {
@@ -41,6 +46,11 @@ class ProgramProblem {
   }
 
  private:
+  /// What a value or an op of the module's loop is called in a copy of an unrolled one.
+  std::string named(const std::string& name, int copy) const {
+    return copies_ == 1 ? name : copy_name(name, copy);
+  }
+
   int runner(int value) const {
     const meaning::Value& one = m_.values[at(value)];
     const auto found = op_of_.find(one.part_of.empty() ? one.id : one.part_of);
@@ -63,10 +73,10 @@ class ProgramProblem {
         }
       }
     std::set<int> views;
-    for (std::size_t v = 0; v < l_.loop.kernel.ops.size(); ++v) {
-      const auto found = op_of_.find(l_.loop.kernel.ops[v].id);
-      if (found != op_of_.end() && l_.loop.kernel.ops[v].alias_of) views.insert(found->second);
-    }
+    for (const auto& op : l_.loop.kernel.ops)
+      for (int copy = 0; copy < copies_ && op.alias_of; ++copy)
+        if (const auto found = op_of_.find(named(op.id, copy)); found != op_of_.end())
+          views.insert(found->second);
     made_.edges.clear();
     for (const Edge& e : given_.edges)
       if (data.contains({e.from, e.to, e.distance}) || views.contains(e.from) ||
@@ -144,8 +154,9 @@ class ProgramProblem {
       const meaning::Value& value = m_.values[at(v)];
       const int here = runner(v);
       if (here < 0 || !made_.ops[at(here)].footprints.empty()) continue;
+      const int copy = (v - m_.loop_begin) / ((m_.after_begin - m_.loop_begin) / copies_);
       for (std::size_t n = 0; n < k.nodes.size(); ++n) {
-        if (k.kernel.ops[n].id != value.id) continue;
+        if (named(k.kernel.ops[n].id, copy) != value.id) continue;
         const Operation& op = l_.module.op(k.nodes[n].op);
         const OpClass c = class_of(op);
         if (c != OpClass::tmem_store && c != OpClass::local_store && c != OpClass::copy &&
@@ -155,7 +166,8 @@ class ProgramProblem {
         if (!value.part_of.empty() &&
             k.kernel.chunks.end() != std::find_if(k.kernel.chunks.begin(), k.kernel.chunks.end(),
                                                   [&](const Chunk& chunk) {
-                                                    return chunk.id == value.part_of &&
+                                                    return named(chunk.id, copy) ==
+                                                               value.part_of &&
                                                            chunk.ops.back() != n;
                                                   }))
           continue;
@@ -197,6 +209,7 @@ class ProgramProblem {
 
   const LoweredModule& l_;
   const Meaning& m_;
+  const int copies_;
   const Problem& given_;
   Problem made_;
   std::map<std::string, int> op_of_;
@@ -205,9 +218,9 @@ class ProgramProblem {
 
 }  // namespace
 
-Problem program_problem(const LoweredModule& lowered, const meaning::Meaning& meaning,
+Problem program_problem(const LoweredModule& lowered, const ModuleMeaning& of,
                         const Problem& problem) {
-  return ProgramProblem(lowered, meaning, problem).run();
+  return ProgramProblem(lowered, of, problem).run();
 }
 
 }  // namespace twill::ttgir

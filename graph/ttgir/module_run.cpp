@@ -26,7 +26,8 @@ bool has_trips(const meaning::UserKernel& kernel, Launch& launch, int n) {
   try {
     place_loaded(kernel, launch);
     if (kernel.around) launch.tile = value_of(kernel.around->first, launch, 0);
-    return std::max<std::int64_t>(value_of(kernel.trips, launch, 0), 0) == n;
+    return std::max<std::int64_t>(value_of(kernel.trips, launch, 0), 0) ==
+           std::int64_t{n} * kernel.unrolled;
   } catch (const std::domain_error&) {
     return false;
   }
@@ -85,6 +86,7 @@ bool find_launch(const meaning::UserKernel& kernel, int n, std::int64_t programs
                  const std::vector<std::size_t>& free, const std::vector<std::size_t>& loaded,
                  Launch& launch) {
   const bool fixed = free.empty() && loaded.empty();
+  const std::int64_t all = std::int64_t{n} * kernel.unrolled;
   for (int d = 0; d < 3; ++d) {
     launch.program[d] = d < 2 ? kPlace : 0;
     launch.programs[d] = programs;
@@ -95,12 +97,12 @@ bool find_launch(const meaning::UserKernel& kernel, int n, std::int64_t programs
     if (launch.program[0] >= programs) break;
     if (fixed && has_trips(kernel, launch, n)) return true;
     for (std::int64_t step = 4'096; step > 0 && !fixed; step /= 2) {
-      for (const std::size_t k : free) launch.arguments[k] = n * step;
+      for (const std::size_t k : free) launch.arguments[k] = all * step;
       // (A sequence lies between two of them, in either order.)
       for (const bool falls : {false, true}) {
         for (std::size_t j = 0; j < loaded.size(); ++j)
           launch.loaded[loaded[falls ? loaded.size() - 1 - j : j]] =
-              n * step * static_cast<std::int64_t>(j + 1);
+              all * step * static_cast<std::int64_t>(j + 1);
         if (has_trips(kernel, launch, n)) return true;
         if (loaded.size() < 2) break;
       }
@@ -200,10 +202,12 @@ std::variant<ModuleRun, NotInterpreted> run_module(const LoweredModule& lowered,
   run.inputs.resize(of.meaning.tensors.size());
   run.outputs.resize(of.meaning.tensors.size());
   std::size_t runs = 0;  // of the loop
+  const auto copies = at(of.kernel.unrolled);
   for (std::size_t t = 0; t < of.tiles.size(); ++t) {
     const TileOp& tile = of.tiles[t];
     const int index = static_cast<int>(t);
-    const std::size_t times = of.meaning.streams(index) ? at(n) : 1;
+    const bool streams = of.meaning.streams(index);
+    const std::size_t times = streams ? at(n) * copies : 1;
     const std::vector<MovedTile>& found = executions(all, tile);
     const std::size_t moved = found.size();
     // Inside an outer loop: so often each. The first run counts.
@@ -212,7 +216,7 @@ std::variant<ModuleRun, NotInterpreted> run_module(const LoweredModule& lowered,
       return NotInterpreted{tile.op, of.meaning.tensors[t].name + " is moved " +
                                          std::to_string(moved) + " times, not " +
                                          std::to_string(times)};
-    for (std::size_t i = 0; i < times; ++i) {
+    for (std::size_t i = at(tile.iteration); i < times; i += streams ? copies : 1) {
       Numbers part = part_of(found[i], tile, of.meaning.tensors[t].shape);
       if (static_cast<std::int64_t>(part.data.size()) != meaning::elements(part.shape))
         return NotInterpreted{tile.op, of.meaning.tensors[t].name + " has another size"};
