@@ -89,6 +89,8 @@ class KernelSearch {
     if (!result_.result.made) return std::move(result_);
     first_ = *result_.result.made;
     emitted_ = text_of(first_, kernel_);
+    if (const auto* no = std::get_if<program::Refusal>(&emitted_))
+      first_refusal_ = printable(no->rule) + ": " + printable(no->text);
     if (first_.module_meaning && kernel_.to != "cuda" && kernel_.to != "tilelang" &&
         !in_tensor_memory())
       try_for_module();
@@ -110,6 +112,7 @@ class KernelSearch {
         std::erase(result_.result.remarks, unknown);  // (Said once.)
       }
     } else {
+      tell_of_slower();
       result_.text = std::move(std::get<emit::GluonKernel>(emitted_).text);
     }
     return std::move(result_);
@@ -127,6 +130,16 @@ class KernelSearch {
         all += meaning::elements(value.shape) * type->bytes;
     }
     return all;
+  }
+
+  /// That a schedule other than the best is written, and why.
+  void tell_of_slower() {
+    const Cycle best = first_.program.initiation_interval;
+    const Cycle written = result_.result.made->program.initiation_interval;
+    if (written > best && !first_refusal_.empty())
+      result_.result.remarks.push_back("the best schedule, I = " + std::to_string(best) +
+                                       ", is not written: " + first_refusal_ + "; this one has I = " +
+                                       std::to_string(written));
   }
 
   bool in_tensor_memory() const {
@@ -176,6 +189,7 @@ class KernelSearch {
   const ProgramOptions& options_;
   std::stop_token stop_;
   MadeProgram first_;
+  std::string first_refusal_;  ///< why its text is not written; "" = it is
   EmittedText emitted_;
   EmittedKernel result_;
 };

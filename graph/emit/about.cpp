@@ -21,12 +21,18 @@ std::string status_of(const program::Program& program) {
 }
 
 std::string about_program(const program::Program& program, const EmitOptions& options) {
+  std::string copies;
+  if (options.user != nullptr && options.user->unrolled > 1) {
+    const std::string count = std::to_string(options.user->unrolled);
+    copies = "\nOne iteration here is " + count +
+             " of the function's: it is for numbers of them that are multiples of " + count + ".";
+  }
   return harmless(program.problem) + " on " + harmless(options.machine) + ", written by Twill " +
          harmless(options.version) + ".\n\nSchedule: " + status_of(program) +
          ", one iteration every I = " + std::to_string(program.initiation_interval) +
          " cycles of the machine file (" + proved_of(program) + "), " +
-         std::to_string(program::stage_count(program)) + " stages.\nProblem: sha256 " +
-         harmless(program.problem_sha256) + ".\n\n";
+         std::to_string(program::stage_count(program)) + " stages." + copies +
+         "\nProblem: sha256 " + harmless(program.problem_sha256) + ".\n\n";
 }
 
 }  // namespace twill::emit

@@ -173,7 +173,7 @@ class GluonPrinter {
           for (std::size_t h = 0; h < plan_.host_name.size(); ++h)
             if (name == plan_.host_name[h] + "_desc") one.block = block(h);
         }
-        if (plan_.by_elements()) one.divisor = given.divisor;
+        one.divisor = given.divisor;
         all.push_back(std::move(one));
       }
       return all;

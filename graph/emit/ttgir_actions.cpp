@@ -6,17 +6,6 @@
 
 namespace twill::emit::ws {
 
-namespace {
-
-/// Equal expressions have equal keys.
-std::string key_of(const Expr& one) {
-  std::string key = one.text + "(";
-  for (const Expr& part : one.parts) key += key_of(part) + ",";
-  return key + ")";
-}
-
-}  // namespace
-
 // ---- places in memory
 
 Thing Builder::allocated(const Expr& call, bool on_tensor_memory) {
@@ -203,9 +192,6 @@ bool Builder::copy_call(const std::string& name, const Expr& call, Thing& made) 
     const Type of = type(where);
     Type to = of;
     if (!of.pointer()) no_text("a load from no place");
-    // (Triton joins equal ones. Here nothing does.)
-    if (of.kind == Type::scalar && !numbers_loaded_.insert(key_of(call)).second)
-      no_text("a number that is loaded twice");
     to.element = of.element.substr(8, of.element.size() - 9);
     std::vector<int> operands{where.id};
     std::string list = "$0";

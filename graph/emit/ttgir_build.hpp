@@ -73,6 +73,7 @@ class Builder {
   Thing binary(const std::string& sign, Thing a, Thing b);
   Thing folded(const std::string& sign, const Thing& a, const Thing& b) const;
   Thing integer(const std::string& sign, const Thing& a, const Thing& b);
+  Thing product(int value, std::int64_t factor);
   Thing negated(const Thing& one);
   Thing widened(const Expr& item);
   Thing elementwise(const std::string& operation, std::vector<Thing> all);
@@ -132,7 +133,6 @@ class Builder {
   Variables definitions_;
   std::string comment_;
   std::map<const Expr*, Thing> ready_;  ///< arguments of the calls that are written
-  std::set<std::string> numbers_loaded_;
   int calls_ = 0;
 };
 

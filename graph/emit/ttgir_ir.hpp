@@ -50,6 +50,8 @@ struct Value {
   std::int64_t divisor = 1;  ///< of an argument of the function: what divides it
   int base = -1;             ///< of an integer: this value plus `offset`
   std::int64_t offset = 0;
+  int multiplied = -1;  ///< of an integer: this value times `factor`
+  std::int64_t factor = 1;
 };
 
 struct Block;
@@ -93,7 +95,10 @@ class Module {
   const Value& operator[](int value) const { return values_[static_cast<std::size_t>(value)]; }
   Value& operator[](int value) { return values_[static_cast<std::size_t>(value)]; }
   int value(Type type, std::string hint = "") {
-    values_.push_back({std::move(type), std::move(hint), {}, 1, -1, 0});
+    Value one;
+    one.type = std::move(type);
+    one.hint = std::move(hint);
+    values_.push_back(std::move(one));
     return static_cast<int>(values_.size()) - 1;
   }
   int constant(Block& where, const Type& type, std::string number);

@@ -185,6 +185,7 @@ Thing Builder::integer(const std::string& sign, const Thing& a, const Thing& b) 
   if (b.kind == Thing::whole && b.number == 1 && (sign == "*" || sign == "//")) return a;
   if (b.kind == Thing::whole && b.number == 0 && sign == "*") return Thing::make_whole(0);
   if (b.kind == Thing::whole && b.number == 1 && sign == "%") return Thing::make_whole(0);
+  if (sign == "*" && b.kind == Thing::whole) return product(a.id, b.number);
   const std::string operation = sign == "+"    ? "addi"
                                 : sign == "-"  ? "subi"
                                 : sign == "*"  ? "muli"
@@ -196,6 +197,20 @@ Thing Builder::integer(const std::string& sign, const Thing& a, const Thing& b) 
   const Type of = a.kind == Thing::value ? type(a) : type(b);
   const int x = in_type(a, of), y = in_type(b, of);
   return Thing::make_value(pure("arith." + operation + " $0, $1 : " + of.element, {x, y}, of));
+}
+
+/// Of a product with a known factor one product is made, as Triton's passes do.
+Thing Builder::product(int value, std::int64_t factor) {
+  if (m_[value].multiplied >= 0) {
+    factor *= m_[value].factor;
+    value = m_[value].multiplied;
+  }
+  const Type of = m_[value].type;
+  const int c = in_type(Thing::make_whole(factor), of);
+  const int made = pure("arith.muli $0, $1 : " + of.element, {value, c}, of);
+  m_[made].multiplied = value;
+  m_[made].factor = factor;
+  return Thing::make_value(made);
 }
 
 Thing Builder::binary(const std::string& sign, Thing a, Thing b) {

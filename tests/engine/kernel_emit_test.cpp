@@ -7,6 +7,8 @@
 #include "engine/include/twill_emit.hpp"
 #include "engine/include/twill_triton.hpp"
 #include "graph/io/file.hpp"
+#include "graph/ttgir/meaning.hpp"
+#include "graph/unroll.hpp"
 #include "tests/support/random_loop.hpp"
 #include "tests/support/ttgir_files.hpp"
 
@@ -183,6 +185,45 @@ TEST_CASE("a module's loop is its function; where its best schedule is refused a
   CHECK(kernel.text.find("attention_forward = UserKernel()") != std::string::npos);
   const auto* as_asked = std::get_if<std::string>(&first);
   CHECK((as_asked == nullptr || *as_asked != kernel.text));
+}
+
+TEST_CASE("a module's loop with two iterations in one") {
+  ProgramSource source =
+      program_source(read_triton(test::module_text("hopper-attention-forward"), "module"));
+  for (Lowered& layout : source.layouts) unroll(layout, 2);
+  source.unroll = 2;
+  const EmittedKernel kernel = emit_kernel(source);
+  REQUIRE_MESSAGE(!kernel.text.empty(), kernel.result.why);
+  CHECK(kernel.result.made->module_meaning->kernel.unrolled == 2);
+  CHECK(kernel.text.find("must be a multiple of 2") != std::string::npos);
+  CHECK(kernel.text.find("One iteration here is 2 of the function's") != std::string::npos);
+  // Blocks of rows with a causal mask have other numbers of iterations.
+  source = program_source(read_triton(test::module_text("blackwell-attention-causal"), "module"));
+  for (Lowered& layout : source.layouts) unroll(layout, 2);
+  source.unroll = 2;
+  const EmittedKernel none = emit_kernel(source);
+  CHECK(none.result.made);
+  CHECK(none.result.missing == Missing::text);
+  CHECK(none.result.why.find("not the same for all programs of the grid") != std::string::npos);
+}
+
+TEST_CASE("all texts of a module's kernel are of one schedule") {
+  const ProgramSource source =
+      program_source(read_triton(test::module_text("blackwell-attention-forward-sub2"), "module"));
+  KernelOptions options;
+  options.to = "ttgir-ws";
+  const EmittedKernel most = emit_kernel(source, options);
+  REQUIRE_MESSAGE(!most.text.empty(), most.result.why);
+  REQUIRE(most.text.find("For n >= 1 iterations") != std::string::npos);
+  for (const int trips : {0, 1}) {
+    options.for_trips = trips;
+    const EmittedKernel one = emit_kernel(source, options);
+    REQUIRE(one.result.made);
+    CHECK(program::program_text(one.result.made->program) ==
+          program::program_text(most.result.made->program));
+    // With one iteration it is the text for all others: another schedule would have one of its own.
+    CHECK(one.text.empty() == (trips == 1));
+  }
 }
 
 TEST_CASE("what is missing is named") {
