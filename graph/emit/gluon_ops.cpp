@@ -14,6 +14,11 @@ using program::Storage;
 
 namespace {
 
+/// Has a number of this type 8 bits?
+bool is_narrow(const std::string& type) {
+  return type == "f8" || type == "f8e5m2" || type == "i8";
+}
+
 // Columns of tensor memory that a chain of ops holds at a time.
 constexpr std::int64_t kChunk = 16;
 
@@ -114,25 +119,31 @@ std::string SlotPrinter::memory_operand(int op, const Operand& one, Iteration it
 }
 
 void SlotPrinter::product(int depth, int op, const Value& value, Iteration it) {
+  const std::string first = m_.values[at(value.operands[0].value)].type;
   for (std::size_t k = 0; k < 2; ++k) {
     const Operand& one = value.operands[k];
     const std::string type = one.value < 0 ? "" : m_.values[at(one.value)].type;
-    if (type != "f16" && type != "bf16" && type != "f8")
-      refuse("type", "operands of the product " + value.id + " must be f16, bf16 or f8");
+    if (type != "f16" && type != "bf16" && !is_narrow(type))
+      refuse("type", "operands of the product " + value.id + " must be of 16 or 8 bits");
+    if (is_narrow(type) && type != first)
+      refuse("type", "the product " + value.id + " is of two types of 8 bits");
     // PTX ISA, wgmma.mma_async and tcgen05.mma: of 8 bits both operands lie along K.
-    if (type == "f8" && values_.resolve(op, one).kind == Source::memory &&
-        plan_.columns_first(m_.values[at(one.value)]))
-      refuse("type", "a tile of 8 bits whose columns follow each other");
-    if (type == "f8" && (values_.resolve(op, one).kind == Source::registers ||
-                         values_.resolve(op, one).transposed != (k == 1)))
+    if (!is_narrow(type)) continue;
+    const Source source = values_.resolve(op, one);
+    const bool turned = source.kind == Source::memory &&
+                        plan_.columns_first(m_.values[at(one.value)]) != source.transposed;
+    const bool along =
+        source.kind == Source::memory ? turned == (k == 1) : source.transposed == (k == 1);
+    if (source.kind == Source::registers || !along)
       refuse("type", "operands of 8 bits of the product " + value.id +
                          " must lie in shared memory, along what is summed");
   }
-  const int depth_of_one = m_.values[at(value.operands[0].value)].type == "f8" ? 32 : 16;
+  const int depth_of_one = is_narrow(first) ? 32 : 16;
   if (needs_.product_depth != 0 && needs_.product_depth != depth_of_one)
     refuse("type", "products of operands of 8 and of 16 bits are in one kernel");
   needs_.product_depth = depth_of_one;
-  if (value.type != "f32") refuse("type", "the product " + value.id + " must be f32");
+  if (value.type != (first == "i8" ? "i32" : "f32"))
+    refuse("type", "the product " + value.id + " must be f32, of integers i32");
   if (plan_.links.values[at(op)].size() != 1)
     refuse("op", "the product " + value.id + " is part of a chain");
   for (std::size_t k = 0; k < 2; ++k) check_fenced(op, value.operands[k]);
@@ -242,7 +253,7 @@ std::string SlotPrinter::size_of(const Value& value) const {
   std::int64_t k = shape[left.transposed ? 0 : 1];
   if (left.columns > 0 && !left.transposed) k = left.columns;
   return "  # " + std::to_string(value.shape[0]) + " x " + std::to_string(value.shape[1]) + " x " +
-         std::to_string(k) + (m_.values[at(left.value)].type == "f8" ? " (8 bits)" : "");
+         std::to_string(k) + (is_narrow(m_.values[at(left.value)].type) ? " (8 bits)" : "");
 }
 
 void SlotPrinter::ended_for(int depth, int op, const Operand& one, Iteration it) {

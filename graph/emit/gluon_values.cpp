@@ -1,6 +1,7 @@
 #include "graph/emit/gluon_values.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "graph/emit/register_tile.hpp"
 #include "graph/index.hpp"
@@ -94,7 +95,9 @@ std::string gluon_type(const std::string& type) {
   if (type == "f16") return "gl.float16";
   if (type == "bf16") return "gl.bfloat16";
   if (type == "f8") return "gl.float8e4nv";
+  if (type == "f8e5m2") return "gl.float8e5";
   if (type == "i32") return "gl.int32";
+  if (type == "i8") return "gl.int8";
   return "";
 }
 
@@ -266,12 +269,16 @@ std::string ValuePrinter::filled(int value, double x) const {
     if (one.type != "f32") throw Refusal{"type", one.id + " is a number of type " + one.type};
     return "gl.to_tensor(" + number_text(x) + ")";
   }
-  if (type.empty() || one.type == "i32") throw Refusal{"type", one.id + " is of type " + one.type};
+  const bool integer = one.type == "i32" || one.type == "i8";
+  if (type.empty() || (integer && !(x == std::nearbyint(x) && std::abs(x) <= 127)))
+    throw Refusal{"type", one.id + " is of type " + one.type};
   std::string shape;
   for (const std::int64_t extent : one.shape)
     shape += (shape.empty() ? "" : ", ") + std::to_string(extent);
-  return "gl.full([" + shape + "], " + number_text(x) + ", " + type + ", " +
-         text_of(layout_of(value)) + ")";
+  const std::string number =
+      integer ? std::to_string(static_cast<std::int64_t>(x)) : number_text(x);
+  return "gl.full([" + shape + "], " + number + ", " + type + ", " + text_of(layout_of(value)) +
+         ")";
 }
 
 std::string ValuePrinter::running_sum(const Value& value, const Expression& of,

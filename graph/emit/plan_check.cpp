@@ -47,7 +47,7 @@ class Checker {
     const Value& value = m_.values[at(v)];
     if (ids_.contains(value.part_of) && (!triton_ || with_product(v)))
       return Refusal{"op", value.id + " is a step of " + value.part_of};
-    if (value.type == "i8" || value.type == "f8e5m2")
+    if (!triton_ && (value.type == "i8" || value.type == "f8e5m2"))
       return Refusal{"type", value.id + " is of type " + value.type};
     if (value.shape.empty())
       if (auto no = number(v)) return no;

@@ -186,6 +186,7 @@ std::vector<int> Plan::final_chain(int store, int slot, std::int64_t columns) co
     chain.insert(chain.begin(), now);
     int next = -1;
     for (const Operand& one : value.operands) {
+      if (one.along_columns) return {};  // (Of a vector along columns nobody has a part.)
       if (one.value < 0 || meaning->values[at(one.value)].shape.size() != 2) continue;
       if (next >= 0 || one.transposed || one.columns > 0 || one.value < meaning->loop_begin)
         return {};

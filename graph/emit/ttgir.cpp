@@ -104,8 +104,9 @@ class TtgirWriter {
     if (one.type.empty())
       ws::no_text("an argument of which nobody says where it leads, " + one.name);
     if (one.kind != KernelArgument::descriptor) {
-      const std::string element =
-          one.kind == KernelArgument::pointer ? "!tt.ptr<" + one.type + ">" : one.type;
+      const std::string element = one.kind == KernelArgument::pointer
+                                      ? "!tt.ptr<" + element_name(one.type) + ">"
+                                      : one.type;
       b_.variables.set(one.name, Thing::make_value(add(scalar(element), one.name)));
       return;
     }
@@ -119,7 +120,7 @@ class TtgirWriter {
               shape_list(one.block),
               Expr{Expr::member, type_name(one.type), {Expr{Expr::name, "gl", {}, {}}}, {}}},
              {"", "", ""}});
-    const std::string element = one.type == "f8" ? "f8E4M3FN" : one.type;  // MLIR's name
+    const std::string element = element_name(one.type);
     b_.variables.set(
         one.name, Thing::make_value(
                       add({Type::descriptor, element, one.block, one.block, layout.of}, one.name)));
@@ -135,11 +136,17 @@ class TtgirWriter {
       list.parts.push_back({Expr::whole, std::to_string(extent), {}, {}});
     return list;
   }
+  /// What MLIR calls a type of numbers.
+  static std::string element_name(const std::string& type) {
+    return type == "f8" ? "f8E4M3FN" : type == "f8e5m2" ? "f8E5M2" : type;
+  }
   static std::string type_name(const std::string& type) {
     if (type == "f16") return "float16";
     if (type == "bf16") return "bfloat16";
     if (type == "f32") return "float32";
     if (type == "f8") return "float8e4nv";
+    if (type == "f8e5m2") return "float8e5";
+    if (type == "i8") return "int8";
     throw Refusal{"ttgir", "a descriptor of elements of type " + type};
   }
 

@@ -340,7 +340,7 @@ Thing Builder::wgmma(const Expr& call) {
   Op& op = append(Op::plain);
   // (Of 8 bits: no sums are added in full precision in between, as Gluon has it.)
   const std::string sums =
-      type(a).element == "f8E4M3FN" ? ", maxNumImpreciseAcc = 1073741824 : i32" : "";
+      type(a).element.starts_with("f8") ? ", maxNumImpreciseAcc = 1073741824 : i32" : "";
   op.text = "ttng.warp_group_dot $0, $1, $2, $3 {inputPrecision = 0 : i32, isAsync = true" + sums +
             "} : " + type(a).text() + " * " + type(b).text() + " -> " + to.text();
   op.operands = {a.id, b.id, sum.id, use};

@@ -34,7 +34,7 @@ Thing thing_of(LayoutRef layout) {
 
 int bits_of(const std::string& element) {
   if (element == "f32") return 32;
-  if (element == "f8E4M3FN") return 8;
+  if (element == "f8E4M3FN" || element == "f8E5M2" || element == "i8") return 8;
   if (element == "f16" || element == "bf16") return 16;
   no_text("elements of type " + element);
 }
@@ -233,7 +233,9 @@ Thing Builder::evaluate(const Expr& expression) {
       if (path == "gl.float16") made.text = "f16";
       if (path == "gl.bfloat16") made.text = "bf16";
       if (path == "gl.float8e4nv") made.text = "f8E4M3FN";
+      if (path == "gl.float8e5") made.text = "f8E5M2";
       if (path == "gl.int32") made.text = "i32";
+      if (path == "gl.int8") made.text = "i8";
       if (path == "gl.int64") made.text = "i64";
       if (!made.text.empty()) return made;
       if (expression.text == "nbytes_per_cta") {

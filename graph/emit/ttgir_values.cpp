@@ -521,9 +521,17 @@ Thing Builder::cast(const Thing& from, const std::string& element) {
   Type to = of;
   to.element = element;
   const auto half = [](const std::string& type) { return type == "f16" || type == "bf16"; };
+  const auto eighth = [](const std::string& type) { return type.starts_with("f8"); };
   std::string name;
   if (of.element == "f32") name = half(element) ? "truncf" : element == "i32" ? "fptosi" : "";
-  if (element == "f32") name = half(of.element) ? "extf" : of.element == "i32" ? "sitofp" : "";
+  if (element == "f32" && half(of.element)) name = "extf";
+  if (element == "f32" && (of.element == "i32" || of.element == "i8")) name = "sitofp";
+  if (of.element == "f32" && eighth(element))
+    return Thing::make_value(
+        pure("tt.fp_to_fp $0, rounding = rtne : " + of.text() + " -> " + to.text(), {from.id}, to));
+  if (eighth(of.element) && element == "f32")
+    return Thing::make_value(
+        pure("tt.fp_to_fp $0 : " + of.text() + " -> " + to.text(), {from.id}, to));
   if (name.empty()) no_text("numbers of type " + of.element + " as " + element);
   return Thing::make_value(
       pure("arith." + name + " $0 : " + of.text() + " to " + to.text(), {from.id}, to));

@@ -403,6 +403,7 @@ void MeaningBuilder::check_function() {
     one.divisor = divisor_of(m_, m_.value(argument).name);
     if (t->kind == TypeKind::descriptor) {
       one.kind = meaning::Parameter::descriptor;
+      if (const std::string number = t->number(); !number.empty()) one.type = number;
       one.block = t->shape;
     } else if (t->kind == TypeKind::scalar && t->is_pointer()) {
       one.kind = meaning::Parameter::pointer;

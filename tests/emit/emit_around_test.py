@@ -17,9 +17,11 @@ import stand_in
 
 CASES = ["gemm-bias-gelu-hopper", "gemm-bias-gelu-blackwell", "softmax-backward-hopper", "delta-rule-states-blackwell",
          "decode-vector-hopper", "layer-norm-tiles-hopper", "adam-step-blackwell", "rms-norm-residual-hopper",
-         "sum-of-parts-blackwell", "attention-delta-hopper", "recurrence-blackwell"]
-# Waits that others imply: the slot that stores arrives for one store when it has issued the next one, too.
-IMPLIED = {"adam-step-blackwell": 2, "rms-norm-residual-hopper": 1}
+         "sum-of-parts-blackwell", "attention-delta-hopper", "recurrence-blackwell", "gemm-weights-int8-hopper",
+         "gemm-weights-int8-blackwell", "gemm-int8-hopper", "gemm-int8-blackwell", "gemm-fp8-hopper"]
+# Waits that others imply: the slot that stores arrives for one store when it has issued the next one, too. A tile that is copied
+# after another by the same threads is there after it, and one fence before a product is enough for all that it reads.
+IMPLIED = {"adam-step-blackwell": 2, "rms-norm-residual-hopper": 1, "gemm-weights-int8-hopper": 5}
 LONG = ["softmax-backward-hopper"]  # (a hundred waits in runs of fewer iterations)
 # In place, rows that overlap the ones before them: what is loaded ahead may be stored later.
 REFUSED = ["rms-norm-residual-hopper:overlapping"]
@@ -352,6 +354,55 @@ class AttentionBackwardGrouped:
         yield off(self.dk, p * (self.v.astype(np.float64) @ do.T - self.delta[None, :]) @ q)
 
 
+class GemmWeightsInt8:
+    """gemm_weights_int8(a, b, scales, c, N, K): C = A B scales, B of whole numbers of 8 bits with a scale for each column."""
+
+    def make(self, n, random):
+        self.m, self.n, self.k, self.grid = 256, 256, 64 * n, (2, 2)
+        self.a = pointers.half(random, self.m, self.k)
+        self.b = random.integers(-127, 128, (self.k, self.n)).astype(np.float32)
+        self.scales = random.uniform(0.5, 1.5, self.n).astype(np.float32) / 64
+        self.c = np.full((self.m, self.n), np.nan, np.float16)
+
+    def arguments(self):
+        return [self.a, self.b, self.scales, self.c, self.n, self.k]
+
+    def errors(self):
+        yield off(self.c, self.a.astype(np.float64) @ self.b.astype(np.float64) * self.scales.astype(np.float64))
+
+
+class GemmInt8:
+    """gemm_int8(a, b, rows, columns, c, N, K): C = A B' of whole numbers of 8 bits, a scale for each row and column."""
+
+    def make(self, n, random):
+        self.m, self.n, self.k, self.grid, self.tolerance = 256, 256, 64 * n, (2, 2), 8e-3
+        self.a, self.b = (random.integers(-127, 128, (rows, self.k)).astype(np.float32) for rows in (self.m, self.n))
+        self.rows, self.columns = (random.uniform(0.5, 1.5, size).astype(np.float32) / 256 for size in (self.m, self.n))
+        self.c = np.full((self.m, self.n), np.nan, np.float32)
+
+    def arguments(self):
+        return [self.a, self.b, self.rows, self.columns, self.c, self.n, self.k]
+
+    def errors(self):
+        yield off(self.c, self.a.astype(np.float64) @ self.b.astype(np.float64).T * self.rows.astype(np.float64)[:, None] * self.columns.astype(np.float64))
+
+
+class GemmFp8:
+    """gemm_fp8(a, b, c, K): C = A B' of f8 with five bits of exponent."""
+
+    def make(self, n, random):
+        self.m, self.n, self.k, self.grid = 256, 256, 128 * n, (2, 2)
+        eight = stand_in.Type("float8e5")
+        self.a, self.b = (eight.rounded(floats(random, rows, self.k)) for rows in (self.m, self.n))
+        self.c = np.full((self.m, self.n), np.nan, np.float16)
+
+    def arguments(self):
+        return [self.a, self.b, self.c, self.k]
+
+    def errors(self):
+        yield off(self.c, self.a.astype(np.float64) @ self.b.astype(np.float64).T)
+
+
 class GemmBlockScaled:
     """gemm_block_scaled(a, b, a_scales, b_scales, c, M, N, K): 8 bits; scales of 1 x 128 of A and 128 x 128 of B."""
 
@@ -379,8 +430,8 @@ ORACLES = {"gemm-bias-gelu": GemmBiasGelu, "softmax-backward": SoftmaxBackward, 
            "delta-rule-states": DeltaRuleStates, "decode-vector": DecodeVector, "layer-norm-backward": LayerNormBackward,
            "recurrence": Recurrence, "rms-norm-residual": RmsNormResidual, "sum-of-parts": SumOfParts, "attention-fp8": AttentionFp8,
            "attention-delta": AttentionDelta, "adam-step": AdamStep, "attention-capped-with-sinks": AttentionCappedWithSinks,
-           "gemm-block-scaled": GemmBlockScaled, "quantise-rows": QuantiseRows, "attention-backward-grouped": AttentionBackwardGrouped}
-NUMBERS = {"f16": "float16", "f32": "float32", "bf16": "bfloat16", "f8E4M3FN": "float8e4nv"}
+           "gemm-block-scaled": GemmBlockScaled, "gemm-weights-int8": GemmWeightsInt8, "gemm-int8": GemmInt8, "gemm-fp8": GemmFp8, "quantise-rows": QuantiseRows, "attention-backward-grouped": AttentionBackwardGrouped}
+NUMBERS = {"f16": "float16", "f32": "float32", "bf16": "bfloat16", "f8E4M3FN": "float8e4nv", "f8E5M2": "float8e5", "i8": "int8"}
 
 
 def number_type(kind):
@@ -441,7 +492,8 @@ def compiled_one(out, path, trips=-1):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     types, signature, attributes = list(parameters(path).values()), {}, {}
-    short = {"f16": "fp16", "f32": "fp32", "bf16": "bf16", "i32": "i32", "i64": "i64", "f8E4M3FN": "fp8e4nv"}
+    short = {"f16": "fp16", "f32": "fp32", "bf16": "bf16", "i32": "i32", "i64": "i64", "f8E4M3FN": "fp8e4nv", "f8E5M2": "fp8e5",
+             "i8": "i8"}
     for k, name in enumerate(module.kernel.arg_names):
         if name == "TRIPS":
             signature[name] = "constexpr"

@@ -156,13 +156,15 @@ def held_back(module):
 
 
 WORLD = None
-SHORT = {"float16": np.float16, "float32": np.float32, "bfloat16": np.float32, "float8e4nv": np.float32}
-STORED = {"float16": np.float16, "float32": np.float32, "bfloat16": np.uint16, "float8e4nv": np.uint8}  # in memory
+SHORT = {"float16": np.float16, "float32": np.float32, "bfloat16": np.float32, "float8e4nv": np.float32, "float8e5": np.float32,
+         "int8": np.float32}
+STORED = {"float16": np.float16, "float32": np.float32, "bfloat16": np.uint16, "float8e4nv": np.uint8, "float8e5": np.uint8,
+          "int8": np.int8}  # in memory
 TORCH = {"float8_e4m3fn": "float8e4nv"}  # what PyTorch calls otherwise
 
 
 class Type:
-    """A number type; bfloat16 and float8e4nv are float32 with rounded values."""
+    """A number type; bfloat16, those of 8 bits are float32 with rounded values."""
 
     def __init__(self, name):
         self.name = TORCH.get(name, name)
@@ -175,6 +177,15 @@ class Type:
             step = np.exp2(np.maximum(np.floor(np.log2(np.maximum(np.abs(x), 2.0 ** -6))), -6) - 3)
             kept = np.round(x / step) * step
             return np.where(np.abs(kept) <= 448, kept, np.nan).astype(np.float32)
+        if self.name == "float8e5":  # 5 bits of exponent, 2 of mantissa, the least is 2 to the -16, the largest 57344
+            x = np.asarray(x, np.float32)
+            step = np.exp2(np.maximum(np.floor(np.log2(np.maximum(np.abs(x), 2.0 ** -14))), -14) - 2)
+            kept = np.round(x / step) * step
+            return np.where(np.abs(kept) <= 57344, kept, np.sign(kept) * np.inf).astype(np.float32)
+        if self.name == "int8":
+            if not ((x == np.round(x)) & (np.abs(x) <= 127)).all():
+                raise Fault("no whole number of 8 bits becomes one")
+            return x.astype(np.float32)
         if self.name != "bfloat16":
             return x.astype(self.numpy)
         bits = np.ascontiguousarray(x, np.float32).view(np.uint32)
@@ -189,7 +200,9 @@ class Type:
         if self.name == "float8e4nv":
             code = np.where(np.isnan(x), 127, np.searchsorted(FLOAT8, np.abs(np.where(np.isnan(x), 0, x))))
             return (code + 128 * np.signbit(x)).astype(np.uint8)
-        return x
+        if self.name == "float8e5":  # the upper half of a float16
+            return (np.ascontiguousarray(x, np.float16).view(np.uint16) >> 8).astype(np.uint8)
+        return x.astype(np.int8) if self.name == "int8" else x
 
     def values(self, stored):
         if self.name == "bfloat16":
@@ -197,14 +210,16 @@ class Type:
         if self.name == "float8e4nv":
             code = stored.astype(np.int64)
             return np.where(code & 127 == 127, np.nan, np.append(FLOAT8, 0)[code & 127] * np.where(code > 127, -1, 1)).astype(np.float32)
-        return stored.copy()
+        if self.name == "float8e5":
+            return (stored.astype(np.uint16) << 8).view(np.float16).astype(np.float32)
+        return stored.astype(np.float32) if self.name == "int8" else stored.copy()
 
     def __str__(self):
         return self.name
 
     @property
     def bytes(self):
-        return {"float32": 4, "float8e4nv": 1}.get(self.name, 2)
+        return {"float32": 4, "float8e4nv": 1, "float8e5": 1, "int8": 1}.get(self.name, 2)
 
 
 # What the first 127 codes of float8e4nv mean: 4 bits of exponent, 3 of mantissa.
