@@ -223,10 +223,7 @@ class CudaHostPrinter {
       case Function::ceil:
         text = std::string(cuda_function(value.function)) + "(" + x(0) + ")";
         break;
-      case Function::beside:
-      case Function::within:
-      case Function::running_sum:
-      case Function::places: break;  // plan.cpp refuses them
+      default: break;  // plan_check.cpp refuses the others
       case Function::causal:
         text = "masked(" + x(0) + ", " + i + " * " + std::to_string(value.shape[1]) + ", " +
                whole(1) + ", " + whole(2) + ", -INFINITY)";

@@ -361,7 +361,7 @@ class HostPrinter {
         break;
       }
       case Function::places: text = linear(value, 0, i); break;
-      case Function::beside: break;  // axes.cpp refuses it
+      default: break;  // axes.cpp and plan_check.cpp refuse the others
       case Function::causal:
         text = "torch.where((i * " + std::to_string(value.shape[1]) + " + torch.arange(" +
                std::to_string(value.shape[1]) + "))[None, :] <= " + x(1) + " + torch.arange(" +

@@ -28,6 +28,17 @@ class Checker {
       if (plan_.user != nullptr)
         if (auto no = of_function(v)) return no;
       const Value& value = m_.values[at(v)];
+      if (meaning::is_of_integers(value.function) || meaning::is_comparison(value.function))
+        return Refusal{"op", value.id + " computes " + std::string(name_of(value.function)) +
+                                 ": no text is written for it yet"};
+      if (value.function == Function::within && value.operands[0].value < 0 &&
+          value.operands[1].value < 0 && value.operands[0] == value.operands[1])
+        return Refusal{"op", value.id + " is one number everywhere: no text is written for it yet"};
+      if (value.shape.empty() &&
+          (value.function == Function::places || value.function == Function::within))
+        return Refusal{"op", value.id +
+                                 " is a number that the iteration decides: no text is written for "
+                                 "it yet"};
       if (value.function == Function::running_sum && !triton_)
         return Refusal{"op", value.id + " is a running sum: no text is written for it"};
       if (value.function == Function::places && !triton_)

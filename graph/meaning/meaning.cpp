@@ -49,6 +49,23 @@ constexpr std::array<FunctionRow, kFunctions> kFunctionTable = {{
     {"floor", 1, 1, Form::elementwise},
     {"ceil", 1, 1, Form::elementwise},
     {"running_sum", 1, 2, Form::other},
+    {"int_add", 2, 2, Form::elementwise},
+    {"int_sub", 2, 2, Form::elementwise},
+    {"int_mul", 2, 2, Form::elementwise},
+    {"int_div", 2, 2, Form::elementwise},
+    {"int_rem", 2, 2, Form::elementwise},
+    {"mul_high", 2, 2, Form::elementwise},
+    {"bit_and", 2, 2, Form::elementwise},
+    {"bit_or", 2, 2, Form::elementwise},
+    {"bit_xor", 2, 2, Form::elementwise},
+    {"shift_left", 2, 2, Form::elementwise},
+    {"shift_right", 2, 2, Form::elementwise},
+    {"shift_right_logical", 2, 2, Form::elementwise},
+    {"greater", 2, 2, Form::elementwise},
+    {"at_least", 2, 2, Form::elementwise},
+    {"equal", 2, 2, Form::elementwise},
+    {"not_equal", 2, 2, Form::elementwise},
+    {"histogram", 1, 1, Form::other},
 }};
 
 const FunctionRow& row_of(Function function) {
@@ -65,6 +82,13 @@ std::pair<int, int> arity(Function function) {
 }
 bool is_elementwise(Function function) {
   return row_of(function).form == Form::elementwise;
+}
+bool is_of_integers(Function function) {
+  return (function >= Function::int_add && function <= Function::shift_right_logical) ||
+         function == Function::histogram;
+}
+bool is_comparison(Function function) {
+  return function >= Function::greater && function <= Function::not_equal;
 }
 bool has_tensor(Function function) {
   return row_of(function).form == Form::with_tensor;

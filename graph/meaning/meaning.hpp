@@ -54,14 +54,38 @@ enum class Function {
   ceil,         ///< the smallest whole number that is not smaller
   running_sum,  ///< a of rows 0 to r, added: of a vector, or down each column of a matrix; with a
                 ///< second operand, 1, of columns 0 to c
+  // Of integers; operands and result are taken modulo 2 to the power of the bits of the result's
+  // type, as two's complement. Division by 0 and shifts by as many bits or more mean nothing.
+  int_add,              ///< a + b
+  int_sub,              ///< a - b
+  int_mul,              ///< a b
+  int_div,              ///< a / b, towards 0
+  int_rem,              ///< a - b (a / b), with the sign of a
+  mul_high,             ///< the upper half of the bits of a b, both without sign
+  bit_and,              ///< a and b, bit by bit
+  bit_or,               ///< a or b, bit by bit
+  bit_xor,              ///< bits that differ
+  shift_left,           ///< a 2^b
+  shift_right,          ///< a / 2^b, rounded down
+  shift_right_logical,  ///< likewise, of a without sign
+  // 1 where it is so, else 0; of what is no number nothing is so, but that it is not equal.
+  greater,    ///< a > b
+  at_least,   ///< a >= b
+  equal,      ///< a = b
+  not_equal,  ///< a is not b
+  histogram,  ///< of a vector of integers: how many are c, for each place c of the result
 };
-inline constexpr int kFunctions = 34;
+inline constexpr int kFunctions = 51;
 
 std::string_view name_of(Function function);
 /// Least and largest number of operands, without the tensor and bounds.
 std::pair<int, int> arity(Function function);
 /// Element by element, with operands of lower rank repeated.
 bool is_elementwise(Function function);
+/// Are operands and result integers, the result exact?
+bool is_of_integers(Function function);
+/// Is the result 1 or 0?
+bool is_comparison(Function function);
 bool has_tensor(Function function);
 
 struct Operand {

@@ -200,6 +200,7 @@ class MeaningReader {
     one.part_of = owner;
     one.type = of.type == "f64" || of.type == "i32" ? of.type : "f32";
     computation(place, user, one);
+    if (is_of_integers(one.function) || is_comparison(one.function)) one.type = "i32";
     if (one.tensor >= 0) place.fail("a step moves no tile");
     one.id = owner + "." + std::to_string(++steps_of_);
     declare(one.id, place, {Named::step, 0});
@@ -415,6 +416,7 @@ class MeaningReader {
       if (one.type != m_.tensors[at(one.tensor)].type)
         place.at("type").fail("must be the tensor's type, " + m_.tensors[at(one.tensor)].type);
     } else if (is_elementwise(one.function)) {
+      of_integers(one, place, disagree);
       one.shape = expected = broadcast(one, in, disagree);
       if (one.function == Function::copy && is_part(one.tile, expected)) expected = one.tile;
       // Two columns (beside) may be counted as one.
@@ -423,8 +425,12 @@ class MeaningReader {
         expected = one.tile;
     } else if (one.function == Function::within || one.function == Function::places) {
       one.shape = expected = one.tile;
-      if (expected.empty() || expected.size() > 2) disagree("must make a vector or a matrix");
+      if (expected.size() > 2) disagree("must make a number, a vector or a matrix");
       check_repeated(one, in, expected, disagree);
+    } else if (one.function == Function::histogram) {
+      of_integers(one, place, disagree);
+      one.shape = expected = one.tile;
+      if (in[0].size() != 1 || expected.size() != 1) disagree("must make a vector of a vector");
     } else if (one.function == Function::beside) {
       for (const auto& each : in)
         if (each.size() == 1) one.shape = {each[0], 2};
@@ -473,6 +479,22 @@ class MeaningReader {
     if (one.tile != expected)
       tile.fail("must be " + shape_text(expected) + " by the shapes of the operands of " +
                 std::string(name_of(one.function)));
+  }
+
+  /// What is of integers has integers, and a comparison makes some.
+  template <class Disagree>
+  void of_integers(const Value& one, const JsonValue& place, const Disagree& disagree) const {
+    const bool integers = is_of_integers(one.function);
+    if (!integers && !is_comparison(one.function)) return;
+    if (number_type(one.type) == nullptr || number_type(one.type)->precision != 0)
+      place.at("type").fail(std::string(name_of(one.function)) + " makes integers: i32 or i8");
+    for (std::size_t k = 0; k < one.operands.size() && integers; ++k) {
+      const Operand& operand = one.operands[k];
+      if (operand.value >= 0 ? number_type(m_.values[at(operand.value)].type)->precision != 0
+                             : !(std::abs(operand.number) <= kLargestBound &&
+                                 operand.number == std::floor(operand.number)))
+        disagree("must be of integers");
+    }
   }
 
   template <class Disagree>

@@ -9,6 +9,7 @@
 
 #include "graph/index.hpp"
 #include "graph/meaning/bounds.hpp"
+#include "graph/meaning/integers.hpp"
 #include "graph/meaning/number_type.hpp"
 #include "graph/random.hpp"
 
@@ -154,10 +155,11 @@ class Interpreter {
 
   /// Is the result one of the operands, in a type that has all of theirs? Then nothing is rounded.
   bool is_exact(const Value& value) const {
-    constexpr Function kMoves[] = {Function::copy,   Function::store, Function::transpose,
-                                   Function::select, Function::max,   Function::row_max,
-                                   Function::causal, Function::lower, Function::beside,
-                                   Function::within, Function::places};
+    if (is_of_integers(value.function) || is_comparison(value.function)) return true;
+    constexpr Function kMoves[] = {Function::copy,    Function::store,  Function::transpose,
+                                   Function::select,  Function::max,    Function::min,
+                                   Function::row_max, Function::causal, Function::lower,
+                                   Function::beside,  Function::within, Function::places};
     if (std::find(std::begin(kMoves), std::end(kMoves), value.function) == std::end(kMoves))
       return false;
     const NumberType& type = *number_type(value.type);
@@ -264,6 +266,9 @@ class Interpreter {
       if (rank == value.shape.size()) return pick(in[o], k);
       return pick(in[o], value.operands[o].along_columns ? column : row);
     };
+    if (is_comparison(value.function)) return decided(value.function, x(0), x(1));
+    if (value.function == Function::histogram) return counted(in[0], k);
+    if (is_of_integers(value.function)) return whole(value, x(0), x(1));
     switch (value.function) {
       case Function::store:
       case Function::copy: return x(0);
@@ -325,6 +330,29 @@ class Interpreter {
       }
       default: return {std::numeric_limits<double>::quiet_NaN(), kEndless};
     }
+  }
+
+  /// Where errors decide, it may be either.
+  static Near decided(Function function, const Near& a, const Near& b) {
+    const double e = a.e + b.e;
+    const bool open = std::isnan(a.x) || std::isnan(b.x) || (e > 0 && !(std::abs(a.x - b.x) > e));
+    return {compared(function, a.x, b.x) ? 1.0 : 0.0, open ? kEndless : 0};
+  }
+  /// An integer that is not known for sure makes one that may be any.
+  static Near whole(const Value& value, const Near& a, const Near& b) {
+    if (a.e > 0 || b.e > 0 || std::isnan(a.x) || std::isnan(b.x)) return {0, kEndless};
+    const auto result =
+        of_integers(value.function, static_cast<std::int64_t>(a.x), static_cast<std::int64_t>(b.x),
+                    8 * number_type(value.type)->bytes);
+    return result ? Near{static_cast<double>(*result), 0} : Near{0, kEndless};
+  }
+  static Near counted(const Bounded& in, std::size_t place) {
+    Near all;
+    for (std::size_t k = 0; k < in.value.data.size(); ++k) {
+      all.x += in.value.data[k] == static_cast<double>(place) ? 1 : 0;
+      all.e += in.error.data[k] > 0 ? kEndless : 0;
+    }
+    return all;
   }
 
   static Near negative(const Near& a) { return {-a.x, a.e}; }

@@ -9,6 +9,7 @@
 
 #include "graph/index.hpp"
 #include "graph/meaning/bounds.hpp"
+#include "graph/meaning/integers.hpp"
 #include "graph/meaning/number_type.hpp"
 
 namespace twill::meaning {
@@ -97,7 +98,14 @@ Numbers masked(const Value& value, const Numbers& in, std::int64_t i) {
   return result;
 }
 
-double element(Function function, const double* x, std::size_t operands) {
+double element(const Value& value, const double* x, std::size_t operands) {
+  const Function function = value.function;
+  if (is_comparison(function)) return compared(function, x[0], x[1]) ? 1 : 0;
+  if (is_of_integers(function))
+    return static_cast<double>(of_integers(function, static_cast<std::int64_t>(x[0]),
+                                           static_cast<std::int64_t>(x[1]),
+                                           8 * number_type(value.type)->bytes)
+                                   .value_or(0));
   switch (function) {
     case Function::load:
     case Function::store:
@@ -143,7 +151,7 @@ Numbers by_elements(const Value& value, std::span<const Numbers> in) {
   for (std::int64_t e = 0; e < count; ++e) {
     for (std::size_t k = 0; k < in.size(); ++k)
       x[k] = in[k].data[static_cast<std::size_t>(e / columns * row[k] + e % columns * column[k])];
-    result.data[static_cast<std::size_t>(e)] = element(value.function, x, in.size());
+    result.data[static_cast<std::size_t>(e)] = element(value, x, in.size());
   }
   return result;
 }
@@ -198,6 +206,14 @@ Numbers two_columns(const Value& value, std::span<const Numbers> in) {
   return result;
 }
 
+Numbers counted(const Value& value, const Numbers& in) {
+  Numbers result{value.shape, std::vector<double>(extent(Numbers{value.shape, {}}, 0), 0.0)};
+  for (const double x : in.data)
+    if (x >= 0 && x < static_cast<double>(result.data.size()))
+      result.data[static_cast<std::size_t>(x)] += 1;
+  return result;
+}
+
 Numbers turned(const Numbers& in) {
   const std::size_t m = extent(in, 0), n = extent(in, 1);
   Numbers result{{in.shape[1], in.shape[0]}, std::vector<double>(in.data.size())};
@@ -247,6 +263,7 @@ Numbers evaluate(const Value& value, std::span<const Numbers> operands, std::int
     case Function::beside: result = two_columns(value, operands); break;
     case Function::within: result = within_bounds(value, operands, i); break;
     case Function::places: result = placed(value, i); break;
+    case Function::histogram: result = counted(value, operands[0]); break;
     default:
       result = bounds_of(value).empty() ? by_elements(value, operands)
                                         : within_bounds(value, operands, i);

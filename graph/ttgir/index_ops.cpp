@@ -1,5 +1,8 @@
 #include "graph/ttgir/index_ops.hpp"
 
+#include <algorithm>
+#include <set>
+
 #include "graph/ttgir/op_class.hpp"
 
 namespace twill::ttgir {
@@ -19,6 +22,29 @@ bool is_candidate(const Module& module, const Operation& op) {
     if (type == nullptr || !is_integer_tile(*type)) return false;
   }
   return true;
+}
+
+/// Does anything but index arithmetic and addresses use an integer tile?
+bool computes_with(const Module& module, int value) {
+  const Type* type = module.type_of(value);
+  if (type == nullptr || !is_integer_tile(*type) || type->is_pointer()) return false;
+  std::vector<int> open = {value};
+  std::set<int> seen = {value};
+  while (!open.empty()) {
+    const int now = open.back();
+    open.pop_back();
+    for (const Operation& user : module.ops)
+      for (std::size_t k = 0; k < user.operands.size(); ++k) {
+        if (user.operands[k] != now) continue;
+        if (is_candidate(module, user)) {
+          for (const int made : user.results)
+            if (seen.insert(made).second) open.push_back(made);
+        } else if (user.name != "scf.yield" && !is_address_operand(module, user, k)) {
+          return true;
+        }
+      }
+  }
+  return false;
 }
 
 }  // namespace
@@ -119,6 +145,16 @@ std::vector<bool> replicated_ops(const Module& module, const std::vector<int>& b
     if (replicated[static_cast<std::size_t>(index)] || op.name == "scf.yield") continue;
     for (std::size_t k = 0; k < op.operands.size(); ++k)
       if (!is_address_operand(module, op, k)) need(op.operands[k]);
+  }
+  // So does what the loop results in, where more than addresses is made of that behind it.
+  for (const int index : inside) {
+    const Operation& op = module.op(index);
+    const int loop = module.parent(index);
+    if (op.name != "scf.yield" || loop == kNone || is_inside[static_cast<std::size_t>(loop)])
+      continue;
+    const std::vector<int>& results = module.op(loop).results;
+    for (std::size_t k = 0; k < std::min(results.size(), op.operands.size()); ++k)
+      if (computes_with(module, results[k])) need(op.operands[k]);
   }
   // What an scf.if hands out is needed inside it.
   for (const int index : inside) {

@@ -9,6 +9,7 @@
 #include "graph/meaning/number_type.hpp"
 #include "graph/random.hpp"
 #include "graph/ttgir/interpreter.hpp"
+#include "graph/ttgir/op_class.hpp"
 
 namespace twill::ttgir {
 namespace {
@@ -156,7 +157,9 @@ void Interpreter::execute(int op) {
   if (name == "tt.load" || name == "tt.descriptor_load") return load(op);
   if (name == "tt.store" || name == "tt.descriptor_store" || name == "tt.descriptor_reduce")
     return store(op);
-  if (name == "tt.atomic_rmw" && text_behind_name(op).starts_with("fadd,")) return store(op);
+  if (name == "tt.atomic_rmw" &&
+      (text_behind_name(op).starts_with("fadd,") || text_behind_name(op).starts_with("add,")))
+    return store(op);
   if (buffers(op) || tiles(op)) return;
   refuse(op, "it is not executed here");
 }
@@ -184,16 +187,36 @@ void Interpreter::loop(int op) {
     const auto found = values_.find(o.operands[k]);
     carried.push_back(found == values_.end() ? Held{} : found->second);
   }
+  bool around = false;  // the loop
+  for (int up = m_.parent(loop_); up != kNone; up = m_.parent(up)) around = around || up == op;
+  if (op == loop_) note_buffers();
   for (std::int64_t i = first; i < end; i += step) {
     const std::vector<int>& arguments = m_.block(body).arguments;
     Held variable;
     variable.whole = {i};
     values_[arguments.at(0)] = std::move(variable);
-    for (std::size_t k = 0; k < carried.size(); ++k) values_[arguments.at(k + 1)] = carried[k];
+    for (std::size_t k = 0; k < carried.size(); ++k) {
+      values_[arguments.at(k + 1)] = carried[k];
+      if (around && (!carried[k].real.empty() || !carried[k].whole.empty()) && carried[k].base < 0)
+        out_.made[{op, kCarriedBy + static_cast<int>(k)}].push_back(
+            {carried[k].shape, numbers(carried[k])});
+    }
     block(body);
     if (!carried.empty()) carried = yielded(body);
   }
   for (std::size_t k = 0; k < o.results.size(); ++k) made(op, carried.at(k), k);
+}
+
+/// What is in the buffers that have been allocated where the loop begins.
+void Interpreter::note_buffers() {
+  for (const auto& [value, held] : values_) {
+    const int made = m_.value(value).op;
+    if (!held.buffer || made == kNone) continue;
+    const OpClass c = class_of(m_.op(made));
+    if (c != OpClass::tmem_alloc && c != OpClass::local_alloc) continue;
+    const Held now = read(held);
+    out_.made[{made, kAtEntry}].push_back({now.shape, numbers(now)});
+  }
 }
 
 void Interpreter::branch(int op) {
@@ -223,7 +246,7 @@ double Interpreter::element(int base, const std::string& type, std::int64_t a,
 }
 
 /// The integer that an element of memory has.
-std::int64_t Interpreter::whole_element(int base, std::int64_t place, int bits) const {
+std::int64_t Interpreter::whole_element(int base, std::int64_t place, int bits, bool any) const {
   const auto given = launch_.memory.find({base, place});
   if (given != launch_.memory.end()) return given->second;
   SplitMix64 random(seed_ ^ (static_cast<std::uint64_t>(base + 1) * 0x9e3779b97f4a7c15U) ^
@@ -231,7 +254,21 @@ std::int64_t Interpreter::whole_element(int base, std::int64_t place, int bits) 
   random.next();
   // (Of places and lengths, small ones; of a byte any.)
   if (bits == 8) return static_cast<std::int64_t>(random.next() >> 56) - 128;
+  if (any && bits == 32) return static_cast<std::int32_t>(random.next() >> 32);
   return static_cast<std::int64_t>(random.next() >> 58);
+}
+
+/// Is what an op makes taken apart bit by bit?
+bool Interpreter::is_of_bits(int op) {
+  const auto known = of_bits_.find(op);
+  if (known != of_bits_.end()) return known->second;
+  bool& found = of_bits_[op];
+  for (const Operation& user : m_.ops)
+    for (const int operand : user.operands)
+      if (m_.value(operand).op == op)
+        found = found || user.name == "arith.shrsi" || user.name == "arith.shrui" ||
+                user.name == "arith.shli" || user.name == "arith.xori";
+  return found;
 }
 
 void Interpreter::note(int op, const Held& tile) {
@@ -241,6 +278,8 @@ void Interpreter::note(int op, const Held& tile) {
 void Interpreter::made(int op, Held held, std::size_t result) {
   if (!held.real.empty())
     out_.made[{op, static_cast<int>(result)}].push_back({held.shape, held.real});
+  else if (!held.whole.empty() && held.base < 0)
+    out_.made[{op, static_cast<int>(result)}].push_back({held.shape, numbers(held)});
   set(op, std::move(held), result);
 }
 
@@ -293,7 +332,7 @@ void Interpreter::load(int op) {
     Held memory = tile;
     for (std::size_t k = 0; k < from.whole.size(); ++k) {
       const bool there = mask == nullptr || mask->whole.at(mask->whole.size() == 1 ? 0 : k) != 0;
-      const std::int64_t x = whole_element(from.base, from.whole[k], result.bits);
+      const std::int64_t x = whole_element(from.base, from.whole[k], result.bits, is_of_bits(op));
       memory.real.push_back(static_cast<double>(x));
       tile.whole.push_back(there              ? x
                            : other != nullptr ? other->whole.at(other->whole.size() == 1 ? 0 : k)
@@ -342,6 +381,8 @@ void Interpreter::store(int op) {
     const Held& mask = operand(op, 2);
     for (std::size_t k = 0; k < stored.real.size(); ++k)
       if (mask.whole.at(mask.whole.size() == 1 ? 0 : k) == 0) stored.real[k] = 0;
+    for (std::size_t k = 0; k < stored.whole.size(); ++k)
+      if (mask.whole.at(mask.whole.size() == 1 ? 0 : k) == 0) stored.whole[k] = 0;
   }
   if (!descriptor) {
     const Held* mask = o.operands.size() > 2 ? &operand(op, 2) : nullptr;

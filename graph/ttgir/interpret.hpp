@@ -34,9 +34,13 @@ struct Interpretation {
   std::map<int, std::vector<MovedTile>> moved;
   /// Per load with a mask, of reals: what it brought. Per store with a mask: what it was given.
   std::map<int, std::vector<MovedTile>> brought;
-  /// Likewise per loop or branch and number of its result, where that is a real tile or number.
+  /// Likewise per loop or branch and number of its result, where that is a tile or number. Per loop
+  /// around the loop and kCarriedBy + k: variable k in each of its iterations. Per allocation of a
+  /// buffer outside the loop and kAtEntry: what is in it where the loop begins.
   std::map<std::pair<int, int>, std::vector<MovedTile>> made;
 };
+/// Beyond all numbers of results.
+inline constexpr int kCarriedBy = 1 << 24, kAtEntry = 1 << 25;
 
 /// Why it was not executed.
 struct NotInterpreted {

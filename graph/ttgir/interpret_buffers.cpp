@@ -80,7 +80,11 @@ bool Interpreter::buffers(int op) {
   if (name == "ttg.local_dealloc") return true;
   if (name == "ttg.local_load" || name == "ttng.tmem_load") {
     if (!operand(op, 0).buffer) refuse(op, "it reads no buffer");
-    set(op, loaded_from(op, operand(op, 0)));
+    Held loaded = loaded_from(op, operand(op, 0));
+    if (m_.op(op).block == m_.op(loop_).block)
+      made(op, std::move(loaded), 0);
+    else
+      set(op, std::move(loaded));
     return true;
   }
   if (name == "ttg.local_store" || name == "ttng.tmem_store") {

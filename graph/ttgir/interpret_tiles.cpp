@@ -46,13 +46,42 @@ std::optional<double> real_operation(std::string_view name, const double* x) {
   return std::nullopt;
 }
 
-std::optional<std::int64_t> whole_operation(std::string_view name, std::int64_t a, std::int64_t b) {
+int bits_of(const Type& type) {
+  int bits = 64;  // (of an index, too)
+  if (type.element.starts_with('i'))
+    std::from_chars(type.element.data() + 1, type.element.data() + type.element.size(), bits);
+  return bits;
+}
+
+/// x as an integer of so many bits has it: a flag without a sign, others with one.
+std::int64_t cut_to(std::int64_t x, int bits) {
+  if (bits == 1) return x & 1;
+  if (bits >= 64 || bits <= 0) return x;
+  const auto up = static_cast<std::uint64_t>(x) << (64 - bits);
+  return static_cast<std::int64_t>(up) >> (64 - bits);
+}
+
+/// The same bits without a sign.
+std::uint64_t bits_of(std::int64_t x, int bits) {
+  const auto u = static_cast<std::uint64_t>(x);
+  return bits >= 64 || bits <= 0 ? u : u & ((std::uint64_t{1} << bits) - 1);
+}
+
+std::optional<std::int64_t> whole_operation(std::string_view name, std::int64_t a, std::int64_t b,
+                                            int bits) {
   const auto u = static_cast<std::uint64_t>(a), v = static_cast<std::uint64_t>(b);
+  const bool shifts = b >= 0 && b < bits;
+  if (name == "arith.shli" && shifts) return static_cast<std::int64_t>(u << b);
+  if (name == "arith.shrsi" && shifts) return a >> b;
+  if (name == "arith.shrui" && shifts) return static_cast<std::int64_t>(bits_of(a, bits) >> b);
+  if (name == "tt.mulhiui" && bits == 32)
+    return static_cast<std::int64_t>((bits_of(a, 32) * bits_of(b, 32)) >> 32);
   if (name == "arith.addi") return static_cast<std::int64_t>(u + v);
   if (name == "arith.subi") return static_cast<std::int64_t>(u - v);
   if (name == "arith.muli") return static_cast<std::int64_t>(u * v);
-  if (name == "arith.divsi" && b > 0) return a / b;
-  if (name == "arith.remsi" && b > 0) return a % b;
+  if (name == "arith.divsi" && (b > 0 || b < -1)) return a / b;
+  if (name == "arith.remsi" && (b > 0 || b < -1)) return a % b;
+  if (name == "arith.ceildivsi" && b > 0) return a / b + (a % b > 0 ? 1 : 0);
   if (name == "arith.minsi") return std::min(a, b);
   if (name == "arith.maxsi") return std::max(a, b);
   if (name == "arith.andi") return a & b;
@@ -218,8 +247,16 @@ bool Interpreter::elementwise(int op) {
       else
         result.real.push_back(real(k, e));
     }
+  } else if (name == "arith.extsi" && type(op, o.operands[0]).element == "i1") {
+    for (std::size_t e = 0; e < most; ++e) result.whole.push_back(-whole(0, e));
   } else if (name == "arith.extsi" || name == "arith.index_cast") {
     result.whole = in[0]->whole;
+  } else if (name == "arith.extui") {
+    const int bits = bits_of(type(op, o.operands[0]));
+    for (std::size_t e = 0; e < most; ++e)
+      result.whole.push_back(static_cast<std::int64_t>(bits_of(whole(0, e), bits)));
+  } else if (name == "arith.trunci") {
+    for (std::size_t e = 0; e < most; ++e) result.whole.push_back(cut_to(whole(0, e), bits_of(t)));
   } else if (name == "arith.sitofp") {
     for (std::size_t e = 0; e < most; ++e) result.real.push_back(static_cast<double>(whole(0, e)));
   } else if (name == "tt.addptr") {
@@ -228,9 +265,10 @@ bool Interpreter::elementwise(int op) {
   } else if (is_integer(t)) {
     if (o.operands.size() != 2) return false;
     for (std::size_t e = 0; e < most; ++e) {
-      const auto x = whole_operation(name, whole(0, e), whole(1, e));
+      const int bits = bits_of(t);
+      const auto x = whole_operation(name, whole(0, e), whole(1, e), bits);
       if (!x) return false;
-      result.whole.push_back(*x);
+      result.whole.push_back(cut_to(*x, bits));
     }
   } else {
     for (std::size_t e = 0; e < most; ++e) {
@@ -311,6 +349,16 @@ bool Interpreter::tiles(int op) {
     set(op, transposed(operand(op, 0)));
     return true;
   }
+  if (name == "tt.histogram") {
+    Held held;
+    held.shape = type(op, o.results.at(0)).shape;
+    held.whole.assign(static_cast<std::size_t>(count(held.shape)), 0);
+    if (o.operands.size() != 1) refuse(op, "it counts under a mask");
+    for (const std::int64_t x : operand(op, 0).whole)
+      if (x >= 0 && x < count(held.shape)) ++held.whole[static_cast<std::size_t>(x)];
+    set(op, std::move(held));
+    return true;
+  }
   if (name == "tt.reduce" || name == "tt.scan") {
     reduce(op);
     return true;
@@ -320,7 +368,8 @@ bool Interpreter::tiles(int op) {
     return true;
   }
   if (name.starts_with("arith.") || name.starts_with("math.") || name == "tt.addptr" ||
-      name == "tt.fp_to_fp" || name.starts_with("tt.precise_") || name == "tt.approx_divf")
+      name == "tt.fp_to_fp" || name == "tt.mulhiui" || name.starts_with("tt.precise_") ||
+      name == "tt.approx_divf")
     return elementwise(op);
   return false;
 }

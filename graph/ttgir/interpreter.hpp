@@ -50,13 +50,15 @@ class Interpreter {
   void execute(int op);
   void loop(int op);
   void branch(int op);
+  void note_buffers();
   std::vector<Held> yielded(int block) const;
   int block_of(int op, std::size_t region) const;
   void load(int op);
   void store(int op);
   bool meets_stored(const Held& from, const Held* mask) const;
   double element(int base, const std::string& type, std::int64_t a, std::int64_t b) const;
-  std::int64_t whole_element(int base, std::int64_t place, int bits) const;
+  std::int64_t whole_element(int base, std::int64_t place, int bits, bool any) const;
+  bool is_of_bits(int op);
   void note(int op, const Held& tile);
   void made(int op, Held held, std::size_t result);  ///< by a loop or a branch
   Held descriptor_tile(int op, int descriptor, const std::vector<std::int64_t>& begin,
@@ -88,6 +90,7 @@ class Interpreter {
   std::set<int> stored_;                             ///< arguments, through descriptors
   std::map<int, std::set<std::int64_t>> stored_at_;  ///< through pointers: per argument, places
   Interpretation out_;
+  std::map<int, bool> of_bits_;  ///< by op
   std::int64_t steps_ = 0;
 };
 

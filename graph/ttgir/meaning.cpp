@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "graph/index.hpp"
+#include "graph/meaning/bounds.hpp"
 #include "graph/meaning/number_type.hpp"
 #include "graph/ttgir/constants.hpp"
 #include "graph/ttgir/loops.hpp"
@@ -130,7 +131,8 @@ void MeaningBuilder::check_shapes(const meaning::Meaning& meaning,
   } else if (value.function == Function::row_max || value.function == Function::row_sum) {
     right = (in[0].size() == 2 && value.shape == std::vector{in[0][0]}) ||
             (in[0].size() == 1 && value.shape.empty());
-  } else if (value.function != Function::load && value.function != Function::places) {
+  } else if (value.function != Function::load && value.function != Function::places &&
+             value.function != Function::histogram) {
     bool whole = value.shape.empty() || value.function == Function::within;
     bool rows = false, columns = false;  // a vector of each makes a matrix
     for (std::size_t k = 0; k < in.size(); ++k) {
@@ -222,7 +224,15 @@ void MeaningBuilder::store(std::size_t v) {
     const Seen seen = source(info.op, tile, Where::loop, info.copy, dimension);
     value.function = Function::copy;
     value.operands = {beside(info.op, value, seen)};
-    if (info.part == "stage") return;
+    if (info.part == "stage") {
+      // (A number everywhere: inside of bounds that let everything through.)
+      if (value.operands[0].value < 0 && !value.shape.empty()) {
+        value.function = Function::within;
+        value.operands.push_back(value.operands[0]);
+        value.operands.resize(at(meaning::first_bound(Function::within)) + meaning::kBoundNumbers);
+      }
+      return;
+    }
   } else {
     Operand one;
     one.value = kLoop + stage->second;
@@ -247,10 +257,16 @@ meaning::Value MeaningBuilder::computed(int index, const std::string& id, Where 
     return value;
   }
   if (c == OpClass::control) {
-    if (op.name != "scf.if" || where != Where::loop ||
-        !masked_branch(index, value, copy, dimension))
-      refuse(index, op.name == "scf.if" ? "of branches only a mask above the diagonal is known"
+    if (op.name != "scf.if" || where != Where::loop)
+      refuse(index, op.name == "scf.if" ? "of branches only those of the loop are read"
                                         : "what an inner loop computes is not read yet");
+    const bool masked = tried([&] {
+      if (!masked_branch(index, value, copy, dimension)) refuse(index, "it is no mask");
+    });
+    if (masked) return value;
+    value = meaning::Value();
+    value.id = id;
+    branch(index, id, value);
     return value;
   }
   if (c == OpClass::tmem_store || c == OpClass::local_store) {
@@ -262,14 +278,22 @@ meaning::Value MeaningBuilder::computed(int index, const std::string& id, Where 
   }
   if (op.results.empty()) refuse(index, "it is not known what it computes");
   if (places(index, value, where, copy, dimension)) return value;
+  value.function = Function::copy;  // (what has been tried is forgotten)
+  value.operands.clear();
   const int result = op.results[0];
   if (!is_tile(result, TypeKind::tensor) && !is_tile(result, TypeKind::memdesc) &&
       !is_tile(result, TypeKind::scalar))
     refuse(index, "it is not known what it computes");
-  value.type = type_name(index, result);
+  value.type = is_flags(result) ? "i32" : type_name(index, result);
   value.shape = shape(index, result, dimension);
   switch (c) {
-    case OpClass::reduction: reduction(index, value, where, copy, dimension); break;
+    case OpClass::reduction:
+      if (op.name == "tt.histogram") {
+        histogram(index, value, where, copy, dimension);
+        break;
+      }
+      reduction(index, value, where, copy, dimension);
+      break;
     case OpClass::tmem_load:
     case OpClass::local_load: {
       const Seen seen = shown(index, op.operands[0], where, copy, dimension);
@@ -334,14 +358,21 @@ void MeaningBuilder::elementwise(int index, meaning::Value& value, Where where, 
   const Operation& op = m_.op(index);
   const auto* found = std::find_if(std::begin(kElementwise), std::end(kElementwise),
                                    [&](const Elementwise& one) { return one.name == op.name; });
-  if (found == std::end(kElementwise)) refuse(index, "it is not known what it computes");
+  if (found == std::end(kElementwise)) {
+    if (!integers(index, value, where, copy, dimension))
+      refuse(index, "it is not known what it computes");
+    return;
+  }
   value.function = found->function;
   if (op.name == "arith.select") {
     if (!mask(index, value, where, copy, dimension) &&
         !selection(index, value, where, copy, dimension))
-      refuse(index, "of selections only masks that compare places are known");
+      choice(index, value, where, copy, dimension);
     return;
   }
+  // (i1 has no sign here: MLIR's 1 is -1.)
+  if (op.name == "arith.sitofp" && is_flags(op.operands[0]))
+    refuse(index, "it makes a real number of a flag with a sign");
   if (op.name == "tt.fp_to_fp" && !m_.attribute(op, "rounding").empty() &&
       m_.attribute(op, "rounding").find("rtne") == std::string_view::npos &&
       m_.attribute(op, "rounding").find('1') == std::string_view::npos)
@@ -507,8 +538,8 @@ void MeaningBuilder::product(int index, Where where, int copy, int along, meanin
   if (in_tensor_memory && flag(index, flags[1]) != true) refuse(index, "it is not always executed");
   const int sum = tiles[2];
   const bool looped = where == Where::loop;
-  if (!looped && (in_tensor_memory || !flags.empty() || along >= 0))
-    refuse(index, "a product outside the loop is read in registers, as a whole");
+  if (!looped && ((!in_tensor_memory && !flags.empty()) || along >= 0))
+    refuse(index, "a product outside the loop is read as a whole, without a flag");
   const int dimension = looped ? split_.of(in_tensor_memory ? sum : op.results[0]) : -1;
   value.function = Function::product;
   value.type = type_name(index, sum);
@@ -532,8 +563,11 @@ void MeaningBuilder::product(int index, Where where, int copy, int along, meanin
     zero = true;
     zero_at_entry_ = true;
   }
-  seen = in_tensor_memory ? contents(index, buffer(index, sum), Where::loop, copy, dimension, 0)
-                          : source(index, sum, where, copy, dimension);
+  if (in_tensor_memory && in_branch_.contains(index))
+    seen = held_in_branch(index, sum);
+  else
+    seen = in_tensor_memory ? contents(index, buffer(index, sum), where, copy, dimension, 0)
+                            : source(index, sum, where, copy, dimension);
   zero_at_entry_ = false;
   if (zero && seen.operand.value < 0)
     refuse(index, "it adds to a number but in the first iteration");
@@ -621,6 +655,7 @@ ModuleMeaning MeaningBuilder::joined() {
     check_shapes(m, value);
   }
   refuse_unkept_numbers(m, first_scalar);
+  set_ranges(m);
   if (loop_order(m).empty() && m.after_begin > m.loop_begin)
     refuse(loop_, "its ops need each other in a circle within an iteration");
   const bool stored =

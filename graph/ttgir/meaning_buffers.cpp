@@ -93,7 +93,12 @@ MeaningBuilder::Seen MeaningBuilder::written(int user, const Write& write, Where
     }
     return source(user, write.tile, Where::loop, copy, split_.of(write.tile), distance);
   }
-  if (write.tile == kNone) refuse(user, "it reads what is computed outside the loop");
+  if (write.tile == kNone) {  // a product
+    if (where != Where::before) refuse(user, "it reads what is computed outside the loop");
+    Seen seen;
+    seen.operand.value = before(write.op, copy, dimension);
+    return seen;
+  }
   return source(user, write.tile, where, copy, dimension);
 }
 
@@ -106,19 +111,37 @@ MeaningBuilder::Seen MeaningBuilder::shown(int user, int value, Where where, int
   return view(op, shown(user, op.operands[0], where, copy, dimension_before_view(made, dimension)));
 }
 
-/// What the loop finds in a buffer.
+/// What the loop finds in a buffer; or `user`, where that stands before the loop.
 MeaningBuilder::Seen MeaningBuilder::at_entry(int user, int root, int copy, int dimension) {
   if (zero_at_entry_) return number(user, 0);
   const auto& ops = m_.block(m_.op(loop_).block).ops;
   std::optional<Write> last;
+  bool region = false, early = false;
   for (const int op : ops) {
-    if (op == loop_) break;
+    early = op == user;
+    if (op == loop_ || early) break;
     if (!m_.op(op).regions.empty())
       for (int inner = 0; inner < static_cast<int>(m_.ops.size()); ++inner)
         for (int around = m_.parent(inner); around != kNone; around = m_.parent(around))
-          if (around == op && write_by(inner, root))
-            refuse(user, "it reads a buffer that is written in a region before the loop");
-    if (const auto write = write_by(op, root)) last = write;
+          region = region || (around == op && write_by(inner, root));
+    if (const auto write = write_by(op, root)) {
+      last = write;
+      region = false;
+    }
+  }
+  if (region) {
+    // (What an op before the loop reads there is what it makes.)
+    const Operation& reads = m_.op(user);
+    if (early &&
+        ((class_of(reads) != OpClass::tmem_load && class_of(reads) != OpClass::local_load) ||
+         reads.operands.at(0) != root))
+      refuse(user, "it reads a buffer that is written in a region before the loop");
+    Seen seen;
+    seen.operand.value = early ? handed(user, reads.results.at(0), copy, dimension)
+                               : handed_memory(user, root, copy, dimension);
+    seen.vector = out_.tensors[at(before_[at(seen.operand.value)].tensor)].shape.size() == 1;
+    if (seen.vector && type(root).shape.size() == 2) seen.axis = type(root).shape[0] == 1 ? 1 : 0;
+    return seen;
   }
   if (!last) refuse(user, "it reads a buffer that nothing is written into before the loop");
   return written(user, *last, Where::before, copy, dimension, 0);

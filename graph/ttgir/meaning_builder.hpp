@@ -3,7 +3,8 @@
 // buffer; meaning_around.cpp: before and after the loop; meaning_masks.cpp: triangles;
 // meaning_bounds.cpp: other masks that compare places, and places; meaning_handed.cpp: what other
 // loops and branches make and use; meaning_earlier.cpp: loops before the loop; meaning_scalars.cpp:
-// numbers.
+// numbers; meaning_integers.cpp: integers and flags that are data;
+// meaning_branches.cpp: branches.
 #pragma once
 
 #include <functional>
@@ -105,6 +106,21 @@ class MeaningBuilder {
   void refuse_unkept_numbers(const meaning::Meaning& meaning, int first) const;
   bool tried(const std::function<void()>& read);
 
+  // meaning_integers.cpp
+  bool is_flags(int value) const;
+  bool is_integer(int value) const;
+  bool integers(int op, meaning::Value& value, Where where, int copy, int dimension);
+  void choice(int op, meaning::Value& value, Where where, int copy, int dimension);
+  void histogram(int op, meaning::Value& value, Where where, int copy, int dimension);
+  Seen place_number(int user, int value, const meaning::Index& index, Where where, int distance);
+  static void set_ranges(meaning::Meaning& meaning);
+
+  // meaning_branches.cpp
+  void branch(int op, const std::string& id, meaning::Value& value);
+  void branch_op(int op);
+  int branch_buffer(int user, int value) const;
+  Seen held_in_branch(int user, int value) const;
+
   // meaning_buffers.cpp
   struct Write {
     int op = kNone;
@@ -139,8 +155,12 @@ class MeaningBuilder {
 
   // meaning_handed.cpp
   int handed(int user, int value, int copy, int dimension);
+  int carried_around(int value) const;
+  int handed_around(int user, int value, int copy, int dimension);
+  int handed_memory(int user, int root, int copy, int dimension);
   bool worked_on_here(int op, int depth = 0) const;
   void hand_on();
+  void hand_on_value(int op, int k, int result, int copy, int copies, int dimension);
   void hand_on_part(int k, int result, int copy, int copies, int dimension);
   int tile_of_result(int op, int result, int copy, int copies, int dimension,
                      const meaning::Value& value);
@@ -192,11 +212,15 @@ class MeaningBuilder {
   /// Of the loop, what no node makes: numbers that every slot computes, steps of nodes.
   std::vector<meaning::Value> scalars_;
   std::map<int, int> scalar_at_;  ///< by op
+  std::map<int, int> place_at_;   ///< by value: of scalars_, integers that the iteration decides
   /// Per reduction to a number: the ops behind it up to the one that is carried, which its node
   /// computes, too; and per op of them its reduction.
   std::map<int, std::vector<int>> absorbed_;
   std::map<int, int> absorbed_into_;
-  std::vector<int> loop_value_;  ///< per node, its value in loop_values_; -1 = it is a view
+  std::set<int> in_branch_;           ///< ops of branches that are read
+  std::map<int, Seen> branch_at_;     ///< by value: what a branch makes
+  std::map<int, Seen> branch_holds_;  ///< by buffer of a branch: what has been written into it
+  std::vector<int> loop_value_;       ///< per node, its value in loop_values_; -1 = it is a view
   std::map<std::tuple<int, int, int>, int> before_at_, after_at_;  ///< op, copy, dimension
   std::map<std::tuple<int, int, int>, int> handed_at_;             ///< value, copy, dimension
   struct First {

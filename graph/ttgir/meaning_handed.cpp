@@ -5,6 +5,7 @@
 
 #include "graph/index.hpp"
 #include "graph/meaning/number_type.hpp"
+#include "graph/ttgir/interpret.hpp"
 #include "graph/ttgir/meaning_builder.hpp"
 
 namespace twill::ttgir {
@@ -58,6 +59,64 @@ int MeaningBuilder::handed(int user, int value, int copy, int dimension) {
   return handed_at_[{value, copy, dimension}] = static_cast<int>(before_.size()) - 1;
 }
 
+/// The loop around the loop of which a value is a variable that is carried; kNone = it is none.
+int MeaningBuilder::carried_around(int value) const {
+  const Value& v = m_.value(value);
+  if (v.op != kNone || v.index == 0) return kNone;
+  for (int around = m_.parent(loop_); around != kNone; around = m_.parent(around)) {
+    const Operation& op = m_.op(around);
+    if (op.name == "scf.for" && op.regions.size() == 1 &&
+        m_.regions[at(op.regions[0])].blocks == std::vector{v.block})
+      return around;
+  }
+  return kNone;
+}
+
+/// A tile or number that a loop around this one carries, as one that is loaded before the loop.
+int MeaningBuilder::handed_around(int user, int value, int copy, int dimension) {
+  if (dimension < 0) copy = 0;
+  const auto known = handed_at_.find({value, copy, dimension});
+  if (known != handed_at_.end()) return known->second;
+  const Value& v = m_.value(value);
+  const int around = carried_around(value);
+  if (!is_tile(value, TypeKind::tensor) && !is_tile(value, TypeKind::scalar))
+    refuse(user, "it uses what a loop around the loop carries");
+  meaning::Value one;
+  one.id = unique(std::string(v.name) + (dimension < 0 ? "" : "." + std::to_string(copy)));
+  one.function = Function::load;
+  one.type = type_name(user, value);
+  one.shape = shape(user, value, dimension);
+  one.tensor = tile_of_result(around, kCarriedBy + v.index - 1, copy,
+                              dimension < 0 ? 1 : split_.factor, dimension, one);
+  before_.push_back(std::move(one));
+  if (kernel_.incomplete.empty())
+    kernel_.incomplete = "the loop begins with what the loop of line " +
+                         std::to_string(m_.op(around).line) + " carries";
+  return handed_at_[{value, copy, dimension}] = static_cast<int>(before_.size()) - 1;
+}
+
+/// What a buffer has where the loop begins, as a tile that is loaded before the loop.
+int MeaningBuilder::handed_memory(int user, int root, int copy, int dimension) {
+  if (dimension < 0) copy = 0;
+  const auto known = handed_at_.find({root, copy, dimension});
+  if (known != handed_at_.end()) return known->second;
+  const int made = m_.value(root).op;
+  if (made == kNone || in_loop(made)) refuse(user, "it reads a buffer that nobody makes before");
+  meaning::Value one;
+  one.id =
+      unique(std::string(m_.value(root).name) + (dimension < 0 ? "" : "." + std::to_string(copy)));
+  one.function = Function::load;
+  one.type = type_name(user, root);
+  one.shape = shape(user, root, dimension);
+  one.tensor =
+      tile_of_result(made, kAtEntry, copy, dimension < 0 ? 1 : split_.factor, dimension, one);
+  before_.push_back(std::move(one));
+  if (kernel_.incomplete.empty())
+    kernel_.incomplete = "the loop finds in %" + std::string(m_.value(root).name) +
+                         " what another loop or a branch has written";
+  return handed_at_[{root, copy, dimension}] = static_cast<int>(before_.size()) - 1;
+}
+
 /// Is what an op behind the loop uses made of the loop's results, of memory and of what stands
 /// before the loop?
 bool MeaningBuilder::worked_on_here(int index, int depth) const {
@@ -101,6 +160,20 @@ void MeaningBuilder::hand_on() {
     }
     return false;
   };
+  // What is read behind the loop of a buffer that the loop writes into, likewise.
+  for (auto op = loop + 1; loop != ops.end() && op != ops.end(); ++op) {
+    const OpClass c = class_of(m_.op(*op));
+    if (c != OpClass::tmem_load && c != OpClass::local_load) continue;
+    const int result = m_.op(*op).results.at(0);
+    if (split_.factor != 1 || !worked_on_here(*op) || !escapes(result)) continue;
+    const bool read = tried([&] {
+      const Seen seen = source(*op, result, Where::after, 0, -1);
+      if (seen.operand.value < kLoop) refuse(*op, "the loop has not made it");
+      hand_on_value(*op, 0, result, 0, 1, -1);
+    });
+    if (!read && kernel_.incomplete.empty())
+      kernel_.incomplete = "%" + std::string(m_.value(result).name) + " is used behind the loop";
+  }
   const Operation& all = m_.op(loop_);
   for (std::size_t k = 0; k < all.results.size(); ++k) {
     const int result = all.results[k];
@@ -129,14 +202,19 @@ void MeaningBuilder::hand_on() {
 
 /// Part `copy` of result k of the loop, stored where others find it.
 void MeaningBuilder::hand_on_part(int k, int result, int copy, int copies, int dimension) {
+  hand_on_value(loop_, k, result, copy, copies, dimension);
+}
+
+/// Likewise of an op behind the loop.
+void MeaningBuilder::hand_on_value(int op, int k, int result, int copy, int copies, int dimension) {
   meaning::Value value;
   value.function = Function::store;
-  value.type = type_name(loop_, result);
-  value.shape = shape(loop_, result, dimension);
-  value.operands = {beside(loop_, value, source(loop_, result, Where::after, copy, dimension))};
+  value.type = type_name(op, result);
+  value.shape = shape(op, result, dimension);
+  value.operands = {beside(op, value, source(op, result, Where::after, copy, dimension))};
   value.id = unique(std::string(m_.value(result).name) + "." + std::to_string(k) +
                     (dimension < 0 ? "" : "." + std::to_string(copy)) + ".out");
-  value.tensor = tile_of_result(loop_, k, copy, copies, dimension, value);
+  value.tensor = tile_of_result(op, k, copy, copies, dimension, value);
   after_.push_back(std::move(value));
   if (kernel_.incomplete.empty())
     kernel_.incomplete = "%" + std::string(m_.value(result).name) +

@@ -52,11 +52,19 @@ MeaningBuilder::Seen MeaningBuilder::scalar(int user, int value, Where where, in
       return seen;
     }
   }
-  if (!is_real(m_.type_of(value)))
+  if (is_integer(value)) {
+    const auto index = indices_.of(value);
+    if (index && !is_flags(value)) return place_number(user, value, *index, where, distance);
+  } else if (!is_real(m_.type_of(value)))
     refuse(user, "it repeats a number that is known at run time alone");
   if (v.op == kNone && v.block == body_ && v.index > 0)
     return carried(user, value, 0, -1, distance);
   if (v.op == loop_ && where == Where::after) return result_of_loop(user, value, 0);
+  if (v.op == kNone && carried_around(value) != kNone) {
+    Seen seen;
+    seen.operand.value = handed_around(user, value, 0, -1);
+    return seen;
+  }
   if (v.op != kNone && in_loop(v.op) && order_.contains(v.op))
     return number_of_loop(user, v.op, distance);
   if (v.op == kNone || in_loop(v.op) || v.op == loop_)
@@ -238,6 +246,7 @@ bool MeaningBuilder::tried(const std::function<void()>& read) {
     read();
     return true;
   } catch (const NoMeaning&) {
+    std::erase_if(place_at_, [&](const auto& one) { return at(one.second) >= scalars; });
     const auto forget = [](auto& known, std::size_t size) {
       std::erase_if(known, [&](const auto& one) { return at(one.second) >= size; });
     };

@@ -62,6 +62,8 @@ MeaningBuilder::Seen MeaningBuilder::constant(int op, int value) const {
   std::string_view text = made.literal;
   if (text.starts_with("dense<") && text.ends_with('>')) text = text.substr(6, text.size() - 7);
   const std::string& element = type(value).element;
+  if (element == "i1" && (text == "true" || text == "false"))
+    return number(op, text == "true" ? 1 : 0);
   std::optional<double> x;
   if (element == "f16" || element == "bf16") x = half_in(text, element);
   if (!x && !(text.starts_with("0x") && (element == "f16" || element == "bf16")))
@@ -80,8 +82,17 @@ MeaningBuilder::Seen MeaningBuilder::source(int user, int value, Where where, in
     return source(user, first->second, Where::before, copy, dimension);
   if (v.op == kNone) {
     if (v.block == body_ && v.index > 0) return carried(user, value, copy, dimension, distance);
-    if (indices_.argument(value) >= 0 && is_tile(value, TypeKind::scalar))
+    if (is_tile(value, TypeKind::scalar) &&
+        (indices_.argument(value) >= 0 || carried_around(value) != kNone))
       return scalar(user, value, where, distance);
+    if (carried_around(value) != kNone) {
+      Seen seen;
+      seen.operand.value = handed_around(user, value, copy, dimension);
+      seen.vector = out_.tensors[at(before_[at(seen.operand.value)].tensor)].shape.size() == 1;
+      if (seen.vector && type(value).shape.size() == 2)
+        seen.axis = type(value).shape[0] == 1 ? 1 : 0;
+      return seen;
+    }
     refuse(user, "it uses %" + std::string(v.name) + ", which no op makes");
   }
   if (v.op == loop_) {
@@ -102,8 +113,11 @@ MeaningBuilder::Seen MeaningBuilder::of_op(int user, int value, Where where, int
   if (c == OpClass::transparent && op.results.size() == op.operands.size())
     return source(user, op.operands[at(m_.value(value).index)], where, copy, dimension, distance);
   const bool inside = in_loop(index);
-  if (inside && order_.find(index) == order_.end())
-    refuse(user, "it uses what a branch or an inner loop makes");
+  if (inside && order_.find(index) == order_.end()) {
+    if (const auto made = branch_at_.find(value); made != branch_at_.end()) return made->second;
+    if (c != OpClass::view || !in_branch_.contains(index))
+      refuse(user, "it uses what a branch or an inner loop makes");
+  }
   // An allocation of a tile that is made here is that tile, unless somebody writes into it.
   const bool allocates = c == OpClass::local_alloc || c == OpClass::tmem_alloc;
   if (is_tile(value, TypeKind::memdesc) && (allocates || c == OpClass::view) &&

@@ -13,6 +13,7 @@
 
 #include "graph/lower.hpp"
 #include "graph/lowering/kernel_meaning.hpp"
+#include "graph/meaning/integers.hpp"
 #include "graph/meaning/reference.hpp"
 #include "graph/meaning/tile_functions.hpp"
 
@@ -241,6 +242,81 @@ TEST_CASE("running sums: of a vector, down columns, along rows") {
   value.shape = {3};
   CHECK(meaning::evaluate(value, std::vector{Numbers{{3}, {0.5, 2, -4}}}, 0).data ==
         std::vector<double>{0.5, 2.5, -1.5});
+}
+
+TEST_CASE("integers: as two's complement has them, and nothing where nothing is said") {
+  using meaning::Function;
+  const auto of = [](Function f, std::int64_t a, std::int64_t b, int bits = 32) {
+    return meaning::of_integers(f, a, b, bits);
+  };
+  constexpr std::int64_t kLeast = -2147483648LL;
+  CHECK(of(Function::int_add, 2147483647, 1) == kLeast);
+  CHECK(of(Function::int_sub, kLeast, 1) == 2147483647);
+  CHECK(of(Function::int_mul, 65537, 65537) == 131073);
+  CHECK(of(Function::int_div, -7, 2) == -3);
+  CHECK(of(Function::int_rem, -7, 2) == -1);
+  CHECK(!of(Function::int_div, 7, 0));
+  CHECK(!of(Function::int_rem, kLeast, -1));
+  CHECK(of(Function::mul_high, -1, -1) == -2);  // (2^32 - 1)^2 is 2^64 - 2^33 + 1
+  CHECK(of(Function::mul_high, -766435501, 12345) == 10142);
+  CHECK(of(Function::bit_xor, -1, 5) == -6);
+  CHECK(of(Function::bit_and, -1, 255) == 255);
+  CHECK(of(Function::shift_left, 1, 31) == kLeast);
+  CHECK(!of(Function::shift_left, 1, 32));
+  CHECK(!of(Function::shift_right, 1, -1));
+  CHECK(of(Function::shift_right, -9, 1) == -5);
+  CHECK(of(Function::shift_right_logical, -1, 28) == 15);
+  CHECK(of(Function::shift_right_logical, -1, 4, 8) == 15);
+  CHECK(of(Function::shift_right, 0x98, 4, 8) == -7);
+  CHECK(of(Function::bit_and, 0x1ff, -1, 8) == -1);
+}
+
+TEST_CASE("comparisons, and what they choose, where an error may decide") {
+  // A flag of a > b, b made with an error (its square root), and a choice by it.
+  meaning::Meaning m;
+  m.tensors = {{"A", {4}, "f32", -2, 2}, {"B", {4}, "f32", -2, 2}, {"C", {4}, "f32", -2, 2}};
+  const auto operand = [](int v) {
+    meaning::Operand one;
+    one.value = v;
+    return one;
+  };
+  const auto add = [&](const std::string& id, meaning::Function f, const std::string& type,
+                       std::vector<meaning::Operand> operands, int tensor = -1) {
+    meaning::Value one;
+    one.id = id;
+    one.tile = one.shape = {4};
+    one.type = type;
+    one.function = f;
+    one.operands = std::move(operands);
+    one.tensor = tensor;
+    m.values.push_back(one);
+  };
+  using meaning::Function;
+  add("a", Function::load, "f32", {}, 0);
+  add("b", Function::load, "f32", {}, 1);
+  add("root", Function::sqrt, "f32", {operand(1)});
+  add("flag", Function::greater, "i32", {operand(0), operand(2)});
+  add("c", Function::select, "f32", {operand(3), operand(0), operand(1)});
+  add("out", Function::store, "f32", {operand(4)}, 2);
+  m.after_begin = 6;
+  const meaning::TensorTiles inputs = {{{{4}, {3, 2, 1, -1}}}, {{{4}, {4, 4, 4, 4}}}, {}};
+  const auto all = meaning::reference(m, 1, inputs);
+  CHECK(all[2][0].value.data == std::vector<double>{3, 2, 4, 4});
+  CHECK(all[2][0].error.data[0] == 0);
+  CHECK(std::isinf(all[2][0].error.data[1]));  // 2 > 2, which an error decides
+  CHECK(all[2][0].error.data[2] == 0);
+  m.values[2].function = Function::copy;  // no error: 2 > 4
+  CHECK(meaning::reference(m, 1, inputs)[2][0].error.data[1] == 0);
+}
+
+TEST_CASE("a histogram counts what is one of its places") {
+  meaning::Value value;
+  value.type = "i32";
+  value.function = meaning::Function::histogram;
+  value.shape = {3};
+  value.operands.resize(1);
+  CHECK(meaning::evaluate(value, std::vector{Numbers{{6}, {0, 2, 2, -1, 3, 2}}}, 0).data ==
+        std::vector<double>{1, 0, 3});
 }
 
 TEST_CASE("matrix products") {

@@ -97,8 +97,9 @@ TEST_CASE("a loop's meaning says what the module computes, at every trip count")
   }
 }
 
-TEST_CASE("a transposition on the way through a buffer; sums of vectors, repeated; scans") {
-  for (const std::string name : {"turned-buffer", "vector-sums", "running-sums"}) {
+TEST_CASE(
+    "a transposition on the way through a buffer; sums of vectors, repeated; scans; integers") {
+  for (const std::string name : {"turned-buffer", "vector-sums", "running-sums", "integers"}) {
     CAPTURE(name);
     const std::string text = read_file(TWILL_TEST_DATA "/ttgir/" + name + ".ttgir");
     const LoweredModule lowered =
@@ -109,6 +110,42 @@ TEST_CASE("a transposition on the way through a buffer; sums of vectors, repeate
       CHECK(difference(lowered, meaning, n) <= kSame);
     }
   }
+}
+
+TEST_CASE("branches, what a loop around the loop carries, buffers that are read early") {
+  struct Module {
+    std::string name, machine;
+    int loop;
+  };
+  for (const Module& one :
+       {Module{"product-in-branch", "blackwell", 0}, Module{"group-norm-hopper", "hopper", 1},
+        Module{"read-early", "hopper", 0}}) {
+    CAPTURE(one.name);
+    const std::string text = read_file(TWILL_TEST_DATA "/ttgir/" + one.name + ".ttgir");
+    LoopOptions options;
+    options.loop = one.loop;
+    const LoweredModule lowered =
+        lower_module(text, one.name, builtin_machine(one.machine), one.machine, options, {});
+    const ModuleMeaning meaning = meaning_of(lowered);
+    for (const int n : {0, 1, 2, 5}) {
+      if (test::kSanitized && n > 2) continue;
+      CAPTURE(n);
+      CHECK(difference(lowered, meaning, n) <= kSame);
+    }
+  }
+}
+
+TEST_CASE("a branch is refused that does more than compute, by its line") {
+  const std::string text = read_file(TWILL_TEST_DATA "/ttgir/product-in-branch.ttgir");
+  std::string other = text;
+  const std::string whole = "%acc_40], %true : tensor<64x64xf32, #linear>";
+  REQUIRE(other.find(whole) != std::string::npos);
+  other.replace(other.find(whole), whole.size(), "%acc_40], %10 : tensor<64x64xf32, #linear>");
+  const auto read = meaning_of_loop(
+      lower_module(other, "branch", builtin_machine("blackwell"), "blackwell", {}, {}));
+  const auto* no = std::get_if<NoMeaning>(&read);
+  REQUIRE(no != nullptr);
+  CHECK_MESSAGE(no->why.find("it is not always executed") != std::string::npos, no->why);
 }
 
 TEST_CASE("a scan is refused that is no running sum, by its line") {

@@ -1,0 +1,139 @@
+// A branch of the loop's body whose condition is known at run time alone: both sides are computed,
+// and the result is chosen (meaning_builder.hpp). No side may do anything but compute.
+#include <algorithm>
+
+#include "graph/index.hpp"
+#include "graph/ttgir/constants.hpp"
+#include "graph/ttgir/meaning_builder.hpp"
+
+namespace twill::ttgir {
+
+using meaning::Function;
+using meaning::Operand;
+
+/// What the sides make are steps of the branch's node.
+void MeaningBuilder::branch(int index, const std::string& id, meaning::Value& value) {
+  const Operation& op = m_.op(index);
+  if (op.results.size() != 1 || op.regions.size() != 2 || op.operands.size() != 1)
+    refuse(index, "a branch is read that makes one result, on either side");
+  if (split_.factor != 1) refuse(index, "a branch is not cut into sub-tiles");
+  const int result = op.results[0];
+  if (!is_tile(result, TypeKind::tensor)) refuse(index, "it is not known what it makes");
+  value.type = is_flags(result) ? "i32" : type_name(index, result);
+  value.shape = shape(index, result, -1);
+  const std::size_t first = scalars_.size();
+  std::vector<Operand> sides;
+  for (const int region : op.regions) {
+    const auto& blocks = m_.regions[at(region)].blocks;
+    if (blocks.size() != 1 || m_.block(blocks[0]).ops.empty())
+      refuse(index, "it branches from block to block");
+    const auto& ops = m_.block(blocks[0]).ops;
+    const Operation& yield = m_.op(ops.back());
+    if (yield.name != "scf.yield" || yield.operands.size() != 1)
+      refuse(index, "it is not known what it makes");
+    in_branch_.insert(ops.begin(), ops.end());
+    for (const int inner : ops)
+      if (inner != ops.back()) branch_op(inner);
+    sides.push_back(beside(index, value, source(index, yield.operands[0], Where::loop, 0, -1)));
+  }
+  for (std::size_t k = first; k < scalars_.size(); ++k)
+    if (!scalars_[k].part_of.empty()) scalars_[k].part_of = id;
+  const int condition = op.operands[0];
+  if (half_planes(condition)) {
+    value.function = Function::within;
+    value.operands = sides;
+    if (!add_bounds(index, condition, value, Where::loop, 0, -1))
+      refuse(index, "it has too many conditions");
+    if (value.operands.size() > 2) return;
+    value.function = Function::copy;  // (always so)
+    value.operands.pop_back();
+    return;
+  }
+  const Seen flag = scalar(index, condition, Where::loop, 0);
+  value.function = Function::select;
+  value.operands = {flag.operand, sides[0], sides[1]};
+}
+
+void MeaningBuilder::branch_op(int index) {
+  const Operation& op = m_.op(index);
+  const OpClass c = class_of(op);
+  const auto is_number = [&](int result) { return is_tile(result, TypeKind::scalar); };
+  switch (c) {
+    case OpClass::replicated:
+    case OpClass::transparent:
+    case OpClass::view: return;  // users look through them
+    case OpClass::elementwise:
+      if (std::all_of(op.results.begin(), op.results.end(), is_number)) return;
+      break;
+    case OpClass::layout:
+    case OpClass::reduction: break;
+    case OpClass::mma: break;
+    case OpClass::local_alloc:
+    case OpClass::tmem_alloc:
+      if (op.operands.empty()) return;
+      for (int other = 0; other < static_cast<int>(m_.ops.size()); ++other)
+        if (other != index && write_by(other, op.results.at(0)))
+          refuse(index, "it is written into in a branch");
+      branch_at_[op.results.at(0)] = source(index, op.operands[0], Where::loop, 0, -1);
+      return;
+    case OpClass::tmem_store: {
+      const auto write = write_by(index, kNone);
+      if (!write || write->tile == kNone || op.operands.size() < 2)
+        refuse(index, "it is not known what it writes");
+      for (const int operand : op.operands)
+        if (is_flags(operand) && constant_integer(m_, operand) != 1)
+          refuse(index, "it is not always executed");
+      for (const int operand : op.operands)
+        if (is_tile(operand, TypeKind::memdesc)) {
+          branch_holds_[branch_buffer(index, operand)] =
+              source(index, write->tile, Where::loop, 0, -1);
+          return;
+        }
+      refuse(index, "it is not known what it writes");
+    }
+    case OpClass::tmem_load:
+      branch_at_[op.results.at(0)] = held_in_branch(index, op.operands.at(0));
+      return;
+    default: refuse(index, "in a branch it is not read");
+  }
+  if (op.results.empty() && !is_tensor_memory_mma(op))
+    refuse(index, "it is not known what it computes");
+  const std::string name = is_tensor_memory_mma(op) || m_.value(op.results[0]).name.empty()
+                               ? std::string(op.name.substr(op.name.find('.') + 1))
+                               : std::string(m_.value(op.results[0]).name);
+  meaning::Value value = computed(index, unique(name), Where::loop, 0, -1);
+  value.part_of = value.id;  // (the branch's, at its end)
+  scalars_.push_back(std::move(value));
+  Seen seen;
+  seen.operand.value = kScalar + static_cast<int>(scalars_.size()) - 1;
+  if (is_tensor_memory_mma(op)) {
+    int sum = kNone;
+    for (const int operand : op.operands)
+      if (is_tile(operand, TypeKind::memdesc)) sum = operand;
+    branch_holds_[branch_buffer(index, sum)] = seen;
+    return;
+  }
+  const std::vector<std::int64_t> extents = shape(index, op.results[0], -1);
+  seen.vector = extents.size() == 1;
+  if (seen.vector && type(op.results[0]).shape.size() == 2)
+    seen.axis = type(op.results[0]).shape[0] == 1 ? 1 : 0;
+  branch_at_[op.results[0]] = seen;
+}
+
+/// The buffer that a tile of memory is, which the branch must have made for itself.
+int MeaningBuilder::branch_buffer(int user, int value) const {
+  const int made = m_.value(value).op;
+  if (made == kNone || !in_branch_.contains(made) ||
+      (class_of(m_.op(made)) != OpClass::tmem_alloc &&
+       class_of(m_.op(made)) != OpClass::local_alloc))
+    refuse(user, "a branch works on memory that it has not made for itself");
+  return value;
+}
+
+MeaningBuilder::Seen MeaningBuilder::held_in_branch(int user, int value) const {
+  const auto found = branch_holds_.find(branch_buffer(user, value));
+  if (found == branch_holds_.end()) refuse(user, "it reads what a branch has not written");
+  return found->second;
+}
+
+}  // namespace twill::ttgir
