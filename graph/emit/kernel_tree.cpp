@@ -327,7 +327,9 @@ class TreeReader {
       return ExpressionReader(part).whole_expression();
     };
     if (code.empty() || code == "pass") return one;
-    if (code.starts_with("return ")) {
+    if (code == "return") {
+      one.kind = Stmt::give_back;
+    } else if (code.starts_with("return ")) {
       one.kind = Stmt::give_back;
       one.value = rest(7, code.size());
     } else if (code.starts_with("for ") && code.ends_with(":")) {

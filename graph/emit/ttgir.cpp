@@ -205,6 +205,16 @@ class TtgirWriter {
     return *op.blocks.back();
   }
 
+  /// Of the kernel itself: it goes on in a block of its own.
+  void return_where(int condition) {
+    if (b_.here != &module_.root()) ws::no_text("a return within a loop, a branch or a slot");
+    const std::string returns = std::to_string(++blocks_), goes_on = std::to_string(++blocks_);
+    Op& op = b_.append(Op::plain);
+    op.text = "cf.cond_br $0, ^bb" + returns + ", ^bb" + goes_on + "\n  ^bb" + returns +
+              ":\n    tt.return\n  ^bb" + goes_on + ":";
+    op.operands = {condition};
+  }
+
   void branch(const Stmt& one) {
     const Thing which = b_.evaluate(one.value);
     if (which.kind == Thing::truth) {
@@ -212,6 +222,10 @@ class TtgirWriter {
       return;
     }
     const int condition = b_.materialize(which);
+    if (one.body.size() == 1 && one.body[0].kind == Stmt::give_back && one.orelse.empty()) {
+      return_where(condition);
+      return;
+    }
     Op& op = b_.append(Op::branch);
     op.operands = {condition};
     const ws::Variables before = b_.variables;
@@ -388,6 +402,7 @@ class TtgirWriter {
   ws::Module module_;
   ws::Builder b_;
   int trips_;
+  int blocks_ = 0;  ///< of the kernel, behind its first one
 };
 
 }  // namespace

@@ -296,6 +296,13 @@ std::string user_kernel_head(const Plan& plan, const std::string& bodies) {
     list += std::string(list.empty() ? "" : ", ") + "TRIPS: gl.constexpr";
   std::string text = "def kernel(" + list + "):\n";
   if (plan.tiles()) return text;
+  for (const meaning::IndexComparison& one : plan.user->returns) {
+    refuse_wide(plan, one.a, "where it returns at once");
+    refuse_wide(plan, one.b, "where it returns at once");
+    constexpr const char* kSigns[] = {"<", "<=", ">", ">=", "==", "!="};
+    text += "    if " + text_of(plan, simple(one.a)) + " " + kSigns[one.how] + " " +
+            text_of(plan, simple(one.b)) + ":  # as the function does\n        return\n";
+  }
   // (Masks of tiles by pointers say their numbers anew.)
   for (const auto& [name, value, comment] : user_numbers(plan))
     if (!plan.by_elements() || name == "n" || mentions(bodies, name))

@@ -91,6 +91,19 @@ std::int64_t value_of(const Index& index, const Launch& launch, std::int64_t ite
   return 0;
 }
 
+bool holds(const IndexComparison& one, const Launch& launch) {
+  const std::int64_t a = value_of(one.a, launch, 0), b = value_of(one.b, launch, 0);
+  switch (one.how) {
+    case IndexComparison::less: return a < b;
+    case IndexComparison::at_most: return a <= b;
+    case IndexComparison::more: return a > b;
+    case IndexComparison::at_least: return a >= b;
+    case IndexComparison::equal: return a == b;
+    case IndexComparison::unequal: return a != b;
+  }
+  return false;
+}
+
 void place_loaded(const UserKernel& kernel, Launch& launch) {
   launch.memory.clear();
   launch.loaded.resize(kernel.loaded.size(), 0);

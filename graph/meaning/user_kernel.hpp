@@ -134,6 +134,17 @@ struct TileLoop {
   Index first, end, step;
 };
 
+/// Of two integers.
+struct IndexComparison {
+  Index a;
+  enum How { less, at_most, more, at_least, equal, unequal } how = less;
+  Index b;
+  bool operator==(const IndexComparison&) const = default;
+};
+
+/// Throws std::domain_error as value_of().
+bool holds(const IndexComparison& one, const Launch& launch);
+
 struct EarlierLoop;
 
 struct UserKernel {
@@ -143,6 +154,8 @@ struct UserKernel {
   Index trips;       ///< of the loop; below 0 is 0
   int unrolled = 1;  ///< so many of them are one of the meaning's; `trips` is a multiple
   std::optional<TileLoop> around;
+  /// The function returns at once where one of them holds.
+  std::vector<IndexComparison> returns;
   std::vector<Place> places;  ///< per tensor of the meaning
   std::vector<Index>
       numbers;  ///< per constant of the meaning: an argument of any kind, or an index

@@ -10,6 +10,7 @@
 #include "graph/random.hpp"
 #include "graph/ttgir/interpreter.hpp"
 #include "graph/ttgir/op_class.hpp"
+#include "graph/ttgir/successors.hpp"
 
 namespace twill::ttgir {
 namespace {
@@ -120,27 +121,11 @@ void Interpreter::function() {
 
 /// The block that a function's op goes on to; kNone = it returns.
 int Interpreter::successor(int op) const {
-  const std::string_view name = m_.op(op).name;
-  const bool chooses = name == "cf.cond_br";
-  if (!chooses && name != "cf.br") return kNone;
-  std::vector<std::string_view> labels;
-  std::string_view text = text_behind_name(op);
-  for (std::size_t k = text.find('^'); k != std::string_view::npos; k = text.find('^')) {
-    text.remove_prefix(k);
-    const std::size_t end = std::min(text.find_first_of(" ,(])\n\r\t{"), text.size());
-    if (end < text.size() && text[end] == '(') refuse(op, "it hands values to a block");
-    labels.push_back(text.substr(0, end));
-    text.remove_prefix(end);
-  }
-  if (labels.size() != (chooses ? 2U : 1U)) refuse(op, "it is not known where it goes on");
-  const std::string_view label =
-      labels[chooses && integer(op, m_.op(op).operands.at(0)) == 0 ? 1 : 0];
-  for (const int one : m_.regions[at(m_.op(function_).regions[0])].blocks)
-    if (m_.block(one).label == label) {
-      if (!m_.block(one).arguments.empty()) refuse(op, "it hands values to a block");
-      return one;
-    }
-  refuse(op, "it goes on to no block");
+  const auto found = successors(m_, op);
+  if (const auto* why = std::get_if<std::string>(&found)) refuse(op, *why);
+  const auto& blocks = std::get<std::vector<int>>(found);
+  if (blocks.size() != 2) return blocks.empty() ? kNone : blocks[0];
+  return blocks[integer(op, m_.op(op).operands.at(0)) == 0 ? 1 : 0];
 }
 
 void Interpreter::block(int index) {

@@ -8,6 +8,7 @@
 #include "graph/ttgir/element_places.hpp"
 #include "graph/ttgir/index_ops.hpp"
 #include "graph/ttgir/meaning_builder.hpp"
+#include "graph/ttgir/successors.hpp"
 
 namespace twill::ttgir {
 
@@ -429,9 +430,16 @@ void MeaningBuilder::check_function() {
           "the loop is in a branch, or in a loop that carries something from tile to tile or has "
           "bounds that are not made of arguments and the program's place";
   }
-  // (What a branch leaves out is not known: a program may return before the loop.)
-  if (m_.regions[at(op.regions[0])].blocks.size() != 1 && kernel_.incomplete.empty())
-    kernel_.incomplete = "the function branches from block to block";
+  if (m_.regions[at(op.regions[0])].blocks.size() != 1 && kernel_.incomplete.empty()) {
+    auto returns =
+        kernel_.around ? std::nullopt : early_returns(m_, indices_, function, m_.op(loop_).block);
+    if (returns)
+      kernel_.returns = std::move(*returns);
+    else
+      kernel_.incomplete =
+          "the function branches from block to block, and not only to return where integers of "
+          "arguments and the program's place say so";
+  }
   // What has effects stands in the loop, or in its block and is a store behind it.
   const auto& ops = m_.block(m_.op(loop_).block).ops;
   const auto loop = std::find(ops.begin(), ops.end(), loop_);

@@ -21,11 +21,13 @@ constexpr std::int64_t kMostPlace = 64;
 constexpr std::int64_t kPrograms = 132, kFewPrograms = 2;  // of the grid, along an axis
 constexpr double kDoubleLoss = 0x1p-40;  // what double precision loses in long sums
 
-/// Of the first tile, where there is a loop over tiles.
+/// Of the first tile, where there is a loop over tiles. Not where the function returns before it.
 bool has_trips(const meaning::UserKernel& kernel, Launch& launch, int n) {
   try {
     place_loaded(kernel, launch);
     if (kernel.around) launch.tile = value_of(kernel.around->first, launch, 0);
+    for (const meaning::IndexComparison& one : kernel.returns)
+      if (holds(one, launch)) return false;
     return std::max<std::int64_t>(value_of(kernel.trips, launch, 0), 0) ==
            std::int64_t{n} * kernel.unrolled;
   } catch (const std::domain_error&) {

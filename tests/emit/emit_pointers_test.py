@@ -26,14 +26,15 @@ import stand_in  # noqa: E402
 DATA = os.path.join(HERE, "..", "data", "ttgir")
 CASES = ["gemm-masked-hopper", "gemm-masked-blackwell", "attention-pointers-hopper", "attention-pointers-blackwell",
          "experts-weight-gradient-hopper", "experts-weight-gradient-blackwell", "gemm-split-hopper", "matrix-vector-hopper",
-         "convolution-depthwise-hopper", "gemm-of-norm-hopper"]
+         "convolution-depthwise-hopper", "gemm-of-norm-hopper", "attention-ragged-hopper"]
 # What cp.async cannot copy is refused: nothing is said of the arguments, so no neighbours are known to lie together; what
 # is not loaded is no 0.
 REFUSED = ["gemm-masked-hopper:undivided", "gemm-masked-blackwell:undivided", "gemm-masked-hopper:other"]
 CHANGES = {"undivided": (r" \{tt\.divisibility = 16 : i32\}", ""),
            "other": (r"%cst_0 = arith.constant dense<0.0", "%cst_0 = arith.constant dense<1.5")}
 # Its slot that stores the logarithms waits for the last maximum; the last scores, for which it has waited, came after that.
-IMPLIED = {"attention-pointers-hopper": 1}
+# V of six iterations before is free where K of later ones is, for which the same slot has waited: their scores came after that product.
+IMPLIED = {"attention-pointers-hopper": 1, "attention-ragged-hopper": 1}
 SCALE = 0.11  # of scores, in units of log 2
 TOLERANCE = 4e-3  # f16 results of f32 sums; a wrong tile is off by 0.1 and more
 TRIPS = (0, 1, 2, 3, 7)
@@ -117,6 +118,40 @@ class AttentionBias(Attention):
             q, k, v = (x[rows].astype(np.float64) for x in (self.q, self.k, self.v))
             p = np.exp2(q @ k.T * SCALE + self.bias[:self.length])
             yield float(np.abs(self.o[rows] - p @ v / p.sum(axis=1)[:, None]).max())
+
+
+class AttentionRagged:
+    """attention_ragged(q, k, v, o, starts, scale): causal; sequences behind each other, four heads share one of keys. Programs behind
+    a sequence's end return at once."""
+
+    def make(self, n, random):
+        self.lengths, self.heads = [max(64 * n - 16, 0), 0, 5 if n else 0], 4
+        self.starts = np.cumsum([0, *self.lengths]).astype(np.int32)
+        rows = int(self.starts[-1])
+        self.q, self.k, self.v = half(random, rows, self.heads, 64), half(random, rows, 64), half(random, rows, 64)
+        self.o = np.full((rows, self.heads, 64), np.nan, np.float16)
+        self.grid = (n + 1, len(self.lengths), self.heads)
+        # The first and the last block of rows, one behind the end, one of no sequence, one of a short one.
+        self.only = [(0, 0, 0), (max(n - 1, 0), 0, 3), (n, 0, 1), (0, 1, 2), (0, 2, 1)]
+
+    def arguments(self):
+        return [self.q, self.k, self.v, self.o, self.starts, SCALE]
+
+    def errors(self):
+        written = np.zeros(self.o.shape, bool)
+        for block, sequence, head in self.only:
+            length, first = self.lengths[sequence], 64 * block
+            rows = slice(self.starts[sequence] + first, min(self.starts[sequence] + first + 64, self.starts[sequence + 1]))
+            if first >= length:
+                continue
+            written[rows, head] = True
+            keys = slice(self.starts[sequence], self.starts[sequence + 1])
+            k, v = (x[keys].astype(np.float64) for x in (self.k, self.v))
+            s = self.q[rows, head].astype(np.float64) @ k.T * SCALE
+            s = np.where(np.arange(first, first + s.shape[0])[:, None] >= np.arange(length)[None, :], s, -np.inf)
+            p = np.exp2(s - s.max(axis=1)[:, None])
+            yield float(np.abs(self.o[rows, head] - p @ v / p.sum(axis=1)[:, None]).max())
+        yield 0.0 if np.isnan(self.o[~written]).all() else np.inf
 
 
 class GemmSplit:
@@ -246,6 +281,8 @@ def oracle_of(path):
     shapes = [tuple(map(int, x.split("x"))) for x in re.findall(r"memdesc<(\d+x\d+)x\w+16", text)]
     if "gemm-split" in name:
         return GemmSplit((shapes[0][0], shapes[1][1]), shapes[0][1], 4)
+    if "attention-ragged" in name:
+        return AttentionRagged()
     if "attention-bias" in name:
         return AttentionBias(64, 64)
     if "matrix-vector" in name:
