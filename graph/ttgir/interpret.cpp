@@ -271,16 +271,25 @@ void Interpreter::made(int op, Held held, std::size_t result) {
 Held Interpreter::descriptor_tile(int op, int descriptor, const std::vector<std::int64_t>& begin,
                                   const std::vector<std::int64_t>& shape) const {
   const Held& where = get(op, descriptor);
-  if (where.base < 0 || begin.size() != 2 || shape.size() != 2)
-    refuse(op, "only matrices behind an argument are moved here");
+  if (where.base < 0 || begin.size() < 2 || shape.size() != begin.size())
+    refuse(op, "only tiles of two dimensions and more behind an argument are moved here");
   if (stored_.contains(where.base) || stored_at_.contains(where.base))
     refuse(op, "it loads from where the program stores");
+  constexpr std::int64_t kApart = 1'000'003;  // of places along the leading dimensions
   Held tile;
   tile.shape = shape;
-  for (std::int64_t r = 0; r < shape[0]; ++r)
-    for (std::int64_t c = 0; c < shape[1]; ++c)
-      tile.real.push_back(
-          element(where.base, type(op, descriptor).number(), begin[0] + r, begin[1] + c));
+  const std::string number = type(op, descriptor).number();
+  std::vector<std::int64_t> place(shape.size(), 0);
+  for (std::int64_t e = 0; e < count(shape); ++e) {
+    std::int64_t leading = 0;
+    for (std::size_t d = 0; d + 1 < shape.size(); ++d)
+      leading = leading * kApart + begin[d] + place[d];
+    tile.real.push_back(element(where.base, number, leading, begin.back() + place.back()));
+    for (std::size_t d = shape.size(); d-- > 0;) {
+      if (++place[d] < shape[d]) break;
+      place[d] = 0;
+    }
+  }
   return tile;
 }
 

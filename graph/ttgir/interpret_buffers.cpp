@@ -95,6 +95,19 @@ bool Interpreter::buffers(int op) {
     write(op, view, tile);
     return true;
   }
+  if (name == "ttg.memdesc_reshape") {
+    Held view = operand(op, 0);
+    const std::vector<std::int64_t>& shape = type(op, o.results.at(0)).shape;
+    std::int64_t step = 1;
+    for (std::size_t d = view.shape.size(); d-- > 0; step *= view.shape[d])
+      if (view.shape[d] > 1 && view.stride.at(d) != step) refuse(op, "its rows do not follow");
+    if (count(shape) != step) refuse(op, "it has another size");
+    view.shape = shape;
+    view.stride.assign(shape.size(), 1);
+    for (std::size_t d = shape.size(); d-- > 1;) view.stride[d - 1] = view.stride[d] * shape[d];
+    set(op, std::move(view));
+    return true;
+  }
   if (name == "ttg.memdesc_trans") {
     Held view = operand(op, 0);
     if (view.shape.size() != 2) refuse(op, "it transposes no matrix");

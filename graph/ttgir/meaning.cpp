@@ -92,8 +92,31 @@ std::vector<std::int64_t> MeaningBuilder::shape(int op, int value, int dimension
     }
     if (extent != 1) all.push_back(extent);
   }
-  if (all.size() > 2) refuse(op, "a tile of more than two dimensions");
+  if (all.size() > 2) {
+    // What only moves it sees a matrix: the last dimension, and all others as one.
+    const Operation& o = m_.op(op);
+    const bool moves = o.name == "tt.descriptor_load" || o.name == "tt.descriptor_store" ||
+                       o.name == "ttg.convert_layout" || o.name == "tt.reshape" ||
+                       o.name == "ttg.local_alloc" || o.name == "ttg.memdesc_reshape";
+    if (!moves || dimension >= 0) refuse(op, "a tile of more than two dimensions");
+    while (all.size() > 2) {
+      all[1] *= all[0];
+      all.erase(all.begin());
+    }
+  }
   return all;
+}
+
+/// Is a reshape one that changes no place of the matrix that shape() sees?
+bool MeaningBuilder::keeps_matrix(const Operation& op) const {
+  const int index = static_cast<int>(&op - m_.ops.data());
+  if ((op.name != "tt.reshape" && op.name != "ttg.memdesc_reshape") || op.operands.size() != 1 ||
+      op.results.size() != 1)
+    return false;
+  const std::string_view text = std::string_view(*m_.text).substr(op.begin, op.end - op.begin);
+  if (text.find("allow_reorder") != std::string_view::npos || split_.factor != 1) return false;
+  const std::vector<std::int64_t> from = shape(index, op.operands[0], -1);
+  return from.size() == 2 && from == shape(index, op.results[0], -1);
 }
 
 bool MeaningBuilder::in_loop(int op) const {

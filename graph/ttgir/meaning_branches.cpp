@@ -66,7 +66,7 @@ void MeaningBuilder::branch_op(int index) {
       if (std::all_of(op.results.begin(), op.results.end(), is_number)) return;
       break;
     case OpClass::layout:
-    case OpClass::reduction: break;
+    case OpClass::reduction:
     case OpClass::mma: break;
     case OpClass::local_alloc:
     case OpClass::tmem_alloc:

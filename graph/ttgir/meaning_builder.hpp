@@ -60,6 +60,7 @@ class MeaningBuilder {
   bool is_node(int op) const { return node_.contains({op, 0, ""}); }
   /// Extents that are not 1, of one part.
   std::vector<std::int64_t> shape(int op, int value, int dimension) const;
+  bool keeps_matrix(const Operation& op) const;
   bool in_loop(int op) const;
 
   // meaning.cpp

@@ -135,6 +135,7 @@ MeaningBuilder::Seen MeaningBuilder::of_op(int user, int value, Where where, int
   // A tile from before the loop is the same tile in a buffer.
   if (allocates && !inside) return source(user, op.operands[0], where, copy, dimension);
   if (c == OpClass::view) {
+    if (keeps_matrix(op)) return source(user, op.operands[0], where, copy, dimension, distance);
     if (is_tile(value, TypeKind::tensor) &&
         (op.name == "tt.join" || op.name == "tt.split" || op.name == "tt.reshape"))
       refuse(user, "it uses a tile that is reshaped (" + std::string(op.name) + ")");
@@ -209,6 +210,7 @@ MeaningBuilder::Seen MeaningBuilder::view(const Operation& op, Seen seen) const 
       seen.axis = axis_of(m_, op) == 0 ? 1 : 0;
     return seen;
   }
+  if (op.name == "ttg.memdesc_reshape" && keeps_matrix(op)) return seen;
   if (op.name == "tt.broadcast" || class_of(op) == OpClass::tmem_load ||
       class_of(op) == OpClass::local_load)
     return seen;

@@ -135,6 +135,30 @@ TEST_CASE("branches, what a loop around the loop carries, buffers that are read 
   }
 }
 
+TEST_CASE("tiles of three dimensions that are only moved are matrices") {
+  const std::string text = read_file(TWILL_TEST_DATA "/ttgir/convolution-tiles-blackwell.ttgir");
+  const auto lowered = [](const std::string& module) {
+    return lower_module(module, "tiles", builtin_machine("blackwell"), "blackwell", {}, {});
+  };
+  const LoweredModule whole = lowered(text);
+  const ModuleMeaning meaning = meaning_of(whole);
+  for (const int n : {0, 9}) {
+    CAPTURE(n);
+    CHECK(difference(whole, meaning, n) <= kSame);
+  }
+  // A reshape that may reorder elements is none that keeps them.
+  std::string other = text;
+  const std::string reshape = "tt.reshape ";
+  std::size_t place = other.find(reshape);
+  REQUIRE(place != std::string::npos);
+  place = other.find(" :", place);
+  other.insert(place, " allow_reorder");
+  const auto read = meaning_of_loop(lowered(other));
+  const auto* no = std::get_if<NoMeaning>(&read);
+  REQUIRE(no != nullptr);
+  CHECK_MESSAGE(no->why.find("it uses a tile that is reshaped") != std::string::npos, no->why);
+}
+
 TEST_CASE("a branch is refused that does more than compute, by its line") {
   const std::string text = read_file(TWILL_TEST_DATA "/ttgir/product-in-branch.ttgir");
   std::string other = text;
