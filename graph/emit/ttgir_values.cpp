@@ -219,6 +219,10 @@ Thing Builder::binary(const std::string& sign, Thing a, Thing b) {
     if (one->kind != Thing::value && !is_static(*one)) no_text("what is no number, with " + sign);
   // What commutes has its number second.
   if (is_static(a) && (sign == "+" || sign == "*" || sign == "&")) std::swap(a, b);
+  // Beside a real number a whole one is real, too.
+  for (const auto& [one, other] : {std::pair(&a, &b), std::pair(&b, &a)})
+    if (other->kind == Thing::real && one->kind == Thing::value && type(*one).element == "i32")
+      *one = cast(*one, "f32");
   const Type left = a.kind == Thing::value ? type(a) : type(b);
   const Type right = b.kind == Thing::value ? type(b) : left;
   if (left.pointer() && a.kind == Thing::value) {

@@ -299,13 +299,19 @@ TEST_CASE("several iterations in one: iterations take turns on two slots") {
   CHECK(twill_program_run(program, 2, 1, &share) == TWILL_OK);
   CHECK(share <= 1);
   twill_program_free(program);
-  // A module's loop has no meaning then, but a schedule and a program.
+  // A module's loop, too.
   const std::string text = twill::test::module_text("hopper-attention-forward");
   twill_workload m = workload(text.c_str(), nullptr);
   m.unroll = 2;
   REQUIRE(twill_workload_program(&m, nullptr, nullptr, 0, nullptr, nullptr, &program) == TWILL_OK);
-  CHECK(twill_program_executable(program) == 0);
+  CHECK(twill_program_executable(program) == 1);
+  CHECK(twill_program_run(program, 2, 1, &share) == TWILL_OK);
+  CHECK(share <= 1);
   twill_program_free(program);
+  Handles written;
+  REQUIRE(twill_workload_emit(&m, nullptr, "gluon", -1, &written.program, &written.report) ==
+          TWILL_OK);
+  CHECK(has(twill_report_text(written.report), "must be a multiple of 2"));
   Handles bad;
   w.unroll = 65;
   CHECK(twill_workload_lower(&w, &bad.problem) == TWILL_BAD_INPUT);
