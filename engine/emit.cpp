@@ -138,8 +138,8 @@ class KernelSearch {
     const Cycle written = result_.result.made->program.initiation_interval;
     if (written > best && !first_refusal_.empty())
       result_.result.remarks.push_back("the best schedule, I = " + std::to_string(best) +
-                                       ", is not written: " + first_refusal_ + "; this one has I = " +
-                                       std::to_string(written));
+                                       ", is not written: " + first_refusal_ +
+                                       "; this one has I = " + std::to_string(written));
   }
 
   bool in_tensor_memory() const {

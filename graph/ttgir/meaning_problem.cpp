@@ -26,11 +26,7 @@ using Arc = std::tuple<int, int, int>;
 class ProgramProblem {
  public:
   ProgramProblem(const LoweredModule& lowered, const ModuleMeaning& of, const Problem& problem)
-      : l_(lowered),
-        m_(of.meaning),
-        copies_(of.kernel.unrolled),
-        given_(problem),
-        made_(problem) {
+      : l_(lowered), m_(of.meaning), copies_(of.kernel.unrolled), given_(problem), made_(problem) {
     for (int v = 0; v < static_cast<int>(problem.ops.size()); ++v)
       op_of_.emplace(problem.ops[at(v)].id, v);
     std::vector<int> runners(m_.values.size(), -1);
@@ -166,8 +162,7 @@ class ProgramProblem {
         if (!value.part_of.empty() &&
             k.kernel.chunks.end() != std::find_if(k.kernel.chunks.begin(), k.kernel.chunks.end(),
                                                   [&](const Chunk& chunk) {
-                                                    return named(chunk.id, copy) ==
-                                                               value.part_of &&
+                                                    return named(chunk.id, copy) == value.part_of &&
                                                            chunk.ops.back() != n;
                                                   }))
           continue;
