@@ -101,6 +101,7 @@ class Modules {
   void compare(const ModuleLoop& loop);
   Side ask_twill(Measured& row);
   Side ask_cp_sat(const Problem& problem, int threads);
+  void write_curve(const std::string& loop, const Side& side);
   /// "" = the two may both be right.
   static std::string contradiction(const Side& a, const Side& b);
 
@@ -188,6 +189,19 @@ std::string Modules::contradiction(const Side& a, const Side& b) {
   return "";
 }
 
+// That there is no schedule is known at the end.
+void Modules::write_curve(const std::string& loop, const Side& side) {
+  if (!curves_.is_open()) return;
+  const auto write = [&](const CurvePoint& p, int none) {
+    curves_ << loop << "," << side.solver << "," << p.cpu_seconds << "," << p.ii_low << ","
+            << p.ii_high << "," << p.length_low << "," << p.length_high << "," << none << std::endl;
+  };
+  for (const CurvePoint& p : side.curve) write(p, 0);
+  CurvePoint last = side.last();
+  last.cpu_seconds = side.cpu_seconds;
+  if (side.infeasible) write(last, 1);
+}
+
 void Modules::compare(const ModuleLoop& loop) {
   const Problem& problem = loop.lowered.problem;
   write_file(file_.string(), problem_text(problem));
@@ -205,12 +219,7 @@ void Modules::compare(const ModuleLoop& loop) {
         std::cerr << "twill: internal error: " << loop.name << ": " << text << "\n";
         wrong_ = true;
       }
-  if (curves_.is_open())
-    for (const Side& side : sides)
-      for (const CurvePoint& p : side.curve)
-        curves_ << loop.name << "," << side.solver << "," << p.cpu_seconds << "," << p.ii_low << ","
-                << p.ii_high << "," << p.length_low << "," << p.length_high << ","
-                << (side.infeasible ? 1 : 0) << std::endl;
+  for (const Side& side : sides) write_curve(loop.name, side);
   if (flags_.json) {
     Measured row{{"bench", "modules"},
                  {"loop", loop.name},
