@@ -52,6 +52,7 @@ Command bench_command(CLI::App& program, std::string_view word) {
                                     {"tiles", bench::tiles_command},
                                     {"scaling", bench::scaling_command},
                                     {"hard", bench::hard_command},
+                                    {"modules", bench::modules_command},
                                     {"makespan", bench::makespan_command},
                                     {"row", bench::row_command},
                                     {"ask", bench::ask_command},

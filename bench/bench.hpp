@@ -39,6 +39,8 @@ cli::Command peers_command(CLI::App& bench);
 // Cost against the number of ops and against the scale of cycles, with fitted exponents.
 cli::Command scaling_command(CLI::App& bench);
 cli::Command hard_command(CLI::App& bench);
+// Loops of TTGIR modules, sub-tiled and unrolled, beside CP-SAT.
+cli::Command modules_command(CLI::App& bench);
 // Projects and job shops of the literature to the proved makespan.
 cli::Command makespan_command(CLI::App& bench);
 // The spread over random costs, in this process.

@@ -49,6 +49,51 @@ class Circle:
             self.model.AddCumulative(self.intervals, self.demands, self.capacity)
 
 
+def buffer_holders(problem, load):
+    """The load and the ops of no cycles that hold its buffer: op -> iterations after the load, of several ways the
+    longest (graph/ring_depth.hpp)."""
+    ops, edges = problem["ops"], problem["edges"]
+    index = {op["id"]: v for v, op in enumerate(ops)}
+    ways = [(index[e["from"]], index[e["to"]], e["distance"]) for e in edges]
+    holders = [load]
+    for holder in holders:
+        holders += dict.fromkeys(v for u, v, _ in ways if u == holder and not ops[v]["cycles"] and v not in holders)
+    ways = [(u, v, distance) for u, v, distance in ways if u != v and u in holders and v in holders]
+    after = {load: 0}
+    while len(after) < len(holders):
+        most, waiting = {}, set()
+        for u, v, distance in ways:
+            if u in after:
+                most[v] = max(most.get(v, 0), after[u] + distance)
+            else:
+                waiting.add(v)
+        found = {v: most[v] for v in holders if v in most and v not in after}
+        after.update({v: i for v, i in found.items() if v not in waiting} or found)
+    return after
+
+
+def charged_rings(problem, memory):
+    """Of a memory that charges rings: load -> size of each buffer, load -> its holders, and the ops that are not
+    charged while they are live, as they are in a ring."""
+    ops, holders = problem["ops"], {}
+    if not isinstance(problem["memories"][memory], dict) or not problem["memories"][memory].get("rings"):
+        return {}, {}, set()
+    for u, op in enumerate(ops):
+        if op.get("streaming") or op.get("in_flight"):
+            holders[u] = buffer_holders(problem, u)
+    buffers, inside = {}, set()
+    for v, op in enumerate(ops):
+        owners = [u for u in holders if v in holders[u]]
+        if len(owners) == 1 and op.get("memory", {}).get(memory):
+            buffers[owners[0]] = buffers.get(owners[0], 0) + op["memory"][memory]
+            inside.add(v)
+    return buffers, holders, inside
+
+
+def capacity_of(memory):
+    return memory["capacity"] if isinstance(memory, dict) else memory
+
+
 def build(problem, ii, length):
     model = cp_model.CpModel()
     ops, edges, slots = problem["ops"], problem["edges"], problem["warps"]
@@ -114,12 +159,29 @@ def build(problem, ii, length):
         if e.get("blocking"):
             always.add(v)
 
-    memories = {m: Circle(model, ii, capacity) for m, capacity in problem["memories"].items()}
+    memories = {m: Circle(model, ii, capacity_of(memory)) for m, memory in problem["memories"].items()}
+    inside = {}  # memory -> ops that are in its rings
     files = [Circle(model, ii, slot["registers"]) for slot in slots]
     reach = max((e["distance"] for e in edges), default=0) * ii
     reach += length + max((e.get("hold", 0) for e in edges), default=0)
+    for m, circle in memories.items():
+        buffers, holders, inside[m] = charged_rings(problem, m)
+        for u, size in buffers.items():
+            uses = [
+                (index[e["to"]], holders[u][index[e["from"]]] + e["distance"], e.get("hold", 0))
+                for e in edges
+                if index[e["from"]] in holders[u]
+            ]
+            far = reach * (1 + len(holders[u])) + max((op["cycles"] for op in ops), default=0)
+            held = model.NewIntVar(0, far, "")
+            ends = [start[v] + i * ii + max(ops[v]["cycles"], hold) - start[u] for v, i, hold in uses]
+            model.AddMaxEquality(held, ends + [0])
+            more = model.NewIntVar(0, far // ii, "")
+            rest = model.NewIntVar(0, ii - 1, "")
+            model.Add(held == more * ii + rest)
+            circle.add_turns((more + 1) * size)
     for u, op in enumerate(ops):
-        footprint = {m: a for m, a in op.get("memory", {}).items() if a}
+        footprint = {m: a for m, a in op.get("memory", {}).items() if a and u not in inside[m]}
         registers = op.get("registers", 0)
         if u not in last or not (footprint or registers):
             continue
@@ -179,9 +241,6 @@ def refuse_unknown(problem):
     """What is in a problem file and not in the model would be another problem solved."""
     if problem.get("inner_loops"):
         sys.exit("cp_sat.py: /inner_loops: inner loops are not in the model")
-    for name, memory in problem["memories"].items():
-        if isinstance(memory, dict) and memory.get("rings"):
-            sys.exit(f"cp_sat.py: /memories/{name}: a memory that charges rings is not in the model")
     known = set(
         "format version doc name cycle_unit initiation_interval units memories channels warps ops edges pins "
         "inner_loops".split()

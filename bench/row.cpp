@@ -10,6 +10,8 @@
 #include <stdexcept>
 
 #include "bench/bench.hpp"
+#include "bench/curve.hpp"
+#include "bench/lab/cpu_watch.hpp"
 #include "engine/cli/interrupt.hpp"
 #include "engine/cli/workload.hpp"
 #include "graph/bounds/bounds.hpp"
@@ -22,6 +24,8 @@ using Json = nlohmann::ordered_json;
 struct RowFlags {
   cli::WorkloadFlags work;
   SearchFlags search;
+  double cpu_limit = 0;  ///< seconds of this process; 0 = none
+  bool curve = false;
 };
 
 Json bounds_of(const Problem& problem) {
@@ -68,8 +72,11 @@ int run(const RowFlags& flags) {
   const std::chrono::duration<double> loading = std::chrono::steady_clock::now() - begin;
   const Lowered& lowered = work.problems.front();
   cli::Interrupt interrupt;
+  const CpuWatch watch(flags.cpu_limit, interrupt.token());
+  CurveListener curve;
   const std::clock_t started = std::clock();
-  Solution solution = solve(lowered.problem, options, interrupt.token());
+  Solution solution = solve(lowered.problem, options, watch.token(),
+                            [&](const Progress& progress) { curve(progress); });
   const double cpu = static_cast<double>(std::clock() - started) / CLOCKS_PER_SEC;
   solution.problem_sha256 = work.hashes.front();
   if (solution.schedule) {
@@ -79,6 +86,10 @@ int run(const RowFlags& flags) {
     }
   }
   Json row = figures(lowered, solution);
+  if (flags.curve) {
+    curve.end(solution);
+    row["curve"] = to_json(curve.points());
+  }
   row["load_seconds"] = loading.count();
   row["solve_seconds"] = solution.seconds;
   row["solve_cpu_seconds"] = cpu;
@@ -94,6 +105,11 @@ cli::Command row_command(CLI::App& bench) {
   CLI::App* app = bench.add_subcommand("row", "Solve one problem, print its figures as JSON");
   flags->work.add_to(*app);
   flags->search.add_to(*app);
+  app->add_option("--cpu-limit", flags->cpu_limit, "CPU seconds of this process; 0 = none")
+      ->check(CLI::Range(0.0, 1e7));
+  app->add_flag("--curve", flags->curve,
+                "Also what was proved and found after how many CPU seconds: [seconds, bound of I, "
+                "I, bound of L, L] each");
   return {app, [flags] { return run(*flags); }};
 }
 

@@ -86,13 +86,15 @@ std::int64_t default_memory_limit() {
   return resident_memory() + available / 4 * 3;
 }
 
-Budget::Budget(Budget& whole, std::stop_token stop)
+Budget::Budget(Budget& whole, std::stop_token stop, std::int64_t most)
     : whole_(&whole),
       stop_(std::move(stop)),
       begin_(whole.begin_),
       seconds_(0),
       conflict_limit_(whole.conflicts_left()),
-      memory_limit_(0) {}
+      memory_limit_(0) {
+  if (most > 0) conflict_limit_ = conflict_limit_ > 0 ? std::min(conflict_limit_, most) : most;
+}
 
 void Budget::join() {
   whole_->conflicts_ += conflicts_;

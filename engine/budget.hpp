@@ -31,8 +31,8 @@ class Budget {
 
   /// Work ahead of time, which may turn out not to be wanted: what it spends is not part of `whole`
   /// until join(). Ends when `whole` is spent or `stop` is requested, or at the conflicts that
-  /// `whole` has left now. `whole` must outlive it.
-  Budget(Budget& whole, std::stop_token stop);
+  /// `whole` has left now, and at `most` where that is not 0. `whole` must outlive it.
+  Budget(Budget& whole, std::stop_token stop, std::int64_t most = 0);
   /// From now on the same as the whole, to which the conflicts so far are added.
   void join();
 

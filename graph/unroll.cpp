@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include "graph/error.hpp"
 #include "graph/index.hpp"
@@ -83,6 +85,73 @@ Problem unrolled(const Problem& problem, int copies) {
   if (problem.interval.least > 1) result.interval.least = scaled(problem.interval.least);
   if (problem.interval.most < kMaxInterval) result.interval.most = scaled(problem.interval.most);
   return result;
+}
+
+namespace {
+
+Op unnamed(Op op) {
+  op.id.clear();
+  op.kind.clear();
+  return op;
+}
+
+auto key(const Edge& e) {
+  return std::tuple(e.from, e.to, e.delay, e.distance, e.blocking, e.hold, e.spill);
+}
+
+/// The first copy of `copies` that are alike, or none where they are not.
+std::optional<Problem> first_copy(const Problem& problem, int copies) {
+  const int count = static_cast<int>(problem.ops.size()) / copies;
+  for (std::size_t v = at(count); v < problem.ops.size(); ++v)
+    if (unnamed(problem.ops[v]) != unnamed(problem.ops[v % at(count)])) return std::nullopt;
+  Problem loop = problem;
+  loop.ops.resize(at(count));
+  loop.edges.clear();
+  for (Edge e : problem.edges) {
+    if (e.from >= count) continue;
+    if (e.distance > (kMaxDistance - e.to / count) / copies) return std::nullopt;
+    e.distance = copies * e.distance + e.to / count;
+    e.to %= count;
+    loop.edges.push_back(e);
+  }
+  std::vector<decltype(key(Edge{}))> given, made;
+  for (const Edge& e : problem.edges) given.push_back(key(e));
+  for (int k = 0; k < copies; ++k)
+    for (Edge e : loop.edges) {
+      const int later = k + e.distance;
+      e.from += k * count;
+      e.to += later % copies * count;
+      e.distance = later / copies;
+      made.push_back(key(e));
+    }
+  std::sort(given.begin(), given.end());
+  std::sort(made.begin(), made.end());
+  if (given != made) return std::nullopt;
+  return loop;
+}
+
+}  // namespace
+
+std::optional<RolledLoop> rolled(const Problem& problem) {
+  if (!problem.pins.empty() || !problem.inner_loops.empty() || problem.interval != IntervalRange{})
+    return std::nullopt;
+  const int ops = static_cast<int>(problem.ops.size());
+  for (int copies = 2; copies <= std::min(ops, kMostCopies); ++copies)
+    if (ops % copies == 0)
+      if (auto loop = first_copy(problem, copies)) return RolledLoop{*std::move(loop), copies};
+  return std::nullopt;
+}
+
+Schedule repeated(const Problem& unrolled, const RolledLoop& rolled, const Schedule& schedule) {
+  Schedule all;
+  all.initiation_interval = rolled.copies * schedule.initiation_interval;
+  for (int k = 0; k < rolled.copies; ++k)
+    for (std::size_t v = 0; v < rolled.loop.ops.size(); ++v) {
+      all.start.push_back(schedule.start[v] + k * schedule.initiation_interval);
+      all.warp.push_back(schedule.warp[v]);
+    }
+  all.length = schedule_length(unrolled, all.start);
+  return all;
 }
 
 void unroll(Lowered& lowered, int copies) {

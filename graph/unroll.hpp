@@ -8,10 +8,12 @@
 // itself (rule 8 is about other ops).
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "graph/lower.hpp"
 #include "graph/problem.hpp"
+#include "graph/schedule.hpp"
 
 namespace twill {
 
@@ -29,8 +31,23 @@ std::string copy_name(const std::string& name, int copy);
 /// inner loops, and where the limits of a problem are exceeded.
 Problem unrolled(const Problem& problem, int copies);
 
-/// The same of a loop on a machine: bandwidth sums are those of all copies, and what it was made of
-/// says "unroll".
+/// A loop, and how many of its iterations are one of another loop.
+struct RolledLoop {
+  Problem loop;
+  int copies = 2;
+};
+
+/// The loop that `problem` is unrolled from, but for names, with as few copies as it can be
+/// unrolled into: so a loop unrolled four times is one unrolled twice, unrolled twice. none where
+/// it is unrolled from none, or has pins, inner loops or a range of intervals.
+std::optional<RolledLoop> rolled(const Problem& problem);
+
+/// The schedule of the unrolled loop in which every copy does what `schedule` does of the loop. (It
+/// may break rule 8 or have more buffers, as said above.)
+Schedule repeated(const Problem& unrolled, const RolledLoop& rolled, const Schedule& schedule);
+
+/// unrolled() of a loop on a machine: bandwidth sums are those of all copies, and what it was made
+/// of says "unroll".
 void unroll(Lowered& lowered, int copies);
 
 }  // namespace twill

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <numeric>
 
+#include "graph/bounds/automorphism.hpp"
 #include "graph/bounds/coincidence.hpp"
 #include "graph/bounds/start_arcs.hpp"
 #include "graph/divide.hpp"
@@ -24,10 +25,6 @@ bool order_range_allowed(const Problem& problem, Cycle low, Cycle high) {
                      [&](const Edge& e) { return e.hold <= low; });
 }
 
-namespace {
-
-// Of the pairs that change places, whose order is chosen? That of the pinned op, else that of the
-// longest op; -1 = none changes places.
 int exchanged_op(const Problem& problem, const OrderRequest& request) {
   const std::vector<int>& image = request.exchange;
   const auto moves = [&](int v) { return v >= 0 && image[at(v)] != v; };
@@ -41,14 +38,27 @@ int exchanged_op(const Problem& problem, const OrderRequest& request) {
   return first;
 }
 
+std::vector<int> exchanged_chain(const Problem& problem, const OrderRequest& request) {
+  if (request.exchange.empty()) return {};
+  std::vector<std::vector<int>> exchanges = {request.exchange};
+  exchanges.insert(exchanges.end(), request.further_exchanges.begin(),
+                   request.further_exchanges.end());
+  const int first = exchanged_op(problem, request);
+  if (first == request.pinned && exchanges.size() > 1) return {};
+  return exchange_chain(problem, exchanges, first);
+}
+
+namespace {
+
 void order_exchangeable(OrderModel& m) {
-  const int first = exchanged_op(m.problem, m.request);
-  if (first < 0) return;
-  const int second = m.request.exchange[at(first)];
-  if (first == m.request.pinned)
-    m.rows.fact({m.rows.node(second), 0, 0, 0, 0, 1});
-  else
-    m.rows.fact({m.rows.node(first), m.rows.node(second), 0, 0});
+  const std::vector<int> chain = exchanged_chain(m.problem, m.request);
+  if (chain.empty()) return;
+  if (chain.front() == m.request.pinned) {
+    m.rows.fact({m.rows.node(chain[1]), 0, 0, 0, 0, 1});
+    return;
+  }
+  for (std::size_t i = 0; i + 1 < chain.size(); ++i)
+    m.rows.fact({m.rows.node(chain[i]), m.rows.node(chain[i + 1]), 0, 0});
 }
 
 // Which ops share a start, where neither the request nor the explanation that it is for speaks of
@@ -60,9 +70,14 @@ std::vector<int> shared_starts(const Problem& problem, const OrderRequest& reque
   std::iota(alone.begin(), alone.end(), 0);
   if (request.parts || !request.limits.latest.empty() || request.limits.lifetime >= 0) return alone;
   std::vector<int> leader = leaders(problem);
-  if (const int v = exchanged_op(problem, request);
-      v >= 0 && leader[at(request.exchange[at(v)])] != request.exchange[at(leader[at(v)])])
-    return alone;
+  const std::vector<int> chain = exchanged_chain(problem, request);
+  for (std::size_t i = 0; i + 1 < chain.size(); ++i) {
+    const std::vector<int>& image = i == 0 ? request.exchange : request.further_exchanges[i - 1];
+    for (std::size_t j = 0; j < chain.size(); ++j) {
+      const int to = j == i ? chain[i + 1] : j == i + 1 ? chain[i] : chain[j];
+      if (image[at(leader[at(chain[j])])] != leader[at(to)]) return alone;
+    }
+  }
   return leader;
 }
 

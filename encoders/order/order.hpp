@@ -43,6 +43,9 @@ struct OrderRequest : PlacementRequest {
   /// pinned, the second is at most I / 2 later: else exchange them and rotate. Needs an empty
   /// `pins`.
   std::vector<int> exchange = {};
+  /// Further ones, which make a chain with `exchange` (exchange_chain()) that begins with the op of
+  /// exchanged_op(): the rows of the chain do not fall. None where that op is pinned.
+  std::vector<std::vector<int>> further_exchanges = {};
   bool deadline = false;  ///< lengths of at most D only, D a parameter like I
   /// Where a resource is scarce, or models overflow it (OrderEncoding::refine), its values of at
   /// least 1/share of its capacity are counted, up to four copies of each; lighter ones, and more
@@ -60,6 +63,14 @@ inline constexpr Cycle kManyStages = 64;
 /// May one formula stand for all I in [low, high]? (Weights >= 0, no dependence cycle is positive
 /// at `low`, and nothing folds differently at the two ends.)
 bool order_range_allowed(const Problem& problem, Cycle low, Cycle high);
+
+/// Of the pairs that `exchange` exchanges, whose order is chosen? That of the pinned op, else that of
+/// the longest op: its first. -1 = nothing changes places.
+int exchanged_op(const Problem& problem, const OrderRequest& request);
+
+/// The ops whose rows do not fall, from exchanged_op() on; empty = none are exchanged, or the
+/// exchanges are none that a formula may rely on.
+std::vector<int> exchanged_chain(const Problem& problem, const OrderRequest& request);
 
 struct OrderModel : PlacementModel {
   OrderModel(const Problem& problem, Formula& f, const EncodingChoice& choice,

@@ -48,6 +48,7 @@ bool covers(const Problem& problem, const Refutation& r, const Asked& asked) {
     if (!order->exchange.empty() && (!is_exchange(problem, order->exchange) ||
                                      !within.problem.pins.empty() || within.placement.single_out()))
       return false;
+    if (!order->further_exchanges.empty() && exchanged_chain(problem, *order).empty()) return false;
     stages = order->stages;
     pinned = order->pinned;
   } else {

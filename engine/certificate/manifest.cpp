@@ -68,6 +68,7 @@ void say_refutation(JsonWriter& json, const std::string& name, const Refutation&
     json.member("at_once", o->at_once);
     json.member("handover", o->handover);
     json.member("exchange", o->exchange);
+    if (!o->further_exchanges.empty()) json.member("further_exchanges", o->further_exchanges);
   } else {
     const auto& m = std::get<ModuloRequest>(r.request);
     json.member("stages", m.stages);
@@ -157,7 +158,8 @@ Refutation read_refutation(const Problem& problem, const std::optional<RegisterS
   const int ops = static_cast<int>(problem.ops.size());
   if (json.at("engine").choice({"order", "time_indexed", "cnf"}) == 0) {
     formula.check_keys(
-        {"ii_low", "ii_high", "stages", "pinned", "share", "at_once", "handover", "exchange"});
+        {"ii_low", "ii_high", "stages", "pinned", "share", "at_once", "handover", "exchange"},
+        {"further_exchanges"});
     OrderRequest o;
     o.ii_low = formula.at("ii_low").integer(1, kMostInterval);
     o.ii_high = formula.at("ii_high").integer(1, kMostInterval);
@@ -169,6 +171,12 @@ Refutation read_refutation(const Problem& problem, const std::optional<RegisterS
     o.handover = formula.at("handover").boolean();
     for (const JsonValue& image : formula.at("exchange").elements())
       o.exchange.push_back(image.small(0, ops - 1));
+    if (const auto further = formula.find("further_exchanges"))
+      for (const JsonValue& exchange : further->elements()) {
+        std::vector<int>& images = o.further_exchanges.emplace_back();
+        for (const JsonValue& image : exchange.elements())
+          images.push_back(image.small(0, ops - 1));
+      }
     r.request = std::move(o);
   } else {
     formula.check_keys(

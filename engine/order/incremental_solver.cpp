@@ -19,6 +19,11 @@ OrderRequest request_of(const Search& search, bool rotated) {
   if (rotated) request.pinned = rotation_pivot(search.problem);
   if (search.choice.symmetry && !request.limits.single_out())
     request.exchange = exchangeable_ops(search.problem);
+  if (const int first = exchanged_op(search.problem, request);
+      first >= 0 && first != request.pinned) {
+    auto exchanges = exchanges_from(search.problem, request.exchange, first);
+    request.further_exchanges.assign(exchanges.begin() + 1, exchanges.end());
+  }
   return request;
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/order/copies.hpp"
 #include "engine/order/ladder.hpp"
 #include "engine/order/luby.hpp"
 #include "engine/order/neighbourhoods.hpp"
@@ -75,7 +76,8 @@ OrderRequest few_stages_request(const Search& search, Cycle ii) {
 
 // What is tried in turn, as long as nothing decides:
 //   1. attempts at the bound,
-//   2. the list scheduler (in loops of many ops before these),
+//   2. the loop that this one is unrolled from, and the list scheduler (in loops of many ops before
+//      these),
 //   3. from above, each question just below the best,
 //   4. where that has become slow, attempts with new seeds: at the bound, just below the best, and
 //      by the other engine on coarse copies. After one below the best the formula at hand goes on,
@@ -91,6 +93,7 @@ class IntervalLadder {
     const std::vector<Bound> bounds = length_bounds(search.problem, interval.low);
     bound_open_ = !bounds.empty();
     if (list_can_answer(search)) lists_left_ = search.problem.ops.size() > kManyOps ? kLists : 1;
+    copies_left_ = rolled_of(search).has_value();
     if (!bounds.empty()) shortest_ = asked_length_ = bounds.front().value;
     slack_ = shortest_ / kShort;
     if (shortest_ / interval.low > kManyStages)
@@ -107,6 +110,8 @@ class IntervalLadder {
     if (std::exchange(near_, false)) return at_best(Attempt::near, number_, kNearConflicts);
     const bool bound_first =
         bound_open_ && first_ < kFirstAttempts && search_.problem.ops.size() <= kManyOps;
+    if (!bound_first && std::exchange(copies_left_, false))
+      return attempt(Attempt::copies, interval_.low, 0, 0);
     if (lists_left_ > 0 && !bound_first && interval_.best.has_value() == (lists_ > 0)) {
       --lists_left_;
       return attempt(Attempt::list, interval_.low, lists_++, 0);
@@ -183,10 +188,10 @@ class IntervalLadder {
     if (!bound_open_ || first_ >= kFirstAttempts) go_on_and_near(kProbeConflicts);
   }
 
-  // (A coarse copy's schedule may be no better.)
+  // (A coarse copy's schedule may be no better, nor that of a loop that this one is unrolled from.)
   void accept(const Attempt& attempt, const Schedule& model) {
     const Cycle ii = model.initiation_interval;
-    if (attempt.kind == Attempt::coarse && interval_.best &&
+    if ((attempt.kind == Attempt::coarse || attempt.kind == Attempt::copies) && interval_.best &&
         ii >= interval_.best->initiation_interval)
       return;
     if (!improve(search_.problem, interval_.best,
@@ -220,12 +225,13 @@ class IntervalLadder {
   Cycle last_;
   int first_ = 0, at_bound_ = 0, anew_ = 0, coarse_ = 0;  // attempts so far
   bool last_asked_ = false;                               // and the very last
-  int lists_ = 0, lists_left_ = 0;                        // times the list scheduler is asked
-  bool bound_open_ = true;             // a schedule of few stages at the bound is possible
-  Cycle shortest_ = 0;                 // of the schedules at the bound none is shorter,
-  Cycle asked_length_ = 0;             // nor than this, among those of few stages
-  Cycle slack_ = 0;                    // and short is longer by this or by twice as much,
-  int short_attempts_ = 0;             // in turns
+  bool copies_left_ = false;        // is there a loop that this one is unrolled from, not asked yet
+  int lists_ = 0, lists_left_ = 0;  // times the list scheduler is asked
+  bool bound_open_ = true;          // a schedule of few stages at the bound is possible
+  Cycle shortest_ = 0;              // of the schedules at the bound none is shorter,
+  Cycle asked_length_ = 0;          // nor than this, among those of few stages
+  Cycle slack_ = 0;                 // and short is longer by this or by twice as much,
+  int short_attempts_ = 0;          // in turns
   std::optional<std::int64_t> go_on_;  // that comes next, with this limit,
   bool near_ = false;                  // and then that
   bool at_hand_ = false;               // is there a formula at hand
@@ -243,6 +249,11 @@ Outcome start(const Attempt& attempt, Search& lane) {
     if (attempt.kind == Attempt::list) {
       Answer answer;
       answer.schedule = by_list(lane, attempt.low);
+      if (answer.schedule) answer.verdict = Verdict::sat;
+      outcome.take(std::move(answer));
+    } else if (attempt.kind == Attempt::copies) {
+      Answer answer;
+      if (const auto rolled = rolled_of(lane)) answer.schedule = by_copies(lane, *rolled);
       if (answer.schedule) answer.verdict = Verdict::sat;
       outcome.take(std::move(answer));
     } else if (attempt.kind == Attempt::coarse) {

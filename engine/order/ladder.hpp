@@ -31,6 +31,7 @@ struct Attempt {
     below,     ///< a new formula below the best, for a schedule or a refutation
     coarse,    ///< the time-indexed engine on a coarse copy of the loop, for a schedule only
     list,      ///< the list scheduler, for a schedule only
+    copies,    ///< the loop that this one is unrolled from, for a schedule only
     go_on,     ///< the formula at hand, below the best; one anew where it does not hold there
     near,      ///< the formula at hand in neighbourhoods of the best, for a schedule only
   } kind = below;

@@ -7,6 +7,7 @@
 // do without: their formulas find the shortest schedule as soon.
 #include <algorithm>
 
+#include "engine/order/copies.hpp"
 #include "engine/order/incremental_solver.hpp"
 #include "engine/order/neighbourhoods.hpp"
 #include "engine/order/order.hpp"
@@ -16,18 +17,26 @@ namespace twill::order {
 namespace {
 
 constexpr std::size_t kSmallLoop = 40;
-constexpr std::int64_t kHard = 6'000;      // conflicts so far
-constexpr std::int64_t kConflicts = 100;   // of a neighbourhood
-constexpr std::int64_t kPatience = 4'000;  // since the last schedule
-constexpr int kRounds = 200;               // the same
+constexpr std::int64_t kHard = 6'000;           // conflicts so far
+constexpr std::int64_t kHardForCopies = 1'000;  // the same, where a loop is unrolled
+constexpr std::int64_t kConflicts = 100;        // of a neighbourhood
+constexpr std::int64_t kPatience = 4'000;       // since the last schedule
+constexpr int kRounds = 200;                    // the same
 
 }  // namespace
 
 void shorten(const Search& search, Schedule& best, Cycle low) {
-  if (best.length <= low || search.problem.ops.size() < kSmallLoop ||
-      search.budget.conflicts() < kHard)
-    return;
+  const std::size_t ops = search.problem.ops.size();
+  if (best.length <= low || ops < kSmallLoop) return;
+  const bool many = ops > kManyOps || search.budget.conflicts() >= kHardForCopies;
+  if (!many && search.budget.conflicts() < kHard) return;
   search.budget.complete([&] {
+    if (const auto rolled = many ? rolled_of(search) : std::nullopt)
+      if (auto shorter = shorter_by_copies(search, *rolled, best)) {
+        best = shortened(search, *shorter);
+        search.report.state().length_high = best.length;
+      }
+    if (best.length <= low || search.budget.conflicts() < kHard) return;
     const Cycle ii = best.initiation_interval;
     OrderRequest request = request_within(search, ii, best.length - 1);
     request.at_once = true;

@@ -56,6 +56,16 @@ class Search {
     return {};
   }
 
+  /// One that takes `u` to `v` and leaves the ops `fixed` where they are; empty = none found.
+  std::vector<int> taking(int u, int v, std::span<const int> fixed) {
+    std::fill(image_.begin(), image_.end(), -1);
+    if (colour_[at(u)] != colour_[at(v)]) return {};
+    for (const int w : fixed)
+      if (!pair(w, w)) return {};
+    if (image_[at(u)] >= 0 || image_[at(v)] >= 0 || !pair(u, v)) return {};
+    return extend() && is_exchange(problem_, image_) ? image_ : std::vector<int>{};
+  }
+
  private:
   int ops() const { return static_cast<int>(problem_.ops.size()); }
 
@@ -172,6 +182,48 @@ bool is_exchange(const Problem& problem, std::span<const int> image) {
 std::vector<int> exchangeable_ops(const Problem& problem) {
   if (singled_out(problem)) return {};
   return Search(problem).run();
+}
+
+std::vector<int> exchange_chain(const Problem& problem, std::span<const std::vector<int>> exchanges,
+                                int op) {
+  const bool exchange_all =
+      std::all_of(exchanges.begin(), exchanges.end(),
+                  [&](const std::vector<int>& image) { return is_exchange(problem, image); });
+  if (exchanges.empty() || op < 0 || at(op) >= problem.ops.size() || !exchange_all) return {};
+  std::vector<int> chain = {op};
+  for (const std::vector<int>& image : exchanges) chain.push_back(image[at(chain.back())]);
+  for (std::size_t i = 0; i < exchanges.size(); ++i)
+    for (std::size_t j = 0; j < chain.size(); ++j) {
+      const int to = exchanges[i][at(chain[j])];
+      const bool neighbours = j == i || j == i + 1;
+      if (neighbours ? to == chain[j] : to != chain[j]) return {};
+    }
+  return chain;
+}
+
+std::vector<std::vector<int>> exchanges_from(const Problem& problem, std::vector<int> first,
+                                             int op) {
+  std::vector<std::vector<int>> exchanges = {std::move(first)};
+  std::vector<int> chain = exchange_chain(problem, exchanges, op);
+  if (chain.empty()) return exchanges;
+  Search search(problem);
+  for (bool longer = true; longer;) {
+    longer = false;
+    const std::span<const int> before(chain.data(), chain.size() - 1);
+    for (int v = 0; v < static_cast<int>(problem.ops.size()) && !longer; ++v) {
+      if (std::find(chain.begin(), chain.end(), v) != chain.end()) continue;
+      std::vector<int> image = search.taking(chain.back(), v, before);
+      if (image.empty()) continue;
+      exchanges.push_back(std::move(image));
+      const std::vector<int> more = exchange_chain(problem, exchanges, op);
+      longer = !more.empty();
+      if (longer)
+        chain = more;
+      else
+        exchanges.pop_back();
+    }
+  }
+  return exchanges;
 }
 
 }  // namespace twill

@@ -23,4 +23,15 @@ bool is_exchange(const Problem& problem, std::span<const int> image);
 /// of steps. The same problem gives the same answer.
 std::vector<int> exchangeable_ops(const Problem& problem);
 
+/// Op `op` and those that it can be exchanged for, one after another: the i-th exchange takes the
+/// i-th op to the next one and leaves all others of the chain where they are, so that exchanges of
+/// neighbours bring them into any order. Empty where the exchanges do not do that, or are none.
+std::vector<int> exchange_chain(const Problem& problem, std::span<const std::vector<int>> exchanges,
+                                int op);
+
+/// `first` and further exchanges of such a chain that begins with `op`, as many as are found: of
+/// four sub-tiles that are alike, three. `first` alone where it is no exchange of `op`.
+std::vector<std::vector<int>> exchanges_from(const Problem& problem, std::vector<int> first,
+                                             int op);
+
 }  // namespace twill

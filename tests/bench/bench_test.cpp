@@ -403,6 +403,79 @@ TEST_CASE("peers that answer, disagree, fail or run too long") {
   CHECK(signalled["peers"][0]["verdict"] == "limit");
 }
 
+TEST_CASE("modules: loops of a module sub-tiled and unrolled, with curves") {
+  const twill::test::TemporaryDirectory folder;
+  const std::string module =
+      TWILL_TEST_DATA "/../../graph/kernels/triton/ampere-gemm-pointers.ttgir";
+  const std::string curves = folder / "curves.csv";
+  const Run run =
+      bench("modules --json --no-peers --subtiles 1,2,4 --unrolls 1,2 --cpu-limit 60 '" + module +
+            "' --curves '" + curves + "'");
+  CHECK_MESSAGE(run.code == 0, run.err);
+  CHECK(contains(run.err, "ampere-gemm-pointers+subtile4: left out: "));
+  const std::vector<json> all = rows(run.out);
+  REQUIRE(all.size() == 4);
+  std::map<std::string, json> by_name;
+  for (const json& row : all) {
+    const json& twill = row["twill"];
+    CHECK(twill["status"] == "optimal");
+    by_name[row["loop"]] = twill;
+    json before = {0.0, 0, 0, 0, 0};
+    for (const json& point : twill["curve"]) {
+      REQUIRE(point.size() == 5);
+      CHECK(point[0].get<double>() >= before[0].get<double>());
+      CHECK(point[1].get<int>() >= before[1].get<int>());  // bounds rise, I falls
+      if (before[2].get<int>() > 0) CHECK(point[2].get<int>() <= before[2].get<int>());
+      before = point;
+    }
+    CHECK(before[1] == twill["initiation_interval"]);
+    CHECK(before[2] == twill["initiation_interval"]);
+    CHECK(before[3] == twill["length"]);
+    CHECK(before[4] == twill["length"]);
+  }
+  const auto ii = [&](const char* name) {
+    return by_name.at(name)["initiation_interval"].get<int>();
+  };
+  CHECK(ii("ampere-gemm-pointers+x2") <= 2 * ii("ampere-gemm-pointers"));
+  CHECK(ii("ampere-gemm-pointers+subtile2+x2") <= 2 * ii("ampere-gemm-pointers+subtile2"));
+  std::istringstream csv(bytes(curves));
+  std::string line;
+  std::getline(csv, line);
+  CHECK(line == "loop,solver,cpu_s,ii_bound,ii_found,length_bound,length_found,none");
+  std::getline(csv, line);
+  CHECK(line.starts_with("ampere-gemm-pointers,twill,"));
+}
+
+TEST_CASE("modules: a peer that contradicts, or whose schedule is refused") {
+  const twill::test::TemporaryDirectory folder;
+  const std::string module =
+      TWILL_TEST_DATA "/../../graph/kernels/triton/ampere-gemm-pointers.ttgir";
+  const auto with = [&](const std::string& lines) {
+    script(folder / "python3",
+           "case \"$2\" in --version) echo A peer 1;; *) " + lines + ";; esac\n");
+    return bench("modules --subtiles 1 --unrolls 1 --peer-threads 1 '" + module + "'",
+                 (std::string(folder / "") + ":/usr/bin:/bin").c_str());
+  };
+  const std::string end =
+      "echo '{\"cpu\": 1, \"ii\": [577, 0], \"length\": [0, 0], \"end\": true}'";
+  const Run agrees = with("echo '{\"within\": 9000}'; " + end);
+  CHECK_MESSAGE(agrees.code == 0, agrees.err);
+  CHECK(contains(agrees.out, "577.."));
+  const Run above = with(
+      "echo '{\"within\": 9000}'; echo '{\"cpu\": 1, \"ii\": [578, 0], "
+      "\"length\": [0, 0], \"end\": true}'");
+  CHECK(above.code == 4);
+  CHECK(contains(above.err, "cp-sat says I >= 578, twill has I = 577"));
+  const Run refused = with(
+      "echo '{\"within\": 9000}'; echo '{\"cpu\": 1, \"ii\": [512, 512], "
+      "\"length\": [0, 9], \"ops\": [], \"end\": true}'");
+  CHECK(refused.code == 4);
+  CHECK(contains(refused.err, "its schedule is refused: no schedule of every op"));
+  const Run silent = with("echo something >&2; exit 1");
+  CHECK(silent.code == 0);
+  CHECK(contains(silent.err, "cp-sat: something"));
+}
+
 TEST_CASE("iterations: where the best schedule changes") {
   const twill::test::TemporaryDirectory folder;
   const std::string loop = folder / "fill.problem.json", curve = folder / "curve.svg";

@@ -124,6 +124,13 @@ TEST_CASE("what is larger than memory is refused before it is made") {
   contains(said([](Refutation&, OrderRequest& o) { o.share = 0; }), "/share");
   contains(said([](Refutation&, OrderRequest& o) { o.exchange = {0, 0}; }), "not proved");
   contains(said([](Refutation&, OrderRequest& o) { o.exchange = {1}; }), "/exchange/0");
+  contains(said([](Refutation&, OrderRequest& o) {
+             o.exchange = {0};  // of nothing, and a further one that begins nowhere
+             o.further_exchanges = {{0}};
+           }),
+           "not proved");
+  contains(said([](Refutation&, OrderRequest& o) { o.further_exchanges = {{1}}; }),
+           "/further_exchanges/0/0");
   contains(said([](Refutation& r, OrderRequest&) { r.ii = 0; }), "/initiation_interval");
   contains(said([](Refutation& r, OrderRequest&) { r.encoding = "form=straight-line"; }),
            "not proved");

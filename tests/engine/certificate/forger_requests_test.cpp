@@ -41,6 +41,7 @@ OrderRequest forged_request(const Problem& problem, Cycle ii, Random& random) {
       for (std::size_t v = 0; v < o.exchange.size(); ++v) o.exchange[v] = static_cast<int>(v);
       std::swap(o.exchange.front(), o.exchange.back());
     }
+    if (some(30)) o.further_exchanges = {o.exchange};  // no chain
   }
   return o;
 }
