@@ -294,10 +294,12 @@ cli::Command modules_command(CLI::App& bench) {
                   "TTGIR modules and folders of them (default: graph/kernels/triton)");
   app->add_option("--subtiles", flags->loops.subtiles, "Ways along M, as 1,2,4")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->check(CLI::IsMember({1, 2, 4, 8}))
       ->capture_default_str();
   app->add_option("--unrolls", flags->loops.unrolls, "Iterations in one, as 1,2,4")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
   app->add_flag("!--no-outer", flags->loops.outer, "No loops around others");
@@ -311,6 +313,7 @@ cli::Command modules_command(CLI::App& bench) {
   app->add_option("--peer-threads", flags->peer_threads,
                   "CP-SAT with so many threads, as 1,0; 0 = all cores")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->check(CLI::Range(0, 256))
       ->capture_default_str();
   app->add_flag("!--no-peers", flags->peers, "Twill alone");

@@ -64,8 +64,8 @@ inline constexpr Cycle kManyStages = 64;
 /// at `low`, and nothing folds differently at the two ends.)
 bool order_range_allowed(const Problem& problem, Cycle low, Cycle high);
 
-/// Of the pairs that `exchange` exchanges, whose order is chosen? That of the pinned op, else that of
-/// the longest op: its first. -1 = nothing changes places.
+/// Of the pairs that `exchange` exchanges, whose order is chosen? That of the pinned op, else that
+/// of the longest op: its first. -1 = nothing changes places.
 int exchanged_op(const Problem& problem, const OrderRequest& request);
 
 /// The ops whose rows do not fall, from exchanged_op() on; empty = none are exchanged, or the

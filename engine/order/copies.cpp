@@ -10,7 +10,7 @@
 namespace twill::order {
 namespace {
 
-constexpr std::int64_t kConflicts = 20'000;
+constexpr std::int64_t kCopyConflicts = 20'000;
 
 }  // namespace
 
@@ -30,7 +30,7 @@ std::optional<Schedule> copied(
     const Search& search, const RolledLoop& rolled,
     const std::function<std::optional<Schedule>(const Search& inner)>& work) {
   const ProgressCallback silent;
-  Budget budget(search.budget, search.budget.stop_token(), kConflicts);
+  Budget budget(search.budget, search.budget.stop_token(), kCopyConflicts);
   Reporter report(silent, budget);
   Search inner = search.with(rolled.loop, budget, report);
   inner.threads = 1;
