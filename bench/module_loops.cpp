@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "graph/error.hpp"
 #include "graph/io/file.hpp"
 #include "graph/ttgir/lower_ttgir.hpp"
 #include "graph/ttgir/parser.hpp"
@@ -15,6 +16,8 @@ namespace fs = std::filesystem;
 std::vector<std::string> module_files(const std::vector<std::string>& inputs) {
   std::vector<std::string> files;
   for (const std::string& input : inputs) {
+    if (!fs::exists(input))
+      throw InputError("command line", "FILE", input, "must be a file or a folder that exists");
     if (!fs::is_directory(input)) {
       files.push_back(input);
       continue;

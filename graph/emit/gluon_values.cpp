@@ -315,7 +315,7 @@ Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, cons
                      (value.function == Function::within &&
                       std::all_of(value.operands.begin(), value.operands.end(),
                                   [](const Operand& one) { return one.value < 0; }));
-  if (type.empty() || (value.type == "i32" && !exact))
+  if (type.empty() || ((value.type == "i32" || value.type == "i8") && !exact))
     throw Refusal{"type", value.id + " is of type " + value.type};
   // An operand as the function takes it: in f32, in the layout of the result.
   const auto x = [&](std::size_t k) {

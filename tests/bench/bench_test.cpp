@@ -446,6 +446,12 @@ TEST_CASE("modules: loops of a module sub-tiled and unrolled, with curves") {
   CHECK(line.starts_with("ampere-gemm-pointers,twill,"));
 }
 
+TEST_CASE("modules: a file that is not there is an error") {
+  const Run run = bench("modules --no-peers nowhere.ttgir");
+  CHECK(run.code == 2);
+  CHECK(contains(run.err, "nowhere.ttgir: must be a file or a folder that exists"));
+}
+
 TEST_CASE("modules: a peer that contradicts, or whose schedule is refused") {
   const twill::test::TemporaryDirectory folder;
   const std::string module =

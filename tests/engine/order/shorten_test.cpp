@@ -14,24 +14,10 @@
 #include "graph/synthetic.hpp"
 #include "graph/verify.hpp"
 #include "tests/support/random_loop.hpp"
+#include "tests/support/search_bench.hpp"
 
 using namespace twill;
 using namespace twill::test;
-
-namespace {
-
-/// What a search of `problem` needs.
-struct Bench {
-  explicit Bench(const Problem& problem, std::uint64_t seed = 0)
-      : search{problem, choice, seed, budget, report, order_engine()} {}
-  EncodingChoice choice;
-  Budget budget{{}, 0, 0, 0};
-  ProgressCallback silent;
-  Reporter report{silent, budget};
-  Search search;
-};
-
-}  // namespace
 
 TEST_CASE(
     "near a schedule within a deadline: what stays stays, and nothing is lost where all moves") {
@@ -48,7 +34,7 @@ TEST_CASE(
     if (!best.schedule) continue;
     REQUIRE(best.status == Status::optimal);
     const Cycle ii = best.schedule->initiation_interval, least = best.schedule->length;
-    Bench bench(problem, seed % 2);
+    SearchBench bench(problem, seed % 2);
     // Any schedule of this I, and then shorter and shorter ones near it.
     OrderRequest request = order::request_within(bench.search, ii, least + 7);
     request.at_once = seed % 3 == 0;
@@ -97,7 +83,7 @@ TEST_CASE("shorten: after a hard search only, until it is short enough, the same
     const Cycle length = loop.schedule.length;
     Schedule found[2];
     for (Schedule& one : found) {
-      Bench bench(loop.problem);
+      SearchBench bench(loop.problem);
       one = loop.schedule;
       order::shorten(bench.search, one, length - 1);
       CHECK(one.start == loop.schedule.start);  // nothing was hard
