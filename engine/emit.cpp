@@ -10,6 +10,7 @@
 #include "graph/io/json_text.hpp"
 #include "graph/meaning/number_type.hpp"
 #include "graph/ttgir/meaning.hpp"
+#include "graph/ttgir/sequence.hpp"
 
 namespace twill {
 namespace {
@@ -19,12 +20,17 @@ using EmittedText = std::variant<emit::GluonKernel, program::Refusal>;
 /// The problem counts no barriers: room for them.
 constexpr Amount kBarrierRoom = 2'048;
 
-EmittedText text_of(const program::Program& program, const meaning::UserKernel* user,
-                    const KernelOptions& kernel) {
+emit::EmitOptions emit_options(const meaning::UserKernel* user, const KernelOptions& kernel) {
   emit::EmitOptions options;
   options.machine = kernel.machine.empty() ? "the machine of its program" : kernel.machine;
   options.version = version();
   options.user = user;
+  return options;
+}
+
+EmittedText text_of(const program::Program& program, const meaning::UserKernel* user,
+                    const KernelOptions& kernel) {
+  const emit::EmitOptions options = emit_options(user, kernel);
   if (kernel.to == "gluon") return emit::emit_gluon(program, options);
   if (kernel.to == "ttgir-ws") return emit::emit_ttgir(program, options, kernel.for_trips);
   auto text = kernel.to == "tilelang" ? emit::emit_tilelang(program, options)
@@ -194,6 +200,50 @@ class KernelSearch {
   EmittedKernel result_;
 };
 
+/// A function of several loops: a program for each, one kernel of all.
+EmittedKernel of_loops(const ProgramSource& source, const KernelOptions& kernel,
+                       const ProgramOptions& options, std::stop_token stop) {
+  EmittedKernel all;
+  const auto refused = [&](const std::string& rule, const std::string& text) {
+    all.result.missing = Missing::text;
+    all.result.why = printable(rule) + ": " + printable(text);
+    return all;
+  };
+  if (kernel.to != "gluon")
+    return refused("function",
+                   "it is several loops one behind the other: of these only Gluon is "
+                   "written");
+  std::vector<std::string> remarks;
+  for (std::size_t k = 0; k < source.sequence.size(); ++k) {
+    EmittedKernel one = KernelSearch(source.sequence[k], kernel, options, stop).run();
+    const std::string name =
+        "loop " + std::to_string(k + 1) + " of " + std::to_string(source.sequence.size());
+    for (const std::string& remark : one.result.remarks) remarks.push_back(name + ": " + remark);
+    all.result = std::move(one.result);
+    if (all.result.missing != Missing::nothing || !all.result.made) {
+      all.result.why = name + ": " + all.result.why;
+      all.result.remarks = std::move(remarks);
+      return all;
+    }
+    all.loops.push_back(*all.result.made);
+  }
+  all.result.remarks = std::move(remarks);
+  std::vector<const ttgir::ModuleMeaning*> meanings;
+  std::vector<emit::SequencePart> parts;
+  for (const MadeProgram& made : all.loops) {
+    if (!made.module_meaning)
+      return refused("meaning", "it is not known what one of its loops does");
+    meanings.push_back(made.module_meaning.get());
+    parts.push_back({&made.program, &made.module_meaning->kernel});
+  }
+  if (const auto fault = ttgir::sequence_fault(all.loops.front().module->module, meanings))
+    return refused("function", *fault);
+  auto emitted = emit::emit_gluon(parts, emit_options(nullptr, kernel));
+  if (const auto* no = std::get_if<program::Refusal>(&emitted)) return refused(no->rule, no->text);
+  all.text = std::move(std::get<emit::GluonKernel>(emitted).text);
+  return all;
+}
+
 }  // namespace
 
 void check_options(const KernelOptions& options, bool command_line) {
@@ -225,12 +275,15 @@ std::variant<std::string, program::Refusal> emit_program(const program::Program&
 std::variant<std::string, program::Refusal> emit_program(const MadeProgram& made,
                                                          const KernelOptions& options) {
   check_options(options);
+  if (made.module_meaning && made.module_meaning->kernel.parts > 1)
+    return program::Refusal{"function", "it is one of several loops, which are written together"};
   return text_alone(text_of(made, options));
 }
 
 EmittedKernel emit_kernel(const ProgramSource& source, const KernelOptions& kernel,
                           const ProgramOptions& options, std::stop_token stop) {
   check_options(kernel);
+  if (!source.sequence.empty()) return of_loops(source, kernel, options, std::move(stop));
   return KernelSearch(source, kernel, options, std::move(stop)).run();
 }
 

@@ -128,6 +128,7 @@ TritonLoop read_triton(std::string_view text, const std::string& source, const s
   loop.chunk_columns = options.chunk_columns;
   loop.trips = options.trips;
   loop.nest = options.nest;
+  loop.sequence = options.sequence;
   if (!options.profile.empty()) loop.profile = ttgir::parse_profile(options.profile, "profile");
   const bool file = is_json(machine);
   const std::string name = machine.empty() ? ttgir::machine_of_target(text, source, loop)

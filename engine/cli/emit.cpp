@@ -15,6 +15,7 @@
 #include "graph/io/json_text.hpp"
 #include "graph/ttgir/loops.hpp"
 #include "graph/ttgir/meaning.hpp"
+#include "graph/ttgir/sequence.hpp"
 
 namespace twill::cli {
 namespace {
@@ -79,9 +80,29 @@ std::optional<int> loop_to_write(const WorkloadFlags& flags, const ProgramSource
   return std::nullopt;
 }
 
+/// Of a module whose function is several loops one behind the other, each with a schedule, and of
+/// which the caller has chosen none: all of them.
+ProgramSource with_sequence(const EmittedFlags& flags, ProgramSource source) {
+  const WorkloadFlags& work = flags.make.work;
+  if (source.modules.empty() || work.ttgir.loop || work.ttgir.nest || !flags.make.schedule.empty())
+    return source;
+  const std::vector<int> loops = ttgir::default_sequence(source.modules.front()->module);
+  for (const int loop : loops) {
+    WorkloadFlags one = work;
+    one.ttgir.loop = loop;
+    one.ttgir.sequence = true;
+    source.sequence.push_back(load_source(one));
+  }
+  return source;
+}
+
 Written from_workload(EmittedFlags flags) {
-  ProgramSource source = load_source(flags.make.work);
-  if (const auto other = loop_to_write(flags.make.work, source)) {
+  ProgramSource source = with_sequence(flags, load_source(flags.make.work));
+  if (!source.sequence.empty()) {
+    if (!flags.make.quiet)
+      std::cerr << "the function is " << source.sequence.size()
+                << " loops one behind the other, each with a schedule of its own\n";
+  } else if (const auto other = loop_to_write(flags.make.work, source)) {
     if (!flags.make.quiet)
       std::cerr << "loop " << *other << " of the module is written (--loop): with it the function "
                 << "is whole\n";

@@ -93,6 +93,7 @@ TritonLoop load_module(const TtgirFlags& flags, const std::string& text, const s
   loop.chunk_columns = flags.chunk_columns;
   loop.trips = flags.trips;
   loop.nest = flags.nest;
+  loop.sequence = flags.sequence;
   if (!flags.profile.empty())
     loop.profile = ttgir::parse_profile(read_file(flags.profile), flags.profile);
   const std::vector<int> factors = flags.factors();

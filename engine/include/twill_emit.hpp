@@ -36,6 +36,9 @@ struct ProgramSource {
   /// So many iterations of the modules' loop are one of the layouts' (unroll()); a kernel's meaning
   /// is that of its layouts already.
   int unroll = 1;
+  /// Of a function of several loops one behind the other: the sources of all, in their order, whose
+  /// modules were read with LoopOptions::sequence. Else none. The rest of this is the last one's.
+  std::vector<ProgramSource> sequence = {};
 };
 
 /// A kernel on a machine. Both are built-in names or the text of a file, which begins with '{'.
@@ -120,15 +123,17 @@ std::variant<std::string, program::Refusal> emit_program(const MadeProgram& made
                                                          const KernelOptions& options = {});
 
 struct EmittedKernel {
-  std::string text;      ///< "" = `result.missing` says what there is not
-  ProgramResult result;  ///< its program is the one of the text, or the first one refused
+  std::string text;                ///< "" = `result.missing` says what there is not
+  ProgramResult result;            ///< its program is the one of the text, or the first one refused
+  std::vector<MadeProgram> loops;  ///< of a sequence: the programs of all, `result` has the last
 };
 
 /// The best program of the source as text. Where that program cannot be emitted for lack of shared
 /// memory, and of a module's loop where products lie in registers, other schedules are tried: with
 /// fewer hand-overs, with fewer results that cross slots, with room for barriers in shared memory,
 /// at last with a larger I. Their status is feasible, unless I and L are those of an optimal first
-/// one; the lower bound of I stays. Throws InputError.
+/// one; the lower bound of I stays. Of a sequence each loop is searched like that. Throws
+/// InputError.
 EmittedKernel emit_kernel(const ProgramSource& source, const KernelOptions& kernel = {},
                           const ProgramOptions& options = {}, std::stop_token stop = {});
 

@@ -31,6 +31,7 @@ struct TritonOptions {
   std::int64_t chunk_columns = 32;  ///< at a time when an accumulator is rescaled; 0 = whole tiles
   std::int64_t trips = 16;          ///< iterations of an inner loop of unknown count
   bool nest = false;                ///< the loop's one inner loop with its ops: for nests()
+  bool sequence = false;            ///< one of a function's loops: for ProgramSource::sequence
   std::string profile = {};  ///< text of a profile file, whose cycles replace rules; "" = none
 };
 

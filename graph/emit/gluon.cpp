@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <cctype>
 
-#include "graph/emit/about.hpp"
+#include "graph/emit/gluon_file.hpp"
 #include "graph/emit/gluon_host.hpp"
 #include "graph/emit/gluon_slot.hpp"
 #include "graph/emit/gluon_values.hpp"
+#include "graph/emit/sequence.hpp"
 #include "graph/emit/user_function.hpp"
 #include "graph/index.hpp"
 #include "graph/meaning/number_type.hpp"
@@ -17,12 +18,19 @@ namespace {
 using program::Refusal;
 using program::Storage;
 
-class GluonPrinter {
+/// One loop's functions: its slots', and the kernel's, or of a sequence what runs this loop and
+/// those behind it.
+class LoopPrinter {
  public:
-  GluonPrinter(const Plan& plan, const EmitOptions& options)
-      : plan_(plan), p_(*plan.given), m_(*plan.meaning), options_(options) {}
+  LoopPrinter(GluonFile& file, std::size_t part)
+      : file_(file),
+        plan_(*file.plans[part]),
+        p_(*plan_.given),
+        m_(*plan_.meaning),
+        needs_(file.needs),
+        part_(part) {}
 
-  GluonKernel run() {
+  std::string run() {
     std::vector<SlotText> slots;
     for (const int s : plan_.partitions) slots.push_back(slot_text(plan_, s, needs_));
     if (plan_.tiles())
@@ -31,123 +39,14 @@ class GluonPrinter {
     std::string functions;
     for (std::size_t k = 0; k < slots.size(); ++k)
       functions += function(plan_.partitions[k], slots[k]);
+    if (!plan_.idle.empty() && part_ == 0)
+      functions +=
+          "\n\n@gluon.jit\ndef slot_idle():  # so that all loops have as many warps\n    pass\n";
     kernel(slots);
-    const std::string kernel_text = std::move(text_);
-    text_.clear();
-    head();
-    definitions();
-    const std::string defined = std::move(text_);
-    text_ = std::move(head_) + defined;
-    if (!plan_.branches_on_trips())
-      line(0,
-           "DEPTH = " + std::to_string(plan_.depth) +
-               "  # iterations in flight beside the newest: with fewer, TRIPS says how many there "
-               "are");
-    GluonKernel made;
-    made.text = text_ + functions + kernel_text +
-                (plan_.user != nullptr ? user_launcher(plan_) : host_text(plan_));
-    made.launch = plan_.launch;
-    made.target = plan_.legal.target;
-    made.about = about_;
-    made.code = defined + functions + kernel_text;
-    made.arguments = called_with();
-    made.depth = plan_.branches_on_trips() ? 0 : plan_.depth;
-    return made;
+    return functions + text_;
   }
 
- private:
-  void line(int depth, const std::string& text) {
-    text_ += text.empty() ? "\n" : std::string(4 * at(depth), ' ') + text + "\n";
-  }
-  bool hopper() const { return plan_.legal.target == Target::hopper; }
-
-  // ---- the head of the file
-
-  void head() {
-    text_ += "\"\"\"" + about_program(p_, options_);
-    line(0,
-         "The program of slots, rings, barriers and waits below was judged free of races, "
-         "deadlocks and");
-    line(0,
-         "phase overruns for every trip count n >= 0. x_prev is x of the iteration before; a wait "
-         "says the order");
-    line(
-        0,
-        "that needs it (RAW, WAR, WAW, overlay, turn) and the op and iteration that it waits for.");
-    line(0, "");
-    line(0, "Registers a thread: " + registers() + ".");
-    line(0, "Shared memory: " + std::to_string(plan_.launch.shared_bytes) + " bytes" +
-                (plan_.launch.tmem_columns > 0
-                     ? "; tensor memory: " + std::to_string(plan_.launch.tmem_columns) + " columns"
-                     : "") +
-                "; " + std::to_string(plan_.launch.barriers) + " barriers.");
-    line(0, "");
-    about_ = text_.substr(3);  // (without its quotes)
-    line(0,
-         "This text is yours: Twill's license does not extend to what it writes, put it under any "
-         "license you");
-    if (plan_.user != nullptr)
-      line(0, "like. Needs Triton " + oldest() +
-                  " or newer. Called as the function was that it stands for, on its grid.");
-    else
-      line(0, "like. Needs Triton " + oldest() +
-                  " or newer and PyTorch; `python FILE` checks and times it.");
-    line(0, "\"\"\"");
-    if (plan_.user == nullptr) {
-      line(0, "import itertools");
-      line(0, "import math");
-    }
-    line(0, "import sys");
-    line(0, "");
-    line(0, "try:");
-    line(1, "import triton");
-    line(1, "from triton.experimental import gluon");
-    line(1, "from triton.experimental.gluon import language as gl");
-    line(1, "from triton.experimental.gluon.nvidia.hopper import TensorDescriptor");
-    const std::string from = "from triton.experimental.gluon.language.nvidia.";
-    if (hopper()) {
-      line(
-          1,
-          from +
-              "hopper import fence_async_shared, mbarrier, tma, warpgroup_mma, warpgroup_mma_wait" +
-              (needs_.wgmma_init ? ", warpgroup_mma_init" : ""));
-    } else {
-      line(1, from +
-                  "blackwell import (TensorMemoryLayout, allocate_tensor_memory, mbarrier, "
-                  "tcgen05_commit, tcgen05_mma,");
-      line(1,
-           "                                                                 "
-           "tensor_memory_descriptor, tma)");
-      line(1, from + "hopper import fence_async_shared");
-    }
-    if (needs_.async_copy) line(1, from + "ampere import async_copy");
-    bridge();
-    line(0, "except ImportError as missing:");
-    line(1, "if __name__ != \"__main__\":");
-    line(2, "raise");
-    line(1, "print(f\"Triton " + oldest() +
-                " or newer with Gluon is needed: {missing}\", file=sys.stderr)");
-    line(1, "sys.exit(2)");
-    line(0, "");
-    head_ = std::move(text_);
-    text_.clear();
-  }
-
-  /// Constants and layouts.
-  void definitions() {
-    for (std::size_t k = 0; k < m_.constants.size() && plan_.user == nullptr; ++k)
-      line(0, plan_.constant[k] + ": gl.constexpr = gl.constexpr(" +
-                  number_text(m_.constants[k].second) + ")");
-    if (needs_.anew) anew();
-    if (needs_.running_sum) add_up();
-    if (!needs_.tiles.empty()) line(0, "# Register layouts of tiles.");
-    for (const auto& [m, n, warps] : needs_.tiles)
-      line(0, tile_name(m, n, warps) + ": gl.constexpr = gl.constexpr(" +
-                  tile_layout(plan_.legal.target, m, n, warps, needs_.product_depth) + ")");
-    for (const auto& [name, value] : shared_layouts_)
-      line(0, name + ": gl.constexpr = gl.constexpr(" + value + ")");
-    line(0, "VECTOR: gl.constexpr = gl.constexpr(gl.SwizzledSharedLayout(1, 1, 1, [0]))");
-  }
+  /// Of a kernel that is one loop.
 
   std::vector<KernelArgument> called_with() const {
     std::vector<KernelArgument> all;
@@ -190,76 +89,7 @@ class GluonPrinter {
     return all;
   }
 
-  /// The oldest Triton that has what the text uses (tests/emit/emit_compile_test.py compiles with
-  /// each).
-  std::string oldest() const { return needs_.bulk_add || needs_.running_sum ? "3.8" : "3.7"; }
-
-  /// What older versions call otherwise, where the text uses it.
-  void bridge() {
-    line(1, "# Triton 3.7 and 3.8 have some of it under other names.");
-    line(1, "if not hasattr(tma, \"async_load\"):");
-    line(2,
-         "tma.async_load, tma.async_store = tma.async_copy_global_to_shared, "
-         "tma.async_copy_shared_to_global");
-    if (needs_.async_copy) {
-      line(1, "if not hasattr(async_copy, \"async_load\"):");
-      line(2, "async_copy.async_load = async_copy.async_copy_global_to_shared");
-    }
-    if (!hopper()) {
-      line(1, "if not hasattr(tensor_memory_descriptor, \"reinterpret\"):");
-      line(2, "tensor_memory_descriptor.reinterpret = tensor_memory_descriptor._reinterpret");
-    }
-    if (needs_.shared_views) {
-      line(1, "if not hasattr(gl.shared_memory_descriptor, \"reinterpret\"):");
-      line(2, "gl.shared_memory_descriptor.reinterpret = gl.shared_memory_descriptor._reinterpret");
-    }
-    if (needs_.tmem_parts) {
-      line(1, "if triton.__version__.startswith(\"3.8\"):");
-      line(
-          2,
-          "raise ImportError(\"Triton 3.8 has no rings and no tiles of 64 rows in a part of tensor "
-          "memory\")");
-    }
-    if (needs_.bulk_add) {
-      line(1, "if not hasattr(tma, \"async_atomic_add\"):");
-      line(2,
-           "raise ImportError(\"this one has no additions in memory by bulk copies "
-           "(tma.async_atomic_add)\")");
-    }
-  }
-
-  void anew() {
-    line(0, "");
-    line(0, "@gluon.jit");
-    line(0, "def anew(x):");
-    line(1, "# x, computed in every iteration: a mask that is kept takes a register an element.");
-    line(1,
-         "return gl.inline_asm_elementwise(\"mov.b32 $0, $1;\", \"=r,r\", [x], gl.int32, "
-         "is_pure=False, pack=1)");
-    line(0, "");
-    line(0, "");
-  }
-
-  void add_up() {
-    line(0, "");
-    line(0, "@gluon.jit");
-    line(0, "def add_up(a, b):  # for running sums");
-    line(1, "return a + b");
-    line(0, "");
-    line(0, "");
-  }
-
-  std::string registers() const {
-    const LaunchFacts facts = launch_facts(plan_.launch);
-    std::string text =
-        plan_.slot_name[at(plan_.partitions[0])] + " " +
-        std::to_string(facts.first_registers > 0 ? facts.first_registers : facts.registers);
-    for (std::size_t k = 0; k < facts.workers.size(); ++k)
-      text += ", " + plan_.slot_name[at(plan_.partitions[k + 1])] + " " +
-              std::to_string(facts.workers[k]);
-    return text + " (" + std::to_string(facts.threads) + " threads)";
-  }
-
+ private:
   // ---- names that slots get as arguments
 
   void arguments() {
@@ -274,6 +104,7 @@ class GluonPrinter {
     for (const auto& [v, one] : plan_.resident) add(one.name);
     for (const auto& [v, one] : plan_.staging) add(one.name);
     for (const auto& [v, one] : plan_.final_hand_over) add(one.name);
+    for (const auto& [tile, one] : plan_.handed) add(one.name);
     for (const std::string& one : plan_.barrier)
       if (!one.empty()) add(one);
     add(plan_.resident_barrier);
@@ -341,9 +172,10 @@ class GluonPrinter {
                    [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
     std::string name = "SMEM_" + std::to_string(shape[0]) + "x" + std::to_string(shape[1]) + "_" +
                        upper + (columns_first ? "_COLUMNS" : "");
-    shared_layouts_[name] = "gl.NVMMASharedLayout.get_default_for([" + std::to_string(shape[0]) +
-                            ", " + std::to_string(shape[1]) + "], " + gluon_type(type) +
-                            (columns_first ? ", transposed=True)" : ")");
+    file_.shared_layouts[name] = "gl.NVMMASharedLayout.get_default_for([" +
+                                 std::to_string(shape[0]) + ", " + std::to_string(shape[1]) +
+                                 "], " + gluon_type(type) +
+                                 (columns_first ? ", transposed=True)" : ")");
     return name;
   }
 
@@ -366,11 +198,13 @@ class GluonPrinter {
     if (plan_.user != nullptr) {
       std::string bodies;
       for (const SlotText& slot : slots) bodies += slot.body;
-      text_ += user_kernel_head(plan_, bodies);
+      text_ += part_ == 0 ? user_kernel_head(plan_, bodies) : part_head(bodies);
+      if (part_ == 0) handed_buffers();
       buffers();
       initial();
       barriers();
       partitions(slots);
+      if (part_ + 1 < file_.plans.size()) next_loop();
       return;
     }
     std::string list;
@@ -514,7 +348,10 @@ class GluonPrinter {
       const meaning::Initial* first = m_.initial_of(value);
       if (first == nullptr)
         throw Refusal{"operand", m_.values[at(value)].id + " is carried and has no initial value"};
-      if (first->what.value >= 0)
+      const ExtraBuffer* const handed =
+          first->what.value < 0 ? nullptr : plan_.handed_in(first->what.value);
+      if (first->what.value >= 0 &&
+          (handed == nullptr || handed->type != m_.values[at(value)].type))
         throw Refusal{"operand",
                       m_.values[at(value)].id + " begins with a value from before the loop"};
       if (m_.values[at(value)].shape.empty())
@@ -523,15 +360,38 @@ class GluonPrinter {
       if (!said) line(1, "# What is carried into iteration 0.");
       said = true;
       for (int d = 1; d <= carried; ++d) {
-        line(1, plan_.buffer[at(s)] + ring_index({Iteration::begin, -d}, storage.depth) +
-                    ".store(" + values.filled(value, first->what.number) + ")");
+        const std::string to =
+            plan_.buffer[at(s)] + ring_index({Iteration::begin, -d}, storage.depth);
+        if (handed != nullptr)
+          carried_in(values, value, to, *handed, plan_.on_tmem(storage));
+        else
+          line(1, to + ".store(" + values.filled(value, first->what.number) + ")");
       }
       if (!plan_.on_tmem(storage) && m_.values[at(value)].shape.size() == 2)
         line(1, "fence_async_shared()  # ordinary writes, perhaps read by the asynchronous proxy");
     }
   }
 
+  /// A tile that a loop before has handed on, to where this one carries it.
+  void carried_in(const ValuePrinter& values, int value, const std::string& to,
+                  const ExtraBuffer& from, bool tmem) {
+    constexpr std::int64_t kColumns = 32;  // at a time
+    Layout layout = values.layout_of(value);
+    const auto& shape = m_.values[at(value)].shape;
+    if (!tmem || shape.size() != 2 || shape[1] % kColumns != 0 || shape[1] == kColumns) {
+      line(1, to + ".store(" + from.name + ".load(" + values.text_of(layout) + "))");
+      return;
+    }
+    layout.columns = kColumns;
+    for (std::int64_t c = 0; c < shape[1]; c += kColumns) {
+      const std::string cut = ".slice(" + std::to_string(c) + ", " + std::to_string(kColumns);
+      line(1, to + cut + ").store(" + from.name + cut + ", dim=1).load(" + values.text_of(layout) +
+                  "))");
+    }
+  }
+
   void barrier(const std::string& name, int phases, int count) {
+    all_barriers_.emplace_back(name, phases);
     line(1, name + " = mbarrier.allocate_mbarrier(batch=" + std::to_string(phases) + ")");
     if (phases == 1) {
       line(1, "mbarrier.init(" + name + ".index(0), count=" + std::to_string(count) + ")");
@@ -557,6 +417,7 @@ class GluonPrinter {
     for (std::size_t e = 0; e < events.size(); ++e)
       if (!events[e].pending) barrier(plan_.barrier[e], events[e].phases, arrivals(events[e]));
     const auto single = [&](const std::string& name, int count) {
+      all_barriers_.emplace_back(name, 0);
       line(1, name + " = mbarrier.allocate_mbarrier()");
       line(1, "mbarrier.init(" + name + ", count=" + std::to_string(count) + ")");
     };
@@ -590,28 +451,134 @@ class GluonPrinter {
       warps += (warps.empty() ? "" : ", ") + std::to_string(one.warps);
       registers += (registers.empty() ? "" : ", ") + std::to_string(one.registers);
     }
+    for (const Partition& one : plan_.idle) {
+      line(2, "(slot_idle, ()),");
+      warps += (warps.empty() ? "" : ", ") + std::to_string(one.warps);
+      registers += (registers.empty() ? "" : ", ") + std::to_string(one.registers);
+    }
     line(1, "], [" + warps + "], [" + registers + "])  # warps and registers of all but the first");
   }
 
+  // ---- several loops
+
+  /// Of all that this loop or one behind it uses.
+  std::map<std::string, ExtraBuffer> handed_from(std::size_t part) const {
+    std::map<std::string, ExtraBuffer> all;
+    for (std::size_t k = part; k < file_.plans.size(); ++k)
+      for (const auto& [tile, one] : file_.plans[k]->handed) all.emplace(one.name, one);
+    return all;
+  }
+
+  void handed_buffers() {
+    const auto all = handed_from(0);
+    if (!all.empty()) line(1, "# What a loop hands to those behind it.");
+    for (const auto& [name, one] : all) allocate(name, one.shape, one.type, 1, "");
+  }
+
+  std::string part_head(const std::string& bodies) const {
+    std::string list;
+    for (const std::string& one : plan_.parameter_name)
+      if (!one.empty()) list += (list.empty() ? "" : ", ") + one;
+    for (const auto& [name, one] : handed_from(part_)) list += (list.empty() ? "" : ", ") + name;
+    return "def loop_" + std::to_string(part_ + 1) + "(" + list + "):\n" +
+           user_kernel_numbers(plan_, bodies, false);
+  }
+
+  /// The barriers of this one keep their memory until the last loop has ended: who waits for none
+  /// of their phases any more does not know that all arrivals have come.
+  void next_loop() {
+    const Plan& next = *file_.plans[part_ + 1];
+    std::string list;
+    for (std::size_t k = 0; k < plan_.parameter_name.size(); ++k)
+      if (!next.parameter_name[k].empty())
+        list += (list.empty() ? "" : ", ") + plan_.parameter_name[k];
+    for (const auto& [name, one] : handed_from(part_ + 1))
+      list += (list.empty() ? "" : ", ") + name;
+    line(1, "# All slots have ended.");
+    line(1, "loop_" + std::to_string(part_ + 2) + "(" + list + ")");
+    line(1, "# Their memory is theirs until here.");
+    for (const auto& [name, phases] : all_barriers_) {
+      if (phases <= 1) {
+        line(1, "mbarrier.invalidate(" + name + (phases == 1 ? ".index(0)" : "") + ")");
+        continue;
+      }
+      line(1, "for ring_k in gl.static_range(" + std::to_string(phases) + "):");
+      line(2, "mbarrier.invalidate(" + name + ".index(ring_k))");
+    }
+  }
+
+  void line(int depth, const std::string& text) {
+    text_ += text.empty() ? "\n" : std::string(4 * at(depth), ' ') + text + "\n";
+  }
+
+  GluonFile& file_;
   const Plan& plan_;
   const program::Program& p_;
   const meaning::Meaning& m_;
-  const EmitOptions& options_;
-  ModuleNeeds needs_;
-  std::map<std::string, std::string> shared_layouts_;
+  ModuleNeeds& needs_;
+  std::size_t part_;
   std::vector<std::string> arguments_;
-  std::string text_, head_, about_;
+  std::vector<std::pair<std::string, int>> all_barriers_;  ///< phases; 0 = it is no array
+  std::string text_;
 };
 
+/// The file of one plan or, of a sequence of loops, of several.
+GluonKernel written(const std::vector<const Plan*>& plans, const EmitOptions& options) {
+  GluonFile file;
+  file.plans = plans;
+  const Plan& first = *plans.front();
+  // What calls a loop stands behind it.
+  std::string functions;
+  GluonKernel made;
+  for (std::size_t part = plans.size(); part-- > 0;) {
+    LoopPrinter printer(file, part);
+    functions += printer.run();
+    if (plans.size() == 1) made.arguments = printer.called_with();
+  }
+  const std::string defined = gluon_definitions(file);
+  made.about = gluon_about(file, options);
+  made.text = gluon_head(file, made.about) + defined;
+  if (!first.branches_on_trips())
+    made.text +=
+        "DEPTH = " + std::to_string(first.depth) +
+        "  # iterations in flight beside the newest: with fewer, TRIPS says how many there "
+        "are\n";
+  made.text += functions + (first.user != nullptr ? user_launcher(plans) : host_text(first));
+  made.launch = first.launch;
+  made.target = first.legal.target;
+  made.code = defined + functions;
+  made.depth = first.branches_on_trips() ? 0 : first.depth;
+  return made;
+}
+
 }  // namespace
+
+std::variant<GluonKernel, Refusal> emit_gluon(const std::vector<SequencePart>& parts,
+                                              const EmitOptions& options) {
+  std::vector<Plan> made;
+  for (const SequencePart& part : parts) {
+    EmitOptions of_part = options;
+    of_part.user = part.user;
+    auto plan = make_plan(*part.program, of_part);
+    if (auto* no = std::get_if<Refusal>(&plan)) return *no;
+    made.push_back(std::move(std::get<Plan>(plan)));
+  }
+  if (auto no = fit_together(made)) return *no;
+  std::vector<const Plan*> plans;
+  for (const Plan& plan : made) plans.push_back(&plan);
+  try {
+    return written(plans, options);
+  } catch (const Refusal& no) {
+    return no;
+  }
+}
 
 std::variant<GluonKernel, Refusal> emit_gluon(const program::Program& program,
                                               const EmitOptions& options) {
   auto plan = make_plan(program, options);
   if (auto* no = std::get_if<Refusal>(&plan)) return *no;
   try {
-    const Plan& made = std::get<Plan>(plan);
-    return GluonPrinter(made, options).run();
+    return written({&std::get<Plan>(plan)}, options);
   } catch (const Refusal& no) {
     return no;
   }

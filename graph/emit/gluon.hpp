@@ -57,4 +57,16 @@ struct GluonKernel {
 std::variant<GluonKernel, program::Refusal> emit_gluon(const program::Program& program,
                                                        const EmitOptions& options);
 
+/// One loop of several that make up a function.
+struct SequencePart {
+  const program::Program* program = nullptr;
+  const meaning::UserKernel* user = nullptr;  ///< UserKernel::part says its place
+};
+
+/// The same of a function of several loops one behind the other, in their order; at least two. Each
+/// has slots, buffers and barriers of its own; all slots have ended before those of the next one
+/// begin. What one hands on lies in shared memory between. EmitOptions::user is not used.
+std::variant<GluonKernel, program::Refusal> emit_gluon(const std::vector<SequencePart>& parts,
+                                                       const EmitOptions& options);
+
 }  // namespace twill::emit

@@ -35,6 +35,7 @@ Expression SlotPrinter::early(int v) {
     return {use(plan_.resident.at(v).name) + ".load(" + values_.text_of(layout) + ")", layout,
             value.type};
   if (plan_.from_earlier(value)) return from_earlier(v);
+  if (plan_.handed_tile(value) != nullptr) return handed_in(v, layout);
   if (!early_.insert(v).second) return {name, layout, value.type};
   if (gluon_type(value.type).empty()) refuse("type", value.id + " is of type " + value.type);
   std::string text;
@@ -56,6 +57,17 @@ Expression SlotPrinter::early(int v) {
   return {name, layout, value.type};
 }
 
+Expression SlotPrinter::handed_in(int v, const Layout& layout) {
+  const Value& value = m_.values[at(v)];
+  const std::string& name = plan_.variable[at(v)];
+  const std::string& buffer = use(plan_.handed_tile(value)->name);
+  if (early_.insert(v).second)
+    line(1, name + " = " +
+                (value.shape.empty() ? number_in(buffer)
+                                     : buffer + ".load(" + values_.text_of(layout) + ")"));
+  return {name, layout, value.type};
+}
+
 Expression SlotPrinter::early_operand(int user, const Operand& one) {
   if (one.value < 0) return values_.number(one);
   const Function function = m_.values[at(user)].function;
@@ -71,7 +83,7 @@ void SlotPrinter::values_before() {
   for (int op = 0; op < static_cast<int>(p_.ops.size()); ++op)
     if (p_.ops[at(op)].slot == slot_) all.merge(plan_.used_before(op));
   for (const int v : all)
-    if (!plan_.resident.contains(v)) early(v);
+    if (!plan_.resident.contains(v) && !plan_.carried_in_alone(v)) early(v);
 }
 
 Expression SlotPrinter::computed(int op, int v, Iteration it) {

@@ -206,10 +206,15 @@ void SlotPrinter::bulk_store(const Value& value, const std::string& buffer) {
 void SlotPrinter::final_value(int v, std::set<int>& written) {
   if (!written.insert(v).second) return;
   const Value& value = m_.values[at(v)];
+  const ExtraBuffer* const handed = plan_.handed_tile(value);
   if (value.function == Function::store && value.shape.size() == 2)
     if (const std::vector<int> chain = plan_.final_chain(v, slot_, kOutChunk); !chain.empty()) {
       if (plan_.by_elements(value.tensor)) {
         final_chunks(chain, "", written);
+        return;
+      }
+      if (handed != nullptr) {
+        final_chunks(chain, use(handed->name), written);
         return;
       }
       const std::string buffer = staged(v);
@@ -222,6 +227,10 @@ void SlotPrinter::final_value(int v, std::set<int>& written) {
   const Expression result = values_.evaluate(v, in, values_.layout_of(v), "");
   if (value.function != Function::store) {
     line(1, plan_.variable[at(v)] + " = " + result.text);
+    return;
+  }
+  if (handed != nullptr) {
+    line(1, use(handed->name) + ".store(" + in_a_buffer(value, result.text) + ")");
     return;
   }
   if (plan_.by_elements(value.tensor)) {

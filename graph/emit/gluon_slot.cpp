@@ -38,6 +38,16 @@ int SlotPrinter::steady_age(int writer, int reader, int distance) const {
   return lag(reader) - lag(writer) + distance - (behind(writer, reader) ? 1 : 0);
 }
 
+/// The result of an op from before the loop has been written.
+void SlotPrinter::carried_in(int op) {
+  state_.defined.insert(variable(op));
+  for (int k = 1; k <= history_[at(op)]; ++k) {
+    line(1, aged(op, k) + " = " + variable(op));
+    state_.defined.insert(aged(op, k));
+  }
+  if (wgmma(op)) state_.token[op] = false;
+}
+
 void SlotPrinter::history() {
   history_.assign(p_.ops.size(), 0);
   for (int r = 0; r < static_cast<int>(p_.ops.size()); ++r) {
@@ -118,6 +128,14 @@ void SlotPrinter::before() {
     if (!said) line(1, "# what is carried into iteration 0");
     said = true;
     if (initial->what.value >= 0) {
+      const Value& what = m_.values[at(initial->what.value)];
+      if (const ExtraBuffer* const handed = plan_.handed_in(initial->what.value);
+          handed != nullptr && !what.shape.empty() && what.type == m_.values[at(value)].type) {
+        line(1, variable(v) + " = " + use(handed->name) + ".load(" +
+                    values_.text_of(values_.layout_of(value)) + ")");
+        carried_in(v);
+        continue;
+      }
       const Expression first = early(initial->what.value);
       if (first.layout != values_.layout_of(value) || first.type != m_.values[at(value)].type)
         refuse("operand",
@@ -126,12 +144,7 @@ void SlotPrinter::before() {
     } else {
       line(1, variable(v) + " = " + values_.filled(value, initial->what.number));
     }
-    state_.defined.insert(variable(v));
-    for (int k = 1; k <= history_[at(v)]; ++k) {
-      line(1, aged(v, k) + " = " + variable(v));
-      state_.defined.insert(aged(v, k));
-    }
-    if (wgmma(v)) state_.token[v] = false;
+    carried_in(v);
   }
 }
 

@@ -102,11 +102,14 @@ class SlotPrinter {
 
   // Before the loop.
   void before();
+  void carried_in(int op);
 
   // What each slot computes for itself: gluon_around.cpp.
   /// A value from before the loop, in the slot's registers or where it lies; the first time its
   /// line is written, and those of what it is made of.
   Expression early(int value);
+  /// What a loop before this one in the sequence has left in a buffer.
+  Expression handed_in(int value, const Layout& layout);
   Expression early_operand(int user, const Operand& one);
   /// Those that the slot's ops use.
   void values_before();

@@ -31,7 +31,7 @@ class Planner {
   /// finish_alone: what is made of memory alone after the loop gets a partition of its own; else
   /// it goes to a slot of the loop.
   Planner(const Program& program, const EmitOptions& options, bool finish_alone)
-      : p_(program), options_(options), names_(reserved()), finish_alone_(finish_alone) {
+      : p_(program), options_(options), names_(reserved(options)), finish_alone_(finish_alone) {
     plan_.given = &p_;
   }
 
@@ -71,8 +71,18 @@ class Planner {
   }
 
  private:
-  /// Words that the file itself uses.
-  static std::set<std::string> reserved() {
+  /// Words that the file itself uses, and what loops of a sequence share.
+  static std::set<std::string> reserved(const EmitOptions& options) {
+    std::set<std::string> words = reserved_words();
+    if (options.user == nullptr || options.user->parts == 1) return words;
+    words.insert("slot_idle");
+    for (int part = 0; part < options.user->parts; ++part)
+      words.insert("loop_" + std::to_string(part + 1));
+    for (const meaning::Place& place : options.user->places)
+      if (place.handed) words.insert(handed_name(*place.handed));
+    return words;
+  }
+  static std::set<std::string> reserved_words() {
     return {"gl",
             "gluon",
             "tma",
@@ -202,6 +212,11 @@ class Planner {
       plan_.host_name.push_back(names_.make(host.name, "tensor", suffixes));
     }
     for (std::size_t t = 0; t < m.tensors.size(); ++t) {
+      if (const auto tile = plan_.user != nullptr ? plan_.user->places[t].handed : std::nullopt)
+        plan_.handed[*tile] = {
+            handed_name(*tile),
+            m.tensors[t].shape.empty() ? std::vector<std::int64_t>{1} : m.tensors[t].shape,
+            m.tensors[t].type, true};
       if (plan_.axes.tensor_of[t] < 0) {  // what a loop before makes
         plan_.tensor_name.emplace_back();
         continue;
@@ -261,11 +276,14 @@ class Planner {
               ? ""
               : names_.make(plan_.variable[at(plan_.links.result[at(source)])] + what, "barrier"));
     }
+    // (The whole file sees functions.)
+    const bool parts = plan_.user != nullptr && plan_.user->parts > 1;
+    const std::string end = parts ? "_of_loop_" + std::to_string(plan_.user->part + 1) : "";
     for (const program::Slot& slot : p_.slots) {
-      const std::string wish = is_plain_name(slot.name) ? "slot_" + slot.name : "";
-      plan_.slot_name.push_back(names_.make(wish, "slot"));
+      const std::string wish = is_plain_name(slot.name) ? "slot_" + slot.name + end : "";
+      plan_.slot_name.push_back(names_.make(wish, "slot" + end));
     }
-    plan_.slot_name.push_back(names_.make("slot_finish", "slot"));
+    plan_.slot_name.push_back(names_.make("slot_finish" + end, "slot" + end));
     for (std::size_t s = 0; s <= p_.slots.size(); ++s)
       plan_.done.push_back(names_.make(plan_.slot_name[s].substr(5) + "_done", "done"));
     plan_.resident_barrier = names_.make("resident_full", "barrier");
@@ -339,6 +357,7 @@ class Planner {
       // Each slot has vectors, numbers and what is computed in its own registers, and so a tile
       // that only what follows the loop uses.
       if (!load || value.shape.size() != 2 || plan_.from_earlier(value) ||
+          plan_.handed_tile(value) != nullptr ||
           (!used.contains(v) && plan_.by_elements(value.tensor)))
         continue;
       plan_.resident[v] = {names_.make(plan_.variable[at(v)] + "_smem", "buffer"), value.shape,

@@ -84,6 +84,12 @@ struct Plan {
   int resident_slot = -1;     ///< that loads the tiles from before the loop
   Launch launch;
 
+  // Of one loop of several that make up a function (UserKernel::parts):
+  /// Buffers of what it hands on and is given.
+  std::map<meaning::HandedTile, ExtraBuffer> handed;
+  /// Workers without work, so that all loops have as many.
+  std::vector<Partition> idle;
+
   /// Of each of UserKernel::earlier names alone (earlier.hpp), and of those that it uses.
   std::vector<Plan> earlier;
   // Of such a loop:
@@ -100,10 +106,11 @@ struct Plan {
   /// of one grid have different trip counts; else the host does, as the compiler then sees one
   /// loop.
   bool branches_on_trips() const {
-    return user != nullptr && (depends_on(user->trips, meaning::Index::program) ||
-                               depends_on(user->trips, meaning::Index::loaded) ||
-                               depends_on(user->trips, meaning::Index::programs) ||
-                               depends_on(user->trips, meaning::Index::tile));
+    return user != nullptr &&
+           (user->parts > 1 || depends_on(user->trips, meaning::Index::program) ||
+            depends_on(user->trips, meaning::Index::loaded) ||
+            depends_on(user->trips, meaning::Index::programs) ||
+            depends_on(user->trips, meaning::Index::tile));
   }
   /// Are the elements of a tensor of the meaning moved by pointers, each by its own?
   bool by_elements(int tensor) const {
@@ -120,6 +127,17 @@ struct Plan {
     return user != nullptr && value.tensor >= 0 &&
            user->places[static_cast<std::size_t>(value.tensor)].earlier >= 0;
   }
+  /// Is it what another loop of the sequence has handed on, or is it handed on? Its buffer, else
+  /// nullptr.
+  const ExtraBuffer* handed_tile(const meaning::Value& value) const {
+    if (user == nullptr || value.tensor < 0) return nullptr;
+    const auto& tile = user->places[static_cast<std::size_t>(value.tensor)].handed;
+    return tile ? &handed.at(*tile) : nullptr;
+  }
+  /// The buffer of what a value from before the loop is a copy of, or is; else nullptr.
+  const ExtraBuffer* handed_in(int value) const;
+  /// Is it such a value, and used for nothing but what a result is carried in with?
+  bool carried_in_alone(int value) const;
   /// The name of the pointer behind which tiles of a tensor of the meaning lie.
   std::string pointer_name(int tensor) const;
   /// Is a value a load by pointers that cp.async copies (element_text.hpp)?
@@ -175,6 +193,9 @@ struct Plan {
   /// if slot `slot` can take it `columns` columns at a time; else empty.
   std::vector<int> final_chain(int store, int slot, std::int64_t columns) const;
 };
+
+/// The name of its buffer in all loops of the sequence.
+std::string handed_name(const meaning::HandedTile& tile);
 
 /// Rule as emit_gluon() says.
 std::variant<Plan, program::Refusal> make_plan(const program::Program& program,

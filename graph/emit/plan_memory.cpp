@@ -89,6 +89,7 @@ class MemoryPlanner {
     }
     for (const auto& [v, one] : plan_.resident) all = rounded(all + bytes(one), kLargePeriod);
     for (const auto& [v, one] : plan_.final_hand_over) all += rounded(bytes(one), kSmallPeriod);
+    for (const auto& [tile, one] : plan_.handed) all = rounded(all + bytes(one), kLargePeriod);
     return all;
   }
 
@@ -172,7 +173,7 @@ class MemoryPlanner {
   bool stores_tile(int v) const {
     const meaning::Value& value = plan_.meaning->values[at(v)];
     return value.function == Function::store && value.shape.size() == 2 &&
-           !plan_.by_elements(value.tensor);
+           !plan_.by_elements(value.tensor) && plan_.handed_tile(value) == nullptr;
   }
   void own_staging(int v) {
     const meaning::Value& value = plan_.meaning->values[at(v)];

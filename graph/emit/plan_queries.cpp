@@ -11,6 +11,13 @@ using meaning::Function;
 using meaning::Operand;
 using program::Storage;
 
+std::string handed_name(const meaning::HandedTile& tile) {
+  const std::string wish = tile.name + "_handed";
+  return is_plain_name(wish) ? wish
+                             : "handed_" + std::to_string(tile.op) + "_" +
+                                   std::to_string(tile.result) + "_" + std::to_string(tile.copy);
+}
+
 std::string Plan::pointer_name(int tensor) const {
   const int parameter = user == nullptr ? -1 : user->places[at(tensor)].parameter;
   if (parameter >= 0) return parameter_name[at(parameter)];
@@ -80,6 +87,31 @@ std::set<int> Plan::resident_readers() const {
     for (const int v : used_before(static_cast<int>(op)))
       if (resident.contains(v)) slots.insert(given->ops[op].slot);
   return slots;
+}
+
+const ExtraBuffer* Plan::handed_in(int value) const {
+  while (value >= 0) {
+    const meaning::Value& one = meaning->values[at(value)];
+    if (const ExtraBuffer* const found = handed_tile(one)) return found;
+    if (one.function != Function::copy || value >= meaning->loop_begin) return nullptr;
+    const Operand& from = one.operands[0];
+    if (from.value < 0 || from.transposed || from.is_part() ||
+        meaning->values[at(from.value)].type != one.type ||
+        meaning->values[at(from.value)].shape != one.shape)
+      return nullptr;
+    value = from.value;
+  }
+  return nullptr;
+}
+
+bool Plan::carried_in_alone(int value) const {
+  if (handed_in(value) == nullptr) return false;
+  for (int v = 0; v < static_cast<int>(meaning->values.size()); ++v)
+    for (const Operand& one : meaning->values[at(v)].operands)
+      if (one.value == value &&
+          (v >= meaning->loop_begin || handed_in(v) == nullptr || !carried_in_alone(v)))
+        return false;
+  return true;
 }
 
 bool Plan::unused(int value) const {

@@ -186,7 +186,9 @@ Amount registers_before(const Plan& plan, int slot) {
   for (const int v : all) {
     const meaning::Value& value = plan.meaning->values[at(v)];
     if (value.shape.empty() ||
-        (value.function == meaning::Function::load && !plan.from_earlier(value)))
+        (value.function == meaning::Function::load && !plan.from_earlier(value) &&
+         plan.handed_tile(value) == nullptr) ||
+        plan.carried_in_alone(v))
       continue;
     const Layout layout = values.layout_of(v);
     if (layout.kind == Layout::of_columns)

@@ -180,7 +180,7 @@ std::variant<Axes, Refusal> user_tensors(const meaning::Meaning& meaning,
       if (meaning.is_output(t) != output) continue;
       const meaning::Tensor& tensor = meaning.tensors[at(t)];
       const meaning::Place& place = user.places[at(t)];
-      if (place.earlier >= 0) continue;
+      if (place.earlier >= 0 || place.handed) continue;
       if (place.parameter < 0)
         return Refusal{"tensors", "where the tiles of " + tensor.name +
                                       " lie is not made of arguments, the program's place and the "
@@ -294,9 +294,14 @@ std::string user_kernel_head(const Plan& plan, const std::string& bodies) {
     if (!one.empty()) list += (list.empty() ? "" : ", ") + one;
   if (!plan.branches_on_trips())
     list += std::string(list.empty() ? "" : ", ") + "TRIPS: gl.constexpr";
-  std::string text = "def kernel(" + list + "):\n";
+  return "def kernel(" + list + "):\n" + user_kernel_numbers(plan, bodies, true);
+}
+
+std::string user_kernel_numbers(const Plan& plan, const std::string& bodies, bool returns) {
+  std::string text;
   if (plan.tiles()) return text;
-  for (const meaning::IndexComparison& one : plan.user->returns) {
+  for (const meaning::IndexComparison& one :
+       returns ? plan.user->returns : std::vector<meaning::IndexComparison>{}) {
     refuse_wide(plan, one.a, "where it returns at once");
     refuse_wide(plan, one.b, "where it returns at once");
     constexpr const char* kSigns[] = {"<", "<=", ">", ">=", "==", "!="};
@@ -336,16 +341,30 @@ std::string user_tile_loop(const Plan& plan, const std::string& body) {
   return text;
 }
 
-std::string user_launcher(const Plan& plan) {
-  std::string list, passed;
+std::string user_launcher(const std::vector<const Plan*>& plans) {
+  const Plan& plan = *plans.front();
+  // Of a parameter the tiles that bulk copies move there, in whichever loop.
+  const auto block_of = [&](std::size_t k) -> std::string {
+    for (const Plan* const one : plans)
+      for (std::size_t h = 0; h < one->host_name.size(); ++h) {
+        const HostTensor& host = one->axes.tensors[h];
+        const auto& shape = one->meaning->tensors[at(host.parts.front())].shape;
+        if (one->parameter_name[k] != one->host_name[h] + "_desc" || host.pointer ||
+            shape.size() != 2)
+          continue;
+        return "[" + std::to_string(shape[0]) + ", " + std::to_string(shape[1]) + "], " +
+               gluon_type(host.type);
+      }
+    return "";
+  };
+  std::string list, passed, blocks;
   for (std::size_t k = 0; k < plan.parameter_name.size(); ++k) {
     const std::string& name = plan.parameter_name[k];
     if (name.empty()) continue;
     list += (list.empty() ? "" : ", ") + name;
-    std::string value = name;
-    for (std::size_t h = 0; h < plan.host_name.size(); ++h)
-      if (name == plan.host_name[h] + "_desc") value = "descriptor(" + name + ", \"" + name + "\")";
-    passed += value + ", ";
+    const std::string block = block_of(k), quoted = "\"" + name + "\"";
+    passed += (block.empty() ? name : "descriptor(" + name + ", " + quoted + ")") + ", ";
+    if (!block.empty()) blocks += (blocks.empty() ? "" : ", ") + quoted + ": (" + block + ")";
   }
   std::string trips;
   if (!plan.branches_on_trips()) {
@@ -359,14 +378,6 @@ std::string user_launcher(const Plan& plan) {
     trips += "            n = max(" + on_host(plan, trips_of(plan)) +
              ", 0)  # iterations of the loop" + in_one(plan) + "\n";
     passed += "n if n < DEPTH else -1, ";
-  }
-  std::string blocks;
-  for (std::size_t h = 0; h < plan.host_name.size(); ++h) {
-    const auto& shape = plan.meaning->tensors[at(plan.axes.tensors[h].parts.front())].shape;
-    if (shape.size() != 2 || plan.axes.tensors[h].pointer) continue;
-    blocks += (blocks.empty() ? "" : ", ") +
-              ("\"" + plan.host_name[h] + "_desc\": ([" + std::to_string(shape[0]) + ", " +
-               std::to_string(shape[1]) + "], " + gluon_type(plan.axes.tensors[h].type) + ")");
   }
   return "\n\nBLOCKS = {" + blocks +
          "}  # tiles of the bulk copies\nWARPS = " + std::to_string(plan.launch.first.warps) +

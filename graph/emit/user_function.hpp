@@ -40,12 +40,15 @@ std::vector<UserNumber> user_numbers(const Plan& plan);
 /// Refusal.
 std::string user_kernel_head(const Plan& plan, const std::string& bodies);
 
+/// Those numbers alone, with what the function returns at once for where `returns`. Throws Refusal.
+std::string user_kernel_numbers(const Plan& plan, const std::string& bodies, bool returns);
+
 /// A slot's body, indented once, in the loop over tiles, with the numbers that it names. Throws
 /// Refusal.
 std::string user_tile_loop(const Plan& plan, const std::string& body);
 
-/// What is called as the user's function was.
-std::string user_launcher(const Plan& plan);
+/// What is called as the user's function was; `plans`: of its loops, one or several.
+std::string user_launcher(const std::vector<const Plan*>& plans);
 
 /// An index that is the same for all elements in all iterations, as text. Throws Refusal.
 std::string number_text_of(const Plan& plan, const meaning::Index& index);

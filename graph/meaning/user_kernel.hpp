@@ -3,6 +3,7 @@
 // says which argument and which place that is, so that the function can be written anew.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -104,6 +105,14 @@ struct Elements {
   std::vector<Index> added;
 };
 
+/// A result of one loop of a sequence, or a part of it, as it and the loops behind it name it.
+struct HandedTile {
+  int op = 0, result = 0;  ///< of the module
+  int copy = 0, copies = 1, dimension = -1;
+  std::string name;  ///< for a reader
+  auto operator<=>(const HandedTile&) const = default;
+};
+
 /// Where tile i of a tensor begins.
 struct Place {
   int parameter = -1;  ///< a descriptor or a pointer; -1 = nothing is known
@@ -117,6 +126,8 @@ struct Place {
   bool adds = false;
   /// Not in memory: result `result` of loop `earlier` of UserKernel::earlier; -1 = it is in memory.
   int earlier = -1, result = -1;
+  /// Not in memory either: what one loop of a sequence hands to those behind it; nullopt = it is.
+  std::optional<HandedTile> handed = std::nullopt;
 };
 
 /// An integer that the function loads once, before its loops, from behind a pointer: the length of
@@ -162,6 +173,9 @@ struct UserKernel {
   /// Loops before the loop that store nothing: what is used of their results is computed where it
   /// is needed.
   std::vector<EarlierLoop> earlier;
+  /// The function is so many loops one behind the other, each with its program, and this is number
+  /// `part` of them, from 0: Place::handed says what it hands on and is given.
+  int part = 0, parts = 1;
   /// The function does nothing that the meaning does not say; else why not.
   std::string incomplete;
 };

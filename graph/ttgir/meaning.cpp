@@ -9,6 +9,7 @@
 #include "graph/ttgir/constants.hpp"
 #include "graph/ttgir/loops.hpp"
 #include "graph/ttgir/meaning_builder.hpp"
+#include "graph/ttgir/sequence.hpp"
 #include "graph/ttgir/type.hpp"
 
 namespace twill::ttgir {
@@ -26,7 +27,8 @@ MeaningBuilder::MeaningBuilder(const Module& module, const Machine& machine,
       loop_(k_.loop),
       split_(options.subtile > 1 ? split_loop(m_, loop_, options.subtile) : Split{}),
       indices_(m_, loop_, !through.empty()),
-      through_(std::move(through)) {
+      through_(std::move(through)),
+      sequence_(options.sequence ? loop_sequence(m_, loop_) : std::vector<int>{}) {
   body_ = m_.regions[at(m_.op(loop_).regions[0])].blocks[0];
   for (const int op : m_.block(body_).ops) order_.emplace(op, static_cast<int>(order_.size()));
   for (int op = 0; op < static_cast<int>(m_.ops.size()); ++op)

@@ -157,9 +157,11 @@ int MeaningBuilder::dimension_after(int value, int depth) const {
 void MeaningBuilder::stores_after() {
   const auto& ops = m_.block(m_.op(loop_).block).ops;
   const auto loop = std::find(ops.begin(), ops.end(), loop_);
-  for (auto op = ops.begin(); op != loop; ++op)
+  // Of a sequence each loop has what stands between it and the next one.
+  for (auto op = ops.begin(); op != loop && (!in_sequence() || loop_ == sequence_.front()); ++op)
     if (class_of(m_.op(*op)) == OpClass::store && stored_later(*op)) store_after(*op);
   for (auto op = loop + 1; op != ops.end(); ++op) {
+    if (std::find(sequence_.begin(), sequence_.end(), *op) != sequence_.end()) break;
     const Operation& store = m_.op(*op);
     if (class_of(store) != OpClass::store) continue;
     if (worked_on_here(*op))
@@ -392,6 +394,11 @@ std::optional<std::pair<int, Index>> MeaningBuilder::pointer(int value, int dept
 void MeaningBuilder::check_function() {
   const int function = indices_.function();
   if (function == kNone) refuse(loop_, "it is in no function");
+  if (in_sequence()) {
+    const auto here = std::find(sequence_.begin(), sequence_.end(), loop_);
+    kernel_.part = static_cast<int>(here - sequence_.begin());
+    kernel_.parts = static_cast<int>(sequence_.size());
+  }
   const Operation& op = m_.op(function);
   kernel_.name = std::string(op.symbol);
   const Block& entry = m_.block(m_.regions[at(op.regions[0])].blocks[0]);
@@ -453,6 +460,7 @@ void MeaningBuilder::check_function() {
     if (around != function) continue;
     const auto here = std::find(ops.begin(), ops.end(), other);
     if (here != ops.end() && (here > loop || stored_later(other))) continue;
+    if (in_sequence()) continue;  // (Together they must have them all: graph/emit/sequence.cpp.)
     if (kernel_.incomplete.empty())
       kernel_.incomplete = std::string(m_.op(other).name) + " of line " +
                            std::to_string(m_.op(other).line) +

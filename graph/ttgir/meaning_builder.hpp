@@ -144,6 +144,8 @@ class MeaningBuilder {
   int root_of(int pointer) const;
   void store_number(int op);
   int dimension_after(int value, int depth = 0) const;
+  /// Is it one loop of a sequence, each of which does a part of what the function does?
+  bool in_sequence() const { return !sequence_.empty(); }
   int tensor(int op, int copy, int copies, int dimension, const std::string& type,
              const std::vector<std::int64_t>& shape, bool plain = true);
   meaning::Place place(int op, int copy, int copies, int dimension,
@@ -235,6 +237,7 @@ class MeaningBuilder {
   std::map<int, int> earlier_at_;          ///< by op: of kernel_.earlier
   std::map<int, std::string> no_earlier_;  ///< by op: why it is not repeated
   std::map<int, int> through_;
+  std::vector<int> sequence_;  ///< of the function's loops that have schedules, this one among them
   int own_readings_ = 0, *readings_ = &own_readings_;  ///< of earlier loops, by all builders
   int steps_ = 0;
   bool zero_at_entry_ = false;  ///< what a product adds to in the first iteration is 0

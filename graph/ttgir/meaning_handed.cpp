@@ -26,6 +26,17 @@ int MeaningBuilder::tile_of_result(int op, int result, int copy, int copies, int
   one.type = value.type;
   out_.tensors.push_back(one);
   kernel_.places.emplace_back();
+  if (in_sequence() && result >= 0 && at(result) < m_.op(op).results.size()) {
+    const std::string name(m_.value(m_.op(op).results[at(result)]).name);
+    kernel_.places.back().handed = meaning::HandedTile{
+        op,
+        result,
+        copy,
+        copies,
+        dimension,
+        name + (m_.op(op).results.size() > 1 ? "_" + std::to_string(result) : "") +
+            (copies > 1 ? "_" + std::to_string(copy) : "")};
+  }
   tiles_.push_back({op, copy, copies, dimension, result});
   return static_cast<int>(out_.tensors.size()) - 1;
 }
@@ -51,6 +62,12 @@ int MeaningBuilder::handed(int user, int value, int copy, int dimension) {
   one.tensor =
       tile_of_result(v.op, v.index, copy, dimension < 0 ? 1 : split_.factor, dimension, one);
   before_.push_back(std::move(one));
+  // (Of a sequence the loop before says what it hands on: graph/emit/sequence.cpp compares.)
+  const OpClass c = class_of(op);
+  if (in_sequence() && (c == OpClass::tmem_load || c == OpClass::local_load ||
+                        std::find(sequence_.begin(), sequence_.end(), v.op) != sequence_.end()))
+    return handed_at_[{value, copy, dimension}] = static_cast<int>(before_.size()) - 1;
+  kernel_.places.back().handed.reset();
   const std::string why =
       dimension < 0 ? repeat_earlier(v.op, v.index) : "it is cut into sub-tiles";
   if (!why.empty() && kernel_.incomplete.empty())
@@ -216,7 +233,7 @@ void MeaningBuilder::hand_on_value(int op, int k, int result, int copy, int copi
                     (dimension < 0 ? "" : "." + std::to_string(copy)) + ".out");
   value.tensor = tile_of_result(op, k, copy, copies, dimension, value);
   after_.push_back(std::move(value));
-  if (kernel_.incomplete.empty())
+  if (kernel_.incomplete.empty() && !in_sequence())
     kernel_.incomplete = "%" + std::string(m_.value(result).name) +
                          " of the loop is used by another loop or a branch";
 }

@@ -17,7 +17,7 @@ TREE = os.path.join(pointers.HERE, "..", "..", "graph", "kernels", "triton")
 CASES = [os.path.join(TREE, "hopper-layer-norm.ttgir"), os.path.join(TREE, "blackwell-layer-norm.ttgir"),
          "layer-norm-three-loops-hopper", "softmax-online-blackwell", "group-norm-hopper", "running-sum-hopper",
          "cross-entropy-forward-hopper", "cross-entropy-backward-blackwell", "two-loops", "gated-linear-attention-hopper",
-         "gemm-persistent-swizzled-blackwell:few"]
+         "gemm-persistent-swizzled-blackwell:few", "attention-causal-two-loops-hopper", "attention-causal-two-loops-blackwell"]
 floats, brain, off = around.floats, around.brain, around.off
 
 
@@ -223,6 +223,29 @@ class AttentionPersistent:
             yield off(self.o[rows], p @ self.v[head].astype(np.float64) / p.sum(axis=1, keepdims=True))
 
 
+class CausalTwoLoops:
+    """attention_causal_two_loops(q, k, v, o, length, scale): blocks of 128 rows; whole tiles of 64 keys first, then two on the diagonal."""
+
+    def make(self, n, random):
+        self.blocks, self.grid = n // 2 + 1, (n // 2 + 1, 2)
+        self.length = 128 * self.blocks
+        self.q, self.k, self.v = (pointers.half(random, 2 * self.length, 128) for _ in range(3))
+        self.o = np.full((2 * self.length, 128), np.nan, np.float16)
+        self.only = {(0, 1, 0), (self.blocks - 1, 0, 0)}
+
+    def arguments(self):
+        return [self.q, self.k, self.v, self.o, self.length, around.SCALE]
+
+    def errors(self):
+        for block, head, _ in self.only:
+            keys = slice(head * self.length, head * self.length + 128 * (block + 1))
+            rows = slice(keys.stop - 128, keys.stop)
+            s = self.q[rows].astype(np.float64) @ self.k[keys].astype(np.float64).T * around.SCALE
+            s[np.arange(128 * block + 128)[None, :] > 128 * block + np.arange(128)[:, None]] = -np.inf
+            p = np.exp2(s - s.max(axis=1, keepdims=True))
+            yield off(self.o[rows], p @ self.v[keys].astype(np.float64) / p.sum(axis=1, keepdims=True))
+
+
 class Rotary:
     """rotary(x, cos, sin, length, heads): halves of a head turned, in place; a position a program."""
 
@@ -271,7 +294,7 @@ class FilledSum(around.SumOfParts):
         yield off(self.out, self.part.astype(np.float64).sum(axis=0) + 1.5 * (32 + -self.parts % 32))
 
 
-around.ORACLES.update({"layer-norm-three-loops": LayerNormThreeLoops, "softmax-online": SoftmaxOnline,
+around.ORACLES.update({"attention-causal-two-loops": CausalTwoLoops, "layer-norm-three-loops": LayerNormThreeLoops, "softmax-online": SoftmaxOnline,
                         "cross-entropy-forward": CrossEntropyForward, "cross-entropy-backward": CrossEntropyBackward,
                         "gemm-persistent-swizzled": GemmPersistentSwizzled,
                         "attention-persistent": AttentionPersistent, "rotary": Rotary, "two-loops": TwoLoops, "group-norm": GroupNorm, "running-sum": RunningSum, "gated-linear-attention": GatedLinearAttention,

@@ -583,7 +583,11 @@ def gluon_modules():
         barrier.bytes += count
         barrier.arrive()
 
-    mbarrier.init, mbarrier.wait, mbarrier.arrive, mbarrier.expect = init, wait, arrive, expect
+    def invalidate(barrier):
+        assert barrier.count, "a barrier that is none is invalidated"
+        barrier.count = barrier.pending = 0
+
+    mbarrier.init, mbarrier.wait, mbarrier.arrive, mbarrier.expect, mbarrier.invalidate = init, wait, arrive, expect, invalidate
 
     tma = types.ModuleType("tma")
 

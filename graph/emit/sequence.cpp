@@ -1,0 +1,121 @@
+// How Triton lays out the warps of several gl.warp_specialize in one kernel: as many for each as
+// the one with the most asks for (AllocateWarpGroups.cpp of Triton 3.9; read, not measured).
+#include "graph/emit/sequence.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "graph/emit/limits.hpp"
+#include "graph/index.hpp"
+#include "graph/meaning/number_type.hpp"
+
+namespace twill::emit {
+namespace {
+
+using program::Refusal;
+
+constexpr int kGroup = 4;  // warps
+
+int groups(const Plan& plan) {
+  int warps = 0;
+  for (const Partition& one : plan.launch.workers) warps += one.warps;
+  return (warps + kGroup - 1) / kGroup;
+}
+
+Amount bytes(const ExtraBuffer& one) {
+  return meaning::elements(one.shape) * meaning::number_type(one.type)->bytes;
+}
+
+std::optional<Refusal> same_warps(std::vector<Plan>& plans) {
+  int most = 0;
+  for (const Plan& plan : plans) {
+    most = std::max(most, groups(plan));
+    if (plan.launch.first.warps != plans.front().launch.first.warps)
+      return Refusal{"limits", "the default partitions of its loops have " +
+                                   std::to_string(plans.front().launch.first.warps) + " and " +
+                                   std::to_string(plan.launch.first.warps) +
+                                   " warps: must be as many in all loops"};
+  }
+  for (Plan& plan : plans) {
+    for (int k = groups(plan); k < most; ++k) plan.idle.push_back({kGroup, kLeastRegisters});
+    Launch all = plan.launch;
+    all.workers.insert(all.workers.end(), plan.idle.begin(), plan.idle.end());
+    if (auto no = check_limits(all)) return no;
+  }
+  return std::nullopt;
+}
+
+/// What is handed past a loop takes its place there, too.
+std::optional<Refusal> passing(std::vector<Plan>& plans) {
+  std::map<std::string, meaning::HandedTile> named;
+  std::map<meaning::HandedTile, std::pair<std::size_t, std::size_t>> lives;
+  for (std::size_t k = 0; k < plans.size(); ++k)
+    for (const auto& [tile, one] : plans[k].handed) {
+      if (!named.emplace(one.name, tile).second && named.at(one.name) != tile)
+        return Refusal{"function", "two results of its loops have one name"};
+      lives.emplace(tile, std::pair(k, k)).first->second.second = k;
+    }
+  for (const auto& [tile, live] : lives) {
+    const ExtraBuffer& one = plans[live.first].handed.at(tile);
+    for (std::size_t k = live.first; k <= live.second; ++k) {
+      const auto here = plans[k].handed.find(tile);
+      if (here == plans[k].handed.end()) {
+        plans[k].launch.shared_bytes += bytes(one);
+      } else if (here->second.shape != one.shape || here->second.type != one.type) {
+        return Refusal{"function", one.name + " is of another type in another loop"};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+/// Who loads what another loop has stored would have to know that it has arrived.
+std::optional<Refusal> apart(const std::vector<Plan>& plans) {
+  for (const Plan& a : plans)
+    for (const Plan& b : plans) {
+      if (&a == &b) continue;
+      for (const meaning::Value& stored : a.meaning->values) {
+        if (stored.function != meaning::Function::store) continue;
+        const int parameter = a.user->places[at(stored.tensor)].parameter;
+        if (parameter < 0) continue;
+        const auto here = [&](const auto& place) { return place.parameter == parameter; };
+        if (std::any_of(b.user->places.begin(), b.user->places.end(), here) ||
+            std::any_of(b.user->loaded.begin(), b.user->loaded.end(), here))
+          return Refusal{"tensors", "argument " + a.user->parameters[at(parameter)].name +
+                                        " is stored to by one of its loops and used by another"};
+      }
+    }
+  return std::nullopt;
+}
+
+/// A descriptor has one tile for all bulk copies.
+std::optional<Refusal> same_tiles(const std::vector<Plan>& plans) {
+  std::map<int, std::vector<std::int64_t>> tiles;
+  for (const Plan& plan : plans)
+    for (std::size_t t = 0; t < plan.user->places.size(); ++t) {
+      const int parameter = plan.user->places[t].parameter;
+      if (parameter < 0 ||
+          plan.user->parameters[at(parameter)].kind != meaning::Parameter::descriptor)
+        continue;
+      const auto& shape = plan.meaning->tensors[t].shape;
+      if (tiles.emplace(parameter, shape).first->second != shape)
+        return Refusal{"tensors", "tiles of several shapes are moved through argument " +
+                                      plan.user->parameters[at(parameter)].name};
+    }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Refusal> fit_together(std::vector<Plan>& plans) {
+  for (const Plan& plan : plans)
+    if (plan.user == nullptr || plan.legal.target != plans.front().legal.target || plan.tiles())
+      return Refusal{"function", "its loops are not those of one kernel"};
+  if (auto no = apart(plans)) return no;
+  if (auto no = same_tiles(plans)) return no;
+  if (auto no = passing(plans)) return no;
+  return same_warps(plans);
+}
+
+}  // namespace twill::emit

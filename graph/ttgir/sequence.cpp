@@ -1,0 +1,107 @@
+#include "graph/ttgir/sequence.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "graph/index.hpp"
+#include "graph/ttgir/loops.hpp"
+#include "graph/ttgir/op_class.hpp"
+
+namespace twill::ttgir {
+namespace {
+
+bool is_under(const Module& module, int op, int loop) {
+  for (int around = module.parent(op); around != kNone; around = module.parent(around))
+    if (around == loop) return true;
+  return false;
+}
+
+int function_of(const Module& module, int op) {
+  while (op != kNone && !module.op(op).name.ends_with(".func")) op = module.parent(op);
+  return op;
+}
+
+/// Does it do what cannot be repeated?
+bool has_schedule(const Module& module, int op) {
+  const Operation& one = module.op(op);
+  const OpClass c = class_of(one);
+  if (c == OpClass::mma || c == OpClass::store) return true;
+  if (c != OpClass::load && c != OpClass::copy) return false;
+  return std::any_of(one.operands.begin(), one.operands.end(), [&](int operand) {
+    const Type* t = module.type_of(operand);
+    return t != nullptr && t->kind == TypeKind::descriptor;
+  });
+}
+
+}  // namespace
+
+std::vector<int> loop_sequence(const Module& module, int loop) {
+  std::vector<int> all;
+  const int block = module.op(loop).block, function = module.parent(loop);
+  if (function == kNone || !module.op(function).name.ends_with(".func") ||
+      module.regions[at(module.op(function).regions[0])].blocks[0] != block)
+    return all;
+  std::vector<bool> scheduled(module.ops.size(), false), nested(module.ops.size(), false);
+  for (const int one : module.block(block).ops) {
+    if (module.op(one).name != "scf.for") continue;
+    for (int op = 0; op < static_cast<int>(module.ops.size()); ++op) {
+      if (!is_under(module, op, one)) continue;
+      if (module.op(op).name == "scf.for") nested[at(one)] = true;
+      if (has_schedule(module, op)) scheduled[at(one)] = true;
+    }
+    if (!scheduled[at(one)]) continue;
+    if (nested[at(one)]) return {};
+    all.push_back(one);
+  }
+  if (all.size() < 2 || std::find(all.begin(), all.end(), loop) == all.end()) return {};
+  return all;
+}
+
+std::optional<std::string> sequence_fault(const Module& module,
+                                          const std::vector<const ModuleMeaning*>& loops) {
+  std::set<int> stored;
+  std::set<meaning::HandedTile> there;
+  for (const ModuleMeaning* const one : loops) {
+    if (!one->kernel.incomplete.empty()) return one->kernel.incomplete;
+    std::set<int> here;
+    std::set<meaning::HandedTile> made;
+    for (const meaning::Value& value : one->meaning.values) {
+      if (value.tensor < 0) continue;
+      const bool out = value.function == meaning::Function::store;
+      if (const auto& tile = one->kernel.places[at(value.tensor)].handed) {
+        if (out) made.insert(*tile);
+        if (!out && !there.contains(*tile))
+          return "%" + std::string(tile->name) +
+                 " is used by a loop and no loop before hands it on";
+      } else if (out) {
+        here.insert(one->tiles[at(value.tensor)].op);
+      }
+    }
+    there.merge(made);
+    for (const int op : here)
+      if (!stored.insert(op).second) return "two of its loops have one store";
+  }
+  const int function =
+      loops.front()->tiles.empty() ? kNone : function_of(module, loops.front()->tiles.front().op);
+  for (int op = 0; op < static_cast<int>(module.ops.size()); ++op) {
+    if (class_of(module.op(op)) != OpClass::store || stored.contains(op)) continue;
+    if (function_of(module, op) == function || function == kNone)
+      return std::string(module.op(op).name) + " of line " + std::to_string(module.op(op).line) +
+             " is done by none of its loops";
+  }
+  return std::nullopt;
+}
+
+std::vector<int> default_sequence(const Module& module) {
+  const std::vector<LoopInfo> loops = list_loops(module);
+  std::vector<int> numbers;
+  if (loops.empty()) return numbers;
+  const std::vector<int> ops =
+      loop_sequence(module, loops[choose_loop(module, loops, std::nullopt)].op);
+  for (std::size_t k = 0; k < loops.size(); ++k)
+    if (std::find(ops.begin(), ops.end(), loops[k].op) != ops.end())
+      numbers.push_back(static_cast<int>(k));
+  return numbers;
+}
+
+}  // namespace twill::ttgir
