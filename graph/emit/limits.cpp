@@ -24,30 +24,45 @@ int padded(const std::vector<Partition>& workers) {
 
 }  // namespace
 
+std::vector<int> warpgroups(const Launch& launch) {
+  std::vector<std::size_t> order(launch.workers.size());
+  for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return launch.workers[a].warps > launch.workers[b].warps;
+  });
+  std::vector<int> group(order.size());
+  int warps = 0, now = 0;
+  for (const std::size_t k : order) {
+    group[k] = now;
+    warps += launch.workers[k].warps;
+    if (warps % kGroupWarps == 0) ++now;
+  }
+  return group;
+}
+
 LaunchFacts launch_facts(const Launch& launch) {
   LaunchFacts facts;
   facts.threads = (launch.first.warps + padded(launch.workers)) * kWarpThreads;
   if (facts.threads == 0) return facts;
   facts.registers = std::min(kRegisterFile / facts.threads / kRegisterStep * kRegisterStep, 248);
   facts.workers.resize(launch.workers.size());
-  // Wider partitions come first; those of one warpgroup get the most that one of them asks for.
-  std::vector<std::size_t> order(launch.workers.size());
-  for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return launch.workers[a].warps > launch.workers[b].warps;
-  });
+  // Those of one warpgroup get the most that one of them asks for.
+  const std::vector<int> group = warpgroups(launch);
   int taken = 0;
-  for (std::size_t k = 0; k < order.size();) {
-    std::size_t last = k;
-    int warps = 0, most = kLeastRegisters;
-    while (last < order.size() && (warps == 0 || warps % kGroupWarps != 0)) {
-      warps += launch.workers[order[last]].warps;
-      most = std::max(most, (launch.workers[order[last]].registers + kRegisterStep - 1) /
-                                kRegisterStep * kRegisterStep);
-      ++last;
+  for (std::size_t k = 0; k < launch.workers.size(); ++k) {
+    int most = kLeastRegisters;
+    for (std::size_t other = 0; other < launch.workers.size(); ++other)
+      if (group[other] == group[k]) most = std::max(most, launch.workers[other].registers);
+    facts.workers[k] = (most + kRegisterStep - 1) / kRegisterStep * kRegisterStep;
+  }
+  for (int g = 0; !group.empty() && g <= *std::max_element(group.begin(), group.end()); ++g) {
+    int warps = 0, registers = 0;
+    for (std::size_t k = 0; k < launch.workers.size(); ++k) {
+      if (group[k] != g) continue;
+      warps += launch.workers[k].warps;
+      registers = facts.workers[k];
     }
-    for (; k < last; ++k) facts.workers[order[k]] = most;
-    taken += most * ((warps + kGroupWarps - 1) / kGroupWarps * kGroupWarps) * kWarpThreads;
+    taken += registers * ((warps + kGroupWarps - 1) / kGroupWarps * kGroupWarps) * kWarpThreads;
   }
   const int left = facts.registers * facts.threads - taken;
   if (launch.first.warps > 0 && left > 0)

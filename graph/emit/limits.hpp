@@ -40,6 +40,9 @@ struct LaunchFacts {
 
 LaunchFacts launch_facts(const Launch& launch);
 
+/// Per worker the warpgroup that it lies in: wider ones come first.
+std::vector<int> warpgroups(const Launch& launch);
+
 /// Rule "limits", with Refusal::needs_shared.
 program::Refusal no_shared_memory(const std::string& text);
 

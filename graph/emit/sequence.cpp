@@ -16,6 +16,7 @@ namespace {
 using program::Refusal;
 
 constexpr int kGroup = 4;  // warps
+constexpr Amount kBarrierBytes = 8;
 
 int groups(const Plan& plan) {
   int warps = 0;
@@ -25,6 +26,28 @@ int groups(const Plan& plan) {
 
 Amount bytes(const ExtraBuffer& one) {
   return meaning::elements(one.shape) * meaning::number_type(one.type)->bytes;
+}
+
+Launch with_idle(const Plan& plan) {
+  Launch all = plan.launch;
+  all.workers.insert(all.workers.end(), plan.idle.begin(), plan.idle.end());
+  return all;
+}
+
+/// A warpgroup has as many in all loops: Triton only ever asks for more, and fewer would be asked
+/// for as more (setmaxnreg.inc).
+void same_registers(std::vector<Plan>& plans, int count) {
+  std::vector<int> most(at(count), kLeastRegisters);
+  const auto each = [&](const auto& act) {
+    for (Plan& plan : plans) {
+      const std::vector<int> group = warpgroups(with_idle(plan));
+      const std::size_t own = plan.launch.workers.size();
+      for (std::size_t k = 0; k < group.size(); ++k)
+        act(k < own ? plan.launch.workers[k] : plan.idle[k - own], most[at(group[k])]);
+    }
+  };
+  each([](const Partition& one, int& all) { all = std::max(all, one.registers); });
+  each([](Partition& one, const int& all) { one.registers = all; });
 }
 
 std::optional<Refusal> same_warps(std::vector<Plan>& plans) {
@@ -37,17 +60,21 @@ std::optional<Refusal> same_warps(std::vector<Plan>& plans) {
                                    std::to_string(plan.launch.first.warps) +
                                    " warps: must be as many in all loops"};
   }
-  for (Plan& plan : plans) {
+  for (Plan& plan : plans)
     for (int k = groups(plan); k < most; ++k) plan.idle.push_back({kGroup, kLeastRegisters});
-    Launch all = plan.launch;
-    all.workers.insert(all.workers.end(), plan.idle.begin(), plan.idle.end());
-    if (auto no = check_limits(all)) return no;
-  }
+  same_registers(plans, most);
+  for (const Plan& plan : plans)
+    if (auto no = check_limits(with_idle(plan))) return no;
   return std::nullopt;
 }
 
-/// What is handed past a loop takes its place there, too.
+/// What is handed past a loop takes its place there, too, as do barriers of the loops before.
 std::optional<Refusal> passing(std::vector<Plan>& plans) {
+  int barriers = 0;
+  for (Plan& plan : plans) {
+    plan.launch.shared_bytes += barriers * kBarrierBytes;
+    barriers += plan.launch.barriers;
+  }
   std::map<std::string, meaning::HandedTile> named;
   std::map<meaning::HandedTile, std::pair<std::size_t, std::size_t>> lives;
   for (std::size_t k = 0; k < plans.size(); ++k)
