@@ -66,6 +66,8 @@ constexpr std::array<FunctionRow, kFunctions> kFunctionTable = {{
     {"equal", 2, 2, Form::elementwise},
     {"not_equal", 2, 2, Form::elementwise},
     {"histogram", 1, 1, Form::other},
+    {"largest", 1, 1, Form::other},
+    {"scaled", 2, 2, Form::other},
 }};
 
 const FunctionRow& row_of(Function function) {

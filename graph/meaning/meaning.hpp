@@ -74,8 +74,12 @@ enum class Function {
   equal,      ///< a = b
   not_equal,  ///< a is not b
   histogram,  ///< of a vector of integers: how many are c, for each place c of the result
+  largest,    ///< of an M x N matrix M x 2: the largest of a row and the first column where it is;
+              ///< of a vector 1 x 2
+  scaled,  ///< a 2^(s - 127) of an M x K matrix a and bytes s without sign (e8m0), M x K / g: each
+           ///< scales g neighbours of a row; 255 makes what is no number
 };
-inline constexpr int kFunctions = 51;
+inline constexpr int kFunctions = 53;
 
 std::string_view name_of(Function function);
 /// Least and largest number of operands, without the tensor and bounds.
