@@ -20,7 +20,8 @@ enum class Function {
   load,       ///< tile i of a tensor; before the loop its one tile. With bounds (bounds.hpp): the
               ///< first operand outside them
   store,      ///< the operand is tile i of a tensor; after the loop its one tile. With bounds: only
-              ///< inside them; the tile has 0 outside
+              ///< inside them; the tile has 0 outside. With a second operand, a number: only where
+              ///< that is over 0; else nothing is written, and the tile has 0
   copy,       ///< the operand, in the type of the result
   transpose,  ///< of a matrix
   product,    ///< A B of M x K and K x N; with a third operand C + A B; products exact, sums in f32

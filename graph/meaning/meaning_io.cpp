@@ -414,6 +414,8 @@ class MeaningReader {
       one.shape = expected = m_.tensors[at(one.tensor)].shape;
       if (one.function == Function::store && in[0] != one.shape)
         disagree("the tensor has tiles of " + shape_text(one.shape));
+      if (one.function == Function::store && in.size() == 2 && !in[1].empty())
+        disagree("whether it stores is a number");
       if (one.type != m_.tensors[at(one.tensor)].type)
         place.at("type").fail("must be the tensor's type, " + m_.tensors[at(one.tensor)].type);
     } else if (is_elementwise(one.function)) {

@@ -169,6 +169,7 @@ class Interpreter {
       const Operand& one = value.operands[k];
       // The sign of a selection and the place of a mask are no part of the result.
       if (value.function == Function::select && k == 0) continue;
+      if (value.function == Function::store && k > 0) continue;
       if (value.function == Function::causal && k > 0) continue;
       if (value.function == Function::places) continue;
       if (first_bound(value.function) >= 0 && static_cast<int>(k) >= first_bound(value.function))
@@ -277,6 +278,9 @@ class Interpreter {
     if (is_of_integers(value.function)) return whole(value, x(0), x(1));
     switch (value.function) {
       case Function::store:
+        if (in.size() != 2) return x(0);
+        if (std::abs(x(1).x) <= x(1).e && x(1).e > 0) return {x(0).x, kEndless};
+        return x(1).x > 0 ? x(0) : Near{};
       case Function::copy: return x(0);
       case Function::transpose:
         return pick(in[0], column * static_cast<std::size_t>(value.shape[0]) + row);

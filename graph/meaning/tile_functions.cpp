@@ -132,8 +132,8 @@ double element(const Value& value, const double* x, std::size_t operands) {
                                            8 * number_type(value.type)->bytes)
                                    .value_or(0));
   switch (function) {
+    case Function::store: return operands == 1 || x[1] > 0 ? x[0] : 0;
     case Function::load:
-    case Function::store:
     case Function::copy: return x[0];
     case Function::add: return x[0] + x[1];
     case Function::sub: return x[0] - x[1];

@@ -208,6 +208,16 @@ void Interpreter::branch(int op) {
   const Operation& o = m_.op(op);
   const bool taken = integer(op, o.operands.at(0)) != 0;
   const std::size_t region = taken ? 0 : 1;
+  // What a branch of the loop's body does not store is noted as 0, as what a mask leaves out.
+  const std::size_t other = 1 - region;
+  if (m_.parent(op) == loop_ && other < o.regions.size())
+    for (const int skipped : m_.block(block_of(op, other)).ops) {
+      if (m_.op(skipped).name != "tt.descriptor_store") continue;
+      Held none;
+      none.shape = type(skipped, m_.op(skipped).operands.back()).shape;
+      none.real.assign(static_cast<std::size_t>(count(none.shape)), 0.0);
+      note(skipped, none);
+    }
   if (region >= o.regions.size()) return;
   const int body = block_of(op, region);
   block(body);

@@ -465,7 +465,7 @@ void MeaningBuilder::product(int index, Where where, int copy, int along, meanin
     value.operands.push_back(cuts ? cut_factor(index, value.id, tile, seen.operand) : seen.operand);
   }
   const std::optional<bool> adds = flags.empty() ? std::optional(true) : flag(index, flags[0]);
-  if (!adds) refuse(index, "whether it adds to what is there is known at run time alone");
+  if (!adds) return product_or_sum(index, flags[0], where, copy, dimension, value);
   if (!*adds) return;
   Seen seen;
   bool zero = false;
@@ -488,6 +488,33 @@ void MeaningBuilder::product(int index, Where where, int copy, int along, meanin
   if (seen.operand.value < 0 || seen.vector || seen.operand.transposed)
     refuse(index, "it adds to a repeated number");
   value.operands.push_back(seen.operand);
+}
+
+/// Whether it adds to what is there is known at run time alone: it adds to that or to 0.
+void MeaningBuilder::product_or_sum(int index, int flag, Where where, int copy, int dimension,
+                                    meaning::Value& value) {
+  const Operation& op = m_.op(index);
+  if (!is_tensor_memory_mma(op) || where != Where::loop || in_branch_.contains(index) ||
+      split_.factor != 1)
+    refuse(index, "whether it adds to what is there is known at run time alone");
+  const Operand by = scalar(index, flag, where, 0).operand;
+  int sum = kNone, tiles = 0;
+  for (const int operand : op.operands)
+    if (is_tile(operand, TypeKind::memdesc) && ++tiles == 3) sum = operand;
+  const Seen seen = contents(index, buffer(index, sum), where, copy, dimension, 0);
+  if (seen.vector || seen.operand.value < 0 || seen.operand.transposed)
+    refuse(index, "it adds to a repeated number");
+  meaning::Value step;
+  step.id = unique(value.id + ".added");
+  step.part_of = value.id;
+  step.type = value.type;
+  step.shape = value.shape;
+  step.function = Function::select;
+  step.operands = {by, seen.operand, Operand{}};
+  scalars_.push_back(std::move(step));
+  Operand one;
+  one.value = kScalar + static_cast<int>(scalars_.size()) - 1;
+  value.operands.push_back(one);
 }
 
 // ---- all together

@@ -72,6 +72,8 @@ class MeaningBuilder {
   void store(std::size_t v);
   meaning::Value computed(int op, const std::string& id, Where where, int copy, int dimension);
   void product(int op, Where where, int copy, int dimension, meaning::Value& value);
+  void product_or_sum(int op, int flag, Where where, int copy, int dimension,
+                      meaning::Value& value);
   bool factors_are_cut(int op, const std::string& a, const std::string& b,
                        const std::string& sum) const;
   meaning::Operand cut_factor(int op, const std::string& product, int tile,
@@ -126,6 +128,7 @@ class MeaningBuilder {
 
   // meaning_branches.cpp
   void branch(int op, const std::string& id, meaning::Value& value);
+  void storing_branch(int op, const std::string& id, meaning::Value& value);
   void branch_op(int op);
   int branch_buffer(int user, int value) const;
   Seen held_in_branch(int user, int value) const;

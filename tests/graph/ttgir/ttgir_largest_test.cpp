@@ -127,3 +127,42 @@ TEST_CASE("a product with scales of other factors is refused, by its line") {
   CHECK(why(text, "blackwell", "rhs = e4m3", "rhs = e5m2") ==
         "ttng.tc_gen5_mma_scaled of line 64: it multiplies factors of e5m2");
 }
+
+TEST_CASE("a product that adds, and a tile that is stored, as a condition of the iteration says") {
+  LoopOptions options;
+  options.loop = 1;
+  const LoweredModule lowered =
+      lower_module(data("gemm-flattened-blackwell"), "flattened", builtin_machine("blackwell"),
+                   "blackwell", options, {});
+  const ModuleMeaning of = meaning_in(lowered);
+  // Two tiles of three iterations; one of one; two of one, which are stored in every iteration.
+  for (const auto& [tiles, depth] : {std::pair(2, 192), std::pair(1, 64), std::pair(2, 64)}) {
+    CAPTURE(tiles);
+    CAPTURE(depth);
+    meaning::Launch launch;
+    launch.arguments.assign(of.kernel.parameters.size(), 0);
+    const std::size_t first = launch.arguments.size() - 3;
+    launch.arguments[first] = 128;
+    launch.arguments[first + 1] = tiles == 2 ? std::int64_t{149} * 128 : 128;
+    launch.arguments[first + 2] = depth;
+    launch.programs[0] = 148;
+    const int n = tiles * depth / 64;
+    const auto apart = [&](const std::function<void(meaning::Meaning&)>& change) {
+      return test::module_difference(lowered, of, launch, n, change).largest;
+    };
+    CHECK(apart(nullptr) <= kSame);
+    // Always added, or always stored, it is another number where that is not so anyway.
+    const bool other = tiles > 1;
+    CHECK((apart([](meaning::Meaning& m) {
+             for (meaning::Value& value : m.values)
+               if (value.function == Function::product && value.operands.size() == 3) {
+                 const meaning::Operand sum = m.values[at(value.operands[2].value)].operands[1];
+                 value.operands[2] = sum;
+               }
+           }) > kSame) == other);
+    CHECK((apart([](meaning::Meaning& m) {
+             for (meaning::Value& value : m.values)
+               if (value.function == Function::store) value.operands.resize(1);
+           }) > kSame) == (depth > 64));
+  }
+}
