@@ -317,7 +317,7 @@ std::optional<Schedule> tighten(const Problem& problem, const Problem& ordered,
   assert(!verify(ordered, schedule));
   assert(low >= 1);
   assert(monotone_in_ii(problem) || low == high ||
-         (high == schedule.initiation_interval && ordered == problem));
+         (high <= schedule.initiation_interval && ordered == problem));
   const Decisions decisions(problem, ordered, schedule, stop);
   if (decisions.stopped()) return std::nullopt;  // not all constraints are there
   low = std::max(low, least_by_channels(problem));

@@ -20,8 +20,9 @@ namespace twill {
 /// it. `stop` is asked now and then: once it says true, the best that was found until then is
 /// returned, or nullopt, which then says nothing.
 ///
-/// Precondition: a valid schedule of `ordered`; monotone_in_ii(problem), or low == high or
-/// high == schedule's own I with ordered == problem (the allowed I are then an interval up to it).
+/// Precondition: a valid schedule of `ordered`; monotone_in_ii(problem), or low == high, or
+/// high at most schedule's own I with ordered == problem (the allowed I are then an interval up to
+/// it).
 std::optional<Schedule> tighten(const Problem& problem, const Problem& ordered,
                                 const Schedule& schedule, Cycle low, Cycle high,
                                 const std::function<bool()>& stop = {});

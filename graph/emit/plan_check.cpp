@@ -28,9 +28,14 @@ class Checker {
       if (plan_.user != nullptr)
         if (auto no = of_function(v)) return no;
       const Value& value = m_.values[at(v)];
-      if (meaning::is_of_integers(value.function) || meaning::is_comparison(value.function))
+      if (meaning::is_of_integers(value.function) || meaning::is_comparison(value.function) ||
+          value.function == Function::largest || value.function == Function::scaled)
         return Refusal{"op", value.id + " computes " + std::string(name_of(value.function)) +
                                  ": no text is written for it yet"};
+      if (value.function == Function::store && value.operands.size() == 2)
+        return Refusal{"op", value.id + " stores in some iterations alone: no text is written"};
+      if (value.function == Function::store && m_.in_loop(v) && value.shape.empty())
+        return Refusal{"op", value.id + " moves a number: no text is written for it"};
       if (value.function == Function::within && value.operands[0].value < 0 &&
           value.operands[1].value < 0 && value.operands[0] == value.operands[1])
         return Refusal{"op", value.id + " is one number everywhere: no text is written for it yet"};

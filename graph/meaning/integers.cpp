@@ -1,5 +1,8 @@
 #include "graph/meaning/integers.hpp"
 
+#include <cmath>
+#include <limits>
+
 namespace twill::meaning {
 
 std::int64_t wrapped(std::int64_t x, int bits) {
@@ -45,6 +48,11 @@ std::optional<std::int64_t> of_integers(Function function, std::int64_t a, std::
   }
   if (!result) return std::nullopt;
   return wrapped(static_cast<std::int64_t>(*result & mask), bits);
+}
+
+double scale_of(double byte) {
+  const int bits = static_cast<int>(byte) & 255;
+  return bits == 255 ? std::numeric_limits<double>::quiet_NaN() : std::ldexp(1.0, bits - 127);
 }
 
 bool compared(Function function, double a, double b) {

@@ -16,6 +16,9 @@ std::int64_t wrapped(std::int64_t x, int bits);
 std::optional<std::int64_t> of_integers(Function function, std::int64_t a, std::int64_t b,
                                         int bits);
 
+/// What a byte scales by: 2^(s - 127) of its bits without sign, NaN of 255 (e8m0 of OCP MX).
+double scale_of(double byte);
+
 /// Is it so? Of a comparison (is_comparison()).
 bool compared(Function function, double a, double b);
 

@@ -16,7 +16,7 @@ struct FunctionRow {
 };
 constexpr std::array<FunctionRow, kFunctions> kFunctionTable = {{
     {"load", 0, 0, Form::with_tensor},
-    {"store", 1, 1, Form::with_tensor},
+    {"store", 1, 2, Form::with_tensor},
     {"copy", 1, 1, Form::elementwise},
     {"transpose", 1, 1, Form::other},
     {"product", 2, 3, Form::other},
@@ -66,6 +66,8 @@ constexpr std::array<FunctionRow, kFunctions> kFunctionTable = {{
     {"equal", 2, 2, Form::elementwise},
     {"not_equal", 2, 2, Form::elementwise},
     {"histogram", 1, 1, Form::other},
+    {"largest", 1, 1, Form::other},
+    {"scaled", 2, 2, Form::other},
 }};
 
 const FunctionRow& row_of(Function function) {

@@ -20,7 +20,8 @@ enum class Function {
   load,       ///< tile i of a tensor; before the loop its one tile. With bounds (bounds.hpp): the
               ///< first operand outside them
   store,      ///< the operand is tile i of a tensor; after the loop its one tile. With bounds: only
-              ///< inside them; the tile has 0 outside
+              ///< inside them; the tile has 0 outside. With a second operand, a number: only where
+              ///< that is over 0; else nothing is written, and the tile has 0
   copy,       ///< the operand, in the type of the result
   transpose,  ///< of a matrix
   product,    ///< A B of M x K and K x N; with a third operand C + A B; products exact, sums in f32
@@ -74,8 +75,12 @@ enum class Function {
   equal,      ///< a = b
   not_equal,  ///< a is not b
   histogram,  ///< of a vector of integers: how many are c, for each place c of the result
+  largest,    ///< of an M x N matrix M x 2: the largest of a row and the first column where it is;
+              ///< of a vector 1 x 2
+  scaled,  ///< a 2^(s - 127) of an M x K matrix a and bytes s without sign (e8m0), M x K / g: each
+           ///< scales g neighbours of a row; 255 makes what is no number
 };
-inline constexpr int kFunctions = 51;
+inline constexpr int kFunctions = 53;
 
 std::string_view name_of(Function function);
 /// Least and largest number of operands, without the tensor and bounds.

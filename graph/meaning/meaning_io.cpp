@@ -373,6 +373,7 @@ class MeaningReader {
     const bool reduces = f == Function::row_max || f == Function::row_sum;
     if (f == Function::product && shape.size() == 3) shape.pop_back();
     if (reduces && shape.size() == 2) shape.pop_back();
+    if (f == Function::largest) shape = {shape.size() == 2 ? shape[0] : 1, 2};
     return shape;
   }
 
@@ -413,6 +414,8 @@ class MeaningReader {
       one.shape = expected = m_.tensors[at(one.tensor)].shape;
       if (one.function == Function::store && in[0] != one.shape)
         disagree("the tensor has tiles of " + shape_text(one.shape));
+      if (one.function == Function::store && in.size() == 2 && !in[1].empty())
+        disagree("whether it stores is a number");
       if (one.type != m_.tensors[at(one.tensor)].type)
         place.at("type").fail("must be the tensor's type, " + m_.tensors[at(one.tensor)].type);
     } else if (is_elementwise(one.function)) {
@@ -431,6 +434,18 @@ class MeaningReader {
       of_integers(one, place, disagree);
       one.shape = expected = one.tile;
       if (in[0].size() != 1 || expected.size() != 1) disagree("must make a vector of a vector");
+    } else if (one.function == Function::largest) {
+      if (in[0].empty()) disagree("must be a matrix or a vector");
+      if (one.type != "f32") place.at("type").fail("largest makes f32");
+      one.shape = {in[0].size() == 2 ? in[0][0] : 1, 2};
+      expected = in[0];
+    } else if (one.function == Function::scaled) {
+      if (in[0].size() != 2 || in[1].size() != 2 || in[0][0] != in[1][0] ||
+          in[0][1] % in[1][1] != 0)
+        disagree("must be M x K and M x K / g");
+      if (m_.values[at(one.operands[1].value)].type != "i8") disagree("the scales must be i8");
+      if (one.type != "f32") place.at("type").fail("scaled makes f32");
+      one.shape = expected = in[0];
     } else if (one.function == Function::beside) {
       for (const auto& each : in)
         if (each.size() == 1) one.shape = {each[0], 2};

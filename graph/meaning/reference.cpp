@@ -17,7 +17,8 @@ namespace twill::meaning {
 namespace {
 
 constexpr double kEndless = std::numeric_limits<double>::infinity();
-constexpr double kOfOne = 0x1p-21;  // what a function with results up to 1 may be off in f32
+constexpr double kOfOne = 0x1p-21;      // what a function with results up to 1 may be off in f32
+constexpr double kWholeInF32 = 0x1p24;  // up to here f32 has every whole number
 constexpr double kSlack = 1 + 0x1p-20;
 
 /// A number and what it may be wrong by.
@@ -159,7 +160,8 @@ class Interpreter {
     constexpr Function kMoves[] = {Function::copy,    Function::store,  Function::transpose,
                                    Function::select,  Function::max,    Function::min,
                                    Function::row_max, Function::causal, Function::lower,
-                                   Function::beside,  Function::within, Function::places};
+                                   Function::beside,  Function::within, Function::places,
+                                   Function::largest};
     if (std::find(std::begin(kMoves), std::end(kMoves), value.function) == std::end(kMoves))
       return false;
     const NumberType& type = *number_type(value.type);
@@ -167,6 +169,7 @@ class Interpreter {
       const Operand& one = value.operands[k];
       // The sign of a selection and the place of a mask are no part of the result.
       if (value.function == Function::select && k == 0) continue;
+      if (value.function == Function::store && k > 0) continue;
       if (value.function == Function::causal && k > 0) continue;
       if (value.function == Function::places) continue;
       if (first_bound(value.function) >= 0 && static_cast<int>(k) >= first_bound(value.function))
@@ -201,6 +204,10 @@ class Interpreter {
       if (std::isinf(x)) e = 0;
       if (!std::isfinite(x)) continue;
       if (x == 0 && e == 0) continue;
+      // (A whole number for sure becomes an integer as it is.)
+      if (type.precision == 0 && e == 0 && x == std::floor(x) && std::abs(x) <= kWholeInF32 &&
+          std::abs(x) <= type.largest)
+        continue;
       double size = std::abs(x) + e;
       e += wide * size + single.tiny();
       size = std::abs(x) + e;
@@ -271,6 +278,9 @@ class Interpreter {
     if (is_of_integers(value.function)) return whole(value, x(0), x(1));
     switch (value.function) {
       case Function::store:
+        if (in.size() != 2) return x(0);
+        if (std::abs(x(1).x) <= x(1).e && x(1).e > 0) return {x(0).x, kEndless};
+        return x(1).x > 0 ? x(0) : Near{};
       case Function::copy: return x(0);
       case Function::transpose:
         return pick(in[0], column * static_cast<std::size_t>(value.shape[0]) + row);
@@ -302,6 +312,13 @@ class Interpreter {
       }
       case Function::row_max:
       case Function::row_sum: return reduced(value.function, in[0], k);
+      case Function::scaled: {
+        const std::size_t wide = columns / static_cast<std::size_t>(in[1].value.shape[1]);
+        const Near scale = pick(in[1], k / wide);
+        const double by = scale_of(scale.x);
+        return {x(0).x * by, scale.e > 0 || std::isnan(by) ? kEndless : x(0).e * by};
+      }
+      case Function::largest: return largest(in[0], row, column == 1);
       case Function::running_sum: return summed_to(value, in[0], row, column);
       case Function::lower:
         if (column <= row) return x(0);
@@ -442,6 +459,23 @@ class Interpreter {
     const double u = number_type("f32")->unit(), terms = static_cast<double>(n);
     if (function == Function::row_sum) all.e += terms * u / (1 - terms * u) * size;
     return all;
+  }
+
+  /// The largest of a row, or its first place: none where errors decide which one it is.
+  static Near largest(const Bounded& in, std::size_t row, bool place) {
+    const auto n = static_cast<std::size_t>(in.value.shape.back());
+    if (!place) return reduced(Function::row_max, in, row);
+    std::size_t best = 0;
+    bool open = false;
+    for (std::size_t c = 1; c < n; ++c)
+      if (in.value.data[row * n + c] > in.value.data[row * n + best]) best = c;
+    const Near top = pick(in, row * n + best);
+    for (std::size_t c = 0; c < n; ++c) {
+      const Near one = pick(in, row * n + c);
+      const double e = one.e + top.e;
+      open = open || std::isnan(one.x) || (c != best && e > 0 && !(top.x - one.x > e));
+    }
+    return {static_cast<double>(best), open ? kEndless : 0};
   }
 
   const Meaning& m_;

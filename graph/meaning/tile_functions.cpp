@@ -67,6 +67,31 @@ Numbers reduced_rows(const Value& value, const Numbers& in) {
   return result;
 }
 
+/// Of each row its largest number and the first column where that is.
+Numbers largest_of_rows(const Value& value, const Numbers& in) {
+  const std::size_t n = extent(in, in.shape.size() - 1);
+  Numbers result{value.shape, {}};
+  for (std::size_t row = 0; row < in.data.size(); row += n) {
+    std::size_t best = 0;
+    for (std::size_t c = 1; c < n; ++c) {
+      const double now = in.data[row + best], next = in.data[row + c];
+      // (A NaN stays.)
+      if (next > now || (std::isnan(next) && !std::isnan(now))) best = c;
+    }
+    result.data.push_back(in.data[row + best]);
+    result.data.push_back(static_cast<double>(best));
+  }
+  return result;
+}
+
+Numbers scaled_rows(const Value& value, const Numbers& in, const Numbers& scales) {
+  const std::size_t columns = extent(in, 1), wide = columns / extent(scales, 1);
+  Numbers result{value.shape, in.data};
+  for (std::size_t k = 0; k < in.data.size(); ++k)
+    result.data[k] *= scale_of(scales.data[k / wide]);
+  return result;
+}
+
 Numbers running_sums(const Value& value, const Numbers& in) {
   const bool of_columns = value.operands.size() == 2;
   const std::size_t width = in.shape.size() == 1 ? 1 : extent(in, 1);
@@ -107,8 +132,8 @@ double element(const Value& value, const double* x, std::size_t operands) {
                                            8 * number_type(value.type)->bytes)
                                    .value_or(0));
   switch (function) {
+    case Function::store: return operands == 1 || x[1] > 0 ? x[0] : 0;
     case Function::load:
-    case Function::store:
     case Function::copy: return x[0];
     case Function::add: return x[0] + x[1];
     case Function::sub: return x[0] - x[1];
@@ -264,6 +289,8 @@ Numbers evaluate(const Value& value, std::span<const Numbers> operands, std::int
     case Function::within: result = within_bounds(value, operands, i); break;
     case Function::places: result = placed(value, i); break;
     case Function::histogram: result = counted(value, operands[0]); break;
+    case Function::scaled: result = scaled_rows(value, operands[0], operands[1]); break;
+    case Function::largest: result = largest_of_rows(value, operands[0]); break;
     default:
       result = bounds_of(value).empty() ? by_elements(value, operands)
                                         : within_bounds(value, operands, i);

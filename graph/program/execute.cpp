@@ -324,6 +324,8 @@ class Executor {
       for (const Operand& one : value.operands)
         in.push_back(meaning::seen(one, operand(one, op, i, 0, &chain)));
       chain[v] = meaning::evaluate(value, in, i);
+      if (value.function == Function::store && v != links_.result[at(op)])
+        result_.outputs[at(value.tensor)][static_cast<std::size_t>(i)] = chain[v];
     }
     return std::move(chain.at(links_.result[at(op)]));
   }

@@ -55,7 +55,9 @@ class Linker {
       }
       links_.runner[at(value)] = found->second;
       links_.values[at(found->second)].push_back(value);
-      links_.result[at(found->second)] = value;
+      // (Of a chunk all are parts, and the last one is the result.)
+      int& result = links_.result[at(found->second)];
+      if (result < 0 || !m_.values[at(result)].part_of.empty()) result = value;
     }
     for (std::size_t v = 0; v < p_.ops.size(); ++v)
       if (links_.result[v] < 0) return "nothing says what " + p_.ops[v].id + " computes";

@@ -208,6 +208,16 @@ void Interpreter::branch(int op) {
   const Operation& o = m_.op(op);
   const bool taken = integer(op, o.operands.at(0)) != 0;
   const std::size_t region = taken ? 0 : 1;
+  // What a branch of the loop's body does not store is noted as 0, as what a mask leaves out.
+  const std::size_t other = 1 - region;
+  if (m_.parent(op) == loop_ && other < o.regions.size())
+    for (const int skipped : m_.block(block_of(op, other)).ops) {
+      if (m_.op(skipped).name != "tt.descriptor_store") continue;
+      Held none;
+      none.shape = type(skipped, m_.op(skipped).operands.back()).shape;
+      none.real.assign(static_cast<std::size_t>(count(none.shape)), 0.0);
+      note(skipped, none);
+    }
   if (region >= o.regions.size()) return;
   const int body = block_of(op, region);
   block(body);
@@ -305,6 +315,27 @@ bool Interpreter::meets_stored(const Held& from, const Held* mask) const {
   return false;
 }
 
+/// Are the bytes that an op makes scales of a product?
+bool Interpreter::is_of_scales(int op) {
+  const auto known = of_scales_.find(op);
+  if (known != of_scales_.end()) return known->second;
+  bool& found = of_scales_[op];
+  std::set<int> values(m_.op(op).results.begin(), m_.op(op).results.end());
+  for (std::size_t before = 0; before != values.size();) {
+    before = values.size();
+    for (const Operation& user : m_.ops)
+      for (const int operand : user.operands) {
+        if (!values.contains(operand)) continue;
+        found = found || user.name == "ttng.tc_gen5_mma_scaled";
+        const OpClass c = class_of(user);
+        if (c == OpClass::layout || c == OpClass::view || c == OpClass::tmem_alloc ||
+            c == OpClass::local_alloc)
+          values.insert(user.results.begin(), user.results.end());
+      }
+  }
+  return found;
+}
+
 void Interpreter::load(int op) {
   const Operation& o = m_.op(op);
   const Type& result = type(op, o.results.at(0));
@@ -326,7 +357,9 @@ void Interpreter::load(int op) {
     Held memory = tile;
     for (std::size_t k = 0; k < from.whole.size(); ++k) {
       const bool there = mask == nullptr || mask->whole.at(mask->whole.size() == 1 ? 0 : k) != 0;
-      const std::int64_t x = whole_element(from.base, from.whole[k], result.bits, is_of_bits(op));
+      std::int64_t x = whole_element(from.base, from.whole[k], result.bits, is_of_bits(op));
+      // (Not so far apart that sums leave f16: from 2^-3 to 2^4, as a byte with a sign.)
+      if (result.bits == 8 && is_of_scales(op)) x = (x & 7) < 4 ? 124 + (x & 7) : (x & 7) - 132;
       memory.real.push_back(static_cast<double>(x));
       tile.whole.push_back(there              ? x
                            : other != nullptr ? other->whole.at(other->whole.size() == 1 ? 0 : k)

@@ -1,4 +1,5 @@
 // Buffers in shared and tensor memory (interpreter.hpp).
+#include <cmath>
 #include <limits>
 
 #include "graph/index.hpp"
@@ -127,6 +128,21 @@ bool Interpreter::buffers(int op) {
     write(op, to, multiplied(op, read(a), read(b), flag(flags[0]) ? &sum : nullptr));
     return true;
   }
+  if (name == "ttng.tc_gen5_mma_scaled") {
+    std::vector<int> flags;
+    for (const int value : o.operands)
+      if (type(op, value).kind == TypeKind::scalar) flags.push_back(value);
+    std::vector<const Held*> tiles;
+    for (const int value : o.operands)
+      if (type(op, value).kind == TypeKind::memdesc) tiles.push_back(&get(op, value));
+    if (flags.size() != 2 || tiles.size() != 5) refuse(op, "its operands are not known");
+    if (!flag(flags[1])) return true;
+    const Held sum = read(*tiles[2]);
+    const Held a = multiplied_by_scales(op, read(*tiles[0]), read(*tiles[3]));
+    const Held b = multiplied_by_scales(op, transposed(read(*tiles[1])), read(*tiles[4]));
+    write(op, *tiles[2], multiplied(op, a, transposed(b), flag(flags[0]) ? &sum : nullptr));
+    return true;
+  }
   if (name == "ttng.warp_group_dot" || name == "tt.dot") {
     const auto tile = [&](std::size_t k) {
       return operand(op, k).buffer ? read(operand(op, k)) : operand(op, k);
@@ -144,6 +160,21 @@ bool Interpreter::buffers(int op) {
     return true;
   }
   return false;
+}
+
+/// A matrix, every 32 neighbours of a row times 2 to the power of a byte without sign, less 127.
+Held Interpreter::multiplied_by_scales(int op, Held a, const Held& scales) const {
+  constexpr std::int64_t kTogether = 32;
+  if (a.shape.size() != 2 || scales.shape.size() != 2 || a.shape[0] != scales.shape[0] ||
+      a.shape[1] != scales.shape[1] * kTogether)
+    refuse(op, "it has not one scale for every 32 numbers along K");
+  const std::vector<double> bytes = numbers(scales);
+  for (std::size_t k = 0; k < a.real.size(); ++k) {
+    int byte = static_cast<int>(bytes.at(k / kTogether));
+    if (byte < 0) byte += 256;
+    a.real[k] = byte == 255 ? std::nan("") : std::ldexp(a.real[k], byte - 127);
+  }
+  return a;
 }
 
 Held Interpreter::multiplied(int op, const Held& a, const Held& b, const Held* sum) const {

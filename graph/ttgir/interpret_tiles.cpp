@@ -166,9 +166,64 @@ void Interpreter::constant(int op) {
   set(op, std::move(held));
 }
 
+/// tt.reduce of several tiles, each of reals or of integers, by the region as it stands.
+void Interpreter::reduce_together(int op) {
+  const Operation& o = m_.op(op);
+  const auto axis = static_cast<std::size_t>(attribute(op, "axis"));
+  const int body = block_of(op, 0);
+  const std::size_t tiles_of = o.operands.size();
+  const std::vector<std::int64_t> shape = operand(op, 0).shape;
+  if (o.name != "tt.reduce" || axis >= shape.size() || o.results.size() != tiles_of ||
+      m_.block(body).arguments.size() != 2 * tiles_of)
+    refuse(op, "it is not known what is reduced here");
+  std::int64_t inner = 1;
+  for (std::size_t d = axis + 1; d < shape.size(); ++d) inner *= shape[d];
+  const std::int64_t extent = shape[axis], outer = count(shape) / (inner * extent);
+  std::vector<Held> in, results(tiles_of);
+  for (std::size_t t = 0; t < tiles_of; ++t) {
+    in.push_back(operand(op, t));
+    if (in[t].shape != shape) refuse(op, "its tiles do not agree");
+    for (std::size_t d = 0; d < shape.size(); ++d)
+      if (d != axis) results[t].shape.push_back(shape[d]);
+  }
+  const auto one = [&](std::size_t t, std::int64_t k) {
+    Held held;
+    if (!in[t].real.empty()) held.real = {in[t].real.at(static_cast<std::size_t>(k))};
+    if (!in[t].whole.empty()) held.whole = {in[t].whole.at(static_cast<std::size_t>(k))};
+    return held;
+  };
+  for (std::int64_t a = 0; a < outer; ++a)
+    for (std::int64_t b = 0; b < inner; ++b) {
+      std::vector<Held> now;
+      for (std::int64_t k = 0; k < extent; ++k) {
+        const std::int64_t place = (a * extent + k) * inner + b;
+        if (k == 0) {
+          for (std::size_t t = 0; t < tiles_of; ++t) now.push_back(one(t, place));
+          continue;
+        }
+        for (std::size_t t = 0; t < tiles_of; ++t) {
+          values_[m_.block(body).arguments[t]] = now[t];
+          values_[m_.block(body).arguments[tiles_of + t]] = one(t, place);
+        }
+        for (const int inside : m_.block(body).ops) {
+          if (m_.op(inside).name == "tt.reduce.return")
+            for (std::size_t t = 0; t < tiles_of; ++t) now[t] = operand(inside, t);
+          else if (!tiles(inside))
+            refuse(inside, "it is not executed here");
+        }
+      }
+      for (std::size_t t = 0; t < tiles_of; ++t) {
+        results[t].real.insert(results[t].real.end(), now[t].real.begin(), now[t].real.end());
+        results[t].whole.insert(results[t].whole.end(), now[t].whole.begin(), now[t].whole.end());
+      }
+    }
+  for (std::size_t t = 0; t < tiles_of; ++t) set(op, std::move(results[t]), t);
+}
+
 /// tt.reduce, and tt.scan, which keeps what there is on the way.
 void Interpreter::reduce(int op) {
   const Operation& o = m_.op(op);
+  if (o.operands.size() > 1) return reduce_together(op);
   const Held tile = operand(op, 0);
   const auto axis = static_cast<std::size_t>(attribute(op, "axis"));
   if (o.operands.size() != 1 || axis >= tile.shape.size() || tile.real.empty())

@@ -59,6 +59,7 @@ class Interpreter {
   double element(int base, const std::string& type, std::int64_t a, std::int64_t b) const;
   std::int64_t whole_element(int base, std::int64_t place, int bits, bool any) const;
   bool is_of_bits(int op);
+  bool is_of_scales(int op);
   void note(int op, const Held& tile);
   void made(int op, Held held, std::size_t result);  ///< by a loop or a branch
   Held descriptor_tile(int op, int descriptor, const std::vector<std::int64_t>& begin,
@@ -76,7 +77,9 @@ class Interpreter {
   bool elementwise(int op);
   void constant(int op);
   void reduce(int op);
+  void reduce_together(int op);
   Held multiplied(int op, const Held& a, const Held& b, const Held* sum) const;
+  Held multiplied_by_scales(int op, Held a, const Held& scales) const;
   static std::vector<double> numbers(const Held& tile);
   std::string predicate(int op) const;
   static Held transposed(const Held& tile);
@@ -90,7 +93,7 @@ class Interpreter {
   std::set<int> stored_;                             ///< arguments, through descriptors
   std::map<int, std::set<std::int64_t>> stored_at_;  ///< through pointers: per argument, places
   Interpretation out_;
-  std::map<int, bool> of_bits_;  ///< by op
+  std::map<int, bool> of_bits_, of_scales_;  ///< by op
   std::int64_t steps_ = 0;
 };
 

@@ -133,7 +133,9 @@ void MeaningBuilder::finish_tile(const meaning::Meaning& meaning, meaning::Value
   if (one.columns > 0) seen[1] = one.columns;
   if (one.transposed) std::swap(seen[0], seen[1]);
   if (value.function == Function::product) value.tile = {value.shape[0], value.shape[1], seen[1]};
-  if (value.function == Function::row_max || value.function == Function::row_sum) value.tile = seen;
+  if (value.function == Function::row_max || value.function == Function::row_sum ||
+      value.function == Function::largest)
+    value.tile = seen;
 }
 
 /// As read_meaning() asks for them.
@@ -144,6 +146,8 @@ void MeaningBuilder::check_shapes(const meaning::Meaning& meaning,
     in.emplace_back();
     if (one.value >= 0) in.back() = meaning.values[at(one.value)].shape;
     if (in.back().size() == 2 && one.transposed) std::swap(in.back()[0], in.back()[1]);
+    if (one.column >= 0) in.back().pop_back();
+    if (one.row >= 0) in.back().erase(in.back().begin());
   }
   const auto is = [&](std::size_t k, const std::vector<std::int64_t>& shape) {
     return in[k] == shape;
@@ -155,6 +159,11 @@ void MeaningBuilder::check_shapes(const meaning::Meaning& meaning,
   } else if (value.function == Function::row_max || value.function == Function::row_sum) {
     right = (in[0].size() == 2 && value.shape == std::vector{in[0][0]}) ||
             (in[0].size() == 1 && value.shape.empty());
+  } else if (value.function == Function::scaled) {
+    right = in[0] == value.shape && in[1].size() == 2 && in[1][0] == in[0][0] &&
+            in[1][1] * kScaledTogether == in[0][1];
+  } else if (value.function == Function::largest) {
+    right = value.shape == std::vector<std::int64_t>{in[0].size() == 2 ? in[0][0] : 1, 2};
   } else if (value.function != Function::load && value.function != Function::places &&
              value.function != Function::histogram) {
     bool whole = value.shape.empty() || value.function == Function::within;
@@ -421,7 +430,8 @@ Operand MeaningBuilder::cut_factor(int index, const std::string& product, int ti
 
 void MeaningBuilder::product(int index, Where where, int copy, int along, meaning::Value& value) {
   const Operation& op = m_.op(index);
-  const bool in_tensor_memory = op.name == "ttng.tc_gen5_mma";
+  const bool scaled = op.name == "ttng.tc_gen5_mma_scaled";
+  const bool in_tensor_memory = op.name == "ttng.tc_gen5_mma" || scaled;
   if (!in_tensor_memory && op.name != "ttng.warp_group_dot" && op.name != "tt.dot")
     refuse(index, "it is not known what it computes");
   std::vector<int> tiles, flags;
@@ -431,7 +441,7 @@ void MeaningBuilder::product(int index, Where where, int copy, int along, meanin
     if (is_tile(operand, TypeKind::scalar) && type(operand).element == "i1")
       flags.push_back(operand);
   }
-  if (tiles.size() != 3 || (in_tensor_memory ? flags.size() != 2 : flags.size() > 1))
+  if (tiles.size() != (scaled ? 5 : 3) || (in_tensor_memory ? flags.size() != 2 : flags.size() > 1))
     refuse(index, "it is not known which operand is which");
   if (in_tensor_memory && flag(index, flags[1]) != true) refuse(index, "it is not always executed");
   const int sum = tiles[2];
@@ -449,10 +459,15 @@ void MeaningBuilder::product(int index, Where where, int copy, int along, meanin
   for (const int tile : {tiles[0], tiles[1]}) {
     const Seen seen = source(index, tile, where, copy, looped ? split_.of(tile) : -1);
     if (seen.vector || seen.operand.value < 0) refuse(index, "a product of a repeated number");
+    if (scaled) {
+      value.operands.push_back(scaled_factor(index, value.id, tile == tiles[1],
+                                             tiles[tile == tiles[1] ? 4 : 3], seen.operand, where));
+      continue;
+    }
     value.operands.push_back(cuts ? cut_factor(index, value.id, tile, seen.operand) : seen.operand);
   }
   const std::optional<bool> adds = flags.empty() ? std::optional(true) : flag(index, flags[0]);
-  if (!adds) refuse(index, "whether it adds to what is there is known at run time alone");
+  if (!adds) return product_or_sum(index, flags[0], where, copy, dimension, value);
   if (!*adds) return;
   Seen seen;
   bool zero = false;
@@ -477,6 +492,33 @@ void MeaningBuilder::product(int index, Where where, int copy, int along, meanin
   value.operands.push_back(seen.operand);
 }
 
+/// Whether it adds to what is there is known at run time alone: it adds to that or to 0.
+void MeaningBuilder::product_or_sum(int index, int flag, Where where, int copy, int dimension,
+                                    meaning::Value& value) {
+  const Operation& op = m_.op(index);
+  if (!is_tensor_memory_mma(op) || where != Where::loop || in_branch_.contains(index) ||
+      split_.factor != 1)
+    refuse(index, "whether it adds to what is there is known at run time alone");
+  const Operand by = scalar(index, flag, where, 0).operand;
+  int sum = kNone, tiles = 0;
+  for (const int operand : op.operands)
+    if (is_tile(operand, TypeKind::memdesc) && ++tiles == 3) sum = operand;
+  const Seen seen = contents(index, buffer(index, sum), where, copy, dimension, 0);
+  if (seen.vector || seen.operand.value < 0 || seen.operand.transposed)
+    refuse(index, "it adds to a repeated number");
+  meaning::Value step;
+  step.id = unique(value.id + ".added");
+  step.part_of = value.id;
+  step.type = value.type;
+  step.shape = value.shape;
+  step.function = Function::select;
+  step.operands = {by, seen.operand, Operand{}};
+  scalars_.push_back(std::move(step));
+  Operand one;
+  one.value = kScalar + static_cast<int>(scalars_.size()) - 1;
+  value.operands.push_back(one);
+}
+
 // ---- all together
 
 ModuleMeaning MeaningBuilder::run() {
@@ -485,6 +527,7 @@ ModuleMeaning MeaningBuilder::run() {
   loop_value_.assign(k_.nodes.size(), -1);
   find_absorbed();
   for (std::size_t v = 0; v < k_.nodes.size(); ++v) loop_node(v);
+  stores_of_numbers();
   stores_after();
   hand_on();
   return joined();

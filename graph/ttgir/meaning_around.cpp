@@ -249,6 +249,55 @@ void MeaningBuilder::store_number(int index) {
   if (!read) kernel_.incomplete = "a number is stored in line " + std::to_string(op.line);
 }
 
+/// The op of the loop's body that the problem has and that a number is made by last; kNone = by
+/// none.
+int MeaningBuilder::maker_of(int value) const {
+  std::set<int> known;
+  std::vector<int> open = {value};
+  int last = kNone;
+  while (!open.empty()) {
+    const int made = m_.value(open.back()).op;
+    open.pop_back();
+    if (made == kNone || !order_.contains(made) || !known.insert(made).second) continue;
+    if (node(made, 0) == kNone) {
+      const auto& operands = m_.op(made).operands;
+      open.insert(open.end(), operands.begin(), operands.end());
+    } else if (last == kNone || order_.at(made) > order_.at(last)) {
+      last = made;
+    }
+  }
+  return last;
+}
+
+/// Numbers that the loop stores. The problem has no op for it: each is a step of the op that its
+/// number is made by. One that is not read is left out; the meaning is not all of the function.
+void MeaningBuilder::stores_of_numbers() {
+  for (const int index : m_.block(body_).ops) {
+    const Operation& op = m_.op(index);
+    if (class_of(op) != OpClass::store || node(index, 0) != kNone) continue;
+    tried([&] {
+      if (op.name != "tt.store" || op.operands.size() != 2 ||
+          !is_tile(op.operands[1], TypeKind::scalar))
+        refuse(index, "only a plain store of a number is read");
+      const int maker = maker_of(op.operands[1]);
+      const int made = maker == kNone ? kNone : node(maker, 0);
+      if (made == kNone || copies_of(maker) > 1 || loop_value_[at(made)] < 0)
+        refuse(index, "no op of the loop makes what it stores");
+      for (const Chunk& chunk : k_.kernel.chunks)
+        if (std::find(chunk.ops.begin(), chunk.ops.end(), at(made)) != chunk.ops.end())
+          refuse(index, "a chunk makes what it stores");
+      meaning::Value value;
+      value.function = Function::store;
+      value.type = type_name(index, op.operands[1]);
+      value.operands = {source(index, op.operands[1], Where::loop, 0, -1).operand};
+      value.id = unique(name_for(m_, op));
+      value.part_of = loop_values_[at(made)].id;
+      value.tensor = tensor(index, 0, 1, -1, value.type, value.shape);
+      scalars_.push_back(std::move(value));
+    });
+  }
+}
+
 // ---- where tiles lie
 
 int MeaningBuilder::tensor(int op, int copy, int copies, int dimension, const std::string& type,

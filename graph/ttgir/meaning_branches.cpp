@@ -14,6 +14,9 @@ using meaning::Operand;
 /// What the sides make are steps of the branch's node.
 void MeaningBuilder::branch(int index, const std::string& id, meaning::Value& value) {
   const Operation& op = m_.op(index);
+  if (std::all_of(op.results.begin(), op.results.end(),
+                  [&](int result) { return is_tile(result, TypeKind::token); }))
+    return storing_branch(index, id, value);
   if (op.results.size() != 1 || op.regions.size() != 2 || op.operands.size() != 1)
     refuse(index, "a branch is read that makes one result, on either side");
   if (split_.factor != 1) refuse(index, "a branch is not cut into sub-tiles");
@@ -54,6 +57,50 @@ void MeaningBuilder::branch(int index, const std::string& id, meaning::Value& va
   value.operands = {flag.operand, sides[0], sides[1]};
 }
 
+/// A branch that stores one tile, and on its other side does nothing: the tile is always computed,
+/// and stored where the condition says so.
+void MeaningBuilder::storing_branch(int index, const std::string& id, meaning::Value& value) {
+  const Operation& op = m_.op(index);
+  if (op.regions.empty() || op.regions.size() > 2 || op.operands.size() != 1 || split_.factor != 1)
+    refuse(index, "it is not known what it makes");
+  const auto ops_of = [&](std::size_t side) -> const std::vector<int>& {
+    const auto& blocks = m_.regions[at(op.regions[side])].blocks;
+    if (blocks.size() != 1) refuse(index, "it branches from block to block");
+    return m_.block(blocks[0]).ops;
+  };
+  if (op.regions.size() == 2)
+    for (const int other : ops_of(1))
+      if (class_of(m_.op(other)) != OpClass::terminator)
+        refuse(other, "in a branch beside one that stores it is not read");
+  const std::vector<int>& ops = ops_of(0);
+  in_branch_.insert(ops.begin(), ops.end());
+  const std::size_t first = scalars_.size();
+  int store = kNone;
+  for (const int inner : ops) {
+    const OpClass c = class_of(m_.op(inner));
+    if (c == OpClass::terminator) continue;
+    if (c != OpClass::store) {
+      branch_op(inner);
+      continue;
+    }
+    const bool plain = m_.op(inner).name == "tt.descriptor_store";
+    if (!plain || store != kNone) refuse(inner, "in a branch it is not read");
+    store = inner;
+  }
+  if (store == kNone) refuse(index, "it is not known what it makes");
+  const int tile = m_.op(store).operands.back();
+  value.function = Function::store;
+  if (!is_tile(tile, TypeKind::tensor)) refuse(store, "it is not known what it stores");
+  value.type = type_name(store, tile);
+  value.shape = shape(store, tile, -1);
+  value.operands = {beside(store, value, source(store, tile, Where::loop, 0, -1)),
+                    scalar(index, op.operands[0], Where::loop, 0).operand};
+  if (value.operands[0].value < 0) refuse(store, "it stores a repeated number");
+  value.tensor = tensor(store, 0, 1, -1, value.type, value.shape);
+  for (std::size_t k = first; k < scalars_.size(); ++k)
+    if (!scalars_[k].part_of.empty()) scalars_[k].part_of = id;
+}
+
 void MeaningBuilder::branch_op(int index) {
   const Operation& op = m_.op(index);
   const OpClass c = class_of(op);
@@ -92,7 +139,11 @@ void MeaningBuilder::branch_op(int index) {
       refuse(index, "it is not known what it writes");
     }
     case OpClass::tmem_load:
-      branch_at_[op.results.at(0)] = held_in_branch(index, op.operands.at(0));
+      // (Of a buffer that is not the branch's, what the branch finds there.)
+      if (const int made = m_.value(op.operands.at(0)).op; in_branch_.contains(made))
+        branch_at_[op.results.at(0)] = held_in_branch(index, op.operands.at(0));
+      else
+        branch_at_[op.results.at(0)] = shown(index, op.operands.at(0), Where::loop, 0, -1);
       return;
     default: refuse(index, "in a branch it is not read");
   }

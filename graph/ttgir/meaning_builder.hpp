@@ -43,6 +43,9 @@ class MeaningBuilder {
   /// Where a value is read: in the loop, before it, or after it.
   enum class Where { before, loop, after };
 
+  /// Columns of a factor that have one scale (OCP Microscaling Formats, 5.1).
+  static constexpr std::int64_t kScaledTogether = 32;
+
   // Values are numbered in four lists until all are known; kScalar: scalars_.
   static constexpr int kLoop = 1 << 24, kAfter = 1 << 25, kScalar = 1 << 26;
 
@@ -69,12 +72,19 @@ class MeaningBuilder {
   void store(std::size_t v);
   meaning::Value computed(int op, const std::string& id, Where where, int copy, int dimension);
   void product(int op, Where where, int copy, int dimension, meaning::Value& value);
+  void product_or_sum(int op, int flag, Where where, int copy, int dimension,
+                      meaning::Value& value);
   bool factors_are_cut(int op, const std::string& a, const std::string& b,
                        const std::string& sum) const;
   meaning::Operand cut_factor(int op, const std::string& product, int tile,
                               const meaning::Operand& factor);
+  meaning::Operand scaled_factor(int op, const std::string& product, bool right, int scales,
+                                 meaning::Operand factor, Where where);
   void reduction(int op, meaning::Value& value, Where where, int copy, int dimension);
   void running_sum(int op, meaning::Value& value, Where where, int copy, int dimension);
+  void largest(int op, meaning::Value& value, Where where, int copy, int dimension);
+  bool keeps_first_largest(const Operation& op) const;
+  Seen largest_or_place(int user, int value, int distance);
   void elementwise(int op, meaning::Value& value, Where where, int copy, int dimension);
   /// The operand of an op whose result is elementwise of `value.shape`.
   meaning::Operand beside(int op, const meaning::Value& value, const Seen& seen) const;
@@ -118,6 +128,7 @@ class MeaningBuilder {
 
   // meaning_branches.cpp
   void branch(int op, const std::string& id, meaning::Value& value);
+  void storing_branch(int op, const std::string& id, meaning::Value& value);
   void branch_op(int op);
   int branch_buffer(int user, int value) const;
   Seen held_in_branch(int user, int value) const;
@@ -143,6 +154,8 @@ class MeaningBuilder {
   bool stored_later(int op) const;
   int root_of(int pointer) const;
   void store_number(int op);
+  void stores_of_numbers();
+  int maker_of(int value) const;
   int dimension_after(int value, int depth = 0) const;
   /// Is it one loop of a sequence, each of which does a part of what the function does?
   bool in_sequence() const { return !sequence_.empty(); }

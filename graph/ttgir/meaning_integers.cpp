@@ -20,6 +20,7 @@ struct IntegerOp {
   std::string_view name;
   Function function;
 };
+constexpr double kLeastScale = 120;  // of seeded inputs: from 2^-7 to 1
 constexpr IntegerOp kIntegerOps[] = {
     {"arith.addi", Function::int_add},      {"arith.subi", Function::int_sub},
     {"arith.muli", Function::int_mul},      {"arith.divsi", Function::int_div},
@@ -168,7 +169,8 @@ MeaningBuilder::Seen MeaningBuilder::place_number(int user, int value, const Ind
 void MeaningBuilder::set_ranges(meaning::Meaning& m) {
   for (meaning::Value& value : m.values) {
     const bool counts = value.function == Function::histogram;
-    if (!counts && !meaning::is_of_integers(value.function)) continue;
+    const bool scales = value.function == Function::scaled;
+    if (!counts && !scales && !meaning::is_of_integers(value.function)) continue;
     for (const Operand& one : value.operands) {
       // (Through what only moves it.)
       int from = one.value;
@@ -178,7 +180,7 @@ void MeaningBuilder::set_ranges(meaning::Meaning& m) {
       meaning::Tensor& tensor = m.tensors[at(m.values[at(from)].tensor)];
       const auto* type = meaning::number_type(tensor.type);
       if (type == nullptr || type->precision != 0) continue;
-      tensor.low = counts ? 0 : -type->largest - 1;
+      tensor.low = counts ? 0 : scales ? kLeastScale : -type->largest - 1;
       tensor.high = counts ? static_cast<double>(value.shape[0] - 1) : type->largest;
     }
   }

@@ -2,18 +2,22 @@
 #include <algorithm>
 
 #include "graph/index.hpp"
+#include "graph/ttgir/comparison.hpp"
 #include "graph/ttgir/constants.hpp"
 #include "graph/ttgir/meaning_builder.hpp"
 
 namespace twill::ttgir {
 
 using meaning::Function;
+using meaning::Index;
 using meaning::Operand;
 
 void MeaningBuilder::reduction(int index, meaning::Value& value, Where where, int copy,
                                int dimension) {
   const Operation& op = m_.op(index);
   const bool scan = op.name == "tt.scan";
+  if (op.name == "tt.reduce" && op.operands.size() == 2)
+    return largest(index, value, where, copy, dimension);
   if ((!scan && op.name != "tt.reduce") || op.operands.size() != 1 || op.regions.size() != 1)
     refuse(index, "of reductions only tt.reduce and tt.scan of one tile are known");
   const Region& region = m_.regions[at(op.regions[0])];
@@ -55,6 +59,110 @@ void MeaningBuilder::reduction(int index, meaning::Value& value, Where where, in
     refuse(index, "it reduces a repeated vector");
   if (axis == 0 && !of_vector) seen.operand.transposed = !seen.operand.transposed;
   value.operands = {seen.operand};
+}
+
+/// Is it the larger of two pairs, and of two equal ones that with the smaller place?
+bool MeaningBuilder::keeps_first_largest(const Operation& op) const {
+  const Region& region = m_.regions[at(op.regions[0])];
+  const Block& block = m_.block(region.blocks.at(0));
+  if (region.blocks.size() != 1 || block.arguments.size() != 4 || block.ops.empty()) return false;
+  const auto& x = block.arguments;  // a, its place, b, its place
+  const auto made_by = [&](int value, std::string_view name) -> const Operation* {
+    const int made = m_.value(value).op;
+    if (made == kNone || m_.op(made).name != name || m_.op(made).operands.size() < 2)
+      return nullptr;
+    return &m_.op(made);
+  };
+  const auto compares = [&](int value, std::string_view name, int a, int b, auto how) {
+    const Operation* one = made_by(value, name);
+    if (one == nullptr || one->operands != std::vector<int>{a, b}) return false;
+    const auto found = name == "arith.cmpf" ? real_predicate(m_, *one) : predicate(m_, *one);
+    return found && *found == how;
+  };
+  const Operation& end = m_.op(block.ops.back());
+  if (end.name != "tt.reduce.return" || end.operands.size() != 2) return false;
+  const Operation* number = made_by(end.operands[0], "arith.select");
+  const Operation* place = made_by(end.operands[1], "arith.select");
+  if (number == nullptr || place == nullptr || number->operands.size() != 3 ||
+      number->operands != std::vector<int>{number->operands[0], x[0], x[2]} ||
+      place->operands != std::vector<int>{number->operands[0], x[1], x[3]})
+    return false;
+  const Operation* either = made_by(number->operands[0], "arith.ori");
+  if (either == nullptr) return false;
+  for (const auto& [more, tie] : {std::pair(0, 1), std::pair(1, 0)}) {
+    if (!compares(either->operands[at(more)], "arith.cmpf", x[0], x[2], kSignedMore)) continue;
+    const Operation* both = made_by(either->operands[at(tie)], "arith.andi");
+    if (both == nullptr) continue;
+    for (const auto& [same, first] : {std::pair(0, 1), std::pair(1, 0)})
+      if (compares(both->operands[at(same)], "arith.cmpf", x[0], x[2], kEqual) &&
+          compares(both->operands[at(first)], "arith.cmpi", x[1], x[3], kSignedLess))
+        return true;
+  }
+  return false;
+}
+
+/// The largest with its place (argmax): one tile with both.
+void MeaningBuilder::largest(int index, meaning::Value& value, Where where, int copy,
+                             int dimension) {
+  const Operation& op = m_.op(index);
+  if (where != Where::loop || split_.factor != 1 || dimension >= 0)
+    refuse(index, "two tiles are reduced together in the loop alone, as a whole");
+  if (op.results.size() != 2 || op.regions.size() != 1 || !keeps_first_largest(op))
+    refuse(index, "of two tiles it makes something else than the largest and its first place");
+  const int tile = op.operands[0], axis = axis_of(m_, op);
+  const std::vector<std::int64_t>& extents = type(tile).shape;
+  const bool of_vector = extents.size() == 1;
+  if (!of_vector &&
+      (extents.size() != 2 || value.shape.size() != 1 || extents[0] == 1 || extents[1] == 1))
+    refuse(index, "it reduces a tile that is no matrix");
+  const std::string number = type_name(index, tile);
+  if (number != "f32" && number != "f16" && number != "bf16")
+    refuse(index, "it compares numbers of " + number);
+  // The second tile has the places that are reduced over, from 0 on.
+  const auto places = indices_.tile(op.operands[1]);
+  const auto along = [&](int d) { return places ? (d == 0 ? places->row : places->column) : 0; };
+  const bool from_zero = places && places->begin == Index::whole(0);
+  if (!from_zero || along(axis) != 1 || (!of_vector && along(1 - axis) != 0))
+    refuse(index, "what it reduces with the numbers is not their places");
+  Seen seen = source(index, tile, where, copy, -1);
+  if (seen.vector != of_vector || seen.operand.value < 0)
+    refuse(index, "it reduces a repeated vector");
+  if (axis == 0 && !of_vector) seen.operand.transposed = !seen.operand.transposed;
+  value.function = Function::largest;
+  value.type = "f32";
+  value.shape = {of_vector ? 1 : value.shape[0], 2};
+  value.operands = {seen.operand};
+}
+
+/// A result of largest(): a column of its tile. The place is an integer again.
+MeaningBuilder::Seen MeaningBuilder::largest_or_place(int user, int value, int distance) {
+  const int op = m_.value(value).op, result = m_.value(value).index;
+  const int made = node(op, 0);
+  if (m_.op(op).name != "tt.reduce" || m_.op(op).results.size() != 2 || made == kNone)
+    refuse(user, "it uses one of several results");
+  Seen seen;
+  seen.vector = shape(op, value, -1).size() == 1;
+  seen.operand.value = kLoop + made;
+  seen.operand.distance = distance;
+  seen.operand.column = result;
+  if (!seen.vector) seen.operand.row = 0;
+  if (result == 0) return seen;
+  if (type(value).element != "i32") refuse(user, "a place is no i32");
+  if (const auto known = place_at_.find(value); known != place_at_.end()) {
+    seen.operand = {};
+    seen.operand.value = kScalar + known->second;
+    seen.operand.distance = distance;
+    return seen;
+  }
+  meaning::Value place;
+  place.id = unique(std::string(m_.value(value).name));
+  place.type = "i32";
+  place.shape = shape(op, value, -1);
+  seen.operand.distance = 0;
+  place.operands = {seen.operand};
+  place_at_[value] = static_cast<int>(scalars_.size());
+  scalars_.push_back(std::move(place));
+  return largest_or_place(user, value, distance);
 }
 
 /// Of a vector, or along one dimension of a matrix, in the order of places.

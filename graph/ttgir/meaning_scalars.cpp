@@ -65,6 +65,9 @@ MeaningBuilder::Seen MeaningBuilder::scalar(int user, int value, Where where, in
     seen.operand.value = handed_around(user, value, 0, -1);
     return seen;
   }
+  if (v.op != kNone && order_.contains(v.op) && m_.op(v.op).results.size() > 1 &&
+      class_of(m_.op(v.op)) == OpClass::reduction)
+    return largest_or_place(user, value, distance);
   if (v.op != kNone && in_loop(v.op) && order_.contains(v.op))
     return number_of_loop(user, v.op, distance);
   if (v.op == kNone || in_loop(v.op) || v.op == loop_)

@@ -150,6 +150,8 @@ MeaningBuilder::Seen MeaningBuilder::of_op(int user, int value, Where where, int
     if (k_.kernel.ops[at(made)].alias_of && !op.operands.empty())
       return source(user, op.operands[0], where, copy, dimension_before_view(index, dimension),
                     distance);
+    if (c == OpClass::reduction && op.results.size() > 1)
+      return largest_or_place(user, value, distance);
     if (m_.value(value).index != 0) refuse(user, "it uses a second result");
     Seen seen;
     seen.operand.value = kLoop + made;
@@ -260,9 +262,9 @@ void MeaningBuilder::note_initial(int user, const Seen& last, const Seen& first,
       refuse(user, "it uses a loop variable that changes once, after the first iteration");
     return;
   }
-  if (last.operand.transposed || last.operand.columns > 0 || first.operand.transposed ||
-      first.operand.columns > 0)
-    refuse(user, "a transposed tile is carried");
+  if (last.operand.transposed || last.operand.is_part() || first.operand.transposed ||
+      first.operand.is_part())
+    refuse(user, "a transposed tile or a part of one is carried");
   Operand what = first.operand;
   what.distance = 0;
   const auto [found, fresh] = initial_.emplace(last.operand.value, First{what, op});

@@ -319,6 +319,53 @@ TEST_CASE("a histogram counts what is one of its places") {
         std::vector<double>{1, 0, 3});
 }
 
+TEST_CASE("the largest and its first place, where an error may decide") {
+  using meaning::Function;
+  meaning::Meaning m;
+  m.tensors = {{"A", {2, 3}, "f32", -2, 2}, {"C", {2, 2}, "f32", -2, 2}};
+  const auto add = [&](std::vector<std::int64_t> shape, Function f, int operand, int tensor = -1) {
+    meaning::Value one;
+    one.tile = one.shape = std::move(shape);
+    one.type = "f32";
+    one.function = f;
+    one.tensor = tensor;
+    if (operand >= 0) one.operands.resize(1);
+    if (operand >= 0) one.operands[0].value = operand;
+    m.values.push_back(one);
+  };
+  add({2, 3}, Function::load, -1, 0);
+  add({2, 3}, Function::copy, 0);
+  add({2, 2}, Function::largest, 1);
+  add({2, 2}, Function::store, 2, 1);
+  m.after_begin = 4;
+  const Numbers tile{{2, 3}, {1, 4, 4, 9, -1, 0}};
+  const std::vector<double> right = {4, 1, 9, 0};
+  CHECK(meaning::evaluate(m.values[2], std::vector{tile}, 0).data == right);
+  const auto all = meaning::reference(m, 1, {{tile}, {}});
+  CHECK(all[1][0].value.data == right);
+  CHECK(all[1][0].error.data == std::vector<double>{0, 0, 0, 0});  // (two equal ones are no doubt)
+  m.values[1].function = Function::sqrt;
+  m.values[1].operands[0].value = 0;
+  const auto rooted = meaning::reference(m, 1, {{{{2, 3}, {1, 4, 4, 9, 1, 0}}}, {}});
+  CHECK(std::isinf(rooted[1][0].error.data[1]));  // 2 or 2, with errors
+  CHECK(rooted[1][0].error.data[3] == 0);
+}
+
+TEST_CASE("bytes without sign scale neighbours by powers of two; 255 by what is no number") {
+  meaning::Value value;
+  value.type = "f32";
+  value.function = meaning::Function::scaled;
+  value.shape = {2, 4};
+  value.operands.resize(2);
+  const Numbers a{{2, 4}, {1, 2, 3, 4, 5, 6, 7, 8}};
+  CHECK(meaning::evaluate(value, std::vector{a, Numbers{{2, 2}, {127, 126, -128, -127}}}, 0).data ==
+        std::vector<double>{1, 2, 1.5, 2, 10, 12, 28, 32});
+  const Numbers none =
+      meaning::evaluate(value, std::vector{a, Numbers{{2, 2}, {127, -1, 127, 127}}}, 0);
+  CHECK(std::isnan(none.data[2]));
+  CHECK(none.data[4] == 5);
+}
+
 TEST_CASE("matrix products") {
   const Run g = run("gemm", 3);
   const auto &a = g.inputs[g.tensor("A")], &b = g.inputs[g.tensor("B")];

@@ -136,6 +136,11 @@ TEST_CASE("a program keeps the numbers that its loop carries") {
   check_program(with(file_text("numbers"), "128", "4096"), "hopper");
 }
 
+TEST_CASE("a program stores numbers, has the largest with its place, and scales factors") {
+  check_program(file_text("largest"), "hopper");
+  check_program(file_text("gemm-microscaled-blackwell"), "blackwell");
+}
+
 TEST_CASE("what is not kept, or not all there, is refused or said") {
   const std::string text = file_text("numbers");
   // A carried number's reduction that is used otherwise, too, is kept by nobody.
